@@ -1,0 +1,115 @@
+//! The one error type of the engine. Each text says what happened and what to do about it.
+
+use crate::types::PageNumber;
+use std::{io, path::PathBuf};
+
+/// What the functions of this crate return.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Everything that can go wrong.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The operating system refused an operation on the file.
+    #[error("{operation} failed: {source}")]
+    Io {
+        /// What was tried.
+        operation: &'static str,
+        /// What the system answered; `ENOSPC` stays `ENOSPC`.
+        source: io::Error,
+    },
+    /// There is no such file and it was not to be created.
+    #[error("there is no database at {}; create it, or correct the path", .0.display())]
+    NotFound(PathBuf),
+    /// A database was to be created where a file is already.
+    #[error("{} exists already; open it, or remove it first", .0.display())]
+    AlreadyExists(PathBuf),
+    /// The file is not a Teak database.
+    #[error("{} is not a Teak database ({reason}); nothing was changed", .path.display())]
+    NotADatabase {
+        /// The file.
+        path: PathBuf,
+        /// What was found instead.
+        reason: String,
+    },
+    /// The file was written by a version that uses features this one does not know.
+    #[error("this database needs a newer version of Teak ({0}); upgrade to open it")]
+    UnknownFormat(String),
+    /// Another process, or another handle in this one, has the database open.
+    #[error("{} is in use by another process or handle; close that first", .0.display())]
+    InUse(PathBuf),
+    /// What is on disk is not what was written there.
+    #[error("page {page} is damaged ({detail}), found by {detected_by}; run `teak check` to see what else is, and restore a backup")]
+    Corrupted {
+        /// The page.
+        page: PageNumber,
+        /// What is wrong with it.
+        detail: String,
+        /// The operation that came across it.
+        detected_by: &'static str,
+    },
+    /// A write or flush failed before: nothing can be written until the database is opened anew.
+    #[error("an earlier write or flush failed, so what is on disk is uncertain; close the database and open it again to verify it")]
+    Poisoned,
+    /// The upper limit of the size that was set is reached.
+    #[error("the database has reached its size limit of {limit_bytes} bytes; raise the limit, or delete records and commit")]
+    Full {
+        /// The limit.
+        limit_bytes: u64,
+    },
+    /// A key is longer than a page of this database can carry.
+    #[error("a key of {len} bytes is too long; the longest key of this database has {max} bytes")]
+    KeyTooLong {
+        /// Its length.
+        len: usize,
+        /// The longest possible.
+        max: usize,
+    },
+    /// There is no table of that name.
+    #[error("there is no table {0:?}; create it first")]
+    TableNotFound(String),
+    /// A table of that name exists already.
+    #[error("table {0:?} exists already; choose another name, or drop it first")]
+    TableExists(String),
+    /// The table was created with other options than those asked for.
+    #[error("table {name:?} has other options ({detail}); open it with the options it was created with")]
+    TableMismatch {
+        /// The table.
+        name: String,
+        /// What differs.
+        detail: String,
+    },
+    /// Bytes of a key or value that its codec cannot read.
+    #[error("a record cannot be read as {expected}: {detail}; open the table with the types it was written with")]
+    Decode {
+        /// The type asked for.
+        expected: &'static str,
+        /// What was found.
+        detail: String,
+    },
+    /// Input that had to be sorted was not.
+    #[error("record {index} of the input is not behind the one before it; sort the input, or load it as unsorted")]
+    NotSorted {
+        /// Which record, counted from 0.
+        index: u64,
+    },
+    /// The database was opened for reading only.
+    #[error("the database is open for reading only; open it for writing")]
+    ReadOnly,
+    /// The transaction met an error halfway through a change and can only be rolled back.
+    #[error("an earlier error left this transaction unfinished; roll it back and begin again")]
+    TransactionBroken,
+    /// An option or argument makes no sense.
+    #[error("{0}")]
+    InvalidArgument(String),
+}
+
+impl Error {
+    pub(crate) fn io(operation: &'static str) -> impl FnOnce(io::Error) -> Self {
+        move |source| Self::Io { operation, source }
+    }
+
+    pub(crate) fn corrupted(page: PageNumber, detected_by: &'static str, detail: impl Into<String>) -> Self {
+        Self::Corrupted { page, detail: detail.into(), detected_by }
+    }
+}

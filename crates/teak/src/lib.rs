@@ -1,0 +1,15 @@
+//! Teak: an embedded, ordered, transactional key-value store.
+
+mod api;
+mod commit;
+mod error;
+mod page;
+mod share;
+mod space;
+mod store;
+mod tree;
+mod txn;
+mod types;
+
+pub use error::{Error, Result};
+pub use types::{PageNumber, Run, Tag, TransactionId};

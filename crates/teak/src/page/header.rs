@@ -1,0 +1,117 @@
+//! The 24 bytes at the start of every page but the records and the pages of large values.
+//!
+//! | offset | size | field |
+//! |---|---|---|
+//! | 0 | 4 | number: the page's own |
+//! | 4 | 1 | kind |
+//! | 5 | 1 | level: 0 for a leaf, one more than its children for an inner page |
+//! | 6 | 2 | count of entries |
+//! | 8 | 8 | birth: the transaction that wrote the page |
+//! | 16 | 2 | heap length: bytes used at the end of the page, garbage and prefix included |
+//! | 18 | 2 | garbage: bytes of the heap that no entry uses any more |
+//! | 20 | 2 | prefix length: bytes that all keys of the page share; they end the page |
+//! | 22 | 2 | flags |
+
+use crate::types::{PageNumber, TransactionId};
+
+/// Length of the page header in bytes.
+pub(crate) const HEADER_LEN: usize = 24;
+
+/// What a page holds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub(crate) enum Kind {
+    /// Records of a tree.
+    Leaf = 1,
+    /// Separators and children of a tree.
+    Inner = 2,
+    /// Keys of one size and nothing else.
+    FixedLeaf = 3,
+    /// Bits of the space map: a set bit is a free page.
+    Bitmap = 4,
+    /// Pages that died and may still be seen by somebody.
+    Deaths = 5,
+    /// A node of a page array: numbers and tags of other pages.
+    Array = 6,
+}
+
+impl Kind {
+    pub(crate) fn from_byte(byte: u8) -> Option<Self> {
+        Some(match byte {
+            1 => Self::Leaf,
+            2 => Self::Inner,
+            3 => Self::FixedLeaf,
+            4 => Self::Bitmap,
+            5 => Self::Deaths,
+            6 => Self::Array,
+            _ => return None,
+        })
+    }
+}
+
+/// The header, read. A page is at least [`HEADER_LEN`] bytes: its source sees to that.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Header {
+    pub(crate) number: PageNumber,
+    pub(crate) kind: u8,
+    pub(crate) level: u8,
+    pub(crate) count: u16,
+    pub(crate) birth: TransactionId,
+    pub(crate) heap_len: u16,
+    pub(crate) garbage_len: u16,
+    pub(crate) prefix_len: u16,
+    pub(crate) flags: u16,
+}
+
+impl Header {
+    pub(crate) fn new(number: PageNumber, kind: Kind, birth: TransactionId) -> Self {
+        Self {
+            number,
+            kind: kind as u8,
+            level: 0,
+            count: 0,
+            birth,
+            heap_len: 0,
+            garbage_len: 0,
+            prefix_len: 0,
+            flags: 0,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn read(page: &[u8]) -> Self {
+        let h: &[u8; HEADER_LEN] = page.first_chunk().expect("a page is longer than its header");
+        Self {
+            number: PageNumber(u32::from_le_bytes([h[0], h[1], h[2], h[3]])),
+            kind: h[4],
+            level: h[5],
+            count: u16::from_le_bytes([h[6], h[7]]),
+            birth: TransactionId(u64::from_le_bytes([
+                h[8], h[9], h[10], h[11], h[12], h[13], h[14], h[15],
+            ])),
+            heap_len: u16::from_le_bytes([h[16], h[17]]),
+            garbage_len: u16::from_le_bytes([h[18], h[19]]),
+            prefix_len: u16::from_le_bytes([h[20], h[21]]),
+            flags: u16::from_le_bytes([h[22], h[23]]),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn write(&self, page: &mut [u8]) {
+        let h: &mut [u8; HEADER_LEN] =
+            page.first_chunk_mut().expect("a page is longer than its header");
+        h[0..4].copy_from_slice(&self.number.0.to_le_bytes());
+        h[4] = self.kind;
+        h[5] = self.level;
+        h[6..8].copy_from_slice(&self.count.to_le_bytes());
+        h[8..16].copy_from_slice(&self.birth.0.to_le_bytes());
+        h[16..18].copy_from_slice(&self.heap_len.to_le_bytes());
+        h[18..20].copy_from_slice(&self.garbage_len.to_le_bytes());
+        h[20..22].copy_from_slice(&self.prefix_len.to_le_bytes());
+        h[22..24].copy_from_slice(&self.flags.to_le_bytes());
+    }
+
+    pub(crate) fn kind(&self) -> Option<Kind> {
+        Kind::from_byte(self.kind)
+    }
+}

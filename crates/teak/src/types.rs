@@ -1,0 +1,100 @@
+//! The newtypes of what stands on disk: no bare integer crosses a module as a page number or a
+//! transaction id.
+
+use std::fmt;
+
+/// The number of a page: its offset in the file divided by the page size.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct PageNumber(pub u32);
+
+/// The id of a transaction. The empty database is transaction 0, the first commit is 1, and each
+/// commit that changed something is one more.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct TransactionId(pub u64);
+
+/// The 64-bit XXH3 of a page (or of a large value), kept where the page is pointed to.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Tag(pub u64);
+
+/// Pages in a row: `start` and the `len - 1` pages behind it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Run {
+    /// The first page.
+    pub start: PageNumber,
+    /// How many pages.
+    pub len: u32,
+}
+
+impl PageNumber {
+    /// The index of this page in arrays that have an element for each page.
+    pub(crate) fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl TransactionId {
+    /// The id that the next commit will have.
+    #[must_use]
+    pub fn next(self) -> Self {
+        Self(self.0 + 1)
+    }
+}
+
+impl Tag {
+    /// The tag of `bytes`.
+    pub(crate) fn of(bytes: &[u8]) -> Self {
+        Self(xxhash_rust::xxh3::xxh3_64(bytes))
+    }
+}
+
+impl Run {
+    pub(crate) fn new(start: u32, len: u32) -> Self {
+        Self { start: PageNumber(start), len }
+    }
+
+    /// The page behind the last one, as a `u64`, since a run may end where page numbers do.
+    pub(crate) fn end(self) -> u64 {
+        u64::from(self.start.0) + u64::from(self.len)
+    }
+
+    /// The pages of the run, in order.
+    pub(crate) fn pages(self) -> impl Iterator<Item = PageNumber> {
+        (u64::from(self.start.0)..self.end()).map(|number| PageNumber(number as u32))
+    }
+}
+
+impl fmt::Debug for PageNumber {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "p{}", self.0)
+    }
+}
+
+impl fmt::Display for PageNumber {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0)
+    }
+}
+
+impl fmt::Debug for TransactionId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "t{}", self.0)
+    }
+}
+
+impl fmt::Display for TransactionId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0)
+    }
+}
+
+impl fmt::Debug for Tag {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:016x}", self.0)
+    }
+}
+
+impl fmt::Debug for Run {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "p{}+{}", self.start.0, self.len)
+    }
+}

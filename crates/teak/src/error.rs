@@ -39,7 +39,9 @@ pub enum Error {
     #[error("{} is in use by another process or handle; close that first", .0.display())]
     InUse(PathBuf),
     /// What is on disk is not what was written there.
-    #[error("page {page} is damaged ({detail}), found by {detected_by}; run `teak check` to see what else is, and restore a backup")]
+    #[error(
+        "page {page} is damaged ({detail}), found by {detected_by}; run `teak check` to see what else is, and restore a backup"
+    )]
     Corrupted {
         /// The page.
         page: PageNumber,
@@ -49,10 +51,14 @@ pub enum Error {
         detected_by: &'static str,
     },
     /// A write or flush failed before: nothing can be written until the database is opened anew.
-    #[error("an earlier write or flush failed, so what is on disk is uncertain; close the database and open it again to verify it")]
+    #[error(
+        "an earlier write or flush failed, so what is on disk is uncertain; close the database and open it again to verify it"
+    )]
     Poisoned,
     /// The upper limit of the size that was set is reached.
-    #[error("the database has reached its size limit of {limit_bytes} bytes; raise the limit, or delete records and commit")]
+    #[error(
+        "the database has reached its size limit of {limit_bytes} bytes; raise the limit, or delete records and commit"
+    )]
     Full {
         /// The limit.
         limit_bytes: u64,
@@ -72,7 +78,9 @@ pub enum Error {
     #[error("table {0:?} exists already; choose another name, or drop it first")]
     TableExists(String),
     /// The table was created with other options than those asked for.
-    #[error("table {name:?} has other options ({detail}); open it with the options it was created with")]
+    #[error(
+        "table {name:?} has other options ({detail}); open it with the options it was created with"
+    )]
     TableMismatch {
         /// The table.
         name: String,
@@ -80,7 +88,9 @@ pub enum Error {
         detail: String,
     },
     /// Bytes of a key or value that its codec cannot read.
-    #[error("a record cannot be read as {expected}: {detail}; open the table with the types it was written with")]
+    #[error(
+        "a record cannot be read as {expected}: {detail}; open the table with the types it was written with"
+    )]
     Decode {
         /// The type asked for.
         expected: &'static str,
@@ -88,7 +98,9 @@ pub enum Error {
         detail: String,
     },
     /// Input that had to be sorted was not.
-    #[error("record {index} of the input is not behind the one before it; sort the input, or load it as unsorted")]
+    #[error(
+        "record {index} of the input is not behind the one before it; sort the input, or load it as unsorted"
+    )]
     NotSorted {
         /// Which record, counted from 0.
         index: u64,
@@ -109,7 +121,15 @@ impl Error {
         move |source| Self::Io { operation, source }
     }
 
-    pub(crate) fn corrupted(page: PageNumber, detected_by: &'static str, detail: impl Into<String>) -> Self {
-        Self::Corrupted { page, detail: detail.into(), detected_by }
+    pub(crate) fn corrupted(
+        page: PageNumber,
+        detected_by: &'static str,
+        detail: impl Into<String>,
+    ) -> Self {
+        Self::Corrupted {
+            page,
+            detail: detail.into(),
+            detected_by,
+        }
     }
 }

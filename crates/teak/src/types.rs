@@ -49,7 +49,10 @@ impl Tag {
 
 impl Run {
     pub(crate) fn new(start: u32, len: u32) -> Self {
-        Self { start: PageNumber(start), len }
+        Self {
+            start: PageNumber(start),
+            len,
+        }
     }
 
     /// The page behind the last one, as a `u64`, since a run may end where page numbers do.

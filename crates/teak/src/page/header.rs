@@ -80,7 +80,9 @@ impl Header {
 
     #[inline]
     pub(crate) fn read(page: &[u8]) -> Self {
-        let h: &[u8; HEADER_LEN] = page.first_chunk().expect("a page is longer than its header");
+        let h: &[u8; HEADER_LEN] = page
+            .first_chunk()
+            .expect("a page is longer than its header");
         Self {
             number: PageNumber(u32::from_le_bytes([h[0], h[1], h[2], h[3]])),
             kind: h[4],
@@ -98,8 +100,9 @@ impl Header {
 
     #[inline]
     pub(crate) fn write(&self, page: &mut [u8]) {
-        let h: &mut [u8; HEADER_LEN] =
-            page.first_chunk_mut().expect("a page is longer than its header");
+        let h: &mut [u8; HEADER_LEN] = page
+            .first_chunk_mut()
+            .expect("a page is longer than its header");
         h[0..4].copy_from_slice(&self.number.0.to_le_bytes());
         h[4] = self.kind;
         h[5] = self.level;

@@ -1,8 +1,44 @@
 //! Layouts of pages, as functions over bytes: no I/O, no state, no allocation of pages.
 //!
 //! Every function here takes bytes that may come from a damaged or hostile file. Numbers read
-//! from a page are checked where they are used; what does not fit is an [`Error::Corrupted`].
-//!
-//! [`Error::Corrupted`]: crate::Error::Corrupted
+//! from a page are checked where they are used; what does not fit is a [`Damage`], and the layer
+//! above, which knows where the bytes came from, makes an error of it.
 
+pub(crate) mod entries;
 pub(crate) mod header;
+pub(crate) mod inner;
+pub(crate) mod key;
+pub(crate) mod leaf;
+pub(crate) mod value;
+
+use crate::{Error, PageNumber};
+
+/// What is wrong with the bytes of a page.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Damage(pub(crate) &'static str);
+
+impl Damage {
+    /// The error for damage found on `page` by the operation `detected_by`.
+    #[cold]
+    pub(crate) fn at(self, page: PageNumber, detected_by: &'static str) -> Error {
+        Error::corrupted(page, detected_by, self.0)
+    }
+}
+
+/// The longest key that a tree on pages of this size carries: a leaf holds at least one record
+/// with such a key, an inner page at least two children with such a separator between them.
+pub(crate) fn max_key_len(page_size: usize) -> usize {
+    (page_size - 256).min(0x7fff)
+}
+
+/// Reads a little-endian `u16` that starts at `offset`.
+#[inline]
+pub(crate) fn read_u16(bytes: &[u8], offset: usize) -> Option<u16> {
+    bytes
+        .get(offset..)?
+        .first_chunk()
+        .map(|&b| u16::from_le_bytes(b))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,1 +1,124 @@
-//! tree
+//! The B+tree over a source of pages: lookup, cursors, insert, delete, ranges, bulk build.
+//!
+//! Nothing here does I/O or knows where pages live. A [`PageSource`] gives pages to read, a
+//! [`PageSink`] also new ones and copies of old ones to write.
+//!
+//! Invariants: all leaves are on level 0 and at the same depth; a page's level is one less than
+//! its parent's, so that every descent ends; keys below child `i` are not smaller than separator
+//! `i` and smaller than separator `i + 1`; a page that may be changed has only such ancestors.
+
+pub(crate) mod bulk;
+pub(crate) mod cursor;
+pub(crate) mod insert;
+pub(crate) mod lookup;
+pub(crate) mod range;
+mod rebalance;
+pub(crate) mod remove;
+pub(crate) mod root;
+pub(crate) mod seal;
+pub(crate) mod sort;
+pub(crate) mod walk;
+
+pub(crate) use root::TreeRoot;
+
+use crate::{
+    PageNumber, Result, TransactionId,
+    page::{
+        Damage,
+        header::{Header, Kind},
+        inner::Inner,
+        leaf::Leaf,
+        value::ValueRun,
+    },
+};
+
+/// Pages to read.
+pub(crate) trait PageSource {
+    /// The size of every page.
+    fn page_size(&self) -> usize;
+    /// The bytes of a page, [`PageSource::page_size`] of them; an error where there is no such page.
+    fn page(&self, number: PageNumber) -> Result<&[u8]>;
+    /// The bytes of a large value.
+    fn value(&self, run: &ValueRun) -> Result<&[u8]>;
+    /// Says that a cache line of a page will be wanted soon.
+    fn prefetch(&self, _number: PageNumber, _offset: usize) {}
+}
+
+/// Pages to read, to change and to add: a write transaction.
+pub(crate) trait PageSink: PageSource {
+    /// The transaction in which new pages are born.
+    fn transaction(&self) -> TransactionId;
+    /// Whether the page may be changed in place.
+    fn is_own(&self, number: PageNumber) -> bool;
+    /// Whether this transaction wrote the page, so that its tag is still to be found.
+    fn is_dirty(&self, number: PageNumber) -> bool;
+    /// A new page, own, its bytes undefined.
+    fn allocate(&mut self) -> Result<PageNumber>;
+    /// The bytes of an own page.
+    fn page_mut(&mut self, number: PageNumber) -> Result<&mut [u8]>;
+    /// A copy of a page, own, with its new number and birth in the header; the original leaves
+    /// the tree. An own page is returned as it is.
+    fn own(&mut self, number: PageNumber) -> Result<PageNumber>;
+    /// Takes a page, own or not, out of the tree.
+    fn release(&mut self, number: PageNumber) -> Result<()>;
+    /// Writes a large value to a run of pages.
+    fn store_value(&mut self, value: &[u8]) -> Result<ValueRun>;
+    /// Takes a large value out of the tree.
+    fn release_value(&mut self, run: &ValueRun) -> Result<()>;
+    /// The tag of a dirty page that was written early and is not in memory any more.
+    fn early_tag(&self, number: PageNumber) -> Option<crate::Tag>;
+}
+
+/// Reads a page that has to be on `level`, and checks that it is the page asked for.
+#[inline]
+fn visit<'s, S: PageSource + ?Sized>(
+    source: &'s S,
+    number: PageNumber,
+    level: u8,
+    operation: &'static str,
+) -> Result<(&'s [u8], Header)> {
+    let page = source.page(number)?;
+    let header = Header::read(page);
+    let kind = if level == 0 { Kind::Leaf } else { Kind::Inner };
+    if header.number != number || header.level != level || header.kind != kind as u8 {
+        return Err(misplaced(&header, number).at(number, operation));
+    }
+    Ok((page, header))
+}
+
+#[cold]
+fn misplaced(header: &Header, number: PageNumber) -> Damage {
+    if header.number != number {
+        Damage("another page's bytes stand here")
+    } else {
+        Damage("it is not of the kind and level that its parent says")
+    }
+}
+
+/// A leaf by its number.
+#[inline]
+fn visit_leaf<'s, S: PageSource + ?Sized>(
+    source: &'s S,
+    number: PageNumber,
+    operation: &'static str,
+) -> Result<Leaf<'s>> {
+    let (page, header) = visit(source, number, 0, operation)?;
+    Leaf::from_header(page, &header).map_err(|damage| damage.at(number, operation))
+}
+
+/// An inner page by its number.
+#[inline]
+fn visit_inner<'s, S: PageSource + ?Sized>(
+    source: &'s S,
+    number: PageNumber,
+    level: u8,
+    operation: &'static str,
+) -> Result<Inner<'s>> {
+    let (page, header) = visit(source, number, level, operation)?;
+    Inner::from_header(page, &header).map_err(|damage| damage.at(number, operation))
+}
+
+#[cfg(test)]
+pub(crate) mod memory;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,241 @@
+//! Records and separators taken out of their pages, to be laid out anew: what splitting, merging,
+//! sharing with a neighbour, compacting and bulk building have in common.
+
+use super::{
+    Damage,
+    header::HEADER_LEN,
+    inner::Inner,
+    leaf::{self, InPlace, Leaf, LeafFormat},
+    value::{StoredValue, ValueKind},
+};
+use crate::{PageNumber, Tag, TransactionId};
+use std::ops::Range;
+
+/// Records in key order, with whole keys.
+#[derive(Debug, Default)]
+pub(crate) struct Records {
+    bytes: Vec<u8>,
+    items: Vec<RecordItem>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct RecordItem {
+    key_start: u32,
+    value_start: u32,
+    value_end: u32,
+    kind: ValueKind,
+}
+
+impl Records {
+    pub(crate) fn len(&self) -> usize {
+        self.items.len()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.items.is_empty()
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.bytes.clear();
+        self.items.clear();
+    }
+
+    pub(crate) fn key(&self, index: usize) -> &[u8] {
+        let item = self.items[index];
+        &self.bytes[item.key_start as usize..item.value_start as usize]
+    }
+
+    pub(crate) fn value(&self, index: usize) -> StoredValue<'_> {
+        let item = self.items[index];
+        let bytes = &self.bytes[item.value_start as usize..item.value_end as usize];
+        StoredValue {
+            kind: item.kind,
+            bytes,
+        }
+    }
+
+    pub(crate) fn push(&mut self, key: &[u8], value: StoredValue<'_>) {
+        let key_start = self.bytes.len() as u32;
+        self.bytes.extend_from_slice(key);
+        self.finish_item(key_start, value);
+    }
+
+    fn finish_item(&mut self, key_start: u32, value: StoredValue<'_>) {
+        let value_start = self.bytes.len() as u32;
+        self.bytes.extend_from_slice(value.bytes);
+        let value_end = self.bytes.len() as u32;
+        self.items.push(RecordItem {
+            key_start,
+            value_start,
+            value_end,
+            kind: value.kind,
+        });
+    }
+
+    /// Appends all records of another list.
+    pub(crate) fn append_all(&mut self, other: &Self) {
+        for index in 0..other.len() {
+            self.push(other.key(index), other.value(index));
+        }
+    }
+
+    /// Appends the records of a leaf in `range`.
+    pub(crate) fn append(&mut self, leaf: &Leaf<'_>, range: Range<usize>) -> Result<(), Damage> {
+        for index in range {
+            let node = leaf.node(index)?;
+            let key_start = self.bytes.len() as u32;
+            leaf.append_key(index, &node, &mut self.bytes);
+            self.finish_item(key_start, node.value);
+        }
+        Ok(())
+    }
+
+    /// The most bytes that records `range` take of a page, its header included.
+    pub(crate) fn page_len(&self, format: LeafFormat, range: Range<usize>) -> usize {
+        if range.is_empty() {
+            return HEADER_LEN;
+        }
+        let prefix_len = self.prefix_len(format, &range);
+        HEADER_LEN
+            + prefix_len
+            + range
+                .map(|index| self.record_len(format, prefix_len, index))
+                .sum::<usize>()
+    }
+
+    /// What each record weighs when all of them share one prefix.
+    pub(crate) fn weights(&self, format: LeafFormat) -> Vec<usize> {
+        let prefix_len = self.prefix_len(format, &(0..self.len()));
+        (0..self.len())
+            .map(|index| self.record_len(format, prefix_len, index))
+            .collect()
+    }
+
+    fn prefix_len(&self, format: LeafFormat, range: &Range<usize>) -> usize {
+        // A single record keeps its whole key, so that the next ones need not rebuild the page.
+        if range.len() < 2 {
+            return 0;
+        }
+        format.prefix_len(self.key(range.start), self.key(range.end - 1))
+    }
+
+    fn record_len(&self, format: LeafFormat, prefix_len: usize, index: usize) -> usize {
+        format.record_len(
+            prefix_len,
+            self.key(index).len(),
+            self.value(index).bytes.len(),
+        )
+    }
+
+    /// Lays records `range` out in `page`, as a leaf. They must fit.
+    pub(crate) fn build(
+        &self,
+        page: &mut [u8],
+        number: PageNumber,
+        birth: TransactionId,
+        format: LeafFormat,
+        range: Range<usize>,
+    ) -> Result<(), Damage> {
+        let prefix_len = self.prefix_len(format, &range);
+        let prefix = if range.is_empty() {
+            &[]
+        } else {
+            &self.key(range.start)[..prefix_len]
+        };
+        leaf::init(page, number, birth, format, prefix);
+        for (position, index) in range.enumerate() {
+            let done = leaf::insert(
+                page,
+                format.order,
+                position,
+                self.key(index),
+                self.value(index),
+            )?;
+            if done != InPlace::Done {
+                return Err(Damage(
+                    "records do not fit in the page that was measured for them",
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A child of an inner page, with the separator before it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Child {
+    /// Keys in the child are not smaller; empty for the first child of a page.
+    pub(crate) separator: Vec<u8>,
+    pub(crate) page: PageNumber,
+    pub(crate) tag: Tag,
+    /// Records below the child; kept only in trees that count.
+    pub(crate) records: u64,
+}
+
+impl Child {
+    /// A child whose tag is found when its transaction is sealed.
+    pub(crate) fn unsealed(separator: Vec<u8>, page: PageNumber, records: u64) -> Self {
+        Self {
+            separator,
+            page,
+            tag: Tag::default(),
+            records,
+        }
+    }
+}
+
+/// All children of an inner page.
+pub(crate) fn children_of(inner: &Inner<'_>) -> Result<Vec<Child>, Damage> {
+    (0..inner.count())
+        .map(|index| inner.child_at(index))
+        .collect()
+}
+
+/// Cuts items into `pages` stretches of nearly the same weight, each of which `fits`; `None`
+/// where that is not possible.
+pub(crate) fn cut_evenly(
+    weights: &[usize],
+    pages: usize,
+    mut fits: impl FnMut(Range<usize>) -> bool,
+) -> Option<Vec<Range<usize>>> {
+    if weights.len() < pages {
+        return None;
+    }
+    let total: usize = weights.iter().sum();
+    let mut cuts = Vec::with_capacity(pages);
+    let (mut start, mut end, mut sum) = (0, 0, 0);
+    for page in 1..=pages {
+        let target = total * page / pages;
+        let last_end = weights.len() - (pages - page);
+        while end < last_end && (page == pages || end == start || sum + weights[end] / 2 <= target)
+        {
+            sum += weights[end];
+            end += 1;
+        }
+        if end == start || !fits(start..end) {
+            return None;
+        }
+        cuts.push(start..end);
+        start = end;
+    }
+    Some(cuts)
+}
+
+/// Cuts items into as few stretches as taking them in order allows, each of which `fits`.
+pub(crate) fn cut_greedily(
+    count: usize,
+    mut fits: impl FnMut(Range<usize>) -> bool,
+) -> Vec<Range<usize>> {
+    let mut cuts = Vec::new();
+    let mut start = 0;
+    for end in 1..=count {
+        if end - start > 1 && !fits(start..end) {
+            cuts.push(start..end - 1);
+            start = end - 1;
+        }
+    }
+    if start < count {
+        cuts.push(start..count);
+    }
+    cuts
+}

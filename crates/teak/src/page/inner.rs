@@ -1,0 +1,420 @@
+//! Inner pages: separators and children of a tree.
+//!
+//! ```text
+//! header | heads: u32 x count | children: u32 x count | tags: u64 x count
+//!        | record counts: u64 x count, in counted trees | offsets: u16 x count
+//!        | gap | separators ... | prefix
+//! ```
+//!
+//! Child `i` holds the keys from separator `i` up to, and without, separator `i + 1`. The first
+//! separator counts as smaller than every key; its head and offset are zero. Separators are cut to
+//! the shortest bytes that part their neighbours, so most are a head alone: then the offset is not
+//! an offset but the length of the separator behind the prefix, 0 to 4. Otherwise a node at the
+//! offset holds
+//!
+//! | offset | size | field |
+//! |---|---|---|
+//! | 0 | 2 | length of the separator behind the prefix |
+//! | 2 | n | what it has beyond its head; on a page with whole keys the whole separator |
+
+use super::{
+    Damage,
+    entries::Child,
+    header::{HEADER_LEN, Header, Kind},
+    key::{self, AgainstPrefix, KeyOrder},
+    read_u16,
+};
+use crate::{PageNumber, Tag, TransactionId};
+use std::cmp::Ordering;
+
+/// Flag: separators are whole keys, and there is no prefix.
+pub(crate) const WHOLE_KEYS: u16 = 1;
+/// Flag: the number of records below each child is kept.
+pub(crate) const COUNTED: u16 = 4;
+
+/// What a table asks of its inner pages.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct InnerFormat {
+    pub(crate) order: KeyOrder,
+    pub(crate) counted: bool,
+}
+
+impl InnerFormat {
+    fn flags(self) -> u16 {
+        let whole_keys = if self.whole_keys() { WHOLE_KEYS } else { 0 };
+        whole_keys | if self.counted { COUNTED } else { 0 }
+    }
+
+    fn whole_keys(self) -> bool {
+        self.order != KeyOrder::Bytes
+    }
+
+    fn slot_len(self) -> usize {
+        if self.counted { 26 } else { 18 }
+    }
+
+    /// The most bytes that a child with this separator takes of a page.
+    fn child_len(self, prefix_len: usize, separator_len: usize) -> usize {
+        let rest = separator_len - prefix_len.min(separator_len);
+        let node = match (self.whole_keys(), rest) {
+            (true, _) => 2 + separator_len,
+            (false, 0..=4) => 0,
+            (false, _) => 2 + rest - 4,
+        };
+        self.slot_len() + node
+    }
+
+    /// The prefix of all separators but the first.
+    fn prefix_len(self, children: &[Child]) -> usize {
+        match (children.get(1), children.last()) {
+            (Some(first), Some(last)) if children.len() > 2 && !self.whole_keys() => {
+                key::common_prefix_len(&first.separator, &last.separator)
+            }
+            _ => 0,
+        }
+    }
+
+    /// Bytes of a page that holds these children.
+    pub(crate) fn page_len(self, children: &[Child]) -> usize {
+        let prefix_len = self.prefix_len(children);
+        let rest = children
+            .iter()
+            .skip(1)
+            .map(|c| self.child_len(prefix_len, c.separator.len()));
+        HEADER_LEN + prefix_len + self.slot_len() + rest.sum::<usize>()
+    }
+
+    /// What each child weighs, for cutting a page in parts.
+    pub(crate) fn weights(self, children: &[Child]) -> Vec<usize> {
+        let prefix_len = self.prefix_len(children);
+        children
+            .iter()
+            .map(|c| self.child_len(prefix_len, c.separator.len()))
+            .collect()
+    }
+
+    /// Lays children out in `page`. They must fit.
+    pub(crate) fn build(
+        self,
+        page: &mut [u8],
+        number: PageNumber,
+        birth: TransactionId,
+        level: u8,
+        children: &[Child],
+    ) {
+        assert!(
+            self.page_len(children) <= page.len(),
+            "children were measured before"
+        );
+        let count = children.len();
+        let prefix_len = self.prefix_len(children);
+        let mut header = Header::new(number, Kind::Inner, birth);
+        header.flags = self.flags();
+        header.level = level;
+        header.count = count as u16;
+        header.prefix_len = prefix_len as u16;
+        let arrays = Arrays::new(count, self.counted);
+        let mut heap_start = page.len() - prefix_len;
+        if prefix_len > 0 {
+            page[heap_start..].copy_from_slice(&children[1].separator[..prefix_len]);
+        }
+        for (index, child) in children.iter().enumerate() {
+            let separator = if index == 0 {
+                &[][..]
+            } else {
+                &child.separator[prefix_len..]
+            };
+            let (head, offset) = self.write_separator(page, &mut heap_start, index, separator);
+            put(page, arrays.heads + 4 * index, &head.to_le_bytes());
+            put(
+                page,
+                arrays.children + 4 * index,
+                &child.page.0.to_le_bytes(),
+            );
+            put(page, arrays.tags + 8 * index, &child.tag.0.to_le_bytes());
+            if self.counted {
+                put(
+                    page,
+                    arrays.counts + 8 * index,
+                    &child.records.to_le_bytes(),
+                );
+            }
+            put(page, arrays.offsets + 2 * index, &offset.to_le_bytes());
+        }
+        header.heap_len = (page.len() - heap_start) as u16;
+        header.write(page);
+    }
+
+    /// Writes what the head cannot hold; returns the head and what goes in the offset's place.
+    fn write_separator(
+        self,
+        page: &mut [u8],
+        heap_start: &mut usize,
+        index: usize,
+        separator: &[u8],
+    ) -> (u32, u16) {
+        if index == 0 {
+            return (0, 0);
+        }
+        let (head, stored) = if self.whole_keys() {
+            (self.order.head(separator), separator)
+        } else if separator.len() <= 4 {
+            return (key::head_of(separator), separator.len() as u16);
+        } else {
+            (key::head_of(separator), key::suffix_of(separator))
+        };
+        *heap_start -= 2 + stored.len();
+        put(page, *heap_start, &(separator.len() as u16).to_le_bytes());
+        put(page, *heap_start + 2, stored);
+        (head, *heap_start as u16)
+    }
+}
+
+fn put(page: &mut [u8], offset: usize, bytes: &[u8]) {
+    page[offset..offset + bytes.len()].copy_from_slice(bytes);
+}
+
+/// Where the arrays of an inner page begin.
+#[derive(Clone, Copy, Debug)]
+struct Arrays {
+    heads: usize,
+    children: usize,
+    tags: usize,
+    counts: usize,
+    offsets: usize,
+    end: usize,
+}
+
+impl Arrays {
+    #[inline]
+    fn new(count: usize, counted: bool) -> Self {
+        let children = HEADER_LEN + 4 * count;
+        let tags = children + 4 * count;
+        let counts = tags + 8 * count;
+        let offsets = counts + if counted { 8 * count } else { 0 };
+        Self {
+            heads: HEADER_LEN,
+            children,
+            tags,
+            counts,
+            offsets,
+            end: offsets + 2 * count,
+        }
+    }
+
+    fn of(header: &Header) -> Self {
+        Self::new(usize::from(header.count), header.flags & COUNTED != 0)
+    }
+}
+
+/// An inner page, its bounds checked, its arrays at hand.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Inner<'p> {
+    page: &'p [u8],
+    heads: &'p [u32],
+    arrays: Arrays,
+    prefix: &'p [u8],
+    flags: u16,
+}
+
+impl<'p> Inner<'p> {
+    #[inline]
+    pub(crate) fn parse(page: &'p [u8]) -> Result<Self, Damage> {
+        let header = Header::read(page);
+        if header.kind != Kind::Inner as u8 {
+            return Err(Damage("an inner page was expected here"));
+        }
+        Self::from_header(page, &header)
+    }
+
+    #[inline]
+    pub(crate) fn from_header(page: &'p [u8], header: &Header) -> Result<Self, Damage> {
+        let arrays = Arrays::of(header);
+        let heap_len = usize::from(header.heap_len);
+        let prefix_len = usize::from(header.prefix_len);
+        if header.count == 0 {
+            return Err(Damage("an inner page has no children"));
+        }
+        if arrays.end + heap_len > page.len() || prefix_len > heap_len {
+            return Err(Damage("the arrays of an inner page overlap its heap"));
+        }
+        let Ok(heads) = bytemuck::try_cast_slice(&page[arrays.heads..arrays.children]) else {
+            return Err(Damage("a page does not lie on a page boundary"));
+        };
+        let prefix = &page[page.len() - prefix_len..];
+        Ok(Self {
+            page,
+            heads,
+            arrays,
+            prefix,
+            flags: header.flags,
+        })
+    }
+
+    #[inline]
+    pub(crate) fn count(&self) -> usize {
+        self.heads.len()
+    }
+
+    pub(crate) fn prefix(&self) -> &'p [u8] {
+        self.prefix
+    }
+
+    pub(crate) fn head(&self, index: usize) -> Option<u32> {
+        self.heads.get(index).copied()
+    }
+
+    /// The page of child `index`.
+    #[inline]
+    pub(crate) fn child(&self, index: usize) -> Result<PageNumber, Damage> {
+        let at = self.arrays.children + 4 * index;
+        let bytes = self.in_array(at, self.arrays.tags)?;
+        Ok(PageNumber(u32::from_le_bytes(bytes)))
+    }
+
+    pub(crate) fn tag(&self, index: usize) -> Result<Tag, Damage> {
+        let at = self.arrays.tags + 8 * index;
+        Ok(Tag(u64::from_le_bytes(
+            self.in_array(at, self.arrays.counts)?,
+        )))
+    }
+
+    /// Records below child `index`; 0 in a tree that does not count.
+    pub(crate) fn records(&self, index: usize) -> Result<u64, Damage> {
+        if self.flags & COUNTED == 0 {
+            return Ok(0);
+        }
+        let at = self.arrays.counts + 8 * index;
+        Ok(u64::from_le_bytes(self.in_array(at, self.arrays.offsets)?))
+    }
+
+    #[inline]
+    fn in_array<const N: usize>(&self, at: usize, end: usize) -> Result<[u8; N], Damage> {
+        let bytes = self.page.get(at..end).and_then(|tail| tail.first_chunk());
+        bytes
+            .copied()
+            .ok_or(Damage("an index lies behind the last child"))
+    }
+
+    /// Length behind the prefix and stored bytes of separator `index`.
+    #[inline]
+    fn stored_separator(&self, index: usize) -> Result<(usize, &'p [u8]), Damage> {
+        let damage = Damage("a separator lies outside of its page");
+        let at = self.arrays.offsets + 2 * index;
+        let offset = usize::from(read_u16(self.page, at).ok_or(damage)?);
+        if offset <= 4 {
+            return Ok((offset, &[]));
+        }
+        let len = usize::from(read_u16(self.page, offset).ok_or(damage)?);
+        let stored_len = if self.flags & WHOLE_KEYS != 0 {
+            len
+        } else {
+            len.checked_sub(4).ok_or(damage)?
+        };
+        let stored = self
+            .page
+            .get(offset + 2..offset + 2 + stored_len)
+            .ok_or(damage)?;
+        Ok((len, stored))
+    }
+
+    /// The whole separator before child `index`; empty for the first.
+    pub(crate) fn separator(&self, index: usize) -> Result<Vec<u8>, Damage> {
+        if index == 0 {
+            return Ok(Vec::new());
+        }
+        let (len, stored) = self.stored_separator(index)?;
+        let mut separator = Vec::with_capacity(self.prefix.len() + len);
+        if self.flags & WHOLE_KEYS == 0 {
+            separator.extend_from_slice(self.prefix);
+            separator.extend_from_slice(&self.heads[index].to_be_bytes()[..len.min(4)]);
+        }
+        separator.extend_from_slice(stored);
+        Ok(separator)
+    }
+
+    pub(crate) fn child_at(&self, index: usize) -> Result<Child, Damage> {
+        Ok(Child {
+            separator: self.separator(index)?,
+            page: self.child(index)?,
+            tag: self.tag(index)?,
+            records: self.records(index)?,
+        })
+    }
+
+    /// The child in which `key` is, if it is anywhere.
+    #[inline]
+    pub(crate) fn search(&self, order: KeyOrder, key: &[u8]) -> Result<usize, Damage> {
+        if self.flags & WHOLE_KEYS != 0 {
+            return self.search_heads(order.head(key), |_, stored| order.compare(stored, key));
+        }
+        match key::against_prefix(key, self.prefix) {
+            AgainstPrefix::Before => Ok(0),
+            AgainstPrefix::Behind => Ok(self.count() - 1),
+            AgainstPrefix::Rest(rest) => {
+                let suffix = key::suffix_of(rest);
+                self.search_heads(key::head_of(rest), |len, stored| {
+                    key::compare_beyond_head(len, stored, rest.len(), suffix)
+                })
+            }
+        }
+    }
+
+    /// The last child whose separator is not greater. Among equal heads `compare` decides.
+    #[inline]
+    fn search_heads(
+        &self,
+        head: u32,
+        compare: impl Fn(usize, &'p [u8]) -> Ordering,
+    ) -> Result<usize, Damage> {
+        let mut high = key::upper_bound(&self.heads[1..], head);
+        if self.heads[high] != head || high == 0 {
+            return Ok(high);
+        }
+        let (len, stored) = self.stored_separator(high)?;
+        if compare(len, stored) != Ordering::Greater {
+            return Ok(high);
+        }
+        let mut low = key::lower_bound(&self.heads[1..], head);
+        high -= 1;
+        while low < high {
+            let middle = low + (high - low).div_ceil(2);
+            let (len, stored) = self.stored_separator(middle)?;
+            if compare(len, stored) == Ordering::Greater {
+                high = middle - 1;
+            } else {
+                low = middle;
+            }
+        }
+        Ok(low)
+    }
+}
+
+/// Puts another page in the place of child `index`.
+pub(crate) fn set_child(page: &mut [u8], index: usize, child: PageNumber) {
+    let arrays = Arrays::of(&Header::read(page));
+    put(page, arrays.children + 4 * index, &child.0.to_le_bytes());
+}
+
+/// Sets the tag of child `index`.
+pub(crate) fn set_tag(page: &mut [u8], index: usize, tag: Tag) {
+    let arrays = Arrays::of(&Header::read(page));
+    put(page, arrays.tags + 8 * index, &tag.0.to_le_bytes());
+}
+
+/// Sets the number of records below child `index`, in a tree that counts.
+pub(crate) fn set_records(page: &mut [u8], index: usize, records: u64) {
+    let header = Header::read(page);
+    if header.flags & COUNTED != 0 {
+        put(
+            page,
+            Arrays::of(&header).counts + 8 * index,
+            &records.to_le_bytes(),
+        );
+    }
+}
+
+/// Bytes of the page that its children use.
+pub(crate) fn used_len(header: &Header) -> usize {
+    Arrays::of(header).end + usize::from(header.heap_len)
+}

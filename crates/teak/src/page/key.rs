@@ -1,0 +1,166 @@
+//! Keys: how they are ordered, their heads, and searches over heads.
+//!
+//! The *head* of a key is a `u32` that sorts as the key does: comparing heads is comparing keys,
+//! until they are equal. For byte order it is the first four bytes behind the prefix that the
+//! page shares, big-endian, filled up with zeros.
+
+use std::{cmp::Ordering, hint::select_unpredictable};
+
+/// How the keys of a table are ordered.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
+#[non_exhaustive]
+#[repr(u8)]
+pub enum KeyOrder {
+    /// As bytes, from the first to the last; a key that begins another comes before it.
+    #[default]
+    Bytes = 0,
+    /// As bytes, compared from the last to the first.
+    ReverseBytes = 1,
+    /// Little-endian unsigned integers of 4 bytes.
+    U32 = 2,
+    /// Little-endian unsigned integers of 8 bytes.
+    U64 = 3,
+}
+
+impl KeyOrder {
+    pub(crate) fn from_byte(byte: u8) -> Option<Self> {
+        Some(match byte {
+            0 => Self::Bytes,
+            1 => Self::ReverseBytes,
+            2 => Self::U32,
+            3 => Self::U64,
+            _ => return None,
+        })
+    }
+
+    /// The length that every key must have, where the order asks for one.
+    pub(crate) fn key_len(self) -> Option<usize> {
+        match self {
+            Self::Bytes | Self::ReverseBytes => None,
+            Self::U32 => Some(4),
+            Self::U64 => Some(8),
+        }
+    }
+
+    /// Compares two whole keys.
+    pub(crate) fn compare(self, a: &[u8], b: &[u8]) -> Ordering {
+        match self {
+            Self::Bytes => a.cmp(b),
+            Self::ReverseBytes => a.iter().rev().cmp(b.iter().rev()),
+            Self::U32 | Self::U64 => integer(a).cmp(&integer(b)).then(a.len().cmp(&b.len())),
+        }
+    }
+
+    /// The head of a whole key, for orders other than [`KeyOrder::Bytes`] too.
+    pub(crate) fn head(self, key: &[u8]) -> u32 {
+        match self {
+            Self::Bytes => head_of(key),
+            Self::ReverseBytes => {
+                let mut last = [0; 4];
+                for (to, from) in last.iter_mut().zip(key.iter().rev()) {
+                    *to = *from;
+                }
+                u32::from_be_bytes(last)
+            }
+            Self::U32 => integer(key) as u32,
+            Self::U64 => (integer(key) >> 32) as u32,
+        }
+    }
+}
+
+/// A little-endian integer of up to 8 bytes; longer keys cannot come up where the length is checked.
+fn integer(key: &[u8]) -> u64 {
+    let mut bytes = [0; 8];
+    for (to, from) in bytes.iter_mut().zip(key) {
+        *to = *from;
+    }
+    u64::from_le_bytes(bytes)
+}
+
+/// The first four bytes, big-endian, filled up with zeros.
+#[inline]
+pub(crate) fn head_of(rest: &[u8]) -> u32 {
+    match rest.first_chunk::<4>() {
+        Some(&four) => u32::from_be_bytes(four),
+        None => {
+            let mut four = [0; 4];
+            four[..rest.len()].copy_from_slice(rest);
+            u32::from_be_bytes(four)
+        }
+    }
+}
+
+/// What of a key its head does not hold.
+#[inline]
+pub(crate) fn suffix_of(rest: &[u8]) -> &[u8] {
+    rest.get(4..).unwrap_or(&[])
+}
+
+/// Compares what two keys with the same head have beyond it. Equal heads mean equal first bytes
+/// but for the zeros that fill up a short key, so the longer of two short keys comes last.
+#[inline]
+pub(crate) fn compare_beyond_head(a_len: usize, a: &[u8], b_len: usize, b: &[u8]) -> Ordering {
+    a.cmp(b).then(a_len.cmp(&b_len))
+}
+
+/// How many heads are smaller than `head`, found without a branch that could be mispredicted.
+#[inline]
+pub(crate) fn lower_bound(heads: &[u32], head: u32) -> usize {
+    partition_point(heads, |probe| probe < head)
+}
+
+/// How many heads are smaller than or equal to `head`.
+#[inline]
+pub(crate) fn upper_bound(heads: &[u32], head: u32) -> usize {
+    partition_point(heads, |probe| probe <= head)
+}
+
+#[inline]
+fn partition_point(heads: &[u32], before: impl Fn(u32) -> bool) -> usize {
+    let mut size = heads.len();
+    if size == 0 {
+        return 0;
+    }
+    let mut base = 0;
+    while size > 1 {
+        let half = size / 2;
+        base = select_unpredictable(before(heads[base + half]), base + half, base);
+        size -= half;
+    }
+    base + usize::from(before(heads[base]))
+}
+
+/// How many bytes two keys have in common at their start.
+pub(crate) fn common_prefix_len(a: &[u8], b: &[u8]) -> usize {
+    a.iter().zip(b).take_while(|(x, y)| x == y).count()
+}
+
+/// The shortest byte string that is greater than `left` and not greater than `right`
+/// (Bayer and Unterauer, Prefix B-trees, 1977).
+pub(crate) fn shortest_separator<'k>(left: &[u8], right: &'k [u8]) -> &'k [u8] {
+    &right[..(common_prefix_len(left, right) + 1).min(right.len())]
+}
+
+/// Where a key stands against the prefix that all keys of a page share.
+pub(crate) enum AgainstPrefix<'k> {
+    /// The key comes before all keys with the prefix.
+    Before,
+    /// The key has the prefix; this is the rest.
+    Rest(&'k [u8]),
+    /// The key comes behind all keys with the prefix.
+    Behind,
+}
+
+/// Parts `key` at the prefix.
+#[inline]
+pub(crate) fn against_prefix<'k>(key: &'k [u8], prefix: &[u8]) -> AgainstPrefix<'k> {
+    if prefix.is_empty() {
+        return AgainstPrefix::Rest(key);
+    }
+    let shared = &key[..key.len().min(prefix.len())];
+    match shared.cmp(prefix) {
+        Ordering::Less => AgainstPrefix::Before,
+        Ordering::Equal => AgainstPrefix::Rest(&key[prefix.len()..]),
+        Ordering::Greater => AgainstPrefix::Behind,
+    }
+}

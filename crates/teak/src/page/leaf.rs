@@ -1,0 +1,480 @@
+//! Leaf pages: the records of a tree.
+//!
+//! ```text
+//! header | heads: u32 x count | offsets: u16 x count | gap | nodes ... | prefix
+//! ```
+//!
+//! The heads lie side by side, so that a search touches three or four cache lines and no node but
+//! that of an equal head. Nodes grow from the end of the page downwards; an offset is counted from
+//! the start of the page. The prefix that all keys share ends the page.
+//!
+//! A node is
+//!
+//! | offset | size | field |
+//! |---|---|---|
+//! | 0 | 2 | length of the key's rest behind the prefix (15 bits), low bit of the value's kind (bit 15) |
+//! | 2 | 2 | length of the value bytes (15 bits), high bit of the value's kind (bit 15) |
+//! | 4 | s | what the rest has beyond its head; on a page with whole keys the whole key |
+//! | 4 + s | pad | up to the alignment of values |
+//! | ... | v | value bytes |
+//!
+//! Invariants: keys ascend strictly; the head is that of the key's rest; every node lies inside
+//! the heap. The last is checked at each access, the others by the check of the database.
+
+use super::{
+    Damage,
+    header::{HEADER_LEN, Header, Kind},
+    key::{self, AgainstPrefix, KeyOrder},
+    read_u16,
+    value::{StoredValue, ValueKind},
+};
+use crate::{PageNumber, TransactionId};
+use std::cmp::Ordering;
+
+/// Flag: nodes hold whole keys, and there is no prefix.
+pub(crate) const WHOLE_KEYS: u16 = 1;
+/// Flag: some value is not inline, so dropping the page means looking at its nodes.
+pub(crate) const HAS_REFERENCES: u16 = 2;
+const ALIGN_SHIFT: u32 = 8;
+
+/// Bytes of head and offset for each record.
+const SLOT_LEN: usize = 6;
+/// Bytes of a node before the key.
+const NODE_HEADER_LEN: usize = 4;
+
+/// What a table asks of its leaves.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct LeafFormat {
+    pub(crate) order: KeyOrder,
+    pub(crate) share_prefixes: bool,
+    pub(crate) value_align_log2: u8,
+}
+
+impl LeafFormat {
+    fn whole_keys(self) -> bool {
+        !self.share_prefixes || self.order != KeyOrder::Bytes
+    }
+
+    fn flags(self) -> u16 {
+        (if self.whole_keys() { WHOLE_KEYS } else { 0 })
+            | u16::from(self.value_align_log2) << ALIGN_SHIFT
+    }
+
+    /// The prefix that a page from `first` to `last` can share.
+    pub(crate) fn prefix_len(self, first: &[u8], last: &[u8]) -> usize {
+        if self.whole_keys() {
+            0
+        } else {
+            key::common_prefix_len(first, last)
+        }
+    }
+
+    fn stored_key_len(self, prefix_len: usize, key_len: usize) -> usize {
+        if self.whole_keys() {
+            key_len
+        } else {
+            key_len.saturating_sub(prefix_len + 4)
+        }
+    }
+
+    /// The most bytes that a record takes of a page, its slot included.
+    pub(crate) fn record_len(self, prefix_len: usize, key_len: usize, value_len: usize) -> usize {
+        SLOT_LEN
+            + NODE_HEADER_LEN
+            + self.stored_key_len(prefix_len, key_len)
+            + value_len
+            + ((1 << self.value_align_log2) - 1)
+    }
+
+    /// The longest record that stays in the leaf; longer ones keep their value in a run.
+    pub(crate) fn max_inline_record_len(page_size: usize) -> usize {
+        (page_size - HEADER_LEN) / 2
+    }
+}
+
+/// A leaf, its bounds checked, its arrays at hand.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Leaf<'p> {
+    page: &'p [u8],
+    heads: &'p [u32],
+    offsets: &'p [u16],
+    prefix: &'p [u8],
+    flags: u16,
+}
+
+/// A node of a leaf.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Node<'p> {
+    key_len: usize,
+    stored_key: &'p [u8],
+    pub(crate) value: StoredValue<'p>,
+}
+
+impl<'p> Leaf<'p> {
+    #[inline]
+    pub(crate) fn parse(page: &'p [u8]) -> Result<Self, Damage> {
+        let header = Header::read(page);
+        if header.kind != Kind::Leaf as u8 {
+            return Err(Damage("a leaf was expected here"));
+        }
+        Self::from_header(page, &header)
+    }
+
+    #[inline]
+    pub(crate) fn from_header(page: &'p [u8], header: &Header) -> Result<Self, Damage> {
+        let count = usize::from(header.count);
+        let offsets_start = HEADER_LEN + 4 * count;
+        let offsets_end = offsets_start + 2 * count;
+        let heap_len = usize::from(header.heap_len);
+        let prefix_len = usize::from(header.prefix_len);
+        if offsets_end + heap_len > page.len() || prefix_len > heap_len {
+            return Err(Damage("the arrays of a leaf overlap its heap"));
+        }
+        let (Ok(heads), Ok(offsets)) = (
+            bytemuck::try_cast_slice(&page[HEADER_LEN..offsets_start]),
+            bytemuck::try_cast_slice(&page[offsets_start..offsets_end]),
+        ) else {
+            return Err(Damage("a page does not lie on a page boundary"));
+        };
+        let prefix = &page[page.len() - prefix_len..];
+        Ok(Self {
+            page,
+            heads,
+            offsets,
+            prefix,
+            flags: header.flags,
+        })
+    }
+
+    #[inline]
+    pub(crate) fn count(&self) -> usize {
+        self.heads.len()
+    }
+
+    pub(crate) fn has_references(&self) -> bool {
+        self.flags & HAS_REFERENCES != 0
+    }
+
+    pub(crate) fn prefix(&self) -> &'p [u8] {
+        self.prefix
+    }
+
+    pub(crate) fn head(&self, index: usize) -> Option<u32> {
+        self.heads.get(index).copied()
+    }
+
+    /// Where the node begins, for a prefetch.
+    #[inline]
+    pub(crate) fn node_offset(&self, index: usize) -> usize {
+        self.offsets
+            .get(index)
+            .map_or(0, |&offset| usize::from(offset))
+    }
+
+    #[inline]
+    pub(crate) fn node(&self, index: usize) -> Result<Node<'p>, Damage> {
+        let damage = Damage("a node lies outside of its page");
+        let offset = usize::from(*self.offsets.get(index).ok_or(damage)?);
+        let node: &[u8; NODE_HEADER_LEN] = self
+            .page
+            .get(offset..)
+            .and_then(|tail| tail.first_chunk())
+            .ok_or(damage)?;
+        let key_word = u16::from_le_bytes([node[0], node[1]]);
+        let value_word = u16::from_le_bytes([node[2], node[3]]);
+        let key_len = usize::from(key_word & 0x7fff);
+        let value_len = usize::from(value_word & 0x7fff);
+        let kind = ValueKind::from_bits(key_word >> 15 | (value_word >> 15) << 1);
+        let stored_len = if self.flags & WHOLE_KEYS != 0 {
+            key_len
+        } else {
+            key_len.saturating_sub(4)
+        };
+        let key_start = offset + NODE_HEADER_LEN;
+        let key_end = key_start + stored_len;
+        let value_start = align_up(key_end, self.align_log2());
+        let value = self
+            .page
+            .get(value_start..value_start + value_len)
+            .ok_or(damage)?;
+        let stored_key = self.page.get(key_start..key_end).ok_or(damage)?;
+        Ok(Node {
+            key_len,
+            stored_key,
+            value: StoredValue { kind, bytes: value },
+        })
+    }
+
+    #[inline]
+    fn align_log2(&self) -> u32 {
+        u32::from(self.flags >> ALIGN_SHIFT) & 7
+    }
+
+    /// The key as one slice of the page, where the page holds whole keys.
+    #[inline]
+    pub(crate) fn whole_key(&self, node: &Node<'p>) -> Option<&'p [u8]> {
+        (self.flags & WHOLE_KEYS != 0).then_some(node.stored_key)
+    }
+
+    /// Puts the key at `index` together in `out`.
+    #[inline]
+    pub(crate) fn read_key(&self, index: usize, node: &Node<'_>, out: &mut Vec<u8>) {
+        out.clear();
+        self.append_key(index, node, out);
+    }
+
+    /// Appends the key at `index` to `out`.
+    #[inline]
+    pub(crate) fn append_key(&self, index: usize, node: &Node<'_>, out: &mut Vec<u8>) {
+        if self.flags & WHOLE_KEYS == 0 {
+            out.extend_from_slice(self.prefix);
+            let head = self.heads[index].to_be_bytes();
+            out.extend_from_slice(&head[..node.key_len.min(4)]);
+        }
+        out.extend_from_slice(node.stored_key);
+    }
+
+    pub(crate) fn key(&self, index: usize) -> Result<Vec<u8>, Damage> {
+        let mut key = Vec::new();
+        self.read_key(index, &self.node(index)?, &mut key);
+        Ok(key)
+    }
+
+    /// Where `key` is (`Ok`), or where it would have to be inserted (`Err`).
+    #[inline]
+    pub(crate) fn search(
+        &self,
+        order: KeyOrder,
+        key: &[u8],
+    ) -> Result<Result<usize, usize>, Damage> {
+        if self.flags & WHOLE_KEYS != 0 {
+            return self.search_whole_keys(order, key);
+        }
+        match key::against_prefix(key, self.prefix) {
+            AgainstPrefix::Before => Ok(Err(0)),
+            AgainstPrefix::Behind => Ok(Err(self.count())),
+            AgainstPrefix::Rest(rest) => {
+                let suffix = key::suffix_of(rest);
+                self.search_equal_heads(key::head_of(rest), |node| {
+                    key::compare_beyond_head(node.key_len, node.stored_key, rest.len(), suffix)
+                })
+            }
+        }
+    }
+
+    fn search_whole_keys(
+        &self,
+        order: KeyOrder,
+        key: &[u8],
+    ) -> Result<Result<usize, usize>, Damage> {
+        self.search_equal_heads(order.head(key), |node| order.compare(node.stored_key, key))
+    }
+
+    /// Where the node of `key` begins if its head tells, for a prefetch.
+    #[inline]
+    pub(crate) fn likely_node(&self, order: KeyOrder, key: &[u8]) -> Option<usize> {
+        let head = if self.flags & WHOLE_KEYS != 0 {
+            order.head(key)
+        } else {
+            key::head_of(key.strip_prefix(self.prefix)?)
+        };
+        let index = key::lower_bound(self.heads, head);
+        (self.heads.get(index) == Some(&head)).then(|| self.node_offset(index))
+    }
+
+    /// Finds the heads equal to `head`, mostly none or one, and searches their nodes.
+    #[inline]
+    fn search_equal_heads(
+        &self,
+        head: u32,
+        compare: impl Fn(&Node<'p>) -> Ordering,
+    ) -> Result<Result<usize, usize>, Damage> {
+        let mut low = key::lower_bound(self.heads, head);
+        if self.heads.get(low) != Some(&head) {
+            return Ok(Err(low));
+        }
+        match compare(&self.node(low)?) {
+            Ordering::Equal => return Ok(Ok(low)),
+            Ordering::Greater => return Ok(Err(low)),
+            Ordering::Less => low += 1,
+        }
+        let mut high = low + key::upper_bound(&self.heads[low..], head);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            match compare(&self.node(middle)?) {
+                Ordering::Equal => return Ok(Ok(middle)),
+                Ordering::Greater => high = middle,
+                Ordering::Less => low = middle + 1,
+            }
+        }
+        Ok(Err(low))
+    }
+}
+
+#[inline]
+fn align_up(offset: usize, align_log2: u32) -> usize {
+    let mask = (1 << align_log2) - 1;
+    (offset + mask) & !mask
+}
+
+/// What came of an attempt to insert into a leaf in place.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum InPlace {
+    /// Done.
+    Done,
+    /// There is no room, or the key does not have the page's prefix: the page must be rebuilt.
+    Rebuild,
+}
+
+/// Makes `page` an empty leaf.
+pub(crate) fn init(
+    page: &mut [u8],
+    number: PageNumber,
+    birth: TransactionId,
+    format: LeafFormat,
+    prefix: &[u8],
+) {
+    let mut header = Header::new(number, Kind::Leaf, birth);
+    header.flags = format.flags();
+    header.prefix_len = prefix.len() as u16;
+    header.heap_len = header.prefix_len;
+    header.write(page);
+    let end = page.len();
+    page[end - prefix.len()..].copy_from_slice(prefix);
+}
+
+/// Inserts a record at `index`, where a search found that it belongs.
+pub(crate) fn insert(
+    page: &mut [u8],
+    order: KeyOrder,
+    index: usize,
+    key: &[u8],
+    value: StoredValue<'_>,
+) -> Result<InPlace, Damage> {
+    let mut header = Header::read(page);
+    let leaf = Leaf::from_header(page, &header)?;
+    if index > leaf.count() {
+        return Err(Damage("an index lies behind the last record"));
+    }
+    let whole_keys = header.flags & WHOLE_KEYS != 0;
+    let (head, rest_len, stored_key) = if whole_keys {
+        (order.head(key), key.len(), key)
+    } else {
+        let Some(rest) = key.strip_prefix(leaf.prefix) else {
+            return Ok(InPlace::Rebuild);
+        };
+        (key::head_of(rest), rest.len(), key::suffix_of(rest))
+    };
+    let count = leaf.count();
+    let align_log2 = leaf.align_log2();
+    let arrays_end = HEADER_LEN + SLOT_LEN * count;
+    let heap_start = page.len() - usize::from(header.heap_len);
+    let head_room = NODE_HEADER_LEN + stored_key.len();
+    let mask = (1usize << align_log2) - 1;
+    let needed = head_room + value.bytes.len() + mask;
+    if arrays_end + SLOT_LEN + needed > heap_start {
+        return Ok(InPlace::Rebuild);
+    }
+    let value_start = (heap_start - value.bytes.len()) & !mask;
+    let offset = value_start - head_room;
+    write_node(page, offset, rest_len, stored_key, value_start, value);
+    open_slot(page, count, index, head, offset as u16);
+    header.count += 1;
+    header.heap_len = (page.len() - offset) as u16;
+    if value.kind != ValueKind::Inline {
+        header.flags |= HAS_REFERENCES;
+    }
+    header.write(page);
+    Ok(InPlace::Done)
+}
+
+fn write_node(
+    page: &mut [u8],
+    offset: usize,
+    rest_len: usize,
+    stored_key: &[u8],
+    value_start: usize,
+    value: StoredValue<'_>,
+) {
+    let kind = value.kind as u16;
+    let key_word = rest_len as u16 | (kind & 1) << 15;
+    let value_word = value.bytes.len() as u16 | (kind >> 1) << 15;
+    let node = &mut page[offset..];
+    node[0..2].copy_from_slice(&key_word.to_le_bytes());
+    node[2..4].copy_from_slice(&value_word.to_le_bytes());
+    node[NODE_HEADER_LEN..NODE_HEADER_LEN + stored_key.len()].copy_from_slice(stored_key);
+    page[value_start..value_start + value.bytes.len()].copy_from_slice(value.bytes);
+}
+
+/// Makes room for one more head and offset and fills them in.
+fn open_slot(page: &mut [u8], count: usize, index: usize, head: u32, offset: u16) {
+    let old_offsets = HEADER_LEN + 4 * count;
+    let new_offsets = old_offsets + 4;
+    let old_index = old_offsets + 2 * index;
+    page.copy_within(
+        old_index..old_offsets + 2 * count,
+        new_offsets + 2 * (index + 1),
+    );
+    page.copy_within(old_offsets..old_index, new_offsets);
+    let head_at = HEADER_LEN + 4 * index;
+    page.copy_within(head_at..old_offsets, head_at + 4);
+    page[head_at..head_at + 4].copy_from_slice(&head.to_le_bytes());
+    let offset_at = new_offsets + 2 * index;
+    page[offset_at..offset_at + 2].copy_from_slice(&offset.to_le_bytes());
+}
+
+/// Takes the record at `index` out; its node becomes garbage.
+pub(crate) fn remove(page: &mut [u8], index: usize) -> Result<(), Damage> {
+    let mut header = Header::read(page);
+    let leaf = Leaf::from_header(page, &header)?;
+    let node = leaf.node(index)?;
+    let count = leaf.count();
+    let node_len = NODE_HEADER_LEN + node.stored_key.len() + node.value.bytes.len();
+    let old_offsets = HEADER_LEN + 4 * count;
+    let new_offsets = old_offsets - 4;
+    let head_at = HEADER_LEN + 4 * index;
+    page.copy_within(head_at + 4..old_offsets, head_at);
+    page.copy_within(old_offsets..old_offsets + 2 * index, new_offsets);
+    page.copy_within(
+        old_offsets + 2 * (index + 1)..old_offsets + 2 * count,
+        new_offsets + 2 * index,
+    );
+    header.count -= 1;
+    header.garbage_len = header.garbage_len.saturating_add(node_len as u16);
+    if header.count == 0 {
+        header.garbage_len = 0;
+        header.heap_len = header.prefix_len;
+    }
+    header.write(page);
+    Ok(())
+}
+
+/// Puts a value of the same length and kind in the place of the one at `index`; `false` where
+/// it does not have them.
+pub(crate) fn overwrite(
+    page: &mut [u8],
+    index: usize,
+    value: StoredValue<'_>,
+) -> Result<bool, Damage> {
+    let leaf = Leaf::parse(page)?;
+    let node = leaf.node(index)?;
+    if node.value.kind != value.kind || node.value.bytes.len() != value.bytes.len() {
+        return Ok(false);
+    }
+    let key_end = leaf.node_offset(index) + NODE_HEADER_LEN + node.stored_key.len();
+    let start = align_up(key_end, leaf.align_log2());
+    page[start..start + value.bytes.len()].copy_from_slice(value.bytes);
+    Ok(true)
+}
+
+/// Bytes of the page that its records use, garbage not counted.
+pub(crate) fn used_len(header: &Header) -> usize {
+    HEADER_LEN
+        + SLOT_LEN * usize::from(header.count)
+        + usize::from(header.heap_len).saturating_sub(usize::from(header.garbage_len))
+}
+
+/// The offsets of `page`, checked to be readable as `u16`; for the printer.
+pub(crate) fn offset_at(page: &[u8], count: usize, index: usize) -> Option<u16> {
+    read_u16(page, HEADER_LEN + 4 * count + 2 * index)
+}

@@ -1,0 +1,333 @@
+//! The facts about layouts that the rest relies on.
+
+use super::{
+    entries::{Child, Records, children_of, cut_evenly, cut_greedily},
+    header::{HEADER_LEN, Header, Kind},
+    inner::{Inner, InnerFormat},
+    key::{self, KeyOrder},
+    leaf::{self, InPlace, Leaf, LeafFormat},
+    max_key_len,
+    value::{StoredValue, ValueKind, ValueRun},
+};
+use crate::{PageNumber, Tag, TransactionId};
+use std::cmp::Ordering;
+
+const PAGE: PageNumber = PageNumber(9);
+const BIRTH: TransactionId = TransactionId(7);
+
+fn format(share_prefixes: bool, order: KeyOrder, align: u8) -> LeafFormat {
+    LeafFormat {
+        order,
+        share_prefixes,
+        value_align_log2: align,
+    }
+}
+
+fn aligned_page(len: usize) -> Vec<u64> {
+    vec![0xabab_abab_abab_abab; len / 8]
+}
+
+fn empty_leaf(page: &mut [u64], format: LeafFormat) -> &mut [u8] {
+    let page = bytemuck::cast_slice_mut(page);
+    leaf::init(page, PAGE, BIRTH, format, &[]);
+    page
+}
+
+#[test]
+fn header_survives_a_round_trip() {
+    let mut page = vec![0; 64];
+    let mut header = Header::new(PAGE, Kind::Leaf, BIRTH);
+    header.level = 3;
+    header.count = 500;
+    header.heap_len = 4000;
+    header.garbage_len = 17;
+    header.prefix_len = 12;
+    header.flags = 0x0302;
+    header.write(&mut page);
+    assert_eq!(Header::read(&page), header);
+    assert!(
+        page[HEADER_LEN..].iter().all(|&b| b == 0),
+        "nothing is written behind the header"
+    );
+}
+
+#[test]
+fn heads_sort_as_their_keys_do() {
+    let keys: [&[u8]; 9] = [
+        b"",
+        b"\0",
+        b"\0\0\0\0",
+        b"\0\0\0\0\0",
+        b"a",
+        b"ab",
+        b"abcd",
+        b"abcda",
+        b"abce",
+    ];
+    for pair in keys.windows(2) {
+        let (a, b) = (pair[0], pair[1]);
+        let by_head = key::head_of(a).cmp(&key::head_of(b));
+        let beyond =
+            key::compare_beyond_head(a.len(), key::suffix_of(a), b.len(), key::suffix_of(b));
+        assert_eq!(by_head.then(beyond), Ordering::Less, "{a:?} {b:?}");
+    }
+}
+
+#[test]
+fn every_order_agrees_with_its_heads() {
+    let numbers = [0u64, 1, 255, 256, 1 << 31, 1 << 32, (1 << 32) + 1, u64::MAX];
+    for &a in &numbers {
+        for &b in &numbers {
+            let (x, y) = (a.to_le_bytes(), b.to_le_bytes());
+            assert_eq!(KeyOrder::U64.compare(&x, &y), a.cmp(&b));
+            assert!(KeyOrder::U64.head(&x) <= KeyOrder::U64.head(&y) || a > b);
+        }
+    }
+    assert_eq!(KeyOrder::ReverseBytes.compare(b"ba", b"ab"), Ordering::Less);
+    assert!(KeyOrder::ReverseBytes.head(b"ba") < KeyOrder::ReverseBytes.head(b"ab"));
+}
+
+#[test]
+fn bounds_of_heads_match_a_linear_count() {
+    for len in 0..40 {
+        let heads: Vec<u32> = (0..len).map(|i| i / 3 * 2).collect();
+        for probe in 0..30 {
+            let smaller = heads.iter().filter(|&&h| h < probe).count();
+            let not_greater = heads.iter().filter(|&&h| h <= probe).count();
+            assert_eq!(key::lower_bound(&heads, probe), smaller);
+            assert_eq!(key::upper_bound(&heads, probe), not_greater);
+        }
+    }
+}
+
+#[test]
+fn separators_are_the_shortest() {
+    assert_eq!(key::shortest_separator(b"abc", b"abd"), b"abd");
+    assert_eq!(key::shortest_separator(b"abc", b"b"), b"b");
+    assert_eq!(key::shortest_separator(b"ab", b"abcd"), b"abc");
+    assert_eq!(key::shortest_separator(b"", b"xyz"), b"x");
+}
+
+#[test]
+fn a_leaf_finds_what_was_inserted_in_any_order() {
+    for (share, order, align) in [
+        (true, KeyOrder::Bytes, 0),
+        (false, KeyOrder::Bytes, 3),
+        (true, KeyOrder::ReverseBytes, 4),
+        (true, KeyOrder::Bytes, 2),
+    ] {
+        let format = format(share, order, align);
+        let mut page = aligned_page(4096);
+        let page = empty_leaf(&mut page, format);
+        let keys: Vec<Vec<u8>> = (0..60u32)
+            .map(|i| (i * 37 % 61).to_be_bytes()[2..].repeat(1 + i as usize % 4))
+            .collect();
+        for key in &keys {
+            let at = Leaf::parse(page).unwrap().search(order, key).unwrap();
+            let Err(at) = at else { continue };
+            let value = [key.len() as u8; 11];
+            let done = leaf::insert(page, order, at, key, StoredValue::inline(&value)).unwrap();
+            assert_eq!(done, InPlace::Done);
+        }
+        let leaf = Leaf::parse(page).unwrap();
+        for key in &keys {
+            let at = leaf
+                .search(order, key)
+                .unwrap()
+                .expect("the key was inserted");
+            assert_eq!(&leaf.key(at).unwrap(), key);
+            let value = leaf.node(at).unwrap().value.bytes;
+            assert_eq!(value, [key.len() as u8; 11]);
+            let offset = value.as_ptr().addr() - page_start(&leaf);
+            assert_eq!(offset % (1 << align), 0, "values are aligned");
+        }
+        for pair in (0..leaf.count()).collect::<Vec<_>>().windows(2) {
+            let (a, b) = (leaf.key(pair[0]).unwrap(), leaf.key(pair[1]).unwrap());
+            assert_eq!(order.compare(&a, &b), Ordering::Less);
+        }
+    }
+}
+
+fn page_start(leaf: &Leaf<'_>) -> usize {
+    leaf.prefix().as_ptr().addr() + leaf.prefix().len() - 4096
+}
+
+#[test]
+fn removed_records_are_gone_and_the_others_stay() {
+    let format = format(true, KeyOrder::Bytes, 0);
+    let mut page = aligned_page(4096);
+    let page = empty_leaf(&mut page, format);
+    for i in 0..50u8 {
+        let at = usize::from(i);
+        leaf::insert(
+            page,
+            KeyOrder::Bytes,
+            at,
+            &[1, 2, 3, 4, 5, i],
+            StoredValue::inline(&[i; 9]),
+        )
+        .unwrap();
+    }
+    for i in (0..50usize).rev().step_by(2) {
+        leaf::remove(page, i).unwrap();
+    }
+    let leaf = Leaf::parse(page).unwrap();
+    assert_eq!(leaf.count(), 25);
+    for i in 0..25 {
+        assert_eq!(leaf.key(i).unwrap(), [1, 2, 3, 4, 5, 2 * i as u8]);
+        assert_eq!(leaf.node(i).unwrap().value.bytes, [2 * i as u8; 9]);
+    }
+    assert_eq!(Header::read(page).garbage_len, 25 * (4 + 2 + 9));
+}
+
+#[test]
+fn records_share_their_prefix_when_laid_out() {
+    let format = format(true, KeyOrder::Bytes, 0);
+    let mut records = Records::default();
+    for i in 0..100u32 {
+        let mut key = b"a-long-common-prefix/".to_vec();
+        key.extend(i.to_be_bytes());
+        records.push(&key, StoredValue::inline(b"value"));
+    }
+    let mut page = aligned_page(4096);
+    let page = bytemuck::cast_slice_mut(&mut page);
+    assert!(records.page_len(format, 0..100) < 4096);
+    records.build(page, PAGE, BIRTH, format, 0..100).unwrap();
+    let leaf = Leaf::parse(page).unwrap();
+    assert_eq!(
+        leaf.prefix().len(),
+        24,
+        "the first three bytes of the numbers are shared too"
+    );
+    assert_eq!(leaf.key(77).unwrap(), records.key(77));
+    let other = b"another";
+    let at = leaf.search(KeyOrder::Bytes, other).unwrap().unwrap_err();
+    assert_eq!(at, 100);
+    let done = leaf::insert(page, KeyOrder::Bytes, at, other, StoredValue::inline(b"")).unwrap();
+    assert_eq!(
+        done,
+        InPlace::Rebuild,
+        "a key without the prefix asks for a new layout"
+    );
+}
+
+fn children(separators: &[&[u8]]) -> Vec<Child> {
+    separators
+        .iter()
+        .enumerate()
+        .map(|(i, s)| Child {
+            separator: s.to_vec(),
+            page: PageNumber(100 + i as u32),
+            tag: Tag(1000 + i as u64),
+            records: 10 * i as u64,
+        })
+        .collect()
+}
+
+#[test]
+fn inner_pages_lead_to_the_right_child() {
+    let separators: [&[u8]; 8] = [
+        b"", b"ab", b"ab\0\0", b"ab\0\0x", b"abcd", b"abcdef", b"abcdeg", b"abd",
+    ];
+    for counted in [false, true] {
+        let format = InnerFormat {
+            order: KeyOrder::Bytes,
+            counted,
+        };
+        let children = children(&separators);
+        let mut page = aligned_page(4096);
+        let page: &mut [u8] = bytemuck::cast_slice_mut(&mut page);
+        format.build(page, PAGE, BIRTH, 1, &children);
+        let inner = Inner::parse(page).unwrap();
+        assert_eq!(children_of(&inner).unwrap(), {
+            let mut expected = children.clone();
+            if !counted {
+                expected.iter_mut().for_each(|c| c.records = 0);
+            }
+            expected
+        });
+        let probes: [&[u8]; 16] = [
+            b"", b"a", b"aa", b"ab", b"ab\0", b"ab\0\0", b"ab\0\0a", b"ab\0\0x", b"abcd", b"abcde",
+            b"abcdef", b"abcdefz", b"abcdeg", b"abc", b"abd", b"zz",
+        ];
+        for probe in probes {
+            let expected = separators.iter().skip(1).filter(|s| **s <= probe).count();
+            assert_eq!(
+                inner.search(KeyOrder::Bytes, probe).unwrap(),
+                expected,
+                "{probe:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn inner_pages_of_other_orders_keep_whole_keys() {
+    let numbers: Vec<[u8; 8]> = (0..50u64).map(|i| (i << 30).to_le_bytes()).collect();
+    let separators: Vec<&[u8]> = numbers.iter().map(|n| n.as_slice()).collect();
+    let format = InnerFormat {
+        order: KeyOrder::U64,
+        counted: false,
+    };
+    let mut children = children(&separators);
+    children[0].separator.clear();
+    let mut page = aligned_page(4096);
+    let page: &mut [u8] = bytemuck::cast_slice_mut(&mut page);
+    format.build(page, PAGE, BIRTH, 1, &children);
+    let inner = Inner::parse(page).unwrap();
+    for i in 0..50u64 {
+        for (number, expected) in [(i << 30, i), ((i << 30) + 5, i)] {
+            let found = inner.search(KeyOrder::U64, &number.to_le_bytes()).unwrap();
+            assert_eq!(found as u64, expected);
+        }
+    }
+}
+
+#[test]
+fn the_longest_key_fits_in_a_leaf_and_parts_two_children() {
+    for page_size in [4096, 8192, 65536] {
+        let key = vec![0xff; max_key_len(page_size)];
+        let format = format(false, KeyOrder::Bytes, 4);
+        assert!(HEADER_LEN + format.record_len(0, key.len(), 64) <= page_size);
+        let inner = InnerFormat {
+            order: KeyOrder::ReverseBytes,
+            counted: true,
+        };
+        let mut pair = children(&[b"", b"x"]);
+        pair[1].separator = key;
+        assert!(inner.page_len(&pair) <= page_size);
+    }
+    assert!(max_key_len(4096) >= 2022);
+}
+
+#[test]
+fn large_values_are_described_in_32_bytes() {
+    let run = ValueRun {
+        start: PAGE,
+        len_bytes: 70_000,
+        tag: Tag(5),
+        birth: BIRTH,
+    };
+    assert_eq!(ValueRun::decode(&run.encode()).unwrap(), run);
+    assert_eq!(run.pages(4096).unwrap().len, 18);
+    let value = StoredValue {
+        kind: ValueKind::Run,
+        bytes: &run.encode(),
+    };
+    assert_eq!(value.as_run().unwrap(), Some(run));
+    assert!(ValueRun::decode(&[0; 32]).is_err());
+}
+
+#[test]
+fn items_are_cut_evenly_or_not_at_all() {
+    let weights = [10; 12];
+    let fits = |range: std::ops::Range<usize>| range.len() <= 4;
+    assert_eq!(
+        cut_evenly(&weights, 3, fits).unwrap(),
+        vec![0..4, 4..8, 8..12]
+    );
+    assert_eq!(cut_evenly(&weights, 2, fits), None);
+    assert_eq!(cut_greedily(10, fits), vec![0..4, 4..8, 8..10]);
+    let uneven = [1, 1, 1, 100];
+    assert_eq!(cut_evenly(&uneven, 2, |_| true).unwrap(), vec![0..3, 3..4]);
+}

@@ -1,0 +1,167 @@
+//! Building a tree from sorted records, from the leaves up: every page is written once and full.
+
+use super::{PageSink, insert::Tree};
+use crate::{
+    Error, Result,
+    page::{
+        entries::{Child, Records},
+        key::{self, KeyOrder},
+        leaf::LeafFormat,
+        value::StoredValue,
+    },
+};
+
+/// A tree that is being built.
+#[derive(Debug)]
+pub(crate) struct Builder<'t, 's, S> {
+    tree: &'t mut Tree<'s, S>,
+    /// The records of the leaf to come.
+    records: Records,
+    /// Bytes that they would take, at most.
+    len: usize,
+    prefix_len: usize,
+    /// The last key of the leaf before.
+    last_key: Vec<u8>,
+    /// The children of the inner page to come, for each level.
+    levels: Vec<Vec<Child>>,
+}
+
+impl<'t, 's, S: PageSink> Builder<'t, 's, S> {
+    /// Begins to build. The tree has to be empty.
+    pub(crate) fn new(tree: &'t mut Tree<'s, S>) -> Self {
+        assert!(tree.root.is_empty(), "a tree is built where there is none");
+        let records = Records::default();
+        Self {
+            tree,
+            records,
+            len: 0,
+            prefix_len: 0,
+            last_key: Vec::new(),
+            levels: Vec::new(),
+        }
+    }
+
+    /// Adds a record, whose key has to be behind the last one.
+    pub(crate) fn push(&mut self, key: &[u8], value: StoredValue<'_>) -> Result<()> {
+        let order = self.tree.root.order;
+        let last_key = match self.records.len() {
+            0 => self.last_key.as_slice(),
+            count => self.records.key(count - 1),
+        };
+        if self.tree.root.records > 0 && order.compare(last_key, key).is_ge() {
+            return Err(Error::NotSorted {
+                index: self.tree.root.records,
+            });
+        }
+        let kept = self.tree.keep(key.len(), value)?;
+        self.make_room(key, kept.stored().bytes.len())?;
+        self.records.push(key, kept.stored());
+        self.tree.root.records += 1;
+        Ok(())
+    }
+
+    /// Ends the leaf if one more record does not fit in it.
+    fn make_room(&mut self, key: &[u8], value_len: usize) -> Result<()> {
+        let format = self.tree.root.leaf_format();
+        let page_size = self.tree.sink.page_size();
+        if !self.records.is_empty() {
+            let prefix_len = format.prefix_len(self.records.key(0), key);
+            if prefix_len != self.prefix_len || self.records.len() == 1 {
+                self.prefix_len = prefix_len;
+                self.len = measure(&self.records, format, prefix_len);
+            }
+            self.len += format.record_len(self.prefix_len, key.len(), value_len);
+            if self.len <= page_size {
+                return Ok(());
+            }
+            self.end_leaf()?;
+        }
+        self.prefix_len = 0;
+        self.len = measure(&self.records, format, 0) + format.record_len(0, key.len(), value_len);
+        Ok(())
+    }
+
+    fn end_leaf(&mut self) -> Result<()> {
+        let format = self.tree.root.leaf_format();
+        let birth = self.tree.sink.transaction();
+        let number = self.tree.new_leaf()?;
+        let count = self.records.len();
+        let page = self.tree.sink.page_mut(number)?;
+        let built = self.records.build(page, number, birth, format, 0..count);
+        built.map_err(|damage| damage.at(number, "bulk load"))?;
+        let first = self.records.key(0);
+        let separator = match (format.order, self.levels.is_empty()) {
+            (_, true) => Vec::new(),
+            (KeyOrder::Bytes, _) => key::shortest_separator(&self.last_key, first).to_vec(),
+            _ => first.to_vec(),
+        };
+        self.last_key.clear();
+        self.last_key.extend_from_slice(self.records.key(count - 1));
+        self.records.clear();
+        self.add_child(0, Child::unsealed(separator, number, count as u64))
+    }
+
+    /// Adds a child to the inner page to come above `level`, and ends that page if it is full.
+    fn add_child(&mut self, level: usize, child: Child) -> Result<()> {
+        if self.levels.len() == level {
+            self.levels.push(Vec::new());
+        }
+        self.levels[level].push(child);
+        let format = self.tree.root.inner_format();
+        if format.page_len(&self.levels[level]) <= self.tree.sink.page_size() {
+            return Ok(());
+        }
+        let next = self.levels[level].pop().expect("a child was added");
+        self.end_inner(level)?;
+        self.levels[level].push(next);
+        Ok(())
+    }
+
+    fn end_inner(&mut self, level: usize) -> Result<()> {
+        let children = std::mem::take(&mut self.levels[level]);
+        let number = self.tree.new_inner()?;
+        let (format, birth) = (self.tree.root.inner_format(), self.tree.sink.transaction());
+        let page = self.tree.sink.page_mut(number)?;
+        format.build(page, number, birth, level as u8 + 1, &children);
+        let records = children.iter().map(|child| child.records).sum();
+        let separator = children.into_iter().next().map(|child| child.separator);
+        let child = Child::unsealed(separator.unwrap_or_default(), number, records);
+        self.add_child(level + 1, child)
+    }
+
+    /// Ends all pages and sets the root; returns how many records there are.
+    pub(crate) fn finish(mut self) -> Result<u64> {
+        if !self.records.is_empty() {
+            self.end_leaf()?;
+        }
+        let mut level = 0;
+        while level < self.levels.len() {
+            let is_top = level + 1 == self.levels.len();
+            if is_top && self.levels[level].len() == 1 {
+                self.tree.root.page = self.levels[level][0].page;
+                self.tree.root.depth = level as u8 + 1;
+                break;
+            }
+            if !self.levels[level].is_empty() {
+                self.end_inner(level)?;
+            }
+            level += 1;
+        }
+        if self.tree.root.records > 0 {
+            self.tree.touch();
+        }
+        Ok(self.tree.root.records)
+    }
+}
+
+/// Bytes of a page with these records, when they share this prefix.
+fn measure(records: &Records, format: LeafFormat, prefix_len: usize) -> usize {
+    let lens = (0..records.len()).map(|index| {
+        format.record_len(
+            prefix_len,
+            records.key(index).len(),
+            records.value(index).bytes.len(),
+        )
+    });
+    crate::page::header::HEADER_LEN + prefix_len + lens.sum::<usize>()
+}

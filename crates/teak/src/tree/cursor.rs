@@ -1,0 +1,476 @@
+//! Positions in a tree, and the cursor that borrows its source.
+//!
+//! A [`Position`] is a path of page numbers and indices. It holds no reference, so that it can be
+//! kept beside whatever keeps the pages alive; each step is told the source anew.
+
+use super::{PageSource, TreeRoot, visit_inner, visit_leaf};
+use crate::{
+    PageNumber, Result,
+    page::{leaf::Leaf, value::StoredValue},
+};
+use std::{cmp::Ordering, ops::Bound};
+
+const LINE: usize = 64;
+
+/// One level of a path: a page, the index of the entry taken in it, and how many it has.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Step {
+    pub(crate) page: PageNumber,
+    pub(crate) index: usize,
+    pub(crate) count: usize,
+}
+
+/// Where a cursor stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+enum Place {
+    /// Nowhere yet: a step forward goes to the first record, a step back to the last.
+    #[default]
+    Unset,
+    /// Before the first record.
+    Before,
+    /// On a record: the last step of the path.
+    On,
+    /// Behind the last record.
+    Behind,
+}
+
+/// A place in a tree.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Position {
+    path: Vec<Step>,
+    place: Place,
+}
+
+/// Which end of a page to enter at.
+#[derive(Clone, Copy)]
+enum End {
+    First,
+    Last,
+}
+
+impl Position {
+    /// The leaf and the index in it, where the position is on a record.
+    #[inline]
+    pub(crate) fn record(&self) -> Option<(PageNumber, usize)> {
+        match self.place {
+            Place::On => self.path.last().map(|step| (step.page, step.index)),
+            _ => None,
+        }
+    }
+
+    /// Whether both stand on the same record, or both on none.
+    #[inline]
+    pub(crate) fn is_at(&self, other: &Self) -> bool {
+        self.record() == other.record()
+    }
+
+    /// The path from the root to the leaf.
+    pub(crate) fn path(&self) -> &[Step] {
+        &self.path
+    }
+
+    pub(crate) fn first<S: PageSource + ?Sized>(
+        &mut self,
+        source: &S,
+        root: &TreeRoot,
+    ) -> Result<bool> {
+        self.edge(source, root, End::First)
+    }
+
+    pub(crate) fn last<S: PageSource + ?Sized>(
+        &mut self,
+        source: &S,
+        root: &TreeRoot,
+    ) -> Result<bool> {
+        self.edge(source, root, End::Last)
+    }
+
+    fn edge<S: PageSource + ?Sized>(
+        &mut self,
+        source: &S,
+        root: &TreeRoot,
+        end: End,
+    ) -> Result<bool> {
+        self.path.clear();
+        if root.is_empty() {
+            self.place = match end {
+                End::First => Place::Behind,
+                End::Last => Place::Before,
+            };
+            return Ok(false);
+        }
+        self.place = Place::On;
+        self.enter(source, root.page, root.depth - 1, end)?;
+        Ok(true)
+    }
+
+    /// Extends the path from `number` down to a leaf, along one edge.
+    fn enter<S: PageSource + ?Sized>(
+        &mut self,
+        source: &S,
+        mut number: PageNumber,
+        mut level: u8,
+        end: End,
+    ) -> Result<()> {
+        while level > 0 {
+            let inner = visit_inner(source, number, level, "scan")?;
+            let count = inner.count();
+            let index = match end {
+                End::First => 0,
+                End::Last => count - 1,
+            };
+            self.path.push(Step {
+                page: number,
+                index,
+                count,
+            });
+            number = inner
+                .child(index)
+                .map_err(|damage| damage.at(number, "scan"))?;
+            level -= 1;
+        }
+        let count = visit_leaf(source, number, "scan")?.count();
+        if count == 0 {
+            return Err(crate::Error::corrupted(
+                number,
+                "scan",
+                "a leaf of a tree is empty",
+            ));
+        }
+        let index = match end {
+            End::First => 0,
+            End::Last => count - 1,
+        };
+        self.path.push(Step {
+            page: number,
+            index,
+            count,
+        });
+        Ok(())
+    }
+
+    /// Goes to the first record whose key is not smaller than `key`; `Some(true)` says that it is
+    /// equal, `None` that there is none.
+    pub(crate) fn seek<S: PageSource + ?Sized>(
+        &mut self,
+        source: &S,
+        root: &TreeRoot,
+        key: &[u8],
+    ) -> Result<Option<bool>> {
+        self.path.clear();
+        if root.is_empty() {
+            self.place = Place::Behind;
+            return Ok(None);
+        }
+        let found = self.descend(source, root, key)?;
+        let leaf = self.path.last_mut().expect("a descent ends in a leaf");
+        if leaf.index < leaf.count {
+            return Ok(Some(found));
+        }
+        leaf.index = leaf.count - 1;
+        Ok(self.next(source, root)?.then_some(false))
+    }
+
+    /// Makes the path of `key`, down to the index where it is or would be inserted; says whether
+    /// it is there. The tree must not be empty.
+    pub(crate) fn descend<S: PageSource + ?Sized>(
+        &mut self,
+        source: &S,
+        root: &TreeRoot,
+        key: &[u8],
+    ) -> Result<bool> {
+        self.path.clear();
+        self.place = Place::On;
+        let mut number = root.page;
+        for level in (1..root.depth).rev() {
+            let inner = visit_inner(source, number, level, "search")?;
+            let index = inner
+                .search(root.order, key)
+                .map_err(|d| d.at(number, "search"))?;
+            self.path.push(Step {
+                page: number,
+                index,
+                count: inner.count(),
+            });
+            number = inner.child(index).map_err(|d| d.at(number, "search"))?;
+        }
+        let leaf = visit_leaf(source, number, "search")?;
+        let slot = leaf
+            .search(root.order, key)
+            .map_err(|d| d.at(number, "search"))?;
+        let (Ok(index) | Err(index)) = slot;
+        self.path.push(Step {
+            page: number,
+            index,
+            count: leaf.count(),
+        });
+        Ok(slot.is_ok())
+    }
+
+    /// Goes to where a range with this lower bound begins.
+    pub(crate) fn seek_bound<S: PageSource + ?Sized>(
+        &mut self,
+        source: &S,
+        root: &TreeRoot,
+        bound: Bound<&[u8]>,
+    ) -> Result<()> {
+        match bound {
+            Bound::Unbounded => self.first(source, root).map(drop),
+            Bound::Included(key) => self.seek(source, root, key).map(drop),
+            Bound::Excluded(key) => {
+                if self.seek(source, root, key)? == Some(true) {
+                    self.next(source, root)?;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Goes behind the last record, without looking for it.
+    pub(crate) fn set_behind(&mut self) {
+        self.path.clear();
+        self.place = Place::Behind;
+    }
+
+    #[inline]
+    pub(crate) fn next<S: PageSource + ?Sized>(
+        &mut self,
+        source: &S,
+        root: &TreeRoot,
+    ) -> Result<bool> {
+        if self.place == Place::On
+            && let Some(leaf) = self.path.last_mut()
+            && leaf.index + 1 < leaf.count
+        {
+            leaf.index += 1;
+            return Ok(true);
+        }
+        self.next_leaf(source, root)
+    }
+
+    fn next_leaf<S: PageSource + ?Sized>(&mut self, source: &S, root: &TreeRoot) -> Result<bool> {
+        match self.place {
+            Place::Unset | Place::Before => return self.first(source, root),
+            Place::Behind => return Ok(false),
+            Place::On => {}
+        }
+        while self.path.pop().is_some() {
+            let Some(step) = self.path.last_mut() else {
+                break;
+            };
+            if step.index + 1 < step.count {
+                step.index += 1;
+                let (number, index) = (step.page, step.index);
+                return self.enter_child(source, root, number, index, End::First);
+            }
+        }
+        self.place = Place::Behind;
+        Ok(false)
+    }
+
+    #[inline]
+    pub(crate) fn prev<S: PageSource + ?Sized>(
+        &mut self,
+        source: &S,
+        root: &TreeRoot,
+    ) -> Result<bool> {
+        if self.place == Place::On
+            && let Some(leaf) = self.path.last_mut()
+            && leaf.index > 0
+        {
+            leaf.index -= 1;
+            return Ok(true);
+        }
+        self.prev_leaf(source, root)
+    }
+
+    fn prev_leaf<S: PageSource + ?Sized>(&mut self, source: &S, root: &TreeRoot) -> Result<bool> {
+        match self.place {
+            Place::Unset | Place::Behind => return self.last(source, root),
+            Place::Before => return Ok(false),
+            Place::On => {}
+        }
+        while self.path.pop().is_some() {
+            let Some(step) = self.path.last_mut() else {
+                break;
+            };
+            if step.index > 0 {
+                step.index -= 1;
+                let (number, index) = (step.page, step.index);
+                return self.enter_child(source, root, number, index, End::Last);
+            }
+        }
+        self.place = Place::Before;
+        Ok(false)
+    }
+
+    /// Goes from the last step of the path down into its child `index`, and asks for the leaf
+    /// behind it, which a scan will want next.
+    fn enter_child<S: PageSource + ?Sized>(
+        &mut self,
+        source: &S,
+        root: &TreeRoot,
+        number: PageNumber,
+        index: usize,
+        end: End,
+    ) -> Result<bool> {
+        let level = root.depth - self.path.len() as u8;
+        let inner = visit_inner(source, number, level, "scan")?;
+        let child = inner
+            .child(index)
+            .map_err(|damage| damage.at(number, "scan"))?;
+        let neighbour = match end {
+            End::First => index + 1,
+            End::Last => index.wrapping_sub(1),
+        };
+        if level == 1
+            && neighbour < inner.count()
+            && let Ok(page) = inner.child(neighbour)
+        {
+            (0..4).for_each(|line| source.prefetch(page, line * LINE));
+        }
+        self.enter(source, child, level - 1, end)?;
+        Ok(true)
+    }
+}
+
+/// A cursor that borrows its source. The leaf it is on is kept at hand.
+#[derive(Debug)]
+pub(crate) struct Cursor<'s, S: ?Sized> {
+    source: &'s S,
+    root: TreeRoot,
+    position: Position,
+    leaf: Option<(PageNumber, Leaf<'s>)>,
+    key: Vec<u8>,
+}
+
+impl<S: ?Sized> Clone for Cursor<'_, S> {
+    fn clone(&self) -> Self {
+        Self {
+            source: self.source,
+            root: self.root,
+            position: self.position.clone(),
+            leaf: self.leaf,
+            key: Vec::new(),
+        }
+    }
+}
+
+impl<'s, S: PageSource + ?Sized> Cursor<'s, S> {
+    pub(crate) fn new(source: &'s S, root: TreeRoot) -> Self {
+        Self {
+            source,
+            root,
+            position: Position::default(),
+            leaf: None,
+            key: Vec::new(),
+        }
+    }
+
+    pub(crate) fn position(&self) -> &Position {
+        &self.position
+    }
+
+    pub(crate) fn first(&mut self) -> Result<bool> {
+        self.position.first(self.source, &self.root)
+    }
+
+    pub(crate) fn last(&mut self) -> Result<bool> {
+        self.position.last(self.source, &self.root)
+    }
+
+    #[inline]
+    pub(crate) fn next(&mut self) -> Result<bool> {
+        self.position.next(self.source, &self.root)
+    }
+
+    #[inline]
+    pub(crate) fn prev(&mut self) -> Result<bool> {
+        self.position.prev(self.source, &self.root)
+    }
+
+    pub(crate) fn seek(&mut self, key: &[u8]) -> Result<Option<bool>> {
+        self.position.seek(self.source, &self.root, key)
+    }
+
+    pub(crate) fn seek_bound(&mut self, bound: Bound<&[u8]>) -> Result<()> {
+        self.position.seek_bound(self.source, &self.root, bound)
+    }
+
+    pub(crate) fn set_behind(&mut self) {
+        self.position.set_behind();
+    }
+
+    #[inline]
+    fn leaf(&mut self, number: PageNumber) -> Result<Leaf<'s>> {
+        match self.leaf {
+            Some((at, leaf)) if at == number => Ok(leaf),
+            _ => {
+                let leaf = visit_leaf(self.source, number, "scan")?;
+                self.leaf = Some((number, leaf));
+                Ok(leaf)
+            }
+        }
+    }
+
+    /// The record that the cursor is on: its key, put together in the cursor, and its value.
+    #[inline]
+    pub(crate) fn record(&mut self) -> Result<Option<(&[u8], StoredValue<'s>)>> {
+        let Some((number, index)) = self.position.record() else {
+            return Ok(None);
+        };
+        let leaf = self.leaf(number)?;
+        let node = leaf
+            .node(index)
+            .map_err(|damage| damage.at(number, "scan"))?;
+        if let Some(key) = leaf.whole_key(&node) {
+            return Ok(Some((key, node.value)));
+        }
+        leaf.read_key(index, &node, &mut self.key);
+        Ok(Some((&self.key, node.value)))
+    }
+
+    /// The value of the record that the cursor is on.
+    #[inline]
+    pub(crate) fn value(&mut self) -> Result<Option<&'s [u8]>> {
+        let Some((number, index)) = self.position.record() else {
+            return Ok(None);
+        };
+        let leaf = self.leaf(number)?;
+        let node = leaf
+            .node(index)
+            .map_err(|damage| damage.at(number, "scan"))?;
+        super::lookup::load(self.source, number, node.value).map(Some)
+    }
+}
+
+/// The key and the stored value of the record at a position.
+pub(crate) fn record_at<'s, S: PageSource + ?Sized>(
+    source: &'s S,
+    position: &Position,
+    key: &mut Vec<u8>,
+) -> Result<Option<(PageNumber, StoredValue<'s>)>> {
+    let Some((number, index)) = position.record() else {
+        return Ok(None);
+    };
+    let leaf = visit_leaf(source, number, "scan")?;
+    let node = leaf
+        .node(index)
+        .map_err(|damage| damage.at(number, "scan"))?;
+    leaf.read_key(index, &node, key);
+    Ok(Some((number, node.value)))
+}
+
+/// Whether a range with these bounds is empty whatever the table holds.
+pub(crate) fn is_void(root: &TreeRoot, low: Bound<&[u8]>, high: Bound<&[u8]>) -> bool {
+    let (Bound::Included(a) | Bound::Excluded(a), Bound::Included(b) | Bound::Excluded(b)) =
+        (low, high)
+    else {
+        return false;
+    };
+    match root.order.compare(a, b) {
+        Ordering::Less => false,
+        Ordering::Greater => true,
+        Ordering::Equal => !matches!((low, high), (Bound::Included(_), Bound::Included(_))),
+    }
+}

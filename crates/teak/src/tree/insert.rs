@@ -1,0 +1,300 @@
+//! Insertion: find the leaf, make the path to it changeable, put the record in.
+//!
+//! A page that a snapshot can see is copied first, and its parent points to the copy; so a path is
+//! made changeable from the root down. What is already there is left alone: writing a value that
+//! is there already copies nothing.
+
+use super::{
+    PageSink, PageSource, TreeRoot,
+    cursor::{Position, Step},
+    lookup, rebalance, visit, visit_inner, visit_leaf,
+};
+use crate::{
+    PageNumber, Result,
+    page::{
+        Damage,
+        header::Header,
+        inner,
+        leaf::{self, InPlace, LeafFormat},
+        value::{StoredValue, VALUE_RUN_LEN, ValueKind, ValueRun},
+    },
+};
+
+/// What to do about a key that is there already.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Existing {
+    /// Its value is replaced.
+    Replace,
+    /// It is left as it is.
+    Keep,
+}
+
+/// What an insertion did.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Inserted {
+    /// The key was not there and is now.
+    New,
+    /// The key was there and has a new value.
+    Replaced,
+    /// The key was there, and nothing changed.
+    Unchanged,
+}
+
+/// A tree that is being changed.
+#[derive(Debug)]
+pub(crate) struct Tree<'t, S> {
+    pub(super) sink: &'t mut S,
+    pub(super) root: &'t mut TreeRoot,
+}
+
+/// What a leaf keeps of a value: the value as it was given, or the description of its run.
+pub(super) enum Kept<'v> {
+    AsGiven(StoredValue<'v>),
+    Run([u8; VALUE_RUN_LEN]),
+}
+
+impl Kept<'_> {
+    pub(super) fn stored(&self) -> StoredValue<'_> {
+        match self {
+            Kept::AsGiven(value) => *value,
+            Kept::Run(bytes) => StoredValue {
+                kind: ValueKind::Run,
+                bytes,
+            },
+        }
+    }
+}
+
+impl<'t, S: PageSink> Tree<'t, S> {
+    pub(crate) fn new(sink: &'t mut S, root: &'t mut TreeRoot) -> Self {
+        Self { sink, root }
+    }
+
+    /// Inserts a record. The key must not be longer than the longest that a page carries.
+    pub(crate) fn insert(
+        &mut self,
+        key: &[u8],
+        value: StoredValue<'_>,
+        existing: Existing,
+    ) -> Result<Inserted> {
+        if self.root.is_empty() {
+            self.plant(key, value)?;
+            return Ok(Inserted::New);
+        }
+        let mut position = Position::default();
+        if position.descend(&*self.sink, self.root, key)? {
+            return self.replace(&position, key, value, existing);
+        }
+        let path = self.own_path(position.path())?;
+        let kept = self.keep(key.len(), value)?;
+        self.root.records += 1;
+        self.touch();
+        self.place(&path, key, kept.stored())?;
+        Ok(Inserted::New)
+    }
+
+    /// The first record of an empty tree.
+    fn plant(&mut self, key: &[u8], value: StoredValue<'_>) -> Result<()> {
+        let kept = self.keep(key.len(), value)?;
+        let number = self.new_leaf()?;
+        let (format, birth) = (self.root.leaf_format(), self.sink.transaction());
+        let page = self.sink.page_mut(number)?;
+        leaf::init(page, number, birth, format, &[]);
+        let done = leaf::insert(page, format.order, 0, key, kept.stored());
+        let done = done.map_err(|damage| damage.at(number, "insert"))?;
+        assert_eq!(done, InPlace::Done, "an empty leaf holds every record");
+        self.root.page = number;
+        self.root.depth = 1;
+        self.root.records = 1;
+        self.touch();
+        Ok(())
+    }
+
+    fn replace(
+        &mut self,
+        position: &Position,
+        key: &[u8],
+        value: StoredValue<'_>,
+        existing: Existing,
+    ) -> Result<Inserted> {
+        let (number, index) = position.record().expect("the key was found");
+        if existing == Existing::Keep {
+            return Ok(Inserted::Unchanged);
+        }
+        let leaf = visit_leaf(&*self.sink, number, "insert")?;
+        let node = leaf
+            .node(index)
+            .map_err(|damage| damage.at(number, "insert"))?;
+        let old = node.value;
+        let old_run = old.as_run().map_err(|damage| damage.at(number, "insert"))?;
+        if self.is_same(number, old, value)? {
+            return Ok(Inserted::Unchanged);
+        }
+        let path = self.own_path(position.path())?;
+        let kept = self.keep(key.len(), value)?;
+        self.touch();
+        let number = path.last().expect("a path has a leaf").page;
+        let damaged = |damage: Damage| damage.at(number, "insert");
+        let page = self.sink.page_mut(number)?;
+        if !leaf::overwrite(page, index, kept.stored()).map_err(damaged)? {
+            leaf::remove(page, index).map_err(damaged)?;
+            self.place(&path, key, kept.stored())?;
+        }
+        if let Some(run) = old_run {
+            self.release_run(&run)?;
+        }
+        Ok(Inserted::Replaced)
+    }
+
+    /// Whether the stored value has these bytes already.
+    fn is_same(
+        &self,
+        leaf: PageNumber,
+        old: StoredValue<'_>,
+        new: StoredValue<'_>,
+    ) -> Result<bool> {
+        match (old.kind, new.kind) {
+            (ValueKind::Inline, ValueKind::Inline) | (ValueKind::Tree, ValueKind::Tree) => {
+                Ok(old.bytes == new.bytes)
+            }
+            (ValueKind::Run, ValueKind::Inline) => {
+                let run = old.as_run().map_err(|damage| damage.at(leaf, "insert"))?;
+                if run.is_none_or(|run| run.len_bytes != new.bytes.len() as u64) {
+                    return Ok(false);
+                }
+                Ok(lookup::load(&*self.sink, leaf, old)? == new.bytes)
+            }
+            _ => Ok(false),
+        }
+    }
+
+    /// Writes the value to a run of its own if it is too large for a leaf.
+    pub(super) fn keep<'v>(&mut self, key_len: usize, value: StoredValue<'v>) -> Result<Kept<'v>> {
+        if value.kind != ValueKind::Inline {
+            return Ok(Kept::AsGiven(value));
+        }
+        let record_len = self
+            .root
+            .leaf_format()
+            .record_len(0, key_len, value.bytes.len());
+        if value.bytes.len() <= VALUE_RUN_LEN
+            || record_len <= LeafFormat::max_inline_record_len(self.sink.page_size())
+        {
+            return Ok(Kept::AsGiven(value));
+        }
+        let run = self.sink.store_value(value.bytes)?;
+        self.root.value_pages += value_pages(&run, self.sink.page_size());
+        Ok(Kept::Run(run.encode()))
+    }
+
+    pub(super) fn release_run(&mut self, run: &ValueRun) -> Result<()> {
+        let pages = value_pages(run, self.sink.page_size());
+        self.root.value_pages = self.root.value_pages.saturating_sub(pages);
+        self.sink.release_value(run)
+    }
+
+    /// Puts a record where the path leads, in place if the leaf has room for it.
+    fn place(&mut self, path: &[Step], key: &[u8], value: StoredValue<'_>) -> Result<()> {
+        let step = *path.last().expect("a path has a leaf");
+        let order = self.root.order;
+        let page = self.sink.page_mut(step.page)?;
+        let done = leaf::insert(page, order, step.index, key, value);
+        match done.map_err(|damage| damage.at(step.page, "insert"))? {
+            InPlace::Done => self.recount(path, path.len() - 1),
+            InPlace::Rebuild => rebalance::insert_anew(self, path, key, value),
+        }
+    }
+
+    /// Makes every page of the path changeable, from the root down, and returns the new path.
+    pub(super) fn own_path(&mut self, path: &[Step]) -> Result<Vec<Step>> {
+        let mut path = path.to_vec();
+        let leaf = path.last().expect("a path has a leaf").page;
+        if self.sink.is_own(leaf) {
+            return Ok(path);
+        }
+        for depth in 0..path.len() {
+            let old = path[depth].page;
+            let new = self.sink.own(old)?;
+            if new == old {
+                continue;
+            }
+            path[depth].page = new;
+            match depth.checked_sub(1).map(|above| path[above]) {
+                None => self.root.page = new,
+                Some(parent) => {
+                    inner::set_child(self.sink.page_mut(parent.page)?, parent.index, new);
+                }
+            }
+        }
+        Ok(path)
+    }
+
+    /// Corrects the record counts above `path[depth]`, in a tree that counts.
+    pub(super) fn recount(&mut self, path: &[Step], depth: usize) -> Result<()> {
+        if !self.root.counted {
+            return Ok(());
+        }
+        for above in (0..depth).rev() {
+            let level = self.level_of(above + 1);
+            let records = self.records_below(path[above + 1].page, level)?;
+            let parent = path[above];
+            inner::set_records(self.sink.page_mut(parent.page)?, parent.index, records);
+        }
+        Ok(())
+    }
+
+    /// Records in and below a page, from the counts one level down.
+    pub(super) fn records_below(&self, number: PageNumber, level: u8) -> Result<u64> {
+        if level == 0 {
+            let (_, header) = visit(&*self.sink, number, 0, "count")?;
+            return Ok(u64::from(header.count));
+        }
+        let inner = visit_inner(&*self.sink, number, level, "count")?;
+        let mut sum = 0u64;
+        for index in 0..inner.count() {
+            sum += inner
+                .records(index)
+                .map_err(|damage| damage.at(number, "count"))?;
+        }
+        Ok(sum)
+    }
+
+    /// The level of the pages at this depth of a path.
+    pub(super) fn level_of(&self, depth: usize) -> u8 {
+        self.root.depth - 1 - depth as u8
+    }
+
+    /// Notes that the tree changed in this transaction.
+    pub(super) fn touch(&mut self) {
+        self.root.changed = self.sink.transaction();
+    }
+
+    pub(super) fn new_leaf(&mut self) -> Result<PageNumber> {
+        self.root.leaf_pages += 1;
+        self.sink.allocate()
+    }
+
+    pub(super) fn new_inner(&mut self) -> Result<PageNumber> {
+        self.root.inner_pages += 1;
+        self.sink.allocate()
+    }
+
+    /// Takes a leaf out of the tree. Its large values are the caller's to release.
+    pub(super) fn release_leaf(&mut self, number: PageNumber) -> Result<()> {
+        self.root.leaf_pages = self.root.leaf_pages.saturating_sub(1);
+        self.sink.release(number)
+    }
+
+    pub(super) fn release_inner(&mut self, number: PageNumber) -> Result<()> {
+        self.root.inner_pages = self.root.inner_pages.saturating_sub(1);
+        self.sink.release(number)
+    }
+
+    pub(super) fn header(&self, number: PageNumber) -> Result<Header> {
+        Ok(Header::read(self.sink.page(number)?))
+    }
+}
+
+fn value_pages(run: &ValueRun, page_size: usize) -> u64 {
+    run.len_bytes.div_ceil(page_size as u64)
+}

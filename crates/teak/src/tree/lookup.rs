@@ -1,0 +1,150 @@
+//! Lookups: one key, or many at once.
+//!
+//! Many keys go down the tree together, a level at a time. While the page of one key is searched
+//! the pages of the others are on their way into the cache, so the waits overlap instead of
+//! following each other.
+
+use super::{PageSource, TreeRoot, visit_inner, visit_leaf};
+use crate::{
+    PageNumber, Result,
+    page::value::{StoredValue, ValueKind},
+};
+
+/// Keys that go down together: enough to hide the wait for memory, few enough for its buffers.
+const GROUP: usize = 32;
+/// Cache lines at the start of a leaf that hold its header, heads and offsets, or most of them.
+const LEAF_LINES: usize = 4;
+const LINE: usize = 64;
+
+/// The leaf in which `key` is, if it is anywhere. The tree must not be empty.
+#[inline]
+pub(super) fn find_leaf<S: PageSource + ?Sized>(
+    source: &S,
+    root: &TreeRoot,
+    key: &[u8],
+) -> Result<PageNumber> {
+    let mut number = root.page;
+    for level in (1..root.depth).rev() {
+        number = child_for(source, root, number, level, key)?;
+    }
+    Ok(number)
+}
+
+#[inline]
+fn child_for<S: PageSource + ?Sized>(
+    source: &S,
+    root: &TreeRoot,
+    number: PageNumber,
+    level: u8,
+    key: &[u8],
+) -> Result<PageNumber> {
+    let inner = visit_inner(source, number, level, "lookup")?;
+    let child = inner
+        .search(root.order, key)
+        .and_then(|index| inner.child(index));
+    child.map_err(|damage| damage.at(number, "lookup"))
+}
+
+/// The value of `key`, as its leaf holds it.
+#[inline]
+pub(crate) fn get<'s, S: PageSource + ?Sized>(
+    source: &'s S,
+    root: &TreeRoot,
+    key: &[u8],
+) -> Result<Option<StoredValue<'s>>> {
+    if root.is_empty() {
+        return Ok(None);
+    }
+    let number = find_leaf(source, root, key)?;
+    get_in_leaf(source, root, number, key)
+}
+
+#[inline]
+fn get_in_leaf<'s, S: PageSource + ?Sized>(
+    source: &'s S,
+    root: &TreeRoot,
+    number: PageNumber,
+    key: &[u8],
+) -> Result<Option<StoredValue<'s>>> {
+    let leaf = visit_leaf(source, number, "lookup")?;
+    let found = leaf.search(root.order, key).and_then(|slot| match slot {
+        Ok(index) => leaf.node(index).map(|node| Some(node.value)),
+        Err(_) => Ok(None),
+    });
+    found.map_err(|damage| damage.at(number, "lookup"))
+}
+
+/// The bytes of a value, wherever they stand.
+#[inline]
+pub(crate) fn load<'s, S: PageSource + ?Sized>(
+    source: &'s S,
+    leaf: PageNumber,
+    value: StoredValue<'s>,
+) -> Result<&'s [u8]> {
+    if value.kind == ValueKind::Inline {
+        return Ok(value.bytes);
+    }
+    match value.as_run().map_err(|damage| damage.at(leaf, "lookup"))? {
+        Some(run) => source.value(&run),
+        None => Ok(value.bytes),
+    }
+}
+
+/// Looks all keys up and hands each value, in the order of the keys, to `found`.
+pub(crate) fn get_many<'s, S: PageSource + ?Sized, K: AsRef<[u8]>>(
+    source: &'s S,
+    root: &TreeRoot,
+    keys: &[K],
+    mut found: impl FnMut(Option<StoredValue<'s>>) -> Result<()>,
+) -> Result<()> {
+    for group in keys.chunks(GROUP) {
+        if root.is_empty() {
+            group.iter().try_for_each(|_| found(None))?;
+            continue;
+        }
+        let mut pages = [root.page; GROUP];
+        for level in (1..root.depth).rev() {
+            descend_together(source, root, group, &mut pages, level)?;
+        }
+        search_together(source, root, group, &pages, &mut found)?;
+    }
+    Ok(())
+}
+
+/// Takes every key of the group one level down and asks for the pages that it needs there.
+fn descend_together<S: PageSource + ?Sized, K: AsRef<[u8]>>(
+    source: &S,
+    root: &TreeRoot,
+    group: &[K],
+    pages: &mut [PageNumber; GROUP],
+    level: u8,
+) -> Result<()> {
+    for (key, page) in group.iter().zip(pages) {
+        *page = child_for(source, root, *page, level, key.as_ref())?;
+        for line in 0..LEAF_LINES {
+            source.prefetch(*page, line * LINE);
+        }
+    }
+    Ok(())
+}
+
+/// Searches the leaves of a group, asks for all nodes, and only then reads them.
+fn search_together<'s, S: PageSource + ?Sized, K: AsRef<[u8]>>(
+    source: &'s S,
+    root: &TreeRoot,
+    group: &[K],
+    pages: &[PageNumber; GROUP],
+    found: &mut impl FnMut(Option<StoredValue<'s>>) -> Result<()>,
+) -> Result<()> {
+    for (key, &page) in group.iter().zip(pages) {
+        let leaf = visit_leaf(source, page, "lookup")?;
+        if let Some(offset) = leaf.likely_node(root.order, key.as_ref()) {
+            source.prefetch(page, offset);
+            source.prefetch(page, offset + LINE);
+        }
+    }
+    for (key, &page) in group.iter().zip(pages) {
+        found(get_in_leaf(source, root, page, key.as_ref())?)?;
+    }
+    Ok(())
+}

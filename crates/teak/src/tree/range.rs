@@ -1,0 +1,304 @@
+//! Removal of a range: whole subtrees go at once, only the two paths along its edges are rewritten.
+//!
+//! A subtree that goes is still visited page by page, since a page that dies is recorded with its
+//! birth, which stands in the page, and since its leaves may own large values.
+
+use super::{
+    PageSink, TreeRoot,
+    cursor::{Position, is_void},
+    insert::Tree,
+    visit, visit_inner, visit_leaf,
+};
+use crate::{
+    PageNumber, Result,
+    page::{
+        entries::{Child, Records, children_of},
+        inner,
+        leaf::Leaf,
+        value::{ValueKind, ValueRun},
+    },
+};
+use std::ops::{Bound, Range};
+
+/// A range of keys, as bytes.
+#[derive(Clone, Copy, Debug)]
+struct KeyRange<'k> {
+    low: Bound<&'k [u8]>,
+    high: Bound<&'k [u8]>,
+}
+
+impl KeyRange<'_> {
+    fn is_full(self) -> bool {
+        matches!((self.low, self.high), (Bound::Unbounded, Bound::Unbounded))
+    }
+}
+
+/// What is left of a page: nothing, or a page with this many records in and below it.
+type Remains = Option<(PageNumber, u64)>;
+
+impl<S: PageSink> Tree<'_, S> {
+    /// Removes all records between two bounds and returns how many there were.
+    pub(crate) fn remove_range(&mut self, low: Bound<&[u8]>, high: Bound<&[u8]>) -> Result<u64> {
+        let range = KeyRange { low, high };
+        if self.root.is_empty() || !self.has_record_in(range)? {
+            return Ok(0);
+        }
+        let before = self.root.records;
+        let (removed, remains) = self.trim(self.root.page, self.root.depth - 1, range)?;
+        let Some((page, _)) = remains else {
+            *self.root = self.root.emptied();
+            self.touch();
+            return Ok(removed);
+        };
+        self.root.page = page;
+        self.root.records = before.saturating_sub(removed);
+        self.touch();
+        self.lower_root()?;
+        for bound in [low, high] {
+            if let Bound::Included(key) | Bound::Excluded(key) = bound {
+                self.mend_path(key)?;
+            }
+        }
+        Ok(removed)
+    }
+
+    /// Removes all records, keeping what the tree was created with.
+    pub(crate) fn clear(&mut self) -> Result<u64> {
+        self.remove_range(Bound::Unbounded, Bound::Unbounded)
+    }
+
+    fn has_record_in(&self, range: KeyRange<'_>) -> Result<bool> {
+        if is_void(self.root, range.low, range.high) {
+            return Ok(false);
+        }
+        let mut low = Position::default();
+        low.seek_bound(&*self.sink, self.root, range.low)?;
+        let mut key = Vec::new();
+        let record = super::cursor::record_at(&*self.sink, &low, &mut key)?;
+        Ok(record.is_some() && is_before_end(self.root, &key, range.high))
+    }
+
+    /// Removes the range from one page and all below it.
+    fn trim(
+        &mut self,
+        number: PageNumber,
+        level: u8,
+        range: KeyRange<'_>,
+    ) -> Result<(u64, Remains)> {
+        if range.is_full() {
+            return Ok((self.drop_subtree(number, level)?, None));
+        }
+        match level {
+            0 => self.trim_leaf(number, range),
+            _ => self.trim_inner(number, level, range),
+        }
+    }
+
+    fn trim_leaf(&mut self, number: PageNumber, range: KeyRange<'_>) -> Result<(u64, Remains)> {
+        let damaged = |damage: crate::page::Damage| damage.at(number, "remove range");
+        let leaf = visit_leaf(&*self.sink, number, "remove range")?;
+        let count = leaf.count();
+        let doomed = slots_in(&leaf, self.root, range).map_err(damaged)?;
+        if doomed.is_empty() {
+            return Ok((0, Some((number, count as u64))));
+        }
+        let runs = runs_in(&leaf, doomed.clone()).map_err(damaged)?;
+        let removed = doomed.len() as u64;
+        let mut kept = Records::default();
+        kept.append(&leaf, 0..doomed.start).map_err(damaged)?;
+        kept.append(&leaf, doomed.end..count).map_err(damaged)?;
+        for run in runs {
+            self.release_run(&run)?;
+        }
+        if kept.is_empty() {
+            self.release_leaf(number)?;
+            return Ok((removed, None));
+        }
+        let own = self.sink.own(number)?;
+        let (format, birth) = (self.root.leaf_format(), self.sink.transaction());
+        let page = self.sink.page_mut(own)?;
+        kept.build(page, own, birth, format, 0..kept.len())
+            .map_err(damaged)?;
+        Ok((removed, Some((own, kept.len() as u64))))
+    }
+
+    fn trim_inner(
+        &mut self,
+        number: PageNumber,
+        level: u8,
+        range: KeyRange<'_>,
+    ) -> Result<(u64, Remains)> {
+        let damaged = |damage: crate::page::Damage| damage.at(number, "remove range");
+        let inner = visit_inner(&*self.sink, number, level, "remove range")?;
+        let edge = |bound| match bound {
+            Bound::Included(key) | Bound::Excluded(key) => {
+                inner.search(self.root.order, key).map(Some)
+            }
+            Bound::Unbounded => Ok(None),
+        };
+        let first = edge(range.low).map_err(damaged)?;
+        let last = edge(range.high).map_err(damaged)?;
+        let children = children_of(&inner).map_err(damaged)?;
+        let span = first.unwrap_or(0)..=last.unwrap_or(children.len() - 1);
+        let mut kept = Vec::with_capacity(children.len());
+        let (mut removed, mut is_changed) = (0, false);
+        for (index, child) in children.into_iter().enumerate() {
+            if !span.contains(&index) {
+                kept.push(child);
+                continue;
+            }
+            let part = KeyRange {
+                low: if first == Some(index) {
+                    range.low
+                } else {
+                    Bound::Unbounded
+                },
+                high: if last == Some(index) {
+                    range.high
+                } else {
+                    Bound::Unbounded
+                },
+            };
+            let (count, remains) = self.trim(child.page, level - 1, part)?;
+            removed += count;
+            is_changed |= count > 0;
+            if let Some((page, records)) = remains {
+                kept.push(Child {
+                    page,
+                    records,
+                    ..child
+                });
+            }
+        }
+        if kept.is_empty() {
+            self.release_inner(number)?;
+            return Ok((removed, None));
+        }
+        let records = kept.iter().map(|child| child.records).sum();
+        if !is_changed {
+            return Ok((0, Some((number, records))));
+        }
+        let own = self.sink.own(number)?;
+        let (format, birth) = (self.root.inner_format(), self.sink.transaction());
+        format.build(self.sink.page_mut(own)?, own, birth, level, &kept);
+        Ok((removed, Some((own, records))))
+    }
+
+    /// Takes a page and all below it out of the tree and returns how many records they held.
+    pub(super) fn drop_subtree(&mut self, number: PageNumber, level: u8) -> Result<u64> {
+        if level == 0 {
+            return self.drop_leaf(number);
+        }
+        let inner = visit_inner(&*self.sink, number, level, "remove range")?;
+        let children: Result<Vec<_>, _> = (0..inner.count()).map(|i| inner.child(i)).collect();
+        let mut removed = 0;
+        for child in children.map_err(|damage| damage.at(number, "remove range"))? {
+            removed += self.drop_subtree(child, level - 1)?;
+        }
+        self.release_inner(number)?;
+        Ok(removed)
+    }
+
+    fn drop_leaf(&mut self, number: PageNumber) -> Result<u64> {
+        let leaf = visit_leaf(&*self.sink, number, "remove range")?;
+        let count = leaf.count();
+        if leaf.has_references() {
+            let damaged = |damage: crate::page::Damage| damage.at(number, "remove range");
+            for run in runs_in(&leaf, 0..count).map_err(damaged)? {
+                self.release_run(&run)?;
+            }
+        }
+        self.release_leaf(number)?;
+        Ok(count as u64)
+    }
+
+    /// While the root has a single child, that child becomes the root.
+    fn lower_root(&mut self) -> Result<()> {
+        while self.root.depth > 1 {
+            let level = self.root.depth - 1;
+            let number = self.root.page;
+            let inner = visit_inner(&*self.sink, number, level, "remove range")?;
+            if inner.count() > 1 {
+                break;
+            }
+            let child = inner
+                .child(0)
+                .map_err(|damage| damage.at(number, "remove range"))?;
+            self.release_inner(number)?;
+            self.root.page = child;
+            self.root.depth -= 1;
+        }
+        Ok(())
+    }
+
+    /// Merges what has become thin along the path of `key`.
+    fn mend_path(&mut self, key: &[u8]) -> Result<()> {
+        let mut position = Position::default();
+        position.descend(&*self.sink, self.root, key)?;
+        let path = position.path().to_vec();
+        if self.sink.is_own(path[path.len() - 1].page) {
+            self.mend_leaf(&path)?;
+        }
+        for depth in (1..usize::from(self.root.depth).saturating_sub(1)).rev() {
+            if depth + 1 >= usize::from(self.root.depth) {
+                continue;
+            }
+            position.descend(&*self.sink, self.root, key)?;
+            let path = position.path().to_vec();
+            let number = path[depth].page;
+            if self.sink.is_own(number) {
+                let (page, header) =
+                    visit(&*self.sink, number, self.level_of(depth), "remove range")?;
+                let inner = inner::Inner::from_header(page, &header);
+                let children = inner.and_then(|inner| children_of(&inner));
+                let children = children.map_err(|damage| damage.at(number, "remove range"))?;
+                self.write_inner(&path, depth, children)?;
+            }
+        }
+        self.lower_root()
+    }
+}
+
+/// Whether `key` comes before the upper end of a range.
+fn is_before_end(root: &TreeRoot, key: &[u8], high: Bound<&[u8]>) -> bool {
+    match high {
+        Bound::Unbounded => true,
+        Bound::Included(end) => root.order.compare(key, end).is_le(),
+        Bound::Excluded(end) => root.order.compare(key, end).is_lt(),
+    }
+}
+
+/// The records of a leaf that lie in a range.
+fn slots_in(
+    leaf: &Leaf<'_>,
+    root: &TreeRoot,
+    range: KeyRange<'_>,
+) -> Result<Range<usize>, crate::page::Damage> {
+    let start = match range.low {
+        Bound::Unbounded => 0,
+        Bound::Included(key) => leaf.search(root.order, key)?.unwrap_or_else(|slot| slot),
+        Bound::Excluded(key) => leaf
+            .search(root.order, key)?
+            .map_or_else(|slot| slot, |i| i + 1),
+    };
+    let end = match range.high {
+        Bound::Unbounded => leaf.count(),
+        Bound::Included(key) => leaf
+            .search(root.order, key)?
+            .map_or_else(|slot| slot, |i| i + 1),
+        Bound::Excluded(key) => leaf.search(root.order, key)?.unwrap_or_else(|slot| slot),
+    };
+    Ok(start..end.max(start))
+}
+
+/// The large values among some records of a leaf.
+fn runs_in(leaf: &Leaf<'_>, slots: Range<usize>) -> Result<Vec<ValueRun>, crate::page::Damage> {
+    let mut runs = Vec::new();
+    for index in slots {
+        let value = leaf.node(index)?.value;
+        if value.kind == ValueKind::Run {
+            runs.push(ValueRun::decode(value.bytes)?);
+        }
+    }
+    Ok(runs)
+}

@@ -1,0 +1,466 @@
+//! The tree against a `BTreeMap`, on pages in memory.
+
+use super::{
+    PageSink, TreeRoot,
+    bulk::Builder,
+    cursor::{Cursor, Position, record_at},
+    insert::{Existing, Inserted, Tree},
+    lookup,
+    memory::MemoryPages,
+    seal,
+    sort::Sorter,
+    walk::{self, Finding, PageRole, Visitor},
+};
+use crate::{
+    PageNumber, Run,
+    page::{key::KeyOrder, max_key_len, value::StoredValue},
+};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ops::Bound,
+};
+
+/// A small generator (xorshift), so that a failing test is repeated by its seed.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
+    }
+
+    fn below(&mut self, limit: u64) -> u64 {
+        (self.next() >> 32) % limit
+    }
+}
+
+type Model = BTreeMap<Vec<u8>, Vec<u8>>;
+
+struct Fixture {
+    pages: MemoryPages,
+    root: TreeRoot,
+    model: Model,
+}
+
+/// Counts what the walk finds and makes sure that no page is met twice.
+#[derive(Default)]
+struct Audit {
+    seen: BTreeSet<PageNumber>,
+    findings: Vec<Finding>,
+    pages: usize,
+    values: usize,
+}
+
+impl Visitor for Audit {
+    fn enter(&mut self, run: Run, role: PageRole) -> bool {
+        if role == PageRole::Value {
+            self.values += 1;
+        } else {
+            self.pages += 1;
+        }
+        run.pages().all(|page| self.seen.insert(page))
+    }
+
+    fn finding(&mut self, finding: Finding) {
+        self.findings.push(finding);
+    }
+}
+
+impl Fixture {
+    fn new(page_size: usize, root: TreeRoot) -> Self {
+        Self {
+            pages: MemoryPages::new(page_size),
+            root,
+            model: Model::new(),
+        }
+    }
+
+    fn tree(&mut self) -> Tree<'_, MemoryPages> {
+        Tree::new(&mut self.pages, &mut self.root)
+    }
+
+    fn insert(&mut self, key: &[u8], value: &[u8]) {
+        let inserted = self
+            .tree()
+            .insert(key, StoredValue::inline(value), Existing::Replace)
+            .unwrap();
+        let expected = match self.model.insert(key.to_vec(), value.to_vec()) {
+            None => Inserted::New,
+            Some(old) if old == value => Inserted::Unchanged,
+            Some(_) => Inserted::Replaced,
+        };
+        assert_eq!(inserted, expected);
+    }
+
+    fn remove(&mut self, key: &[u8]) {
+        let removed = self.tree().remove(key).unwrap();
+        assert_eq!(removed, self.model.remove(key).is_some());
+    }
+
+    fn get(&self, key: &[u8]) -> Option<Vec<u8>> {
+        let value = lookup::get(&self.pages, &self.root, key).unwrap()?;
+        Some(
+            lookup::load(&self.pages, PageNumber(0), value)
+                .unwrap()
+                .to_vec(),
+        )
+    }
+
+    /// Everything that must hold of a tree, and that it holds what the model does.
+    fn audit(&mut self) {
+        seal::seal(&mut self.pages, &mut self.root).unwrap();
+        let mut audit = Audit::default();
+        let totals = walk::walk(&self.pages, &self.root, &mut audit);
+        assert!(audit.findings.is_empty(), "{:?}", audit.findings);
+        assert_eq!(totals.records, self.model.len() as u64);
+        assert_eq!(self.root.records, totals.records);
+        assert_eq!(u64::from(self.root.inner_pages), totals.inner_pages);
+        assert_eq!(u64::from(self.root.leaf_pages), totals.leaf_pages);
+        assert_eq!(self.root.value_pages, totals.value_pages);
+        assert_eq!(
+            self.pages.live(),
+            (audit.pages, audit.values),
+            "nothing leaks"
+        );
+        let mut cursor = Cursor::new(&self.pages, self.root);
+        let mut forward = Vec::new();
+        while cursor.next().unwrap() {
+            let key = cursor.record().unwrap().unwrap().0.to_vec();
+            forward.push((key, cursor.value().unwrap().unwrap().to_vec()));
+        }
+        let mut expected: Vec<_> = self.model.clone().into_iter().collect();
+        expected.sort_by(|a, b| self.root.order.compare(&a.0, &b.0));
+        assert_eq!(forward, expected);
+        let mut cursor = Cursor::new(&self.pages, self.root);
+        for (key, _) in expected.iter().rev() {
+            assert!(cursor.prev().unwrap());
+            assert_eq!(cursor.record().unwrap().unwrap().0, key);
+        }
+        assert!(!cursor.prev().unwrap());
+    }
+}
+
+fn bytes_root() -> TreeRoot {
+    TreeRoot::new(KeyOrder::Bytes, true, false, 0)
+}
+
+fn roots() -> Vec<TreeRoot> {
+    vec![
+        bytes_root(),
+        TreeRoot::new(KeyOrder::Bytes, false, true, 3),
+        TreeRoot::new(KeyOrder::ReverseBytes, true, true, 0),
+        TreeRoot::new(KeyOrder::U64, true, false, 4),
+        TreeRoot::new(KeyOrder::Bytes, true, true, 2),
+    ]
+}
+
+fn random_key(random: &mut Random, order: KeyOrder, page_size: usize, spread: u64) -> Vec<u8> {
+    let number = random.below(spread);
+    match order {
+        KeyOrder::U64 => (number << random.below(40)).to_le_bytes().to_vec(),
+        KeyOrder::U32 => (number as u32).to_le_bytes().to_vec(),
+        _ => match random.below(40) {
+            0 => vec![number as u8; max_key_len(page_size) - random.below(3) as usize],
+            1 => vec![],
+            2..6 => vec![0; random.below(9) as usize],
+            6..12 => [&[b'p'; 30][..], &number.to_be_bytes()[4..]].concat(),
+            12..16 => number.to_be_bytes()[6..].to_vec(),
+            16..20 => {
+                let mut key = vec![number as u8; random.below(900) as usize];
+                key.extend(random.next().to_be_bytes());
+                key
+            }
+            _ => number
+                .wrapping_mul(0x9e37_79b9_7f4a_7c15)
+                .to_be_bytes()
+                .repeat(2),
+        },
+    }
+}
+
+fn random_value(random: &mut Random) -> Vec<u8> {
+    let len = match random.below(30) {
+        0 => 0,
+        1 => random.below(20_000),
+        2 => 2000 + random.below(100),
+        3..6 => random.below(1500),
+        _ => random.below(120),
+    };
+    vec![random.next() as u8; len as usize]
+}
+
+fn random_range(random: &mut Random, keys: &[Vec<u8>]) -> (Bound<Vec<u8>>, Bound<Vec<u8>>) {
+    let mut bound = || {
+        let key = keys[random.below(keys.len() as u64) as usize].clone();
+        match random.below(8) {
+            0 => Bound::Unbounded,
+            1..4 => Bound::Excluded(key),
+            _ => Bound::Included(key),
+        }
+    };
+    (bound(), bound())
+}
+
+fn as_slices(bound: &Bound<Vec<u8>>) -> Bound<&[u8]> {
+    bound.as_ref().map(|key| key.as_slice())
+}
+
+fn remove_random_range(fixture: &mut Fixture, random: &mut Random) {
+    let keys: Vec<_> = fixture.model.keys().cloned().collect();
+    if keys.is_empty() {
+        return;
+    }
+    let (low, high) = random_range(random, &keys);
+    let order = fixture.root.order;
+    let doomed: Vec<_> = keys
+        .into_iter()
+        .filter(|key| match &low {
+            Bound::Unbounded => true,
+            Bound::Included(l) => order.compare(l, key).is_le(),
+            Bound::Excluded(l) => order.compare(l, key).is_lt(),
+        })
+        .filter(|key| match &high {
+            Bound::Unbounded => true,
+            Bound::Included(h) => order.compare(key, h).is_le(),
+            Bound::Excluded(h) => order.compare(key, h).is_lt(),
+        })
+        .collect();
+    let removed = fixture
+        .tree()
+        .remove_range(as_slices(&low), as_slices(&high))
+        .unwrap();
+    assert_eq!(removed, doomed.len() as u64);
+    for key in doomed {
+        fixture.model.remove(&key);
+    }
+}
+
+#[test]
+fn random_operations_match_a_map() {
+    for (seed, root) in roots().into_iter().enumerate() {
+        for page_size in [4096, 16384] {
+            let mut random = Random(seed as u64 * 7 + page_size as u64);
+            let mut fixture = Fixture::new(page_size, root);
+            for step in 0..6000u32 {
+                let key = random_key(&mut random, root.order, page_size, 3000);
+                match random.below(1000) {
+                    0..600 => {
+                        let value = random_value(&mut random);
+                        fixture.insert(&key, &value);
+                    }
+                    600..900 => fixture.remove(&key),
+                    900..902 => remove_random_range(&mut fixture, &mut random),
+                    902..910 => {
+                        seal::seal(&mut fixture.pages, &mut fixture.root).unwrap();
+                        fixture.pages.commit();
+                    }
+                    _ => assert_eq!(fixture.get(&key), fixture.model.get(&key).cloned()),
+                }
+                if step % 500 == 0 {
+                    fixture.audit();
+                }
+            }
+            fixture.audit();
+            let keys: Vec<_> = fixture.model.keys().cloned().collect();
+            for key in keys {
+                fixture.remove(&key);
+            }
+            fixture.audit();
+            assert_eq!(fixture.pages.live(), (0, 0));
+        }
+    }
+}
+
+#[test]
+fn get_many_finds_what_get_finds() {
+    let mut fixture = Fixture::new(4096, bytes_root());
+    let mut random = Random(3);
+    for _ in 0..5000 {
+        let key = random_key(&mut random, KeyOrder::Bytes, 4096, 4000);
+        let value = random_value(&mut random);
+        fixture.insert(&key, &value);
+    }
+    let keys: Vec<_> = (0..777)
+        .map(|_| random_key(&mut random, KeyOrder::Bytes, 4096, 4000))
+        .collect();
+    let mut found = Vec::new();
+    lookup::get_many(&fixture.pages, &fixture.root, &keys, |value| {
+        let value = value.map(|v| {
+            lookup::load(&fixture.pages, PageNumber(0), v)
+                .unwrap()
+                .to_vec()
+        });
+        found.push(value);
+        Ok(())
+    })
+    .unwrap();
+    let expected: Vec<_> = keys
+        .iter()
+        .map(|key| fixture.model.get(key).cloned())
+        .collect();
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn seeks_find_the_lower_bound() {
+    let mut fixture = Fixture::new(4096, bytes_root());
+    for i in 0..2000u32 {
+        fixture.insert(&(i * 2).to_be_bytes(), b"value");
+    }
+    for probe in 0..4001u32 {
+        let mut position = Position::default();
+        let found = position
+            .seek(&fixture.pages, &fixture.root, &probe.to_be_bytes())
+            .unwrap();
+        let mut key = Vec::new();
+        let record = record_at(&fixture.pages, &position, &mut key).unwrap();
+        if probe > 3998 {
+            assert!(found.is_none() && record.is_none());
+        } else {
+            assert_eq!(found, Some(probe % 2 == 0));
+            assert_eq!(key, probe.next_multiple_of(2).to_be_bytes());
+        }
+    }
+}
+
+#[test]
+fn a_random_load_leaves_dense_pages() {
+    let mut fixture = Fixture::new(4096, bytes_root());
+    let mut random = Random(11);
+    for _ in 0..60_000 {
+        let key = [random.next().to_be_bytes(), random.next().to_be_bytes()].concat();
+        let mut tree = fixture.tree();
+        tree.insert(&key, StoredValue::inline(&[7; 100]), Existing::Replace)
+            .unwrap();
+    }
+    let pages = fixture.root.page_count() * 4096;
+    let data = fixture.root.records * 116;
+    let ratio = pages as f64 / data as f64;
+    println!(
+        "{} inner {} leaves, {ratio}",
+        fixture.root.inner_pages, fixture.root.leaf_pages
+    );
+    assert!(ratio < 1.25, "{ratio}");
+}
+
+#[test]
+fn ascending_keys_fill_their_pages() {
+    let mut fixture = Fixture::new(4096, bytes_root());
+    for i in 0..50_000u64 {
+        fixture.insert(&i.to_be_bytes(), &[7; 20]);
+    }
+    fixture.audit();
+    let ratio = fixture.root.page_count() as f64 * 4096.0 / (50_000.0 * 28.0);
+    assert!(ratio < 1.1, "{ratio}");
+}
+
+#[test]
+fn writing_what_is_there_copies_nothing() {
+    let mut fixture = Fixture::new(4096, bytes_root());
+    let large = vec![3; 10_000];
+    for i in 0..1000u32 {
+        fixture.insert(
+            &i.to_be_bytes(),
+            if i % 100 == 0 { &large } else { b"small" },
+        );
+    }
+    fixture.audit();
+    fixture.pages.commit();
+    for i in 0..1000u32 {
+        fixture.insert(
+            &i.to_be_bytes(),
+            if i % 100 == 0 { &large } else { b"small" },
+        );
+    }
+    fixture.remove(b"not there");
+    let mut tree = fixture.tree();
+    assert_eq!(
+        tree.remove_range(Bound::Excluded(b"x"), Bound::Unbounded)
+            .unwrap(),
+        0
+    );
+    assert_eq!(fixture.pages.own_count(), 0);
+}
+
+#[test]
+fn a_built_tree_is_sound_and_full() {
+    for root in roots() {
+        let mut fixture = Fixture::new(4096, root);
+        let mut random = Random(5);
+        while fixture.model.len() < 8000 {
+            let key = random_key(&mut random, root.order, 4096, 1 << 30);
+            let value = random_value(&mut random);
+            fixture.model.insert(key, value);
+        }
+        let mut sorted: Vec<_> = fixture.model.clone().into_iter().collect();
+        sorted.sort_by(|a, b| root.order.compare(&a.0, &b.0));
+        let mut tree = Tree::new(&mut fixture.pages, &mut fixture.root);
+        let mut builder = Builder::new(&mut tree);
+        for (key, value) in &sorted {
+            builder.push(key, StoredValue::inline(value)).unwrap();
+        }
+        assert_eq!(builder.finish().unwrap(), sorted.len() as u64);
+        fixture.audit();
+    }
+}
+
+#[test]
+fn building_refuses_what_is_not_sorted() {
+    let mut fixture = Fixture::new(4096, bytes_root());
+    let mut tree = fixture.tree();
+    let mut builder = Builder::new(&mut tree);
+    builder.push(b"b", StoredValue::inline(b"")).unwrap();
+    let error = builder.push(b"b", StoredValue::inline(b"")).unwrap_err();
+    assert!(
+        matches!(error, crate::Error::NotSorted { index: 1 }),
+        "{error}"
+    );
+}
+
+#[test]
+fn sorting_beyond_memory_keeps_the_last_of_equal_keys() {
+    let directory = std::env::temp_dir();
+    let mut sorter = Sorter::new(KeyOrder::Bytes, 1 << 16, &directory);
+    let mut model = Model::new();
+    let mut random = Random(8);
+    for i in 0..40_000u32 {
+        let key = random.below(9000).to_be_bytes()[5..].to_vec();
+        let value = i.to_le_bytes().to_vec();
+        sorter.push(&key, &value).unwrap();
+        model.insert(key, value);
+    }
+    assert_eq!(sorter.records(), 40_000);
+    let mut merge = sorter.finish().unwrap();
+    for expected in model {
+        assert_eq!(merge.next().unwrap(), Some(expected));
+    }
+    assert_eq!(merge.next().unwrap(), None);
+}
+
+#[test]
+fn removing_a_range_visits_only_the_edges() {
+    let mut fixture = Fixture::new(4096, bytes_root());
+    for i in 0..30_000u32 {
+        fixture.insert(&i.to_be_bytes(), &[1; 60]);
+    }
+    seal::seal(&mut fixture.pages, &mut fixture.root).unwrap();
+    fixture.pages.commit();
+    let (low, high) = (1000u32.to_be_bytes(), 29_000u32.to_be_bytes());
+    let removed = fixture
+        .tree()
+        .remove_range(Bound::Included(&low), Bound::Excluded(&high))
+        .unwrap();
+    assert_eq!(removed, 28_000);
+    fixture
+        .model
+        .retain(|key, _| key.as_slice() < &low[..] || key.as_slice() >= &high[..]);
+    assert!(
+        fixture.pages.own_count() < 10,
+        "{} pages copied",
+        fixture.pages.own_count()
+    );
+    assert_eq!(fixture.pages.transaction(), crate::TransactionId(2));
+    fixture.audit();
+}

@@ -1,0 +1,318 @@
+//! A walk over every page of a tree that trusts nothing: kinds, numbers, tags, order, bounds,
+//! counts. It goes on after damage, past the page concerned.
+
+use super::{PageSource, TreeRoot};
+use crate::{
+    PageNumber, Run, Tag, TransactionId,
+    page::{
+        Damage,
+        header::{Header, Kind},
+        inner::Inner,
+        key::KeyOrder,
+        leaf::Leaf,
+        value::{StoredValue, ValueKind, ValueRun},
+    },
+};
+
+/// What a page of a tree is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum PageRole {
+    Inner,
+    Leaf,
+    Value,
+}
+
+/// Damage found on a walk.
+#[derive(Clone, Debug)]
+pub(crate) struct Finding {
+    pub(crate) page: PageNumber,
+    pub(crate) detail: &'static str,
+    /// Keys that are affected: from this one on, and before that one.
+    pub(crate) low: Vec<u8>,
+    pub(crate) high: Option<Vec<u8>>,
+}
+
+/// Whoever wants to know what a walk comes across.
+pub(crate) trait Visitor {
+    /// Pages of the tree; `false` says that they are in use elsewhere, or need not be looked at,
+    /// so that the walk does not enter them.
+    fn enter(&mut self, run: Run, role: PageRole) -> bool;
+    /// Damage.
+    fn finding(&mut self, finding: Finding);
+    /// A record of a leaf whose tag is right.
+    fn record(&mut self, _key: &[u8], _value: StoredValue<'_>) {}
+    /// Whether to go on below a page of this birth whose tag is right.
+    fn descend(&mut self, _birth: TransactionId) -> bool {
+        true
+    }
+}
+
+/// Keys that a page may hold.
+#[derive(Clone)]
+struct Bounds {
+    low: Vec<u8>,
+    high: Option<Vec<u8>>,
+}
+
+struct Walk<'w, S: ?Sized, V> {
+    source: &'w S,
+    order: KeyOrder,
+    counted: bool,
+    visitor: &'w mut V,
+    totals: Totals,
+}
+
+/// What a walk counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Totals {
+    pub(crate) records: u64,
+    pub(crate) inner_pages: u64,
+    pub(crate) leaf_pages: u64,
+    pub(crate) value_pages: u64,
+    /// Bytes of keys and values.
+    pub(crate) data_bytes: u64,
+}
+
+/// Walks the tree and tells the visitor.
+pub(crate) fn walk<S: PageSource + ?Sized, V: Visitor>(
+    source: &S,
+    root: &TreeRoot,
+    visitor: &mut V,
+) -> Totals {
+    let (order, counted) = (root.order, root.counted);
+    let mut walk = Walk {
+        source,
+        order,
+        counted,
+        visitor,
+        totals: Totals::default(),
+    };
+    if let Some(level) = root.depth.checked_sub(1) {
+        let bounds = Bounds {
+            low: Vec::new(),
+            high: None,
+        };
+        walk.page(root.page, root.tag, level, &bounds);
+    }
+    walk.totals
+}
+
+impl<'w, S: PageSource + ?Sized, V: Visitor> Walk<'w, S, V> {
+    fn report(&mut self, page: PageNumber, bounds: &Bounds, detail: &'static str) {
+        let Bounds { low, high } = bounds.clone();
+        self.visitor.finding(Finding {
+            page,
+            detail,
+            low,
+            high,
+        });
+    }
+
+    /// Walks a page and all below it; returns the number of records, if that is certain.
+    fn page(&mut self, number: PageNumber, tag: Tag, level: u8, bounds: &Bounds) -> Option<u64> {
+        let role = if level == 0 {
+            PageRole::Leaf
+        } else {
+            PageRole::Inner
+        };
+        if !self.visitor.enter(
+            Run {
+                start: number,
+                len: 1,
+            },
+            role,
+        ) {
+            return None;
+        }
+        let (page, header) = match self.sound_page(number, tag, level) {
+            Ok(sound) => sound,
+            Err(damage) => {
+                self.report(number, bounds, damage.0);
+                return None;
+            }
+        };
+        if !self.visitor.descend(header.birth) {
+            return None;
+        }
+        let below = match level {
+            0 => self.leaf(number, page, &header, bounds),
+            _ => self.inner(number, page, &header, bounds),
+        };
+        below.unwrap_or_else(|damage| {
+            self.report(number, bounds, damage.0);
+            None
+        })
+    }
+
+    /// The bytes of a page after all that can be said about them as a whole.
+    fn sound_page(
+        &self,
+        number: PageNumber,
+        tag: Tag,
+        level: u8,
+    ) -> Result<(&'w [u8], Header), Damage> {
+        let source = self.source;
+        let page = source
+            .page(number)
+            .map_err(|_| Damage("the page cannot be read"))?;
+        let header = Header::read(page);
+        if Tag::of(page) != tag {
+            return Err(Damage(
+                "its bytes do not have the tag that its parent holds",
+            ));
+        }
+        if header.number != number {
+            return Err(Damage("another page's bytes stand here"));
+        }
+        let kind = if level == 0 { Kind::Leaf } else { Kind::Inner };
+        if header.kind != kind as u8 || header.level != level {
+            return Err(Damage(
+                "it is not of the kind and level that its parent says",
+            ));
+        }
+        Ok((page, header))
+    }
+
+    fn leaf(
+        &mut self,
+        number: PageNumber,
+        page: &'w [u8],
+        header: &Header,
+        bounds: &Bounds,
+    ) -> Result<Option<u64>, Damage> {
+        self.totals.leaf_pages += 1;
+        let leaf = Leaf::from_header(page, header)?;
+        let mut last: Option<Vec<u8>> = None;
+        for index in 0..leaf.count() {
+            let node = leaf.node(index)?;
+            let mut key = Vec::new();
+            leaf.read_key(index, &node, &mut key);
+            let is_behind = last
+                .as_ref()
+                .is_none_or(|l| self.order.compare(l, &key).is_lt());
+            if !is_behind {
+                self.report(number, bounds, "its keys are not in ascending order");
+            }
+            if !self.is_within(&key, bounds) {
+                self.report(
+                    number,
+                    bounds,
+                    "it holds a key that belongs to another page",
+                );
+            }
+            if leaf.search(self.order, &key)? != Ok(index) {
+                self.report(number, bounds, "a search does not find one of its keys");
+            }
+            self.value(number, &key, node.value, bounds)?;
+            self.visitor.record(&key, node.value);
+            self.totals.records += 1;
+            self.totals.data_bytes += key.len() as u64;
+            last = Some(key);
+        }
+        if leaf.count() == 0 {
+            self.report(number, bounds, "a leaf of a tree is empty");
+        }
+        Ok(Some(leaf.count() as u64))
+    }
+
+    fn value(
+        &mut self,
+        leaf: PageNumber,
+        key: &[u8],
+        value: StoredValue<'_>,
+        bounds: &Bounds,
+    ) -> Result<(), Damage> {
+        match value.kind {
+            ValueKind::Inline => self.totals.data_bytes += value.bytes.len() as u64,
+            ValueKind::Tree => {}
+            ValueKind::Set => {
+                return Err(Damage(
+                    "a value is of a kind that this version does not know",
+                ));
+            }
+            ValueKind::Run => {
+                let run = ValueRun::decode(value.bytes)?;
+                let pages = run.pages(self.source.page_size())?;
+                self.totals.value_pages += u64::from(pages.len);
+                self.totals.data_bytes += run.len_bytes;
+                if !self.visitor.enter(pages, PageRole::Value) || !self.visitor.descend(run.birth) {
+                    return Ok(());
+                }
+                let bounds = Bounds {
+                    low: key.to_vec(),
+                    high: bounds.high.clone(),
+                };
+                match self.source.value(&run) {
+                    Ok(bytes) if Tag::of(bytes) == run.tag => {}
+                    Ok(_) => self.report(run.start, &bounds, "a large value does not have its tag"),
+                    Err(_) => {
+                        self.report(
+                            leaf,
+                            &bounds,
+                            "it points to a large value outside of the file",
+                        );
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn is_within(&self, key: &[u8], bounds: &Bounds) -> bool {
+        let is_high = bounds.low.is_empty() || self.order.compare(&bounds.low, key).is_le();
+        let is_low = bounds
+            .high
+            .as_ref()
+            .is_none_or(|high| self.order.compare(key, high).is_lt());
+        is_high && is_low
+    }
+
+    fn inner(
+        &mut self,
+        number: PageNumber,
+        page: &'w [u8],
+        header: &Header,
+        bounds: &Bounds,
+    ) -> Result<Option<u64>, Damage> {
+        self.totals.inner_pages += 1;
+        let inner = Inner::from_header(page, header)?;
+        let mut sum = Some(0);
+        for index in 0..inner.count() {
+            let below = self.child_bounds(&inner, index, bounds)?;
+            if below.high.as_ref().is_some_and(|high| {
+                !below.low.is_empty() && self.order.compare(&below.low, high).is_ge()
+            }) {
+                self.report(number, bounds, "its separators are not in ascending order");
+            }
+            let (child, tag) = (inner.child(index)?, inner.tag(index)?);
+            let records = self.page(child, tag, header.level - 1, &below);
+            if self.counted && records.is_some_and(|r| inner.records(index) != Ok(r)) {
+                self.report(
+                    number,
+                    &below,
+                    "it counts other records below a child than there are",
+                );
+            }
+            sum = sum.zip(records).map(|(a, b)| a + b);
+        }
+        Ok(sum)
+    }
+
+    fn child_bounds(
+        &self,
+        inner: &Inner<'_>,
+        index: usize,
+        bounds: &Bounds,
+    ) -> Result<Bounds, Damage> {
+        let low = if index == 0 {
+            bounds.low.clone()
+        } else {
+            inner.separator(index)?
+        };
+        let high = match index + 1 {
+            next if next < inner.count() => Some(inner.separator(next)?),
+            _ => bounds.high.clone(),
+        };
+        Ok(Bounds { low, high })
+    }
+}

@@ -6,6 +6,7 @@ mod error;
 mod page;
 mod share;
 mod space;
+#[allow(dead_code)]
 mod store;
 mod tree;
 mod txn;

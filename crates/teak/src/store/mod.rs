@@ -2,26 +2,89 @@
 //!
 //! Two implementations stand behind [`Storage`]: the real file, and a simulated disk that records
 //! every write, flush and resize and can produce any state that a crash could have left.
+//!
+//! Invariants:
+//!
+//! 1. A slice into a [`Mapping`] exists only for pages of a snapshot that a live transaction
+//!    holds; copy-on-write makes them immutable for that time.
+//! 2. A [`WritableRun`] exists only for pages that no snapshot can see, and no two overlap.
+//! 3. What changes in place (commit records) is copied out with [`Mapping::copy`], never borrowed.
+//! 4. No mapping gives access to bytes beyond the length of the file.
+
+mod boot;
+mod file;
+mod locked;
+mod mapping;
+#[cfg(any(test, feature = "testing"))]
+pub(crate) mod sim;
+mod stretch;
+mod writable;
+
+pub(crate) use boot::{boot_id, random_id};
+pub(crate) use file::{Access, Create, Created, FileStorage};
+pub(crate) use mapping::Mapping;
+pub(crate) use writable::{WritableMapping, WritableRun};
 
 use std::{
     io::{self, IoSlice},
-    sync::Arc,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 /// A file of pages, mapped at an address that stays while anybody holds the mapping.
 pub(crate) trait Storage: Send + Sync + std::fmt::Debug {
     /// Length of the file in bytes.
     fn len(&self) -> u64;
-    /// Makes the file longer, its blocks allocated, or shorter.
+
+    /// Makes the file longer, its blocks allocated where the file system can do that, or shorter.
+    ///
+    /// # Errors
+    /// What the system answers; the length is then what it was. `ResourceBusy` when a live
+    /// [`WritableRun`] reaches past the new length.
     fn set_len(&self, bytes: u64) -> io::Result<()>;
+
     /// Writes all parts, one behind the other, from `offset` on.
+    ///
+    /// # Errors
+    /// `InvalidInput` when the parts reach past [`Storage::len`]: nothing is written then. After
+    /// any other error some of the bytes may have been written.
     fn write(&self, offset: u64, parts: &[IoSlice<'_>]) -> io::Result<()>;
+
     /// Returns when all that was written is on the disk, sizes included.
+    ///
+    /// # Errors
+    /// After an error the system may have forgotten which bytes are not on the disk, so a later
+    /// success says nothing about them.
     fn flush(&self) -> io::Result<()>;
-    /// The mapping that covers the file as it is now.
+
+    /// The mapping that covers the file as it is now: the same one as long as its stretch of
+    /// addresses suffices.
     fn mapping(&self) -> io::Result<Arc<Mapping>>;
+
+    /// Memory of the file in which pages can be built, or `None` where a full disk could turn a
+    /// store into it into a signal.
+    fn writable(&self) -> io::Result<Option<Arc<WritableMapping>>>;
+
+    /// Asks for these bytes to be written out soon, without waiting: a later flush has less to do.
+    fn start_write_back(&self, _offset: u64, _len: u64) {}
+
+    /// Says that the caller changed these bytes through a [`WritableRun`].
+    fn mark_written(&self, offset: u64, len: u64);
 }
 
-/// Replaced by the real thing.
-#[derive(Debug)]
-pub(crate) struct Mapping;
+/// Locks `mutex`. No code of this layer can leave what it guards half-changed by panicking.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The end of `len` bytes from `offset` on.
+///
+/// # Errors
+/// `InvalidInput` when that is beyond `file_len`.
+fn end_within(offset: u64, len: u64, file_len: u64) -> io::Result<u64> {
+    offset.checked_add(len).filter(|end| *end <= file_len).ok_or_else(|| {
+        io::Error::new(
+            io::ErrorKind::InvalidInput,
+            format!("{len} bytes at {offset} reach past the end of the file at {file_len}; make it longer first"),
+        )
+    })
+}

@@ -1,0 +1,239 @@
+//! The real file.
+//!
+//! Invariants:
+//!
+//! 1. The handle holds the lock on the file, exclusive unless it only reads; so the length kept
+//!    here is the file's length. Mappings hold the lock too, and may outlive the storage.
+//! 2. The length is published to mappings after the file grew and before it shrinks.
+//! 3. Locks are taken in the order `growth`, `views`.
+
+mod blocks;
+mod creation;
+mod opening;
+mod vectored;
+
+pub(crate) use opening::{Access, Create, Created};
+
+use super::{
+    Mapping, Storage, WritableMapping, end_within, lock,
+    locked::LockedFile,
+    stretch::{Protection, Stretch},
+    writable::Claims,
+};
+use blocks::Blocks;
+use creation::Unnamed;
+use rustix::mm::Advice;
+use std::{
+    io::{self, IoSlice},
+    sync::{
+        Arc, Mutex, Weak,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+};
+
+/// Bytes of addresses reserved for a file, unless it is so large that it needs more.
+const RESERVE_LEN: u64 = if usize::BITS >= 64 {
+    256 << 30
+} else {
+    512 << 20
+};
+
+/// A file needs more addresses than [`RESERVE_LEN`] when this many times its length are more.
+const RESERVE_FACTOR: u64 = 8;
+
+/// A database file, open and locked.
+#[derive(Debug)]
+pub(crate) struct FileStorage {
+    file: Arc<LockedFile>,
+    access: Access,
+    len: AtomicU64,
+    /// Held while the file's length changes; says what is known about its blocks.
+    growth: Mutex<Blocks>,
+    views: Mutex<Views>,
+    claims: Arc<Claims>,
+    /// What a new file still needs to get its name.
+    unnamed: Mutex<Option<Unnamed>>,
+    reserve_len: u64,
+}
+
+#[derive(Debug, Default)]
+struct Views {
+    current: Option<Arc<Mapping>>,
+    writable: Option<Arc<WritableMapping>>,
+    /// All mappings that somebody may still hold, `current` included.
+    mappings: Vec<Weak<Mapping>>,
+}
+
+impl FileStorage {
+    /// `file` is locked as `access` wants it.
+    fn new(file: LockedFile, access: Access, unnamed: Option<Unnamed>) -> io::Result<Self> {
+        let len = file.metadata()?.len();
+        let claims = Arc::new(Claims::default());
+        claims.set_file_len(len)?;
+        Ok(Self {
+            file: Arc::new(file),
+            access,
+            len: AtomicU64::new(len),
+            growth: Mutex::new(Blocks::Unknown),
+            views: Mutex::default(),
+            claims,
+            unnamed: Mutex::new(unnamed),
+            reserve_len: RESERVE_LEN,
+        })
+    }
+
+    fn grow(&self, blocks: &mut Blocks, old_len: u64, new_len: u64) -> io::Result<()> {
+        if !blocks::extend(&self.file, old_len, new_len)? {
+            *blocks = Blocks::Uncertain;
+        }
+        self.publish_len(new_len)
+    }
+
+    fn shrink(&self, old_len: u64, new_len: u64) -> io::Result<()> {
+        self.publish_len(new_len)?;
+        self.file.set_len(new_len).inspect_err(|_| {
+            // A longer file is never refused: only a live run behind its end is.
+            let _ = self.publish_len(old_len);
+        })
+    }
+
+    fn publish_len(&self, len: u64) -> io::Result<()> {
+        self.claims.set_file_len(len)?;
+        let mut views = lock(&self.views);
+        self.len.store(len, Relaxed);
+        views.mappings.retain(|mapping| match mapping.upgrade() {
+            Some(mapping) => {
+                mapping.set_file_len(len);
+                true
+            }
+            None => false,
+        });
+        Ok(())
+    }
+
+    fn map(&self, file_len: u64, protection: Protection) -> io::Result<Arc<Stretch>> {
+        let wanted = file_len
+            .saturating_mul(RESERVE_FACTOR)
+            .max(self.reserve_len);
+        let stretch = Stretch::map(&self.file, file_len, wanted, protection)?;
+        // Point reads: the system would read megabytes around each page for nothing.
+        stretch.advise(0, stretch.len(), Advice::Random);
+        Ok(Arc::new(stretch))
+    }
+
+    fn check_writable(&self) -> io::Result<()> {
+        match self.access {
+            Access::ReadWrite => Ok(()),
+            Access::ReadOnly => Err(io::Error::new(
+                io::ErrorKind::PermissionDenied,
+                "the file is open for reading only; open it for writing",
+            )),
+        }
+    }
+}
+
+impl Storage for FileStorage {
+    fn len(&self) -> u64 {
+        self.len.load(Relaxed)
+    }
+
+    fn set_len(&self, bytes: u64) -> io::Result<()> {
+        self.check_writable()?;
+        let mut blocks = lock(&self.growth);
+        let old_len = self.len();
+        if bytes > old_len {
+            self.grow(&mut blocks, old_len, bytes)
+        } else if bytes < old_len {
+            self.shrink(old_len, bytes)
+        } else {
+            Ok(())
+        }
+    }
+
+    fn write(&self, offset: u64, parts: &[IoSlice<'_>]) -> io::Result<()> {
+        self.check_writable()?;
+        let len = parts.iter().map(|part| part.len() as u64).sum();
+        end_within(offset, len, self.len())?;
+        vectored::write_all(offset, parts, |offset, parts| {
+            Ok(rustix::io::pwritev(&**self.file, parts, offset)?)
+        })
+    }
+
+    /// For a file that was just created, the first flush that succeeds also gives it its name: a
+    /// crash leaves either no file, or one with all that was written before.
+    fn flush(&self) -> io::Result<()> {
+        let mut unnamed = lock(&self.unnamed);
+        if let Some(name) = unnamed.as_mut() {
+            self.file.sync_all()?;
+            name.publish(&self.file)?;
+            *unnamed = None;
+            return Ok(());
+        }
+        drop(unnamed);
+        self.file.sync_data()
+    }
+
+    fn mapping(&self) -> io::Result<Arc<Mapping>> {
+        let mut views = lock(&self.views);
+        let len = self.len();
+        if let Some(mapping) = &views.current
+            && mapping.stretch_len() >= len
+        {
+            return Ok(Arc::clone(mapping));
+        }
+        let mapping = Arc::new(Mapping::new(self.map(len, Protection::Read)?, len));
+        views.mappings.push(Arc::downgrade(&mapping));
+        views.current = Some(Arc::clone(&mapping));
+        Ok(mapping)
+    }
+
+    fn writable(&self) -> io::Result<Option<Arc<WritableMapping>>> {
+        if self.access == Access::ReadOnly {
+            return Ok(None);
+        }
+        let mut blocks = lock(&self.growth);
+        let len = self.len();
+        if *blocks == Blocks::Unknown {
+            *blocks = blocks::secure(&self.file, len)?;
+        }
+        if *blocks == Blocks::Uncertain {
+            return Ok(None);
+        }
+        let mut views = lock(&self.views);
+        if let Some(mapping) = &views.writable
+            && mapping.stretch_len() >= len
+        {
+            return Ok(Some(Arc::clone(mapping)));
+        }
+        let stretch = self.map(len, Protection::ReadWrite)?;
+        let mapping = Arc::new(WritableMapping::new(stretch, Arc::clone(&self.claims)));
+        views.writable = Some(Arc::clone(&mapping));
+        Ok(Some(mapping))
+    }
+
+    #[cfg(target_os = "linux")]
+    fn start_write_back(&self, offset: u64, len: u64) {
+        use std::os::fd::AsRawFd;
+        let (Ok(offset), Ok(len)) = (i64::try_from(offset), i64::try_from(len)) else {
+            return;
+        };
+        // Zero would mean "to the end of the file".
+        if len == 0 {
+            return;
+        }
+        // SAFETY: the call takes no pointers, and the descriptor is open while `self` lives.
+        unsafe {
+            libc::sync_file_range(
+                self.file.as_raw_fd(),
+                offset,
+                len,
+                libc::SYNC_FILE_RANGE_WRITE,
+            )
+        };
+    }
+
+    fn mark_written(&self, _offset: u64, _len: u64) {}
+}
+
+#[cfg(test)]
+mod tests;

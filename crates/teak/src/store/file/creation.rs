@@ -1,0 +1,162 @@
+//! Creating a file so that a crash leaves no file or a whole one, and so that of two who create
+//! the same file at once one is told that it exists.
+//!
+//! The file is made without a name (`O_TMPFILE`), or, where the file system cannot do that, under
+//! a temporary name in the same directory. When its content is on the disk it is linked to its
+//! name, which fails if there is something of that name, and the directory is flushed.
+
+use crate::{Error, Result, store::random_id};
+use rustix::{
+    fs::{AtFlags, CWD, Mode, OFlags, RenameFlags, linkat, openat, renameat_with, unlinkat},
+    io::Errno,
+};
+use std::{
+    ffi::{OsStr, OsString},
+    fs::File,
+    io,
+    os::fd::AsRawFd,
+    path::Path,
+};
+
+/// What a new file still needs to get its name.
+#[derive(Debug)]
+pub(super) struct Unnamed {
+    /// Open, so that the name means the same when the working directory changes meanwhile.
+    directory: File,
+    name: OsString,
+    /// The name the file has until then, where it could not do without.
+    temporary: Option<OsString>,
+    is_linked: bool,
+}
+
+impl Unnamed {
+    /// Makes an empty file for `path`.
+    pub(super) fn begin(path: &Path) -> Result<(File, Self)> {
+        let name = path.file_name().ok_or_else(|| {
+            Error::InvalidArgument(format!(
+                "{} does not name a file; add a file name",
+                path.display()
+            ))
+        })?;
+        let parent = match path.parent() {
+            Some(parent) if parent != Path::new("") => parent,
+            _ => Path::new("."),
+        };
+        let directory = File::open(parent)
+            .map_err(Error::io("opening the directory of the new database file"))?;
+        Self::make(directory, name).map_err(Error::io("creating the database file"))
+    }
+
+    fn make(directory: File, name: &OsStr) -> io::Result<(File, Self)> {
+        let flags = OFlags::RDWR | OFlags::CLOEXEC;
+        let mode = Mode::from_raw_mode(0o666);
+        let unnamed = Self {
+            directory,
+            name: name.into(),
+            temporary: None,
+            is_linked: false,
+        };
+        match openat(&unnamed.directory, ".", flags | OFlags::TMPFILE, mode) {
+            Ok(file) => Ok((file.into(), unnamed)),
+            // What kernels and file systems without such files answer.
+            Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL | Errno::NOENT) => {
+                unnamed.make_named(flags, mode)
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn make_named(mut self, flags: OFlags, mode: Mode) -> io::Result<(File, Self)> {
+        let random = u128::from_le_bytes(random_id()?);
+        let temporary = OsString::from(format!(".teak-new-{random:032x}"));
+        let file = openat(
+            &self.directory,
+            &temporary,
+            flags | OFlags::CREATE | OFlags::EXCL,
+            mode,
+        )?;
+        self.temporary = Some(temporary);
+        Ok((file.into(), self))
+    }
+
+    /// Gives `file`, whose content is on the disk, its name, and returns when that is on the disk.
+    ///
+    /// # Errors
+    /// `AlreadyExists` when there is something of that name.
+    pub(super) fn publish(&mut self, file: &File) -> io::Result<()> {
+        if !self.is_linked {
+            match &self.temporary {
+                None => self.link_nameless(file)?,
+                Some(temporary) => self.link_temporary(temporary)?,
+            }
+            self.is_linked = true;
+            self.remove_temporary();
+        }
+        self.directory
+            .sync_all()
+            .or_else(|error| match Errno::from_io_error(&error) {
+                // File systems that have no such thing as flushing a directory.
+                Some(Errno::INVAL | Errno::OPNOTSUPP) => Ok(()),
+                _ => Err(error),
+            })
+    }
+
+    fn link_nameless(&self, file: &File) -> io::Result<()> {
+        let source = format!("/proc/self/fd/{}", file.as_raw_fd());
+        match linkat(
+            CWD,
+            source,
+            &self.directory,
+            &self.name,
+            AtFlags::SYMLINK_FOLLOW,
+        ) {
+            // Without /proc: younger kernels allow it by the descriptor alone.
+            Err(Errno::NOENT) => {
+                linkat(file, "", &self.directory, &self.name, AtFlags::EMPTY_PATH)?
+            }
+            result => result?,
+        }
+        Ok(())
+    }
+
+    fn link_temporary(&self, temporary: &OsStr) -> io::Result<()> {
+        match linkat(
+            &self.directory,
+            temporary,
+            &self.directory,
+            &self.name,
+            AtFlags::empty(),
+        ) {
+            // File systems without links.
+            Err(Errno::PERM | Errno::OPNOTSUPP | Errno::NOSYS) => {
+                let flags = RenameFlags::NOREPLACE;
+                renameat_with(
+                    &self.directory,
+                    temporary,
+                    &self.directory,
+                    &self.name,
+                    flags,
+                )?;
+            }
+            result => result?,
+        }
+        Ok(())
+    }
+
+    fn remove_temporary(&mut self) {
+        if let Some(temporary) = self.temporary.take() {
+            // A rename has removed it already. A name left over costs a few bytes and no data.
+            let _ = unlinkat(&self.directory, temporary, AtFlags::empty());
+        }
+    }
+}
+
+impl Drop for Unnamed {
+    fn drop(&mut self) {
+        self.remove_temporary();
+    }
+}
+
+#[cfg(test)]
+#[path = "creation_tests.rs"]
+mod tests;

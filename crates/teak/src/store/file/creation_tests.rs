@@ -1,0 +1,188 @@
+use super::*;
+use crate::store::{Access, Create, Created, FileStorage, Storage};
+use std::{fs, io::IoSlice, sync::Barrier, thread};
+use tempfile::TempDir;
+
+fn names(directory: &TempDir) -> Vec<OsString> {
+    fs::read_dir(directory.path())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name())
+        .collect()
+}
+
+fn fill(storage: &FileStorage, bytes: &[u8]) -> Result<()> {
+    storage
+        .set_len(bytes.len() as u64)
+        .map_err(Error::io("growing"))?;
+    storage
+        .write(0, &[IoSlice::new(bytes)])
+        .map_err(Error::io("writing"))
+}
+
+#[test]
+fn a_file_has_its_name_when_it_is_filled() {
+    let directory = TempDir::new().unwrap();
+    let path = directory.path().join("file");
+    let storage = FileStorage::create(&path, |storage| {
+        fill(storage, b"content")?;
+        storage.flush().map_err(Error::io("flushing"))?;
+        assert!(!path.exists());
+        Ok(())
+    });
+    assert_eq!(storage.unwrap().len(), 7);
+    assert_eq!(fs::read(&path).unwrap(), b"content");
+    assert_eq!(names(&directory), ["file"]);
+}
+
+#[test]
+fn a_failed_fill_leaves_nothing() {
+    let directory = TempDir::new().unwrap();
+    let result = FileStorage::create(&directory.path().join("file"), |_| Err(Error::ReadOnly));
+    assert!(matches!(result, Err(Error::ReadOnly)));
+    assert!(names(&directory).is_empty());
+}
+
+#[test]
+fn the_first_flush_gives_the_name() {
+    let directory = TempDir::new().unwrap();
+    let path = directory.path().join("file");
+    let (storage, created) =
+        FileStorage::open(&path, Access::ReadWrite, Create::IfMissing).unwrap();
+    assert_eq!(created, Created::Yes);
+    assert!(names(&directory).is_empty());
+    fill(&storage, b"content").unwrap();
+    storage.flush().unwrap();
+    storage.flush().unwrap();
+    drop(storage);
+    let (storage, created) =
+        FileStorage::open(&path, Access::ReadWrite, Create::IfMissing).unwrap();
+    assert_eq!((storage.len(), created), (7, Created::No));
+}
+
+#[test]
+fn what_must_or_must_not_be_there() {
+    let directory = TempDir::new().unwrap();
+    let path = directory.path().join("file");
+    let open = |access, create| FileStorage::open(&path, access, create);
+    assert!(matches!(
+        open(Access::ReadWrite, Create::Never),
+        Err(Error::NotFound(_))
+    ));
+    assert!(matches!(
+        open(Access::ReadOnly, Create::IfMissing),
+        Err(Error::NotFound(_))
+    ));
+    assert!(matches!(
+        open(Access::ReadOnly, Create::New),
+        Err(Error::InvalidArgument(_))
+    ));
+    fs::write(&path, b"old").unwrap();
+    assert!(matches!(
+        open(Access::ReadWrite, Create::New),
+        Err(Error::AlreadyExists(_))
+    ));
+    assert!(open(Access::ReadWrite, Create::Never).is_ok());
+    let missing = directory.path().join("missing/file");
+    assert!(matches!(
+        FileStorage::create(&missing, |_| Ok(())),
+        Err(Error::Io { .. })
+    ));
+    let nameless = directory.path().join("missing/..");
+    assert!(matches!(
+        FileStorage::create(&nameless, |_| Ok(())),
+        Err(Error::InvalidArgument(_))
+    ));
+    assert_eq!(fs::read(&path).unwrap(), b"old");
+}
+
+#[test]
+fn of_many_who_create_one_wins() {
+    let directory = TempDir::new().unwrap();
+    let path = directory.path().join("file");
+    let together = Barrier::new(4);
+    let create = |content: u8| {
+        FileStorage::create(&path, |storage| {
+            fill(storage, &[content; 100])?;
+            together.wait();
+            Ok(())
+        })
+    };
+    let results: Vec<Result<FileStorage>> = thread::scope(|scope| {
+        let handles: Vec<_> = (0..4)
+            .map(|content| scope.spawn(move || create(content)))
+            .collect();
+        handles
+            .into_iter()
+            .map(|handle| handle.join().unwrap())
+            .collect()
+    });
+    let winner = results.iter().position(Result::is_ok).unwrap();
+    for (index, result) in results.iter().enumerate() {
+        assert!(
+            index == winner || matches!(result, Err(Error::AlreadyExists(_))),
+            "{result:?}"
+        );
+    }
+    assert_eq!(fs::read(&path).unwrap(), [winner as u8; 100]);
+    assert_eq!(names(&directory), ["file"]);
+}
+
+#[test]
+fn a_file_that_is_not_finished_is_overtaken_without_loss() {
+    let directory = TempDir::new().unwrap();
+    let path = directory.path().join("file");
+    let (slow, _) = FileStorage::open(&path, Access::ReadWrite, Create::IfMissing).unwrap();
+    let fast = FileStorage::create(&path, |storage| fill(storage, b"fast")).unwrap();
+    fill(&slow, b"slow").unwrap();
+    for _ in 0..2 {
+        assert_eq!(
+            slow.flush().unwrap_err().kind(),
+            io::ErrorKind::AlreadyExists
+        );
+    }
+    drop((slow, fast));
+    assert_eq!(fs::read(&path).unwrap(), b"fast");
+}
+
+/// As on a file system that has no files without names.
+fn make_named(directory: &TempDir) -> (File, Unnamed) {
+    let unnamed = Unnamed {
+        directory: File::open(directory.path()).unwrap(),
+        name: "file".into(),
+        temporary: None,
+        is_linked: false,
+    };
+    unnamed
+        .make_named(OFlags::RDWR | OFlags::CLOEXEC, Mode::from_raw_mode(0o666))
+        .unwrap()
+}
+
+#[test]
+fn a_temporary_name_gives_way_to_the_real_one() {
+    let directory = TempDir::new().unwrap();
+    let (file, mut unnamed) = make_named(&directory);
+    assert_eq!(names(&directory).len(), 1);
+    unnamed.publish(&file).unwrap();
+    assert_eq!(names(&directory), ["file"]);
+}
+
+#[test]
+fn a_temporary_name_goes_when_the_file_is_given_up() {
+    let directory = TempDir::new().unwrap();
+    drop(make_named(&directory));
+    assert!(names(&directory).is_empty());
+}
+
+#[test]
+fn a_temporary_file_replaces_nothing() {
+    let directory = TempDir::new().unwrap();
+    let (file, mut unnamed) = make_named(&directory);
+    fs::write(directory.path().join("file"), b"old").unwrap();
+    assert_eq!(
+        unnamed.publish(&file).unwrap_err().kind(),
+        io::ErrorKind::AlreadyExists
+    );
+    drop(unnamed);
+    assert_eq!(fs::read(directory.path().join("file")).unwrap(), b"old");
+    assert_eq!(names(&directory), ["file"]);
+}

@@ -1,0 +1,165 @@
+//! Opening a database file: what may be opened, who may have it open at the same time.
+
+use super::{FileStorage, Unnamed};
+use crate::{
+    Error, Result,
+    store::{Storage, lock, locked::LockedFile},
+};
+use std::{
+    fs::{self, File, Metadata, OpenOptions, TryLockError},
+    io::{self, ErrorKind},
+    os::unix::fs::{FileTypeExt, OpenOptionsExt},
+    path::Path,
+};
+
+/// What the file is opened for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Access {
+    /// For reading, together with others who only read.
+    ReadOnly,
+    /// For reading and writing, alone.
+    ReadWrite,
+}
+
+/// What to do when there is no file, or when there is one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Create {
+    /// There must be a file.
+    Never,
+    /// A file is created where there is none; not by who only reads.
+    IfMissing,
+    /// There must be no file.
+    New,
+}
+
+/// Whether a call of [`FileStorage::open`] created the file.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Created {
+    /// The file is new, empty, and has no name yet: the first [`flush`](Storage::flush) that
+    /// succeeds gives it its name.
+    Yes,
+    /// The file was there.
+    No,
+}
+
+impl FileStorage {
+    /// Opens the file at `path` and locks it.
+    ///
+    /// A file that this creates has no name until the caller has filled and flushed it, so that a
+    /// crash leaves no half-made database. When somebody else created one meanwhile, that flush
+    /// fails with `AlreadyExists`.
+    ///
+    /// # Errors
+    /// `NotFound`, `AlreadyExists` as `create` says; `InUse` when somebody else has it open;
+    /// `NotADatabase` for what is not a regular file; `Io` for the rest.
+    pub(crate) fn open(path: &Path, access: Access, create: Create) -> Result<(Self, Created)> {
+        match (create, access) {
+            (Create::Never, _) | (Create::IfMissing, Access::ReadOnly) => {
+                Ok((Self::open_existing(path, access)?, Created::No))
+            }
+            (Create::New, Access::ReadOnly) => Err(Error::InvalidArgument(
+                "a database cannot be created for reading only; create it for writing".into(),
+            )),
+            (Create::New, Access::ReadWrite) => match fs::symlink_metadata(path) {
+                Ok(_) => Err(Error::AlreadyExists(path.into())),
+                Err(_) => Ok((Self::begin(path)?, Created::Yes)),
+            },
+            (Create::IfMissing, Access::ReadWrite) => match Self::open_existing(path, access) {
+                Err(Error::NotFound(_)) => Ok((Self::begin(path)?, Created::Yes)),
+                other => Ok((other?, Created::No)),
+            },
+        }
+    }
+
+    /// Creates a file at `path` with what `fill` writes. The file gets its name when all of that
+    /// is on the disk: a crash leaves no file, or a whole one.
+    ///
+    /// # Errors
+    /// `AlreadyExists` when there is a file, even one that was created while `fill` ran; errors of
+    /// `fill`; `Io` for the rest. There is no new file then.
+    pub(crate) fn create(path: &Path, fill: impl FnOnce(&Self) -> Result<()>) -> Result<Self> {
+        let (storage, _) = Self::open(path, Access::ReadWrite, Create::New)?;
+        // Without the name at hand a flush by `fill` is just a flush.
+        let unnamed = lock(&storage.unnamed).take();
+        fill(&storage)?;
+        *lock(&storage.unnamed) = unnamed;
+        match storage.flush() {
+            Ok(()) => Ok(storage),
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+                Err(Error::AlreadyExists(path.into()))
+            }
+            Err(source) => Err(Error::Io {
+                operation: "giving the new database file its name",
+                source,
+            }),
+        }
+    }
+
+    fn open_existing(path: &Path, access: Access) -> Result<Self> {
+        // Before it is opened: opening a device may be an action, and opening a pipe may wait.
+        refuse_irregular(
+            path,
+            &fs::metadata(path).map_err(|error| opening(path, error))?,
+        )?;
+        let file = OpenOptions::new()
+            .read(true)
+            .write(access == Access::ReadWrite)
+            .custom_flags(rustix::fs::OFlags::NONBLOCK.bits() as i32)
+            .open(path)
+            .map_err(|error| opening(path, error))?;
+        refuse_irregular(
+            path,
+            &file
+                .metadata()
+                .map_err(Error::io("reading the attributes of the database file"))?,
+        )?;
+        let file = lock_file(path, file, access)?;
+        Self::new(file, access, None).map_err(Error::io("reading the length of the database file"))
+    }
+
+    fn begin(path: &Path) -> Result<Self> {
+        let (file, unnamed) = Unnamed::begin(path)?;
+        // Locked before it has a name, so that nobody opens it in between.
+        let file = lock_file(path, file, Access::ReadWrite)?;
+        Self::new(file, Access::ReadWrite, Some(unnamed))
+            .map_err(Error::io("reading the length of the new database file"))
+    }
+}
+
+fn opening(path: &Path, source: io::Error) -> Error {
+    match source.kind() {
+        ErrorKind::NotFound => Error::NotFound(path.into()),
+        _ => Error::Io {
+            operation: "opening the database file",
+            source,
+        },
+    }
+}
+
+fn lock_file(path: &Path, file: File, access: Access) -> Result<LockedFile> {
+    LockedFile::new(file, access).map_err(|error| match error {
+        TryLockError::WouldBlock => Error::InUse(path.into()),
+        TryLockError::Error(source) => Error::Io {
+            operation: "locking the database file",
+            source,
+        },
+    })
+}
+
+fn refuse_irregular(path: &Path, metadata: &Metadata) -> Result<()> {
+    let file_type = metadata.file_type();
+    if file_type.is_file() {
+        return Ok(());
+    }
+    let reason = if file_type.is_dir() {
+        "it is a directory; name a file in it"
+    } else if file_type.is_block_device() || file_type.is_char_device() {
+        "it is a device"
+    } else {
+        "it is a pipe or a socket"
+    };
+    Err(Error::NotADatabase {
+        path: path.into(),
+        reason: reason.into(),
+    })
+}

@@ -1,0 +1,295 @@
+use super::*;
+use crate::{Error, Result};
+use std::{fs, os::unix::fs::MetadataExt, path::Path, process::Command};
+use tempfile::TempDir;
+
+fn create(path: &Path) -> FileStorage {
+    FileStorage::create(path, |_| Ok(())).unwrap()
+}
+
+fn new_file() -> (TempDir, FileStorage) {
+    let directory = TempDir::new().unwrap();
+    let storage = create(&directory.path().join("file"));
+    (directory, storage)
+}
+
+fn reopen(directory: &TempDir, access: Access) -> Result<FileStorage> {
+    FileStorage::open(&directory.path().join("file"), access, Create::Never)
+        .map(|(storage, _)| storage)
+}
+
+#[test]
+fn writes_are_seen_and_stay() {
+    let (directory, storage) = new_file();
+    storage.set_len(10_000).unwrap();
+    storage
+        .write(
+            4094,
+            &[IoSlice::new(b"ab"), IoSlice::new(b""), IoSlice::new(b"cd")],
+        )
+        .unwrap();
+    let mapping = storage.mapping().unwrap();
+    assert_eq!(mapping.bytes(4093, 6), Some(&b"\0abcd\0"[..]));
+    let mut copy = [0; 4];
+    assert!(mapping.copy(4094, &mut copy));
+    assert_eq!(copy, *b"abcd");
+    storage.start_write_back(0, 10_000);
+    storage.start_write_back(u64::MAX, 0);
+    storage.flush().unwrap();
+    drop((storage, mapping));
+    let storage = reopen(&directory, Access::ReadOnly).unwrap();
+    assert_eq!(storage.len(), 10_000);
+    assert_eq!(
+        storage.mapping().unwrap().bytes(4094, 4),
+        Some(&b"abcd"[..])
+    );
+}
+
+#[test]
+fn a_write_does_not_extend_the_file() {
+    let (_directory, storage) = new_file();
+    storage.set_len(10).unwrap();
+    for offset in [7, 10, 1 << 30, u64::MAX] {
+        let error = storage.write(offset, &[IoSlice::new(b"abcd")]).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
+    }
+    assert_eq!(storage.file.metadata().unwrap().len(), 10);
+}
+
+#[test]
+fn many_parts_are_written() {
+    let (_directory, storage) = new_file();
+    let parts: Vec<[u8; 3]> = (0..5000u32).map(|i| [i as u8, (i >> 8) as u8, 7]).collect();
+    let slices: Vec<IoSlice> = parts.iter().map(|part| IoSlice::new(part)).collect();
+    storage.set_len(20_000).unwrap();
+    storage.write(1, &slices).unwrap();
+    assert_eq!(
+        storage.mapping().unwrap().bytes(1, 15_000),
+        Some(&parts.concat()[..])
+    );
+}
+
+#[test]
+fn growing_allocates_blocks() {
+    let (_directory, storage) = new_file();
+    storage.set_len(1 << 20).unwrap();
+    if *lock(&storage.growth) != Blocks::Uncertain {
+        assert!(storage.file.metadata().unwrap().blocks() * 512 >= 1 << 20);
+    }
+}
+
+#[test]
+fn growth_is_seen_through_an_old_mapping() {
+    let (_directory, storage) = new_file();
+    let mapping = storage.mapping().unwrap();
+    assert_eq!(mapping.bytes(0, 1), None);
+    storage.set_len(1 << 20).unwrap();
+    storage.write((1 << 20) - 1, &[IoSlice::new(b"x")]).unwrap();
+    assert_eq!(mapping.bytes((1 << 20) - 1, 1), Some(&b"x"[..]));
+    assert!(Arc::ptr_eq(&mapping, &storage.mapping().unwrap()));
+    storage.set_len(4096).unwrap();
+    assert_eq!(mapping.bytes(4096, 1), None);
+    assert!(mapping.bytes(0, 4096).is_some());
+}
+
+#[test]
+fn a_file_that_outgrows_its_stretch_gets_another_mapping() {
+    let (_directory, mut storage) = new_file();
+    storage.reserve_len = 1 << 16;
+    storage.set_len(4096).unwrap();
+    let old = storage.mapping().unwrap();
+    let old_writable = storage.writable().unwrap();
+    storage.set_len(1 << 20).unwrap();
+    storage.write(0, &[IoSlice::new(b"x")]).unwrap();
+    let new = storage.mapping().unwrap();
+    assert!(!Arc::ptr_eq(&old, &new));
+    assert!(old.bytes(0, 1 << 16).is_some());
+    assert_eq!(old.bytes(0, (1 << 16) + 1), None);
+    assert_eq!(new.bytes(0, 1 << 20).unwrap()[0], b'x');
+    assert_eq!(old.bytes(0, 1), Some(&b"x"[..]));
+    storage.set_len(4096).unwrap();
+    assert_eq!((old.bytes(4096, 1), new.bytes(4096, 1)), (None, None));
+    storage.set_len(1 << 20).unwrap();
+    drop(old);
+    storage.set_len(1 << 19).unwrap();
+    assert_eq!(lock(&storage.views).mappings.len(), 1);
+    if let (Some(old), Some(new)) = (old_writable, storage.writable().unwrap()) {
+        let _run = old.run(0, 4096).unwrap();
+        assert!(new.run(4095, 1).is_none());
+        assert!(old.run(1 << 17, 1).is_none());
+        assert!(new.run(1 << 17, 1).is_some());
+    }
+}
+
+#[test]
+fn runs_write_into_the_file() {
+    let (directory, storage) = new_file();
+    storage.set_len(8192).unwrap();
+    let Some(writable) = storage.writable().unwrap() else {
+        return;
+    };
+    assert!(Arc::ptr_eq(
+        &writable,
+        &storage.writable().unwrap().unwrap()
+    ));
+    let mut run = writable.run(4096, 4096).unwrap();
+    run[..3].copy_from_slice(b"abc");
+    storage.mark_written(4096, 3);
+    assert_eq!(
+        storage.set_len(4096).unwrap_err().kind(),
+        io::ErrorKind::ResourceBusy
+    );
+    assert_eq!(
+        storage.mapping().unwrap().bytes(4096, 4),
+        Some(&b"abc\0"[..])
+    );
+    storage.flush().unwrap();
+    assert_eq!(
+        &fs::read(directory.path().join("file")).unwrap()[4096..4099],
+        b"abc"
+    );
+    drop(run);
+    storage.set_len(4096).unwrap();
+}
+
+#[test]
+fn holes_are_filled_before_runs_are_given() {
+    let (directory, storage) = new_file();
+    drop(storage);
+    fs::OpenOptions::new()
+        .write(true)
+        .open(directory.path().join("file"))
+        .unwrap()
+        .set_len(1 << 20)
+        .unwrap();
+    let storage = reopen(&directory, Access::ReadWrite).unwrap();
+    assert_eq!(storage.file.metadata().unwrap().blocks(), 0);
+    if storage.writable().unwrap().is_some() {
+        assert!(storage.file.metadata().unwrap().blocks() * 512 >= 1 << 20);
+    }
+}
+
+#[test]
+fn uncertain_blocks_give_no_runs() {
+    let (_directory, storage) = new_file();
+    *lock(&storage.growth) = Blocks::Uncertain;
+    assert!(storage.writable().unwrap().is_none());
+}
+
+#[test]
+fn one_writer_or_many_readers() {
+    let (directory, writer) = new_file();
+    assert!(matches!(
+        reopen(&directory, Access::ReadWrite),
+        Err(Error::InUse(_))
+    ));
+    assert!(matches!(
+        reopen(&directory, Access::ReadOnly),
+        Err(Error::InUse(_))
+    ));
+    drop(writer);
+    let reader = reopen(&directory, Access::ReadOnly).unwrap();
+    let _other = reopen(&directory, Access::ReadOnly).unwrap();
+    assert!(matches!(
+        reopen(&directory, Access::ReadWrite),
+        Err(Error::InUse(_))
+    ));
+    assert!(reader.writable().unwrap().is_none());
+    for result in [reader.set_len(1), reader.write(0, &[])] {
+        assert_eq!(result.unwrap_err().kind(), io::ErrorKind::PermissionDenied);
+    }
+}
+
+#[test]
+fn a_mapping_keeps_the_lock() {
+    let (directory, storage) = new_file();
+    let mapping = storage.mapping().unwrap();
+    drop(storage);
+    assert!(matches!(
+        reopen(&directory, Access::ReadWrite),
+        Err(Error::InUse(_))
+    ));
+    drop(mapping);
+    reopen(&directory, Access::ReadWrite).unwrap();
+}
+
+#[test]
+fn only_regular_files_are_opened() {
+    let directory = TempDir::new().unwrap();
+    let pipe = directory.path().join("pipe");
+    assert!(
+        Command::new("mkfifo")
+            .arg(&pipe)
+            .status()
+            .unwrap()
+            .success()
+    );
+    for path in [directory.path(), &pipe, Path::new("/dev/null")] {
+        for access in [Access::ReadOnly, Access::ReadWrite] {
+            let error = FileStorage::open(path, access, Create::IfMissing).unwrap_err();
+            assert!(matches!(error, Error::NotADatabase { .. }), "{error}");
+        }
+    }
+}
+
+/// A file system of 1 MiB, where the test may mount one.
+struct TinyDisk(TempDir);
+
+impl TinyDisk {
+    fn mount() -> Option<Self> {
+        let directory = TempDir::new().unwrap();
+        let arguments = ["-t", "tmpfs", "-o", "size=1m", "teak-test"];
+        let output = Command::new("mount")
+            .args(arguments)
+            .arg(directory.path())
+            .output()
+            .ok()?;
+        output.status.success().then(|| Self(directory))
+    }
+}
+
+impl Drop for TinyDisk {
+    fn drop(&mut self) {
+        let _ = Command::new("umount")
+            .arg("--lazy")
+            .arg(self.0.path())
+            .status();
+    }
+}
+
+#[test]
+fn a_full_disk_is_an_error_of_growing() {
+    let Some(disk) = TinyDisk::mount() else {
+        return;
+    };
+    let storage = create(&disk.0.path().join("file"));
+    storage.set_len(4096).unwrap();
+    assert_eq!(
+        storage.set_len(4 << 20).unwrap_err().kind(),
+        io::ErrorKind::StorageFull
+    );
+    assert_eq!(
+        (storage.len(), storage.file.metadata().unwrap().len()),
+        (4096, 4096)
+    );
+    storage.set_len(1 << 19).unwrap();
+    let writable = storage.writable().unwrap().unwrap();
+    writable.run(0, 1 << 19).unwrap().fill(7);
+    storage.flush().unwrap();
+    assert_eq!(
+        storage.mapping().unwrap().bytes((1 << 19) - 1, 1),
+        Some(&[7][..])
+    );
+}
+
+#[test]
+fn holes_that_cannot_be_filled_give_no_runs() {
+    let Some(disk) = TinyDisk::mount() else {
+        return;
+    };
+    let path = disk.0.path().join("file");
+    fs::File::create(&path).unwrap().set_len(4 << 20).unwrap();
+    let (storage, _) = FileStorage::open(&path, Access::ReadWrite, Create::Never).unwrap();
+    assert!(storage.writable().unwrap().is_none());
+    assert_eq!(storage.len(), 4 << 20);
+}

@@ -1,0 +1,55 @@
+//! Writing many parts with few calls, whatever the system makes of each call.
+
+use std::io::{self, IoSlice};
+
+/// The most parts one call takes: `IOV_MAX` of Linux and the BSDs.
+const PARTS_MAX: usize = 1024;
+
+/// Writes all `parts` in a row from `offset` on by calls of `write`, which says how many bytes it
+/// took, fewer than it was given perhaps.
+///
+/// # Errors
+/// The first error of `write` but `Interrupted`; `WriteZero` when it takes nothing.
+pub(super) fn write_all(
+    mut offset: u64,
+    mut parts: &[IoSlice<'_>],
+    mut write: impl FnMut(u64, &[IoSlice<'_>]) -> io::Result<usize>,
+) -> io::Result<()> {
+    // How much of the first part is written.
+    let mut skipped = 0;
+    while let Some(first) = parts.first() {
+        if first.len() == skipped {
+            (parts, skipped) = (&parts[1..], 0);
+            continue;
+        }
+        let result = if skipped == 0 {
+            write(offset, &parts[..parts.len().min(PARTS_MAX)])
+        } else {
+            write(offset, &[IoSlice::new(&first[skipped..])])
+        };
+        let written = match result {
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(written) => written,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error),
+        };
+        offset += written as u64;
+        (parts, skipped) = advance(parts, skipped + written);
+    }
+    Ok(())
+}
+
+/// The parts that are left behind `len` bytes, and how much of the first is used.
+fn advance<'a, 'b>(mut parts: &'a [IoSlice<'b>], mut len: usize) -> (&'a [IoSlice<'b>], usize) {
+    while let Some(first) = parts.first()
+        && len >= first.len()
+    {
+        len -= first.len();
+        parts = &parts[1..];
+    }
+    (parts, len)
+}
+
+#[cfg(test)]
+#[path = "vectored_tests.rs"]
+mod tests;

@@ -1,0 +1,52 @@
+//! A file and the lock on it: exclusive for who writes, shared for who only reads.
+
+use super::Access;
+use std::{
+    fs::{File, TryLockError},
+    ops::Deref,
+    process,
+};
+
+/// A file that is locked as long as this lives.
+#[derive(Debug)]
+pub(super) struct LockedFile {
+    file: File,
+    owner_process: u32,
+}
+
+impl LockedFile {
+    /// Locks `file`, without waiting for anybody.
+    pub(super) fn new(file: File, access: Access) -> Result<Self, TryLockError> {
+        match access {
+            Access::ReadOnly => file.try_lock_shared()?,
+            Access::ReadWrite => file.try_lock()?,
+        }
+        Ok(Self {
+            file,
+            owner_process: process::id(),
+        })
+    }
+}
+
+impl Deref for LockedFile {
+    type Target = File;
+
+    fn deref(&self) -> &File {
+        &self.file
+    }
+}
+
+impl Drop for LockedFile {
+    /// A child process that was just forked has the file open too, until it runs its program, and
+    /// closing the file here would leave it locked as long. And the other way round: a forked
+    /// child that comes by here must not unlock its parent's file.
+    fn drop(&mut self) {
+        if self.owner_process == process::id() {
+            let _ = self.file.unlock();
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "locked_tests.rs"]
+mod tests;

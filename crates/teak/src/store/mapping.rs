@@ -1,0 +1,144 @@
+//! The file as readers see it: one stretch of addresses, and how much of it is file.
+//!
+//! [`Mapping::bytes`] is a safe function, although the file behind it is written to all the time.
+//! What makes it sound is the rule that the whole engine keeps: *a slice into the mapping exists
+//! only for pages of a snapshot that a live transaction holds; copy-on-write makes them immutable
+//! for that time*. Other processes are kept out by the lock on the file, which the mapping holds.
+
+use super::stretch::Stretch;
+use rustix::mm::Advice;
+use std::{
+    fmt,
+    ptr::NonNull,
+    slice,
+    sync::{
+        Arc,
+        atomic::{AtomicU8, AtomicU64, Ordering::Relaxed},
+    },
+};
+
+/// A view of the file for reading, valid as long as it is held. It shows a growth of the file as
+/// far as its stretch of addresses goes.
+// Aligned so that the counts of an `Arc` around it, which change with each reader, do not share a
+// cache line with what every access reads.
+#[repr(align(64))]
+pub(crate) struct Mapping {
+    base: NonNull<u8>,
+    /// Bytes from `base` on that may be read: the length of the file or of the stretch, whichever
+    /// is less. The storage keeps it up to date.
+    readable: AtomicU64,
+    stretch: Arc<Stretch>,
+}
+
+// SAFETY: `base` points into `stretch`, which is `Send` and `Sync` itself; reading through it from
+// any thread is what the rule above allows.
+unsafe impl Send for Mapping {}
+// SAFETY: as above.
+unsafe impl Sync for Mapping {}
+
+impl Mapping {
+    pub(super) fn new(stretch: Arc<Stretch>, file_len: u64) -> Self {
+        let mapping = Self {
+            base: stretch.base(),
+            readable: AtomicU64::new(0),
+            stretch,
+        };
+        mapping.set_file_len(file_len);
+        mapping
+    }
+
+    /// Makes bytes accessible up to `file_len`, or no longer accessible from there on.
+    pub(super) fn set_file_len(&self, file_len: u64) {
+        // Relaxed: whoever learns of a page in the grown part learns it by way of something that
+        // orders this store before; whoever does not is told `None`.
+        self.readable
+            .store(file_len.min(self.stretch.len()), Relaxed);
+    }
+
+    pub(super) fn stretch_len(&self) -> u64 {
+        self.stretch.len()
+    }
+
+    /// `len` bytes of the file from `offset` on; `None` when they are not all inside the file and
+    /// the stretch of this mapping. Only for what does not change while the slice lives: see the
+    /// head of this module.
+    #[inline]
+    pub(crate) fn bytes(&self, offset: u64, len: usize) -> Option<&[u8]> {
+        if !self.contains(offset, len) {
+            return None;
+        }
+        // SAFETY: the range is inside the stretch, which lives as long as `self` and has at most
+        // `isize::MAX` bytes, and inside the file; nobody changes these bytes by the rule above.
+        Some(unsafe { slice::from_raw_parts(self.base.as_ptr().add(offset as usize), len) })
+    }
+
+    /// Asks the processor for the cache line at `offset`. Harmless outside of the file.
+    #[inline]
+    pub(crate) fn prefetch(&self, offset: u64) {
+        prefetch_line(self.base.as_ptr().wrapping_add(offset as usize));
+    }
+
+    /// Asks the system to have these bytes in memory soon. Harmless outside of the file.
+    pub(crate) fn will_need(&self, offset: u64, len: usize) {
+        let end = offset
+            .saturating_add(len as u64)
+            .min(self.readable.load(Relaxed));
+        self.stretch
+            .advise(offset, end.saturating_sub(offset), Advice::WillNeed);
+    }
+
+    /// Copies bytes that may be changed in place meanwhile: the copy may then be a mix of old and
+    /// new, and is to be verified. Returns false, and copies nothing, outside of the file.
+    #[must_use]
+    pub(crate) fn copy(&self, offset: u64, out: &mut [u8]) -> bool {
+        if !self.contains(offset, out.len()) {
+            return false;
+        }
+        for (index, byte) in out.iter_mut().enumerate() {
+            // SAFETY: the range is inside the stretch and the file. A relaxed load of one byte is
+            // sound beside any write to it, and on memory mapped for reading only.
+            *byte = unsafe {
+                AtomicU8::from_ptr(self.base.as_ptr().add(offset as usize + index)).load(Relaxed)
+            };
+        }
+        true
+    }
+
+    #[inline]
+    fn contains(&self, offset: u64, len: usize) -> bool {
+        offset
+            .checked_add(len as u64)
+            .is_some_and(|end| end <= self.readable.load(Relaxed))
+    }
+}
+
+impl fmt::Debug for Mapping {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Mapping")
+            .field("readable_len", &self.readable.load(Relaxed))
+            .field("stretch_len", &self.stretch.len())
+            .finish()
+    }
+}
+
+#[inline(always)]
+fn prefetch_line(address: *const u8) {
+    // SAFETY: a prefetch does not access memory as far as the program can tell: it never faults,
+    // whatever the address.
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    unsafe {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T0>(address.cast());
+    }
+    // SAFETY: as above.
+    #[cfg(all(target_arch = "aarch64", not(miri)))]
+    unsafe {
+        std::arch::asm!("prfm pldl1keep, [{0}]", in(reg) address, options(nostack, readonly, preserves_flags));
+    }
+    #[cfg(any(miri, not(any(target_arch = "x86_64", target_arch = "aarch64"))))]
+    let _ = address;
+}
+
+#[cfg(test)]
+#[path = "mapping_tests.rs"]
+mod tests;

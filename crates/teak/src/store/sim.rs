@@ -1,0 +1,272 @@
+//! The simulated disk: a file in heap memory that records what is done to it, fails when told to,
+//! and can produce any state that a crash could have left.
+//!
+//! It behaves as Linux does with a file: what is written is seen at once by whoever maps it, and
+//! is on the disk when a flush that began later has succeeded. A flush that fails leaves its pages
+//! marked as clean: they are not on the disk, and no later flush brings them there unless they
+//! are written to again.
+//!
+//! Bytes changed through a [`WritableRun`](super::WritableRun) count as written at the time of
+//! [`mark_written`](super::Storage::mark_written).
+
+mod crash;
+mod fault;
+
+pub use crash::CrashPoints;
+pub use fault::Fault;
+
+use super::{
+    Mapping, Storage, WritableMapping, end_within, lock, stretch::Stretch, writable::Claims,
+};
+use fault::Faults;
+use std::{
+    io::{self, IoSlice},
+    sync::{Arc, Mutex},
+};
+
+/// Something that was done to the disk. Calls that failed are not among the events, except for
+/// flushes, which change something even so.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Event {
+    /// Bytes were written, by a call or through a writable run.
+    Write {
+        /// Where.
+        offset: u64,
+        /// What; never empty.
+        bytes: Vec<u8>,
+    },
+    /// The length changed.
+    SetLen {
+        /// To this.
+        bytes: u64,
+    },
+    /// All of the file reached the disk.
+    Flush,
+    /// Nothing reached the disk, and what was to reach it is forgotten.
+    FlushFailed,
+}
+
+/// A disk with one file on it. Clones are handles of the same disk.
+#[derive(Clone, Debug)]
+pub struct SimDisk {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    stretch: Arc<Stretch>,
+    mapping: Arc<Mapping>,
+    writable: Arc<WritableMapping>,
+    claims: Arc<Claims>,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    len: u64,
+    /// What was on the disk before the first event.
+    initial: Arc<[u8]>,
+    events: Vec<Arc<Event>>,
+    faults: Faults,
+}
+
+impl SimDisk {
+    /// A disk with an empty file, which can have `capacity_bytes`. Memory is used as the file
+    /// grows.
+    #[must_use]
+    pub fn new(capacity_bytes: usize) -> Self {
+        Self::from_image(Vec::new(), capacity_bytes)
+    }
+
+    /// A disk whose file has the content `image`, all of it on the disk. The file can have
+    /// `capacity_bytes`, or the length of the image if that is more.
+    #[must_use]
+    pub fn from_image(image: Vec<u8>, capacity_bytes: usize) -> Self {
+        let stretch = Arc::new(Stretch::zeroed(capacity_bytes.max(image.len())));
+        stretch.store(0, &image);
+        let len = image.len() as u64;
+        let claims = Arc::new(Claims::default());
+        claims.set_file_len(len).expect("nobody has a run yet");
+        let inner = Inner {
+            mapping: Arc::new(Mapping::new(Arc::clone(&stretch), len)),
+            writable: Arc::new(WritableMapping::new(
+                Arc::clone(&stretch),
+                Arc::clone(&claims),
+            )),
+            stretch,
+            claims,
+            state: Mutex::new(State {
+                len,
+                initial: image.into(),
+                events: Vec::new(),
+                faults: Faults::default(),
+            }),
+        };
+        Self {
+            inner: Arc::new(inner),
+        }
+    }
+
+    /// Lets the call with this index fail, counted from 0 as [`calls`](Self::calls) does.
+    pub fn fail_on(&self, call_index: u64, fault: Fault) {
+        lock(&self.inner.state).faults.plan(call_index, fault);
+    }
+
+    /// How many calls of `write`, `set_len`, `flush` and `mapping` there were, failed ones
+    /// included.
+    #[must_use]
+    pub fn calls(&self) -> u64 {
+        lock(&self.inner.state).faults.calls()
+    }
+
+    /// How many events there were: a crash can be taken at any index up to this one.
+    #[must_use]
+    pub fn event_count(&self) -> usize {
+        lock(&self.inner.state).events.len()
+    }
+
+    /// The events, in order.
+    #[must_use]
+    pub fn events(&self) -> Vec<Arc<Event>> {
+        lock(&self.inner.state).events.clone()
+    }
+
+    /// A walk through the events so far, with the crashes possible at each, in blocks of
+    /// `granularity_bytes`: see [`CrashPoints`].
+    ///
+    /// # Panics
+    /// When the granularity is not a power of two of at most 4096.
+    #[must_use]
+    pub fn crash_points(&self, granularity_bytes: usize) -> CrashPoints {
+        let state = lock(&self.inner.state);
+        CrashPoints::new(
+            Arc::clone(&state.initial),
+            state.events.clone(),
+            granularity_bytes,
+        )
+    }
+
+    /// What may be on the disk if power fails now: see [`CrashPoints::power_cut`].
+    ///
+    /// # Panics
+    /// As [`crash_points`](Self::crash_points).
+    pub fn power_cut(
+        &self,
+        choice: &mut dyn FnMut(usize) -> usize,
+        granularity_bytes: usize,
+    ) -> Vec<u8> {
+        self.power_cut_at(self.event_count(), choice, granularity_bytes)
+    }
+
+    /// What may have been on the disk if power had failed behind the first `event_index` events.
+    /// Whoever wants many of these walks through [`crash_points`](Self::crash_points).
+    ///
+    /// # Panics
+    /// As [`crash_points`](Self::crash_points).
+    pub fn power_cut_at(
+        &self,
+        event_index: usize,
+        choice: &mut dyn FnMut(usize) -> usize,
+        granularity_bytes: usize,
+    ) -> Vec<u8> {
+        let mut points = self.crash_points(granularity_bytes);
+        while points.event_index() < event_index && points.advance().is_some() {}
+        points.power_cut(choice)
+    }
+
+    /// The file after the process was killed now: all that was written is there, also through
+    /// writable runs that were not marked yet. Nobody may be writing to a run meanwhile.
+    #[must_use]
+    pub fn process_crash(&self) -> Vec<u8> {
+        let state = lock(&self.inner.state);
+        let mut image = vec![0; state.len as usize];
+        assert!(
+            self.inner.mapping.copy(0, &mut image),
+            "the mapping covers the file"
+        );
+        image
+    }
+
+    fn set_len_locked(&self, state: &mut State, bytes: u64) -> io::Result<()> {
+        if bytes > self.inner.stretch.len() {
+            return Err(Fault::DISK_FULL.to_error());
+        }
+        if bytes == state.len {
+            return Ok(());
+        }
+        self.inner.claims.set_file_len(bytes)?;
+        self.inner.mapping.set_file_len(bytes);
+        if bytes < state.len {
+            self.inner
+                .stretch
+                .store(bytes, &vec![0; (state.len - bytes) as usize]);
+        }
+        state.len = bytes;
+        state.events.push(Arc::new(Event::SetLen { bytes }));
+        Ok(())
+    }
+}
+
+impl Storage for SimDisk {
+    fn len(&self) -> u64 {
+        lock(&self.inner.state).len
+    }
+
+    fn set_len(&self, bytes: u64) -> io::Result<()> {
+        let mut state = lock(&self.inner.state);
+        state.faults.count_call()?;
+        self.set_len_locked(&mut state, bytes)
+    }
+
+    fn write(&self, offset: u64, parts: &[IoSlice<'_>]) -> io::Result<()> {
+        let mut state = lock(&self.inner.state);
+        state.faults.count_call()?;
+        let bytes: Vec<u8> = parts.iter().flat_map(|part| part.iter().copied()).collect();
+        end_within(offset, bytes.len() as u64, state.len)?;
+        self.inner.stretch.store(offset, &bytes);
+        state.record_write(offset, bytes);
+        Ok(())
+    }
+
+    fn flush(&self) -> io::Result<()> {
+        let mut state = lock(&self.inner.state);
+        let result = state.faults.count_call();
+        let event = if result.is_ok() {
+            Event::Flush
+        } else {
+            Event::FlushFailed
+        };
+        state.events.push(Arc::new(event));
+        result
+    }
+
+    fn mapping(&self) -> io::Result<Arc<Mapping>> {
+        lock(&self.inner.state).faults.count_call()?;
+        Ok(Arc::clone(&self.inner.mapping))
+    }
+
+    fn writable(&self) -> io::Result<Option<Arc<WritableMapping>>> {
+        Ok(Some(Arc::clone(&self.inner.writable)))
+    }
+
+    /// Bytes behind the end of the file are not recorded.
+    fn mark_written(&self, offset: u64, len: u64) {
+        let mut state = lock(&self.inner.state);
+        let end = offset.saturating_add(len).min(state.len);
+        let mut bytes = vec![0; end.saturating_sub(offset) as usize];
+        if self.inner.mapping.copy(offset, &mut bytes) {
+            state.record_write(offset, bytes);
+        }
+    }
+}
+
+impl State {
+    fn record_write(&mut self, offset: u64, bytes: Vec<u8>) {
+        if !bytes.is_empty() {
+            self.events.push(Arc::new(Event::Write { offset, bytes }));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,264 @@
+//! Each test names the exact set of images that a crash may leave. Blocks have 8 bytes, and an
+//! image is shown as one character for each block.
+
+use super::*;
+use crate::store::{
+    Storage,
+    sim::{Fault, SimDisk},
+};
+use std::io::IoSlice;
+
+const BLOCK: usize = 8;
+
+fn disk(blocks: &str) -> SimDisk {
+    SimDisk::from_image(bytes_of(blocks), 1 << 16)
+}
+
+fn bytes_of(blocks: &str) -> Vec<u8> {
+    blocks.bytes().flat_map(|byte| [byte; BLOCK]).collect()
+}
+
+fn write(disk: &SimDisk, block: u64, blocks: &str) {
+    disk.write(block * BLOCK as u64, &[IoSlice::new(&bytes_of(blocks))])
+        .unwrap();
+}
+
+fn set_blocks(disk: &SimDisk, count: u64) {
+    disk.set_len(count * BLOCK as u64).unwrap();
+}
+
+/// All images that can be had at this point, each once; blocks of zeros are shown as dots.
+fn images(points: &CrashPoints) -> Vec<String> {
+    let mut found = BTreeSet::new();
+    let mut script: Vec<(usize, usize)> = Vec::new();
+    loop {
+        let mut depth = 0;
+        let image = points.power_cut(&mut |count| {
+            if depth == script.len() {
+                script.push((0, count));
+            }
+            depth += 1;
+            script[depth - 1].0
+        });
+        found.insert(show(&image));
+        while script
+            .last()
+            .is_some_and(|(chosen, count)| chosen + 1 == *count)
+        {
+            script.pop();
+        }
+        match script.last_mut() {
+            Some((chosen, _)) => *chosen += 1,
+            None => return found.into_iter().collect(),
+        }
+    }
+}
+
+fn show(image: &[u8]) -> String {
+    let character = |block: &[u8]| {
+        assert!(
+            block.iter().all(|byte| *byte == block[0]),
+            "a torn block: {block:?}"
+        );
+        if block[0] == 0 { '.' } else { block[0] as char }
+    };
+    image.chunks(BLOCK).map(character).collect()
+}
+
+fn images_now(disk: &SimDisk) -> Vec<String> {
+    let mut points = disk.crash_points(BLOCK);
+    while points.advance().is_some() {}
+    images(&points)
+}
+
+#[test]
+fn blocks_hold_a_prefix_of_their_writes_each() {
+    let disk = disk("ab");
+    write(&disk, 0, "12");
+    write(&disk, 0, "3");
+    let expected = ["12", "1b", "32", "3b", "a2", "ab"];
+    assert_eq!(images_now(&disk), expected);
+    assert_eq!(show(&disk.process_crash()), "32");
+}
+
+#[test]
+fn a_flush_leaves_one_state() {
+    let disk = disk("ab");
+    write(&disk, 0, "12");
+    disk.flush().unwrap();
+    assert_eq!(images_now(&disk), ["12"]);
+    write(&disk, 1, "3");
+    assert_eq!(images_now(&disk), ["12", "13"]);
+}
+
+#[test]
+fn writing_what_is_there_makes_no_state() {
+    let disk = disk("ab");
+    write(&disk, 0, "ab");
+    assert_eq!(images_now(&disk), ["ab"]);
+}
+
+#[test]
+fn the_file_has_one_of_the_lengths_since_the_flush() {
+    let disk = disk("a");
+    set_blocks(&disk, 2);
+    write(&disk, 1, "1");
+    set_blocks(&disk, 3);
+    assert_eq!(images_now(&disk), ["a", "a.", "a..", "a1", "a1."]);
+    disk.flush().unwrap();
+    assert_eq!(images_now(&disk), ["a1."]);
+}
+
+#[test]
+fn cutting_short_brings_back_nothing_when_it_grows_again() {
+    let disk = disk("ab");
+    write(&disk, 1, "1");
+    set_blocks(&disk, 1);
+    set_blocks(&disk, 2);
+    write(&disk, 1, "2");
+    // Of the old length: "b" or "1". Of the new one: zeros or "2". Between: one block.
+    assert_eq!(images_now(&disk), ["a", "a.", "a1", "a2", "ab"]);
+    assert_eq!(show(&disk.process_crash()), "a2");
+    disk.flush().unwrap();
+    assert_eq!(images_now(&disk), ["a2"]);
+}
+
+#[test]
+fn zeros_written_before_a_cut_do_not_hide_it() {
+    let disk = disk("a.");
+    write(&disk, 1, "1");
+    write(&disk, 1, "\0");
+    set_blocks(&disk, 1);
+    set_blocks(&disk, 2);
+    assert_eq!(images_now(&disk), ["a", "a.", "a1"]);
+    // The newest length never comes with the "1" from before the cut: nothing is left to choose.
+    let mut asked = Vec::new();
+    let image = disk.power_cut(
+        &mut |count| {
+            asked.push(count);
+            count - 1
+        },
+        BLOCK,
+    );
+    assert_eq!((show(&image).as_str(), asked), ("a.", vec![3]));
+}
+
+#[test]
+fn a_cut_inside_of_a_block_keeps_its_head() {
+    let disk = disk("ab");
+    disk.set_len(12).unwrap();
+    disk.set_len(16).unwrap();
+    disk.flush().unwrap();
+    let mut expected = bytes_of("ab");
+    expected[12..].fill(0);
+    assert_eq!(disk.power_cut(&mut |_| unreachable!(), BLOCK), expected);
+}
+
+#[test]
+fn a_failed_flush_strands_what_was_written() {
+    let disk = disk("abc");
+    write(&disk, 0, "1");
+    disk.fail_on(disk.calls(), Fault::DISK_ERROR);
+    assert!(disk.flush().is_err());
+    assert_eq!(show(&disk.process_crash()), "1bc");
+    assert_eq!(images_now(&disk), ["abc"]);
+    disk.flush().unwrap();
+    assert_eq!(images_now(&disk), ["abc"]);
+}
+
+#[test]
+fn writing_into_the_cache_page_takes_the_stranded_along() {
+    let disk = disk("abc");
+    write(&disk, 0, "1");
+    disk.fail_on(disk.calls(), Fault::DISK_ERROR);
+    assert!(disk.flush().is_err());
+    write(&disk, 2, "3");
+    assert_eq!(images_now(&disk), ["1b3", "1bc", "ab3", "abc"]);
+    disk.flush().unwrap();
+    assert_eq!(images_now(&disk), ["1b3"]);
+}
+
+#[test]
+fn another_cache_page_leaves_the_stranded_where_they_are() {
+    let disk = SimDisk::from_image(vec![b'a'; 8192], 1 << 16);
+    write(&disk, 0, "1");
+    disk.fail_on(disk.calls(), Fault::DISK_ERROR);
+    assert!(disk.flush().is_err());
+    write(&disk, 512, "2");
+    disk.flush().unwrap();
+    let image = disk.power_cut(&mut |_| unreachable!(), 512);
+    assert_eq!((image[0], image[4096]), (b'a', b'2'));
+}
+
+#[test]
+fn a_failed_flush_leaves_lengths_open() {
+    let disk = disk("a");
+    set_blocks(&disk, 2);
+    write(&disk, 1, "1");
+    disk.fail_on(disk.calls(), Fault::DISK_ERROR);
+    assert!(disk.flush().is_err());
+    assert_eq!(images_now(&disk), ["a", "a."]);
+}
+
+#[test]
+fn a_block_may_tear_a_write_but_not_itself() {
+    let disk = SimDisk::from_image(vec![0; 4096], 1 << 16);
+    disk.write(100, &[IoSlice::new(&[7; 1000])]).unwrap();
+    // Bytes 100 to 1100 are in three blocks of 512, in 17 of 64, and in one of 4096.
+    for (granularity, blocks) in [(512, 3), (64, 17), (4096, 1)] {
+        let mut asked = 0;
+        let image = disk.power_cut(
+            &mut |count| {
+                asked += 1;
+                assert_eq!(count, 2);
+                asked
+            },
+            granularity,
+        );
+        assert_eq!(asked, blocks, "granularity {granularity}");
+        for block in image.chunks(granularity) {
+            let written = block.iter().filter(|byte| **byte == 7).count();
+            assert!(
+                written == 0
+                    || written == block.len()
+                    || granularity > 64
+                    || written == 28
+                    || written == 12
+            );
+        }
+    }
+}
+
+#[test]
+fn crashes_can_be_taken_at_each_event() {
+    let disk = disk("ab");
+    write(&disk, 0, "1");
+    disk.flush().unwrap();
+    write(&disk, 1, "2");
+    let mut points = disk.crash_points(BLOCK);
+    let mut found = vec![images(&points)];
+    while points.advance().is_some() {
+        found.push(images(&points));
+    }
+    let expected: [&[&str]; 4] = [&["ab"], &["1b", "ab"], &["1b"], &["12", "1b"]];
+    assert_eq!(found, expected);
+    assert_eq!(points.event_index(), disk.event_count());
+    assert_eq!(show(&disk.power_cut_at(1, &mut |_| 1, BLOCK)), "1b");
+    assert_eq!(show(&disk.power_cut_at(1, &mut |_| 0, BLOCK)), "ab");
+    assert_eq!(show(&disk.power_cut_at(99, &mut |_| 1, BLOCK)), "12");
+}
+
+#[test]
+fn an_image_is_a_disk_again() {
+    let disk = disk("ab");
+    write(&disk, 0, "1");
+    let again = SimDisk::from_image(disk.power_cut(&mut |_| 1, BLOCK), 0);
+    assert_eq!(images_now(&again), ["1b"]);
+    assert_eq!(again.len(), 16);
+}
+
+#[test]
+#[should_panic(expected = "power of two")]
+fn the_granularity_is_checked() {
+    let _ = disk("a").crash_points(48);
+}

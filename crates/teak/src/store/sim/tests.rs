@@ -1,0 +1,141 @@
+use super::*;
+
+fn write(disk: &SimDisk, offset: u64, bytes: &[u8]) -> io::Result<()> {
+    disk.write(offset, &[IoSlice::new(bytes)])
+}
+
+#[test]
+fn what_is_written_is_seen_through_the_mapping() {
+    let disk = SimDisk::new(1 << 20);
+    let mapping = disk.mapping().unwrap();
+    assert_eq!(mapping.bytes(0, 1), None);
+    disk.set_len(8192).unwrap();
+    disk.write(
+        4094,
+        &[IoSlice::new(b"ab"), IoSlice::new(b""), IoSlice::new(b"cd")],
+    )
+    .unwrap();
+    assert_eq!(mapping.bytes(4093, 6), Some(&b"\0abcd\0"[..]));
+    assert!(Arc::ptr_eq(&mapping, &disk.mapping().unwrap()));
+}
+
+#[test]
+fn a_write_does_not_extend_the_file() {
+    let disk = SimDisk::new(1 << 20);
+    disk.set_len(10).unwrap();
+    for offset in [7, 10, 1 << 30, u64::MAX] {
+        assert_eq!(
+            write(&disk, offset, b"abcd").unwrap_err().kind(),
+            io::ErrorKind::InvalidInput
+        );
+    }
+    assert_eq!((disk.len(), disk.event_count()), (10, 1));
+}
+
+#[test]
+fn a_full_disk_is_an_error() {
+    let disk = SimDisk::new(4096);
+    disk.set_len(4096).unwrap();
+    let error = disk.set_len(4097).unwrap_err();
+    assert_eq!(error.kind(), io::ErrorKind::StorageFull);
+    assert_eq!(disk.len(), 4096);
+}
+
+#[test]
+fn what_is_cut_is_zero_when_it_comes_back() {
+    let disk = SimDisk::new(4096);
+    disk.set_len(4).unwrap();
+    write(&disk, 0, b"abcd").unwrap();
+    disk.set_len(2).unwrap();
+    let mapping = disk.mapping().unwrap();
+    assert_eq!(mapping.bytes(0, 4), None);
+    disk.set_len(4).unwrap();
+    assert_eq!(mapping.bytes(0, 4), Some(&b"ab\0\0"[..]));
+}
+
+#[test]
+fn the_nth_call_fails() {
+    for failing in 0..4 {
+        let disk = SimDisk::new(4096);
+        disk.fail_on(failing, Fault::DISK_FULL);
+        let results = [
+            disk.set_len(100).is_err(),
+            disk.mapping().is_err(),
+            write(&disk, 0, b"").is_err(),
+            disk.flush().is_err(),
+            disk.flush().is_err(),
+        ];
+        let expected: [bool; 5] = std::array::from_fn(|call| call as u64 == failing);
+        assert_eq!(results, expected);
+        assert_eq!(disk.calls(), 5);
+    }
+}
+
+#[test]
+fn a_sticky_fault_stays() {
+    let disk = SimDisk::new(4096);
+    disk.fail_on(1, Fault::DISK_ERROR.for_ever());
+    disk.set_len(100).unwrap();
+    for _ in 0..3 {
+        assert_eq!(
+            write(&disk, 0, b"a").unwrap_err().raw_os_error(),
+            Some(libc::EIO)
+        );
+    }
+    assert_eq!(disk.process_crash(), [0; 100]);
+}
+
+#[test]
+fn runs_are_written_when_marked() {
+    let disk = SimDisk::new(1 << 20);
+    disk.set_len(8192).unwrap();
+    disk.flush().unwrap();
+    let mut run = disk.writable().unwrap().unwrap().run(4096, 4096).unwrap();
+    run[..3].copy_from_slice(b"abc");
+    assert_eq!(disk.process_crash()[4096..4099], *b"abc");
+    assert_eq!(disk.power_cut(&mut |_| 1, 512)[4096..4099], [0; 3]);
+    disk.mark_written(4096, 4096);
+    run[3] = b'd';
+    assert_eq!(disk.power_cut(&mut |_| 1, 512)[4096..4100], *b"abc\0");
+    assert_eq!(disk.power_cut(&mut |_| 0, 512)[4096..4099], [0; 3]);
+    assert_eq!(disk.mapping().unwrap().bytes(4096, 4), Some(&b"abcd"[..]));
+}
+
+#[test]
+fn marks_behind_the_end_record_nothing() {
+    let disk = SimDisk::new(1 << 20);
+    disk.set_len(100).unwrap();
+    for (offset, len) in [(100, 10), (5000, 1), (0, 0), (u64::MAX, u64::MAX)] {
+        disk.mark_written(offset, len);
+    }
+    assert_eq!(disk.event_count(), 1);
+    disk.mark_written(90, 50);
+    assert_eq!(
+        *disk.events()[1],
+        Event::Write {
+            offset: 90,
+            bytes: vec![0; 10]
+        }
+    );
+}
+
+#[test]
+fn the_file_is_not_cut_short_under_a_run() {
+    let disk = SimDisk::new(1 << 20);
+    disk.set_len(8192).unwrap();
+    let run = disk.writable().unwrap().unwrap().run(0, 8192).unwrap();
+    assert_eq!(
+        disk.set_len(4096).unwrap_err().kind(),
+        io::ErrorKind::ResourceBusy
+    );
+    drop(run);
+    disk.set_len(4096).unwrap();
+}
+
+#[test]
+fn handles_are_of_the_same_disk() {
+    let disk = SimDisk::new(1 << 30);
+    let other = disk.clone();
+    disk.set_len(1).unwrap();
+    assert_eq!(other.len(), 1);
+}

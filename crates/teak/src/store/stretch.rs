@@ -1,0 +1,202 @@
+//! A stretch of addresses that stays valid as long as it lives: a mapped file, or heap memory of
+//! the simulated disk.
+//!
+//! A mapped stretch keeps its file open, and with it the lock on the file: nobody else can change
+//! bytes that somebody here still reads, even when the storage itself is long gone.
+
+use super::locked::LockedFile;
+use rustix::mm::{self, Advice, MapFlags, ProtFlags};
+use std::{fs::File, io, ptr::NonNull, sync::Arc};
+
+/// How a file is mapped.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Protection {
+    Read,
+    ReadWrite,
+}
+
+/// Addresses from `base` on, `len` bytes.
+#[derive(Debug)]
+pub(super) struct Stretch {
+    base: NonNull<u8>,
+    len: u64,
+    origin: Origin,
+}
+
+#[derive(Debug)]
+enum Origin {
+    /// The file is held for its lock only.
+    File { _locked: Arc<LockedFile> },
+    #[cfg(any(test, feature = "testing"))]
+    Heap {
+        start: NonNull<u8>,
+        layout: std::alloc::Layout,
+    },
+}
+
+// SAFETY: a stretch owns its addresses and gives out nothing but their values; whoever reads or
+// writes there argues for it on the spot.
+unsafe impl Send for Stretch {}
+// SAFETY: as above; no method changes the stretch itself.
+unsafe impl Sync for Stretch {}
+
+impl Stretch {
+    /// Maps `file` from its start on: `wanted` bytes, or, where so many addresses are not to be
+    /// had, half of that, and so on down to `needed`.
+    pub(super) fn map(
+        file: &Arc<LockedFile>,
+        needed: u64,
+        wanted: u64,
+        protection: Protection,
+    ) -> io::Result<Self> {
+        let page_size = rustix::param::page_size() as u64;
+        let round = |bytes: u64| {
+            bytes
+                .max(1)
+                .checked_next_multiple_of(page_size)
+                .unwrap_or(u64::MAX)
+        };
+        let needed = round(needed);
+        let mut len = round(wanted).max(needed);
+        loop {
+            match map_exactly(file, len, protection) {
+                Ok(base) => {
+                    return Ok(Self {
+                        base,
+                        len,
+                        origin: Origin::File {
+                            _locked: Arc::clone(file),
+                        },
+                    });
+                }
+                Err(error) if len == needed => return Err(error),
+                Err(_) => len = round(len / 2).max(needed),
+            }
+        }
+    }
+
+    /// Zeroed memory of the heap, at the start of a page; the system provides it as it is touched.
+    #[cfg(any(test, feature = "testing"))]
+    pub(super) fn zeroed(len: usize) -> Self {
+        // An alignment of a page asked of the allocator would make it fill the memory itself.
+        const ALIGN: usize = 4096;
+        let layout = std::alloc::Layout::from_size_align(len + ALIGN, 16)
+            .expect("a capacity that memory can have");
+        // SAFETY: the layout is not of size 0.
+        let start = unsafe { std::alloc::alloc_zeroed(layout) };
+        let Some(start) = NonNull::new(start) else {
+            std::alloc::handle_alloc_error(layout)
+        };
+        // SAFETY: less than ALIGN bytes are skipped, and the allocation has ALIGN more than `len`.
+        let base = unsafe { start.add(start.align_offset(ALIGN)) };
+        Self {
+            base,
+            len: len as u64,
+            origin: Origin::Heap { start, layout },
+        }
+    }
+
+    /// Writes to heap memory that others may be copying from meanwhile.
+    #[cfg(any(test, feature = "testing"))]
+    pub(super) fn store(&self, offset: u64, bytes: &[u8]) {
+        use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
+        assert!(
+            !self.is_mapped(),
+            "a mapped file is written to by calls or through a writable run"
+        );
+        let end = offset.checked_add(bytes.len() as u64);
+        assert!(
+            end.is_some_and(|end| end <= self.len),
+            "a write inside of the stretch"
+        );
+        for (index, byte) in bytes.iter().enumerate() {
+            // SAFETY: inside the stretch, as checked; whoever may look at these bytes meanwhile
+            // does so with atomic loads, see `Mapping::copy`.
+            unsafe {
+                AtomicU8::from_ptr(self.base.as_ptr().add(offset as usize + index))
+                    .store(*byte, Relaxed)
+            };
+        }
+    }
+
+    pub(super) fn base(&self) -> NonNull<u8> {
+        self.base
+    }
+
+    /// Number of bytes, at most `isize::MAX`.
+    pub(super) fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Advises the system about the pages of memory that these bytes touch. A hint: errors are of
+    /// no interest, and bytes outside are ignored.
+    pub(super) fn advise(&self, offset: u64, len: u64, advice: Advice) {
+        if !self.is_mapped() {
+            return;
+        }
+        let page_size = rustix::param::page_size() as u64;
+        let start = offset - offset % page_size;
+        let end = offset.saturating_add(len).min(self.len);
+        if start >= end {
+            return;
+        }
+        // SAFETY: start < end <= len, so the range is inside what this stretch has mapped; no
+        // advice used here changes content.
+        let _ = unsafe {
+            let address = self.base.add(start as usize).as_ptr();
+            mm::madvise(address.cast(), (end - start) as usize, advice)
+        };
+    }
+
+    fn is_mapped(&self) -> bool {
+        match self.origin {
+            Origin::File { .. } => true,
+            #[cfg(any(test, feature = "testing"))]
+            Origin::Heap { .. } => false,
+        }
+    }
+}
+
+fn map_exactly(file: &File, len: u64, protection: Protection) -> io::Result<NonNull<u8>> {
+    let len = usize::try_from(len)
+        .ok()
+        .filter(|len| isize::try_from(*len).is_ok())
+        .ok_or(rustix::io::Errno::NOMEM)?;
+    let protection = match protection {
+        Protection::Read => ProtFlags::READ,
+        Protection::ReadWrite => ProtFlags::READ | ProtFlags::WRITE,
+    };
+    // SAFETY: the system chooses the address, so no memory in use is replaced.
+    let base = unsafe {
+        mm::mmap(
+            std::ptr::null_mut(),
+            len,
+            protection,
+            MapFlags::SHARED,
+            file,
+            0,
+        )?
+    };
+    Ok(NonNull::new(base.cast()).ok_or(rustix::io::Errno::NOMEM)?)
+}
+
+impl Drop for Stretch {
+    fn drop(&mut self) {
+        match &self.origin {
+            // SAFETY: these addresses were mapped by `map`, once, and whoever looks into them
+            // holds the stretch.
+            Origin::File { .. } => unsafe {
+                let _ = mm::munmap(self.base.as_ptr().cast(), self.len as usize);
+            },
+            #[cfg(any(test, feature = "testing"))]
+            // SAFETY: allocated by `zeroed` with this layout.
+            Origin::Heap { start, layout } => unsafe {
+                std::alloc::dealloc(start.as_ptr(), *layout)
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "stretch_tests.rs"]
+mod tests;

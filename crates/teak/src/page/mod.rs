@@ -5,4 +5,7 @@
 //!
 //! [`Error::Corrupted`]: crate::Error::Corrupted
 
+pub(crate) mod array;
+pub(crate) mod bitmap;
+pub(crate) mod deaths;
 pub(crate) mod header;

@@ -4,6 +4,9 @@
 //! from a page are checked where they are used; what does not fit is a [`Damage`], and the layer
 //! above, which knows where the bytes came from, makes an error of it.
 
+pub(crate) mod array;
+pub(crate) mod bitmap;
+pub(crate) mod deaths;
 pub(crate) mod entries;
 pub(crate) mod header;
 pub(crate) mod inner;

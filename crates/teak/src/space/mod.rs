@@ -1,1 +1,256 @@
-//! space
+//! The space map: which pages are free, which are dead and may still be seen, and how that stands
+//! on disk.
+//!
+//! # What is where
+//!
+//! | on disk | in memory |
+//! |---|---|
+//! | bitmap pages, found through an array by index ([`crate::page::bitmap`]) | [`free_map`]: bits and a tree of summaries |
+//! | segments of deaths, found through an array ([`crate::page::deaths`]) | [`pending`]: buckets by the pin that holds them |
+//! | the log of changes since, in the commit record ([`log`]) | the same bytes |
+//!
+//! A commit appends what it took and what died to the log. Only when the log has no room left (or
+//! when dissolved segments pile up) is it folded into bitmaps and segments ([`fold`]).
+//!
+//! # Invariants
+//!
+//! - A page is free, pending, part of the space map itself, a commit record, or in use: one of
+//!   these. Pages 0 to 3 are commit records. There are four and not three: while a flush runs, the
+//!   last durable record, the one being flushed, and the newest must all be spared.
+//! - A page behind the end of the file is free as soon as the file grows over it; a bitmap that is
+//!   absent says that all its pages are free. So growing needs no trace on disk.
+//! - A page is handed out only if no pin sees it, and so is free after [`Space::reclaim`].
+//! - Reclaiming leaves no trace on disk: it follows from the pins. A page that the log takes is
+//!   free or pending in what stands before it.
+//!
+//! # Order of calls
+//!
+//! A write transaction: [`Space::reclaim`], then [`Space::allocate`] and [`Space::grow`] as
+//! needed, [`Space::give_back`] for what is left over, and [`Space::commit`]; or `give_back` for
+//! everything, if it is rolled back. `commit` either changes nothing and returns an error, or has
+//! done all it does; if the record cannot be written afterwards, the database is poisoned.
+
+mod bits;
+mod fold;
+mod free_map;
+mod load;
+mod log;
+mod page_array;
+mod pending;
+mod plan;
+mod segments;
+mod summary;
+mod writer;
+
+pub(crate) use crate::page::deaths::Death;
+pub(crate) use fold::LOG_ROOM_MIN;
+pub(crate) use free_map::Policy;
+pub(crate) use page_array::ArrayRoot;
+
+use crate::{
+    Result,
+    page::{array, bitmap, deaths},
+    types::{PageNumber, Run, TransactionId},
+};
+use free_map::FreeMap;
+use page_array::PageArray;
+use pending::Pending;
+
+/// The first page that is not a commit record.
+pub(crate) const FIRST_PAGE: u32 = 4;
+
+/// Where the space map is read from.
+pub(crate) trait SpacePages {
+    /// Size of a page in bytes: a power of two, 4 KiB to 64 KiB.
+    fn page_size(&self) -> usize;
+    /// A whole page. It is asked for pages below the page count only, and checked by its tag.
+    fn page(&self, number: PageNumber) -> Result<&[u8]>;
+}
+
+/// The roots of both arrays, as they stand in the commit record.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(crate) struct SpaceRoots {
+    /// Element `i` is the bitmap page of the i-th stretch of the file; info: bits that are set.
+    pub(crate) bitmaps: ArrayRoot,
+    /// The segments in no order; info: deaths.
+    pub(crate) deaths: ArrayRoot,
+}
+
+/// What a transaction did to space.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Change<'a> {
+    /// The transaction that is being committed, higher than any before.
+    pub(crate) transaction: TransactionId,
+    /// All that it took and keeps, sorted and apart.
+    pub(crate) taken: &'a [Run],
+    /// All that it no longer uses, with their births, which are earlier transactions.
+    pub(crate) deaths: &'a [(Run, TransactionId)],
+    /// How many bytes the record has for the log; at least [`LOG_ROOM_MIN`].
+    pub(crate) log_room: usize,
+    /// The longest that the file may become, in pages.
+    pub(crate) page_limit: u64,
+}
+
+impl Change<'_> {
+    fn deaths(&self) -> impl Iterator<Item = Death> {
+        let died = self.transaction;
+        self.deaths.iter().map(move |&(run, birth)| Death { run, birth, died })
+    }
+}
+
+/// What goes to disk for a commit.
+#[derive(Debug)]
+pub(crate) struct Committed {
+    /// For the record.
+    pub(crate) roots: SpaceRoots,
+    /// For the record.
+    pub(crate) log: Vec<u8>,
+    /// Pages of the space map to be written, sealed, in page order.
+    pub(crate) fold_pages: Vec<(PageNumber, Vec<u8>)>,
+    /// The runs they are in, sorted. The file may have become longer for them.
+    pub(crate) fold_taken: Vec<Run>,
+}
+
+/// Every page that is not in use by the database's content.
+#[derive(Debug)]
+pub(crate) struct Census {
+    /// Free runs, in order.
+    pub(crate) free: Vec<Run>,
+    /// Dead runs that some pin may see, in no order.
+    pub(crate) pending: Vec<Death>,
+    /// Bitmap pages, segments and array nodes, in order.
+    pub(crate) own: Vec<PageNumber>,
+}
+
+/// The space map.
+#[derive(Debug)]
+pub(crate) struct Space {
+    page_size: usize,
+    pages_per_bitmap: u32,
+    deaths_per_segment: usize,
+    free: FreeMap,
+    pending: Pending,
+    bitmaps: PageArray,
+    segments: PageArray,
+    log: Vec<u8>,
+    /// The transaction of the log's last group.
+    log_transaction: TransactionId,
+}
+
+impl Space {
+    /// The space map of an empty database: the records, and no pages behind them.
+    pub(crate) fn new(page_size: usize, first_page: u32) -> Self {
+        let pages_per_bitmap = bitmap::capacity(page_size);
+        let fanout = array::fanout(page_size);
+        Self {
+            page_size,
+            pages_per_bitmap,
+            deaths_per_segment: deaths::capacity(page_size),
+            free: FreeMap::new(pages_per_bitmap, u64::from(first_page)),
+            pending: Pending::default(),
+            bitmaps: PageArray::new(fanout),
+            segments: PageArray::new(fanout),
+            log: Vec::new(),
+            log_transaction: TransactionId(0),
+        }
+    }
+
+    /// Frees what no pin sees any more. `pins` is ascending and holds the newest commit.
+    pub(crate) fn reclaim(&mut self, pins: &[TransactionId]) {
+        self.pending.reclaim(pins, &mut self.free);
+    }
+
+    /// Takes at most `want` free pages in a row, as `policy` has it. `None` if there are none, or
+    /// none that fit: the caller then makes the file longer, with [`Self::grow`].
+    pub(crate) fn allocate(&mut self, want: u32, policy: Policy) -> Option<Run> {
+        self.free.take_run(want, policy)
+    }
+
+    /// Pages that were allocated, and are not used after all.
+    pub(crate) fn give_back(&mut self, run: Run) {
+        self.free.free(run);
+    }
+
+    /// Makes the file that the map is of longer: up to `page_count` pages, the new ones free.
+    pub(crate) fn grow(&mut self, page_count: u64) {
+        assert!(page_count >= self.page_count(), "growing does not make shorter");
+        self.free.set_page_count(page_count);
+    }
+
+    /// Cuts off the end of the file, in which all pages are free.
+    pub(crate) fn shrink(&mut self, page_count: u64) {
+        let cut = self.page_count().saturating_sub(page_count);
+        assert!(cut <= self.trailing_free(), "only free pages are cut off");
+        self.free.set_page_count(page_count.min(self.page_count()));
+    }
+
+    /// Pages of the file, records and free ones included.
+    pub(crate) fn page_count(&self) -> u64 {
+        self.free.page_count()
+    }
+
+    /// Pages that may be allocated now.
+    pub(crate) fn free_count(&self) -> u64 {
+        self.free.free_count()
+    }
+
+    /// Dead pages that some pin may see.
+    pub(crate) fn pending_count(&self) -> u64 {
+        self.pending.page_count()
+    }
+
+    /// Free pages in a row at the end of the file.
+    pub(crate) fn trailing_free(&self) -> u64 {
+        self.free.trailing_free()
+    }
+
+    /// Adds a transaction to the log, or folds. The file may have become longer for a fold: see
+    /// [`Self::page_count`].
+    ///
+    /// # Errors
+    ///
+    /// [`Full`](crate::Error::Full) if a fold finds no pages within the limit,
+    /// [`InvalidArgument`](crate::Error::InvalidArgument) if there is hardly any room for a log.
+    /// Nothing has changed then; the caller gives back what it allocated.
+    pub(crate) fn commit(&mut self, change: Change<'_>) -> Result<Committed> {
+        let (len, last) = (self.log.len(), self.log_transaction);
+        self.append_group(change.transaction, change.taken, change.deaths.iter().copied());
+        if self.log.len() <= change.log_room && !self.pending.has_backlog() {
+            self.pending.add(change.deaths());
+            return Ok(Committed {
+                roots: self.roots(),
+                log: self.log.clone(),
+                fold_pages: Vec::new(),
+                fold_taken: Vec::new(),
+            });
+        }
+        self.log.truncate(len);
+        self.log_transaction = last;
+        self.fold(&change)
+    }
+
+    fn append_group(
+        &mut self,
+        transaction: TransactionId,
+        taken: &[Run],
+        deaths: impl ExactSizeIterator<Item = (Run, TransactionId)>,
+    ) {
+        log::append(&mut self.log, self.log_transaction, transaction, taken, deaths);
+        self.log_transaction = transaction;
+    }
+
+    /// The roots as they are now.
+    pub(crate) fn roots(&self) -> SpaceRoots {
+        SpaceRoots { bitmaps: self.bitmaps.root(), deaths: self.segments.root() }
+    }
+
+    /// All pages that are free, pending, or part of the space map itself.
+    pub(crate) fn classify(&self) -> Census {
+        let mut own: Vec<_> = self.bitmaps.pages().chain(self.segments.pages()).collect();
+        own.sort_unstable();
+        Census { free: self.free.runs().collect(), pending: self.pending.deaths().collect(), own }
+    }
+}
+
+#[cfg(test)]
+mod tests;

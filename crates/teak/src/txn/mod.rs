@@ -1,1 +1,20 @@
-//! txn
+//! Transactions: snapshots for readers, one writer, savepoints, the catalog of tables, the commit
+//! pipeline, opening and recovery.
+
+mod arena;
+pub(crate) mod catalog;
+mod commit;
+pub(crate) mod engine;
+mod open;
+mod pages;
+mod recover;
+mod savepoint;
+pub(crate) mod snapshot;
+pub(crate) mod write;
+
+pub(crate) use engine::{Durability, Engine, Settings};
+pub(crate) use recover::Recovery;
+pub(crate) use savepoint::SavepointId;
+pub(crate) use snapshot::Snapshot;
+pub(crate) use write::WriteTransaction;
+

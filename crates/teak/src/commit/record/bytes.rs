@@ -1,0 +1,84 @@
+//! Fields one behind the other, little-endian.
+
+/// Puts fields into bytes that are zero where nothing is put.
+pub(super) struct Writer {
+    bytes: Vec<u8>,
+    at: usize,
+}
+
+impl Writer {
+    pub(super) fn new(len: usize) -> Self {
+        Self { bytes: vec![0; len], at: 0 }
+    }
+
+    pub(super) fn put(&mut self, field: &[u8]) {
+        self.bytes[self.at..self.at + field.len()].copy_from_slice(field);
+        self.at += field.len();
+    }
+
+    pub(super) fn u8(&mut self, value: u8) {
+        self.put(&[value]);
+    }
+
+    pub(super) fn u16(&mut self, value: u16) {
+        self.put(&value.to_le_bytes());
+    }
+
+    pub(super) fn u32(&mut self, value: u32) {
+        self.put(&value.to_le_bytes());
+    }
+
+    pub(super) fn u64(&mut self, value: u64) {
+        self.put(&value.to_le_bytes());
+    }
+
+    pub(super) fn finish(self) -> Vec<u8> {
+        self.bytes
+    }
+}
+
+/// Takes fields from bytes. Whoever uses it has seen to it that there are enough of them; behind
+/// the end all fields are zero.
+pub(super) struct Reader<'a> {
+    bytes: &'a [u8],
+}
+
+impl<'a> Reader<'a> {
+    pub(super) fn new(bytes: &'a [u8]) -> Self {
+        Self { bytes }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    pub(super) fn rest(self) -> &'a [u8] {
+        self.bytes
+    }
+
+    pub(super) fn skip(&mut self, len: usize) {
+        self.bytes = self.bytes.get(len..).unwrap_or_default();
+    }
+
+    pub(super) fn array<const LEN: usize>(&mut self) -> [u8; LEN] {
+        let field = self.bytes.first_chunk().copied().unwrap_or([0; LEN]);
+        self.skip(LEN);
+        field
+    }
+
+    pub(super) fn u8(&mut self) -> u8 {
+        u8::from_le_bytes(self.array())
+    }
+
+    pub(super) fn u16(&mut self) -> u16 {
+        u16::from_le_bytes(self.array())
+    }
+
+    pub(super) fn u32(&mut self) -> u32 {
+        u32::from_le_bytes(self.array())
+    }
+
+    pub(super) fn u64(&mut self) -> u64 {
+        u64::from_le_bytes(self.array())
+    }
+}

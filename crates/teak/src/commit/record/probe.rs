@@ -1,0 +1,44 @@
+//! Finding the page size of a file, which is in its records, which are at multiples of it.
+
+use super::{Record, RecordFault, SLOT_COUNT};
+
+/// How much of the file's beginning is enough to find a record whatever the page size.
+pub(crate) const PROBE_LEN: usize = SLOT_COUNT as usize * PAGE_SIZE_MAX;
+
+const PAGE_SIZE_MIN: usize = 4096;
+const PAGE_SIZE_MAX: usize = 65536;
+
+/// The page size of a file that begins with `head`: its first [`PROBE_LEN`] bytes, or all of it if
+/// it is shorter. A record counts only where its own page size and slot say that it stands.
+///
+/// # Errors
+///
+/// What is wrong with the records, if none can be used: of several faults the one that says most.
+pub(crate) fn find_page_size(head: &[u8]) -> Result<u32, RecordFault> {
+    let mut fault = RecordFault::NotARecord;
+    let page_sizes = || (0..).map(|shift| PAGE_SIZE_MIN << shift);
+    for slot in 0..SLOT_COUNT {
+        for page_size in page_sizes().take_while(|size| *size <= PAGE_SIZE_MAX) {
+            let at = head.get(usize::from(slot) * page_size..).unwrap_or_default();
+            match Record::decode(at, slot) {
+                Ok(record) if slot == 0 || record.page_size as usize == page_size => {
+                    return Ok(record.page_size);
+                }
+                Err(found) if weight(&found) > weight(&fault) => fault = found,
+                _ => {}
+            }
+        }
+    }
+    Err(fault)
+}
+
+/// How much a fault says about the file.
+fn weight(fault: &RecordFault) -> u8 {
+    match fault {
+        RecordFault::NotARecord => 0,
+        RecordFault::WrongSlot(_) => 1,
+        RecordFault::Damaged => 2,
+        RecordFault::Nonsense(_) => 3,
+        RecordFault::UnknownVersion(_) | RecordFault::UnknownFeatures(_) => 4,
+    }
+}

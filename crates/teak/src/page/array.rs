@@ -1,0 +1,70 @@
+//! A node of a page array: pointers to other pages, in a row.
+//!
+//! | offset | size | field |
+//! |---|---|---|
+//! | 0 | 24 | header: kind 6, level (1 for a node over elements), count of entries |
+//! | 24 | 16 x count | entries |
+//! | 24 + 16 x count | the rest | zero |
+//!
+//! An entry:
+//!
+//! | offset | size | field |
+//! |---|---|---|
+//! | 0 | 4 | page pointed to, 0 for an element that is absent |
+//! | 4 | 4 | info: a count that the array's user gives a meaning, summed (and cut at 2^32 - 1) upwards |
+//! | 8 | 8 | tag of the page pointed to |
+
+use super::header::{HEADER_LEN, Header, Kind};
+use crate::types::{PageNumber, Tag, TransactionId};
+
+const ENTRY_LEN: usize = 16;
+
+/// What an array keeps for an element or for a node.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(crate) struct Pointer {
+    pub(crate) page: PageNumber,
+    pub(crate) info: u32,
+    pub(crate) tag: Tag,
+}
+
+/// How many pointers one node has room for.
+pub(crate) fn fanout(page_size: usize) -> usize {
+    (page_size - HEADER_LEN) / ENTRY_LEN
+}
+
+/// A node of the given level that holds `pointers`, not more than fit.
+pub(crate) fn build(
+    page_size: usize,
+    number: PageNumber,
+    birth: TransactionId,
+    level: u8,
+    pointers: impl ExactSizeIterator<Item = Pointer>,
+) -> Vec<u8> {
+    assert!(pointers.len() <= fanout(page_size));
+    let mut page = vec![0; page_size];
+    let mut header = Header::new(number, Kind::Array, birth);
+    header.level = level;
+    header.count = pointers.len() as u16;
+    header.write(&mut page);
+    for (entry, pointer) in page[HEADER_LEN..].chunks_exact_mut(ENTRY_LEN).zip(pointers) {
+        entry[0..4].copy_from_slice(&pointer.page.0.to_le_bytes());
+        entry[4..8].copy_from_slice(&pointer.info.to_le_bytes());
+        entry[8..16].copy_from_slice(&pointer.tag.0.to_le_bytes());
+    }
+    page
+}
+
+/// The pointers of a node; as many as its header counts or as it has room for.
+pub(crate) fn pointers(page: &[u8]) -> impl Iterator<Item = Pointer> {
+    let (entries, _) = page[HEADER_LEN..].as_chunks::<ENTRY_LEN>();
+    entries.iter().take(usize::from(Header::read(page).count)).map(|bytes| {
+        let [page @ .., _, _, _, _, _, _, _, _, _, _, _, _] = *bytes;
+        let [_, _, _, _, info @ .., _, _, _, _, _, _, _, _] = *bytes;
+        let [_, _, _, _, _, _, _, _, tag @ ..] = *bytes;
+        Pointer {
+            page: PageNumber(u32::from_le_bytes(page)),
+            info: u32::from_le_bytes(info),
+            tag: Tag(u64::from_le_bytes(tag)),
+        }
+    })
+}

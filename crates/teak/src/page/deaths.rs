@@ -1,0 +1,94 @@
+//! A deaths page, one *segment* of the list of pages that died and may still be seen by somebody.
+//!
+//! | offset | size | field |
+//! |---|---|---|
+//! | 0 | 24 | header: kind 5, level 0, count of entries |
+//! | 24 | 24 x count | entries, ascending by birth |
+//! | 24 + 24 x count | the rest | zero |
+//!
+//! An entry:
+//!
+//! | offset | size | field |
+//! |---|---|---|
+//! | 0 | 4 | first page of the run |
+//! | 4 | 4 | length of the run in pages, at least 1 |
+//! | 8 | 8 | birth: the transaction that wrote the run |
+//! | 16 | 8 | died: the transaction that no longer used it, greater than birth |
+
+use super::header::{HEADER_LEN, Header, Kind};
+use crate::types::{PageNumber, Run, TransactionId};
+
+const ENTRY_LEN: usize = 24;
+
+/// A run that was born in `birth`, and which `died` no longer uses. Snapshots from `birth` on and
+/// before `died` see it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Death {
+    pub(crate) run: Run,
+    pub(crate) birth: TransactionId,
+    pub(crate) died: TransactionId,
+}
+
+/// How many entries one page has room for.
+pub(crate) fn capacity(page_size: usize) -> usize {
+    (page_size - HEADER_LEN) / ENTRY_LEN
+}
+
+/// A deaths page that holds `deaths`, which are sorted by birth and not more than fit.
+pub(crate) fn build(
+    page_size: usize,
+    number: PageNumber,
+    birth: TransactionId,
+    deaths: &[Death],
+) -> Vec<u8> {
+    assert!(deaths.len() <= capacity(page_size));
+    debug_assert!(deaths.is_sorted_by_key(|death| death.birth));
+    let mut page = vec![0; page_size];
+    let mut header = Header::new(number, Kind::Deaths, birth);
+    header.count = deaths.len() as u16;
+    header.write(&mut page);
+    for (entry, death) in page[HEADER_LEN..].chunks_exact_mut(ENTRY_LEN).zip(deaths) {
+        entry[0..4].copy_from_slice(&death.run.start.0.to_le_bytes());
+        entry[4..8].copy_from_slice(&death.run.len.to_le_bytes());
+        entry[8..16].copy_from_slice(&death.birth.0.to_le_bytes());
+        entry[16..24].copy_from_slice(&death.died.0.to_le_bytes());
+    }
+    page
+}
+
+/// The entries of a deaths page, or what is wrong with them.
+pub(crate) fn read(page: &[u8]) -> Result<Vec<Death>, &'static str> {
+    let count = usize::from(Header::read(page).count);
+    if count > capacity(page.len()) {
+        return Err("it counts more deaths than it has room for");
+    }
+    let (entries, _) = page[HEADER_LEN..].as_chunks::<ENTRY_LEN>();
+    let deaths: Vec<Death> = entries[..count].iter().map(entry).collect();
+    if !deaths.is_sorted_by_key(|death| death.birth) {
+        return Err("its deaths are not sorted by birth");
+    }
+    for death in &deaths {
+        check(death)?;
+    }
+    Ok(deaths)
+}
+
+fn entry(bytes: &[u8; ENTRY_LEN]) -> Death {
+    let word = |at: usize| u32::from_le_bytes(std::array::from_fn(|i| bytes[at + i]));
+    let long = |at: usize| u64::from_le_bytes(std::array::from_fn(|i| bytes[at + i]));
+    Death {
+        run: Run::new(word(0), word(4)),
+        birth: TransactionId(long(8)),
+        died: TransactionId(long(16)),
+    }
+}
+
+fn check(death: &Death) -> Result<(), &'static str> {
+    if death.run.len == 0 || death.run.end() > 1 << 32 {
+        return Err("one of its runs has no length or ends behind the last page number");
+    }
+    if death.birth >= death.died {
+        return Err("one of its runs died before it was born");
+    }
+    Ok(())
+}

@@ -1,0 +1,123 @@
+//! A row of bits, one for each page, with operations on stretches of them.
+
+use crate::types::Run;
+
+/// Bits by page number. Those that were never set are clear.
+#[derive(Clone, Default, Debug)]
+pub(super) struct Bits {
+    words: Vec<u64>,
+}
+
+impl Bits {
+    pub(super) fn words(&self) -> &[u64] {
+        &self.words
+    }
+
+    pub(super) fn words_mut(&mut self) -> &mut [u64] {
+        &mut self.words
+    }
+
+    /// Makes room for `word_count` words, or forgets the bits behind them.
+    pub(super) fn resize(&mut self, word_count: usize) {
+        self.words.resize(word_count, 0);
+    }
+
+    pub(super) fn get(&self, page: u64) -> bool {
+        self.words
+            .get((page / 64) as usize)
+            .is_some_and(|word| word >> (page % 64) & 1 == 1)
+    }
+
+    pub(super) fn set(&mut self, run: Run) {
+        for (index, mask) in parts(run) {
+            self.words[index] |= mask;
+        }
+    }
+
+    pub(super) fn clear(&mut self, run: Run) {
+        for (index, mask) in parts(run) {
+            self.words[index] &= !mask;
+        }
+    }
+
+    pub(super) fn all(&self, run: Run) -> bool {
+        parts(run).all(|(index, mask)| self.words.get(index).is_some_and(|w| w & mask == mask))
+    }
+
+    pub(super) fn none(&self, run: Run) -> bool {
+        parts(run).all(|(index, mask)| self.words.get(index).is_none_or(|w| w & mask == 0))
+    }
+
+    /// How many bits of the run are set.
+    pub(super) fn count(&self, run: Run) -> u64 {
+        parts(run)
+            .map(|(index, mask)| u64::from((self.words[index] & mask).count_ones()))
+            .sum()
+    }
+
+    /// The first set bit at or behind `from`.
+    pub(super) fn next_set(&self, from: u64) -> Option<u64> {
+        let first = (from / 64) as usize;
+        let mut word = self.words.get(first)? & (u64::MAX << (from % 64));
+        let mut index = first;
+        while word == 0 {
+            index += 1;
+            word = *self.words.get(index)?;
+        }
+        Some(index as u64 * 64 + u64::from(word.trailing_zeros()))
+    }
+
+    /// The first clear bit at or behind `from`, or `limit` if that comes first.
+    pub(super) fn next_clear(&self, from: u64, limit: u64) -> u64 {
+        let mut at = from;
+        while at < limit {
+            let Some(word) = self.words.get((at / 64) as usize) else {
+                break;
+            };
+            let ones = u64::from((!(word >> (at % 64))).trailing_zeros()).min(64 - at % 64);
+            at += ones;
+            if at % 64 != 0 || ones == 0 {
+                break;
+            }
+        }
+        at.min(limit)
+    }
+
+    /// How many bits right below `end` are set.
+    pub(super) fn set_before(&self, end: u64) -> u64 {
+        let mut at = end;
+        while at > 0 {
+            let word = self.words[((at - 1) / 64) as usize];
+            let used = (at - 1) % 64 + 1;
+            let ones = u64::from((word << (64 - used)).leading_ones()).min(used);
+            at -= ones;
+            if ones < used {
+                break;
+            }
+        }
+        end - at
+    }
+
+    /// The stretches of set bits, in order.
+    pub(super) fn runs(&self) -> impl Iterator<Item = Run> {
+        let end = self.words.len() as u64 * 64;
+        let mut at = 0;
+        std::iter::from_fn(move || {
+            let start = self.next_set(at)?;
+            at = self.next_clear(start, end);
+            Some(Run::new(start as u32, (at - start) as u32))
+        })
+    }
+}
+
+/// The words that a run touches, and which of their bits.
+fn parts(run: Run) -> impl Iterator<Item = (usize, u64)> {
+    let (start, end) = (u64::from(run.start.0), run.end());
+    (start / 64..end.div_ceil(64)).map(move |index| {
+        let base = index * 64;
+        let low = start.saturating_sub(base);
+        let high = (end - base).min(64);
+        let mask = (u64::MAX << low) & (u64::MAX >> (64 - high));
+        (index as usize, mask)
+    })
+}

@@ -1,0 +1,270 @@
+//! The free pages of the file, in memory: a bit for each page and a tree of summaries over them.
+//!
+//! Invariants: no bit at or behind `page_count` is set; `free_count` is the number of set bits;
+//! every bitmap page whose bits may differ from what is on disk is in `changed`.
+
+use super::{
+    bits::Bits,
+    summary::{GROUP_PAGES, GROUP_WORDS, Summaries},
+};
+use crate::types::{PageNumber, Run};
+
+/// How pages are chosen.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Policy {
+    /// Exactly as many as wanted, in a row: the lowest place that fits.
+    Contiguous,
+    /// At most as many as wanted, at least one: the lowest place that fits all, else the longest
+    /// run there is (the lowest of those).
+    UpTo,
+    /// At most as many as wanted, at least one: the lowest free run, however short.
+    Crumbs,
+}
+
+/// Which pages are free.
+#[derive(Debug)]
+pub(super) struct FreeMap {
+    bits: Bits,
+    page_count: u64,
+    free_count: u64,
+    summaries: Summaries,
+    pages_per_bitmap: u32,
+    changed: Changed,
+}
+
+impl FreeMap {
+    /// A file of `page_count` pages, none free.
+    pub(super) fn new(pages_per_bitmap: u32, page_count: u64) -> Self {
+        let mut map = Self {
+            bits: Bits::default(),
+            page_count: 0,
+            free_count: 0,
+            summaries: Summaries::default(),
+            pages_per_bitmap,
+            changed: Changed::default(),
+        };
+        map.resize(page_count);
+        map
+    }
+
+    pub(super) fn page_count(&self) -> u64 {
+        self.page_count
+    }
+
+    pub(super) fn free_count(&self) -> u64 {
+        self.free_count
+    }
+
+    pub(super) fn is_free(&self, page: PageNumber) -> bool {
+        self.bits.get(u64::from(page.0))
+    }
+
+    /// Whether no page of the run is free.
+    pub(super) fn none_free(&self, run: Run) -> bool {
+        self.bits.none(run)
+    }
+
+    /// How many pages of the run are free.
+    pub(super) fn count_free(&self, run: Run) -> u64 {
+        self.bits.count(run)
+    }
+
+    /// Makes pages free that are not.
+    pub(super) fn free(&mut self, run: Run) {
+        debug_assert!(self.bits.none(run) && run.end() <= self.page_count, "{run:?} freed twice");
+        self.bits.set(run);
+        self.free_count += u64::from(run.len);
+        self.touch(run);
+    }
+
+    /// Takes free pages out.
+    pub(super) fn take(&mut self, run: Run) {
+        debug_assert!(self.bits.all(run), "{run:?} is not free");
+        self.bits.clear(run);
+        self.free_count -= u64::from(run.len);
+        self.touch(run);
+    }
+
+    /// Takes out a run of pages as `policy` has it, or nothing if there is none.
+    pub(super) fn take_run(&mut self, want: u32, policy: Policy) -> Option<Run> {
+        if want == 0 || self.free_count == 0 {
+            return None;
+        }
+        self.summaries.refresh(self.bits.words());
+        let least = match policy {
+            Policy::Contiguous => want,
+            Policy::UpTo => want.min(self.summaries.longest()),
+            Policy::Crumbs => 1,
+        };
+        let start = self.summaries.find(self.bits.words(), least)?;
+        let end = self.bits.next_clear(start, start + u64::from(want));
+        let run = Run::new(start as u32, (end - start) as u32);
+        self.take(run);
+        Some(run)
+    }
+
+    /// Makes the file longer, the new pages free, or shorter, the bits behind its end forgotten.
+    pub(super) fn set_page_count(&mut self, page_count: u64) {
+        let old = self.page_count;
+        if page_count > old {
+            self.resize(page_count);
+            for run in runs_between(old, page_count) {
+                self.free(run);
+            }
+        } else {
+            for run in runs_between(page_count, old) {
+                self.free_count -= self.bits.count(run);
+                self.bits.clear(run);
+                self.touch_groups(run);
+            }
+            self.resize(page_count);
+        }
+    }
+
+    fn resize(&mut self, page_count: u64) {
+        assert!(page_count <= 1 << 32, "page numbers have 32 bits");
+        let group_count = page_count.div_ceil(GROUP_PAGES) as usize;
+        self.bits.resize(group_count * GROUP_WORDS);
+        self.summaries.resize(group_count);
+        self.page_count = page_count;
+    }
+
+    /// Free pages in a row at the end of the file.
+    pub(super) fn trailing_free(&self) -> u64 {
+        self.bits.set_before(self.page_count)
+    }
+
+    /// All free runs, in order.
+    pub(super) fn runs(&self) -> impl Iterator<Item = Run> {
+        self.bits.runs()
+    }
+
+    /// Puts the words of a bitmap page in place of those that are here. A bitmap page wholly
+    /// behind the end of the file changes nothing.
+    pub(super) fn replace_words(&mut self, bitmap: u32, words: impl Iterator<Item = u64>) {
+        let run = self.covered(bitmap);
+        if run.len == 0 {
+            return;
+        }
+        let first = run.start.index() / 64;
+        let before = self.bits.count(run);
+        for (mine, new) in self.bits.words_mut()[first..].iter_mut().zip(words) {
+            *mine = new;
+        }
+        self.clear_behind_end();
+        self.free_count = self.free_count - before + self.bits.count(run);
+        self.touch(run);
+    }
+
+    /// The words of a bitmap page as it is to be written: the bits here, those of `also`, and
+    /// those behind the end of the file.
+    pub(super) fn bitmap_words(&self, bitmap: u32, also: &[Run]) -> Vec<u64> {
+        let word_count = self.pages_per_bitmap as usize / 64;
+        let first = bitmap as usize * word_count;
+        let mut words = vec![0; word_count];
+        let present = self.bits.words().len().clamp(first, first + word_count);
+        words[..present - first].copy_from_slice(&self.bits.words()[first..present]);
+        let covered = self.covered(bitmap);
+        let base = u64::from(covered.start.0);
+        let behind = [(self.page_count, base + u64::from(self.pages_per_bitmap))];
+        let also = also.iter().map(|run| (u64::from(run.start.0), run.end()));
+        for (start, end) in also.chain(behind) {
+            let start = start.max(base) - base;
+            let end = end.saturating_sub(base).min(u64::from(self.pages_per_bitmap));
+            for page in start..end {
+                words[(page / 64) as usize] |= 1 << (page % 64);
+            }
+        }
+        words
+    }
+
+    /// The pages of the file that a bitmap page speaks for.
+    fn covered(&self, bitmap: u32) -> Run {
+        let start = u64::from(bitmap) * u64::from(self.pages_per_bitmap);
+        let end = (start + u64::from(self.pages_per_bitmap)).min(self.page_count);
+        Run::new(start as u32, end.saturating_sub(start) as u32)
+    }
+
+    fn clear_behind_end(&mut self) {
+        let end = self.page_count;
+        let words = self.bits.words_mut();
+        let first = (end / 64) as usize;
+        if end % 64 != 0 {
+            words[first] &= (1 << (end % 64)) - 1;
+        }
+        words.iter_mut().skip(end.div_ceil(64) as usize).for_each(|word| *word = 0);
+    }
+
+    #[inline]
+    fn touch(&mut self, run: Run) {
+        if run.len == 0 {
+            return;
+        }
+        self.touch_groups(run);
+        let last = run.start.0 + (run.len - 1);
+        for bitmap in run.start.0 / self.pages_per_bitmap..=last / self.pages_per_bitmap {
+            self.changed.insert(bitmap);
+        }
+    }
+
+    #[inline]
+    fn touch_groups(&mut self, run: Run) {
+        for group in u64::from(run.start.0) / GROUP_PAGES..run.end().div_ceil(GROUP_PAGES) {
+            self.summaries.touch(group as usize);
+        }
+    }
+
+    /// The bitmap pages that may differ from disk.
+    pub(super) fn changed(&mut self) -> &mut Changed {
+        &mut self.changed
+    }
+
+    /// The indices of the bitmap pages that may differ from disk, in no order.
+    pub(super) fn changed_bitmaps(&self) -> &[u32] {
+        &self.changed.list
+    }
+
+    /// Notes that what is on disk differs for all bitmaps that speak for the run.
+    pub(super) fn mark_changed(&mut self, run: Run) {
+        self.touch(run);
+    }
+}
+
+/// Runs that together are the pages from `start` to `end`; two if one length is too short.
+fn runs_between(start: u64, end: u64) -> impl Iterator<Item = Run> {
+    let middle = end.min(start + u64::from(u32::MAX));
+    [(start, middle), (middle, end)]
+        .into_iter()
+        .filter(|(start, end)| start < end)
+        .map(|(start, end)| Run::new(start as u32, (end - start) as u32))
+}
+
+/// A set of small numbers, cheap to insert into.
+#[derive(Default, Debug)]
+pub(super) struct Changed {
+    flags: Vec<bool>,
+    list: Vec<u32>,
+}
+
+impl Changed {
+    #[inline]
+    fn insert(&mut self, bitmap: u32) {
+        let index = bitmap as usize;
+        if index >= self.flags.len() {
+            self.flags.resize(index + 1, false);
+        }
+        if !self.flags[index] {
+            self.flags[index] = true;
+            self.list.push(bitmap);
+        }
+    }
+
+    pub(super) fn clear(&mut self) {
+        for bitmap in self.list.drain(..) {
+            self.flags[bitmap as usize] = false;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,314 @@
+//! Reading the space map: through the arrays, then the log on top. Nothing is trusted.
+//!
+//! The bitmaps say which pages were free, the segments which were pending, when the last fold wrote
+//! them. The log is then replayed in order: a taken run must have been free or pending (one that
+//! was reclaimed leaves no trace but this), a death must be of pages that were neither. What lies
+//! behind the end of the file is passed over: it was free when the file was cut there. A
+//! segment of which the log has taken pages, or which speaks of pages behind the end, had been
+//! dissolved by whoever wrote the log; it is so here.
+//!
+//! Work and memory are bounded by the number of pages of the file: no page of the map is read
+//! twice.
+
+use super::{
+    ArrayRoot, Death, FIRST_PAGE, Space, SpacePages, SpaceRoots,
+    bits::Bits,
+    fold::absent_bitmap,
+    log,
+    page_array::PageArray,
+    pending::subtract,
+};
+use crate::{
+    Error, Result,
+    page::{
+        array::{self, Pointer},
+        bitmap,
+        deaths,
+        header::{Header, Kind},
+    },
+    types::{PageNumber, Run, Tag, TransactionId},
+};
+use std::collections::BTreeMap;
+
+/// Pages of the space map, each checked when it is read, and none read twice.
+pub(super) struct Checked<'a> {
+    pages: &'a dyn SpacePages,
+    page_count: u64,
+    read: Bits,
+}
+
+impl<'a> Checked<'a> {
+    /// The page of that number, if it is the one with this tag and of this kind.
+    pub(super) fn read(
+        &mut self,
+        number: PageNumber,
+        tag: Tag,
+        kind: Kind,
+    ) -> Result<(&'a [u8], Header)> {
+        let damaged = |detail| Err(Error::corrupted(number, "reading the space map", detail));
+        if number.0 < FIRST_PAGE || u64::from(number.0) >= self.page_count {
+            return damaged("the space map points to it, and there is no such page");
+        }
+        if self.read.get(u64::from(number.0)) {
+            return damaged("the space map points to it twice");
+        }
+        self.read.set(Run { start: number, len: 1 });
+        let page = self.pages.page(number)?;
+        if page.len() != self.pages.page_size() || Tag::of(page) != tag {
+            return damaged("it is not what was written there");
+        }
+        let header = Header::read(page);
+        if header.number != number || header.kind() != Some(kind) {
+            return damaged("it is a page of another number or kind");
+        }
+        Ok((page, header))
+    }
+}
+
+/// The state while a space map is read.
+struct Loader<'a> {
+    space: Space,
+    pages: Checked<'a>,
+    pending: Bits,
+    /// Deaths of the log that are still pending, by first page.
+    log_deaths: BTreeMap<u32, Death>,
+    /// What the log has taken.
+    taken: Vec<Run>,
+}
+
+/// Reads a space map; see [`Space::load`].
+pub(super) fn load(
+    pages: &dyn SpacePages,
+    roots: &SpaceRoots,
+    log: &[u8],
+    page_count: u64,
+) -> Result<Space> {
+    if page_count < u64::from(FIRST_PAGE) || page_count > 1 << 32 {
+        return Err(damaged(0, format!("the file cannot have {page_count} pages")));
+    }
+    let mut space = Space::new(pages.page_size(), FIRST_PAGE);
+    space.grow(page_count);
+    let mut blank = Bits::default();
+    blank.resize(page_count.div_ceil(64) as usize);
+    let pages = Checked { pages, page_count, read: blank.clone() };
+    let mut loader = Loader {
+        space,
+        pages,
+        pending: blank,
+        log_deaths: BTreeMap::new(),
+        taken: Vec::new(),
+    };
+    loader.read_bitmaps(&roots.bitmaps)?;
+    let segments = loader.read_segments(&roots.deaths)?;
+    loader.space.free.changed().clear();
+    loader.replay(log)?;
+    loader.add_pending(segments);
+    loader.check_own_pages()?;
+    Ok(loader.space)
+}
+
+impl Loader<'_> {
+    fn read_bitmaps(&mut self, root: &ArrayRoot) -> Result<()> {
+        let per_bitmap = self.space.pages_per_bitmap;
+        if u64::from(root.count) > (1u64 << 32).div_ceil(u64::from(per_bitmap)) {
+            return Err(damaged(root.page.0, "there are more bitmaps than pages could need"));
+        }
+        let fanout = array::fanout(self.space.page_size);
+        self.space.bitmaps = PageArray::read(fanout, root, &mut self.pages)?;
+        for (index, element) in self.space.bitmaps.elements_mut().iter_mut().enumerate() {
+            let Pointer { page: number, info, tag } = element.pointer;
+            if element.pointer == absent_bitmap(per_bitmap).pointer {
+                continue;
+            }
+            let (page, header) = self.pages.read(number, tag, Kind::Bitmap)?;
+            if bitmap::words(page).map(|word| word.count_ones()).sum::<u32>() != info {
+                return Err(damaged(number.0, "it has not as many free pages as stands above it"));
+            }
+            element.birth = header.birth;
+            self.space.free.replace_words(index as u32, bitmap::words(page));
+        }
+        if self.space.free.none_free(Run::new(0, FIRST_PAGE)) {
+            Ok(())
+        } else {
+            Err(damaged(0, "a commit record is said to be free"))
+        }
+    }
+
+    fn read_segments(&mut self, root: &ArrayRoot) -> Result<Vec<Vec<Death>>> {
+        if u64::from(root.count) > self.pages.page_count {
+            return Err(damaged(root.page.0, "there are more segments than pages"));
+        }
+        let fanout = array::fanout(self.space.page_size);
+        self.space.segments = PageArray::read(fanout, root, &mut self.pages)?;
+        let mut segments = Vec::new();
+        for element in self.space.segments.elements_mut() {
+            let Pointer { page: number, info, tag } = element.pointer;
+            let (page, header) = self.pages.read(number, tag, Kind::Deaths)?;
+            let deaths = deaths::read(page).map_err(|detail| damaged(number.0, detail))?;
+            if deaths.len() != info as usize {
+                return Err(damaged(number.0, "it has not as many deaths as stands above it"));
+            }
+            element.birth = header.birth;
+            segments.push(deaths);
+        }
+        for death in segments.iter().flatten() {
+            self.add_death(death)?;
+        }
+        Ok(segments)
+    }
+
+    fn replay(&mut self, bytes: &[u8]) -> Result<()> {
+        let (groups, last) = log::decode(bytes).map_err(|detail| damaged(0, detail))?;
+        for group in groups {
+            for run in group.taken {
+                self.take(run)?;
+            }
+            for death in group.deaths {
+                self.add_death(&death)?;
+                if let Some(run) = self.clip(death.run) {
+                    self.log_deaths.insert(run.start.0, Death { run, ..death });
+                }
+            }
+        }
+        self.space.log = bytes.to_vec();
+        self.space.log_transaction = last;
+        Ok(())
+    }
+
+    /// The part of a run that lies in the file.
+    fn clip(&self, run: Run) -> Option<Run> {
+        let end = run.end().min(self.pages.page_count);
+        let len = end.saturating_sub(u64::from(run.start.0)) as u32;
+        (len > 0).then_some(Run { len, ..run })
+    }
+
+    fn add_death(&mut self, death: &Death) -> Result<()> {
+        if death.run.start.0 < FIRST_PAGE {
+            return Err(damaged(death.run.start.0, "a commit record is said to be dead"));
+        }
+        let Some(run) = self.clip(death.run) else {
+            return Ok(());
+        };
+        if !self.space.free.none_free(run) || !self.pending.none(run) {
+            return Err(damaged(run.start.0, "it is said to be dead, and was so already"));
+        }
+        self.pending.set(run);
+        Ok(())
+    }
+
+    fn take(&mut self, run: Run) -> Result<()> {
+        let Some(run) = self.clip(run) else {
+            return Ok(());
+        };
+        let free = self.space.free.count_free(run);
+        let unused = free + self.pending.count(run);
+        if unused != u64::from(run.len) {
+            return Err(damaged(run.start.0, "it is said to be taken, and was in use already"));
+        }
+        if free == unused {
+            self.space.free.take(run);
+        } else {
+            self.take_mixed(run);
+        }
+        self.pending.clear(run);
+        self.cut_log_deaths(run);
+        self.taken.push(run);
+        Ok(())
+    }
+
+    /// Takes pages of which some are free and some pending.
+    fn take_mixed(&mut self, run: Run) {
+        for page in run.pages() {
+            if self.space.free.is_free(page) {
+                self.space.free.take(Run { start: page, len: 1 });
+            }
+        }
+    }
+
+    /// Takes a run out of the deaths that the log has brought so far.
+    fn cut_log_deaths(&mut self, run: Run) {
+        let before = self.log_deaths.range(..run.start.0).next_back();
+        let from = match before {
+            Some((start, death)) if death.run.end() > u64::from(run.start.0) => *start,
+            _ => run.start.0,
+        };
+        let last = (run.end() - 1) as u32;
+        let touched: Vec<Death> =
+            self.log_deaths.range(from..=last).map(|(_, death)| *death).collect();
+        for death in touched {
+            self.log_deaths.remove(&death.run.start.0);
+            for left in subtract(death.run, &[run]) {
+                self.log_deaths.insert(left.start.0, Death { run: left, ..death });
+            }
+        }
+    }
+
+    /// Hands over what is pending after the log.
+    fn add_pending(&mut self, segments: Vec<Vec<Death>>) {
+        self.taken = joined(std::mem::take(&mut self.taken));
+        for segment in segments {
+            let mut left = Vec::new();
+            for death in &segment {
+                let runs = self.clip(death.run).map(|run| subtract(run, &self.taken));
+                left.extend(runs.into_iter().flatten().map(|run| Death { run, ..*death }));
+            }
+            if left == segment {
+                self.space.pending.add_segment(segment);
+            } else {
+                self.space.pending.add_dissolved_segment(left);
+            }
+        }
+        let deaths = std::mem::take(&mut self.log_deaths);
+        self.space.pending.add(deaths.into_values());
+    }
+
+    fn check_own_pages(&self) -> Result<()> {
+        for run in self.pages.read.runs() {
+            if !self.space.free.none_free(run) || !self.pending.none(run) {
+                let detail = "the space map uses it, and says that it is free or dead";
+                return Err(damaged(run.start.0, detail));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Runs sorted, and joined where they overlap or touch.
+fn joined(mut runs: Vec<Run>) -> Vec<Run> {
+    runs.sort_unstable();
+    let mut joined: Vec<Run> = Vec::new();
+    for run in runs {
+        match joined.last_mut() {
+            Some(last) if last.end() >= u64::from(run.start.0) => {
+                let end = last.end().max(run.end());
+                last.len = (end - u64::from(last.start.0)) as u32;
+            }
+            _ => joined.push(run),
+        }
+    }
+    joined
+}
+
+fn damaged(page: u32, detail: impl Into<String>) -> Error {
+    Error::corrupted(PageNumber(page), "reading the space map", detail)
+}
+
+impl Space {
+    /// Reads the space map of a commit: its roots, and the log on top. What no pin sees (`pins` is
+    /// ascending) is free at once, except that only so many segments are dissolved in one go.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Corrupted`] if anything about it is not as it was written or makes no sense.
+    pub(crate) fn load(
+        pages: &dyn SpacePages,
+        roots: &SpaceRoots,
+        log: &[u8],
+        page_count: u64,
+        pins: &[TransactionId],
+    ) -> Result<Self> {
+        let mut space = load(pages, roots, log, page_count)?;
+        space.reclaim(pins);
+        Ok(space)
+    }
+}

@@ -1,0 +1,156 @@
+//! The log of changes to the space map since it was last folded: bytes in the commit record.
+//!
+//! A log is a row of groups, one for each commit (and, right behind a fold, one for each
+//! transaction whose deaths the fold left in the log). All numbers are varints: 7 bits in a byte,
+//! the lowest first, the highest bit set if more follow, at most 10 bytes.
+//!
+//! | field of a group | meaning |
+//! |---|---|
+//! | transaction | its id, less that of the group before (less 0 for the first); at least 1 |
+//! | count of taken runs | |
+//! | for each: gap, len | pages between the end of the run before (0 for the first) and its start; pages |
+//! | count of deaths | |
+//! | for each: age, start, len | the group's transaction less the birth, at least 1; first page; pages |
+//!
+//! Pages that became free again are in no group: that follows from the pins.
+
+use super::Death;
+use crate::types::{Run, TransactionId};
+
+/// What one transaction took, and what it no longer uses.
+#[derive(PartialEq, Eq, Debug)]
+pub(super) struct Group {
+    pub(super) taken: Vec<Run>,
+    pub(super) deaths: Vec<Death>,
+}
+
+/// Appends a group. `previous` is the transaction of the group before.
+///
+/// `taken` is sorted and `transaction` is behind `previous`, as a caller in this crate sees to.
+pub(super) fn append(
+    log: &mut Vec<u8>,
+    previous: TransactionId,
+    transaction: TransactionId,
+    taken: &[Run],
+    deaths: impl ExactSizeIterator<Item = (Run, TransactionId)>,
+) {
+    assert!(transaction > previous, "groups of the space log are in the order of commits");
+    put(log, transaction.0 - previous.0);
+    put(log, taken.len() as u64);
+    let mut end = 0;
+    for run in taken {
+        assert!(u64::from(run.start.0) >= end, "taken runs are sorted and apart");
+        put(log, u64::from(run.start.0) - end);
+        put(log, u64::from(run.len));
+        end = run.end();
+    }
+    put(log, deaths.len() as u64);
+    for (run, birth) in deaths {
+        assert!(birth < transaction, "{run:?} dies in the transaction it was born in");
+        put(log, transaction.0 - birth.0);
+        put(log, u64::from(run.start.0));
+        put(log, u64::from(run.len));
+    }
+}
+
+/// At most how many bytes a death takes, its share of a group's beginning included.
+pub(super) fn death_len_max(death: &Death) -> usize {
+    let group = varint_len(death.died.0) + 2;
+    group
+        + varint_len(death.died.0 - death.birth.0)
+        + varint_len(u64::from(death.run.start.0))
+        + varint_len(u64::from(death.run.len))
+}
+
+/// What a death takes, as a rule.
+pub(super) const DEATH_LEN_TYPICAL: usize = 12;
+
+/// At most how many bytes a taken run takes.
+pub(super) const TAKEN_LEN_MAX: usize = 10;
+
+/// Reads a whole log: its groups and the transaction of the last one.
+pub(super) fn decode(log: &[u8]) -> Result<(Vec<Group>, TransactionId), &'static str> {
+    let mut rest = Reader { bytes: log };
+    let mut groups = Vec::new();
+    let mut transaction = 0;
+    while !rest.bytes.is_empty() {
+        transaction = rest.positive()?.checked_add(transaction).ok_or(NONSENSE)?;
+        groups.push(rest.group(transaction)?);
+    }
+    Ok((groups, TransactionId(transaction)))
+}
+
+const NONSENSE: &str = "the space log has a number that makes no sense";
+const SHORT: &str = "the space log ends in the middle of a group";
+
+struct Reader<'a> {
+    bytes: &'a [u8],
+}
+
+impl Reader<'_> {
+    fn group(&mut self, transaction: u64) -> Result<Group, &'static str> {
+        let mut taken = Vec::new();
+        let mut end = 0u64;
+        for _ in 0..self.varint()? {
+            let start = self.varint()?.checked_add(end).ok_or(NONSENSE)?;
+            let run = self.run_at(start)?;
+            end = run.end();
+            taken.push(run);
+        }
+        let mut deaths = Vec::new();
+        for _ in 0..self.varint()? {
+            let birth = transaction.checked_sub(self.positive()?).ok_or(NONSENSE)?;
+            let start = self.varint()?;
+            deaths.push(Death {
+                run: self.run_at(start)?,
+                birth: TransactionId(birth),
+                died: TransactionId(transaction),
+            });
+        }
+        Ok(Group { taken, deaths })
+    }
+
+    fn run_at(&mut self, start: u64) -> Result<Run, &'static str> {
+        let len = self.positive()?;
+        match (u32::try_from(start), u32::try_from(len)) {
+            (Ok(first), Ok(count)) if start + len <= 1 << 32 => Ok(Run::new(first, count)),
+            _ => Err(NONSENSE),
+        }
+    }
+
+    fn positive(&mut self) -> Result<u64, &'static str> {
+        self.varint().and_then(|value| if value == 0 { Err(NONSENSE) } else { Ok(value) })
+    }
+
+    fn varint(&mut self) -> Result<u64, &'static str> {
+        let mut value = 0;
+        for shift in (0..64).step_by(7) {
+            let (&byte, rest) = self.bytes.split_first().ok_or(SHORT)?;
+            self.bytes = rest;
+            let low = u64::from(byte & 0x7f);
+            if low << shift >> shift != low {
+                return Err(NONSENSE);
+            }
+            value |= low << shift;
+            if byte & 0x80 == 0 {
+                return Ok(value);
+            }
+        }
+        Err(NONSENSE)
+    }
+}
+
+fn put(log: &mut Vec<u8>, mut value: u64) {
+    while value >= 0x80 {
+        log.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    log.push(value as u8);
+}
+
+fn varint_len(value: u64) -> usize {
+    (64 - (value | 1).leading_zeros() as usize).div_ceil(7)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,222 @@
+//! Dead pages that some pin may see, in buckets by the pin that holds them.
+//!
+//! A run born in B that died in D may be used again when no pin s has `B <= s < D`. Of the pins
+//! below D only the highest, s*, has to be looked at: if `s* < B` then so are all others, and the
+//! run is free; else s* itself sees it, and the run goes into the bucket of s*. Nothing changes for
+//! it until s* is no longer pinned (no pin can appear between s* and D later: a state that nothing
+//! pins is gone for good), so a bucket is looked at when its pin is gone and never before. Each
+//! entry then moves to the bucket of a lower pin or becomes free. The cost of a commit is that of
+//! its own deaths and of what becomes free, whatever else is pending.
+//!
+//! Entries are *loose*, and then written in the space log, or stand in a segment on disk. A
+//! segment's entries are all in one bucket; if they no longer belong together the segment is
+//! dissolved, and its place on disk given up at the next fold. The number that may be dissolved
+//! between two folds is limited, so that a fold stays small; what is left over stays where it is
+//! until the next call.
+//!
+//! Segments of which it is not known which pin holds them (they were read, or written before their
+//! deaths were looked at) are in the bucket of a pin that cannot exist, [`UNSORTED`].
+
+use super::{Death, free_map::FreeMap, segments::Segments};
+use crate::types::{Run, TransactionId};
+
+/// Segments that may be dissolved between two folds, in addition to twice those just written: so
+/// that dissolving keeps up with large transactions.
+const DISSOLVED_MAX: usize = 128;
+/// Bitmap pages that may differ from disk before only as many segments are dissolved as it takes
+/// to keep up.
+const CHANGED_MAX: usize = 1024;
+
+/// The pin of segments that have not been looked at.
+pub(super) const UNSORTED: TransactionId = TransactionId(u64::MAX);
+
+/// Runs that the same pin holds.
+#[derive(Debug)]
+pub(super) struct Bucket {
+    pub(super) pin: TransactionId,
+    pub(super) loose: Vec<Death>,
+    pub(super) segments: Vec<u32>,
+}
+
+/// All dead pages that are not free.
+#[derive(Default, Debug)]
+pub(super) struct Pending {
+    /// Deaths that have not been looked at since they were committed, all loose.
+    pub(super) fresh: Vec<Death>,
+    /// Ascending by pin.
+    pub(super) buckets: Vec<Bucket>,
+    pub(super) segments: Segments,
+    page_count: u64,
+    backlog: bool,
+    written_last: usize,
+}
+
+impl Pending {
+    /// How many pages are pending.
+    pub(super) fn page_count(&self) -> u64 {
+        self.page_count
+    }
+
+    /// Whether segments wait for a fold to be dissolved.
+    pub(super) fn has_backlog(&self) -> bool {
+        self.backlog
+    }
+
+    /// Adds deaths, to be looked at by the next [`Self::reclaim`].
+    pub(super) fn add(&mut self, deaths: impl Iterator<Item = Death>) {
+        let before = self.fresh.len();
+        self.fresh.extend(deaths);
+        self.page_count += page_count(&self.fresh[before..]);
+    }
+
+    /// Adds a segment that was read.
+    pub(super) fn add_segment(&mut self, entries: Vec<Death>) {
+        self.page_count += page_count(&entries);
+        let slot = self.segments.insert(self.segments.len() as u32, entries);
+        self.bucket(UNSORTED).segments.push(slot);
+    }
+
+    /// Adds a segment that was read and is out of date, with what is left of its entries.
+    pub(super) fn add_dissolved_segment(&mut self, entries: Vec<Death>) {
+        let slot = self.segments.insert(self.segments.len() as u32, Vec::new());
+        self.segments.dissolve(slot);
+        self.add(entries.into_iter());
+    }
+
+    /// Frees what no pin sees. `pins` is ascending.
+    pub(super) fn reclaim(&mut self, pins: &[TransactionId], free: &mut FreeMap) {
+        debug_assert!(pins.is_sorted());
+        let mut fresh = std::mem::take(&mut self.fresh);
+        for death in fresh.drain(..) {
+            self.place(death, pins, free);
+        }
+        self.fresh = fresh;
+        self.backlog = false;
+        if self.all_pinned(pins) {
+            return;
+        }
+        let is_gone = |bucket: &mut Bucket| pins.binary_search(&bucket.pin).is_err();
+        let gone: Vec<Bucket> = self.buckets.extract_if(.., is_gone).collect();
+        for bucket in gone.into_iter().rev() {
+            self.empty(bucket, pins, free);
+        }
+    }
+
+    /// Whether the pin of every bucket is still there.
+    fn all_pinned(&self, pins: &[TransactionId]) -> bool {
+        let mut pins = pins.iter();
+        self.buckets.iter().all(|bucket| pins.any(|pin| *pin == bucket.pin))
+    }
+
+    /// Finds new places for what a bucket whose pin is gone held.
+    fn empty(&mut self, mut bucket: Bucket, pins: &[TransactionId], free: &mut FreeMap) {
+        for death in bucket.loose.drain(..) {
+            self.place(death, pins, free);
+        }
+        let mut segments = std::mem::take(&mut bucket.segments);
+        segments.retain(|slot| !self.settle(*slot, pins, free));
+        if !segments.is_empty() {
+            self.bucket(bucket.pin).segments = segments;
+            self.backlog = true;
+        }
+    }
+
+    /// Gives a death to the pin that holds it, or frees its pages.
+    fn place(&mut self, death: Death, pins: &[TransactionId], free: &mut FreeMap) {
+        match highest_below(pins, death.died) {
+            Some(pin) if pin >= death.birth => self.bucket(pin).loose.push(death),
+            _ => {
+                free.free(death.run);
+                self.page_count -= u64::from(death.run.len);
+            }
+        }
+    }
+
+    /// Gives a segment to the pin that holds all of it, or dissolves it if there is no such pin.
+    /// Returns whether it could.
+    fn settle(&mut self, slot: u32, pins: &[TransactionId], free: &mut FreeMap) -> bool {
+        let segment = self.segments.get(slot);
+        let pin = highest_below(pins, segment.died_max);
+        if let Some(pin) = pin
+            && segment.birth_max <= pin
+            && pin < segment.died_min
+        {
+            self.bucket(pin).segments.push(slot);
+            return true;
+        }
+        if !self.may_dissolve(free) {
+            return false;
+        }
+        for death in self.segments.dissolve(slot) {
+            self.place(death, pins, free);
+        }
+        true
+    }
+
+    fn may_dissolve(&self, free: &FreeMap) -> bool {
+        let dissolved = self.segments.dissolved().len();
+        let due = 1 + 2 * self.written_last;
+        dissolved < due
+            || dissolved < DISSOLVED_MAX + due && free.changed_bitmaps().len() < CHANGED_MAX
+    }
+
+    /// The bucket of a pin, made if need be.
+    pub(super) fn bucket(&mut self, pin: TransactionId) -> &mut Bucket {
+        let index = match self.buckets.binary_search_by_key(&pin, |bucket| bucket.pin) {
+            Ok(index) => index,
+            Err(index) => {
+                self.buckets.insert(index, Bucket { pin, loose: vec![], segments: vec![] });
+                index
+            }
+        };
+        &mut self.buckets[index]
+    }
+
+    /// Notes that a fold has brought the disk up to date, and written so many segments.
+    pub(super) fn folded(&mut self, written: usize) {
+        self.written_last = written;
+        self.backlog = false;
+    }
+
+    /// All deaths that stand in the log and not in a segment.
+    pub(super) fn loose(&self) -> impl Iterator<Item = &Death> {
+        self.fresh.iter().chain(self.buckets.iter().flat_map(|bucket| &bucket.loose))
+    }
+
+    /// All deaths.
+    pub(super) fn deaths(&self) -> impl Iterator<Item = Death> {
+        let segments = self.buckets.iter().flat_map(|bucket| &bucket.segments);
+        let in_segments = segments.flat_map(|slot| &self.segments.get(*slot).entries);
+        self.loose().chain(in_segments).copied()
+    }
+}
+
+fn highest_below(pins: &[TransactionId], died: TransactionId) -> Option<TransactionId> {
+    let below = pins.partition_point(|pin| *pin < died);
+    below.checked_sub(1).map(|index| pins[index])
+}
+
+fn page_count(deaths: &[Death]) -> u64 {
+    deaths.iter().map(|death| u64::from(death.run.len)).sum()
+}
+
+/// What is left of `run` outside of `holes`, which are sorted and apart.
+pub(super) fn subtract(run: Run, holes: &[Run]) -> Vec<Run> {
+    let mut left = Vec::new();
+    let mut start = u64::from(run.start.0);
+    let first = holes.partition_point(|hole| hole.end() <= start);
+    for hole in &holes[first..] {
+        let hole_start = u64::from(hole.start.0);
+        if hole_start >= run.end() {
+            break;
+        }
+        if hole_start > start {
+            left.push(Run::new(start as u32, (hole_start - start) as u32));
+        }
+        start = hole.end();
+    }
+    if start < run.end() {
+        left.push(Run::new(start as u32, (run.end() - start) as u32));
+    }
+    left
+}

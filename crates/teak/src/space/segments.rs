@@ -1,0 +1,98 @@
+//! The segments of pending deaths that stand on disk, with a copy of their entries in memory.
+//!
+//! A segment has a *slot* that stays, and a *position* in the array on disk that changes as other
+//! segments go. It is either in use (its slot is in one bucket) or dissolved: its entries have
+//! gone elsewhere, and the next fold takes it off the disk.
+
+use super::Death;
+use crate::types::TransactionId;
+
+/// Entries that stand on disk together.
+#[derive(Default, Debug)]
+pub(super) struct Segment {
+    position: u32,
+    pub(super) entries: Vec<Death>,
+    pub(super) birth_min: TransactionId,
+    pub(super) birth_max: TransactionId,
+    pub(super) died_min: TransactionId,
+    pub(super) died_max: TransactionId,
+}
+
+/// All segments of the array on disk.
+#[derive(Default, Debug)]
+pub(super) struct Segments {
+    slots: Vec<Segment>,
+    unused: Vec<u32>,
+    /// The slots by position.
+    order: Vec<u32>,
+    dissolved: Vec<u32>,
+}
+
+impl Segments {
+    /// How many there are on disk, the dissolved included.
+    pub(super) fn len(&self) -> usize {
+        self.order.len()
+    }
+
+    pub(super) fn get(&self, slot: u32) -> &Segment {
+        &self.slots[slot as usize]
+    }
+
+    pub(super) fn position(&self, slot: u32) -> u32 {
+        self.slots[slot as usize].position
+    }
+
+    /// Puts a segment at a position, at the end or in place of one that has been removed.
+    pub(super) fn insert(&mut self, position: u32, entries: Vec<Death>) -> u32 {
+        let births = || entries.iter().map(|death| death.birth);
+        let died = || entries.iter().map(|death| death.died);
+        let segment = Segment {
+            position,
+            birth_min: births().min().unwrap_or_default(),
+            birth_max: births().max().unwrap_or_default(),
+            died_min: died().min().unwrap_or_default(),
+            died_max: died().max().unwrap_or_default(),
+            entries,
+        };
+        let slot = self.unused.pop().unwrap_or(self.slots.len() as u32);
+        if slot as usize == self.slots.len() {
+            self.slots.push(segment);
+        } else {
+            self.slots[slot as usize] = segment;
+        }
+        if position as usize == self.order.len() {
+            self.order.push(slot);
+        } else {
+            self.order[position as usize] = slot;
+        }
+        slot
+    }
+
+    /// Takes the entries out; the segment itself is to go with the next fold.
+    pub(super) fn dissolve(&mut self, slot: u32) -> Vec<Death> {
+        self.dissolved.push(slot);
+        std::mem::take(&mut self.slots[slot as usize].entries)
+    }
+
+    pub(super) fn dissolved(&self) -> &[u32] {
+        &self.dissolved
+    }
+
+    /// Forgets the dissolved segments. Their positions are put to use, or moved away, right after.
+    pub(super) fn remove_dissolved(&mut self) {
+        self.unused.append(&mut self.dissolved);
+    }
+
+    /// Moves the segment at the end to an earlier position.
+    pub(super) fn move_last(&mut self, position: u32) {
+        if let Some(slot) = self.order.pop() {
+            self.order[position as usize] = slot;
+            self.slots[slot as usize].position = position;
+        }
+    }
+
+    /// Forgets the position at the end.
+    pub(super) fn pop(&mut self) {
+        self.order.pop();
+    }
+}

@@ -1,0 +1,178 @@
+//! The space map against a model of who uses which page when, with pages so small that folds,
+//! segments and deep arrays come up all the time.
+
+use super::*;
+use proptest::prelude::*;
+use std::collections::{BTreeMap, BTreeSet};
+
+mod corrupt;
+mod world;
+
+use world::World;
+
+#[derive(Clone, Debug)]
+struct Step {
+    /// How many pages to take, and how.
+    wants: Vec<(u32, Policy)>,
+    /// Pages of each run that are given back.
+    give_back: u32,
+    /// Which live page dies, and how many behind it of the same birth.
+    deaths: Vec<(usize, u32)>,
+    pins: PinStep,
+    log_room: usize,
+    end: End,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum PinStep {
+    Keep,
+    PinNewest,
+    Unpin(usize),
+    UnpinAll,
+}
+
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum End {
+    Commit,
+    CommitAndReload,
+    CommitAndShrink,
+    Abort,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let policy = prop_oneof![Just(Policy::Contiguous), Just(Policy::UpTo), Just(Policy::Crumbs)];
+    let want = prop_oneof![8 => 1..9u32, 1 => 1..200u32];
+    let pins = prop_oneof![
+        4 => Just(PinStep::Keep),
+        3 => Just(PinStep::PinNewest),
+        3 => any::<usize>().prop_map(PinStep::Unpin),
+        1 => Just(PinStep::UnpinAll),
+    ];
+    let end = prop_oneof![
+        8 => Just(End::Commit),
+        2 => Just(End::CommitAndReload),
+        2 => Just(End::CommitAndShrink),
+        1 => Just(End::Abort),
+    ];
+    (
+        prop::collection::vec((want, policy), 0..8),
+        0..3u32,
+        prop::collection::vec((any::<usize>(), prop_oneof![1..3u32, 1..40u32]), 0..20),
+        pins,
+        prop_oneof![Just(LOG_ROOM_MIN), Just(400), Just(1500)],
+        end,
+    )
+        .prop_map(|(wants, give_back, deaths, pins, log_room, end)| Step {
+            wants,
+            give_back,
+            deaths,
+            pins,
+            log_room,
+            end,
+        })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(128))]
+
+    #[test]
+    fn no_page_is_lost_or_handed_out_while_it_is_seen(
+        page_size in prop_oneof![Just(72), Just(120), Just(4096)],
+        steps in prop::collection::vec(step(), 1..100),
+    ) {
+        let mut world = World::new(page_size);
+        for step in &steps {
+            world.step(step);
+        }
+    }
+}
+
+fn change<'a>(id: u64, taken: &'a [Run], deaths: &'a [(Run, TransactionId)]) -> Change<'a> {
+    let transaction = TransactionId(id);
+    Change { transaction, taken, deaths, log_room: 3000, page_limit: u64::MAX }
+}
+
+fn runs(starts: impl Iterator<Item = u32>) -> Vec<Run> {
+    starts.map(|start| Run::new(start, 1)).collect()
+}
+
+#[test]
+fn an_old_reader_keeps_only_what_it_can_see() {
+    let mut space = Space::new(4096, FIRST_PAGE);
+    space.grow(100);
+    let first = space.allocate(10, Policy::Contiguous).unwrap();
+    space.commit(change(1, &[first], &[])).unwrap();
+    let reader = TransactionId(1);
+    let mut young = None;
+    for id in 2..50 {
+        space.reclaim(&[reader, TransactionId(id - 1)]);
+        let taken = space.allocate(1, Policy::UpTo).unwrap();
+        let deaths: Vec<_> = young.map(|run| (run, TransactionId(id - 1))).into_iter().collect();
+        space.commit(change(id, &[taken], &deaths)).unwrap();
+        young = Some(taken);
+    }
+    assert_eq!(young.map(|run| run.start.0 < 18), Some(true), "young pages were used again");
+    space.commit(change(50, &[], &[(first, TransactionId(1))])).unwrap();
+    space.reclaim(&[reader, TransactionId(50)]);
+    assert_eq!(space.pending_count(), 10);
+    space.reclaim(&[TransactionId(50)]);
+    assert_eq!(space.pending_count(), 0);
+}
+
+/// A reader of long standing ends and 100,000 pages can be used again: that takes several
+/// transactions, each of them bounded, and nothing is lost on the way.
+#[test]
+fn a_large_bucket_is_emptied_bit_by_bit() {
+    let count = 100_000;
+    let mut space = Space::new(4096, FIRST_PAGE);
+    space.grow(2 * count + 1000);
+    let all = Run::new(FIRST_PAGE, 2 * count as u32);
+    assert_eq!(space.allocate(all.len, Policy::Contiguous), Some(all));
+    let mut id = 1;
+    let mut commit = |space: &mut Space, taken: &[Run], deaths: &[(Run, TransactionId)]| {
+        let transaction = TransactionId(id);
+        id += 1;
+        (transaction, space.commit(change(transaction.0, taken, deaths)).unwrap())
+    };
+    commit(&mut space, &[all], &[]);
+    let scattered = runs((0..count as u32).map(|index| FIRST_PAGE + 2 * index));
+    for part in scattered.chunks(1000) {
+        let deaths: Vec<_> = part.iter().map(|run| (*run, TransactionId(1))).collect();
+        let (newest, _) = commit(&mut space, &[], &deaths);
+        space.reclaim(&[TransactionId(1), newest]);
+    }
+    assert!(space.pending.segments.len() >= count as usize / 170);
+    assert!(space.pending_count() >= count);
+    let mut commits = 0;
+    while space.pending.has_backlog() || commits == 0 {
+        let before = space.free_count();
+        let (newest, committed) = commit(&mut space, &[], &[]);
+        space.reclaim(&[newest]);
+        assert!(space.free_count() - before < 25_000, "bounded");
+        assert!(committed.fold_pages.len() < 150, "bounded");
+        commits += 1;
+    }
+    assert_eq!(space.pending_count(), 0);
+    assert!(commits < 8, "{commits}");
+}
+
+#[test]
+fn a_fold_that_finds_no_room_changes_nothing() {
+    let mut space = Space::new(72, FIRST_PAGE);
+    space.grow(204);
+    let all = space.allocate(200, Policy::Contiguous).unwrap();
+    let taken = [all];
+    space.commit(change(1, &taken, &[])).unwrap();
+    let deaths: Vec<_> =
+        runs((4..204).step_by(2)).into_iter().map(|run| (run, TransactionId(1))).collect();
+    let state = |space: &Space| format!("{:?} {:?}", space.classify(), space.log);
+    let before = state(&space);
+    let limited = Change { log_room: 300, page_limit: 204, ..change(2, &[], &deaths) };
+    let full = space.commit(limited).unwrap_err();
+    assert!(matches!(full, crate::Error::Full { limit_bytes } if limit_bytes == 204 * 72));
+    assert_eq!(state(&space), before);
+    let narrow = space.commit(Change { log_room: 10, ..limited }).unwrap_err();
+    assert!(matches!(narrow, crate::Error::InvalidArgument(_)));
+    assert_eq!(state(&space), before);
+    space.commit(change(2, &[], &deaths)).unwrap();
+}

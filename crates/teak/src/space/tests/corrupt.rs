@@ -1,0 +1,121 @@
+//! Damaged and hostile space maps are refused, and nothing panics on them.
+
+use super::{End, PinStep, Step, World, world::State, *};
+use crate::{Error, types::Tag};
+
+/// A space map with everything in it: several bitmaps and segments, nodes, and a log.
+fn world() -> World {
+    let mut world = World::new(72);
+    for index in 0..40 {
+        world.step(&Step {
+            wants: vec![(60, Policy::UpTo)],
+            give_back: 0,
+            deaths: (0..12).map(|death| (death * 97 + index, 2)).collect(),
+            pins: PinStep::PinNewest,
+            log_room: 400,
+            end: End::Commit,
+        });
+    }
+    let roots = world.newest_state().roots;
+    assert!(roots.bitmaps.depth > 1 && roots.deaths.depth > 1);
+    world
+}
+
+fn load(world: &World, state: &State) -> Result<Space> {
+    Space::load(&world.disk, &state.roots, &state.log, state.page_count, &world.pins())
+}
+
+#[test]
+fn any_changed_byte_of_a_page_is_found() {
+    let mut world = world();
+    let state = world.newest_state().clone();
+    for page in load(&world, &state).unwrap().classify().own {
+        for at in [0, 4, 5, 6, 8, 30, 71] {
+            world.disk.pages.get_mut(&page).unwrap()[at] ^= 1;
+            let found = load(&world, &state).unwrap_err();
+            assert!(matches!(found, Error::Corrupted { page: damaged, .. } if damaged == page));
+            world.disk.pages.get_mut(&page).unwrap()[at] ^= 1;
+        }
+    }
+}
+
+/// Bits that tell of other bits, tags and all: only sense can tell.
+fn reseal_root(world: &mut World, root: &mut ArrayRoot, change: impl FnOnce(&mut [u8])) {
+    let page = world.disk.pages.get_mut(&root.page).unwrap();
+    change(page);
+    root.tag = Tag::of(page);
+}
+
+#[test]
+fn a_page_is_not_pointed_to_twice() {
+    let mut world = world();
+    let mut state = world.newest_state().clone();
+    reseal_root(&mut world, &mut state.roots.deaths, |page| page.copy_within(24..40, 40));
+    assert!(load(&world, &state).is_err());
+    let mut state = world.newest_state().clone();
+    state.roots.bitmaps = state.roots.deaths;
+    assert!(load(&world, &state).is_err());
+}
+
+#[test]
+fn the_map_does_not_call_its_own_pages_free() {
+    let world = world();
+    let mut state = world.newest_state().clone();
+    let own = load(&world, &state).unwrap().classify().own[0];
+    let (_, last) = log::decode(&state.log).unwrap();
+    let death = [(Run { start: own, len: 1 }, TransactionId(0))];
+    log::append(&mut state.log, last, last.next(), &[], death.into_iter());
+    assert!(load(&world, &state).is_err());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn nothing_makes_it_panic(
+        changes in prop::collection::vec((any::<usize>(), 0..72usize, any::<u8>()), 0..4),
+        log in prop::collection::vec((any::<usize>(), any::<u8>()), 0..4),
+        root in prop::option::of((0..4u8, any::<u32>())),
+        page_count in prop::option::of(any::<u64>()),
+    ) {
+        let mut world = world();
+        let mut state = world.newest_state().clone();
+        let own = load(&world, &state).unwrap().classify().own;
+        for (page, at, value) in changes {
+            world.disk.pages.get_mut(&own[page % own.len()]).unwrap()[at] = value;
+        }
+        // Tags are made right again from the leaves up, so that what is behind them is reached.
+        for root in [&mut state.roots.bitmaps, &mut state.roots.deaths] {
+            root.tag = retag(&mut world, root.page, root.depth);
+        }
+        for (at, value) in log {
+            let len = state.log.len();
+            state.log[at % len] = value;
+        }
+        match root {
+            Some((0, value)) => state.roots.bitmaps.page = PageNumber(value),
+            Some((1, value)) => state.roots.bitmaps.count = value,
+            Some((2, value)) => state.roots.deaths.count = value,
+            Some((_, value)) => state.roots.deaths.depth = value as u8,
+            None => {}
+        }
+        state.page_count = page_count.map_or(state.page_count, |count| count % 20_000);
+        let _ = load(&world, &state);
+    }
+}
+
+fn retag(world: &mut World, page: PageNumber, depth: u8) -> Tag {
+    let Some(bytes) = world.disk.pages.get(&page) else {
+        return Tag(0);
+    };
+    let mut bytes = bytes.clone();
+    if depth > 0 {
+        let children: Vec<_> = array::pointers(&bytes).map(|pointer| pointer.page).collect();
+        for (index, child) in children.into_iter().enumerate() {
+            let tag = retag(world, child, depth - 1);
+            bytes[32 + 16 * index..40 + 16 * index].copy_from_slice(&tag.0.to_le_bytes());
+        }
+        world.disk.pages.insert(page, bytes.clone());
+    }
+    Tag::of(&bytes)
+}

@@ -1,0 +1,225 @@
+//! A database without content: who uses which page since when, and who could see it when.
+
+use super::{End, PinStep, Step, *};
+use crate::Error;
+use std::collections::HashMap;
+
+/// A disk: what was last written to each page.
+pub(super) struct Disk {
+    pub(super) page_size: usize,
+    pub(super) pages: HashMap<PageNumber, Vec<u8>>,
+}
+
+impl SpacePages for Disk {
+    fn page_size(&self) -> usize {
+        self.page_size
+    }
+
+    fn page(&self, number: PageNumber) -> Result<&[u8]> {
+        let missing = || Error::corrupted(number, "a test", "never written");
+        self.pages.get(&number).map(Vec::as_slice).ok_or_else(missing)
+    }
+}
+
+/// What a record would hold.
+#[derive(Clone)]
+pub(super) struct State {
+    pub(super) roots: SpaceRoots,
+    pub(super) log: Vec<u8>,
+    pub(super) page_count: u64,
+}
+
+pub(super) struct World {
+    pub(super) space: Space,
+    pub(super) disk: Disk,
+    /// Births of pages in use.
+    live: BTreeMap<u32, u64>,
+    /// Births of pages of the space map.
+    own: BTreeMap<u32, u64>,
+    /// Every life that ended: page to birth and death.
+    past: HashMap<u32, Vec<(u64, u64)>>,
+    newest: TransactionId,
+    held: BTreeSet<TransactionId>,
+    pub(super) states: BTreeMap<TransactionId, State>,
+}
+
+impl World {
+    pub(super) fn new(page_size: usize) -> Self {
+        Self {
+            space: Space::new(page_size, FIRST_PAGE),
+            disk: Disk { page_size, pages: HashMap::new() },
+            live: BTreeMap::new(),
+            own: BTreeMap::new(),
+            past: HashMap::new(),
+            newest: TransactionId(0),
+            held: BTreeSet::new(),
+            states: BTreeMap::new(),
+        }
+    }
+
+    pub(super) fn pins(&self) -> Vec<TransactionId> {
+        let mut pins = self.held.clone();
+        pins.insert(self.newest);
+        pins.into_iter().collect()
+    }
+
+    pub(super) fn newest_state(&self) -> &State {
+        &self.states[&self.newest]
+    }
+
+    pub(super) fn step(&mut self, step: &Step) {
+        match step.pins {
+            PinStep::Keep => {}
+            PinStep::PinNewest => drop(self.held.insert(self.newest)),
+            PinStep::Unpin(index) => {
+                let pin = self.held.iter().nth(index % self.held.len().max(1)).copied();
+                pin.map(|pin| self.held.remove(&pin));
+            }
+            PinStep::UnpinAll => self.held.clear(),
+        }
+        self.space.reclaim(&self.pins());
+        let taken = self.take(step);
+        if step.end == End::Abort {
+            taken.iter().for_each(|run| self.space.give_back(*run));
+        } else {
+            self.commit(taken, step);
+        }
+        self.check_partition();
+        if step.end != End::Abort {
+            self.check_load(step.end == End::CommitAndReload);
+        }
+    }
+
+    fn take(&mut self, step: &Step) -> Vec<Run> {
+        let mut taken = Vec::new();
+        for &(want, policy) in &step.wants {
+            let run = self.space.allocate(want, policy).unwrap_or_else(|| {
+                self.space.grow(self.space.page_count() + u64::from(want) + 3);
+                self.space.allocate(want, policy).expect("there is room now")
+            });
+            self.check_unseen(run);
+            let back = step.give_back.min(run.len - 1);
+            let kept = Run { len: run.len - back, ..run };
+            if back > 0 {
+                self.space.give_back(Run::new(kept.end() as u32, back));
+            }
+            taken.push(kept);
+        }
+        taken.sort_unstable();
+        taken
+    }
+
+    fn check_unseen(&self, run: Run) {
+        for page in run.pages() {
+            assert!(page.0 >= FIRST_PAGE && u64::from(page.0) < self.space.page_count());
+            assert!(!self.live.contains_key(&page.0), "{page} is in use");
+            assert!(!self.own.contains_key(&page.0), "{page} is part of the space map");
+            for (birth, died) in self.past.get(&page.0).into_iter().flatten() {
+                let sees = |pin: &TransactionId| *birth <= pin.0 && pin.0 < *died;
+                assert!(!self.pins().iter().any(sees), "{page} is still seen");
+            }
+        }
+    }
+
+    fn deaths(&mut self, step: &Step, transaction: u64) -> Vec<(Run, TransactionId)> {
+        let mut deaths = Vec::new();
+        for &(index, len) in &step.deaths {
+            let start = self.live.iter().nth(index % self.live.len().max(1));
+            let Some((&start, &birth)) = start else { break };
+            let mut run = Run::new(start, 0);
+            while run.len < len && self.live.get(&(start + run.len)) == Some(&birth) {
+                self.live.remove(&(start + run.len));
+                self.past.entry(start + run.len).or_default().push((birth, transaction));
+                run.len += 1;
+            }
+            deaths.push((run, TransactionId(birth)));
+        }
+        deaths
+    }
+
+    fn commit(&mut self, taken: Vec<Run>, step: &Step) {
+        let transaction = self.newest.next();
+        let deaths = self.deaths(step, transaction.0);
+        let pages = taken.iter().flat_map(|run| run.pages());
+        self.live.extend(pages.map(|page| (page.0, transaction.0)));
+        let change = Change {
+            transaction,
+            taken: &taken,
+            deaths: &deaths,
+            log_room: step.log_room,
+            page_limit: u64::MAX,
+        };
+        let committed = self.space.commit(change).expect("there is room");
+        assert!(committed.log.len() <= step.log_room);
+        self.note_fold(&committed, transaction);
+        self.newest = transaction;
+        if step.end == End::CommitAndShrink {
+            self.space.shrink(self.space.page_count() - self.space.trailing_free());
+        }
+        let Committed { roots, log, .. } = committed;
+        let state = State { roots, log, page_count: self.space.page_count() };
+        self.states.insert(transaction, state);
+        let pins = self.pins();
+        self.states.retain(|id, _| pins.contains(id));
+    }
+
+    fn note_fold(&mut self, committed: &Committed, transaction: TransactionId) {
+        committed.fold_taken.iter().for_each(|run| self.check_unseen(*run));
+        let expected = committed.fold_taken.iter().flat_map(|run| run.pages());
+        assert!(expected.eq(committed.fold_pages.iter().map(|(page, _)| *page)));
+        self.disk.pages.extend(committed.fold_pages.iter().cloned());
+        let own: BTreeSet<u32> = self.space.classify().own.iter().map(|page| page.0).collect();
+        let gone: Vec<(u32, u64)> =
+            self.own.extract_if(.., |page, _| !own.contains(page)).collect();
+        for (page, birth) in gone {
+            self.past.entry(page).or_default().push((birth, transaction.0));
+        }
+        let new = committed.fold_pages.iter().map(|(page, _)| (page.0, transaction.0));
+        self.own.extend(new);
+        assert!(own.iter().eq(self.own.keys()), "all pages of the map are known");
+    }
+
+    /// Each page is one thing.
+    fn check_partition(&self) {
+        let census = self.space.classify();
+        let free = census.free.iter().flat_map(|run| run.pages());
+        let pending = census.pending.iter().flat_map(|death| death.run.pages());
+        let mut pages: Vec<u32> = free.chain(pending).chain(census.own).map(|p| p.0).collect();
+        pages.extend(self.live.keys());
+        pages.extend(0..FIRST_PAGE);
+        pages.sort_unstable();
+        assert!(pages.iter().copied().eq(0..self.space.page_count() as u32));
+        let pending = census.pending.iter().map(|death| u64::from(death.run.len)).sum::<u64>();
+        assert_eq!(self.space.pending_count(), pending);
+    }
+
+    /// What is read is what is in memory, and all that is pinned can be read.
+    fn check_load(&mut self, go_on_with_it: bool) {
+        let pins = self.pins();
+        for (pin, state) in &self.states {
+            let State { roots, log, page_count } = state;
+            let loaded = Space::load(&self.disk, roots, log, *page_count, &[*pin]);
+            loaded.unwrap_or_else(|error| panic!("{pin}: {error}"));
+        }
+        let State { roots, log, page_count } = self.newest_state();
+        let loaded = Space::load(&self.disk, roots, log, *page_count, &pins).unwrap();
+        self.space.reclaim(&pins);
+        if !self.space.pending.has_backlog() && !loaded.pending.has_backlog() {
+            assert_eq!(summary(&loaded), summary(&self.space));
+        }
+        if go_on_with_it {
+            self.space = loaded;
+        }
+    }
+}
+
+type Lives = BTreeMap<PageNumber, (TransactionId, TransactionId)>;
+
+fn summary(space: &Space) -> (Vec<Run>, Lives, Vec<PageNumber>) {
+    let census = space.classify();
+    let pages = |death: &Death| {
+        let life = (death.birth, death.died);
+        death.run.pages().map(move |page| (page, life)).collect::<Vec<_>>()
+    };
+    (census.free, census.pending.iter().flat_map(pages).collect(), census.own)
+}

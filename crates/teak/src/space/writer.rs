@@ -1,0 +1,46 @@
+//! Builds the pages of a fold, one behind the other, on the pages that were taken for it.
+
+use super::page_array::Slot;
+use crate::{
+    page::array::Pointer,
+    types::{PageNumber, Run, Tag, TransactionId},
+};
+
+/// Pages of one fold, in page order, sealed.
+#[derive(Debug)]
+pub(super) struct PageWriter {
+    page_size: usize,
+    birth: TransactionId,
+    numbers: std::vec::IntoIter<PageNumber>,
+    pages: Vec<(PageNumber, Vec<u8>)>,
+}
+
+impl PageWriter {
+    /// A writer onto the pages of `runs`, which are sorted.
+    pub(super) fn new(page_size: usize, birth: TransactionId, runs: &[Run]) -> Self {
+        debug_assert!(runs.is_sorted());
+        let numbers: Vec<_> = runs.iter().flat_map(|run| run.pages()).collect();
+        let pages = Vec::with_capacity(numbers.len());
+        Self { page_size, birth, numbers: numbers.into_iter(), pages }
+    }
+
+    /// Builds a page on the next number (`build` is given page size, number and birth), and
+    /// returns what points to it.
+    pub(super) fn write(
+        &mut self,
+        info: u32,
+        build: impl FnOnce(usize, PageNumber, TransactionId) -> Vec<u8>,
+    ) -> Slot {
+        let page = self.numbers.next().expect("a fold takes as many pages as it has planned");
+        let bytes = build(self.page_size, page, self.birth);
+        let tag = Tag::of(&bytes);
+        self.pages.push((page, bytes));
+        Slot { pointer: Pointer { page, info, tag }, birth: self.birth }
+    }
+
+    /// All pages that were built.
+    pub(super) fn finish(self) -> Vec<(PageNumber, Vec<u8>)> {
+        assert_eq!(self.numbers.len(), 0, "a fold uses all the pages that it takes");
+        self.pages
+    }
+}

@@ -1,0 +1,294 @@
+//! Where a write transaction builds its pages.
+//!
+//! Pages have the same distance from each other in memory as in the file: the arena is cut into
+//! blocks of 64 pages, found through a two-level table by page number, so that finding a page is
+//! arithmetic and two loads, whether the transaction's pages lie in one run or are scattered over
+//! the file. Each block has bits that say which of its pages this transaction *wrote*, which are
+//! *fresh* (written since the innermost savepoint, so that they may be changed in place), and which
+//! are *resident* in memory. A page that was written early to its final place is not resident; its
+//! tag is kept.
+//!
+//! Invariants: fresh and resident pages are written pages; a block has memory if a page of it is
+//! resident.
+
+use crate::{PageNumber, Run, Tag};
+
+const BLOCK_PAGES: usize = 64;
+const GROUP_BLOCKS: usize = 512;
+/// Blocks of memory that are kept for the next transaction.
+const SPARE_BLOCKS_MAX: usize = 64;
+
+/// Pages `64 n` to `64 n + 63`.
+#[derive(Debug, Default)]
+struct Block {
+    written: u64,
+    fresh: u64,
+    resident: u64,
+    memory: Option<Box<[u64]>>,
+    /// Tags of pages that were written early.
+    early_tags: Option<Box<[Tag; BLOCK_PAGES]>>,
+}
+
+type Group = [Option<Box<Block>>; GROUP_BLOCKS];
+
+/// The pages of one write transaction.
+#[derive(Debug)]
+pub(super) struct Arena {
+    page_size: usize,
+    groups: Vec<Option<Box<Group>>>,
+    /// Blocks in use, in the order of their first use.
+    blocks: Vec<u32>,
+    spare: Vec<Box<[u64]>>,
+    resident_count: usize,
+}
+
+/// The fresh bits of all blocks at some moment.
+#[derive(Debug)]
+pub(super) struct FreshBits(Vec<(u32, u64)>);
+
+fn split(number: PageNumber) -> (u32, usize) {
+    (number.0 / BLOCK_PAGES as u32, number.index() % BLOCK_PAGES)
+}
+
+impl Arena {
+    pub(super) fn new(page_size: usize) -> Self {
+        Self { page_size, groups: Vec::new(), blocks: Vec::new(), spare: Vec::new(), resident_count: 0 }
+    }
+
+    #[inline]
+    fn block(&self, index: u32) -> Option<&Block> {
+        let index = index as usize;
+        let group = self.groups.get(index / GROUP_BLOCKS)?.as_ref()?;
+        group[index % GROUP_BLOCKS].as_deref()
+    }
+
+    #[inline]
+    fn block_mut(&mut self, index: u32) -> Option<&mut Block> {
+        let index = index as usize;
+        let group = self.groups.get_mut(index / GROUP_BLOCKS)?.as_mut()?;
+        group[index % GROUP_BLOCKS].as_deref_mut()
+    }
+
+    fn block_or_new(&mut self, index: u32) -> &mut Block {
+        let (group, slot) = (index as usize / GROUP_BLOCKS, index as usize % GROUP_BLOCKS);
+        if self.groups.len() <= group {
+            self.groups.resize_with(group + 1, || None);
+        }
+        let group =
+            self.groups[group].get_or_insert_with(|| Box::new([const { None }; GROUP_BLOCKS]));
+        let blocks = &mut self.blocks;
+        group[slot].get_or_insert_with(|| {
+            blocks.push(index);
+            Box::default()
+        })
+    }
+
+    /// Whether this transaction wrote the page.
+    #[inline]
+    pub(super) fn is_written(&self, number: PageNumber) -> bool {
+        let (index, bit) = split(number);
+        self.block(index).is_some_and(|block| block.written >> bit & 1 != 0)
+    }
+
+    /// Whether the page may be changed in place.
+    #[inline]
+    pub(super) fn is_fresh(&self, number: PageNumber) -> bool {
+        let (index, bit) = split(number);
+        self.block(index).is_some_and(|block| block.fresh >> bit & 1 != 0)
+    }
+
+    /// The bytes of a resident page.
+    #[inline]
+    pub(super) fn page(&self, number: PageNumber) -> Option<&[u8]> {
+        let (index, bit) = split(number);
+        let block = self.block(index)?;
+        if block.resident >> bit & 1 == 0 {
+            return None;
+        }
+        let words = self.page_size / 8;
+        Some(bytemuck::cast_slice(&block.memory.as_ref()?[bit * words..(bit + 1) * words]))
+    }
+
+    /// The bytes of a resident page, to change.
+    #[inline]
+    pub(super) fn page_mut(&mut self, number: PageNumber) -> Option<&mut [u8]> {
+        let (index, bit) = split(number);
+        let words = self.page_size / 8;
+        let block = self.block_mut(index)?;
+        if block.resident >> bit & 1 == 0 {
+            return None;
+        }
+        let memory = block.memory.as_mut()?;
+        Some(bytemuck::cast_slice_mut(&mut memory[bit * words..(bit + 1) * words]))
+    }
+
+    /// Makes a page resident, its bytes undefined. A page that is new becomes fresh.
+    pub(super) fn make_resident(&mut self, number: PageNumber) -> &mut [u8] {
+        let (index, bit) = split(number);
+        let words = self.page_size / 8;
+        let spare = self.spare.pop();
+        let block = self.block_or_new(index);
+        let unused = match (&block.memory, spare) {
+            (Some(_), spare) => spare,
+            (None, Some(spare)) => {
+                block.memory = Some(spare);
+                None
+            }
+            (None, None) => {
+                block.memory = Some(vec![0; BLOCK_PAGES * words].into_boxed_slice());
+                None
+            }
+        };
+        let mask = 1 << bit;
+        let is_new = block.written & mask == 0;
+        block.written |= mask;
+        block.fresh |= if is_new { mask } else { 0 };
+        let was_resident = block.resident & mask != 0;
+        block.resident |= mask;
+        self.resident_count += usize::from(!was_resident);
+        self.spare.extend(unused);
+        self.page_mut(number).expect("the page was made resident")
+    }
+
+    /// Notes pages that were written to their final place without being built here.
+    pub(super) fn add_written(&mut self, run: Run) {
+        for number in run.pages() {
+            let (index, bit) = split(number);
+            let block = self.block_or_new(index);
+            block.written |= 1 << bit;
+            block.fresh |= 1 << bit;
+        }
+    }
+
+    /// Forgets a page that is not used after all.
+    pub(super) fn forget(&mut self, number: PageNumber) {
+        let (index, bit) = split(number);
+        let Some(block) = self.block_mut(index) else { return };
+        let mask = !(1 << bit);
+        let was_resident = block.resident & !mask != 0;
+        block.written &= mask;
+        block.fresh &= mask;
+        block.resident &= mask;
+        self.resident_count -= usize::from(was_resident);
+    }
+
+    /// Bytes of the resident pages.
+    pub(super) fn resident_bytes(&self) -> usize {
+        self.resident_count * self.page_size
+    }
+
+    /// The tag of a page that was written early and has not been changed since.
+    #[inline]
+    pub(super) fn early_tag(&self, number: PageNumber) -> Option<Tag> {
+        let (index, bit) = split(number);
+        let block = self.block(index)?;
+        if block.resident >> bit & 1 != 0 {
+            return None;
+        }
+        block.early_tags.as_ref().map(|tags| tags[bit])
+    }
+
+    /// Notes that a resident page was written to its final place, and gives its memory up.
+    pub(super) fn note_early_write(&mut self, number: PageNumber, tag: Tag) {
+        let (index, bit) = split(number);
+        let block = self.block_mut(index).expect("the page was resident");
+        block.early_tags.get_or_insert_with(|| Box::new([Tag::default(); BLOCK_PAGES]))[bit] = tag;
+        block.resident &= !(1 << bit);
+        let freed = if block.resident == 0 { block.memory.take() } else { None };
+        self.resident_count -= 1;
+        self.keep_spare(freed);
+    }
+
+    fn keep_spare(&mut self, memory: Option<Box<[u64]>>) {
+        if self.spare.len() < SPARE_BLOCKS_MAX {
+            self.spare.extend(memory);
+        }
+    }
+
+    /// All pages that this transaction wrote, as runs in order.
+    pub(super) fn written_runs(&mut self) -> Vec<Run> {
+        self.blocks.sort_unstable();
+        let blocks = self.blocks.iter().filter_map(|&index| {
+            self.block(index).map(|block| (index, block.written))
+        });
+        runs_of(blocks)
+    }
+
+    /// Calls `visit` for each resident page, in order.
+    pub(super) fn for_each_resident<'a>(&'a mut self, mut visit: impl FnMut(PageNumber, &'a [u8])) {
+        self.blocks.sort_unstable();
+        let this: &'a Self = self;
+        for &index in &this.blocks {
+            let Some(block) = this.block(index) else { continue };
+            for bit in bits(block.resident) {
+                let number = PageNumber(index * BLOCK_PAGES as u32 + bit);
+                visit(number, this.page(number).expect("the page is resident"));
+            }
+        }
+    }
+
+    /// Begins a savepoint: no page is fresh from now on. Returns the bits for its end.
+    pub(super) fn begin_savepoint(&mut self) -> FreshBits {
+        let mut saved = Vec::new();
+        for index in self.blocks.clone() {
+            let Some(block) = self.block_mut(index) else { continue };
+            if block.fresh != 0 {
+                saved.push((index, std::mem::take(&mut block.fresh)));
+            }
+        }
+        FreshBits(saved)
+    }
+
+    /// Ends a savepoint whose changes stay: pages that were fresh before are so again, too.
+    pub(super) fn end_savepoint(&mut self, before: FreshBits) {
+        for (index, fresh) in before.0 {
+            if let Some(block) = self.block_mut(index) {
+                block.fresh |= fresh & block.written;
+            }
+        }
+    }
+
+    /// All pages that are fresh, as runs in order.
+    pub(super) fn fresh_runs(&mut self) -> Vec<Run> {
+        self.blocks.sort_unstable();
+        let blocks = self
+            .blocks
+            .iter()
+            .filter_map(|&index| self.block(index).map(|block| (index, block.fresh)));
+        runs_of(blocks)
+    }
+
+    /// Empties the arena; some memory stays for the next transaction.
+    pub(super) fn clear(&mut self) {
+        for index in std::mem::take(&mut self.blocks) {
+            let (group, slot) = (index as usize / GROUP_BLOCKS, index as usize % GROUP_BLOCKS);
+            let block = self.groups[group].as_mut().and_then(|group| group[slot].take());
+            self.keep_spare(block.and_then(|block| block.memory));
+        }
+        self.resident_count = 0;
+    }
+}
+
+/// The set bits, lowest first.
+fn bits(mut word: u64) -> impl Iterator<Item = u32> {
+    std::iter::from_fn(move || {
+        let bit = (word != 0).then(|| word.trailing_zeros())?;
+        word &= word - 1;
+        Some(bit)
+    })
+}
+
+/// The set bits of blocks in order, as runs.
+fn runs_of(blocks: impl Iterator<Item = (u32, u64)>) -> Vec<Run> {
+    let mut runs: Vec<Run> = Vec::new();
+    for (index, word) in blocks {
+        for bit in bits(word) {
+            let number = index * BLOCK_PAGES as u32 + bit;
+            match runs.last_mut() {
+                Some(run) if run.end() == u64::from(number) => run.len += 1,
+                _ => runs.push(Run::new(number, 1)),
+            }
+        }
+    }
+    runs
+}

@@ -1,0 +1,130 @@
+//! Creating and opening.
+
+use super::{
+    arena::Arena,
+    catalog,
+    engine::{Durability, Engine, Settings, Writer},
+    recover::{self, Recovery},
+    snapshot::Snapshot,
+};
+use crate::{
+    Error, Result, TransactionId,
+    commit::record::{Geometry, KNOWN_FEATURES, Marks, Record, SLOT_COUNT},
+    space::{FIRST_PAGE, Space, SpaceRoots},
+    store::{Access, Create, Created, FileStorage, Storage, boot_id, random_id},
+};
+use std::{
+    io::IoSlice,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+impl Engine {
+    /// Opens the database in a file.
+    pub(crate) fn open(
+        path: &Path,
+        access: Access,
+        create: Create,
+        settings: Settings,
+    ) -> Result<Self> {
+        let (storage, created) = FileStorage::open(path, access, create)?;
+        let is_read_only = matches!(access, Access::ReadOnly);
+        let is_new = matches!(created, Created::Yes);
+        Self::open_storage(Arc::new(storage), path.to_path_buf(), is_new, is_read_only, settings, boot_id())
+    }
+
+    /// Opens the database in a storage, whatever is behind it.
+    pub(crate) fn open_storage(
+        storage: Arc<dyn Storage>,
+        path: PathBuf,
+        is_new: bool,
+        is_read_only: bool,
+        settings: Settings,
+        boot: [u8; 16],
+    ) -> Result<Self> {
+        if is_new {
+            format(&*storage, &settings, boot)?;
+        }
+        let found = recover::find(&storage, &path, boot)?;
+        if !is_read_only {
+            extend_to(&*storage, found.newest.page_count * u64::from(found.newest.page_size))?;
+            found.settle(&*storage)?;
+        }
+        let mapping = storage.mapping().map_err(Error::io("mapping the file"))?;
+        let newest = found.newest.clone();
+        let snapshot = Snapshot::new(newest.clone(), mapping, 16)?;
+        let space = snapshot.space()?;
+        let snapshot = snapshot.with_counts_of(&space);
+        let writer = (!is_read_only).then(|| Writer {
+            space,
+            arena: Arena::new(newest.page_size as usize),
+            slots: found.sequences,
+            durable: newest.transaction,
+            durable_slot: newest.slot,
+            written: Some(Vec::new()),
+            is_changed: !matches!(found.recovery, Recovery::Clean),
+            newest: Record { boot_id: boot, ..newest },
+        });
+        Ok(Self::new(path, storage, settings, snapshot, writer, found.recovery))
+    }
+}
+
+/// Makes the file as long as the record says: it may have been cut after that was written.
+fn extend_to(storage: &dyn Storage, bytes: u64) -> Result<()> {
+    if storage.len() < bytes {
+        storage.set_len(bytes).map_err(Error::io("making the file longer"))?;
+    }
+    Ok(())
+}
+
+/// Writes the record of an empty database and flushes it, which gives a new file its name.
+fn format(storage: &dyn Storage, settings: &Settings, boot: [u8; 16]) -> Result<()> {
+    let page_size = settings.page_size;
+    let empty = catalog::empty().encode();
+    let record = Record {
+        slot: 0,
+        features: KNOWN_FEATURES,
+        page_size: page_size as u32,
+        reserved_per_page: 0,
+        database_id: random_id().map_err(Error::io("making a database id"))?,
+        boot_id: boot,
+        sequence: 1,
+        transaction: TransactionId(0),
+        durable_transaction: TransactionId(0),
+        time_ms: now_ms(),
+        asked_durable: true,
+        clean_close: true,
+        default_durability: durability_byte(settings.durability),
+        page_count: u64::from(FIRST_PAGE),
+        geometry: Geometry {
+            lower_limit: 0,
+            upper_limit: settings.size_limit_bytes.unwrap_or(u64::MAX),
+            growth_step: 0,
+            shrink_threshold: 0,
+        },
+        catalog_root: empty,
+        snapshots_root: empty,
+        marks: Marks::default(),
+        space_roots: SpaceRoots::default(),
+        written: Some(Vec::new()),
+        space_log: Vec::new(),
+    };
+    let bytes = record.encode(page_size);
+    storage
+        .set_len(u64::from(SLOT_COUNT) * page_size as u64)
+        .and_then(|()| storage.write(0, &[IoSlice::new(&bytes)]))
+        .and_then(|()| storage.flush())
+        .map_err(Error::io("creating the database"))
+}
+
+pub(super) fn durability_byte(durability: Durability) -> u8 {
+    match durability {
+        Durability::Durable => 0,
+        Durability::Lazy => 1,
+    }
+}
+
+pub(super) fn now_ms() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64)
+}

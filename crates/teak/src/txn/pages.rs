@@ -1,0 +1,421 @@
+//! The pages of a write transaction: those of the state it builds on, and its own.
+
+use super::{
+    arena::{Arena, FreshBits},
+    engine::{Durability, Writer},
+    snapshot::{Snapshot, outside, value_in},
+};
+use crate::{
+    Error, PageNumber, Result, Run, Tag, TransactionId,
+    page::{
+        header::{Header, Kind},
+        value::ValueRun,
+    },
+    share::Turn,
+    space::Policy,
+    store::{Mapping, Storage},
+    tree::{PageSink, PageSource},
+};
+use std::{io::IoSlice, sync::Arc};
+
+/// Pages taken at first; each further run is twice as long.
+const FIRST_RUN_LEN: u32 = 16;
+const RUN_LEN_MAX: u32 = 1024;
+/// A durable transaction up to this size wants its pages in a row rather than crumbs.
+const SMALL_TRANSACTION_PAGES: u64 = 64;
+/// Parts of one write at most, so that a write has bounded bookkeeping.
+const WRITE_PARTS_MAX: usize = 512;
+
+/// Pages to read, and pages to build, for one transaction.
+#[derive(Debug)]
+pub(super) struct WritePages {
+    pub(super) storage: Arc<dyn Storage>,
+    mapping: Arc<Mapping>,
+    page_size: usize,
+    page_shift: u32,
+    transaction: TransactionId,
+    pub(super) durability: Durability,
+    memory_bytes: usize,
+    size_limit_pages: u64,
+    pub(super) writer: Turn<Writer>,
+    /// What is left of the run that was taken last.
+    open_run: Run,
+    next_run_len: u32,
+    taken_count: u64,
+    /// Committed pages that this transaction does not use any more, with their births.
+    pub(super) deaths: Vec<(Run, TransactionId)>,
+    /// For each savepoint, pages of this transaction from before it that are not used any more.
+    pub(super) unused: Vec<Vec<Run>>,
+}
+
+impl WritePages {
+    pub(super) fn new(
+        storage: Arc<dyn Storage>,
+        base: &Snapshot,
+        writer: Turn<Writer>,
+        limits: Limits,
+    ) -> Result<Self> {
+        let mapping = storage.mapping().map_err(Error::io("mapping the file"))?;
+        let page_size = PageSource::page_size(base);
+        Ok(Self {
+            storage,
+            mapping,
+            page_size,
+            page_shift: page_size.trailing_zeros(),
+            transaction: base.transaction().next(),
+            durability: limits.durability,
+            memory_bytes: limits.memory_bytes,
+            size_limit_pages: limits.size_limit_bytes / page_size as u64,
+            writer,
+            open_run: Run::new(0, 0),
+            next_run_len: FIRST_RUN_LEN,
+            taken_count: 0,
+            deaths: Vec::new(),
+            unused: Vec::new(),
+        })
+    }
+
+    fn arena(&self) -> &Arena {
+        &self.writer.arena
+    }
+
+    /// Whether nothing was written and nothing died.
+    pub(super) fn is_unchanged(&self) -> bool {
+        self.taken_count == 0 && self.deaths.is_empty()
+    }
+
+    /// Bytes of pages that were built and are still in memory.
+    pub(super) fn dirty_bytes(&self) -> usize {
+        self.arena().resident_bytes()
+    }
+
+    pub(super) fn size_limit_pages(&self) -> u64 {
+        self.size_limit_pages
+    }
+
+    fn offset_of(&self, number: PageNumber) -> u64 {
+        u64::from(number.0) << self.page_shift
+    }
+
+    /// Takes a run of free pages, makes the file longer if there is none.
+    fn take_run(&mut self, want: u32, is_exact: bool) -> Result<Run> {
+        let is_small = self.durability == Durability::Durable
+            && self.taken_count < SMALL_TRANSACTION_PAGES;
+        let space = &mut self.writer.space;
+        let found = if is_exact {
+            space.allocate(want, Policy::Contiguous)
+        } else if is_small {
+            let in_a_row = space.allocate(want, Policy::Contiguous);
+            let is_roomy = space.free_count() * 4 < space.page_count();
+            in_a_row.or_else(|| if is_roomy { None } else { space.allocate(want, Policy::UpTo) })
+        } else {
+            space.allocate(want, Policy::Crumbs)
+        };
+        if let Some(run) = found {
+            return Ok(run);
+        }
+        match self.grow(u64::from(want)) {
+            Ok(()) => {}
+            Err(error) if is_exact => return Err(error),
+            Err(error) => {
+                // No longer file: make do with what is left in this one.
+                return self.writer.space.allocate(want, Policy::UpTo).ok_or(error);
+            }
+        }
+        let space = &mut self.writer.space;
+        let policy = if is_exact { Policy::Contiguous } else { Policy::UpTo };
+        space.allocate(want, policy).ok_or_else(|| self.full())
+    }
+
+    fn full(&self) -> Error {
+        Error::Full { limit_bytes: self.size_limit_pages << self.page_shift }
+    }
+
+    /// Makes the file longer, by at least `pages`.
+    fn grow(&mut self, pages: u64) -> Result<()> {
+        let old = self.writer.space.page_count();
+        let step = (old / 16).clamp(64, (64 << 20) >> self.page_shift).max(pages);
+        let limit = self.size_limit_pages.min(u64::from(u32::MAX));
+        let trailing = self.writer.space.trailing_free();
+        let new = (old + step).min(limit);
+        if new < old + pages.saturating_sub(trailing) || new == old {
+            return Err(self.full());
+        }
+        let bytes = new << self.page_shift;
+        if bytes > self.storage.len() {
+            self.storage.set_len(bytes).map_err(Error::io("making the file longer"))?;
+        }
+        self.writer.space.grow(new);
+        self.refresh_mapping()
+    }
+
+    /// Sees to it that the mapping covers the file as it is now.
+    pub(super) fn refresh_mapping(&mut self) -> Result<()> {
+        self.mapping = self.storage.mapping().map_err(Error::io("mapping the file"))?;
+        Ok(())
+    }
+
+    /// Brings a page that was written early back into memory.
+    fn bring_back(&mut self, number: PageNumber) -> Result<()> {
+        let offset = self.offset_of(number);
+        let page = self.mapping.bytes(offset, self.page_size).ok_or_else(|| outside(number))?;
+        self.writer.arena.make_resident(number).copy_from_slice(page);
+        Ok(())
+    }
+
+    /// Writes leaves to their final place when there are more pages in memory than allowed.
+    /// Nobody can see them there yet. Inner pages stay, since their tags are not known yet.
+    fn make_room(&mut self) -> Result<()> {
+        if self.arena().resident_bytes() < self.memory_bytes {
+            return Ok(());
+        }
+        let mut leaves = Vec::new();
+        let mut parts = Vec::new();
+        self.writer.arena.for_each_resident(|number, page| {
+            if Header::read(page).kind == Kind::Leaf as u8 {
+                leaves.push((number, Tag::of(page)));
+                parts.push((number, page));
+            }
+        });
+        write_pages(&*self.storage, self.page_size, &parts)?;
+        for (number, tag) in leaves {
+            self.writer.arena.note_early_write(number, tag);
+        }
+        Ok(())
+    }
+
+    /// All pages in memory, for the final write.
+    pub(super) fn resident_pages(&mut self) -> Vec<(PageNumber, &[u8])> {
+        let mut pages = Vec::new();
+        self.writer.arena.for_each_resident(|number, page| pages.push((number, page)));
+        pages
+    }
+
+    /// Gives back what was taken and not used; returns all runs that were written.
+    pub(super) fn settle(&mut self) -> Vec<Run> {
+        if self.open_run.len > 0 {
+            let rest = std::mem::replace(&mut self.open_run, Run::new(0, 0));
+            self.writer.space.give_back(rest);
+        }
+        self.writer.arena.written_runs()
+    }
+
+    /// Gives everything back.
+    pub(super) fn abandon(&mut self) {
+        for run in self.settle() {
+            self.writer.space.give_back(run);
+        }
+        self.writer.arena.clear();
+        self.deaths.clear();
+    }
+
+    pub(super) fn begin_savepoint(&mut self) -> FreshBits {
+        self.unused.push(Vec::new());
+        self.writer.arena.begin_savepoint()
+    }
+
+    /// Keeps what was done since the innermost savepoint.
+    pub(super) fn end_savepoint(&mut self, before: FreshBits) {
+        let unused = self.unused.pop().unwrap_or_default();
+        self.writer.arena.end_savepoint(before);
+        for run in unused {
+            for number in run.pages() {
+                self.discard(number);
+            }
+        }
+    }
+
+    /// Undoes what was done since the innermost savepoint.
+    pub(super) fn undo_savepoint(&mut self, before: FreshBits, death_count: usize) {
+        self.unused.pop();
+        for run in self.writer.arena.fresh_runs() {
+            run.pages().for_each(|number| self.writer.arena.forget(number));
+            self.writer.space.give_back(run);
+            self.taken_count -= u64::from(run.len);
+        }
+        self.writer.arena.end_savepoint(before);
+        self.deaths.truncate(death_count);
+    }
+
+    /// Gives up a page that this transaction wrote. From before a savepoint it has to stay, since
+    /// the savepoint may be rolled back.
+    fn discard(&mut self, number: PageNumber) {
+        if self.arena().is_fresh(number) {
+            self.writer.arena.forget(number);
+            self.writer.space.give_back(Run { start: number, len: 1 });
+            self.taken_count -= 1;
+        } else if let Some(unused) = self.unused.last_mut() {
+            unused.push(Run { start: number, len: 1 });
+        }
+    }
+}
+
+/// What bounds a transaction.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limits {
+    pub(super) durability: Durability,
+    pub(super) memory_bytes: usize,
+    pub(super) size_limit_bytes: u64,
+}
+
+impl PageSource for WritePages {
+    #[inline]
+    fn page_size(&self) -> usize {
+        self.page_size
+    }
+
+    #[inline]
+    fn page(&self, number: PageNumber) -> Result<&[u8]> {
+        if let Some(page) = self.arena().page(number) {
+            return Ok(page);
+        }
+        match self.mapping.bytes(self.offset_of(number), self.page_size) {
+            Some(page) if number.0 >= crate::space::FIRST_PAGE => Ok(page),
+            _ => Err(outside(number)),
+        }
+    }
+
+    fn value(&self, run: &ValueRun) -> Result<&[u8]> {
+        value_in(&self.mapping, self.page_size, run)
+    }
+
+    #[inline]
+    fn prefetch(&self, number: PageNumber, offset: usize) {
+        self.mapping.prefetch(self.offset_of(number) + offset as u64);
+    }
+}
+
+impl PageSink for WritePages {
+    fn transaction(&self) -> TransactionId {
+        self.transaction
+    }
+
+    #[inline]
+    fn is_own(&self, number: PageNumber) -> bool {
+        self.arena().is_fresh(number)
+    }
+
+    #[inline]
+    fn is_dirty(&self, number: PageNumber) -> bool {
+        self.arena().is_written(number)
+    }
+
+    fn allocate(&mut self) -> Result<PageNumber> {
+        self.make_room()?;
+        if self.open_run.len == 0 {
+            self.open_run = self.take_run(self.next_run_len, false)?;
+            self.next_run_len = (self.next_run_len * 2).min(RUN_LEN_MAX);
+        }
+        let number = self.open_run.start;
+        self.open_run = Run::new(number.0.wrapping_add(1), self.open_run.len - 1);
+        self.writer.arena.make_resident(number);
+        self.taken_count += 1;
+        Ok(number)
+    }
+
+    fn page_mut(&mut self, number: PageNumber) -> Result<&mut [u8]> {
+        if self.writer.arena.page(number).is_none() {
+            assert!(self.arena().is_fresh(number), "only own pages are changed");
+            self.bring_back(number)?;
+        }
+        self.writer.arena.page_mut(number).ok_or_else(|| outside(number))
+    }
+
+    fn own(&mut self, number: PageNumber) -> Result<PageNumber> {
+        if self.is_own(number) {
+            return Ok(number);
+        }
+        let new = self.allocate()?;
+        if self.writer.arena.page(number).is_some() {
+            // From before a savepoint: both pages are in the arena.
+            let copy = self.page(number)?.to_vec();
+            self.page_mut(new)?.copy_from_slice(&copy);
+        } else {
+            let offset = self.offset_of(number);
+            let old = self.mapping.bytes(offset, self.page_size).ok_or_else(|| outside(number))?;
+            let page = self.writer.arena.page_mut(new).ok_or_else(|| outside(new))?;
+            page.copy_from_slice(old);
+        }
+        let birth = self.transaction;
+        let page = self.page_mut(new)?;
+        let header = Header { number: new, birth, ..Header::read(page) };
+        header.write(page);
+        self.release(number)?;
+        Ok(new)
+    }
+
+    fn release(&mut self, number: PageNumber) -> Result<()> {
+        if self.arena().is_written(number) {
+            self.discard(number);
+            return Ok(());
+        }
+        let birth = Header::read(self.page(number)?).birth;
+        if birth >= self.transaction {
+            let detail = "the page says that it is born in a transaction to come";
+            return Err(Error::corrupted(number, "write", detail));
+        }
+        self.deaths.push((Run { start: number, len: 1 }, birth));
+        Ok(())
+    }
+
+    fn store_value(&mut self, value: &[u8]) -> Result<ValueRun> {
+        let mut run = ValueRun {
+            start: PageNumber(0),
+            len_bytes: value.len() as u64,
+            tag: Tag::of(value),
+            birth: self.transaction,
+        };
+        let too_long = |_| Error::InvalidArgument("a value of this length does not fit in a file".into());
+        let pages = run.pages(self.page_size).map_err(too_long)?;
+        let taken = self.take_run(pages.len, true)?;
+        run.start = taken.start;
+        let offset = self.offset_of(taken.start);
+        let rest = vec![0; (u64::from(taken.len) << self.page_shift) as usize - value.len()];
+        let written = self.storage.write(offset, &[IoSlice::new(value), IoSlice::new(&rest)]);
+        if let Err(error) = written {
+            self.writer.space.give_back(taken);
+            return Err(Error::io("writing a large value")(error));
+        }
+        self.writer.arena.add_written(taken);
+        self.taken_count += u64::from(taken.len);
+        Ok(run)
+    }
+
+    fn release_value(&mut self, run: &ValueRun) -> Result<()> {
+        let pages = run.pages(self.page_size).map_err(|damage| damage.at(run.start, "write"))?;
+        if pages.start.0 < crate::space::FIRST_PAGE || pages.end() > self.writer.space.page_count() {
+            return Err(outside(run.start));
+        }
+        if self.arena().is_written(pages.start) {
+            pages.pages().for_each(|number| self.discard(number));
+        } else {
+            self.deaths.push((pages, run.birth));
+        }
+        Ok(())
+    }
+
+    fn early_tag(&self, number: PageNumber) -> Option<Tag> {
+        self.arena().early_tag(number)
+    }
+}
+
+/// Writes pages, given in order, with one write for each stretch of pages in a row.
+pub(super) fn write_pages(
+    storage: &dyn Storage,
+    page_size: usize,
+    pages: &[(PageNumber, &[u8])],
+) -> Result<()> {
+    let in_a_row = |a: &(PageNumber, &[u8]), b: &(PageNumber, &[u8])| a.0.0 + 1 == b.0.0;
+    for stretch in pages.chunk_by(in_a_row) {
+        for part in stretch.chunks(WRITE_PARTS_MAX) {
+            let offset = u64::from(part[0].0.0) * page_size as u64;
+            let slices: Vec<_> = join(part).into_iter().map(IoSlice::new).collect();
+            storage.write(offset, &slices).map_err(Error::io("writing pages"))?;
+        }
+    }
+    Ok(())
+}
+
+fn join<'p>(pages: &[(PageNumber, &'p [u8])]) -> Vec<&'p [u8]> {
+    pages.iter().map(|(_, page)| *page).collect()
+}

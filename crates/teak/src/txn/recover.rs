@@ -1,0 +1,255 @@
+//! Which commit counts when a database is opened.
+//!
+//! A process that was killed needs no recovery: all that it wrote is in the system's cache, the
+//! newest record with it. Only when the machine went down (the boot id in the record is another)
+//! may a record be there without its pages. Then the records are tried from the newest on: the
+//! pages that were written since the last durable commit are walked, and their tags checked; the
+//! first record that is whole wins. A record that is known to have been durable and is not whole
+//! is not rolled back over, because its commit was promised: that is corruption.
+//!
+//! Deciding changes nothing, so a crash meanwhile leads to the same decision again. Only then are
+//! the records that lost erased, before anything is written where their pages may be.
+
+use super::{
+    catalog,
+    engine::slot_page,
+    snapshot::Snapshot,
+};
+use crate::{
+    Error, PageNumber, Result, Run, TransactionId,
+    commit::record::{PROBE_LEN, Record, RecordFault, SLOT_COUNT, find_page_size},
+    page::value::{StoredValue, ValueKind},
+    store::{Mapping, Storage},
+    tree::{
+        TreeRoot,
+        walk::{self, Finding, PageRole, Visitor},
+    },
+};
+use std::{
+    collections::HashSet,
+    io::IoSlice,
+    path::Path,
+    sync::Arc,
+};
+
+/// What opening a database found and did.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Recovery {
+    /// The database had been closed.
+    Clean,
+    /// It had not been closed, but the machine stayed up: nothing is lost.
+    Killed {
+        /// The newest commit.
+        last: TransactionId,
+    },
+    /// The machine went down; the newest commit was verified and is whole.
+    Verified {
+        /// The newest commit.
+        last: TransactionId,
+    },
+    /// The machine went down in the middle of a commit, or before lazy commits were on the disk.
+    RolledBack {
+        /// The newest commit that had begun to reach the disk.
+        from: TransactionId,
+        /// The newest whole one, which counts now.
+        to: TransactionId,
+        /// What was missing.
+        reason: String,
+    },
+}
+
+/// What was found at the head of a file.
+#[derive(Debug)]
+pub(super) struct Found {
+    pub(super) newest: Record,
+    pub(super) sequences: [u64; SLOT_COUNT as usize],
+    pub(super) recovery: Recovery,
+    /// Records that are not whole, or of other times, to be erased.
+    losers: Vec<u8>,
+}
+
+/// Reads the records and decides which one counts.
+pub(super) fn find(storage: &Arc<dyn Storage>, path: &Path, boot: [u8; 16]) -> Result<Found> {
+    let mapping = storage.mapping().map_err(Error::io("mapping the file"))?;
+    let mut records = read_records(&mapping, storage.len(), path)?;
+    records.sort_by_key(|record| std::cmp::Reverse(record.sequence));
+    let mut sequences = [0; SLOT_COUNT as usize];
+    for record in &records {
+        sequences[usize::from(record.slot)] = record.sequence;
+    }
+    let known_durable = records
+        .iter()
+        .map(|record| match record.clean_close {
+            true => record.transaction,
+            false => record.durable_transaction,
+        })
+        .max()
+        .unwrap_or_default();
+    let newest = &records[0];
+    if newest.clean_close || (newest.boot_id == boot && boot != [0; 16]) {
+        let recovery = match newest.clean_close {
+            true => Recovery::Clean,
+            false => Recovery::Killed { last: newest.transaction },
+        };
+        return Ok(Found { newest: newest.clone(), sequences, recovery, losers: Vec::new() });
+    }
+    let from = newest.transaction;
+    let mut losers = Vec::new();
+    let mut reason = None;
+    for record in &records {
+        let Some(fault) = first_fault(record, &mapping)? else {
+            let to = record.transaction;
+            let recovery = match reason {
+                None => Recovery::Verified { last: to },
+                Some(reason) => Recovery::RolledBack { from, to, reason },
+            };
+            return Ok(Found { newest: record.clone(), sequences, recovery, losers });
+        };
+        if record.transaction <= known_durable {
+            return Err(Error::corrupted(fault.page, "recovery", fault.detail));
+        }
+        reason.get_or_insert_with(|| format!("page {}: {}", fault.page, fault.detail));
+        losers.push(record.slot);
+    }
+    let detail = reason.unwrap_or_default();
+    Err(Error::corrupted(slot_page(newest.slot), "recovery", format!("no commit is whole: {detail}")))
+}
+
+impl Found {
+    /// Makes what was decided hold: nothing of what lost is left, and all that counts is on disk.
+    pub(super) fn settle(&self, storage: &dyn Storage) -> Result<()> {
+        if self.recovery == Recovery::Clean {
+            return Ok(());
+        }
+        let zeros = [0; 512];
+        for &slot in &self.losers {
+            let offset = u64::from(slot) * u64::from(self.newest.page_size);
+            let erased = storage.write(offset, &[IoSlice::new(&zeros)]);
+            erased.map_err(Error::io("erasing a commit record that is not whole"))?;
+        }
+        storage.flush().map_err(Error::io("flushing the file"))
+    }
+}
+
+/// All records of the file that can be read; at least one.
+fn read_records(mapping: &Mapping, file_len: u64, path: &Path) -> Result<Vec<Record>> {
+    let mut head = vec![0; file_len.min(PROBE_LEN as u64) as usize];
+    let not_a_database = |fault: RecordFault| match fault {
+        RecordFault::UnknownVersion(_) | RecordFault::UnknownFeatures(_) => {
+            Error::UnknownFormat(fault.to_string())
+        }
+        fault => Error::NotADatabase { path: path.to_path_buf(), reason: fault.to_string() },
+    };
+    if !mapping.copy(0, &mut head) {
+        return Err(not_a_database(RecordFault::NotARecord));
+    }
+    let page_size = find_page_size(&head).map_err(not_a_database)?;
+    let mut records: Vec<Record> = Vec::new();
+    let mut fault = RecordFault::NotARecord;
+    for slot in 0..SLOT_COUNT {
+        let start = (usize::from(slot) * page_size as usize).min(head.len());
+        let end = (start + page_size as usize).min(head.len());
+        match Record::decode(&head[start..end], slot) {
+            Ok(record) if record.page_size == page_size => records.push(record),
+            Ok(_) => {}
+            Err(found) => fault = found,
+        }
+    }
+    let id = records.iter().max_by_key(|record| record.sequence).map(|record| record.database_id);
+    records.retain(|record| Some(record.database_id) == id);
+    if records.is_empty() {
+        return Err(not_a_database(fault));
+    }
+    Ok(records)
+}
+
+/// Damage in what a record needs.
+#[derive(Debug)]
+struct Fault {
+    page: PageNumber,
+    detail: String,
+}
+
+/// Looks through all that was written since the last durable commit before this one.
+fn first_fault(record: &Record, mapping: &Arc<Mapping>) -> Result<Option<Fault>> {
+    let snapshot = match Snapshot::new(record.clone(), Arc::clone(mapping), 0) {
+        Ok(snapshot) => snapshot,
+        Err(error) => return Ok(Some(Fault { page: slot_page(record.slot), detail: error.to_string() })),
+    };
+    let mut audit = Audit {
+        written: record.written.as_deref(),
+        durable: record.durable_transaction,
+        seen: HashSet::new(),
+        fault: None,
+        tables: Vec::new(),
+    };
+    audit.walk(&snapshot, snapshot.catalog());
+    match TreeRoot::decode(&record.snapshots_root) {
+        Ok(root) => audit.walk(&snapshot, &root),
+        Err(damage) => audit.note(slot_page(record.slot), damage.0.to_owned()),
+    }
+    if audit.fault.is_none()
+        && let Err(error) = snapshot.space()
+    {
+        let page = match &error {
+            Error::Corrupted { page, .. } => *page,
+            _ => slot_page(record.slot),
+        };
+        audit.note(page, error.to_string());
+    }
+    Ok(audit.fault)
+}
+
+/// Walks what is young.
+struct Audit<'r> {
+    written: Option<&'r [Run]>,
+    durable: TransactionId,
+    seen: HashSet<PageNumber>,
+    fault: Option<Fault>,
+    tables: Vec<TreeRoot>,
+}
+
+impl Audit<'_> {
+    /// Walks a tree, and the tables that it names.
+    fn walk(&mut self, snapshot: &Snapshot, root: &TreeRoot) {
+        walk::walk(snapshot, root, self);
+        while let Some(table) = self.tables.pop() {
+            if self.fault.is_some() {
+                return;
+            }
+            walk::walk(snapshot, &table, self);
+        }
+    }
+
+    fn note(&mut self, page: PageNumber, detail: String) {
+        self.fault.get_or_insert(Fault { page, detail });
+    }
+}
+
+impl Visitor for Audit<'_> {
+    fn enter(&mut self, run: Run, _role: PageRole) -> bool {
+        let is_written = self.written.is_none_or(|runs| {
+            let behind = runs.partition_point(|written| written.start <= run.start);
+            behind > 0 && u64::from(run.start.0) < runs[behind - 1].end()
+        });
+        self.fault.is_none() && is_written && self.seen.insert(run.start)
+    }
+
+    fn finding(&mut self, finding: Finding) {
+        self.note(finding.page, finding.detail.to_owned());
+    }
+
+    fn record(&mut self, _key: &[u8], value: StoredValue<'_>) {
+        if value.kind == ValueKind::Tree {
+            match catalog::decode(PageNumber(0), value) {
+                Ok(root) => self.tables.push(root),
+                Err(error) => self.note(PageNumber(0), error.to_string()),
+            }
+        }
+    }
+
+    fn descend(&mut self, birth: TransactionId) -> bool {
+        birth > self.durable
+    }
+}

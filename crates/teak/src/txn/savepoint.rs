@@ -1,0 +1,83 @@
+//! Savepoints: nested transactions, to any depth.
+//!
+//! Pages older than the innermost savepoint are copied, younger ones are changed in place. Rolling
+//! back drops the younger ones and takes up the roots as they were.
+
+use super::{arena::FreshBits, write::{OpenTable, WriteTransaction}};
+use crate::{Error, Result, tree::TreeRoot};
+
+/// Names a savepoint of one transaction.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct SavepointId(u64);
+
+/// What a savepoint brings back.
+#[derive(Debug)]
+pub(super) struct SavepointState {
+    id: u64,
+    fresh: FreshBits,
+    death_count: usize,
+    catalog: TreeRoot,
+    tables: Vec<Option<OpenTable>>,
+}
+
+impl WriteTransaction {
+    /// Begins a savepoint within all others.
+    pub(crate) fn begin_savepoint(&mut self) -> Result<SavepointId> {
+        self.refuse_broken()?;
+        self.savepoint_count += 1;
+        let id = self.savepoint_count;
+        let state = SavepointState {
+            id,
+            fresh: self.pages.begin_savepoint(),
+            death_count: self.pages.deaths.len(),
+            catalog: self.catalog,
+            tables: self.tables.clone(),
+        };
+        self.savepoints.push(state);
+        Ok(SavepointId(id))
+    }
+
+    /// The savepoint that all others are within.
+    pub(super) fn outermost_savepoint(&self) -> Option<SavepointId> {
+        self.savepoints.first().map(|state| SavepointId(state.id))
+    }
+
+    fn position_of(&self, savepoint: SavepointId) -> Result<usize> {
+        self.savepoints.iter().position(|state| state.id == savepoint.0).ok_or_else(|| {
+            let text = "this savepoint has ended, or belongs to another transaction";
+            Error::InvalidArgument(text.into())
+        })
+    }
+
+    /// Ends a savepoint and all within it; what was done since stays.
+    pub(crate) fn end_savepoint(&mut self, savepoint: SavepointId) -> Result<()> {
+        let position = self.position_of(savepoint)?;
+        while self.savepoints.len() > position {
+            let state = self.savepoints.pop().expect("there are more savepoints");
+            self.pages.end_savepoint(state.fresh);
+        }
+        Ok(())
+    }
+
+    /// Undoes all that was done since a savepoint, which stays.
+    pub(crate) fn roll_back_to(&mut self, savepoint: SavepointId) -> Result<()> {
+        let position = self.position_of(savepoint)?;
+        while self.savepoints.len() > position {
+            let state = self.savepoints.pop().expect("there are more savepoints");
+            self.pages.undo_savepoint(state.fresh, state.death_count);
+            self.catalog = state.catalog;
+            self.tables = state.tables;
+        }
+        // What broke halfway through a change is undone with it.
+        self.is_broken = false;
+        let state = SavepointState {
+            id: savepoint.0,
+            fresh: self.pages.begin_savepoint(),
+            death_count: self.pages.deaths.len(),
+            catalog: self.catalog,
+            tables: self.tables.clone(),
+        };
+        self.savepoints.push(state);
+        Ok(())
+    }
+}

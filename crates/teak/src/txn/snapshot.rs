@@ -1,0 +1,160 @@
+//! A committed state, as a reader sees it.
+
+use super::catalog;
+use crate::{
+    Error, PageNumber, Result, TransactionId,
+    commit::record::Record,
+    page::value::ValueRun,
+    space::{Space, SpacePages},
+    store::Mapping,
+    tree::{PageSource, TreeRoot},
+};
+use std::sync::{Arc, OnceLock};
+
+/// A committed state: its record, and the mapping through which its pages are read. While somebody
+/// holds it, none of its pages is used again.
+#[derive(Debug)]
+pub(crate) struct Snapshot {
+    pub(super) record: Record,
+    pub(super) mapping: Arc<Mapping>,
+    page_size: usize,
+    page_shift: u32,
+    pub(super) catalog: TreeRoot,
+    /// Roots of tables by the number of their handle, found when they are first asked for; `None`
+    /// for a table that does not exist.
+    roots: Box<[OnceLock<Option<TreeRoot>>]>,
+    /// Free and pending pages when this was committed.
+    pub(crate) free_pages: u64,
+    pub(crate) pending_pages: u64,
+}
+
+impl Snapshot {
+    pub(super) fn new(
+        record: Record,
+        mapping: Arc<Mapping>,
+        root_count: usize,
+    ) -> Result<Self> {
+        let catalog = TreeRoot::decode(&record.catalog_root)
+            .map_err(|damage| damage.at(PageNumber(u32::from(record.slot)), "open"))?;
+        let page_size = record.page_size as usize;
+        Ok(Self {
+            page_size,
+            page_shift: page_size.trailing_zeros(),
+            catalog,
+            roots: (0..root_count).map(|_| OnceLock::new()).collect(),
+            free_pages: 0,
+            pending_pages: 0,
+            record,
+            mapping,
+        })
+    }
+
+    /// Notes how much space is left.
+    pub(super) fn with_counts_of(self, space: &Space) -> Self {
+        Self {
+            free_pages: space.free_count(),
+            pending_pages: space.pending_count(),
+            ..self
+        }
+    }
+
+    pub(crate) fn transaction(&self) -> TransactionId {
+        self.record.transaction
+    }
+
+    pub(crate) fn page_count(&self) -> u64 {
+        self.record.page_count
+    }
+
+    pub(crate) fn catalog(&self) -> &TreeRoot {
+        &self.catalog
+    }
+
+    /// The root of a table, by the number of its handle, or by its name where there are more
+    /// handles than the snapshot has places for.
+    #[inline]
+    pub(crate) fn root_of(&self, handle: usize, name: &[u8]) -> Result<Option<TreeRoot>> {
+        match self.roots.get(handle) {
+            Some(place) => match place.get() {
+                Some(root) => Ok(*root),
+                None => {
+                    let root = catalog::find(self, &self.catalog, name)?;
+                    Ok(*place.get_or_init(|| root))
+                }
+            },
+            None => catalog::find(self, &self.catalog, name),
+        }
+    }
+
+    /// A root that is known already.
+    pub(super) fn known_root(&self, handle: usize) -> Option<Option<TreeRoot>> {
+        self.roots.get(handle)?.get().copied()
+    }
+
+    pub(super) fn set_root(&self, handle: usize, root: Option<TreeRoot>) {
+        if let Some(place) = self.roots.get(handle) {
+            place.get_or_init(|| root);
+        }
+    }
+
+    /// The space map as it was when this was committed.
+    pub(crate) fn space(&self) -> Result<Space> {
+        let record = &self.record;
+        let pins = [record.transaction];
+        Space::load(self, &record.space_roots, &record.space_log, record.page_count, &pins)
+    }
+}
+
+impl PageSource for Snapshot {
+    #[inline]
+    fn page_size(&self) -> usize {
+        self.page_size
+    }
+
+    #[inline]
+    fn page(&self, number: PageNumber) -> Result<&[u8]> {
+        let offset = u64::from(number.0) << self.page_shift;
+        match self.mapping.bytes(offset, self.page_size) {
+            Some(page) if number.0 >= crate::space::FIRST_PAGE => Ok(page),
+            _ => Err(outside(number)),
+        }
+    }
+
+    fn value(&self, run: &ValueRun) -> Result<&[u8]> {
+        value_in(&self.mapping, self.page_size, run)
+    }
+
+    #[inline]
+    fn prefetch(&self, number: PageNumber, offset: usize) {
+        self.mapping.prefetch((u64::from(number.0) << self.page_shift) + offset as u64);
+    }
+}
+
+impl SpacePages for Snapshot {
+    fn page_size(&self) -> usize {
+        self.page_size
+    }
+
+    fn page(&self, number: PageNumber) -> Result<&[u8]> {
+        PageSource::page(self, number)
+    }
+}
+
+#[cold]
+pub(super) fn outside(number: PageNumber) -> Error {
+    Error::corrupted(number, "read", "a page number points outside of the file")
+}
+
+/// The bytes of a large value.
+pub(super) fn value_in<'m>(
+    mapping: &'m Mapping,
+    page_size: usize,
+    run: &ValueRun,
+) -> Result<&'m [u8]> {
+    let offset = u64::from(run.start.0) * page_size as u64;
+    let len = usize::try_from(run.len_bytes).map_err(|_| outside(run.start))?;
+    match mapping.bytes(offset, len) {
+        Some(bytes) if run.start.0 >= crate::space::FIRST_PAGE => Ok(bytes),
+        _ => Err(outside(run.start)),
+    }
+}

@@ -1,0 +1,240 @@
+//! The write transaction: tables that are changed, and what becomes of them.
+
+use super::{
+    catalog,
+    engine::{Durability, Engine},
+    pages::{Limits, WritePages},
+    savepoint::SavepointState,
+    snapshot::Snapshot,
+};
+use crate::{
+    Error, Result, TransactionId,
+    tree::{PageSource, TreeRoot, insert::Tree},
+};
+use std::sync::{Arc, atomic::Ordering};
+
+/// A table as this transaction sees it.
+#[derive(Clone, Debug)]
+pub(crate) struct OpenTable {
+    pub(super) name: Vec<u8>,
+    /// `None` if there is no such table.
+    pub(super) root: Option<TreeRoot>,
+    /// Whether the catalog has another root.
+    pub(super) is_changed: bool,
+}
+
+/// A write transaction. Dropping it undoes it.
+#[derive(Debug)]
+pub(crate) struct WriteTransaction {
+    pub(super) engine: Arc<Engine>,
+    pub(super) base: Arc<Snapshot>,
+    pub(super) pages: WritePages,
+    pub(super) catalog: TreeRoot,
+    /// By the number of the table's handle.
+    pub(super) tables: Vec<Option<OpenTable>>,
+    pub(super) savepoints: Vec<SavepointState>,
+    pub(super) savepoint_count: u64,
+    /// Whether an error came in the middle of a change.
+    pub(super) is_broken: bool,
+    pub(super) is_ended: bool,
+}
+
+impl WriteTransaction {
+    /// Waits for the writer's place and begins.
+    pub(crate) fn begin(engine: &Arc<Engine>) -> Result<Self> {
+        let mut writer = engine.take_turn()?;
+        let base = engine.published.newest();
+        let pins = engine.pins(&writer);
+        writer.space.reclaim(&pins);
+        let limits = Limits {
+            durability: engine.settings.durability,
+            memory_bytes: engine.settings.write_memory_bytes,
+            size_limit_bytes: engine.settings.size_limit_bytes.unwrap_or(u64::MAX),
+        };
+        let pages = WritePages::new(Arc::clone(&engine.storage), &base, writer, limits)?;
+        Ok(Self {
+            engine: Arc::clone(engine),
+            catalog: base.catalog,
+            base,
+            pages,
+            tables: Vec::new(),
+            savepoints: Vec::new(),
+            savepoint_count: 0,
+            is_broken: false,
+            is_ended: false,
+        })
+    }
+
+    pub(crate) fn engine(&self) -> &Arc<Engine> {
+        &self.engine
+    }
+
+    /// The id that the commit will have.
+    pub(crate) fn id(&self) -> TransactionId {
+        self.base.transaction().next()
+    }
+
+    pub(crate) fn pages(&self) -> &impl PageSource {
+        &self.pages
+    }
+
+    pub(crate) fn dirty_bytes(&self) -> usize {
+        self.pages.dirty_bytes()
+    }
+
+    pub(crate) fn set_durability(&mut self, durability: Durability) {
+        self.pages.durability = durability;
+    }
+
+    /// The root of a table, by its handle and name.
+    #[inline]
+    pub(crate) fn root_of(&self, handle: usize, name: &[u8]) -> Result<Option<TreeRoot>> {
+        if let Some(Some(table)) = self.tables.get(handle) {
+            return Ok(table.root);
+        }
+        if self.catalog == self.base.catalog {
+            return self.base.root_of(handle, name);
+        }
+        catalog::find(&self.pages, &self.catalog, name)
+    }
+
+    fn open(&mut self, handle: usize, name: &[u8]) -> Result<&mut OpenTable> {
+        if self.tables.get(handle).is_none_or(Option::is_none) {
+            let root = self.root_of(handle, name)?;
+            if self.tables.len() <= handle {
+                self.tables.resize_with(handle + 1, || None);
+            }
+            let table = OpenTable { name: name.to_vec(), root, is_changed: false };
+            self.tables[handle] = Some(table);
+        }
+        Ok(self.tables[handle].as_mut().expect("the table was opened"))
+    }
+
+    pub(super) fn refuse_broken(&self) -> Result<()> {
+        if self.is_broken { Err(Error::TransactionBroken) } else { Ok(()) }
+    }
+
+    /// Changes a table. An error in the middle of that makes the transaction unusable but for
+    /// rolling back.
+    pub(crate) fn change<R>(
+        &mut self,
+        handle: usize,
+        name: &[u8],
+        change: impl FnOnce(&mut Tree<'_, WritePages>) -> Result<R>,
+    ) -> Result<R> {
+        self.refuse_broken()?;
+        let table = self.open(handle, name)?;
+        let Some(mut root) = table.root else { return Err(not_found(name)) };
+        let before = root;
+        let result = change(&mut Tree::new(&mut self.pages, &mut root));
+        self.is_broken = result.is_err();
+        let table = self.tables[handle].as_mut().expect("the table was opened");
+        table.is_changed |= root != before;
+        table.root = Some(root);
+        result
+    }
+
+    /// Creates a table; it must not exist.
+    pub(crate) fn create_table(&mut self, handle: usize, name: &[u8], root: TreeRoot) -> Result<()> {
+        self.refuse_broken()?;
+        let table = self.open(handle, name)?;
+        if table.root.is_some() {
+            return Err(Error::TableExists(printable(name)));
+        }
+        self.set_root(handle, name, root)
+    }
+
+    /// Writes the root of a table that is open to the catalog.
+    fn set_root(&mut self, handle: usize, name: &[u8], root: TreeRoot) -> Result<()> {
+        let put = catalog::put(&mut self.pages, &mut self.catalog, name, &root);
+        self.is_broken |= put.is_err();
+        put?;
+        let table = self.open(handle, name)?;
+        table.root = Some(root);
+        table.is_changed = false;
+        Ok(())
+    }
+
+    /// Drops a table with all its pages; says whether there was one.
+    pub(crate) fn drop_table(&mut self, handle: usize, name: &[u8]) -> Result<bool> {
+        self.refuse_broken()?;
+        if self.open(handle, name)?.root.is_none() {
+            return Ok(false);
+        }
+        self.change(handle, name, |tree| tree.clear())?;
+        self.forget_table(handle, name)?;
+        Ok(true)
+    }
+
+    fn forget_table(&mut self, handle: usize, name: &[u8]) -> Result<()> {
+        let removed = catalog::remove(&mut self.pages, &mut self.catalog, name);
+        self.is_broken |= removed.is_err();
+        removed?;
+        let table = self.open(handle, name)?;
+        table.root = None;
+        table.is_changed = false;
+        Ok(())
+    }
+
+    /// Gives a table another name, which must be free.
+    pub(crate) fn rename_table(
+        &mut self,
+        (old_handle, old): (usize, &[u8]),
+        (new_handle, new): (usize, &[u8]),
+    ) -> Result<()> {
+        self.refuse_broken()?;
+        let Some(root) = self.open(old_handle, old)?.root else { return Err(not_found(old)) };
+        if old == new {
+            return Ok(());
+        }
+        if self.open(new_handle, new)?.root.is_some() {
+            return Err(Error::TableExists(printable(new)));
+        }
+        self.forget_table(old_handle, old)?;
+        self.set_root(new_handle, new, root)?;
+        // The catalog holds the root without the tags that sealing gives it.
+        let table = self.open(new_handle, new)?;
+        table.is_changed = true;
+        Ok(())
+    }
+
+    /// Calls `visit` for each table, in the order of names, as this transaction sees it.
+    pub(crate) fn for_each_table(
+        &self,
+        mut visit: impl FnMut(&[u8], TreeRoot) -> Result<()>,
+    ) -> Result<()> {
+        catalog::for_each(&self.pages, &self.catalog, |name, root| {
+            let open = self.tables.iter().flatten().find(|table| table.name == name);
+            visit(name, open.and_then(|table| table.root).unwrap_or(root))
+        })
+    }
+
+    /// Undoes everything.
+    pub(crate) fn abort(mut self) {
+        self.undo();
+    }
+
+    pub(super) fn undo(&mut self) {
+        if !std::mem::replace(&mut self.is_ended, true) {
+            self.pages.abandon();
+        }
+    }
+
+    pub(super) fn refuse_poisoned(&self) -> Result<()> {
+        if self.engine.poisoned.load(Ordering::Acquire) { Err(Error::Poisoned) } else { Ok(()) }
+    }
+}
+
+impl Drop for WriteTransaction {
+    fn drop(&mut self) {
+        self.undo();
+    }
+}
+
+pub(crate) fn not_found(name: &[u8]) -> Error {
+    Error::TableNotFound(printable(name))
+}
+
+pub(crate) fn printable(name: &[u8]) -> String {
+    String::from_utf8_lossy(name).into_owned()
+}

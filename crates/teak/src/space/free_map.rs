@@ -162,8 +162,8 @@ impl FreeMap {
         let word_count = self.pages_per_bitmap as usize / 64;
         let first = bitmap as usize * word_count;
         let mut words = vec![0; word_count];
-        let present = self.bits.words().len().clamp(first, first + word_count);
-        words[..present - first].copy_from_slice(&self.bits.words()[first..present]);
+        let present = self.bits.words().get(first..).unwrap_or_default();
+        words.iter_mut().zip(present).for_each(|(word, mine)| *word = *mine);
         let covered = self.covered(bitmap);
         let base = u64::from(covered.start.0);
         let behind = [(self.page_count, base + u64::from(self.pages_per_bitmap))];
@@ -248,7 +248,7 @@ pub(super) struct Changed {
 
 impl Changed {
     #[inline]
-    fn insert(&mut self, bitmap: u32) {
+    pub(super) fn insert(&mut self, bitmap: u32) {
         let index = bitmap as usize;
         if index >= self.flags.len() {
             self.flags.resize(index + 1, false);

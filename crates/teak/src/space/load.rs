@@ -74,6 +74,9 @@ struct Loader<'a> {
     log_deaths: BTreeMap<u32, Death>,
     /// What the log has taken.
     taken: Vec<Run>,
+    /// Bitmaps in which pages behind the end of the file are not free: they were in use when that
+    /// was written, and the file has been cut since.
+    outdated: Vec<u32>,
 }
 
 /// Reads a space map; see [`Space::load`].
@@ -97,10 +100,13 @@ pub(super) fn load(
         pending: blank,
         log_deaths: BTreeMap::new(),
         taken: Vec::new(),
+        outdated: Vec::new(),
     };
     loader.read_bitmaps(&roots.bitmaps)?;
     let segments = loader.read_segments(&roots.deaths)?;
     loader.space.free.changed().clear();
+    let outdated = std::mem::take(&mut loader.outdated);
+    outdated.into_iter().for_each(|bitmap| loader.space.free.changed().insert(bitmap));
     loader.replay(log)?;
     loader.add_pending(segments);
     loader.check_own_pages()?;
@@ -125,7 +131,11 @@ impl Loader<'_> {
                 return Err(damaged(number.0, "it has not as many free pages as stands above it"));
             }
             element.birth = header.birth;
-            self.space.free.replace_words(index as u32, bitmap::words(page));
+            let free = &mut self.space.free;
+            free.replace_words(index as u32, bitmap::words(page));
+            if !free.bitmap_words(index as u32, &[]).into_iter().eq(bitmap::words(page)) {
+                self.outdated.push(index as u32);
+            }
         }
         if self.space.free.none_free(Run::new(0, FIRST_PAGE)) {
             Ok(())

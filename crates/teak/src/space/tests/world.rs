@@ -137,7 +137,7 @@ impl World {
         deaths
     }
 
-    fn commit(&mut self, taken: Vec<Run>, step: &Step) {
+    pub(super) fn commit(&mut self, taken: Vec<Run>, step: &Step) {
         let transaction = self.newest.next();
         let deaths = self.deaths(step, transaction.0);
         let pages = taken.iter().flat_map(|run| run.pages());
@@ -206,9 +206,20 @@ impl World {
         self.space.reclaim(&pins);
         if !self.space.pending.has_backlog() && !loaded.pending.has_backlog() {
             assert_eq!(summary(&loaded), summary(&self.space));
+            self.check_all_seen(&pins);
         }
         if go_on_with_it {
             self.space = loaded;
+        }
+    }
+}
+
+impl World {
+    /// What is pending is so for a reason.
+    fn check_all_seen(&self, pins: &[TransactionId]) {
+        for death in self.space.classify().pending {
+            let sees = |pin: &TransactionId| death.birth <= *pin && *pin < death.died;
+            assert!(pins.iter().any(sees), "nobody sees {death:?}");
         }
     }
 }

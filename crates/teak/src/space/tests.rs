@@ -40,7 +40,11 @@ enum End {
 }
 
 fn step() -> impl Strategy<Value = Step> {
-    let policy = prop_oneof![Just(Policy::Contiguous), Just(Policy::UpTo), Just(Policy::Crumbs)];
+    let policy = prop_oneof![
+        Just(Policy::Contiguous),
+        Just(Policy::UpTo),
+        Just(Policy::Crumbs)
+    ];
     let want = prop_oneof![8 => 1..9u32, 1 => 1..200u32];
     let pins = prop_oneof![
         4 => Just(PinStep::Keep),
@@ -89,7 +93,13 @@ proptest! {
 
 fn change<'a>(id: u64, taken: &'a [Run], deaths: &'a [(Run, TransactionId)]) -> Change<'a> {
     let transaction = TransactionId(id);
-    Change { transaction, taken, deaths, log_room: 3000, page_limit: u64::MAX }
+    Change {
+        transaction,
+        taken,
+        deaths,
+        log_room: 3000,
+        page_limit: u64::MAX,
+    }
 }
 
 fn runs(starts: impl Iterator<Item = u32>) -> Vec<Run> {
@@ -107,12 +117,21 @@ fn an_old_reader_keeps_only_what_it_can_see() {
     for id in 2..50 {
         space.reclaim(&[reader, TransactionId(id - 1)]);
         let taken = space.allocate(1, Policy::UpTo).unwrap();
-        let deaths: Vec<_> = young.map(|run| (run, TransactionId(id - 1))).into_iter().collect();
+        let deaths: Vec<_> = young
+            .map(|run| (run, TransactionId(id - 1)))
+            .into_iter()
+            .collect();
         space.commit(change(id, &[taken], &deaths)).unwrap();
         young = Some(taken);
     }
-    assert_eq!(young.map(|run| run.start.0 < 18), Some(true), "young pages were used again");
-    space.commit(change(50, &[], &[(first, TransactionId(1))])).unwrap();
+    assert_eq!(
+        young.map(|run| run.start.0 < 18),
+        Some(true),
+        "young pages were used again"
+    );
+    space
+        .commit(change(50, &[], &[(first, TransactionId(1))]))
+        .unwrap();
     space.reclaim(&[reader, TransactionId(50)]);
     assert_eq!(space.pending_count(), 10);
     space.reclaim(&[TransactionId(50)]);
@@ -126,8 +145,12 @@ fn bitmaps_that_are_absent_are_free() {
     world.space.grow(20_000);
     let first = world.space.allocate(15_000, Policy::Contiguous).unwrap();
     let kept = Run::new(14_000, 5);
-    world.space.give_back(Run::new(first.start.0, kept.start.0 - first.start.0));
-    world.space.give_back(Run::new(14_005, first.end() as u32 - 14_005));
+    world
+        .space
+        .give_back(Run::new(first.start.0, kept.start.0 - first.start.0));
+    world
+        .space
+        .give_back(Run::new(14_005, first.end() as u32 - 14_005));
     let mut step = Step {
         wants: vec![],
         give_back: 0,
@@ -190,7 +213,10 @@ fn a_large_bucket_is_emptied_bit_by_bit() {
     let mut commit = |space: &mut Space, taken: &[Run], deaths: &[(Run, TransactionId)]| {
         let transaction = TransactionId(id);
         id += 1;
-        (transaction, space.commit(change(transaction.0, taken, deaths)).unwrap())
+        (
+            transaction,
+            space.commit(change(transaction.0, taken, deaths)).unwrap(),
+        )
     };
     commit(&mut space, &[all], &[]);
     let scattered = runs((0..count as u32).map(|index| FIRST_PAGE + 2 * index));
@@ -221,15 +247,26 @@ fn a_fold_that_finds_no_room_changes_nothing() {
     let all = space.allocate(200, Policy::Contiguous).unwrap();
     let taken = [all];
     space.commit(change(1, &taken, &[])).unwrap();
-    let deaths: Vec<_> =
-        runs((4..204).step_by(2)).into_iter().map(|run| (run, TransactionId(1))).collect();
+    let deaths: Vec<_> = runs((4..204).step_by(2))
+        .into_iter()
+        .map(|run| (run, TransactionId(1)))
+        .collect();
     let state = |space: &Space| format!("{:?} {:?}", space.classify(), space.log);
     let before = state(&space);
-    let limited = Change { log_room: 300, page_limit: 204, ..change(2, &[], &deaths) };
+    let limited = Change {
+        log_room: 300,
+        page_limit: 204,
+        ..change(2, &[], &deaths)
+    };
     let full = space.commit(limited).unwrap_err();
     assert!(matches!(full, crate::Error::Full { limit_bytes } if limit_bytes == 204 * 72));
     assert_eq!(state(&space), before);
-    let narrow = space.commit(Change { log_room: 10, ..limited }).unwrap_err();
+    let narrow = space
+        .commit(Change {
+            log_room: 10,
+            ..limited
+        })
+        .unwrap_err();
     assert!(matches!(narrow, crate::Error::InvalidArgument(_)));
     assert_eq!(state(&space), before);
     space.commit(change(2, &[], &deaths)).unwrap();

@@ -205,16 +205,13 @@ impl World {
             .iter()
             .map(|page| page.0)
             .collect();
-        let gone: Vec<(u32, u64)> = self
-            .own
-            .extract_if(.., |page, _| !own.contains(page))
-            .collect();
-        for (page, birth) in gone {
-            self.past
-                .entry(page)
-                .or_default()
-                .push((birth, transaction.0));
-        }
+        let past = &mut self.past;
+        self.own.retain(|page, birth| {
+            if !own.contains(page) {
+                past.entry(*page).or_default().push((*birth, transaction.0));
+            }
+            own.contains(page)
+        });
         let new = committed
             .fold_pages
             .iter()

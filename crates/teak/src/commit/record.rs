@@ -102,8 +102,11 @@ pub(crate) struct Features {
 }
 
 /// The features that this code knows.
-pub(crate) const KNOWN_FEATURES: Features =
-    Features { compatible: 0, read_only_compatible: 0, incompatible: 0 };
+pub(crate) const KNOWN_FEATURES: Features = Features {
+    compatible: 0,
+    read_only_compatible: 0,
+    incompatible: 0,
+};
 
 /// Sizes of the file, all in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -192,7 +195,10 @@ impl Record {
     pub(crate) fn encode(&self, page_size: usize) -> Vec<u8> {
         let runs = self.written.as_deref().unwrap_or_default();
         let length = FIXED_LEN + RUN_LEN * runs.len() + self.space_log.len();
-        assert!(length <= page_size, "a record has {length} bytes and must fit into a page");
+        assert!(
+            length <= page_size,
+            "a record has {length} bytes and must fit into a page"
+        );
         let mut out = Writer::new(length.next_multiple_of(SECTOR_LEN));
         out.put(&MAGIC);
         out.u64(0);
@@ -333,7 +339,9 @@ impl Record {
         if fields.len() as u64 != u64::from(run_count) * RUN_LEN as u64 + u64::from(log_len) {
             return Err(RecordFault::Nonsense("its parts are not as long as it is"));
         }
-        let runs = (0..run_count).map(|_| Run::new(fields.u32(), fields.u32())).collect();
+        let runs = (0..run_count)
+            .map(|_| Run::new(fields.u32(), fields.u32()))
+            .collect();
         record.written = (flags & WRITTEN_LEFT_OUT == 0).then_some(runs);
         record.space_log = fields.rest().to_vec();
         Ok(record)
@@ -342,21 +350,43 @@ impl Record {
     /// What of the record makes no sense, if anything.
     fn check(&self) -> Result<(), &'static str> {
         let is_page = |page: PageNumber| u64::from(page.0) < self.page_count;
-        let is_run = |run: &Run| {
-            run.len > 0 && run.start.0 >= FIRST_PAGE && run.end() <= self.page_count
-        };
+        let is_run =
+            |run: &Run| run.len > 0 && run.start.0 >= FIRST_PAGE && run.end() <= self.page_count;
         let roots = [self.space_roots.bitmaps, self.space_roots.deaths];
         let rules = [
             (is_page_size(self.page_size), "the page size is none"),
-            (u32::from(self.reserved_per_page) < self.page_size / 2, "pages have no room left"),
-            (self.page_count >= u64::from(FIRST_PAGE), "the file is shorter than its records"),
-            (self.page_count <= 1 << 32, "there are more pages than numbers for them"),
-            (self.durable_transaction <= self.transaction, "a later transaction is durable"),
-            (self.geometry.lower_limit <= self.geometry.upper_limit, "the size limits cross"),
-            (roots.iter().all(|root| is_page(root.page)), "the space map is behind the end"),
-            (self.written.iter().flatten().all(is_run), "a written run is not in the file"),
+            (
+                u32::from(self.reserved_per_page) < self.page_size / 2,
+                "pages have no room left",
+            ),
+            (
+                self.page_count >= u64::from(FIRST_PAGE),
+                "the file is shorter than its records",
+            ),
+            (
+                self.page_count <= 1 << 32,
+                "there are more pages than numbers for them",
+            ),
+            (
+                self.durable_transaction <= self.transaction,
+                "a later transaction is durable",
+            ),
+            (
+                self.geometry.lower_limit <= self.geometry.upper_limit,
+                "the size limits cross",
+            ),
+            (
+                roots.iter().all(|root| is_page(root.page)),
+                "the space map is behind the end",
+            ),
+            (
+                self.written.iter().flatten().all(is_run),
+                "a written run is not in the file",
+            ),
         ];
-        rules.iter().try_for_each(|(holds, what)| if *holds { Ok(()) } else { Err(*what) })
+        rules
+            .iter()
+            .try_for_each(|(holds, what)| if *holds { Ok(()) } else { Err(*what) })
     }
 }
 
@@ -395,7 +425,13 @@ fn decode_root(fields: &mut Reader<'_>) -> ArrayRoot {
     let count = fields.u32();
     let depth = fields.u8();
     fields.skip(3);
-    ArrayRoot { page, info, tag, depth, count }
+    ArrayRoot {
+        page,
+        info,
+        tag,
+        depth,
+        count,
+    }
 }
 
 #[cfg(test)]

@@ -57,14 +57,17 @@ pub(crate) fn build(
 /// The pointers of a node; as many as its header counts or as it has room for.
 pub(crate) fn pointers(page: &[u8]) -> impl Iterator<Item = Pointer> {
     let (entries, _) = page[HEADER_LEN..].as_chunks::<ENTRY_LEN>();
-    entries.iter().take(usize::from(Header::read(page).count)).map(|bytes| {
-        let [page @ .., _, _, _, _, _, _, _, _, _, _, _, _] = *bytes;
-        let [_, _, _, _, info @ .., _, _, _, _, _, _, _, _] = *bytes;
-        let [_, _, _, _, _, _, _, _, tag @ ..] = *bytes;
-        Pointer {
-            page: PageNumber(u32::from_le_bytes(page)),
-            info: u32::from_le_bytes(info),
-            tag: Tag(u64::from_le_bytes(tag)),
-        }
-    })
+    entries
+        .iter()
+        .take(usize::from(Header::read(page).count))
+        .map(|bytes| {
+            let [page @ .., _, _, _, _, _, _, _, _, _, _, _, _] = *bytes;
+            let [_, _, _, _, info @ .., _, _, _, _, _, _, _, _] = *bytes;
+            let [_, _, _, _, _, _, _, _, tag @ ..] = *bytes;
+            Pointer {
+                page: PageNumber(u32::from_le_bytes(page)),
+                info: u32::from_le_bytes(info),
+                tag: Tag(u64::from_le_bytes(tag)),
+            }
+        })
 }

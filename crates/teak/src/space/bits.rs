@@ -17,6 +17,10 @@ impl Bits {
         &mut self.words
     }
 
+    pub(super) fn into_words(self) -> Vec<u64> {
+        self.words
+    }
+
     /// Makes room for `word_count` words, or forgets the bits behind them.
     pub(super) fn resize(&mut self, word_count: usize) {
         self.words.resize(word_count, 0);
@@ -76,7 +80,7 @@ impl Bits {
             };
             let ones = u64::from((!(word >> (at % 64))).trailing_zeros()).min(64 - at % 64);
             at += ones;
-            if at % 64 != 0 || ones == 0 {
+            if !at.is_multiple_of(64) || ones == 0 {
                 break;
             }
         }

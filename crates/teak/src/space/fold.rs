@@ -10,16 +10,16 @@
 //! file if free space is too broken up for that.
 
 use super::{
-    Change, Committed, Space, log,
-    pending::UNSORTED,
-    plan::Plan,
-    page_array::Slot,
-    free_map::Policy,
-    writer::PageWriter,
+    Change, Committed, Space, free_map::Policy, log, page_array::Slot, pending::UNSORTED,
+    plan::Plan, writer::PageWriter,
 };
 use crate::{
     Error, Result,
-    page::{array::Pointer, bitmap, deaths::{self, Death}},
+    page::{
+        array::Pointer,
+        bitmap,
+        deaths::{self, Death},
+    },
     types::{Run, TransactionId},
 };
 
@@ -31,8 +31,14 @@ pub(crate) const LOG_ROOM_MIN: usize = 256;
 
 /// An element of the array of bitmaps for which there is no page: all that it speaks for is free.
 pub(super) fn absent_bitmap(pages_per_bitmap: u32) -> Slot {
-    let pointer = Pointer { info: pages_per_bitmap, ..Pointer::default() };
-    Slot { pointer, ..Slot::default() }
+    let pointer = Pointer {
+        info: pages_per_bitmap,
+        ..Pointer::default()
+    };
+    Slot {
+        pointer,
+        ..Slot::default()
+    }
 }
 
 impl Space {
@@ -42,7 +48,11 @@ impl Space {
         self.check_room(plan.page_count(), change)?;
         let runs = self.take_fold_runs(plan.page_count(), change.page_limit);
         let died = change.transaction;
-        let dead = plan.dead.iter().map(|(run, birth)| Death { run: *run, birth: *birth, died });
+        let dead = plan.dead.iter().map(|(run, birth)| Death {
+            run: *run,
+            birth: *birth,
+            died,
+        });
         self.pending.add(change.deaths().chain(dead));
 
         let mut writer = PageWriter::new(self.page_size, change.transaction, &runs);
@@ -55,7 +65,10 @@ impl Space {
         runs.iter().for_each(|run| self.free.mark_changed(*run));
         self.pending.folded(plan.segment_count());
         self.begin_log(change.transaction, &runs);
-        assert!(self.log.len() <= change.log_room, "a fold leaves a log that fits");
+        assert!(
+            self.log.len() <= change.log_room,
+            "a fold leaves a log that fits"
+        );
         Ok(Committed {
             roots: self.roots(),
             log: self.log.clone(),
@@ -79,7 +92,9 @@ impl Space {
         if can_grow || fits_crumbs && count as u64 <= self.free_count() {
             Ok(())
         } else {
-            Err(Error::Full { limit_bytes: limit * self.page_size as u64 })
+            Err(Error::Full {
+                limit_bytes: limit * self.page_size as u64,
+            })
         }
     }
 
@@ -105,7 +120,9 @@ impl Space {
 
     fn write_bitmaps(&mut self, plan: &Plan, taken: &[Run], writer: &mut PageWriter) {
         let absent = absent_bitmap(self.pages_per_bitmap);
-        self.bitmaps.elements_mut().resize(plan.bitmap_count, absent);
+        self.bitmaps
+            .elements_mut()
+            .resize(plan.bitmap_count, absent);
         for &index in &plan.bitmaps {
             let words = self.free.bitmap_words(index, taken);
             let info = words.iter().map(|word| word.count_ones()).sum();
@@ -160,12 +177,25 @@ impl Space {
         for planned in &plan.buckets {
             let bucket = self.pending.bucket(planned.pin);
             let mut deaths = std::mem::take(&mut bucket.loose);
-            let absorbed = if planned.absorbs_last { bucket.segments.pop() } else { None };
-            deaths.extend(absorbed.into_iter().flat_map(|s| self.pending.segments.dissolve(s)));
+            let absorbed = if planned.absorbs_last {
+                bucket.segments.pop()
+            } else {
+                None
+            };
+            deaths.extend(
+                absorbed
+                    .into_iter()
+                    .flat_map(|s| self.pending.segments.dissolve(s)),
+            );
             cut(planned.pin, deaths, planned.segment_count, &mut new);
         }
         if let Some(count) = plan.fresh_segments {
-            cut(UNSORTED, std::mem::take(&mut self.pending.fresh), count, &mut new);
+            cut(
+                UNSORTED,
+                std::mem::take(&mut self.pending.fresh),
+                count,
+                &mut new,
+            );
         }
         new
     }

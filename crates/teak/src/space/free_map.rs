@@ -71,7 +71,10 @@ impl FreeMap {
 
     /// Makes pages free that are not.
     pub(super) fn free(&mut self, run: Run) {
-        debug_assert!(self.bits.none(run) && run.end() <= self.page_count, "{run:?} freed twice");
+        debug_assert!(
+            self.bits.none(run) && run.end() <= self.page_count,
+            "{run:?} freed twice"
+        );
         self.bits.set(run);
         self.free_count += u64::from(run.len);
         self.touch(run);
@@ -161,21 +164,28 @@ impl FreeMap {
     pub(super) fn bitmap_words(&self, bitmap: u32, also: &[Run]) -> Vec<u64> {
         let word_count = self.pages_per_bitmap as usize / 64;
         let first = bitmap as usize * word_count;
-        let mut words = vec![0; word_count];
-        let present = self.bits.words().len().clamp(first, first + word_count);
-        words[..present - first].copy_from_slice(&self.bits.words()[first..present]);
+        let mut words = Bits::default();
+        words.resize(word_count);
+        let present = self.bits.words().get(first..).unwrap_or_default();
+        words
+            .words_mut()
+            .iter_mut()
+            .zip(present)
+            .for_each(|(word, mine)| *word = *mine);
         let covered = self.covered(bitmap);
         let base = u64::from(covered.start.0);
         let behind = [(self.page_count, base + u64::from(self.pages_per_bitmap))];
         let also = also.iter().map(|run| (u64::from(run.start.0), run.end()));
         for (start, end) in also.chain(behind) {
             let start = start.max(base) - base;
-            let end = end.saturating_sub(base).min(u64::from(self.pages_per_bitmap));
-            for page in start..end {
-                words[(page / 64) as usize] |= 1 << (page % 64);
+            let end = end
+                .saturating_sub(base)
+                .min(u64::from(self.pages_per_bitmap));
+            if start < end {
+                words.set(Run::new(start as u32, (end - start) as u32));
             }
         }
-        words
+        words.into_words()
     }
 
     /// The pages of the file that a bitmap page speaks for.
@@ -189,10 +199,13 @@ impl FreeMap {
         let end = self.page_count;
         let words = self.bits.words_mut();
         let first = (end / 64) as usize;
-        if end % 64 != 0 {
+        if !end.is_multiple_of(64) {
             words[first] &= (1 << (end % 64)) - 1;
         }
-        words.iter_mut().skip(end.div_ceil(64) as usize).for_each(|word| *word = 0);
+        words
+            .iter_mut()
+            .skip(end.div_ceil(64) as usize)
+            .for_each(|word| *word = 0);
     }
 
     #[inline]
@@ -248,7 +261,7 @@ pub(super) struct Changed {
 
 impl Changed {
     #[inline]
-    fn insert(&mut self, bitmap: u32) {
+    pub(super) fn insert(&mut self, bitmap: u32) {
         let index = bitmap as usize;
         if index >= self.flags.len() {
             self.flags.resize(index + 1, false);

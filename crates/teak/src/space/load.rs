@@ -11,19 +11,14 @@
 //! twice.
 
 use super::{
-    ArrayRoot, Death, FIRST_PAGE, Space, SpacePages, SpaceRoots,
-    bits::Bits,
-    fold::absent_bitmap,
-    log,
-    page_array::PageArray,
-    pending::subtract,
+    ArrayRoot, Death, FIRST_PAGE, Space, SpacePages, SpaceRoots, bits::Bits, fold::absent_bitmap,
+    log, page_array::PageArray, pending::subtract,
 };
 use crate::{
     Error, Result,
     page::{
         array::{self, Pointer},
-        bitmap,
-        deaths,
+        bitmap, deaths,
         header::{Header, Kind},
     },
     types::{PageNumber, Run, Tag, TransactionId},
@@ -52,7 +47,10 @@ impl<'a> Checked<'a> {
         if self.read.get(u64::from(number.0)) {
             return damaged("the space map points to it twice");
         }
-        self.read.set(Run { start: number, len: 1 });
+        self.read.set(Run {
+            start: number,
+            len: 1,
+        });
         let page = self.pages.page(number)?;
         if page.len() != self.pages.page_size() || Tag::of(page) != tag {
             return damaged("it is not what was written there");
@@ -74,6 +72,9 @@ struct Loader<'a> {
     log_deaths: BTreeMap<u32, Death>,
     /// What the log has taken.
     taken: Vec<Run>,
+    /// Bitmaps in which pages behind the end of the file are not free: they were in use when that
+    /// was written, and the file has been cut since.
+    outdated: Vec<u32>,
 }
 
 /// Reads a space map; see [`Space::load`].
@@ -84,23 +85,35 @@ pub(super) fn load(
     page_count: u64,
 ) -> Result<Space> {
     if page_count < u64::from(FIRST_PAGE) || page_count > 1 << 32 {
-        return Err(damaged(0, format!("the file cannot have {page_count} pages")));
+        return Err(damaged(
+            0,
+            format!("the file cannot have {page_count} pages"),
+        ));
     }
     let mut space = Space::new(pages.page_size(), FIRST_PAGE);
     space.grow(page_count);
     let mut blank = Bits::default();
     blank.resize(page_count.div_ceil(64) as usize);
-    let pages = Checked { pages, page_count, read: blank.clone() };
+    let pages = Checked {
+        pages,
+        page_count,
+        read: blank.clone(),
+    };
     let mut loader = Loader {
         space,
         pages,
         pending: blank,
         log_deaths: BTreeMap::new(),
         taken: Vec::new(),
+        outdated: Vec::new(),
     };
     loader.read_bitmaps(&roots.bitmaps)?;
     let segments = loader.read_segments(&roots.deaths)?;
     loader.space.free.changed().clear();
+    let outdated = std::mem::take(&mut loader.outdated);
+    outdated
+        .into_iter()
+        .for_each(|bitmap| loader.space.free.changed().insert(bitmap));
     loader.replay(log)?;
     loader.add_pending(segments);
     loader.check_own_pages()?;
@@ -111,21 +124,43 @@ impl Loader<'_> {
     fn read_bitmaps(&mut self, root: &ArrayRoot) -> Result<()> {
         let per_bitmap = self.space.pages_per_bitmap;
         if u64::from(root.count) > (1u64 << 32).div_ceil(u64::from(per_bitmap)) {
-            return Err(damaged(root.page.0, "there are more bitmaps than pages could need"));
+            return Err(damaged(
+                root.page.0,
+                "there are more bitmaps than pages could need",
+            ));
         }
         let fanout = array::fanout(self.space.page_size);
         self.space.bitmaps = PageArray::read(fanout, root, &mut self.pages)?;
         for (index, element) in self.space.bitmaps.elements_mut().iter_mut().enumerate() {
-            let Pointer { page: number, info, tag } = element.pointer;
+            let Pointer {
+                page: number,
+                info,
+                tag,
+            } = element.pointer;
             if element.pointer == absent_bitmap(per_bitmap).pointer {
                 continue;
             }
             let (page, header) = self.pages.read(number, tag, Kind::Bitmap)?;
-            if bitmap::words(page).map(|word| word.count_ones()).sum::<u32>() != info {
-                return Err(damaged(number.0, "it has not as many free pages as stands above it"));
+            if bitmap::words(page)
+                .map(|word| word.count_ones())
+                .sum::<u32>()
+                != info
+            {
+                return Err(damaged(
+                    number.0,
+                    "it has not as many free pages as stands above it",
+                ));
             }
             element.birth = header.birth;
-            self.space.free.replace_words(index as u32, bitmap::words(page));
+            let free = &mut self.space.free;
+            free.replace_words(index as u32, bitmap::words(page));
+            if !free
+                .bitmap_words(index as u32, &[])
+                .into_iter()
+                .eq(bitmap::words(page))
+            {
+                self.outdated.push(index as u32);
+            }
         }
         if self.space.free.none_free(Run::new(0, FIRST_PAGE)) {
             Ok(())
@@ -142,11 +177,18 @@ impl Loader<'_> {
         self.space.segments = PageArray::read(fanout, root, &mut self.pages)?;
         let mut segments = Vec::new();
         for element in self.space.segments.elements_mut() {
-            let Pointer { page: number, info, tag } = element.pointer;
+            let Pointer {
+                page: number,
+                info,
+                tag,
+            } = element.pointer;
             let (page, header) = self.pages.read(number, tag, Kind::Deaths)?;
             let deaths = deaths::read(page).map_err(|detail| damaged(number.0, detail))?;
             if deaths.len() != info as usize {
-                return Err(damaged(number.0, "it has not as many deaths as stands above it"));
+                return Err(damaged(
+                    number.0,
+                    "it has not as many deaths as stands above it",
+                ));
             }
             element.birth = header.birth;
             segments.push(deaths);
@@ -184,13 +226,19 @@ impl Loader<'_> {
 
     fn add_death(&mut self, death: &Death) -> Result<()> {
         if death.run.start.0 < FIRST_PAGE {
-            return Err(damaged(death.run.start.0, "a commit record is said to be dead"));
+            return Err(damaged(
+                death.run.start.0,
+                "a commit record is said to be dead",
+            ));
         }
         let Some(run) = self.clip(death.run) else {
             return Ok(());
         };
         if !self.space.free.none_free(run) || !self.pending.none(run) {
-            return Err(damaged(run.start.0, "it is said to be dead, and was so already"));
+            return Err(damaged(
+                run.start.0,
+                "it is said to be dead, and was so already",
+            ));
         }
         self.pending.set(run);
         Ok(())
@@ -203,7 +251,10 @@ impl Loader<'_> {
         let free = self.space.free.count_free(run);
         let unused = free + self.pending.count(run);
         if unused != u64::from(run.len) {
-            return Err(damaged(run.start.0, "it is said to be taken, and was in use already"));
+            return Err(damaged(
+                run.start.0,
+                "it is said to be taken, and was in use already",
+            ));
         }
         if free == unused {
             self.space.free.take(run);
@@ -220,7 +271,10 @@ impl Loader<'_> {
     fn take_mixed(&mut self, run: Run) {
         for page in run.pages() {
             if self.space.free.is_free(page) {
-                self.space.free.take(Run { start: page, len: 1 });
+                self.space.free.take(Run {
+                    start: page,
+                    len: 1,
+                });
             }
         }
     }
@@ -233,12 +287,16 @@ impl Loader<'_> {
             _ => run.start.0,
         };
         let last = (run.end() - 1) as u32;
-        let touched: Vec<Death> =
-            self.log_deaths.range(from..=last).map(|(_, death)| *death).collect();
+        let touched: Vec<Death> = self
+            .log_deaths
+            .range(from..=last)
+            .map(|(_, death)| *death)
+            .collect();
         for death in touched {
             self.log_deaths.remove(&death.run.start.0);
             for left in subtract(death.run, &[run]) {
-                self.log_deaths.insert(left.start.0, Death { run: left, ..death });
+                self.log_deaths
+                    .insert(left.start.0, Death { run: left, ..death });
             }
         }
     }
@@ -250,7 +308,11 @@ impl Loader<'_> {
             let mut left = Vec::new();
             for death in &segment {
                 let runs = self.clip(death.run).map(|run| subtract(run, &self.taken));
-                left.extend(runs.into_iter().flatten().map(|run| Death { run, ..*death }));
+                left.extend(
+                    runs.into_iter()
+                        .flatten()
+                        .map(|run| Death { run, ..*death }),
+                );
             }
             if left == segment {
                 self.space.pending.add_segment(segment);

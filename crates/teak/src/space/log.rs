@@ -34,19 +34,28 @@ pub(super) fn append(
     taken: &[Run],
     deaths: impl ExactSizeIterator<Item = (Run, TransactionId)>,
 ) {
-    assert!(transaction > previous, "groups of the space log are in the order of commits");
+    assert!(
+        transaction > previous,
+        "groups of the space log are in the order of commits"
+    );
     put(log, transaction.0 - previous.0);
     put(log, taken.len() as u64);
     let mut end = 0;
     for run in taken {
-        assert!(u64::from(run.start.0) >= end, "taken runs are sorted and apart");
+        assert!(
+            u64::from(run.start.0) >= end,
+            "taken runs are sorted and apart"
+        );
         put(log, u64::from(run.start.0) - end);
         put(log, u64::from(run.len));
         end = run.end();
     }
     put(log, deaths.len() as u64);
     for (run, birth) in deaths {
-        assert!(birth < transaction, "{run:?} dies in the transaction it was born in");
+        assert!(
+            birth < transaction,
+            "{run:?} dies in the transaction it was born in"
+        );
         put(log, transaction.0 - birth.0);
         put(log, u64::from(run.start.0));
         put(log, u64::from(run.len));
@@ -119,7 +128,8 @@ impl Reader<'_> {
     }
 
     fn positive(&mut self) -> Result<u64, &'static str> {
-        self.varint().and_then(|value| if value == 0 { Err(NONSENSE) } else { Ok(value) })
+        self.varint()
+            .and_then(|value| if value == 0 { Err(NONSENSE) } else { Ok(value) })
     }
 
     fn varint(&mut self) -> Result<u64, &'static str> {

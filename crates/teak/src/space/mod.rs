@@ -94,7 +94,9 @@ pub(crate) struct Change<'a> {
 impl Change<'_> {
     fn deaths(&self) -> impl Iterator<Item = Death> {
         let died = self.transaction;
-        self.deaths.iter().map(move |&(run, birth)| Death { run, birth, died })
+        self.deaths
+            .iter()
+            .map(move |&(run, birth)| Death { run, birth, died })
     }
 }
 
@@ -173,7 +175,10 @@ impl Space {
 
     /// Makes the file that the map is of longer: up to `page_count` pages, the new ones free.
     pub(crate) fn grow(&mut self, page_count: u64) {
-        assert!(page_count >= self.page_count(), "growing does not make shorter");
+        assert!(
+            page_count >= self.page_count(),
+            "growing does not make shorter"
+        );
         self.free.set_page_count(page_count);
     }
 
@@ -214,7 +219,11 @@ impl Space {
     /// Nothing has changed then; the caller gives back what it allocated.
     pub(crate) fn commit(&mut self, change: Change<'_>) -> Result<Committed> {
         let (len, last) = (self.log.len(), self.log_transaction);
-        self.append_group(change.transaction, change.taken, change.deaths.iter().copied());
+        self.append_group(
+            change.transaction,
+            change.taken,
+            change.deaths.iter().copied(),
+        );
         if self.log.len() <= change.log_room && !self.pending.has_backlog() {
             self.pending.add(change.deaths());
             return Ok(Committed {
@@ -235,20 +244,33 @@ impl Space {
         taken: &[Run],
         deaths: impl ExactSizeIterator<Item = (Run, TransactionId)>,
     ) {
-        log::append(&mut self.log, self.log_transaction, transaction, taken, deaths);
+        log::append(
+            &mut self.log,
+            self.log_transaction,
+            transaction,
+            taken,
+            deaths,
+        );
         self.log_transaction = transaction;
     }
 
     /// The roots as they are now.
     pub(crate) fn roots(&self) -> SpaceRoots {
-        SpaceRoots { bitmaps: self.bitmaps.root(), deaths: self.segments.root() }
+        SpaceRoots {
+            bitmaps: self.bitmaps.root(),
+            deaths: self.segments.root(),
+        }
     }
 
     /// All pages that are free, pending, or part of the space map itself.
     pub(crate) fn classify(&self) -> Census {
         let mut own: Vec<_> = self.bitmaps.pages().chain(self.segments.pages()).collect();
         own.sort_unstable();
-        Census { free: self.free.runs().collect(), pending: self.pending.deaths().collect(), own }
+        Census {
+            free: self.free.runs().collect(),
+            pending: self.pending.deaths().collect(),
+            own,
+        }
     }
 }
 

@@ -79,7 +79,10 @@ impl NodePlan {
 
 impl PageArray {
     pub(super) fn new(fanout: usize) -> Self {
-        Self { fanout, levels: vec![Vec::new()] }
+        Self {
+            fanout,
+            levels: vec![Vec::new()],
+        }
     }
 
     pub(super) fn elements(&self) -> &[Slot] {
@@ -92,36 +95,59 @@ impl PageArray {
 
     /// All pages of the array, elements and nodes.
     pub(super) fn pages(&self) -> impl Iterator<Item = PageNumber> {
-        self.levels.iter().flatten().filter_map(Slot::page).map(|(page, _)| page)
+        self.levels
+            .iter()
+            .flatten()
+            .filter_map(Slot::page)
+            .map(|(page, _)| page)
     }
 
     pub(super) fn root(&self) -> ArrayRoot {
         let top = self.levels.last().and_then(|level| level.first());
         let Pointer { page, info, tag } = top.copied().unwrap_or_default().pointer;
         let depth = (self.levels.len() - 1) as u8;
-        ArrayRoot { page, info, tag, depth, count: self.levels[0].len() as u32 }
+        ArrayRoot {
+            page,
+            info,
+            tag,
+            depth,
+            count: self.levels[0].len() as u32,
+        }
     }
 
     /// What must be written if the array gets `len` elements of which `changed` (ascending, below
     /// `len`) are new or have changed.
     pub(super) fn plan(&self, len: usize, changed: &[u32]) -> NodePlan {
-        let mut plan = NodePlan { len, ..NodePlan::default() };
+        let mut plan = NodePlan {
+            len,
+            ..NodePlan::default()
+        };
         let mut touched = changed.to_vec();
         let (mut below_old, mut below_new) = (self.levels[0].len(), len);
         for level in 1.. {
             let old = self.levels.get(level).map_or(&[][..], Vec::as_slice);
-            let count = if below_new > 1 { below_new.div_ceil(self.fanout) } else { 0 };
+            let count = if below_new > 1 {
+                below_new.div_ceil(self.fanout)
+            } else {
+                0
+            };
             if count == 0 && old.is_empty() {
                 break;
             }
             touched.extend(borders(below_old, below_new));
-            touched.iter_mut().for_each(|index| *index /= self.fanout as u32);
+            touched
+                .iter_mut()
+                .for_each(|index| *index /= self.fanout as u32);
             touched.extend(old.len() as u32..count as u32);
             touched.retain(|index| (*index as usize) < count);
             touched.sort_unstable();
             touched.dedup();
             let replaced = touched.iter().filter_map(|index| old.get(*index as usize));
-            plan.dead.extend(replaced.chain(old.iter().skip(count)).filter_map(Slot::page));
+            plan.dead.extend(
+                replaced
+                    .chain(old.iter().skip(count))
+                    .filter_map(Slot::page),
+            );
             if count > 0 {
                 plan.nodes.push(touched.clone());
             }
@@ -132,7 +158,11 @@ impl PageArray {
 
     /// Writes the nodes of a plan. The elements are as many as planned and in place.
     pub(super) fn write_nodes(&mut self, plan: &NodePlan, writer: &mut PageWriter) {
-        assert_eq!(self.levels[0].len(), plan.len, "the elements are those that were planned");
+        assert_eq!(
+            self.levels[0].len(),
+            plan.len,
+            "the elements are those that were planned"
+        );
         self.levels.truncate(plan.nodes.len() + 1);
         for (below, nodes) in plan.nodes.iter().enumerate() {
             if self.levels.len() == below + 1 {
@@ -160,10 +190,18 @@ impl PageArray {
             counts.push(counts[counts.len() - 1].div_ceil(fanout));
         }
         if counts.len() - 1 != usize::from(root.depth) {
-            return Err(damaged(root.page, "its depth is not that of its count of elements"));
+            return Err(damaged(
+                root.page,
+                "its depth is not that of its count of elements",
+            ));
         }
-        let ArrayRoot { page, info, tag, .. } = *root;
-        let top = Slot { pointer: Pointer { page, info, tag }, birth: TransactionId::default() };
+        let ArrayRoot {
+            page, info, tag, ..
+        } = *root;
+        let top = Slot {
+            pointer: Pointer { page, info, tag },
+            birth: TransactionId::default(),
+        };
         if root.count == 0 && top.pointer != Pointer::default() {
             return Err(damaged(page, "it has no elements, and yet a root"));
         }
@@ -191,13 +229,22 @@ fn read_node(
     let number = node.pointer.page;
     let (page, header) = pages.read(node.pointer.page, node.pointer.tag, Kind::Array)?;
     if header.level != level || usize::from(header.count) != expected {
-        return Err(damaged(number, "it is another node than the one looked for"));
+        return Err(damaged(
+            number,
+            "it is another node than the one looked for",
+        ));
     }
     if sum(array::pointers(page)) != node.pointer.info {
-        return Err(damaged(number, "its sum is not the one that stands above it"));
+        return Err(damaged(
+            number,
+            "its sum is not the one that stands above it",
+        ));
     }
     node.birth = header.birth;
-    children.extend(array::pointers(page).map(|pointer| Slot { pointer, ..Slot::default() }));
+    children.extend(array::pointers(page).map(|pointer| Slot {
+        pointer,
+        ..Slot::default()
+    }));
     Ok(())
 }
 
@@ -207,7 +254,10 @@ fn damaged(page: PageNumber, detail: &str) -> Error {
 
 /// Where a level ended and ends: the nodes above have got another count of children.
 fn borders(old: usize, new: usize) -> impl Iterator<Item = u32> {
-    [old, new].into_iter().filter(move |len| *len > 0 && old != new).map(|len| len as u32 - 1)
+    [old, new]
+        .into_iter()
+        .filter(move |len| *len > 0 && old != new)
+        .map(|len| len as u32 - 1)
 }
 
 fn sum(pointers: impl Iterator<Item = Pointer>) -> u32 {

@@ -105,7 +105,9 @@ impl Pending {
     /// Whether the pin of every bucket is still there.
     fn all_pinned(&self, pins: &[TransactionId]) -> bool {
         let mut pins = pins.iter();
-        self.buckets.iter().all(|bucket| pins.any(|pin| *pin == bucket.pin))
+        self.buckets
+            .iter()
+            .all(|bucket| pins.any(|pin| *pin == bucket.pin))
     }
 
     /// Finds new places for what a bucket whose pin is gone held.
@@ -165,7 +167,14 @@ impl Pending {
         let index = match self.buckets.binary_search_by_key(&pin, |bucket| bucket.pin) {
             Ok(index) => index,
             Err(index) => {
-                self.buckets.insert(index, Bucket { pin, loose: vec![], segments: vec![] });
+                self.buckets.insert(
+                    index,
+                    Bucket {
+                        pin,
+                        loose: vec![],
+                        segments: vec![],
+                    },
+                );
                 index
             }
         };
@@ -180,7 +189,9 @@ impl Pending {
 
     /// All deaths that stand in the log and not in a segment.
     pub(super) fn loose(&self) -> impl Iterator<Item = &Death> {
-        self.fresh.iter().chain(self.buckets.iter().flat_map(|bucket| &bucket.loose))
+        self.fresh
+            .iter()
+            .chain(self.buckets.iter().flat_map(|bucket| &bucket.loose))
     }
 
     /// All deaths.

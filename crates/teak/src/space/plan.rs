@@ -9,7 +9,7 @@
 //! largest buckets moved into segments, until the rest fits. So a database that nobody reads for
 //! long has no segments at all.
 
-use super::{Change, Space, log, pending::UNSORTED, page_array::NodePlan};
+use super::{Change, Space, log, page_array::NodePlan, pending::UNSORTED};
 use crate::{
     page::deaths::Death,
     types::{PageNumber, Run, TransactionId},
@@ -66,7 +66,11 @@ impl Plan {
         }
         plan.plan_segments(space, change);
         let dead = plan.dead.iter().map(|(run, birth)| {
-            log::death_len_max(&Death { run: *run, birth: *birth, died: change.transaction })
+            log::death_len_max(&Death {
+                run: *run,
+                birth: *birth,
+                died: change.transaction,
+            })
         });
         if plan.fresh_segments.is_none() && left + dead.sum::<usize>() > budget {
             plan.add(space, &Candidate::Fresh);
@@ -90,9 +94,13 @@ impl Plan {
     }
 
     fn plan_bitmaps(&mut self, space: &Space) {
-        let in_file = space.page_count().div_ceil(u64::from(space.pages_per_bitmap)) as usize;
+        let in_file = space
+            .page_count()
+            .div_ceil(u64::from(space.pages_per_bitmap)) as usize;
         let changed = space.free.changed_bitmaps().iter().copied();
-        self.bitmaps = changed.filter(|bitmap| (*bitmap as usize) < in_file).collect();
+        self.bitmaps = changed
+            .filter(|bitmap| (*bitmap as usize) < in_file)
+            .collect();
         self.bitmaps.sort_unstable();
         let needed = self.bitmaps.last().map_or(0, |last| *last as usize + 1);
         self.bitmap_count = needed.max(space.bitmaps.elements().len()).min(in_file);
@@ -106,7 +114,8 @@ impl Plan {
                 let capacity = space.deaths_per_segment;
                 let bucket = &space.pending.buckets[*index];
                 let last = bucket.segments.last();
-                let last_len = last.map_or(0, |slot| space.pending.segments.get(*slot).entries.len());
+                let last_len =
+                    last.map_or(0, |slot| space.pending.segments.get(*slot).entries.len());
                 let absorbs_last = last.is_some() && last_len < capacity / 2;
                 let count = bucket.loose.len() + if absorbs_last { last_len } else { 0 };
                 self.buckets.push(BucketPlan {
@@ -120,17 +129,33 @@ impl Plan {
 
     fn plan_segments(&mut self, space: &Space, change: &Change<'_>) {
         let segments = &space.pending.segments;
-        let absorbed = self.buckets.iter().filter(|bucket| bucket.absorbs_last).map(|plan| {
-            let bucket = space.pending.buckets.iter().find(|bucket| bucket.pin == plan.pin);
-            *bucket.and_then(|bucket| bucket.segments.last()).expect("planned from what is there")
-        });
+        let absorbed = self
+            .buckets
+            .iter()
+            .filter(|bucket| bucket.absorbs_last)
+            .map(|plan| {
+                let bucket = space
+                    .pending
+                    .buckets
+                    .iter()
+                    .find(|bucket| bucket.pin == plan.pin);
+                *bucket
+                    .and_then(|bucket| bucket.segments.last())
+                    .expect("planned from what is there")
+            });
         let slots = segments.dissolved().iter().copied().chain(absorbed);
         self.removed = slots.map(|slot| segments.position(slot)).collect();
         self.removed.sort_unstable();
         loop {
             let count = segments.len() - self.removed.len() + self.segment_count();
-            let replaced = self.removed.iter().copied().filter(|at| (*at as usize) < count);
-            let changed: Vec<u32> = replaced.chain(segments.len() as u32..count as u32).collect();
+            let replaced = self
+                .removed
+                .iter()
+                .copied()
+                .filter(|at| (*at as usize) < count);
+            let changed: Vec<u32> = replaced
+                .chain(segments.len() as u32..count as u32)
+                .collect();
             self.segment_nodes = space.segments.plan(count, &changed);
             self.dead = self.dead_pages(space);
             let Some(planned) = self.fresh_segments else {
@@ -148,10 +173,16 @@ impl Plan {
     /// The pages that are replaced, neighbours of the same birth as one run.
     fn dead_pages(&self, space: &Space) -> Vec<(Run, TransactionId)> {
         let bitmaps = space.bitmaps.elements();
-        let replaced = self.bitmaps.iter().filter_map(|index| bitmaps.get(*index as usize));
+        let replaced = self
+            .bitmaps
+            .iter()
+            .filter_map(|index| bitmaps.get(*index as usize));
         let cut_off = bitmaps.iter().skip(self.bitmap_count);
         let segments = space.segments.elements();
-        let removed = self.removed.iter().map(|position| &segments[*position as usize]);
+        let removed = self
+            .removed
+            .iter()
+            .map(|position| &segments[*position as usize]);
         let slots = replaced.chain(cut_off).chain(removed);
         let mut pages: Vec<(PageNumber, TransactionId)> =
             slots.filter_map(|slot| slot.page()).collect();
@@ -164,7 +195,13 @@ impl Plan {
                 Some((run, born)) if *born == birth && run.end() == u64::from(page.0) => {
                     run.len += 1;
                 }
-                _ => runs.push((Run { start: page, len: 1 }, birth)),
+                _ => runs.push((
+                    Run {
+                        start: page,
+                        len: 1,
+                    },
+                    birth,
+                )),
             }
         }
         runs
@@ -174,10 +211,14 @@ impl Plan {
 /// What may go into segments, with the bytes that it takes in the log at most, largest first.
 fn costs(space: &Space, change: &Change<'_>) -> Vec<(usize, Candidate)> {
     let cost = |deaths: &[Death]| deaths.iter().map(log::death_len_max).sum::<usize>();
-    let new = change.deaths().map(|death| log::death_len_max(&death)).sum::<usize>();
+    let new = change
+        .deaths()
+        .map(|death| log::death_len_max(&death))
+        .sum::<usize>();
     let mut costs = vec![(cost(&space.pending.fresh) + new, Candidate::Fresh)];
     let buckets = space.pending.buckets.iter().enumerate();
-    let with_loose = buckets.filter(|(_, bucket)| !bucket.loose.is_empty() && bucket.pin != UNSORTED);
+    let with_loose =
+        buckets.filter(|(_, bucket)| !bucket.loose.is_empty() && bucket.pin != UNSORTED);
     costs.extend(with_loose.map(|(index, bucket)| (cost(&bucket.loose), Candidate::Bucket(index))));
     costs.sort_by_key(|(cost, _)| std::cmp::Reverse(*cost));
     costs

@@ -12,7 +12,6 @@ use crate::types::TransactionId;
 pub(super) struct Segment {
     position: u32,
     pub(super) entries: Vec<Death>,
-    pub(super) birth_min: TransactionId,
     pub(super) birth_max: TransactionId,
     pub(super) died_min: TransactionId,
     pub(super) died_max: TransactionId,
@@ -44,12 +43,11 @@ impl Segments {
 
     /// Puts a segment at a position, at the end or in place of one that has been removed.
     pub(super) fn insert(&mut self, position: u32, entries: Vec<Death>) -> u32 {
-        let births = || entries.iter().map(|death| death.birth);
+        let births = entries.iter().map(|death| death.birth);
         let died = || entries.iter().map(|death| death.died);
         let segment = Segment {
             position,
-            birth_min: births().min().unwrap_or_default(),
-            birth_max: births().max().unwrap_or_default(),
+            birth_max: births.max().unwrap_or_default(),
             died_min: died().min().unwrap_or_default(),
             died_max: died().max().unwrap_or_default(),
             entries,

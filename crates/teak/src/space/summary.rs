@@ -65,7 +65,11 @@ impl Summaries {
             count = count.div_ceil(FANOUT);
         }
         // Ancestors on the way to the first group, and at the border, have got other children.
-        for group in [0, old_count.saturating_sub(1), group_count.saturating_sub(1)] {
+        for group in [
+            0,
+            old_count.saturating_sub(1),
+            group_count.saturating_sub(1),
+        ] {
             if group < group_count {
                 self.touch(group);
             }
@@ -74,7 +78,10 @@ impl Summaries {
 
     /// The longest run there is. Only right after [`Self::refresh`].
     pub(super) fn longest(&self) -> u32 {
-        self.levels.last().and_then(|top| top.first()).map_or(0, |root| root.longest)
+        self.levels
+            .last()
+            .and_then(|top| top.first())
+            .map_or(0, |root| root.longest)
     }
 
     /// Brings the summaries of touched groups up to date.
@@ -135,7 +142,11 @@ impl Summaries {
             if child.longest >= want {
                 return Step::Into(index);
             }
-            carried = if is_full(child, span) { carried + child.prefix } else { child.suffix };
+            carried = if is_full(child, span) {
+                carried + child.prefix
+            } else {
+                child.suffix
+            };
         }
         debug_assert!(false, "a summary promised a run that is not there");
         Step::Into(first)
@@ -158,7 +169,11 @@ fn of_words(words: &[u64]) -> Summary {
     }
     if words.iter().all(|word| *word == u64::MAX) {
         let all = GROUP_PAGES as u32;
-        return Summary { prefix: all, suffix: all, longest: all };
+        return Summary {
+            prefix: all,
+            suffix: all,
+            longest: all,
+        };
     }
     let mut sum = Joined::default();
     for &word in words {
@@ -174,7 +189,11 @@ fn of_word(word: u64) -> Summary {
         rest &= rest << 1;
         longest += 1;
     }
-    Summary { prefix: word.trailing_ones(), suffix: word.leading_ones(), longest }
+    Summary {
+        prefix: word.trailing_ones(),
+        suffix: word.leading_ones(),
+        longest,
+    }
 }
 
 fn of_children(children: &[Summary], span: u64) -> Summary {
@@ -207,7 +226,11 @@ impl Joined {
     }
 
     fn finish(self) -> Summary {
-        Summary { prefix: self.prefix.unwrap_or(self.run), suffix: self.run, longest: self.longest }
+        Summary {
+            prefix: self.prefix.unwrap_or(self.run),
+            suffix: self.run,
+            longest: self.longest,
+        }
     }
 }
 

@@ -21,7 +21,12 @@ impl PageWriter {
         debug_assert!(runs.is_sorted());
         let numbers: Vec<_> = runs.iter().flat_map(|run| run.pages()).collect();
         let pages = Vec::with_capacity(numbers.len());
-        Self { page_size, birth, numbers: numbers.into_iter(), pages }
+        Self {
+            page_size,
+            birth,
+            numbers: numbers.into_iter(),
+            pages,
+        }
     }
 
     /// Builds a page on the next number (`build` is given page size, number and birth), and
@@ -31,16 +36,26 @@ impl PageWriter {
         info: u32,
         build: impl FnOnce(usize, PageNumber, TransactionId) -> Vec<u8>,
     ) -> Slot {
-        let page = self.numbers.next().expect("a fold takes as many pages as it has planned");
+        let page = self
+            .numbers
+            .next()
+            .expect("a fold takes as many pages as it has planned");
         let bytes = build(self.page_size, page, self.birth);
         let tag = Tag::of(&bytes);
         self.pages.push((page, bytes));
-        Slot { pointer: Pointer { page, info, tag }, birth: self.birth }
+        Slot {
+            pointer: Pointer { page, info, tag },
+            birth: self.birth,
+        }
     }
 
     /// All pages that were built.
     pub(super) fn finish(self) -> Vec<(PageNumber, Vec<u8>)> {
-        assert_eq!(self.numbers.len(), 0, "a fold uses all the pages that it takes");
+        assert_eq!(
+            self.numbers.len(),
+            0,
+            "a fold uses all the pages that it takes"
+        );
         self.pages
     }
 }

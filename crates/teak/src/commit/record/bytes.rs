@@ -8,7 +8,10 @@ pub(super) struct Writer {
 
 impl Writer {
     pub(super) fn new(len: usize) -> Self {
-        Self { bytes: vec![0; len], at: 0 }
+        Self {
+            bytes: vec![0; len],
+            at: 0,
+        }
     }
 
     pub(super) fn put(&mut self, field: &[u8]) {

@@ -19,7 +19,9 @@ pub(crate) fn find_page_size(head: &[u8]) -> Result<u32, RecordFault> {
     let page_sizes = || (0..).map(|shift| PAGE_SIZE_MIN << shift);
     for slot in 0..SLOT_COUNT {
         for page_size in page_sizes().take_while(|size| *size <= PAGE_SIZE_MAX) {
-            let at = head.get(usize::from(slot) * page_size..).unwrap_or_default();
+            let at = head
+                .get(usize::from(slot) * page_size..)
+                .unwrap_or_default();
             match Record::decode(at, slot) {
                 Ok(record) if slot == 0 || record.page_size as usize == page_size => {
                     return Ok(record.page_size);

@@ -2,13 +2,23 @@ use super::*;
 use proptest::prelude::*;
 
 fn root(seed: u32) -> ArrayRoot {
-    ArrayRoot { page: PageNumber(seed), info: 7, tag: Tag(99), depth: 1, count: 30 }
+    ArrayRoot {
+        page: PageNumber(seed),
+        info: 7,
+        tag: Tag(99),
+        depth: 1,
+        count: 30,
+    }
 }
 
 fn record(written: Option<Vec<Run>>, space_log: Vec<u8>) -> Record {
     Record {
         slot: 2,
-        features: Features { compatible: 1, read_only_compatible: 2, incompatible: 0 },
+        features: Features {
+            compatible: 1,
+            read_only_compatible: 2,
+            incompatible: 0,
+        },
         page_size: 4096,
         reserved_per_page: 0,
         database_id: *b"a database's id.",
@@ -29,8 +39,14 @@ fn record(written: Option<Vec<Run>>, space_log: Vec<u8>) -> Record {
         },
         catalog_root: std::array::from_fn(|index| index as u8),
         snapshots_root: [7; TREE_ROOT_LEN],
-        marks: Marks { values: [1, 2, 3], transaction: TransactionId(880) },
-        space_roots: SpaceRoots { bitmaps: root(10), deaths: root(11) },
+        marks: Marks {
+            values: [1, 2, 3],
+            transaction: TransactionId(880),
+        },
+        space_roots: SpaceRoots {
+            bitmaps: root(10),
+            deaths: root(11),
+        },
         written,
         space_log,
     }
@@ -48,14 +64,40 @@ fn fields_stand_where_the_table_says() {
     let bytes = record(Some(vec![Run::new(20, 5)]), vec![0xaa; 100]).encode(4096);
     assert_eq!(bytes.len(), 1024);
     let number = |at: usize, len: usize| {
-        bytes[at..at + len].iter().rev().fold(0u64, |value, byte| value << 8 | u64::from(*byte))
+        bytes[at..at + len]
+            .iter()
+            .rev()
+            .fold(0u64, |value, byte| value << 8 | u64::from(*byte))
     };
     let table = [
-        (16, 4, 432 + 8 + 100), (20, 2, 1), (22, 1, 2), (23, 1, 1), (24, 4, 1), (28, 4, 2),
-        (36, 4, 4096), (42, 1, 2), (44, 4, 1), (48, 4, 100), (88, 8, 1000), (96, 8, 900),
-        (104, 8, 890), (112, 8, 1_700_000_000_000), (120, 8, 5000), (136, 8, u64::MAX),
-        (152, 8, 4), (304, 8, 3), (312, 8, 880), (320, 4, 10), (328, 8, 99), (336, 4, 30),
-        (340, 1, 1), (344, 4, 11), (368, 8, 0), (432, 4, 20), (436, 4, 5), (440, 1, 0xaa),
+        (16, 4, 432 + 8 + 100),
+        (20, 2, 1),
+        (22, 1, 2),
+        (23, 1, 1),
+        (24, 4, 1),
+        (28, 4, 2),
+        (36, 4, 4096),
+        (42, 1, 2),
+        (44, 4, 1),
+        (48, 4, 100),
+        (88, 8, 1000),
+        (96, 8, 900),
+        (104, 8, 890),
+        (112, 8, 1_700_000_000_000),
+        (120, 8, 5000),
+        (136, 8, u64::MAX),
+        (152, 8, 4),
+        (304, 8, 3),
+        (312, 8, 880),
+        (320, 4, 10),
+        (328, 8, 99),
+        (336, 4, 30),
+        (340, 1, 1),
+        (344, 4, 11),
+        (368, 8, 0),
+        (432, 4, 20),
+        (436, 4, 5),
+        (440, 1, 0xaa),
     ];
     for (offset, len, value) in table {
         assert_eq!(number(offset, len), value, "at {offset}");
@@ -85,15 +127,30 @@ fn faults_are_told_apart() {
         seal(&mut bytes);
         Record::decode(&bytes, 2).unwrap_err()
     };
-    assert_eq!(Record::decode(&bytes[..100], 2), Err(RecordFault::NotARecord));
+    assert_eq!(
+        Record::decode(&bytes[..100], 2),
+        Err(RecordFault::NotARecord)
+    );
     assert_eq!(Record::decode(&[0; 512], 2), Err(RecordFault::NotARecord));
     assert_eq!(Record::decode(&bytes, 1), Err(RecordFault::WrongSlot(2)));
     assert_eq!(changed(20, 9), RecordFault::UnknownVersion(9));
     assert_eq!(changed(32, 4), RecordFault::UnknownFeatures(4));
-    assert!(matches!(changed(37, 0), RecordFault::Nonsense(_)), "page size");
-    assert!(matches!(changed(44, 1), RecordFault::Nonsense(_)), "count of runs");
-    assert!(matches!(changed(104, 0xff), RecordFault::Nonsense(_)), "durable transaction");
-    assert!(matches!(changed(323, 1), RecordFault::Nonsense(_)), "root of the bitmaps");
+    assert!(
+        matches!(changed(37, 0), RecordFault::Nonsense(_)),
+        "page size"
+    );
+    assert!(
+        matches!(changed(44, 1), RecordFault::Nonsense(_)),
+        "count of runs"
+    );
+    assert!(
+        matches!(changed(104, 0xff), RecordFault::Nonsense(_)),
+        "durable transaction"
+    );
+    assert!(
+        matches!(changed(323, 1), RecordFault::Nonsense(_)),
+        "root of the bitmaps"
+    );
     let mut torn = bytes;
     torn[435] ^= 1;
     assert_eq!(Record::decode(&torn, 2), Err(RecordFault::Damaged));
@@ -101,9 +158,17 @@ fn faults_are_told_apart() {
 
 #[test]
 fn a_written_run_lies_in_the_file() {
-    for run in [Run::new(4999, 2), Run::new(3, 1), Run::new(9, 0), Run::new(u32::MAX, 9)] {
+    for run in [
+        Run::new(4999, 2),
+        Run::new(3, 1),
+        Run::new(9, 0),
+        Run::new(u32::MAX, 9),
+    ] {
         let bytes = record(Some(vec![run]), vec![]).encode(4096);
-        assert!(matches!(Record::decode(&bytes, 2), Err(RecordFault::Nonsense(_))), "{run:?}");
+        assert!(
+            matches!(Record::decode(&bytes, 2), Err(RecordFault::Nonsense(_))),
+            "{run:?}"
+        );
     }
 }
 
@@ -111,7 +176,11 @@ fn a_written_run_lies_in_the_file() {
 fn the_page_size_is_found_from_any_slot() {
     for page_size in [4096, 8192, 16384, 32768, 65536] {
         for slot in 0..SLOT_COUNT {
-            let record = Record { slot, page_size, ..record(None, vec![1, 2, 3]) };
+            let record = Record {
+                slot,
+                page_size,
+                ..record(None, vec![1, 2, 3])
+            };
             let mut head = vec![0; PROBE_LEN];
             let at = usize::from(slot) * page_size as usize;
             let bytes = record.encode(page_size as usize);

@@ -13,7 +13,11 @@ enum Step {
 }
 
 fn step() -> impl Strategy<Value = Step> {
-    let policy = prop_oneof![Just(Policy::Contiguous), Just(Policy::UpTo), Just(Policy::Crumbs)];
+    let policy = prop_oneof![
+        Just(Policy::Contiguous),
+        Just(Policy::UpTo),
+        Just(Policy::Crumbs)
+    ];
     let want = prop_oneof![1..20u32, 1..3000u32];
     prop_oneof![
         1 => (0..40_000u64).prop_map(Step::SetPageCount),
@@ -46,7 +50,10 @@ fn model_take(model: &[bool], want: u32, policy: Policy) -> Option<Run> {
             fitting.or_else(|| runs.iter().find(|run| Some(run.len) == longest))
         }
     };
-    found.map(|run| Run { len: run.len.min(want), ..*run })
+    found.map(|run| Run {
+        len: run.len.min(want),
+        ..*run
+    })
 }
 
 /// Frees the pages of a run that are taken, and takes those that are free.
@@ -61,10 +68,11 @@ fn flip(map: &mut FreeMap, model: &mut [bool], at: u64, len: u32) {
     if all_free {
         map.take(run);
     } else {
-        for page in start..end {
-            if !model[page] {
-                map.free(Run::new(page as u32, 1));
-            }
+        for (page, _) in (start..end)
+            .zip(&model[start..end])
+            .filter(|(_, free)| !**free)
+        {
+            map.free(Run::new(page as u32, 1));
         }
     }
     model[start..end].fill(!all_free);

@@ -2,7 +2,11 @@ use super::*;
 use proptest::prelude::*;
 
 fn death(run: Run, birth: u64, died: u64) -> Death {
-    Death { run, birth: TransactionId(birth), died: TransactionId(died) }
+    Death {
+        run,
+        birth: TransactionId(birth),
+        died: TransactionId(died),
+    }
 }
 
 #[test]
@@ -11,15 +15,33 @@ fn groups_come_back() {
     let deaths = [death(Run::new(900, 3), 0, 7), death(Run::new(5, 1), 6, 7)];
     let mut log = Vec::new();
     let parts = || deaths.iter().map(|death| (death.run, death.birth));
-    append(&mut log, TransactionId(0), TransactionId(7), &taken, parts());
-    append(&mut log, TransactionId(7), TransactionId(u64::MAX - 1), &[], [].into_iter());
+    append(
+        &mut log,
+        TransactionId(0),
+        TransactionId(7),
+        &taken,
+        parts(),
+    );
+    append(
+        &mut log,
+        TransactionId(7),
+        TransactionId(u64::MAX - 1),
+        &[],
+        [].into_iter(),
+    );
     let (groups, last) = decode(&log).unwrap();
     assert_eq!(last, TransactionId(u64::MAX - 1));
     assert_eq!(
         groups,
         [
-            Group { taken: taken.to_vec(), deaths: deaths.to_vec() },
-            Group { taken: vec![], deaths: vec![] },
+            Group {
+                taken: taken.to_vec(),
+                deaths: deaths.to_vec()
+            },
+            Group {
+                taken: vec![],
+                deaths: vec![]
+            },
         ]
     );
 }
@@ -36,13 +58,15 @@ fn the_longest_death_is_as_long_as_promised() {
 #[test]
 fn logs_that_make_no_sense_are_refused() {
     let cases: [&[u8]; 7] = [
-        &[0, 0, 0],                      // no transaction
-        &[1, 1, 5],                      // ends in a run
-        &[1, 1, 5, 0, 0],                // a run without length
-        &[1, 0, 1, 2, 9, 1],             // born before all transactions
-        &[1, 0, 1, 0, 9, 1],             // died when it was born
+        &[0, 0, 0],                                  // no transaction
+        &[1, 1, 5],                                  // ends in a run
+        &[1, 1, 5, 0, 0],                            // a run without length
+        &[1, 0, 1, 2, 9, 1],                         // born before all transactions
+        &[1, 0, 1, 0, 9, 1],                         // died when it was born
         &[1, 1, 0xff, 0xff, 0xff, 0xff, 0x0f, 2, 0], // ends behind the last page number
-        &[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x02, 0, 0], // 65 bits
+        &[
+            0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x02, 0, 0,
+        ], // 65 bits
     ];
     for case in cases {
         assert!(decode(case).is_err(), "{case:?}");

@@ -22,7 +22,13 @@ fn world() -> World {
 }
 
 fn load(world: &World, state: &State) -> Result<Space> {
-    Space::load(&world.disk, &state.roots, &state.log, state.page_count, &world.pins())
+    Space::load(
+        &world.disk,
+        &state.roots,
+        &state.log,
+        state.page_count,
+        &world.pins(),
+    )
 }
 
 #[test]
@@ -50,7 +56,9 @@ fn reseal_root(world: &mut World, root: &mut ArrayRoot, change: impl FnOnce(&mut
 fn a_page_is_not_pointed_to_twice() {
     let mut world = world();
     let mut state = world.newest_state().clone();
-    reseal_root(&mut world, &mut state.roots.deaths, |page| page.copy_within(24..40, 40));
+    reseal_root(&mut world, &mut state.roots.deaths, |page| {
+        page.copy_within(24..40, 40)
+    });
     assert!(load(&world, &state).is_err());
     let mut state = world.newest_state().clone();
     state.roots.bitmaps = state.roots.deaths;
@@ -110,7 +118,9 @@ fn retag(world: &mut World, page: PageNumber, depth: u8) -> Tag {
     };
     let mut bytes = bytes.clone();
     if depth > 0 {
-        let children: Vec<_> = array::pointers(&bytes).map(|pointer| pointer.page).collect();
+        let children: Vec<_> = array::pointers(&bytes)
+            .map(|pointer| pointer.page)
+            .collect();
         for (index, child) in children.into_iter().enumerate() {
             let tag = retag(world, child, depth - 1);
             bytes[32 + 16 * index..40 + 16 * index].copy_from_slice(&tag.0.to_le_bytes());

@@ -17,7 +17,10 @@ impl SpacePages for Disk {
 
     fn page(&self, number: PageNumber) -> Result<&[u8]> {
         let missing = || Error::corrupted(number, "a test", "never written");
-        self.pages.get(&number).map(Vec::as_slice).ok_or_else(missing)
+        self.pages
+            .get(&number)
+            .map(Vec::as_slice)
+            .ok_or_else(missing)
     }
 }
 
@@ -47,7 +50,10 @@ impl World {
     pub(super) fn new(page_size: usize) -> Self {
         Self {
             space: Space::new(page_size, FIRST_PAGE),
-            disk: Disk { page_size, pages: HashMap::new() },
+            disk: Disk {
+                page_size,
+                pages: HashMap::new(),
+            },
             live: BTreeMap::new(),
             own: BTreeMap::new(),
             past: HashMap::new(),
@@ -72,7 +78,11 @@ impl World {
             PinStep::Keep => {}
             PinStep::PinNewest => drop(self.held.insert(self.newest)),
             PinStep::Unpin(index) => {
-                let pin = self.held.iter().nth(index % self.held.len().max(1)).copied();
+                let pin = self
+                    .held
+                    .iter()
+                    .nth(index % self.held.len().max(1))
+                    .copied();
                 pin.map(|pin| self.held.remove(&pin));
             }
             PinStep::UnpinAll => self.held.clear(),
@@ -94,12 +104,18 @@ impl World {
         let mut taken = Vec::new();
         for &(want, policy) in &step.wants {
             let run = self.space.allocate(want, policy).unwrap_or_else(|| {
-                self.space.grow(self.space.page_count() + u64::from(want) + 3);
-                self.space.allocate(want, policy).expect("there is room now")
+                self.space
+                    .grow(self.space.page_count() + u64::from(want) + 3);
+                self.space
+                    .allocate(want, policy)
+                    .expect("there is room now")
             });
             self.check_unseen(run);
             let back = step.give_back.min(run.len - 1);
-            let kept = Run { len: run.len - back, ..run };
+            let kept = Run {
+                len: run.len - back,
+                ..run
+            };
             if back > 0 {
                 self.space.give_back(Run::new(kept.end() as u32, back));
             }
@@ -113,7 +129,10 @@ impl World {
         for page in run.pages() {
             assert!(page.0 >= FIRST_PAGE && u64::from(page.0) < self.space.page_count());
             assert!(!self.live.contains_key(&page.0), "{page} is in use");
-            assert!(!self.own.contains_key(&page.0), "{page} is part of the space map");
+            assert!(
+                !self.own.contains_key(&page.0),
+                "{page} is part of the space map"
+            );
             for (birth, died) in self.past.get(&page.0).into_iter().flatten() {
                 let sees = |pin: &TransactionId| *birth <= pin.0 && pin.0 < *died;
                 assert!(!self.pins().iter().any(sees), "{page} is still seen");
@@ -129,7 +148,10 @@ impl World {
             let mut run = Run::new(start, 0);
             while run.len < len && self.live.get(&(start + run.len)) == Some(&birth) {
                 self.live.remove(&(start + run.len));
-                self.past.entry(start + run.len).or_default().push((birth, transaction));
+                self.past
+                    .entry(start + run.len)
+                    .or_default()
+                    .push((birth, transaction));
                 run.len += 1;
             }
             deaths.push((run, TransactionId(birth)));
@@ -137,7 +159,7 @@ impl World {
         deaths
     }
 
-    fn commit(&mut self, taken: Vec<Run>, step: &Step) {
+    pub(super) fn commit(&mut self, taken: Vec<Run>, step: &Step) {
         let transaction = self.newest.next();
         let deaths = self.deaths(step, transaction.0);
         let pages = taken.iter().flat_map(|run| run.pages());
@@ -154,29 +176,51 @@ impl World {
         self.note_fold(&committed, transaction);
         self.newest = transaction;
         if step.end == End::CommitAndShrink {
-            self.space.shrink(self.space.page_count() - self.space.trailing_free());
+            self.space
+                .shrink(self.space.page_count() - self.space.trailing_free());
         }
         let Committed { roots, log, .. } = committed;
-        let state = State { roots, log, page_count: self.space.page_count() };
+        let state = State {
+            roots,
+            log,
+            page_count: self.space.page_count(),
+        };
         self.states.insert(transaction, state);
         let pins = self.pins();
         self.states.retain(|id, _| pins.contains(id));
     }
 
     fn note_fold(&mut self, committed: &Committed, transaction: TransactionId) {
-        committed.fold_taken.iter().for_each(|run| self.check_unseen(*run));
+        committed
+            .fold_taken
+            .iter()
+            .for_each(|run| self.check_unseen(*run));
         let expected = committed.fold_taken.iter().flat_map(|run| run.pages());
         assert!(expected.eq(committed.fold_pages.iter().map(|(page, _)| *page)));
         self.disk.pages.extend(committed.fold_pages.iter().cloned());
-        let own: BTreeSet<u32> = self.space.classify().own.iter().map(|page| page.0).collect();
-        let gone: Vec<(u32, u64)> =
-            self.own.extract_if(.., |page, _| !own.contains(page)).collect();
-        for (page, birth) in gone {
-            self.past.entry(page).or_default().push((birth, transaction.0));
-        }
-        let new = committed.fold_pages.iter().map(|(page, _)| (page.0, transaction.0));
+        let own: BTreeSet<u32> = self
+            .space
+            .classify()
+            .own
+            .iter()
+            .map(|page| page.0)
+            .collect();
+        let past = &mut self.past;
+        self.own.retain(|page, birth| {
+            if !own.contains(page) {
+                past.entry(*page).or_default().push((*birth, transaction.0));
+            }
+            own.contains(page)
+        });
+        let new = committed
+            .fold_pages
+            .iter()
+            .map(|(page, _)| (page.0, transaction.0));
         self.own.extend(new);
-        assert!(own.iter().eq(self.own.keys()), "all pages of the map are known");
+        assert!(
+            own.iter().eq(self.own.keys()),
+            "all pages of the map are known"
+        );
     }
 
     /// Each page is one thing.
@@ -189,7 +233,11 @@ impl World {
         pages.extend(0..FIRST_PAGE);
         pages.sort_unstable();
         assert!(pages.iter().copied().eq(0..self.space.page_count() as u32));
-        let pending = census.pending.iter().map(|death| u64::from(death.run.len)).sum::<u64>();
+        let pending = census
+            .pending
+            .iter()
+            .map(|death| u64::from(death.run.len))
+            .sum::<u64>();
         assert_eq!(self.space.pending_count(), pending);
     }
 
@@ -197,18 +245,37 @@ impl World {
     fn check_load(&mut self, go_on_with_it: bool) {
         let pins = self.pins();
         for (pin, state) in &self.states {
-            let State { roots, log, page_count } = state;
+            let State {
+                roots,
+                log,
+                page_count,
+            } = state;
             let loaded = Space::load(&self.disk, roots, log, *page_count, &[*pin]);
             loaded.unwrap_or_else(|error| panic!("{pin}: {error}"));
         }
-        let State { roots, log, page_count } = self.newest_state();
+        let State {
+            roots,
+            log,
+            page_count,
+        } = self.newest_state();
         let loaded = Space::load(&self.disk, roots, log, *page_count, &pins).unwrap();
         self.space.reclaim(&pins);
         if !self.space.pending.has_backlog() && !loaded.pending.has_backlog() {
             assert_eq!(summary(&loaded), summary(&self.space));
+            self.check_all_seen(&pins);
         }
         if go_on_with_it {
             self.space = loaded;
+        }
+    }
+}
+
+impl World {
+    /// What is pending is so for a reason.
+    fn check_all_seen(&self, pins: &[TransactionId]) {
+        for death in self.space.classify().pending {
+            let sees = |pin: &TransactionId| death.birth <= *pin && *pin < death.died;
+            assert!(pins.iter().any(sees), "nobody sees {death:?}");
         }
     }
 }
@@ -219,7 +286,15 @@ fn summary(space: &Space) -> (Vec<Run>, Lives, Vec<PageNumber>) {
     let census = space.classify();
     let pages = |death: &Death| {
         let life = (death.birth, death.died);
-        death.run.pages().map(move |page| (page, life)).collect::<Vec<_>>()
+        death
+            .run
+            .pages()
+            .map(move |page| (page, life))
+            .collect::<Vec<_>>()
     };
-    (census.free, census.pending.iter().flat_map(pages).collect(), census.own)
+    (
+        census.free,
+        census.pending.iter().flat_map(pages).collect(),
+        census.own,
+    )
 }

@@ -6,11 +6,16 @@ mod error;
 mod page;
 mod share;
 mod space;
-#[allow(dead_code)]
 mod store;
 mod tree;
 mod txn;
 mod types;
 
+pub use api::{
+    BulkOptions, BulkProgress, CheckProgress, CheckReport, Cursor, Damage, Database, DatabaseStat,
+    Durability, Options, OwnedCursor, OwnedRange, PageUse, Range, ReadTxn, Recovery, Savepoint, Table,
+    TableInfo, TableOptions, TableStat, Transaction, ValueGuard, WriteTxn, codec,
+};
 pub use error::{Error, Result};
+pub use page::key::KeyOrder;
 pub use types::{PageNumber, Run, Tag, TransactionId};

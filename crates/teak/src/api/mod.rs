@@ -1,1 +1,23 @@
-//! api
+//! What a user sees: databases, tables, transactions, cursors, options. Thin: everything is done
+//! in the layers below.
+
+mod bulk;
+pub mod codec;
+mod cursor;
+mod database;
+mod options;
+mod range;
+mod table;
+mod transaction;
+
+pub use crate::txn::{
+    Durability, Recovery,
+    check::{CheckProgress, CheckReport, Damage, PageUse},
+};
+pub use bulk::{BulkOptions, BulkProgress};
+pub use cursor::{Cursor, OwnedCursor};
+pub use database::{Database, DatabaseStat};
+pub use options::{Options, TableOptions};
+pub use range::{OwnedRange, Range};
+pub use table::{Table, TableInfo, TableStat, ValueGuard};
+pub use transaction::{ReadTxn, Savepoint, Transaction, WriteTxn};

@@ -12,6 +12,7 @@ pub(crate) mod header;
 pub(crate) mod inner;
 pub(crate) mod key;
 pub(crate) mod leaf;
+pub(crate) mod print;
 pub(crate) mod value;
 
 use crate::{Error, PageNumber};

@@ -334,25 +334,24 @@ impl Position {
     }
 }
 
-/// A cursor that borrows its source. The leaf it is on is kept at hand.
+/// A cursor that borrows its source. The leaf and the record that it is on are kept at hand, so
+/// that a step within a leaf touches nothing else.
 #[derive(Debug)]
 pub(crate) struct Cursor<'s, S: ?Sized> {
     source: &'s S,
     root: TreeRoot,
     position: Position,
     leaf: Option<(PageNumber, Leaf<'s>)>,
+    /// The key as a slice of its page, where that holds whole keys.
+    whole_key: Option<&'s [u8]>,
     key: Vec<u8>,
+    value: StoredValue<'s>,
 }
 
 impl<S: ?Sized> Clone for Cursor<'_, S> {
     fn clone(&self) -> Self {
-        Self {
-            source: self.source,
-            root: self.root,
-            position: self.position.clone(),
-            leaf: self.leaf,
-            key: Vec::new(),
-        }
+        let (position, key) = (self.position.clone(), self.key.clone());
+        Self { position, key, ..*self }
     }
 }
 
@@ -363,7 +362,9 @@ impl<'s, S: PageSource + ?Sized> Cursor<'s, S> {
             root,
             position: Position::default(),
             leaf: None,
+            whole_key: None,
             key: Vec::new(),
+            value: StoredValue::inline(&[]),
         }
     }
 
@@ -372,75 +373,73 @@ impl<'s, S: PageSource + ?Sized> Cursor<'s, S> {
     }
 
     pub(crate) fn first(&mut self) -> Result<bool> {
-        self.position.first(self.source, &self.root)
+        self.position.first(self.source, &self.root)?;
+        self.settle()
     }
 
     pub(crate) fn last(&mut self) -> Result<bool> {
-        self.position.last(self.source, &self.root)
+        self.position.last(self.source, &self.root)?;
+        self.settle()
     }
 
     #[inline]
     pub(crate) fn next(&mut self) -> Result<bool> {
-        self.position.next(self.source, &self.root)
+        self.position.next(self.source, &self.root)?;
+        self.settle()
     }
 
     #[inline]
     pub(crate) fn prev(&mut self) -> Result<bool> {
-        self.position.prev(self.source, &self.root)
+        self.position.prev(self.source, &self.root)?;
+        self.settle()
     }
 
+    /// See [`Position::seek`].
     pub(crate) fn seek(&mut self, key: &[u8]) -> Result<Option<bool>> {
-        self.position.seek(self.source, &self.root, key)
+        let found = self.position.seek(self.source, &self.root, key)?;
+        self.settle()?;
+        Ok(found)
     }
 
-    pub(crate) fn seek_bound(&mut self, bound: Bound<&[u8]>) -> Result<()> {
-        self.position.seek_bound(self.source, &self.root, bound)
-    }
-
-    pub(crate) fn set_behind(&mut self) {
-        self.position.set_behind();
-    }
-
+    /// Reads the record that the position is on; `false` if it is on none.
     #[inline]
-    fn leaf(&mut self, number: PageNumber) -> Result<Leaf<'s>> {
-        match self.leaf {
-            Some((at, leaf)) if at == number => Ok(leaf),
-            _ => {
-                let leaf = visit_leaf(self.source, number, "scan")?;
-                self.leaf = Some((number, leaf));
-                Ok(leaf)
-            }
-        }
-    }
-
-    /// The record that the cursor is on: its key, put together in the cursor, and its value.
-    #[inline]
-    pub(crate) fn record(&mut self) -> Result<Option<(&[u8], StoredValue<'s>)>> {
+    fn settle(&mut self) -> Result<bool> {
         let Some((number, index)) = self.position.record() else {
-            return Ok(None);
+            self.key.clear();
+            self.whole_key = None;
+            self.value = StoredValue::inline(&[]);
+            return Ok(false);
         };
-        let leaf = self.leaf(number)?;
-        let node = leaf
-            .node(index)
-            .map_err(|damage| damage.at(number, "scan"))?;
-        if let Some(key) = leaf.whole_key(&node) {
-            return Ok(Some((key, node.value)));
+        let leaf = match self.leaf {
+            Some((at, leaf)) if at == number => leaf,
+            _ => visit_leaf(self.source, number, "scan")?,
+        };
+        self.leaf = Some((number, leaf));
+        let node = leaf.node(index).map_err(|damage| damage.at(number, "scan"))?;
+        self.whole_key = leaf.whole_key(&node);
+        if self.whole_key.is_none() {
+            leaf.read_key(index, &node, &mut self.key);
         }
-        leaf.read_key(index, &node, &mut self.key);
-        Ok(Some((&self.key, node.value)))
+        self.value = node.value;
+        Ok(true)
     }
 
-    /// The value of the record that the cursor is on.
+    /// The key of the record that the cursor is on; empty if it is on none.
     #[inline]
-    pub(crate) fn value(&mut self) -> Result<Option<&'s [u8]>> {
-        let Some((number, index)) = self.position.record() else {
-            return Ok(None);
-        };
-        let leaf = self.leaf(number)?;
-        let node = leaf
-            .node(index)
-            .map_err(|damage| damage.at(number, "scan"))?;
-        super::lookup::load(self.source, number, node.value).map(Some)
+    pub(crate) fn key(&self) -> &[u8] {
+        self.whole_key.unwrap_or(&self.key)
+    }
+
+    /// The value of the record that the cursor is on, as its leaf holds it.
+    pub(crate) fn stored_value(&self) -> StoredValue<'s> {
+        self.value
+    }
+
+    /// The value of the record that the cursor is on; empty if it is on none.
+    #[inline]
+    pub(crate) fn value(&self) -> Result<&'s [u8]> {
+        let number = self.leaf.map_or(PageNumber(0), |(number, _)| number);
+        super::lookup::load(self.source, number, self.value)
     }
 }
 
@@ -473,4 +472,15 @@ pub(crate) fn is_void(root: &TreeRoot, low: Bound<&[u8]>, high: Bound<&[u8]>) ->
         Ordering::Greater => true,
         Ordering::Equal => !matches!((low, high), (Bound::Included(_), Bound::Included(_))),
     }
+}
+
+/// The value of the record at a position.
+pub(crate) fn value_at<'s, S: PageSource + ?Sized>(
+    source: &'s S,
+    position: &Position,
+) -> Result<Option<&'s [u8]>> {
+    let Some((number, index)) = position.record() else { return Ok(None) };
+    let leaf = visit_leaf(source, number, "lookup")?;
+    let node = leaf.node(index).map_err(|damage| damage.at(number, "lookup"))?;
+    super::lookup::load(source, number, node.value).map(Some)
 }

@@ -6,7 +6,7 @@
 
 use super::{
     PageSink, PageSource, TreeRoot,
-    cursor::{Position, Step},
+    cursor::{Position, Step, record_at},
     lookup, rebalance, visit, visit_inner, visit_leaf,
 };
 use crate::{
@@ -68,6 +68,20 @@ impl Kept<'_> {
 impl<'t, S: PageSink> Tree<'t, S> {
     pub(crate) fn new(sink: &'t mut S, root: &'t mut TreeRoot) -> Self {
         Self { sink, root }
+    }
+
+    /// The root as it is now.
+    pub(crate) fn root(&self) -> &TreeRoot {
+        self.root
+    }
+
+    /// The last key; empty in an empty tree.
+    pub(crate) fn last_key(&self) -> Result<Vec<u8>> {
+        let mut key = Vec::new();
+        let mut position = Position::default();
+        position.last(&*self.sink, self.root)?;
+        record_at(&*self.sink, &position, &mut key)?;
+        Ok(key)
     }
 
     /// Inserts a record. The key must not be longer than the longest that a page carries.

@@ -94,21 +94,26 @@ pub(crate) fn load<'s, S: PageSource + ?Sized>(
 pub(crate) fn get_many<'s, S: PageSource + ?Sized, K: AsRef<[u8]>>(
     source: &'s S,
     root: &TreeRoot,
-    keys: &[K],
+    mut keys: impl Iterator<Item = K>,
     mut found: impl FnMut(Option<StoredValue<'s>>) -> Result<()>,
 ) -> Result<()> {
-    for group in keys.chunks(GROUP) {
+    let mut group = Vec::with_capacity(GROUP);
+    loop {
+        group.clear();
+        group.extend(keys.by_ref().take(GROUP));
+        if group.is_empty() {
+            return Ok(());
+        }
         if root.is_empty() {
             group.iter().try_for_each(|_| found(None))?;
             continue;
         }
         let mut pages = [root.page; GROUP];
         for level in (1..root.depth).rev() {
-            descend_together(source, root, group, &mut pages, level)?;
+            descend_together(source, root, &group, &mut pages, level)?;
         }
-        search_together(source, root, group, &pages, &mut found)?;
+        search_together(source, root, &group, &pages, &mut found)?;
     }
-    Ok(())
 }
 
 /// Takes every key of the group one level down and asks for the pages that it needs there.

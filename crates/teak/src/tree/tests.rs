@@ -127,8 +127,7 @@ impl Fixture {
         let mut cursor = Cursor::new(&self.pages, self.root);
         let mut forward = Vec::new();
         while cursor.next().unwrap() {
-            let key = cursor.record().unwrap().unwrap().0.to_vec();
-            forward.push((key, cursor.value().unwrap().unwrap().to_vec()));
+            forward.push((cursor.key().to_vec(), cursor.value().unwrap().to_vec()));
         }
         let mut expected: Vec<_> = self.model.clone().into_iter().collect();
         expected.sort_by(|a, b| self.root.order.compare(&a.0, &b.0));
@@ -136,7 +135,7 @@ impl Fixture {
         let mut cursor = Cursor::new(&self.pages, self.root);
         for (key, _) in expected.iter().rev() {
             assert!(cursor.prev().unwrap());
-            assert_eq!(cursor.record().unwrap().unwrap().0, key);
+            assert_eq!(cursor.key(), key);
         }
         assert!(!cursor.prev().unwrap());
     }
@@ -286,7 +285,7 @@ fn get_many_finds_what_get_finds() {
         .map(|_| random_key(&mut random, KeyOrder::Bytes, 4096, 4000))
         .collect();
     let mut found = Vec::new();
-    lookup::get_many(&fixture.pages, &fixture.root, &keys, |value| {
+    lookup::get_many(&fixture.pages, &fixture.root, keys.iter(), |value| {
         let value = value.map(|v| {
             lookup::load(&fixture.pages, PageNumber(0), v)
                 .unwrap()

@@ -46,9 +46,7 @@ pub(super) fn for_each<S: PageSource + ?Sized>(
 ) -> Result<()> {
     let mut cursor = Cursor::new(source, *catalog);
     while cursor.next()? {
-        if let Some((name, value)) = cursor.record()? {
-            visit(name, decode(catalog.page, value)?)?;
-        }
+        visit(cursor.key(), decode(catalog.page, cursor.stored_value())?)?;
     }
     Ok(())
 }

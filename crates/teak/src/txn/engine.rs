@@ -107,6 +107,14 @@ impl Engine {
         &self.path
     }
 
+    /// The directory that the file is in.
+    pub(crate) fn directory(&self) -> PathBuf {
+        match self.path.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => parent.to_path_buf(),
+            _ => PathBuf::from("."),
+        }
+    }
+
     pub(crate) fn page_size(&self) -> usize {
         self.page_size
     }
@@ -238,7 +246,12 @@ impl Engine {
         };
         self.write_record(&record)?;
         let bytes = record.page_count * self.page_size as u64;
-        self.storage.set_len(bytes).map_err(Error::io("making the file shorter"))
+        if bytes < self.storage.len() {
+            // The records before this one speak of a longer file: they must not count any more.
+            self.flush()?;
+            self.storage.set_len(bytes).map_err(Error::io("making the file shorter"))?;
+        }
+        Ok(())
     }
 }
 

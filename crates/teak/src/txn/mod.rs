@@ -3,6 +3,7 @@
 
 mod arena;
 pub(crate) mod catalog;
+pub(crate) mod check;
 mod commit;
 pub(crate) mod engine;
 mod open;
@@ -10,11 +11,16 @@ mod pages;
 mod recover;
 mod savepoint;
 pub(crate) mod snapshot;
+pub(crate) mod survey;
 pub(crate) mod write;
 
-pub(crate) use engine::{Durability, Engine, Settings};
-pub(crate) use recover::Recovery;
+pub use engine::Durability;
+pub(crate) use engine::{Engine, Settings};
+pub use recover::Recovery;
 pub(crate) use savepoint::SavepointId;
 pub(crate) use snapshot::Snapshot;
 pub(crate) use write::WriteTransaction;
 
+
+#[cfg(test)]
+mod tests;

@@ -48,7 +48,6 @@ impl Engine {
         }
         let found = recover::find(&storage, &path, boot)?;
         if !is_read_only {
-            extend_to(&*storage, found.newest.page_count * u64::from(found.newest.page_size))?;
             found.settle(&*storage)?;
         }
         let mapping = storage.mapping().map_err(Error::io("mapping the file"))?;
@@ -56,26 +55,34 @@ impl Engine {
         let snapshot = Snapshot::new(newest.clone(), mapping, 16)?;
         let space = snapshot.space()?;
         let snapshot = snapshot.with_counts_of(&space);
-        let writer = (!is_read_only).then(|| Writer {
-            space,
-            arena: Arena::new(newest.page_size as usize),
-            slots: found.sequences,
-            durable: newest.transaction,
-            durable_slot: newest.slot,
-            written: Some(Vec::new()),
-            is_changed: !matches!(found.recovery, Recovery::Clean),
-            newest: Record { boot_id: boot, ..newest },
-        });
+        let writer = match is_read_only {
+            true => None,
+            false => Some(writer(newest, found.sequences, space, &found.recovery, boot)),
+        };
         Ok(Self::new(path, storage, settings, snapshot, writer, found.recovery))
     }
 }
 
-/// Makes the file as long as the record says: it may have been cut after that was written.
-fn extend_to(storage: &dyn Storage, bytes: u64) -> Result<()> {
-    if storage.len() < bytes {
-        storage.set_len(bytes).map_err(Error::io("making the file longer"))?;
+/// What the first write transaction begins with.
+fn writer(
+    mut newest: Record,
+    slots: [u64; SLOT_COUNT as usize],
+    space: Space,
+    recovery: &Recovery,
+    boot: [u8; 16],
+) -> Writer {
+    newest.boot_id = boot;
+    newest.clean_close = false;
+    Writer {
+        space,
+        arena: Arena::new(newest.page_size as usize),
+        slots,
+        durable: newest.transaction,
+        durable_slot: newest.slot,
+        written: Some(Vec::new()),
+        is_changed: *recovery != Recovery::Clean,
+        newest,
     }
-    Ok(())
 }
 
 /// Writes the record of an empty database and flushes it, which gives a new file its name.

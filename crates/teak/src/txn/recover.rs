@@ -87,7 +87,11 @@ pub(super) fn find(storage: &Arc<dyn Storage>, path: &Path, boot: [u8; 16]) -> R
         .max()
         .unwrap_or_default();
     let newest = &records[0];
-    if newest.clean_close || (newest.boot_id == boot && boot != [0; 16]) {
+    let is_trusted = newest.clean_close || (newest.boot_id == boot && boot != [0; 16]);
+    if is_trusted && is_cut_short(newest, storage.len()) {
+        return Err(Error::corrupted(slot_page(newest.slot), "open", CUT_SHORT));
+    }
+    if is_trusted {
         let recovery = match newest.clean_close {
             true => Recovery::Clean,
             false => Recovery::Killed { last: newest.transaction },
@@ -98,7 +102,7 @@ pub(super) fn find(storage: &Arc<dyn Storage>, path: &Path, boot: [u8; 16]) -> R
     let mut losers = Vec::new();
     let mut reason = None;
     for record in &records {
-        let Some(fault) = first_fault(record, &mapping)? else {
+        let Some(fault) = first_fault(record, &mapping, storage.len())? else {
             let to = record.transaction;
             let recovery = match reason {
                 None => Recovery::Verified { last: to },
@@ -114,6 +118,12 @@ pub(super) fn find(storage: &Arc<dyn Storage>, path: &Path, boot: [u8; 16]) -> R
     }
     let detail = reason.unwrap_or_default();
     Err(Error::corrupted(slot_page(newest.slot), "recovery", format!("no commit is whole: {detail}")))
+}
+
+const CUT_SHORT: &str = "the file is shorter than the commit says";
+
+fn is_cut_short(record: &Record, file_len: u64) -> bool {
+    record.page_count.saturating_mul(u64::from(record.page_size)) > file_len
 }
 
 impl Found {
@@ -172,7 +182,11 @@ struct Fault {
 }
 
 /// Looks through all that was written since the last durable commit before this one.
-fn first_fault(record: &Record, mapping: &Arc<Mapping>) -> Result<Option<Fault>> {
+fn first_fault(record: &Record, mapping: &Arc<Mapping>, file_len: u64) -> Result<Option<Fault>> {
+    if is_cut_short(record, file_len) {
+        let page = slot_page(record.slot);
+        return Ok(Some(Fault { page, detail: CUT_SHORT.to_owned() }));
+    }
     let snapshot = match Snapshot::new(record.clone(), Arc::clone(mapping), 0) {
         Ok(snapshot) => snapshot,
         Err(error) => return Ok(Some(Fault { page: slot_page(record.slot), detail: error.to_string() })),

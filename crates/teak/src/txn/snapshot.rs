@@ -86,6 +86,14 @@ impl Snapshot {
         }
     }
 
+    /// Calls `visit` for each table, in the order of names.
+    pub(crate) fn for_each_table(
+        &self,
+        visit: impl FnMut(&[u8], TreeRoot) -> Result<()>,
+    ) -> Result<()> {
+        catalog::for_each(self, &self.catalog, visit)
+    }
+
     /// A root that is known already.
     pub(super) fn known_root(&self, handle: usize) -> Option<Option<TreeRoot>> {
         self.roots.get(handle)?.get().copied()
@@ -94,6 +102,19 @@ impl Snapshot {
     pub(super) fn set_root(&self, handle: usize, root: Option<TreeRoot>) {
         if let Some(place) = self.roots.get(handle) {
             place.get_or_init(|| root);
+        }
+    }
+
+    /// The commit record in a slot, in words, as it is now.
+    pub(super) fn describe_record(&self, slot: u8) -> String {
+        let mut bytes = vec![0; self.page_size];
+        let offset = u64::from(slot) * self.page_size as u64;
+        if !self.mapping.copy(offset, &mut bytes) {
+            return "the file ends before this record\n".to_owned();
+        }
+        match Record::decode(&bytes, slot) {
+            Ok(record) => format!("{record:#?}\n"),
+            Err(fault) => format!("{fault}\n"),
         }
     }
 

@@ -74,7 +74,7 @@ impl WriteTransaction {
         self.base.transaction().next()
     }
 
-    pub(crate) fn pages(&self) -> &impl PageSource {
+    pub(crate) fn pages(&self) -> &(impl PageSource + Sync + use<>) {
         &self.pages
     }
 

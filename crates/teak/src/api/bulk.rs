@@ -1,0 +1,201 @@
+//! Loading many records at once.
+
+use super::{
+    Table, WriteTxn,
+    codec::Codec,
+    table::check_key,
+    transaction::sealed::Sealed,
+};
+use crate::{
+    Error, Result,
+    page::value::StoredValue,
+    tree::{
+        PageSource, TreeRoot,
+        bulk::Builder,
+        insert::{Existing, Tree},
+        sort::Sorter,
+    },
+};
+use std::path::PathBuf;
+
+/// How unsorted records are loaded.
+#[derive(Clone, Debug)]
+pub struct BulkOptions {
+    /// Bytes of memory for sorting. What does not fit goes to temporary files.
+    pub memory_bytes: usize,
+    /// Where temporary files are made; `None` is beside the database.
+    pub directory: Option<PathBuf>,
+}
+
+impl Default for BulkOptions {
+    fn default() -> Self {
+        Self { memory_bytes: 256 << 20, directory: None }
+    }
+}
+
+/// How far a load is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum BulkProgress {
+    /// Records are read and sorted.
+    Sorting {
+        /// Records so far.
+        records: u64,
+    },
+    /// Sorted records are built into pages.
+    Building {
+        /// Records so far.
+        records: u64,
+        /// Records that were read, among them those whose key came again.
+        total: u64,
+    },
+}
+
+/// Progress is told after this many records.
+const PROGRESS_STEP: u64 = 1024;
+
+impl<K: Codec, V: Codec> Table<K, V> {
+    /// Loads records that are sorted by key: pages are built from the leaves up, each written once
+    /// and full. A table that has records takes only keys behind its last one. Returns the number of
+    /// records.
+    ///
+    /// ```
+    /// # use teak::{Database, codec::{U32, Unit}};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// let mut txn = database.begin_write()?;
+    /// let numbers = txn.create_table::<U32, Unit>("numbers")?;
+    /// let records = (0..100_000u32).map(|n| (n.to_be_bytes(), []));
+    /// assert_eq!(numbers.bulk_load(&mut txn, records)?, 100_000);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotSorted`] with the record that is not behind the one before it: the transaction
+    /// can only be rolled back then. Those of [`Table::insert`].
+    pub fn bulk_load<Key: AsRef<[u8]>, Value: AsRef<[u8]>>(
+        &self,
+        txn: &mut WriteTxn,
+        records: impl IntoIterator<Item = (Key, Value)>,
+    ) -> Result<u64> {
+        let records = records.into_iter().map(Ok);
+        self.load_sorted(txn, records)
+    }
+
+    fn load_sorted<Key: AsRef<[u8]>, Value: AsRef<[u8]>>(
+        &self,
+        txn: &mut WriteTxn,
+        records: impl Iterator<Item = Result<(Key, Value)>>,
+    ) -> Result<u64> {
+        let page_size = txn.source().page_size();
+        txn.inner.change(self.handle(), self.raw_name(), |tree| {
+            if tree.root().is_empty() {
+                build(tree, page_size, records)
+            } else {
+                append(tree, page_size, records)
+            }
+        })
+    }
+
+    /// Loads records in any order: they are sorted first, in memory and in temporary files, and
+    /// then built into pages as by [`Table::bulk_load`]. Of records with equal keys the last one
+    /// counts. A table that has records gets them inserted in order, which replaces those with the
+    /// same key. Returns the number of distinct keys.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`] if a temporary file cannot be written or read; those of [`Table::insert`].
+    pub fn bulk_load_unsorted<Key: AsRef<[u8]>, Value: AsRef<[u8]>>(
+        &self,
+        txn: &mut WriteTxn,
+        records: impl IntoIterator<Item = (Key, Value)>,
+        options: BulkOptions,
+        progress: &mut dyn FnMut(BulkProgress),
+    ) -> Result<u64> {
+        let root = self.root(txn)?;
+        let page_size = txn.source().page_size();
+        let directory = match options.directory {
+            Some(directory) => directory,
+            None => txn.engine().directory(),
+        };
+        let mut sorter = Sorter::new(root.order, options.memory_bytes, &directory);
+        for (key, value) in records {
+            check_key(&root, page_size, key.as_ref())?;
+            sorter.push(key.as_ref(), value.as_ref())?;
+            if sorter.records() % PROGRESS_STEP == 0 {
+                progress(BulkProgress::Sorting { records: sorter.records() });
+            }
+        }
+        let total = sorter.records();
+        let mut merge = sorter.finish()?;
+        let mut built = 0;
+        let sorted = std::iter::from_fn(|| {
+            built += 1;
+            if built % PROGRESS_STEP == 0 {
+                progress(BulkProgress::Building { records: built, total });
+            }
+            merge.next().transpose()
+        });
+        txn.inner.change(self.handle(), self.raw_name(), |tree| {
+            if tree.root().is_empty() {
+                build(tree, page_size, sorted)
+            } else {
+                insert_all(tree, sorted)
+            }
+        })
+    }
+}
+
+/// Builds an empty tree.
+fn build<S: crate::tree::PageSink, Key: AsRef<[u8]>, Value: AsRef<[u8]>>(
+    tree: &mut Tree<'_, S>,
+    page_size: usize,
+    records: impl Iterator<Item = Result<(Key, Value)>>,
+) -> Result<u64> {
+    let root: TreeRoot = *tree.root();
+    let mut builder = Builder::new(tree);
+    for record in records {
+        let (key, value) = record?;
+        check_key(&root, page_size, key.as_ref())?;
+        builder.push(key.as_ref(), StoredValue::inline(value.as_ref()))?;
+    }
+    builder.finish()
+}
+
+/// Adds records behind the last one.
+fn append<S: crate::tree::PageSink, Key: AsRef<[u8]>, Value: AsRef<[u8]>>(
+    tree: &mut Tree<'_, S>,
+    page_size: usize,
+    records: impl Iterator<Item = Result<(Key, Value)>>,
+) -> Result<u64> {
+    let order = tree.root().order;
+    let mut last = tree.last_key()?;
+    let mut count = 0;
+    for record in records {
+        let (key, value) = record?;
+        let key = key.as_ref();
+        check_key(tree.root(), page_size, key)?;
+        if order.compare(&last, key).is_ge() {
+            return Err(Error::NotSorted { index: count });
+        }
+        tree.insert(key, StoredValue::inline(value.as_ref()), Existing::Replace)?;
+        last.clear();
+        last.extend_from_slice(key);
+        count += 1;
+    }
+    Ok(count)
+}
+
+fn insert_all<S: crate::tree::PageSink>(
+    tree: &mut Tree<'_, S>,
+    records: impl Iterator<Item = Result<(Vec<u8>, Vec<u8>)>>,
+) -> Result<u64> {
+    let mut count = 0;
+    for record in records {
+        let (key, value) = record?;
+        tree.insert(&key, StoredValue::inline(&value), Existing::Replace)?;
+        count += 1;
+    }
+    Ok(count)
+}

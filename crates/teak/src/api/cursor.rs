@@ -1,0 +1,238 @@
+//! Cursors over the raw bytes of a table.
+
+use super::{ReadTxn, range::Source, transaction::sealed::Sealed};
+use crate::{
+    Result,
+    tree::{
+        PageSource, TreeRoot,
+        cursor::{self, Position},
+    },
+};
+use std::fmt;
+
+/// A cursor over a table, borrowing the transaction. It begins nowhere: a step forward leads to the
+/// first record, a step back to the last. Behind the last record a step back leads to the last one
+/// again, before the first a step forward to the first one.
+///
+/// ```
+/// # use teak::{Database, codec::Str};
+/// # let directory = tempfile::tempdir()?;
+/// # let database = Database::open(directory.path().join("x.teak"))?;
+/// # let mut txn = database.begin_write()?;
+/// let words = txn.create_table::<Str, Str>("words")?;
+/// words.insert(&mut txn, "oak", "1")?;
+/// words.insert(&mut txn, "teak", "2")?;
+/// let mut cursor = words.cursor(&txn)?;
+/// assert!(cursor.seek(b"p")?);
+/// assert_eq!((cursor.key(), cursor.value()?), (&b"teak"[..], &b"2"[..]));
+/// assert!(cursor.prev()?);
+/// assert!(!cursor.prev()?);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct Cursor<'t> {
+    inner: cursor::Cursor<'t, dyn PageSource + Sync + 't>,
+}
+
+impl<'t> Cursor<'t> {
+    pub(super) fn new(source: Source<'t>, root: TreeRoot) -> Self {
+        Self { inner: cursor::Cursor::new(source, root) }
+    }
+
+    /// Goes to the first record; `false` if there is none.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Corrupted`](crate::Error::Corrupted), as for all steps.
+    pub fn first(&mut self) -> Result<bool> {
+        self.inner.first()
+    }
+
+    /// Goes to the last record; `false` if there is none.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Cursor::first`].
+    pub fn last(&mut self) -> Result<bool> {
+        self.inner.last()
+    }
+
+    /// Goes to the next record; `false` if there is none.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Cursor::first`].
+    #[inline]
+    #[allow(clippy::should_implement_trait)]
+    pub fn next(&mut self) -> Result<bool> {
+        self.inner.next()
+    }
+
+    /// Goes to the record before; `false` if there is none.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Cursor::first`].
+    #[inline]
+    pub fn prev(&mut self) -> Result<bool> {
+        self.inner.prev()
+    }
+
+    /// Goes to the first record whose key is not smaller than `key`; `false` if there is none.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Cursor::first`].
+    pub fn seek(&mut self, key: &[u8]) -> Result<bool> {
+        Ok(self.inner.seek(key)?.is_some())
+    }
+
+    /// Goes to the record of `key`. If there is none it returns `false` and is on the first record
+    /// with a greater key, if there is one.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Cursor::first`].
+    pub fn seek_exact(&mut self, key: &[u8]) -> Result<bool> {
+        Ok(self.inner.seek(key)? == Some(true))
+    }
+
+    /// Whether the cursor is on a record.
+    #[must_use]
+    pub fn is_on_record(&self) -> bool {
+        self.inner.position().record().is_some()
+    }
+
+    /// The key of the record that the cursor is on; empty if it is on none.
+    #[inline]
+    #[must_use]
+    pub fn key(&self) -> &[u8] {
+        self.inner.key()
+    }
+
+    /// The value of the record that the cursor is on; empty if it is on none.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Cursor::first`].
+    #[inline]
+    pub fn value(&self) -> Result<&'t [u8]> {
+        self.inner.value()
+    }
+}
+
+impl fmt::Debug for Cursor<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Cursor").field("position", self.inner.position()).finish()
+    }
+}
+
+/// A cursor with a hold on the transaction, to be kept or sent elsewhere. Its steps are those of
+/// [`Cursor`]; its values are borrowed from itself.
+#[derive(Clone)]
+pub struct OwnedCursor {
+    txn: ReadTxn,
+    root: TreeRoot,
+    position: Position,
+    key: Vec<u8>,
+}
+
+impl OwnedCursor {
+    pub(super) fn new(txn: ReadTxn, root: TreeRoot) -> Self {
+        Self { txn, root, position: Position::default(), key: Vec::new() }
+    }
+
+    fn step(
+        &mut self,
+        step: impl FnOnce(&mut Position, &dyn PageSource, &TreeRoot) -> Result<bool>,
+    ) -> Result<bool> {
+        let source = self.txn.source();
+        let is_found = step(&mut self.position, source, &self.root)?;
+        self.key.clear();
+        cursor::record_at(source, &self.position, &mut self.key)?;
+        Ok(is_found)
+    }
+
+    /// Goes to the first record; `false` if there is none.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Corrupted`](crate::Error::Corrupted), as for all steps.
+    pub fn first(&mut self) -> Result<bool> {
+        self.step(|position, source, root| position.first(source, root))
+    }
+
+    /// Goes to the last record; `false` if there is none.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`OwnedCursor::first`].
+    pub fn last(&mut self) -> Result<bool> {
+        self.step(|position, source, root| position.last(source, root))
+    }
+
+    /// Goes to the next record; `false` if there is none.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`OwnedCursor::first`].
+    #[allow(clippy::should_implement_trait)]
+    pub fn next(&mut self) -> Result<bool> {
+        self.step(|position, source, root| position.next(source, root))
+    }
+
+    /// Goes to the record before; `false` if there is none.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`OwnedCursor::first`].
+    pub fn prev(&mut self) -> Result<bool> {
+        self.step(|position, source, root| position.prev(source, root))
+    }
+
+    /// Goes to the first record whose key is not smaller than `key`; `false` if there is none.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`OwnedCursor::first`].
+    pub fn seek(&mut self, key: &[u8]) -> Result<bool> {
+        self.step(|position, source, root| Ok(position.seek(source, root, key)?.is_some()))
+    }
+
+    /// Goes to the record of `key`; like [`Cursor::seek_exact`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`OwnedCursor::first`].
+    pub fn seek_exact(&mut self, key: &[u8]) -> Result<bool> {
+        self.step(|position, source, root| Ok(position.seek(source, root, key)? == Some(true)))
+    }
+
+    /// Whether the cursor is on a record.
+    #[must_use]
+    pub fn is_on_record(&self) -> bool {
+        self.position.record().is_some()
+    }
+
+    /// The key of the record that the cursor is on; empty if it is on none.
+    #[must_use]
+    pub fn key(&self) -> &[u8] {
+        &self.key
+    }
+
+    /// The value of the record that the cursor is on; empty if it is on none.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`OwnedCursor::first`].
+    pub fn value(&self) -> Result<&[u8]> {
+        let value = cursor::value_at(self.txn.source(), &self.position)?;
+        Ok(value.unwrap_or_default())
+    }
+}
+
+impl fmt::Debug for OwnedCursor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OwnedCursor").field("position", &self.position).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,194 @@
+//! An open database.
+
+use super::{
+    CheckProgress, CheckReport, Options, PageUse, ReadTxn, Recovery, WriteTxn,
+};
+use crate::{
+    Error, PageNumber, Result, TransactionId,
+    page::max_key_len,
+    txn::{Engine, WriteTransaction, check, survey},
+};
+use std::{path::Path, sync::Arc};
+
+/// An open database. Clones are handles to the same one, usable from every thread.
+///
+/// ```
+/// use teak::{Database, codec::{Str, U64}};
+/// # let directory = tempfile::tempdir()?;
+/// # let path = directory.path().join("people.teak");
+/// let database = Database::open(&path)?;
+/// let mut txn = database.begin_write()?;
+/// let ages = txn.create_table::<Str, U64>("ages")?;
+/// ages.insert(&mut txn, "Ada", 36)?;
+/// txn.commit()?;
+///
+/// let txn = database.begin_read()?;
+/// assert_eq!(ages.get(&txn, "Ada")?, Some(36));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Database {
+    engine: Arc<Engine>,
+}
+
+/// Sizes and counts of a database.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct DatabaseStat {
+    /// Length of the file in bytes.
+    pub file_bytes: u64,
+    /// Size of a page in bytes.
+    pub page_size: usize,
+    /// Pages of the database, free ones included.
+    pub page_count: u64,
+    /// Pages in use: commit records, tables, the catalog and the space map.
+    pub used_pages: u64,
+    /// Free pages.
+    pub free_pages: u64,
+    /// Pages that are dead, and that some snapshot may still see.
+    pub pending_pages: u64,
+    /// The newest commit.
+    pub transaction: TransactionId,
+    /// Tables.
+    pub table_count: u64,
+    /// Snapshots that are held by readers and by the writer, each as often as it is held.
+    pub readers: usize,
+}
+
+impl Database {
+    pub(super) fn new(engine: Engine) -> Self {
+        Self { engine: Arc::new(engine) }
+    }
+
+    /// Opens the database in the file at `path`, or creates it; [`Options`] has more choices.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Options::open`].
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        Options::new().open(path)
+    }
+
+    /// Begins to read the newest committed state. It stays as it is for this transaction, whatever
+    /// is committed meanwhile, and nobody waits for anybody.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidArgument`] if the database has been closed.
+    pub fn begin_read(&self) -> Result<ReadTxn> {
+        Ok(ReadTxn::new(Arc::clone(&self.engine), self.engine.snapshot()?))
+    }
+
+    /// Begins to write; waits while there is another writer.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::ReadOnly`]; [`Error::Poisoned`] after a failed write or flush;
+    /// [`Error::InvalidArgument`] if the database has been closed.
+    pub fn begin_write(&self) -> Result<WriteTxn> {
+        WriteTransaction::begin(&self.engine).map(WriteTxn::new)
+    }
+
+    /// Returns when every commit so far is on the disk.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`] if the flush failed; nothing can be written then until the database is opened
+    /// anew. Those of [`Database::begin_write`].
+    pub fn sync(&self) -> Result<()> {
+        self.engine.sync()
+    }
+
+    /// Makes every commit durable, cuts the free end of the file off and notes that the database
+    /// was closed. Transactions that are still open keep the file; nothing can be begun any more.
+    /// Dropping the last handle does the same, but tells nobody what went wrong.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`].
+    pub fn close(self) -> Result<()> {
+        self.engine.close()
+    }
+
+    /// What opening found and did.
+    #[must_use]
+    pub fn recovery(&self) -> Recovery {
+        self.engine.recovery().clone()
+    }
+
+    /// The path that the database was opened at.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        self.engine.path()
+    }
+
+    /// The size of a page in bytes.
+    #[must_use]
+    pub fn page_size(&self) -> usize {
+        self.engine.page_size()
+    }
+
+    /// The longest key in bytes: 256 less than a page has, at most 32,767.
+    #[must_use]
+    pub fn max_key_len(&self) -> usize {
+        max_key_len(self.engine.page_size())
+    }
+
+    /// Sizes and counts, as of the newest commit.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidArgument`] if the database has been closed.
+    pub fn stat(&self) -> Result<DatabaseStat> {
+        let snapshot = self.engine.snapshot()?;
+        let page_count = snapshot.page_count();
+        Ok(DatabaseStat {
+            file_bytes: self.engine.file_bytes(),
+            page_size: self.engine.page_size(),
+            page_count,
+            used_pages: page_count
+                .saturating_sub(snapshot.free_pages)
+                .saturating_sub(snapshot.pending_pages),
+            free_pages: snapshot.free_pages,
+            pending_pages: snapshot.pending_pages,
+            transaction: snapshot.transaction(),
+            table_count: snapshot.catalog().records,
+            readers: self.engine.holders() - 1,
+        })
+    }
+
+    /// Checks everything that the newest commit holds: each page's tag, order, reachability, double
+    /// use, and the space map. Readers and the writer go on meanwhile.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidArgument`] if the database has been closed. Damage is not an error but in
+    /// the report.
+    pub fn check(&self, progress: &mut dyn FnMut(CheckProgress)) -> Result<CheckReport> {
+        Ok(check::check(&*self.engine.snapshot()?, progress))
+    }
+
+    /// What each page of the file is used for.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Corrupted`] if the space map cannot be read.
+    pub fn page_kinds(&self) -> Result<Vec<PageUse>> {
+        survey::page_uses(&*self.engine.snapshot()?)
+    }
+
+    /// A page in words, many lines.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidArgument`] if there is no such page.
+    pub fn describe_page(&self, page: PageNumber) -> Result<String> {
+        let snapshot = self.engine.snapshot()?;
+        if u64::from(page.0) >= snapshot.page_count() {
+            let count = snapshot.page_count();
+            let text = format!("there is no page {page}; the pages of this database are 0 to {}", count - 1);
+            return Err(Error::InvalidArgument(text));
+        }
+        survey::describe(&snapshot, page)
+    }
+}

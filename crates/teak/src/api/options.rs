@@ -1,0 +1,231 @@
+//! What databases and tables are opened and created with.
+
+use super::Database;
+use crate::{
+    Error, Result,
+    page::key::KeyOrder,
+    store::{Access, Create},
+    tree::TreeRoot,
+    txn::{Durability, Engine, Settings},
+};
+use std::path::Path;
+
+/// Options for opening or creating a [`Database`].
+///
+/// ```
+/// # let directory = tempfile::tempdir()?;
+/// # let path = directory.path().join("coins.teak");
+/// let database = teak::Options::new()
+///     .page_size(8192)
+///     .durability(teak::Durability::Lazy)
+///     .open(&path)?;
+/// assert_eq!(database.page_size(), 8192);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct Options {
+    page_size: usize,
+    create: Create,
+    is_read_only: bool,
+    durability: Durability,
+    size_limit_bytes: Option<u64>,
+    write_memory_bytes: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Options {
+    /// Pages of 4 KiB, created if missing, durable commits, no limit of size.
+    pub fn new() -> Self {
+        Self {
+            page_size: 4096,
+            create: Create::IfMissing,
+            is_read_only: false,
+            durability: Durability::Durable,
+            size_limit_bytes: None,
+            write_memory_bytes: 256 << 20,
+        }
+    }
+
+    /// The size of pages of a database that is created: a power of two from 4,096 to 65,536. A
+    /// database that exists keeps its own.
+    pub fn page_size(mut self, bytes: usize) -> Self {
+        self.page_size = bytes;
+        self
+    }
+
+    /// Whether the database is created if there is none. It is, by default.
+    pub fn create(mut self, is_created: bool) -> Self {
+        self.create = if is_created { Create::IfMissing } else { Create::Never };
+        self
+    }
+
+    /// Whether the database must not exist yet.
+    pub fn create_new(mut self, is_new: bool) -> Self {
+        self.create = if is_new { Create::New } else { Create::IfMissing };
+        self
+    }
+
+    /// Whether the database is opened for reading only: nothing is written, not even to recover.
+    pub fn read_only(mut self, is_read_only: bool) -> Self {
+        self.is_read_only = is_read_only;
+        self
+    }
+
+    /// The durability of commits that do not ask for another.
+    pub fn durability(mut self, durability: Durability) -> Self {
+        self.durability = durability;
+        self
+    }
+
+    /// The longest that the file may become, in bytes; `None`, the default, is as long as the disk
+    /// has room.
+    pub fn size_limit_bytes(mut self, limit: Option<u64>) -> Self {
+        self.size_limit_bytes = limit;
+        self
+    }
+
+    /// How many bytes of pages a write transaction keeps in memory. A larger one writes leaves
+    /// early, to where they belong and where nobody sees them yet. 256 MiB by default. Inner pages,
+    /// about one in two hundred, stay in memory.
+    pub fn write_memory_bytes(mut self, bytes: usize) -> Self {
+        self.write_memory_bytes = bytes;
+        self
+    }
+
+    /// Opens the database in the file at `path`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotFound`] or [`Error::AlreadyExists`] if it is not to be created, or is to be;
+    /// [`Error::NotADatabase`] and [`Error::UnknownFormat`] for another file; [`Error::InUse`]
+    /// while another process or handle has it open; [`Error::Corrupted`] if the newest commit is
+    /// known to have been on disk and is not whole; [`Error::InvalidArgument`] for a page size
+    /// that is not possible; [`Error::Io`].
+    pub fn open(&self, path: impl AsRef<Path>) -> Result<Database> {
+        if !self.page_size.is_power_of_two() || !(4096..=65536).contains(&self.page_size) {
+            let text = format!("a page size of {} is not possible; choose 4096, 8192, 16384, 32768 or 65536", self.page_size);
+            return Err(Error::InvalidArgument(text));
+        }
+        let access = if self.is_read_only { Access::ReadOnly } else { Access::ReadWrite };
+        let settings = Settings {
+            page_size: self.page_size,
+            durability: self.durability,
+            size_limit_bytes: self.size_limit_bytes,
+            write_memory_bytes: self.write_memory_bytes,
+        };
+        Engine::open(path.as_ref(), access, self.create, settings).map(Database::new)
+    }
+}
+
+/// What a table is created with. It stays so.
+///
+/// ```
+/// use teak::{Database, KeyOrder, TableOptions, codec::Bytes};
+/// # let directory = tempfile::tempdir()?;
+/// # let database = Database::open(directory.path().join("x.teak"))?;
+/// let mut txn = database.begin_write()?;
+/// let options = TableOptions::new().order(KeyOrder::U64).value_align(8);
+/// let table = txn.create_table_with::<Bytes, Bytes>("heights", options)?;
+/// table.insert(&mut txn, &700_000u64.to_le_bytes(), b"value")?;
+/// txn.commit()?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+#[must_use]
+pub struct TableOptions {
+    order: KeyOrder,
+    shares_prefixes: bool,
+    is_counted: bool,
+    value_align: usize,
+}
+
+impl Default for TableOptions {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl TableOptions {
+    /// Keys in the order of their bytes, prefixes shared, not counted, values not aligned.
+    pub fn new() -> Self {
+        Self {
+            order: KeyOrder::Bytes,
+            shares_prefixes: true,
+            is_counted: false,
+            value_align: 1,
+        }
+    }
+
+    /// How keys are ordered.
+    pub fn order(mut self, order: KeyOrder) -> Self {
+        self.order = order;
+        self
+    }
+
+    /// Whether the keys of a page share their prefix, which saves space. Without it each key stands
+    /// whole in its page.
+    pub fn share_prefixes(mut self, shares: bool) -> Self {
+        self.shares_prefixes = shares;
+        self
+    }
+
+    /// Whether inner pages keep the number of records below each child.
+    pub fn counted(mut self, is_counted: bool) -> Self {
+        self.is_counted = is_counted;
+        self
+    }
+
+    /// To how many bytes the values are aligned in memory: 1, 2, 4, 8 or 16.
+    pub fn value_align(mut self, bytes: usize) -> Self {
+        self.value_align = bytes;
+        self
+    }
+
+    /// The order of keys.
+    #[must_use]
+    pub fn key_order(&self) -> KeyOrder {
+        self.order
+    }
+
+    /// Whether the keys of a page share their prefix.
+    #[must_use]
+    pub fn shares_prefixes(&self) -> bool {
+        self.shares_prefixes
+    }
+
+    /// Whether the table counts.
+    #[must_use]
+    pub fn is_counted(&self) -> bool {
+        self.is_counted
+    }
+
+    /// The alignment of values in bytes.
+    #[must_use]
+    pub fn value_alignment(&self) -> usize {
+        self.value_align
+    }
+
+    pub(super) fn to_root(self) -> Result<TreeRoot> {
+        if !self.value_align.is_power_of_two() || self.value_align > 16 {
+            let text = format!("values cannot be aligned to {} bytes; choose 1, 2, 4, 8 or 16", self.value_align);
+            return Err(Error::InvalidArgument(text));
+        }
+        let align_log2 = self.value_align.trailing_zeros() as u8;
+        Ok(TreeRoot::new(self.order, self.shares_prefixes, self.is_counted, align_log2))
+    }
+
+    pub(super) fn of_root(root: &TreeRoot) -> Self {
+        Self {
+            order: root.order,
+            shares_prefixes: root.share_prefixes,
+            is_counted: root.counted,
+            value_align: 1 << root.value_align_log2,
+        }
+    }
+}

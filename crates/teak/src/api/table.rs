@@ -1,0 +1,532 @@
+//! Tables: typed handles to trees.
+
+use super::{
+    Cursor, OwnedCursor, OwnedRange, Range, ReadTxn, TableOptions, Transaction, WriteTxn,
+    codec::Codec,
+    range::prefix_end,
+    transaction::sealed::Sealed,
+};
+use crate::{
+    Error, Result, TransactionId,
+    page::{key::KeyOrder, max_key_len, value::StoredValue},
+    tree::{PageSource, TreeRoot, cursor, insert::{Existing, Inserted}, lookup},
+    txn::{Engine, write},
+};
+use std::{
+    borrow::Borrow,
+    fmt,
+    marker::PhantomData,
+    ops::{Bound, Deref, RangeBounds},
+    sync::Arc,
+};
+
+/// A handle to a table whose keys are of codec `K` and whose values of codec `V`. It is cheap to
+/// clone, and every method is told the transaction.
+///
+/// ```
+/// use teak::{Database, codec::{Str, U64}};
+/// # let directory = tempfile::tempdir()?;
+/// # let database = Database::open(directory.path().join("x.teak"))?;
+/// let mut txn = database.begin_write()?;
+/// let heights = txn.create_table::<Str, U64>("heights")?;
+/// heights.insert(&mut txn, "Mont Blanc", 4806)?;
+/// heights.insert(&mut txn, "Elbrus", 5642)?;
+/// assert!(!heights.insert_new(&mut txn, "Elbrus", 0)?);
+/// txn.commit()?;
+///
+/// let txn = database.begin_read()?;
+/// assert_eq!(heights.get(&txn, "Elbrus")?, Some(5642));
+/// let all: Vec<_> = heights.iter(&txn)?.collect::<teak::Result<_>>()?;
+/// assert_eq!(all, [("Elbrus".to_owned(), 5642), ("Mont Blanc".to_owned(), 4806)]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Table<K, V> {
+    name: Arc<[u8]>,
+    handle: usize,
+    types: PhantomData<fn() -> (K, V)>,
+}
+
+/// A table's name, options and counts.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct TableInfo {
+    /// Its name: any bytes.
+    pub name: Vec<u8>,
+    /// What it was created with.
+    pub options: TableOptions,
+    /// Its counts.
+    pub stat: TableStat,
+}
+
+/// Counts of a table. None of them takes a walk.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct TableStat {
+    /// Records.
+    pub records: u64,
+    /// Levels of pages; 0 in an empty table.
+    pub depth: u8,
+    /// Inner pages.
+    pub inner_pages: u64,
+    /// Leaf pages.
+    pub leaf_pages: u64,
+    /// Pages of large values.
+    pub value_pages: u64,
+    /// The transaction of the last change.
+    pub changed: TransactionId,
+}
+
+impl TableInfo {
+    pub(super) fn new(name: &[u8], root: &TreeRoot) -> Self {
+        Self {
+            name: name.to_vec(),
+            options: TableOptions::of_root(root),
+            stat: TableStat::new(root),
+        }
+    }
+}
+
+impl TableStat {
+    fn new(root: &TreeRoot) -> Self {
+        Self {
+            records: root.records,
+            depth: root.depth,
+            inner_pages: u64::from(root.inner_pages),
+            leaf_pages: u64::from(root.leaf_pages),
+            value_pages: root.value_pages,
+            changed: root.changed,
+        }
+    }
+}
+
+/// The bytes of a value, and the read transaction that keeps them.
+#[derive(Clone)]
+pub struct ValueGuard {
+    txn: ReadTxn,
+    place: Place,
+}
+
+/// Where the bytes of a value are.
+#[derive(Clone)]
+enum Place {
+    /// In a leaf.
+    Leaf(cursor::Position),
+    /// In a run of their own.
+    Run(crate::page::value::ValueRun),
+}
+
+impl ValueGuard {
+    pub(super) fn at(txn: &ReadTxn, position: cursor::Position) -> Result<Option<Self>> {
+        let mut key = Vec::new();
+        let Some((leaf, value)) = cursor::record_at(txn.source(), &position, &mut key)? else {
+            return Ok(None);
+        };
+        let run = value.as_run().map_err(|damage| damage.at(leaf, "lookup"))?;
+        let place = match run {
+            Some(run) => {
+                txn.source().value(&run)?;
+                Place::Run(run)
+            }
+            None => Place::Leaf(position),
+        };
+        Ok(Some(Self { txn: txn.clone(), place }))
+    }
+}
+
+impl Deref for ValueGuard {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        // Both were read without an error when the guard was made, and a snapshot does not change.
+        match &self.place {
+            Place::Leaf(position) => {
+                cursor::value_at(self.txn.source(), position).ok().flatten().unwrap_or_default()
+            }
+            Place::Run(run) => self.txn.source().value(run).unwrap_or_default(),
+        }
+    }
+}
+
+impl AsRef<[u8]> for ValueGuard {
+    fn as_ref(&self) -> &[u8] {
+        self
+    }
+}
+
+impl fmt::Debug for ValueGuard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&**self, f)
+    }
+}
+
+impl<K, V> Clone for Table<K, V> {
+    fn clone(&self) -> Self {
+        Self { name: Arc::clone(&self.name), handle: self.handle, types: PhantomData }
+    }
+}
+
+impl<K, V> fmt::Debug for Table<K, V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Table").field("name", &write::printable(&self.name)).finish()
+    }
+}
+
+impl<K, V> Table<K, V> {
+    pub(super) fn new(engine: &Arc<Engine>, name: &[u8]) -> Self {
+        Self { handle: engine.handle(name), name: name.into(), types: PhantomData }
+    }
+
+    pub(super) fn handle(&self) -> usize {
+        self.handle
+    }
+
+    pub(super) fn raw_name(&self) -> &[u8] {
+        &self.name
+    }
+
+    /// The table's name.
+    #[must_use]
+    pub fn name(&self) -> &[u8] {
+        &self.name
+    }
+
+    /// The same table with other types.
+    #[must_use]
+    pub fn retype<K2: Codec, V2: Codec>(&self) -> Table<K2, V2> {
+        Table { name: Arc::clone(&self.name), handle: self.handle, types: PhantomData }
+    }
+
+    #[inline]
+    pub(super) fn root<T: Sealed + ?Sized>(&self, txn: &T) -> Result<TreeRoot> {
+        match txn.root_of(self.handle, &self.name)? {
+            Some(root) => Ok(root),
+            None => Err(write::not_found(&self.name)),
+        }
+    }
+}
+
+/// Refuses keys that the table cannot hold.
+pub(super) fn check_key(root: &TreeRoot, page_size: usize, key: &[u8]) -> Result<()> {
+    let max = max_key_len(page_size);
+    if key.len() > max {
+        return Err(Error::KeyTooLong { len: key.len(), max });
+    }
+    match root.order.key_len() {
+        Some(len) if len != key.len() => Err(Error::InvalidArgument(format!(
+            "the keys of this table are integers of {len} bytes, and this one has {}",
+            key.len()
+        ))),
+        _ => Ok(()),
+    }
+}
+
+impl<K: Codec, V: Codec> Table<K, V> {
+    /// The value of a key, borrowed from the transaction.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TableNotFound`], [`Error::Corrupted`], [`Error::Decode`].
+    #[inline]
+    pub fn get<'t, T: Transaction>(
+        &self,
+        txn: &'t T,
+        key: K::Item<'_>,
+    ) -> Result<Option<V::Item<'t>>> {
+        let root = self.root(txn)?;
+        let key = K::encode(&key);
+        match lookup::get(txn.source(), &root, key.as_ref())? {
+            Some(value) => V::decode(lookup::load(txn.source(), root.page, value)?).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// The bytes of the value of a key, with a hold on the transaction.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TableNotFound`], [`Error::Corrupted`].
+    pub fn get_owned(&self, txn: &ReadTxn, key: K::Item<'_>) -> Result<Option<ValueGuard>> {
+        let root = self.root(txn)?;
+        let mut position = cursor::Position::default();
+        match position.seek(txn.source(), &root, K::encode(&key).as_ref())? {
+            Some(true) => ValueGuard::at(txn, position),
+            _ => Ok(None),
+        }
+    }
+
+    /// The values of many keys, in the order of the keys. All of them go down the tree together,
+    /// so that the waits for memory overlap: several times as fast as one after the other.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TableNotFound`], [`Error::Corrupted`], [`Error::Decode`].
+    pub fn get_many<'t, T: Transaction>(
+        &self,
+        txn: &'t T,
+        keys: &[K::Item<'_>],
+    ) -> Result<Vec<Option<V::Item<'t>>>> {
+        let root = self.root(txn)?;
+        let source = txn.source();
+        let mut values = Vec::with_capacity(keys.len());
+        let mut add = |value: Option<StoredValue<'t>>| {
+            values.push(match value {
+                Some(value) => Some(V::decode(lookup::load(source, root.page, value)?)?),
+                None => None,
+            });
+            Ok(())
+        };
+        let encoded = keys.iter().map(K::encode);
+        lookup::get_many(source, &root, encoded, &mut add)?;
+        Ok(values)
+    }
+
+    /// Whether there is such a key.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TableNotFound`], [`Error::Corrupted`].
+    pub fn contains<T: Transaction>(&self, txn: &T, key: K::Item<'_>) -> Result<bool> {
+        let root = self.root(txn)?;
+        Ok(lookup::get(txn.source(), &root, K::encode(&key).as_ref())?.is_some())
+    }
+
+    /// The number of records.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TableNotFound`].
+    pub fn len<T: Transaction>(&self, txn: &T) -> Result<u64> {
+        Ok(self.root(txn)?.records)
+    }
+
+    /// Whether there are no records.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TableNotFound`].
+    pub fn is_empty<T: Transaction>(&self, txn: &T) -> Result<bool> {
+        Ok(self.len(txn)? == 0)
+    }
+
+    /// Counts of records and pages.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TableNotFound`].
+    pub fn stat<T: Transaction>(&self, txn: &T) -> Result<TableStat> {
+        Ok(TableStat::new(&self.root(txn)?))
+    }
+
+    /// What the table was created with.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TableNotFound`].
+    pub fn options<T: Transaction>(&self, txn: &T) -> Result<TableOptions> {
+        Ok(TableOptions::of_root(&self.root(txn)?))
+    }
+
+    /// The first record.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Table::range`].
+    pub fn first<'t, T: Transaction>(
+        &self,
+        txn: &'t T,
+    ) -> Result<Option<(K::Owned, V::Item<'t>)>> {
+        self.iter(txn)?.next().transpose()
+    }
+
+    /// The last record.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Table::range`].
+    pub fn last<'t, T: Transaction>(&self, txn: &'t T) -> Result<Option<(K::Owned, V::Item<'t>)>> {
+        self.iter(txn)?.next_back().transpose()
+    }
+
+    /// Inserts a record, or replaces the value of the key. Writing the value that is there already
+    /// changes nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::KeyTooLong`], [`Error::TableNotFound`]; [`Error::Io`] and [`Error::Full`] when
+    /// there is no space.
+    pub fn insert(
+        &self,
+        txn: &mut WriteTxn,
+        key: K::Item<'_>,
+        value: V::Item<'_>,
+    ) -> Result<()> {
+        self.put(txn, &key, &value, Existing::Replace).map(drop)
+    }
+
+    /// Inserts a record if there is none with this key; says whether it did.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Table::insert`].
+    pub fn insert_new(
+        &self,
+        txn: &mut WriteTxn,
+        key: K::Item<'_>,
+        value: V::Item<'_>,
+    ) -> Result<bool> {
+        Ok(self.put(txn, &key, &value, Existing::Keep)? == Inserted::New)
+    }
+
+    fn put(
+        &self,
+        txn: &mut WriteTxn,
+        key: &K::Item<'_>,
+        value: &V::Item<'_>,
+        existing: Existing,
+    ) -> Result<Inserted> {
+        let (key, value) = (K::encode(key), V::encode(value));
+        let (key, value) = (key.as_ref(), StoredValue::inline(value.as_ref()));
+        self.check(txn, key)?;
+        txn.inner.change(self.handle, &self.name, |tree| tree.insert(key, value, existing))
+    }
+
+    pub(super) fn check(&self, txn: &WriteTxn, key: &[u8]) -> Result<()> {
+        if key.len() <= 8 || key.len() > 3840 {
+            return check_key(&self.root(txn)?, txn.source().page_size(), key);
+        }
+        match self.root(txn)?.order {
+            KeyOrder::Bytes | KeyOrder::ReverseBytes => Ok(()),
+            _ => check_key(&self.root(txn)?, txn.source().page_size(), key),
+        }
+    }
+
+    /// Removes a record; says whether there was one.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TableNotFound`], [`Error::Corrupted`]; [`Error::Io`] and [`Error::Full`] when there
+    /// is no space for the pages that change.
+    pub fn remove(&self, txn: &mut WriteTxn, key: K::Item<'_>) -> Result<bool> {
+        let key = K::encode(&key);
+        txn.inner.change(self.handle, &self.name, |tree| tree.remove(key.as_ref()))
+    }
+
+    /// Removes all records in a range, whole subtrees at once; returns how many there were.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Table::remove`].
+    pub fn remove_range<'k, Q: Borrow<K::Item<'k>>>(
+        &self,
+        txn: &mut WriteTxn,
+        range: impl RangeBounds<Q>,
+    ) -> Result<u64>
+    where
+        K::Item<'k>: 'k,
+    {
+        let (low, high) = encoded_bounds::<K, Q>(&range);
+        txn.inner.change(self.handle, &self.name, |tree| {
+            tree.remove_range(as_slices(&low), as_slices(&high))
+        })
+    }
+
+    /// Removes all records.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Table::remove`].
+    pub fn clear(&self, txn: &mut WriteTxn) -> Result<()> {
+        txn.inner.change(self.handle, &self.name, |tree| tree.clear()).map(drop)
+    }
+
+    /// The records of a range of keys, from both ends. A range that ends before it begins is empty.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TableNotFound`], [`Error::Corrupted`].
+    pub fn range<'t, 'k, T: Transaction, Q: Borrow<K::Item<'k>>>(
+        &self,
+        txn: &'t T,
+        range: impl RangeBounds<Q>,
+    ) -> Result<Range<'t, K, V>>
+    where
+        K::Item<'k>: 'k,
+    {
+        let (low, high) = encoded_bounds::<K, Q>(&range);
+        Range::new(txn.source(), self.root(txn)?, as_slices(&low), as_slices(&high))
+    }
+
+    /// All records, from both ends.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Table::range`].
+    pub fn iter<'t, T: Transaction>(&self, txn: &'t T) -> Result<Range<'t, K, V>> {
+        Range::new(txn.source(), self.root(txn)?, Bound::Unbounded, Bound::Unbounded)
+    }
+
+    /// All records whose keys, as bytes, begin with `prefix`. Only for tables in byte order.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidArgument`] for a table in another order; those of [`Table::range`].
+    pub fn prefix<'t, T: Transaction>(&self, txn: &'t T, prefix: &[u8]) -> Result<Range<'t, K, V>> {
+        let root = self.root(txn)?;
+        if root.order != KeyOrder::Bytes {
+            let text = "keys with a prefix lie together only in a table in byte order";
+            return Err(Error::InvalidArgument(text.into()));
+        }
+        let end = prefix_end(prefix);
+        let high = end.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
+        Range::new(txn.source(), root, Bound::Included(prefix), high)
+    }
+
+    /// The records of a range, with a hold on the transaction.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Table::range`].
+    pub fn range_owned<'k, Q: Borrow<K::Item<'k>>>(
+        &self,
+        txn: &ReadTxn,
+        range: impl RangeBounds<Q>,
+    ) -> Result<OwnedRange<K, V>>
+    where
+        K::Item<'k>: 'k,
+    {
+        let (low, high) = encoded_bounds::<K, Q>(&range);
+        OwnedRange::new(txn.clone(), self.root(txn)?, as_slices(&low), as_slices(&high))
+    }
+
+    /// A cursor over the raw bytes of the table.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TableNotFound`].
+    pub fn cursor<'t, T: Transaction>(&self, txn: &'t T) -> Result<Cursor<'t>> {
+        Ok(Cursor::new(txn.source(), self.root(txn)?))
+    }
+
+    /// A cursor over the raw bytes of the table, with a hold on the transaction.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TableNotFound`].
+    pub fn cursor_owned(&self, txn: &ReadTxn) -> Result<OwnedCursor> {
+        Ok(OwnedCursor::new(txn.clone(), self.root(txn)?))
+    }
+}
+
+type OwnedBounds = (Bound<Vec<u8>>, Bound<Vec<u8>>);
+
+fn encoded_bounds<'k, K: Codec, Q: Borrow<K::Item<'k>>>(range: &impl RangeBounds<Q>) -> OwnedBounds
+where
+    K::Item<'k>: 'k,
+{
+    let encode = |bound: Bound<&Q>| bound.map(|key| K::encode(key.borrow()).as_ref().to_vec());
+    (encode(range.start_bound()), encode(range.end_bound()))
+}
+
+fn as_slices(bound: &Bound<Vec<u8>>) -> Bound<&[u8]> {
+    bound.as_ref().map(Vec::as_slice)
+}

@@ -1,0 +1,326 @@
+//! Transactions as a user sees them.
+
+use super::{Durability, Table, TableInfo, TableOptions, codec::Codec};
+use crate::{
+    Error, Result, TransactionId,
+    tree::{PageSource, TreeRoot},
+    txn::{Engine, SavepointId, Snapshot, WriteTransaction, write},
+};
+use std::sync::Arc;
+
+/// What tables are read through: a [`ReadTxn`] or a [`WriteTxn`].
+pub trait Transaction: sealed::Sealed {
+    /// The state that is read: the commit that made it, or, in a write transaction, that it will
+    /// make.
+    fn id(&self) -> TransactionId;
+
+    /// Opens a table. The handle is not tied to this transaction.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TableNotFound`]; [`Error::Corrupted`].
+    fn open_table<K: Codec, V: Codec>(&self, name: impl AsRef<[u8]>) -> Result<Table<K, V>> {
+        let table = Table::new(self.engine(), name.as_ref());
+        table.root(self)?;
+        Ok(table)
+    }
+
+    /// All tables, in the order of their names.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Corrupted`].
+    fn tables(&self) -> Result<Vec<TableInfo>>;
+}
+
+pub(super) mod sealed {
+    use super::{Arc, Engine, PageSource, Result, TreeRoot};
+
+    /// What the crate itself asks of transactions.
+    pub trait Sealed {
+        #[doc(hidden)]
+        #[allow(private_interfaces)]
+        fn engine(&self) -> &Arc<Engine>;
+        #[doc(hidden)]
+        #[allow(private_interfaces)]
+        fn root_of(&self, handle: usize, name: &[u8]) -> Result<Option<TreeRoot>>;
+        #[doc(hidden)]
+        #[allow(private_interfaces, private_bounds)]
+        fn source(&self) -> &(impl PageSource + Sync);
+    }
+}
+
+/// A read transaction: one committed state, for as long as this or a clone of it lives. It can be
+/// sent to and shared between threads, and outlive its [`Database`](super::Database).
+///
+/// ```
+/// # use teak::{Database, Transaction, codec::Str};
+/// # let directory = tempfile::tempdir()?;
+/// # let database = Database::open(directory.path().join("x.teak"))?;
+/// let before = database.begin_read()?;
+/// let mut txn = database.begin_write()?;
+/// txn.create_table::<Str, Str>("words")?;
+/// txn.commit()?;
+/// assert!(before.open_table::<Str, Str>("words").is_err(), "it still sees the state before");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct ReadTxn {
+    // In this order: the snapshot goes before the engine does.
+    snapshot: Arc<Snapshot>,
+    engine: Arc<Engine>,
+}
+
+impl ReadTxn {
+    pub(super) fn new(engine: Arc<Engine>, snapshot: Arc<Snapshot>) -> Self {
+        Self { snapshot, engine }
+    }
+}
+
+impl sealed::Sealed for ReadTxn {
+    #[allow(private_interfaces)]
+    fn engine(&self) -> &Arc<Engine> {
+        &self.engine
+    }
+
+    #[inline]
+    #[allow(private_interfaces)]
+    fn root_of(&self, handle: usize, name: &[u8]) -> Result<Option<TreeRoot>> {
+        self.snapshot.root_of(handle, name)
+    }
+
+    #[inline]
+    #[allow(private_interfaces, private_bounds)]
+    fn source(&self) -> &(impl PageSource + Sync) {
+        &*self.snapshot
+    }
+}
+
+impl Transaction for ReadTxn {
+    fn id(&self) -> TransactionId {
+        self.snapshot.transaction()
+    }
+
+    fn tables(&self) -> Result<Vec<TableInfo>> {
+        let mut tables = Vec::new();
+        self.snapshot.for_each_table(|name, root| {
+            tables.push(TableInfo::new(name, &root));
+            Ok(())
+        })?;
+        Ok(tables)
+    }
+}
+
+/// A write transaction. Nobody else sees what it does until it commits; dropping it undoes it.
+///
+/// ```
+/// # use teak::{Database, codec::Str};
+/// # let directory = tempfile::tempdir()?;
+/// # let database = Database::open(directory.path().join("x.teak"))?;
+/// let mut txn = database.begin_write()?;
+/// let words = txn.create_table::<Str, Str>("words")?;
+/// words.insert(&mut txn, "teak", "a tree")?;
+/// let result: teak::Result<()> = txn.nested(|txn| {
+///     words.insert(txn, "oak", "a tree too")?;
+///     Err(teak::Error::InvalidArgument("changed my mind".into()))
+/// });
+/// assert!(result.is_err());
+/// txn.commit()?;
+/// let txn = database.begin_read()?;
+/// assert_eq!(words.get(&txn, "teak")?, Some("a tree"));
+/// assert_eq!(words.get(&txn, "oak")?, None);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct WriteTxn {
+    pub(super) inner: WriteTransaction,
+}
+
+/// A point in a [`WriteTxn`] that it can be rolled back to.
+#[derive(Debug)]
+pub struct Savepoint(SavepointId);
+
+impl WriteTxn {
+    pub(super) fn new(inner: WriteTransaction) -> Self {
+        Self { inner }
+    }
+
+    /// Opens a table, or creates it with default options.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TableMismatch`] if it exists with other options.
+    pub fn create_table<K: Codec, V: Codec>(
+        &mut self,
+        name: impl AsRef<[u8]>,
+    ) -> Result<Table<K, V>> {
+        self.create_table_with(name, TableOptions::new())
+    }
+
+    /// Opens a table, or creates it with these options.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TableMismatch`] if it exists with other options; [`Error::KeyTooLong`] for a name
+    /// that is longer than keys may be; [`Error::InvalidArgument`] for options that make no sense.
+    pub fn create_table_with<K: Codec, V: Codec>(
+        &mut self,
+        name: impl AsRef<[u8]>,
+        options: TableOptions,
+    ) -> Result<Table<K, V>> {
+        let name = name.as_ref();
+        self.check_name(name)?;
+        let root = options.to_root()?;
+        let table = Table::new(self.inner.engine(), name);
+        match self.inner.root_of(table.handle(), name)? {
+            None => self.inner.create_table(table.handle(), name, root)?,
+            Some(existing) => {
+                let existing = TableOptions::of_root(&existing);
+                if existing != options {
+                    return Err(Error::TableMismatch {
+                        name: write::printable(name),
+                        detail: format!("it was created with {existing:?}"),
+                    });
+                }
+            }
+        }
+        Ok(table)
+    }
+
+    fn check_name(&self, name: &[u8]) -> Result<()> {
+        let max = crate::page::max_key_len(self.inner.engine().page_size());
+        if name.len() > max {
+            return Err(Error::KeyTooLong { len: name.len(), max });
+        }
+        Ok(())
+    }
+
+    /// Gives a table another name.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TableNotFound`], [`Error::TableExists`], [`Error::KeyTooLong`].
+    pub fn rename_table(&mut self, old: impl AsRef<[u8]>, new: impl AsRef<[u8]>) -> Result<()> {
+        let (old, new) = (old.as_ref(), new.as_ref());
+        self.check_name(new)?;
+        let engine = self.inner.engine();
+        let (old_handle, new_handle) = (engine.handle(old), engine.handle(new));
+        self.inner.rename_table((old_handle, old), (new_handle, new))
+    }
+
+    /// Drops a table with all its records; says whether there was one.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Corrupted`].
+    pub fn drop_table(&mut self, name: impl AsRef<[u8]>) -> Result<bool> {
+        let name = name.as_ref();
+        let handle = self.inner.engine().handle(name);
+        self.inner.drop_table(handle, name)
+    }
+
+    /// The durability of this commit.
+    pub fn set_durability(&mut self, durability: Durability) {
+        self.inner.set_durability(durability);
+    }
+
+    /// Bytes of pages that are built and still in memory.
+    #[must_use]
+    pub fn dirty_bytes(&self) -> usize {
+        self.inner.dirty_bytes()
+    }
+
+    /// Commits, and returns the id of the new state. A transaction that changed nothing writes
+    /// nothing, and its state is the one it began with.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`] and [`Error::Full`]: nothing was committed. If a flush or the write of the
+    /// commit record failed the database takes no writes until it is opened anew
+    /// ([`Error::Poisoned`]). [`Error::TransactionBroken`] if an earlier error left this
+    /// transaction unfinished.
+    pub fn commit(self) -> Result<TransactionId> {
+        self.inner.commit()
+    }
+
+    /// Undoes everything, as dropping the transaction does.
+    pub fn abort(self) {
+        self.inner.abort();
+    }
+
+    /// Begins a savepoint within all others that have not ended.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TransactionBroken`].
+    pub fn savepoint(&mut self) -> Result<Savepoint> {
+        self.inner.begin_savepoint().map(Savepoint)
+    }
+
+    /// Undoes what was done since a savepoint, which stays. Savepoints within it end.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidArgument`] if the savepoint has ended.
+    pub fn rollback_to(&mut self, savepoint: &Savepoint) -> Result<()> {
+        self.inner.roll_back_to(savepoint.0)
+    }
+
+    /// Ends a savepoint and those within it; what was done since stays.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidArgument`] if the savepoint has ended.
+    pub fn release(&mut self, savepoint: Savepoint) -> Result<()> {
+        self.inner.end_savepoint(savepoint.0)
+    }
+
+    /// Runs a nested transaction: what `work` did stays if it returns `Ok`, and is undone if not.
+    ///
+    /// # Errors
+    ///
+    /// Those of `work`.
+    pub fn nested<R>(&mut self, work: impl FnOnce(&mut Self) -> Result<R>) -> Result<R> {
+        let savepoint = self.savepoint()?;
+        let result = work(self);
+        if result.is_err() {
+            self.rollback_to(&savepoint)?;
+        }
+        self.release(savepoint)?;
+        result
+    }
+}
+
+impl sealed::Sealed for WriteTxn {
+    #[allow(private_interfaces)]
+    fn engine(&self) -> &Arc<Engine> {
+        self.inner.engine()
+    }
+
+    #[inline]
+    #[allow(private_interfaces)]
+    fn root_of(&self, handle: usize, name: &[u8]) -> Result<Option<TreeRoot>> {
+        self.inner.root_of(handle, name)
+    }
+
+    #[inline]
+    #[allow(private_interfaces, private_bounds)]
+    fn source(&self) -> &(impl PageSource + Sync) {
+        self.inner.pages()
+    }
+}
+
+impl Transaction for WriteTxn {
+    fn id(&self) -> TransactionId {
+        self.inner.id()
+    }
+
+    fn tables(&self) -> Result<Vec<TableInfo>> {
+        let mut tables = Vec::new();
+        self.inner.for_each_table(|name, root| {
+            tables.push(TableInfo::new(name, &root));
+            Ok(())
+        })?;
+        Ok(tables)
+    }
+}

@@ -1,0 +1,120 @@
+//! Pages in words: the same printer serves the program, golden tests and whoever debugs.
+
+use super::{
+    bitmap, deaths,
+    header::{Header, Kind},
+    inner::Inner,
+    leaf::{self, Leaf},
+    value::{ValueKind, ValueRun},
+};
+use std::fmt::{self, Write};
+
+/// Bytes of a key or value that are shown.
+const SHOWN_LEN: usize = 32;
+
+/// The page in words, line by line. Never fails: damage is shown as such.
+pub(crate) fn page(page: &[u8]) -> String {
+    let mut out = String::new();
+    // Writing to a string does not fail.
+    let _ = write_page(&mut out, page);
+    out
+}
+
+fn write_page(out: &mut String, page: &[u8]) -> fmt::Result {
+    let header = Header::read(page);
+    let kind = header.kind();
+    let name = kind.map_or_else(|| format!("kind {}", header.kind), |kind| format!("{kind:?}"));
+    writeln!(
+        out,
+        "page {} {name} level {} count {} born {} flags {:#06x}",
+        header.number, header.level, header.count, header.birth, header.flags
+    )?;
+    match kind {
+        Some(Kind::Leaf) => write_leaf(out, page, &header),
+        Some(Kind::Inner) => write_inner(out, page, &header),
+        Some(Kind::Bitmap) => {
+            let free: u32 = bitmap::words(page).map(u64::count_ones).sum();
+            writeln!(out, "{free} free pages")
+        }
+        Some(Kind::Deaths) => match deaths::read(page) {
+            Ok(deaths) => deaths.iter().try_for_each(|death| writeln!(out, "{death:?}")),
+            Err(detail) => writeln!(out, "damaged: {detail}"),
+        },
+        _ => writeln!(out, "{}", Bytes(&page[..page.len().min(2 * SHOWN_LEN)])),
+    }
+}
+
+fn write_leaf(out: &mut String, page: &[u8], header: &Header) -> fmt::Result {
+    writeln!(
+        out,
+        "used {} of {} bytes, garbage {}, prefix {}",
+        leaf::used_len(header),
+        page.len(),
+        header.garbage_len,
+        Bytes(&page[page.len() - usize::from(header.prefix_len).min(page.len())..])
+    )?;
+    let leaf = match Leaf::from_header(page, header) {
+        Ok(leaf) => leaf,
+        Err(damage) => return writeln!(out, "damaged: {}", damage.0),
+    };
+    for index in 0..leaf.count() {
+        let Ok(node) = leaf.node(index) else {
+            writeln!(out, "{index:4} damaged")?;
+            continue;
+        };
+        let mut key = Vec::new();
+        leaf.read_key(index, &node, &mut key);
+        let head = leaf.head(index).unwrap_or_default();
+        write!(out, "{index:4} @{} {head:08x} {} = ", leaf.node_offset(index), Bytes(&key))?;
+        match (node.value.kind, ValueRun::decode(node.value.bytes)) {
+            (ValueKind::Run, Ok(run)) => writeln!(
+                out,
+                "{} bytes from page {} on, born {}, tag {:?}",
+                run.len_bytes, run.start, run.birth, run.tag
+            )?,
+            (kind, _) => writeln!(out, "{kind:?} {}", Bytes(node.value.bytes))?,
+        }
+    }
+    Ok(())
+}
+
+fn write_inner(out: &mut String, page: &[u8], header: &Header) -> fmt::Result {
+    let inner = match Inner::from_header(page, header) {
+        Ok(inner) => inner,
+        Err(damage) => return writeln!(out, "damaged: {}", damage.0),
+    };
+    writeln!(out, "prefix {}", Bytes(inner.prefix()))?;
+    for index in 0..inner.count() {
+        match inner.child_at(index) {
+            Ok(child) => writeln!(
+                out,
+                "{index:4} {:08x} {} -> page {} tag {:?} records {}",
+                inner.head(index).unwrap_or_default(),
+                Bytes(&child.separator),
+                child.page,
+                child.tag,
+                child.records
+            )?,
+            Err(damage) => writeln!(out, "{index:4} damaged: {}", damage.0)?,
+        }
+    }
+    Ok(())
+}
+
+/// Bytes as text where they are text, else in hexadecimal; cut where they are long.
+struct Bytes<'b>(&'b [u8]);
+
+impl fmt::Display for Bytes<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shown = &self.0[..self.0.len().min(SHOWN_LEN)];
+        if shown.iter().all(|byte| (0x20..0x7f).contains(byte)) {
+            write!(f, "\"{}\"", shown.escape_ascii())?;
+        } else {
+            shown.iter().try_for_each(|byte| write!(f, "{byte:02x}"))?;
+        }
+        if self.0.len() > shown.len() {
+            write!(f, "... ({} bytes)", self.0.len())?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,246 @@
+//! The check of a whole database: every page's tag, kind, order and bounds, what is reachable and
+//! what is used twice, and whether the space map agrees. It goes on after damage.
+//!
+//! It runs on a snapshot, so readers and the writer go on meanwhile. A page is one of: a commit
+//! record, part of a tree, part of the space map, free, or pending; exactly one of these.
+
+use super::{
+    catalog,
+    engine::slot_page,
+    snapshot::Snapshot,
+};
+use crate::{
+    PageNumber, Run,
+    page::value::{StoredValue, ValueKind},
+    space::{Census, FIRST_PAGE},
+    tree::{
+        TreeRoot,
+        walk::{self, Finding, PageRole, Totals, Visitor},
+    },
+};
+
+/// What a page of the file is used for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+#[non_exhaustive]
+pub enum PageUse {
+    /// A commit record.
+    Record,
+    /// Free.
+    Free,
+    /// Dead, but some snapshot may still see it.
+    Pending,
+    /// Separators and children of a table or of the catalog.
+    Inner,
+    /// Records of a table or of the catalog.
+    Leaf,
+    /// A large value.
+    Value,
+    /// Part of the space map.
+    SpaceMap,
+    /// Nothing refers to it, and the space map does not say that it is free.
+    Unreachable,
+}
+
+/// Something that is not as it should be.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Damage {
+    /// The page, if it is one that is damaged.
+    pub page: Option<PageNumber>,
+    /// The table that it belongs to; `None` for the catalog and the space map.
+    pub table: Option<Vec<u8>>,
+    /// The keys that cannot be relied on: from the first on, and before the second.
+    pub key_range: Option<(Vec<u8>, Option<Vec<u8>>)>,
+    /// What is wrong.
+    pub detail: String,
+}
+
+/// How far a check is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct CheckProgress {
+    /// Pages looked at.
+    pub pages_done: u64,
+    /// Pages of the file.
+    pub pages_total: u64,
+}
+
+/// What a check found.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub struct CheckReport {
+    /// Pages of the file.
+    pub pages: u64,
+    /// Tables.
+    pub tables: u64,
+    /// Records of all tables.
+    pub records: u64,
+    /// What is damaged, in the order in which it was found.
+    pub damages: Vec<Damage>,
+}
+
+impl CheckReport {
+    /// Whether nothing is damaged.
+    #[must_use]
+    pub fn is_clean(&self) -> bool {
+        self.damages.is_empty()
+    }
+}
+
+/// Everything that a check or a survey comes across.
+pub(super) struct Audit<'a> {
+    pub(super) uses: Vec<PageUse>,
+    damages: Vec<Damage>,
+    table: Option<Vec<u8>>,
+    tables: Vec<(Vec<u8>, TreeRoot)>,
+    done: u64,
+    progress: &'a mut dyn FnMut(CheckProgress),
+}
+
+/// Checks everything that a snapshot holds.
+pub(crate) fn check(
+    snapshot: &Snapshot,
+    progress: &mut dyn FnMut(CheckProgress),
+) -> CheckReport {
+    let mut audit = Audit::new(snapshot, progress);
+    let mut report = CheckReport { pages: snapshot.page_count(), ..CheckReport::default() };
+    audit.tree(snapshot, snapshot.catalog());
+    match TreeRoot::decode(&snapshot.record.snapshots_root) {
+        Ok(root) => drop(audit.tree(snapshot, &root)),
+        Err(damage) => audit.damage(Some(slot_page(snapshot.record.slot)), damage.0),
+    }
+    for (name, root) in std::mem::take(&mut audit.tables) {
+        audit.table = Some(name);
+        let totals = audit.tree(snapshot, &root);
+        audit.compare(&root, totals);
+        report.tables += 1;
+        report.records += totals.records;
+    }
+    audit.table = None;
+    match snapshot.space() {
+        Ok(space) => audit.census(&space.classify()),
+        Err(error) => audit.damage(None, &error.to_string()),
+    }
+    report.damages = audit.damages;
+    report
+}
+
+impl<'a> Audit<'a> {
+    pub(super) fn new(snapshot: &Snapshot, progress: &'a mut dyn FnMut(CheckProgress)) -> Self {
+        let count = snapshot.page_count().min(1 << 32) as usize;
+        let mut uses = vec![PageUse::Unreachable; count];
+        let records = count.min(FIRST_PAGE as usize);
+        uses[..records].fill(PageUse::Record);
+        Self { uses, damages: Vec::new(), table: None, tables: Vec::new(), done: 0, progress }
+    }
+
+    fn tree(&mut self, snapshot: &Snapshot, root: &TreeRoot) -> Totals {
+        walk::walk(snapshot, root, self)
+    }
+
+    fn damage(&mut self, page: Option<PageNumber>, detail: &str) {
+        let (table, detail) = (self.table.clone(), detail.to_owned());
+        self.damages.push(Damage { page, table, key_range: None, detail });
+    }
+
+    /// Marks pages; `false` if one is not there or in use already.
+    pub(super) fn mark(&mut self, run: Run, page_use: PageUse) -> bool {
+        let end = run.end();
+        let Some(uses) = self.uses.get_mut(run.start.index()..end as usize) else {
+            self.damage(Some(run.start), "it is used, and lies behind the end of the database");
+            return false;
+        };
+        if let Some(index) = uses.iter().position(|u| *u != PageUse::Unreachable) {
+            let page = PageNumber(run.start.0 + index as u32);
+            let detail = format!("it is used twice, as {:?} and as {page_use:?}", uses[index]);
+            self.damage(Some(page), &detail);
+            return false;
+        }
+        uses.fill(page_use);
+        self.done += u64::from(run.len);
+        true
+    }
+
+    /// The totals of a root against what a walk counted. After damage they cannot agree.
+    fn compare(&mut self, root: &TreeRoot, totals: Totals) {
+        if self.damages.iter().any(|damage| damage.table == self.table) {
+            return;
+        }
+        let expected = (root.records, root.inner_pages, root.leaf_pages, root.value_pages);
+        let (inner_pages, leaf_pages) = (totals.inner_pages as u32, totals.leaf_pages as u32);
+        if expected != (totals.records, inner_pages, leaf_pages, totals.value_pages) {
+            let detail = format!("the table's root counts {expected:?}, and there are {totals:?}");
+            self.damage(None, &detail);
+        }
+    }
+
+    /// Marks what the space map knows; what is left is unreachable.
+    fn census(&mut self, census: &Census) {
+        self.mark_census(census);
+        if !self.damages.is_empty() {
+            return;
+        }
+        let lost = self.uses.iter().filter(|page| **page == PageUse::Unreachable).count();
+        if let Some(first) = self.uses.iter().position(|page| *page == PageUse::Unreachable) {
+            let detail = format!(
+                "{lost} pages, this one first, are neither used nor free; dump and load the \
+                 database to win them back"
+            );
+            self.damage(Some(PageNumber(first as u32)), &detail);
+        }
+    }
+
+    pub(super) fn mark_census(&mut self, census: &Census) {
+        for run in &census.free {
+            self.mark(*run, PageUse::Free);
+        }
+        for death in &census.pending {
+            self.mark(death.run, PageUse::Pending);
+        }
+        for &page in &census.own {
+            self.mark(Run { start: page, len: 1 }, PageUse::SpaceMap);
+        }
+    }
+
+    pub(super) fn take_tables(&mut self) -> Vec<(Vec<u8>, TreeRoot)> {
+        std::mem::take(&mut self.tables)
+    }
+}
+
+impl Visitor for Audit<'_> {
+    fn enter(&mut self, run: Run, role: PageRole) -> bool {
+        let page_use = match role {
+            PageRole::Inner => PageUse::Inner,
+            PageRole::Leaf => PageUse::Leaf,
+            PageRole::Value => PageUse::Value,
+        };
+        let is_marked = self.mark(run, page_use);
+        let pages_total = self.uses.len() as u64;
+        (self.progress)(CheckProgress { pages_done: self.done, pages_total });
+        is_marked
+    }
+
+    fn finding(&mut self, finding: Finding) {
+        self.damages.push(Damage {
+            page: Some(finding.page),
+            table: self.table.clone(),
+            key_range: Some((finding.low, finding.high)),
+            detail: finding.detail.to_owned(),
+        });
+    }
+
+    fn record(&mut self, key: &[u8], value: StoredValue<'_>) {
+        if value.kind != ValueKind::Tree {
+            return;
+        }
+        match catalog::decode(PageNumber(0), value) {
+            Ok(root) if self.table.is_none() => self.tables.push((key.to_vec(), root)),
+            Ok(_) => self.damage(None, "a record holds the root of a tree where none belongs"),
+            Err(error) => {
+                self.table = Some(key.to_vec());
+                self.damage(None, &error.to_string());
+                self.table = None;
+            }
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! A survey of the file: what each page is used for, and a page in words.
+
+use super::{
+    check::{Audit, PageUse},
+    snapshot::Snapshot,
+};
+use crate::{
+    PageNumber, Result,
+    page::print,
+    tree::{PageSource, walk},
+};
+
+/// What each page of the file is used for.
+pub(crate) fn page_uses(snapshot: &Snapshot) -> Result<Vec<PageUse>> {
+    let mut ignore = |_| {};
+    let mut audit = Audit::new(snapshot, &mut ignore);
+    walk::walk(snapshot, snapshot.catalog(), &mut audit);
+    for (_, root) in audit.take_tables() {
+        walk::walk(snapshot, &root, &mut audit);
+    }
+    audit.mark_census(&snapshot.space()?.classify());
+    Ok(audit.uses)
+}
+
+/// A page in words, line by line.
+pub(crate) fn describe(snapshot: &Snapshot, number: PageNumber) -> Result<String> {
+    if number.0 < crate::space::FIRST_PAGE {
+        return Ok(snapshot.describe_record(number.0 as u8));
+    }
+    Ok(print::page(PageSource::page(snapshot, number)?))
+}

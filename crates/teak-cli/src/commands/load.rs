@@ -4,7 +4,7 @@ mod batches;
 mod bulk;
 mod checksum;
 mod input;
-mod session;
+mod state;
 mod summary;
 
 use crate::arguments::DatabaseArgument;
@@ -13,7 +13,7 @@ use crate::failure::Failure;
 use crate::output::{self, Style};
 use clap::{Args, ValueEnum};
 use input::Input;
-use session::Session;
+use state::LoadState;
 use std::ffi::OsString;
 use std::num::NonZeroU64;
 use std::path::PathBuf;
@@ -115,21 +115,21 @@ pub(crate) fn run(arguments: &Arguments, style: Style) -> Result<(), Failure> {
     let first_header = input.first_header()?;
     let database = open(arguments)?;
     let started = Instant::now();
-    let mut session = Session::new(&database, arguments);
+    let mut state = LoadState::new(&database, arguments);
     let loaded = match arguments.bulk {
-        true => bulk::load(&mut session, &mut input, first_header),
-        false => batches::load(&mut session, &mut input, first_header),
+        true => bulk::load(&mut state, &mut input, first_header),
+        false => batches::load(&mut state, &mut input, first_header),
     };
     input.finish_progress();
-    loaded.map_err(|cause| session.interrupted(cause))?;
+    loaded.map_err(|cause| state.interrupted(cause))?;
     database.sync()?;
     let seconds = started.elapsed().as_secs_f64();
     let verified = match arguments.no_verify {
         true => None,
-        false => Some(session.verify()?),
+        false => Some(state.verify()?),
     };
-    summary::print(&session, seconds, verified, style)?;
-    drop(session);
+    summary::print(&state, seconds, verified, style)?;
+    drop(state);
     Ok(database.close()?)
 }
 

@@ -2,7 +2,7 @@
 
 use super::checksum::Checksum;
 use super::input::Input;
-use super::session::{Expectation, Session};
+use super::state::{Expectation, LoadState};
 use crate::engine::{self, RawTable};
 use crate::failure::Failure;
 use crate::text::{Event, Header, Order};
@@ -25,53 +25,53 @@ struct Batch {
 
 /// Loads all of `input`, whose first header has been read.
 pub(super) fn load(
-    session: &mut Session<'_>,
+    state: &mut LoadState<'_>,
     input: &mut Input,
     first_header: Header,
 ) -> Result<(), Failure> {
-    let mut target = begin_target(session, &first_header)?;
-    let mut batch = Some(begin_batch(session, &target)?);
+    let mut target = begin_target(state, &first_header)?;
+    let mut batch = Some(begin_batch(state, &target)?);
     loop {
         match input.next()? {
             Event::Table(header) => {
-                let next = begin_target_behind(session, target, &header)?;
+                let next = begin_target_behind(state, target, &header)?;
                 batch = Some(match batch {
                     Some(batch) => retarget(batch, &next)?,
-                    None => begin_batch(session, &next)?,
+                    None => begin_batch(state, &next)?,
                 });
                 target = next;
             }
             Event::Record { key, value, line } => {
                 let mut open = match batch.take() {
                     Some(batch) => batch,
-                    None => begin_batch(session, &target)?,
+                    None => begin_batch(state, &target)?,
                 };
-                insert(session, &mut target, &mut open, key, value)
+                insert(state, &mut target, &mut open, key, value)
                     .map_err(|failure| at_line(failure, line))?;
                 open.records += 1;
-                if open.records < session.arguments.batch.get() {
+                if open.records < state.arguments.batch.get() {
                     batch = Some(open);
                 } else {
-                    session.commit(open.txn)?;
-                    input.show_progress(session.tally.committed_records);
+                    state.commit(open.txn)?;
+                    input.show_progress(state.tally.committed_records);
                 }
             }
             Event::End => break,
         }
     }
     if let Some(batch) = batch {
-        session.commit(batch.txn)?;
+        state.commit(batch.txn)?;
     }
-    end_target(session, target);
+    end_target(state, target);
     Ok(())
 }
 
-fn begin_target(session: &mut Session<'_>, header: &Header) -> Result<Target, Failure> {
-    let name = session.begin_table(header)?;
-    let expected = match (session.arguments.no_verify, session.expectations.get(&name)) {
+fn begin_target(state: &mut LoadState<'_>, header: &Header) -> Result<Target, Failure> {
+    let name = state.begin_table(header)?;
+    let expected = match (state.arguments.no_verify, state.expectations.get(&name)) {
         (true, _) => None,
         (false, Some(Expectation::Checksum(checksum))) => Some(*checksum),
-        (false, _) => Some(checksum_before(session, &name)?),
+        (false, _) => Some(checksum_before(state, &name)?),
     };
     Ok(Target {
         name,
@@ -81,33 +81,33 @@ fn begin_target(session: &mut Session<'_>, header: &Header) -> Result<Target, Fa
 }
 
 fn begin_target_behind(
-    session: &mut Session<'_>,
+    state: &mut LoadState<'_>,
     before: Target,
     header: &Header,
 ) -> Result<Target, Failure> {
-    end_target(session, before);
-    begin_target(session, header)
+    end_target(state, before);
+    begin_target(state, header)
 }
 
-fn end_target(session: &mut Session<'_>, target: Target) {
+fn end_target(state: &mut LoadState<'_>, target: Target) {
     if let Some(checksum) = target.expected {
-        session
+        state
             .expectations
             .insert(target.name, Expectation::Checksum(checksum));
     }
 }
 
 /// What a table holds before the load.
-fn checksum_before(session: &Session<'_>, name: &[u8]) -> Result<Checksum, Failure> {
-    match engine::read_table(session.database, name) {
+fn checksum_before(state: &LoadState<'_>, name: &[u8]) -> Result<Checksum, Failure> {
+    match engine::read_table(state.database, name) {
         Ok((txn, table)) => Checksum::of_table(&txn, &table),
         Err(Failure::Engine(teak::Error::TableNotFound(_))) => Ok(Checksum::default()),
         Err(failure) => Err(failure),
     }
 }
 
-fn begin_batch(session: &Session<'_>, target: &Target) -> Result<Batch, Failure> {
-    let mut txn = session.begin_write()?;
+fn begin_batch(state: &LoadState<'_>, target: &Target) -> Result<Batch, Failure> {
+    let mut txn = state.begin_write()?;
     let table = engine::open_or_create_table(&mut txn, &target.name, target.order)?;
     Ok(Batch {
         txn,
@@ -122,13 +122,13 @@ fn retarget(mut batch: Batch, target: &Target) -> Result<Batch, Failure> {
 }
 
 fn insert(
-    session: &mut Session<'_>,
+    state: &mut LoadState<'_>,
     target: &mut Target,
     Batch { txn, table, .. }: &mut Batch,
     key: &[u8],
     value: &[u8],
 ) -> Result<(), Failure> {
-    session.count_record(key, value);
+    state.count_record(key, value);
     let Some(expected) = &mut target.expected else {
         return Ok(table.insert(txn, key, value)?);
     };
@@ -136,7 +136,7 @@ fn insert(
         expected.add(key, value);
         return Ok(());
     }
-    session.tally.replaced += 1;
+    state.tally.replaced += 1;
     match table.get(&*txn, key)? {
         Some(old) if old == value => return Ok(()),
         Some(old) => expected.remove(key, old),

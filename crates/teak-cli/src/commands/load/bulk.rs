@@ -2,7 +2,7 @@
 
 use super::checksum::Checksum;
 use super::input::Input;
-use super::session::{Expectation, Session};
+use super::state::{Expectation, LoadState};
 use crate::engine;
 use crate::failure::Failure;
 use crate::text::{Event, Header, printable};
@@ -11,25 +11,25 @@ const PROGRESS_INTERVAL: u64 = 10_000;
 
 /// Loads all of `input`, whose first header has been read.
 pub(super) fn load(
-    session: &mut Session<'_>,
+    state: &mut LoadState<'_>,
     input: &mut Input,
     first_header: Header,
 ) -> Result<(), Failure> {
     let mut next_header = Some(first_header);
     while let Some(header) = next_header {
-        next_header = load_table(session, input, &header)?;
+        next_header = load_table(state, input, &header)?;
     }
     Ok(())
 }
 
 /// Loads one table and gives the header of the next.
 fn load_table(
-    session: &mut Session<'_>,
+    state: &mut LoadState<'_>,
     input: &mut Input,
     header: &Header,
 ) -> Result<Option<Header>, Failure> {
-    let name = session.begin_table(header)?;
-    let mut txn = session.begin_write()?;
+    let name = state.begin_table(header)?;
+    let mut txn = state.begin_write()?;
     let table = engine::open_or_create_table(&mut txn, &name, header.order)?;
     if table.len(&txn)? > 0 {
         return Err(Failure::Usage(format!(
@@ -38,12 +38,12 @@ fn load_table(
         )));
     }
     let mut records = Records {
-        session,
+        state,
         input,
         checksum: Checksum::default(),
         end: Ok(None),
     };
-    let loaded = if records.session.arguments.sorted {
+    let loaded = if records.state.arguments.sorted {
         engine::bulk_load_sorted(&mut txn, &table, &mut records)
     } else {
         engine::bulk_load_unsorted(&mut txn, &table, &mut records)
@@ -52,20 +52,20 @@ fn load_table(
     // What stopped the input comes first: the engine only saw its records end.
     let next_header = end?;
     let loaded = loaded?;
-    session.commit(txn)?;
-    session.tally.replaced += checksum.records - loaded.min(checksum.records);
+    state.commit(txn)?;
+    state.tally.replaced += checksum.records - loaded.min(checksum.records);
     let expectation = match loaded == checksum.records {
         true => Expectation::Checksum(checksum),
         false => Expectation::Records(loaded),
     };
-    session.expectations.insert(name, expectation);
+    state.expectations.insert(name, expectation);
     Ok(next_header)
 }
 
 /// The records of one table of the input, for the engine to draw from. They end where the table
 /// does or where the input fails; `end` says which.
 struct Records<'a, 'b> {
-    session: &'a mut Session<'b>,
+    state: &'a mut LoadState<'b>,
     input: &'a mut Input,
     checksum: Checksum,
     end: Result<Option<Header>, Failure>,
@@ -76,11 +76,11 @@ impl Iterator for Records<'_, '_> {
 
     fn next(&mut self) -> Option<Self::Item> {
         if self.checksum.records.is_multiple_of(PROGRESS_INTERVAL) {
-            self.input.show_progress(self.session.tally.records);
+            self.input.show_progress(self.state.tally.records);
         }
         match self.input.next() {
             Ok(Event::Record { key, value, .. }) => {
-                self.session.count_record(key, value);
+                self.state.count_record(key, value);
                 self.checksum.add(key, value);
                 Some((key.to_vec(), value.to_vec()))
             }

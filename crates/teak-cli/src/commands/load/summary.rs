@@ -1,7 +1,7 @@
 //! What a load says at its end.
 
 use super::DurabilityArgument;
-use super::session::Session;
+use super::state::LoadState;
 use crate::failure::Failure;
 use crate::output::{self, Style, counted, table_name};
 use indicatif::{BinaryBytes, HumanCount};
@@ -24,24 +24,24 @@ struct Report {
 
 /// Prints the summary of a load that took `seconds` before it was verified.
 pub(super) fn print(
-    session: &Session<'_>,
+    state: &LoadState<'_>,
     seconds: f64,
     verified: Option<u64>,
     style: Style,
 ) -> Result<(), Failure> {
-    let report = report(session, seconds, verified);
+    let report = report(state, seconds, verified);
     match style {
         Style::Json => output::print_json(&report),
         Style::Text => {
-            output::print(|output| write_text(session, &report, output).map_err(Failure::Output))
+            output::print(|output| write_text(state, &report, output).map_err(Failure::Output))
         }
     }
 }
 
-fn report(session: &Session<'_>, seconds: f64, verified: Option<u64>) -> Report {
-    let tally = &session.tally;
+fn report(state: &LoadState<'_>, seconds: f64, verified: Option<u64>) -> Report {
+    let tally = &state.tally;
     Report {
-        tables: session
+        tables: state
             .table_names
             .iter()
             .map(|name| table_name(name))
@@ -51,7 +51,7 @@ fn report(session: &Session<'_>, seconds: f64, verified: Option<u64>) -> Report 
         data_bytes: tally.data_bytes,
         commits: tally.commits,
         transaction: tally.last_transaction.map(|transaction| transaction.0),
-        durability: match session.arguments.durability {
+        durability: match state.arguments.durability {
             DurabilityArgument::Durable => "durable",
             DurabilityArgument::Lazy => "lazy",
         },
@@ -61,12 +61,12 @@ fn report(session: &Session<'_>, seconds: f64, verified: Option<u64>) -> Report 
     }
 }
 
-fn write_text(session: &Session<'_>, report: &Report, output: &mut impl Write) -> io::Result<()> {
+fn write_text(state: &LoadState<'_>, report: &Report, output: &mut impl Write) -> io::Result<()> {
     let tables = match report.tables.as_slice() {
         [table] => format!("table \"{table}\""),
         tables => counted(tables.len() as u64, "table"),
     };
-    let database = session.arguments.database.path.display();
+    let database = state.arguments.database.path.display();
     writeln!(
         output,
         "loaded {} into {tables} of {database}",

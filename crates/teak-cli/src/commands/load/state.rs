@@ -33,7 +33,7 @@ pub(super) struct Tally {
 }
 
 /// One load.
-pub(super) struct Session<'a> {
+pub(super) struct LoadState<'a> {
     pub(super) database: &'a Database,
     pub(super) arguments: &'a Arguments,
     pub(super) tally: Tally,
@@ -42,7 +42,7 @@ pub(super) struct Session<'a> {
     pub(super) table_names: BTreeSet<Vec<u8>>,
 }
 
-impl<'a> Session<'a> {
+impl<'a> LoadState<'a> {
     pub(super) fn new(database: &'a Database, arguments: &'a Arguments) -> Self {
         let expectations = BTreeMap::new();
         Self {

@@ -7,6 +7,9 @@ mod page;
 mod share;
 mod space;
 mod store;
+#[cfg(any(test, feature = "testing"))]
+#[doc(hidden)]
+pub mod testing;
 mod tree;
 mod txn;
 mod types;

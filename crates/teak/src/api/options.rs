@@ -108,18 +108,35 @@ impl Options {
     /// known to have been on disk and is not whole; [`Error::InvalidArgument`] for a page size
     /// that is not possible; [`Error::Io`].
     pub fn open(&self, path: impl AsRef<Path>) -> Result<Database> {
+        let settings = self.settings()?;
+        let access = if self.is_read_only { Access::ReadOnly } else { Access::ReadWrite };
+        Engine::open(path.as_ref(), access, self.create, settings).map(Database::new)
+    }
+
+    /// Opens the database in any storage, for tests.
+    #[cfg(any(test, feature = "testing"))]
+    pub(crate) fn open_storage(
+        &self,
+        storage: std::sync::Arc<dyn crate::store::Storage>,
+        is_new: bool,
+        boot: [u8; 16],
+    ) -> Result<Database> {
+        let (path, settings) = ("simulated".into(), self.settings()?);
+        Engine::open_storage(storage, path, is_new, self.is_read_only, settings, boot)
+            .map(Database::new)
+    }
+
+    fn settings(&self) -> Result<Settings> {
         if !self.page_size.is_power_of_two() || !(4096..=65536).contains(&self.page_size) {
             let text = format!("a page size of {} is not possible; choose 4096, 8192, 16384, 32768 or 65536", self.page_size);
             return Err(Error::InvalidArgument(text));
         }
-        let access = if self.is_read_only { Access::ReadOnly } else { Access::ReadWrite };
-        let settings = Settings {
+        Ok(Settings {
             page_size: self.page_size,
             durability: self.durability,
             size_limit_bytes: self.size_limit_bytes,
             write_memory_bytes: self.write_memory_bytes,
-        };
-        Engine::open(path.as_ref(), access, self.create, settings).map(Database::new)
+        })
     }
 }
 

@@ -28,7 +28,7 @@ const WRITE_PARTS_MAX: usize = 512;
 
 /// Pages to read, and pages to build, for one transaction.
 #[derive(Debug)]
-pub(super) struct WritePages {
+pub(crate) struct WritePages {
     pub(super) storage: Arc<dyn Storage>,
     mapping: Arc<Mapping>,
     page_size: usize,

@@ -1,0 +1,162 @@
+//! The command line: what is common to all subcommands, and which there are.
+
+use crate::commands::{
+    check, completions, del, dump, get, load, man, page, put, scan, stat, table, tables,
+};
+use crate::failure::Failure;
+use crate::output::Style;
+use crate::text::decode_hex;
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// The table that is meant when none is named.
+pub(crate) const DEFAULT_TABLE: &str = "main";
+
+const EXIT_CODES: &str = "\
+Exit codes:
+  0  done
+  1  the key or the table was not found
+  2  the command line makes no sense
+  3  the database is damaged
+  4  the database is missing, in use, or not a database
+  5  the input is malformed
+  6  reading or writing failed, or another error";
+
+/// Loads, dumps, reads, changes and inspects Teak databases.
+#[derive(Parser)]
+#[command(name = "teak", version, propagate_version = true, after_help = EXIT_CODES, arg_required_else_help = true)]
+pub(crate) struct Arguments {
+    /// Report in JSON, errors too (those on standard error)
+    #[arg(long, global = true)]
+    json: bool,
+
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Load(load::Arguments),
+    Dump(dump::Arguments),
+    Get(get::Arguments),
+    Put(put::Arguments),
+    Del(del::Arguments),
+    Scan(scan::Arguments),
+    Tables(tables::Arguments),
+    Table(table::Arguments),
+    Stat(stat::Arguments),
+    Check(check::Arguments),
+    Page(page::Arguments),
+    Completions(completions::Arguments),
+    Man(man::Arguments),
+}
+
+impl Arguments {
+    /// How to report.
+    pub(crate) fn style(&self) -> Style {
+        if self.json { Style::Json } else { Style::Text }
+    }
+
+    /// Runs the subcommand.
+    pub(crate) fn run(self) -> Result<(), Failure> {
+        let style = self.style();
+        match self.command {
+            Command::Load(arguments) => load::run(&arguments, style),
+            Command::Dump(arguments) => dump::run(&arguments),
+            Command::Get(arguments) => get::run(&arguments, style),
+            Command::Put(arguments) => put::run(&arguments, style),
+            Command::Del(arguments) => del::run(&arguments, style),
+            Command::Scan(arguments) => scan::run(&arguments, style),
+            Command::Tables(arguments) => tables::run(&arguments, style),
+            Command::Table(arguments) => table::run(&arguments, style),
+            Command::Stat(arguments) => stat::run(&arguments, style),
+            Command::Check(arguments) => check::run(&arguments, style),
+            Command::Page(arguments) => page::run(&arguments, style),
+            Command::Completions(arguments) => completions::run(&arguments),
+            Command::Man(arguments) => man::run(&arguments),
+        }
+    }
+}
+
+/// The database of a subcommand.
+#[derive(Args)]
+pub(crate) struct DatabaseArgument {
+    /// The database: one file
+    #[arg(value_name = "DATABASE", value_hint = clap::ValueHint::FilePath)]
+    pub(crate) path: PathBuf,
+}
+
+/// The table of a subcommand.
+#[derive(Args)]
+pub(crate) struct TableArgument {
+    /// The table
+    #[arg(short, long, value_name = "NAME", default_value = DEFAULT_TABLE)]
+    table: OsString,
+}
+
+impl TableArgument {
+    /// Its name, as bytes.
+    pub(crate) fn name(&self) -> &[u8] {
+        self.table.as_encoded_bytes()
+    }
+}
+
+/// How bytes are given on the command line.
+#[derive(Clone, Copy, Default, ValueEnum)]
+pub(crate) enum BytesFormat {
+    /// The bytes of the argument itself
+    #[default]
+    Text,
+    /// Two hexadecimal digits for each byte
+    Hex,
+}
+
+/// How keys are given to a subcommand.
+#[derive(Args)]
+pub(crate) struct KeyFormatArgument {
+    /// How keys are given
+    #[arg(long, value_name = "FORMAT", value_enum, default_value_t)]
+    key_format: BytesFormat,
+
+    /// Keys are given in hexadecimal: short for --key-format hex
+    #[arg(long, conflicts_with = "key_format")]
+    hex: bool,
+}
+
+impl KeyFormatArgument {
+    /// The key that an argument stands for.
+    pub(crate) fn parse(&self, argument: &OsString) -> Result<Vec<u8>, Failure> {
+        let format = if self.hex {
+            BytesFormat::Hex
+        } else {
+            self.key_format
+        };
+        format.parse("key", argument)
+    }
+}
+
+impl BytesFormat {
+    /// The bytes that an argument stands for; `what` names it in messages.
+    pub(crate) fn parse(self, what: &str, argument: &OsString) -> Result<Vec<u8>, Failure> {
+        let given = argument.as_encoded_bytes();
+        match self {
+            Self::Text => Ok(given.to_vec()),
+            Self::Hex => {
+                let mut bytes = Vec::new();
+                decode_hex(given, &mut bytes).map_err(|fault| {
+                    let column = fault.position + 1;
+                    Failure::Usage(format!(
+                        "the {what} {argument:?} is not hexadecimal: expected {} at column {column}",
+                        fault.expected
+                    ))
+                })?;
+                Ok(bytes)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "arguments_tests.rs"]
+mod tests;

@@ -1,0 +1,142 @@
+//! `teak check`: every page is read and checked against its tag and its neighbours.
+
+use crate::arguments::DatabaseArgument;
+use crate::engine;
+use crate::failure::Failure;
+use crate::output::{self, Style, counted};
+use crate::text::printable;
+use clap::Args;
+use indicatif::{ProgressBar, ProgressStyle};
+use serde::Serialize;
+use std::io::{self, Write};
+use teak::{CheckReport, Damage};
+
+const EXAMPLES: &str = "\
+Examples:
+  teak check coins.teak
+  teak check coins.teak --json | jq '.damages[].page'
+
+Exit code 3 says that damages were found; each is listed with its page, its table and the range of \
+keys that it concerns. `teak page` shows a page, `teak dump` saves tables that can still be read.";
+
+/// Check every page for damage
+#[derive(Args)]
+#[command(after_long_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    database: DatabaseArgument,
+}
+
+#[derive(Serialize)]
+struct Report {
+    clean: bool,
+    pages: u64,
+    tables: u64,
+    records: u64,
+    damages: Vec<DamageReport>,
+}
+
+#[derive(Serialize)]
+struct DamageReport {
+    page: Option<u32>,
+    table: Option<String>,
+    from_key_hex: Option<String>,
+    to_key_hex: Option<String>,
+    detail: String,
+}
+
+impl DamageReport {
+    fn new(damage: &Damage) -> Self {
+        let range = damage.key_range.as_ref();
+        Self {
+            page: damage.page.map(|page| page.0),
+            table: damage.table.as_deref().map(printable),
+            from_key_hex: range.map(|(from, _)| output::hexadecimal(from)),
+            to_key_hex: range
+                .and_then(|(_, to)| to.as_deref())
+                .map(output::hexadecimal),
+            detail: damage.detail.clone(),
+        }
+    }
+}
+
+/// Runs the subcommand.
+pub(crate) fn run(arguments: &Arguments, style: Style) -> Result<(), Failure> {
+    let database = engine::open_for_reading(&arguments.database.path)?;
+    let bar = ProgressBar::new(0)
+        .with_style(bar_style())
+        .with_message("checking");
+    let report = database.check(&mut |progress| {
+        bar.set_length(engine::wide(progress.pages_total));
+        bar.set_position(engine::wide(progress.pages_done));
+    })?;
+    bar.finish_and_clear();
+    match style {
+        Style::Text => {
+            output::print(|output| write_report(&report, output).map_err(Failure::Output))
+        }
+        Style::Json => output::print_json(&Report {
+            clean: report.is_clean(),
+            pages: engine::wide(report.pages),
+            tables: engine::wide(report.tables),
+            records: engine::wide(report.records),
+            damages: report.damages.iter().map(DamageReport::new).collect(),
+        }),
+    }?;
+    match report.is_clean() {
+        true => Ok(()),
+        false => Err(Failure::Damaged(format!(
+            "{} has {}; restore a backup, or dump what can still be read and load that into a new database",
+            arguments.database.path.display(),
+            counted(report.damages.len() as u64, "damage"),
+        ))),
+    }
+}
+
+fn bar_style() -> ProgressStyle {
+    ProgressStyle::with_template("{msg} {wide_bar} {human_pos}/{human_len} pages, {eta} left")
+        .unwrap_or_else(|_| ProgressStyle::default_bar())
+}
+
+fn write_report(report: &CheckReport, output: &mut impl Write) -> io::Result<()> {
+    for damage in &report.damages {
+        writeln!(output, "{}", describe(damage))?;
+    }
+    let verdict = if report.is_clean() {
+        "no damage".to_owned()
+    } else {
+        counted(report.damages.len() as u64, "damage")
+    };
+    writeln!(
+        output,
+        "{verdict} in {}, {} and {}",
+        counted(engine::wide(report.pages), "page"),
+        counted(engine::wide(report.tables), "table"),
+        counted(engine::wide(report.records), "record"),
+    )
+}
+
+fn describe(damage: &Damage) -> String {
+    let mut places = Vec::new();
+    if let Some(page) = damage.page {
+        places.push(format!("page {page}"));
+    }
+    if let Some(table) = &damage.table {
+        places.push(format!("table \"{}\"", printable(table)));
+    }
+    match &damage.key_range {
+        Some((from, Some(to))) => {
+            places.push(format!(
+                "keys from \"{}\" to before \"{}\"",
+                printable(from),
+                printable(to)
+            ));
+        }
+        Some((from, None)) => places.push(format!("keys from \"{}\"", printable(from))),
+        None => {}
+    }
+    if places.is_empty() {
+        return damage.detail.clone();
+    }
+    format!("{}: {}", places.join(", "), damage.detail)
+}

@@ -1,0 +1,66 @@
+//! `teak del`: one record, removed for good.
+
+use crate::arguments::{DatabaseArgument, KeyFormatArgument, TableArgument};
+use crate::engine;
+use crate::failure::Failure;
+use crate::output::{self, Style};
+use crate::text::printable;
+use clap::Args;
+use serde::Serialize;
+use std::ffi::OsString;
+
+const EXAMPLES: &str = "\
+Examples:
+  teak del coins.teak bitcoin
+  teak del coins.teak --hex 00ff
+
+Exit code 1 says that the key, or the table, was not there; nothing was changed then.";
+
+/// Remove a record
+#[derive(Args)]
+#[command(after_long_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    database: DatabaseArgument,
+
+    /// The key
+    #[arg(allow_hyphen_values = true)]
+    key: OsString,
+
+    #[command(flatten)]
+    table: TableArgument,
+
+    #[command(flatten)]
+    key_format: KeyFormatArgument,
+}
+
+#[derive(Serialize)]
+struct Report {
+    transaction: u64,
+}
+
+/// Runs the subcommand.
+pub(crate) fn run(arguments: &Arguments, style: Style) -> Result<(), Failure> {
+    let key = arguments.key_format.parse(&arguments.key)?;
+    let name = arguments.table.name();
+    let database = engine::open_for_writing(&arguments.database.path)?;
+    let ((), transaction) = engine::change(&database, |txn| {
+        let table = engine::open_table_for_writing(txn, name)?;
+        if table.remove(txn, &key)? {
+            return Ok(());
+        }
+        let message = format!(
+            "there is no key \"{}\" in table \"{}\"",
+            printable(&key),
+            printable(name)
+        );
+        Err(Failure::NotFound(message))
+    })?;
+    database.close()?;
+    match style {
+        Style::Text => Ok(()),
+        Style::Json => output::print_json(&Report {
+            transaction: transaction.0,
+        }),
+    }
+}

@@ -1,0 +1,220 @@
+//! `teak dump`: tables as text that `teak load`, `mdb_load` and `mdbx_load` read.
+
+use crate::arguments::{DEFAULT_TABLE, DatabaseArgument};
+use crate::engine;
+use crate::failure::Failure;
+use crate::output;
+use crate::text::{DumpWriter, Encoding, printable, write_tsv_field};
+use clap::{Args, ValueEnum};
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+use teak::{Database, ReadTxn, TableInfo};
+
+const EXAMPLES: &str = "\
+Examples:
+  teak dump coins.teak -o coins.dump
+  teak dump coins.teak --all --format print | less
+  teak dump coins.teak --table prices --format tsv > prices.tsv
+  teak dump coins.teak | mdb_load -n coins.mdb
+
+All of a dump is one snapshot, whatever is written meanwhile. The table `main` alone is dumped \
+without a name, as the unnamed database of the other engines. mdb_load and mdbx_load read the dump \
+as it is; db_load does not know the line mapsize=, which has to be taken out for it.";
+
+/// Write tables as text
+#[derive(Args)]
+#[command(after_long_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    database: DatabaseArgument,
+
+    /// The table
+    #[arg(short, long, value_name = "NAME", default_value = DEFAULT_TABLE)]
+    table: OsString,
+
+    /// All tables, one behind the other
+    #[arg(short, long, conflicts_with = "table")]
+    all: bool,
+
+    /// How to write records
+    #[arg(short, long, value_enum, default_value_t)]
+    format: Format,
+
+    /// Write to this file; without it, to standard output
+    #[arg(short, long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    output: Option<PathBuf>,
+}
+
+/// How to write records.
+#[derive(Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// The dump format, in hexadecimal (format=bytevalue)
+    #[default]
+    Dump,
+    /// The dump format, with printable characters as they are (format=print)
+    Print,
+    /// Key, tab and value on each line, with the escapes \t \n \r \\ and \xHH
+    Tsv,
+}
+
+/// Which tables to write, and under which names.
+struct Selection {
+    infos: Vec<TableInfo>,
+    naming: Naming,
+}
+
+/// Whether tables are written with their names.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Naming {
+    /// All.
+    Named,
+    /// All but the default table.
+    DefaultUnnamed,
+}
+
+/// Runs the subcommand.
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    if arguments.all && arguments.format == Format::Tsv {
+        let message = "tab-separated text has no place for the names of tables; use --format dump, or dump each table";
+        return Err(Failure::Usage(message.to_owned()));
+    }
+    let database = engine::open_for_reading(&arguments.database.path)?;
+    let txn = database.begin_read()?;
+    let selection = select(&txn, arguments)?;
+    match &arguments.output {
+        None => output::print(|output| {
+            write(
+                &database,
+                &txn,
+                &selection,
+                arguments.format,
+                output,
+                Failure::Output,
+            )
+        }),
+        Some(path) => write_file(path, arguments, |output| {
+            let failed = |source| Failure::File {
+                action: "writing",
+                path: path.clone(),
+                source,
+            };
+            write(
+                &database,
+                &txn,
+                &selection,
+                arguments.format,
+                output,
+                failed,
+            )
+        }),
+    }
+}
+
+fn select(txn: &ReadTxn, arguments: &Arguments) -> Result<Selection, Failure> {
+    let selection = if arguments.all {
+        Selection {
+            infos: txn.tables()?,
+            naming: Naming::Named,
+        }
+    } else {
+        let info = engine::table_info(txn, arguments.table.as_encoded_bytes())?;
+        Selection {
+            infos: vec![info],
+            naming: Naming::DefaultUnnamed,
+        }
+    };
+    let unfit = selection
+        .infos
+        .iter()
+        .find(|info| info.name.contains(&b'\n'));
+    if let (Some(info), Format::Dump | Format::Print) = (unfit, arguments.format) {
+        let message = format!(
+            "the dump format cannot hold the name \"{}\"; rename the table, or use --format tsv",
+            printable(&info.name)
+        );
+        return Err(Failure::Usage(message));
+    }
+    Ok(selection)
+}
+
+fn write_file(
+    path: &Path,
+    arguments: &Arguments,
+    write: impl FnOnce(&mut BufWriter<File>) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    if is_same_file(path, &arguments.database.path) {
+        let message = "the output is the database itself; name another file";
+        return Err(Failure::Usage(message.to_owned()));
+    }
+    let file = File::create(path).map_err(Failure::file("creating", path))?;
+    let mut output = BufWriter::with_capacity(64 << 10, file);
+    write(&mut output)?;
+    output.flush().map_err(Failure::file("writing", path))
+}
+
+fn is_same_file(one: &Path, other: &Path) -> bool {
+    match (fs::canonicalize(one), fs::canonicalize(other)) {
+        (Ok(one), Ok(other)) => one == other,
+        _ => false,
+    }
+}
+
+fn write(
+    database: &Database,
+    txn: &ReadTxn,
+    selection: &Selection,
+    format: Format,
+    output: &mut impl Write,
+    failed: impl Fn(std::io::Error) -> Failure,
+) -> Result<(), Failure> {
+    let encoding = match format {
+        Format::Dump => Encoding::Hex,
+        Format::Print => Encoding::Print,
+        Format::Tsv => return write_tsv(txn, &selection.infos, output, failed),
+    };
+    let map_size_bytes = map_size_bytes(engine::file_stat(database)?.file_bytes);
+    let mut writer = DumpWriter::new(output, encoding);
+    for info in &selection.infos {
+        let unnamed =
+            selection.naming == Naming::DefaultUnnamed && info.name == DEFAULT_TABLE.as_bytes();
+        let name = (!unnamed).then_some(info.name.as_slice());
+        writer
+            .begin_table(name, engine::order_of(info), map_size_bytes)
+            .map_err(&failed)?;
+        let table = engine::open_table(txn, &info.name)?;
+        engine::for_each_record(txn, &table, |key, value| {
+            writer.record(key, value).map_err(&failed)
+        })?;
+        writer.end_table().map_err(&failed)?;
+    }
+    Ok(())
+}
+
+/// What the other engines are told to reserve, as they cannot grow while they load. It costs them
+/// addresses and no space, so it is ample, and the same for all databases that are not large.
+fn map_size_bytes(file_bytes: u64) -> u64 {
+    const LEAST: u64 = 1 << 30;
+    let ample = file_bytes.saturating_mul(4).max(LEAST);
+    ample.checked_next_power_of_two().unwrap_or(ample)
+}
+
+fn write_tsv(
+    txn: &ReadTxn,
+    infos: &[TableInfo],
+    output: &mut impl Write,
+    failed: impl Fn(std::io::Error) -> Failure,
+) -> Result<(), Failure> {
+    for info in infos {
+        let table = engine::open_table(txn, &info.name)?;
+        engine::for_each_record(txn, &table, |key, value| {
+            write_tsv_field(key, output)
+                .and_then(|()| output.write_all(b"\t"))
+                .and_then(|()| write_tsv_field(value, output))
+                .and_then(|()| output.write_all(b"\n"))
+                .map_err(&failed)
+        })?;
+    }
+    Ok(())
+}

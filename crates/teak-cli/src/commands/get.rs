@@ -1,0 +1,99 @@
+//! `teak get`: the value of one key.
+
+use crate::arguments::{DatabaseArgument, KeyFormatArgument, TableArgument};
+use crate::engine;
+use crate::failure::Failure;
+use crate::output::{self, Style};
+use crate::text::printable;
+use clap::{Args, ValueEnum};
+use serde::Serialize;
+use std::ffi::OsString;
+use std::io::{self, Write};
+
+const EXAMPLES: &str = "\
+Examples:
+  teak get coins.teak bitcoin
+  teak get coins.teak --hex 00ff --format hex
+  teak get photos.teak cover.jpg --format raw > cover.jpg
+
+Exit code 1 says that the key, or the table, is not there.";
+
+/// Print the value of a key
+#[derive(Args)]
+#[command(after_long_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    database: DatabaseArgument,
+
+    /// The key
+    #[arg(allow_hyphen_values = true)]
+    key: OsString,
+
+    #[command(flatten)]
+    table: TableArgument,
+
+    #[command(flatten)]
+    key_format: KeyFormatArgument,
+
+    /// How to print the value
+    #[arg(short, long, value_enum, default_value_t)]
+    format: Format,
+}
+
+/// How to print a value.
+#[derive(Clone, Copy, Default, ValueEnum)]
+enum Format {
+    /// Its bytes and a line feed
+    #[default]
+    Text,
+    /// Its bytes and nothing else
+    Raw,
+    /// Two hexadecimal digits for each byte
+    Hex,
+    /// {"value": TEXT}, or {"value_hex": DIGITS} if it is not UTF-8
+    Json,
+}
+
+#[derive(Serialize)]
+struct Report<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    value: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    value_hex: Option<String>,
+}
+
+/// Runs the subcommand.
+pub(crate) fn run(arguments: &Arguments, style: Style) -> Result<(), Failure> {
+    let key = arguments.key_format.parse(&arguments.key)?;
+    let name = arguments.table.name();
+    let database = engine::open_for_reading(&arguments.database.path)?;
+    let (txn, table) = engine::read_table(&database, name)?;
+    let Some(value) = table.get(&txn, &key)? else {
+        let message = format!(
+            "there is no key \"{}\" in table \"{}\"",
+            printable(&key),
+            printable(name)
+        );
+        return Err(Failure::NotFound(message));
+    };
+    let format = match style {
+        Style::Json => Format::Json,
+        Style::Text => arguments.format,
+    };
+    output::print(|output| write_value(value, format, output).map_err(Failure::Output))
+}
+
+fn write_value(value: &[u8], format: Format, output: &mut impl Write) -> io::Result<()> {
+    match format {
+        Format::Raw => output.write_all(value),
+        Format::Text => {
+            output.write_all(value)?;
+            output.write_all(b"\n")
+        }
+        Format::Hex => writeln!(output, "{}", output::hexadecimal(value)),
+        Format::Json => {
+            let (value, value_hex) = output::json_bytes(value);
+            output::write_json(&Report { value, value_hex }, output)
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! Loading in batches: each so many records are one transaction.
+
+use super::checksum::Checksum;
+use super::input::Input;
+use super::state::{Expectation, LoadState};
+use crate::engine::{self, RawTable};
+use crate::failure::Failure;
+use crate::text::{Event, Header, Order};
+use teak::WriteTxn;
+
+/// The table that records go to at present.
+struct Target {
+    name: Vec<u8>,
+    order: Order,
+    /// What it must hold after the load; none if that is not to be verified.
+    expected: Option<Checksum>,
+}
+
+/// A batch that is not committed yet.
+struct Batch {
+    txn: WriteTxn,
+    table: RawTable,
+    records: u64,
+}
+
+/// Loads all of `input`, whose first header has been read.
+pub(super) fn load(
+    state: &mut LoadState<'_>,
+    input: &mut Input,
+    first_header: Header,
+) -> Result<(), Failure> {
+    let mut target = begin_target(state, &first_header)?;
+    let mut batch = Some(begin_batch(state, &target)?);
+    loop {
+        match input.next()? {
+            Event::Table(header) => {
+                let next = begin_target_behind(state, target, &header)?;
+                batch = Some(match batch {
+                    Some(batch) => retarget(batch, &next)?,
+                    None => begin_batch(state, &next)?,
+                });
+                target = next;
+            }
+            Event::Record { key, value, line } => {
+                let mut open = match batch.take() {
+                    Some(batch) => batch,
+                    None => begin_batch(state, &target)?,
+                };
+                insert(state, &mut target, &mut open, key, value)
+                    .map_err(|failure| at_line(failure, line))?;
+                open.records += 1;
+                if open.records < state.arguments.batch.get() {
+                    batch = Some(open);
+                } else {
+                    state.commit(open.txn)?;
+                    input.show_progress(state.tally.committed_records);
+                }
+            }
+            Event::End => break,
+        }
+    }
+    if let Some(batch) = batch {
+        state.commit(batch.txn)?;
+    }
+    end_target(state, target);
+    Ok(())
+}
+
+fn begin_target(state: &mut LoadState<'_>, header: &Header) -> Result<Target, Failure> {
+    let name = state.begin_table(header)?;
+    let expected = match (state.arguments.no_verify, state.expectations.get(&name)) {
+        (true, _) => None,
+        (false, Some(Expectation::Checksum(checksum))) => Some(*checksum),
+        (false, _) => Some(checksum_before(state, &name)?),
+    };
+    Ok(Target {
+        name,
+        order: header.order,
+        expected,
+    })
+}
+
+fn begin_target_behind(
+    state: &mut LoadState<'_>,
+    before: Target,
+    header: &Header,
+) -> Result<Target, Failure> {
+    end_target(state, before);
+    begin_target(state, header)
+}
+
+fn end_target(state: &mut LoadState<'_>, target: Target) {
+    if let Some(checksum) = target.expected {
+        state
+            .expectations
+            .insert(target.name, Expectation::Checksum(checksum));
+    }
+}
+
+/// What a table holds before the load.
+fn checksum_before(state: &LoadState<'_>, name: &[u8]) -> Result<Checksum, Failure> {
+    match engine::read_table(state.database, name) {
+        Ok((txn, table)) => Checksum::of_table(&txn, &table),
+        Err(Failure::Engine(teak::Error::TableNotFound(_))) => Ok(Checksum::default()),
+        Err(failure) => Err(failure),
+    }
+}
+
+fn begin_batch(state: &LoadState<'_>, target: &Target) -> Result<Batch, Failure> {
+    let mut txn = state.begin_write()?;
+    let table = engine::open_or_create_table(&mut txn, &target.name, target.order)?;
+    Ok(Batch {
+        txn,
+        table,
+        records: 0,
+    })
+}
+
+fn retarget(mut batch: Batch, target: &Target) -> Result<Batch, Failure> {
+    batch.table = engine::open_or_create_table(&mut batch.txn, &target.name, target.order)?;
+    Ok(batch)
+}
+
+fn insert(
+    state: &mut LoadState<'_>,
+    target: &mut Target,
+    Batch { txn, table, .. }: &mut Batch,
+    key: &[u8],
+    value: &[u8],
+) -> Result<(), Failure> {
+    state.count_record(key, value);
+    let Some(expected) = &mut target.expected else {
+        return Ok(table.insert(txn, key, value)?);
+    };
+    if table.insert_new(txn, key, value)? {
+        expected.add(key, value);
+        return Ok(());
+    }
+    state.tally.replaced += 1;
+    match table.get(&*txn, key)? {
+        Some(old) if old == value => return Ok(()),
+        Some(old) => expected.remove(key, old),
+        None => {}
+    }
+    table.insert(txn, key, value)?;
+    expected.add(key, value);
+    Ok(())
+}
+
+fn at_line(failure: Failure, line: u64) -> Failure {
+    match failure {
+        Failure::Engine(error) => Failure::Record { line, error },
+        other => other,
+    }
+}

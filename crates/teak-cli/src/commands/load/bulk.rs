@@ -1,0 +1,98 @@
+//! Loading in bulk: each table is one transaction, built bottom-up from sorted records.
+
+use super::checksum::Checksum;
+use super::input::Input;
+use super::state::{Expectation, LoadState};
+use crate::engine;
+use crate::failure::Failure;
+use crate::text::{Event, Header, printable};
+
+const PROGRESS_INTERVAL: u64 = 10_000;
+
+/// Loads all of `input`, whose first header has been read.
+pub(super) fn load(
+    state: &mut LoadState<'_>,
+    input: &mut Input,
+    first_header: Header,
+) -> Result<(), Failure> {
+    let mut next_header = Some(first_header);
+    while let Some(header) = next_header {
+        next_header = load_table(state, input, &header)?;
+    }
+    Ok(())
+}
+
+/// Loads one table and gives the header of the next.
+fn load_table(
+    state: &mut LoadState<'_>,
+    input: &mut Input,
+    header: &Header,
+) -> Result<Option<Header>, Failure> {
+    let name = state.begin_table(header)?;
+    let mut txn = state.begin_write()?;
+    let table = engine::open_or_create_table(&mut txn, &name, header.order)?;
+    if table.len(&txn)? > 0 {
+        return Err(Failure::Usage(format!(
+            "table \"{}\" has records already, and --bulk builds a table anew; load without --bulk, or clear it first",
+            printable(&name)
+        )));
+    }
+    let mut records = Records {
+        state,
+        input,
+        checksum: Checksum::default(),
+        end: Ok(None),
+    };
+    let loaded = if records.state.arguments.sorted {
+        engine::bulk_load_sorted(&mut txn, &table, &mut records)
+    } else {
+        engine::bulk_load_unsorted(&mut txn, &table, &mut records)
+    };
+    let Records { checksum, end, .. } = records;
+    // What stopped the input comes first: the engine only saw its records end.
+    let next_header = end?;
+    let loaded = loaded?;
+    state.commit(txn)?;
+    state.tally.replaced += checksum.records - loaded.min(checksum.records);
+    let expectation = match loaded == checksum.records {
+        true => Expectation::Checksum(checksum),
+        false => Expectation::Records(loaded),
+    };
+    state.expectations.insert(name, expectation);
+    Ok(next_header)
+}
+
+/// The records of one table of the input, for the engine to draw from. They end where the table
+/// does or where the input fails; `end` says which.
+struct Records<'a, 'b> {
+    state: &'a mut LoadState<'b>,
+    input: &'a mut Input,
+    checksum: Checksum,
+    end: Result<Option<Header>, Failure>,
+}
+
+impl Iterator for Records<'_, '_> {
+    type Item = (Vec<u8>, Vec<u8>);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.checksum.records.is_multiple_of(PROGRESS_INTERVAL) {
+            self.input.show_progress(self.state.tally.records);
+        }
+        match self.input.next() {
+            Ok(Event::Record { key, value, .. }) => {
+                self.state.count_record(key, value);
+                self.checksum.add(key, value);
+                Some((key.to_vec(), value.to_vec()))
+            }
+            Ok(Event::Table(header)) => {
+                self.end = Ok(Some(header));
+                None
+            }
+            Ok(Event::End) => None,
+            Err(failure) => {
+                self.end = Err(failure);
+                None
+            }
+        }
+    }
+}

@@ -1,0 +1,28 @@
+//! `teak man`: the manual pages.
+
+use crate::failure::Failure;
+use clap::{Args, CommandFactory};
+use std::fs;
+use std::path::PathBuf;
+
+const EXAMPLES: &str = "\
+Examples:
+  teak man ~/.local/share/man/man1
+  teak man . && man ./teak-load.1";
+
+/// Write the manual pages of all subcommands
+#[derive(Args)]
+#[command(after_long_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    /// The directory to write them to; created when it is not there
+    #[arg(value_hint = clap::ValueHint::DirPath)]
+    directory: PathBuf,
+}
+
+/// Runs the subcommand.
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let directory = &arguments.directory;
+    fs::create_dir_all(directory).map_err(Failure::file("creating", directory))?;
+    clap_mangen::generate_to(crate::arguments::Arguments::command(), directory)
+        .map_err(Failure::file("writing manual pages to", directory))
+}

@@ -1,0 +1,15 @@
+//! The subcommands, one file each: its arguments, and `run`.
+
+pub(crate) mod check;
+pub(crate) mod completions;
+pub(crate) mod del;
+pub(crate) mod dump;
+pub(crate) mod get;
+pub(crate) mod load;
+pub(crate) mod man;
+pub(crate) mod page;
+pub(crate) mod put;
+pub(crate) mod scan;
+pub(crate) mod stat;
+pub(crate) mod table;
+pub(crate) mod tables;

@@ -1,0 +1,105 @@
+//! `teak put`: one record, written and durable.
+
+use crate::arguments::{BytesFormat, DatabaseArgument, KeyFormatArgument, TableArgument};
+use crate::engine;
+use crate::failure::Failure;
+use crate::output::{self, Style};
+use crate::text::Order;
+use clap::Args;
+use serde::Serialize;
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+const EXAMPLES: &str = "\
+Examples:
+  teak put coins.teak bitcoin '{\"symbol\":\"BTC\"}'
+  teak put coins.teak --hex 00ff --value-format hex cafe
+  teak put photos.teak cover.jpg --value-file cover.jpg
+
+The database and the table are created when they are not there. A value that the key had before is \
+replaced. When the command ends, the record is on disk.";
+
+/// Write a record
+#[derive(Args)]
+#[command(after_long_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    database: DatabaseArgument,
+
+    /// The key
+    #[arg(allow_hyphen_values = true)]
+    key: OsString,
+
+    /// The value
+    #[arg(allow_hyphen_values = true, required_unless_present = "value_file")]
+    value: Option<OsString>,
+
+    /// Read the value from this file; - is standard input
+    #[arg(long, value_name = "FILE", conflicts_with = "value", value_hint = clap::ValueHint::FilePath)]
+    value_file: Option<PathBuf>,
+
+    /// How the value is given
+    #[arg(
+        long,
+        value_name = "FORMAT",
+        value_enum,
+        default_value_t,
+        conflicts_with = "value_file"
+    )]
+    value_format: BytesFormat,
+
+    #[command(flatten)]
+    table: TableArgument,
+
+    #[command(flatten)]
+    key_format: KeyFormatArgument,
+}
+
+#[derive(Serialize)]
+struct Report {
+    transaction: u64,
+    replaced: bool,
+}
+
+/// Runs the subcommand.
+pub(crate) fn run(arguments: &Arguments, style: Style) -> Result<(), Failure> {
+    let key = arguments.key_format.parse(&arguments.key)?;
+    let value = value(arguments)?;
+    let database = engine::open_or_create(&arguments.database.path, None)?;
+    let (replaced, transaction) = engine::change(&database, |txn| {
+        let table = engine::open_or_create_table(txn, arguments.table.name(), Order::Bytes)?;
+        if table.insert_new(txn, &key, &value)? {
+            return Ok(false);
+        }
+        table.insert(txn, &key, &value)?;
+        Ok(true)
+    })?;
+    database.close()?;
+    match style {
+        Style::Text => Ok(()),
+        Style::Json => output::print_json(&Report {
+            transaction: transaction.0,
+            replaced,
+        }),
+    }
+}
+
+fn value(arguments: &Arguments) -> Result<Vec<u8>, Failure> {
+    match (&arguments.value_file, &arguments.value) {
+        (Some(path), _) => read_file(path).map_err(Failure::file("reading", path)),
+        (None, Some(value)) => arguments.value_format.parse("value", value),
+        (None, None) => Err(Failure::Usage("give a value, or --value-file".to_owned())),
+    }
+}
+
+fn read_file(path: &Path) -> io::Result<Vec<u8>> {
+    let mut value = Vec::new();
+    if path.as_os_str() == "-" {
+        io::stdin().lock().read_to_end(&mut value)?;
+    } else {
+        File::open(path)?.read_to_end(&mut value)?;
+    }
+    Ok(value)
+}

@@ -1,0 +1,179 @@
+//! `teak stat`: how the file is filled, and with what.
+
+mod picture;
+
+use crate::arguments::DatabaseArgument;
+use crate::commands::tables::{self, TableReport};
+use crate::engine::{self, FileStat};
+use crate::failure::Failure;
+use crate::output::{self, Style, counted};
+use clap::Args;
+use indicatif::BinaryBytes;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+use teak::{Database, PageUse, ReadTxn, TableInfo};
+
+const EXAMPLES: &str = "\
+Examples:
+  teak stat coins.teak
+  teak stat coins.teak --fill
+  teak stat coins.teak --json | jq .free_pages
+
+Pending pages are dead, but a reader may still see them. The picture shows the file from its \
+first page to its last; each character stands for the kind that most of its pages have.";
+
+/// Show how the file is filled
+#[derive(Args)]
+#[command(after_long_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    database: DatabaseArgument,
+
+    /// Read all records too, and show how many bytes of pages one byte of data takes
+    #[arg(long)]
+    fill: bool,
+}
+
+#[derive(Serialize)]
+struct Report {
+    file_bytes: u64,
+    page_size: u64,
+    page_count: u64,
+    used_pages: u64,
+    free_pages: u64,
+    pending_pages: u64,
+    transaction: u64,
+    durable_transaction: u64,
+    readers: u64,
+    page_kinds: BTreeMap<&'static str, u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    data_bytes: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    page_bytes_per_data_byte: Option<f64>,
+    tables: Vec<TableReport>,
+}
+
+/// All that is known of a database.
+struct Facts {
+    stat: FileStat,
+    infos: Vec<TableInfo>,
+    kinds: Vec<PageUse>,
+    data_bytes: Option<u64>,
+}
+
+/// Runs the subcommand.
+pub(crate) fn run(arguments: &Arguments, style: Style) -> Result<(), Failure> {
+    let database = engine::open_for_reading(&arguments.database.path)?;
+    let facts = facts(&database, arguments)?;
+    match style {
+        Style::Text => {
+            let name = arguments.database.path.display().to_string();
+            output::print(|output| write_report(&name, &facts, output).map_err(Failure::Output))
+        }
+        Style::Json => output::print_json(&report(&facts)),
+    }
+}
+
+fn facts(database: &Database, arguments: &Arguments) -> Result<Facts, Failure> {
+    let txn = database.begin_read()?;
+    let infos = txn.tables()?;
+    let data_bytes = match arguments.fill {
+        true => Some(data_bytes(&txn, &infos)?),
+        false => None,
+    };
+    Ok(Facts {
+        stat: engine::file_stat(database)?,
+        infos,
+        kinds: database.page_kinds()?,
+        data_bytes,
+    })
+}
+
+fn data_bytes(txn: &ReadTxn, infos: &[TableInfo]) -> Result<u64, Failure> {
+    let mut bytes = 0;
+    for info in infos {
+        let table = engine::open_table(txn, &info.name)?;
+        engine::for_each_record(txn, &table, |key, value| {
+            bytes += (key.len() + value.len()) as u64;
+            Ok(())
+        })?;
+    }
+    Ok(bytes)
+}
+
+impl Facts {
+    fn used_bytes(&self) -> u64 {
+        self.stat.used_pages * self.stat.page_size_bytes
+    }
+
+    fn page_bytes_per_data_byte(&self) -> Option<f64> {
+        let data_bytes = self.data_bytes.filter(|bytes| *bytes > 0)?;
+        Some(self.used_bytes() as f64 / data_bytes as f64)
+    }
+}
+
+fn report(facts: &Facts) -> Report {
+    let stat = &facts.stat;
+    Report {
+        file_bytes: stat.file_bytes,
+        page_size: facts.stat.page_size_bytes,
+        page_count: stat.page_count,
+        used_pages: stat.used_pages,
+        free_pages: stat.free_pages,
+        pending_pages: stat.pending_pages,
+        transaction: stat.transaction.0,
+        durable_transaction: stat.durable_transaction.0,
+        readers: stat.readers,
+        page_kinds: picture::count_kinds(&facts.kinds),
+        data_bytes: facts.data_bytes,
+        page_bytes_per_data_byte: facts.page_bytes_per_data_byte(),
+        tables: facts
+            .infos
+            .iter()
+            .map(|info| TableReport::new(info, facts.stat.page_size_bytes))
+            .collect(),
+    }
+}
+
+fn write_report(name: &str, facts: &Facts, output: &mut impl Write) -> io::Result<()> {
+    let stat = &facts.stat;
+    writeln!(
+        output,
+        "{name}: {} in {} of {}",
+        BinaryBytes(stat.file_bytes),
+        counted(stat.page_count, "page"),
+        BinaryBytes(facts.stat.page_size_bytes),
+    )?;
+    writeln!(
+        output,
+        "  transaction {}, durable up to {}",
+        stat.transaction, stat.durable_transaction
+    )?;
+    writeln!(output, "  {}", counted(stat.readers, "reader"))?;
+    write_share("used", stat.used_pages, facts, output)?;
+    write_share("free", stat.free_pages, facts, output)?;
+    write_share("pending", stat.pending_pages, facts, output)?;
+    if let (Some(bytes), Some(ratio)) = (facts.data_bytes, facts.page_bytes_per_data_byte()) {
+        let data = BinaryBytes(bytes);
+        writeln!(
+            output,
+            "  {data} of keys and values: {ratio:.2} bytes of pages in use for each byte of data"
+        )?;
+    }
+    writeln!(output)?;
+    tables::write_list(&facts.infos, facts.stat.page_size_bytes, output)?;
+    writeln!(output)?;
+    picture::write(&facts.kinds, output)
+}
+
+fn write_share(label: &str, pages: u64, facts: &Facts, output: &mut impl Write) -> io::Result<()> {
+    let all = facts.stat.page_count.max(1);
+    let percent = pages as f64 * 100.0 / all as f64;
+    let bytes = BinaryBytes(pages * facts.stat.page_size_bytes);
+    writeln!(
+        output,
+        "  {label:7} {:>12}  {percent:5.1} %  {bytes}",
+        indicatif::HumanCount(pages).to_string()
+    )
+}

@@ -1,0 +1,157 @@
+//! `teak table`: creating, dropping, renaming and clearing tables.
+
+use crate::arguments::DatabaseArgument;
+use crate::engine;
+use crate::failure::Failure;
+use crate::output::{self, Style};
+use crate::text::{Order, printable};
+use clap::{Args, Subcommand, ValueEnum};
+use serde::Serialize;
+use std::ffi::OsString;
+use teak::{Database, TransactionId};
+
+const EXAMPLES: &str = "\
+Examples:
+  teak table create coins.teak prices
+  teak table rename coins.teak prices old-prices
+  teak table clear coins.teak old-prices
+  teak table drop coins.teak old-prices
+
+Each is one durable transaction.";
+
+/// Create, drop, rename or clear a table
+#[derive(Args)]
+#[command(after_long_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Subcommand)]
+enum Action {
+    /// Create an empty table, and the database too when there is none
+    Create(CreateArguments),
+    /// Remove a table and all its records
+    Drop(NamedArguments),
+    /// Give a table another name
+    Rename(RenameArguments),
+    /// Remove all records of a table and keep the table
+    Clear(NamedArguments),
+}
+
+#[derive(Args)]
+struct NamedArguments {
+    #[command(flatten)]
+    database: DatabaseArgument,
+
+    /// The table
+    name: OsString,
+}
+
+#[derive(Args)]
+struct CreateArguments {
+    #[command(flatten)]
+    table: NamedArguments,
+
+    /// The order of its keys
+    #[arg(long, value_enum, default_value_t)]
+    order: OrderArgument,
+}
+
+#[derive(Args)]
+struct RenameArguments {
+    #[command(flatten)]
+    database: DatabaseArgument,
+
+    /// The name that it has
+    old: OsString,
+
+    /// The name that it is to have
+    new: OsString,
+}
+
+#[derive(Clone, Copy, Default, ValueEnum)]
+enum OrderArgument {
+    /// By their bytes
+    #[default]
+    Bytes,
+    /// By their bytes from the last to the first
+    Reverse,
+    /// As native integers of 4 or 8 bytes
+    Integer,
+}
+
+#[derive(Serialize)]
+struct Report {
+    transaction: u64,
+}
+
+/// Runs the subcommand.
+pub(crate) fn run(arguments: &Arguments, style: Style) -> Result<(), Failure> {
+    let transaction = match &arguments.action {
+        Action::Create(arguments) => create(arguments),
+        Action::Drop(arguments) => drop_table(arguments),
+        Action::Rename(arguments) => rename(arguments),
+        Action::Clear(arguments) => clear(arguments),
+    }?;
+    match style {
+        Style::Text => Ok(()),
+        Style::Json => output::print_json(&Report {
+            transaction: transaction.0,
+        }),
+    }
+}
+
+fn create(arguments: &CreateArguments) -> Result<TransactionId, Failure> {
+    let name = arguments.table.name.as_encoded_bytes();
+    let order = match arguments.order {
+        OrderArgument::Bytes => Order::Bytes,
+        OrderArgument::Reverse => Order::ReverseBytes,
+        OrderArgument::Integer => Order::Integer,
+    };
+    let database = engine::open_or_create(&arguments.table.database.path, None)?;
+    let ((), transaction) = engine::change(&database, |txn| {
+        if engine::has_table(txn, name)? {
+            return Err(teak::Error::TableExists(printable(name)).into());
+        }
+        engine::open_or_create_table(txn, name, order).map(drop)
+    })?;
+    close(database, transaction)
+}
+
+fn drop_table(arguments: &NamedArguments) -> Result<TransactionId, Failure> {
+    let name = arguments.name.as_encoded_bytes();
+    let database = engine::open_for_writing(&arguments.database.path)?;
+    let ((), transaction) = engine::change(&database, |txn| match txn.drop_table(name)? {
+        true => Ok(()),
+        false => Err(teak::Error::TableNotFound(printable(name)).into()),
+    })?;
+    close(database, transaction)
+}
+
+fn rename(arguments: &RenameArguments) -> Result<TransactionId, Failure> {
+    let (old, new) = (
+        arguments.old.as_encoded_bytes(),
+        arguments.new.as_encoded_bytes(),
+    );
+    let database = engine::open_for_writing(&arguments.database.path)?;
+    let ((), transaction) = engine::change(&database, |txn| {
+        txn.rename_table(old, new)?;
+        Ok(())
+    })?;
+    close(database, transaction)
+}
+
+fn clear(arguments: &NamedArguments) -> Result<TransactionId, Failure> {
+    let database = engine::open_for_writing(&arguments.database.path)?;
+    let ((), transaction) = engine::change(&database, |txn| {
+        let table = engine::open_table_for_writing(txn, arguments.name.as_encoded_bytes())?;
+        Ok(table.clear(txn)?)
+    })?;
+    close(database, transaction)
+}
+
+fn close(database: Database, transaction: TransactionId) -> Result<TransactionId, Failure> {
+    database.close()?;
+    Ok(transaction)
+}

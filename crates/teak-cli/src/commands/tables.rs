@@ -1,0 +1,125 @@
+//! `teak tables`: which tables there are.
+
+use crate::arguments::DatabaseArgument;
+use crate::engine;
+use crate::failure::Failure;
+use crate::output::{self, Style};
+use crate::text::Order;
+use clap::Args;
+use indicatif::{BinaryBytes, HumanCount};
+use serde::Serialize;
+use std::io::{self, Write};
+use teak::TableInfo;
+
+const EXAMPLES: &str = "\
+Examples:
+  teak tables coins.teak
+  teak tables coins.teak --json | jq -r '.[].name'";
+
+/// List the tables
+#[derive(Args)]
+#[command(after_long_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    database: DatabaseArgument,
+}
+
+/// A table in JSON.
+#[derive(Serialize)]
+pub(crate) struct TableReport {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name_hex: Option<String>,
+    order: &'static str,
+    records: u64,
+    depth: u8,
+    inner_pages: u64,
+    leaf_pages: u64,
+    value_pages: u64,
+    page_bytes: u64,
+}
+
+impl TableReport {
+    /// What there is to say of a table.
+    pub(crate) fn new(info: &TableInfo, page_size_bytes: u64) -> Self {
+        let (name, name_hex) = output::json_bytes(&info.name);
+        let stat = &info.stat;
+        Self {
+            name: name.map(str::to_owned),
+            name_hex,
+            order: order_name(engine::order_of(info)),
+            records: stat.records,
+            depth: stat.depth,
+            inner_pages: stat.inner_pages,
+            leaf_pages: stat.leaf_pages,
+            value_pages: stat.value_pages,
+            page_bytes: (stat.inner_pages + stat.leaf_pages + stat.value_pages) * page_size_bytes,
+        }
+    }
+}
+
+fn order_name(order: Order) -> &'static str {
+    match order {
+        Order::Bytes => "bytes",
+        Order::ReverseBytes => "reverse",
+        Order::Integer => "integer",
+    }
+}
+
+/// Runs the subcommand.
+pub(crate) fn run(arguments: &Arguments, style: Style) -> Result<(), Failure> {
+    let database = engine::open_for_reading(&arguments.database.path)?;
+    let infos = database.begin_read()?.tables()?;
+    let page_size_bytes = engine::wide(database.page_size());
+    match style {
+        Style::Text => output::print(|output| {
+            write_list(&infos, page_size_bytes, output).map_err(Failure::Output)
+        }),
+        Style::Json => {
+            let reports: Vec<_> = infos
+                .iter()
+                .map(|info| TableReport::new(info, page_size_bytes))
+                .collect();
+            output::print_json(&reports)
+        }
+    }
+}
+
+/// Writes a line for each table under a heading.
+pub(crate) fn write_list(
+    infos: &[TableInfo],
+    page_size_bytes: u64,
+    output: &mut impl Write,
+) -> io::Result<()> {
+    if infos.is_empty() {
+        return writeln!(output, "no tables");
+    }
+    let names: Vec<String> = infos
+        .iter()
+        .map(|info| output::table_name(&info.name))
+        .collect();
+    let width = names
+        .iter()
+        .map(|name| name.chars().count())
+        .max()
+        .unwrap_or(0)
+        .max("table".len());
+    writeln!(
+        output,
+        "{:width$}  {:>15}  {:>12}  {:>5}  order",
+        "table", "records", "pages", "depth"
+    )?;
+    for (info, name) in infos.iter().zip(&names) {
+        let report = TableReport::new(info, page_size_bytes);
+        writeln!(
+            output,
+            "{name:width$}  {:>15}  {:>12}  {:>5}  {}",
+            HumanCount(report.records).to_string(),
+            BinaryBytes(report.page_bytes).to_string(),
+            report.depth,
+            report.order,
+        )?;
+    }
+    Ok(())
+}

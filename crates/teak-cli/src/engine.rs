@@ -1,0 +1,225 @@
+//! The one place where the program meets the engine's interface: opening databases, tables of raw
+//! bytes, and walks over their records.
+
+use crate::failure::Failure;
+use crate::output;
+use crate::text::{Order, printable};
+use std::ops::Bound;
+use std::path::Path;
+use teak::codec::Bytes;
+use teak::{
+    BulkOptions, Database, Durability, KeyOrder, Options, ReadTxn, Recovery, Table, TableInfo,
+    TableOptions, TransactionId, WriteTxn,
+};
+
+/// A table whose keys and values are what they are on disk.
+pub(crate) type RawTable = Table<Bytes, Bytes>;
+
+/// One side of a range of keys.
+pub(crate) type KeyBound = Bound<Vec<u8>>;
+
+/// Opens a database that must exist, to read it.
+pub(crate) fn open_for_reading(path: &Path) -> Result<Database, Failure> {
+    tell_recovery(Options::new().read_only(true).create(false).open(path)?)
+}
+
+/// Opens a database that must exist, to change it.
+pub(crate) fn open_for_writing(path: &Path) -> Result<Database, Failure> {
+    tell_recovery(Options::new().create(false).open(path)?)
+}
+
+/// Opens a database to change it, and creates it when there is none.
+pub(crate) fn open_or_create(
+    path: &Path,
+    page_size_bytes: Option<usize>,
+) -> Result<Database, Failure> {
+    let mut options = Options::new();
+    if let Some(page_size_bytes) = page_size_bytes {
+        options = options.page_size(page_size_bytes);
+    }
+    tell_recovery(options.create(true).open(path)?)
+}
+
+fn tell_recovery(database: Database) -> Result<Database, Failure> {
+    if let Recovery::RolledBack { from, to, reason } = database.recovery() {
+        output::warn(&format!(
+            "the system went down while transaction {from} was being written; the database is at transaction {to} ({reason})"
+        ));
+    }
+    Ok(database)
+}
+
+/// Begins a read and opens a table in it.
+pub(crate) fn read_table(database: &Database, name: &[u8]) -> Result<(ReadTxn, RawTable), Failure> {
+    let txn = database.begin_read()?;
+    let table = open_table(&txn, name)?;
+    Ok((txn, table))
+}
+
+/// Opens a table of a read.
+pub(crate) fn open_table(txn: &ReadTxn, name: &[u8]) -> Result<RawTable, Failure> {
+    Ok(txn.open_table::<Bytes, Bytes>(name)?)
+}
+
+/// Opens a table that must exist, in a write.
+pub(crate) fn open_table_for_writing(txn: &WriteTxn, name: &[u8]) -> Result<RawTable, Failure> {
+    Ok(txn.open_table::<Bytes, Bytes>(name)?)
+}
+
+/// Whether there is a table of that name.
+pub(crate) fn has_table(txn: &WriteTxn, name: &[u8]) -> Result<bool, Failure> {
+    match txn.open_table::<Bytes, Bytes>(name) {
+        Ok(_) => Ok(true),
+        Err(teak::Error::TableNotFound(_)) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Opens a table whatever its options are, or creates it with its keys in the order given.
+pub(crate) fn open_or_create_table(
+    txn: &mut WriteTxn,
+    name: &[u8],
+    order: Order,
+) -> Result<RawTable, Failure> {
+    match txn.open_table::<Bytes, Bytes>(name) {
+        Err(teak::Error::TableNotFound(_)) => {
+            let options = TableOptions::new().order(key_order(order));
+            Ok(txn.create_table_with::<Bytes, Bytes>(name, options)?)
+        }
+        opened => Ok(opened?),
+    }
+}
+
+fn key_order(order: Order) -> KeyOrder {
+    match order {
+        Order::Bytes => KeyOrder::Bytes,
+        Order::ReverseBytes => KeyOrder::ReverseBytes,
+        Order::Integer => KeyOrder::Integer,
+    }
+}
+
+/// The order of a table's keys.
+pub(crate) fn order_of(info: &TableInfo) -> Order {
+    match info.options.order {
+        KeyOrder::ReverseBytes => Order::ReverseBytes,
+        KeyOrder::Integer => Order::Integer,
+        _ => Order::Bytes,
+    }
+}
+
+/// What the catalog says of one table.
+pub(crate) fn table_info(txn: &ReadTxn, name: &[u8]) -> Result<TableInfo, Failure> {
+    let found = txn.tables()?.into_iter().find(|info| info.name == name);
+    found.ok_or_else(|| teak::Error::TableNotFound(printable(name)).into())
+}
+
+/// Shows every record of a table to `visit`, in order.
+pub(crate) fn for_each_record(
+    txn: &ReadTxn,
+    table: &RawTable,
+    mut visit: impl FnMut(&[u8], &[u8]) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let mut cursor = table.cursor(txn)?;
+    let mut on_record = cursor.first()?;
+    while on_record {
+        visit(cursor.key(), cursor.value()?)?;
+        on_record = cursor.next()?;
+    }
+    Ok(())
+}
+
+/// Which end of a range comes first.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Direction {
+    Forward,
+    Backward,
+}
+
+/// Shows up to `limit` records of a range to `visit`.
+pub(crate) fn for_each_in_range(
+    txn: &ReadTxn,
+    table: &RawTable,
+    (from, to): (&KeyBound, &KeyBound),
+    direction: Direction,
+    limit: usize,
+    mut visit: impl FnMut(&[u8], &[u8]) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let bounds = (
+        from.as_ref().map(Vec::as_slice),
+        to.as_ref().map(Vec::as_slice),
+    );
+    let mut range = table.range(txn, bounds)?;
+    for _ in 0..limit {
+        let next = match direction {
+            Direction::Forward => range.next(),
+            Direction::Backward => range.next_back(),
+        };
+        let Some(record) = next else { break };
+        let (key, value) = record?;
+        visit(&key, value)?;
+    }
+    Ok(())
+}
+
+/// Runs `change` in a write transaction and commits what it did, durably.
+pub(crate) fn change<T>(
+    database: &Database,
+    change: impl FnOnce(&mut WriteTxn) -> Result<T, Failure>,
+) -> Result<(T, TransactionId), Failure> {
+    let mut txn = database.begin_write()?;
+    txn.set_durability(Durability::Durable);
+    let result = change(&mut txn)?;
+    Ok((result, txn.commit()?))
+}
+
+/// Builds an empty table from records that come in the order of their keys.
+pub(crate) fn bulk_load_sorted(
+    txn: &mut WriteTxn,
+    table: &RawTable,
+    records: impl Iterator<Item = (Vec<u8>, Vec<u8>)>,
+) -> Result<u64, Failure> {
+    Ok(table.bulk_load(txn, records)?)
+}
+
+/// Builds an empty table from records in any order; of equal keys the last one counts.
+pub(crate) fn bulk_load_unsorted(
+    txn: &mut WriteTxn,
+    table: &RawTable,
+    records: impl Iterator<Item = (Vec<u8>, Vec<u8>)>,
+) -> Result<u64, Failure> {
+    Ok(table.bulk_load_unsorted(txn, records, BulkOptions::default(), &mut |_progress| {})?)
+}
+
+/// The numbers of a database's file, all as wide as they come.
+pub(crate) struct FileStat {
+    pub(crate) file_bytes: u64,
+    pub(crate) page_size_bytes: u64,
+    pub(crate) page_count: u64,
+    pub(crate) used_pages: u64,
+    pub(crate) free_pages: u64,
+    pub(crate) pending_pages: u64,
+    pub(crate) readers: u64,
+    pub(crate) transaction: TransactionId,
+    pub(crate) durable_transaction: TransactionId,
+}
+
+/// The numbers of a database's file.
+pub(crate) fn file_stat(database: &Database) -> Result<FileStat, Failure> {
+    let stat = database.stat()?;
+    Ok(FileStat {
+        file_bytes: wide(stat.file_bytes),
+        page_size_bytes: wide(database.page_size()),
+        page_count: wide(stat.page_count),
+        used_pages: wide(stat.used_pages),
+        free_pages: wide(stat.free_pages),
+        pending_pages: wide(stat.pending_pages),
+        readers: wide(stat.readers),
+        transaction: stat.transaction,
+        durable_transaction: stat.durable_transaction,
+    })
+}
+
+/// Any count of the engine as a `u64`.
+pub(crate) fn wide(count: impl TryInto<u64>) -> u64 {
+    count.try_into().unwrap_or(u64::MAX)
+}

@@ -1,0 +1,253 @@
+//! What a subcommand can end with other than success, and how that is told: the exit code, the
+//! message with what to do, and the causes beneath it.
+
+use crate::output::Style;
+use crate::text::{Malformed, ReadError};
+use serde::Serialize;
+use std::error::Error as StdError;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Why a subcommand did not do what was asked.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// The engine refused.
+    Engine(teak::Error),
+    /// A key or table is not there.
+    NotFound(String),
+    /// The arguments do not fit each other, or the database.
+    Usage(String),
+    /// The check found damages.
+    Damaged(String),
+    /// What was loaded is not what reads back.
+    Unverified(String),
+    /// The input is not what it should be.
+    Input(Malformed),
+    /// The engine refused a record of the input.
+    Record {
+        /// The line of the input that its key is in.
+        line: u64,
+        /// Why.
+        error: teak::Error,
+    },
+    /// An input or output file failed.
+    File {
+        /// What was tried.
+        action: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// What the system answered.
+        source: io::Error,
+    },
+    /// Standard output failed. That its reader has gone is no error: `teak dump | head`.
+    Output(io::Error),
+    /// Another failure, with what went before it.
+    During {
+        /// What had been done, or was being done.
+        context: String,
+        /// The failure itself.
+        cause: Box<Failure>,
+    },
+}
+
+/// The exit codes, as the help and `docs/program.md` list them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Kind {
+    NotFound = 1,
+    Usage = 2,
+    Damaged = 3,
+    Unavailable = 4,
+    MalformedInput = 5,
+    Other = 6,
+}
+
+/// An error in JSON.
+#[derive(Serialize)]
+struct ErrorReport<'a> {
+    error: String,
+    kind: Kind,
+    exit_code: u8,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    causes: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    context: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    line: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    column: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    expected: Option<&'a str>,
+}
+
+impl From<teak::Error> for Failure {
+    fn from(error: teak::Error) -> Self {
+        Self::Engine(error)
+    }
+}
+
+impl Failure {
+    /// Turns what a reader of `path` says into a failure.
+    pub(crate) fn reading(path: &Path) -> impl FnOnce(ReadError) -> Self {
+        move |error| match error {
+            ReadError::Malformed(malformed) => Self::Input(malformed),
+            ReadError::Io(source) => Self::File {
+                action: "reading",
+                path: path.to_owned(),
+                source,
+            },
+        }
+    }
+
+    /// Turns what the system says of `path` into a failure.
+    pub(crate) fn file(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+        move |source| Self::File {
+            action,
+            path: path.to_owned(),
+            source,
+        }
+    }
+
+    /// Prints the failure to standard error and gives the exit code.
+    pub(crate) fn report(&self, style: Style) -> ExitCode {
+        if self.is_broken_pipe() {
+            return ExitCode::SUCCESS;
+        }
+        // There is nobody left to tell if standard error fails.
+        let _ = match style {
+            Style::Text => self.report_text(&mut io::stderr().lock()),
+            Style::Json => self.report_json(&mut io::stderr().lock()),
+        };
+        ExitCode::from(self.kind() as u8)
+    }
+
+    fn is_broken_pipe(&self) -> bool {
+        matches!(self, Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe)
+    }
+
+    fn report_text(&self, output: &mut impl Write) -> io::Result<()> {
+        let root = self.root();
+        writeln!(output, "teak: {}", root.message())?;
+        for cause in root.causes() {
+            writeln!(output, "  because: {cause}")?;
+        }
+        for context in self.contexts() {
+            writeln!(output, "  {context}")?;
+        }
+        Ok(())
+    }
+
+    fn report_json(&self, output: &mut impl Write) -> io::Result<()> {
+        let root = self.root();
+        let (line, malformed) = match root {
+            Self::Input(malformed) => (Some(malformed.line), Some(malformed)),
+            Self::Record { line, .. } => (Some(*line), None),
+            _ => (None, None),
+        };
+        let contexts = self.contexts();
+        let report = ErrorReport {
+            error: root.message(),
+            kind: self.kind(),
+            exit_code: self.kind() as u8,
+            causes: root.causes(),
+            context: (!contexts.is_empty()).then(|| contexts.join("; ")),
+            line,
+            column: malformed.map(|malformed| malformed.column),
+            expected: malformed.map(|malformed| malformed.expected.as_str()),
+        };
+        serde_json::to_writer(&mut *output, &report)?;
+        writeln!(output)
+    }
+
+    fn root(&self) -> &Self {
+        match self {
+            Self::During { cause, .. } => cause.root(),
+            _ => self,
+        }
+    }
+
+    fn contexts(&self) -> Vec<&str> {
+        match self {
+            Self::During { context, cause } => {
+                let mut contexts = cause.contexts();
+                contexts.push(context);
+                contexts
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    fn message(&self) -> String {
+        match self {
+            Self::Engine(error) => error.to_string(),
+            Self::NotFound(text)
+            | Self::Usage(text)
+            | Self::Damaged(text)
+            | Self::Unverified(text) => text.clone(),
+            Self::Input(malformed) => format!("{malformed}; correct the input, or make it again"),
+            Self::Record { line, error } => {
+                format!("the record in line {line} of the input cannot be stored: {error}")
+            }
+            Self::File { action, path, .. } => format!("{action} {} failed", path.display()),
+            Self::Output(_) => "writing the output failed".to_owned(),
+            Self::During { cause, .. } => cause.message(),
+        }
+    }
+
+    /// The errors beneath this one, without those that its message repeats.
+    fn causes(&self) -> Vec<String> {
+        let mut next: Option<&(dyn StdError + 'static)> = match self {
+            Self::Engine(error) | Self::Record { error, .. } => error.source(),
+            Self::File { source, .. } | Self::Output(source) => Some(source),
+            _ => None,
+        };
+        let message = self.message();
+        let mut causes = Vec::new();
+        while let Some(cause) = next {
+            let text = cause.to_string();
+            if !message.contains(&text) {
+                causes.push(text);
+            }
+            next = cause.source();
+        }
+        causes
+    }
+
+    /// What the failure counts as, and so the exit code.
+    pub(crate) fn kind(&self) -> Kind {
+        match self {
+            Self::Engine(error) => engine_kind(error),
+            Self::NotFound(_) => Kind::NotFound,
+            Self::Usage(_) => Kind::Usage,
+            Self::Damaged(_) | Self::Unverified(_) => Kind::Damaged,
+            Self::Input(_) => Kind::MalformedInput,
+            Self::Record { error, .. } => match engine_kind(error) {
+                // What would be a wrong argument anywhere else came from the input here.
+                Kind::Usage => Kind::MalformedInput,
+                kind => kind,
+            },
+            Self::File { .. } | Self::Output(_) => Kind::Other,
+            Self::During { cause, .. } => cause.kind(),
+        }
+    }
+}
+
+fn engine_kind(error: &teak::Error) -> Kind {
+    use teak::Error;
+    match error {
+        Error::TableNotFound(_) => Kind::NotFound,
+        Error::InvalidArgument(_)
+        | Error::TableExists(_)
+        | Error::TableMismatch { .. }
+        | Error::KeyTooLong { .. } => Kind::Usage,
+        Error::Corrupted { .. } | Error::Decode { .. } => Kind::Damaged,
+        Error::NotFound(_)
+        | Error::AlreadyExists(_)
+        | Error::NotADatabase { .. }
+        | Error::UnknownFormat(_)
+        | Error::InUse(_) => Kind::Unavailable,
+        Error::NotSorted { .. } => Kind::MalformedInput,
+        _ => Kind::Other,
+    }
+}

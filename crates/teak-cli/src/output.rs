@@ -1,0 +1,67 @@
+//! Standard output, for people and for programs.
+
+use crate::failure::Failure;
+use crate::text::printable;
+use serde::Serialize;
+use std::io::{self, BufWriter, StdoutLock, Write};
+
+/// Whom a report is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Style {
+    /// People.
+    Text,
+    /// Programs.
+    Json,
+}
+
+/// Bytes in a JSON report: as text where they are UTF-8, else in hexadecimal.
+pub(crate) fn json_bytes(bytes: &[u8]) -> (Option<&str>, Option<String>) {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => (Some(text), None),
+        Err(_) => (None, Some(hexadecimal(bytes))),
+    }
+}
+
+/// `bytes` in hexadecimal.
+pub(crate) fn hexadecimal(bytes: &[u8]) -> String {
+    let mut digits = Vec::new();
+    crate::text::encode_hex(bytes, &mut digits);
+    String::from_utf8_lossy(&digits).into_owned()
+}
+
+/// The name of a table as text, with escapes for what is not.
+pub(crate) fn table_name(name: &[u8]) -> String {
+    printable(name)
+}
+
+/// Writes to standard output what `write` writes, and flushes it.
+pub(crate) fn print(
+    write: impl FnOnce(&mut BufWriter<StdoutLock<'static>>) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let mut output = BufWriter::with_capacity(64 << 10, io::stdout().lock());
+    write(&mut output)?;
+    output.flush().map_err(Failure::Output)
+}
+
+/// Writes one line of JSON to standard output.
+pub(crate) fn print_json(report: &impl Serialize) -> Result<(), Failure> {
+    print(|output| write_json(report, output).map_err(Failure::Output))
+}
+
+/// Writes one line of JSON.
+pub(crate) fn write_json(report: &impl Serialize, output: &mut impl Write) -> io::Result<()> {
+    serde_json::to_writer(&mut *output, report)?;
+    output.write_all(b"\n")
+}
+
+/// Tells people of something that is not an error, on standard error.
+pub(crate) fn warn(message: &str) {
+    // A warning that cannot be shown must not stop the work.
+    let _ = writeln!(io::stderr().lock(), "teak: warning: {message}");
+}
+
+/// `word` in the number that `count` asks for.
+pub(crate) fn counted(count: u64, word: &str) -> String {
+    let ending = if count == 1 { "" } else { "s" };
+    format!("{} {word}{ending}", indicatif::HumanCount(count))
+}

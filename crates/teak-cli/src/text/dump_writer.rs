@@ -1,0 +1,66 @@
+//! Writing the dump format as `mdb_load` and `mdbx_load` read it. (`db_load` knows no `mapsize`.)
+
+use super::{Encoding, Order, escape, hex};
+use std::io::{self, Write};
+
+/// Writes tables in the dump format.
+pub(crate) struct DumpWriter<W> {
+    output: W,
+    encoding: Encoding,
+    line: Vec<u8>,
+}
+
+impl<W: Write> DumpWriter<W> {
+    pub(crate) fn new(output: W, encoding: Encoding) -> Self {
+        Self {
+            output,
+            encoding,
+            line: Vec::new(),
+        }
+    }
+
+    /// Begins a table. A name must not hold a line feed: the format has no escape for it.
+    pub(crate) fn begin_table(
+        &mut self,
+        name: Option<&[u8]>,
+        order: Order,
+        map_size_bytes: u64,
+    ) -> io::Result<()> {
+        let format = match self.encoding {
+            Encoding::Hex => "bytevalue",
+            Encoding::Print => "print",
+        };
+        writeln!(self.output, "VERSION=3\nformat={format}")?;
+        if let Some(name) = name {
+            self.output.write_all(b"database=")?;
+            self.output.write_all(name)?;
+            self.output.write_all(b"\n")?;
+        }
+        writeln!(self.output, "type=btree\nmapsize={map_size_bytes}")?;
+        match order {
+            Order::Bytes => {}
+            Order::ReverseBytes => writeln!(self.output, "reversekey=1")?,
+            Order::Integer => writeln!(self.output, "integerkey=1")?,
+        }
+        writeln!(self.output, "HEADER=END")
+    }
+
+    /// Writes one record of the table that was begun.
+    pub(crate) fn record(&mut self, key: &[u8], value: &[u8]) -> io::Result<()> {
+        self.line.clear();
+        for bytes in [key, value] {
+            self.line.push(b' ');
+            match self.encoding {
+                Encoding::Hex => hex::encode(bytes, &mut self.line),
+                Encoding::Print => escape::encode_print(bytes, &mut self.line),
+            }
+            self.line.push(b'\n');
+        }
+        self.output.write_all(&self.line)
+    }
+
+    /// Ends the table that was begun.
+    pub(crate) fn end_table(&mut self) -> io::Result<()> {
+        writeln!(self.output, "DATA=END")
+    }
+}

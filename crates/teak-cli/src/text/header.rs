@@ -1,0 +1,123 @@
+//! The header of a dump: lines `key=value` between `VERSION=3` and `HEADER=END`.
+
+use super::lines::{HEADER_LINE_LEN_MAX, Lines, Malformed, ReadError};
+use std::io::BufRead;
+
+/// How a dump writes bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Encoding {
+    /// Hexadecimal digits: `format=bytevalue`.
+    Hex,
+    /// Printable characters and escapes: `format=print`.
+    Print,
+}
+
+/// The order of a table's keys.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Order {
+    /// By their bytes.
+    #[default]
+    Bytes,
+    /// By their bytes from the last to the first: `reversekey=1`.
+    ReverseBytes,
+    /// As native integers of 4 or 8 bytes: `integerkey=1`.
+    Integer,
+}
+
+/// What an input says of a table before its records.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Header {
+    /// Its name, if it has one.
+    pub(crate) name: Option<Vec<u8>>,
+    /// The order of its keys.
+    pub(crate) order: Order,
+    /// What of the header has no effect, in words for people.
+    pub(crate) warnings: Vec<String>,
+}
+
+/// Keys that describe the file or the tuning of another engine, and nothing of the records.
+const NO_EFFECT: &[&[u8]] = &[
+    b"bt_minkey",
+    b"chksum",
+    b"db_lorder",
+    b"db_pagesize",
+    b"extentsize",
+    b"geometry",
+    b"h_ffactor",
+    b"h_nelem",
+    b"mapaddr",
+    b"mapsize",
+    b"maxreaders",
+    b"recnum",
+    b"txnid",
+];
+
+/// Reads a header whose first line, `VERSION=3`, is behind us.
+pub(super) fn read<R: BufRead>(lines: &mut Lines<R>) -> Result<(Header, Encoding), ReadError> {
+    let mut header = Header::default();
+    let mut encoding = None;
+    loop {
+        if !lines.advance(HEADER_LINE_LEN_MAX)? {
+            return Err(lines
+                .malformed(1, "a line of the header, or HEADER=END")
+                .into());
+        }
+        lines.strip_carriage_return();
+        if lines.line() == b"HEADER=END" {
+            break;
+        }
+        apply_line(lines, &mut header, &mut encoding)?;
+    }
+    match encoding {
+        Some(encoding) => Ok((header, encoding)),
+        None => {
+            let expected = "a line format=bytevalue or format=print before the end of the header";
+            Err(lines.malformed(1, expected).into())
+        }
+    }
+}
+
+fn apply_line<R: BufRead>(
+    lines: &Lines<R>,
+    header: &mut Header,
+    encoding: &mut Option<Encoding>,
+) -> Result<(), Malformed> {
+    let line = lines.line();
+    let Some(equals) = line.iter().position(|byte| *byte == b'=') else {
+        return Err(lines.malformed(1, "KEY=VALUE, or HEADER=END"));
+    };
+    let (key, value) = (&line[..equals], &line[equals + 1..]);
+    let wrong_value = |expected: &str| lines.malformed(equals + 2, expected);
+    match key {
+        b"format" => match value {
+            b"bytevalue" => *encoding = Some(Encoding::Hex),
+            b"print" => *encoding = Some(Encoding::Print),
+            _ => return Err(wrong_value("bytevalue or print")),
+        },
+        b"database" | b"subdatabase" => header.name = Some(value.to_vec()),
+        b"type" => match value {
+            b"btree" | b"hash" => {}
+            _ => return Err(wrong_value("btree or hash (no other type has keys)")),
+        },
+        b"keys" if value != b"1" => return Err(wrong_value("1: a dump with its keys")),
+        b"keys" => {}
+        b"duplicates" | b"dupsort" | b"dupfixed" | b"integerdup" | b"reversedup"
+            if value != b"0" =>
+        {
+            return Err(wrong_value(
+                "0: only tables with one value for each key can be loaded; dump a table without duplicates",
+            ));
+        }
+        b"duplicates" | b"dupsort" | b"dupfixed" | b"integerdup" | b"reversedup" => {}
+        b"integerkey" if value != b"0" => header.order = Order::Integer,
+        b"reversekey" if value != b"0" => header.order = Order::ReverseBytes,
+        b"integerkey" | b"reversekey" => {}
+        _ if NO_EFFECT.contains(&key) => {}
+        _ => header.warnings.push(format!(
+            "line {}: {} is not known and has no effect",
+            lines.number(),
+            super::printable(line)
+        )),
+    }
+    Ok(())
+}

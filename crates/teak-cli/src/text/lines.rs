@@ -1,0 +1,145 @@
+//! Reading an input line by line, and saying where in it something is wrong.
+//!
+//! A line is held whole, so each call says how long the next one may be: an input that is not text
+//! at all is refused before it fills the memory.
+
+use super::{Fault, printable};
+use std::fmt;
+use std::io::{self, BufRead, Read};
+
+/// The longest line of a header.
+pub(super) const HEADER_LINE_LEN_MAX: u64 = 64 << 10;
+/// The longest line of data: two digits for each byte of a 4 GiB value, and some.
+pub(super) const DATA_LINE_LEN_MAX: u64 = (2 << 32) + (64 << 10);
+
+const EXCERPT_LEN_MAX: usize = 40;
+
+/// Why an input could not be read.
+#[derive(Debug)]
+pub(crate) enum ReadError {
+    /// It could be read, but is not what it should be.
+    Malformed(Malformed),
+    /// The system could not read it.
+    Io(io::Error),
+}
+
+/// What is wrong with an input, and where.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Malformed {
+    /// The name of the input.
+    pub(crate) input: String,
+    /// The line, counted from 1.
+    pub(crate) line: u64,
+    /// The byte of the line, counted from 1.
+    pub(crate) column: u64,
+    /// What should have been there.
+    pub(crate) expected: String,
+    /// What was there.
+    pub(crate) found: String,
+}
+
+impl fmt::Display for Malformed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            input,
+            line,
+            column,
+            expected,
+            found,
+        } = self;
+        write!(
+            f,
+            "{input}, line {line}, column {column}: expected {expected}, found {found}"
+        )
+    }
+}
+
+impl From<Malformed> for ReadError {
+    fn from(malformed: Malformed) -> Self {
+        Self::Malformed(malformed)
+    }
+}
+
+/// The lines of an input.
+pub(super) struct Lines<R> {
+    input: R,
+    name: String,
+    line: Vec<u8>,
+    number: u64,
+    ended: bool,
+}
+
+impl<R: BufRead> Lines<R> {
+    pub(super) fn new(input: R, name: &str) -> Self {
+        Self {
+            input,
+            name: name.to_owned(),
+            line: Vec::new(),
+            number: 0,
+            ended: false,
+        }
+    }
+
+    /// Goes to the next line. False at the end of the input.
+    pub(super) fn advance(&mut self, len_max: u64) -> Result<bool, ReadError> {
+        self.line.clear();
+        self.number += 1;
+        let mut limited = Read::take(&mut self.input, len_max + 1);
+        let len = limited
+            .read_until(b'\n', &mut self.line)
+            .map_err(ReadError::Io)?;
+        self.ended = len == 0;
+        if self.line.last() == Some(&b'\n') {
+            self.line.pop();
+        } else if len as u64 > len_max {
+            let expected = format!("a line of at most {len_max} bytes");
+            return Err(self.malformed(1, expected).into());
+        }
+        Ok(!self.ended)
+    }
+
+    /// The present line without its end.
+    pub(super) fn line(&self) -> &[u8] {
+        &self.line
+    }
+
+    /// The number of the present line.
+    pub(super) fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// Drops the carriage return that a line ends with in files from other systems.
+    pub(super) fn strip_carriage_return(&mut self) {
+        if self.line.last() == Some(&b'\r') {
+            self.line.pop();
+        }
+    }
+
+    /// That something else was expected in the present line.
+    pub(super) fn malformed(&self, column: usize, expected: impl Into<String>) -> Malformed {
+        Malformed {
+            input: self.name.clone(),
+            line: self.number,
+            column: column as u64,
+            expected: expected.into(),
+            found: self.excerpt(column),
+        }
+    }
+
+    /// The same of a `fault` in the text that begins behind `skipped` bytes of the present line.
+    pub(super) fn fault(&self, skipped: usize, fault: Fault) -> Malformed {
+        self.malformed(skipped + fault.position + 1, fault.expected)
+    }
+
+    fn excerpt(&self, column: usize) -> String {
+        if self.ended {
+            return "the end of the input".to_owned();
+        }
+        let rest = self.line.get(column - 1..).unwrap_or_default();
+        match rest.len() {
+            0 => "the end of the line".to_owned(),
+            1..=EXCERPT_LEN_MAX => format!("\"{}\"", printable(rest)),
+            _ => format!("\"{}...\"", printable(&rest[..EXCERPT_LEN_MAX])),
+        }
+    }
+}

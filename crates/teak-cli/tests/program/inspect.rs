@@ -1,0 +1,131 @@
+//! `teak tables`, `teak stat`, `teak check`, `teak page`, `teak completions` and `teak man`.
+
+use crate::support::{Place, numbered_dump, parse};
+
+fn loaded() -> Place {
+    let place = Place::new();
+    place.write("in.dump", numbered_dump(2_000));
+    place.succeed(&["load", "in.dump", "a.teak"]);
+    place
+}
+
+#[test]
+fn tables_are_listed() {
+    let place = loaded();
+    let text = place.succeed(&["tables", "a.teak"]);
+    assert!(text.contains("main") && text.contains("2,000"), "{text}");
+    let report = place.json(&["tables", "a.teak", "--json"]);
+    assert_eq!(
+        (&report[0]["name"], &report[0]["records"]),
+        (&"main".into(), &2_000.into())
+    );
+    assert_eq!(report[0]["order"], "bytes");
+}
+
+#[test]
+fn the_file_is_described() {
+    let place = loaded();
+    let report = place.json(&["stat", "a.teak", "--fill", "--json"]);
+    assert_eq!(
+        (&report["page_size"], &report["transaction"]),
+        (&4096.into(), &1.into())
+    );
+    assert_eq!(report["data_bytes"], 2_000 * 20);
+    assert!(
+        report["page_bytes_per_data_byte"]
+            .as_f64()
+            .is_some_and(|ratio| ratio > 1.0),
+        "{report}"
+    );
+    assert!(
+        report["page_kinds"]["leaf"]
+            .as_u64()
+            .is_some_and(|pages| pages > 0),
+        "{report}"
+    );
+    let text = place.succeed(&["stat", "a.teak"]);
+    for part in ["transaction 1", "used", "free", "main", "█ leaf"] {
+        assert!(text.contains(part), "no {part:?} in {text}");
+    }
+    assert!(
+        !text.contains('\x1b'),
+        "colours outside of a terminal: {text:?}"
+    );
+}
+
+#[test]
+fn a_sound_database_passes_the_check() {
+    let place = loaded();
+    let text = place.succeed(&["check", "a.teak"]);
+    assert!(
+        text.starts_with("no damage in ") && text.contains("2,000 records"),
+        "{text}"
+    );
+    let report = place.json(&["check", "a.teak", "--json"]);
+    assert_eq!(
+        (&report["clean"], &report["records"]),
+        (&true.into(), &2_000.into())
+    );
+}
+
+#[test]
+fn pages_are_described() {
+    let place = loaded();
+    assert!(!place.succeed(&["page", "a.teak", "0"]).trim().is_empty());
+    assert_eq!(place.json(&["page", "a.teak", "0x0", "--json"])["page"], 0);
+    place
+        .run(&["page", "a.teak", "4000000000"])
+        .fails(2, "4000000000");
+    place
+        .run(&["page", "a.teak", "zero"])
+        .fails(2, "invalid digit");
+}
+
+#[test]
+fn help_completions_and_manual_pages_are_there() {
+    let place = Place::new();
+    let help = place.succeed(&["--help"]);
+    let codes = "  5  the input is malformed";
+    assert!(help.contains(codes), "{help}");
+    for command in [
+        "load",
+        "dump",
+        "get",
+        "put",
+        "del",
+        "scan",
+        "tables",
+        "table",
+        "stat",
+        "check",
+        "page",
+        "completions",
+        "man",
+    ] {
+        assert!(help.contains(&format!("\n  {command} ")), "{help}");
+        assert!(
+            place.succeed(&[command, "--help"]).contains("Examples:"),
+            "{command}"
+        );
+    }
+    assert!(place.succeed(&["completions", "bash"]).contains("_teak()"));
+    place.succeed(&["man", "pages"]);
+    assert!(place.read("pages/teak-load.1").contains("acknowledge"));
+}
+
+#[test]
+fn errors_in_json_are_one_line_on_standard_error() {
+    let place = Place::new();
+    let run = place.run(&["stat", "none.teak", "--json"]);
+    assert_eq!((run.code, run.stdout.as_str()), (4, ""));
+    let error = parse(&run.stderr);
+    assert_eq!(
+        (&error["kind"], &error["exit_code"]),
+        (&"unavailable".into(), &4.into())
+    );
+    assert!(
+        error["error"]
+            .as_str()
+            .is_some_and(|text| text.contains("none.teak"))
+    );
+}

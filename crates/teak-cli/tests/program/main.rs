@@ -1,0 +1,9 @@
+//! Runs the program as its users do, on databases of their own directories.
+
+mod change;
+mod damage;
+mod inspect;
+mod interrupted;
+mod load_and_dump;
+mod read;
+mod support;

@@ -1,0 +1,72 @@
+//! Doors for test programs outside of this crate: the simulated disk, and the decoders that fuzzing
+//! feeds with hostile bytes. Not part of the interface.
+
+pub use crate::store::sim::{CrashPoints, Event, Fault, SimDisk};
+
+use crate::{
+    Database, Options, Result,
+    commit::record::{Record, SLOT_COUNT, find_page_size},
+    page::{
+        header::Header,
+        inner::Inner,
+        key::KeyOrder,
+        leaf::{self, Leaf},
+        print,
+        value::StoredValue,
+    },
+};
+use std::sync::Arc;
+
+/// Opens the database on a simulated disk. `is_new` says that there is none yet.
+///
+/// # Errors
+///
+/// Those of [`Options::open`].
+pub fn open(disk: &SimDisk, options: &Options, is_new: bool, boot: [u8; 16]) -> Result<Database> {
+    options.open_storage(Arc::new(disk.clone()), is_new, boot)
+}
+
+/// Reads all of a page that may be anything, as leaf and as inner page, and changes it.
+pub fn fuzz_page(bytes: &[u8]) {
+    let mut words = vec![0u64; bytes.len().clamp(64, 65536).div_ceil(8)];
+    let page: &mut [u8] = bytemuck::cast_slice_mut(&mut words);
+    let len = bytes.len().min(page.len());
+    page[..len].copy_from_slice(&bytes[..len]);
+    let _ = print::page(page);
+    let key = bytes.get(..16).unwrap_or_default();
+    for order in [KeyOrder::Bytes, KeyOrder::ReverseBytes, KeyOrder::U64] {
+        if let Ok(leaf) = Leaf::parse(page) {
+            let _ = leaf.search(order, key);
+            let _ = leaf.likely_node(order, key);
+            (0..leaf.count() + 1).for_each(|index| drop(leaf.key(index)));
+        }
+        if let Ok(inner) = Inner::parse(page) {
+            let _ = inner.search(order, key);
+            (0..inner.count() + 1).for_each(|index| drop(inner.child_at(index)));
+        }
+    }
+    fuzz_changes(page, key);
+}
+
+fn fuzz_changes(page: &mut [u8], key: &[u8]) {
+    let Ok(leaf) = Leaf::parse(page) else { return };
+    let slot = leaf.search(KeyOrder::Bytes, key);
+    let value = StoredValue::inline(b"value");
+    match slot {
+        Ok(Ok(index)) => {
+            let _ = leaf::overwrite(page, index, value);
+            let _ = leaf::remove(page, index);
+        }
+        Ok(Err(index)) => drop(leaf::insert(page, KeyOrder::Bytes, index, key, value)),
+        Err(_) => {}
+    }
+    let _ = leaf::used_len(&Header::read(page));
+}
+
+/// Reads a commit record that may be anything.
+pub fn fuzz_record(bytes: &[u8]) {
+    let _ = find_page_size(bytes);
+    for slot in 0..SLOT_COUNT {
+        let _ = Record::decode(bytes, slot);
+    }
+}

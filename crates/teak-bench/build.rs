@@ -1,0 +1,16 @@
+//! Hands the compiler's version and the profile to the program, which prints them with its figures.
+
+use std::{env, process::Command};
+
+fn main() {
+    let compiler = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let version = Command::new(compiler)
+        .arg("--version")
+        .output()
+        .ok()
+        .and_then(|output| String::from_utf8(output.stdout).ok())
+        .map_or_else(|| "unknown".to_owned(), |text| text.trim().to_owned());
+    let profile = env::var("PROFILE").unwrap_or_else(|_| "unknown".to_owned());
+    println!("cargo::rustc-env=TEAK_BENCH_COMPILER={version} ({profile} profile)");
+    println!("cargo::rerun-if-changed=build.rs");
+}

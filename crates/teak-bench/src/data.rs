@@ -1,0 +1,142 @@
+//! The records that every engine is given.
+//!
+//! Invariants: the same number of records gives the same keys in the same order in each run, and a value follows
+//! from its key and version alone, so that whatever is read can be checked without storing it twice.
+
+use fastrand::Rng;
+
+/// Bytes of a key.
+pub(crate) const KEY_LEN: usize = 16;
+/// Bytes of a value.
+pub(crate) const VALUE_LEN: usize = 100;
+/// Bytes of a record, as a user counts them.
+pub(crate) const RECORD_LEN: usize = KEY_LEN + VALUE_LEN;
+
+const KEY_SEED: u64 = 0x7465_616b;
+const LOOKUP_SEED: u64 = 0x6c6f_6f6b;
+const CHANGE_SEED: u64 = 0x6368_616e;
+const LOOKUP_COUNT_MAX: usize = 1_000_000;
+
+/// A key: random bytes.
+pub(crate) type Key = [u8; KEY_LEN];
+/// A value: bytes that do not compress.
+pub(crate) type Value = [u8; VALUE_LEN];
+
+/// A key and its value.
+#[derive(Clone, Copy)]
+pub(crate) struct Record {
+    pub(crate) key: Key,
+    pub(crate) value: Value,
+}
+
+impl Record {
+    /// The record of `key`; another `version` has another value.
+    pub(crate) fn new(key: Key, version: u64) -> Self {
+        let (head, tail) = key.split_at(8);
+        let number = |bytes: &[u8]| {
+            bytes
+                .iter()
+                .fold(0, |sum, &byte| sum << 8 | u64::from(byte))
+        };
+        let mut value = [0; VALUE_LEN];
+        Rng::with_seed(number(head) ^ number(tail).rotate_left(32) ^ version).fill(&mut value);
+        Self { key, value }
+    }
+}
+
+/// What reads add up to: enough to see that each found what it should.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Digest {
+    count: u64,
+    sum: u64,
+}
+
+impl Digest {
+    /// Counts a lookup's value.
+    #[inline]
+    pub(crate) fn add_value(&mut self, value: &[u8]) {
+        self.count += 1;
+        self.sum += u64::from(value.first().copied().unwrap_or_default());
+    }
+
+    /// Counts a record that a scan came by: a byte of each part, and their lengths.
+    #[inline]
+    pub(crate) fn add_record(&mut self, key: &[u8], value: &[u8]) {
+        self.add_value(value);
+        self.sum += u64::from(key.last().copied().unwrap_or_default());
+        self.sum += (key.len() + value.len()) as u64;
+    }
+
+    /// The digest of looking up `keys` as they were loaded.
+    pub(crate) fn of_lookups(keys: &[Key]) -> Self {
+        let mut digest = Self::default();
+        for key in keys {
+            digest.add_value(&Record::new(*key, 0).value);
+        }
+        digest
+    }
+
+    /// The digest of scanning `keys` as they were loaded.
+    pub(crate) fn of_scan(keys: &[Key]) -> Self {
+        let mut digest = Self::default();
+        for key in keys {
+            digest.add_record(key, &Record::new(*key, 0).value);
+        }
+        digest
+    }
+}
+
+/// The keys of a run.
+pub(crate) struct DataSet {
+    /// Every key, in random order.
+    pub(crate) keys: Vec<Key>,
+    /// Keys to look up, in an order that has nothing to do with that of the load.
+    pub(crate) lookups: Vec<Key>,
+}
+
+impl DataSet {
+    /// The keys of a run over `count` records.
+    pub(crate) fn new(count: usize) -> Self {
+        let mut rng = Rng::with_seed(KEY_SEED);
+        let keys: Vec<Key> = (0..count).map(|_| random_key(&mut rng)).collect();
+        let lookups = pick(&keys, count.min(LOOKUP_COUNT_MAX));
+        Self { keys, lookups }
+    }
+
+    /// Bytes of all keys and values.
+    pub(crate) fn bytes(&self) -> u64 {
+        (self.keys.len() * RECORD_LEN) as u64
+    }
+
+    /// `count` records to write: in turn a new value for an old key, and a new key. Each `round` has others.
+    pub(crate) fn changes(&self, round: u64, count: usize) -> Vec<Record> {
+        let mut rng = Rng::with_seed(CHANGE_SEED ^ round << 32);
+        (0..count)
+            .map(|index| match self.keys.get(rng.usize(..self.keys.len())) {
+                Some(key) if index % 2 == 0 => Record::new(*key, round + 1),
+                _ => Record::new(random_key(&mut rng), 0),
+            })
+            .collect()
+    }
+}
+
+fn random_key(rng: &mut Rng) -> Key {
+    rng.u128(..).to_be_bytes()
+}
+
+/// `count` of `keys`, none twice, shuffled: one from each of `count` equal stretches.
+fn pick(keys: &[Key], count: usize) -> Vec<Key> {
+    let mut rng = Rng::with_seed(LOOKUP_SEED);
+    let stretch = keys.len() / count.max(1);
+    let mut picked: Vec<Key> = keys
+        .chunks(stretch.max(1))
+        .take(count)
+        .map(|chunk| chunk[0])
+        .collect();
+    rng.shuffle(&mut picked);
+    picked
+}
+
+#[cfg(test)]
+#[path = "data_tests.rs"]
+mod tests;

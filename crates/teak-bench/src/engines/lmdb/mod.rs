@@ -1,0 +1,162 @@
+//! LMDB, through its C functions.
+
+mod raw;
+
+use super::{Durability, Engine, Insertion, Reading, Space};
+use crate::data::{Digest, Key, Record};
+use anyhow::{Context, Result};
+use lmdb_master_sys as ffi;
+use raw::{Access, Environment, Move, Table};
+use std::path::{Path, PathBuf};
+
+const FILE_NAME: &str = "bench.mdb";
+const MAP_BYTES_SPARE: u64 = 1 << 30;
+const MAP_BYTES_PER_DATA_BYTE: u64 = 8;
+
+/// How changed pages get into the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Writing {
+    /// From buffers, by `pwrite` at commit.
+    Buffers,
+    /// In place, through a writable mapping.
+    Map,
+}
+
+/// An open LMDB environment.
+pub(super) struct Lmdb {
+    environment: Environment,
+    path: PathBuf,
+}
+
+impl Lmdb {
+    /// Opens the environment in `directory`, or creates it, with room for `data_bytes` many times over.
+    pub(super) fn open(
+        directory: &Path,
+        durability: Durability,
+        writing: Writing,
+        data_bytes: u64,
+    ) -> Result<Self> {
+        let mut flags = ffi::MDB_NOSUBDIR | ffi::MDB_NORDAHEAD;
+        if durability == Durability::Lazy {
+            flags |= ffi::MDB_NOSYNC;
+        }
+        if writing == Writing::Map {
+            flags |= ffi::MDB_WRITEMAP;
+        }
+        let map_bytes = data_bytes * MAP_BYTES_PER_DATA_BYTE + MAP_BYTES_SPARE;
+        let path = directory.join(FILE_NAME);
+        let environment = Environment::open(&path, flags, usize::try_from(map_bytes)?)?;
+        Ok(Self { environment, path })
+    }
+}
+
+impl Engine for Lmdb {
+    fn write(&mut self, records: &[Record], insertion: Insertion) -> Result<()> {
+        let flags = match insertion {
+            Insertion::Anywhere => 0,
+            Insertion::Append => ffi::MDB_APPEND,
+        };
+        let mut transaction = self.environment.begin(Access::Write)?;
+        for record in records {
+            transaction.put(&record.key, &record.value, flags)?;
+        }
+        transaction.commit()
+    }
+
+    fn get(&mut self, keys: &[Key]) -> Result<Digest> {
+        let transaction = self.environment.begin(Access::Read)?;
+        let mut digest = Digest::default();
+        for key in keys {
+            if let Some(value) = transaction.get(key)? {
+                digest.add_value(value);
+            }
+        }
+        Ok(digest)
+    }
+
+    /// LMDB has no call for many keys: one lookup after the other is what its users do.
+    fn get_many(&mut self, keys: &[Key], group: usize) -> Result<Digest> {
+        let transaction = self.environment.begin(Access::Read)?;
+        let mut digest = Digest::default();
+        for chunk in keys.chunks(group) {
+            for key in chunk {
+                if let Some(value) = transaction.get(key)? {
+                    digest.add_value(value);
+                }
+            }
+        }
+        Ok(digest)
+    }
+
+    fn get_in_transactions(&mut self, keys: &[Key], reading: Reading) -> Result<Digest> {
+        match reading {
+            Reading::Begin => get_begun(&self.environment, keys),
+            Reading::Renew => get_renewed(&self.environment, keys),
+        }
+    }
+
+    fn scan(&mut self) -> Result<Digest> {
+        let transaction = self.environment.begin(Access::Read)?;
+        let mut cursor = transaction.cursor(Table::Records)?;
+        let mut digest = Digest::default();
+        while let Some((key, value)) = cursor.go(Move::Next)? {
+            digest.add_record(key, value);
+        }
+        Ok(digest)
+    }
+
+    fn value(&mut self, key: &Key) -> Result<Option<Vec<u8>>> {
+        let transaction = self.environment.begin(Access::Read)?;
+        Ok(transaction.get(key)?.map(<[u8]>::to_vec))
+    }
+
+    fn space(&mut self) -> Result<Space> {
+        let info = self.environment.info()?;
+        let page_size = u64::from(self.environment.stat()?.ms_psize);
+        let pages = info.me_last_pgno as u64 + 1;
+        let free = free_pages(&self.environment)?;
+        Space::of_file(&self.path, (pages - free) * page_size)
+    }
+
+    fn close(self: Box<Self>) -> Result<()> {
+        Ok(())
+    }
+}
+
+fn get_begun(environment: &Environment, keys: &[Key]) -> Result<Digest> {
+    let mut digest = Digest::default();
+    for key in keys {
+        let transaction = environment.begin(Access::Read)?;
+        if let Some(value) = transaction.get(key)? {
+            digest.add_value(value);
+        }
+    }
+    Ok(digest)
+}
+
+fn get_renewed(environment: &Environment, keys: &[Key]) -> Result<Digest> {
+    let mut digest = Digest::default();
+    let mut at_rest = environment.begin(Access::Read)?.reset();
+    for key in keys {
+        let transaction = at_rest.renew()?;
+        if let Some(value) = transaction.get(key)? {
+            digest.add_value(value);
+        }
+        at_rest = transaction.reset();
+    }
+    Ok(digest)
+}
+
+/// Pages on the free list. Each of its records is an array of numbers, the first of which is their count.
+fn free_pages(environment: &Environment) -> Result<u64> {
+    let transaction = environment.begin(Access::Read)?;
+    let mut cursor = transaction.cursor(Table::FreeList)?;
+    let mut count = 0;
+    while let Some((_, value)) = cursor.go(Move::Next)? {
+        let first = value
+            .first_chunk()
+            .context("a record of LMDB's free list is too short")?;
+        count += usize::from_ne_bytes(*first) as u64;
+    }
+    Ok(count)
+}

@@ -1,0 +1,292 @@
+//! The part of LMDB's C interface that is needed, with lifetimes and nothing else added.
+//!
+//! Invariants: an [`Environment`] is open from its making to its drop; each transaction borrows it, and
+//! each cursor borrows its transaction, so that C sees them end in the order that it asks for. Slices that come from LMDB
+//! borrow the transaction, and a write transaction changes only through `&mut`, so that no slice is held across a change.
+//! None of the types may leave its thread: LMDB ties a transaction to it.
+
+#![allow(unsafe_code)]
+
+use anyhow::{Context, Result, bail, ensure};
+use lmdb_master_sys as ffi;
+use std::{
+    ffi::{CStr, CString, c_int, c_uint, c_void},
+    mem::ManuallyDrop,
+    os::unix::ffi::OsStrExt,
+    path::Path,
+    ptr::{self, NonNull},
+    slice,
+};
+
+const FILE_MODE: ffi::mdb_mode_t = 0o644;
+
+/// What a transaction may do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Access {
+    Read,
+    Write,
+}
+
+/// The two tables that each environment has.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Table {
+    /// Number 0: the pages that may be used again.
+    FreeList = 0,
+    /// Number 1: the unnamed database, where the records are.
+    Records = 1,
+}
+
+/// Where a cursor goes.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Move {
+    /// To the next record; the first, if it has not been anywhere.
+    Next,
+}
+
+/// An open environment.
+pub(super) struct Environment {
+    handle: NonNull<ffi::MDB_env>,
+}
+
+impl Environment {
+    /// Opens the environment at `path`, or creates it.
+    pub(super) fn open(path: &Path, flags: c_uint, map_bytes: usize) -> Result<Self> {
+        let path = CString::new(path.as_os_str().as_bytes())?;
+        let mut handle = ptr::null_mut();
+        // SAFETY: `handle` is a place to write the new handle to.
+        check(unsafe { ffi::mdb_env_create(&raw mut handle) })?;
+        let handle = NonNull::new(handle).context("LMDB gave no environment")?;
+        // From here on the drop closes it, also where opening fails, which is what LMDB asks for.
+        let environment = Self { handle };
+        // SAFETY: the handle is live and not yet open.
+        check(unsafe { ffi::mdb_env_set_mapsize(handle.as_ptr(), map_bytes) })?;
+        // SAFETY: the handle is live and not yet open, and the path ends with a zero byte.
+        check(unsafe { ffi::mdb_env_open(handle.as_ptr(), path.as_ptr(), flags, FILE_MODE) })?;
+        environment.begin(Access::Write)?.prepare()?;
+        Ok(environment)
+    }
+
+    /// Begins a transaction.
+    #[inline]
+    pub(super) fn begin(&self, access: Access) -> Result<Transaction<'_>> {
+        let flags = if access == Access::Read {
+            ffi::MDB_RDONLY
+        } else {
+            0
+        };
+        let mut handle = ptr::null_mut();
+        let (environment, no_parent) = (self.handle.as_ptr(), ptr::null_mut());
+        // SAFETY: the environment is open, and `handle` is a place to write the new handle to.
+        check(unsafe { ffi::mdb_txn_begin(environment, no_parent, flags, &raw mut handle) })?;
+        let handle = NonNull::new(handle).context("LMDB gave no transaction")?;
+        Ok(Transaction {
+            handle,
+            _environment: self,
+        })
+    }
+
+    /// Sizes of the map and of what is used of it.
+    pub(super) fn info(&self) -> Result<ffi::MDB_envinfo> {
+        let mut info = ffi::MDB_envinfo {
+            me_mapaddr: ptr::null_mut(),
+            me_mapsize: 0,
+            me_last_pgno: 0,
+            me_last_txnid: 0,
+            me_maxreaders: 0,
+            me_numreaders: 0,
+        };
+        // SAFETY: the environment is open, and `info` is a place for what is asked.
+        check(unsafe { ffi::mdb_env_info(self.handle.as_ptr(), &raw mut info) })?;
+        Ok(info)
+    }
+
+    /// Page size and shape of the tree.
+    pub(super) fn stat(&self) -> Result<ffi::MDB_stat> {
+        let mut stat = ffi::MDB_stat {
+            ms_psize: 0,
+            ms_depth: 0,
+            ms_branch_pages: 0,
+            ms_leaf_pages: 0,
+            ms_overflow_pages: 0,
+            ms_entries: 0,
+        };
+        // SAFETY: the environment is open, and `stat` is a place for what is asked.
+        check(unsafe { ffi::mdb_env_stat(self.handle.as_ptr(), &raw mut stat) })?;
+        Ok(stat)
+    }
+}
+
+impl Drop for Environment {
+    fn drop(&mut self) {
+        // SAFETY: the handle is live, and everything that borrowed it has ended.
+        unsafe { ffi::mdb_env_close(self.handle.as_ptr()) }
+    }
+}
+
+/// A running transaction; dropping it aborts it.
+pub(super) struct Transaction<'e> {
+    handle: NonNull<ffi::MDB_txn>,
+    _environment: &'e Environment,
+}
+
+impl<'e> Transaction<'e> {
+    /// The value of `key`.
+    #[inline]
+    pub(super) fn get(&self, key: &[u8]) -> Result<Option<&[u8]>> {
+        let (mut key, mut value) = (borrowed(key), borrowed(&[]));
+        let (handle, table) = (self.handle.as_ptr(), Table::Records as c_uint);
+        // SAFETY: the transaction runs; LMDB reads the key and writes to `value` alone.
+        match unsafe { ffi::mdb_get(handle, table, &raw mut key, &raw mut value) } {
+            ffi::MDB_NOTFOUND => Ok(None),
+            code => {
+                check(code)?;
+                // SAFETY: the call succeeded, and the slice borrows the transaction.
+                Ok(Some(unsafe { as_slice(value) }))
+            }
+        }
+    }
+
+    /// Inserts or replaces a record.
+    #[inline]
+    pub(super) fn put(&mut self, key: &[u8], value: &[u8], flags: c_uint) -> Result<()> {
+        let (mut key, mut value) = (borrowed(key), borrowed(value));
+        let (handle, table) = (self.handle.as_ptr(), Table::Records as c_uint);
+        // SAFETY: the transaction runs; without `MDB_RESERVE` LMDB only reads key and value.
+        check(unsafe { ffi::mdb_put(handle, table, &raw mut key, &raw mut value, flags) })
+    }
+
+    /// Readies the unnamed database, whose order LMDB settles when it is first opened; ends the transaction.
+    fn prepare(self) -> Result<()> {
+        let mut table = 0;
+        // SAFETY: the transaction runs; no name means the unnamed database, and `table` is a place for its number.
+        check(unsafe { ffi::mdb_dbi_open(self.handle.as_ptr(), ptr::null(), 0, &raw mut table) })?;
+        ensure!(
+            table == Table::Records as c_uint,
+            "LMDB numbers its tables otherwise than it did"
+        );
+        self.commit()
+    }
+
+    /// Commits.
+    pub(super) fn commit(self) -> Result<()> {
+        let transaction = ManuallyDrop::new(self);
+        // SAFETY: the transaction runs, and is forgotten, since the handle is gone even if committing fails.
+        check(unsafe { ffi::mdb_txn_commit(transaction.handle.as_ptr()) })
+    }
+
+    /// Ends a read transaction and keeps its handle for another.
+    #[inline]
+    pub(super) fn reset(self) -> TransactionAtRest<'e> {
+        // SAFETY: the transaction runs; taking `self` ended every slice and cursor of it.
+        unsafe { ffi::mdb_txn_reset(self.handle.as_ptr()) };
+        TransactionAtRest { transaction: self }
+    }
+
+    /// Opens a cursor, on nothing yet.
+    pub(super) fn cursor(&self, table: Table) -> Result<Cursor<'_>> {
+        let mut handle = ptr::null_mut();
+        let (transaction, table) = (self.handle.as_ptr(), table as c_uint);
+        // SAFETY: the transaction runs, both tables are always open, and `handle` is a place for the new one.
+        check(unsafe { ffi::mdb_cursor_open(transaction, table, &raw mut handle) })?;
+        let handle = NonNull::new(handle).context("LMDB gave no cursor")?;
+        Ok(Cursor {
+            handle,
+            _transaction: self,
+        })
+    }
+}
+
+impl Drop for Transaction<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        // SAFETY: the handle is live (running, or at rest), and everything that borrowed it has ended.
+        unsafe { ffi::mdb_txn_abort(self.handle.as_ptr()) }
+    }
+}
+
+/// A read transaction that has ended and can be taken up again.
+pub(super) struct TransactionAtRest<'e> {
+    transaction: Transaction<'e>,
+}
+
+impl<'e> TransactionAtRest<'e> {
+    /// Begins it anew, with the newest snapshot.
+    #[inline]
+    pub(super) fn renew(self) -> Result<Transaction<'e>> {
+        // SAFETY: the handle is live and was reset.
+        check(unsafe { ffi::mdb_txn_renew(self.transaction.handle.as_ptr()) })?;
+        Ok(self.transaction)
+    }
+}
+
+/// A cursor over one table.
+pub(super) struct Cursor<'t> {
+    handle: NonNull<ffi::MDB_cursor>,
+    _transaction: &'t Transaction<'t>,
+}
+
+impl<'t> Cursor<'t> {
+    /// Moves, and gives the record there, or `None` behind the last.
+    #[inline]
+    pub(super) fn go(&mut self, to: Move) -> Result<Option<(&'t [u8], &'t [u8])>> {
+        let Move::Next = to;
+        let (mut key, mut value) = (borrowed(&[]), borrowed(&[]));
+        let handle = self.handle.as_ptr();
+        // SAFETY: the cursor and its transaction are live; LMDB writes to `key` and `value` alone.
+        match unsafe { ffi::mdb_cursor_get(handle, &raw mut key, &raw mut value, ffi::MDB_NEXT) } {
+            ffi::MDB_NOTFOUND => Ok(None),
+            code => {
+                check(code)?;
+                // SAFETY: the call succeeded, and the slices borrow the transaction.
+                Ok(Some(unsafe { (as_slice(key), as_slice(value)) }))
+            }
+        }
+    }
+}
+
+impl Drop for Cursor<'_> {
+    fn drop(&mut self) {
+        // SAFETY: the handle is live, and so is its transaction, which it borrows.
+        unsafe { ffi::mdb_cursor_close(self.handle.as_ptr()) }
+    }
+}
+
+/// LMDB's form of a slice, for calls that only read it.
+#[inline]
+fn borrowed(bytes: &[u8]) -> ffi::MDB_val {
+    ffi::MDB_val {
+        mv_size: bytes.len(),
+        mv_data: bytes.as_ptr().cast::<c_void>().cast_mut(),
+    }
+}
+
+/// The bytes that LMDB points to.
+///
+/// # Safety
+///
+/// `value` was written by a call that succeeded, and `'a` ends before its transaction ends or changes anything.
+#[inline]
+unsafe fn as_slice<'a>(value: ffi::MDB_val) -> &'a [u8] {
+    if value.mv_size == 0 {
+        return &[];
+    }
+    // SAFETY: LMDB points to that many bytes of its map, which stand still as long as the caller promises.
+    unsafe { slice::from_raw_parts(value.mv_data.cast::<u8>(), value.mv_size) }
+}
+
+/// Turns LMDB's codes into errors.
+#[inline]
+fn check(code: c_int) -> Result<()> {
+    if code == ffi::MDB_SUCCESS {
+        Ok(())
+    } else {
+        failed(code)
+    }
+}
+
+#[cold]
+fn failed(code: c_int) -> Result<()> {
+    // SAFETY: LMDB answers every code with a text that stands for ever, or until the next call on this thread.
+    let text = unsafe { CStr::from_ptr(ffi::mdb_strerror(code)) };
+    bail!("LMDB: {} (code {code})", text.to_string_lossy())
+}

@@ -1,0 +1,179 @@
+//! The engines, behind one trait.
+//!
+//! A method of [`Engine`] does a whole slice of work, so that the loop runs inside the engine's own file: the calls under
+//! measurement are direct, and the one through the trait is paid once a slice.
+
+#[cfg(feature = "lmdb")]
+mod lmdb;
+mod teak;
+
+use crate::data::{Digest, Key, Record};
+use anyhow::Result;
+use clap::{ValueEnum, builder::PossibleValue};
+use serde::{Serialize, Serializer};
+use std::{fmt, fs, os::unix::fs::MetadataExt, path::Path};
+
+/// Whether a commit waits for the disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Durability {
+    /// It does.
+    Durable,
+    /// It returns at once.
+    Lazy,
+}
+
+/// How records are put into a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Insertion {
+    /// Wherever their keys belong.
+    Anywhere,
+    /// Behind the last key, by the call that the engine has for it.
+    Append,
+}
+
+/// How a read transaction of one lookup is begun and ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reading {
+    /// Begun anew each time.
+    Begin,
+    /// Taken up again, where the engine can.
+    Renew,
+}
+
+/// The size of a database.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(crate) struct Space {
+    /// Length of the file.
+    pub(crate) file_bytes: u64,
+    /// What the file system has set aside for it.
+    pub(crate) allocated_bytes: u64,
+    /// Pages that are not free.
+    pub(crate) used_bytes: u64,
+}
+
+impl Space {
+    /// The size of the file at `path`, of which `used_bytes` are in use.
+    fn of_file(path: &Path, used_bytes: u64) -> Result<Self> {
+        let metadata = fs::metadata(path)?;
+        let (file_bytes, allocated_bytes) = (metadata.len(), metadata.blocks() * 512);
+        Ok(Self {
+            file_bytes,
+            allocated_bytes,
+            used_bytes,
+        })
+    }
+}
+
+/// An open database with one table.
+pub(crate) trait Engine {
+    /// Inserts `records` in one transaction; a key that is there gets the new value.
+    fn write(&mut self, records: &[Record], insertion: Insertion) -> Result<()>;
+
+    /// Looks up `keys`, one after the other, in one read transaction.
+    fn get(&mut self, keys: &[Key]) -> Result<Digest>;
+
+    /// Looks up `keys`, `group` at a time, in one read transaction.
+    fn get_many(&mut self, keys: &[Key], group: usize) -> Result<Digest>;
+
+    /// Looks up `keys`, each in a read transaction of its own.
+    fn get_in_transactions(&mut self, keys: &[Key], reading: Reading) -> Result<Digest>;
+
+    /// Goes over every record in order.
+    fn scan(&mut self) -> Result<Digest>;
+
+    /// The value of `key`, copied.
+    fn value(&mut self, key: &Key) -> Result<Option<Vec<u8>>>;
+
+    /// The size of the database now.
+    fn space(&mut self) -> Result<Space>;
+
+    /// Closes the database.
+    fn close(self: Box<Self>) -> Result<()>;
+}
+
+/// The engines that this program knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum EngineKind {
+    Teak,
+    #[cfg(feature = "lmdb")]
+    Lmdb,
+    #[cfg(feature = "lmdb")]
+    LmdbWritemap,
+}
+
+impl EngineKind {
+    const ALL: &[Self] = &[
+        Self::Teak,
+        #[cfg(feature = "lmdb")]
+        Self::Lmdb,
+        #[cfg(feature = "lmdb")]
+        Self::LmdbWritemap,
+    ];
+
+    /// The engines that run unless others are asked for.
+    pub(crate) fn usual() -> Vec<Self> {
+        Self::ALL.iter().copied().take(2).collect()
+    }
+
+    /// Its name on the command line and in results.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Teak => "teak",
+            #[cfg(feature = "lmdb")]
+            Self::Lmdb => "lmdb",
+            #[cfg(feature = "lmdb")]
+            Self::LmdbWritemap => "lmdb-writemap",
+        }
+    }
+
+    /// Opens its database in `directory`, which is there, for about `data_bytes` of records; creates it if there is none.
+    pub(crate) fn open(
+        self,
+        directory: &Path,
+        durability: Durability,
+        data_bytes: u64,
+    ) -> Result<Box<dyn Engine>> {
+        // Only LMDB has to be told how large the data may grow.
+        #[cfg(not(feature = "lmdb"))]
+        let _ = data_bytes;
+        Ok(match self {
+            Self::Teak => Box::new(teak::Teak::open(directory, durability)?),
+            #[cfg(feature = "lmdb")]
+            Self::Lmdb => {
+                let writing = lmdb::Writing::Buffers;
+                Box::new(lmdb::Lmdb::open(
+                    directory, durability, writing, data_bytes,
+                )?)
+            }
+            #[cfg(feature = "lmdb")]
+            Self::LmdbWritemap => {
+                let writing = lmdb::Writing::Map;
+                Box::new(lmdb::Lmdb::open(
+                    directory, durability, writing, data_bytes,
+                )?)
+            }
+        })
+    }
+}
+
+impl fmt::Display for EngineKind {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.name())
+    }
+}
+
+impl Serialize for EngineKind {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}
+
+impl ValueEnum for EngineKind {
+    fn value_variants<'a>() -> &'a [Self] {
+        Self::ALL
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        Some(PossibleValue::new(self.name()))
+    }
+}

@@ -1,0 +1,122 @@
+//! Teak, through its public interface: one table of raw bytes.
+
+use super::{Durability, Engine, Insertion, Reading, Space};
+use crate::data::{Digest, Key, Record};
+use anyhow::Result;
+use std::path::Path;
+use teak::{Database, Options, Table, codec::Bytes};
+
+const FILE_NAME: &str = "bench.teak";
+const TABLE_NAME: &str = "records";
+
+/// An open Teak database.
+pub(super) struct Teak {
+    database: Database,
+    table: Table<Bytes, Bytes>,
+}
+
+impl Teak {
+    /// Opens the database in `directory`, or creates it.
+    pub(super) fn open(directory: &Path, durability: Durability) -> Result<Self> {
+        let durability = match durability {
+            Durability::Durable => teak::Durability::Durable,
+            Durability::Lazy => teak::Durability::Lazy,
+        };
+        let path = directory.join(FILE_NAME);
+        let database = Options::new().durability(durability).open(&path)?;
+        let mut transaction = database.begin_write()?;
+        let table = transaction.create_table::<Bytes, Bytes>(TABLE_NAME)?;
+        transaction.commit()?;
+        Ok(Self { database, table })
+    }
+}
+
+impl Engine for Teak {
+    fn write(&mut self, records: &[Record], insertion: Insertion) -> Result<()> {
+        let mut transaction = self.database.begin_write()?;
+        match insertion {
+            Insertion::Anywhere => {
+                for record in records {
+                    self.table
+                        .insert(&mut transaction, &record.key[..], &record.value[..])?;
+                }
+            }
+            Insertion::Append => {
+                let pairs = records
+                    .iter()
+                    .map(|record| (&record.key[..], &record.value[..]));
+                self.table.bulk_load(&mut transaction, pairs)?;
+            }
+        }
+        transaction.commit()?;
+        Ok(())
+    }
+
+    fn get(&mut self, keys: &[Key]) -> Result<Digest> {
+        let transaction = self.database.begin_read()?;
+        let mut digest = Digest::default();
+        for key in keys {
+            if let Some(value) = self.table.get(&transaction, &key[..])? {
+                digest.add_value(value);
+            }
+        }
+        Ok(digest)
+    }
+
+    fn get_many(&mut self, keys: &[Key], group: usize) -> Result<Digest> {
+        let transaction = self.database.begin_read()?;
+        let mut digest = Digest::default();
+        let mut wanted: Vec<&[u8]> = Vec::with_capacity(group);
+        for chunk in keys.chunks(group) {
+            wanted.clear();
+            wanted.extend(chunk.iter().map(|key| &key[..]));
+            for value in self
+                .table
+                .get_many(&transaction, &wanted)?
+                .into_iter()
+                .flatten()
+            {
+                digest.add_value(value);
+            }
+        }
+        Ok(digest)
+    }
+
+    fn get_in_transactions(&mut self, keys: &[Key], _reading: Reading) -> Result<Digest> {
+        let mut digest = Digest::default();
+        for key in keys {
+            let transaction = self.database.begin_read()?;
+            if let Some(value) = self.table.get(&transaction, &key[..])? {
+                digest.add_value(value);
+            }
+        }
+        Ok(digest)
+    }
+
+    fn scan(&mut self) -> Result<Digest> {
+        let transaction = self.database.begin_read()?;
+        let mut cursor = self.table.cursor(&transaction)?;
+        let mut digest = Digest::default();
+        let mut found = cursor.first()?;
+        while found {
+            digest.add_record(cursor.key(), cursor.value()?);
+            found = cursor.next()?;
+        }
+        Ok(digest)
+    }
+
+    fn value(&mut self, key: &Key) -> Result<Option<Vec<u8>>> {
+        let transaction = self.database.begin_read()?;
+        Ok(self.table.get(&transaction, &key[..])?.map(<[u8]>::to_vec))
+    }
+
+    fn space(&mut self) -> Result<Space> {
+        let stat = self.database.stat()?;
+        let used_bytes = stat.used_pages * stat.page_size as u64;
+        Space::of_file(self.database.path(), used_bytes)
+    }
+
+    fn close(self: Box<Self>) -> Result<()> {
+        Ok(self.database.close()?)
+    }
+}

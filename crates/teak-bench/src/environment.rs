@@ -1,0 +1,60 @@
+//! What the figures were measured on. Linux tells; elsewhere it says "unknown".
+
+use std::{fs, path::Path};
+
+/// Processor, memory, kernel, file system and compiler, one a line.
+pub(crate) fn describe(directory: &Path) -> String {
+    let processor = field("/proc/cpuinfo", "model name");
+    let processors = std::thread::available_parallelism().map_or(0, usize::from);
+    let memory = field("/proc/meminfo", "MemTotal");
+    let kernel = fs::read_to_string("/proc/sys/kernel/osrelease");
+    let kernel = kernel.map_or_else(|_| unknown(), |text| text.trim().to_owned());
+    format!(
+        "processor    {processor}, {processors} available\n\
+         memory       {memory}\n\
+         kernel       {kernel}\n\
+         file system  {}, for {}\n\
+         compiler     {}\n",
+        file_system(directory).unwrap_or_else(unknown),
+        directory.display(),
+        env!("TEAK_BENCH_COMPILER"),
+    )
+}
+
+fn unknown() -> String {
+    "unknown".to_owned()
+}
+
+/// The first `name : value` of a file under `/proc`.
+fn field(path: &str, name: &str) -> String {
+    let text = fs::read_to_string(path).unwrap_or_default();
+    text.lines()
+        .filter_map(|line| line.split_once(':'))
+        .find(|(key, _)| key.trim() == name)
+        .map_or_else(unknown, |(_, value)| value.trim().to_owned())
+}
+
+/// Type and device of the file system that `directory` is on.
+fn file_system(directory: &Path) -> Option<String> {
+    let directory = directory.canonicalize().ok()?;
+    let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
+    let (_, kind) = mounts
+        .lines()
+        .filter_map(parse_mount)
+        .filter(|(mount_point, _)| directory.starts_with(mount_point))
+        .max_by_key(|(mount_point, _)| mount_point.len())?;
+    Some(kind)
+}
+
+/// Mount point, and type with device, of a line of `mountinfo`: optional fields end with a lone dash.
+fn parse_mount(line: &str) -> Option<(&str, String)> {
+    let (before, behind) = line.split_once(" - ")?;
+    let mount_point = before.split(' ').nth(4)?;
+    let mut behind = behind.split(' ');
+    let (kind, device) = (behind.next()?, behind.next()?);
+    Some((mount_point, format!("{kind} on {device}")))
+}
+
+#[cfg(test)]
+#[path = "environment_tests.rs"]
+mod tests;

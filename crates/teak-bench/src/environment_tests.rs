@@ -1,0 +1,15 @@
+use super::*;
+
+#[test]
+fn a_mount_is_parsed() {
+    let line = "36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw,errors=continue";
+    assert_eq!(
+        parse_mount(line),
+        Some(("/mnt2", "ext3 on /dev/root".to_owned()))
+    );
+}
+
+#[test]
+fn what_is_no_mount_is_skipped() {
+    assert_eq!(parse_mount("36 35 98:0"), None);
+}

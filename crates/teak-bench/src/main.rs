@@ -1,0 +1,102 @@
+//! `teak-bench`: Teak beside LMDB, in one process, on the same data.
+//!
+//! ```text
+//! cargo run --release -p teak-bench -- quick
+//! cargo run --release -p teak-bench -- quick --records 10000000 --json figures.json
+//! ```
+//!
+//! # What is measured
+//!
+//! Records are 16-byte random keys (seeded, so each run has the same) with 100-byte values that do
+//! not compress. The works, in the order in which they run:
+//!
+//! | work | what one operation is |
+//! |---|---|
+//! | `load_random_lazy` | one record of a load in random order, 10,000 a transaction, no flush |
+//! | `get` | a lookup of a present key; one read transaction for each slice of 20,000 |
+//! | `get_many_32` | the same keys, 32 at a time (LMDB has no such call: one after the other) |
+//! | `get_txn` | begin a read, one lookup, end it |
+//! | `get_txn_renew` | the same with LMDB's `mdb_txn_renew` and `mdb_txn_reset`; Teak as above |
+//! | `scan` | one record of a scan forwards over everything, key and value touched |
+//! | `txn_lazy` | one transaction of one record: a new one, or a new value for an old one |
+//! | `txn_durable` | the same, on disk before it returns |
+//! | `load_sorted_lazy` | one record of a load in key order by ordinary inserts, 10,000 a transaction |
+//! | `load_sorted_append` | the same through what each engine has for it: `bulk_load`, `MDB_APPEND` |
+//!
+//! # Why the figures may be compared
+//!
+//! The engines take turns: a round of loads runs one whole load after the other, everything else
+//! runs in short slices, and who goes first changes from turn to turn. Between loads the file system is flushed,
+//! outside the clock. Records are made before the clock starts. Before reads are timed each engine
+//! has done all of them once; what every timed read returns is checked by a sum, and a sample is
+//! compared whole. The figure is the median over the rounds, beside the fastest and the slowest.
+//!
+//! # Settings, and what a power cut does
+//!
+//! | engine, mode | settings | after a power cut |
+//! |---|---|---|
+//! | `teak`, lazy | `Durability::Lazy` | the newest commit that is whole; never corrupt |
+//! | `teak`, durable | `Durability::Durable`, one flush a commit | every commit that returned |
+//! | `lmdb`, lazy | `MDB_NOSYNC` | may be corrupt, unless the file system keeps the order of writes |
+//! | `lmdb`, durable | no flag: two flushes a commit | every commit that returned |
+//! | `lmdb-writemap`, lazy | `MDB_WRITEMAP`, `MDB_NOSYNC` | may be corrupt |
+//! | `lmdb-writemap`, durable | `MDB_WRITEMAP` | every commit that returned |
+//!
+//! LMDB always has `MDB_NOSUBDIR`, `MDB_NORDAHEAD` and a map of 8 times the data and 1 GiB more, and keeps
+//! its records in the unnamed database. It is called through its C functions with nothing between.
+//! With `MDB_WRITEMAP` its file is as long as its map, and sparse: look at `allocated_bytes`.
+//!
+//! # Space
+//!
+//! After each load: `file_bytes` is the length of the file, `allocated_bytes` what the file system
+//! has set aside for it, `used_bytes` the pages that are not free, `data_bytes` keys and values alone.
+
+#![deny(unsafe_code)]
+
+mod arguments;
+mod bench;
+mod data;
+mod engines;
+mod environment;
+mod measurement;
+mod report;
+mod statistics;
+mod works;
+
+use anyhow::{Context, Result};
+use arguments::{Arguments, Command, Quick};
+use clap::Parser;
+use std::{env, fs, path::PathBuf};
+
+fn main() -> Result<()> {
+    let Command::Quick(quick) = Arguments::parse().command;
+    let parent = parent_directory(&quick)?;
+    let directory = tempfile::Builder::new()
+        .prefix("teak-bench-")
+        .tempdir_in(&parent)
+        .with_context(|| format!("cannot create a directory in {}", parent.display()))?;
+    println!("{}", environment::describe(directory.path()));
+    println!("{}", report::describe_run(&quick));
+
+    let measurements = works::run(&quick, directory.path())?;
+    print!("{}", report::tables(&measurements, &quick.engines));
+    if let Some(path) = &quick.json {
+        report::write_json(path, &measurements)?;
+        println!("figures written to {}", path.display());
+    }
+    let path = directory.path().to_owned();
+    directory
+        .close()
+        .with_context(|| format!("cannot remove {}; remove it by hand", path.display()))
+}
+
+/// Where the databases go: as asked, else beside this program, which is on the disk it was built on.
+fn parent_directory(quick: &Quick) -> Result<PathBuf> {
+    if let Some(directory) = &quick.dir {
+        fs::create_dir_all(directory)
+            .with_context(|| format!("cannot create {}", directory.display()))?;
+        return Ok(directory.clone());
+    }
+    let program = env::current_exe().context("cannot find this program's path; give --dir")?;
+    Ok(program.parent().map_or_else(env::temp_dir, PathBuf::from))
+}

@@ -1,0 +1,57 @@
+//! One line of the result: an engine's figure for a work.
+
+use crate::{
+    engines::{EngineKind, Space},
+    statistics::{Samples, Spread},
+    works::Work,
+};
+use serde::Serialize;
+
+/// What one engine needed for one work.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Measurement {
+    pub(crate) work: Work,
+    pub(crate) engine: EngineKind,
+    /// Records that were loaded.
+    pub(crate) records: u64,
+    /// Operations in a round.
+    pub(crate) operations: u64,
+    /// The median over the rounds.
+    pub(crate) ns_per_op: f64,
+    pub(crate) spread: Spread,
+    /// Rounds.
+    pub(crate) repeats: usize,
+    /// For loads: the size of what came of it.
+    #[serde(flatten)]
+    pub(crate) size: Option<Size>,
+}
+
+/// What a load has made, beside what it was given.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(crate) struct Size {
+    #[serde(flatten)]
+    pub(crate) space: Space,
+    pub(crate) data_bytes: u64,
+}
+
+impl Measurement {
+    /// The measurement that `samples` come to; `None` if no round was run.
+    pub(crate) fn new(
+        work: Work,
+        engine: EngineKind,
+        records: usize,
+        operations: usize,
+        samples: &Samples,
+    ) -> Option<Self> {
+        Some(Self {
+            work,
+            engine,
+            records: records as u64,
+            operations: operations as u64,
+            ns_per_op: samples.median()?,
+            spread: samples.spread()?,
+            repeats: samples.len(),
+            size: None,
+        })
+    }
+}

@@ -1,0 +1,164 @@
+//! The tables on the terminal, and the JSON file.
+
+use crate::{
+    arguments::Quick,
+    data::{KEY_LEN, VALUE_LEN},
+    engines::EngineKind,
+    measurement::Measurement,
+    works::Work,
+};
+use anyhow::{Context, Result};
+use comfy_table::{CellAlignment, Table, presets};
+use std::{fs, path::Path};
+
+/// What this run does, in a line.
+pub(crate) fn describe_run(quick: &Quick) -> String {
+    let engines: Vec<&str> = quick.engines.iter().map(|engine| engine.name()).collect();
+    format!(
+        "{} records ({KEY_LEN}-byte keys, {VALUE_LEN}-byte values), {} rounds, engines: {}\n",
+        quick.records,
+        quick.repeat,
+        engines.join(", ")
+    )
+}
+
+/// Writes the measurements as a JSON list.
+pub(crate) fn write_json(path: &Path, measurements: &[Measurement]) -> Result<()> {
+    let mut text = serde_json::to_string_pretty(measurements)?;
+    text.push('\n');
+    fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// The table of speeds, and behind it the table of sizes.
+pub(crate) fn tables(measurements: &[Measurement], engines: &[EngineKind]) -> String {
+    let mut text = format!("\n{}\n", speeds(measurements, engines));
+    if measurements
+        .iter()
+        .any(|measurement| measurement.size.is_some())
+    {
+        text.push_str(&format!("\n{}\n", sizes(measurements)));
+    }
+    text
+}
+
+/// A line for each work: the median of each engine with its spread, and how many times as fast as each other the first is.
+fn speeds(measurements: &[Measurement], engines: &[EngineKind]) -> Table {
+    let mut header = vec!["work".to_owned()];
+    header.extend(
+        engines
+            .iter()
+            .map(|engine| format!("{engine} ns (min..max)")),
+    );
+    let first = engines.first().map_or("", |engine| engine.name());
+    header.extend(
+        engines
+            .iter()
+            .skip(1)
+            .map(|other| format!("{first} / {other}")),
+    );
+    let mut table = plain_table(header);
+    for work in Work::ALL {
+        let of_engine = |engine: &EngineKind| {
+            measurements
+                .iter()
+                .find(|found| found.work == *work && found.engine == *engine)
+        };
+        let found: Vec<Option<&Measurement>> = engines.iter().map(of_engine).collect();
+        if found.iter().any(Option::is_some) {
+            table.add_row(speed_row(*work, &found));
+        }
+    }
+    align(&mut table)
+}
+
+fn speed_row(work: Work, found: &[Option<&Measurement>]) -> Vec<String> {
+    let mut row = vec![work.to_string()];
+    row.extend(
+        found
+            .iter()
+            .map(|measurement| measurement.map_or_else(String::new, speed)),
+    );
+    let first = found.first().copied().flatten();
+    for other in found.iter().skip(1) {
+        row.push(match (first, other) {
+            (Some(first), Some(other)) => {
+                format!("{:.2} x the speed", other.ns_per_op / first.ns_per_op)
+            }
+            _ => String::new(),
+        });
+    }
+    row
+}
+
+fn speed(measurement: &Measurement) -> String {
+    let nanoseconds = |value: f64| {
+        if value < 100.0 {
+            format!("{value:.1}")
+        } else {
+            format!("{value:.0}")
+        }
+    };
+    let spread = measurement.spread;
+    format!(
+        "{} ({}..{})",
+        nanoseconds(measurement.ns_per_op),
+        nanoseconds(spread.min),
+        nanoseconds(spread.max)
+    )
+}
+
+/// A line for each load and engine: sizes, and how many bytes each byte of data takes.
+fn sizes(measurements: &[Measurement]) -> Table {
+    let header = [
+        "space after",
+        "engine",
+        "data MB",
+        "used MB",
+        "allocated MB",
+        "file MB",
+        "used / data",
+        "file / data",
+    ];
+    let mut table = plain_table(header.map(str::to_owned).to_vec());
+    for measurement in measurements {
+        let Some(size) = measurement.size else {
+            continue;
+        };
+        let (space, data) = (size.space, size.data_bytes);
+        let ratio = |bytes: u64| format!("{:.2}", bytes as f64 / data as f64);
+        table.add_row([
+            measurement.work.to_string(),
+            measurement.engine.to_string(),
+            megabytes(data),
+            megabytes(space.used_bytes),
+            megabytes(space.allocated_bytes),
+            megabytes(space.file_bytes),
+            ratio(space.used_bytes),
+            ratio(space.file_bytes),
+        ]);
+    }
+    for column in table.column_iter_mut().skip(2) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    table
+}
+
+fn megabytes(bytes: u64) -> String {
+    format!("{:.1}", bytes as f64 / 1e6)
+}
+
+fn plain_table(header: Vec<String>) -> Table {
+    let mut table = Table::new();
+    table
+        .load_preset(presets::ASCII_MARKDOWN)
+        .set_header(header);
+    table
+}
+
+/// Figures to the right, under each other.
+fn align(table: &mut Table) -> Table {
+    for column in table.column_iter_mut().skip(1) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    table.clone()
+}

@@ -5,7 +5,8 @@ use std::fmt::Write;
 
 /// Table `name` with `records`, each a line with the key and a line with the value.
 pub(crate) fn text(name: &str, records: &Records) -> String {
-    let mut text = format!("VERSION=3\nformat=bytevalue\ndatabase={name}\ntype=btree\nHEADER=END\n");
+    let mut text =
+        format!("VERSION=3\nformat=bytevalue\ndatabase={name}\ntype=btree\nHEADER=END\n");
     for (key, value) in records {
         push_line(&mut text, key);
         push_line(&mut text, value);

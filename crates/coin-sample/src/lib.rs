@@ -38,7 +38,9 @@ pub type Records = BTreeMap<Vec<u8>, Vec<u8>>;
 ///
 /// If the bytes that the data crate carries are not a block.
 pub fn sample_block() -> Result<Block, Box<dyn Error>> {
-    Ok(consensus::deserialize(bitcoin_test_data::blocks::mainnet_702861())?)
+    Ok(consensus::deserialize(
+        bitcoin_test_data::blocks::mainnet_702861(),
+    )?)
 }
 
 /// The records that `block` adds to a node's coin set, coins spent within the block included.

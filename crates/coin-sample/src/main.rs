@@ -9,7 +9,11 @@ fn main() -> Result<(), Box<dyn Error>> {
         ("spends-702861.dump", coin_sample::spends_dump()?),
     ] {
         fs::write(directory.join(name), &text)?;
-        println!("{name}: {} records, {} bytes", (text.lines().count() - 6) / 2, text.len());
+        println!(
+            "{name}: {} records, {} bytes",
+            (text.lines().count() - 6) / 2,
+            text.len()
+        );
     }
     Ok(())
 }

@@ -26,7 +26,10 @@ fn counts_are_those_of_the_readme() -> Result<(), Box<dyn Error>> {
     let spent_within = spends.keys().filter(|key| coins.contains_key(*key)).count();
     let text = committed("README.md")?;
     for count in [coins.len(), spends.len(), spent_within] {
-        assert!(text.contains(&format!("| {count} |")), "{count} is not in the README");
+        assert!(
+            text.contains(&format!("| {count} |")),
+            "{count} is not in the README"
+        );
     }
     Ok(())
 }

@@ -3,15 +3,10 @@
 use crate::{Failure, scratch};
 use std::{
     env,
-    ffi::OsString,
+    path::Path,
     process::Command,
     time::{Duration, Instant},
 };
-
-/// Operations of the model and kills: as many as make a run of a minute or so.
-const MODEL_OPERATIONS: &str = "1000000";
-const KILL_COUNT: &str = "200";
-const BENCH_RECORDS: &str = "2000";
 
 /// What a step runs.
 enum Program {
@@ -23,11 +18,12 @@ enum Program {
 struct Step {
     name: &'static str,
     program: Program,
-    arguments: &'static [&'static str],
+    /// Words with a space between them.
+    arguments: &'static str,
     environment: &'static [(&'static str, &'static str)],
 }
 
-const fn cargo(name: &'static str, arguments: &'static [&'static str]) -> Step {
+const fn cargo(name: &'static str, arguments: &'static str) -> Step {
     Step {
         name,
         program: Program::Cargo,
@@ -36,7 +32,7 @@ const fn cargo(name: &'static str, arguments: &'static [&'static str]) -> Step {
     }
 }
 
-const fn xtask(name: &'static str, arguments: &'static [&'static str]) -> Step {
+const fn xtask(name: &'static str, arguments: &'static str) -> Step {
     Step {
         name,
         program: Program::Xtask,
@@ -45,67 +41,29 @@ const fn xtask(name: &'static str, arguments: &'static [&'static str]) -> Step {
     }
 }
 
-/// The cheap steps first.
+/// Where a step may put files: a directory that goes away.
+const SCRATCH: &str = "SCRATCH";
+
+/// The cheap steps first. The model and the kills take a minute or so.
 const STEPS: &[Step] = &[
-    cargo("format", &["fmt", "--all", "--check"]),
-    xtask("layers", &["layers"]),
-    cargo(
-        "lints",
-        &[
-            "clippy",
-            "--workspace",
-            "--all-targets",
-            "--",
-            "-D",
-            "warnings",
-        ],
-    ),
-    cargo(
-        "tests",
-        &[
-            "test",
-            "--workspace",
-            "--lib",
-            "--bins",
-            "--tests",
-            "--examples",
-        ],
-    ),
-    cargo("documentation tests", &["test", "--workspace", "--doc"]),
+    cargo("format", "fmt --all --check"),
+    xtask("layers", "layers"),
+    cargo("lints", "clippy --workspace --all-targets -- -D warnings"),
+    cargo("tests", "test --workspace --lib --bins --tests --examples"),
+    cargo("documentation tests", "test --workspace --doc"),
     Step {
-        name: "documentation",
-        program: Program::Cargo,
-        arguments: &["doc", "--workspace", "--no-deps"],
         environment: &[("RUSTDOCFLAGS", "-D warnings")],
+        ..cargo("documentation", "doc --workspace --no-deps")
     },
-    xtask(
-        "model",
-        &["model", "--ops", MODEL_OPERATIONS, "--seed", "1"],
-    ),
-    xtask("kill", &["kill", "--count", KILL_COUNT, "--seed", "1"]),
+    xtask("model", "model --ops 1000000 --seed 1"),
+    xtask("kill", "kill --count 200 --seed 1"),
     cargo(
         "example",
-        &[
-            "run",
-            "--release",
-            "--package",
-            "teak",
-            "--example",
-            "coins",
-        ],
+        "run --release --package teak --example coins -- SCRATCH/coins.teak",
     ),
     cargo(
         "benchmark",
-        &[
-            "run",
-            "--release",
-            "--package",
-            "teak-bench",
-            "--",
-            "quick",
-            "--records",
-            BENCH_RECORDS,
-        ],
+        "run --release --package teak-bench -- quick --records 2000",
     ),
 ];
 
@@ -113,13 +71,14 @@ const STEPS: &[Step] = &[
 pub(crate) fn run() -> Result<(), Failure> {
     // Looked up now, since a step may build this program anew.
     let this = env::current_exe()?;
+    let scratch = scratch::directory(None)?;
     let begin = Instant::now();
     let mut times = Vec::new();
     let mut failed = Vec::new();
     for step in STEPS {
         println!("\n==> {}: {}", step.name, step.command_line());
         let begin = Instant::now();
-        let is_success = step.run(this.as_os_str().to_owned())?;
+        let is_success = step.run(&this, scratch.path())?;
         println!(
             "    {} after {}",
             if is_success { "passed" } else { "FAILED" },
@@ -160,17 +119,22 @@ impl Step {
         if matches!(self.program, Program::Xtask) {
             words.push("xtask".to_owned());
         }
-        words.extend(self.arguments.iter().map(|&argument| argument.to_owned()));
+        words.push(self.arguments.to_owned());
         words.join(" ")
     }
 
-    fn run(&self, this: OsString) -> Result<bool, Failure> {
+    fn run(&self, this: &Path, scratch: &Path) -> Result<bool, Failure> {
+        let scratch = scratch.display().to_string();
+        let arguments = self
+            .arguments
+            .split(' ')
+            .map(|word| word.replace(SCRATCH, &scratch));
         let program = match self.program {
             Program::Cargo => env::var_os("CARGO").unwrap_or_else(|| "cargo".into()),
-            Program::Xtask => this,
+            Program::Xtask => this.into(),
         };
         let status = Command::new(program)
-            .args(self.arguments)
+            .args(arguments)
             .envs(self.environment.iter().copied())
             .current_dir(scratch::workspace())
             .status()?;

@@ -85,9 +85,9 @@ impl View<'_> {
                 records_max: rng.usize(0..200),
             },
             Kind::Prefix if table.kind.order == KeyOrder::Bytes => {
-                let Key(mut key) = self.probe(rng, table);
+                let mut key = self.probe(rng, table).to_vec();
                 key.truncate(rng.usize(0..=key.len()));
-                Read::Prefix(Key(key))
+                Read::Prefix(key.into())
             }
             _ => return None,
         };

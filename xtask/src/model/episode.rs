@@ -56,7 +56,7 @@ struct Episode {
     handles: BTreeMap<Vec<u8>, RawTable>,
 }
 
-/// Plays one episode in `directory`, but no more than `operations_max` operations of it.
+/// Plays the first `operations_max` operations of an episode in `directory`.
 pub(crate) fn play(
     mut rng: Rng,
     directory: &Path,
@@ -66,7 +66,6 @@ pub(crate) fn play(
     let settings = Settings::draw(&mut rng);
     history.settings = Some(settings.clone());
     let mut episode = Episode::create(settings, directory.join("model.teak"))?;
-    let operations_max = operations_max.min(episode.settings.operations_max);
     while history.operation_count < operations_max {
         let operation = episode.view().draw(&mut rng);
         history.operation_count += 1;

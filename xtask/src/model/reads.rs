@@ -155,7 +155,7 @@ fn scan_prefix<T: Transaction>(
     prefix: &[u8],
 ) -> Outcome {
     let mut engine = table.prefix(txn, prefix)?;
-    let behind = (Bound::Included(Key(prefix.to_vec())), Bound::Unbounded);
+    let behind = (Bound::Included(prefix.to_vec().into()), Bound::Unbounded);
     for expected in model
         .range(&behind)
         .take_while(|(key, _)| key.starts_with(prefix))

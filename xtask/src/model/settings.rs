@@ -2,7 +2,7 @@
 
 use super::shape::ValueSizes;
 use fastrand::Rng;
-use std::path::Path;
+use std::{fmt, path::Path};
 use teak::{Database, Durability, Options};
 
 /// The kinds of operation; each episode prefers some and leaves out others.
@@ -73,7 +73,7 @@ const WEIGHTS: [(Kind, u32); 29] = [
 ];
 
 /// What an episode is played with.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) struct Settings {
     pub(crate) page_size: usize,
     pub(crate) durability: Durability,
@@ -86,6 +86,23 @@ pub(crate) struct Settings {
     pub(crate) operations_max: u64,
     weights: Vec<(Kind, u32)>,
     weight_sum: u32,
+}
+
+impl fmt::Debug for Settings {
+    /// Without the preferences, which the last operations show.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "pages of {} bytes, {:?}, {:?} bytes of memory for writes, keys from {} numbers, values {:?}, \
+             {} operations a commit",
+            self.page_size,
+            self.durability,
+            self.write_memory_bytes,
+            self.domain,
+            self.value_sizes,
+            self.operations_per_commit
+        )
+    }
 }
 
 impl Settings {

@@ -5,7 +5,11 @@
 //! keeps where it starts and ends, and not the bytes.
 
 use fastrand::Rng;
-use std::{fmt, ops::Deref, sync::LazyLock};
+use std::{
+    fmt,
+    ops::Deref,
+    sync::{Arc, LazyLock},
+};
 use teak::KeyOrder;
 
 /// Longest value drawn at will; one around two pages of 64 KiB is longer.
@@ -19,9 +23,9 @@ static PATTERN: LazyLock<Vec<u8>> = LazyLock::new(|| {
     pattern
 });
 
-/// A key, short when printed.
+/// A key: cheap to clone, as snapshots of the model are made of them, and short when printed.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Key(pub(crate) Vec<u8>);
+pub(crate) struct Key(Arc<[u8]>);
 
 /// Bytes at the start and at the end of a long key that are printed.
 const SHOWN_LEN: usize = 20;
@@ -40,6 +44,12 @@ impl fmt::Debug for Key {
             end.escape_ascii(),
             key.len()
         )
+    }
+}
+
+impl From<Vec<u8>> for Key {
+    fn from(key: Vec<u8>) -> Self {
+        Self(key.into())
     }
 }
 
@@ -99,7 +109,7 @@ impl KeyShape {
     /// The key of that number.
     pub(crate) fn key(&self, number: u64) -> Key {
         let mut rng = Rng::with_seed(number);
-        Key(match self {
+        let key: Vec<u8> = match self {
             Self::Tiny => {
                 let len = rng.usize(0..=4);
                 std::iter::repeat_with(|| [0, 1, b'a', 0xff][rng.usize(0..4)])
@@ -118,14 +128,15 @@ impl KeyShape {
             Self::Long { len_max } => long_key(&mut rng, *len_max),
             Self::Integer { width: 4 } => ((number * 0x1_0001) as u32).to_ne_bytes().into(),
             Self::Integer { .. } => (number * 0x1_0000_0101).to_ne_bytes().into(),
-        })
+        };
+        key.into()
     }
 
     /// A key to look for: that of a number, or one beside it that may never have been inserted.
     pub(crate) fn probe(&self, rng: &mut Rng, domain: u64) -> Key {
-        let Key(mut key) = self.key(rng.u64(0..domain));
+        let mut key = self.key(rng.u64(0..domain)).to_vec();
         if matches!(self, Self::Integer { .. }) {
-            return Key(key);
+            return key.into();
         }
         match rng.u8(0..8) {
             0 => drop(key.pop()),
@@ -138,7 +149,7 @@ impl KeyShape {
             3 => key.truncate(rng.usize(0..=key.len())),
             _ => (),
         }
-        Key(key)
+        key.into()
     }
 }
 
@@ -163,12 +174,11 @@ fn long_key(rng: &mut Rng, len_max: usize) -> Vec<u8> {
 
 /// Turns a key into bytes that sort as the key does in its table. Doing it twice gives the key.
 pub(crate) fn sort_form(order: KeyOrder, key: &[u8]) -> Key {
-    let mut key = key.to_vec();
     let is_little_endian = order == KeyOrder::Integer && cfg!(target_endian = "little");
     if order == KeyOrder::ReverseBytes || is_little_endian {
-        key.reverse();
+        return key.iter().rev().copied().collect::<Vec<u8>>().into();
     }
-    Key(key)
+    Key(key.into())
 }
 
 /// A value: a piece of the pattern.

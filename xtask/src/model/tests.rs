@@ -4,7 +4,7 @@ use super::{
     Arguments,
     oracle::{TableKind, TableModel},
     run,
-    shape::{Key, KeyShape, ValueSizes, sort_form},
+    shape::{KeyShape, ValueSizes, sort_form},
 };
 use fastrand::Rng;
 use std::ops::Bound;
@@ -48,7 +48,7 @@ fn reversed_keys_sort_from_their_end() {
     }
     let keys: Vec<_> = model
         .range(&(Bound::Unbounded, Bound::Unbounded))
-        .map(|(Key(key), _)| key)
+        .map(|(key, _)| key.to_vec())
         .collect();
     assert_eq!(
         keys,
@@ -66,13 +66,13 @@ fn a_range_that_ends_before_it_starts_is_empty() {
     let mut model = table(KeyOrder::Bytes, KeyShape::Random);
     model.insert(b"b", ValueSizes::Tiny.value(&mut Rng::with_seed(1)));
     let range = (
-        Bound::Included(Key(b"c".to_vec())),
-        Bound::Excluded(Key(b"a".to_vec())),
+        Bound::Included(b"c".to_vec().into()),
+        Bound::Excluded(b"a".to_vec().into()),
     );
     assert_eq!(model.range(&range).count(), 0);
     let range = (
-        Bound::Excluded(Key(b"b".to_vec())),
-        Bound::Excluded(Key(b"b".to_vec())),
+        Bound::Excluded(b"b".to_vec().into()),
+        Bound::Excluded(b"b".to_vec().into()),
     );
     assert_eq!(model.remove_range(&range), 0);
 }

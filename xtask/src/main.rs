@@ -46,7 +46,10 @@ fn main() -> ExitCode {
     let result = match Arguments::parse().task {
         Task::Ci => ci::run(),
         Task::Layers => layers::run(),
-        Task::Model(arguments) => model::run(&arguments),
+        Task::Model(arguments) => {
+            model::keep_panics();
+            model::run(&arguments)
+        }
         Task::Kill(arguments) => kill::run(&arguments),
     };
     match result {

@@ -18,7 +18,8 @@ use episode::History;
 use fastrand::Rng;
 use settings::Settings;
 use std::{
-    panic::{AssertUnwindSafe, catch_unwind},
+    cell::RefCell,
+    panic::{self, AssertUnwindSafe, catch_unwind},
     path::{Path, PathBuf},
     sync::{
         Mutex,
@@ -152,11 +153,20 @@ fn play(seed: u64, plan: &Plan, scratch: &Path, history: &mut History) -> Result
     let rng = rng(seed, plan.episode);
     let play = || episode::play(rng, directory.path(), plan.operations_max, history);
     let outcome = catch_unwind(AssertUnwindSafe(play));
-    Ok(outcome.unwrap_or_else(|_| {
-        Err(Violation(
-            "the engine panicked; its message is above".to_owned(),
-        ))
-    }))
+    Ok(
+        outcome
+            .unwrap_or_else(|_| Err(Violation(format!("the engine panicked: {}", PANIC.take())))),
+    )
+}
+
+thread_local! {
+    /// What the last panic of this thread said, and where.
+    static PANIC: RefCell<String> = const { RefCell::new(String::new()) };
+}
+
+/// Keeps what a panic says for the report of the violation, and prints nothing else about it.
+pub(crate) fn keep_panics() {
+    panic::set_hook(Box::new(|panic| PANIC.set(panic.to_string())));
 }
 
 fn tell(seed: u64, episode: u64, history: &History, violation: &Violation) {

@@ -1,0 +1,5 @@
+//! Any bytes as a commit record: decoding them may fail, and must do nothing worse.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| teak::testing::fuzz_record(bytes));

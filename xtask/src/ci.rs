@@ -1,0 +1,147 @@
+//! All that continuous integration does, in one command: each step is named, shown and timed.
+
+use crate::{Failure, scratch};
+use std::{
+    env,
+    path::Path,
+    process::Command,
+    time::{Duration, Instant},
+};
+
+/// What a step runs.
+enum Program {
+    Cargo,
+    /// This program, with another task.
+    Xtask,
+}
+
+struct Step {
+    name: &'static str,
+    program: Program,
+    /// Words with a space between them.
+    arguments: &'static str,
+    environment: &'static [(&'static str, &'static str)],
+}
+
+const fn cargo(name: &'static str, arguments: &'static str) -> Step {
+    Step {
+        name,
+        program: Program::Cargo,
+        arguments,
+        environment: &[],
+    }
+}
+
+const fn xtask(name: &'static str, arguments: &'static str) -> Step {
+    Step {
+        name,
+        program: Program::Xtask,
+        arguments,
+        environment: &[],
+    }
+}
+
+/// Where a step may put files: a directory that goes away.
+const SCRATCH: &str = "SCRATCH";
+
+/// The cheap steps first. The model and the kills take a minute or so.
+const STEPS: &[Step] = &[
+    cargo("format", "fmt --all --check"),
+    xtask("layers", "layers"),
+    cargo("lints", "clippy --workspace --all-targets -- -D warnings"),
+    cargo("tests", "test --workspace --lib --bins --tests --examples"),
+    cargo("documentation tests", "test --workspace --doc"),
+    Step {
+        environment: &[("RUSTDOCFLAGS", "-D warnings")],
+        ..cargo("documentation", "doc --workspace --no-deps")
+    },
+    xtask("model", "model --ops 1000000 --seed 1"),
+    xtask("kill", "kill --count 200 --seed 1"),
+    cargo(
+        "example",
+        "run --release --package teak --example coins -- SCRATCH/coins.teak",
+    ),
+    cargo(
+        "benchmark",
+        "run --release --package teak-bench -- quick --records 2000",
+    ),
+];
+
+/// Runs every step, also behind one that failed, so that one run tells all.
+pub(crate) fn run() -> Result<(), Failure> {
+    // Looked up now, since a step may build this program anew.
+    let this = env::current_exe()?;
+    let scratch = scratch::directory(None)?;
+    let begin = Instant::now();
+    let mut times = Vec::new();
+    let mut failed = Vec::new();
+    for step in STEPS {
+        println!("\n==> {}: {}", step.name, step.command_line());
+        let begin = Instant::now();
+        let is_success = step.run(&this, scratch.path())?;
+        println!(
+            "    {} after {}",
+            if is_success { "passed" } else { "FAILED" },
+            seconds(begin.elapsed())
+        );
+        times.push((step.name, begin.elapsed()));
+        if !is_success {
+            failed.push(step.name);
+        }
+    }
+    println!();
+    for (name, time) in times {
+        println!("{name:<20} {:>9}", seconds(time));
+    }
+    let total = seconds(begin.elapsed());
+    if failed.is_empty() {
+        println!("ci: all {} steps passed in {total}", STEPS.len());
+        return Ok(());
+    }
+    println!(
+        "ci: {} of {} steps FAILED in {total}: {}",
+        failed.len(),
+        STEPS.len(),
+        failed.join(", ")
+    );
+    Err(Failure("not all steps passed".to_owned()))
+}
+
+impl Step {
+    /// What a person types to run this step alone.
+    fn command_line(&self) -> String {
+        let mut words: Vec<String> = self
+            .environment
+            .iter()
+            .map(|(name, value)| format!("{name}='{value}'"))
+            .collect();
+        words.push("cargo".to_owned());
+        if matches!(self.program, Program::Xtask) {
+            words.push("xtask".to_owned());
+        }
+        words.push(self.arguments.to_owned());
+        words.join(" ")
+    }
+
+    fn run(&self, this: &Path, scratch: &Path) -> Result<bool, Failure> {
+        let scratch = scratch.display().to_string();
+        let arguments = self
+            .arguments
+            .split(' ')
+            .map(|word| word.replace(SCRATCH, &scratch));
+        let program = match self.program {
+            Program::Cargo => env::var_os("CARGO").unwrap_or_else(|| "cargo".into()),
+            Program::Xtask => this.into(),
+        };
+        let status = Command::new(program)
+            .args(arguments)
+            .envs(self.environment.iter().copied())
+            .current_dir(scratch::workspace())
+            .status()?;
+        Ok(status.success())
+    }
+}
+
+fn seconds(time: Duration) -> String {
+    format!("{:.1} s", time.as_secs_f64())
+}

@@ -1,0 +1,241 @@
+//! Kills a program that loads records, at random moments, and looks at what it leaves behind.
+//!
+//! The program says after each commit how many records it has loaded. What is found must be the first
+//! records of the input, in the order of the input: those acknowledged, and perhaps those of the one
+//! commit that was under way.
+
+mod victim;
+
+#[cfg(test)]
+mod tests;
+
+use crate::{
+    Failure,
+    dump::{self, Records},
+    scratch,
+};
+use fastrand::Rng;
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+use teak::{Database, Transaction, codec::Bytes};
+use victim::Victim;
+
+const SAMPLE: &str = "examples/data/coins-702861.dump";
+const TABLE: &str = "coins";
+
+/// Records of a commit, one of these for each kill.
+const BATCHES: [usize; 3] = [1, 16, 250];
+
+/// Kills a loading program at random moments and checks what it leaves.
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// How often to kill
+    #[arg(long, default_value_t = 100)]
+    count: u64,
+    /// Everything that is random follows from this number, but for the machine's own timing
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Where the databases are put; in memory where the machine has a place for that
+    #[arg(long)]
+    dir: Option<PathBuf>,
+    /// The program `teak`; built if it is not given
+    #[arg(long)]
+    program: Option<PathBuf>,
+}
+
+/// One way of loading, and how long it takes when nobody interrupts it.
+struct Pace {
+    batch: usize,
+    duration: Duration,
+}
+
+/// A database that a program is killed over, once or several times.
+struct Scene<'a> {
+    directory: &'a Path,
+    victim: Victim,
+    /// What is to be loaded, all of it.
+    records: &'a Records,
+}
+
+/// Kills, and looks, as often as asked.
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let program = match &arguments.program {
+        Some(program) => program.clone(),
+        None => victim::build()?,
+    };
+    let scratch = scratch::directory(arguments.dir.as_deref())?;
+    let mut rng = Rng::with_seed(arguments.seed);
+    let mut records = dump::read(&fs::read_to_string(scratch::workspace().join(SAMPLE))?)?;
+    rng.shuffle(&mut records);
+    let scene = Scene {
+        directory: scratch.path(),
+        victim: Victim::new(program),
+        records: &records,
+    };
+    let paces = scene.measure()?;
+    let mut tally = Tally::default();
+    while tally.kills < arguments.count {
+        scene.play(&mut rng, &paces, arguments.count, &mut tally)?;
+    }
+    let Tally {
+        kills,
+        violations,
+        interrupted,
+        continued,
+    } = tally;
+    println!(
+        "seed {}: {interrupted} loads cut short, {continued} continued from where they were",
+        arguments.seed
+    );
+    println!("{kills} kills, {violations} violations");
+    if violations == 0 {
+        Ok(())
+    } else {
+        Err(Failure("a killed program left something wrong".to_owned()))
+    }
+}
+
+/// What came of the kills so far.
+#[derive(Default)]
+struct Tally {
+    kills: u64,
+    violations: u64,
+    /// Kills that came before the load was done.
+    interrupted: u64,
+    continued: u64,
+}
+
+impl Scene<'_> {
+    fn measure(&self) -> Result<Vec<Pace>, Failure> {
+        let mut paces = Vec::new();
+        for batch in BATCHES {
+            let path = self.directory.join(format!("measure-{batch}.teak"));
+            let run = self
+                .victim
+                .load(&self.write_input(0)?, &path, batch, None)?;
+            if run.acknowledged != self.records.len() {
+                return Err(Failure(format!(
+                    "an uninterrupted load acknowledged {} records",
+                    run.acknowledged
+                )));
+            }
+            expect_prefix(&path, self.records, &[run.acknowledged])?;
+            println!(
+                "loading {} records by {batch} takes {:.1} ms",
+                self.records.len(),
+                run.duration.as_secs_f64() * 1e3
+            );
+            paces.push(Pace {
+                batch,
+                duration: run.duration,
+            });
+        }
+        Ok(paces)
+    }
+
+    /// Kills over a new database, and mostly some more times over what was left.
+    fn play(
+        &self,
+        rng: &mut Rng,
+        paces: &[Pace],
+        kills_max: u64,
+        tally: &mut Tally,
+    ) -> Result<(), Failure> {
+        let directory = tempfile::tempdir_in(self.directory)?;
+        let path = directory.path().join("kill.teak");
+        let mut present = 0;
+        while tally.kills < kills_max {
+            let pace = &paces[rng.usize(0..paces.len())];
+            let rest = (self.records.len() - present) as f64 / self.records.len() as f64;
+            let moment = pace.duration.mul_f64(rest * rng.f64() * 1.05);
+            let run =
+                self.victim
+                    .load(&self.write_input(present)?, &path, pace.batch, Some(moment))?;
+            tally.kills += 1;
+            tally.interrupted += u64::from(run.was_killed);
+            let acknowledged = present + run.acknowledged;
+            let possible = [
+                acknowledged,
+                (acknowledged + pace.batch).min(self.records.len()),
+            ];
+            match expect_prefix(&path, self.records, &possible) {
+                Ok(count) => present = count,
+                Err(Failure(text)) => {
+                    tally.violations += 1;
+                    println!(
+                        "violation at kill {}, after {:.3} ms of a load by {}: {text}",
+                        tally.kills,
+                        moment.as_secs_f64() * 1e3,
+                        pace.batch
+                    );
+                    return Ok(());
+                }
+            }
+            if present == self.records.len() || rng.u8(0..3) == 0 {
+                return Ok(());
+            }
+            tally.continued += 1;
+        }
+        Ok(())
+    }
+
+    /// Writes a dump of the records that are not present yet.
+    fn write_input(&self, present: usize) -> Result<PathBuf, Failure> {
+        let path = self.directory.join("input.dump");
+        fs::write(&path, dump::write(TABLE, &self.records[present..])?)?;
+        Ok(path)
+    }
+}
+
+/// Fails unless the database is whole and holds the first so many records, one of the `possible`
+/// numbers; returns which.
+fn expect_prefix(path: &Path, records: &Records, possible: &[usize]) -> Result<usize, Failure> {
+    if !path.exists() {
+        let is_possible = possible.contains(&0);
+        return if is_possible {
+            Ok(0)
+        } else {
+            Err(Failure("there is no database".to_owned()))
+        };
+    }
+    let database = Database::open(path)?;
+    let report = database.check(&mut |_| ())?;
+    if !report.is_clean() {
+        return Err(Failure(format!("check found damage: {:?}", report.damages)));
+    }
+    let found = read_all(&database)?;
+    if !possible.contains(&found.len()) {
+        return Err(Failure(format!(
+            "{} records are there; it should be one of {possible:?}",
+            found.len()
+        )));
+    }
+    let mut expected = records[..found.len()].to_vec();
+    expected.sort();
+    if found != expected {
+        return Err(Failure(format!(
+            "the {} records are not the first of the input",
+            found.len()
+        )));
+    }
+    database.close()?;
+    Ok(found.len())
+}
+
+fn read_all(database: &Database) -> Result<Records, Failure> {
+    let txn = database.begin_read()?;
+    let table = match txn.open_table::<Bytes, Bytes>(TABLE) {
+        Ok(table) => table,
+        Err(teak::Error::TableNotFound(_)) => return Ok(Records::new()),
+        Err(error) => return Err(error.into()),
+    };
+    let mut records = Records::new();
+    for record in table.iter(&txn)? {
+        let (key, value) = record?;
+        records.push((key, value.to_vec()));
+    }
+    Ok(records)
+}

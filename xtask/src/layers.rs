@@ -1,0 +1,190 @@
+//! Holds the engine's sources to its layers: imports run downwards only.
+//!
+//! Sources are read as tokens, so that comments and strings do not count, and macros do. Tests may
+//! import what they like: `*_tests.rs`, `tests.rs`, files in `tests/`, items behind `#[cfg(test)]`.
+
+mod paths;
+
+#[cfg(test)]
+mod tests;
+
+use crate::{Failure, scratch};
+use paths::{Finding, Scan};
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+};
+
+/// Which layers each layer may import. Every module of the crate's root stands here.
+const LAYERS: &[(&str, &[&str])] = &[
+    ("api", &["txn", "tree", "page"]),
+    (
+        "txn",
+        &["tree", "commit", "space", "share", "store", "page"],
+    ),
+    ("tree", &["page"]),
+    ("commit", &["page", "store", "space", "tree"]),
+    ("space", &["page", "store"]),
+    ("share", &["store"]),
+    ("page", &[]),
+    ("store", &[]),
+];
+
+/// Modules that every layer may import.
+const COMMON: &[&str] = &["types", "error"];
+
+/// Modules that may import everything, and that nothing may import.
+const ABOVE_ALL: &[&str] = &["testing"];
+
+/// The crate's root. It names everything, and is in no layer.
+const ROOT: &str = "lib";
+
+/// The one layer that may be unsafe.
+const UNSAFE_LAYER: &str = "store";
+
+const LINES_MAX: usize = 800;
+
+/// A source file of the engine.
+struct Source {
+    /// Below `src`.
+    path: PathBuf,
+    text: String,
+}
+
+/// Checks the engine's sources.
+pub(crate) fn run() -> Result<(), Failure> {
+    let sources = read_sources(&scratch::workspace().join("crates/teak/src"))?;
+    let complaints = check(&sources)?;
+    for complaint in &complaints {
+        println!("{complaint}");
+    }
+    println!(
+        "layers: {} files, {} complaints",
+        sources.len(),
+        complaints.len()
+    );
+    if complaints.is_empty() {
+        Ok(())
+    } else {
+        Err(Failure("the layers are not kept".to_owned()))
+    }
+}
+
+fn read_sources(root: &Path) -> Result<Vec<Source>, Failure> {
+    let mut sources = Vec::new();
+    let mut directories = vec![root.to_path_buf()];
+    while let Some(directory) = directories.pop() {
+        for entry in fs::read_dir(&directory)? {
+            let path = entry?.path();
+            if path.is_dir() {
+                directories.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                sources.push(Source {
+                    text: fs::read_to_string(&path)?,
+                    path: path.strip_prefix(root)?.to_path_buf(),
+                });
+            }
+        }
+    }
+    sources.sort_by(|left, right| left.path.cmp(&right.path));
+    Ok(sources)
+}
+
+/// All that is wrong, one line each.
+fn check(sources: &[Source]) -> Result<Vec<String>, Failure> {
+    let exports = match sources
+        .iter()
+        .find(|source| source.path == Path::new("lib.rs"))
+    {
+        Some(root) => paths::exports(&root.text).map_err(Failure)?,
+        None => BTreeMap::new(),
+    };
+    let mut complaints = Vec::new();
+    for source in sources {
+        let name = source.path.display();
+        let of_file =
+            check_file(source, &exports).map_err(|text| Failure(format!("{name}: {text}")))?;
+        complaints.extend(of_file.into_iter().map(|text| format!("{name}:{text}")));
+    }
+    Ok(complaints)
+}
+
+fn check_file(source: &Source, exports: &BTreeMap<String, String>) -> Result<Vec<String>, String> {
+    let mut complaints = Vec::new();
+    let line_count = source.text.lines().count();
+    if line_count > LINES_MAX {
+        complaints.push(format!(
+            "{line_count}: too many lines; split it, {LINES_MAX} is the most"
+        ));
+    }
+    let layer = layer_of(&source.path);
+    if layer != ROOT && !is_known(&layer) {
+        complaints.push(format!(
+            "1: {layer} is not in the table of layers; say there what it may import"
+        ));
+    }
+    let scan = Scan::of(&source.text, depth_of(&source.path))?;
+    if layer != UNSAFE_LAYER {
+        complaints.extend(
+            scan.unsafe_lines
+                .iter()
+                .map(|line| format!("{line}: unsafe outside of {UNSAFE_LAYER}")),
+        );
+    }
+    if layer != ROOT && !is_test(&source.path) {
+        complaints.extend(upward(&layer, &scan.findings, exports));
+    }
+    Ok(complaints)
+}
+
+fn is_known(module: &str) -> bool {
+    LAYERS.iter().any(|(name, _)| *name == module)
+        || COMMON.contains(&module)
+        || ABOVE_ALL.contains(&module)
+}
+
+fn upward(layer: &str, findings: &[Finding], exports: &BTreeMap<String, String>) -> Vec<String> {
+    let mut complaints = Vec::new();
+    for Finding { name, line } in findings {
+        let target = exports.get(name).unwrap_or(name).as_str();
+        let is_free = !is_known(target) || COMMON.contains(&target) || target == layer;
+        if !is_free && allowed(layer).is_some_and(|below| !below.contains(&target)) {
+            complaints.push(format!("{line}: {layer} imports {target} ({name})"));
+        }
+    }
+    complaints
+}
+
+/// What a layer may import; `None` if everything.
+fn allowed(layer: &str) -> Option<&'static [&'static str]> {
+    if ABOVE_ALL.contains(&layer) {
+        return None;
+    }
+    // A module that is not in the table is common or unknown: neither may look up.
+    Some(
+        LAYERS
+            .iter()
+            .find(|(name, _)| *name == layer)
+            .map_or(&[], |(_, below)| *below),
+    )
+}
+
+/// The module of the crate's root that a file belongs to.
+fn layer_of(path: &Path) -> String {
+    let first = path.iter().next().unwrap_or_default().to_string_lossy();
+    first.trim_end_matches(".rs").to_owned()
+}
+
+/// How many modules a file is below the crate's root.
+fn depth_of(path: &Path) -> usize {
+    let is_directory_itself = path
+        .file_stem()
+        .is_some_and(|stem| stem == "mod" || stem == ROOT);
+    path.iter().count() - usize::from(is_directory_itself)
+}
+
+fn is_test(path: &Path) -> bool {
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    stem == "tests" || stem.ends_with("_tests") || path.iter().any(|part| part == "tests")
+}

@@ -1,0 +1,211 @@
+//! Finds in a source file the names that it takes from the crate's root.
+
+use proc_macro2::{Delimiter, Group, Ident, TokenStream, TokenTree};
+use std::{collections::BTreeMap, str::FromStr};
+
+/// A name of the crate's root that a file uses.
+#[derive(Debug, PartialEq)]
+pub(super) struct Finding {
+    pub(super) name: String,
+    pub(super) line: usize,
+}
+
+/// What was found in a file.
+#[derive(Debug, Default)]
+pub(super) struct Scan {
+    /// Outside of tests.
+    pub(super) findings: Vec<Finding>,
+    /// In tests too.
+    pub(super) unsafe_lines: Vec<usize>,
+    /// How many modules stand between the file's items and the crate's root.
+    depth: usize,
+    in_tests: bool,
+}
+
+impl Scan {
+    /// Reads a file that is a module so many steps below the crate's root.
+    pub(super) fn of(text: &str, depth: usize) -> Result<Self, String> {
+        let tokens = parse(text)?;
+        let mut scan = Self {
+            depth,
+            ..Self::default()
+        };
+        scan.walk(tokens);
+        Ok(scan)
+    }
+
+    fn walk(&mut self, tokens: TokenStream) {
+        let tokens: Vec<TokenTree> = tokens.into_iter().collect();
+        let mut index = 0;
+        while index < tokens.len() {
+            let len = if !self.in_tests && is_test_attribute(&tokens[index..]) {
+                self.walk_tests(&tokens[index..])
+            } else {
+                self.walk_one(&tokens[index..])
+            };
+            index += len;
+        }
+    }
+
+    /// Walks the item that an attribute at the start of `tokens` keeps for tests; returns its length.
+    fn walk_tests(&mut self, tokens: &[TokenTree]) -> usize {
+        let len = item_len(tokens);
+        self.in_tests = true;
+        self.walk(tokens[..len].iter().cloned().collect());
+        self.in_tests = false;
+        len
+    }
+
+    /// Walks the path or the token at the start of `tokens`; returns its length.
+    fn walk_one(&mut self, tokens: &[TokenTree]) -> usize {
+        match &tokens[0] {
+            TokenTree::Ident(ident) if ident == "unsafe" => self.unsafe_lines.push(line(ident)),
+            TokenTree::Ident(ident) if ident == "crate" => self.note_behind(&tokens[1..]),
+            TokenTree::Ident(ident) if ident == "super" => return self.walk_super(tokens),
+            TokenTree::Group(group) => self.walk(group.stream()),
+            _ => (),
+        }
+        1
+    }
+
+    /// `super::super::name` names something of the root if it has as many steps as the file is deep.
+    fn walk_super(&mut self, tokens: &[TokenTree]) -> usize {
+        let is_step =
+            |at: usize| matches!(tokens.get(at), Some(TokenTree::Ident(ident)) if ident == "super");
+        let mut end = 1;
+        let mut steps = 1;
+        while is_separator(&tokens[end..]) && is_step(end + 2) {
+            end += 3;
+            steps += 1;
+        }
+        if steps >= self.depth {
+            self.note_behind(&tokens[end..]);
+        }
+        end
+    }
+
+    /// Notes what follows the root at the start of a path: a name, or names in braces.
+    fn note_behind(&mut self, tokens: &[TokenTree]) {
+        if !is_separator(tokens) || self.in_tests {
+            return;
+        }
+        let names = match tokens.get(2) {
+            Some(TokenTree::Ident(ident)) => vec![ident.clone()],
+            Some(TokenTree::Group(group)) => branches(group)
+                .iter()
+                .filter_map(|branch| first_ident(branch))
+                .collect(),
+            _ => Vec::new(),
+        };
+        let findings = names.iter().map(|ident| Finding {
+            name: ident.to_string(),
+            line: line(ident),
+        });
+        self.findings.extend(findings);
+    }
+}
+
+/// The names that the crate's root takes from its modules with `use`, and from which one each comes.
+pub(super) fn exports(text: &str) -> Result<BTreeMap<String, String>, String> {
+    let tokens: Vec<TokenTree> = parse(text)?.into_iter().collect();
+    let mut exports = BTreeMap::new();
+    for (index, token) in tokens.iter().enumerate() {
+        if matches!(token, TokenTree::Ident(ident) if ident == "use") {
+            let statement: Vec<_> = tokens[index + 1..]
+                .iter()
+                .take_while(|token| !is_punct(token, ';'))
+                .cloned()
+                .collect();
+            note_exports(&statement, &mut exports);
+        }
+    }
+    Ok(exports)
+}
+
+fn note_exports(statement: &[TokenTree], exports: &mut BTreeMap<String, String>) {
+    let mut path = statement;
+    if matches!(path.first(), Some(TokenTree::Ident(ident)) if ident == "crate" || ident == "self")
+    {
+        path = path.get(3..).unwrap_or_default();
+    }
+    if let Some(TokenTree::Ident(module)) = path.first() {
+        for name in leaves(path) {
+            exports.insert(name, module.to_string());
+        }
+    }
+}
+
+/// The names that a `use` brings in.
+fn leaves(path: &[TokenTree]) -> Vec<String> {
+    match path.last() {
+        Some(TokenTree::Group(group)) => branches(group)
+            .iter()
+            .flat_map(|branch| leaves(branch))
+            .collect(),
+        Some(TokenTree::Ident(ident)) => vec![ident.to_string()],
+        _ => Vec::new(),
+    }
+}
+
+/// What stands between the commas of a group in braces.
+fn branches(group: &Group) -> Vec<Vec<TokenTree>> {
+    let tokens: Vec<TokenTree> = group.stream().into_iter().collect();
+    tokens
+        .split(|token| is_punct(token, ','))
+        .map(<[TokenTree]>::to_vec)
+        .collect()
+}
+
+fn first_ident(tokens: &[TokenTree]) -> Option<Ident> {
+    match tokens.first() {
+        Some(TokenTree::Ident(ident)) => Some(ident.clone()),
+        _ => None,
+    }
+}
+
+fn parse(text: &str) -> Result<TokenStream, String> {
+    TokenStream::from_str(text).map_err(|error| format!("cannot be read as Rust: {error}"))
+}
+
+/// Whether `#[cfg(test)]`, or another condition with the word `test` in it, comes next.
+fn is_test_attribute(tokens: &[TokenTree]) -> bool {
+    let [TokenTree::Punct(hash), TokenTree::Group(attribute), ..] = tokens else {
+        return false;
+    };
+    let text = attribute.stream().to_string();
+    hash.as_char() == '#'
+        && text.starts_with("cfg")
+        && text
+            .split(|c: char| !c.is_alphanumeric())
+            .any(|word| word == "test")
+}
+
+/// How many tokens the item at the start of `tokens` has, its attributes included: up to its first
+/// braces or semicolon, and beyond the braces of a `use`.
+fn item_len(tokens: &[TokenTree]) -> usize {
+    let is_use = tokens
+        .iter()
+        .take_while(|token| !is_braces(token))
+        .any(|token| matches!(token, TokenTree::Ident(ident) if ident == "use"));
+    let is_end = |token: &TokenTree| is_punct(token, ';') || !is_use && is_braces(token);
+    tokens
+        .iter()
+        .position(is_end)
+        .map_or(tokens.len(), |end| end + 1)
+}
+
+fn is_braces(token: &TokenTree) -> bool {
+    matches!(token, TokenTree::Group(group) if group.delimiter() == Delimiter::Brace)
+}
+
+fn is_punct(token: &TokenTree, character: char) -> bool {
+    matches!(token, TokenTree::Punct(punct) if punct.as_char() == character)
+}
+
+fn is_separator(tokens: &[TokenTree]) -> bool {
+    matches!(tokens, [first, second, ..] if is_punct(first, ':') && is_punct(second, ':'))
+}
+
+fn line(ident: &Ident) -> usize {
+    ident.span().start().line
+}

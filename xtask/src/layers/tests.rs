@@ -1,0 +1,113 @@
+//! The rules on small sources made for it, and on the engine itself.
+
+use super::{Source, check, run};
+use std::path::PathBuf;
+
+fn complaints(path: &str, text: &str) -> Vec<String> {
+    let source = |path: &str, text: &str| Source {
+        path: PathBuf::from(path),
+        text: text.to_owned(),
+    };
+    let root = source(
+        "lib.rs",
+        "mod api; mod tree; pub use api::{Database, codec::{self, Bytes}}; pub use types::Run;",
+    );
+    check(&[root, source(path, text)]).unwrap()
+}
+
+#[test]
+fn the_engine_keeps_its_layers() {
+    run().unwrap();
+}
+
+#[test]
+fn an_upward_use_is_found() {
+    let found = complaints(
+        "page/leaf.rs",
+        "use crate::types::Run;\nuse crate::tree::Cursor;",
+    );
+    assert_eq!(found, ["page/leaf.rs:2: page imports tree (tree)"]);
+}
+
+#[test]
+fn an_upward_path_in_code_is_found() {
+    assert_eq!(
+        complaints("tree/mod.rs", "fn f() { g(crate::txn::WriteTxn::new()) }").len(),
+        1
+    );
+    assert_eq!(complaints("tree/mod.rs", "m! { crate::txn::X }").len(), 1);
+}
+
+#[test]
+fn braces_are_looked_into() {
+    let found = complaints(
+        "space/map.rs",
+        "use crate::{error::Error, page::{Page, Leaf}, txn::{self}};",
+    );
+    assert_eq!(found, ["space/map.rs:1: space imports txn (txn)"]);
+}
+
+#[test]
+fn a_name_of_the_root_counts_for_the_module_it_comes_from() {
+    assert_eq!(complaints("tree/mod.rs", "use crate::Database;").len(), 1);
+    assert_eq!(
+        complaints("tree/mod.rs", "use crate::{Run, Bytes};").len(),
+        1
+    );
+    assert_eq!(complaints("api/mod.rs", "use crate::Database;").len(), 0);
+}
+
+#[test]
+fn super_counts_where_it_reaches_the_root() {
+    assert_eq!(
+        complaints("tree/cursor.rs", "use super::super::txn::X;").len(),
+        1
+    );
+    assert_eq!(complaints("tree/cursor.rs", "use super::txn::X;").len(), 0);
+    assert_eq!(complaints("tree/mod.rs", "use super::txn::X;").len(), 1);
+}
+
+#[test]
+fn tests_comments_and_strings_are_exempt() {
+    assert!(complaints("page/leaf_tests.rs", "use crate::api::Database;").is_empty());
+    assert!(complaints("page/leaf/tests.rs", "use crate::api::Database;").is_empty());
+    assert!(
+        complaints(
+            "page/leaf.rs",
+            "#[cfg(test)] mod tests { use crate::api::Database; }"
+        )
+        .is_empty()
+    );
+    assert!(complaints("page/leaf.rs", "#[cfg(test)] use crate::{api::Database};").is_empty());
+    assert!(
+        complaints(
+            "page/leaf.rs",
+            "// crate::api\nconst A: &str = \"crate::api\";"
+        )
+        .is_empty()
+    );
+    assert_eq!(
+        complaints("page/leaf.rs", "#[cfg(test)] mod tests; use crate::api::X;").len(),
+        1
+    );
+}
+
+#[test]
+fn unsafe_is_for_the_store() {
+    assert_eq!(
+        complaints("tree/mod.rs", "fn f() {\n unsafe { g() } }"),
+        ["tree/mod.rs:2: unsafe outside of store"]
+    );
+    assert_eq!(
+        complaints("tree/mod.rs", "#[cfg(test)] mod tests { unsafe fn f() {} }").len(),
+        1
+    );
+    assert!(complaints("store/map.rs", "unsafe fn f() {}").is_empty());
+    assert!(complaints("tree/mod.rs", "#![forbid(unsafe_code)]").is_empty());
+}
+
+#[test]
+fn long_files_and_unknown_modules_are_found() {
+    assert_eq!(complaints("page/mod.rs", &"\n".repeat(801)).len(), 1);
+    assert_eq!(complaints("cellar.rs", "").len(), 1);
+}

@@ -1,0 +1,62 @@
+//! What continuous integration and people run on Teak: `cargo xtask`, one task for each subcommand.
+
+#![forbid(unsafe_code)]
+
+mod ci;
+mod dump;
+mod kill;
+mod layers;
+mod model;
+mod scratch;
+
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+
+#[derive(Parser)]
+#[command(
+    name = "cargo xtask",
+    about = "What continuous integration and people run on Teak"
+)]
+struct Arguments {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Subcommand)]
+enum Task {
+    /// Everything that continuous integration does, each step named and timed
+    Ci,
+    /// Holds the engine's sources to its layers
+    Layers,
+    Model(model::Arguments),
+    Kill(kill::Arguments),
+}
+
+/// Why a task failed.
+#[derive(Debug)]
+struct Failure(String);
+
+impl<E: std::error::Error> From<E> for Failure {
+    fn from(error: E) -> Self {
+        Self(error.to_string())
+    }
+}
+
+fn main() -> ExitCode {
+    let result = match Arguments::parse().task {
+        Task::Ci => ci::run(),
+        Task::Layers => layers::run(),
+        Task::Model(arguments) => {
+            model::keep_panics();
+            model::run(&arguments)
+        }
+        Task::Kill(arguments) => kill::run(&arguments),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(Failure(text)) => {
+            eprintln!("xtask: {text}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! Changes of one table, made in the engine and in the model.
+
+use super::{
+    operation::Change,
+    oracle::{TableModel, borrowed},
+    reads::RawTable,
+    shape::{Record, Value},
+    violation::{Outcome, Violation, expect_error, expect_same},
+};
+use std::path::Path;
+use teak::{BulkOptions, Error, WriteTxn};
+
+/// What the changes of an episode need to know of its database.
+pub(crate) struct Place<'a> {
+    pub(crate) key_len_max: usize,
+    /// Where sorted runs may be put.
+    pub(crate) directory: &'a Path,
+}
+
+/// Changes `table` in `txn` and `model` alike.
+pub(crate) fn perform(
+    txn: &mut WriteTxn,
+    table: &RawTable,
+    model: &mut TableModel,
+    change: &Change,
+    place: &Place<'_>,
+) -> Outcome {
+    match change {
+        Change::Insert(key, value) => {
+            table.insert(txn, key, value.bytes())?;
+            model.insert(key, *value);
+            Ok(())
+        }
+        Change::InsertNew(key, value) => insert_new(txn, table, model, key, *value),
+        Change::InsertTooLong => insert_too_long(txn, table, place.key_len_max),
+        Change::Remove(key) => expect_same("remove", table.remove(txn, key)?, model.remove(key)),
+        Change::RemoveRange(range) => expect_same(
+            "remove_range",
+            table.remove_range(txn, borrowed(range))?,
+            model.remove_range(range),
+        ),
+        Change::Clear => {
+            table.clear(txn)?;
+            model.clear();
+            Ok(())
+        }
+        Change::BulkLoad(records) => bulk_load(txn, table, model, records),
+        Change::BulkLoadUnsorted(records) => {
+            bulk_load_unsorted(txn, table, model, records, place.directory)
+        }
+        Change::Nested { records, keep } => nested(txn, table, model, records, *keep),
+    }
+}
+
+fn insert_new(
+    txn: &mut WriteTxn,
+    table: &RawTable,
+    model: &mut TableModel,
+    key: &[u8],
+    value: Value,
+) -> Outcome {
+    let is_new = model.get(key).is_none();
+    if is_new {
+        model.insert(key, value);
+    }
+    expect_same(
+        "insert_new",
+        table.insert_new(txn, key, value.bytes())?,
+        is_new,
+    )
+}
+
+fn insert_too_long(txn: &mut WriteTxn, table: &RawTable, key_len_max: usize) -> Outcome {
+    let result = table.insert(txn, &vec![7; key_len_max + 1], b"value");
+    expect_error("a key that is too long", result, |error| {
+        matches!(error, Error::KeyTooLong { .. })
+    })
+}
+
+fn bulk_load(
+    txn: &mut WriteTxn,
+    table: &RawTable,
+    model: &mut TableModel,
+    records: &[Record],
+) -> Outcome {
+    let count = table.bulk_load(txn, slices(records))?;
+    insert_all(model, records);
+    expect_same("bulk_load", count, records.len() as u64)
+}
+
+fn bulk_load_unsorted(
+    txn: &mut WriteTxn,
+    table: &RawTable,
+    model: &mut TableModel,
+    records: &[Record],
+    directory: &Path,
+) -> Outcome {
+    // Little memory, so that some of it is sorted on disk.
+    let options = BulkOptions {
+        memory_bytes: 16 << 10,
+        directory: Some(directory.to_path_buf()),
+    };
+    let count = table.bulk_load_unsorted(txn, slices(records), options, &mut |_| ())?;
+    insert_all(model, records);
+    expect_same(
+        "bulk_load_unsorted",
+        count,
+        model.sorted(records).len() as u64,
+    )
+}
+
+fn nested(
+    txn: &mut WriteTxn,
+    table: &RawTable,
+    model: &mut TableModel,
+    records: &[Record],
+    keep: bool,
+) -> Outcome {
+    let result = txn.nested(|txn| {
+        for (key, value) in slices(records) {
+            table.insert(txn, key, value)?;
+        }
+        if keep {
+            Ok(())
+        } else {
+            Err(Error::InvalidArgument("not kept".to_owned()))
+        }
+    });
+    match result {
+        Ok(()) if keep => {
+            insert_all(model, records);
+            Ok(())
+        }
+        Err(Error::InvalidArgument(text)) if !keep && text == "not kept" => Ok(()),
+        other => Err(Violation(format!(
+            "a nested transaction that is kept: {keep}, returned {other:?}"
+        ))),
+    }
+}
+
+fn slices(records: &[Record]) -> impl Iterator<Item = (&[u8], &[u8])> {
+    records.iter().map(|(key, value)| (&**key, value.bytes()))
+}
+
+fn insert_all(model: &mut TableModel, records: &[Record]) {
+    for (key, value) in records {
+        model.insert(key, *value);
+    }
+}

@@ -1,0 +1,279 @@
+//! Draws the next operation of an episode, from what is there.
+
+use super::{
+    operation::{Change, Direction, Leave, Operation, Read, Source, Step},
+    oracle::{KeyRange, TableKind, TableModel, Tables},
+    settings::{Kind, Settings},
+    shape::{Key, KeyShape, Record, Value},
+};
+use fastrand::Rng;
+use std::ops::Bound;
+use teak::{Durability, KeyOrder};
+
+/// Tables of an episode at one time.
+const TABLES_MAX: usize = 6;
+const READERS_MAX: usize = 6;
+const SAVEPOINTS_MAX: usize = 5;
+/// Bytes of values in a table, above which records are rather removed.
+const TABLE_BYTES_MAX: usize = 8 << 20;
+
+/// What an operation can be about.
+pub(crate) struct View<'a> {
+    pub(crate) settings: &'a Settings,
+    pub(crate) key_len_max: usize,
+    /// The newest state: the open write transaction's, or else what was committed last.
+    pub(crate) tables: &'a Tables,
+    pub(crate) readers: Vec<&'a Tables>,
+    pub(crate) is_writing: bool,
+    pub(crate) savepoint_count: usize,
+}
+
+impl View<'_> {
+    /// A random operation that makes sense here.
+    pub(crate) fn draw(&self, rng: &mut Rng) -> Operation {
+        if self.is_writing && rng.u32(0..self.settings.operations_per_commit) == 0 {
+            return draw_end(rng);
+        }
+        loop {
+            let kind = self.settings.kind(rng);
+            let operation = self
+                .draw_read(rng, kind)
+                .or_else(|| self.draw_change(rng, kind))
+                .or_else(|| self.draw_other(rng, kind));
+            if let Some(operation) = operation {
+                return operation;
+            }
+        }
+    }
+
+    fn source(&self, rng: &mut Rng) -> Source {
+        if !self.readers.is_empty() && rng.u8(0..4) == 0 {
+            return Source::Reader(rng.usize(0..self.readers.len()));
+        }
+        if self.is_writing {
+            Source::Write
+        } else {
+            Source::Newest
+        }
+    }
+
+    fn tables_of(&self, source: Source) -> &Tables {
+        match source {
+            Source::Reader(index) => self.readers[index],
+            Source::Write | Source::Newest => self.tables,
+        }
+    }
+
+    fn draw_read(&self, rng: &mut Rng, kind: Kind) -> Option<Operation> {
+        let source = self.source(rng);
+        let (name, table) = pick(rng, self.tables_of(source))?;
+        let read = match kind {
+            Kind::Get => Read::Get(self.probe(rng, table)),
+            Kind::GetMany => {
+                let count = rng.usize(0..40);
+                Read::GetMany((0..count).map(|_| self.probe(rng, table)).collect())
+            }
+            Kind::Ends => Read::Ends,
+            Kind::Walk => Read::Walk(self.steps(rng, table)),
+            Kind::Scan => Read::Scan {
+                range: self.range(rng, table),
+                direction: [
+                    Direction::Forwards,
+                    Direction::Backwards,
+                    Direction::Both(rng.u64(..)),
+                ][rng.usize(0..3)],
+                records_max: rng.usize(0..200),
+            },
+            Kind::Prefix if table.kind.order == KeyOrder::Bytes => {
+                let mut key = self.probe(rng, table).to_vec();
+                key.truncate(rng.usize(0..=key.len()));
+                Read::Prefix(key.into())
+            }
+            _ => return None,
+        };
+        Some(Operation::Read(source, name.clone(), read))
+    }
+
+    fn draw_change(&self, rng: &mut Rng, kind: Kind) -> Option<Operation> {
+        let (name, table) = pick(rng, self.tables)?;
+        let kind = match kind {
+            Kind::Insert if table.value_bytes() > TABLE_BYTES_MAX => Kind::Remove,
+            other => other,
+        };
+        let change = match kind {
+            Kind::Insert => Change::Insert(self.key(rng, table), self.value(rng)),
+            Kind::InsertNew => Change::InsertNew(self.key(rng, table), self.value(rng)),
+            Kind::InsertTooLong if table.kind.order != KeyOrder::Integer => Change::InsertTooLong,
+            Kind::Remove => Change::Remove(self.probe(rng, table)),
+            Kind::RemoveRange => Change::RemoveRange(self.range(rng, table)),
+            Kind::Clear => Change::Clear,
+            Kind::BulkLoad => Change::BulkLoad(self.records_behind(rng, table)?),
+            Kind::BulkLoadUnsorted => {
+                let count = rng.usize(0..1000);
+                Change::BulkLoadUnsorted(self.records(rng, table, count))
+            }
+            Kind::Nested => {
+                let count = rng.usize(0..20);
+                Change::Nested {
+                    records: self.records(rng, table, count),
+                    keep: rng.bool(),
+                }
+            }
+            _ => return None,
+        };
+        Some(Operation::Change(name.clone(), change))
+    }
+
+    fn draw_other(&self, rng: &mut Rng, kind: Kind) -> Option<Operation> {
+        let reader_count = self.readers.len();
+        Some(match kind {
+            Kind::CreateTable => self.draw_table(rng),
+            Kind::DropTable => Operation::DropTable(self.table_name(rng)),
+            Kind::RenameTable => Operation::RenameTable(self.table_name(rng), self.table_name(rng)),
+            Kind::ListTables => Operation::ListTables(self.source(rng)),
+            Kind::Savepoint if self.is_writing && self.savepoint_count < SAVEPOINTS_MAX => {
+                Operation::Savepoint
+            }
+            Kind::RollBack if self.savepoint_count > 0 => {
+                Operation::RollBack(rng.usize(0..self.savepoint_count))
+            }
+            Kind::Release if self.savepoint_count > 0 => {
+                Operation::Release(rng.usize(0..self.savepoint_count))
+            }
+            Kind::OpenReader if reader_count < READERS_MAX => Operation::OpenReader,
+            Kind::CloneReader if (1..READERS_MAX).contains(&reader_count) => {
+                Operation::CloneReader(rng.usize(0..reader_count))
+            }
+            Kind::VerifyReader if reader_count > 0 => {
+                Operation::VerifyReader(rng.usize(0..reader_count))
+            }
+            Kind::CloseReader if reader_count > 0 => {
+                Operation::CloseReader(rng.usize(0..reader_count))
+            }
+            Kind::Sync if !self.is_writing => Operation::Sync,
+            Kind::Check if !self.is_writing => Operation::Check,
+            Kind::Reopen if !self.is_writing => Operation::Reopen(
+                [Leave::Close, Leave::Drop, Leave::CloseThenReadOnly][rng.usize(0..3)],
+            ),
+            _ => return None,
+        })
+    }
+
+    fn draw_table(&self, rng: &mut Rng) -> Operation {
+        let name = self.table_name(rng);
+        if let Some(table) = self.tables.get(&name) {
+            return Operation::CreateTable(name, table.kind.clone());
+        }
+        let order = [
+            KeyOrder::Bytes,
+            KeyOrder::Bytes,
+            KeyOrder::Bytes,
+            KeyOrder::ReverseBytes,
+            KeyOrder::Integer,
+        ][rng.usize(0..5)];
+        let kind = TableKind {
+            order,
+            share_prefixes: rng.bool(),
+            counted: rng.u8(0..4) == 0,
+            value_align: [1, 1, 1, 2, 4, 8][rng.usize(0..6)],
+            shape: KeyShape::draw(rng, order, self.key_len_max),
+        };
+        Operation::CreateTable(name, kind)
+    }
+
+    fn table_name(&self, rng: &mut Rng) -> Vec<u8> {
+        match rng.usize(0..TABLES_MAX) {
+            0 => b"coins".to_vec(),
+            1 => vec![0],
+            2 => vec![0xff; 40],
+            number => format!("table {number}").into(),
+        }
+    }
+
+    fn key(&self, rng: &mut Rng, table: &TableModel) -> Key {
+        table.kind.shape.key(rng.u64(0..self.settings.domain))
+    }
+
+    fn probe(&self, rng: &mut Rng, table: &TableModel) -> Key {
+        if rng.u8(0..4) == 0 {
+            return table.kind.shape.probe(rng, self.settings.domain);
+        }
+        self.key(rng, table)
+    }
+
+    fn value(&self, rng: &mut Rng) -> Value {
+        self.settings.value_sizes.value(rng)
+    }
+
+    fn records(&self, rng: &mut Rng, table: &TableModel, count: usize) -> Vec<Record> {
+        (0..count)
+            .map(|_| (self.key(rng, table), self.value(rng)))
+            .collect()
+    }
+
+    /// Sorted records that are all behind the table's last; none if there can hardly be any.
+    fn records_behind(&self, rng: &mut Rng, table: &TableModel) -> Option<Vec<Record>> {
+        let count = rng.usize(0..1000);
+        let mut records = table.sorted(&self.records(rng, table, count));
+        if let Some((last, _)) = table.last() {
+            records.retain(|(key, _)| table.sorts_before(&last, key));
+        }
+        (!records.is_empty() || rng.u8(0..8) == 0).then_some(records)
+    }
+
+    /// Mostly a few records wide, at times anything, a range that ends before it starts included.
+    fn range(&self, rng: &mut Rng, table: &TableModel) -> KeyRange {
+        let start = self.probe(rng, table);
+        let end = if rng.u8(0..5) == 0 {
+            self.probe(rng, table)
+        } else {
+            let width = rng.usize(0..60);
+            let behind = (Bound::Included(start.clone()), Bound::Unbounded);
+            table
+                .range(&behind)
+                .nth(width)
+                .map_or_else(|| start.clone(), |(key, _)| key)
+        };
+        (draw_bound(rng, start), draw_bound(rng, end))
+    }
+
+    fn steps(&self, rng: &mut Rng, table: &TableModel) -> Vec<Step> {
+        let forwards = rng.bool();
+        let count = rng.usize(1..40);
+        (0..count)
+            .map(|_| match rng.u8(0..20) {
+                0 => Step::First,
+                1 => Step::Last,
+                2 => Step::Seek(self.probe(rng, table)),
+                3 => Step::SeekExact(self.probe(rng, table)),
+                number if (number < 16) == forwards => Step::Next,
+                _ => Step::Prev,
+            })
+            .collect()
+    }
+}
+
+fn draw_end(rng: &mut Rng) -> Operation {
+    match rng.u8(0..8) {
+        0 => Operation::Abort,
+        1 => Operation::Commit(Some(Durability::Durable)),
+        2 => Operation::Commit(Some(Durability::Lazy)),
+        _ => Operation::Commit(None),
+    }
+}
+
+fn draw_bound(rng: &mut Rng, key: Key) -> Bound<Key> {
+    match rng.u8(0..12) {
+        0 => Bound::Unbounded,
+        1..=5 => Bound::Excluded(key),
+        _ => Bound::Included(key),
+    }
+}
+
+fn pick<'a>(rng: &mut Rng, tables: &'a Tables) -> Option<(&'a Vec<u8>, &'a TableModel)> {
+    if tables.is_empty() {
+        return None;
+    }
+    let (name, table) = tables.iter().nth(rng.usize(0..tables.len()))?;
+    Some((name, table))
+}

@@ -1,0 +1,395 @@
+//! An episode: one database from its creation on, and the model beside it.
+//!
+//! The same seed and number of episode always play the same operations.
+
+use super::{
+    changes::{self, Place},
+    draw::View,
+    operation::{Change, Leave, Operation, Read, Source},
+    oracle::{TableKind, TableModel, Tables},
+    reads::{self, RawTable},
+    settings::Settings,
+    violation::{Outcome, Violation, expect_error, expect_same},
+};
+use fastrand::Rng;
+use std::{
+    collections::{BTreeMap, VecDeque},
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+use teak::{
+    Database, Durability, Error, Options, ReadTxn, Recovery, Savepoint, Transaction, WriteTxn,
+    codec::Bytes,
+};
+
+const RECENT_MAX: usize = 20;
+
+/// What an episode did. Outlives the episode, so that it can be told after a panic.
+#[derive(Default)]
+pub(crate) struct History {
+    pub(crate) operation_count: u64,
+    pub(crate) recent: VecDeque<Operation>,
+    pub(crate) settings: Option<Settings>,
+}
+
+struct Reader {
+    txn: ReadTxn,
+    tables: Tables,
+}
+
+struct Writing {
+    txn: WriteTxn,
+    tables: Tables,
+    savepoints: Vec<(Savepoint, Tables)>,
+}
+
+struct Episode {
+    settings: Settings,
+    path: PathBuf,
+    key_len_max: usize,
+    /// Absent only while it is being opened anew.
+    database: Option<Database>,
+    committed: Tables,
+    writing: Option<Writing>,
+    readers: Vec<Reader>,
+    /// Handles outlive the transaction they come from; kept here until a table is dropped or renamed.
+    handles: BTreeMap<Vec<u8>, RawTable>,
+}
+
+/// Plays the first `operations_max` operations of an episode in `directory`.
+pub(crate) fn play(
+    mut rng: Rng,
+    directory: &Path,
+    operations_max: u64,
+    history: &mut History,
+) -> Outcome {
+    let settings = Settings::draw(&mut rng);
+    history.settings = Some(settings.clone());
+    let mut episode = Episode::create(settings, directory.join("model.teak"))?;
+    while history.operation_count < operations_max {
+        let operation = episode.view().draw(&mut rng);
+        history.operation_count += 1;
+        if history.recent.len() == RECENT_MAX {
+            history.recent.pop_front();
+        }
+        history.recent.push_back(operation.clone());
+        episode.perform(&operation)?;
+    }
+    episode.finish()
+}
+
+impl Episode {
+    fn create(settings: Settings, path: PathBuf) -> Outcome<Self> {
+        let database = settings.open(&path)?;
+        expect_same("page size", database.page_size(), settings.page_size)?;
+        Ok(Self {
+            settings,
+            path,
+            key_len_max: database.max_key_len(),
+            database: Some(database),
+            committed: Tables::new(),
+            writing: None,
+            readers: Vec::new(),
+            handles: BTreeMap::new(),
+        })
+    }
+
+    fn database(&self) -> Outcome<&Database> {
+        self.database
+            .as_ref()
+            .ok_or_else(|| Violation("the database is not open".to_owned()))
+    }
+
+    fn view(&self) -> View<'_> {
+        View {
+            settings: &self.settings,
+            key_len_max: self.key_len_max,
+            tables: self
+                .writing
+                .as_ref()
+                .map_or(&self.committed, |writing| &writing.tables),
+            readers: self.readers.iter().map(|reader| &reader.tables).collect(),
+            is_writing: self.writing.is_some(),
+            savepoint_count: self
+                .writing
+                .as_ref()
+                .map_or(0, |writing| writing.savepoints.len()),
+        }
+    }
+
+    fn perform(&mut self, operation: &Operation) -> Outcome {
+        match operation {
+            Operation::Read(source, name, read) => self.read(*source, name, read),
+            Operation::Change(name, change) => self.change(name, change),
+            Operation::CreateTable(name, kind) => self.create_table(name, kind),
+            Operation::DropTable(name) => self.drop_table(name),
+            Operation::RenameTable(from, to) => self.rename_table(from, to),
+            Operation::ListTables(source) => self.list_tables(*source),
+            Operation::Savepoint => self.savepoint(),
+            Operation::RollBack(index) => self.roll_back(*index),
+            Operation::Release(index) => self.release(*index),
+            Operation::Commit(durability) => self.commit(*durability),
+            Operation::Abort => {
+                self.abort();
+                Ok(())
+            }
+            Operation::OpenReader => self.open_reader(),
+            Operation::CloneReader(index) => {
+                let Reader { txn, tables } = &self.readers[*index];
+                self.readers.push(Reader {
+                    txn: txn.clone(),
+                    tables: tables.clone(),
+                });
+                Ok(())
+            }
+            Operation::VerifyReader(index) => self.readers[*index].verify(),
+            Operation::CloseReader(index) => self.readers.swap_remove(*index).verify(),
+            Operation::Sync => Ok(self.database()?.sync()?),
+            Operation::Check => self.check(),
+            Operation::Reopen(leave) => self.reopen(*leave),
+        }
+    }
+
+    fn read(&mut self, source: Source, name: &[u8], read: &Read) -> Outcome {
+        if let Source::Reader(index) = source {
+            let Reader { txn, tables } = &self.readers[index];
+            return reads::perform(txn, &txn.open_table(name)?, &tables[name], read);
+        }
+        let table = self.table(name)?;
+        match &self.writing {
+            Some(Writing { txn, tables, .. }) => reads::perform(txn, &table, &tables[name], read),
+            None => reads::perform(
+                &self.database()?.begin_read()?,
+                &table,
+                &self.committed[name],
+                read,
+            ),
+        }
+    }
+
+    /// The handle of a table of the newest state.
+    fn table(&mut self, name: &[u8]) -> Outcome<RawTable> {
+        if let Some(table) = self.handles.get(name) {
+            return Ok(table.clone());
+        }
+        let table: RawTable = match &self.writing {
+            Some(writing) => writing.txn.open_table(name)?,
+            None => self.database()?.begin_read()?.open_table(name)?,
+        };
+        self.handles.insert(name.to_vec(), table.clone());
+        Ok(table)
+    }
+
+    fn writing(&mut self) -> Outcome<&mut Writing> {
+        if self.writing.is_none() {
+            let txn = self.database()?.begin_write()?;
+            self.writing = Some(Writing {
+                txn,
+                tables: self.committed.clone(),
+                savepoints: Vec::new(),
+            });
+        }
+        self.writing
+            .as_mut()
+            .ok_or_else(|| Violation("no write transaction".to_owned()))
+    }
+
+    fn change(&mut self, name: &[u8], change: &Change) -> Outcome {
+        let table = self.table(name)?;
+        let place = Place {
+            key_len_max: self.key_len_max,
+            directory: &parent(&self.path),
+        };
+        let Writing { txn, tables, .. } = self.writing()?;
+        let model = tables
+            .get_mut(name)
+            .ok_or_else(|| Violation("no such table in the model".to_owned()))?;
+        changes::perform(txn, &table, Arc::make_mut(model), change, &place)
+    }
+
+    fn create_table(&mut self, name: &[u8], kind: &TableKind) -> Outcome {
+        let Writing { txn, tables, .. } = self.writing()?;
+        txn.create_table_with::<Bytes, Bytes>(name, kind.options())?;
+        if !tables.contains_key(name) {
+            tables.insert(name.to_vec(), Arc::new(TableModel::new(kind.clone())));
+        }
+        let other = TableKind {
+            share_prefixes: !kind.share_prefixes,
+            ..kind.clone()
+        };
+        let result = txn.create_table_with::<Bytes, Bytes>(name, other.options());
+        expect_error("a table with other options", result, |error| {
+            matches!(error, Error::TableMismatch { .. })
+        })
+    }
+
+    fn drop_table(&mut self, name: &[u8]) -> Outcome {
+        self.handles.remove(name);
+        let Writing { txn, tables, .. } = self.writing()?;
+        expect_same(
+            "drop_table",
+            txn.drop_table(name)?,
+            tables.remove(name).is_some(),
+        )?;
+        let result = txn.open_table::<Bytes, Bytes>(name);
+        expect_error("a dropped table", result, |error| {
+            matches!(error, Error::TableNotFound(_))
+        })
+    }
+
+    fn rename_table(&mut self, from: &[u8], to: &[u8]) -> Outcome {
+        self.handles.remove(from);
+        self.handles.remove(to);
+        let Writing { txn, tables, .. } = self.writing()?;
+        let result = txn.rename_table(from, to);
+        match tables.get(from) {
+            None => expect_error("renaming no table", result, |error| {
+                matches!(error, Error::TableNotFound(_))
+            }),
+            Some(_) if tables.contains_key(to) => {
+                expect_error("renaming to a name that is taken", result, |error| {
+                    matches!(error, Error::TableExists(_))
+                })
+            }
+            Some(table) => {
+                let table = table.clone();
+                tables.remove(from);
+                tables.insert(to.to_vec(), table);
+                Ok(result?)
+            }
+        }
+    }
+
+    fn list_tables(&self, source: Source) -> Outcome {
+        match (source, &self.writing) {
+            (Source::Reader(index), _) => {
+                reads::list_tables(&self.readers[index].txn, &self.readers[index].tables)
+            }
+            (_, Some(writing)) => reads::list_tables(&writing.txn, &writing.tables),
+            (_, None) => reads::list_tables(&self.database()?.begin_read()?, &self.committed),
+        }
+    }
+
+    fn savepoint(&mut self) -> Outcome {
+        let writing = self.writing()?;
+        writing
+            .savepoints
+            .push((writing.txn.savepoint()?, writing.tables.clone()));
+        Ok(())
+    }
+
+    fn roll_back(&mut self, index: usize) -> Outcome {
+        self.handles.clear();
+        let writing = self.writing()?;
+        let (savepoint, tables) = &writing.savepoints[index];
+        writing.txn.rollback_to(savepoint)?;
+        writing.tables = tables.clone();
+        writing.savepoints.truncate(index + 1);
+        reads::list_tables(&writing.txn, &writing.tables)
+    }
+
+    /// Releases a savepoint, and before it the ones within it.
+    fn release(&mut self, index: usize) -> Outcome {
+        let writing = self.writing()?;
+        while writing.savepoints.len() > index {
+            if let Some((savepoint, _)) = writing.savepoints.pop() {
+                writing.txn.release(savepoint)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn commit(&mut self, durability: Option<Durability>) -> Outcome {
+        let Some(Writing {
+            mut txn, tables, ..
+        }) = self.writing.take()
+        else {
+            return Ok(());
+        };
+        if let Some(durability) = durability {
+            txn.set_durability(durability);
+        }
+        txn.commit()?;
+        self.committed = tables;
+        Ok(())
+    }
+
+    fn abort(&mut self) {
+        self.handles.clear();
+        if let Some(writing) = self.writing.take() {
+            writing.txn.abort();
+        }
+    }
+
+    fn open_reader(&mut self) -> Outcome {
+        self.readers.push(Reader {
+            txn: self.database()?.begin_read()?,
+            tables: self.committed.clone(),
+        });
+        Ok(())
+    }
+
+    fn check(&self) -> Outcome {
+        let report = self.database()?.check(&mut |_| ())?;
+        if !report.is_clean() {
+            return Err(Violation(format!(
+                "check found damage: {:?}",
+                report.damages
+            )));
+        }
+        let records: usize = self.committed.values().map(|table| table.len()).sum();
+        expect_same("records that check counts", report.records, records as u64)
+    }
+
+    fn reopen(&mut self, leave: Leave) -> Outcome {
+        self.handles.clear();
+        for reader in self.readers.drain(..) {
+            reader.verify()?;
+        }
+        match (leave, self.database.take()) {
+            (Leave::Close | Leave::CloseThenReadOnly, Some(database)) => database.close()?,
+            (Leave::Drop, database) => drop(database),
+            (_, None) => (),
+        }
+        if matches!(leave, Leave::CloseThenReadOnly) {
+            let database = Options::new().read_only(true).open(&self.path)?;
+            reads::verify(&database.begin_read()?, &self.committed)?;
+            let result = database.begin_write();
+            expect_error(
+                "writing to a database opened for reading",
+                result,
+                |error| matches!(error, Error::ReadOnly),
+            )?;
+        }
+        self.database = Some(self.settings.open(&self.path)?);
+        let database = self.database()?;
+        if !matches!(database.recovery(), Recovery::Clean) {
+            return Err(Violation(format!(
+                "closed in order, and found {:?}",
+                database.recovery()
+            )));
+        }
+        reads::verify(&database.begin_read()?, &self.committed)
+    }
+
+    /// Compares everything once more, before and after closing.
+    fn finish(mut self) -> Outcome {
+        if let Some(writing) = &self.writing {
+            reads::verify(&writing.txn, &writing.tables)?;
+        }
+        self.commit(None)?;
+        self.check()?;
+        self.reopen(Leave::Drop)?;
+        self.check()
+    }
+}
+
+impl Reader {
+    fn verify(&self) -> Outcome {
+        reads::verify(&self.txn, &self.tables)
+    }
+}
+
+fn parent(path: &Path) -> PathBuf {
+    path.parent().map(Path::to_path_buf).unwrap_or_default()
+}

@@ -1,0 +1,124 @@
+//! The operations of an episode, with all that is needed to say what was done.
+
+use super::{
+    oracle::{KeyRange, TableKind},
+    shape::{Key, Record, Value},
+};
+use std::fmt;
+use teak::Durability;
+
+/// The transaction that an operation reads from.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Source {
+    /// The write transaction that is open.
+    Write,
+    /// A reader that has been open for a while.
+    Reader(usize),
+    /// A reader of the newest snapshot, made for this operation.
+    Newest,
+}
+
+/// One step of a cursor.
+#[derive(Clone, Debug)]
+pub(crate) enum Step {
+    First,
+    Last,
+    Next,
+    Prev,
+    Seek(Key),
+    SeekExact(Key),
+}
+
+/// The order in which a range is read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Direction {
+    Forwards,
+    Backwards,
+    /// From both ends, taking turns by these bits.
+    Both(u64),
+}
+
+/// How a database is left before it is opened again.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Leave {
+    Close,
+    Drop,
+    /// Closed, then opened once for reading only.
+    CloseThenReadOnly,
+}
+
+/// A read of one table.
+#[derive(Clone, Debug)]
+pub(crate) enum Read {
+    Get(Key),
+    GetMany(Vec<Key>),
+    Ends,
+    Walk(Vec<Step>),
+    Scan {
+        range: KeyRange,
+        direction: Direction,
+        records_max: usize,
+    },
+    Prefix(Key),
+}
+
+/// A change of one table.
+#[derive(Clone, Debug)]
+pub(crate) enum Change {
+    Insert(Key, Value),
+    InsertNew(Key, Value),
+    InsertTooLong,
+    Remove(Key),
+    RemoveRange(KeyRange),
+    Clear,
+    BulkLoad(Vec<Record>),
+    BulkLoadUnsorted(Vec<Record>),
+    /// Inserts within a nested transaction, which is kept or fails.
+    Nested {
+        records: Vec<Record>,
+        keep: bool,
+    },
+}
+
+/// One operation of an episode.
+#[derive(Clone, Debug)]
+pub(crate) enum Operation {
+    Read(Source, Vec<u8>, Read),
+    Change(Vec<u8>, Change),
+    CreateTable(Vec<u8>, TableKind),
+    DropTable(Vec<u8>),
+    RenameTable(Vec<u8>, Vec<u8>),
+    ListTables(Source),
+    Savepoint,
+    RollBack(usize),
+    Release(usize),
+    Commit(Option<Durability>),
+    Abort,
+    OpenReader,
+    CloneReader(usize),
+    VerifyReader(usize),
+    CloseReader(usize),
+    Sync,
+    Check,
+    Reopen(Leave),
+}
+
+impl fmt::Display for Operation {
+    /// On one line, cut where it gets long.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = match self {
+            Self::Read(source, table, read) => {
+                format!("read {source:?} {} {read:?}", table.escape_ascii())
+            }
+            Self::Change(table, change) => format!("change {} {change:?}", table.escape_ascii()),
+            Self::CreateTable(table, kind) => {
+                format!("create table {} {kind:?}", table.escape_ascii())
+            }
+            other => format!("{other:?}"),
+        };
+        match text.char_indices().nth(400) {
+            Some((end, _)) => write!(f, "{} ... ({} bytes)", &text[..end], text.len()),
+            None => f.write_str(&text),
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! What a database should hold: ordered maps, cheap to clone, so that each snapshot has one of its own.
+
+use super::shape::{Key, KeyShape, Record, Value, sort_form};
+use std::{
+    collections::BTreeMap,
+    ops::{Bound, Deref},
+    sync::Arc,
+};
+use teak::{KeyOrder, TableOptions};
+
+/// The tables of a snapshot by name.
+pub(crate) type Tables = BTreeMap<Vec<u8>, Arc<TableModel>>;
+
+/// The two ends of a range of keys.
+pub(crate) type KeyRange = (Bound<Key>, Bound<Key>);
+
+/// The options that a table is created with.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct TableKind {
+    pub(crate) order: KeyOrder,
+    pub(crate) share_prefixes: bool,
+    pub(crate) counted: bool,
+    pub(crate) value_align: usize,
+    pub(crate) shape: KeyShape,
+}
+
+impl TableKind {
+    pub(crate) fn options(&self) -> TableOptions {
+        TableOptions::new()
+            .order(self.order)
+            .share_prefixes(self.share_prefixes)
+            .counted(self.counted)
+            .value_align(self.value_align)
+    }
+}
+
+/// A table and its records.
+#[derive(Clone, Debug)]
+pub(crate) struct TableModel {
+    pub(crate) kind: TableKind,
+    /// By the sort form of the key.
+    records: BTreeMap<Key, Value>,
+    /// Bytes of all values.
+    value_bytes: usize,
+}
+
+impl TableModel {
+    pub(crate) fn new(kind: TableKind) -> Self {
+        Self {
+            kind,
+            records: BTreeMap::new(),
+            value_bytes: 0,
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.records.len()
+    }
+
+    /// Bytes of all values.
+    pub(crate) fn value_bytes(&self) -> usize {
+        self.value_bytes
+    }
+
+    pub(crate) fn get(&self, key: &[u8]) -> Option<Value> {
+        self.records.get(&self.form(key)).copied()
+    }
+
+    pub(crate) fn insert(&mut self, key: &[u8], value: Value) -> Option<Value> {
+        let before = self.records.insert(self.form(key), value);
+        self.value_bytes += value.len();
+        self.value_bytes -= before.map_or(0, Value::len);
+        before
+    }
+
+    pub(crate) fn remove(&mut self, key: &[u8]) -> bool {
+        let before = self.records.remove(&self.form(key));
+        self.value_bytes -= before.map_or(0, Value::len);
+        before.is_some()
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.records.clear();
+        self.value_bytes = 0;
+    }
+
+    /// Removes what is in the range and says how many records that were.
+    pub(crate) fn remove_range(&mut self, range: &KeyRange) -> u64 {
+        let keys: Vec<_> = self.range(range).map(|(key, _)| key).collect();
+        for key in &keys {
+            self.remove(key);
+        }
+        keys.len() as u64
+    }
+
+    pub(crate) fn first(&self) -> Option<Record> {
+        self.records
+            .first_key_value()
+            .map(|record| self.record(record))
+    }
+
+    pub(crate) fn last(&self) -> Option<Record> {
+        self.records
+            .last_key_value()
+            .map(|record| self.record(record))
+    }
+
+    /// The records of a range, keys as they were inserted.
+    pub(crate) fn range(&self, range: &KeyRange) -> impl DoubleEndedIterator<Item = Record> {
+        self.forms(range).map(|record| self.record(record))
+    }
+
+    /// Whether `left` sorts before `right` in this table.
+    pub(crate) fn sorts_before(&self, left: &[u8], right: &[u8]) -> bool {
+        self.form(left) < self.form(right)
+    }
+
+    /// Sorts records as the table does; of those with one key the last stays.
+    pub(crate) fn sorted(&self, records: &[Record]) -> Vec<Record> {
+        let sorted: BTreeMap<_, _> = records
+            .iter()
+            .map(|(key, value)| (self.form(key), *value))
+            .collect();
+        sorted.iter().map(|record| self.record(record)).collect()
+    }
+
+    fn form(&self, key: &[u8]) -> Key {
+        sort_form(self.kind.order, key)
+    }
+
+    fn record(&self, (form, value): (&Key, &Value)) -> Record {
+        (sort_form(self.kind.order, form), *value)
+    }
+
+    fn forms(&self, (start, end): &KeyRange) -> impl DoubleEndedIterator<Item = (&Key, &Value)> {
+        let start = start.as_ref().map(|key| self.form(key));
+        let end = end.as_ref().map(|key| self.form(key));
+        // The standard library's map panics where a range ends before it starts; an engine has to
+        // find nothing there.
+        let range = if is_inverted(&start, &end) {
+            None
+        } else {
+            Some(self.records.range((start, end)))
+        };
+        range.into_iter().flatten()
+    }
+}
+
+fn is_inverted(start: &Bound<Key>, end: &Bound<Key>) -> bool {
+    match (start, end) {
+        (Bound::Unbounded, _) | (_, Bound::Unbounded) => false,
+        (Bound::Included(start), Bound::Included(end)) => start > end,
+        (
+            Bound::Included(start) | Bound::Excluded(start),
+            Bound::Included(end) | Bound::Excluded(end),
+        ) => start >= end,
+    }
+}
+
+/// A range as the engine takes it.
+pub(crate) fn borrowed((start, end): &KeyRange) -> (Bound<&[u8]>, Bound<&[u8]>) {
+    (start.as_ref().map(Key::deref), end.as_ref().map(Key::deref))
+}

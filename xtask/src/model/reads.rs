@@ -1,0 +1,234 @@
+//! Reads, each compared with the model as it goes.
+
+use super::{
+    operation::{Direction, Read, Step},
+    oracle::{KeyRange, TableModel, Tables, borrowed},
+    shape::{Key, Record, Value},
+    violation::{Outcome, Violation, expect_bytes, expect_same},
+};
+use std::ops::Bound;
+use teak::{Cursor, Table, Transaction, codec::Bytes};
+
+/// A table of the engine as the model uses it.
+pub(crate) type RawTable = Table<Bytes, Bytes>;
+
+const ALL: KeyRange = (Bound::Unbounded, Bound::Unbounded);
+
+/// Reads `table` as seen by `txn`, where it holds `model`.
+pub(crate) fn perform<T: Transaction>(
+    txn: &T,
+    table: &RawTable,
+    model: &TableModel,
+    read: &Read,
+) -> Outcome {
+    match read {
+        Read::Get(key) => get(txn, table, model, key),
+        Read::GetMany(keys) => get_many(txn, table, model, keys),
+        Read::Ends => ends(txn, table, model),
+        Read::Walk(steps) => walk(txn, table, model, steps),
+        Read::Scan {
+            range,
+            direction,
+            records_max,
+        } => scan(txn, table, model, range, *direction, *records_max),
+        Read::Prefix(prefix) => scan_prefix(txn, table, model, prefix),
+    }
+}
+
+/// Compares everything that `txn` sees with the model.
+pub(crate) fn verify<T: Transaction>(txn: &T, tables: &Tables) -> Outcome {
+    list_tables(txn, tables)?;
+    for (name, model) in tables {
+        let table = txn.open_table::<Bytes, Bytes>(name)?;
+        scan(txn, &table, model, &ALL, Direction::Forwards, usize::MAX)?;
+    }
+    Ok(())
+}
+
+/// Compares names, options and record counts of the tables.
+pub(crate) fn list_tables<T: Transaction>(txn: &T, tables: &Tables) -> Outcome {
+    let mut engine: Vec<_> = txn
+        .tables()?
+        .into_iter()
+        .map(|info| (info.name, info.options, info.stat.records))
+        .collect();
+    engine.sort_by(|left, right| left.0.cmp(&right.0));
+    let model = tables
+        .iter()
+        .map(|(name, table)| (name.clone(), table.kind.options(), table.len() as u64))
+        .collect();
+    expect_same("the list of tables", engine, model)
+}
+
+fn get<T: Transaction>(txn: &T, table: &RawTable, model: &TableModel, key: &[u8]) -> Outcome {
+    let value = table.get(txn, key)?;
+    let expected = model.get(key);
+    expect_bytes("get", value, expected.map(Value::bytes))?;
+    expect_same("contains", table.contains(txn, key)?, expected.is_some())?;
+    expect_aligned(value, model)
+}
+
+fn expect_aligned(value: Option<&[u8]>, model: &TableModel) -> Outcome {
+    let align = model.kind.value_align;
+    match value {
+        Some(bytes) if !bytes.is_empty() && bytes.as_ptr().addr() % align != 0 => {
+            Err(Violation(format!(
+                "a value at {:p} is not aligned to {align} bytes",
+                bytes.as_ptr()
+            )))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn get_many<T: Transaction>(
+    txn: &T,
+    table: &RawTable,
+    model: &TableModel,
+    keys: &[Key],
+) -> Outcome {
+    let slices: Vec<&[u8]> = keys.iter().map(|key| &**key).collect();
+    let values = table.get_many(txn, &slices)?;
+    expect_same("number of values of get_many", values.len(), keys.len())?;
+    for (value, key) in values.into_iter().zip(slices) {
+        expect_bytes("get_many", value, model.get(key).map(Value::bytes))?;
+    }
+    Ok(())
+}
+
+fn ends<T: Transaction>(txn: &T, table: &RawTable, model: &TableModel) -> Outcome {
+    expect_record("first", table.first(txn)?, model.first())?;
+    expect_record("last", table.last(txn)?, model.last())?;
+    expect_same("len", table.len(txn)?, model.len() as u64)
+}
+
+fn expect_record<K: AsRef<[u8]>>(
+    what: &str,
+    engine: Option<(K, &[u8])>,
+    model: Option<Record>,
+) -> Outcome {
+    let (engine_key, engine_value) = engine.unzip();
+    let (model_key, model_value) = model.unzip();
+    let engine_key = engine_key.as_ref().map(AsRef::as_ref);
+    expect_bytes(&format!("key of {what}"), engine_key, model_key.as_deref())?;
+    expect_bytes(
+        &format!("value of {what}"),
+        engine_value,
+        model_value.map(Value::bytes),
+    )
+}
+
+fn scan<T: Transaction>(
+    txn: &T,
+    table: &RawTable,
+    model: &TableModel,
+    range: &KeyRange,
+    direction: Direction,
+    records_max: usize,
+) -> Outcome {
+    let mut engine = table.range(txn, borrowed(range))?;
+    let mut expected = model.range(range);
+    for step in 0..records_max {
+        let is_forwards = match direction {
+            Direction::Forwards => true,
+            Direction::Backwards => false,
+            Direction::Both(bits) => bits >> (step % 64) & 1 == 0,
+        };
+        let (record, expected) = if is_forwards {
+            (engine.next(), expected.next())
+        } else {
+            (engine.next_back(), expected.next_back())
+        };
+        let is_end = expected.is_none();
+        expect_record("a range", record.transpose()?, expected)?;
+        if is_end {
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn scan_prefix<T: Transaction>(
+    txn: &T,
+    table: &RawTable,
+    model: &TableModel,
+    prefix: &[u8],
+) -> Outcome {
+    let mut engine = table.prefix(txn, prefix)?;
+    let behind = (Bound::Included(prefix.to_vec().into()), Bound::Unbounded);
+    for expected in model
+        .range(&behind)
+        .take_while(|(key, _)| key.starts_with(prefix))
+        .take(200)
+    {
+        expect_record("a prefix", engine.next().transpose()?, Some(expected))?;
+    }
+    Ok(())
+}
+
+/// A cursor of the engine and where the model has it.
+struct Walker<'m, 't> {
+    cursor: Cursor<'t>,
+    model: &'m TableModel,
+    position: Option<Key>,
+}
+
+fn walk<T: Transaction>(txn: &T, table: &RawTable, model: &TableModel, steps: &[Step]) -> Outcome {
+    let mut walker = Walker {
+        cursor: table.cursor(txn)?,
+        model,
+        position: None,
+    };
+    for step in steps {
+        walker.step(step)?;
+    }
+    Ok(())
+}
+
+impl Walker<'_, '_> {
+    /// A cursor that stands nowhere is first set to an end of the table: only then is `next` or
+    /// `prev` a question with one answer.
+    fn step(&mut self, step: &Step) -> Outcome {
+        let model = self.model;
+        let (found, expected) = match (step, self.position.take()) {
+            (Step::Next, Some(key)) => (
+                self.cursor.next()?,
+                model
+                    .range(&(Bound::Excluded(key), Bound::Unbounded))
+                    .next(),
+            ),
+            (Step::Prev, Some(key)) => (
+                self.cursor.prev()?,
+                model
+                    .range(&(Bound::Unbounded, Bound::Excluded(key)))
+                    .next_back(),
+            ),
+            (Step::First | Step::Next, _) => (self.cursor.first()?, model.first()),
+            (Step::Last | Step::Prev, _) => (self.cursor.last()?, model.last()),
+            (Step::Seek(key), _) => (
+                self.cursor.seek(key)?,
+                model
+                    .range(&(Bound::Included(key.clone()), Bound::Unbounded))
+                    .next(),
+            ),
+            (Step::SeekExact(key), _) => (
+                self.cursor.seek_exact(key)?,
+                model.get(key).map(|value| (key.clone(), value)),
+            ),
+        };
+        expect_same(
+            &format!("whether a cursor finds a record by {step:?}"),
+            found,
+            expected.is_some(),
+        )?;
+        if let Some((key, value)) = expected {
+            expect_record(
+                &format!("{step:?}"),
+                Some((self.cursor.key(), self.cursor.value()?)),
+                Some((key.clone(), value)),
+            )?;
+            self.position = Some(key);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,163 @@
+//! The random options of an episode.
+
+use super::shape::ValueSizes;
+use fastrand::Rng;
+use std::{fmt, path::Path};
+use teak::{Database, Durability, Options};
+
+/// The kinds of operation; each episode prefers some and leaves out others.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Kind {
+    Get,
+    GetMany,
+    Ends,
+    Walk,
+    Scan,
+    Prefix,
+    Insert,
+    InsertNew,
+    InsertTooLong,
+    Remove,
+    RemoveRange,
+    Clear,
+    BulkLoad,
+    BulkLoadUnsorted,
+    Nested,
+    CreateTable,
+    DropTable,
+    RenameTable,
+    ListTables,
+    Savepoint,
+    RollBack,
+    Release,
+    OpenReader,
+    CloneReader,
+    VerifyReader,
+    CloseReader,
+    Sync,
+    Check,
+    Reopen,
+}
+
+/// How often each kind is drawn, before an episode's preferences.
+const WEIGHTS: [(Kind, u32); 29] = [
+    (Kind::Get, 18_000),
+    (Kind::GetMany, 1_000),
+    (Kind::Ends, 2_000),
+    (Kind::Walk, 1_500),
+    (Kind::Scan, 1_000),
+    (Kind::Prefix, 300),
+    (Kind::Insert, 36_000),
+    (Kind::InsertNew, 9_000),
+    (Kind::InsertTooLong, 100),
+    (Kind::Remove, 18_000),
+    (Kind::RemoveRange, 300),
+    (Kind::Clear, 8),
+    (Kind::BulkLoad, 60),
+    (Kind::BulkLoadUnsorted, 20),
+    (Kind::Nested, 200),
+    (Kind::CreateTable, 100),
+    (Kind::DropTable, 20),
+    (Kind::RenameTable, 40),
+    (Kind::ListTables, 100),
+    (Kind::Savepoint, 500),
+    (Kind::RollBack, 150),
+    (Kind::Release, 200),
+    (Kind::OpenReader, 200),
+    (Kind::CloneReader, 20),
+    (Kind::VerifyReader, 40),
+    (Kind::CloseReader, 150),
+    (Kind::Sync, 40),
+    (Kind::Check, 12),
+    (Kind::Reopen, 20),
+];
+
+/// What an episode is played with.
+#[derive(Clone)]
+pub(crate) struct Settings {
+    pub(crate) page_size: usize,
+    pub(crate) durability: Durability,
+    pub(crate) write_memory_bytes: Option<usize>,
+    /// Keys are made from numbers below this.
+    pub(crate) domain: u64,
+    pub(crate) value_sizes: ValueSizes,
+    /// A transaction ends after this many of its operations, on average.
+    pub(crate) operations_per_commit: u32,
+    pub(crate) operations_max: u64,
+    weights: Vec<(Kind, u32)>,
+    weight_sum: u32,
+}
+
+impl fmt::Debug for Settings {
+    /// Without the preferences, which the last operations show.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "pages of {} bytes, {:?}, {:?} bytes of memory for writes, keys from {} numbers, values {:?}, \
+             {} operations a commit",
+            self.page_size,
+            self.durability,
+            self.write_memory_bytes,
+            self.domain,
+            self.value_sizes,
+            self.operations_per_commit
+        )
+    }
+}
+
+impl Settings {
+    pub(crate) fn draw(rng: &mut Rng) -> Self {
+        let page_size = [4096, 4096, 4096, 4096, 8192, 16384, 32768, 65536][rng.usize(0..8)];
+        let weights: Vec<_> = WEIGHTS
+            .iter()
+            .map(|&(kind, weight)| (kind, weight * [0, 1, 1, 1, 3][rng.usize(0..5)]))
+            .collect();
+        // What an episode cannot do without.
+        let weights: Vec<_> = weights
+            .into_iter()
+            .chain([
+                (Kind::Insert, 2_000),
+                (Kind::Get, 1_000),
+                (Kind::CreateTable, 30),
+            ])
+            .collect();
+        Self {
+            page_size,
+            durability: if rng.bool() {
+                Durability::Durable
+            } else {
+                Durability::Lazy
+            },
+            write_memory_bytes: (rng.u8(0..3) == 0).then(|| 1 << rng.u32(16..22)),
+            domain: 1 << rng.u32(4..15),
+            value_sizes: ValueSizes::draw(rng, page_size),
+            operations_per_commit: [3, 20, 100, 1_000][rng.usize(0..4)],
+            operations_max: 1 << rng.u32(8..14),
+            weight_sum: weights.iter().map(|(_, weight)| weight).sum(),
+            weights,
+        }
+    }
+
+    /// A random kind of operation.
+    pub(crate) fn kind(&self, rng: &mut Rng) -> Kind {
+        let mut rest = rng.u32(0..self.weight_sum);
+        for &(kind, weight) in &self.weights {
+            if rest < weight {
+                return kind;
+            }
+            rest -= weight;
+        }
+        Kind::Get
+    }
+
+    /// Opens the database of the episode, or creates it.
+    pub(crate) fn open(&self, path: &Path) -> teak::Result<Database> {
+        let options = Options::new()
+            .page_size(self.page_size)
+            .durability(self.durability);
+        match self.write_memory_bytes {
+            Some(bytes) => options.write_memory_bytes(bytes).open(path),
+            None => options.open(path),
+        }
+    }
+}

@@ -1,0 +1,246 @@
+//! What keys and values of a table look like.
+//!
+//! A key is made from a number below the episode's `domain`, and from nothing else, so that drawing a
+//! number twice meets the same record again. A value is a piece of one fixed pattern: the model
+//! keeps where it starts and ends, and not the bytes.
+
+use fastrand::Rng;
+use std::{
+    fmt,
+    ops::Deref,
+    sync::{Arc, LazyLock},
+};
+use teak::KeyOrder;
+
+/// Longest value drawn at will; one around two pages of 64 KiB is longer.
+const VALUE_LEN_USUAL_MAX: usize = 100 << 10;
+const VALUE_LEN_MAX: usize = (128 << 10) + 40;
+const PATTERN_LEN: usize = VALUE_LEN_MAX + (64 << 10);
+
+static PATTERN: LazyLock<Vec<u8>> = LazyLock::new(|| {
+    let mut pattern = vec![0; PATTERN_LEN];
+    Rng::with_seed(1).fill(&mut pattern);
+    pattern
+});
+
+/// A key: cheap to clone, as snapshots of the model are made of them, and short when printed.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Key(Arc<[u8]>);
+
+/// Bytes at the start and at the end of a long key that are printed.
+const SHOWN_LEN: usize = 20;
+
+impl fmt::Debug for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(key) = self;
+        if key.len() <= 2 * SHOWN_LEN {
+            return write!(f, "\"{}\"", key.escape_ascii());
+        }
+        let (start, end) = (&key[..SHOWN_LEN], &key[key.len() - SHOWN_LEN..]);
+        write!(
+            f,
+            "\"{}\" ... \"{}\" ({} bytes)",
+            start.escape_ascii(),
+            end.escape_ascii(),
+            key.len()
+        )
+    }
+}
+
+impl From<Vec<u8>> for Key {
+    fn from(key: Vec<u8>) -> Self {
+        Self(key.into())
+    }
+}
+
+impl Deref for Key {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+/// A key and its value.
+pub(crate) type Record = (Key, Value);
+
+/// How the keys of a table are made.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum KeyShape {
+    /// 0 to 4 bytes out of four: many neighbours, many prefixes of each other.
+    Tiny,
+    /// 0 to 40 random bytes.
+    Random,
+    /// A long prefix that all keys share, and a few bytes behind it.
+    Prefixed(Vec<u8>),
+    /// Text with a number in it.
+    Text,
+    /// Numbers in a row, 8 bytes, big-endian.
+    Counter,
+    /// 0 bytes to as many as the database takes.
+    Long { len_max: usize },
+    /// Integers of the machine: 4 or 8 bytes.
+    Integer { width: usize },
+}
+
+impl KeyShape {
+    /// A random shape for a table of that order.
+    pub(crate) fn draw(rng: &mut Rng, order: KeyOrder, key_len_max: usize) -> Self {
+        if order == KeyOrder::Integer {
+            return Self::Integer {
+                width: if rng.bool() { 4 } else { 8 },
+            };
+        }
+        match rng.u8(0..8) {
+            0 => Self::Tiny,
+            1 | 2 => Self::Random,
+            3 => {
+                let len = rng.usize(1..key_len_max - 8);
+                Self::Prefixed(std::iter::repeat_with(|| rng.u8(..)).take(len).collect())
+            }
+            4 | 5 => Self::Text,
+            6 => Self::Counter,
+            _ => Self::Long {
+                len_max: key_len_max,
+            },
+        }
+    }
+
+    /// The key of that number.
+    pub(crate) fn key(&self, number: u64) -> Key {
+        let mut rng = Rng::with_seed(number);
+        let key: Vec<u8> = match self {
+            Self::Tiny => {
+                let len = rng.usize(0..=4);
+                std::iter::repeat_with(|| [0, 1, b'a', 0xff][rng.usize(0..4)])
+                    .take(len)
+                    .collect()
+            }
+            Self::Random => random_bytes(&mut rng, 40),
+            Self::Prefixed(prefix) => [prefix.as_slice(), &random_bytes(&mut rng, 8)].concat(),
+            Self::Text => format!(
+                "user:{:06}:{}",
+                number / 4,
+                ["born", "mail", "name", "names"][number as usize % 4]
+            )
+            .into(),
+            Self::Counter => number.to_be_bytes().into(),
+            Self::Long { len_max } => long_key(&mut rng, *len_max),
+            Self::Integer { width: 4 } => ((number * 0x1_0001) as u32).to_ne_bytes().into(),
+            Self::Integer { .. } => (number * 0x1_0000_0101).to_ne_bytes().into(),
+        };
+        key.into()
+    }
+
+    /// A key to look for: that of a number, or one beside it that may never have been inserted.
+    pub(crate) fn probe(&self, rng: &mut Rng, domain: u64) -> Key {
+        let mut key = self.key(rng.u64(0..domain)).to_vec();
+        if matches!(self, Self::Integer { .. }) {
+            return key.into();
+        }
+        match rng.u8(0..8) {
+            0 => drop(key.pop()),
+            1 if !matches!(self, Self::Long { .. }) => key.push(rng.u8(..)),
+            2 => {
+                if let Some(last) = key.last_mut() {
+                    *last = last.wrapping_add(1);
+                }
+            }
+            3 => key.truncate(rng.usize(0..=key.len())),
+            _ => (),
+        }
+        key.into()
+    }
+}
+
+fn random_bytes(rng: &mut Rng, len_max: usize) -> Vec<u8> {
+    let len = rng.usize(0..=len_max);
+    std::iter::repeat_with(|| rng.u8(..)).take(len).collect()
+}
+
+fn long_key(rng: &mut Rng, len_max: usize) -> Vec<u8> {
+    let len = if rng.u8(0..4) == 0 {
+        len_max
+    } else {
+        rng.usize(0..=len_max)
+    };
+    let start = rng.usize(0..64);
+    let mut key = PATTERN[start..start + len].to_vec();
+    if let Some(last) = key.last_mut() {
+        *last = rng.u8(..);
+    }
+    key
+}
+
+/// Turns a key into bytes that sort as the key does in its table. Doing it twice gives the key.
+pub(crate) fn sort_form(order: KeyOrder, key: &[u8]) -> Key {
+    let is_little_endian = order == KeyOrder::Integer && cfg!(target_endian = "little");
+    if order == KeyOrder::ReverseBytes || is_little_endian {
+        return key.iter().rev().copied().collect::<Vec<u8>>().into();
+    }
+    Key(key.into())
+}
+
+/// A value: a piece of the pattern.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Value {
+    start: u32,
+    len: u32,
+}
+
+impl fmt::Debug for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "<{} bytes of pattern {}>", self.len, self.start)
+    }
+}
+
+impl Value {
+    pub(crate) fn bytes(self) -> &'static [u8] {
+        &PATTERN[self.start as usize..][..self.len as usize]
+    }
+
+    pub(crate) fn len(self) -> usize {
+        self.len as usize
+    }
+}
+
+/// Which sizes the values of an episode have.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum ValueSizes {
+    /// 0 to 8 bytes.
+    Tiny,
+    /// Up to 200 bytes.
+    Small,
+    /// Mostly small, at times around a page's size and its fractions.
+    AroundPage(usize),
+    /// Mostly small, at times up to 100 KiB.
+    Large,
+}
+
+impl ValueSizes {
+    pub(crate) fn draw(rng: &mut Rng, page_size: usize) -> Self {
+        match rng.u8(0..8) {
+            0 | 1 => Self::Tiny,
+            2..=4 => Self::Small,
+            5 | 6 => Self::AroundPage(page_size),
+            _ => Self::Large,
+        }
+    }
+
+    /// A random value of these sizes.
+    pub(crate) fn value(self, rng: &mut Rng) -> Value {
+        let len = match self {
+            Self::Tiny => rng.usize(0..=8),
+            Self::AroundPage(page_size) if rng.u8(0..12) == 0 => {
+                let around = [page_size / 4, page_size / 2, page_size, 2 * page_size];
+                around[rng.usize(0..4)] + rng.usize(0..80) - 40
+            }
+            Self::Large if rng.u8(0..40) == 0 => rng.usize(0..VALUE_LEN_USUAL_MAX),
+            _ => [0, 1, rng.usize(0..40), rng.usize(0..200)][rng.usize(0..4)],
+        };
+        Value {
+            start: rng.u32(0..(PATTERN_LEN - VALUE_LEN_MAX) as u32),
+            len: len as u32,
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! What went otherwise than the model says.
+
+use std::fmt;
+
+/// A difference between the engine and the model, or an error where there should be none.
+#[derive(Debug)]
+pub(crate) struct Violation(pub(crate) String);
+
+/// What an operation of an episode returns.
+pub(crate) type Outcome<T = ()> = Result<T, Violation>;
+
+impl From<teak::Error> for Violation {
+    fn from(error: teak::Error) -> Self {
+        Self(format!("an error that should not be: {error} ({error:?})"))
+    }
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Fails unless what the engine says is what the model says.
+pub(crate) fn expect_same<T: PartialEq + fmt::Debug>(what: &str, engine: T, model: T) -> Outcome {
+    if engine == model {
+        return Ok(());
+    }
+    let (engine, model) = (short(&engine), short(&model));
+    Err(Violation(format!(
+        "{what}: the engine says {engine}, the model {model}"
+    )))
+}
+
+/// Fails unless the value is the model's.
+pub(crate) fn expect_bytes(what: &str, engine: Option<&[u8]>, model: Option<&[u8]>) -> Outcome {
+    if engine == model {
+        return Ok(());
+    }
+    let show = |value: Option<&[u8]>| match value {
+        None => "no record".to_owned(),
+        Some(bytes) => format!(
+            "{} bytes {}",
+            bytes.len(),
+            short(&bytes.escape_ascii().to_string())
+        ),
+    };
+    Err(Violation(format!(
+        "{what}: the engine says {}, the model {}",
+        show(engine),
+        show(model)
+    )))
+}
+
+/// Fails unless the engine refused, with an error that `is_expected`.
+pub(crate) fn expect_error<T>(
+    what: &str,
+    result: teak::Result<T>,
+    is_expected: impl Fn(&teak::Error) -> bool,
+) -> Outcome {
+    match result {
+        Err(error) if is_expected(&error) => Ok(()),
+        Err(error) => Err(Violation(format!(
+            "{what}: refused with the wrong error: {error}"
+        ))),
+        Ok(_) => Err(Violation(format!(
+            "{what}: accepted, and should have been refused"
+        ))),
+    }
+}
+
+fn short<T: fmt::Debug>(value: &T) -> String {
+    let text = format!("{value:?}");
+    match text.char_indices().nth(300) {
+        Some((end, _)) => format!("{} ...", &text[..end]),
+        None => text,
+    }
+}

@@ -6,6 +6,7 @@ use crate::output;
 use crate::text::{Order, printable};
 use std::ops::Bound;
 use std::path::Path;
+use teak::Transaction as _;
 use teak::codec::Bytes;
 use teak::{
     BulkOptions, Database, Durability, KeyOrder, Options, ReadTxn, Recovery, Table, TableInfo,
@@ -100,7 +101,7 @@ fn key_order(order: Order) -> KeyOrder {
 
 /// The order of a table's keys.
 pub(crate) fn order_of(info: &TableInfo) -> Order {
-    match info.options.order {
+    match info.options.key_order() {
         KeyOrder::ReverseBytes => Order::ReverseBytes,
         KeyOrder::Integer => Order::Integer,
         _ => Order::Bytes,

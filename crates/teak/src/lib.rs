@@ -16,8 +16,8 @@ mod types;
 
 pub use api::{
     BulkOptions, BulkProgress, CheckProgress, CheckReport, Cursor, Damage, Database, DatabaseStat,
-    Durability, Options, OwnedCursor, OwnedRange, PageUse, Range, ReadTxn, Recovery, Savepoint, Table,
-    TableInfo, TableOptions, TableStat, Transaction, ValueGuard, WriteTxn, codec,
+    Durability, Options, OwnedCursor, OwnedRange, PageUse, Range, ReadTxn, Recovery, Savepoint,
+    Table, TableInfo, TableOptions, TableStat, Transaction, ValueGuard, WriteTxn, codec,
 };
 pub use error::{Error, Result};
 pub use page::key::KeyOrder;

@@ -34,7 +34,7 @@ pub fn fuzz_page(bytes: &[u8]) {
     page[..len].copy_from_slice(&bytes[..len]);
     let _ = print::page(page);
     let key = bytes.get(..16).unwrap_or_default();
-    for order in [KeyOrder::Bytes, KeyOrder::ReverseBytes, KeyOrder::U64] {
+    for order in [KeyOrder::Bytes, KeyOrder::ReverseBytes, KeyOrder::Integer] {
         if let Ok(leaf) = Leaf::parse(page) {
             let _ = leaf.search(order, key);
             let _ = leaf.likely_node(order, key);

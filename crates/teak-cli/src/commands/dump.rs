@@ -10,6 +10,7 @@ use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
+use teak::Transaction as _;
 use teak::{Database, ReadTxn, TableInfo};
 
 const EXAMPLES: &str = "\

@@ -12,6 +12,7 @@ use indicatif::BinaryBytes;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
+use teak::Transaction as _;
 use teak::{Database, PageUse, ReadTxn, TableInfo};
 
 const EXAMPLES: &str = "\

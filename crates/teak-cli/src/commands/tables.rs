@@ -10,6 +10,7 @@ use indicatif::{BinaryBytes, HumanCount};
 use serde::Serialize;
 use std::io::{self, Write};
 use teak::TableInfo;
+use teak::Transaction as _;
 
 const EXAMPLES: &str = "\
 Examples:

@@ -1,16 +1,11 @@
 //! Loading many records at once.
 
-use super::{
-    Table, WriteTxn,
-    codec::Codec,
-    table::check_key,
-    transaction::sealed::Sealed,
-};
+use super::{Table, WriteTxn, codec::Codec, table::check_key, transaction::sealed::Sealed};
 use crate::{
     Error, Result,
-    page::value::StoredValue,
+    page::{key::KeyOrder, value::StoredValue},
     tree::{
-        PageSource, TreeRoot,
+        PageSource,
         bulk::Builder,
         insert::{Existing, Tree},
         sort::Sorter,
@@ -29,7 +24,10 @@ pub struct BulkOptions {
 
 impl Default for BulkOptions {
     fn default() -> Self {
-        Self { memory_bytes: 256 << 20, directory: None }
+        Self {
+            memory_bytes: 256 << 20,
+            directory: None,
+        }
     }
 }
 
@@ -113,7 +111,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
         options: BulkOptions,
         progress: &mut dyn FnMut(BulkProgress),
     ) -> Result<u64> {
-        let root = self.root(txn)?;
+        let mut root = self.root(txn)?;
         let page_size = txn.source().page_size();
         let directory = match options.directory {
             Some(directory) => directory,
@@ -122,9 +120,16 @@ impl<K: Codec, V: Codec> Table<K, V> {
         let mut sorter = Sorter::new(root.order, options.memory_bytes, &directory);
         for (key, value) in records {
             check_key(&root, page_size, key.as_ref())?;
+            root.key_len = root.key_len.max(if root.order == KeyOrder::Integer {
+                key.as_ref().len() as u16
+            } else {
+                0
+            });
             sorter.push(key.as_ref(), value.as_ref())?;
             if sorter.records() % PROGRESS_STEP == 0 {
-                progress(BulkProgress::Sorting { records: sorter.records() });
+                progress(BulkProgress::Sorting {
+                    records: sorter.records(),
+                });
             }
         }
         let total = sorter.records();
@@ -133,7 +138,10 @@ impl<K: Codec, V: Codec> Table<K, V> {
         let sorted = std::iter::from_fn(|| {
             built += 1;
             if built % PROGRESS_STEP == 0 {
-                progress(BulkProgress::Building { records: built, total });
+                progress(BulkProgress::Building {
+                    records: built,
+                    total,
+                });
             }
             merge.next().transpose()
         });
@@ -153,11 +161,10 @@ fn build<S: crate::tree::PageSink, Key: AsRef<[u8]>, Value: AsRef<[u8]>>(
     page_size: usize,
     records: impl Iterator<Item = Result<(Key, Value)>>,
 ) -> Result<u64> {
-    let root: TreeRoot = *tree.root();
     let mut builder = Builder::new(tree);
     for record in records {
         let (key, value) = record?;
-        check_key(&root, page_size, key.as_ref())?;
+        check_key(builder.root(), page_size, key.as_ref())?;
         builder.push(key.as_ref(), StoredValue::inline(value.as_ref()))?;
     }
     builder.finish()

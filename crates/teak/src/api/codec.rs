@@ -48,7 +48,10 @@ pub trait FixedLen: Codec {
 }
 
 fn wrong_len(expected: &'static str, len: usize) -> Error {
-    Error::Decode { expected, detail: format!("it has {len} bytes") }
+    Error::Decode {
+        expected,
+        detail: format!("it has {len} bytes"),
+    }
 }
 
 /// Any bytes, as they are.
@@ -89,8 +92,10 @@ impl Codec for Str {
     }
 
     fn decode(bytes: &[u8]) -> Result<&str> {
-        std::str::from_utf8(bytes)
-            .map_err(|error| Error::Decode { expected: "text", detail: error.to_string() })
+        std::str::from_utf8(bytes).map_err(|error| Error::Decode {
+            expected: "text",
+            detail: error.to_string(),
+        })
     }
 
     fn to_owned(item: &str) -> String {
@@ -112,7 +117,11 @@ impl Codec for Unit {
     }
 
     fn decode(bytes: &[u8]) -> Result<()> {
-        if bytes.is_empty() { Ok(()) } else { Err(wrong_len("nothing", bytes.len())) }
+        if bytes.is_empty() {
+            Ok(())
+        } else {
+            Err(wrong_len("nothing", bytes.len()))
+        }
     }
 
     fn to_owned((): ()) {}
@@ -136,7 +145,9 @@ impl<const N: usize> Codec for Array<N> {
     }
 
     fn decode(bytes: &[u8]) -> Result<[u8; N]> {
-        bytes.try_into().map_err(|_| wrong_len("an array of another length", bytes.len()))
+        bytes
+            .try_into()
+            .map_err(|_| wrong_len("an array of another length", bytes.len()))
     }
 
     fn to_owned(item: [u8; N]) -> [u8; N] {
@@ -164,7 +175,9 @@ macro_rules! integer_codec {
             }
 
             fn decode(bytes: &[u8]) -> Result<$integer> {
-                let bytes = bytes.try_into().map_err(|_| wrong_len($text, bytes.len()))?;
+                let bytes = bytes
+                    .try_into()
+                    .map_err(|_| wrong_len($text, bytes.len()))?;
                 Ok(<$integer>::from_be_bytes(bytes) ^ $flip)
             }
 
@@ -236,7 +249,11 @@ impl<A: FixedLen, B: FixedLen, C: Codec> Codec for Triple<A, B, C> {
     }
 
     fn to_owned(item: Self::Item<'_>) -> Self::Owned {
-        (A::to_owned(item.0), B::to_owned(item.1), C::to_owned(item.2))
+        (
+            A::to_owned(item.0),
+            B::to_owned(item.1),
+            C::to_owned(item.2),
+        )
     }
 }
 

@@ -36,7 +36,9 @@ pub struct Cursor<'t> {
 
 impl<'t> Cursor<'t> {
     pub(super) fn new(source: Source<'t>, root: TreeRoot) -> Self {
-        Self { inner: cursor::Cursor::new(source, root) }
+        Self {
+            inner: cursor::Cursor::new(source, root),
+        }
     }
 
     /// Goes to the first record; `false` if there is none.
@@ -123,7 +125,9 @@ impl<'t> Cursor<'t> {
 
 impl fmt::Debug for Cursor<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Cursor").field("position", self.inner.position()).finish()
+        f.debug_struct("Cursor")
+            .field("position", self.inner.position())
+            .finish()
     }
 }
 
@@ -139,7 +143,12 @@ pub struct OwnedCursor {
 
 impl OwnedCursor {
     pub(super) fn new(txn: ReadTxn, root: TreeRoot) -> Self {
-        Self { txn, root, position: Position::default(), key: Vec::new() }
+        Self {
+            txn,
+            root,
+            position: Position::default(),
+            key: Vec::new(),
+        }
     }
 
     fn step(
@@ -233,6 +242,8 @@ impl OwnedCursor {
 
 impl fmt::Debug for OwnedCursor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("OwnedCursor").field("position", &self.position).finish_non_exhaustive()
+        f.debug_struct("OwnedCursor")
+            .field("position", &self.position)
+            .finish_non_exhaustive()
     }
 }

@@ -1,8 +1,6 @@
 //! An open database.
 
-use super::{
-    CheckProgress, CheckReport, Options, PageUse, ReadTxn, Recovery, WriteTxn,
-};
+use super::{CheckProgress, CheckReport, Options, PageUse, ReadTxn, Recovery, WriteTxn};
 use crate::{
     Error, PageNumber, Result, TransactionId,
     page::max_key_len,
@@ -49,6 +47,8 @@ pub struct DatabaseStat {
     pub pending_pages: u64,
     /// The newest commit.
     pub transaction: TransactionId,
+    /// The last commit that is known to be on the disk.
+    pub durable_transaction: TransactionId,
     /// Tables.
     pub table_count: u64,
     /// Snapshots that are held by readers and by the writer, each as often as it is held.
@@ -57,7 +57,9 @@ pub struct DatabaseStat {
 
 impl Database {
     pub(super) fn new(engine: Engine) -> Self {
-        Self { engine: Arc::new(engine) }
+        Self {
+            engine: Arc::new(engine),
+        }
     }
 
     /// Opens the database in the file at `path`, or creates it; [`Options`] has more choices.
@@ -76,7 +78,10 @@ impl Database {
     ///
     /// [`Error::InvalidArgument`] if the database has been closed.
     pub fn begin_read(&self) -> Result<ReadTxn> {
-        Ok(ReadTxn::new(Arc::clone(&self.engine), self.engine.snapshot()?))
+        Ok(ReadTxn::new(
+            Arc::clone(&self.engine),
+            self.engine.snapshot()?,
+        ))
     }
 
     /// Begins to write; waits while there is another writer.
@@ -152,6 +157,7 @@ impl Database {
             free_pages: snapshot.free_pages,
             pending_pages: snapshot.pending_pages,
             transaction: snapshot.transaction(),
+            durable_transaction: self.engine.durable(),
             table_count: snapshot.catalog().records,
             readers: self.engine.holders() - 1,
         })
@@ -186,7 +192,10 @@ impl Database {
         let snapshot = self.engine.snapshot()?;
         if u64::from(page.0) >= snapshot.page_count() {
             let count = snapshot.page_count();
-            let text = format!("there is no page {page}; the pages of this database are 0 to {}", count - 1);
+            let text = format!(
+                "there is no page {page}; the pages of this database are 0 to {}",
+                count - 1
+            );
             return Err(Error::InvalidArgument(text));
         }
         survey::describe(&snapshot, page)

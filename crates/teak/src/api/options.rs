@@ -61,13 +61,21 @@ impl Options {
 
     /// Whether the database is created if there is none. It is, by default.
     pub fn create(mut self, is_created: bool) -> Self {
-        self.create = if is_created { Create::IfMissing } else { Create::Never };
+        self.create = if is_created {
+            Create::IfMissing
+        } else {
+            Create::Never
+        };
         self
     }
 
     /// Whether the database must not exist yet.
     pub fn create_new(mut self, is_new: bool) -> Self {
-        self.create = if is_new { Create::New } else { Create::IfMissing };
+        self.create = if is_new {
+            Create::New
+        } else {
+            Create::IfMissing
+        };
         self
     }
 
@@ -109,7 +117,11 @@ impl Options {
     /// that is not possible; [`Error::Io`].
     pub fn open(&self, path: impl AsRef<Path>) -> Result<Database> {
         let settings = self.settings()?;
-        let access = if self.is_read_only { Access::ReadOnly } else { Access::ReadWrite };
+        let access = if self.is_read_only {
+            Access::ReadOnly
+        } else {
+            Access::ReadWrite
+        };
         Engine::open(path.as_ref(), access, self.create, settings).map(Database::new)
     }
 
@@ -128,7 +140,10 @@ impl Options {
 
     fn settings(&self) -> Result<Settings> {
         if !self.page_size.is_power_of_two() || !(4096..=65536).contains(&self.page_size) {
-            let text = format!("a page size of {} is not possible; choose 4096, 8192, 16384, 32768 or 65536", self.page_size);
+            let text = format!(
+                "a page size of {} is not possible; choose 4096, 8192, 16384, 32768 or 65536",
+                self.page_size
+            );
             return Err(Error::InvalidArgument(text));
         }
         Ok(Settings {
@@ -147,7 +162,7 @@ impl Options {
 /// # let directory = tempfile::tempdir()?;
 /// # let database = Database::open(directory.path().join("x.teak"))?;
 /// let mut txn = database.begin_write()?;
-/// let options = TableOptions::new().order(KeyOrder::U64).value_align(8);
+/// let options = TableOptions::new().order(KeyOrder::Integer).value_align(8);
 /// let table = txn.create_table_with::<Bytes, Bytes>("heights", options)?;
 /// table.insert(&mut txn, &700_000u64.to_le_bytes(), b"value")?;
 /// txn.commit()?;
@@ -230,11 +245,19 @@ impl TableOptions {
 
     pub(super) fn to_root(self) -> Result<TreeRoot> {
         if !self.value_align.is_power_of_two() || self.value_align > 16 {
-            let text = format!("values cannot be aligned to {} bytes; choose 1, 2, 4, 8 or 16", self.value_align);
+            let text = format!(
+                "values cannot be aligned to {} bytes; choose 1, 2, 4, 8 or 16",
+                self.value_align
+            );
             return Err(Error::InvalidArgument(text));
         }
         let align_log2 = self.value_align.trailing_zeros() as u8;
-        Ok(TreeRoot::new(self.order, self.shares_prefixes, self.is_counted, align_log2))
+        Ok(TreeRoot::new(
+            self.order,
+            self.shares_prefixes,
+            self.is_counted,
+            align_log2,
+        ))
     }
 
     pub(super) fn of_root(root: &TreeRoot) -> Self {

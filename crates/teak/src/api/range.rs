@@ -79,7 +79,12 @@ impl<'t, K: Codec, V: Codec> Range<'t, K, V> {
         high: Bound<&[u8]>,
     ) -> Result<Self> {
         let ends = Ends::new(source, root, low, high)?;
-        Ok(Self { source, ends, key: Vec::new(), types: PhantomData })
+        Ok(Self {
+            source,
+            ends,
+            key: Vec::new(),
+            types: PhantomData,
+        })
     }
 
     fn decode(&mut self, position: &Position) -> Result<(K::Owned, V::Item<'t>)> {
@@ -136,7 +141,9 @@ impl<K: Codec, V: Codec> DoubleEndedIterator for Range<'_, K, V> {
 
 impl<K, V> fmt::Debug for Range<'_, K, V> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Range").field("is_done", &self.ends.is_done).finish_non_exhaustive()
+        f.debug_struct("Range")
+            .field("is_done", &self.ends.is_done)
+            .finish_non_exhaustive()
     }
 }
 
@@ -151,7 +158,7 @@ impl<K, V> fmt::Debug for Range<'_, K, V> {
 /// # let words = txn.create_table::<Str, Bytes>("words")?;
 /// # words.insert(&mut txn, "teak", b"tree")?;
 /// # txn.commit()?;
-/// let range = words.range_owned::<&str>(&database.begin_read()?, ..)?;
+/// let range = words.range_owned(&database.begin_read()?, ..)?;
 /// let thread = std::thread::spawn(move || range.count());
 /// assert_eq!(thread.join().unwrap(), 1);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -170,7 +177,11 @@ impl<K: Codec, V: Codec> OwnedRange<K, V> {
         high: Bound<&[u8]>,
     ) -> Result<Self> {
         let ends = Ends::new(txn.source(), root, low, high)?;
-        Ok(Self { txn, ends, types: PhantomData })
+        Ok(Self {
+            txn,
+            ends,
+            types: PhantomData,
+        })
     }
 
     fn record(&self, position: &Position) -> Result<(K::Owned, ValueGuard)> {
@@ -217,7 +228,9 @@ impl<K: Codec, V: Codec> DoubleEndedIterator for OwnedRange<K, V> {
 
 impl<K, V> fmt::Debug for OwnedRange<K, V> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("OwnedRange").field("is_done", &self.ends.is_done).finish_non_exhaustive()
+        f.debug_struct("OwnedRange")
+            .field("is_done", &self.ends.is_done)
+            .finish_non_exhaustive()
     }
 }
 

@@ -2,18 +2,19 @@
 
 use super::{
     Cursor, OwnedCursor, OwnedRange, Range, ReadTxn, TableOptions, Transaction, WriteTxn,
-    codec::Codec,
-    range::prefix_end,
-    transaction::sealed::Sealed,
+    codec::Codec, range::prefix_end, transaction::sealed::Sealed,
 };
 use crate::{
     Error, Result, TransactionId,
     page::{key::KeyOrder, max_key_len, value::StoredValue},
-    tree::{PageSource, TreeRoot, cursor, insert::{Existing, Inserted}, lookup},
+    tree::{
+        PageSource, TreeRoot, cursor,
+        insert::{Existing, Inserted},
+        lookup,
+    },
     txn::{Engine, write},
 };
 use std::{
-    borrow::Borrow,
     fmt,
     marker::PhantomData,
     ops::{Bound, Deref, RangeBounds},
@@ -129,7 +130,10 @@ impl ValueGuard {
             }
             None => Place::Leaf(position),
         };
-        Ok(Some(Self { txn: txn.clone(), place }))
+        Ok(Some(Self {
+            txn: txn.clone(),
+            place,
+        }))
     }
 }
 
@@ -139,9 +143,10 @@ impl Deref for ValueGuard {
     fn deref(&self) -> &[u8] {
         // Both were read without an error when the guard was made, and a snapshot does not change.
         match &self.place {
-            Place::Leaf(position) => {
-                cursor::value_at(self.txn.source(), position).ok().flatten().unwrap_or_default()
-            }
+            Place::Leaf(position) => cursor::value_at(self.txn.source(), position)
+                .ok()
+                .flatten()
+                .unwrap_or_default(),
             Place::Run(run) => self.txn.source().value(run).unwrap_or_default(),
         }
     }
@@ -161,19 +166,29 @@ impl fmt::Debug for ValueGuard {
 
 impl<K, V> Clone for Table<K, V> {
     fn clone(&self) -> Self {
-        Self { name: Arc::clone(&self.name), handle: self.handle, types: PhantomData }
+        Self {
+            name: Arc::clone(&self.name),
+            handle: self.handle,
+            types: PhantomData,
+        }
     }
 }
 
 impl<K, V> fmt::Debug for Table<K, V> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Table").field("name", &write::printable(&self.name)).finish()
+        f.debug_struct("Table")
+            .field("name", &write::printable(&self.name))
+            .finish()
     }
 }
 
 impl<K, V> Table<K, V> {
     pub(super) fn new(engine: &Arc<Engine>, name: &[u8]) -> Self {
-        Self { handle: engine.handle(name), name: name.into(), types: PhantomData }
+        Self {
+            handle: engine.handle(name),
+            name: name.into(),
+            types: PhantomData,
+        }
     }
 
     pub(super) fn handle(&self) -> usize {
@@ -193,7 +208,11 @@ impl<K, V> Table<K, V> {
     /// The same table with other types.
     #[must_use]
     pub fn retype<K2: Codec, V2: Codec>(&self) -> Table<K2, V2> {
-        Table { name: Arc::clone(&self.name), handle: self.handle, types: PhantomData }
+        Table {
+            name: Arc::clone(&self.name),
+            handle: self.handle,
+            types: PhantomData,
+        }
     }
 
     #[inline]
@@ -209,15 +228,29 @@ impl<K, V> Table<K, V> {
 pub(super) fn check_key(root: &TreeRoot, page_size: usize, key: &[u8]) -> Result<()> {
     let max = max_key_len(page_size);
     if key.len() > max {
-        return Err(Error::KeyTooLong { len: key.len(), max });
+        return Err(Error::KeyTooLong {
+            len: key.len(),
+            max,
+        });
     }
-    match root.order.key_len() {
-        Some(len) if len != key.len() => Err(Error::InvalidArgument(format!(
-            "the keys of this table are integers of {len} bytes, and this one has {}",
-            key.len()
-        ))),
-        _ => Ok(()),
+    if root.order != KeyOrder::Integer {
+        return Ok(());
     }
+    let is_possible = match root.key_len {
+        0 => matches!(key.len(), 4 | 8),
+        len => usize::from(len) == key.len(),
+    };
+    if is_possible {
+        return Ok(());
+    }
+    let expected = match root.key_len {
+        0 => "4 or 8".to_owned(),
+        len => len.to_string(),
+    };
+    let len = key.len();
+    let text =
+        format!("the keys of this table are integers of {expected} bytes, and this one has {len}");
+    Err(Error::InvalidArgument(text))
 }
 
 impl<K: Codec, V: Codec> Table<K, V> {
@@ -331,10 +364,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
     /// # Errors
     ///
     /// Those of [`Table::range`].
-    pub fn first<'t, T: Transaction>(
-        &self,
-        txn: &'t T,
-    ) -> Result<Option<(K::Owned, V::Item<'t>)>> {
+    pub fn first<'t, T: Transaction>(&self, txn: &'t T) -> Result<Option<(K::Owned, V::Item<'t>)>> {
         self.iter(txn)?.next().transpose()
     }
 
@@ -354,12 +384,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
     ///
     /// [`Error::KeyTooLong`], [`Error::TableNotFound`]; [`Error::Io`] and [`Error::Full`] when
     /// there is no space.
-    pub fn insert(
-        &self,
-        txn: &mut WriteTxn,
-        key: K::Item<'_>,
-        value: V::Item<'_>,
-    ) -> Result<()> {
+    pub fn insert(&self, txn: &mut WriteTxn, key: K::Item<'_>, value: V::Item<'_>) -> Result<()> {
         self.put(txn, &key, &value, Existing::Replace).map(drop)
     }
 
@@ -386,18 +411,10 @@ impl<K: Codec, V: Codec> Table<K, V> {
     ) -> Result<Inserted> {
         let (key, value) = (K::encode(key), V::encode(value));
         let (key, value) = (key.as_ref(), StoredValue::inline(value.as_ref()));
-        self.check(txn, key)?;
-        txn.inner.change(self.handle, &self.name, |tree| tree.insert(key, value, existing))
-    }
-
-    pub(super) fn check(&self, txn: &WriteTxn, key: &[u8]) -> Result<()> {
-        if key.len() <= 8 || key.len() > 3840 {
-            return check_key(&self.root(txn)?, txn.source().page_size(), key);
-        }
-        match self.root(txn)?.order {
-            KeyOrder::Bytes | KeyOrder::ReverseBytes => Ok(()),
-            _ => check_key(&self.root(txn)?, txn.source().page_size(), key),
-        }
+        check_key(&self.root(txn)?, txn.source().page_size(), key)?;
+        txn.inner.change(self.handle, &self.name, |tree| {
+            tree.insert(key, value, existing)
+        })
     }
 
     /// Removes a record; says whether there was one.
@@ -408,7 +425,8 @@ impl<K: Codec, V: Codec> Table<K, V> {
     /// is no space for the pages that change.
     pub fn remove(&self, txn: &mut WriteTxn, key: K::Item<'_>) -> Result<bool> {
         let key = K::encode(&key);
-        txn.inner.change(self.handle, &self.name, |tree| tree.remove(key.as_ref()))
+        txn.inner
+            .change(self.handle, &self.name, |tree| tree.remove(key.as_ref()))
     }
 
     /// Removes all records in a range, whole subtrees at once; returns how many there were.
@@ -416,15 +434,15 @@ impl<K: Codec, V: Codec> Table<K, V> {
     /// # Errors
     ///
     /// Those of [`Table::remove`].
-    pub fn remove_range<'k, Q: Borrow<K::Item<'k>>>(
+    pub fn remove_range<'k>(
         &self,
         txn: &mut WriteTxn,
-        range: impl RangeBounds<Q>,
+        range: impl RangeBounds<K::Item<'k>>,
     ) -> Result<u64>
     where
         K::Item<'k>: 'k,
     {
-        let (low, high) = encoded_bounds::<K, Q>(&range);
+        let (low, high) = encoded_bounds::<K>(&range);
         txn.inner.change(self.handle, &self.name, |tree| {
             tree.remove_range(as_slices(&low), as_slices(&high))
         })
@@ -436,7 +454,9 @@ impl<K: Codec, V: Codec> Table<K, V> {
     ///
     /// Those of [`Table::remove`].
     pub fn clear(&self, txn: &mut WriteTxn) -> Result<()> {
-        txn.inner.change(self.handle, &self.name, |tree| tree.clear()).map(drop)
+        txn.inner
+            .change(self.handle, &self.name, |tree| tree.clear())
+            .map(drop)
     }
 
     /// The records of a range of keys, from both ends. A range that ends before it begins is empty.
@@ -444,16 +464,21 @@ impl<K: Codec, V: Codec> Table<K, V> {
     /// # Errors
     ///
     /// [`Error::TableNotFound`], [`Error::Corrupted`].
-    pub fn range<'t, 'k, T: Transaction, Q: Borrow<K::Item<'k>>>(
+    pub fn range<'t, 'k, T: Transaction>(
         &self,
         txn: &'t T,
-        range: impl RangeBounds<Q>,
+        range: impl RangeBounds<K::Item<'k>>,
     ) -> Result<Range<'t, K, V>>
     where
         K::Item<'k>: 'k,
     {
-        let (low, high) = encoded_bounds::<K, Q>(&range);
-        Range::new(txn.source(), self.root(txn)?, as_slices(&low), as_slices(&high))
+        let (low, high) = encoded_bounds::<K>(&range);
+        Range::new(
+            txn.source(),
+            self.root(txn)?,
+            as_slices(&low),
+            as_slices(&high),
+        )
     }
 
     /// All records, from both ends.
@@ -462,7 +487,12 @@ impl<K: Codec, V: Codec> Table<K, V> {
     ///
     /// Those of [`Table::range`].
     pub fn iter<'t, T: Transaction>(&self, txn: &'t T) -> Result<Range<'t, K, V>> {
-        Range::new(txn.source(), self.root(txn)?, Bound::Unbounded, Bound::Unbounded)
+        Range::new(
+            txn.source(),
+            self.root(txn)?,
+            Bound::Unbounded,
+            Bound::Unbounded,
+        )
     }
 
     /// All records whose keys, as bytes, begin with `prefix`. Only for tables in byte order.
@@ -486,16 +516,21 @@ impl<K: Codec, V: Codec> Table<K, V> {
     /// # Errors
     ///
     /// Those of [`Table::range`].
-    pub fn range_owned<'k, Q: Borrow<K::Item<'k>>>(
+    pub fn range_owned<'k>(
         &self,
         txn: &ReadTxn,
-        range: impl RangeBounds<Q>,
+        range: impl RangeBounds<K::Item<'k>>,
     ) -> Result<OwnedRange<K, V>>
     where
         K::Item<'k>: 'k,
     {
-        let (low, high) = encoded_bounds::<K, Q>(&range);
-        OwnedRange::new(txn.clone(), self.root(txn)?, as_slices(&low), as_slices(&high))
+        let (low, high) = encoded_bounds::<K>(&range);
+        OwnedRange::new(
+            txn.clone(),
+            self.root(txn)?,
+            as_slices(&low),
+            as_slices(&high),
+        )
     }
 
     /// A cursor over the raw bytes of the table.
@@ -519,11 +554,11 @@ impl<K: Codec, V: Codec> Table<K, V> {
 
 type OwnedBounds = (Bound<Vec<u8>>, Bound<Vec<u8>>);
 
-fn encoded_bounds<'k, K: Codec, Q: Borrow<K::Item<'k>>>(range: &impl RangeBounds<Q>) -> OwnedBounds
+fn encoded_bounds<'k, K: Codec>(range: &impl RangeBounds<K::Item<'k>>) -> OwnedBounds
 where
     K::Item<'k>: 'k,
 {
-    let encode = |bound: Bound<&Q>| bound.map(|key| K::encode(key.borrow()).as_ref().to_vec());
+    let encode = |bound: Bound<&K::Item<'k>>| bound.map(|key| K::encode(key).as_ref().to_vec());
     (encode(range.start_bound()), encode(range.end_bound()))
 }
 

@@ -190,7 +190,10 @@ impl WriteTxn {
     fn check_name(&self, name: &[u8]) -> Result<()> {
         let max = crate::page::max_key_len(self.inner.engine().page_size());
         if name.len() > max {
-            return Err(Error::KeyTooLong { len: name.len(), max });
+            return Err(Error::KeyTooLong {
+                len: name.len(),
+                max,
+            });
         }
         Ok(())
     }
@@ -205,7 +208,8 @@ impl WriteTxn {
         self.check_name(new)?;
         let engine = self.inner.engine();
         let (old_handle, new_handle) = (engine.handle(old), engine.handle(new));
-        self.inner.rename_table((old_handle, old), (new_handle, new))
+        self.inner
+            .rename_table((old_handle, old), (new_handle, new))
     }
 
     /// Drops a table with all its records; says whether there was one.

@@ -16,10 +16,8 @@ pub enum KeyOrder {
     Bytes = 0,
     /// As bytes, compared from the last to the first.
     ReverseBytes = 1,
-    /// Little-endian unsigned integers of 4 bytes.
-    U32 = 2,
-    /// Little-endian unsigned integers of 8 bytes.
-    U64 = 3,
+    /// Little-endian unsigned integers of 4 or of 8 bytes. The first key decides for the table.
+    Integer = 2,
 }
 
 impl KeyOrder {
@@ -27,19 +25,9 @@ impl KeyOrder {
         Some(match byte {
             0 => Self::Bytes,
             1 => Self::ReverseBytes,
-            2 => Self::U32,
-            3 => Self::U64,
+            2 => Self::Integer,
             _ => return None,
         })
-    }
-
-    /// The length that every key must have, where the order asks for one.
-    pub(crate) fn key_len(self) -> Option<usize> {
-        match self {
-            Self::Bytes | Self::ReverseBytes => None,
-            Self::U32 => Some(4),
-            Self::U64 => Some(8),
-        }
     }
 
     /// Compares two whole keys.
@@ -47,7 +35,7 @@ impl KeyOrder {
         match self {
             Self::Bytes => a.cmp(b),
             Self::ReverseBytes => a.iter().rev().cmp(b.iter().rev()),
-            Self::U32 | Self::U64 => integer(a).cmp(&integer(b)).then(a.len().cmp(&b.len())),
+            Self::Integer => integer(a).cmp(&integer(b)).then(a.len().cmp(&b.len())),
         }
     }
 
@@ -62,8 +50,8 @@ impl KeyOrder {
                 }
                 u32::from_be_bytes(last)
             }
-            Self::U32 => integer(key) as u32,
-            Self::U64 => (integer(key) >> 32) as u32,
+            Self::Integer if key.len() <= 4 => integer(key) as u32,
+            Self::Integer => (integer(key) >> 32) as u32,
         }
     }
 }

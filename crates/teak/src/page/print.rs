@@ -23,7 +23,10 @@ pub(crate) fn page(page: &[u8]) -> String {
 fn write_page(out: &mut String, page: &[u8]) -> fmt::Result {
     let header = Header::read(page);
     let kind = header.kind();
-    let name = kind.map_or_else(|| format!("kind {}", header.kind), |kind| format!("{kind:?}"));
+    let name = kind.map_or_else(
+        || format!("kind {}", header.kind),
+        |kind| format!("{kind:?}"),
+    );
     writeln!(
         out,
         "page {} {name} level {} count {} born {} flags {:#06x}",
@@ -37,7 +40,9 @@ fn write_page(out: &mut String, page: &[u8]) -> fmt::Result {
             writeln!(out, "{free} free pages")
         }
         Some(Kind::Deaths) => match deaths::read(page) {
-            Ok(deaths) => deaths.iter().try_for_each(|death| writeln!(out, "{death:?}")),
+            Ok(deaths) => deaths
+                .iter()
+                .try_for_each(|death| writeln!(out, "{death:?}")),
             Err(detail) => writeln!(out, "damaged: {detail}"),
         },
         _ => writeln!(out, "{}", Bytes(&page[..page.len().min(2 * SHOWN_LEN)])),
@@ -65,7 +70,12 @@ fn write_leaf(out: &mut String, page: &[u8], header: &Header) -> fmt::Result {
         let mut key = Vec::new();
         leaf.read_key(index, &node, &mut key);
         let head = leaf.head(index).unwrap_or_default();
-        write!(out, "{index:4} @{} {head:08x} {} = ", leaf.node_offset(index), Bytes(&key))?;
+        write!(
+            out,
+            "{index:4} @{} {head:08x} {} = ",
+            leaf.node_offset(index),
+            Bytes(&key)
+        )?;
         match (node.value.kind, ValueRun::decode(node.value.bytes)) {
             (ValueKind::Run, Ok(run)) => writeln!(
                 out,

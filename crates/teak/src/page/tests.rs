@@ -79,8 +79,8 @@ fn every_order_agrees_with_its_heads() {
     for &a in &numbers {
         for &b in &numbers {
             let (x, y) = (a.to_le_bytes(), b.to_le_bytes());
-            assert_eq!(KeyOrder::U64.compare(&x, &y), a.cmp(&b));
-            assert!(KeyOrder::U64.head(&x) <= KeyOrder::U64.head(&y) || a > b);
+            assert_eq!(KeyOrder::Integer.compare(&x, &y), a.cmp(&b));
+            assert!(KeyOrder::Integer.head(&x) <= KeyOrder::Integer.head(&y) || a > b);
         }
     }
     assert_eq!(KeyOrder::ReverseBytes.compare(b"ba", b"ab"), Ordering::Less);
@@ -266,7 +266,7 @@ fn inner_pages_of_other_orders_keep_whole_keys() {
     let numbers: Vec<[u8; 8]> = (0..50u64).map(|i| (i << 30).to_le_bytes()).collect();
     let separators: Vec<&[u8]> = numbers.iter().map(|n| n.as_slice()).collect();
     let format = InnerFormat {
-        order: KeyOrder::U64,
+        order: KeyOrder::Integer,
         counted: false,
     };
     let mut children = children(&separators);
@@ -277,7 +277,9 @@ fn inner_pages_of_other_orders_keep_whole_keys() {
     let inner = Inner::parse(page).unwrap();
     for i in 0..50u64 {
         for (number, expected) in [(i << 30, i), ((i << 30) + 5, i)] {
-            let found = inner.search(KeyOrder::U64, &number.to_le_bytes()).unwrap();
+            let found = inner
+                .search(KeyOrder::Integer, &number.to_le_bytes())
+                .unwrap();
             assert_eq!(found as u64, expected);
         }
     }

@@ -17,7 +17,10 @@ pub(crate) struct Published<T> {
 
 impl<T> Published<T> {
     pub(crate) fn new(state: T) -> Self {
-        Self { newest: Mutex::new(Arc::new(state)), older: Mutex::default() }
+        Self {
+            newest: Mutex::new(Arc::new(state)),
+            older: Mutex::default(),
+        }
     }
 
     /// The newest state; it stays pinned while the reference lives.
@@ -47,6 +50,10 @@ impl<T> Published<T> {
     /// How many references to published states there are, besides the one that makes it newest.
     pub(crate) fn holders(&self) -> usize {
         let newest = Arc::strong_count(&lock(&self.newest)) - 1;
-        lock(&self.older).iter().map(Weak::strong_count).sum::<usize>() + newest
+        lock(&self.older)
+            .iter()
+            .map(Weak::strong_count)
+            .sum::<usize>()
+            + newest
     }
 }

@@ -44,7 +44,9 @@ fn turns_do_not_overlap_and_none_is_forgotten() {
             })
         })
         .collect();
-    threads.into_iter().for_each(|thread| thread.join().unwrap());
+    threads
+        .into_iter()
+        .for_each(|thread| thread.join().unwrap());
     assert_eq!(*turnstile.take(), 4000);
 }
 

@@ -25,8 +25,15 @@ struct State<T> {
 
 impl<T> Turnstile<T> {
     pub(crate) fn new(held: T) -> Arc<Self> {
-        let state = State { held: Some(Box::new(held)), waiting: VecDeque::new(), next_ticket: 0 };
-        Arc::new(Self { state: Mutex::new(state), changed: Condvar::new() })
+        let state = State {
+            held: Some(Box::new(held)),
+            waiting: VecDeque::new(),
+            next_ticket: 0,
+        };
+        Arc::new(Self {
+            state: Mutex::new(state),
+            changed: Condvar::new(),
+        })
     }
 
     /// Waits for the turn.
@@ -35,7 +42,10 @@ impl<T> Turnstile<T> {
         if state.waiting.is_empty()
             && let Some(held) = state.held.take()
         {
-            return Turn { held: Some(held), turnstile: Arc::clone(self) };
+            return Turn {
+                held: Some(held),
+                turnstile: Arc::clone(self),
+            };
         }
         let ticket = state.next_ticket;
         state.next_ticket += 1;
@@ -45,9 +55,15 @@ impl<T> Turnstile<T> {
                 && let Some(held) = state.held.take()
             {
                 state.waiting.pop_front();
-                return Turn { held: Some(held), turnstile: Arc::clone(self) };
+                return Turn {
+                    held: Some(held),
+                    turnstile: Arc::clone(self),
+                };
             }
-            state = self.changed.wait(state).unwrap_or_else(std::sync::PoisonError::into_inner);
+            state = self
+                .changed
+                .wait(state)
+                .unwrap_or_else(std::sync::PoisonError::into_inner);
         }
     }
 
@@ -68,13 +84,17 @@ impl<T> Deref for Turn<T> {
     type Target = T;
 
     fn deref(&self) -> &T {
-        self.held.as_ref().expect("a turn holds its state until it ends")
+        self.held
+            .as_ref()
+            .expect("a turn holds its state until it ends")
     }
 }
 
 impl<T> DerefMut for Turn<T> {
     fn deref_mut(&mut self) -> &mut T {
-        self.held.as_mut().expect("a turn holds its state until it ends")
+        self.held
+            .as_mut()
+            .expect("a turn holds its state until it ends")
     }
 }
 

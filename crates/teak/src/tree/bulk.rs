@@ -1,6 +1,6 @@
 //! Building a tree from sorted records, from the leaves up: every page is written once and full.
 
-use super::{PageSink, insert::Tree};
+use super::{PageSink, TreeRoot, insert::Tree};
 use crate::{
     Error, Result,
     page::{
@@ -41,6 +41,11 @@ impl<'t, 's, S: PageSink> Builder<'t, 's, S> {
         }
     }
 
+    /// The root as it is so far.
+    pub(crate) fn root(&self) -> &TreeRoot {
+        self.tree.root
+    }
+
     /// Adds a record, whose key has to be behind the last one.
     pub(crate) fn push(&mut self, key: &[u8], value: StoredValue<'_>) -> Result<()> {
         let order = self.tree.root.order;
@@ -52,6 +57,9 @@ impl<'t, 's, S: PageSink> Builder<'t, 's, S> {
             return Err(Error::NotSorted {
                 index: self.tree.root.records,
             });
+        }
+        if self.tree.root.records == 0 {
+            self.tree.fix_key_len(key);
         }
         let kept = self.tree.keep(key.len(), value)?;
         self.make_room(key, kept.stored().bytes.len())?;

@@ -351,7 +351,11 @@ pub(crate) struct Cursor<'s, S: ?Sized> {
 impl<S: ?Sized> Clone for Cursor<'_, S> {
     fn clone(&self) -> Self {
         let (position, key) = (self.position.clone(), self.key.clone());
-        Self { position, key, ..*self }
+        Self {
+            position,
+            key,
+            ..*self
+        }
     }
 }
 
@@ -415,7 +419,9 @@ impl<'s, S: PageSource + ?Sized> Cursor<'s, S> {
             _ => visit_leaf(self.source, number, "scan")?,
         };
         self.leaf = Some((number, leaf));
-        let node = leaf.node(index).map_err(|damage| damage.at(number, "scan"))?;
+        let node = leaf
+            .node(index)
+            .map_err(|damage| damage.at(number, "scan"))?;
         self.whole_key = leaf.whole_key(&node);
         if self.whole_key.is_none() {
             leaf.read_key(index, &node, &mut self.key);
@@ -479,8 +485,12 @@ pub(crate) fn value_at<'s, S: PageSource + ?Sized>(
     source: &'s S,
     position: &Position,
 ) -> Result<Option<&'s [u8]>> {
-    let Some((number, index)) = position.record() else { return Ok(None) };
+    let Some((number, index)) = position.record() else {
+        return Ok(None);
+    };
     let leaf = visit_leaf(source, number, "lookup")?;
-    let node = leaf.node(index).map_err(|damage| damage.at(number, "lookup"))?;
+    let node = leaf
+        .node(index)
+        .map_err(|damage| damage.at(number, "lookup"))?;
     super::lookup::load(source, number, node.value).map(Some)
 }

@@ -15,6 +15,7 @@ use crate::{
         Damage,
         header::Header,
         inner,
+        key::KeyOrder,
         leaf::{self, InPlace, LeafFormat},
         value::{StoredValue, VALUE_RUN_LEN, ValueKind, ValueRun},
     },
@@ -117,11 +118,19 @@ impl<'t, S: PageSink> Tree<'t, S> {
         let done = leaf::insert(page, format.order, 0, key, kept.stored());
         let done = done.map_err(|damage| damage.at(number, "insert"))?;
         assert_eq!(done, InPlace::Done, "an empty leaf holds every record");
+        self.fix_key_len(key);
         self.root.page = number;
         self.root.depth = 1;
         self.root.records = 1;
         self.touch();
         Ok(())
+    }
+
+    /// The first key of a table of integers decides how long they are.
+    pub(super) fn fix_key_len(&mut self, key: &[u8]) {
+        if self.root.order == KeyOrder::Integer {
+            self.root.key_len = key.len() as u16;
+        }
     }
 
     fn replace(

@@ -15,7 +15,7 @@
 //! | 48 | 8 | sequence |
 //! | 56 | 1 | alignment of values, as a power of two |
 //! | 57 | 1 | order of the values of a key, in multi-value tables |
-//! | 58 | 2 | size of every key, 0 where it varies |
+//! | 58 | 2 | length of every key, 0 where it varies, or is not known since there is none yet |
 //! | 60 | 2 | size of every value, 0 where it varies |
 //! | 62 | 2 | zero |
 
@@ -43,6 +43,8 @@ pub(crate) struct TreeRoot {
     pub(crate) share_prefixes: bool,
     pub(crate) counted: bool,
     pub(crate) value_align_log2: u8,
+    /// The length of every key, 0 where it varies or is not known yet.
+    pub(crate) key_len: u16,
     pub(crate) tag: Tag,
     pub(crate) records: u64,
     pub(crate) inner_pages: u32,
@@ -67,6 +69,7 @@ impl TreeRoot {
             share_prefixes,
             counted,
             value_align_log2,
+            key_len: 0,
             tag: Tag(0),
             records: 0,
             inner_pages: 0,
@@ -134,9 +137,7 @@ impl TreeRoot {
         bytes[40..48].copy_from_slice(&self.changed.0.to_le_bytes());
         bytes[48..56].copy_from_slice(&self.sequence.to_le_bytes());
         bytes[56] = self.value_align_log2;
-        if let Some(len) = self.order.key_len() {
-            bytes[58..60].copy_from_slice(&(len as u16).to_le_bytes());
-        }
+        bytes[58..60].copy_from_slice(&self.key_len.to_le_bytes());
         bytes
     }
 
@@ -159,6 +160,7 @@ impl TreeRoot {
             share_prefixes: flags & SHARE_PREFIXES != 0,
             counted: flags & COUNTED != 0,
             value_align_log2: bytes[56],
+            key_len: u16::from_le_bytes([bytes[58], bytes[59]]),
             tag: Tag(u64_at(8)),
             records: u64_at(16),
             inner_pages: u32_at(24),

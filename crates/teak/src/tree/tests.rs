@@ -150,7 +150,7 @@ fn roots() -> Vec<TreeRoot> {
         bytes_root(),
         TreeRoot::new(KeyOrder::Bytes, false, true, 3),
         TreeRoot::new(KeyOrder::ReverseBytes, true, true, 0),
-        TreeRoot::new(KeyOrder::U64, true, false, 4),
+        TreeRoot::new(KeyOrder::Integer, true, false, 4),
         TreeRoot::new(KeyOrder::Bytes, true, true, 2),
     ]
 }
@@ -158,8 +158,7 @@ fn roots() -> Vec<TreeRoot> {
 fn random_key(random: &mut Random, order: KeyOrder, page_size: usize, spread: u64) -> Vec<u8> {
     let number = random.below(spread);
     match order {
-        KeyOrder::U64 => (number << random.below(40)).to_le_bytes().to_vec(),
-        KeyOrder::U32 => (number as u32).to_le_bytes().to_vec(),
+        KeyOrder::Integer => (number << random.below(40)).to_le_bytes().to_vec(),
         _ => match random.below(40) {
             0 => vec![number as u8; max_key_len(page_size) - random.below(3) as usize],
             1 => vec![],

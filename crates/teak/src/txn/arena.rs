@@ -52,7 +52,13 @@ fn split(number: PageNumber) -> (u32, usize) {
 
 impl Arena {
     pub(super) fn new(page_size: usize) -> Self {
-        Self { page_size, groups: Vec::new(), blocks: Vec::new(), spare: Vec::new(), resident_count: 0 }
+        Self {
+            page_size,
+            groups: Vec::new(),
+            blocks: Vec::new(),
+            spare: Vec::new(),
+            resident_count: 0,
+        }
     }
 
     #[inline]
@@ -87,14 +93,16 @@ impl Arena {
     #[inline]
     pub(super) fn is_written(&self, number: PageNumber) -> bool {
         let (index, bit) = split(number);
-        self.block(index).is_some_and(|block| block.written >> bit & 1 != 0)
+        self.block(index)
+            .is_some_and(|block| block.written >> bit & 1 != 0)
     }
 
     /// Whether the page may be changed in place.
     #[inline]
     pub(super) fn is_fresh(&self, number: PageNumber) -> bool {
         let (index, bit) = split(number);
-        self.block(index).is_some_and(|block| block.fresh >> bit & 1 != 0)
+        self.block(index)
+            .is_some_and(|block| block.fresh >> bit & 1 != 0)
     }
 
     /// The bytes of a resident page.
@@ -106,7 +114,9 @@ impl Arena {
             return None;
         }
         let words = self.page_size / 8;
-        Some(bytemuck::cast_slice(&block.memory.as_ref()?[bit * words..(bit + 1) * words]))
+        Some(bytemuck::cast_slice(
+            &block.memory.as_ref()?[bit * words..(bit + 1) * words],
+        ))
     }
 
     /// The bytes of a resident page, to change.
@@ -119,7 +129,9 @@ impl Arena {
             return None;
         }
         let memory = block.memory.as_mut()?;
-        Some(bytemuck::cast_slice_mut(&mut memory[bit * words..(bit + 1) * words]))
+        Some(bytemuck::cast_slice_mut(
+            &mut memory[bit * words..(bit + 1) * words],
+        ))
     }
 
     /// Makes a page resident, its bytes undefined. A page that is new becomes fresh.
@@ -163,7 +175,9 @@ impl Arena {
     /// Forgets a page that is not used after all.
     pub(super) fn forget(&mut self, number: PageNumber) {
         let (index, bit) = split(number);
-        let Some(block) = self.block_mut(index) else { return };
+        let Some(block) = self.block_mut(index) else {
+            return;
+        };
         let mask = !(1 << bit);
         let was_resident = block.resident & !mask != 0;
         block.written &= mask;
@@ -192,9 +206,15 @@ impl Arena {
     pub(super) fn note_early_write(&mut self, number: PageNumber, tag: Tag) {
         let (index, bit) = split(number);
         let block = self.block_mut(index).expect("the page was resident");
-        block.early_tags.get_or_insert_with(|| Box::new([Tag::default(); BLOCK_PAGES]))[bit] = tag;
+        block
+            .early_tags
+            .get_or_insert_with(|| Box::new([Tag::default(); BLOCK_PAGES]))[bit] = tag;
         block.resident &= !(1 << bit);
-        let freed = if block.resident == 0 { block.memory.take() } else { None };
+        let freed = if block.resident == 0 {
+            block.memory.take()
+        } else {
+            None
+        };
         self.resident_count -= 1;
         self.keep_spare(freed);
     }
@@ -208,9 +228,10 @@ impl Arena {
     /// All pages that this transaction wrote, as runs in order.
     pub(super) fn written_runs(&mut self) -> Vec<Run> {
         self.blocks.sort_unstable();
-        let blocks = self.blocks.iter().filter_map(|&index| {
-            self.block(index).map(|block| (index, block.written))
-        });
+        let blocks = self
+            .blocks
+            .iter()
+            .filter_map(|&index| self.block(index).map(|block| (index, block.written)));
         runs_of(blocks)
     }
 
@@ -219,7 +240,9 @@ impl Arena {
         self.blocks.sort_unstable();
         let this: &'a Self = self;
         for &index in &this.blocks {
-            let Some(block) = this.block(index) else { continue };
+            let Some(block) = this.block(index) else {
+                continue;
+            };
             for bit in bits(block.resident) {
                 let number = PageNumber(index * BLOCK_PAGES as u32 + bit);
                 visit(number, this.page(number).expect("the page is resident"));
@@ -231,7 +254,9 @@ impl Arena {
     pub(super) fn begin_savepoint(&mut self) -> FreshBits {
         let mut saved = Vec::new();
         for index in self.blocks.clone() {
-            let Some(block) = self.block_mut(index) else { continue };
+            let Some(block) = self.block_mut(index) else {
+                continue;
+            };
             if block.fresh != 0 {
                 saved.push((index, std::mem::take(&mut block.fresh)));
             }
@@ -262,7 +287,9 @@ impl Arena {
     pub(super) fn clear(&mut self) {
         for index in std::mem::take(&mut self.blocks) {
             let (group, slot) = (index as usize / GROUP_BLOCKS, index as usize % GROUP_BLOCKS);
-            let block = self.groups[group].as_mut().and_then(|group| group[slot].take());
+            let block = self.groups[group]
+                .as_mut()
+                .and_then(|group| group[slot].take());
             self.keep_spare(block.and_then(|block| block.memory));
         }
         self.resident_count = 0;

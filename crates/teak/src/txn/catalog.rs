@@ -25,7 +25,9 @@ pub(super) fn find<S: PageSource + ?Sized>(
     catalog: &TreeRoot,
     name: &[u8],
 ) -> Result<Option<TreeRoot>> {
-    let Some(value) = lookup::get(source, catalog, name)? else { return Ok(None) };
+    let Some(value) = lookup::get(source, catalog, name)? else {
+        return Ok(None);
+    };
     decode(catalog.page, value).map(Some)
 }
 
@@ -33,7 +35,9 @@ pub(super) fn find<S: PageSource + ?Sized>(
 pub(super) fn decode(catalog_page: PageNumber, value: StoredValue<'_>) -> Result<TreeRoot> {
     let damaged = |damage: crate::page::Damage| damage.at(catalog_page, "open table");
     if value.kind != ValueKind::Tree {
-        return Err(damaged(crate::page::Damage("a catalog entry is not the root of a tree")));
+        return Err(damaged(crate::page::Damage(
+            "a catalog entry is not the root of a tree",
+        )));
     }
     TreeRoot::decode(value.bytes).map_err(damaged)
 }
@@ -59,8 +63,13 @@ pub(super) fn put<S: PageSink>(
     root: &TreeRoot,
 ) -> Result<()> {
     let bytes = root.encode();
-    let value = StoredValue { kind: ValueKind::Tree, bytes: &bytes };
-    Tree::new(sink, catalog).insert(name, value, Existing::Replace).map(drop)
+    let value = StoredValue {
+        kind: ValueKind::Tree,
+        bytes: &bytes,
+    };
+    Tree::new(sink, catalog)
+        .insert(name, value, Existing::Replace)
+        .map(drop)
 }
 
 /// Takes the table `name` out of the catalog; its pages are the caller's to release.

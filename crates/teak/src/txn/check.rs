@@ -4,11 +4,7 @@
 //! It runs on a snapshot, so readers and the writer go on meanwhile. A page is one of: a commit
 //! record, part of a tree, part of the space map, free, or pending; exactly one of these.
 
-use super::{
-    catalog,
-    engine::slot_page,
-    snapshot::Snapshot,
-};
+use super::{catalog, engine::slot_page, snapshot::Snapshot};
 use crate::{
     PageNumber, Run,
     page::value::{StoredValue, ValueKind},
@@ -98,12 +94,12 @@ pub(super) struct Audit<'a> {
 }
 
 /// Checks everything that a snapshot holds.
-pub(crate) fn check(
-    snapshot: &Snapshot,
-    progress: &mut dyn FnMut(CheckProgress),
-) -> CheckReport {
+pub(crate) fn check(snapshot: &Snapshot, progress: &mut dyn FnMut(CheckProgress)) -> CheckReport {
     let mut audit = Audit::new(snapshot, progress);
-    let mut report = CheckReport { pages: snapshot.page_count(), ..CheckReport::default() };
+    let mut report = CheckReport {
+        pages: snapshot.page_count(),
+        ..CheckReport::default()
+    };
     audit.tree(snapshot, snapshot.catalog());
     match TreeRoot::decode(&snapshot.record.snapshots_root) {
         Ok(root) => drop(audit.tree(snapshot, &root)),
@@ -131,7 +127,14 @@ impl<'a> Audit<'a> {
         let mut uses = vec![PageUse::Unreachable; count];
         let records = count.min(FIRST_PAGE as usize);
         uses[..records].fill(PageUse::Record);
-        Self { uses, damages: Vec::new(), table: None, tables: Vec::new(), done: 0, progress }
+        Self {
+            uses,
+            damages: Vec::new(),
+            table: None,
+            tables: Vec::new(),
+            done: 0,
+            progress,
+        }
     }
 
     fn tree(&mut self, snapshot: &Snapshot, root: &TreeRoot) -> Totals {
@@ -140,14 +143,22 @@ impl<'a> Audit<'a> {
 
     fn damage(&mut self, page: Option<PageNumber>, detail: &str) {
         let (table, detail) = (self.table.clone(), detail.to_owned());
-        self.damages.push(Damage { page, table, key_range: None, detail });
+        self.damages.push(Damage {
+            page,
+            table,
+            key_range: None,
+            detail,
+        });
     }
 
     /// Marks pages; `false` if one is not there or in use already.
     pub(super) fn mark(&mut self, run: Run, page_use: PageUse) -> bool {
         let end = run.end();
         let Some(uses) = self.uses.get_mut(run.start.index()..end as usize) else {
-            self.damage(Some(run.start), "it is used, and lies behind the end of the database");
+            self.damage(
+                Some(run.start),
+                "it is used, and lies behind the end of the database",
+            );
             return false;
         };
         if let Some(index) = uses.iter().position(|u| *u != PageUse::Unreachable) {
@@ -166,7 +177,12 @@ impl<'a> Audit<'a> {
         if self.damages.iter().any(|damage| damage.table == self.table) {
             return;
         }
-        let expected = (root.records, root.inner_pages, root.leaf_pages, root.value_pages);
+        let expected = (
+            root.records,
+            root.inner_pages,
+            root.leaf_pages,
+            root.value_pages,
+        );
         let (inner_pages, leaf_pages) = (totals.inner_pages as u32, totals.leaf_pages as u32);
         if expected != (totals.records, inner_pages, leaf_pages, totals.value_pages) {
             let detail = format!("the table's root counts {expected:?}, and there are {totals:?}");
@@ -180,8 +196,16 @@ impl<'a> Audit<'a> {
         if !self.damages.is_empty() {
             return;
         }
-        let lost = self.uses.iter().filter(|page| **page == PageUse::Unreachable).count();
-        if let Some(first) = self.uses.iter().position(|page| *page == PageUse::Unreachable) {
+        let lost = self
+            .uses
+            .iter()
+            .filter(|page| **page == PageUse::Unreachable)
+            .count();
+        if let Some(first) = self
+            .uses
+            .iter()
+            .position(|page| *page == PageUse::Unreachable)
+        {
             let detail = format!(
                 "{lost} pages, this one first, are neither used nor free; dump and load the \
                  database to win them back"
@@ -198,7 +222,13 @@ impl<'a> Audit<'a> {
             self.mark(death.run, PageUse::Pending);
         }
         for &page in &census.own {
-            self.mark(Run { start: page, len: 1 }, PageUse::SpaceMap);
+            self.mark(
+                Run {
+                    start: page,
+                    len: 1,
+                },
+                PageUse::SpaceMap,
+            );
         }
     }
 
@@ -216,7 +246,10 @@ impl Visitor for Audit<'_> {
         };
         let is_marked = self.mark(run, page_use);
         let pages_total = self.uses.len() as u64;
-        (self.progress)(CheckProgress { pages_done: self.done, pages_total });
+        (self.progress)(CheckProgress {
+            pages_done: self.done,
+            pages_total,
+        });
         is_marked
     }
 

@@ -64,7 +64,9 @@ impl WriteTransaction {
     /// Seals every changed table and writes its root to the catalog.
     fn write_roots(&mut self) -> Result<()> {
         for handle in 0..self.tables.len() {
-            let Some(OpenTableRoot { name, mut root }) = self.changed_root(handle) else { continue };
+            let Some(OpenTableRoot { name, mut root }) = self.changed_root(handle) else {
+                continue;
+            };
             seal::seal(&mut self.pages, &mut root)?;
             super::catalog::put(&mut self.pages, &mut self.catalog, &name, &root)?;
             if let Some(Some(table)) = self.tables.get_mut(handle) {
@@ -76,8 +78,13 @@ impl WriteTransaction {
     }
 
     fn changed_root(&self, handle: usize) -> Option<OpenTableRoot> {
-        let table = self.tables[handle].as_ref().filter(|table| table.is_changed)?;
-        Some(OpenTableRoot { name: table.name.clone(), root: table.root? })
+        let table = self.tables[handle]
+            .as_ref()
+            .filter(|table| table.is_changed)?;
+        Some(OpenTableRoot {
+            name: table.name.clone(),
+            root: table.root?,
+        })
     }
 
     /// Has the space map take the transaction in. Nothing has changed if this fails.
@@ -95,9 +102,19 @@ impl WriteTransaction {
         let listed_max = page_size / 4 / size_of::<Run>();
         written = written.filter(|runs| runs.len() <= WRITTEN_RUNS_MAX);
         let listed = written.as_ref().map_or(0, Vec::len);
-        let reserved = if listed + 8 > listed_max { 0 } else { listed + 8 };
+        let reserved = if listed + 8 > listed_max {
+            0
+        } else {
+            listed + 8
+        };
         let log_room = Record::log_room(page_size, reserved);
-        let change = Change { transaction, taken, deaths, log_room, page_limit };
+        let change = Change {
+            transaction,
+            taken,
+            deaths,
+            log_room,
+            page_limit,
+        };
         let committed = writer.space.commit(change)?;
         let written = written.map(|runs| union(&runs, &committed.fold_taken));
         Ok((committed, written))
@@ -114,7 +131,12 @@ impl WriteTransaction {
         }
         let engine = &self.engine;
         let mut pages = self.pages.resident_pages();
-        pages.extend(committed.fold_pages.iter().map(|(number, page)| (*number, &page[..])));
+        pages.extend(
+            committed
+                .fold_pages
+                .iter()
+                .map(|(number, page)| (*number, &page[..])),
+        );
         pages.sort_unstable_by_key(|(number, _)| *number);
         write_pages(&*engine.storage, page_size, &pages)?;
         let record = self.record(&committed, written.as_deref(), page_count);
@@ -129,9 +151,7 @@ impl WriteTransaction {
     fn record(&self, committed: &Committed, written: Option<&[Run]>, page_count: u64) -> Record {
         let writer = &*self.pages.writer;
         let page_size = self.engine.page_size;
-        let fits = |runs: &&[Run]| {
-            committed.log.len() <= Record::log_room(page_size, runs.len())
-        };
+        let fits = |runs: &&[Run]| committed.log.len() <= Record::log_room(page_size, runs.len());
         Record {
             slot: writer.next_slot(),
             sequence: writer.newest.sequence + 1,
@@ -155,15 +175,23 @@ impl WriteTransaction {
     fn erase(&self, record: &Record) {
         let offset = u64::from(record.slot) * self.engine.page_size as u64;
         // The error that is reported is that of the flush; this is a second line of defence.
-        let _ = self.engine.storage.write(offset, &[IoSlice::new(&[0; 512])]);
+        let _ = self
+            .engine
+            .storage
+            .write(offset, &[IoSlice::new(&[0; 512])]);
     }
 
     fn publish(&mut self, record: Record) -> Result<TransactionId> {
         let transaction = record.transaction;
         self.pages.refresh_mapping()?;
-        let mapping = self.engine.storage.mapping().map_err(Error::io("mapping the file"))?;
+        let mapping = self
+            .engine
+            .storage
+            .mapping()
+            .map_err(Error::io("mapping the file"))?;
         let places = self.engine.root_places();
-        let snapshot = Snapshot::new(record.clone(), mapping, places)?.with_counts_of(&self.pages.writer.space);
+        let snapshot = Snapshot::new(record.clone(), mapping, places)?
+            .with_counts_of(&self.pages.writer.space);
         for handle in 0..places {
             match self.tables.get(handle) {
                 Some(Some(table)) => snapshot.set_root(handle, table.root),
@@ -176,7 +204,7 @@ impl WriteTransaction {
         }
         self.pages.writer.note_record(record);
         if self.pages.durability == Durability::Durable {
-            self.pages.writer.note_durable();
+            self.engine.note_durable(&mut self.pages.writer);
         }
         self.engine.published.publish(snapshot);
         Ok(transaction)

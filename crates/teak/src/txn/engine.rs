@@ -1,10 +1,6 @@
 //! The engine: one open database, as all its handles and transactions share it.
 
-use super::{
-    arena::Arena,
-    recover::Recovery,
-    snapshot::Snapshot,
-};
+use super::{arena::Arena, recover::Recovery, snapshot::Snapshot};
 use crate::{
     Error, PageNumber, Result, Run, TransactionId,
     commit::record::{Record, SLOT_COUNT},
@@ -18,7 +14,7 @@ use std::{
     path::PathBuf,
     sync::{
         Arc, Mutex, PoisonError,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
 };
 
@@ -56,6 +52,8 @@ pub(crate) struct Engine {
     pub(super) published: Published<Snapshot>,
     /// Absent in a database that is open for reading only.
     pub(super) turnstile: Option<Arc<Turnstile<Writer>>>,
+    /// The last transaction that is known to be on the disk.
+    durable: AtomicU64,
     pub(super) poisoned: AtomicBool,
     pub(super) closed: AtomicBool,
     pub(super) recovery: Recovery,
@@ -94,12 +92,13 @@ impl Engine {
             storage,
             page_size: newest.record.page_size as usize,
             settings,
-            published: Published::new(newest),
             turnstile: writer.map(Turnstile::new),
+            durable: AtomicU64::new(newest.record.transaction.0),
             poisoned: AtomicBool::new(false),
             closed: AtomicBool::new(false),
             recovery,
             handles: Mutex::default(),
+            published: Published::new(newest),
         }
     }
 
@@ -151,13 +150,19 @@ impl Engine {
 
     /// Places that a new snapshot has for roots of tables.
     pub(super) fn root_places(&self) -> usize {
-        let handles = self.handles.lock().unwrap_or_else(PoisonError::into_inner).len();
+        let handles = self
+            .handles
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .len();
         handles.next_power_of_two().clamp(16, ROOT_PLACES_MAX)
     }
 
     fn refuse_closed(&self) -> Result<()> {
         if self.closed.load(Ordering::Acquire) {
-            return Err(Error::InvalidArgument("the database has been closed; open it again".into()));
+            return Err(Error::InvalidArgument(
+                "the database has been closed; open it again".into(),
+            ));
         }
         Ok(())
     }
@@ -176,7 +181,8 @@ impl Engine {
     /// The states whose pages must stay: those that are held, the last durable and the newest.
     pub(super) fn pins(&self, writer: &Writer) -> Vec<TransactionId> {
         let mut pins = vec![writer.durable, writer.newest.transaction];
-        self.published.for_each_older(|snapshot| pins.push(snapshot.transaction()));
+        self.published
+            .for_each_older(|snapshot| pins.push(snapshot.transaction()));
         pins.sort_unstable();
         pins.dedup();
         pins
@@ -193,8 +199,21 @@ impl Engine {
             return Ok(());
         }
         self.flush()?;
-        writer.note_durable();
+        self.note_durable(writer);
         Ok(())
+    }
+
+    /// Notes that the newest commit is on the disk.
+    pub(super) fn note_durable(&self, writer: &mut Writer) {
+        writer.durable = writer.newest.transaction;
+        writer.durable_slot = writer.newest.slot;
+        writer.written = Some(Vec::new());
+        self.durable.store(writer.durable.0, Ordering::Release);
+    }
+
+    /// The last transaction that is known to be on the disk.
+    pub(crate) fn durable(&self) -> TransactionId {
+        TransactionId(self.durable.load(Ordering::Acquire))
     }
 
     /// Flushes; after a failure nothing is written any more, since nobody can tell what of the
@@ -210,10 +229,12 @@ impl Engine {
     pub(super) fn write_record(&self, record: &Record) -> Result<()> {
         let bytes = record.encode(self.page_size);
         let offset = u64::from(record.slot) * self.page_size as u64;
-        self.storage.write(offset, &[IoSlice::new(&bytes)]).map_err(|error| {
-            self.poisoned.store(true, Ordering::Release);
-            Error::io("writing the commit record")(error)
-        })
+        self.storage
+            .write(offset, &[IoSlice::new(&bytes)])
+            .map_err(|error| {
+                self.poisoned.store(true, Ordering::Release);
+                Error::io("writing the commit record")(error)
+            })
     }
 
     /// Flushes, cuts the free end of the file off, and notes that all is well. Nothing can be
@@ -249,7 +270,9 @@ impl Engine {
         if bytes < self.storage.len() {
             // The records before this one speak of a longer file: they must not count any more.
             self.flush()?;
-            self.storage.set_len(bytes).map_err(Error::io("making the file shorter"))?;
+            self.storage
+                .set_len(bytes)
+                .map_err(Error::io("making the file shorter"))?;
         }
         Ok(())
     }
@@ -270,13 +293,6 @@ impl Writer {
             .filter(|&slot| slot != self.newest.slot && slot != self.durable_slot)
             .min_by_key(|&slot| self.slots[usize::from(slot)])
             .expect("two of four slots are spared")
-    }
-
-    /// Notes that the newest commit is on the disk.
-    pub(super) fn note_durable(&mut self) {
-        self.durable = self.newest.transaction;
-        self.durable_slot = self.newest.slot;
-        self.written = Some(Vec::new());
     }
 
     /// Notes a record that was written.

@@ -21,6 +21,5 @@ pub(crate) use savepoint::SavepointId;
 pub(crate) use snapshot::Snapshot;
 pub(crate) use write::WriteTransaction;
 
-
 #[cfg(test)]
 mod tests;

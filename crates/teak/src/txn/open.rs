@@ -31,7 +31,14 @@ impl Engine {
         let (storage, created) = FileStorage::open(path, access, create)?;
         let is_read_only = matches!(access, Access::ReadOnly);
         let is_new = matches!(created, Created::Yes);
-        Self::open_storage(Arc::new(storage), path.to_path_buf(), is_new, is_read_only, settings, boot_id())
+        Self::open_storage(
+            Arc::new(storage),
+            path.to_path_buf(),
+            is_new,
+            is_read_only,
+            settings,
+            boot_id(),
+        )
     }
 
     /// Opens the database in a storage, whatever is behind it.
@@ -57,9 +64,22 @@ impl Engine {
         let snapshot = snapshot.with_counts_of(&space);
         let writer = match is_read_only {
             true => None,
-            false => Some(writer(newest, found.sequences, space, &found.recovery, boot)),
+            false => Some(writer(
+                newest,
+                found.sequences,
+                space,
+                &found.recovery,
+                boot,
+            )),
         };
-        Ok(Self::new(path, storage, settings, snapshot, writer, found.recovery))
+        Ok(Self::new(
+            path,
+            storage,
+            settings,
+            snapshot,
+            writer,
+            found.recovery,
+        ))
     }
 }
 
@@ -133,5 +153,7 @@ pub(super) fn durability_byte(durability: Durability) -> u8 {
 }
 
 pub(super) fn now_ms() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64)
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |since| since.as_millis() as u64)
 }

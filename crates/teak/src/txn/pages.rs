@@ -99,15 +99,21 @@ impl WritePages {
 
     /// Takes a run of free pages, makes the file longer if there is none.
     fn take_run(&mut self, want: u32, is_exact: bool) -> Result<Run> {
-        let is_small = self.durability == Durability::Durable
-            && self.taken_count < SMALL_TRANSACTION_PAGES;
+        let is_small =
+            self.durability == Durability::Durable && self.taken_count < SMALL_TRANSACTION_PAGES;
         let space = &mut self.writer.space;
         let found = if is_exact {
             space.allocate(want, Policy::Contiguous)
         } else if is_small {
             let in_a_row = space.allocate(want, Policy::Contiguous);
             let is_roomy = space.free_count() * 4 < space.page_count();
-            in_a_row.or_else(|| if is_roomy { None } else { space.allocate(want, Policy::UpTo) })
+            in_a_row.or_else(|| {
+                if is_roomy {
+                    None
+                } else {
+                    space.allocate(want, Policy::UpTo)
+                }
+            })
         } else {
             space.allocate(want, Policy::Crumbs)
         };
@@ -123,18 +129,26 @@ impl WritePages {
             }
         }
         let space = &mut self.writer.space;
-        let policy = if is_exact { Policy::Contiguous } else { Policy::UpTo };
+        let policy = if is_exact {
+            Policy::Contiguous
+        } else {
+            Policy::UpTo
+        };
         space.allocate(want, policy).ok_or_else(|| self.full())
     }
 
     fn full(&self) -> Error {
-        Error::Full { limit_bytes: self.size_limit_pages << self.page_shift }
+        Error::Full {
+            limit_bytes: self.size_limit_pages << self.page_shift,
+        }
     }
 
     /// Makes the file longer, by at least `pages`.
     fn grow(&mut self, pages: u64) -> Result<()> {
         let old = self.writer.space.page_count();
-        let step = (old / 16).clamp(64, (64 << 20) >> self.page_shift).max(pages);
+        let step = (old / 16)
+            .clamp(64, (64 << 20) >> self.page_shift)
+            .max(pages);
         let limit = self.size_limit_pages.min(u64::from(u32::MAX));
         let trailing = self.writer.space.trailing_free();
         let new = (old + step).min(limit);
@@ -143,7 +157,9 @@ impl WritePages {
         }
         let bytes = new << self.page_shift;
         if bytes > self.storage.len() {
-            self.storage.set_len(bytes).map_err(Error::io("making the file longer"))?;
+            self.storage
+                .set_len(bytes)
+                .map_err(Error::io("making the file longer"))?;
         }
         self.writer.space.grow(new);
         self.refresh_mapping()
@@ -151,15 +167,24 @@ impl WritePages {
 
     /// Sees to it that the mapping covers the file as it is now.
     pub(super) fn refresh_mapping(&mut self) -> Result<()> {
-        self.mapping = self.storage.mapping().map_err(Error::io("mapping the file"))?;
+        self.mapping = self
+            .storage
+            .mapping()
+            .map_err(Error::io("mapping the file"))?;
         Ok(())
     }
 
     /// Brings a page that was written early back into memory.
     fn bring_back(&mut self, number: PageNumber) -> Result<()> {
         let offset = self.offset_of(number);
-        let page = self.mapping.bytes(offset, self.page_size).ok_or_else(|| outside(number))?;
-        self.writer.arena.make_resident(number).copy_from_slice(page);
+        let page = self
+            .mapping
+            .bytes(offset, self.page_size)
+            .ok_or_else(|| outside(number))?;
+        self.writer
+            .arena
+            .make_resident(number)
+            .copy_from_slice(page);
         Ok(())
     }
 
@@ -187,7 +212,9 @@ impl WritePages {
     /// All pages in memory, for the final write.
     pub(super) fn resident_pages(&mut self) -> Vec<(PageNumber, &[u8])> {
         let mut pages = Vec::new();
-        self.writer.arena.for_each_resident(|number, page| pages.push((number, page)));
+        self.writer
+            .arena
+            .for_each_resident(|number, page| pages.push((number, page)));
         pages
     }
 
@@ -229,7 +256,8 @@ impl WritePages {
     pub(super) fn undo_savepoint(&mut self, before: FreshBits, death_count: usize) {
         self.unused.pop();
         for run in self.writer.arena.fresh_runs() {
-            run.pages().for_each(|number| self.writer.arena.forget(number));
+            run.pages()
+                .for_each(|number| self.writer.arena.forget(number));
             self.writer.space.give_back(run);
             self.taken_count -= u64::from(run.len);
         }
@@ -242,10 +270,16 @@ impl WritePages {
     fn discard(&mut self, number: PageNumber) {
         if self.arena().is_fresh(number) {
             self.writer.arena.forget(number);
-            self.writer.space.give_back(Run { start: number, len: 1 });
+            self.writer.space.give_back(Run {
+                start: number,
+                len: 1,
+            });
             self.taken_count -= 1;
         } else if let Some(unused) = self.unused.last_mut() {
-            unused.push(Run { start: number, len: 1 });
+            unused.push(Run {
+                start: number,
+                len: 1,
+            });
         }
     }
 }
@@ -281,7 +315,8 @@ impl PageSource for WritePages {
 
     #[inline]
     fn prefetch(&self, number: PageNumber, offset: usize) {
-        self.mapping.prefetch(self.offset_of(number) + offset as u64);
+        self.mapping
+            .prefetch(self.offset_of(number) + offset as u64);
     }
 }
 
@@ -318,7 +353,10 @@ impl PageSink for WritePages {
             assert!(self.arena().is_fresh(number), "only own pages are changed");
             self.bring_back(number)?;
         }
-        self.writer.arena.page_mut(number).ok_or_else(|| outside(number))
+        self.writer
+            .arena
+            .page_mut(number)
+            .ok_or_else(|| outside(number))
     }
 
     fn own(&mut self, number: PageNumber) -> Result<PageNumber> {
@@ -332,13 +370,24 @@ impl PageSink for WritePages {
             self.page_mut(new)?.copy_from_slice(&copy);
         } else {
             let offset = self.offset_of(number);
-            let old = self.mapping.bytes(offset, self.page_size).ok_or_else(|| outside(number))?;
-            let page = self.writer.arena.page_mut(new).ok_or_else(|| outside(new))?;
+            let old = self
+                .mapping
+                .bytes(offset, self.page_size)
+                .ok_or_else(|| outside(number))?;
+            let page = self
+                .writer
+                .arena
+                .page_mut(new)
+                .ok_or_else(|| outside(new))?;
             page.copy_from_slice(old);
         }
         let birth = self.transaction;
         let page = self.page_mut(new)?;
-        let header = Header { number: new, birth, ..Header::read(page) };
+        let header = Header {
+            number: new,
+            birth,
+            ..Header::read(page)
+        };
         header.write(page);
         self.release(number)?;
         Ok(new)
@@ -354,7 +403,13 @@ impl PageSink for WritePages {
             let detail = "the page says that it is born in a transaction to come";
             return Err(Error::corrupted(number, "write", detail));
         }
-        self.deaths.push((Run { start: number, len: 1 }, birth));
+        self.deaths.push((
+            Run {
+                start: number,
+                len: 1,
+            },
+            birth,
+        ));
         Ok(())
     }
 
@@ -365,13 +420,16 @@ impl PageSink for WritePages {
             tag: Tag::of(value),
             birth: self.transaction,
         };
-        let too_long = |_| Error::InvalidArgument("a value of this length does not fit in a file".into());
+        let too_long =
+            |_| Error::InvalidArgument("a value of this length does not fit in a file".into());
         let pages = run.pages(self.page_size).map_err(too_long)?;
         let taken = self.take_run(pages.len, true)?;
         run.start = taken.start;
         let offset = self.offset_of(taken.start);
         let rest = vec![0; (u64::from(taken.len) << self.page_shift) as usize - value.len()];
-        let written = self.storage.write(offset, &[IoSlice::new(value), IoSlice::new(&rest)]);
+        let written = self
+            .storage
+            .write(offset, &[IoSlice::new(value), IoSlice::new(&rest)]);
         if let Err(error) = written {
             self.writer.space.give_back(taken);
             return Err(Error::io("writing a large value")(error));
@@ -382,8 +440,11 @@ impl PageSink for WritePages {
     }
 
     fn release_value(&mut self, run: &ValueRun) -> Result<()> {
-        let pages = run.pages(self.page_size).map_err(|damage| damage.at(run.start, "write"))?;
-        if pages.start.0 < crate::space::FIRST_PAGE || pages.end() > self.writer.space.page_count() {
+        let pages = run
+            .pages(self.page_size)
+            .map_err(|damage| damage.at(run.start, "write"))?;
+        if pages.start.0 < crate::space::FIRST_PAGE || pages.end() > self.writer.space.page_count()
+        {
             return Err(outside(run.start));
         }
         if self.arena().is_written(pages.start) {
@@ -410,7 +471,9 @@ pub(super) fn write_pages(
         for part in stretch.chunks(WRITE_PARTS_MAX) {
             let offset = u64::from(part[0].0.0) * page_size as u64;
             let slices: Vec<_> = join(part).into_iter().map(IoSlice::new).collect();
-            storage.write(offset, &slices).map_err(Error::io("writing pages"))?;
+            storage
+                .write(offset, &slices)
+                .map_err(Error::io("writing pages"))?;
         }
     }
     Ok(())

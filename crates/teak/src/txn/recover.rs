@@ -10,11 +10,7 @@
 //! Deciding changes nothing, so a crash meanwhile leads to the same decision again. Only then are
 //! the records that lost erased, before anything is written where their pages may be.
 
-use super::{
-    catalog,
-    engine::slot_page,
-    snapshot::Snapshot,
-};
+use super::{catalog, engine::slot_page, snapshot::Snapshot};
 use crate::{
     Error, PageNumber, Result, Run, TransactionId,
     commit::record::{PROBE_LEN, Record, RecordFault, SLOT_COUNT, find_page_size},
@@ -25,12 +21,7 @@ use crate::{
         walk::{self, Finding, PageRole, Visitor},
     },
 };
-use std::{
-    collections::HashSet,
-    io::IoSlice,
-    path::Path,
-    sync::Arc,
-};
+use std::{collections::HashSet, io::IoSlice, path::Path, sync::Arc};
 
 /// What opening a database found and did.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -94,9 +85,16 @@ pub(super) fn find(storage: &Arc<dyn Storage>, path: &Path, boot: [u8; 16]) -> R
     if is_trusted {
         let recovery = match newest.clean_close {
             true => Recovery::Clean,
-            false => Recovery::Killed { last: newest.transaction },
+            false => Recovery::Killed {
+                last: newest.transaction,
+            },
         };
-        return Ok(Found { newest: newest.clone(), sequences, recovery, losers: Vec::new() });
+        return Ok(Found {
+            newest: newest.clone(),
+            sequences,
+            recovery,
+            losers: Vec::new(),
+        });
     }
     let from = newest.transaction;
     let mut losers = Vec::new();
@@ -108,7 +106,12 @@ pub(super) fn find(storage: &Arc<dyn Storage>, path: &Path, boot: [u8; 16]) -> R
                 None => Recovery::Verified { last: to },
                 Some(reason) => Recovery::RolledBack { from, to, reason },
             };
-            return Ok(Found { newest: record.clone(), sequences, recovery, losers });
+            return Ok(Found {
+                newest: record.clone(),
+                sequences,
+                recovery,
+                losers,
+            });
         };
         if record.transaction <= known_durable {
             return Err(Error::corrupted(fault.page, "recovery", fault.detail));
@@ -117,13 +120,20 @@ pub(super) fn find(storage: &Arc<dyn Storage>, path: &Path, boot: [u8; 16]) -> R
         losers.push(record.slot);
     }
     let detail = reason.unwrap_or_default();
-    Err(Error::corrupted(slot_page(newest.slot), "recovery", format!("no commit is whole: {detail}")))
+    Err(Error::corrupted(
+        slot_page(newest.slot),
+        "recovery",
+        format!("no commit is whole: {detail}"),
+    ))
 }
 
 const CUT_SHORT: &str = "the file is shorter than the commit says";
 
 fn is_cut_short(record: &Record, file_len: u64) -> bool {
-    record.page_count.saturating_mul(u64::from(record.page_size)) > file_len
+    record
+        .page_count
+        .saturating_mul(u64::from(record.page_size))
+        > file_len
 }
 
 impl Found {
@@ -149,7 +159,10 @@ fn read_records(mapping: &Mapping, file_len: u64, path: &Path) -> Result<Vec<Rec
         RecordFault::UnknownVersion(_) | RecordFault::UnknownFeatures(_) => {
             Error::UnknownFormat(fault.to_string())
         }
-        fault => Error::NotADatabase { path: path.to_path_buf(), reason: fault.to_string() },
+        fault => Error::NotADatabase {
+            path: path.to_path_buf(),
+            reason: fault.to_string(),
+        },
     };
     if !mapping.copy(0, &mut head) {
         return Err(not_a_database(RecordFault::NotARecord));
@@ -166,7 +179,10 @@ fn read_records(mapping: &Mapping, file_len: u64, path: &Path) -> Result<Vec<Rec
             Err(found) => fault = found,
         }
     }
-    let id = records.iter().max_by_key(|record| record.sequence).map(|record| record.database_id);
+    let id = records
+        .iter()
+        .max_by_key(|record| record.sequence)
+        .map(|record| record.database_id);
     records.retain(|record| Some(record.database_id) == id);
     if records.is_empty() {
         return Err(not_a_database(fault));
@@ -185,11 +201,19 @@ struct Fault {
 fn first_fault(record: &Record, mapping: &Arc<Mapping>, file_len: u64) -> Result<Option<Fault>> {
     if is_cut_short(record, file_len) {
         let page = slot_page(record.slot);
-        return Ok(Some(Fault { page, detail: CUT_SHORT.to_owned() }));
+        return Ok(Some(Fault {
+            page,
+            detail: CUT_SHORT.to_owned(),
+        }));
     }
     let snapshot = match Snapshot::new(record.clone(), Arc::clone(mapping), 0) {
         Ok(snapshot) => snapshot,
-        Err(error) => return Ok(Some(Fault { page: slot_page(record.slot), detail: error.to_string() })),
+        Err(error) => {
+            return Ok(Some(Fault {
+                page: slot_page(record.slot),
+                detail: error.to_string(),
+            }));
+        }
     };
     let mut audit = Audit {
         written: record.written.as_deref(),

@@ -3,7 +3,10 @@
 //! Pages older than the innermost savepoint are copied, younger ones are changed in place. Rolling
 //! back drops the younger ones and takes up the roots as they were.
 
-use super::{arena::FreshBits, write::{OpenTable, WriteTransaction}};
+use super::{
+    arena::FreshBits,
+    write::{OpenTable, WriteTransaction},
+};
 use crate::{Error, Result, tree::TreeRoot};
 
 /// Names a savepoint of one transaction.
@@ -43,10 +46,13 @@ impl WriteTransaction {
     }
 
     fn position_of(&self, savepoint: SavepointId) -> Result<usize> {
-        self.savepoints.iter().position(|state| state.id == savepoint.0).ok_or_else(|| {
-            let text = "this savepoint has ended, or belongs to another transaction";
-            Error::InvalidArgument(text.into())
-        })
+        self.savepoints
+            .iter()
+            .position(|state| state.id == savepoint.0)
+            .ok_or_else(|| {
+                let text = "this savepoint has ended, or belongs to another transaction";
+                Error::InvalidArgument(text.into())
+            })
     }
 
     /// Ends a savepoint and all within it; what was done since stays.

@@ -29,11 +29,7 @@ pub(crate) struct Snapshot {
 }
 
 impl Snapshot {
-    pub(super) fn new(
-        record: Record,
-        mapping: Arc<Mapping>,
-        root_count: usize,
-    ) -> Result<Self> {
+    pub(super) fn new(record: Record, mapping: Arc<Mapping>, root_count: usize) -> Result<Self> {
         let catalog = TreeRoot::decode(&record.catalog_root)
             .map_err(|damage| damage.at(PageNumber(u32::from(record.slot)), "open"))?;
         let page_size = record.page_size as usize;
@@ -122,7 +118,13 @@ impl Snapshot {
     pub(crate) fn space(&self) -> Result<Space> {
         let record = &self.record;
         let pins = [record.transaction];
-        Space::load(self, &record.space_roots, &record.space_log, record.page_count, &pins)
+        Space::load(
+            self,
+            &record.space_roots,
+            &record.space_log,
+            record.page_count,
+            &pins,
+        )
     }
 }
 
@@ -147,7 +149,8 @@ impl PageSource for Snapshot {
 
     #[inline]
     fn prefetch(&self, number: PageNumber, offset: usize) {
-        self.mapping.prefetch((u64::from(number.0) << self.page_shift) + offset as u64);
+        self.mapping
+            .prefetch((u64::from(number.0) << self.page_shift) + offset as u64);
     }
 }
 

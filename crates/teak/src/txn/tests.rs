@@ -26,19 +26,28 @@ fn settings() -> Settings {
 
 fn open(disk: &SimDisk, is_new: bool, boot: [u8; 16]) -> Result<Arc<Engine>> {
     let storage: Arc<dyn Storage> = Arc::new(disk.clone());
-    Engine::open_storage(storage, PathBuf::from("simulated"), is_new, false, settings(), boot)
-        .map(Arc::new)
+    Engine::open_storage(
+        storage,
+        PathBuf::from("simulated"),
+        is_new,
+        false,
+        settings(),
+        boot,
+    )
+    .map(Arc::new)
 }
 
 fn create_table(txn: &mut WriteTransaction, name: &[u8]) {
     let handle = txn.engine().handle(name);
-    txn.create_table(handle, name, TreeRoot::new(KeyOrder::Bytes, true, false, 0)).unwrap();
+    txn.create_table(handle, name, TreeRoot::new(KeyOrder::Bytes, true, false, 0))
+        .unwrap();
 }
 
 fn insert(txn: &mut WriteTransaction, name: &[u8], key: &[u8], value: &[u8]) -> Result<()> {
     let handle = txn.engine().handle(name);
     txn.change(handle, name, |tree| {
-        tree.insert(key, StoredValue::inline(value), Existing::Replace).map(drop)
+        tree.insert(key, StoredValue::inline(value), Existing::Replace)
+            .map(drop)
     })
 }
 
@@ -115,7 +124,9 @@ fn a_durable_commit_flushes_once() {
         insert(&mut txn, b"a", &key(i), b"value").unwrap();
         txn.commit().unwrap();
         let events = &disk.events()[before..];
-        let flushes = events.iter().filter(|event| matches!(***event, crate::store::sim::Event::Flush));
+        let flushes = events
+            .iter()
+            .filter(|event| matches!(***event, crate::store::sim::Event::Flush));
         assert_eq!(flushes.count(), 1);
     }
     assert_clean(&engine);
@@ -171,7 +182,12 @@ fn a_reader_keeps_its_snapshot_and_only_that() {
     }
     assert!(check::check(&reader, &mut |_| {}).is_clean());
     assert_clean(&engine);
-    assert!(size(&engine) < 2 * before, "{} then {}", before, size(&engine));
+    assert!(
+        size(&engine) < 2 * before,
+        "{} then {}",
+        before,
+        size(&engine)
+    );
 }
 
 #[test]
@@ -185,7 +201,9 @@ fn random_transactions_match_a_map_through_reopening() {
     let mut model = Model::new();
     let mut seed = 77u64;
     let mut random = move |limit: u64| {
-        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        seed = seed
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         (seed >> 33) % limit
     };
     for round in 0..150u64 {
@@ -199,7 +217,11 @@ fn random_transactions_match_a_map_through_reopening() {
             if random(3) == 0 {
                 assert_eq!(remove(&mut txn, b"a", &key), next.remove(&key).is_some());
             } else {
-                let len = if random(20) == 0 { random(30_000) } else { random(200) };
+                let len = if random(20) == 0 {
+                    random(30_000)
+                } else {
+                    random(200)
+                };
                 let value = vec![random(256) as u8; len as usize];
                 insert(&mut txn, b"a", &key, &value).unwrap();
                 next.insert(key, value);
@@ -220,7 +242,10 @@ fn random_transactions_match_a_map_through_reopening() {
                 let image = disk.process_crash();
                 let copy = SimDisk::from_image(image, CAPACITY);
                 let other = open(&copy, false, boot).unwrap();
-                assert!(matches!(other.recovery(), Recovery::Killed { .. }), "{round}");
+                assert!(
+                    matches!(other.recovery(), Recovery::Killed { .. }),
+                    "{round}"
+                );
                 assert_clean(&other);
                 for (key, value) in &model {
                     assert_eq!(get(&other, b"a", key).as_ref(), Some(value));
@@ -265,7 +290,10 @@ fn savepoints_roll_back_to_any_depth() {
     let second = txn.begin_savepoint().unwrap();
     insert(&mut txn, b"a", &key(499), b"second").unwrap();
     txn.end_savepoint(second).unwrap();
-    assert!(matches!(txn.roll_back_to(second), Err(Error::InvalidArgument(_))));
+    assert!(matches!(
+        txn.roll_back_to(second),
+        Err(Error::InvalidArgument(_))
+    ));
     txn.roll_back_to(outer).unwrap();
     insert(&mut txn, b"a", &key(1), b"after").unwrap();
     txn.commit().unwrap();
@@ -308,7 +336,9 @@ fn power_cuts_leave_a_committed_state() {
     for event in 4..disk.event_count() {
         for granularity in [4096, 512, 64] {
             let mut choice = |count: usize| {
-                seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(99);
+                seed = seed
+                    .wrapping_mul(6_364_136_223_846_793_005)
+                    .wrapping_add(99);
                 (seed >> 33) as usize % count
             };
             let image = disk.power_cut_at(event, &mut choice, granularity);
@@ -324,12 +354,22 @@ fn power_cuts_leave_a_committed_state() {
                 Err(error) => panic!("event {event}: {error}"),
             };
             let snapshot = engine.snapshot().unwrap();
-            assert!(snapshot.transaction() >= least, "event {event}: {:?}", engine.recovery());
-            let (_, expected) =
-                states.iter().find(|(id, _)| *id == snapshot.transaction()).unwrap();
+            assert!(
+                snapshot.transaction() >= least,
+                "event {event}: {:?}",
+                engine.recovery()
+            );
+            let (_, expected) = states
+                .iter()
+                .find(|(id, _)| *id == snapshot.transaction())
+                .unwrap();
             assert_clean(&engine);
             for (key, value) in expected {
-                assert_eq!(get(&engine, b"a", key).as_ref(), Some(value), "event {event}");
+                assert_eq!(
+                    get(&engine, b"a", key).as_ref(),
+                    Some(value),
+                    "event {event}"
+                );
             }
             images += 1;
         }

@@ -104,14 +104,22 @@ impl WriteTransaction {
             if self.tables.len() <= handle {
                 self.tables.resize_with(handle + 1, || None);
             }
-            let table = OpenTable { name: name.to_vec(), root, is_changed: false };
+            let table = OpenTable {
+                name: name.to_vec(),
+                root,
+                is_changed: false,
+            };
             self.tables[handle] = Some(table);
         }
         Ok(self.tables[handle].as_mut().expect("the table was opened"))
     }
 
     pub(super) fn refuse_broken(&self) -> Result<()> {
-        if self.is_broken { Err(Error::TransactionBroken) } else { Ok(()) }
+        if self.is_broken {
+            Err(Error::TransactionBroken)
+        } else {
+            Ok(())
+        }
     }
 
     /// Changes a table. An error in the middle of that makes the transaction unusable but for
@@ -124,7 +132,9 @@ impl WriteTransaction {
     ) -> Result<R> {
         self.refuse_broken()?;
         let table = self.open(handle, name)?;
-        let Some(mut root) = table.root else { return Err(not_found(name)) };
+        let Some(mut root) = table.root else {
+            return Err(not_found(name));
+        };
         let before = root;
         let result = change(&mut Tree::new(&mut self.pages, &mut root));
         self.is_broken = result.is_err();
@@ -135,7 +145,12 @@ impl WriteTransaction {
     }
 
     /// Creates a table; it must not exist.
-    pub(crate) fn create_table(&mut self, handle: usize, name: &[u8], root: TreeRoot) -> Result<()> {
+    pub(crate) fn create_table(
+        &mut self,
+        handle: usize,
+        name: &[u8],
+        root: TreeRoot,
+    ) -> Result<()> {
         self.refuse_broken()?;
         let table = self.open(handle, name)?;
         if table.root.is_some() {
@@ -183,7 +198,9 @@ impl WriteTransaction {
         (new_handle, new): (usize, &[u8]),
     ) -> Result<()> {
         self.refuse_broken()?;
-        let Some(root) = self.open(old_handle, old)?.root else { return Err(not_found(old)) };
+        let Some(root) = self.open(old_handle, old)?.root else {
+            return Err(not_found(old));
+        };
         if old == new {
             return Ok(());
         }
@@ -204,7 +221,11 @@ impl WriteTransaction {
         mut visit: impl FnMut(&[u8], TreeRoot) -> Result<()>,
     ) -> Result<()> {
         catalog::for_each(&self.pages, &self.catalog, |name, root| {
-            let open = self.tables.iter().flatten().find(|table| table.name == name);
+            let open = self
+                .tables
+                .iter()
+                .flatten()
+                .find(|table| table.name == name);
             visit(name, open.and_then(|table| table.root).unwrap_or(root))
         })
     }
@@ -221,7 +242,11 @@ impl WriteTransaction {
     }
 
     pub(super) fn refuse_poisoned(&self) -> Result<()> {
-        if self.engine.poisoned.load(Ordering::Acquire) { Err(Error::Poisoned) } else { Ok(()) }
+        if self.engine.poisoned.load(Ordering::Acquire) {
+            Err(Error::Poisoned)
+        } else {
+            Ok(())
+        }
     }
 }
 

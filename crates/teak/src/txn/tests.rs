@@ -157,6 +157,23 @@ fn an_aborted_transaction_leaves_nothing() {
     assert!(engine.snapshot().unwrap().free_pages >= free);
 }
 
+/// The transaction held the turn that the end of the engine waited for.
+#[test]
+fn a_transaction_may_be_the_last_to_hold_the_database() {
+    let disk = SimDisk::new(CAPACITY);
+    let engine = open(&disk, true, BOOT).unwrap();
+    let txn = WriteTransaction::begin(&engine).unwrap();
+    drop(engine);
+    drop(txn);
+    let engine = open(&disk, false, BOOT).unwrap();
+    let mut txn = WriteTransaction::begin(&engine).unwrap();
+    create_table(&mut txn, b"a");
+    drop(engine);
+    txn.commit().unwrap();
+    let engine = open(&disk, false, OTHER_BOOT).unwrap();
+    assert_eq!(*engine.recovery(), Recovery::Clean);
+}
+
 #[test]
 fn a_reader_keeps_its_snapshot_and_only_that() {
     let disk = SimDisk::new(CAPACITY);

@@ -26,9 +26,10 @@ pub(crate) struct OpenTable {
 /// A write transaction. Dropping it undoes it.
 #[derive(Debug)]
 pub(crate) struct WriteTransaction {
-    pub(super) engine: Arc<Engine>,
-    pub(super) base: Arc<Snapshot>,
+    // Fields are dropped in this order: the turn ends before the engine, whose end takes a turn.
     pub(super) pages: WritePages,
+    pub(super) base: Arc<Snapshot>,
+    pub(super) engine: Arc<Engine>,
     pub(super) catalog: TreeRoot,
     /// By the number of the table's handle.
     pub(super) tables: Vec<Option<OpenTable>>,
@@ -201,9 +202,6 @@ impl WriteTransaction {
         let Some(root) = self.open(old_handle, old)?.root else {
             return Err(not_found(old));
         };
-        if old == new {
-            return Ok(());
-        }
         if self.open(new_handle, new)?.root.is_some() {
             return Err(Error::TableExists(printable(new)));
         }

@@ -126,7 +126,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
                 0
             });
             sorter.push(key.as_ref(), value.as_ref())?;
-            if sorter.records() % PROGRESS_STEP == 0 {
+            if sorter.records().is_multiple_of(PROGRESS_STEP) {
                 progress(BulkProgress::Sorting {
                     records: sorter.records(),
                 });

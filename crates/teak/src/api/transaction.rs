@@ -1,5 +1,8 @@
 //! Transactions as a user sees them.
 
+// The sealed trait speaks of the layers below, which no user can name.
+#![allow(private_bounds, private_interfaces)]
+
 use super::{Durability, Table, TableInfo, TableOptions, codec::Codec};
 use crate::{
     Error, Result, TransactionId,
@@ -39,13 +42,10 @@ pub(super) mod sealed {
     /// What the crate itself asks of transactions.
     pub trait Sealed {
         #[doc(hidden)]
-        #[allow(private_interfaces)]
         fn engine(&self) -> &Arc<Engine>;
         #[doc(hidden)]
-        #[allow(private_interfaces)]
         fn root_of(&self, handle: usize, name: &[u8]) -> Result<Option<TreeRoot>>;
         #[doc(hidden)]
-        #[allow(private_interfaces, private_bounds)]
         fn source(&self) -> &(impl PageSource + Sync);
     }
 }
@@ -78,19 +78,16 @@ impl ReadTxn {
 }
 
 impl sealed::Sealed for ReadTxn {
-    #[allow(private_interfaces)]
     fn engine(&self) -> &Arc<Engine> {
         &self.engine
     }
 
     #[inline]
-    #[allow(private_interfaces)]
     fn root_of(&self, handle: usize, name: &[u8]) -> Result<Option<TreeRoot>> {
         self.snapshot.root_of(handle, name)
     }
 
     #[inline]
-    #[allow(private_interfaces, private_bounds)]
     fn source(&self) -> &(impl PageSource + Sync) {
         &*self.snapshot
     }
@@ -296,19 +293,16 @@ impl WriteTxn {
 }
 
 impl sealed::Sealed for WriteTxn {
-    #[allow(private_interfaces)]
     fn engine(&self) -> &Arc<Engine> {
         self.inner.engine()
     }
 
     #[inline]
-    #[allow(private_interfaces)]
     fn root_of(&self, handle: usize, name: &[u8]) -> Result<Option<TreeRoot>> {
         self.inner.root_of(handle, name)
     }
 
     #[inline]
-    #[allow(private_interfaces, private_bounds)]
     fn source(&self) -> &(impl PageSource + Sync) {
         self.inner.pages()
     }

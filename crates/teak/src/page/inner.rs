@@ -218,7 +218,8 @@ pub(crate) struct Inner<'p> {
 }
 
 impl<'p> Inner<'p> {
-    #[inline]
+    /// Of a page that may be of any kind.
+    #[cfg(any(test, feature = "testing"))]
     pub(crate) fn parse(page: &'p [u8]) -> Result<Self, Damage> {
         let header = Header::read(page);
         if header.kind != Kind::Inner as u8 {

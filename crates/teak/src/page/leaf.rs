@@ -25,7 +25,6 @@ use super::{
     Damage,
     header::{HEADER_LEN, Header, Kind},
     key::{self, AgainstPrefix, KeyOrder},
-    read_u16,
     value::{StoredValue, ValueKind},
 };
 use crate::{PageNumber, TransactionId};
@@ -155,6 +154,7 @@ impl<'p> Leaf<'p> {
         self.flags & HAS_REFERENCES != 0
     }
 
+    #[cfg(test)]
     pub(crate) fn prefix(&self) -> &'p [u8] {
         self.prefix
     }
@@ -234,6 +234,7 @@ impl<'p> Leaf<'p> {
         out.extend_from_slice(node.stored_key);
     }
 
+    #[cfg(any(test, feature = "testing"))]
     pub(crate) fn key(&self, index: usize) -> Result<Vec<u8>, Damage> {
         let mut key = Vec::new();
         self.read_key(index, &self.node(index)?, &mut key);
@@ -472,9 +473,4 @@ pub(crate) fn used_len(header: &Header) -> usize {
     HEADER_LEN
         + SLOT_LEN * usize::from(header.count)
         + usize::from(header.heap_len).saturating_sub(usize::from(header.garbage_len))
-}
-
-/// The offsets of `page`, checked to be readable as `u16`; for the printer.
-pub(crate) fn offset_at(page: &[u8], count: usize, index: usize) -> Option<u16> {
-    read_u16(page, HEADER_LEN + 4 * count + 2 * index)
 }

@@ -12,7 +12,7 @@
 //! An inner page is an array of children that is laid out anew when one of them is replaced by
 //! several or by none; if it does not fit any more it is cut in two.
 
-use super::{PageSink, PageSource, cursor::Step, insert::Tree, visit, visit_inner, visit_leaf};
+use super::{PageSink, cursor::Step, insert::Tree, visit, visit_inner, visit_leaf};
 use crate::{
     PageNumber, Result,
     page::{

@@ -21,7 +21,7 @@ impl FileStorage {
         *lock(&storage.unnamed) = unnamed;
         match storage.flush() {
             Ok(()) => Ok(storage),
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
                 Err(Error::AlreadyExists(path.into()))
             }
             Err(source) => Err(Error::Io {

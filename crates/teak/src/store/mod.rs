@@ -7,9 +7,8 @@
 //!
 //! 1. A slice into a [`Mapping`] exists only for pages of a snapshot that a live transaction
 //!    holds; copy-on-write makes them immutable for that time.
-//! 2. A [`WritableRun`] exists only for pages that no snapshot can see, and no two overlap.
-//! 3. What changes in place (commit records) is copied out with [`Mapping::copy`], never borrowed.
-//! 4. No mapping gives access to bytes beyond the length of the file.
+//! 2. What changes in place (commit records) is copied out with [`Mapping::copy`], never borrowed.
+//! 3. No mapping gives access to bytes beyond the length of the file.
 
 mod boot;
 mod file;
@@ -18,12 +17,10 @@ mod mapping;
 #[cfg(any(test, feature = "testing"))]
 pub(crate) mod sim;
 mod stretch;
-mod writable;
 
 pub(crate) use boot::{boot_id, random_id};
 pub(crate) use file::{Access, Create, Created, FileStorage};
 pub(crate) use mapping::Mapping;
-pub(crate) use writable::{WritableMapping, WritableRun};
 
 use std::{
     io::{self, IoSlice},
@@ -38,8 +35,7 @@ pub(crate) trait Storage: Send + Sync + std::fmt::Debug {
     /// Makes the file longer, its blocks allocated where the file system can do that, or shorter.
     ///
     /// # Errors
-    /// What the system answers; the length is then what it was. `ResourceBusy` when a live
-    /// [`WritableRun`] reaches past the new length.
+    /// What the system answers; the length is then what it was.
     fn set_len(&self, bytes: u64) -> io::Result<()>;
 
     /// Writes all parts, one behind the other, from `offset` on.
@@ -59,16 +55,6 @@ pub(crate) trait Storage: Send + Sync + std::fmt::Debug {
     /// The mapping that covers the file as it is now: the same one as long as its stretch of
     /// addresses suffices.
     fn mapping(&self) -> io::Result<Arc<Mapping>>;
-
-    /// Memory of the file in which pages can be built, or `None` where a full disk could turn a
-    /// store into it into a signal.
-    fn writable(&self) -> io::Result<Option<Arc<WritableMapping>>>;
-
-    /// Asks for these bytes to be written out soon, without waiting: a later flush has less to do.
-    fn start_write_back(&self, _offset: u64, _len: u64) {}
-
-    /// Says that the caller changed these bytes through a [`WritableRun`].
-    fn mark_written(&self, offset: u64, len: u64);
 }
 
 /// Locks `mutex`. No code of this layer can leave what it guards half-changed by panicking.

@@ -23,9 +23,10 @@ use crate::{
     Error, Result, Run, TransactionId,
     commit::record::Record,
     space::{Change, Committed},
+    store::Mapping,
     tree::{TreeRoot, seal},
 };
-use std::{io::IoSlice, sync::atomic::Ordering};
+use std::sync::{Arc, atomic::Ordering};
 
 /// More written runs than this are not listed.
 const WRITTEN_RUNS_MAX: usize = 4096;
@@ -53,7 +54,7 @@ impl WriteTransaction {
         let put = self.put_on_disk(committed, written);
         self.pages.writer.arena.clear();
         match put {
-            Ok(record) => self.publish(record),
+            Ok((record, mapping)) => self.publish(record, mapping),
             Err(error) => {
                 self.restore_space();
                 Err(error)
@@ -120,8 +121,13 @@ impl WriteTransaction {
         Ok((committed, written))
     }
 
-    /// Writes pages and record, and flushes if that was asked for.
-    fn put_on_disk(&mut self, committed: Committed, written: Option<Vec<Run>>) -> Result<Record> {
+    /// Writes pages and record, and flushes if that was asked for. Returns the record, and the
+    /// mapping through which its pages are read: with the record written nothing may fail any more.
+    fn put_on_disk(
+        &mut self,
+        committed: Committed,
+        written: Option<Vec<Run>>,
+    ) -> Result<(Record, Arc<Mapping>)> {
         let page_size = self.engine.page_size;
         let page_count = self.pages.writer.space.page_count();
         let bytes = page_count * page_size as u64;
@@ -139,13 +145,17 @@ impl WriteTransaction {
         );
         pages.sort_unstable_by_key(|(number, _)| *number);
         write_pages(&*engine.storage, page_size, &pages)?;
+        let mapping = engine
+            .storage
+            .mapping()
+            .map_err(Error::io("mapping the file"))?;
         let record = self.record(&committed, written.as_deref(), page_count);
         self.pages.writer.written = written;
         self.engine.write_record(&record)?;
         if self.pages.durability == Durability::Durable {
-            self.engine.flush().inspect_err(|_| self.erase(&record))?;
+            self.engine.flush(&self.pages.writer, Some(&record))?;
         }
-        Ok(record)
+        Ok((record, mapping))
     }
 
     fn record(&self, committed: &Committed, written: Option<&[Run]>, page_count: u64) -> Record {
@@ -170,25 +180,8 @@ impl WriteTransaction {
         }
     }
 
-    /// Takes a record back whose flush failed, as far as that is possible, so that its commit does
-    /// not come to life when the database is opened again.
-    fn erase(&self, record: &Record) {
-        let offset = u64::from(record.slot) * self.engine.page_size as u64;
-        // The error that is reported is that of the flush; this is a second line of defence.
-        let _ = self
-            .engine
-            .storage
-            .write(offset, &[IoSlice::new(&[0; 512])]);
-    }
-
-    fn publish(&mut self, record: Record) -> Result<TransactionId> {
+    fn publish(&mut self, record: Record, mapping: Arc<Mapping>) -> Result<TransactionId> {
         let transaction = record.transaction;
-        self.pages.refresh_mapping()?;
-        let mapping = self
-            .engine
-            .storage
-            .mapping()
-            .map_err(Error::io("mapping the file"))?;
         let places = self.engine.root_places();
         let snapshot = Snapshot::new(record.clone(), mapping, places)?
             .with_counts_of(&self.pages.writer.space);
@@ -212,12 +205,9 @@ impl WriteTransaction {
 
     /// After a failed write the space map is read anew, as the record before has it.
     fn restore_space(&mut self) {
-        match self.base.space() {
-            Ok(mut space) => {
-                let pins = self.engine.pins(&self.pages.writer);
-                space.reclaim(&pins);
-                self.pages.writer.space = space;
-            }
+        let pins = self.engine.pins(&self.pages.writer);
+        match self.base.space_beside(&pins) {
+            Ok(space) => self.pages.writer.space = space,
             Err(_) => self.engine.poisoned.store(true, Ordering::Release),
         }
     }

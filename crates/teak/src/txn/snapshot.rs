@@ -114,16 +114,22 @@ impl Snapshot {
         }
     }
 
-    /// The space map as it was when this was committed.
+    /// The space map as it was when this was committed. What nobody but this snapshot sees is free
+    /// in it.
     pub(crate) fn space(&self) -> Result<Space> {
+        self.space_beside(&[self.record.transaction])
+    }
+
+    /// The space map as it was when this was committed, in which what `pins` (ascending, this
+    /// snapshot among them) may see is not free.
+    pub(super) fn space_beside(&self, pins: &[TransactionId]) -> Result<Space> {
         let record = &self.record;
-        let pins = [record.transaction];
         Space::load(
             self,
             &record.space_roots,
             &record.space_log,
             record.page_count,
-            &pins,
+            pins,
         )
     }
 }

@@ -110,7 +110,7 @@ impl Database {
     ///
     /// # Errors
     ///
-    /// [`Error::Io`].
+    /// [`Error::Io`]; [`Error::Poisoned`] after a failed write or flush.
     pub fn close(self) -> Result<()> {
         self.engine.close()
     }

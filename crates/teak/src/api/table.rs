@@ -22,7 +22,8 @@ use std::{
 };
 
 /// A handle to a table whose keys are of codec `K` and whose values of codec `V`. It is cheap to
-/// clone, and every method is told the transaction.
+/// clone, and every method is told the transaction. It stands for a name: with a transaction of
+/// another database it is the table of that name there.
 ///
 /// ```
 /// use teak::{Database, codec::{Str, U64}};
@@ -43,7 +44,9 @@ use std::{
 /// ```
 pub struct Table<K, V> {
     name: Arc<[u8]>,
+    /// The number that the engine of this id knows the name by.
     handle: usize,
+    engine: u64,
     types: PhantomData<fn() -> (K, V)>,
 }
 
@@ -169,6 +172,7 @@ impl<K, V> Clone for Table<K, V> {
         Self {
             name: Arc::clone(&self.name),
             handle: self.handle,
+            engine: self.engine,
             types: PhantomData,
         }
     }
@@ -186,13 +190,22 @@ impl<K, V> Table<K, V> {
     pub(super) fn new(engine: &Arc<Engine>, name: &[u8]) -> Self {
         Self {
             handle: engine.handle(name),
+            engine: engine.id(),
             name: name.into(),
             types: PhantomData,
         }
     }
 
-    pub(super) fn handle(&self) -> usize {
-        self.handle
+    /// The number that the engine of `txn` knows the name by. The table may have been opened in
+    /// another database, or in this one before it was closed.
+    #[inline]
+    pub(super) fn handle_in<T: Sealed + ?Sized>(&self, txn: &T) -> usize {
+        let engine = txn.engine();
+        if engine.id() == self.engine {
+            self.handle
+        } else {
+            engine.handle(&self.name)
+        }
     }
 
     pub(super) fn raw_name(&self) -> &[u8] {
@@ -211,13 +224,14 @@ impl<K, V> Table<K, V> {
         Table {
             name: Arc::clone(&self.name),
             handle: self.handle,
+            engine: self.engine,
             types: PhantomData,
         }
     }
 
     #[inline]
     pub(super) fn root<T: Sealed + ?Sized>(&self, txn: &T) -> Result<TreeRoot> {
-        match txn.root_of(self.handle, &self.name)? {
+        match txn.root_of(self.handle_in(txn), &self.name)? {
             Some(root) => Ok(root),
             None => Err(write::not_found(&self.name)),
         }
@@ -412,9 +426,9 @@ impl<K: Codec, V: Codec> Table<K, V> {
         let (key, value) = (K::encode(key), V::encode(value));
         let (key, value) = (key.as_ref(), StoredValue::inline(value.as_ref()));
         check_key(&self.root(txn)?, txn.source().page_size(), key)?;
-        txn.inner.change(self.handle, &self.name, |tree| {
-            tree.insert(key, value, existing)
-        })
+        let handle = self.handle_in(txn);
+        txn.inner
+            .change(handle, &self.name, |tree| tree.insert(key, value, existing))
     }
 
     /// Removes a record; says whether there was one.
@@ -425,8 +439,9 @@ impl<K: Codec, V: Codec> Table<K, V> {
     /// is no space for the pages that change.
     pub fn remove(&self, txn: &mut WriteTxn, key: K::Item<'_>) -> Result<bool> {
         let key = K::encode(&key);
+        let handle = self.handle_in(txn);
         txn.inner
-            .change(self.handle, &self.name, |tree| tree.remove(key.as_ref()))
+            .change(handle, &self.name, |tree| tree.remove(key.as_ref()))
     }
 
     /// Removes all records in a range, whole subtrees at once; returns how many there were.
@@ -443,7 +458,8 @@ impl<K: Codec, V: Codec> Table<K, V> {
         K::Item<'k>: 'k,
     {
         let (low, high) = encoded_bounds::<K>(&range);
-        txn.inner.change(self.handle, &self.name, |tree| {
+        let handle = self.handle_in(txn);
+        txn.inner.change(handle, &self.name, |tree| {
             tree.remove_range(as_slices(&low), as_slices(&high))
         })
     }
@@ -454,8 +470,9 @@ impl<K: Codec, V: Codec> Table<K, V> {
     ///
     /// Those of [`Table::remove`].
     pub fn clear(&self, txn: &mut WriteTxn) -> Result<()> {
+        let handle = self.handle_in(txn);
         txn.inner
-            .change(self.handle, &self.name, |tree| tree.clear())
+            .change(handle, &self.name, |tree| tree.clear())
             .map(drop)
     }
 

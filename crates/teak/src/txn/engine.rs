@@ -45,6 +45,8 @@ const ROOT_PLACES_MAX: usize = 1024;
 /// One open database.
 #[derive(Debug)]
 pub(crate) struct Engine {
+    /// No other engine of this process has or had it.
+    id: u64,
     pub(super) path: PathBuf,
     pub(super) storage: Arc<dyn Storage>,
     pub(super) page_size: usize,
@@ -87,7 +89,9 @@ impl Engine {
         writer: Option<Writer>,
         recovery: Recovery,
     ) -> Self {
+        static COUNT: AtomicU64 = AtomicU64::new(0);
         Self {
+            id: COUNT.fetch_add(1, Ordering::Relaxed),
             path,
             storage,
             page_size: newest.record.page_size as usize,
@@ -100,6 +104,12 @@ impl Engine {
             handles: Mutex::default(),
             published: Published::new(newest),
         }
+    }
+
+    /// Tells this engine from all others of this process.
+    #[inline]
+    pub(crate) fn id(&self) -> u64 {
+        self.id
     }
 
     pub(crate) fn path(&self) -> &std::path::Path {
@@ -264,7 +274,12 @@ impl Engine {
         }
         let mut writer = match self.take_turn() {
             Ok(writer) => writer,
-            // Closed before, or poisoned: there is nothing to be written.
+            // Nothing may be written any more, and nobody can tell what is on the disk.
+            Err(Error::Poisoned) => {
+                self.closed.store(true, Ordering::Release);
+                return Err(Error::Poisoned);
+            }
+            // Closed before.
             Err(_) => return Ok(()),
         };
         self.closed.store(true, Ordering::Release);

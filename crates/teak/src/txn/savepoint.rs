@@ -8,8 +8,9 @@ use super::{
     write::{OpenTable, WriteTransaction},
 };
 use crate::{Error, Result, tree::TreeRoot};
+use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Names a savepoint of one transaction.
+/// Names a savepoint, among all that this process ever had.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct SavepointId(u64);
 
@@ -27,8 +28,8 @@ impl WriteTransaction {
     /// Begins a savepoint within all others.
     pub(crate) fn begin_savepoint(&mut self) -> Result<SavepointId> {
         self.refuse_broken()?;
-        self.savepoint_count += 1;
-        let id = self.savepoint_count;
+        static COUNT: AtomicU64 = AtomicU64::new(0);
+        let id = COUNT.fetch_add(1, Ordering::Relaxed);
         let state = SavepointState {
             id,
             fresh: self.pages.begin_savepoint(),

@@ -34,7 +34,6 @@ pub(crate) struct WriteTransaction {
     /// By the number of the table's handle.
     pub(super) tables: Vec<Option<OpenTable>>,
     pub(super) savepoints: Vec<SavepointState>,
-    pub(super) savepoint_count: u64,
     /// Whether an error came in the middle of a change.
     pub(super) is_broken: bool,
     pub(super) is_ended: bool,
@@ -60,7 +59,6 @@ impl WriteTransaction {
             pages,
             tables: Vec::new(),
             savepoints: Vec::new(),
-            savepoint_count: 0,
             is_broken: false,
             is_ended: false,
         })

@@ -1,7 +1,7 @@
 //! Transactions as a user sees them.
 
 // The sealed trait speaks of the layers below, which no user can name.
-#![allow(private_bounds, private_interfaces)]
+#![allow(private_interfaces)]
 
 use super::{Durability, Table, TableInfo, TableOptions, codec::Codec};
 use crate::{

@@ -1,6 +1,6 @@
 //! Cursors over the raw bytes of a table.
 
-use super::{ReadTxn, range::Source, transaction::sealed::Sealed};
+use super::{ReadTxn, range::Source, table::check_probe, transaction::sealed::Sealed};
 use crate::{
     Result,
     tree::{
@@ -84,8 +84,10 @@ impl<'t> Cursor<'t> {
     ///
     /// # Errors
     ///
-    /// Those of [`Cursor::first`].
+    /// Those of [`Cursor::first`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an
+    /// integer of another length than the keys.
     pub fn seek(&mut self, key: &[u8]) -> Result<bool> {
+        check_probe(self.inner.root(), key)?;
         Ok(self.inner.seek(key)?.is_some())
     }
 
@@ -96,6 +98,7 @@ impl<'t> Cursor<'t> {
     ///
     /// Those of [`Cursor::first`].
     pub fn seek_exact(&mut self, key: &[u8]) -> Result<bool> {
+        check_probe(self.inner.root(), key)?;
         Ok(self.inner.seek(key)? == Some(true))
     }
 
@@ -205,6 +208,7 @@ impl OwnedCursor {
     ///
     /// Those of [`OwnedCursor::first`].
     pub fn seek(&mut self, key: &[u8]) -> Result<bool> {
+        check_probe(&self.root, key)?;
         self.step(|position, source, root| Ok(position.seek(source, root, key)?.is_some()))
     }
 
@@ -214,6 +218,7 @@ impl OwnedCursor {
     ///
     /// Those of [`OwnedCursor::first`].
     pub fn seek_exact(&mut self, key: &[u8]) -> Result<bool> {
+        check_probe(&self.root, key)?;
         self.step(|position, source, root| Ok(position.seek(source, root, key)? == Some(true)))
     }
 

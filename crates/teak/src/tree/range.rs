@@ -222,10 +222,12 @@ impl<S: PageSink> Tree<'_, S> {
                 break;
             }
             let child = inner
-                .child(0)
+                .child_at(0)
                 .map_err(|damage| damage.at(number, "remove range"))?;
             self.release_inner(number)?;
-            self.root.page = child;
+            self.root.page = child.page;
+            // If this transaction did not write that page its tag is not found by sealing.
+            self.root.tag = child.tag;
             self.root.depth -= 1;
         }
         Ok(())

@@ -359,6 +359,8 @@ impl<S: PageSink> Tree<'_, S> {
         if depth == 0 && children.len() == 1 {
             self.release_inner(number)?;
             self.root.page = children[0].page;
+            // If this transaction did not write that page its tag is not found by sealing.
+            self.root.tag = children[0].tag;
             self.root.depth -= 1;
             return Ok(());
         }

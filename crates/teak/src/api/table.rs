@@ -15,6 +15,7 @@ use crate::{
     txn::{Engine, write},
 };
 use std::{
+    borrow::Cow,
     fmt,
     marker::PhantomData,
     ops::{Bound, Deref, RangeBounds},
@@ -216,7 +217,7 @@ impl<K, V> Table<K, V> {
     }
 
     #[inline]
-    pub(super) fn root<T: Sealed + ?Sized>(&self, txn: &T) -> Result<TreeRoot> {
+    pub(super) fn root<'t, T: Sealed + ?Sized>(&self, txn: &'t T) -> Result<Cow<'t, TreeRoot>> {
         match txn.root_of(self.handle, &self.name)? {
             Some(root) => Ok(root),
             None => Err(write::not_found(&self.name)),
@@ -347,7 +348,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
     ///
     /// [`Error::TableNotFound`].
     pub fn stat<T: Transaction>(&self, txn: &T) -> Result<TableStat> {
-        Ok(TableStat::new(&self.root(txn)?))
+        Ok(TableStat::new(&*self.root(txn)?))
     }
 
     /// What the table was created with.
@@ -356,7 +357,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
     ///
     /// [`Error::TableNotFound`].
     pub fn options<T: Transaction>(&self, txn: &T) -> Result<TableOptions> {
-        Ok(TableOptions::of_root(&self.root(txn)?))
+        Ok(TableOptions::of_root(&*self.root(txn)?))
     }
 
     /// The first record.
@@ -411,7 +412,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
     ) -> Result<Inserted> {
         let (key, value) = (K::encode(key), V::encode(value));
         let (key, value) = (key.as_ref(), StoredValue::inline(value.as_ref()));
-        check_key(&self.root(txn)?, txn.source().page_size(), key)?;
+        check_key(&*self.root(txn)?, txn.source().page_size(), key)?;
         txn.inner.change(self.handle, &self.name, |tree| {
             tree.insert(key, value, existing)
         })
@@ -475,7 +476,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
         let (low, high) = encoded_bounds::<K>(&range);
         Range::new(
             txn.source(),
-            self.root(txn)?,
+            self.root(txn)?.into_owned(),
             as_slices(&low),
             as_slices(&high),
         )
@@ -489,7 +490,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
     pub fn iter<'t, T: Transaction>(&self, txn: &'t T) -> Result<Range<'t, K, V>> {
         Range::new(
             txn.source(),
-            self.root(txn)?,
+            self.root(txn)?.into_owned(),
             Bound::Unbounded,
             Bound::Unbounded,
         )
@@ -508,7 +509,12 @@ impl<K: Codec, V: Codec> Table<K, V> {
         }
         let end = prefix_end(prefix);
         let high = end.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
-        Range::new(txn.source(), root, Bound::Included(prefix), high)
+        Range::new(
+            txn.source(),
+            root.into_owned(),
+            Bound::Included(prefix),
+            high,
+        )
     }
 
     /// The records of a range, with a hold on the transaction.
@@ -527,7 +533,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
         let (low, high) = encoded_bounds::<K>(&range);
         OwnedRange::new(
             txn.clone(),
-            self.root(txn)?,
+            self.root(txn)?.into_owned(),
             as_slices(&low),
             as_slices(&high),
         )
@@ -539,7 +545,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
     ///
     /// [`Error::TableNotFound`].
     pub fn cursor<'t, T: Transaction>(&self, txn: &'t T) -> Result<Cursor<'t>> {
-        Ok(Cursor::new(txn.source(), self.root(txn)?))
+        Ok(txn.new_cursor(self.root(txn)?.into_owned()))
     }
 
     /// A cursor over the raw bytes of the table, with a hold on the transaction.
@@ -548,7 +554,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
     ///
     /// [`Error::TableNotFound`].
     pub fn cursor_owned(&self, txn: &ReadTxn) -> Result<OwnedCursor> {
-        Ok(OwnedCursor::new(txn.clone(), self.root(txn)?))
+        Ok(OwnedCursor::new(txn.clone(), self.root(txn)?.into_owned()))
     }
 }
 

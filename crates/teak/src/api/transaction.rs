@@ -1,12 +1,12 @@
 //! Transactions as a user sees them.
 
-use super::{Durability, Table, TableInfo, TableOptions, codec::Codec};
+use super::{Cursor, Durability, Table, TableInfo, TableOptions, codec::Codec};
 use crate::{
     Error, Result, TransactionId,
     tree::{PageSource, TreeRoot},
     txn::{Engine, SavepointId, Snapshot, WriteTransaction, write},
 };
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
 /// What tables are read through: a [`ReadTxn`] or a [`WriteTxn`].
 pub trait Transaction: sealed::Sealed {
@@ -34,7 +34,7 @@ pub trait Transaction: sealed::Sealed {
 }
 
 pub(super) mod sealed {
-    use super::{Arc, Engine, PageSource, Result, TreeRoot};
+    use super::{Arc, Cow, Cursor, Engine, PageSource, Result, TreeRoot};
 
     /// What the crate itself asks of transactions.
     pub trait Sealed {
@@ -43,10 +43,13 @@ pub(super) mod sealed {
         fn engine(&self) -> &Arc<Engine>;
         #[doc(hidden)]
         #[allow(private_interfaces)]
-        fn root_of(&self, handle: usize, name: &[u8]) -> Result<Option<TreeRoot>>;
+        fn root_of(&self, handle: usize, name: &[u8]) -> Result<Option<Cow<'_, TreeRoot>>>;
         #[doc(hidden)]
         #[allow(private_interfaces, private_bounds)]
         fn source(&self) -> &(impl PageSource + Sync);
+        #[doc(hidden)]
+        #[allow(private_interfaces)]
+        fn new_cursor(&self, root: TreeRoot) -> Cursor<'_>;
     }
 }
 
@@ -85,7 +88,7 @@ impl sealed::Sealed for ReadTxn {
 
     #[inline]
     #[allow(private_interfaces)]
-    fn root_of(&self, handle: usize, name: &[u8]) -> Result<Option<TreeRoot>> {
+    fn root_of(&self, handle: usize, name: &[u8]) -> Result<Option<Cow<'_, TreeRoot>>> {
         self.snapshot.root_of(handle, name)
     }
 
@@ -93,6 +96,11 @@ impl sealed::Sealed for ReadTxn {
     #[allow(private_interfaces, private_bounds)]
     fn source(&self) -> &(impl PageSource + Sync) {
         &*self.snapshot
+    }
+
+    #[allow(private_interfaces)]
+    fn new_cursor(&self, root: TreeRoot) -> Cursor<'_> {
+        Cursor::of_snapshot(&self.snapshot, root)
     }
 }
 
@@ -303,7 +311,7 @@ impl sealed::Sealed for WriteTxn {
 
     #[inline]
     #[allow(private_interfaces)]
-    fn root_of(&self, handle: usize, name: &[u8]) -> Result<Option<TreeRoot>> {
+    fn root_of(&self, handle: usize, name: &[u8]) -> Result<Option<Cow<'_, TreeRoot>>> {
         self.inner.root_of(handle, name)
     }
 
@@ -311,6 +319,11 @@ impl sealed::Sealed for WriteTxn {
     #[allow(private_interfaces, private_bounds)]
     fn source(&self) -> &(impl PageSource + Sync) {
         self.inner.pages()
+    }
+
+    #[allow(private_interfaces)]
+    fn new_cursor(&self, root: TreeRoot) -> Cursor<'_> {
+        Cursor::of_pages(self.inner.pages(), root)
     }
 }
 

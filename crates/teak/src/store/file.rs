@@ -86,6 +86,7 @@ impl FileStorage {
         if !blocks::extend(&self.file, old_len, new_len)? {
             *blocks = Blocks::Uncertain;
         }
+        blocks::fill_huge_pages(&self.file, old_len, new_len);
         self.publish_len(new_len)
     }
 

@@ -58,6 +58,37 @@ impl Position {
         }
     }
 
+    /// The leaf, the index in it, and how many records it has.
+    #[inline]
+    fn slot(&self) -> Option<(PageNumber, usize, usize)> {
+        match self.place {
+            Place::On => self
+                .path
+                .last()
+                .map(|step| (step.page, step.index, step.count)),
+            _ => None,
+        }
+    }
+
+    /// The leaf behind the one that the position is in, if they have the same parent.
+    fn leaf_ahead<S: PageSource + ?Sized>(
+        &self,
+        source: &S,
+        root: &TreeRoot,
+    ) -> Result<Option<PageNumber>> {
+        let [.., parent, _] = self.path[..] else {
+            return Ok(None);
+        };
+        if parent.index + 1 >= parent.count || root.depth < 2 {
+            return Ok(None);
+        }
+        let inner = visit_inner(source, parent.page, 1, "scan")?;
+        let ahead = inner.child(parent.index + 1);
+        ahead
+            .map(Some)
+            .map_err(|damage| damage.at(parent.page, "scan"))
+    }
+
     /// Whether both stand on the same record, or both on none.
     #[inline]
     pub(crate) fn is_at(&self, other: &Self) -> bool {
@@ -304,8 +335,7 @@ impl Position {
         Ok(false)
     }
 
-    /// Goes from the last step of the path down into its child `index`, and asks for the leaf
-    /// behind it, which a scan will want next.
+    /// Goes from the last step of the path down into its child `index`.
     fn enter_child<S: PageSource + ?Sized>(
         &mut self,
         source: &S,
@@ -319,16 +349,6 @@ impl Position {
         let child = inner
             .child(index)
             .map_err(|damage| damage.at(number, "scan"))?;
-        let neighbour = match end {
-            End::First => index + 1,
-            End::Last => index.wrapping_sub(1),
-        };
-        if level == 1
-            && neighbour < inner.count()
-            && let Ok(page) = inner.child(neighbour)
-        {
-            (0..4).for_each(|line| source.prefetch(page, line * LINE));
-        }
         self.enter(source, child, level - 1, end)?;
         Ok(true)
     }
@@ -342,9 +362,13 @@ pub(crate) struct Cursor<'s, S: ?Sized> {
     root: TreeRoot,
     position: Position,
     leaf: Option<(PageNumber, Leaf<'s>)>,
+    /// The leaf that a scan comes to next, and how far its bytes have been asked for.
+    ahead: Option<PageNumber>,
     /// The key as a slice of its page, where that holds whole keys.
     whole_key: Option<&'s [u8]>,
+    /// The key, put together, in its first `key_len` bytes.
     key: Vec<u8>,
+    key_len: usize,
     value: StoredValue<'s>,
 }
 
@@ -366,8 +390,10 @@ impl<'s, S: PageSource + ?Sized> Cursor<'s, S> {
             root,
             position: Position::default(),
             leaf: None,
+            ahead: None,
             whole_key: None,
             key: Vec::new(),
+            key_len: 0,
             value: StoredValue::inline(&[]),
         }
     }
@@ -389,7 +415,9 @@ impl<'s, S: PageSource + ?Sized> Cursor<'s, S> {
     #[inline]
     pub(crate) fn next(&mut self) -> Result<bool> {
         self.position.next(self.source, &self.root)?;
-        self.settle()
+        let is_found = self.settle()?;
+        self.fetch_ahead();
+        Ok(is_found)
     }
 
     #[inline]
@@ -409,31 +437,49 @@ impl<'s, S: PageSource + ?Sized> Cursor<'s, S> {
     #[inline]
     fn settle(&mut self) -> Result<bool> {
         let Some((number, index)) = self.position.record() else {
-            self.key.clear();
+            self.key_len = 0;
             self.whole_key = None;
             self.value = StoredValue::inline(&[]);
             return Ok(false);
         };
         let leaf = match self.leaf {
             Some((at, leaf)) if at == number => leaf,
-            _ => visit_leaf(self.source, number, "scan")?,
+            _ => self.enter_leaf(number)?,
         };
-        self.leaf = Some((number, leaf));
         let node = leaf
             .node(index)
             .map_err(|damage| damage.at(number, "scan"))?;
         self.whole_key = leaf.whole_key(&node);
         if self.whole_key.is_none() {
-            leaf.read_key(index, &node, &mut self.key);
+            self.key_len = leaf.read_key(index, &node, &mut self.key);
         }
         self.value = node.value;
         Ok(true)
     }
 
+    fn enter_leaf(&mut self, number: PageNumber) -> Result<Leaf<'s>> {
+        let leaf = visit_leaf(self.source, number, "scan")?;
+        self.leaf = Some((number, leaf));
+        self.ahead = self.position.leaf_ahead(self.source, &self.root)?;
+        Ok(leaf)
+    }
+
+    /// While a scan goes through a leaf it asks for the next one, a part with each record.
+    #[inline]
+    fn fetch_ahead(&self) {
+        let (Some(page), Some((_, index, count))) = (self.ahead, self.position.slot()) else {
+            return;
+        };
+        let lines = self.source.page_size() / LINE;
+        for line in index * lines / count..(index + 1) * lines / count {
+            self.source.prefetch(page, line * LINE);
+        }
+    }
+
     /// The key of the record that the cursor is on; empty if it is on none.
     #[inline]
     pub(crate) fn key(&self) -> &[u8] {
-        self.whole_key.unwrap_or(&self.key)
+        self.whole_key.unwrap_or(&self.key[..self.key_len])
     }
 
     /// The value of the record that the cursor is on, as its leaf holds it.
@@ -462,7 +508,8 @@ pub(crate) fn record_at<'s, S: PageSource + ?Sized>(
     let node = leaf
         .node(index)
         .map_err(|damage| damage.at(number, "scan"))?;
-    leaf.read_key(index, &node, key);
+    key.clear();
+    leaf.append_key(index, &node, key);
     Ok(Some((number, node.value)))
 }
 

@@ -129,7 +129,7 @@ impl WriteTransaction {
             let grown = self.engine.storage.set_len(bytes);
             grown.map_err(Error::io("making the file longer"))?;
         }
-        let engine = &self.engine;
+        let (engine, durability) = (&self.engine, self.pages.durability);
         let mut pages = self.pages.resident_pages();
         pages.extend(
             committed
@@ -138,7 +138,7 @@ impl WriteTransaction {
                 .map(|(number, page)| (*number, &page[..])),
         );
         pages.sort_unstable_by_key(|(number, _)| *number);
-        write_pages(&*engine.storage, page_size, &pages)?;
+        write_pages(&*engine.storage, page_size, durability, &pages)?;
         let record = self.record(&committed, written.as_deref(), page_count);
         self.pages.writer.written = written;
         self.engine.write_record(&record)?;

@@ -23,6 +23,8 @@ const FIRST_RUN_LEN: u32 = 16;
 const RUN_LEN_MAX: u32 = 1024;
 /// A durable transaction up to this size wants its pages in a row rather than crumbs.
 const SMALL_TRANSACTION_PAGES: u64 = 64;
+/// A file that is not small grows in steps of this, so that it consists of huge pages.
+const HUGE_PAGE_LEN: u64 = 2 << 20;
 /// Parts of one write at most, so that a write has bounded bookkeeping.
 const WRITE_PARTS_MAX: usize = 512;
 
@@ -151,7 +153,13 @@ impl WritePages {
             .max(pages);
         let limit = self.size_limit_pages.min(u64::from(u32::MAX));
         let trailing = self.writer.space.trailing_free();
-        let new = (old + step).min(limit);
+        let huge = HUGE_PAGE_LEN >> self.page_shift;
+        let new = if old >= 4 * huge {
+            (old + step).next_multiple_of(huge)
+        } else {
+            old + step
+        };
+        let new = new.min(limit);
         if new < old + pages.saturating_sub(trailing) || new == old {
             return Err(self.full());
         }
@@ -202,7 +210,7 @@ impl WritePages {
                 parts.push((number, page));
             }
         });
-        write_pages(&*self.storage, self.page_size, &parts)?;
+        write_pages(&*self.storage, self.page_size, self.durability, &parts)?;
         for (number, tag) in leaves {
             self.writer.arena.note_early_write(number, tag);
         }
@@ -460,25 +468,41 @@ impl PageSink for WritePages {
     }
 }
 
-/// Writes pages, given in order, with one write for each stretch of pages in a row.
+/// Writes pages, given in order, to their final place: durable ones with one write for each stretch
+/// of pages in a row. Lazy ones are copied into the mapped file, if it can be written so: a page that
+/// is dirty already costs no call into the system then.
 pub(super) fn write_pages(
     storage: &dyn Storage,
     page_size: usize,
+    durability: Durability,
     pages: &[(PageNumber, &[u8])],
 ) -> Result<()> {
     let in_a_row = |a: &(PageNumber, &[u8]), b: &(PageNumber, &[u8])| a.0.0 + 1 == b.0.0;
+    let writable = match durability {
+        Durability::Durable => None,
+        Durability::Lazy => storage
+            .writable()
+            .map_err(Error::io("mapping the file for writing"))?,
+    };
     for stretch in pages.chunk_by(in_a_row) {
         for part in stretch.chunks(WRITE_PARTS_MAX) {
             let offset = u64::from(part[0].0.0) * page_size as u64;
-            let slices: Vec<_> = join(part).into_iter().map(IoSlice::new).collect();
+            let len = part.len() * page_size;
+            if let Some(mut run) = writable
+                .as_ref()
+                .and_then(|mapping| mapping.run(offset, len))
+            {
+                for (to, (_, page)) in run.chunks_exact_mut(page_size).zip(part) {
+                    to.copy_from_slice(page);
+                }
+                storage.mark_written(offset, len as u64);
+                continue;
+            }
+            let slices: Vec<_> = part.iter().map(|(_, page)| IoSlice::new(page)).collect();
             storage
                 .write(offset, &slices)
                 .map_err(Error::io("writing pages"))?;
         }
     }
     Ok(())
-}
-
-fn join<'p>(pages: &[(PageNumber, &'p [u8])]) -> Vec<&'p [u8]> {
-    pages.iter().map(|(_, page)| *page).collect()
 }

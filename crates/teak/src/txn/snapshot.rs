@@ -9,7 +9,10 @@ use crate::{
     store::Mapping,
     tree::{PageSource, TreeRoot},
 };
-use std::sync::{Arc, OnceLock};
+use std::{
+    borrow::Cow,
+    sync::{Arc, OnceLock},
+};
 
 /// A committed state: its record, and the mapping through which its pages are read. While somebody
 /// holds it, none of its pages is used again.
@@ -69,17 +72,18 @@ impl Snapshot {
     /// The root of a table, by the number of its handle, or by its name where there are more
     /// handles than the snapshot has places for.
     #[inline]
-    pub(crate) fn root_of(&self, handle: usize, name: &[u8]) -> Result<Option<TreeRoot>> {
-        match self.roots.get(handle) {
-            Some(place) => match place.get() {
-                Some(root) => Ok(*root),
-                None => {
-                    let root = catalog::find(self, &self.catalog, name)?;
-                    Ok(*place.get_or_init(|| root))
-                }
-            },
-            None => catalog::find(self, &self.catalog, name),
+    pub(crate) fn root_of(&self, handle: usize, name: &[u8]) -> Result<Option<Cow<'_, TreeRoot>>> {
+        match self.roots.get(handle).map(OnceLock::get) {
+            Some(Some(root)) => Ok(root.as_ref().map(Cow::Borrowed)),
+            _ => Ok(self.find_root(handle, name)?.map(Cow::Owned)),
         }
+    }
+
+    #[cold]
+    fn find_root(&self, handle: usize, name: &[u8]) -> Result<Option<TreeRoot>> {
+        let root = catalog::find(self, &self.catalog, name)?;
+        self.set_root(handle, root);
+        Ok(root)
     }
 
     /// Calls `visit` for each table, in the order of names.

@@ -9,6 +9,9 @@ use rustix::{
 };
 use std::{fs::File, io};
 
+/// Length of a huge page on x86-64 and on most 64-bit ARM systems.
+const HUGE_PAGE_LEN: u64 = 2 << 20;
+
 /// What is known about the blocks below the end of the file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Blocks {
@@ -43,6 +46,22 @@ pub(super) fn extend(file: &File, old_len: u64, new_len: u64) -> io::Result<bool
             let _ = file.set_len(old_len);
             Err(error.into())
         }
+    }
+}
+
+/// Writes zeros to each whole stretch of 2 MiB that the file has grown by, with one write each.
+///
+/// A file system that has large folios then keeps the stretch as one huge page, and a lookup finds
+/// it with one entry of the processor's address cache instead of 512; pages that are written one by
+/// one later stay in it. A failure costs nothing but that.
+pub(super) fn fill_huge_pages(file: &File, old_len: u64, new_len: u64) {
+    let zeros = vec![0; HUGE_PAGE_LEN as usize];
+    let mut start = old_len.next_multiple_of(HUGE_PAGE_LEN);
+    while start + HUGE_PAGE_LEN <= new_len {
+        if !matches!(rustix::io::pwrite(file, &zeros, start), Ok(len) if len == zeros.len()) {
+            return;
+        }
+        start += HUGE_PAGE_LEN;
     }
 }
 

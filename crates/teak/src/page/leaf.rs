@@ -112,6 +112,13 @@ pub(crate) struct Node<'p> {
     pub(crate) value: StoredValue<'p>,
 }
 
+impl Node<'_> {
+    /// Bytes of a page that the record takes, its slot included.
+    pub(crate) fn len(&self) -> usize {
+        SLOT_LEN + NODE_HEADER_LEN + self.stored_key.len() + self.value.bytes.len()
+    }
+}
+
 impl<'p> Leaf<'p> {
     #[inline]
     pub(crate) fn parse(page: &'p [u8]) -> Result<Self, Damage> {
@@ -525,6 +532,40 @@ pub(crate) fn remove(page: &mut [u8], index: usize) -> Result<(), Damage> {
         header.garbage_len = 0;
         header.heap_len = header.prefix_len;
     }
+    header.write(page);
+    Ok(())
+}
+
+/// Moves the nodes of a leaf together, so that garbage becomes free space. `scratch` is overwritten.
+pub(crate) fn compact(page: &mut [u8], scratch: &mut Vec<u8>) -> Result<(), Damage> {
+    scratch.clear();
+    scratch.extend_from_slice(page);
+    let mut header = Header::read(scratch);
+    let count = usize::from(header.count);
+    let old = Leaf::from_header(scratch, &header)?;
+    let align_log2 = old.align_log2();
+    let mask = (1usize << align_log2) - 1;
+    let mut heap_start = page.len() - old.prefix.len();
+    let offsets_start = HEADER_LEN + 4 * count;
+    for index in 0..count {
+        let node = old.node(index)?;
+        let value_len = node.value.bytes.len();
+        let head_room = NODE_HEADER_LEN + node.stored_key.len();
+        let from = node.key_start - NODE_HEADER_LEN;
+        let damage = Damage("nodes of a leaf overlap");
+        let value_start = heap_start.checked_sub(value_len).ok_or(damage)? & !mask;
+        let offset = value_start.checked_sub(head_room).ok_or(damage)?;
+        if offset < offsets_start + 2 * count {
+            return Err(damage);
+        }
+        page[offset..value_start].copy_from_slice(&old.page[from..from + head_room]);
+        page[value_start..value_start + value_len].copy_from_slice(node.value.bytes);
+        let slot = offsets_start + 2 * index;
+        page[slot..slot + 2].copy_from_slice(&(offset as u16).to_le_bytes());
+        heap_start = offset;
+    }
+    header.heap_len = (page.len() - heap_start) as u16;
+    header.garbage_len = 0;
     header.write(page);
     Ok(())
 }

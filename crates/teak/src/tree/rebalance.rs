@@ -12,13 +12,20 @@
 //! An inner page is an array of children that is laid out anew when one of them is replaced by
 //! several or by none; if it does not fit any more it is cut in two.
 
-use super::{PageSink, PageSource, cursor::Step, insert::Tree, visit, visit_inner, visit_leaf};
+use super::{
+    PageSink, PageSource,
+    cursor::{Position, Step},
+    insert::Tree,
+    visit, visit_inner, visit_leaf,
+};
 use crate::{
     PageNumber, Result,
     page::{
+        Damage,
         entries::{Child, Records, children_of, cut_evenly, cut_greedily},
-        header::HEADER_LEN,
-        inner, key, leaf,
+        header::{HEADER_LEN, Header},
+        inner, key,
+        leaf::{self, InPlace},
         value::StoredValue,
     },
 };
@@ -26,6 +33,8 @@ use std::ops::Range;
 
 /// Two leaves may share when they fill at most this much of their pages afterwards.
 const SHARED_FILL_MAX: (usize, usize) = (31, 32);
+/// If more records than this would have to move, both leaves are laid out anew.
+const MOVED_MAX: usize = 16;
 /// A leaf thinner than this looks for a neighbour to merge with.
 const THIN_LEAF: (usize, usize) = (2, 5);
 /// A page thinner than this merges even with a neighbour that has to be copied for it.
@@ -56,25 +65,38 @@ pub(super) fn insert_anew<S: PageSink>(
 ) -> Result<()> {
     let depth = path.len() - 1;
     let step = path[depth];
-    let records = tree.records_with(step, key, value)?;
-    let format = tree.root.leaf_format();
-    let page_size = tree.sink.page_size();
-    let count = records.len();
-    if records.page_len(format, 0..count) <= page_size {
-        tree.build_leaf(step.page, &records, 0..count)?;
+    if tree.win_room(step, key, value)? {
         return tree.recount(path, depth);
     }
-    let window = match path.split_last() {
-        _ if step.index + 1 == count && is_rightmost(path) => {
-            return tree.append_leaf(path, records);
+    let is_last = is_rightmost(path) && step.index == usize::from(tree.header(step.page)?.count);
+    if is_last {
+        let records = tree.records_with(step, key, value)?;
+        return tree.append_leaf(path, records);
+    }
+    if depth == 0 {
+        return tree.split(path, key, value);
+    }
+    match tree.share(path, key, value)? {
+        Shared::Done => Ok(()),
+        Shared::Unchanged => tree.split(path, key, value),
+        Shared::InPart => {
+            let mut position = Position::default();
+            position.descend(&*tree.sink, tree.root, key)?;
+            let path = tree.own_path(position.path())?;
+            tree.split(&path, key, value)
         }
-        Some((_, [.., parent])) => tree.choose_window(*parent, &records)?,
-        _ => Window {
-            children: 0..1,
-            pages: 2,
-        },
-    };
-    tree.spread(path, window, records)
+    }
+}
+
+/// What came of an attempt to share with a neighbour.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Shared {
+    /// The record is in.
+    Done,
+    /// Nothing changed.
+    Unchanged,
+    /// Records were moved, but the new one did not fit yet.
+    InPart,
 }
 
 /// Whether the path leads along the right edge of the tree.
@@ -92,6 +114,14 @@ fn place_of(path: &[Step]) -> Range<usize> {
     }
 }
 
+/// Two leaves that share: records go from the leaf of the step to its neighbour.
+struct Moves {
+    step: Step,
+    neighbour: Neighbour,
+    /// Whether the neighbour is the one before.
+    is_left: bool,
+}
+
 /// Children of a parent whose records are to be spread over a number of pages.
 struct Window {
     children: Range<usize>,
@@ -103,7 +133,7 @@ impl<S: PageSink> Tree<'_, S> {
     fn records_with(&self, step: Step, key: &[u8], value: StoredValue<'_>) -> Result<Records> {
         let leaf = visit_leaf(&*self.sink, step.page, "insert")?;
         let mut records = Records::default();
-        let damaged = |damage: crate::page::Damage| damage.at(step.page, "insert");
+        let damaged = |damage: Damage| damage.at(step.page, "insert");
         records.append(&leaf, 0..step.index).map_err(damaged)?;
         records.push(key, value);
         records
@@ -173,23 +203,232 @@ impl<S: PageSink> Tree<'_, S> {
         Ok(neighbours)
     }
 
-    /// Decides who shares the records of a leaf that is too full.
-    fn choose_window(&self, parent: Step, records: &Records) -> Result<Window> {
-        let page_size = self.sink.page_size();
-        let len = records.page_len(self.root.leaf_format(), 0..records.len());
-        let neighbours = self.neighbours(parent, 0)?;
-        let shared_max = 2 * part(page_size, SHARED_FILL_MAX);
-        let willing = neighbours
-            .iter()
-            .filter(|n| n.used_len + len - HEADER_LEN <= shared_max)
-            .min_by_key(|n| (!n.is_own, n.used_len));
-        if let Some(neighbour) = willing {
-            let first = neighbour.index.min(parent.index);
-            return Ok(Window {
-                children: first..first + 2,
-                pages: 2,
-            });
+    /// Lays the leaf out anew if that makes room for a record; says whether the record is in.
+    fn win_room(&mut self, step: Step, key: &[u8], value: StoredValue<'_>) -> Result<bool> {
+        let damaged = |damage: Damage| damage.at(step.page, "rebalance");
+        let format = self.root.leaf_format();
+        let leaf = visit_leaf(&*self.sink, step.page, "rebalance")?;
+        let (garbage, prefix) = (self.header(step.page)?.garbage_len, leaf.prefix());
+        let has_prefix = key.starts_with(prefix);
+        let grows = match leaf.count() {
+            0 => false,
+            count => {
+                let (first, last) = (
+                    leaf.key(0).map_err(damaged)?,
+                    leaf.key(count - 1).map_err(damaged)?,
+                );
+                let shared = format.prefix_len(&first, &last);
+                shared > prefix.len() && format.prefix_len(&first[..shared], key) > prefix.len()
+            }
+        };
+        if has_prefix && !grows {
+            if garbage == 0 {
+                return Ok(false);
+            }
+            let mut scratch = Vec::new();
+            let page = self.sink.page_mut(step.page)?;
+            leaf::compact(page, &mut scratch).map_err(damaged)?;
+            let done = leaf::insert(page, format.order, step.index, key, value);
+            return Ok(done.map_err(damaged)? == InPlace::Done);
         }
+        let records = self.records_with(step, key, value)?;
+        let all = 0..records.len();
+        if records.page_len(format, all.clone()) > self.sink.page_size() {
+            return Ok(false);
+        }
+        self.build_leaf(step.page, &records, all)?;
+        Ok(true)
+    }
+
+    /// Shares with a neighbour that has room: moves a few records over to it, so that both are
+    /// equally full, and inserts the new one. Says whether that was possible.
+    fn share(&mut self, path: &[Step], key: &[u8], value: StoredValue<'_>) -> Result<Shared> {
+        let depth = path.len() - 1;
+        let (step, parent) = (path[depth], path[depth - 1]);
+        let page_size = self.sink.page_size();
+        let added = self
+            .root
+            .leaf_format()
+            .record_len(0, key.len(), value.bytes.len());
+        let used = leaf::used_len(&self.header(step.page)?);
+        let most = 2 * part(page_size, SHARED_FILL_MAX);
+        let willing = self
+            .neighbours(parent, 0)?
+            .into_iter()
+            .filter(|n| n.used_len + used + added - HEADER_LEN <= most)
+            .min_by_key(|n| (!n.is_own, n.used_len));
+        let Some(neighbour) = willing else {
+            return Ok(Shared::Unchanged);
+        };
+        let Some(moved) = self.records_to_move(step, neighbour, parent, used + added)? else {
+            return Ok(Shared::Unchanged);
+        };
+        let target = self.sink.own(neighbour.page)?;
+        if target != neighbour.page {
+            inner::set_child(self.sink.page_mut(parent.page)?, neighbour.index, target);
+        }
+        let neighbour = Neighbour {
+            page: target,
+            ..neighbour
+        };
+        let moves = Moves {
+            step,
+            neighbour,
+            is_left: neighbour.index < parent.index,
+        };
+        let shared = self.move_records(&moves, moved, key, value)?;
+        if shared != Shared::Unchanged {
+            self.part_anew(path, &moves)?;
+        }
+        Ok(shared)
+    }
+
+    /// How many records to move so that both leaves are equally full; `None` if they are so many
+    /// that laying both out anew is better.
+    fn records_to_move(
+        &self,
+        step: Step,
+        neighbour: Neighbour,
+        parent: Step,
+        full_len: usize,
+    ) -> Result<Option<usize>> {
+        let leaf = visit_leaf(&*self.sink, step.page, "rebalance")?;
+        let mut surplus = full_len.saturating_sub(neighbour.used_len) / 2;
+        let is_left = neighbour.index < parent.index;
+        let mut moved = 0;
+        while moved + 1 < leaf.count() && moved < MOVED_MAX {
+            let index = if is_left {
+                moved
+            } else {
+                leaf.count() - 1 - moved
+            };
+            let node = leaf
+                .node(index)
+                .map_err(|damage| damage.at(step.page, "rebalance"))?;
+            let len = node.len();
+            if len > 2 * surplus {
+                break;
+            }
+            surplus = surplus.saturating_sub(len);
+            moved += 1;
+        }
+        Ok((moved > 0 && moved < MOVED_MAX).then_some(moved))
+    }
+
+    /// Moves records one by one, and inserts the new one where it belongs.
+    fn move_records(
+        &mut self,
+        moves: &Moves,
+        count: usize,
+        key: &[u8],
+        value: StoredValue<'_>,
+    ) -> Result<Shared> {
+        let (from, to) = (moves.step.page, moves.neighbour.page);
+        let damaged = |damage: Damage| damage.at(from, "rebalance");
+        let mut slot = moves.step.index;
+        let mut is_inserted = false;
+        let mut shared = Shared::Unchanged;
+        let mut scratch = Vec::new();
+        for _ in 0..count {
+            let leaf = visit_leaf(&*self.sink, from, "rebalance")?;
+            let index = if moves.is_left { 0 } else { leaf.count() - 1 };
+            let moved_key = leaf.key(index).map_err(damaged)?;
+            let stored = leaf.node(index).map_err(damaged)?.value;
+            let (kind, bytes) = (stored.kind, stored.bytes.to_vec());
+            // The new record goes over before a record that lies behind it on the way.
+            let is_next = if moves.is_left {
+                slot == 0
+            } else {
+                slot > index
+            };
+            if is_next && !is_inserted {
+                if !self.push(to, moves.is_left, key, value, &mut scratch)? {
+                    return Ok(shared);
+                }
+                (is_inserted, shared) = (true, Shared::Done);
+            }
+            let moved = StoredValue {
+                kind,
+                bytes: &bytes,
+            };
+            if !self.push(to, moves.is_left, &moved_key, moved, &mut scratch)? {
+                return Ok(shared);
+            }
+            leaf::remove(self.sink.page_mut(from)?, index).map_err(damaged)?;
+            if !is_inserted {
+                shared = Shared::InPart;
+                slot -= usize::from(moves.is_left);
+            }
+        }
+        if !is_inserted {
+            let page = self.sink.page_mut(from)?;
+            leaf::compact(page, &mut scratch).map_err(damaged)?;
+            let done = leaf::insert(page, self.root.order, slot, key, value).map_err(damaged)?;
+            shared = if done == InPlace::Done {
+                Shared::Done
+            } else {
+                Shared::InPart
+            };
+        }
+        Ok(shared)
+    }
+
+    /// Adds a record at one end of a leaf.
+    fn push(
+        &mut self,
+        number: PageNumber,
+        is_behind: bool,
+        key: &[u8],
+        value: StoredValue<'_>,
+        scratch: &mut Vec<u8>,
+    ) -> Result<bool> {
+        let order = self.root.order;
+        let damaged = |damage: Damage| damage.at(number, "rebalance");
+        let page = self.sink.page_mut(number)?;
+        let header = Header::read(page);
+        let slot = if is_behind {
+            usize::from(header.count)
+        } else {
+            0
+        };
+        if leaf::insert(page, order, slot, key, value).map_err(damaged)? == InPlace::Done {
+            return Ok(true);
+        }
+        if header.garbage_len == 0 {
+            return Ok(false);
+        }
+        leaf::compact(page, scratch).map_err(damaged)?;
+        Ok(leaf::insert(page, order, slot, key, value).map_err(damaged)? == InPlace::Done)
+    }
+
+    /// Puts the separator between the two leaves that shared in their parent.
+    fn part_anew(&mut self, path: &[Step], moves: &Moves) -> Result<()> {
+        let (own, other) = (moves.step.page, moves.neighbour.page);
+        let (left, right) = if moves.is_left {
+            (other, own)
+        } else {
+            (own, other)
+        };
+        let left_leaf = visit_leaf(&*self.sink, left, "rebalance")?;
+        let right_leaf = visit_leaf(&*self.sink, right, "rebalance")?;
+        let last = left_leaf.key(left_leaf.count().saturating_sub(1));
+        let last = last.map_err(|damage| damage.at(left, "rebalance"))?;
+        let first = right_leaf
+            .key(0)
+            .map_err(|damage| damage.at(right, "rebalance"))?;
+        let counts = (left_leaf.count() as u64, right_leaf.count() as u64);
+        let separator = self.separator(&last, &first);
+        let children = vec![
+            Child::unsealed(Vec::new(), left, counts.0),
+            Child::unsealed(separator, right, counts.1),
+        ];
+        let first = moves.neighbour.index.min(path[path.len() - 2].index);
+        self.put_children(path, path.len() - 1, first..first + 2, children)
+    }
+
+    /// All leaves beside one that is full, to be cut into one page more.
+    fn all_neighbours(&self, parent: Step) -> Result<Window> {
+        let neighbours = self.neighbours(parent, 0)?;
         let first = neighbours
             .first()
             .map_or(parent.index, |n| n.index.min(parent.index));
@@ -200,6 +439,19 @@ impl<S: PageSink> Tree<'_, S> {
             children: first..last + 1,
             pages: last - first + 2,
         })
+    }
+
+    /// Cuts a leaf that is too full, and its neighbours, into one page more.
+    fn split(&mut self, path: &[Step], key: &[u8], value: StoredValue<'_>) -> Result<()> {
+        let records = self.records_with(path[path.len() - 1], key, value)?;
+        let window = match path {
+            [.., parent, _] => self.all_neighbours(*parent)?,
+            _ => Window {
+                children: 0..1,
+                pages: 2,
+            },
+        };
+        self.spread(path, window, records)
     }
 
     /// Spreads the records of all leaves in the window evenly over its pages.
@@ -293,6 +545,12 @@ impl<S: PageSink> Tree<'_, S> {
             return self.grow_root(children);
         };
         let parent = path[above];
+        let format = self.root.inner_format();
+        let page = self.sink.page_mut(parent.page)?;
+        let spliced = inner::splice(page, format, range.clone(), &children);
+        if spliced.map_err(|damage| damage.at(parent.page, "rebalance"))? {
+            return self.recount(path, above);
+        }
         let inner = visit_inner(&*self.sink, parent.page, self.level_of(above), "rebalance")?;
         let mut all = children_of(&inner).map_err(|d| d.at(parent.page, "rebalance"))?;
         if let (Some(first), Some(old)) = (children.first_mut(), all.get_mut(range.start)) {
@@ -441,7 +699,7 @@ impl<S: PageSink> Tree<'_, S> {
         neighbour: Neighbour,
         children: &[Child],
     ) -> Result<Vec<Child>> {
-        let damaged = |damage: crate::page::Damage| damage.at(neighbour.page, "rebalance");
+        let damaged = |damage: Damage| damage.at(neighbour.page, "rebalance");
         let above = visit_inner(&*self.sink, parent.page, level + 1, "rebalance")?;
         let beside = visit_inner(&*self.sink, neighbour.page, level, "rebalance")?;
         let beside = children_of(&beside).map_err(damaged)?;

@@ -43,7 +43,8 @@ mod summary;
 mod writer;
 
 pub(crate) use crate::page::deaths::Death;
-pub(crate) use fold::LOG_ROOM_MIN;
+#[cfg(test)]
+use fold::LOG_ROOM_MIN;
 pub(crate) use free_map::Policy;
 pub(crate) use page_array::ArrayRoot;
 

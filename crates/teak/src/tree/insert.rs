@@ -5,7 +5,7 @@
 //! is there already copies nothing.
 
 use super::{
-    PageSink, PageSource, TreeRoot,
+    PageSink, TreeRoot,
     cursor::{Position, Step, record_at},
     lookup, rebalance, visit, visit_inner, visit_leaf,
 };

@@ -114,6 +114,7 @@ impl TreeRoot {
     }
 
     /// All pages of the tree.
+    #[cfg(test)]
     pub(crate) fn page_count(&self) -> u64 {
         u64::from(self.inner_pages) + u64::from(self.leaf_pages) + self.value_pages
     }

@@ -23,4 +23,6 @@ pub(crate) use snapshot::Snapshot;
 pub(crate) use write::WriteTransaction;
 
 #[cfg(test)]
+mod fault_tests;
+#[cfg(test)]
 mod tests;

@@ -25,4 +25,8 @@ pub(crate) use write::WriteTransaction;
 #[cfg(test)]
 mod fault_tests;
 #[cfg(test)]
+mod regression_tests;
+#[cfg(test)]
+mod test_kit;
+#[cfg(test)]
 mod tests;

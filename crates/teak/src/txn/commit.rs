@@ -153,7 +153,7 @@ impl WriteTransaction {
         self.pages.writer.written = written;
         self.engine.write_record(&record)?;
         if self.pages.durability == Durability::Durable {
-            self.engine.flush(&self.pages.writer, Some(&record))?;
+            self.engine.flush(Some(&record))?;
         }
         Ok((record, mapping))
     }

@@ -219,7 +219,7 @@ impl Engine {
         if writer.durable == writer.newest.transaction {
             return Ok(());
         }
-        self.flush(writer, None)?;
+        self.flush(None)?;
         self.note_durable(writer);
         Ok(())
     }
@@ -241,17 +241,15 @@ impl Engine {
     ///
     /// After a failure nothing is written any more, since nobody can tell what of the earlier writes
     /// reached the disk: the system may have forgotten which of them did not, so that a later flush
-    /// that succeeds says nothing about them, and reading shows them as if they were there. Opening
-    /// the database again must not build on them. So all records behind the last durable one are
-    /// taken back.
-    pub(super) fn flush(&self, writer: &Writer, newest: Option<&Record>) -> Result<()> {
+    /// that succeeds says nothing about them. Opening the database again verifies what came after
+    /// the last durable commit, and writes it once more. The commit of `newest` has failed, so its
+    /// record is taken back.
+    pub(super) fn flush(&self, newest: Option<&Record>) -> Result<()> {
         self.storage.flush().map_err(|error| {
             self.poisoned.store(true, Ordering::Release);
-            let durable = writer.slots[usize::from(writer.durable_slot)];
-            (0..SLOT_COUNT)
-                .filter(|slot| writer.slots[usize::from(*slot)] > durable)
-                .chain(newest.map(|record| record.slot))
-                .for_each(|slot| self.erase_record(slot));
+            if let Some(record) = newest {
+                self.erase_record(record.slot);
+            }
             Error::io("flushing the file")(error)
         })
     }
@@ -305,7 +303,7 @@ impl Engine {
         self.write_record(&record)?;
         // The next one to open takes this record for durable, and the records before it may speak of
         // a longer file.
-        self.flush(&writer, Some(&record))?;
+        self.flush(Some(&record))?;
         let bytes = record.page_count * self.page_size as u64;
         if bytes < self.storage.len() {
             self.storage

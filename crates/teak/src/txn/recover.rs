@@ -1,11 +1,15 @@
 //! Which commit counts when a database is opened.
 //!
-//! A process that was killed needs no recovery: all that it wrote is in the system's cache, the
-//! newest record with it. Only when the machine went down (the boot id in the record is another)
-//! may a record be there without its pages. Then the records are tried from the newest on: the
-//! pages that were written since the last durable commit are walked, and their tags checked; the
-//! first record that is whole wins. A record that is known to have been durable and is not whole
-//! is not rolled back over, because its commit was promised: that is corruption.
+//! A process that was killed loses nothing: all that it wrote is in the system's cache, the newest
+//! record with it. When the machine went down (the boot id in the record is another) a record may
+//! be there without its pages. Then the records are tried from the newest on: the pages that were
+//! written since the last durable commit are walked, and their tags checked; the first record that
+//! is whole wins. A record that is known to have been durable and is not whole is not rolled back
+//! over, because its commit was promised: that is corruption.
+//!
+//! The same walk is made after a kill, since a flush may have failed before it, and the system may
+//! have dropped from its cache what never reached the disk. What is whole is written once more then,
+//! and flushed, before anything counts as durable.
 //!
 //! Deciding changes nothing, so a crash meanwhile leads to the same decision again. Only then are
 //! the records that lost erased, before anything is written where their pages may be.
@@ -80,22 +84,16 @@ pub(super) fn find(storage: &Arc<dyn Storage>, path: &Path, boot: [u8; 16]) -> R
         .max()
         .unwrap_or_default();
     let newest = &records[0];
-    let is_trusted = newest.clean_close || (newest.boot_id == boot && boot != [0; 16]);
-    if is_trusted && is_cut_short(newest, storage.len()) {
+    let is_same_boot = newest.boot_id == boot && boot != [0; 16];
+    if (newest.clean_close || is_same_boot) && is_cut_short(newest, storage.len()) {
         return Err(Error::corrupted(slot_page(newest.slot), "open", CUT_SHORT));
     }
-    if is_trusted {
-        let recovery = match newest.clean_close {
-            true => Recovery::Clean,
-            false => Recovery::Killed {
-                last: newest.transaction,
-            },
-        };
+    if newest.clean_close {
         return Ok(Found {
             durable_slot: durable_slot(&records, storage.len()),
             newest: newest.clone(),
             sequences,
-            recovery,
+            recovery: Recovery::Clean,
             losers: Vec::new(),
         });
     }
@@ -111,6 +109,7 @@ pub(super) fn find(storage: &Arc<dyn Storage>, path: &Path, boot: [u8; 16]) -> R
                 return Err(Error::corrupted(slot_page(record.slot), "recovery", detail));
             }
             let recovery = match reason {
+                None if is_same_boot => Recovery::Killed { last: to },
                 None => Recovery::Verified { last: to },
                 Some(reason) => Recovery::RolledBack { from, to, reason },
             };

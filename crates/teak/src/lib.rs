@@ -14,6 +14,9 @@ mod tree;
 mod txn;
 mod types;
 
+#[cfg(test)]
+mod format_tests;
+
 pub use api::{
     BulkOptions, BulkProgress, CheckProgress, CheckReport, Cursor, Damage, Database, DatabaseStat,
     Durability, Options, OwnedCursor, OwnedRange, PageUse, Range, ReadTxn, Recovery, Savepoint,

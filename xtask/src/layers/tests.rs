@@ -30,6 +30,17 @@ fn an_upward_use_is_found() {
 }
 
 #[test]
+fn an_exception_is_for_one_file() {
+    let text = "use crate::store::Access;";
+    assert!(complaints("api/options.rs", text).is_empty());
+    assert_eq!(complaints("api/table.rs", text).len(), 1);
+    assert_eq!(
+        complaints("api/options.rs", "use crate::share::Turn;").len(),
+        1
+    );
+}
+
+#[test]
 fn an_upward_path_in_code_is_found() {
     assert_eq!(
         complaints("tree/mod.rs", "fn f() { g(crate::txn::WriteTxn::new()) }").len(),

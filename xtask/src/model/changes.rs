@@ -1,7 +1,7 @@
 //! Changes of one table, made in the engine and in the model.
 
 use super::{
-    operation::Change,
+    operation::{Change, Layer},
     oracle::{TableModel, borrowed},
     reads::RawTable,
     shape::{Record, Value},
@@ -45,10 +45,26 @@ pub(crate) fn perform(
             Ok(())
         }
         Change::BulkLoad(records) => bulk_load(txn, table, model, records),
-        Change::BulkLoadUnsorted(records) => {
-            bulk_load_unsorted(txn, table, model, records, place.directory)
+        Change::BulkLoadUnsorted {
+            records,
+            memory_bytes,
+        } => {
+            // Little memory, so that some of it is sorted on disk.
+            let options = BulkOptions {
+                memory_bytes: *memory_bytes,
+                directory: Some(place.directory.to_path_buf()),
+            };
+            bulk_load_unsorted(txn, table, model, records, options)
         }
-        Change::Nested { records, keep } => nested(txn, table, model, records, *keep),
+        Change::BulkLoadWrong(records) => {
+            let result = txn.nested(|txn| table.bulk_load(txn, slices(records)));
+            expect_error(
+                "records that are not sorted",
+                result,
+                |error| matches!(error, Error::NotSorted { index } if *index + 1 == records.len() as u64),
+            )
+        }
+        Change::Nested(layers) => nested(txn, table, model, layers),
     }
 }
 
@@ -93,13 +109,8 @@ fn bulk_load_unsorted(
     table: &RawTable,
     model: &mut TableModel,
     records: &[Record],
-    directory: &Path,
+    options: BulkOptions,
 ) -> Outcome {
-    // Little memory, so that some of it is sorted on disk.
-    let options = BulkOptions {
-        memory_bytes: 16 << 10,
-        directory: Some(directory.to_path_buf()),
-    };
     let count = table.bulk_load_unsorted(txn, slices(records), options, &mut |_| ())?;
     insert_all(model, records);
     expect_same(
@@ -109,32 +120,38 @@ fn bulk_load_unsorted(
     )
 }
 
+/// Nested transactions, each in the one before it.
 fn nested(
     txn: &mut WriteTxn,
     table: &RawTable,
     model: &mut TableModel,
-    records: &[Record],
-    keep: bool,
+    layers: &[Layer],
 ) -> Outcome {
+    let Some((Layer { records, keep }, within)) = layers.split_first() else {
+        return Ok(());
+    };
+    let mut inner = model.clone();
+    let mut outcome = Ok(());
     let result = txn.nested(|txn| {
         for (key, value) in slices(records) {
             table.insert(txn, key, value)?;
         }
-        if keep {
-            Ok(())
-        } else {
-            Err(Error::InvalidArgument("not kept".to_owned()))
+        insert_all(&mut inner, records);
+        outcome = nested(txn, table, &mut inner, within);
+        match keep {
+            true => Ok(()),
+            false => Err(Error::InvalidArgument("not kept".to_owned())),
         }
     });
+    outcome?;
     match result {
-        Ok(()) if keep => {
-            insert_all(model, records);
+        Ok(()) if *keep => {
+            *model = inner;
             Ok(())
         }
         Err(Error::InvalidArgument(text)) if !keep && text == "not kept" => Ok(()),
-        other => Err(Violation(format!(
-            "a nested transaction that is kept: {keep}, returned {other:?}"
-        ))),
+        Err(error) => Err(error.into()),
+        Ok(()) => Err(Violation::Other("a nested transaction was kept".to_owned())),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Draws the next operation of an episode, from what is there.
 
 use super::{
-    operation::{Change, Direction, Leave, Operation, Read, Source, Step},
+    operation::{Change, Direction, Elsewhere, Layer, Leave, Operation, Read, Source, Step},
     oracle::{KeyRange, TableKind, TableModel, Tables},
     settings::{Kind, Settings},
     shape::{Key, KeyShape, Record, Value},
@@ -23,6 +23,7 @@ pub(crate) struct View<'a> {
     pub(crate) key_len_max: usize,
     /// The newest state: the open write transaction's, or else what was committed last.
     pub(crate) tables: &'a Tables,
+    pub(crate) committed: &'a Tables,
     pub(crate) readers: Vec<&'a Tables>,
     pub(crate) is_writing: bool,
     pub(crate) savepoint_count: usize,
@@ -110,14 +111,19 @@ impl View<'_> {
             Kind::BulkLoad => Change::BulkLoad(self.records_behind(rng, table)?),
             Kind::BulkLoadUnsorted => {
                 let count = rng.usize(0..1000);
-                Change::BulkLoadUnsorted(self.records(rng, table, count))
+                Change::BulkLoadUnsorted {
+                    records: self.records(rng, table, count),
+                    memory_bytes: [0, 70_000, 1 << 20][rng.usize(0..3)],
+                }
+            }
+            Kind::BulkLoadWrong => {
+                let mut records = self.records_behind(rng, table)?;
+                records.push(records.first()?.clone());
+                Change::BulkLoadWrong(records)
             }
             Kind::Nested => {
-                let count = rng.usize(0..20);
-                Change::Nested {
-                    records: self.records(rng, table, count),
-                    keep: rng.bool(),
-                }
+                let depth = rng.usize(1..5);
+                Change::Nested((0..depth).map(|_| self.layer(rng, table)).collect())
             }
             _ => return None,
         };
@@ -150,6 +156,8 @@ impl View<'_> {
             Kind::CloseReader if reader_count > 0 => {
                 Operation::CloseReader(rng.usize(0..reader_count))
             }
+            Kind::ReadElsewhere => return self.draw_elsewhere(rng),
+            Kind::OpenCopy => Operation::OpenCopy,
             Kind::Sync if !self.is_writing => Operation::Sync,
             Kind::Check if !self.is_writing => Operation::Check,
             Kind::Reopen if !self.is_writing => Operation::Reopen(
@@ -157,6 +165,33 @@ impl View<'_> {
             ),
             _ => return None,
         })
+    }
+
+    fn layer(&self, rng: &mut Rng, table: &TableModel) -> Layer {
+        let count = rng.usize(0..20);
+        Layer {
+            records: self.records(rng, table, count),
+            keep: rng.bool(),
+        }
+    }
+
+    fn draw_elsewhere(&self, rng: &mut Rng) -> Option<Operation> {
+        let reader = match self.readers.len() {
+            0 => None,
+            count => rng.bool().then(|| rng.usize(0..count)),
+        };
+        let tables = match reader {
+            Some(reader) => self.readers[reader],
+            None => self.committed,
+        };
+        let (name, table) = pick(rng, tables)?;
+        let count = rng.usize(0..20);
+        let what = Elsewhere {
+            keys: (0..count).map(|_| self.probe(rng, table)).collect(),
+            range: self.range(rng, table),
+            bits: rng.u64(..),
+        };
+        Some(Operation::ReadElsewhere(reader, name.clone(), what))
     }
 
     fn draw_table(&self, rng: &mut Rng) -> Operation {
@@ -175,7 +210,7 @@ impl View<'_> {
             order,
             share_prefixes: rng.bool(),
             counted: rng.u8(0..4) == 0,
-            value_align: [1, 1, 1, 2, 4, 8][rng.usize(0..6)],
+            value_align: [1, 1, 1, 2, 4, 8, 16][rng.usize(0..7)],
             shape: KeyShape::draw(rng, order, self.key_len_max),
         };
         Operation::CreateTable(name, kind)

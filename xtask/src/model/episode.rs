@@ -5,7 +5,8 @@
 use super::{
     changes::{self, Place},
     draw::View,
-    operation::{Change, Leave, Operation, Read, Source},
+    elsewhere,
+    operation::{Change, Elsewhere, Leave, Operation, Read, Source},
     oracle::{TableKind, TableModel, Tables},
     reads::{self, RawTable},
     settings::Settings,
@@ -73,7 +74,12 @@ pub(crate) fn play(
             history.recent.pop_front();
         }
         history.recent.push_back(operation.clone());
-        episode.perform(&operation)?;
+        match episode.perform(&operation) {
+            Err(Violation::Full(_)) if episode.settings.size_limit_bytes.is_some() => {
+                episode.make_do()?;
+            }
+            outcome => outcome?,
+        }
     }
     episode.finish()
 }
@@ -97,7 +103,7 @@ impl Episode {
     fn database(&self) -> Outcome<&Database> {
         self.database
             .as_ref()
-            .ok_or_else(|| Violation("the database is not open".to_owned()))
+            .ok_or_else(|| Violation::Other("the database is not open".to_owned()))
     }
 
     fn view(&self) -> View<'_> {
@@ -108,6 +114,7 @@ impl Episode {
                 .writing
                 .as_ref()
                 .map_or(&self.committed, |writing| &writing.tables),
+            committed: &self.committed,
             readers: self.readers.iter().map(|reader| &reader.tables).collect(),
             is_writing: self.writing.is_some(),
             savepoint_count: self
@@ -121,6 +128,9 @@ impl Episode {
         match operation {
             Operation::Read(source, name, read) => self.read(*source, name, read),
             Operation::Change(name, change) => self.change(name, change),
+            Operation::ReadElsewhere(reader, name, what) => {
+                self.read_elsewhere(*reader, name, what)
+            }
             Operation::CreateTable(name, kind) => self.create_table(name, kind),
             Operation::DropTable(name) => self.drop_table(name),
             Operation::RenameTable(from, to) => self.rename_table(from, to),
@@ -146,6 +156,7 @@ impl Episode {
             Operation::CloseReader(index) => self.readers.swap_remove(*index).verify(),
             Operation::Sync => Ok(self.database()?.sync()?),
             Operation::Check => self.check(),
+            Operation::OpenCopy => self.open_copy(),
             Operation::Reopen(leave) => self.reopen(*leave),
         }
     }
@@ -165,6 +176,18 @@ impl Episode {
                 read,
             ),
         }
+    }
+
+    fn read_elsewhere(&self, reader: Option<usize>, name: &[u8], what: &Elsewhere) -> Outcome {
+        let newest;
+        let (txn, tables) = match reader {
+            Some(index) => (&self.readers[index].txn, &self.readers[index].tables),
+            None => {
+                newest = self.database()?.begin_read()?;
+                (&newest, &self.committed)
+            }
+        };
+        elsewhere::perform(txn, &txn.open_table(name)?, &tables[name], what)
     }
 
     /// The handle of a table of the newest state.
@@ -191,7 +214,7 @@ impl Episode {
         }
         self.writing
             .as_mut()
-            .ok_or_else(|| Violation("no write transaction".to_owned()))
+            .ok_or_else(|| Violation::Other("no write transaction".to_owned()))
     }
 
     fn change(&mut self, name: &[u8], change: &Change) -> Outcome {
@@ -203,7 +226,7 @@ impl Episode {
         let Writing { txn, tables, .. } = self.writing()?;
         let model = tables
             .get_mut(name)
-            .ok_or_else(|| Violation("no such table in the model".to_owned()))?;
+            .ok_or_else(|| Violation::Other("no such table in the model".to_owned()))?;
         changes::perform(txn, &table, Arc::make_mut(model), change, &place)
     }
 
@@ -314,6 +337,19 @@ impl Episode {
         Ok(())
     }
 
+    /// Goes on after the size limit was reached: what was done since the last savepoint, or else the
+    /// whole transaction, is given up. Nothing else may be lost by that.
+    fn make_do(&mut self) -> Outcome {
+        self.handles.clear();
+        match &self.writing {
+            Some(writing) if !writing.savepoints.is_empty() => {
+                self.roll_back(writing.savepoints.len() - 1)?;
+            }
+            _ => self.abort(),
+        }
+        self.check()
+    }
+
     fn abort(&mut self) {
         self.handles.clear();
         if let Some(writing) = self.writing.take() {
@@ -332,13 +368,39 @@ impl Episode {
     fn check(&self) -> Outcome {
         let report = self.database()?.check(&mut |_| ())?;
         if !report.is_clean() {
-            return Err(Violation(format!(
+            return Err(Violation::Other(format!(
                 "check found damage: {:?}",
                 report.damages
             )));
         }
+        let stat = self.database()?.stat()?;
+        if self
+            .settings
+            .size_limit_bytes
+            .is_some_and(|limit| stat.file_bytes > limit)
+        {
+            return Err(Violation::Other(format!("over the size limit: {stat:?}")));
+        }
         let records: usize = self.committed.values().map(|table| table.len()).sum();
         expect_same("records that check counts", report.records, records as u64)
+    }
+
+    /// Opens a copy of the file as it is now, write transactions under way and all: a process that
+    /// was killed leaves no more and no less.
+    fn open_copy(&self) -> Outcome {
+        let path = self.path.with_extension("copy");
+        std::fs::copy(&self.path, &path)
+            .map_err(|error| Violation::Other(format!("copying the file: {error}")))?;
+        let database = self.settings.open(&path)?;
+        reads::verify(&database.begin_read()?, &self.committed)?;
+        let report = database.check(&mut |_| ())?;
+        expect_same("damages in a copy", report.damages, Vec::new())?;
+        let mut txn = database.begin_write()?;
+        match txn.create_table::<Bytes, Bytes>("copied") {
+            Ok(_) | Err(Error::Full { .. }) => txn.abort(),
+            Err(error) => return Err(error.into()),
+        }
+        Ok(())
     }
 
     fn reopen(&mut self, leave: Leave) -> Outcome {
@@ -364,7 +426,7 @@ impl Episode {
         self.database = Some(self.settings.open(&self.path)?);
         let database = self.database()?;
         if !matches!(database.recovery(), Recovery::Clean) {
-            return Err(Violation(format!(
+            return Err(Violation::Other(format!(
                 "closed in order, and found {:?}",
                 database.recovery()
             )));
@@ -377,7 +439,10 @@ impl Episode {
         if let Some(writing) = &self.writing {
             reads::verify(&writing.txn, &writing.tables)?;
         }
-        self.commit(None)?;
+        match self.commit(None) {
+            Err(Violation::Full(_)) if self.settings.size_limit_bytes.is_some() => (),
+            outcome => outcome?,
+        }
         self.check()?;
         self.reopen(Leave::Drop)?;
         self.check()

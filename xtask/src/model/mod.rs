@@ -2,6 +2,7 @@
 
 mod changes;
 mod draw;
+mod elsewhere;
 mod episode;
 mod operation;
 mod oracle;
@@ -153,10 +154,12 @@ fn play(seed: u64, plan: &Plan, scratch: &Path, history: &mut History) -> Result
     let rng = rng(seed, plan.episode);
     let play = || episode::play(rng, directory.path(), plan.operations_max, history);
     let outcome = catch_unwind(AssertUnwindSafe(play));
-    Ok(
-        outcome
-            .unwrap_or_else(|_| Err(Violation(format!("the engine panicked: {}", PANIC.take())))),
-    )
+    Ok(outcome.unwrap_or_else(|_| {
+        Err(Violation::Other(format!(
+            "the engine panicked: {}",
+            PANIC.take()
+        )))
+    }))
 }
 
 thread_local! {

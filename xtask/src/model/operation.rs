@@ -62,6 +62,21 @@ pub(crate) enum Read {
     Prefix(Key),
 }
 
+/// What is read on another thread.
+#[derive(Clone, Debug)]
+pub(crate) struct Elsewhere {
+    pub(crate) keys: Vec<Key>,
+    pub(crate) range: KeyRange,
+    pub(crate) bits: u64,
+}
+
+/// What a nested transaction inserts, and whether it is kept.
+#[derive(Clone, Debug)]
+pub(crate) struct Layer {
+    pub(crate) records: Vec<Record>,
+    pub(crate) keep: bool,
+}
+
 /// A change of one table.
 #[derive(Clone, Debug)]
 pub(crate) enum Change {
@@ -72,18 +87,22 @@ pub(crate) enum Change {
     RemoveRange(KeyRange),
     Clear,
     BulkLoad(Vec<Record>),
-    BulkLoadUnsorted(Vec<Record>),
-    /// Inserts within a nested transaction, which is kept or fails.
-    Nested {
+    BulkLoadUnsorted {
         records: Vec<Record>,
-        keep: bool,
+        memory_bytes: usize,
     },
+    /// Records that are not sorted where they have to be: refused, and undone.
+    BulkLoadWrong(Vec<Record>),
+    /// Inserts within nested transactions, each in the one before it; each is kept or fails.
+    Nested(Vec<Layer>),
 }
 
 /// One operation of an episode.
 #[derive(Clone, Debug)]
 pub(crate) enum Operation {
     Read(Source, Vec<u8>, Read),
+    /// Reads by a reader, or by a new one, with what keeps its transaction, on another thread.
+    ReadElsewhere(Option<usize>, Vec<u8>, Elsewhere),
     Change(Vec<u8>, Change),
     CreateTable(Vec<u8>, TableKind),
     DropTable(Vec<u8>),
@@ -100,6 +119,8 @@ pub(crate) enum Operation {
     CloseReader(usize),
     Sync,
     Check,
+    /// Opens a copy of the file, which is what a killed process would leave.
+    OpenCopy,
     Reopen(Leave),
 }
 

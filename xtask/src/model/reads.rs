@@ -72,7 +72,7 @@ fn expect_aligned(value: Option<&[u8]>, model: &TableModel) -> Outcome {
     let align = model.kind.value_align;
     match value {
         Some(bytes) if !bytes.is_empty() && bytes.as_ptr().addr() % align != 0 => {
-            Err(Violation(format!(
+            Err(Violation::Other(format!(
                 "a value at {:p} is not aligned to {align} bytes",
                 bytes.as_ptr()
             )))
@@ -102,7 +102,7 @@ fn ends<T: Transaction>(txn: &T, table: &RawTable, model: &TableModel) -> Outcom
     expect_same("len", table.len(txn)?, model.len() as u64)
 }
 
-fn expect_record<K: AsRef<[u8]>>(
+pub(crate) fn expect_record<K: AsRef<[u8]>>(
     what: &str,
     engine: Option<(K, &[u8])>,
     model: Option<Record>,
@@ -154,16 +154,20 @@ fn scan_prefix<T: Transaction>(
     model: &TableModel,
     prefix: &[u8],
 ) -> Outcome {
-    let mut engine = table.prefix(txn, prefix)?;
     let behind = (Bound::Included(prefix.to_vec().into()), Bound::Unbounded);
-    for expected in model
+    let expected: Vec<Record> = model
         .range(&behind)
         .take_while(|(key, _)| key.starts_with(prefix))
-        .take(200)
-    {
-        expect_record("a prefix", engine.next().transpose()?, Some(expected))?;
+        .collect();
+    let mut engine = table.prefix(txn, prefix)?;
+    for record in expected.iter().take(200) {
+        expect_record("a prefix", engine.next().transpose()?, Some(record.clone()))?;
     }
-    Ok(())
+    if expected.len() <= 200 {
+        expect_record("behind a prefix", engine.next().transpose()?, None)?;
+    }
+    let last = table.prefix(txn, prefix)?.next_back().transpose()?;
+    expect_record("the last of a prefix", last, expected.last().cloned())
 }
 
 /// A cursor of the engine and where the model has it.

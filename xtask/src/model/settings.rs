@@ -22,6 +22,7 @@ pub(crate) enum Kind {
     Clear,
     BulkLoad,
     BulkLoadUnsorted,
+    BulkLoadWrong,
     Nested,
     CreateTable,
     DropTable,
@@ -34,13 +35,15 @@ pub(crate) enum Kind {
     CloneReader,
     VerifyReader,
     CloseReader,
+    ReadElsewhere,
     Sync,
     Check,
+    OpenCopy,
     Reopen,
 }
 
 /// How often each kind is drawn, before an episode's preferences.
-const WEIGHTS: [(Kind, u32); 29] = [
+const WEIGHTS: [(Kind, u32); 32] = [
     (Kind::Get, 18_000),
     (Kind::GetMany, 1_000),
     (Kind::Ends, 2_000),
@@ -55,6 +58,7 @@ const WEIGHTS: [(Kind, u32); 29] = [
     (Kind::Clear, 8),
     (Kind::BulkLoad, 60),
     (Kind::BulkLoadUnsorted, 20),
+    (Kind::BulkLoadWrong, 20),
     (Kind::Nested, 200),
     (Kind::CreateTable, 100),
     (Kind::DropTable, 20),
@@ -67,8 +71,10 @@ const WEIGHTS: [(Kind, u32); 29] = [
     (Kind::CloneReader, 20),
     (Kind::VerifyReader, 40),
     (Kind::CloseReader, 150),
+    (Kind::ReadElsewhere, 60),
     (Kind::Sync, 40),
     (Kind::Check, 12),
+    (Kind::OpenCopy, 10),
     (Kind::Reopen, 20),
 ];
 
@@ -78,6 +84,7 @@ pub(crate) struct Settings {
     pub(crate) page_size: usize,
     pub(crate) durability: Durability,
     pub(crate) write_memory_bytes: Option<usize>,
+    pub(crate) size_limit_bytes: Option<u64>,
     /// Keys are made from numbers below this.
     pub(crate) domain: u64,
     pub(crate) value_sizes: ValueSizes,
@@ -93,11 +100,12 @@ impl fmt::Debug for Settings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "pages of {} bytes, {:?}, {:?} bytes of memory for writes, keys from {} numbers, values {:?}, \
+            "pages of {} bytes, {:?}, {:?} bytes of memory for writes, {:?} bytes of file, keys from {} numbers, values {:?}, \
              {} operations a commit",
             self.page_size,
             self.durability,
             self.write_memory_bytes,
+            self.size_limit_bytes,
             self.domain,
             self.value_sizes,
             self.operations_per_commit
@@ -107,6 +115,7 @@ impl fmt::Debug for Settings {
 
 impl Settings {
     pub(crate) fn draw(rng: &mut Rng) -> Self {
+        let pages_max = [100, 1000][rng.usize(0..2)];
         let page_size = [4096, 4096, 4096, 4096, 8192, 16384, 32768, 65536][rng.usize(0..8)];
         let weights: Vec<_> = WEIGHTS
             .iter()
@@ -128,7 +137,9 @@ impl Settings {
             } else {
                 Durability::Lazy
             },
-            write_memory_bytes: (rng.u8(0..3) == 0).then(|| 1 << rng.u32(16..22)),
+            write_memory_bytes: (rng.u8(0..2) == 0).then(|| 1 << rng.u32(10..22)),
+            size_limit_bytes: (rng.u8(0..6) == 0)
+                .then(|| page_size as u64 * rng.u64(20..pages_max)),
             domain: 1 << rng.u32(4..15),
             value_sizes: ValueSizes::draw(rng, page_size),
             operations_per_commit: [3, 20, 100, 1_000][rng.usize(0..4)],
@@ -154,6 +165,7 @@ impl Settings {
     pub(crate) fn open(&self, path: &Path) -> teak::Result<Database> {
         let options = Options::new()
             .page_size(self.page_size)
+            .size_limit_bytes(self.size_limit_bytes)
             .durability(self.durability);
         match self.write_memory_bytes {
             Some(bytes) => options.write_memory_bytes(bytes).open(path),

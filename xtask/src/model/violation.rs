@@ -4,20 +4,29 @@ use std::fmt;
 
 /// A difference between the engine and the model, or an error where there should be none.
 #[derive(Debug)]
-pub(crate) struct Violation(pub(crate) String);
+pub(crate) enum Violation {
+    Other(String),
+    /// The size limit is reached, which is one only where there is no limit.
+    Full(String),
+}
 
 /// What an operation of an episode returns.
 pub(crate) type Outcome<T = ()> = Result<T, Violation>;
 
 impl From<teak::Error> for Violation {
     fn from(error: teak::Error) -> Self {
-        Self(format!("an error that should not be: {error} ({error:?})"))
+        let text = format!("an error that should not be: {error} ({error:?})");
+        match error {
+            teak::Error::Full { .. } => Self::Full(text),
+            _ => Self::Other(text),
+        }
     }
 }
 
 impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        let (Self::Other(text) | Self::Full(text)) = self;
+        f.write_str(text)
     }
 }
 
@@ -27,7 +36,7 @@ pub(crate) fn expect_same<T: PartialEq + fmt::Debug>(what: &str, engine: T, mode
         return Ok(());
     }
     let (engine, model) = (short(&engine), short(&model));
-    Err(Violation(format!(
+    Err(Violation::Other(format!(
         "{what}: the engine says {engine}, the model {model}"
     )))
 }
@@ -45,7 +54,7 @@ pub(crate) fn expect_bytes(what: &str, engine: Option<&[u8]>, model: Option<&[u8
             short(&bytes.escape_ascii().to_string())
         ),
     };
-    Err(Violation(format!(
+    Err(Violation::Other(format!(
         "{what}: the engine says {}, the model {}",
         show(engine),
         show(model)
@@ -60,10 +69,11 @@ pub(crate) fn expect_error<T>(
 ) -> Outcome {
     match result {
         Err(error) if is_expected(&error) => Ok(()),
-        Err(error) => Err(Violation(format!(
+        Err(error @ teak::Error::Full { .. }) => Err(error.into()),
+        Err(error) => Err(Violation::Other(format!(
             "{what}: refused with the wrong error: {error}"
         ))),
-        Ok(_) => Err(Violation(format!(
+        Ok(_) => Err(Violation::Other(format!(
             "{what}: accepted, and should have been refused"
         ))),
     }

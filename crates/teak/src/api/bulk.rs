@@ -87,7 +87,8 @@ impl<K: Codec, V: Codec> Table<K, V> {
         records: impl Iterator<Item = Result<(Key, Value)>>,
     ) -> Result<u64> {
         let page_size = txn.source().page_size();
-        txn.inner.change(self.handle(), self.raw_name(), |tree| {
+        let handle = self.handle(txn);
+        txn.inner.change(handle, self.raw_name(), |tree| {
             if tree.root().is_empty() {
                 build(tree, page_size, records)
             } else {
@@ -145,7 +146,8 @@ impl<K: Codec, V: Codec> Table<K, V> {
             }
             merge.next().transpose()
         });
-        txn.inner.change(self.handle(), self.raw_name(), |tree| {
+        let handle = self.handle(txn);
+        txn.inner.change(handle, self.raw_name(), |tree| {
             if tree.root().is_empty() {
                 build(tree, page_size, sorted)
             } else {

@@ -44,6 +44,8 @@ use std::{
 /// ```
 pub struct Table<K, V> {
     name: Arc<[u8]>,
+    /// The engine that gave out the number, and the number.
+    engine: u64,
     handle: usize,
     types: PhantomData<fn() -> (K, V)>,
 }
@@ -169,6 +171,7 @@ impl<K, V> Clone for Table<K, V> {
     fn clone(&self) -> Self {
         Self {
             name: Arc::clone(&self.name),
+            engine: self.engine,
             handle: self.handle,
             types: PhantomData,
         }
@@ -186,14 +189,22 @@ impl<K, V> fmt::Debug for Table<K, V> {
 impl<K, V> Table<K, V> {
     pub(super) fn new(engine: &Arc<Engine>, name: &[u8]) -> Self {
         Self {
+            engine: engine.id(),
             handle: engine.handle(name),
             name: name.into(),
             types: PhantomData,
         }
     }
 
-    pub(super) fn handle(&self) -> usize {
-        self.handle
+    /// The number under which this transaction's database knows the table. A handle that came from
+    /// another database, or from an earlier opening of this one, is looked up by name.
+    #[inline]
+    pub(super) fn handle<T: Sealed + ?Sized>(&self, txn: &T) -> usize {
+        let engine = txn.engine();
+        if engine.id() == self.engine {
+            return self.handle;
+        }
+        engine.handle(&self.name)
     }
 
     pub(super) fn raw_name(&self) -> &[u8] {
@@ -211,6 +222,7 @@ impl<K, V> Table<K, V> {
     pub fn retype<K2: Codec, V2: Codec>(&self) -> Table<K2, V2> {
         Table {
             name: Arc::clone(&self.name),
+            engine: self.engine,
             handle: self.handle,
             types: PhantomData,
         }
@@ -218,7 +230,7 @@ impl<K, V> Table<K, V> {
 
     #[inline]
     pub(super) fn root<'t, T: Sealed + ?Sized>(&self, txn: &'t T) -> Result<Cow<'t, TreeRoot>> {
-        match txn.root_of(self.handle, &self.name)? {
+        match txn.root_of(self.handle(txn), &self.name)? {
             Some(root) => Ok(root),
             None => Err(write::not_found(&self.name)),
         }
@@ -413,9 +425,9 @@ impl<K: Codec, V: Codec> Table<K, V> {
         let (key, value) = (K::encode(key), V::encode(value));
         let (key, value) = (key.as_ref(), StoredValue::inline(value.as_ref()));
         check_key(&*self.root(txn)?, txn.source().page_size(), key)?;
-        txn.inner.change(self.handle, &self.name, |tree| {
-            tree.insert(key, value, existing)
-        })
+        let handle = self.handle(txn);
+        txn.inner
+            .change(handle, &self.name, |tree| tree.insert(key, value, existing))
     }
 
     /// Removes a record; says whether there was one.
@@ -426,8 +438,9 @@ impl<K: Codec, V: Codec> Table<K, V> {
     /// is no space for the pages that change.
     pub fn remove(&self, txn: &mut WriteTxn, key: K::Item<'_>) -> Result<bool> {
         let key = K::encode(&key);
+        let handle = self.handle(txn);
         txn.inner
-            .change(self.handle, &self.name, |tree| tree.remove(key.as_ref()))
+            .change(handle, &self.name, |tree| tree.remove(key.as_ref()))
     }
 
     /// Removes all records in a range, whole subtrees at once; returns how many there were.
@@ -444,7 +457,8 @@ impl<K: Codec, V: Codec> Table<K, V> {
         K::Item<'k>: 'k,
     {
         let (low, high) = encoded_bounds::<K>(&range);
-        txn.inner.change(self.handle, &self.name, |tree| {
+        let handle = self.handle(txn);
+        txn.inner.change(handle, &self.name, |tree| {
             tree.remove_range(as_slices(&low), as_slices(&high))
         })
     }
@@ -455,8 +469,9 @@ impl<K: Codec, V: Codec> Table<K, V> {
     ///
     /// Those of [`Table::remove`].
     pub fn clear(&self, txn: &mut WriteTxn) -> Result<()> {
+        let handle = self.handle(txn);
         txn.inner
-            .change(self.handle, &self.name, |tree| tree.clear())
+            .change(handle, &self.name, |tree| tree.clear())
             .map(drop)
     }
 

@@ -180,8 +180,9 @@ impl WriteTxn {
         self.check_name(name)?;
         let root = options.to_root()?;
         let table = Table::new(self.inner.engine(), name);
-        match self.inner.root_of(table.handle(), name)? {
-            None => self.inner.create_table(table.handle(), name, root)?,
+        let handle = self.inner.engine().handle(name);
+        match self.inner.root_of(handle, name)? {
+            None => self.inner.create_table(handle, name, root)?,
             Some(existing) => {
                 let existing = TableOptions::of_root(&existing);
                 if existing != options {

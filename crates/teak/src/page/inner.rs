@@ -324,10 +324,16 @@ impl<'p> Inner<'p> {
             return Ok(Vec::new());
         }
         let (len, stored) = self.stored_separator(index)?;
+        let head = self
+            .head(index)
+            .ok_or(Damage("an index lies behind the last child"))?;
+        if self.prefix.len() + len > super::max_key_len(self.page.len()) {
+            return Err(Damage("a separator is longer than keys can be"));
+        }
         let mut separator = Vec::with_capacity(self.prefix.len() + len);
         if self.flags & WHOLE_KEYS == 0 {
             separator.extend_from_slice(self.prefix);
-            separator.extend_from_slice(&self.heads[index].to_be_bytes()[..len.min(4)]);
+            separator.extend_from_slice(&head.to_be_bytes()[..len.min(4)]);
         }
         separator.extend_from_slice(stored);
         Ok(separator)

@@ -3,7 +3,7 @@
 //! A [`Position`] is a path of page numbers and indices. It holds no reference, so that it can be
 //! kept beside whatever keeps the pages alive; each step is told the source anew.
 
-use super::{PageSource, TreeRoot, visit_inner, visit_leaf};
+use super::{PageSource, TreeRoot, lookup::prefetch_start, visit_inner, visit_leaf};
 use crate::{
     PageNumber, Result,
     page::{leaf::Leaf, value::StoredValue},
@@ -54,18 +54,6 @@ impl Position {
     pub(crate) fn record(&self) -> Option<(PageNumber, usize)> {
         match self.place {
             Place::On => self.path.last().map(|step| (step.page, step.index)),
-            _ => None,
-        }
-    }
-
-    /// The leaf, the index in it, and how many records it has.
-    #[inline]
-    fn slot(&self) -> Option<(PageNumber, usize, usize)> {
-        match self.place {
-            Place::On => self
-                .path
-                .last()
-                .map(|step| (step.page, step.index, step.count)),
             _ => None,
         }
     }
@@ -211,6 +199,7 @@ impl Position {
         key: &[u8],
     ) -> Result<bool> {
         self.path.clear();
+        self.path.reserve(usize::from(root.depth));
         self.place = Place::On;
         let mut number = root.page;
         for level in (1..root.depth).rev() {
@@ -224,6 +213,7 @@ impl Position {
                 count: inner.count(),
             });
             number = inner.child(index).map_err(|d| d.at(number, "search"))?;
+            prefetch_start(source, number, level - 1);
         }
         let leaf = visit_leaf(source, number, "search")?;
         let slot = leaf
@@ -362,8 +352,9 @@ pub(crate) struct Cursor<'s, S: ?Sized> {
     root: TreeRoot,
     position: Position,
     leaf: Option<(PageNumber, Leaf<'s>)>,
-    /// The leaf that a scan comes to next, and how far its bytes have been asked for.
-    ahead: Option<PageNumber>,
+    /// The leaf that a scan comes to next, and how many of its cache lines are asked for with each
+    /// record of this one.
+    ahead: Option<(PageNumber, usize)>,
     /// The key as a slice of its page, where that holds whole keys.
     whole_key: Option<&'s [u8]>,
     /// The key, put together, in its first `key_len` bytes.
@@ -460,19 +451,21 @@ impl<'s, S: PageSource + ?Sized> Cursor<'s, S> {
     fn enter_leaf(&mut self, number: PageNumber) -> Result<Leaf<'s>> {
         let leaf = visit_leaf(self.source, number, "scan")?;
         self.leaf = Some((number, leaf));
-        self.ahead = self.position.leaf_ahead(self.source, &self.root)?;
+        let lines = (self.source.page_size() / LINE).div_ceil(leaf.count().max(1));
+        let ahead = self.position.leaf_ahead(self.source, &self.root)?;
+        self.ahead = ahead.map(|page| (page, lines));
         Ok(leaf)
     }
 
     /// While a scan goes through a leaf it asks for the next one, a part with each record.
     #[inline]
     fn fetch_ahead(&self) {
-        let (Some(page), Some((_, index, count))) = (self.ahead, self.position.slot()) else {
+        let (Some((page, lines)), Some((_, index))) = (self.ahead, self.position.record()) else {
             return;
         };
-        let lines = self.source.page_size() / LINE;
-        for line in index * lines / count..(index + 1) * lines / count {
-            self.source.prefetch(page, line * LINE);
+        let end = self.source.page_size();
+        for offset in (index * lines * LINE..end).step_by(LINE).take(lines) {
+            self.source.prefetch(page, offset);
         }
     }
 

@@ -14,8 +14,9 @@ use crate::{
 const GROUP: usize = 32;
 /// Cache lines at the start of a leaf that hold its header, heads and offsets, or most of them.
 const LEAF_LINES: usize = 4;
-/// Cache lines at the start of an inner page that hold its header, heads and children.
-const INNER_LINES: usize = 26;
+/// Cache lines at the start of an inner page that are asked for. More of them cost more than they
+/// bring: inner pages are mostly near already.
+const INNER_LINES: usize = 4;
 /// Cache lines of a node, for one of ordinary size.
 const NODE_LINES: usize = 2;
 const LINE: usize = 64;
@@ -38,7 +39,7 @@ pub(super) fn find_leaf<S: PageSource + ?Sized>(
 /// Asks for the cache lines that a search of a page on `level` may touch. A search over heads
 /// waits for each line before it knows the next; asked for together they arrive together.
 #[inline]
-fn prefetch_start<S: PageSource + ?Sized>(source: &S, number: PageNumber, level: u8) {
+pub(super) fn prefetch_start<S: PageSource + ?Sized>(source: &S, number: PageNumber, level: u8) {
     let lines = if level == 0 { LEAF_LINES } else { INNER_LINES };
     for line in 0..lines {
         source.prefetch(number, line * LINE);

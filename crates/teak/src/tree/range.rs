@@ -221,11 +221,11 @@ impl<S: PageSink> Tree<'_, S> {
             if inner.count() > 1 {
                 break;
             }
-            let child = inner
-                .child(0)
-                .map_err(|damage| damage.at(number, "remove range"))?;
+            let child = inner.child(0).and_then(|child| Ok((child, inner.tag(0)?)));
+            let (child, tag) = child.map_err(|damage| damage.at(number, "remove range"))?;
             self.release_inner(number)?;
             self.root.page = child;
+            self.root.tag = tag;
             self.root.depth -= 1;
         }
         Ok(())

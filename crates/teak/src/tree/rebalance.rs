@@ -571,6 +571,14 @@ impl<S: PageSink> Tree<'_, S> {
             self.root.page = number;
             return self.build_inner(number, level, &children);
         }
+        if cuts.len() == children.len() {
+            let detail = "its separators are longer than keys can be";
+            return Err(crate::Error::corrupted(
+                children[0].page,
+                "rebalance",
+                detail,
+            ));
+        }
         let mut parts = Vec::with_capacity(cuts.len());
         for cut in cuts {
             let number = self.new_inner()?;
@@ -617,6 +625,7 @@ impl<S: PageSink> Tree<'_, S> {
         if depth == 0 && children.len() == 1 {
             self.release_inner(number)?;
             self.root.page = children[0].page;
+            self.root.tag = children[0].tag;
             self.root.depth -= 1;
             return Ok(());
         }

@@ -21,11 +21,15 @@ use super::{
 };
 use crate::{
     Error, Result, Run, TransactionId,
-    commit::record::Record,
+    commit::record::{Geometry, Record},
     space::{Change, Committed},
+    store::Mapping,
     tree::{TreeRoot, seal},
 };
-use std::{io::IoSlice, sync::atomic::Ordering};
+use std::{
+    io::IoSlice,
+    sync::{Arc, atomic::Ordering},
+};
 
 /// More written runs than this are not listed.
 const WRITTEN_RUNS_MAX: usize = 4096;
@@ -53,7 +57,7 @@ impl WriteTransaction {
         let put = self.put_on_disk(committed, written);
         self.pages.writer.arena.clear();
         match put {
-            Ok(record) => self.publish(record),
+            Ok((record, mapping)) => self.publish(record, mapping),
             Err(error) => {
                 self.restore_space();
                 Err(error)
@@ -121,7 +125,11 @@ impl WriteTransaction {
     }
 
     /// Writes pages and record, and flushes if that was asked for.
-    fn put_on_disk(&mut self, committed: Committed, written: Option<Vec<Run>>) -> Result<Record> {
+    fn put_on_disk(
+        &mut self,
+        committed: Committed,
+        written: Option<Vec<Run>>,
+    ) -> Result<(Record, Arc<Mapping>)> {
         let page_size = self.engine.page_size;
         let page_count = self.pages.writer.space.page_count();
         let bytes = page_count * page_size as u64;
@@ -129,6 +137,11 @@ impl WriteTransaction {
             let grown = self.engine.storage.set_len(bytes);
             grown.map_err(Error::io("making the file longer"))?;
         }
+        let mapping = self
+            .engine
+            .storage
+            .mapping()
+            .map_err(Error::io("mapping the file"))?;
         let (engine, durability) = (&self.engine, self.pages.durability);
         let mut pages = self.pages.resident_pages();
         pages.extend(
@@ -145,7 +158,7 @@ impl WriteTransaction {
         if self.pages.durability == Durability::Durable {
             self.engine.flush().inspect_err(|_| self.erase(&record))?;
         }
-        Ok(record)
+        Ok((record, mapping))
     }
 
     fn record(&self, committed: &Committed, written: Option<&[Run]>, page_count: u64) -> Record {
@@ -161,6 +174,10 @@ impl WriteTransaction {
             asked_durable: self.pages.durability == Durability::Durable,
             clean_close: false,
             default_durability: durability_byte(self.engine.settings.durability),
+            geometry: Geometry {
+                upper_limit: self.engine.settings.size_limit_bytes.unwrap_or(u64::MAX),
+                ..writer.newest.geometry
+            },
             page_count,
             catalog_root: self.catalog.encode(),
             space_roots: committed.roots,
@@ -181,14 +198,8 @@ impl WriteTransaction {
             .write(offset, &[IoSlice::new(&[0; 512])]);
     }
 
-    fn publish(&mut self, record: Record) -> Result<TransactionId> {
+    fn publish(&mut self, record: Record, mapping: Arc<Mapping>) -> Result<TransactionId> {
         let transaction = record.transaction;
-        self.pages.refresh_mapping()?;
-        let mapping = self
-            .engine
-            .storage
-            .mapping()
-            .map_err(Error::io("mapping the file"))?;
         let places = self.engine.root_places();
         let snapshot = Snapshot::new(record.clone(), mapping, places)?
             .with_counts_of(&self.pages.writer.space);
@@ -212,12 +223,9 @@ impl WriteTransaction {
 
     /// After a failed write the space map is read anew, as the record before has it.
     fn restore_space(&mut self) {
-        match self.base.space() {
-            Ok(mut space) => {
-                let pins = self.engine.pins(&self.pages.writer);
-                space.reclaim(&pins);
-                self.pages.writer.space = space;
-            }
+        let pins = self.engine.pins(&self.pages.writer);
+        match self.base.space(&pins) {
+            Ok(space) => self.pages.writer.space = space,
             Err(_) => self.engine.poisoned.store(true, Ordering::Release),
         }
     }

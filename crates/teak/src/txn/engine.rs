@@ -42,9 +42,19 @@ pub(crate) struct Settings {
 /// Table handles that a snapshot has places for; the tables of further ones are looked up.
 const ROOT_PLACES_MAX: usize = 1024;
 
+/// The id of the next engine, or savepoint.
+static NEXT_ID: AtomicU64 = AtomicU64::new(1);
+
+/// A number that nothing else of this process has.
+pub(super) fn unique_id() -> u64 {
+    NEXT_ID.fetch_add(1, Ordering::Relaxed)
+}
+
 /// One open database.
 #[derive(Debug)]
 pub(crate) struct Engine {
+    /// Tells engines of this process apart.
+    id: u64,
     pub(super) path: PathBuf,
     pub(super) storage: Arc<dyn Storage>,
     pub(super) page_size: usize,
@@ -82,12 +92,17 @@ impl Engine {
     pub(super) fn new(
         path: PathBuf,
         storage: Arc<dyn Storage>,
-        settings: Settings,
+        mut settings: Settings,
         newest: Snapshot,
         writer: Option<Writer>,
         recovery: Recovery,
     ) -> Self {
+        if settings.size_limit_bytes.is_none() {
+            let limit = newest.record.geometry.upper_limit;
+            settings.size_limit_bytes = (limit != u64::MAX).then_some(limit);
+        }
         Self {
+            id: unique_id(),
             path,
             storage,
             page_size: newest.record.page_size as usize,
@@ -104,6 +119,12 @@ impl Engine {
 
     pub(crate) fn path(&self) -> &std::path::Path {
         &self.path
+    }
+
+    /// Tells engines of this process apart.
+    #[inline]
+    pub(crate) fn id(&self) -> u64 {
+        self.id
     }
 
     /// The directory that the file is in.
@@ -244,11 +265,10 @@ impl Engine {
             self.closed.store(true, Ordering::Release);
             return Ok(());
         }
-        let mut writer = match self.take_turn() {
-            Ok(writer) => writer,
-            // Closed before, or poisoned: there is nothing to be written.
-            Err(_) => return Ok(()),
-        };
+        if self.closed.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        let mut writer = self.take_turn()?;
         self.closed.store(true, Ordering::Release);
         if !writer.is_changed {
             return Ok(());
@@ -266,10 +286,11 @@ impl Engine {
             ..writer.newest.clone()
         };
         self.write_record(&record)?;
+        // The next one to open takes this record for durable, and the records before it may speak of
+        // a longer file.
+        self.flush()?;
         let bytes = record.page_count * self.page_size as u64;
         if bytes < self.storage.len() {
-            // The records before this one speak of a longer file: they must not count any more.
-            self.flush()?;
             self.storage
                 .set_len(bytes)
                 .map_err(Error::io("making the file shorter"))?;

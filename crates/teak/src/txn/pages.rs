@@ -46,6 +46,8 @@ pub(crate) struct WritePages {
     taken_count: u64,
     /// Committed pages that this transaction does not use any more, with their births.
     pub(super) deaths: Vec<(Run, TransactionId)>,
+    /// How many of them a savepoint has to be able to go back to.
+    death_floor: usize,
     /// For each savepoint, pages of this transaction from before it that are not used any more.
     pub(super) unused: Vec<Vec<Run>>,
 }
@@ -73,6 +75,7 @@ impl WritePages {
             next_run_len: FIRST_RUN_LEN,
             taken_count: 0,
             deaths: Vec::new(),
+            death_floor: 0,
             unused: Vec::new(),
         })
     }
@@ -163,14 +166,21 @@ impl WritePages {
         if new < old + pages.saturating_sub(trailing) || new == old {
             return Err(self.full());
         }
-        let bytes = new << self.page_shift;
+        let least = old + pages.saturating_sub(trailing);
+        let new = self.extend_file(new).or_else(|_| self.extend_file(least))?;
+        self.writer.space.grow(new);
+        self.refresh_mapping()
+    }
+
+    /// Makes the file this many pages long, if it is shorter.
+    fn extend_file(&self, pages: u64) -> Result<u64> {
+        let bytes = pages << self.page_shift;
         if bytes > self.storage.len() {
             self.storage
                 .set_len(bytes)
                 .map_err(Error::io("making the file longer"))?;
         }
-        self.writer.space.grow(new);
-        self.refresh_mapping()
+        Ok(pages)
     }
 
     /// Sees to it that the mapping covers the file as it is now.
@@ -184,6 +194,7 @@ impl WritePages {
 
     /// Brings a page that was written early back into memory.
     fn bring_back(&mut self, number: PageNumber) -> Result<()> {
+        self.make_room()?;
         let offset = self.offset_of(number);
         let page = self
             .mapping
@@ -246,6 +257,7 @@ impl WritePages {
 
     pub(super) fn begin_savepoint(&mut self) -> FreshBits {
         self.unused.push(Vec::new());
+        self.death_floor = self.deaths.len();
         self.writer.arena.begin_savepoint()
     }
 
@@ -271,6 +283,25 @@ impl WritePages {
         }
         self.writer.arena.end_savepoint(before);
         self.deaths.truncate(death_count);
+        self.death_floor = death_count;
+    }
+
+    /// Notes that committed pages are not used any more.
+    fn bury(&mut self, run: Run, birth: TransactionId) -> Result<()> {
+        if birth >= self.transaction {
+            let detail = "it says that it was born in a transaction to come";
+            return Err(Error::corrupted(run.start, "write", detail));
+        }
+        let is_floor = self.death_floor == self.deaths.len();
+        match self.deaths.last_mut() {
+            Some((last, same))
+                if !is_floor && *same == birth && last.end() == u64::from(run.start.0) =>
+            {
+                last.len += run.len;
+            }
+            _ => self.deaths.push((run, birth)),
+        }
+        Ok(())
     }
 
     /// Gives up a page that this transaction wrote. From before a savepoint it has to stay, since
@@ -318,7 +349,12 @@ impl PageSource for WritePages {
     }
 
     fn value(&self, run: &ValueRun) -> Result<&[u8]> {
-        value_in(&self.mapping, self.page_size, run)
+        value_in(
+            &self.mapping,
+            self.page_size,
+            self.writer.space.page_count(),
+            run,
+        )
     }
 
     #[inline]
@@ -457,10 +493,9 @@ impl PageSink for WritePages {
         }
         if self.arena().is_written(pages.start) {
             pages.pages().for_each(|number| self.discard(number));
-        } else {
-            self.deaths.push((pages, run.birth));
+            return Ok(());
         }
-        Ok(())
+        self.bury(pages, run.birth)
     }
 
     fn early_tag(&self, number: PageNumber) -> Option<Tag> {

@@ -5,6 +5,7 @@
 
 use super::{
     arena::FreshBits,
+    engine::unique_id,
     write::{OpenTable, WriteTransaction},
 };
 use crate::{Error, Result, tree::TreeRoot};
@@ -27,8 +28,7 @@ impl WriteTransaction {
     /// Begins a savepoint within all others.
     pub(crate) fn begin_savepoint(&mut self) -> Result<SavepointId> {
         self.refuse_broken()?;
-        self.savepoint_count += 1;
-        let id = self.savepoint_count;
+        let id = unique_id();
         let state = SavepointState {
             id,
             fresh: self.pages.begin_savepoint(),

@@ -13,6 +13,7 @@ use crate::{
 };
 use std::{
     borrow::Cow,
+    collections::HashMap,
     sync::{Arc, atomic::Ordering},
 };
 
@@ -37,7 +38,6 @@ pub(crate) struct WriteTransaction {
     /// By the number of the table's handle.
     pub(super) tables: Vec<Option<OpenTable>>,
     pub(super) savepoints: Vec<SavepointState>,
-    pub(super) savepoint_count: u64,
     /// Whether an error came in the middle of a change.
     pub(super) is_broken: bool,
     pub(super) is_ended: bool,
@@ -63,7 +63,6 @@ impl WriteTransaction {
             pages,
             tables: Vec::new(),
             savepoints: Vec::new(),
-            savepoint_count: 0,
             is_broken: false,
             is_ended: false,
         })
@@ -221,13 +220,14 @@ impl WriteTransaction {
         &self,
         mut visit: impl FnMut(&[u8], TreeRoot) -> Result<()>,
     ) -> Result<()> {
+        let open: HashMap<&[u8], TreeRoot> = self
+            .tables
+            .iter()
+            .flatten()
+            .filter_map(|table| Some((table.name.as_slice(), table.root?)))
+            .collect();
         catalog::for_each(&self.pages, &self.catalog, |name, root| {
-            let open = self
-                .tables
-                .iter()
-                .flatten()
-                .find(|table| table.name == name);
-            visit(name, open.and_then(|table| table.root).unwrap_or(root))
+            visit(name, open.get(name).copied().unwrap_or(root))
         })
     }
 

@@ -8,6 +8,7 @@ mod kill;
 mod layers;
 mod model;
 mod scratch;
+mod seeds;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -30,6 +31,8 @@ enum Task {
     Layers,
     Model(model::Arguments),
     Kill(kill::Arguments),
+    /// Writes the databases that fuzzing begins with anew, after a change of the format
+    Seeds,
 }
 
 /// Why a task failed.
@@ -51,6 +54,7 @@ fn main() -> ExitCode {
             model::run(&arguments)
         }
         Task::Kill(arguments) => kill::run(&arguments),
+        Task::Seeds => seeds::run(),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

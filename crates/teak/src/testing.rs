@@ -1,7 +1,12 @@
 //! Doors for test programs outside of this crate: the simulated disk, and the decoders that fuzzing
 //! feeds with hostile bytes. Not part of the interface.
 
+mod hostile;
+mod repair;
+
 pub use crate::store::sim::{CrashPoints, Event, Fault, SimDisk};
+pub use hostile::exercise;
+pub use repair::repair;
 
 use crate::{
     Database, Options, Result,
@@ -16,6 +21,9 @@ use crate::{
     },
 };
 use std::sync::Arc;
+
+#[cfg(test)]
+mod tests;
 
 /// Opens the database on a simulated disk. `is_new` says that there is none yet.
 ///

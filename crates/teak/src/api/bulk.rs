@@ -127,7 +127,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
                 0
             });
             sorter.push(key.as_ref(), value.as_ref())?;
-            if sorter.records() % PROGRESS_STEP == 0 {
+            if sorter.records().is_multiple_of(PROGRESS_STEP) {
                 progress(BulkProgress::Sorting {
                     records: sorter.records(),
                 });
@@ -135,10 +135,10 @@ impl<K: Codec, V: Codec> Table<K, V> {
         }
         let total = sorter.records();
         let mut merge = sorter.finish()?;
-        let mut built = 0;
+        let mut built = 0u64;
         let sorted = std::iter::from_fn(|| {
             built += 1;
-            if built % PROGRESS_STEP == 0 {
+            if built.is_multiple_of(PROGRESS_STEP) {
                 progress(BulkProgress::Building {
                     records: built,
                     total,

@@ -231,7 +231,9 @@ impl<A: FixedLen, B: FixedLen> FixedLen for Pair<A, B> {
 
 /// Three parts, sorted by the first, then by the second, then by the third.
 #[derive(Debug)]
-pub struct Triple<A, B, C>(PhantomData<fn() -> (A, B, C)>);
+pub struct Triple<A, B, C>(Nested<A, B, C>);
+
+type Nested<A, B, C> = Pair<A, Pair<B, C>>;
 
 impl<A: FixedLen, B: FixedLen, C: Codec> Codec for Triple<A, B, C> {
     type Item<'a> = (A::Item<'a>, B::Item<'a>, C::Item<'a>);
@@ -244,7 +246,7 @@ impl<A: FixedLen, B: FixedLen, C: Codec> Codec for Triple<A, B, C> {
     }
 
     fn decode(bytes: &[u8]) -> Result<Self::Item<'_>> {
-        let (first, (second, third)) = Pair::<A, Pair<B, C>>::decode(bytes)?;
+        let (first, (second, third)) = Nested::<A, B, C>::decode(bytes)?;
         Ok((first, second, third))
     }
 

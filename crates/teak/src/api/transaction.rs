@@ -1,5 +1,8 @@
 //! Transactions as a user sees them.
 
+// The sealed trait speaks of the layers below, which no user can name.
+#![allow(private_interfaces)]
+
 use super::{Cursor, Durability, Table, TableInfo, TableOptions, codec::Codec};
 use crate::{
     Error, Result, TransactionId,
@@ -39,16 +42,12 @@ pub(super) mod sealed {
     /// What the crate itself asks of transactions.
     pub trait Sealed {
         #[doc(hidden)]
-        #[allow(private_interfaces)]
         fn engine(&self) -> &Arc<Engine>;
         #[doc(hidden)]
-        #[allow(private_interfaces)]
         fn root_of(&self, handle: usize, name: &[u8]) -> Result<Option<Cow<'_, TreeRoot>>>;
         #[doc(hidden)]
-        #[allow(private_interfaces, private_bounds)]
         fn source(&self) -> &(impl PageSource + Sync);
         #[doc(hidden)]
-        #[allow(private_interfaces)]
         fn new_cursor(&self, root: TreeRoot) -> Cursor<'_>;
     }
 }
@@ -81,24 +80,20 @@ impl ReadTxn {
 }
 
 impl sealed::Sealed for ReadTxn {
-    #[allow(private_interfaces)]
     fn engine(&self) -> &Arc<Engine> {
         &self.engine
     }
 
     #[inline]
-    #[allow(private_interfaces)]
     fn root_of(&self, handle: usize, name: &[u8]) -> Result<Option<Cow<'_, TreeRoot>>> {
         self.snapshot.root_of(handle, name)
     }
 
     #[inline]
-    #[allow(private_interfaces, private_bounds)]
     fn source(&self) -> &(impl PageSource + Sync) {
         &*self.snapshot
     }
 
-    #[allow(private_interfaces)]
     fn new_cursor(&self, root: TreeRoot) -> Cursor<'_> {
         Cursor::of_snapshot(&self.snapshot, root)
     }
@@ -305,24 +300,20 @@ impl WriteTxn {
 }
 
 impl sealed::Sealed for WriteTxn {
-    #[allow(private_interfaces)]
     fn engine(&self) -> &Arc<Engine> {
         self.inner.engine()
     }
 
     #[inline]
-    #[allow(private_interfaces)]
     fn root_of(&self, handle: usize, name: &[u8]) -> Result<Option<Cow<'_, TreeRoot>>> {
         self.inner.root_of(handle, name)
     }
 
     #[inline]
-    #[allow(private_interfaces, private_bounds)]
     fn source(&self) -> &(impl PageSource + Sync) {
         self.inner.pages()
     }
 
-    #[allow(private_interfaces)]
     fn new_cursor(&self, root: TreeRoot) -> Cursor<'_> {
         Cursor::of_pages(self.inner.pages(), root)
     }

@@ -179,6 +179,9 @@ pub(crate) enum RecordFault {
     Nonsense(&'static str),
 }
 
+/// No commit ever has this number.
+const LAST_NUMBER: u64 = 1 << 63;
+
 /// Whether a database may have pages of this size.
 pub(crate) fn is_page_size(bytes: u32) -> bool {
     bytes.is_power_of_two() && (4096..=65536).contains(&bytes)
@@ -354,6 +357,10 @@ impl Record {
             |run: &Run| run.len > 0 && run.start.0 >= FIRST_PAGE && run.end() <= self.page_count;
         let roots = [self.space_roots.bitmaps, self.space_roots.deaths];
         let rules = [
+            (
+                self.sequence < LAST_NUMBER && self.transaction.0 < LAST_NUMBER,
+                "there is no number for another commit",
+            ),
             (is_page_size(self.page_size), "the page size is none"),
             (
                 u32::from(self.reserved_per_page) < self.page_size / 2,

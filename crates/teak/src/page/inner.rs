@@ -122,7 +122,8 @@ impl InnerFormat {
             let separator = if index == 0 {
                 &[][..]
             } else {
-                &child.separator[prefix_len..]
+                // Separators of a damaged page may not be sorted, and then share no prefix.
+                child.separator.get(prefix_len..).unwrap_or_default()
             };
             let (head, offset) = self.write_separator(page, &mut heap_start, index, separator);
             put(page, arrays.heads + 4 * index, &head.to_le_bytes());
@@ -207,6 +208,11 @@ impl Arrays {
     }
 }
 
+/// More records than 2^32 pages hold, so few that the counts of all children can be added.
+const RECORDS_MAX: u64 = 1 << 48;
+
+const BEHIND_LAST: Damage = Damage("an index lies behind the last child");
+
 /// An inner page, its bounds checked, its arrays at hand.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Inner<'p> {
@@ -285,15 +291,17 @@ impl<'p> Inner<'p> {
             return Ok(0);
         }
         let at = self.arrays.counts + 8 * index;
-        Ok(u64::from_le_bytes(self.in_array(at, self.arrays.offsets)?))
+        let records = u64::from_le_bytes(self.in_array(at, self.arrays.offsets)?);
+        if records > RECORDS_MAX {
+            return Err(Damage("it counts more records than there can be"));
+        }
+        Ok(records)
     }
 
     #[inline]
     fn in_array<const N: usize>(&self, at: usize, end: usize) -> Result<[u8; N], Damage> {
         let bytes = self.page.get(at..end).and_then(|tail| tail.first_chunk());
-        bytes
-            .copied()
-            .ok_or(Damage("an index lies behind the last child"))
+        bytes.copied().ok_or(BEHIND_LAST)
     }
 
     /// Length behind the prefix and stored bytes of separator `index`.
@@ -323,10 +331,8 @@ impl<'p> Inner<'p> {
         if index == 0 {
             return Ok(Vec::new());
         }
+        let head = *self.heads.get(index).ok_or(BEHIND_LAST)?;
         let (len, stored) = self.stored_separator(index)?;
-        let head = self
-            .head(index)
-            .ok_or(Damage("an index lies behind the last child"))?;
         if self.prefix.len() + len > super::max_key_len(self.page.len()) {
             return Err(Damage("a separator is longer than keys can be"));
         }

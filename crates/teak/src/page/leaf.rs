@@ -25,7 +25,6 @@ use super::{
     Damage,
     header::{HEADER_LEN, Header, Kind},
     key::{self, AgainstPrefix, KeyOrder},
-    read_u16,
     value::{StoredValue, ValueKind},
 };
 use crate::{PageNumber, TransactionId};
@@ -594,9 +593,4 @@ pub(crate) fn used_len(header: &Header) -> usize {
     HEADER_LEN
         + SLOT_LEN * usize::from(header.count)
         + usize::from(header.heap_len).saturating_sub(usize::from(header.garbage_len))
-}
-
-/// The offsets of `page`, checked to be readable as `u16`; for the printer.
-pub(crate) fn offset_at(page: &[u8], count: usize, index: usize) -> Option<u16> {
-    read_u16(page, HEADER_LEN + 4 * count + 2 * index)
 }

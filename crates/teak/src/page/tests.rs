@@ -333,3 +333,35 @@ fn items_are_cut_evenly_or_not_at_all() {
     let uneven = [1, 1, 1, 100];
     assert_eq!(cut_evenly(&uneven, 2, |_| true).unwrap(), vec![0..3, 3..4]);
 }
+
+/// The printer and the check asked for separators by an index that a damaged count had given.
+#[test]
+fn a_separator_behind_the_last_child_is_damage() {
+    let format = InnerFormat {
+        order: KeyOrder::Bytes,
+        counted: false,
+    };
+    let mut page = aligned_page(4096);
+    let page: &mut [u8] = bytemuck::cast_slice_mut(&mut page);
+    format.build(page, PAGE, BIRTH, 1, &children(&[b"", b"a"]));
+    let inner = Inner::parse(page).unwrap();
+    for index in [2, 3, 10_000] {
+        assert!(inner.separator(index).is_err());
+        assert!(inner.child_at(index).is_err());
+    }
+}
+
+/// The prefix of a page is that of its first and last separator. Separators of a damaged page that
+/// were not sorted did not have it, and laying them out anew panicked.
+#[test]
+fn separators_that_are_not_sorted_are_laid_out_somehow() {
+    let format = InnerFormat {
+        order: KeyOrder::Bytes,
+        counted: false,
+    };
+    let children = children(&[b"", b"abcdefgh1", b"x", b"", b"abcdefgh2"]);
+    let mut page = aligned_page(4096);
+    let page: &mut [u8] = bytemuck::cast_slice_mut(&mut page);
+    format.build(page, PAGE, BIRTH, 1, &children);
+    assert_eq!(Inner::parse(page).unwrap().count(), 5);
+}

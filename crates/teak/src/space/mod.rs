@@ -43,12 +43,13 @@ mod summary;
 mod writer;
 
 pub(crate) use crate::page::deaths::Death;
-pub(crate) use fold::LOG_ROOM_MIN;
+#[cfg(test)]
+use fold::LOG_ROOM_MIN;
 pub(crate) use free_map::Policy;
 pub(crate) use page_array::ArrayRoot;
 
 use crate::{
-    Result,
+    Error, Result,
     page::{array, bitmap, deaths},
     types::{PageNumber, Run, TransactionId},
 };
@@ -83,7 +84,7 @@ pub(crate) struct Change<'a> {
     pub(crate) transaction: TransactionId,
     /// All that it took and keeps, sorted and apart.
     pub(crate) taken: &'a [Run],
-    /// All that it no longer uses, with their births, which are earlier transactions.
+    /// All that it no longer uses, sorted, with their births, which are earlier transactions.
     pub(crate) deaths: &'a [(Run, TransactionId)],
     /// How many bytes the record has for the log; at least [`LOG_ROOM_MIN`].
     pub(crate) log_room: usize,
@@ -214,10 +215,13 @@ impl Space {
     ///
     /// # Errors
     ///
+    /// [`Corrupted`](crate::Error::Corrupted) if a page dies that is free already, or twice: a tree
+    /// that is damaged may hold such pages.
     /// [`Full`](crate::Error::Full) if a fold finds no pages within the limit,
     /// [`InvalidArgument`](crate::Error::InvalidArgument) if there is hardly any room for a log.
     /// Nothing has changed then; the caller gives back what it allocated.
     pub(crate) fn commit(&mut self, change: Change<'_>) -> Result<Committed> {
+        self.check_deaths(change.deaths)?;
         let (len, last) = (self.log.len(), self.log_transaction);
         self.append_group(
             change.transaction,
@@ -236,6 +240,20 @@ impl Space {
         self.log.truncate(len);
         self.log_transaction = last;
         self.fold(&change)
+    }
+
+    /// Refuses deaths, sorted, of pages that are not in use, or that come twice.
+    fn check_deaths(&self, deaths: &[(Run, TransactionId)]) -> Result<()> {
+        let mut end = u64::from(FIRST_PAGE);
+        for &(run, _) in deaths {
+            let is_possible = u64::from(run.start.0) >= end && run.end() <= self.page_count();
+            if !is_possible || !self.free.none_free(run) {
+                let detail = "it is used twice, or used and free at once";
+                return Err(Error::corrupted(run.start, "commit", detail));
+            }
+            end = run.end();
+        }
+        Ok(())
     }
 
     fn append_group(

@@ -271,3 +271,27 @@ fn a_fold_that_finds_no_room_changes_nothing() {
     assert_eq!(state(&space), before);
     space.commit(change(2, &[], &deaths)).unwrap();
 }
+
+/// A damaged tree may refer to a page twice, or to one that is free; giving it up freed it twice.
+#[test]
+fn a_page_does_not_die_twice() {
+    let mut space = Space::new(72, FIRST_PAGE);
+    space.grow(100);
+    let taken = space.allocate(10, Policy::Contiguous).unwrap();
+    space.commit(change(1, &[taken], &[])).unwrap();
+    space.reclaim(&[TransactionId(1)]);
+    let page = (Run::new(taken.start.0, 1), TransactionId(1));
+    let free = (Run::new(taken.start.0 + 10, 1), TransactionId(1));
+    let record = (Run::new(0, 1), TransactionId(1));
+    let behind = (Run::new(100, 1), TransactionId(1));
+    let before = space.free_count();
+    for deaths in [&[page, page][..], &[free], &[record], &[behind]] {
+        let error = space.commit(change(2, &[], deaths)).unwrap_err();
+        assert!(
+            matches!(error, crate::Error::Corrupted { .. }),
+            "{deaths:?}"
+        );
+    }
+    assert_eq!(space.free_count(), before);
+    space.commit(change(2, &[], &[page])).unwrap();
+}

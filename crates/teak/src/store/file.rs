@@ -212,27 +212,6 @@ impl Storage for FileStorage {
         Ok(Some(mapping))
     }
 
-    #[cfg(target_os = "linux")]
-    fn start_write_back(&self, offset: u64, len: u64) {
-        use std::os::fd::AsRawFd;
-        let (Ok(offset), Ok(len)) = (i64::try_from(offset), i64::try_from(len)) else {
-            return;
-        };
-        // Zero would mean "to the end of the file".
-        if len == 0 {
-            return;
-        }
-        // SAFETY: the call takes no pointers, and the descriptor is open while `self` lives.
-        unsafe {
-            libc::sync_file_range(
-                self.file.as_raw_fd(),
-                offset,
-                len,
-                libc::SYNC_FILE_RANGE_WRITE,
-            )
-        };
-    }
-
     fn mark_written(&self, _offset: u64, _len: u64) {}
 }
 

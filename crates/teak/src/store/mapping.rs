@@ -6,7 +6,6 @@
 //! for that time*. Other processes are kept out by the lock on the file, which the mapping holds.
 
 use super::stretch::Stretch;
-use rustix::mm::Advice;
 use std::{
     fmt,
     ptr::NonNull,
@@ -76,15 +75,6 @@ impl Mapping {
     #[inline]
     pub(crate) fn prefetch(&self, offset: u64) {
         prefetch_line(self.base.as_ptr().wrapping_add(offset as usize));
-    }
-
-    /// Asks the system to have these bytes in memory soon. Harmless outside of the file.
-    pub(crate) fn will_need(&self, offset: u64, len: usize) {
-        let end = offset
-            .saturating_add(len as u64)
-            .min(self.readable.load(Relaxed));
-        self.stretch
-            .advise(offset, end.saturating_sub(offset), Advice::WillNeed);
     }
 
     /// Copies bytes that may be changed in place meanwhile: the copy may then be a mix of old and

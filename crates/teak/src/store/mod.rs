@@ -7,7 +7,7 @@
 //!
 //! 1. A slice into a [`Mapping`] exists only for pages of a snapshot that a live transaction
 //!    holds; copy-on-write makes them immutable for that time.
-//! 2. A [`WritableRun`] exists only for pages that no snapshot can see, and no two overlap.
+//! 2. A [`WritableRun`](writable::WritableRun) exists only for pages that no snapshot can see, and no two overlap.
 //! 3. What changes in place (commit records) is copied out with [`Mapping::copy`], never borrowed.
 //! 4. No mapping gives access to bytes beyond the length of the file.
 
@@ -23,7 +23,7 @@ mod writable;
 pub(crate) use boot::{boot_id, random_id};
 pub(crate) use file::{Access, Create, Created, FileStorage};
 pub(crate) use mapping::Mapping;
-pub(crate) use writable::{WritableMapping, WritableRun};
+pub(crate) use writable::WritableMapping;
 
 use std::{
     io::{self, IoSlice},
@@ -39,7 +39,7 @@ pub(crate) trait Storage: Send + Sync + std::fmt::Debug {
     ///
     /// # Errors
     /// What the system answers; the length is then what it was. `ResourceBusy` when a live
-    /// [`WritableRun`] reaches past the new length.
+    /// [`WritableRun`](writable::WritableRun) reaches past the new length.
     fn set_len(&self, bytes: u64) -> io::Result<()>;
 
     /// Writes all parts, one behind the other, from `offset` on.
@@ -64,10 +64,7 @@ pub(crate) trait Storage: Send + Sync + std::fmt::Debug {
     /// store into it into a signal.
     fn writable(&self) -> io::Result<Option<Arc<WritableMapping>>>;
 
-    /// Asks for these bytes to be written out soon, without waiting: a later flush has less to do.
-    fn start_write_back(&self, _offset: u64, _len: u64) {}
-
-    /// Says that the caller changed these bytes through a [`WritableRun`].
+    /// Says that the caller changed these bytes through a [`WritableRun`](writable::WritableRun).
     fn mark_written(&self, offset: u64, len: u64);
 }
 

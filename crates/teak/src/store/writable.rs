@@ -129,13 +129,6 @@ unsafe impl Send for WritableRun {}
 // SAFETY: a shared run gives out shared slices only.
 unsafe impl Sync for WritableRun {}
 
-impl WritableRun {
-    /// Where in the file the run starts.
-    pub(crate) fn offset(&self) -> u64 {
-        self.offset
-    }
-}
-
 impl Deref for WritableRun {
     type Target = [u8];
 

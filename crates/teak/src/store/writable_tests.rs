@@ -70,7 +70,7 @@ fn mappings_of_one_file_share_claims() {
 fn a_run_goes_to_another_thread() {
     let mapping = writable(8192);
     let mut run = mapping.run(10, 3).unwrap();
-    assert_eq!(run.offset(), 10);
+    assert_eq!(run.offset, 10);
     let run = std::thread::spawn(move || {
         run.copy_from_slice(b"abc");
         run

@@ -5,7 +5,7 @@
 
 use super::{PageSource, TreeRoot, lookup::prefetch_start, visit_inner, visit_leaf};
 use crate::{
-    PageNumber, Result,
+    Error, PageNumber, Result,
     page::{leaf::Leaf, value::StoredValue},
 };
 use std::{cmp::Ordering, ops::Bound};
@@ -150,11 +150,7 @@ impl Position {
         }
         let count = visit_leaf(source, number, "scan")?.count();
         if count == 0 {
-            return Err(crate::Error::corrupted(
-                number,
-                "scan",
-                "a leaf of a tree is empty",
-            ));
+            return Err(empty_leaf(number, "scan"));
         }
         let index = match end {
             End::First => 0,
@@ -186,7 +182,10 @@ impl Position {
         if leaf.index < leaf.count {
             return Ok(Some(found));
         }
-        leaf.index = leaf.count - 1;
+        let Some(last) = leaf.count.checked_sub(1) else {
+            return Err(empty_leaf(leaf.page, "search"));
+        };
+        leaf.index = last;
         Ok(self.next(source, root)?.then_some(false))
     }
 
@@ -533,4 +532,9 @@ pub(crate) fn value_at<'s, S: PageSource + ?Sized>(
         .node(index)
         .map_err(|damage| damage.at(number, "lookup"))?;
     super::lookup::load(source, number, node.value).map(Some)
+}
+
+#[cold]
+fn empty_leaf(page: PageNumber, operation: &'static str) -> Error {
+    Error::corrupted(page, operation, "a leaf of a tree is empty")
 }

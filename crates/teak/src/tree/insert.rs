@@ -5,7 +5,7 @@
 //! is there already copies nothing.
 
 use super::{
-    PageSink, PageSource, TreeRoot,
+    PageSink, TreeRoot,
     cursor::{Position, Step, record_at},
     lookup, rebalance, visit, visit_inner, visit_leaf,
 };
@@ -293,12 +293,12 @@ impl<'t, S: PageSink> Tree<'t, S> {
     }
 
     pub(super) fn new_leaf(&mut self) -> Result<PageNumber> {
-        self.root.leaf_pages += 1;
+        self.root.leaf_pages = self.root.leaf_pages.saturating_add(1);
         self.sink.allocate()
     }
 
     pub(super) fn new_inner(&mut self) -> Result<PageNumber> {
-        self.root.inner_pages += 1;
+        self.root.inner_pages = self.root.inner_pages.saturating_add(1);
         self.sink.allocate()
     }
 

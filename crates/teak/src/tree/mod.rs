@@ -33,7 +33,10 @@ use crate::{
 };
 
 /// Pages to read.
-pub(crate) trait PageSource {
+///
+/// Public in name only, since the trait that seals transactions returns something of it.
+#[allow(unreachable_pub, private_interfaces)]
+pub trait PageSource {
     /// The size of every page.
     fn page_size(&self) -> usize;
     /// The bytes of a page, [`PageSource::page_size`] of them; an error where there is no such page.

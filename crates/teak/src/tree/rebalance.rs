@@ -13,7 +13,7 @@
 //! several or by none; if it does not fit any more it is cut in two.
 
 use super::{
-    PageSink, PageSource,
+    PageSink,
     cursor::{Position, Step},
     insert::Tree,
     visit, visit_inner, visit_leaf,

@@ -34,6 +34,9 @@ const KNOWN_FLAGS: u16 = SHARE_PREFIXES | COUNTED;
 /// More levels than a tree of 2^32 pages can have, unless it is damaged.
 const MAX_DEPTH: u8 = 40;
 
+/// More records, and more pages, than a tree of 2^32 pages can have.
+const COUNT_MAX: u64 = 1 << 48;
+
 /// The root of a tree.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct TreeRoot {
@@ -114,6 +117,7 @@ impl TreeRoot {
     }
 
     /// All pages of the tree.
+    #[cfg(test)]
     pub(crate) fn page_count(&self) -> u64 {
         u64::from(self.inner_pages) + u64::from(self.leaf_pages) + self.value_pages
     }
@@ -174,7 +178,8 @@ impl TreeRoot {
                 "a table is of a kind that this version does not know",
             ));
         }
-        if root.value_align_log2 > 4 || root.depth > MAX_DEPTH {
+        let is_countable = root.records <= COUNT_MAX && root.value_pages <= COUNT_MAX;
+        if root.value_align_log2 > 4 || root.depth > MAX_DEPTH || !is_countable {
             return Err(Damage("the root of a tree is out of range"));
         }
         if (root.depth == 0) != (root.page.0 == 0) {

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     PageNumber, Run,
-    page::{key::KeyOrder, max_key_len, value::StoredValue},
+    page::{header::Header, key::KeyOrder, max_key_len, value::StoredValue},
 };
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -461,4 +461,25 @@ fn removing_a_range_visits_only_the_edges() {
     );
     assert_eq!(fixture.pages.transaction(), crate::TransactionId(2));
     fixture.audit();
+}
+
+/// A damaged leaf without records: a search for its last record went below the first.
+#[test]
+fn a_search_that_ends_in_an_empty_leaf_is_damage() {
+    let mut fixture = Fixture::new(4096, bytes_root());
+    fixture.insert(b"key", b"value");
+    let page = fixture.root.page;
+    let bytes = fixture.pages.page_mut(page).unwrap();
+    let header = Header {
+        count: 0,
+        ..Header::read(bytes)
+    };
+    header.write(bytes);
+    let mut position = Position::default();
+    for key in [&b""[..], b"key", b"z"] {
+        let found = position.seek(&fixture.pages, &fixture.root, key);
+        assert!(matches!(found, Err(crate::Error::Corrupted { .. })));
+    }
+    assert!(position.first(&fixture.pages, &fixture.root).is_err());
+    assert!(position.last(&fixture.pages, &fixture.root).is_err());
 }

@@ -26,10 +26,7 @@ use crate::{
     store::Mapping,
     tree::{TreeRoot, seal},
 };
-use std::{
-    io::IoSlice,
-    sync::{Arc, atomic::Ordering},
-};
+use std::sync::{Arc, atomic::Ordering};
 
 /// More written runs than this are not listed.
 const WRITTEN_RUNS_MAX: usize = 4096;
@@ -156,7 +153,7 @@ impl WriteTransaction {
         self.pages.writer.written = written;
         self.engine.write_record(&record)?;
         if self.pages.durability == Durability::Durable {
-            self.engine.flush().inspect_err(|_| self.erase(&record))?;
+            self.engine.flush(&self.pages.writer, Some(&record))?;
         }
         Ok((record, mapping))
     }
@@ -185,17 +182,6 @@ impl WriteTransaction {
             space_log: committed.log.clone(),
             ..writer.newest.clone()
         }
-    }
-
-    /// Takes a record back whose flush failed, as far as that is possible, so that its commit does
-    /// not come to life when the database is opened again.
-    fn erase(&self, record: &Record) {
-        let offset = u64::from(record.slot) * self.engine.page_size as u64;
-        // The error that is reported is that of the flush; this is a second line of defence.
-        let _ = self
-            .engine
-            .storage
-            .write(offset, &[IoSlice::new(&[0; 512])]);
     }
 
     fn publish(&mut self, record: Record, mapping: Arc<Mapping>) -> Result<TransactionId> {

@@ -219,7 +219,7 @@ impl Engine {
         if writer.durable == writer.newest.transaction {
             return Ok(());
         }
-        self.flush()?;
+        self.flush(writer, None)?;
         self.note_durable(writer);
         Ok(())
     }
@@ -237,13 +237,30 @@ impl Engine {
         TransactionId(self.durable.load(Ordering::Acquire))
     }
 
-    /// Flushes; after a failure nothing is written any more, since nobody can tell what of the
-    /// earlier writes reached the disk.
-    pub(super) fn flush(&self) -> Result<()> {
+    /// Flushes; `newest` is a record that was just written, if there is one.
+    ///
+    /// After a failure nothing is written any more, since nobody can tell what of the earlier writes
+    /// reached the disk: the system may have forgotten which of them did not, so that a later flush
+    /// that succeeds says nothing about them, and reading shows them as if they were there. Opening
+    /// the database again must not build on them. So all records behind the last durable one are
+    /// taken back.
+    pub(super) fn flush(&self, writer: &Writer, newest: Option<&Record>) -> Result<()> {
         self.storage.flush().map_err(|error| {
             self.poisoned.store(true, Ordering::Release);
+            let durable = writer.slots[usize::from(writer.durable_slot)];
+            (0..SLOT_COUNT)
+                .filter(|slot| writer.slots[usize::from(*slot)] > durable)
+                .chain(newest.map(|record| record.slot))
+                .for_each(|slot| self.erase_record(slot));
             Error::io("flushing the file")(error)
         })
+    }
+
+    /// Makes the record in a slot unreadable, as far as that is possible.
+    fn erase_record(&self, slot: u8) {
+        let offset = u64::from(slot) * self.page_size as u64;
+        // The error that is reported is that of the flush.
+        let _ = self.storage.write(offset, &[IoSlice::new(&[0; 512])]);
     }
 
     /// Writes a record to its slot.
@@ -288,7 +305,7 @@ impl Engine {
         self.write_record(&record)?;
         // The next one to open takes this record for durable, and the records before it may speak of
         // a longer file.
-        self.flush()?;
+        self.flush(&writer, Some(&record))?;
         let bytes = record.page_count * self.page_size as u64;
         if bytes < self.storage.len() {
             self.storage

@@ -183,7 +183,7 @@ fn play(database: &Database, course: &mut Course, fault: Fault, context: &str) {
 /// One transaction; says whether it was durable.
 fn play_round(database: &Database, next: &mut Tables, round: u32) -> Result<bool> {
     let mut txn = database.begin_write()?;
-    let is_durable = round % 3 == 0;
+    let is_durable = round.is_multiple_of(3);
     if !is_durable {
         txn.set_durability(Durability::Lazy);
     }

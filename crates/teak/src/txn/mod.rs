@@ -23,4 +23,10 @@ pub(crate) use snapshot::Snapshot;
 pub(crate) use write::WriteTransaction;
 
 #[cfg(test)]
+mod fault_tests;
+#[cfg(test)]
+mod regression_tests;
+#[cfg(test)]
+mod test_kit;
+#[cfg(test)]
 mod tests;

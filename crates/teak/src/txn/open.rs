@@ -82,6 +82,7 @@ impl Engine {
             false => Some(writer(
                 newest,
                 found.sequences,
+                found.durable_slot,
                 space,
                 &found.recovery,
                 boot,
@@ -117,6 +118,7 @@ fn refuse_unknown(newest: &Record, is_read_only: bool) -> Result<()> {
 fn writer(
     mut newest: Record,
     slots: [u64; SLOT_COUNT as usize],
+    durable_slot: u8,
     space: Space,
     recovery: &Recovery,
     boot: [u8; 16],
@@ -128,7 +130,7 @@ fn writer(
         arena: Arena::new(newest.page_size as usize),
         slots,
         durable: newest.transaction,
-        durable_slot: newest.slot,
+        durable_slot,
         written: Some(Vec::new()),
         is_changed: *recovery != Recovery::Clean,
         newest,

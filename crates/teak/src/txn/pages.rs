@@ -127,7 +127,12 @@ impl WritePages {
         }
         match self.grow(u64::from(want)) {
             Ok(()) => {}
-            Err(error) if is_exact => return Err(error),
+            Err(error) if is_exact => {
+                // What is left of the open run may be just what is missing.
+                self.give_back_rest();
+                let space = &mut self.writer.space;
+                return space.allocate(want, Policy::Contiguous).ok_or(error);
+            }
             Err(error) => {
                 // No longer file: make do with what is left in this one.
                 return self.writer.space.allocate(want, Policy::UpTo).ok_or(error);
@@ -239,11 +244,15 @@ impl WritePages {
 
     /// Gives back what was taken and not used; returns all runs that were written.
     pub(super) fn settle(&mut self) -> Vec<Run> {
-        if self.open_run.len > 0 {
-            let rest = std::mem::replace(&mut self.open_run, Run::new(0, 0));
+        self.give_back_rest();
+        self.writer.arena.written_runs()
+    }
+
+    fn give_back_rest(&mut self) {
+        let rest = std::mem::replace(&mut self.open_run, Run::new(0, 0));
+        if rest.len > 0 {
             self.writer.space.give_back(rest);
         }
-        self.writer.arena.written_runs()
     }
 
     /// Gives everything back.

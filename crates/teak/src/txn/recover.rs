@@ -56,6 +56,8 @@ pub(super) struct Found {
     pub(super) newest: Record,
     pub(super) sequences: [u64; SLOT_COUNT as usize],
     pub(super) recovery: Recovery,
+    /// A slot whose record is surely on the disk, of the same transaction as the newest.
+    pub(super) durable_slot: u8,
     /// Records that are not whole, or of other times, to be erased.
     losers: Vec<u8>,
 }
@@ -90,6 +92,7 @@ pub(super) fn find(storage: &Arc<dyn Storage>, path: &Path, boot: [u8; 16]) -> R
             },
         };
         return Ok(Found {
+            durable_slot: durable_slot(&records, storage.len()),
             newest: newest.clone(),
             sequences,
             recovery,
@@ -112,6 +115,7 @@ pub(super) fn find(storage: &Arc<dyn Storage>, path: &Path, boot: [u8; 16]) -> R
                 Some(reason) => Recovery::RolledBack { from, to, reason },
             };
             return Ok(Found {
+                durable_slot: record.slot,
                 newest: record.clone(),
                 sequences,
                 recovery,
@@ -130,6 +134,18 @@ pub(super) fn find(storage: &Arc<dyn Storage>, path: &Path, boot: [u8; 16]) -> R
         "recovery",
         format!("no commit is whole: {detail}"),
     ))
+}
+
+/// The record of a clean close may be in the system's cache only, if its flush failed or the process
+/// ended before it. Then the file was not cut yet, and the record that it repeats is on the disk.
+fn durable_slot(records: &[Record], file_len: u64) -> u8 {
+    let repeated = records.get(1).filter(|before| {
+        let newest = &records[0];
+        newest.clean_close
+            && before.transaction == newest.transaction
+            && !is_cut_short(before, file_len)
+    });
+    repeated.unwrap_or(&records[0]).slot
 }
 
 const CUT_SHORT: &str = "the file is shorter than the commit says";

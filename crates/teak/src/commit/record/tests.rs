@@ -147,6 +147,13 @@ fn faults_are_told_apart() {
         matches!(changed(104, 0xff), RecordFault::Nonsense(_)),
         "durable transaction"
     );
+    // The next number would be none.
+    for field in [95, 103] {
+        assert!(
+            matches!(changed(field, 0xff), RecordFault::Nonsense(_)),
+            "sequence and transaction"
+        );
+    }
     assert!(
         matches!(changed(323, 1), RecordFault::Nonsense(_)),
         "root of the bitmaps"

@@ -156,6 +156,7 @@ impl World {
             }
             deaths.push((run, TransactionId(birth)));
         }
+        deaths.sort_unstable();
         deaths
     }
 

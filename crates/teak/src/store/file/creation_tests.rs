@@ -1,7 +1,36 @@
 use super::*;
-use crate::store::{Access, Create, Created, FileStorage, Storage};
+use crate::store::{Access, Create, Created, FileStorage, Storage, lock};
 use std::{fs, io::IoSlice, sync::Barrier, thread};
 use tempfile::TempDir;
+
+impl FileStorage {
+    /// Creates a file at `path` with what `fill` writes. The file gets its name when all of that
+    /// is on the disk: a crash leaves no file, or a whole one.
+    ///
+    /// # Errors
+    /// `AlreadyExists` when there is a file, even one that was created while `fill` ran; errors of
+    /// `fill`; `Io` for the rest. There is no new file then.
+    pub(in crate::store::file) fn create(
+        path: &Path,
+        fill: impl FnOnce(&Self) -> Result<()>,
+    ) -> Result<Self> {
+        let (storage, _) = Self::open(path, Access::ReadWrite, Create::New)?;
+        // Without the name at hand a flush by `fill` is just a flush.
+        let unnamed = lock(&storage.unnamed).take();
+        fill(&storage)?;
+        *lock(&storage.unnamed) = unnamed;
+        match storage.flush() {
+            Ok(()) => Ok(storage),
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
+                Err(Error::AlreadyExists(path.into()))
+            }
+            Err(source) => Err(Error::Io {
+                operation: "giving the new database file its name",
+                source,
+            }),
+        }
+    }
+}
 
 fn names(directory: &TempDir) -> Vec<OsString> {
     fs::read_dir(directory.path())

@@ -1,10 +1,7 @@
 //! Opening a database file: what may be opened, who may have it open at the same time.
 
 use super::{FileStorage, Unnamed};
-use crate::{
-    Error, Result,
-    store::{Storage, lock, locked::LockedFile},
-};
+use crate::{Error, Result, store::locked::LockedFile};
 use std::{
     fs::{self, File, Metadata, OpenOptions, TryLockError},
     io::{self, ErrorKind},
@@ -35,7 +32,7 @@ pub(crate) enum Create {
 /// Whether a call of [`FileStorage::open`] created the file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Created {
-    /// The file is new, empty, and has no name yet: the first [`flush`](Storage::flush) that
+    /// The file is new, empty, and has no name yet: the first [`flush`](crate::store::Storage::flush) that
     /// succeeds gives it its name.
     Yes,
     /// The file was there.
@@ -68,30 +65,6 @@ impl FileStorage {
                 Err(Error::NotFound(_)) => Ok((Self::begin(path)?, Created::Yes)),
                 other => Ok((other?, Created::No)),
             },
-        }
-    }
-
-    /// Creates a file at `path` with what `fill` writes. The file gets its name when all of that
-    /// is on the disk: a crash leaves no file, or a whole one.
-    ///
-    /// # Errors
-    /// `AlreadyExists` when there is a file, even one that was created while `fill` ran; errors of
-    /// `fill`; `Io` for the rest. There is no new file then.
-    pub(crate) fn create(path: &Path, fill: impl FnOnce(&Self) -> Result<()>) -> Result<Self> {
-        let (storage, _) = Self::open(path, Access::ReadWrite, Create::New)?;
-        // Without the name at hand a flush by `fill` is just a flush.
-        let unnamed = lock(&storage.unnamed).take();
-        fill(&storage)?;
-        *lock(&storage.unnamed) = unnamed;
-        match storage.flush() {
-            Ok(()) => Ok(storage),
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-                Err(Error::AlreadyExists(path.into()))
-            }
-            Err(source) => Err(Error::Io {
-                operation: "giving the new database file its name",
-                source,
-            }),
         }
     }
 

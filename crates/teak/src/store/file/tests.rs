@@ -33,8 +33,6 @@ fn writes_are_seen_and_stay() {
     let mut copy = [0; 4];
     assert!(mapping.copy(4094, &mut copy));
     assert_eq!(copy, *b"abcd");
-    storage.start_write_back(0, 10_000);
-    storage.start_write_back(u64::MAX, 0);
     storage.flush().unwrap();
     drop((storage, mapping));
     let storage = reopen(&directory, Access::ReadOnly).unwrap();

@@ -1,0 +1,152 @@
+//! Makes damaged bytes pass for written ones: whoever attacks a database can compute tags too.
+
+use crate::{
+    PageNumber, Tag,
+    commit::record::{Record, SLOT_COUNT, find_page_size},
+    page::{
+        header::{HEADER_LEN, Header, Kind},
+        inner::{self, Inner},
+        leaf::Leaf,
+        value::{ValueKind, ValueRun},
+    },
+    tree::TreeRoot,
+};
+use std::ops::Range;
+
+/// Levels of pages that are repaired, from the lowest to the highest.
+const ROUNDS: usize = 5;
+/// Where a record has its checksum, its length, and the first byte that the checksum covers.
+const CHECKSUM: Range<usize> = 8..16;
+const LENGTH: Range<usize> = 16..20;
+const CHECKED_FROM: usize = 16;
+
+/// Gives records their checksums, and whatever points to a page the tag of that page as it is.
+pub fn repair(image: &mut [u8]) {
+    for start in [0, 4096, 8192, 12288] {
+        repair_checksum(image.get_mut(start..).unwrap_or_default());
+    }
+    let page_size = find_page_size(image).map_or(4096, |bytes| bytes as usize);
+    for slot in 1..usize::from(SLOT_COUNT) {
+        repair_checksum(image.get_mut(slot * page_size..).unwrap_or_default());
+    }
+    for _ in 0..ROUNDS {
+        for number in usize::from(SLOT_COUNT)..image.len() / page_size {
+            repair_page(image, page_size, number);
+        }
+    }
+    for slot in 0..SLOT_COUNT {
+        repair_record(image, page_size, slot);
+    }
+}
+
+fn repair_checksum(bytes: &mut [u8]) {
+    let Some(length) = bytes.get(LENGTH) else {
+        return;
+    };
+    let length = u32::from_le_bytes(length.try_into().unwrap_or_default()) as usize;
+    let Some(checked) = bytes.get(CHECKED_FROM..length) else {
+        return;
+    };
+    let checksum = Tag::of(checked).0;
+    bytes[CHECKSUM].copy_from_slice(&checksum.to_le_bytes());
+}
+
+/// The tag of `len` bytes from a page on, if they are all there.
+fn tag_at(image: &[u8], page_size: usize, page: PageNumber, len: usize) -> Option<Tag> {
+    if page.0 < u32::from(SLOT_COUNT) {
+        return None;
+    }
+    let start = page.index().checked_mul(page_size)?;
+    image.get(start..start.checked_add(len)?).map(Tag::of)
+}
+
+/// Corrects the tags that a page of the tree, or a node of an array, holds.
+fn repair_page(image: &mut [u8], page_size: usize, number: usize) {
+    let start = number * page_size;
+    // Pages are read where words are aligned.
+    let mut words = vec![0u64; page_size / 8];
+    let page: &mut [u8] = bytemuck::cast_slice_mut(&mut words);
+    page.copy_from_slice(&image[start..start + page_size]);
+    match Header::read(page).kind() {
+        Some(Kind::Inner) => repair_inner(image, page),
+        Some(Kind::Leaf) => repair_leaf(image, page),
+        Some(Kind::Array) => repair_array(image, page),
+        _ => return,
+    }
+    image[start..start + page_size].copy_from_slice(page);
+}
+
+fn repair_inner(image: &[u8], page: &mut [u8]) {
+    let count = Inner::parse(page).map_or(0, |inner| inner.count());
+    for index in 0..count {
+        let child = Inner::parse(page).and_then(|inner| inner.child(index));
+        let tag = child
+            .ok()
+            .and_then(|child| tag_at(image, page.len(), child, page.len()));
+        if let Some(tag) = tag {
+            inner::set_tag(page, index, tag);
+        }
+    }
+}
+
+fn repair_array(image: &[u8], page: &mut [u8]) {
+    let page_size = page.len();
+    for entry in page[HEADER_LEN..].chunks_exact_mut(16) {
+        let child = u32::from_le_bytes(entry[0..4].try_into().unwrap_or_default());
+        if let Some(tag) = tag_at(image, page_size, PageNumber(child), page_size) {
+            entry[8..16].copy_from_slice(&tag.0.to_le_bytes());
+        }
+    }
+}
+
+fn repair_leaf(image: &[u8], page: &mut [u8]) {
+    let page_size = page.len();
+    let count = Leaf::parse(page).map_or(0, |leaf| leaf.count());
+    for index in 0..count {
+        let Ok(Ok(node)) = Leaf::parse(page).map(|leaf| leaf.node(index)) else {
+            continue;
+        };
+        let bytes = node.value.bytes;
+        let at = bytes.as_ptr().addr() - page.as_ptr().addr();
+        let repaired = match node.value.kind {
+            ValueKind::Tree => repaired_root(image, page_size, bytes).map(|root| root.to_vec()),
+            ValueKind::Run => repaired_run(image, page_size, bytes).map(|run| run.to_vec()),
+            _ => None,
+        };
+        if let Some(repaired) = repaired {
+            page[at..at + repaired.len()].copy_from_slice(&repaired);
+        }
+    }
+}
+
+fn repaired_root(image: &[u8], page_size: usize, bytes: &[u8]) -> Option<[u8; 64]> {
+    let mut root = TreeRoot::decode(bytes).ok()?;
+    root.tag = tag_at(image, page_size, root.page, page_size)?;
+    Some(root.encode())
+}
+
+fn repaired_run(image: &[u8], page_size: usize, bytes: &[u8]) -> Option<[u8; 32]> {
+    let mut run = ValueRun::decode(bytes).ok()?;
+    run.tag = tag_at(image, page_size, run.start, run.len_bytes as usize)?;
+    Some(run.encode())
+}
+
+fn repair_record(image: &mut [u8], page_size: usize, slot: u8) {
+    let start = usize::from(slot) * page_size;
+    let bytes = image.get(start..start + page_size).unwrap_or_default();
+    let Ok(mut record) = Record::decode(bytes, slot) else {
+        return;
+    };
+    if record.page_size as usize != page_size {
+        return;
+    }
+    for root in [&mut record.catalog_root, &mut record.snapshots_root] {
+        *root = repaired_root(image, page_size, root).unwrap_or(*root);
+    }
+    let roots = &mut record.space_roots;
+    for root in [&mut roots.bitmaps, &mut roots.deaths] {
+        root.tag = tag_at(image, page_size, root.page, page_size).unwrap_or(root.tag);
+    }
+    let bytes = record.encode(page_size);
+    image[start..start + bytes.len()].copy_from_slice(&bytes);
+}

@@ -1,0 +1,180 @@
+//! Files that are damaged or hostile give errors: no panic, no endless loop.
+//!
+//! The seeds of the fuzz targets are mutated in thousands of ways, always the same ones. Half of the
+//! mutations are made to look genuine, by giving all pages their tags, and records their checksums.
+
+use super::{exercise, fuzz_page, fuzz_record, repair};
+use std::{
+    fs,
+    path::Path,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+const PAGE: usize = 4096;
+const MUTATIONS: u64 = 1500;
+/// More than enough for one database.
+const TIME_MAX: Duration = Duration::from_secs(60);
+
+fn seeds() -> Vec<(String, Vec<u8>)> {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds/open");
+    let mut seeds: Vec<_> = fs::read_dir(directory)
+        .unwrap()
+        .map(|entry| {
+            let path = entry.unwrap().path();
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            (name, fs::read(path).unwrap())
+        })
+        .collect();
+    seeds.sort();
+    seeds
+}
+
+/// Ends the process if one piece of work takes too long.
+struct Watchdog {
+    work: Arc<Mutex<(String, Instant)>>,
+    is_done: Arc<AtomicBool>,
+}
+
+impl Watchdog {
+    fn new() -> Self {
+        let work = Arc::new(Mutex::new((String::new(), Instant::now())));
+        let is_done = Arc::new(AtomicBool::new(false));
+        let (watched, stop) = (Arc::clone(&work), Arc::clone(&is_done));
+        thread::spawn(move || {
+            while !stop.load(Ordering::Relaxed) {
+                thread::sleep(Duration::from_millis(200));
+                let (name, begin) = watched.lock().unwrap().clone();
+                if begin.elapsed() > TIME_MAX {
+                    eprintln!("{name} takes more than {TIME_MAX:?}");
+                    std::process::abort();
+                }
+            }
+        });
+        Self { work, is_done }
+    }
+
+    fn begin(&self, name: String) {
+        *self.work.lock().unwrap() = (name, Instant::now());
+    }
+}
+
+impl Drop for Watchdog {
+    fn drop(&mut self) {
+        self.is_done.store(true, Ordering::Relaxed);
+    }
+}
+
+struct Rng(u64);
+
+impl Rng {
+    fn below(&mut self, count: usize) -> usize {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % count.max(1)
+    }
+
+    /// Somewhere in the image, mostly where numbers stand: at the head of pages and of records.
+    fn place(&mut self, len: usize) -> usize {
+        let page = self.below(len / PAGE) * PAGE;
+        let within = match self.below(8) {
+            0..4 => self.below(24),
+            4 | 5 => self.below(160),
+            6 => self.below(512),
+            _ => self.below(PAGE),
+        };
+        (page + within).min(len.saturating_sub(9))
+    }
+}
+
+/// Numbers at the edges of what a field can hold.
+const EDGES: [u64; 8] = [0, 1, 2, 0x7f, 0xff, 0xffff, 0xffff_ffff, u64::MAX];
+
+fn mutate(image: &mut Vec<u8>, rng: &mut Rng) {
+    for _ in 0..1 + rng.below(3) {
+        if image.len() < 2 * PAGE {
+            return;
+        }
+        let at = rng.place(image.len());
+        match rng.below(12) {
+            0..3 => image[at] ^= 1 << rng.below(8),
+            3 | 4 => image[at] = rng.below(256) as u8,
+            5..8 => {
+                let len = [1, 2, 4, 8][rng.below(4)];
+                let edge = EDGES[rng.below(EDGES.len())].wrapping_sub(rng.below(2) as u64);
+                image[at..at + len].copy_from_slice(&edge.to_le_bytes()[..len]);
+            }
+            8 => {
+                let (a, b) = (rng.below(image.len() / PAGE), rng.below(image.len() / PAGE));
+                let page = image[a * PAGE..][..PAGE].to_vec();
+                image.copy_within(b * PAGE..(b + 1) * PAGE, a * PAGE);
+                image[b * PAGE..][..PAGE].copy_from_slice(&page);
+            }
+            9 => image[at / PAGE * PAGE..][..PAGE].fill([0, 0xff][rng.below(2)]),
+            10 => {
+                let len = rng.below(300).min(image.len() - at);
+                (0..len).for_each(|i| image[at + i] = rng.below(256) as u8);
+            }
+            _ => image.truncate(at),
+        }
+    }
+}
+
+#[test]
+fn seeds_are_sound() {
+    for (name, image) in seeds() {
+        if name.ends_with(".teak") {
+            assert!(
+                exercise(&image),
+                "{name}; write it anew with `cargo xtask seeds`"
+            );
+            let mut repaired = image.clone();
+            repair(&mut repaired);
+            assert!(exercise(&repaired), "{name} is damaged by a repair");
+        }
+    }
+}
+
+#[test]
+fn hostile_files_give_errors() {
+    let watchdog = Watchdog::new();
+    for (name, seed) in seeds() {
+        exercise(&seed);
+        if seed.len() < PAGE {
+            continue;
+        }
+        for number in 0..MUTATIONS {
+            watchdog.begin(format!("{name}, mutation {number}"));
+            let mut rng = Rng(number);
+            let mut image = seed.clone();
+            mutate(&mut image, &mut rng);
+            if !number.is_multiple_of(4) {
+                repair(&mut image);
+            }
+            let result = std::panic::catch_unwind(|| exercise(&image));
+            assert!(result.is_ok(), "{name}, mutation {number}");
+        }
+    }
+}
+
+#[test]
+fn hostile_pages_and_records_give_errors() {
+    for (_, seed) in seeds() {
+        for number in 0..MUTATIONS {
+            let mut image = seed.clone();
+            mutate(&mut image, &mut Rng(number));
+            let page = image
+                .chunks(PAGE)
+                .nth(number as usize % 16)
+                .unwrap_or_default();
+            fuzz_page(page);
+            fuzz_record(page);
+        }
+    }
+}

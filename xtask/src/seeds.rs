@@ -1,0 +1,113 @@
+//! Writes the small databases that fuzzing, and the test of hostile files, begin with.
+//!
+//! They are kept beside the fuzz targets. After a change of the format they are to be written anew.
+
+use crate::{Failure, scratch};
+use std::{fs, path::Path};
+use teak::{Database, Durability, KeyOrder, Options, TableOptions, WriteTxn, codec::Bytes};
+
+/// Where the seeds are kept, below the workspace.
+const SEEDS: &str = "fuzz/seeds/open";
+
+/// The longest seed.
+const SIZE_MAX: u64 = 96 << 10;
+
+/// Makes all seeds.
+pub(crate) fn run() -> Result<(), Failure> {
+    let scratch = scratch::directory(None)?;
+    let seeds = scratch::workspace().join(SEEDS);
+    for (name, make) in [
+        (
+            "tables.teak",
+            tables as fn(&Path, &Path) -> teak::Result<()>,
+        ),
+        ("folded.teak", folded),
+        ("killed.teak", killed),
+    ] {
+        let seed = seeds.join(name);
+        make(&scratch.path().join(name), &seed)
+            .map_err(|error| Failure(format!("{name}: {error}")))?;
+        println!("{name}: {} bytes", fs::metadata(seed)?.len());
+    }
+    Ok(())
+}
+
+fn copy(from: &Path, to: &Path) -> teak::Result<()> {
+    fs::copy(from, to)
+        .map(drop)
+        .map_err(|source| teak::Error::InvalidArgument(source.to_string()))
+}
+
+fn create(path: &Path) -> teak::Result<Database> {
+    let options = Options::new().size_limit_bytes(Some(SIZE_MAX));
+    options.create_new(true).open(path)
+}
+
+fn fill(txn: &mut WriteTxn, name: &str, options: TableOptions, count: u64) -> teak::Result<()> {
+    let table = txn.create_table_with::<Bytes, Bytes>(name, options)?;
+    for i in 0..count {
+        let number = i.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_le_bytes();
+        table.insert(txn, &number, &[i as u8; 40])?;
+    }
+    Ok(())
+}
+
+/// One commit: trees of each kind and order, a large value; closed.
+fn tables(path: &Path, seed: &Path) -> teak::Result<()> {
+    let database = create(path)?;
+    let mut txn = database.begin_write()?;
+    fill(&mut txn, "bytes", TableOptions::new(), 90)?;
+    fill(
+        &mut txn,
+        "integers",
+        TableOptions::new().order(KeyOrder::Integer).value_align(8),
+        20,
+    )?;
+    let counted = TableOptions::new()
+        .order(KeyOrder::ReverseBytes)
+        .counted(true);
+    fill(&mut txn, "reverse", counted.share_prefixes(false), 90)?;
+    let table = txn.create_table::<Bytes, Bytes>("values")?;
+    table.insert(&mut txn, b"large", &[1; 6000])?;
+    table.insert(&mut txn, b"small", b"")?;
+    txn.create_table::<Bytes, Bytes>("empty")?;
+    txn.commit()?;
+    database.close()?;
+    copy(path, seed)
+}
+
+/// Many commits beside a reader: the space map has bitmaps and segments of deaths; closed.
+fn folded(path: &Path, seed: &Path) -> teak::Result<()> {
+    let database = create(path)?;
+    let mut reader = None;
+    for round in 0..400u64 {
+        let mut txn = database.begin_write()?;
+        txn.set_durability(Durability::Lazy);
+        fill(&mut txn, "bytes", TableOptions::new(), 1 + round % 40)?;
+        let table = txn.create_table::<Bytes, Bytes>("bytes")?;
+        table.insert(&mut txn, &round.to_be_bytes(), b"value")?;
+        txn.commit()?;
+        if round % 150 == 0 {
+            reader = Some(database.begin_read()?);
+        }
+    }
+    database.close()?;
+    drop(reader);
+    copy(path, seed)
+}
+
+/// A durable commit and lazy ones, as a killed process leaves them.
+fn killed(path: &Path, seed: &Path) -> teak::Result<()> {
+    let database = create(path)?;
+    for round in 0..4 {
+        let mut txn = database.begin_write()?;
+        txn.set_durability(if round < 2 {
+            Durability::Durable
+        } else {
+            Durability::Lazy
+        });
+        fill(&mut txn, "bytes", TableOptions::new(), 30 * (round + 1))?;
+        txn.commit()?;
+    }
+    copy(path, seed)
+}

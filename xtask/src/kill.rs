@@ -29,6 +29,9 @@ const TABLE: &str = "coins";
 /// Records of a commit, one of these for each kill.
 const BATCHES: [usize; 3] = [1, 16, 250];
 
+/// How long a program takes at most until its database is there. Many kills fall in that time.
+const CREATION: Duration = Duration::from_millis(4);
+
 /// Kills a loading program at random moments and checks what it leaves.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
@@ -84,10 +87,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         kills,
         violations,
         interrupted,
+        early,
         continued,
     } = tally;
     println!(
-        "seed {}: {interrupted} loads cut short, {continued} continued from where they were",
+        "seed {}: {interrupted} loads cut short, {early} of them before there was a record, \
+         {continued} continued from where they were",
         arguments.seed
     );
     println!("{kills} kills, {violations} violations");
@@ -105,6 +110,8 @@ struct Tally {
     violations: u64,
     /// Kills that came before the load was done.
     interrupted: u64,
+    /// Kills that left no database, or an empty one.
+    early: u64,
     continued: u64,
 }
 
@@ -150,7 +157,10 @@ impl Scene<'_> {
         while tally.kills < kills_max {
             let pace = &paces[rng.usize(0..paces.len())];
             let rest = (self.records.len() - present) as f64 / self.records.len() as f64;
-            let moment = pace.duration.mul_f64(rest * rng.f64() * 1.05);
+            let mut moment = pace.duration.mul_f64(rest * rng.f64() * 1.05);
+            if present == 0 && rng.u8(0..3) == 0 {
+                moment = moment.min(CREATION.mul_f64(rng.f64()));
+            }
             let run =
                 self.victim
                     .load(&self.write_input(present)?, &path, pace.batch, Some(moment))?;
@@ -162,7 +172,10 @@ impl Scene<'_> {
                 (acknowledged + pace.batch).min(self.records.len()),
             ];
             match expect_prefix(&path, self.records, &possible) {
-                Ok(count) => present = count,
+                Ok(count) => {
+                    present = count;
+                    tally.early += u64::from(count == 0);
+                }
                 Err(Failure(text)) => {
                     tally.violations += 1;
                     println!(

@@ -1,7 +1,7 @@
 //! What went wrong once, each as a small test that says what happened. Those that need a look
 //! inside stand beside the code that they concern.
 
-use teak::{Database, Error, Transaction, codec::Bytes};
+use teak::{Database, Error, KeyOrder, Options, TableOptions, Transaction, codec::Bytes};
 
 /// A handle knew its table by a number that its own database had given it. Used with another one,
 /// or with the same one opened again, it read and changed whatever table had that number there.
@@ -59,5 +59,59 @@ fn a_savepoint_of_another_transaction_is_refused() -> teak::Result<()> {
     assert!(txn.open_table::<Bytes, Bytes>("coins").is_ok());
     txn.rollback_to(&own)?;
     assert!(matches!(txn.release(other), Err(Error::InvalidArgument(_))));
+    Ok(())
+}
+
+/// Bounds that were integers of another length than the keys were compared by their upper half, and
+/// removing a range up to 5 removed everything.
+#[test]
+fn bounds_are_integers_of_the_length_of_the_keys() -> teak::Result<()> {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let database = Database::open(directory.path().join("a.teak"))?;
+    let mut txn = database.begin_write()?;
+    let options = TableOptions::new().order(KeyOrder::Integer);
+    let table = txn.create_table_with::<Bytes, Bytes>("integers", options)?;
+    assert_eq!(
+        table.remove_range(&mut txn, ..=&[5; 8][..])?,
+        0,
+        "an empty table has no length"
+    );
+    for i in 0..100u32 {
+        table.insert(&mut txn, &i.to_le_bytes(), b"value")?;
+    }
+    let (short, long) = (5u32.to_le_bytes(), 5u64.to_le_bytes());
+    let removed = table.remove_range(&mut txn, ..&long[..]);
+    assert!(matches!(removed, Err(Error::InvalidArgument(_))));
+    assert!(matches!(
+        table.range(&txn, &long[..]..),
+        Err(Error::InvalidArgument(_))
+    ));
+    assert!(matches!(
+        table.cursor(&txn)?.seek(&long),
+        Err(Error::InvalidArgument(_))
+    ));
+    assert_eq!(table.get(&txn, &long)?, None);
+    assert!(!table.remove(&mut txn, &long)?);
+    assert_eq!(table.remove_range(&mut txn, ..&short[..])?, 5);
+    assert_eq!(table.len(&txn)?, 95);
+    Ok(())
+}
+
+/// A transaction takes pages in runs. With the size limit near, a large value was refused although
+/// it would have fitted in what was left of the run.
+#[test]
+fn a_value_may_have_the_last_pages_below_the_limit() -> teak::Result<()> {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let options = Options::new().size_limit_bytes(Some(24 * 4096));
+    let database = options.open(directory.path().join("a.teak"))?;
+    let mut txn = database.begin_write()?;
+    let table = txn.create_table::<Bytes, Bytes>("values")?;
+    table.insert(&mut txn, b"small", b"value")?;
+    table.insert(&mut txn, b"large", &[1; 15 * 4096])?;
+    txn.commit()?;
+    assert!(database.check(&mut |_| ())?.is_clean());
+    let mut txn = database.begin_write()?;
+    let full = table.insert(&mut txn, b"more", &[1; 15 * 4096]);
+    assert!(matches!(full, Err(Error::Full { .. })));
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! Cursors over the raw bytes of a table.
 
-use super::{ReadTxn, transaction::sealed::Sealed};
+use super::{ReadTxn, table::check_probe, transaction::sealed::Sealed};
 use crate::{
     Result,
     tree::{
@@ -108,8 +108,10 @@ impl<'t> Cursor<'t> {
     ///
     /// # Errors
     ///
-    /// Those of [`Cursor::first`].
+    /// Those of [`Cursor::first`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an
+    /// integer of another length than the keys.
     pub fn seek(&mut self, key: &[u8]) -> Result<bool> {
+        check_probe(either!(&self.inner, inner => inner.root()), key)?;
         Ok(either!(&mut self.inner, inner => inner.seek(key))?.is_some())
     }
 
@@ -120,6 +122,7 @@ impl<'t> Cursor<'t> {
     ///
     /// Those of [`Cursor::first`].
     pub fn seek_exact(&mut self, key: &[u8]) -> Result<bool> {
+        check_probe(either!(&self.inner, inner => inner.root()), key)?;
         Ok(either!(&mut self.inner, inner => inner.seek(key))? == Some(true))
     }
 
@@ -233,6 +236,7 @@ impl OwnedCursor {
     ///
     /// Those of [`OwnedCursor::first`].
     pub fn seek(&mut self, key: &[u8]) -> Result<bool> {
+        check_probe(&self.root, key)?;
         self.step(|position, source, root| Ok(position.seek(source, root, key)?.is_some()))
     }
 
@@ -242,6 +246,7 @@ impl OwnedCursor {
     ///
     /// Those of [`OwnedCursor::first`].
     pub fn seek_exact(&mut self, key: &[u8]) -> Result<bool> {
+        check_probe(&self.root, key)?;
         self.step(|position, source, root| Ok(position.seek(source, root, key)? == Some(true)))
     }
 

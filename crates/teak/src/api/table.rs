@@ -256,14 +256,19 @@ pub(super) fn check_key(root: &TreeRoot, page_size: usize, key: &[u8]) -> Result
     if is_possible {
         return Ok(());
     }
+    Err(wrong_integer(root, key))
+}
+
+#[cold]
+fn wrong_integer(root: &TreeRoot, key: &[u8]) -> Error {
     let expected = match root.key_len {
         0 => "4 or 8".to_owned(),
         len => len.to_string(),
     };
     let len = key.len();
-    let text =
-        format!("the keys of this table are integers of {expected} bytes, and this one has {len}");
-    Err(Error::InvalidArgument(text))
+    Error::InvalidArgument(format!(
+        "the keys of this table are integers of {expected} bytes, and this one has {len}"
+    ))
 }
 
 impl<K: Codec, V: Codec> Table<K, V> {
@@ -456,7 +461,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
     where
         K::Item<'k>: 'k,
     {
-        let (low, high) = encoded_bounds::<K>(&range);
+        let (low, high) = encoded_bounds::<K>(&*self.root(txn)?, &range)?;
         let handle = self.handle(txn);
         txn.inner.change(handle, &self.name, |tree| {
             tree.remove_range(as_slices(&low), as_slices(&high))
@@ -479,7 +484,8 @@ impl<K: Codec, V: Codec> Table<K, V> {
     ///
     /// # Errors
     ///
-    /// [`Error::TableNotFound`], [`Error::Corrupted`].
+    /// [`Error::TableNotFound`], [`Error::Corrupted`]; [`Error::InvalidArgument`] for bounds that are
+    /// integers of another length than the keys.
     pub fn range<'t, 'k, T: Transaction>(
         &self,
         txn: &'t T,
@@ -488,10 +494,11 @@ impl<K: Codec, V: Codec> Table<K, V> {
     where
         K::Item<'k>: 'k,
     {
-        let (low, high) = encoded_bounds::<K>(&range);
+        let root = self.root(txn)?;
+        let (low, high) = encoded_bounds::<K>(&root, &range)?;
         Range::new(
             txn.source(),
-            self.root(txn)?.into_owned(),
+            root.into_owned(),
             as_slices(&low),
             as_slices(&high),
         )
@@ -545,10 +552,11 @@ impl<K: Codec, V: Codec> Table<K, V> {
     where
         K::Item<'k>: 'k,
     {
-        let (low, high) = encoded_bounds::<K>(&range);
+        let root = self.root(txn)?;
+        let (low, high) = encoded_bounds::<K>(&root, &range)?;
         OwnedRange::new(
             txn.clone(),
-            self.root(txn)?.into_owned(),
+            root.into_owned(),
             as_slices(&low),
             as_slices(&high),
         )
@@ -575,12 +583,30 @@ impl<K: Codec, V: Codec> Table<K, V> {
 
 type OwnedBounds = (Bound<Vec<u8>>, Bound<Vec<u8>>);
 
-fn encoded_bounds<'k, K: Codec>(range: &impl RangeBounds<K::Item<'k>>) -> OwnedBounds
+fn encoded_bounds<'k, K: Codec>(
+    root: &TreeRoot,
+    range: &impl RangeBounds<K::Item<'k>>,
+) -> Result<OwnedBounds>
 where
     K::Item<'k>: 'k,
 {
-    let encode = |bound: Bound<&K::Item<'k>>| bound.map(|key| K::encode(key).as_ref().to_vec());
-    (encode(range.start_bound()), encode(range.end_bound()))
+    let encode = |bound: Bound<&K::Item<'k>>| {
+        let bound = bound.map(|key| K::encode(key).as_ref().to_vec());
+        if let Bound::Included(key) | Bound::Excluded(key) = &bound {
+            check_probe(root, key)?;
+        }
+        Ok(bound)
+    };
+    Ok((encode(range.start_bound())?, encode(range.end_bound())?))
+}
+
+/// Refuses what has no place among the keys of a table: an integer of another length.
+pub(super) fn check_probe(root: &TreeRoot, key: &[u8]) -> Result<()> {
+    if root.order != KeyOrder::Integer || root.is_empty() || key.len() == usize::from(root.key_len)
+    {
+        return Ok(());
+    }
+    Err(wrong_integer(root, key))
 }
 
 fn as_slices(bound: &Bound<Vec<u8>>) -> Bound<&[u8]> {

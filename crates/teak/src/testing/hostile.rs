@@ -9,7 +9,9 @@ use crate::{
 
 /// Records that are read of a table: a tree that is no tree may have any number.
 const RECORDS_MAX: usize = 2000;
-const PAGES_MAX: u32 = 64;
+const PAGES_MAX: u32 = 32;
+/// One in so many keys is looked for in all ways that there are.
+const KEY_STEP: usize = 9;
 
 /// Opens, checks, reads and changes a database that may be anything. Errors are what is expected;
 /// says whether it could be opened, and was clean.
@@ -22,13 +24,12 @@ pub fn exercise(image: &[u8]) -> bool {
             let _ = look(&database);
             let _ = read_all(&database);
             let _ = change(&database);
-            let _ = look(&database);
-            let _ = read_all(&database);
+            let _ = database.check(&mut |_| {});
             let _ = database.close();
             report.is_ok_and(|report| report.is_clean())
         });
         let again = open(&disk, &Options::new(), false, boot);
-        drop(again.map(|database| look(&database)));
+        drop(again.map(|database| database.check(&mut |_| {})));
         is_clean
     });
     is_clean == [true; 2]
@@ -52,7 +53,7 @@ fn look(database: &Database) -> Result<()> {
     for page in 0..PAGES_MAX {
         let _ = database.describe_page(PageNumber(page));
     }
-    database.check(&mut |_| {}).map(drop)
+    Ok(())
 }
 
 fn read_all(database: &Database) -> Result<()> {
@@ -84,7 +85,7 @@ fn read_table<T: Transaction>(
     let _ = table.stat(txn);
     let backwards = table.iter(txn)?.rev().take(RECORDS_MAX);
     let _ = backwards.take_while(Result::is_ok).count();
-    for key in keys {
+    for key in keys.iter().rev().step_by(KEY_STEP) {
         let _ = table.get(txn, key);
         let _ = table
             .prefix(txn, &key[..key.len() / 2])
@@ -102,7 +103,7 @@ fn read_table<T: Transaction>(
 }
 
 fn read_owned(txn: &ReadTxn, table: &Table<Bytes, Bytes>, keys: &[Vec<u8>]) -> Result<()> {
-    for key in keys {
+    for key in keys.iter().rev().step_by(KEY_STEP) {
         let value = table.get_owned(txn, key);
         let _ = value.map(|value| value.map(|value| value.len()));
     }

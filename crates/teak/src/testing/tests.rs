@@ -16,7 +16,7 @@ use std::{
 };
 
 const PAGE: usize = 4096;
-const MUTATIONS: u64 = 1500;
+const MUTATIONS: u64 = 700;
 /// More than enough for one database.
 const TIME_MAX: Duration = Duration::from_secs(60);
 

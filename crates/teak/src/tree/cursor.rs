@@ -388,6 +388,10 @@ impl<'s, S: PageSource + ?Sized> Cursor<'s, S> {
         }
     }
 
+    pub(crate) fn root(&self) -> &TreeRoot {
+        &self.root
+    }
+
     pub(crate) fn position(&self) -> &Position {
         &self.position
     }

@@ -1,29 +1,28 @@
 //! Fill before you split, merge what is thin.
 //!
 //! A leaf that has no room for a record is first laid out anew, which wins back garbage and finds
-//! the longest prefix. If that is not enough it shares with a neighbour, at best with one that this
-//! transaction changes anyway; a neighbour is only worth sharing with when both keep some air
-//! afterwards, or the next record would share again. Only when the neighbours on both sides are
-//! full too are the two or three of them cut into one page more: with random keys the pages are
-//! then 3/4 full after a split and about 86 % on average, where halving gives 50 % and 69 %
-//! (3 ln 4/3 and ln 2, by Yao's analysis of 2-3 trees, 1978). Records that arrive in ascending
-//! order leave full pages behind.
+//! the longest prefix. If that is not enough it shares with a neighbour (`share.rs`), at best with
+//! one that this transaction changes anyway. Only when the neighbours on both sides are full too
+//! are the two or three of them cut into one page more: with random keys the pages are then 3/4
+//! full after a split and about 86 % on average, where halving gives 50 % and 69 % (3 ln 4/3 and
+//! ln 2, by Yao's analysis of 2-3 trees, 1978). Records that arrive in ascending order leave full
+//! pages behind.
 //!
-//! An inner page is an array of children that is laid out anew when one of them is replaced by
-//! several or by none; if it does not fit any more it is cut in two.
+//! What that does to inner pages is in `restructure.rs`.
 
 use super::{
     PageSink,
     cursor::{Position, Step},
     insert::Tree,
+    share::Shared,
     visit, visit_inner, visit_leaf,
 };
 use crate::{
     PageNumber, Result,
     page::{
         Damage,
-        entries::{Child, Records, children_of, cut_evenly, cut_greedily},
-        header::{HEADER_LEN, Header},
+        entries::{Child, Records, cut_evenly, cut_greedily},
+        header::HEADER_LEN,
         inner, key,
         leaf::{self, InPlace},
         value::StoredValue,
@@ -31,29 +30,25 @@ use crate::{
 };
 use std::ops::Range;
 
-/// Two leaves may share when they fill at most this much of their pages afterwards.
-const SHARED_FILL_MAX: (usize, usize) = (31, 32);
-/// If more records than this would have to move, both leaves are laid out anew.
-const MOVED_MAX: usize = 16;
 /// A leaf thinner than this looks for a neighbour to merge with.
 const THIN_LEAF: (usize, usize) = (2, 5);
 /// A page thinner than this merges even with a neighbour that has to be copied for it.
-const THIN_PAGE: (usize, usize) = (1, 4);
+pub(super) const THIN_PAGE: (usize, usize) = (1, 4);
 /// Merged pages are filled at most this much, so that the next record does not split them again.
-const MERGED_FILL_MAX: (usize, usize) = (9, 10);
+pub(super) const MERGED_FILL_MAX: (usize, usize) = (9, 10);
 
-fn part(of: usize, (numerator, denominator): (usize, usize)) -> usize {
+pub(super) fn part(of: usize, (numerator, denominator): (usize, usize)) -> usize {
     of * numerator / denominator
 }
 
 /// A neighbour of a leaf.
 #[derive(Clone, Copy)]
-struct Neighbour {
+pub(super) struct Neighbour {
     /// Its index in the parent.
-    index: usize,
-    page: PageNumber,
-    used_len: usize,
-    is_own: bool,
+    pub(super) index: usize,
+    pub(super) page: PageNumber,
+    pub(super) used_len: usize,
+    pub(super) is_own: bool,
 }
 
 /// Inserts a record into a leaf that has no room for it as it is laid out.
@@ -88,38 +83,19 @@ pub(super) fn insert_anew<S: PageSink>(
     }
 }
 
-/// What came of an attempt to share with a neighbour.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Shared {
-    /// The record is in.
-    Done,
-    /// Nothing changed.
-    Unchanged,
-    /// Records were moved, but the new one did not fit yet.
-    InPart,
-}
-
 /// Whether the path leads along the right edge of the tree.
-fn is_rightmost(path: &[Step]) -> bool {
+pub(super) fn is_rightmost(path: &[Step]) -> bool {
     path[..path.len() - 1]
         .iter()
         .all(|step| step.index + 1 == step.count)
 }
 
 /// Where the last page of the path stands among its parent's children.
-fn place_of(path: &[Step]) -> Range<usize> {
+pub(super) fn place_of(path: &[Step]) -> Range<usize> {
     match path {
         [.., parent, _] => parent.index..parent.index + 1,
         _ => 0..1,
     }
-}
-
-/// Two leaves that share: records go from the leaf of the step to its neighbour.
-struct Moves {
-    step: Step,
-    neighbour: Neighbour,
-    /// Whether the neighbour is the one before.
-    is_left: bool,
 }
 
 /// Children of a parent whose records are to be spread over a number of pages.
@@ -165,7 +141,7 @@ impl<S: PageSink> Tree<'_, S> {
         self.put_children(path, path.len() - 1, place_of(path), vec![left, right])
     }
 
-    fn separator(&self, left: &[u8], right: &[u8]) -> Vec<u8> {
+    pub(super) fn separator(&self, left: &[u8], right: &[u8]) -> Vec<u8> {
         if self.root.order == key::KeyOrder::Bytes {
             key::shortest_separator(left, right).to_vec()
         } else {
@@ -174,7 +150,7 @@ impl<S: PageSink> Tree<'_, S> {
     }
 
     /// The neighbours of child `index`: the one before it and the one behind it.
-    fn neighbours(&self, parent: Step, level: u8) -> Result<Vec<Neighbour>> {
+    pub(super) fn neighbours(&self, parent: Step, level: u8) -> Result<Vec<Neighbour>> {
         let inner = visit_inner(&*self.sink, parent.page, level + 1, "rebalance")?;
         let mut neighbours = Vec::with_capacity(2);
         for index in [parent.index.checked_sub(1), Some(parent.index + 1)]
@@ -238,192 +214,6 @@ impl<S: PageSink> Tree<'_, S> {
         }
         self.build_leaf(step.page, &records, all)?;
         Ok(true)
-    }
-
-    /// Shares with a neighbour that has room: moves a few records over to it, so that both are
-    /// equally full, and inserts the new one. Says whether that was possible.
-    fn share(&mut self, path: &[Step], key: &[u8], value: StoredValue<'_>) -> Result<Shared> {
-        let depth = path.len() - 1;
-        let (step, parent) = (path[depth], path[depth - 1]);
-        let page_size = self.sink.page_size();
-        let added = self
-            .root
-            .leaf_format()
-            .record_len(0, key.len(), value.bytes.len());
-        let used = leaf::used_len(&self.header(step.page)?);
-        let most = 2 * part(page_size, SHARED_FILL_MAX);
-        let willing = self
-            .neighbours(parent, 0)?
-            .into_iter()
-            .filter(|n| n.used_len + used + added - HEADER_LEN <= most)
-            .min_by_key(|n| (!n.is_own, n.used_len));
-        let Some(neighbour) = willing else {
-            return Ok(Shared::Unchanged);
-        };
-        let Some(moved) = self.records_to_move(step, neighbour, parent, used + added)? else {
-            return Ok(Shared::Unchanged);
-        };
-        let target = self.sink.own(neighbour.page)?;
-        if target != neighbour.page {
-            inner::set_child(self.sink.page_mut(parent.page)?, neighbour.index, target);
-        }
-        let neighbour = Neighbour {
-            page: target,
-            ..neighbour
-        };
-        let moves = Moves {
-            step,
-            neighbour,
-            is_left: neighbour.index < parent.index,
-        };
-        let shared = self.move_records(&moves, moved, key, value)?;
-        if shared != Shared::Unchanged {
-            self.part_anew(path, &moves)?;
-        }
-        Ok(shared)
-    }
-
-    /// How many records to move so that both leaves are equally full; `None` if they are so many
-    /// that laying both out anew is better.
-    fn records_to_move(
-        &self,
-        step: Step,
-        neighbour: Neighbour,
-        parent: Step,
-        full_len: usize,
-    ) -> Result<Option<usize>> {
-        let leaf = visit_leaf(&*self.sink, step.page, "rebalance")?;
-        let mut surplus = full_len.saturating_sub(neighbour.used_len) / 2;
-        let is_left = neighbour.index < parent.index;
-        let mut moved = 0;
-        while moved + 1 < leaf.count() && moved < MOVED_MAX {
-            let index = if is_left {
-                moved
-            } else {
-                leaf.count() - 1 - moved
-            };
-            let node = leaf
-                .node(index)
-                .map_err(|damage| damage.at(step.page, "rebalance"))?;
-            let len = node.len();
-            if len > 2 * surplus {
-                break;
-            }
-            surplus = surplus.saturating_sub(len);
-            moved += 1;
-        }
-        Ok((moved > 0 && moved < MOVED_MAX).then_some(moved))
-    }
-
-    /// Moves records one by one, and inserts the new one where it belongs.
-    fn move_records(
-        &mut self,
-        moves: &Moves,
-        count: usize,
-        key: &[u8],
-        value: StoredValue<'_>,
-    ) -> Result<Shared> {
-        let (from, to) = (moves.step.page, moves.neighbour.page);
-        let damaged = |damage: Damage| damage.at(from, "rebalance");
-        let mut slot = moves.step.index;
-        let mut is_inserted = false;
-        let mut shared = Shared::Unchanged;
-        let mut scratch = Vec::new();
-        for _ in 0..count {
-            let leaf = visit_leaf(&*self.sink, from, "rebalance")?;
-            let index = if moves.is_left { 0 } else { leaf.count() - 1 };
-            let moved_key = leaf.key(index).map_err(damaged)?;
-            let stored = leaf.node(index).map_err(damaged)?.value;
-            let (kind, bytes) = (stored.kind, stored.bytes.to_vec());
-            // The new record goes over before a record that lies behind it on the way.
-            let is_next = if moves.is_left {
-                slot == 0
-            } else {
-                slot > index
-            };
-            if is_next && !is_inserted {
-                if !self.push(to, moves.is_left, key, value, &mut scratch)? {
-                    return Ok(shared);
-                }
-                (is_inserted, shared) = (true, Shared::Done);
-            }
-            let moved = StoredValue {
-                kind,
-                bytes: &bytes,
-            };
-            if !self.push(to, moves.is_left, &moved_key, moved, &mut scratch)? {
-                return Ok(shared);
-            }
-            leaf::remove(self.sink.page_mut(from)?, index).map_err(damaged)?;
-            if !is_inserted {
-                shared = Shared::InPart;
-                slot -= usize::from(moves.is_left);
-            }
-        }
-        if !is_inserted {
-            let page = self.sink.page_mut(from)?;
-            leaf::compact(page, &mut scratch).map_err(damaged)?;
-            let done = leaf::insert(page, self.root.order, slot, key, value).map_err(damaged)?;
-            shared = if done == InPlace::Done {
-                Shared::Done
-            } else {
-                Shared::InPart
-            };
-        }
-        Ok(shared)
-    }
-
-    /// Adds a record at one end of a leaf.
-    fn push(
-        &mut self,
-        number: PageNumber,
-        is_behind: bool,
-        key: &[u8],
-        value: StoredValue<'_>,
-        scratch: &mut Vec<u8>,
-    ) -> Result<bool> {
-        let order = self.root.order;
-        let damaged = |damage: Damage| damage.at(number, "rebalance");
-        let page = self.sink.page_mut(number)?;
-        let header = Header::read(page);
-        let slot = if is_behind {
-            usize::from(header.count)
-        } else {
-            0
-        };
-        if leaf::insert(page, order, slot, key, value).map_err(damaged)? == InPlace::Done {
-            return Ok(true);
-        }
-        if header.garbage_len == 0 {
-            return Ok(false);
-        }
-        leaf::compact(page, scratch).map_err(damaged)?;
-        Ok(leaf::insert(page, order, slot, key, value).map_err(damaged)? == InPlace::Done)
-    }
-
-    /// Puts the separator between the two leaves that shared in their parent.
-    fn part_anew(&mut self, path: &[Step], moves: &Moves) -> Result<()> {
-        let (own, other) = (moves.step.page, moves.neighbour.page);
-        let (left, right) = if moves.is_left {
-            (other, own)
-        } else {
-            (own, other)
-        };
-        let left_leaf = visit_leaf(&*self.sink, left, "rebalance")?;
-        let right_leaf = visit_leaf(&*self.sink, right, "rebalance")?;
-        let last = left_leaf.key(left_leaf.count().saturating_sub(1));
-        let last = last.map_err(|damage| damage.at(left, "rebalance"))?;
-        let first = right_leaf
-            .key(0)
-            .map_err(|damage| damage.at(right, "rebalance"))?;
-        let counts = (left_leaf.count() as u64, right_leaf.count() as u64);
-        let separator = self.separator(&last, &first);
-        let children = vec![
-            Child::unsealed(Vec::new(), left, counts.0),
-            Child::unsealed(separator, right, counts.1),
-        ];
-        let first = moves.neighbour.index.min(path[path.len() - 2].index);
-        self.put_children(path, path.len() - 1, first..first + 2, children)
     }
 
     /// All leaves beside one that is full, to be cut into one page more.
@@ -529,211 +319,6 @@ impl<S: PageSink> Tree<'_, S> {
         let new = self.sink.allocate()?;
         self.sink.release(page)?;
         Ok(new)
-    }
-
-    /// Puts `children` in the place of others in the parent of `path[depth]`; if that page is the
-    /// root, the children get a new one above them. The first one keeps the separator that the
-    /// first of the others had.
-    fn put_children(
-        &mut self,
-        path: &[Step],
-        depth: usize,
-        range: Range<usize>,
-        mut children: Vec<Child>,
-    ) -> Result<()> {
-        let Some(above) = depth.checked_sub(1) else {
-            return self.grow_root(children);
-        };
-        let parent = path[above];
-        let format = self.root.inner_format();
-        let page = self.sink.page_mut(parent.page)?;
-        let spliced = inner::splice(page, format, range.clone(), &children);
-        if spliced.map_err(|damage| damage.at(parent.page, "rebalance"))? {
-            return self.recount(path, above);
-        }
-        let inner = visit_inner(&*self.sink, parent.page, self.level_of(above), "rebalance")?;
-        let mut all = children_of(&inner).map_err(|d| d.at(parent.page, "rebalance"))?;
-        if let (Some(first), Some(old)) = (children.first_mut(), all.get_mut(range.start)) {
-            first.separator = std::mem::take(&mut old.separator);
-        }
-        all.splice(range, children);
-        self.write_inner(path, above, all)
-    }
-
-    /// A new root above `children`; the old root is one of them. Long separators may ask for more
-    /// than one level.
-    fn grow_root(&mut self, children: Vec<Child>) -> Result<()> {
-        let level = self.root.depth;
-        self.root.depth += 1;
-        let cuts = self.cut_children(&children);
-        if cuts.len() == 1 {
-            let number = self.new_inner()?;
-            self.root.page = number;
-            return self.build_inner(number, level, &children);
-        }
-        if cuts.len() == children.len() {
-            let detail = "its separators are longer than keys can be";
-            return Err(crate::Error::corrupted(
-                children[0].page,
-                "rebalance",
-                detail,
-            ));
-        }
-        let mut parts = Vec::with_capacity(cuts.len());
-        for cut in cuts {
-            let number = self.new_inner()?;
-            parts.push(self.build_part(number, level, &children[cut])?);
-        }
-        self.grow_root(parts)
-    }
-
-    /// As few pages as hold these children, in order.
-    fn cut_children(&self, children: &[Child]) -> Vec<Range<usize>> {
-        let format = self.root.inner_format();
-        let page_size = self.sink.page_size();
-        cut_greedily(children.len(), |range| {
-            format.page_len(&children[range]) <= page_size
-        })
-    }
-
-    /// Lays out one page of several and returns it as a child of the level above.
-    fn build_part(&mut self, number: PageNumber, level: u8, part: &[Child]) -> Result<Child> {
-        self.build_inner(number, level, part)?;
-        let records = part.iter().map(|child| child.records).sum();
-        Ok(Child::unsealed(part[0].separator.clone(), number, records))
-    }
-
-    fn build_inner(&mut self, number: PageNumber, level: u8, children: &[Child]) -> Result<()> {
-        let (format, birth) = (self.root.inner_format(), self.sink.transaction());
-        format.build(self.sink.page_mut(number)?, number, birth, level, children);
-        Ok(())
-    }
-
-    /// Lays the inner page `path[depth]` out with these children, whatever that takes.
-    pub(super) fn write_inner(
-        &mut self,
-        path: &[Step],
-        depth: usize,
-        children: Vec<Child>,
-    ) -> Result<()> {
-        let number = path[depth].page;
-        let level = self.level_of(depth);
-        if children.is_empty() {
-            self.release_inner(number)?;
-            return self.remove_child(path, depth);
-        }
-        if depth == 0 && children.len() == 1 {
-            self.release_inner(number)?;
-            self.root.page = children[0].page;
-            self.root.tag = children[0].tag;
-            self.root.depth -= 1;
-            return Ok(());
-        }
-        let len = self.root.inner_format().page_len(&children);
-        let page_size = self.sink.page_size();
-        if len > page_size {
-            return self.split_inner(path, depth, children);
-        }
-        if depth > 0
-            && len < part(page_size, THIN_PAGE)
-            && self.merge_inner(path, depth, &children, len)?
-        {
-            return Ok(());
-        }
-        self.build_inner(number, level, &children)?;
-        self.recount(path, depth)
-    }
-
-    /// Cuts children that do not fit in one page into two pages, or more where separators are long.
-    fn split_inner(&mut self, path: &[Step], depth: usize, children: Vec<Child>) -> Result<()> {
-        let format = self.root.inner_format();
-        let page_size = self.sink.page_size();
-        let level = self.level_of(depth);
-        let fits = |range: Range<usize>| format.page_len(&children[range]) <= page_size;
-        let halves = match is_rightmost(&path[..=depth]) {
-            true => None,
-            false => cut_evenly(&format.weights(&children), 2, fits),
-        };
-        let cuts = halves.unwrap_or_else(|| self.cut_children(&children));
-        let mut parts = Vec::with_capacity(cuts.len());
-        for cut in cuts {
-            let number = if cut.start == 0 {
-                path[depth].page
-            } else {
-                self.new_inner()?
-            };
-            parts.push(self.build_part(number, level, &children[cut])?);
-        }
-        self.put_children(path, depth, place_of(&path[..=depth]), parts)
-    }
-
-    /// Merges a thin inner page with a neighbour if one has room; says whether it did.
-    fn merge_inner(
-        &mut self,
-        path: &[Step],
-        depth: usize,
-        children: &[Child],
-        len: usize,
-    ) -> Result<bool> {
-        let parent = path[depth - 1];
-        let level = self.level_of(depth);
-        let format = self.root.inner_format();
-        let max_len = part(self.sink.page_size(), MERGED_FILL_MAX);
-        for neighbour in self.neighbours(parent, level)? {
-            if neighbour.used_len + len > max_len {
-                continue;
-            }
-            let first = neighbour.index.min(parent.index);
-            let merged = self.joined(parent, level, neighbour, children)?;
-            if format.page_len(&merged) > max_len {
-                continue;
-            }
-            let number = path[depth].page;
-            self.release_inner(neighbour.page)?;
-            self.build_inner(number, level, &merged)?;
-            let records = merged.iter().map(|child| child.records).sum();
-            let child = Child::unsealed(Vec::new(), number, records);
-            self.put_children(path, depth, first..first + 2, vec![child])?;
-            return Ok(true);
-        }
-        Ok(false)
-    }
-
-    /// The children of a page and of its neighbour in order; the separator between the two pages
-    /// comes down from their parent.
-    fn joined(
-        &self,
-        parent: Step,
-        level: u8,
-        neighbour: Neighbour,
-        children: &[Child],
-    ) -> Result<Vec<Child>> {
-        let damaged = |damage: Damage| damage.at(neighbour.page, "rebalance");
-        let above = visit_inner(&*self.sink, parent.page, level + 1, "rebalance")?;
-        let beside = visit_inner(&*self.sink, neighbour.page, level, "rebalance")?;
-        let beside = children_of(&beside).map_err(damaged)?;
-        let between = above
-            .separator(neighbour.index.max(parent.index))
-            .map_err(damaged)?;
-        let (mut left, mut right) = if neighbour.index < parent.index {
-            (beside, children.to_vec())
-        } else {
-            (children.to_vec(), beside)
-        };
-        right[0].separator = between;
-        left.append(&mut right);
-        Ok(left)
-    }
-
-    /// Takes the page `path[depth]`, released already, out of its parent.
-    pub(super) fn remove_child(&mut self, path: &[Step], depth: usize) -> Result<()> {
-        let Some(above) = depth.checked_sub(1) else {
-            *self.root = self.root.emptied();
-            self.touch();
-            return Ok(());
-        };
-        let index = path[above].index;
-        self.put_children(path, depth, index..index + 1, Vec::new())
     }
 
     /// Merges a leaf that has become thin with a neighbour, or removes it if it is empty.

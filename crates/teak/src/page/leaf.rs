@@ -536,26 +536,40 @@ pub(crate) fn remove(page: &mut [u8], index: usize) -> Result<(), Damage> {
 }
 
 /// Moves the nodes of a leaf together, so that garbage becomes free space. `scratch` is overwritten.
-pub(crate) fn compact(page: &mut [u8], scratch: &mut Vec<u8>) -> Result<(), Damage> {
+/// Returns `false`, and changes nothing, if they do not fit in their new order: values that are
+/// aligned need more room between them in one order than in another.
+pub(crate) fn compact(page: &mut [u8], scratch: &mut Vec<u8>) -> Result<bool, Damage> {
     scratch.clear();
     scratch.extend_from_slice(page);
     let mut header = Header::read(scratch);
-    let count = usize::from(header.count);
     let old = Leaf::from_header(scratch, &header)?;
-    let align_log2 = old.align_log2();
-    let mask = (1usize << align_log2) - 1;
+    let Some(heap_start) = move_nodes(page, &old)? else {
+        page.copy_from_slice(scratch);
+        return Ok(false);
+    };
+    header.heap_len = (page.len() - heap_start) as u16;
+    header.garbage_len = 0;
+    header.write(page);
+    Ok(true)
+}
+
+/// Lays all nodes of a leaf out anew; returns where the heap starts then, or `None` if it does not
+/// fit.
+fn move_nodes(page: &mut [u8], old: &Leaf<'_>) -> Result<Option<usize>, Damage> {
+    let mask = (1usize << old.align_log2()) - 1;
+    let offsets_start = HEADER_LEN + 4 * old.count();
+    let arrays_end = offsets_start + 2 * old.count();
     let mut heap_start = page.len() - old.prefix.len();
-    let offsets_start = HEADER_LEN + 4 * count;
-    for index in 0..count {
+    for index in 0..old.count() {
         let node = old.node(index)?;
         let value_len = node.value.bytes.len();
         let head_room = NODE_HEADER_LEN + node.stored_key.len();
         let from = node.key_start - NODE_HEADER_LEN;
-        let damage = Damage("nodes of a leaf overlap");
-        let value_start = heap_start.checked_sub(value_len).ok_or(damage)? & !mask;
-        let offset = value_start.checked_sub(head_room).ok_or(damage)?;
-        if offset < offsets_start + 2 * count {
-            return Err(damage);
+        let value_start = heap_start.checked_sub(value_len).map(|start| start & !mask);
+        let offset = value_start.and_then(|start| start.checked_sub(head_room));
+        let (Some(value_start), Some(offset)) = (value_start, offset) else { return Ok(None) };
+        if offset < arrays_end {
+            return Ok(None);
         }
         page[offset..value_start].copy_from_slice(&old.page[from..from + head_room]);
         page[value_start..value_start + value_len].copy_from_slice(node.value.bytes);
@@ -563,10 +577,7 @@ pub(crate) fn compact(page: &mut [u8], scratch: &mut Vec<u8>) -> Result<(), Dama
         page[slot..slot + 2].copy_from_slice(&(offset as u16).to_le_bytes());
         heap_start = offset;
     }
-    header.heap_len = (page.len() - heap_start) as u16;
-    header.garbage_len = 0;
-    header.write(page);
-    Ok(())
+    Ok(Some(heap_start))
 }
 
 /// Puts a value of the same length and kind in the place of the one at `index`; `false` where

@@ -203,7 +203,9 @@ impl<S: PageSink> Tree<'_, S> {
             }
             let mut scratch = Vec::new();
             let page = self.sink.page_mut(step.page)?;
-            leaf::compact(page, &mut scratch).map_err(damaged)?;
+            if !leaf::compact(page, &mut scratch).map_err(damaged)? {
+                return Ok(false);
+            }
             let done = leaf::insert(page, format.order, step.index, key, value);
             return Ok(done.map_err(damaged)? == InPlace::Done);
         }

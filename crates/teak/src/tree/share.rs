@@ -173,10 +173,9 @@ impl<S: PageSink> Tree<'_, S> {
             let page = self.sink.page_mut(from)?;
             leaf::compact(page, &mut scratch).map_err(damaged)?;
             let done = leaf::insert(page, self.root.order, slot, key, value).map_err(damaged)?;
-            shared = if done == InPlace::Done {
-                Shared::Done
-            } else {
-                Shared::InPart
+            shared = match done {
+                InPlace::Done => Shared::Done,
+                InPlace::Rebuild => Shared::InPart,
             };
         }
         Ok(shared)
@@ -206,7 +205,9 @@ impl<S: PageSink> Tree<'_, S> {
         if header.garbage_len == 0 {
             return Ok(false);
         }
-        leaf::compact(page, scratch).map_err(damaged)?;
+        if !leaf::compact(page, scratch).map_err(damaged)? {
+            return Ok(false);
+        }
         Ok(leaf::insert(page, order, slot, key, value).map_err(damaged)? == InPlace::Done)
     }
 

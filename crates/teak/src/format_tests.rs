@@ -23,7 +23,7 @@ use crate::{
         max_key_len,
         value::{StoredValue, TREE_ROOT_LEN, VALUE_RUN_LEN, ValueKind, ValueRun},
     },
-    space::{ArrayRoot, Change, FIRST_PAGE, Space, SpaceRoots},
+    space::{ArrayRoot, Change, FIRST_PAGE, Policy, Space, SpaceRoots},
     tree::TreeRoot,
     types::{PageNumber, Run, Tag, TransactionId},
 };
@@ -46,6 +46,12 @@ fn u32_of(seed: u32) -> (u32, Vec<u8>) {
 
 fn u64_of(seed: u64) -> (u64, Vec<u8>) {
     let value = 0x0101_0101_0101_0101 * seed + 0x0706_0504_0302_0100;
+    (value, value.to_le_bytes().to_vec())
+}
+
+/// A number of records or pages that there can be.
+fn count_of(seed: u64) -> (u64, Vec<u8>) {
+    let value = u64_of(seed).0 >> 16;
     (value, value.to_le_bytes().to_vec())
 }
 
@@ -208,10 +214,10 @@ fn variables_of(page: &[u8], c: usize) -> BTreeMap<&'static str, usize> {
 fn tree_root() {
     let (page, page_bytes) = u32_of(1);
     let (tag, tag_bytes) = u64_of(2);
-    let (records, records_bytes) = u64_of(3);
+    let (records, records_bytes) = count_of(3);
     let (inner_pages, inner_bytes) = u32_of(4);
     let (leaf_pages, leaf_bytes) = u32_of(5);
-    let (value_pages, value_bytes) = u64_of(6);
+    let (value_pages, value_bytes) = count_of(6);
     let (changed, changed_bytes) = u64_of(7);
     let (sequence, sequence_bytes) = u64_of(8);
     let (key_len, key_len_bytes) = u16_of(9);

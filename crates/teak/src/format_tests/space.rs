@@ -102,6 +102,8 @@ fn segments_of_deaths() {
 fn the_example_of_a_log() {
     let mut space = Space::new(PAGE_SIZE, FIRST_PAGE);
     space.grow(1000);
+    // The page that dies is in use.
+    assert!(space.allocate(400, Policy::Contiguous).is_some());
     let change = Change {
         transaction: TransactionId(7),
         taken: &[Run::new(10, 2), Run::new(20, 1)],

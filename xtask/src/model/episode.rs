@@ -24,6 +24,8 @@ use teak::{
 };
 
 const RECENT_MAX: usize = 20;
+/// A database with fewer records is checked after each commit.
+const CHECKED_RECORDS_MAX: usize = 300;
 
 /// What an episode did. Outlives the episode, so that it can be told after a panic.
 #[derive(Default)]
@@ -334,6 +336,11 @@ impl Episode {
         }
         txn.commit()?;
         self.committed = tables;
+        // What is small is checked every time: a tag that is wrong may be right again soon.
+        let records: usize = self.committed.values().map(|table| table.len()).sum();
+        if records < CHECKED_RECORDS_MAX {
+            return self.check();
+        }
         Ok(())
     }
 

@@ -73,7 +73,7 @@ const WEIGHTS: [(Kind, u32); 32] = [
     (Kind::CloseReader, 150),
     (Kind::ReadElsewhere, 60),
     (Kind::Sync, 40),
-    (Kind::Check, 12),
+    (Kind::Check, 50),
     (Kind::OpenCopy, 10),
     (Kind::Reopen, 20),
 ];

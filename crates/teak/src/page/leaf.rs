@@ -567,7 +567,9 @@ fn move_nodes(page: &mut [u8], old: &Leaf<'_>) -> Result<Option<usize>, Damage> 
         let from = node.key_start - NODE_HEADER_LEN;
         let value_start = heap_start.checked_sub(value_len).map(|start| start & !mask);
         let offset = value_start.and_then(|start| start.checked_sub(head_room));
-        let (Some(value_start), Some(offset)) = (value_start, offset) else { return Ok(None) };
+        let (Some(value_start), Some(offset)) = (value_start, offset) else {
+            return Ok(None);
+        };
         if offset < arrays_end {
             return Ok(None);
         }

@@ -193,7 +193,11 @@ fn nodes_that_do_not_fit_in_another_order_stay_where_they_are() {
         for i in 0..200usize {
             let key = vec![(i * 37 + seed) as u8; 1 + (i * 7 + seed) % 23];
             let value = vec![i as u8; (i * 11 + seed) % 37];
-            let Err(at) = Leaf::parse(page).unwrap().search(KeyOrder::Bytes, &key).unwrap() else {
+            let Err(at) = Leaf::parse(page)
+                .unwrap()
+                .search(KeyOrder::Bytes, &key)
+                .unwrap()
+            else {
                 continue;
             };
             let stored = StoredValue::inline(&value);

@@ -21,6 +21,9 @@ use crate::{
 };
 use std::ops::Range;
 
+/// A page with no more children than this has long separators.
+const FEW_CHILDREN: usize = 8;
+
 impl<S: PageSink> Tree<'_, S> {
     /// Puts `children` in the place of others in the parent of `path[depth]`; if that page is the
     /// root, the children get a new one above them. The first one keeps the separator that the
@@ -135,8 +138,42 @@ impl<S: PageSink> Tree<'_, S> {
         self.recount(path, depth)
     }
 
+    /// Where separators are so long that a page has few children, a neighbour takes some of them over
+    /// if that saves a page; says whether it did. Without it pages with a single child would be
+    /// left behind, and the tree would grow deeper and deeper.
+    fn spill_inner(&mut self, path: &[Step], depth: usize, children: &[Child]) -> Result<bool> {
+        if depth == 0 || children.len() > FEW_CHILDREN {
+            return Ok(false);
+        }
+        let (parent, level) = (path[depth - 1], self.level_of(depth));
+        for neighbour in self.neighbours(parent, level)? {
+            let all = self.joined(parent, level, neighbour, children)?;
+            let cuts = self.cut_children(&all);
+            if cuts.len() > 2 {
+                continue;
+            }
+            self.release_inner(neighbour.page)?;
+            let mut parts = Vec::with_capacity(2);
+            for cut in cuts {
+                let number = if cut.start == 0 {
+                    path[depth].page
+                } else {
+                    self.new_inner()?
+                };
+                parts.push(self.build_part(number, level, &all[cut])?);
+            }
+            let first = neighbour.index.min(parent.index);
+            self.put_children(path, depth, first..first + 2, parts)?;
+            return Ok(true);
+        }
+        Ok(false)
+    }
+
     /// Cuts children that do not fit in one page into two pages, or more where separators are long.
     fn split_inner(&mut self, path: &[Step], depth: usize, children: Vec<Child>) -> Result<()> {
+        if self.spill_inner(path, depth, &children)? {
+            return Ok(());
+        }
         let format = self.root.inner_format();
         let page_size = self.sink.page_size();
         let level = self.level_of(depth);

@@ -483,3 +483,20 @@ fn a_search_that_ends_in_an_empty_leaf_is_damage() {
     assert!(position.first(&fixture.pages, &fixture.root).is_err());
     assert!(position.last(&fixture.pages, &fixture.root).is_err());
 }
+
+/// Ascending keys before a greater one, each so long that a page has two children at most: inner
+/// pages with a single child were left behind, and the tree grew too deep to be opened again.
+#[test]
+fn long_separators_do_not_make_the_tree_deep() {
+    let mut fixture = Fixture::new(4096, bytes_root());
+    fixture.insert(&[0xff; 10], b"last");
+    for i in 0..600u32 {
+        // Neighbours differ at their end only, and every third from its neighbours at the start.
+        let mut key = vec![(i / 3) as u8; 3000];
+        key[0] = (i / 600) as u8;
+        key.extend(i.to_be_bytes());
+        fixture.insert(&key, b"");
+    }
+    fixture.audit();
+    assert!(fixture.root.depth <= 20, "{} levels", fixture.root.depth);
+}

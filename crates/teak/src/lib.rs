@@ -1,4 +1,57 @@
-//! Teak: an embedded, ordered, transactional key-value store.
+//! Teak is an embedded, ordered, transactional key-value store: one file, memory-mapped, a
+//! copy-on-write B+tree.
+//!
+//! - A [`Database`] holds any number of named [`Table`]s, each of records sorted by key.
+//! - A [`ReadTxn`] sees one committed state for as long as it lives. Readers wait for nobody, nobody
+//!   waits for them, and they read straight from the mapped file.
+//! - There is one [`WriteTxn`] at a time. It changes all tables together or none.
+//! - A commit is durable when it returns, with one flush, or lazy: a power cut may then take the newest
+//!   commits, and never a part of one ([`Durability`]).
+//! - The file grows by itself. A reader that stays long keeps only the pages that it can see.
+//!
+//! # A first example
+//!
+//! ```
+//! use teak::{Database, Transaction, codec::{Str, U64}};
+//! # let directory = tempfile::tempdir()?;
+//! # let path = directory.path().join("people.teak");
+//!
+//! let database = Database::open(&path)?;
+//! let mut txn = database.begin_write()?;
+//! let ages = txn.create_table::<Str, U64>("ages")?;
+//! ages.insert(&mut txn, "Ada", 36)?;
+//! ages.insert(&mut txn, "Grace", 85)?;
+//! txn.commit()?; // durable when this returns
+//!
+//! let txn = database.begin_read()?; // a snapshot: later commits do not change it
+//! let ages = txn.open_table::<Str, U64>("ages")?;
+//! assert_eq!(ages.get(&txn, "Ada")?, Some(36));
+//! for record in ages.iter(&txn)? {
+//!     let (name, age) = record?;
+//!     println!("{name}: {age}");
+//! }
+//! # drop(txn);
+//! database.close()?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Where to go on
+//!
+//! | to | see |
+//! |---|---|
+//! | open and create with other options | [`Options`], [`TableOptions`], [`KeyOrder`] |
+//! | keep other types than bytes | [`codec`] |
+//! | read a range, a prefix, from both ends | [`Table::range`], [`Table::prefix`], [`Cursor`] |
+//! | read many keys at once | [`Table::get_many`] |
+//! | take what was read to another thread | [`Table::get_owned`], [`Table::range_owned`], [`Table::cursor_owned`] |
+//! | undo a part of a transaction | [`WriteTxn::nested`], [`WriteTxn::savepoint`] |
+//! | load much at once | [`Table::bulk_load`], [`Table::bulk_load_unsorted`] |
+//! | know what opening found | [`Database::recovery`] |
+//! | look for damage | [`Database::check`] |
+//!
+//! Errors are one type, [`Error`], whose texts say what happened and what to do. The repository has
+//! more: `ARCHITECTURE.md` is the map of the code, `docs/format.md` the file format,
+//! `docs/durability.md` what is promised after a crash, `docs/glossary.md` the words.
 
 mod api;
 mod commit;
@@ -13,6 +66,9 @@ pub mod testing;
 mod tree;
 mod txn;
 mod types;
+
+#[cfg(test)]
+mod format_tests;
 
 pub use api::{
     BulkOptions, BulkProgress, CheckProgress, CheckReport, Cursor, Damage, Database, DatabaseStat,

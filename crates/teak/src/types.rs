@@ -43,7 +43,7 @@ impl TransactionId {
 impl Tag {
     /// The tag of `bytes`.
     pub(crate) fn of(bytes: &[u8]) -> Self {
-        Self(xxhash_rust::xxh3::xxh3_64(bytes))
+        Self(twox_hash::XxHash3_64::oneshot(bytes))
     }
 }
 

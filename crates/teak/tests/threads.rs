@@ -1,7 +1,9 @@
-//! Readers and writers on several threads. Every state that is committed has the same sum, and every
-//! state that is read must have it.
+//! Databases in several threads: readers beside a writer, and transactions, cursors, ranges and
+//! values that move to another thread or outlive the handle of their database.
 
 use std::{
+    collections::BTreeMap,
+    path::Path,
     sync::{
         Arc, Barrier,
         atomic::{AtomicBool, Ordering},
@@ -9,165 +11,405 @@ use std::{
     thread,
 };
 use teak::{
-    Database, Durability, Options, ReadTxn, Result, Table, Transaction,
-    codec::{Bytes, U32, U64},
+    Database, Durability, Error, Options, OwnedCursor, OwnedRange, ReadTxn, Recovery, Result,
+    Table, Transaction, TransactionId, ValueGuard, WriteTxn,
+    codec::{Bytes, U64},
 };
 
-const ACCOUNTS: u32 = 300;
-const TOTAL: u64 = ACCOUNTS as u64 * 1000;
+const ACCOUNTS: u64 = 2000;
+const BALANCE: u64 = 1000;
+const TRANSFERS: u64 = 1500;
+/// One in so many commits is durable.
+const DURABLE_EVERY: u64 = 20;
+const READERS: usize = 3;
 
-fn open(directory: &tempfile::TempDir) -> Result<Database> {
-    let options = Options::new()
-        .durability(Durability::Lazy)
-        .write_memory_bytes(32 << 10);
-    options.open(directory.path().join("threads.teak"))
+type Accounts = Table<U64, U64>;
+/// What was moved, by the number of the transfer; only the newest are kept.
+type Journal = Table<U64, Bytes>;
+
+const JOURNAL_LEN: u64 = 100;
+
+const _: () = {
+    const fn is_shared<T: Send + Sync>() {}
+    const fn is_sent<T: Send>() {}
+    is_shared::<Database>();
+    is_shared::<ReadTxn>();
+    is_shared::<Accounts>();
+    is_shared::<ValueGuard>();
+    is_sent::<OwnedCursor>();
+    is_sent::<OwnedRange<U64, Bytes>>();
+    is_sent::<WriteTxn>();
+};
+
+/// A linear congruential generator: tests are to repeat.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        (self.0 >> 33) % limit
+    }
 }
 
-fn accounts(database: &Database) -> Result<Table<U32, U64>> {
+fn bank(path: &Path) -> Result<(Database, Accounts, Journal)> {
+    // Little memory, so that large transactions write early.
+    let database = Options::new().write_memory_bytes(64 << 10).open(path)?;
     let mut txn = database.begin_write()?;
     let accounts = txn.create_table("accounts")?;
+    let journal = txn.create_table("journal")?;
     for account in 0..ACCOUNTS {
-        accounts.insert(&mut txn, account, 1000)?;
+        accounts.insert(&mut txn, account, BALANCE)?;
     }
     txn.commit()?;
-    Ok(accounts)
+    Ok((database, accounts, journal))
 }
 
-fn transfer(database: &Database, accounts: &Table<U32, U64>, seed: u32) -> Result<()> {
-    let mut txn = database.begin_write()?;
-    for step in 0..40u32 {
-        let mixed = (seed ^ step << 16).wrapping_mul(0x9e37_79b9);
-        let (from, to) = (mixed % ACCOUNTS, (mixed >> 12) % ACCOUNTS);
-        let balance = accounts.get(&txn, from)?.unwrap_or(0);
-        accounts.insert(&mut txn, from, balance - balance.min(7))?;
-        let other = accounts.get(&txn, to)?.unwrap_or(0);
-        accounts.insert(&mut txn, to, other + balance.min(7))?;
+/// Moves money between some accounts and makes a note of it.
+fn transfer(
+    txn: &mut WriteTxn,
+    accounts: &Accounts,
+    journal: &Journal,
+    number: u64,
+    random: &mut Random,
+) -> Result<()> {
+    for _ in 0..=random.below(30) {
+        let (from, to) = (random.below(ACCOUNTS), random.below(ACCOUNTS));
+        let amount = random.below(100).min(accounts.get(txn, from)?.unwrap_or(0));
+        let reduced = accounts.get(txn, from)?.unwrap_or(0) - amount;
+        accounts.insert(txn, from, reduced)?;
+        let raised = accounts.get(txn, to)?.unwrap_or(0) + amount;
+        accounts.insert(txn, to, raised)?;
     }
-    let blobs = txn.create_table::<U32, Bytes>("blobs")?;
-    blobs.insert(&mut txn, seed % 10, &vec![seed as u8; 6000])?;
-    txn.commit().map(drop)
-}
-
-fn expect_total(txn: &ReadTxn, accounts: &Table<U32, U64>) -> Result<()> {
-    let mut sum = 0;
-    for record in accounts.iter(txn)? {
-        sum += record?.1;
-    }
-    assert_eq!(sum, TOTAL, "in the state of {}", txn.id());
-    let Ok(blobs) = txn.open_table::<U32, Bytes>("blobs") else {
-        return Ok(());
-    };
-    for blob in blobs.iter(txn)? {
-        let (_, blob) = blob?;
-        assert!(blob.iter().all(|byte| *byte == blob[0]), "a torn value");
+    // Now and then a value that has pages of its own.
+    let len = if number.is_multiple_of(7) { 9000 } else { 60 };
+    journal.insert(txn, number, &vec![number as u8; len])?;
+    if let Some(old) = number.checked_sub(JOURNAL_LEN) {
+        assert!(journal.remove(txn, old)?);
     }
     Ok(())
 }
 
-/// Reads new states and, for a while, old ones.
-fn read_on(database: &Database, accounts: &Table<U32, U64>, is_done: &AtomicBool) -> Result<()> {
-    let mut held: Vec<ReadTxn> = Vec::new();
-    for round in 0.. {
+/// Checks everything that has to hold in each committed state.
+fn verify(txn: &ReadTxn, accounts: &Accounts, journal: &Journal) -> Result<()> {
+    let mut sum = 0;
+    for (expected, record) in (0..).zip(accounts.iter(txn)?) {
+        let (account, balance) = record?;
+        assert_eq!(account, expected);
+        sum += balance;
+    }
+    assert_eq!(sum, ACCOUNTS * BALANCE, "in {}", txn.id());
+    let mut newest = None;
+    for record in journal.iter(txn)?.rev() {
+        let (number, note) = record?;
+        assert!(note.iter().all(|byte| *byte == number as u8));
+        assert_eq!(number, newest.map_or(number, |newer: u64| newer - 1));
+        newest = Some(number);
+    }
+    Ok(())
+}
+
+/// Verifies snapshots until `is_done`, and holds each for a while, so that the writer has to spare
+/// pages of several states.
+fn read_on(
+    database: &Database,
+    (accounts, journal): (&Accounts, &Journal),
+    is_done: &AtomicBool,
+) -> Result<()> {
+    let mut held: Option<ReadTxn> = None;
+    let mut last = TransactionId(0);
+    for count in 0u64.. {
+        let is_last = is_done.load(Ordering::Acquire);
         let txn = database.begin_read()?;
-        expect_total(&txn, accounts)?;
-        if round % 5 == 0 {
-            held.push(txn);
+        assert!(txn.id() >= last, "states come in order");
+        last = txn.id();
+        verify(&txn, accounts, journal)?;
+        if let Some(held) = &held {
+            verify(held, accounts, journal)?;
         }
-        if held.len() == 6 {
-            expect_total(&held.remove(round % 6), accounts)?;
-        }
-        if is_done.load(Ordering::Relaxed) {
+        if is_last {
             break;
         }
-    }
-    held.iter().try_for_each(|txn| expect_total(txn, accounts))
-}
-
-#[test]
-fn every_state_that_is_read_is_one_that_was_committed() -> Result<()> {
-    let directory = tempfile::tempdir().expect("a temporary directory");
-    let database = open(&directory)?;
-    let accounts = accounts(&database)?;
-    let is_done = AtomicBool::new(false);
-    thread::scope(|scope| {
-        let readers: Vec<_> = (0..3)
-            .map(|_| scope.spawn(|| read_on(&database, &accounts, &is_done)))
-            .collect();
-        let writers: Vec<_> = (0..2u32)
-            .map(|writer| {
-                let (database, accounts) = (&database, &accounts);
-                scope.spawn(move || {
-                    (0..150).try_for_each(|i| transfer(database, accounts, 2 * i + writer))
-                })
-            })
-            .collect();
-        for writer in writers {
-            writer.join().expect("a writer does not panic")?;
+        if count % 5 == 0 {
+            held = Some(txn);
         }
-        is_done.store(true, Ordering::Relaxed);
-        readers
-            .into_iter()
-            .try_for_each(|reader| reader.join().expect("a reader does not panic"))
-    })?;
-    assert_eq!(database.begin_read()?.id().0, 301);
-    assert!(database.check(&mut |_| ())?.is_clean());
-    database.close()
-}
-
-#[test]
-fn a_transaction_moves_to_another_thread_and_outlives_the_database() -> Result<()> {
-    let directory = tempfile::tempdir().expect("a temporary directory");
-    let database = open(&directory)?;
-    let accounts = accounts(&database)?;
-    let (reader, writer) = (database.begin_read()?, database.begin_write()?);
-    let table = accounts.clone();
-    let barrier = Arc::new(Barrier::new(2));
-    let waiting = Arc::clone(&barrier);
-    let thread = thread::spawn(move || -> Result<()> {
-        waiting.wait();
-        let mut writer = writer;
-        table.insert(&mut writer, 5, 1)?;
-        writer.commit()?;
-        expect_total(&reader, &table)
-    });
-    drop(database);
-    barrier.wait();
-    thread.join().expect("the thread does not panic")?;
-    let database = open(&directory)?;
-    assert_eq!(accounts.get(&database.begin_read()?, 5)?, Some(1));
+    }
     Ok(())
 }
 
+/// Tells the readers to stop, also when the writer panics.
+struct Done<'d>(&'d AtomicBool);
+
+impl Drop for Done<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Release);
+    }
+}
+
 #[test]
-fn writers_wait_for_each_other() -> Result<()> {
-    let directory = tempfile::tempdir().expect("a temporary directory");
-    let database = open(&directory)?;
-    let accounts = accounts(&database)?;
-    thread::scope(|scope| {
-        let threads: Vec<_> = (0..4)
+fn readers_see_whole_transactions() -> Result<()> {
+    let directory = tempfile::tempdir().expect("a directory for the test");
+    let path = directory.path().join("bank.teak");
+    let (database, accounts, journal) = bank(&path)?;
+    let is_done = AtomicBool::new(false);
+    let start = Barrier::new(READERS + 1);
+    thread::scope(|scope| -> Result<()> {
+        let readers: Vec<_> = (0..READERS)
             .map(|_| {
-                scope.spawn(|| -> Result<()> {
-                    for round in 0..50 {
-                        let mut txn = database.begin_write()?;
-                        let value = accounts.get(&txn, 0)?.unwrap_or(0);
-                        accounts.insert(&mut txn, 0, value + 1)?;
-                        if round % 10 == 9 {
-                            txn.abort();
-                        } else {
-                            txn.commit()?;
-                        }
-                    }
-                    Ok(())
+                scope.spawn(|| {
+                    start.wait();
+                    read_on(&database, (&accounts, &journal), &is_done)
                 })
             })
             .collect();
-        threads
-            .into_iter()
-            .try_for_each(|thread| thread.join().expect("a writer does not panic"))
+        start.wait();
+        let written = {
+            let _done = Done(&is_done);
+            write_on(&database, &accounts, &journal)
+        };
+        for reader in readers {
+            reader.join().expect("no reader panics")?;
+        }
+        written
     })?;
-    assert_eq!(
-        accounts.get(&database.begin_read()?, 0)?,
-        Some(1000 + 4 * 45)
+    assert!(database.check(&mut |_| {})?.is_clean());
+    assert_eq!(database.stat()?.readers, 0);
+    let last = database.begin_read()?.id();
+    database.close()?;
+
+    let database = Database::open(&path)?;
+    assert_eq!(database.recovery(), Recovery::Clean);
+    let txn = database.begin_read()?;
+    assert_eq!(txn.id(), last);
+    verify(&txn, &accounts, &journal)
+}
+
+/// Commits lazily and durably, and undoes every ninth transfer.
+fn write_on(database: &Database, accounts: &Accounts, journal: &Journal) -> Result<()> {
+    let mut random = Random(11);
+    for number in 0..TRANSFERS {
+        if number % 9 == 0 {
+            let mut txn = database.begin_write()?;
+            transfer(&mut txn, accounts, journal, number, &mut random)?;
+            txn.abort();
+        }
+        let mut txn = database.begin_write()?;
+        if number % DURABLE_EVERY != 0 {
+            txn.set_durability(Durability::Lazy);
+        }
+        transfer(&mut txn, accounts, journal, number, &mut random)?;
+        let id = txn.commit()?;
+        let durable = database.stat()?.durable_transaction;
+        assert_eq!(durable == id, number % DURABLE_EVERY == 0);
+    }
+    Ok(())
+}
+
+/// Several threads write in turn: no change of one is lost to another.
+#[test]
+fn writers_take_turns() -> Result<()> {
+    const WRITERS: u64 = 4;
+    const ROUNDS: u64 = 50;
+    let directory = tempfile::tempdir().expect("a directory for the test");
+    let options = Options::new().durability(Durability::Lazy);
+    let database = options.open(directory.path().join("turns.teak"))?;
+    let mut txn = database.begin_write()?;
+    let counters: Accounts = txn.create_table("counters")?;
+    counters.insert(&mut txn, 0, 0)?;
+    txn.commit()?;
+    thread::scope(|scope| {
+        for writer in 1..=WRITERS {
+            let (database, counters) = (&database, &counters);
+            scope.spawn(move || {
+                for _ in 0..ROUNDS {
+                    let mut txn = database.begin_write().expect("a turn comes");
+                    for counter in [0, writer] {
+                        let count = counters.get(&txn, counter).expect("a count").unwrap_or(0);
+                        counters.insert(&mut txn, counter, count + 1).expect("room");
+                    }
+                    txn.commit().expect("a commit");
+                }
+            });
+        }
+    });
+    let txn = database.begin_read()?;
+    assert_eq!(counters.get(&txn, 0)?, Some(WRITERS * ROUNDS));
+    for writer in 1..=WRITERS {
+        assert_eq!(counters.get(&txn, writer)?, Some(ROUNDS));
+    }
+    Ok(())
+}
+
+/// A table of small and large values, as a map too.
+fn library(path: &Path) -> Result<(Database, Journal, BTreeMap<u64, Vec<u8>>)> {
+    let database = Database::open(path)?;
+    let mut txn = database.begin_write()?;
+    let books: Journal = txn.create_table("books")?;
+    let model: BTreeMap<u64, Vec<u8>> = (0..500)
+        .map(|i| (i, vec![i as u8; if i % 50 == 0 { 20_000 } else { 80 }]))
+        .collect();
+    for (number, text) in &model {
+        books.insert(&mut txn, *number, text)?;
+    }
+    txn.commit()?;
+    Ok((database, books, model))
+}
+
+/// Overwrites everything, in several commits.
+fn rewrite(database: &Database, books: &Journal) -> Result<()> {
+    for round in 0..5 {
+        let mut txn = database.begin_write()?;
+        for number in 0..500 {
+            books.insert(&mut txn, number, &[200 + round; 90])?;
+        }
+        txn.commit()?;
+    }
+    let mut txn = database.begin_write()?;
+    books.clear(&mut txn)?;
+    txn.commit()?;
+    Ok(())
+}
+
+/// Reads all that a cursor reaches, forwards and backwards.
+fn walk(mut cursor: OwnedCursor, model: &BTreeMap<u64, Vec<u8>>) -> Result<()> {
+    for (number, text) in model {
+        assert!(cursor.next()?);
+        assert_eq!(cursor.key(), number.to_be_bytes());
+        assert_eq!(cursor.value()?, text);
+    }
+    assert!(!cursor.next()?);
+    for text in model.values().rev() {
+        assert!(cursor.prev()?);
+        assert_eq!(cursor.value()?, text);
+    }
+    assert!(!cursor.prev()?);
+    Ok(())
+}
+
+/// Cursors, ranges and values keep their state when the transaction, the database's handle and all
+/// that the state held are gone, in whatever thread they are.
+#[test]
+fn what_is_owned_outlives_the_handle_of_the_database() -> Result<()> {
+    let directory = tempfile::tempdir().expect("a directory for the test");
+    let path = directory.path().join("library.teak");
+    let (database, books, model) = library(&path)?;
+    let txn = database.begin_read()?;
+    let cursor = books.cursor_owned(&txn)?;
+    let range = books.range_owned(&txn, 100..400)?;
+    let (small, large) = (books.get_owned(&txn, 7)?, books.get_owned(&txn, 50)?);
+    drop(txn);
+    rewrite(&database, &books)?;
+    drop(database);
+    assert!(
+        matches!(Database::open(&path), Err(Error::InUse(_))),
+        "what is owned keeps the file"
     );
+
+    let model = Arc::new(model);
+    let same = Arc::clone(&model);
+    let walked = thread::spawn(move || walk(cursor, &same));
+    let same = Arc::clone(&model);
+    let ranged = thread::spawn(move || -> Result<Vec<ValueGuard>> {
+        let mut guards = Vec::new();
+        for (record, (number, text)) in range.zip(same.range(100..400)) {
+            let (key, value) = record?;
+            assert_eq!((&key, &*value), (number, &text[..]));
+            guards.push(value);
+        }
+        Ok(guards)
+    });
+    walked.join().expect("the cursor walks")?;
+    let guards = ranged.join().expect("the range is read")?;
+    let guarded = thread::spawn(move || {
+        assert_eq!(guards.len(), 300);
+        for (guard, text) in guards.iter().zip(model.range(100..400)) {
+            assert_eq!(&**guard, text.1);
+        }
+        assert_eq!(small.as_deref(), Some(&model[&7][..]));
+        assert_eq!(large.as_deref(), Some(&model[&50][..]));
+    });
+    guarded.join().expect("the values are read");
+
+    // The last of them has closed the database.
+    let database = Database::open(&path)?;
+    assert_eq!(database.recovery(), Recovery::Clean);
+    assert!(books.is_empty(&database.begin_read()?)?);
+    assert!(database.check(&mut |_| {})?.is_clean());
+    Ok(())
+}
+
+/// Closing cuts the file, but not below what a transaction still reads.
+#[test]
+fn a_reader_outlives_closing() -> Result<()> {
+    let directory = tempfile::tempdir().expect("a directory for the test");
+    let path = directory.path().join("library.teak");
+    let (database, books, model) = library(&path)?;
+    let txn = database.begin_read()?;
+    rewrite(&database, &books)?;
+    let other = database.clone();
+    database.close()?;
+    assert!(matches!(other.begin_read(), Err(Error::InvalidArgument(_))));
+    assert!(matches!(
+        other.begin_write(),
+        Err(Error::InvalidArgument(_))
+    ));
+    drop(other);
+    let cursor = books.cursor_owned(&txn)?;
+    drop(txn);
+    let walked = thread::spawn(move || walk(cursor, &model));
+    walked.join().expect("the cursor walks")
+}
+
+/// A write transaction belongs to no thread: it is begun in one, goes on in a second, and is
+/// committed in a third, while another writer waits and the handle of its database goes.
+#[test]
+fn a_write_transaction_moves_between_threads() -> Result<()> {
+    let directory = tempfile::tempdir().expect("a directory for the test");
+    let path = directory.path().join("moved.teak");
+    let database = Database::open(&path)?;
+    let mut txn = database.begin_write()?;
+    let words: Journal = txn.create_table("words")?;
+    words.insert(&mut txn, 1, b"first")?;
+
+    let waiting = database.clone();
+    let same = words.clone();
+    let waiter = thread::spawn(move || -> Result<TransactionId> {
+        let mut txn = waiting.begin_write()?;
+        assert_eq!(same.get(&txn, 2)?, Some(&b"second"[..]), "it came behind");
+        same.insert(&mut txn, 3, b"third")?;
+        txn.commit()
+    });
+    drop(database);
+    let same = words.clone();
+    let second = thread::spawn(move || -> Result<WriteTxn> {
+        same.insert(&mut txn, 2, b"second")?;
+        Ok(txn)
+    });
+    let txn = second.join().expect("the second thread inserts")?;
+    let third = thread::spawn(move || txn.commit());
+    let committed = third.join().expect("the third thread commits")?;
+    assert_eq!(committed, TransactionId(1));
+    assert_eq!(waiter.join().expect("the other writer")?, TransactionId(2));
+
+    let database = Database::open(&path)?;
+    assert_eq!(database.recovery(), Recovery::Clean);
+    let txn = database.begin_read()?;
+    assert_eq!(words.len(&txn)?, 3);
+    Ok(())
+}
+
+/// Dropping a write transaction in another thread undoes it and lets the next writer in.
+#[test]
+fn a_write_transaction_is_undone_in_another_thread() -> Result<()> {
+    let directory = tempfile::tempdir().expect("a directory for the test");
+    let database = Database::open(directory.path().join("undone.teak"))?;
+    let mut txn = database.begin_write()?;
+    txn.create_table::<U64, U64>("counters")?;
+    let waiting = database.clone();
+    let waiter = thread::spawn(move || waiting.begin_write()?.tables());
+    thread::spawn(move || drop(txn)).join().expect("it drops");
+    assert!(waiter.join().expect("the other writer")?.is_empty());
     Ok(())
 }

@@ -87,7 +87,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
         records: impl Iterator<Item = Result<(Key, Value)>>,
     ) -> Result<u64> {
         let page_size = txn.source().page_size();
-        let handle = self.handle_in(txn);
+        let handle = self.handle(txn);
         txn.inner.change(handle, self.raw_name(), |tree| {
             if tree.root().is_empty() {
                 build(tree, page_size, records)
@@ -112,7 +112,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
         options: BulkOptions,
         progress: &mut dyn FnMut(BulkProgress),
     ) -> Result<u64> {
-        let mut root = self.root(txn)?;
+        let mut root = self.root(txn)?.into_owned();
         let page_size = txn.source().page_size();
         let directory = match options.directory {
             Some(directory) => directory,
@@ -135,10 +135,10 @@ impl<K: Codec, V: Codec> Table<K, V> {
         }
         let total = sorter.records();
         let mut merge = sorter.finish()?;
-        let mut built = 0;
+        let mut built = 0u64;
         let sorted = std::iter::from_fn(|| {
             built += 1;
-            if built % PROGRESS_STEP == 0 {
+            if built.is_multiple_of(PROGRESS_STEP) {
                 progress(BulkProgress::Building {
                     records: built,
                     total,
@@ -146,7 +146,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
             }
             merge.next().transpose()
         });
-        let handle = self.handle_in(txn);
+        let handle = self.handle(txn);
         txn.inner.change(handle, self.raw_name(), |tree| {
             if tree.root().is_empty() {
                 build(tree, page_size, sorted)

@@ -94,7 +94,7 @@ impl Database {
         WriteTransaction::begin(&self.engine).map(WriteTxn::new)
     }
 
-    /// Returns when every commit so far is on the disk. Waits for a write transaction that is open.
+    /// Returns when every commit so far is on the disk.
     ///
     /// # Errors
     ///
@@ -104,13 +104,13 @@ impl Database {
         self.engine.sync()
     }
 
-    /// Waits for a write transaction that is open, makes every commit durable, cuts the free end of the file off and notes that the database
+    /// Makes every commit durable, cuts the free end of the file off and notes that the database
     /// was closed. Transactions that are still open keep the file; nothing can be begun any more.
     /// Dropping the last handle does the same, but tells nobody what went wrong.
     ///
     /// # Errors
     ///
-    /// [`Error::Io`]; [`Error::Poisoned`] after a failed write or flush.
+    /// [`Error::Io`].
     pub fn close(self) -> Result<()> {
         self.engine.close()
     }

@@ -15,6 +15,7 @@ use crate::{
     txn::{Engine, write},
 };
 use std::{
+    borrow::Cow,
     fmt,
     marker::PhantomData,
     ops::{Bound, Deref, RangeBounds},
@@ -22,8 +23,7 @@ use std::{
 };
 
 /// A handle to a table whose keys are of codec `K` and whose values of codec `V`. It is cheap to
-/// clone, and every method is told the transaction. It stands for a name: with a transaction of
-/// another database it is the table of that name there.
+/// clone, and every method is told the transaction.
 ///
 /// ```
 /// use teak::{Database, codec::{Str, U64}};
@@ -44,9 +44,9 @@ use std::{
 /// ```
 pub struct Table<K, V> {
     name: Arc<[u8]>,
-    /// The number that the engine of this id knows the name by.
-    handle: usize,
+    /// The engine that gave out the number, and the number.
     engine: u64,
+    handle: usize,
     types: PhantomData<fn() -> (K, V)>,
 }
 
@@ -171,8 +171,8 @@ impl<K, V> Clone for Table<K, V> {
     fn clone(&self) -> Self {
         Self {
             name: Arc::clone(&self.name),
-            handle: self.handle,
             engine: self.engine,
+            handle: self.handle,
             types: PhantomData,
         }
     }
@@ -189,23 +189,22 @@ impl<K, V> fmt::Debug for Table<K, V> {
 impl<K, V> Table<K, V> {
     pub(super) fn new(engine: &Arc<Engine>, name: &[u8]) -> Self {
         Self {
-            handle: engine.handle(name),
             engine: engine.id(),
+            handle: engine.handle(name),
             name: name.into(),
             types: PhantomData,
         }
     }
 
-    /// The number that the engine of `txn` knows the name by. The table may have been opened in
-    /// another database, or in this one before it was closed.
+    /// The number under which this transaction's database knows the table. A handle that came from
+    /// another database, or from an earlier opening of this one, is looked up by name.
     #[inline]
-    pub(super) fn handle_in<T: Sealed + ?Sized>(&self, txn: &T) -> usize {
+    pub(super) fn handle<T: Sealed + ?Sized>(&self, txn: &T) -> usize {
         let engine = txn.engine();
         if engine.id() == self.engine {
-            self.handle
-        } else {
-            engine.handle(&self.name)
+            return self.handle;
         }
+        engine.handle(&self.name)
     }
 
     pub(super) fn raw_name(&self) -> &[u8] {
@@ -223,15 +222,15 @@ impl<K, V> Table<K, V> {
     pub fn retype<K2: Codec, V2: Codec>(&self) -> Table<K2, V2> {
         Table {
             name: Arc::clone(&self.name),
-            handle: self.handle,
             engine: self.engine,
+            handle: self.handle,
             types: PhantomData,
         }
     }
 
     #[inline]
-    pub(super) fn root<T: Sealed + ?Sized>(&self, txn: &T) -> Result<TreeRoot> {
-        match txn.root_of(self.handle_in(txn), &self.name)? {
+    pub(super) fn root<'t, T: Sealed + ?Sized>(&self, txn: &'t T) -> Result<Cow<'t, TreeRoot>> {
+        match txn.root_of(self.handle(txn), &self.name)? {
             Some(root) => Ok(root),
             None => Err(write::not_found(&self.name)),
         }
@@ -366,7 +365,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
     ///
     /// [`Error::TableNotFound`].
     pub fn stat<T: Transaction>(&self, txn: &T) -> Result<TableStat> {
-        Ok(TableStat::new(&self.root(txn)?))
+        Ok(TableStat::new(&*self.root(txn)?))
     }
 
     /// What the table was created with.
@@ -375,7 +374,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
     ///
     /// [`Error::TableNotFound`].
     pub fn options<T: Transaction>(&self, txn: &T) -> Result<TableOptions> {
-        Ok(TableOptions::of_root(&self.root(txn)?))
+        Ok(TableOptions::of_root(&*self.root(txn)?))
     }
 
     /// The first record.
@@ -430,8 +429,8 @@ impl<K: Codec, V: Codec> Table<K, V> {
     ) -> Result<Inserted> {
         let (key, value) = (K::encode(key), V::encode(value));
         let (key, value) = (key.as_ref(), StoredValue::inline(value.as_ref()));
-        check_key(&self.root(txn)?, txn.source().page_size(), key)?;
-        let handle = self.handle_in(txn);
+        check_key(&*self.root(txn)?, txn.source().page_size(), key)?;
+        let handle = self.handle(txn);
         txn.inner
             .change(handle, &self.name, |tree| tree.insert(key, value, existing))
     }
@@ -444,7 +443,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
     /// is no space for the pages that change.
     pub fn remove(&self, txn: &mut WriteTxn, key: K::Item<'_>) -> Result<bool> {
         let key = K::encode(&key);
-        let handle = self.handle_in(txn);
+        let handle = self.handle(txn);
         txn.inner
             .change(handle, &self.name, |tree| tree.remove(key.as_ref()))
     }
@@ -462,8 +461,8 @@ impl<K: Codec, V: Codec> Table<K, V> {
     where
         K::Item<'k>: 'k,
     {
-        let (low, high) = encoded_bounds::<K>(&self.root(txn)?, &range)?;
-        let handle = self.handle_in(txn);
+        let (low, high) = encoded_bounds::<K>(&*self.root(txn)?, &range)?;
+        let handle = self.handle(txn);
         txn.inner.change(handle, &self.name, |tree| {
             tree.remove_range(as_slices(&low), as_slices(&high))
         })
@@ -475,7 +474,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
     ///
     /// Those of [`Table::remove`].
     pub fn clear(&self, txn: &mut WriteTxn) -> Result<()> {
-        let handle = self.handle_in(txn);
+        let handle = self.handle(txn);
         txn.inner
             .change(handle, &self.name, |tree| tree.clear())
             .map(drop)
@@ -497,7 +496,12 @@ impl<K: Codec, V: Codec> Table<K, V> {
     {
         let root = self.root(txn)?;
         let (low, high) = encoded_bounds::<K>(&root, &range)?;
-        Range::new(txn.source(), root, as_slices(&low), as_slices(&high))
+        Range::new(
+            txn.source(),
+            root.into_owned(),
+            as_slices(&low),
+            as_slices(&high),
+        )
     }
 
     /// All records, from both ends.
@@ -508,7 +512,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
     pub fn iter<'t, T: Transaction>(&self, txn: &'t T) -> Result<Range<'t, K, V>> {
         Range::new(
             txn.source(),
-            self.root(txn)?,
+            self.root(txn)?.into_owned(),
             Bound::Unbounded,
             Bound::Unbounded,
         )
@@ -527,7 +531,12 @@ impl<K: Codec, V: Codec> Table<K, V> {
         }
         let end = prefix_end(prefix);
         let high = end.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
-        Range::new(txn.source(), root, Bound::Included(prefix), high)
+        Range::new(
+            txn.source(),
+            root.into_owned(),
+            Bound::Included(prefix),
+            high,
+        )
     }
 
     /// The records of a range, with a hold on the transaction.
@@ -545,7 +554,12 @@ impl<K: Codec, V: Codec> Table<K, V> {
     {
         let root = self.root(txn)?;
         let (low, high) = encoded_bounds::<K>(&root, &range)?;
-        OwnedRange::new(txn.clone(), root, as_slices(&low), as_slices(&high))
+        OwnedRange::new(
+            txn.clone(),
+            root.into_owned(),
+            as_slices(&low),
+            as_slices(&high),
+        )
     }
 
     /// A cursor over the raw bytes of the table.
@@ -554,7 +568,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
     ///
     /// [`Error::TableNotFound`].
     pub fn cursor<'t, T: Transaction>(&self, txn: &'t T) -> Result<Cursor<'t>> {
-        Ok(Cursor::new(txn.source(), self.root(txn)?))
+        Ok(txn.new_cursor(self.root(txn)?.into_owned()))
     }
 
     /// A cursor over the raw bytes of the table, with a hold on the transaction.
@@ -563,7 +577,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
     ///
     /// [`Error::TableNotFound`].
     pub fn cursor_owned(&self, txn: &ReadTxn) -> Result<OwnedCursor> {
-        Ok(OwnedCursor::new(txn.clone(), self.root(txn)?))
+        Ok(OwnedCursor::new(txn.clone(), self.root(txn)?.into_owned()))
     }
 }
 

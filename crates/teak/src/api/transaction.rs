@@ -3,13 +3,13 @@
 // The sealed trait speaks of the layers below, which no user can name.
 #![allow(private_interfaces)]
 
-use super::{Durability, Table, TableInfo, TableOptions, codec::Codec};
+use super::{Cursor, Durability, Table, TableInfo, TableOptions, codec::Codec};
 use crate::{
     Error, Result, TransactionId,
     tree::{PageSource, TreeRoot},
     txn::{Engine, SavepointId, Snapshot, WriteTransaction, write},
 };
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
 /// What tables are read through: a [`ReadTxn`] or a [`WriteTxn`].
 pub trait Transaction: sealed::Sealed {
@@ -37,16 +37,18 @@ pub trait Transaction: sealed::Sealed {
 }
 
 pub(super) mod sealed {
-    use super::{Arc, Engine, PageSource, Result, TreeRoot};
+    use super::{Arc, Cow, Cursor, Engine, PageSource, Result, TreeRoot};
 
     /// What the crate itself asks of transactions.
     pub trait Sealed {
         #[doc(hidden)]
         fn engine(&self) -> &Arc<Engine>;
         #[doc(hidden)]
-        fn root_of(&self, handle: usize, name: &[u8]) -> Result<Option<TreeRoot>>;
+        fn root_of(&self, handle: usize, name: &[u8]) -> Result<Option<Cow<'_, TreeRoot>>>;
         #[doc(hidden)]
         fn source(&self) -> &(impl PageSource + Sync);
+        #[doc(hidden)]
+        fn new_cursor(&self, root: TreeRoot) -> Cursor<'_>;
     }
 }
 
@@ -83,13 +85,17 @@ impl sealed::Sealed for ReadTxn {
     }
 
     #[inline]
-    fn root_of(&self, handle: usize, name: &[u8]) -> Result<Option<TreeRoot>> {
+    fn root_of(&self, handle: usize, name: &[u8]) -> Result<Option<Cow<'_, TreeRoot>>> {
         self.snapshot.root_of(handle, name)
     }
 
     #[inline]
     fn source(&self) -> &(impl PageSource + Sync) {
         &*self.snapshot
+    }
+
+    fn new_cursor(&self, root: TreeRoot) -> Cursor<'_> {
+        Cursor::of_snapshot(&self.snapshot, root)
     }
 }
 
@@ -169,7 +175,7 @@ impl WriteTxn {
         self.check_name(name)?;
         let root = options.to_root()?;
         let table = Table::new(self.inner.engine(), name);
-        let handle = table.handle_in(self);
+        let handle = self.inner.engine().handle(name);
         match self.inner.root_of(handle, name)? {
             None => self.inner.create_table(handle, name, root)?,
             Some(existing) => {
@@ -299,13 +305,17 @@ impl sealed::Sealed for WriteTxn {
     }
 
     #[inline]
-    fn root_of(&self, handle: usize, name: &[u8]) -> Result<Option<TreeRoot>> {
+    fn root_of(&self, handle: usize, name: &[u8]) -> Result<Option<Cow<'_, TreeRoot>>> {
         self.inner.root_of(handle, name)
     }
 
     #[inline]
     fn source(&self) -> &(impl PageSource + Sync) {
         self.inner.pages()
+    }
+
+    fn new_cursor(&self, root: TreeRoot) -> Cursor<'_> {
+        Cursor::of_pages(self.inner.pages(), root)
     }
 }
 

@@ -22,7 +22,7 @@ use super::{
     entries::Child,
     header::{HEADER_LEN, Header, Kind},
     key::{self, AgainstPrefix, KeyOrder},
-    max_key_len, read_u16,
+    read_u16,
 };
 use crate::{PageNumber, Tag, TransactionId};
 use std::cmp::Ordering;
@@ -224,8 +224,7 @@ pub(crate) struct Inner<'p> {
 }
 
 impl<'p> Inner<'p> {
-    /// Of a page that may be of any kind.
-    #[cfg(any(test, feature = "testing"))]
+    #[inline]
     pub(crate) fn parse(page: &'p [u8]) -> Result<Self, Damage> {
         let header = Header::read(page);
         if header.kind != Kind::Inner as u8 {
@@ -334,16 +333,15 @@ impl<'p> Inner<'p> {
         }
         let head = *self.heads.get(index).ok_or(BEHIND_LAST)?;
         let (len, stored) = self.stored_separator(index)?;
+        if self.prefix.len() + len > super::max_key_len(self.page.len()) {
+            return Err(Damage("a separator is longer than keys can be"));
+        }
         let mut separator = Vec::with_capacity(self.prefix.len() + len);
         if self.flags & WHOLE_KEYS == 0 {
             separator.extend_from_slice(self.prefix);
             separator.extend_from_slice(&head.to_be_bytes()[..len.min(4)]);
         }
         separator.extend_from_slice(stored);
-        if separator.len() > max_key_len(self.page.len()) {
-            // Pages that are to hold two of these could not be laid out.
-            return Err(Damage("a separator is longer than keys are"));
-        }
         Ok(separator)
     }
 
@@ -402,6 +400,92 @@ impl<'p> Inner<'p> {
         }
         Ok(low)
     }
+}
+
+/// Puts `new` in the place of the children in `range`, without laying the page out anew. The first
+/// of them keeps the separator that is there. Returns `false`, and changes nothing, if there is no
+/// room for that, or a separator does not have the page's prefix, or there would be fewer children.
+pub(crate) fn splice(
+    page: &mut [u8],
+    format: InnerFormat,
+    range: std::ops::Range<usize>,
+    new: &[Child],
+) -> Result<bool, Damage> {
+    let inner = Inner::parse(page)?;
+    let count = inner.count();
+    if new.len() < range.len() || range.is_empty() || range.end > count {
+        return Ok(false);
+    }
+    let prefix_len = inner.prefix.len();
+    let added = new.len() - range.len();
+    let mut needed = added * format.slot_len();
+    for child in &new[1..] {
+        if !child.separator.starts_with(inner.prefix) {
+            return Ok(false);
+        }
+        needed += format.child_len(prefix_len, child.separator.len()) - format.slot_len();
+    }
+    let mut header = Header::read(page);
+    let heap_len = usize::from(header.heap_len);
+    if inner.arrays.end + needed + heap_len > page.len() {
+        return Ok(false);
+    }
+    let old_arrays = inner.arrays;
+    let arrays = Arrays::new(count + added, format.counted);
+    move_arrays(page, format, old_arrays, arrays, range.end, added);
+    let mut heap_start = page.len() - heap_len;
+    for (index, child) in (range.start..).zip(new) {
+        if index > range.start {
+            let rest = &child.separator[prefix_len..];
+            let (head, offset) = format.write_separator(page, &mut heap_start, index, rest);
+            put(page, arrays.heads + 4 * index, &head.to_le_bytes());
+            put(page, arrays.offsets + 2 * index, &offset.to_le_bytes());
+        }
+        put(
+            page,
+            arrays.children + 4 * index,
+            &child.page.0.to_le_bytes(),
+        );
+        put(page, arrays.tags + 8 * index, &child.tag.0.to_le_bytes());
+        if format.counted {
+            put(
+                page,
+                arrays.counts + 8 * index,
+                &child.records.to_le_bytes(),
+            );
+        }
+    }
+    header.count = (count + added) as u16;
+    header.heap_len = (page.len() - heap_start) as u16;
+    header.write(page);
+    Ok(true)
+}
+
+/// Makes room for `added` children before child `at`: moves every array from its old place to its
+/// new one, the last array first.
+fn move_arrays(
+    page: &mut [u8],
+    format: InnerFormat,
+    old: Arrays,
+    new: Arrays,
+    at: usize,
+    added: usize,
+) {
+    if added == 0 {
+        return;
+    }
+    let mut shift = |old_start: usize, old_end: usize, new_start: usize, size: usize| {
+        let middle = old_start + size * at;
+        page.copy_within(middle..old_end, new_start + size * (at + added));
+        page.copy_within(old_start..middle, new_start);
+    };
+    shift(old.offsets, old.end, new.offsets, 2);
+    if format.counted {
+        shift(old.counts, old.offsets, new.counts, 8);
+    }
+    shift(old.tags, old.counts, new.tags, 8);
+    shift(old.children, old.tags, new.children, 4);
+    shift(old.heads, old.children, new.heads, 4);
 }
 
 /// Puts another page in the place of child `index`.

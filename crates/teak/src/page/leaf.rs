@@ -104,9 +104,18 @@ pub(crate) struct Leaf<'p> {
 /// A node of a leaf.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Node<'p> {
+    /// Length of the key behind the prefix.
     key_len: usize,
+    key_start: usize,
     stored_key: &'p [u8],
     pub(crate) value: StoredValue<'p>,
+}
+
+impl Node<'_> {
+    /// Bytes of a page that the record takes, its slot included.
+    pub(crate) fn len(&self) -> usize {
+        SLOT_LEN + NODE_HEADER_LEN + self.stored_key.len() + self.value.bytes.len()
+    }
 }
 
 impl<'p> Leaf<'p> {
@@ -154,7 +163,6 @@ impl<'p> Leaf<'p> {
         self.flags & HAS_REFERENCES != 0
     }
 
-    #[cfg(test)]
     pub(crate) fn prefix(&self) -> &'p [u8] {
         self.prefix
     }
@@ -165,10 +173,8 @@ impl<'p> Leaf<'p> {
 
     /// Where the node begins, for a prefetch.
     #[inline]
-    pub(crate) fn node_offset(&self, index: usize) -> usize {
-        self.offsets
-            .get(index)
-            .map_or(0, |&offset| usize::from(offset))
+    pub(crate) fn node_offset(&self, index: usize) -> Option<usize> {
+        self.offsets.get(index).map(|&offset| usize::from(offset))
     }
 
     #[inline]
@@ -200,6 +206,7 @@ impl<'p> Leaf<'p> {
         let stored_key = self.page.get(key_start..key_end).ok_or(damage)?;
         Ok(Node {
             key_len,
+            key_start,
             stored_key,
             value: StoredValue { kind, bytes: value },
         })
@@ -216,11 +223,30 @@ impl<'p> Leaf<'p> {
         (self.flags & WHOLE_KEYS != 0).then_some(node.stored_key)
     }
 
-    /// Puts the key at `index` together in `out`.
+    /// Puts the key at `index` together at the start of `out`, makes `out` longer if need be, and
+    /// returns the length of the key. Copies whole chunks, so bytes behind the key may change too.
     #[inline]
-    pub(crate) fn read_key(&self, index: usize, node: &Node<'_>, out: &mut Vec<u8>) {
-        out.clear();
-        self.append_key(index, node, out);
+    pub(crate) fn read_key(&self, index: usize, node: &Node<'p>, out: &mut Vec<u8>) -> usize {
+        let prefix_len = self.prefix.len();
+        let is_whole = self.flags & WHOLE_KEYS != 0;
+        let len = if is_whole {
+            node.key_len
+        } else {
+            prefix_len + node.key_len
+        };
+        if out.len() < len + 2 * KEY_CHUNK {
+            out.resize(len + 2 * KEY_CHUNK, 0);
+        }
+        let mut at = 0;
+        if !is_whole {
+            if prefix_len > 0 {
+                out[..prefix_len].copy_from_slice(self.prefix);
+            }
+            out[prefix_len..prefix_len + 4].copy_from_slice(&self.heads[index].to_be_bytes());
+            at = prefix_len + 4;
+        }
+        copy_chunks(&mut out[at..], node.stored_key, self.page, node.key_start);
+        len
     }
 
     /// Appends the key at `index` to `out`.
@@ -234,10 +260,9 @@ impl<'p> Leaf<'p> {
         out.extend_from_slice(node.stored_key);
     }
 
-    #[cfg(any(test, feature = "testing"))]
     pub(crate) fn key(&self, index: usize) -> Result<Vec<u8>, Damage> {
         let mut key = Vec::new();
-        self.read_key(index, &self.node(index)?, &mut key);
+        self.append_key(index, &self.node(index)?, &mut key);
         Ok(key)
     }
 
@@ -271,16 +296,55 @@ impl<'p> Leaf<'p> {
         self.search_equal_heads(order.head(key), |node| order.compare(node.stored_key, key))
     }
 
-    /// Where the node of `key` begins if its head tells, for a prefetch.
+    /// The first slot whose head is not smaller than that of `key`: the first half of a lookup,
+    /// which [`Leaf::get_from`] ends.
     #[inline]
-    pub(crate) fn likely_node(&self, order: KeyOrder, key: &[u8]) -> Option<usize> {
-        let head = if self.flags & WHOLE_KEYS != 0 {
-            order.head(key)
-        } else {
-            key::head_of(key.strip_prefix(self.prefix)?)
-        };
-        let index = key::lower_bound(self.heads, head);
-        (self.heads.get(index) == Some(&head)).then(|| self.node_offset(index))
+    pub(crate) fn search_heads(&self, order: KeyOrder, key: &[u8]) -> usize {
+        if self.flags & WHOLE_KEYS != 0 {
+            return key::lower_bound(self.heads, order.head(key));
+        }
+        match key::against_prefix(key, self.prefix) {
+            AgainstPrefix::Before => 0,
+            AgainstPrefix::Behind => self.count(),
+            AgainstPrefix::Rest(rest) => key::lower_bound(self.heads, key::head_of(rest)),
+        }
+    }
+
+    /// The value of `key`, given what [`Leaf::search_heads`] said of it.
+    #[inline]
+    pub(crate) fn get_from(
+        &self,
+        order: KeyOrder,
+        slot: usize,
+        key: &[u8],
+    ) -> Result<Option<StoredValue<'p>>, Damage> {
+        if slot >= self.count() {
+            return Ok(None);
+        }
+        let node = self.node(slot)?;
+        if self.is_key_of(&node, slot, order, key) {
+            return Ok(Some(node.value));
+        }
+        // Another key with the same head, or a prefix that the key does not have.
+        match self.search(order, key)? {
+            Ok(index) => Ok(Some(self.node(index)?.value)),
+            Err(_) => Ok(None),
+        }
+    }
+
+    #[inline]
+    fn is_key_of(&self, node: &Node<'_>, slot: usize, order: KeyOrder, key: &[u8]) -> bool {
+        if self.flags & WHOLE_KEYS != 0 {
+            return order.compare(node.stored_key, key).is_eq();
+        }
+        match key.strip_prefix(self.prefix) {
+            Some(rest) => {
+                self.heads[slot] == key::head_of(rest)
+                    && node.key_len == rest.len()
+                    && node.stored_key == key::suffix_of(rest)
+            }
+            None => false,
+        }
     }
 
     /// Finds the heads equal to `head`, mostly none or one, and searches their nodes.
@@ -309,6 +373,27 @@ impl<'p> Leaf<'p> {
             }
         }
         Ok(Err(low))
+    }
+}
+
+/// Bytes that are copied at once.
+const KEY_CHUNK: usize = 16;
+
+/// Copies `stored`, which stands at `start` of `page`, in chunks of a fixed length, which is much
+/// faster for short keys than a copy of a length that is known only now.
+#[inline]
+fn copy_chunks(out: &mut [u8], stored: &[u8], page: &[u8], start: usize) {
+    let rounded = stored.len().next_multiple_of(KEY_CHUNK);
+    match page.get(start..start + rounded) {
+        Some(from) if rounded <= 4 * KEY_CHUNK => {
+            for (to, from) in out
+                .chunks_exact_mut(KEY_CHUNK)
+                .zip(from.chunks_exact(KEY_CHUNK))
+            {
+                to.copy_from_slice(from);
+            }
+        }
+        _ => out[..stored.len()].copy_from_slice(stored),
     }
 }
 
@@ -450,6 +535,53 @@ pub(crate) fn remove(page: &mut [u8], index: usize) -> Result<(), Damage> {
     Ok(())
 }
 
+/// Moves the nodes of a leaf together, so that garbage becomes free space. `scratch` is overwritten.
+/// Returns `false`, and changes nothing, if they do not fit in their new order: values that are
+/// aligned need more room between them in one order than in another.
+pub(crate) fn compact(page: &mut [u8], scratch: &mut Vec<u8>) -> Result<bool, Damage> {
+    scratch.clear();
+    scratch.extend_from_slice(page);
+    let mut header = Header::read(scratch);
+    let old = Leaf::from_header(scratch, &header)?;
+    let Some(heap_start) = move_nodes(page, &old)? else {
+        page.copy_from_slice(scratch);
+        return Ok(false);
+    };
+    header.heap_len = (page.len() - heap_start) as u16;
+    header.garbage_len = 0;
+    header.write(page);
+    Ok(true)
+}
+
+/// Lays all nodes of a leaf out anew; returns where the heap starts then, or `None` if it does not
+/// fit.
+fn move_nodes(page: &mut [u8], old: &Leaf<'_>) -> Result<Option<usize>, Damage> {
+    let mask = (1usize << old.align_log2()) - 1;
+    let offsets_start = HEADER_LEN + 4 * old.count();
+    let arrays_end = offsets_start + 2 * old.count();
+    let mut heap_start = page.len() - old.prefix.len();
+    for index in 0..old.count() {
+        let node = old.node(index)?;
+        let value_len = node.value.bytes.len();
+        let head_room = NODE_HEADER_LEN + node.stored_key.len();
+        let from = node.key_start - NODE_HEADER_LEN;
+        let value_start = heap_start.checked_sub(value_len).map(|start| start & !mask);
+        let offset = value_start.and_then(|start| start.checked_sub(head_room));
+        let (Some(value_start), Some(offset)) = (value_start, offset) else {
+            return Ok(None);
+        };
+        if offset < arrays_end {
+            return Ok(None);
+        }
+        page[offset..value_start].copy_from_slice(&old.page[from..from + head_room]);
+        page[value_start..value_start + value_len].copy_from_slice(node.value.bytes);
+        let slot = offsets_start + 2 * index;
+        page[slot..slot + 2].copy_from_slice(&(offset as u16).to_le_bytes());
+        heap_start = offset;
+    }
+    Ok(Some(heap_start))
+}
+
 /// Puts a value of the same length and kind in the place of the one at `index`; `false` where
 /// it does not have them.
 pub(crate) fn overwrite(
@@ -462,7 +594,8 @@ pub(crate) fn overwrite(
     if node.value.kind != value.kind || node.value.bytes.len() != value.bytes.len() {
         return Ok(false);
     }
-    let key_end = leaf.node_offset(index) + NODE_HEADER_LEN + node.stored_key.len();
+    let key_end =
+        leaf.node_offset(index).unwrap_or_default() + NODE_HEADER_LEN + node.stored_key.len();
     let start = align_up(key_end, leaf.align_log2());
     page[start..start + value.bytes.len()].copy_from_slice(value.bytes);
     Ok(true)

@@ -68,12 +68,12 @@ fn write_leaf(out: &mut String, page: &[u8], header: &Header) -> fmt::Result {
             continue;
         };
         let mut key = Vec::new();
-        leaf.read_key(index, &node, &mut key);
+        leaf.append_key(index, &node, &mut key);
         let head = leaf.head(index).unwrap_or_default();
         write!(
             out,
             "{index:4} @{} {head:08x} {} = ",
-            leaf.node_offset(index),
+            leaf.node_offset(index).unwrap_or_default(),
             Bytes(&key)
         )?;
         match (node.value.kind, ValueRun::decode(node.value.bytes)) {

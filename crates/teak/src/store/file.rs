@@ -14,7 +14,13 @@ mod vectored;
 
 pub(crate) use opening::{Access, Create, Created};
 
-use super::{Mapping, Storage, end_within, lock, locked::LockedFile, stretch::Stretch};
+use super::{
+    Mapping, Storage, WritableMapping, end_within, lock,
+    locked::LockedFile,
+    stretch::{Protection, Stretch},
+    writable::Claims,
+};
+use blocks::Blocks;
 use creation::Unnamed;
 use rustix::mm::Advice;
 use std::{
@@ -41,9 +47,10 @@ pub(crate) struct FileStorage {
     file: Arc<LockedFile>,
     access: Access,
     len: AtomicU64,
-    /// Held while the file's length changes.
-    growth: Mutex<()>,
+    /// Held while the file's length changes; says what is known about its blocks.
+    growth: Mutex<Blocks>,
     views: Mutex<Views>,
+    claims: Arc<Claims>,
     /// What a new file still needs to get its name.
     unnamed: Mutex<Option<Unnamed>>,
     reserve_len: u64,
@@ -52,6 +59,7 @@ pub(crate) struct FileStorage {
 #[derive(Debug, Default)]
 struct Views {
     current: Option<Arc<Mapping>>,
+    writable: Option<Arc<WritableMapping>>,
     /// All mappings that somebody may still hold, `current` included.
     mappings: Vec<Weak<Mapping>>,
 }
@@ -60,31 +68,38 @@ impl FileStorage {
     /// `file` is locked as `access` wants it.
     fn new(file: LockedFile, access: Access, unnamed: Option<Unnamed>) -> io::Result<Self> {
         let len = file.metadata()?.len();
+        let claims = Arc::new(Claims::default());
+        claims.set_file_len(len)?;
         Ok(Self {
             file: Arc::new(file),
             access,
             len: AtomicU64::new(len),
-            growth: Mutex::default(),
+            growth: Mutex::new(Blocks::Unknown),
             views: Mutex::default(),
+            claims,
             unnamed: Mutex::new(unnamed),
             reserve_len: RESERVE_LEN,
         })
     }
 
-    fn grow(&self, old_len: u64, new_len: u64) -> io::Result<()> {
-        blocks::extend(&self.file, old_len, new_len)?;
-        self.publish_len(new_len);
-        Ok(())
+    fn grow(&self, blocks: &mut Blocks, old_len: u64, new_len: u64) -> io::Result<()> {
+        if !blocks::extend(&self.file, old_len, new_len)? {
+            *blocks = Blocks::Uncertain;
+        }
+        blocks::fill_huge_pages(&self.file, old_len, new_len);
+        self.publish_len(new_len)
     }
 
     fn shrink(&self, old_len: u64, new_len: u64) -> io::Result<()> {
-        self.publish_len(new_len);
-        self.file
-            .set_len(new_len)
-            .inspect_err(|_| self.publish_len(old_len))
+        self.publish_len(new_len)?;
+        self.file.set_len(new_len).inspect_err(|_| {
+            // A longer file is never refused: only a live run behind its end is.
+            let _ = self.publish_len(old_len);
+        })
     }
 
-    fn publish_len(&self, len: u64) {
+    fn publish_len(&self, len: u64) -> io::Result<()> {
+        self.claims.set_file_len(len)?;
         let mut views = lock(&self.views);
         self.len.store(len, Relaxed);
         views.mappings.retain(|mapping| match mapping.upgrade() {
@@ -94,13 +109,14 @@ impl FileStorage {
             }
             None => false,
         });
+        Ok(())
     }
 
-    fn map(&self, file_len: u64) -> io::Result<Arc<Stretch>> {
+    fn map(&self, file_len: u64, protection: Protection) -> io::Result<Arc<Stretch>> {
         let wanted = file_len
             .saturating_mul(RESERVE_FACTOR)
             .max(self.reserve_len);
-        let stretch = Stretch::map(&self.file, file_len, wanted)?;
+        let stretch = Stretch::map(&self.file, file_len, wanted, protection)?;
         // Point reads: the system would read megabytes around each page for nothing.
         stretch.advise(0, stretch.len(), Advice::Random);
         Ok(Arc::new(stretch))
@@ -124,10 +140,10 @@ impl Storage for FileStorage {
 
     fn set_len(&self, bytes: u64) -> io::Result<()> {
         self.check_writable()?;
-        let _growing = lock(&self.growth);
+        let mut blocks = lock(&self.growth);
         let old_len = self.len();
         if bytes > old_len {
-            self.grow(old_len, bytes)
+            self.grow(&mut blocks, old_len, bytes)
         } else if bytes < old_len {
             self.shrink(old_len, bytes)
         } else {
@@ -166,11 +182,37 @@ impl Storage for FileStorage {
         {
             return Ok(Arc::clone(mapping));
         }
-        let mapping = Arc::new(Mapping::new(self.map(len)?, len));
+        let mapping = Arc::new(Mapping::new(self.map(len, Protection::Read)?, len));
         views.mappings.push(Arc::downgrade(&mapping));
         views.current = Some(Arc::clone(&mapping));
         Ok(mapping)
     }
+
+    fn writable(&self) -> io::Result<Option<Arc<WritableMapping>>> {
+        if self.access == Access::ReadOnly {
+            return Ok(None);
+        }
+        let mut blocks = lock(&self.growth);
+        let len = self.len();
+        if *blocks == Blocks::Unknown {
+            *blocks = blocks::secure(&self.file, len)?;
+        }
+        if *blocks == Blocks::Uncertain {
+            return Ok(None);
+        }
+        let mut views = lock(&self.views);
+        if let Some(mapping) = &views.writable
+            && mapping.stretch_len() >= len
+        {
+            return Ok(Some(Arc::clone(mapping)));
+        }
+        let stretch = self.map(len, Protection::ReadWrite)?;
+        let mapping = Arc::new(WritableMapping::new(stretch, Arc::clone(&self.claims)));
+        views.writable = Some(Arc::clone(&mapping));
+        Ok(Some(mapping))
+    }
+
+    fn mark_written(&self, _offset: u64, _len: u64) {}
 }
 
 #[cfg(test)]

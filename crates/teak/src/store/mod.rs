@@ -7,8 +7,9 @@
 //!
 //! 1. A slice into a [`Mapping`] exists only for pages of a snapshot that a live transaction
 //!    holds; copy-on-write makes them immutable for that time.
-//! 2. What changes in place (commit records) is copied out with [`Mapping::copy`], never borrowed.
-//! 3. No mapping gives access to bytes beyond the length of the file.
+//! 2. A [`WritableRun`](writable::WritableRun) exists only for pages that no snapshot can see, and no two overlap.
+//! 3. What changes in place (commit records) is copied out with [`Mapping::copy`], never borrowed.
+//! 4. No mapping gives access to bytes beyond the length of the file.
 
 mod boot;
 mod file;
@@ -17,10 +18,12 @@ mod mapping;
 #[cfg(any(test, feature = "testing"))]
 pub(crate) mod sim;
 mod stretch;
+mod writable;
 
 pub(crate) use boot::{boot_id, random_id};
 pub(crate) use file::{Access, Create, Created, FileStorage};
 pub(crate) use mapping::Mapping;
+pub(crate) use writable::WritableMapping;
 
 use std::{
     io::{self, IoSlice},
@@ -35,7 +38,8 @@ pub(crate) trait Storage: Send + Sync + std::fmt::Debug {
     /// Makes the file longer, its blocks allocated where the file system can do that, or shorter.
     ///
     /// # Errors
-    /// What the system answers; the length is then what it was.
+    /// What the system answers; the length is then what it was. `ResourceBusy` when a live
+    /// [`WritableRun`](writable::WritableRun) reaches past the new length.
     fn set_len(&self, bytes: u64) -> io::Result<()>;
 
     /// Writes all parts, one behind the other, from `offset` on.
@@ -55,6 +59,13 @@ pub(crate) trait Storage: Send + Sync + std::fmt::Debug {
     /// The mapping that covers the file as it is now: the same one as long as its stretch of
     /// addresses suffices.
     fn mapping(&self) -> io::Result<Arc<Mapping>>;
+
+    /// Memory of the file in which pages can be built, or `None` where a full disk could turn a
+    /// store into it into a signal.
+    fn writable(&self) -> io::Result<Option<Arc<WritableMapping>>>;
+
+    /// Says that the caller changed these bytes through a [`WritableRun`](writable::WritableRun).
+    fn mark_written(&self, offset: u64, len: u64);
 }
 
 /// Locks `mutex`. No code of this layer can leave what it guards half-changed by panicking.

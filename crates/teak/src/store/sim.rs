@@ -5,6 +5,9 @@
 //! is on the disk when a flush that began later has succeeded. A flush that fails leaves its pages
 //! marked as clean: they are not on the disk, and no later flush brings them there unless they
 //! are written to again.
+//!
+//! Bytes changed through a [`WritableRun`](super::WritableRun) count as written at the time of
+//! [`mark_written`](super::Storage::mark_written).
 
 mod crash;
 mod fault;
@@ -12,7 +15,9 @@ mod fault;
 pub use crash::CrashPoints;
 pub use fault::Fault;
 
-use super::{Mapping, Storage, end_within, lock, stretch::Stretch};
+use super::{
+    Mapping, Storage, WritableMapping, end_within, lock, stretch::Stretch, writable::Claims,
+};
 use fault::Faults;
 use std::{
     io::{self, IoSlice},
@@ -23,7 +28,7 @@ use std::{
 /// flushes, which change something even so.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Event {
-    /// Bytes were written.
+    /// Bytes were written, by a call or through a writable run.
     Write {
         /// Where.
         offset: u64,
@@ -51,6 +56,8 @@ pub struct SimDisk {
 struct Inner {
     stretch: Arc<Stretch>,
     mapping: Arc<Mapping>,
+    writable: Arc<WritableMapping>,
+    claims: Arc<Claims>,
     state: Mutex<State>,
 }
 
@@ -78,9 +85,16 @@ impl SimDisk {
         let stretch = Arc::new(Stretch::zeroed(capacity_bytes.max(image.len())));
         stretch.store(0, &image);
         let len = image.len() as u64;
+        let claims = Arc::new(Claims::default());
+        claims.set_file_len(len).expect("nobody has a run yet");
         let inner = Inner {
             mapping: Arc::new(Mapping::new(Arc::clone(&stretch), len)),
+            writable: Arc::new(WritableMapping::new(
+                Arc::clone(&stretch),
+                Arc::clone(&claims),
+            )),
             stretch,
+            claims,
             state: Mutex::new(State {
                 len,
                 initial: image.into(),
@@ -160,7 +174,8 @@ impl SimDisk {
         points.power_cut(choice)
     }
 
-    /// The file after the process was killed now: all that was written is there.
+    /// The file after the process was killed now: all that was written is there, also through
+    /// writable runs that were not marked yet. Nobody may be writing to a run meanwhile.
     #[must_use]
     pub fn process_crash(&self) -> Vec<u8> {
         let state = lock(&self.inner.state);
@@ -179,6 +194,7 @@ impl SimDisk {
         if bytes == state.len {
             return Ok(());
         }
+        self.inner.claims.set_file_len(bytes)?;
         self.inner.mapping.set_file_len(bytes);
         if bytes < state.len {
             self.inner
@@ -227,6 +243,20 @@ impl Storage for SimDisk {
     fn mapping(&self) -> io::Result<Arc<Mapping>> {
         lock(&self.inner.state).faults.count_call()?;
         Ok(Arc::clone(&self.inner.mapping))
+    }
+
+    fn writable(&self) -> io::Result<Option<Arc<WritableMapping>>> {
+        Ok(Some(Arc::clone(&self.inner.writable)))
+    }
+
+    /// Bytes behind the end of the file are not recorded.
+    fn mark_written(&self, offset: u64, len: u64) {
+        let mut state = lock(&self.inner.state);
+        let end = offset.saturating_add(len).min(state.len);
+        let mut bytes = vec![0; end.saturating_sub(offset) as usize];
+        if self.inner.mapping.copy(offset, &mut bytes) {
+            state.record_write(offset, bytes);
+        }
     }
 }
 

@@ -8,6 +8,13 @@ use super::locked::LockedFile;
 use rustix::mm::{self, Advice, MapFlags, ProtFlags};
 use std::{fs::File, io, ptr::NonNull, sync::Arc};
 
+/// How a file is mapped.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Protection {
+    Read,
+    ReadWrite,
+}
+
 /// Addresses from `base` on, `len` bytes.
 #[derive(Debug)]
 pub(super) struct Stretch {
@@ -36,7 +43,12 @@ unsafe impl Sync for Stretch {}
 impl Stretch {
     /// Maps `file` from its start on: `wanted` bytes, or, where so many addresses are not to be
     /// had, half of that, and so on down to `needed`.
-    pub(super) fn map(file: &Arc<LockedFile>, needed: u64, wanted: u64) -> io::Result<Self> {
+    pub(super) fn map(
+        file: &Arc<LockedFile>,
+        needed: u64,
+        wanted: u64,
+        protection: Protection,
+    ) -> io::Result<Self> {
         let page_size = rustix::param::page_size() as u64;
         let round = |bytes: u64| {
             bytes
@@ -47,7 +59,7 @@ impl Stretch {
         let needed = round(needed);
         let mut len = round(wanted).max(needed);
         loop {
-            match map_exactly(file, len) {
+            match map_exactly(file, len, protection) {
                 Ok(base) => {
                     return Ok(Self {
                         base,
@@ -88,7 +100,10 @@ impl Stretch {
     #[cfg(any(test, feature = "testing"))]
     pub(super) fn store(&self, offset: u64, bytes: &[u8]) {
         use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
-        assert!(!self.is_mapped(), "a mapped file is written to by calls");
+        assert!(
+            !self.is_mapped(),
+            "a mapped file is written to by calls or through a writable run"
+        );
         let end = offset.checked_add(bytes.len() as u64);
         assert!(
             end.is_some_and(|end| end <= self.len),
@@ -142,17 +157,21 @@ impl Stretch {
     }
 }
 
-fn map_exactly(file: &File, len: u64) -> io::Result<NonNull<u8>> {
+fn map_exactly(file: &File, len: u64, protection: Protection) -> io::Result<NonNull<u8>> {
     let len = usize::try_from(len)
         .ok()
         .filter(|len| isize::try_from(*len).is_ok())
         .ok_or(rustix::io::Errno::NOMEM)?;
+    let protection = match protection {
+        Protection::Read => ProtFlags::READ,
+        Protection::ReadWrite => ProtFlags::READ | ProtFlags::WRITE,
+    };
     // SAFETY: the system chooses the address, so no memory in use is replaced.
     let base = unsafe {
         mm::mmap(
             std::ptr::null_mut(),
             len,
-            ProtFlags::READ,
+            protection,
             MapFlags::SHARED,
             file,
             0,

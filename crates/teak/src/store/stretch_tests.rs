@@ -8,31 +8,31 @@ fn file_of(bytes: u64) -> Arc<LockedFile> {
 
 #[test]
 fn takes_what_is_wanted() {
-    let stretch = Stretch::map(&file_of(10), 10, 1 << 30).unwrap();
+    let stretch = Stretch::map(&file_of(10), 10, 1 << 30, Protection::Read).unwrap();
     assert_eq!(stretch.len(), 1 << 30);
 }
 
 #[test]
 fn halves_when_addresses_are_short() {
-    let stretch = Stretch::map(&file_of(10), 10, u64::MAX).unwrap();
+    let stretch = Stretch::map(&file_of(10), 10, u64::MAX, Protection::ReadWrite).unwrap();
     assert!(stretch.len() >= 1 << 20, "{}", stretch.len());
     assert!(stretch.len() < 1 << 60, "{}", stretch.len());
 }
 
 #[test]
 fn gives_up_below_the_need() {
-    assert!(Stretch::map(&file_of(10), 1 << 62, u64::MAX).is_err());
+    assert!(Stretch::map(&file_of(10), 1 << 62, u64::MAX, Protection::Read).is_err());
 }
 
 #[test]
 fn nothing_still_maps_a_page() {
-    let stretch = Stretch::map(&file_of(0), 0, 0).unwrap();
+    let stretch = Stretch::map(&file_of(0), 0, 0, Protection::Read).unwrap();
     assert_eq!(stretch.len(), rustix::param::page_size() as u64);
 }
 
 #[test]
 fn advice_outside_is_ignored() {
-    let stretch = Stretch::map(&file_of(10), 10, 1 << 20).unwrap();
+    let stretch = Stretch::map(&file_of(10), 10, 1 << 20, Protection::Read).unwrap();
     stretch.advise(5, 1, Advice::WillNeed);
     stretch.advise(1 << 20, 1, Advice::WillNeed);
     stretch.advise(u64::MAX, u64::MAX, Advice::WillNeed);

@@ -3,7 +3,7 @@
 //! A [`Position`] is a path of page numbers and indices. It holds no reference, so that it can be
 //! kept beside whatever keeps the pages alive; each step is told the source anew.
 
-use super::{PageSource, TreeRoot, visit_inner, visit_leaf};
+use super::{PageSource, TreeRoot, lookup::prefetch_start, visit_inner, visit_leaf};
 use crate::{
     Error, PageNumber, Result,
     page::{leaf::Leaf, value::StoredValue},
@@ -56,6 +56,25 @@ impl Position {
             Place::On => self.path.last().map(|step| (step.page, step.index)),
             _ => None,
         }
+    }
+
+    /// The leaf behind the one that the position is in, if they have the same parent.
+    fn leaf_ahead<S: PageSource + ?Sized>(
+        &self,
+        source: &S,
+        root: &TreeRoot,
+    ) -> Result<Option<PageNumber>> {
+        let [.., parent, _] = self.path[..] else {
+            return Ok(None);
+        };
+        if parent.index + 1 >= parent.count || root.depth < 2 {
+            return Ok(None);
+        }
+        let inner = visit_inner(source, parent.page, 1, "scan")?;
+        let ahead = inner.child(parent.index + 1);
+        ahead
+            .map(Some)
+            .map_err(|damage| damage.at(parent.page, "scan"))
     }
 
     /// Whether both stand on the same record, or both on none.
@@ -179,6 +198,7 @@ impl Position {
         key: &[u8],
     ) -> Result<bool> {
         self.path.clear();
+        self.path.reserve(usize::from(root.depth));
         self.place = Place::On;
         let mut number = root.page;
         for level in (1..root.depth).rev() {
@@ -192,6 +212,7 @@ impl Position {
                 count: inner.count(),
             });
             number = inner.child(index).map_err(|d| d.at(number, "search"))?;
+            prefetch_start(source, number, level - 1);
         }
         let leaf = visit_leaf(source, number, "search")?;
         let slot = leaf
@@ -303,8 +324,7 @@ impl Position {
         Ok(false)
     }
 
-    /// Goes from the last step of the path down into its child `index`, and asks for the leaf
-    /// behind it, which a scan will want next.
+    /// Goes from the last step of the path down into its child `index`.
     fn enter_child<S: PageSource + ?Sized>(
         &mut self,
         source: &S,
@@ -318,16 +338,6 @@ impl Position {
         let child = inner
             .child(index)
             .map_err(|damage| damage.at(number, "scan"))?;
-        let neighbour = match end {
-            End::First => index + 1,
-            End::Last => index.wrapping_sub(1),
-        };
-        if level == 1
-            && neighbour < inner.count()
-            && let Ok(page) = inner.child(neighbour)
-        {
-            (0..4).for_each(|line| source.prefetch(page, line * LINE));
-        }
         self.enter(source, child, level - 1, end)?;
         Ok(true)
     }
@@ -341,9 +351,14 @@ pub(crate) struct Cursor<'s, S: ?Sized> {
     root: TreeRoot,
     position: Position,
     leaf: Option<(PageNumber, Leaf<'s>)>,
+    /// The leaf that a scan comes to next, and how many of its cache lines are asked for with each
+    /// record of this one.
+    ahead: Option<(PageNumber, usize)>,
     /// The key as a slice of its page, where that holds whole keys.
     whole_key: Option<&'s [u8]>,
+    /// The key, put together, in its first `key_len` bytes.
     key: Vec<u8>,
+    key_len: usize,
     value: StoredValue<'s>,
 }
 
@@ -365,8 +380,10 @@ impl<'s, S: PageSource + ?Sized> Cursor<'s, S> {
             root,
             position: Position::default(),
             leaf: None,
+            ahead: None,
             whole_key: None,
             key: Vec::new(),
+            key_len: 0,
             value: StoredValue::inline(&[]),
         }
     }
@@ -392,7 +409,9 @@ impl<'s, S: PageSource + ?Sized> Cursor<'s, S> {
     #[inline]
     pub(crate) fn next(&mut self) -> Result<bool> {
         self.position.next(self.source, &self.root)?;
-        self.settle()
+        let is_found = self.settle()?;
+        self.fetch_ahead();
+        Ok(is_found)
     }
 
     #[inline]
@@ -412,31 +431,51 @@ impl<'s, S: PageSource + ?Sized> Cursor<'s, S> {
     #[inline]
     fn settle(&mut self) -> Result<bool> {
         let Some((number, index)) = self.position.record() else {
-            self.key.clear();
+            self.key_len = 0;
             self.whole_key = None;
             self.value = StoredValue::inline(&[]);
             return Ok(false);
         };
         let leaf = match self.leaf {
             Some((at, leaf)) if at == number => leaf,
-            _ => visit_leaf(self.source, number, "scan")?,
+            _ => self.enter_leaf(number)?,
         };
-        self.leaf = Some((number, leaf));
         let node = leaf
             .node(index)
             .map_err(|damage| damage.at(number, "scan"))?;
         self.whole_key = leaf.whole_key(&node);
         if self.whole_key.is_none() {
-            leaf.read_key(index, &node, &mut self.key);
+            self.key_len = leaf.read_key(index, &node, &mut self.key);
         }
         self.value = node.value;
         Ok(true)
     }
 
+    fn enter_leaf(&mut self, number: PageNumber) -> Result<Leaf<'s>> {
+        let leaf = visit_leaf(self.source, number, "scan")?;
+        self.leaf = Some((number, leaf));
+        let lines = (self.source.page_size() / LINE).div_ceil(leaf.count().max(1));
+        let ahead = self.position.leaf_ahead(self.source, &self.root)?;
+        self.ahead = ahead.map(|page| (page, lines));
+        Ok(leaf)
+    }
+
+    /// While a scan goes through a leaf it asks for the next one, a part with each record.
+    #[inline]
+    fn fetch_ahead(&self) {
+        let (Some((page, lines)), Some((_, index))) = (self.ahead, self.position.record()) else {
+            return;
+        };
+        let end = self.source.page_size();
+        for offset in (index * lines * LINE..end).step_by(LINE).take(lines) {
+            self.source.prefetch(page, offset);
+        }
+    }
+
     /// The key of the record that the cursor is on; empty if it is on none.
     #[inline]
     pub(crate) fn key(&self) -> &[u8] {
-        self.whole_key.unwrap_or(&self.key)
+        self.whole_key.unwrap_or(&self.key[..self.key_len])
     }
 
     /// The value of the record that the cursor is on, as its leaf holds it.
@@ -465,7 +504,8 @@ pub(crate) fn record_at<'s, S: PageSource + ?Sized>(
     let node = leaf
         .node(index)
         .map_err(|damage| damage.at(number, "scan"))?;
-    leaf.read_key(index, &node, key);
+    key.clear();
+    leaf.append_key(index, &node, key);
     Ok(Some((number, node.value)))
 }
 

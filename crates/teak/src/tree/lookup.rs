@@ -14,6 +14,11 @@ use crate::{
 const GROUP: usize = 32;
 /// Cache lines at the start of a leaf that hold its header, heads and offsets, or most of them.
 const LEAF_LINES: usize = 4;
+/// Cache lines at the start of an inner page that are asked for. More of them cost more than they
+/// bring: inner pages are mostly near already.
+const INNER_LINES: usize = 4;
+/// Cache lines of a node, for one of ordinary size.
+const NODE_LINES: usize = 2;
 const LINE: usize = 64;
 
 /// The leaf in which `key` is, if it is anywhere. The tree must not be empty.
@@ -26,8 +31,19 @@ pub(super) fn find_leaf<S: PageSource + ?Sized>(
     let mut number = root.page;
     for level in (1..root.depth).rev() {
         number = child_for(source, root, number, level, key)?;
+        prefetch_start(source, number, level - 1);
     }
     Ok(number)
+}
+
+/// Asks for the cache lines that a search of a page on `level` may touch. A search over heads
+/// waits for each line before it knows the next; asked for together they arrive together.
+#[inline]
+pub(super) fn prefetch_start<S: PageSource + ?Sized>(source: &S, number: PageNumber, level: u8) {
+    let lines = if level == 0 { LEAF_LINES } else { INNER_LINES };
+    for line in 0..lines {
+        source.prefetch(number, line * LINE);
+    }
 }
 
 #[inline]
@@ -126,14 +142,12 @@ fn descend_together<S: PageSource + ?Sized, K: AsRef<[u8]>>(
 ) -> Result<()> {
     for (key, page) in group.iter().zip(pages) {
         *page = child_for(source, root, *page, level, key.as_ref())?;
-        for line in 0..LEAF_LINES {
-            source.prefetch(*page, line * LINE);
-        }
+        prefetch_start(source, *page, level - 1);
     }
     Ok(())
 }
 
-/// Searches the leaves of a group, asks for all nodes, and only then reads them.
+/// Searches the heads of all leaves of a group and asks for the nodes, and only then reads them.
 fn search_together<'s, S: PageSource + ?Sized, K: AsRef<[u8]>>(
     source: &'s S,
     root: &TreeRoot,
@@ -141,15 +155,19 @@ fn search_together<'s, S: PageSource + ?Sized, K: AsRef<[u8]>>(
     pages: &[PageNumber; GROUP],
     found: &mut impl FnMut(Option<StoredValue<'s>>) -> Result<()>,
 ) -> Result<()> {
-    for (key, &page) in group.iter().zip(pages) {
+    let mut leaves = [None; GROUP];
+    for ((key, &page), place) in group.iter().zip(pages).zip(&mut leaves) {
         let leaf = visit_leaf(source, page, "lookup")?;
-        if let Some(offset) = leaf.likely_node(root.order, key.as_ref()) {
-            source.prefetch(page, offset);
-            source.prefetch(page, offset + LINE);
+        let slot = leaf.search_heads(root.order, key.as_ref());
+        if let Some(offset) = leaf.node_offset(slot) {
+            (0..NODE_LINES).for_each(|line| source.prefetch(page, offset + line * LINE));
         }
+        *place = Some((leaf, slot));
     }
-    for (key, &page) in group.iter().zip(pages) {
-        found(get_in_leaf(source, root, page, key.as_ref())?)?;
+    for ((key, &page), place) in group.iter().zip(pages).zip(leaves) {
+        let Some((leaf, slot)) = place else { continue };
+        let value = leaf.get_from(root.order, slot, key.as_ref());
+        found(value.map_err(|damage| damage.at(page, "lookup"))?)?;
     }
     Ok(())
 }

@@ -14,8 +14,10 @@ pub(crate) mod lookup;
 pub(crate) mod range;
 mod rebalance;
 pub(crate) mod remove;
+mod restructure;
 pub(crate) mod root;
 pub(crate) mod seal;
+mod share;
 pub(crate) mod sort;
 pub(crate) mod walk;
 

@@ -221,13 +221,11 @@ impl<S: PageSink> Tree<'_, S> {
             if inner.count() > 1 {
                 break;
             }
-            let child = inner
-                .child_at(0)
-                .map_err(|damage| damage.at(number, "remove range"))?;
+            let child = inner.child(0).and_then(|child| Ok((child, inner.tag(0)?)));
+            let (child, tag) = child.map_err(|damage| damage.at(number, "remove range"))?;
             self.release_inner(number)?;
-            self.root.page = child.page;
-            // If this transaction did not write that page its tag is not found by sealing.
-            self.root.tag = child.tag;
+            self.root.page = child;
+            self.root.tag = tag;
             self.root.depth -= 1;
         }
         Ok(())

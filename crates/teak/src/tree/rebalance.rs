@@ -1,50 +1,54 @@
 //! Fill before you split, merge what is thin.
 //!
 //! A leaf that has no room for a record is first laid out anew, which wins back garbage and finds
-//! the longest prefix. If that is not enough it shares with a neighbour, at best with one that this
-//! transaction changes anyway; a neighbour is only worth sharing with when both keep some air
-//! afterwards, or the next record would share again. Only when the neighbours on both sides are
-//! full too are the two or three of them cut into one page more: with random keys the pages are
-//! then 3/4 full after a split and about 86 % on average, where halving gives 50 % and 69 %
-//! (3 ln 4/3 and ln 2, by Yao's analysis of 2-3 trees, 1978). Records that arrive in ascending
-//! order leave full pages behind.
+//! the longest prefix. If that is not enough it shares with a neighbour (`share.rs`), at best with
+//! one that this transaction changes anyway. Only when the neighbours on both sides are full too
+//! are the two or three of them cut into one page more: with random keys the pages are then 3/4
+//! full after a split and about 86 % on average, where halving gives 50 % and 69 % (3 ln 4/3 and
+//! ln 2, by Yao's analysis of 2-3 trees, 1978). Records that arrive in ascending order leave full
+//! pages behind.
 //!
-//! An inner page is an array of children that is laid out anew when one of them is replaced by
-//! several or by none; if it does not fit any more it is cut in two.
+//! What that does to inner pages is in `restructure.rs`.
 
-use super::{PageSink, cursor::Step, insert::Tree, visit, visit_inner, visit_leaf};
+use super::{
+    PageSink,
+    cursor::{Position, Step},
+    insert::Tree,
+    share::Shared,
+    visit, visit_inner, visit_leaf,
+};
 use crate::{
     PageNumber, Result,
     page::{
-        entries::{Child, Records, children_of, cut_evenly, cut_greedily},
+        Damage,
+        entries::{Child, Records, cut_evenly, cut_greedily},
         header::HEADER_LEN,
-        inner, key, leaf,
+        inner, key,
+        leaf::{self, InPlace},
         value::StoredValue,
     },
 };
 use std::ops::Range;
 
-/// Two leaves may share when they fill at most this much of their pages afterwards.
-const SHARED_FILL_MAX: (usize, usize) = (31, 32);
 /// A leaf thinner than this looks for a neighbour to merge with.
 const THIN_LEAF: (usize, usize) = (2, 5);
 /// A page thinner than this merges even with a neighbour that has to be copied for it.
-const THIN_PAGE: (usize, usize) = (1, 4);
+pub(super) const THIN_PAGE: (usize, usize) = (1, 4);
 /// Merged pages are filled at most this much, so that the next record does not split them again.
-const MERGED_FILL_MAX: (usize, usize) = (9, 10);
+pub(super) const MERGED_FILL_MAX: (usize, usize) = (9, 10);
 
-fn part(of: usize, (numerator, denominator): (usize, usize)) -> usize {
+pub(super) fn part(of: usize, (numerator, denominator): (usize, usize)) -> usize {
     of * numerator / denominator
 }
 
 /// A neighbour of a leaf.
 #[derive(Clone, Copy)]
-struct Neighbour {
+pub(super) struct Neighbour {
     /// Its index in the parent.
-    index: usize,
-    page: PageNumber,
-    used_len: usize,
-    is_own: bool,
+    pub(super) index: usize,
+    pub(super) page: PageNumber,
+    pub(super) used_len: usize,
+    pub(super) is_own: bool,
 }
 
 /// Inserts a record into a leaf that has no room for it as it is laid out.
@@ -56,36 +60,38 @@ pub(super) fn insert_anew<S: PageSink>(
 ) -> Result<()> {
     let depth = path.len() - 1;
     let step = path[depth];
-    let records = tree.records_with(step, key, value)?;
-    let format = tree.root.leaf_format();
-    let page_size = tree.sink.page_size();
-    let count = records.len();
-    if records.page_len(format, 0..count) <= page_size {
-        tree.build_leaf(step.page, &records, 0..count)?;
+    if tree.win_room(step, key, value)? {
         return tree.recount(path, depth);
     }
-    let window = match path.split_last() {
-        _ if step.index + 1 == count && is_rightmost(path) => {
-            return tree.append_leaf(path, records);
+    let is_last = is_rightmost(path) && step.index == usize::from(tree.header(step.page)?.count);
+    if is_last {
+        let records = tree.records_with(step, key, value)?;
+        return tree.append_leaf(path, records);
+    }
+    if depth == 0 {
+        return tree.split(path, key, value);
+    }
+    match tree.share(path, key, value)? {
+        Shared::Done => Ok(()),
+        Shared::Unchanged => tree.split(path, key, value),
+        Shared::InPart => {
+            let mut position = Position::default();
+            position.descend(&*tree.sink, tree.root, key)?;
+            let path = tree.own_path(position.path())?;
+            tree.split(&path, key, value)
         }
-        Some((_, [.., parent])) => tree.choose_window(*parent, &records)?,
-        _ => Window {
-            children: 0..1,
-            pages: 2,
-        },
-    };
-    tree.spread(path, window, records)
+    }
 }
 
 /// Whether the path leads along the right edge of the tree.
-fn is_rightmost(path: &[Step]) -> bool {
+pub(super) fn is_rightmost(path: &[Step]) -> bool {
     path[..path.len() - 1]
         .iter()
         .all(|step| step.index + 1 == step.count)
 }
 
 /// Where the last page of the path stands among its parent's children.
-fn place_of(path: &[Step]) -> Range<usize> {
+pub(super) fn place_of(path: &[Step]) -> Range<usize> {
     match path {
         [.., parent, _] => parent.index..parent.index + 1,
         _ => 0..1,
@@ -103,7 +109,7 @@ impl<S: PageSink> Tree<'_, S> {
     fn records_with(&self, step: Step, key: &[u8], value: StoredValue<'_>) -> Result<Records> {
         let leaf = visit_leaf(&*self.sink, step.page, "insert")?;
         let mut records = Records::default();
-        let damaged = |damage: crate::page::Damage| damage.at(step.page, "insert");
+        let damaged = |damage: Damage| damage.at(step.page, "insert");
         records.append(&leaf, 0..step.index).map_err(damaged)?;
         records.push(key, value);
         records
@@ -135,7 +141,7 @@ impl<S: PageSink> Tree<'_, S> {
         self.put_children(path, path.len() - 1, place_of(path), vec![left, right])
     }
 
-    fn separator(&self, left: &[u8], right: &[u8]) -> Vec<u8> {
+    pub(super) fn separator(&self, left: &[u8], right: &[u8]) -> Vec<u8> {
         if self.root.order == key::KeyOrder::Bytes {
             key::shortest_separator(left, right).to_vec()
         } else {
@@ -144,7 +150,7 @@ impl<S: PageSink> Tree<'_, S> {
     }
 
     /// The neighbours of child `index`: the one before it and the one behind it.
-    fn neighbours(&self, parent: Step, level: u8) -> Result<Vec<Neighbour>> {
+    pub(super) fn neighbours(&self, parent: Step, level: u8) -> Result<Vec<Neighbour>> {
         let inner = visit_inner(&*self.sink, parent.page, level + 1, "rebalance")?;
         let mut neighbours = Vec::with_capacity(2);
         for index in [parent.index.checked_sub(1), Some(parent.index + 1)]
@@ -173,23 +179,48 @@ impl<S: PageSink> Tree<'_, S> {
         Ok(neighbours)
     }
 
-    /// Decides who shares the records of a leaf that is too full.
-    fn choose_window(&self, parent: Step, records: &Records) -> Result<Window> {
-        let page_size = self.sink.page_size();
-        let len = records.page_len(self.root.leaf_format(), 0..records.len());
-        let neighbours = self.neighbours(parent, 0)?;
-        let shared_max = 2 * part(page_size, SHARED_FILL_MAX);
-        let willing = neighbours
-            .iter()
-            .filter(|n| n.used_len + len - HEADER_LEN <= shared_max)
-            .min_by_key(|n| (!n.is_own, n.used_len));
-        if let Some(neighbour) = willing {
-            let first = neighbour.index.min(parent.index);
-            return Ok(Window {
-                children: first..first + 2,
-                pages: 2,
-            });
+    /// Lays the leaf out anew if that makes room for a record; says whether the record is in.
+    fn win_room(&mut self, step: Step, key: &[u8], value: StoredValue<'_>) -> Result<bool> {
+        let damaged = |damage: Damage| damage.at(step.page, "rebalance");
+        let format = self.root.leaf_format();
+        let leaf = visit_leaf(&*self.sink, step.page, "rebalance")?;
+        let (garbage, prefix) = (self.header(step.page)?.garbage_len, leaf.prefix());
+        let has_prefix = key.starts_with(prefix);
+        let grows = match leaf.count() {
+            0 => false,
+            count => {
+                let (first, last) = (
+                    leaf.key(0).map_err(damaged)?,
+                    leaf.key(count - 1).map_err(damaged)?,
+                );
+                let shared = format.prefix_len(&first, &last);
+                shared > prefix.len() && format.prefix_len(&first[..shared], key) > prefix.len()
+            }
+        };
+        if has_prefix && !grows {
+            if garbage == 0 {
+                return Ok(false);
+            }
+            let mut scratch = Vec::new();
+            let page = self.sink.page_mut(step.page)?;
+            if !leaf::compact(page, &mut scratch).map_err(damaged)? {
+                return Ok(false);
+            }
+            let done = leaf::insert(page, format.order, step.index, key, value);
+            return Ok(done.map_err(damaged)? == InPlace::Done);
         }
+        let records = self.records_with(step, key, value)?;
+        let all = 0..records.len();
+        if records.page_len(format, all.clone()) > self.sink.page_size() {
+            return Ok(false);
+        }
+        self.build_leaf(step.page, &records, all)?;
+        Ok(true)
+    }
+
+    /// All leaves beside one that is full, to be cut into one page more.
+    fn all_neighbours(&self, parent: Step) -> Result<Window> {
+        let neighbours = self.neighbours(parent, 0)?;
         let first = neighbours
             .first()
             .map_or(parent.index, |n| n.index.min(parent.index));
@@ -200,6 +231,19 @@ impl<S: PageSink> Tree<'_, S> {
             children: first..last + 1,
             pages: last - first + 2,
         })
+    }
+
+    /// Cuts a leaf that is too full, and its neighbours, into one page more.
+    fn split(&mut self, path: &[Step], key: &[u8], value: StoredValue<'_>) -> Result<()> {
+        let records = self.records_with(path[path.len() - 1], key, value)?;
+        let window = match path {
+            [.., parent, _] => self.all_neighbours(*parent)?,
+            _ => Window {
+                children: 0..1,
+                pages: 2,
+            },
+        };
+        self.spread(path, window, records)
     }
 
     /// Spreads the records of all leaves in the window evenly over its pages.
@@ -277,198 +321,6 @@ impl<S: PageSink> Tree<'_, S> {
         let new = self.sink.allocate()?;
         self.sink.release(page)?;
         Ok(new)
-    }
-
-    /// Puts `children` in the place of others in the parent of `path[depth]`; if that page is the
-    /// root, the children get a new one above them. The first one keeps the separator that the
-    /// first of the others had.
-    fn put_children(
-        &mut self,
-        path: &[Step],
-        depth: usize,
-        range: Range<usize>,
-        mut children: Vec<Child>,
-    ) -> Result<()> {
-        let Some(above) = depth.checked_sub(1) else {
-            return self.grow_root(children);
-        };
-        let parent = path[above];
-        let inner = visit_inner(&*self.sink, parent.page, self.level_of(above), "rebalance")?;
-        let mut all = children_of(&inner).map_err(|d| d.at(parent.page, "rebalance"))?;
-        if let (Some(first), Some(old)) = (children.first_mut(), all.get_mut(range.start)) {
-            first.separator = std::mem::take(&mut old.separator);
-        }
-        all.splice(range, children);
-        self.write_inner(path, above, all)
-    }
-
-    /// A new root above `children`; the old root is one of them. Long separators may ask for more
-    /// than one level.
-    fn grow_root(&mut self, children: Vec<Child>) -> Result<()> {
-        let level = self.root.depth;
-        self.root.depth += 1;
-        let cuts = self.cut_children(&children);
-        if cuts.len() == 1 {
-            let number = self.new_inner()?;
-            self.root.page = number;
-            return self.build_inner(number, level, &children);
-        }
-        let mut parts = Vec::with_capacity(cuts.len());
-        for cut in cuts {
-            let number = self.new_inner()?;
-            parts.push(self.build_part(number, level, &children[cut])?);
-        }
-        self.grow_root(parts)
-    }
-
-    /// As few pages as hold these children, in order.
-    fn cut_children(&self, children: &[Child]) -> Vec<Range<usize>> {
-        let format = self.root.inner_format();
-        let page_size = self.sink.page_size();
-        cut_greedily(children.len(), |range| {
-            format.page_len(&children[range]) <= page_size
-        })
-    }
-
-    /// Lays out one page of several and returns it as a child of the level above.
-    fn build_part(&mut self, number: PageNumber, level: u8, part: &[Child]) -> Result<Child> {
-        self.build_inner(number, level, part)?;
-        let records = part.iter().map(|child| child.records).sum();
-        Ok(Child::unsealed(part[0].separator.clone(), number, records))
-    }
-
-    fn build_inner(&mut self, number: PageNumber, level: u8, children: &[Child]) -> Result<()> {
-        let (format, birth) = (self.root.inner_format(), self.sink.transaction());
-        format.build(self.sink.page_mut(number)?, number, birth, level, children);
-        Ok(())
-    }
-
-    /// Lays the inner page `path[depth]` out with these children, whatever that takes.
-    pub(super) fn write_inner(
-        &mut self,
-        path: &[Step],
-        depth: usize,
-        children: Vec<Child>,
-    ) -> Result<()> {
-        let number = path[depth].page;
-        let level = self.level_of(depth);
-        if children.is_empty() {
-            self.release_inner(number)?;
-            return self.remove_child(path, depth);
-        }
-        if depth == 0 && children.len() == 1 {
-            self.release_inner(number)?;
-            self.root.page = children[0].page;
-            // If this transaction did not write that page its tag is not found by sealing.
-            self.root.tag = children[0].tag;
-            self.root.depth -= 1;
-            return Ok(());
-        }
-        let len = self.root.inner_format().page_len(&children);
-        let page_size = self.sink.page_size();
-        if len > page_size {
-            return self.split_inner(path, depth, children);
-        }
-        if depth > 0
-            && len < part(page_size, THIN_PAGE)
-            && self.merge_inner(path, depth, &children, len)?
-        {
-            return Ok(());
-        }
-        self.build_inner(number, level, &children)?;
-        self.recount(path, depth)
-    }
-
-    /// Cuts children that do not fit in one page into two pages, or more where separators are long.
-    fn split_inner(&mut self, path: &[Step], depth: usize, children: Vec<Child>) -> Result<()> {
-        let format = self.root.inner_format();
-        let page_size = self.sink.page_size();
-        let level = self.level_of(depth);
-        let fits = |range: Range<usize>| format.page_len(&children[range]) <= page_size;
-        let halves = match is_rightmost(&path[..=depth]) {
-            true => None,
-            false => cut_evenly(&format.weights(&children), 2, fits),
-        };
-        let cuts = halves.unwrap_or_else(|| self.cut_children(&children));
-        let mut parts = Vec::with_capacity(cuts.len());
-        for cut in cuts {
-            let number = if cut.start == 0 {
-                path[depth].page
-            } else {
-                self.new_inner()?
-            };
-            parts.push(self.build_part(number, level, &children[cut])?);
-        }
-        self.put_children(path, depth, place_of(&path[..=depth]), parts)
-    }
-
-    /// Merges a thin inner page with a neighbour if one has room; says whether it did.
-    fn merge_inner(
-        &mut self,
-        path: &[Step],
-        depth: usize,
-        children: &[Child],
-        len: usize,
-    ) -> Result<bool> {
-        let parent = path[depth - 1];
-        let level = self.level_of(depth);
-        let format = self.root.inner_format();
-        let max_len = part(self.sink.page_size(), MERGED_FILL_MAX);
-        for neighbour in self.neighbours(parent, level)? {
-            if neighbour.used_len + len > max_len {
-                continue;
-            }
-            let first = neighbour.index.min(parent.index);
-            let merged = self.joined(parent, level, neighbour, children)?;
-            if format.page_len(&merged) > max_len {
-                continue;
-            }
-            let number = path[depth].page;
-            self.release_inner(neighbour.page)?;
-            self.build_inner(number, level, &merged)?;
-            let records = merged.iter().map(|child| child.records).sum();
-            let child = Child::unsealed(Vec::new(), number, records);
-            self.put_children(path, depth, first..first + 2, vec![child])?;
-            return Ok(true);
-        }
-        Ok(false)
-    }
-
-    /// The children of a page and of its neighbour in order; the separator between the two pages
-    /// comes down from their parent.
-    fn joined(
-        &self,
-        parent: Step,
-        level: u8,
-        neighbour: Neighbour,
-        children: &[Child],
-    ) -> Result<Vec<Child>> {
-        let damaged = |damage: crate::page::Damage| damage.at(neighbour.page, "rebalance");
-        let above = visit_inner(&*self.sink, parent.page, level + 1, "rebalance")?;
-        let beside = visit_inner(&*self.sink, neighbour.page, level, "rebalance")?;
-        let beside = children_of(&beside).map_err(damaged)?;
-        let between = above
-            .separator(neighbour.index.max(parent.index))
-            .map_err(damaged)?;
-        let (mut left, mut right) = if neighbour.index < parent.index {
-            (beside, children.to_vec())
-        } else {
-            (children.to_vec(), beside)
-        };
-        right[0].separator = between;
-        left.append(&mut right);
-        Ok(left)
-    }
-
-    /// Takes the page `path[depth]`, released already, out of its parent.
-    pub(super) fn remove_child(&mut self, path: &[Step], depth: usize) -> Result<()> {
-        let Some(above) = depth.checked_sub(1) else {
-            *self.root = self.root.emptied();
-            self.touch();
-            return Ok(());
-        };
-        let index = path[above].index;
-        self.put_children(path, depth, index..index + 1, Vec::new())
     }
 
     /// Merges a leaf that has become thin with a neighbour, or removes it if it is empty.

@@ -484,41 +484,19 @@ fn a_search_that_ends_in_an_empty_leaf_is_damage() {
     assert!(position.last(&fixture.pages, &fixture.root).is_err());
 }
 
-/// A tree of two full leaves, all of it committed before.
-fn two_leaves() -> (Fixture, Vec<Vec<u8>>) {
+/// Ascending keys before a greater one, each so long that a page has two children at most: inner
+/// pages with a single child were left behind, and the tree grew too deep to be opened again.
+#[test]
+fn long_separators_do_not_make_the_tree_deep() {
     let mut fixture = Fixture::new(4096, bytes_root());
-    let keys: Vec<_> = (0..4u8).map(|i| vec![i; 10]).collect();
-    for key in &keys {
-        fixture.insert(key, &[7; 1500]);
+    fixture.insert(&[0xff; 10], b"last");
+    for i in 0..600u32 {
+        // Neighbours differ at their end only, and every third from its neighbours at the start.
+        let mut key = vec![(i / 3) as u8; 3000];
+        key[0] = (i / 600) as u8;
+        key.extend(i.to_be_bytes());
+        fixture.insert(&key, b"");
     }
     fixture.audit();
-    fixture.pages.commit();
-    assert_eq!((fixture.root.depth, fixture.root.leaf_pages), (2, 2));
-    (fixture, keys)
-}
-
-/// When all records of one leaf were removed, its untouched neighbour became the root, with the tag
-/// of the root before.
-#[test]
-fn a_root_that_was_there_before_has_its_own_tag() {
-    for is_range in [false, true] {
-        for half in [0..2, 2..4] {
-            let (mut fixture, keys) = two_leaves();
-            let doomed = &keys[half];
-            if is_range {
-                let (low, high) = (&doomed[0][..], &doomed[1][..]);
-                let removed = fixture
-                    .tree()
-                    .remove_range(Bound::Included(low), Bound::Included(high));
-                assert_eq!(removed.unwrap(), 2);
-                doomed
-                    .iter()
-                    .for_each(|key| drop(fixture.model.remove(key)));
-            } else {
-                doomed.iter().for_each(|key| fixture.remove(key));
-            }
-            assert_eq!(fixture.root.depth, 1);
-            fixture.audit();
-        }
-    }
+    assert!(fixture.root.depth <= 20, "{} levels", fixture.root.depth);
 }

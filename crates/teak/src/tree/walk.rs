@@ -186,7 +186,7 @@ impl<'w, S: PageSource + ?Sized, V: Visitor> Walk<'w, S, V> {
         for index in 0..leaf.count() {
             let node = leaf.node(index)?;
             let mut key = Vec::new();
-            leaf.read_key(index, &node, &mut key);
+            leaf.append_key(index, &node, &mut key);
             let is_behind = last
                 .as_ref()
                 .is_none_or(|l| self.order.compare(l, &key).is_lt());

@@ -1,30 +1,33 @@
 //! Where a write transaction builds its pages.
 //!
-//! Pages have the same distance from each other in memory as in the file: the arena is cut into
-//! blocks of 64 pages, found through a two-level table by page number, so that finding a page is
-//! arithmetic and two loads, whether the transaction's pages lie in one run or are scattered over
-//! the file. Each block has bits that say which of its pages this transaction *wrote*, which are
+//! The file is cut into blocks of 64 pages, found through a two-level table by page number, so that
+//! finding a page is arithmetic and three loads, without a search or a hash, whether the
+//! transaction's pages lie in one run or are scattered over the file as crumbs. Their bytes are in
+//! slabs that are kept from one transaction to the next. Each block has bits that say which of its pages this transaction *wrote*, which are
 //! *fresh* (written since the innermost savepoint, so that they may be changed in place), and which
 //! are *resident* in memory. A page that was written early to its final place is not resident; its
 //! tag is kept.
 //!
-//! Invariants: fresh and resident pages are written pages; a block has memory if a page of it is
-//! resident.
+//! Invariants: fresh and resident pages are written pages; a resident page has a slot of a slab,
+//! and no other page has the same.
 
 use crate::{PageNumber, Run, Tag};
 
 const BLOCK_PAGES: usize = 64;
 const GROUP_BLOCKS: usize = 512;
-/// Blocks of memory that are kept for the next transaction.
-const SPARE_BLOCKS_MAX: usize = 64;
+/// Pages of a slab of memory.
+const SLAB_PAGES: usize = 64;
+/// Bytes of slabs that are kept for the next transaction.
+const KEPT_BYTES_MAX: usize = 64 << 20;
 
 /// Pages `64 n` to `64 n + 63`.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Block {
     written: u64,
     fresh: u64,
     resident: u64,
-    memory: Option<Box<[u64]>>,
+    /// Where each resident page is.
+    slots: [u32; BLOCK_PAGES],
     /// Tags of pages that were written early.
     early_tags: Option<Box<[Tag; BLOCK_PAGES]>>,
 }
@@ -38,7 +41,8 @@ pub(super) struct Arena {
     groups: Vec<Option<Box<Group>>>,
     /// Blocks in use, in the order of their first use.
     blocks: Vec<u32>,
-    spare: Vec<Box<[u64]>>,
+    slabs: Vec<Box<[u64]>>,
+    free_slots: Vec<u32>,
     resident_count: usize,
 }
 
@@ -56,7 +60,8 @@ impl Arena {
             page_size,
             groups: Vec::new(),
             blocks: Vec::new(),
-            spare: Vec::new(),
+            slabs: Vec::new(),
+            free_slots: Vec::new(),
             resident_count: 0,
         }
     }
@@ -85,7 +90,13 @@ impl Arena {
         let blocks = &mut self.blocks;
         group[slot].get_or_insert_with(|| {
             blocks.push(index);
-            Box::default()
+            Box::new(Block {
+                written: 0,
+                fresh: 0,
+                resident: 0,
+                slots: [0; BLOCK_PAGES],
+                early_tags: None,
+            })
         })
     }
 
@@ -105,61 +116,61 @@ impl Arena {
             .is_some_and(|block| block.fresh >> bit & 1 != 0)
     }
 
+    /// The slot of a resident page.
+    #[inline]
+    fn slot(&self, number: PageNumber) -> Option<u32> {
+        let (index, bit) = split(number);
+        let block = self.block(index)?;
+        (block.resident >> bit & 1 != 0).then(|| block.slots[bit])
+    }
+
+    /// The slab of a slot, and where in it.
+    #[inline]
+    fn place(&self, slot: u32) -> (usize, std::ops::Range<usize>) {
+        let words = self.page_size / 8;
+        let at = slot as usize % SLAB_PAGES * words;
+        (slot as usize / SLAB_PAGES, at..at + words)
+    }
+
     /// The bytes of a resident page.
     #[inline]
     pub(super) fn page(&self, number: PageNumber) -> Option<&[u8]> {
-        let (index, bit) = split(number);
-        let block = self.block(index)?;
-        if block.resident >> bit & 1 == 0 {
-            return None;
-        }
-        let words = self.page_size / 8;
-        Some(bytemuck::cast_slice(
-            &block.memory.as_ref()?[bit * words..(bit + 1) * words],
-        ))
+        let (slab, range) = self.place(self.slot(number)?);
+        Some(bytemuck::cast_slice(&self.slabs[slab][range]))
     }
 
     /// The bytes of a resident page, to change.
     #[inline]
     pub(super) fn page_mut(&mut self, number: PageNumber) -> Option<&mut [u8]> {
-        let (index, bit) = split(number);
-        let words = self.page_size / 8;
-        let block = self.block_mut(index)?;
-        if block.resident >> bit & 1 == 0 {
-            return None;
-        }
-        let memory = block.memory.as_mut()?;
-        Some(bytemuck::cast_slice_mut(
-            &mut memory[bit * words..(bit + 1) * words],
-        ))
+        let (slab, range) = self.place(self.slot(number)?);
+        Some(bytemuck::cast_slice_mut(&mut self.slabs[slab][range]))
     }
 
     /// Makes a page resident, its bytes undefined. A page that is new becomes fresh.
     pub(super) fn make_resident(&mut self, number: PageNumber) -> &mut [u8] {
+        let slot = self.slot(number).unwrap_or_else(|| self.take_slot());
         let (index, bit) = split(number);
-        let words = self.page_size / 8;
-        let spare = self.spare.pop();
         let block = self.block_or_new(index);
-        let unused = match (&block.memory, spare) {
-            (Some(_), spare) => spare,
-            (None, Some(spare)) => {
-                block.memory = Some(spare);
-                None
-            }
-            (None, None) => {
-                block.memory = Some(vec![0; BLOCK_PAGES * words].into_boxed_slice());
-                None
-            }
-        };
         let mask = 1 << bit;
         let is_new = block.written & mask == 0;
+        let was_resident = block.resident & mask != 0;
         block.written |= mask;
         block.fresh |= if is_new { mask } else { 0 };
-        let was_resident = block.resident & mask != 0;
         block.resident |= mask;
+        block.slots[bit] = slot;
         self.resident_count += usize::from(!was_resident);
-        self.spare.extend(unused);
         self.page_mut(number).expect("the page was made resident")
+    }
+
+    fn take_slot(&mut self) -> u32 {
+        if self.free_slots.is_empty() {
+            let first = (self.slabs.len() * SLAB_PAGES) as u32;
+            self.slabs
+                .push(vec![0; SLAB_PAGES * self.page_size / 8].into_boxed_slice());
+            self.free_slots
+                .extend((first..first + SLAB_PAGES as u32).rev());
+        }
+        self.free_slots.pop().expect("a slab has slots")
     }
 
     /// Notes pages that were written to their final place without being built here.
@@ -174,16 +185,26 @@ impl Arena {
 
     /// Forgets a page that is not used after all.
     pub(super) fn forget(&mut self, number: PageNumber) {
+        self.give_up(number);
         let (index, bit) = split(number);
         let Some(block) = self.block_mut(index) else {
             return;
         };
-        let mask = !(1 << bit);
-        let was_resident = block.resident & !mask != 0;
-        block.written &= mask;
-        block.fresh &= mask;
-        block.resident &= mask;
-        self.resident_count -= usize::from(was_resident);
+        block.written &= !(1 << bit);
+        block.fresh &= !(1 << bit);
+    }
+
+    /// Gives the memory of a page up, if it is resident.
+    fn give_up(&mut self, number: PageNumber) {
+        let Some(slot) = self.slot(number) else {
+            return;
+        };
+        let (index, bit) = split(number);
+        if let Some(block) = self.block_mut(index) {
+            block.resident &= !(1 << bit);
+        }
+        self.free_slots.push(slot);
+        self.resident_count -= 1;
     }
 
     /// Bytes of the resident pages.
@@ -209,20 +230,7 @@ impl Arena {
         block
             .early_tags
             .get_or_insert_with(|| Box::new([Tag::default(); BLOCK_PAGES]))[bit] = tag;
-        block.resident &= !(1 << bit);
-        let freed = if block.resident == 0 {
-            block.memory.take()
-        } else {
-            None
-        };
-        self.resident_count -= 1;
-        self.keep_spare(freed);
-    }
-
-    fn keep_spare(&mut self, memory: Option<Box<[u64]>>) {
-        if self.spare.len() < SPARE_BLOCKS_MAX {
-            self.spare.extend(memory);
-        }
+        self.give_up(number);
     }
 
     /// All pages that this transaction wrote, as runs in order.
@@ -287,12 +295,16 @@ impl Arena {
     pub(super) fn clear(&mut self) {
         for index in std::mem::take(&mut self.blocks) {
             let (group, slot) = (index as usize / GROUP_BLOCKS, index as usize % GROUP_BLOCKS);
-            let block = self.groups[group]
-                .as_mut()
-                .and_then(|group| group[slot].take());
-            self.keep_spare(block.and_then(|block| block.memory));
+            if let Some(group) = self.groups[group].as_mut() {
+                group[slot] = None;
+            }
         }
         self.resident_count = 0;
+        self.slabs
+            .truncate((KEPT_BYTES_MAX / (SLAB_PAGES * self.page_size)).max(1));
+        self.free_slots.clear();
+        self.free_slots
+            .extend((0..(self.slabs.len() * SLAB_PAGES) as u32).rev());
     }
 }
 

@@ -113,7 +113,7 @@ pub(crate) fn check(snapshot: &Snapshot, progress: &mut dyn FnMut(CheckProgress)
         report.records += totals.records;
     }
     audit.table = None;
-    match snapshot.space() {
+    match snapshot.space_to_look_at() {
         Ok(space) => audit.census(&space.classify()),
         Err(error) => audit.damage(None, &error.to_string()),
     }

@@ -21,7 +21,7 @@ use super::{
 };
 use crate::{
     Error, Result, Run, TransactionId,
-    commit::record::Record,
+    commit::record::{Geometry, Record},
     space::{Change, Committed},
     store::Mapping,
     tree::{TreeRoot, seal},
@@ -121,8 +121,7 @@ impl WriteTransaction {
         Ok((committed, written))
     }
 
-    /// Writes pages and record, and flushes if that was asked for. Returns the record, and the
-    /// mapping through which its pages are read: with the record written nothing may fail any more.
+    /// Writes pages and record, and flushes if that was asked for.
     fn put_on_disk(
         &mut self,
         committed: Committed,
@@ -135,7 +134,12 @@ impl WriteTransaction {
             let grown = self.engine.storage.set_len(bytes);
             grown.map_err(Error::io("making the file longer"))?;
         }
-        let engine = &self.engine;
+        let mapping = self
+            .engine
+            .storage
+            .mapping()
+            .map_err(Error::io("mapping the file"))?;
+        let (engine, durability) = (&self.engine, self.pages.durability);
         let mut pages = self.pages.resident_pages();
         pages.extend(
             committed
@@ -144,16 +148,12 @@ impl WriteTransaction {
                 .map(|(number, page)| (*number, &page[..])),
         );
         pages.sort_unstable_by_key(|(number, _)| *number);
-        write_pages(&*engine.storage, page_size, &pages)?;
-        let mapping = engine
-            .storage
-            .mapping()
-            .map_err(Error::io("mapping the file"))?;
+        write_pages(&*engine.storage, page_size, durability, &pages)?;
         let record = self.record(&committed, written.as_deref(), page_count);
         self.pages.writer.written = written;
         self.engine.write_record(&record)?;
         if self.pages.durability == Durability::Durable {
-            self.engine.flush(&self.pages.writer, Some(&record))?;
+            self.engine.flush(Some(&record))?;
         }
         Ok((record, mapping))
     }
@@ -171,6 +171,10 @@ impl WriteTransaction {
             asked_durable: self.pages.durability == Durability::Durable,
             clean_close: false,
             default_durability: durability_byte(self.engine.settings.durability),
+            geometry: Geometry {
+                upper_limit: self.engine.settings.size_limit_bytes.unwrap_or(u64::MAX),
+                ..writer.newest.geometry
+            },
             page_count,
             catalog_root: self.catalog.encode(),
             space_roots: committed.roots,
@@ -206,7 +210,7 @@ impl WriteTransaction {
     /// After a failed write the space map is read anew, as the record before has it.
     fn restore_space(&mut self) {
         let pins = self.engine.pins(&self.pages.writer);
-        match self.base.space_beside(&pins) {
+        match self.base.space(&pins) {
             Ok(space) => self.pages.writer.space = space,
             Err(_) => self.engine.poisoned.store(true, Ordering::Release),
         }

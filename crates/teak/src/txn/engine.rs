@@ -42,10 +42,18 @@ pub(crate) struct Settings {
 /// Table handles that a snapshot has places for; the tables of further ones are looked up.
 const ROOT_PLACES_MAX: usize = 1024;
 
+/// The id of the next engine, or savepoint.
+static NEXT_ID: AtomicU64 = AtomicU64::new(1);
+
+/// A number that nothing else of this process has.
+pub(super) fn unique_id() -> u64 {
+    NEXT_ID.fetch_add(1, Ordering::Relaxed)
+}
+
 /// One open database.
 #[derive(Debug)]
 pub(crate) struct Engine {
-    /// No other engine of this process has or had it.
+    /// Tells engines of this process apart.
     id: u64,
     pub(super) path: PathBuf,
     pub(super) storage: Arc<dyn Storage>,
@@ -84,14 +92,17 @@ impl Engine {
     pub(super) fn new(
         path: PathBuf,
         storage: Arc<dyn Storage>,
-        settings: Settings,
+        mut settings: Settings,
         newest: Snapshot,
         writer: Option<Writer>,
         recovery: Recovery,
     ) -> Self {
-        static COUNT: AtomicU64 = AtomicU64::new(0);
+        if settings.size_limit_bytes.is_none() {
+            let limit = newest.record.geometry.upper_limit;
+            settings.size_limit_bytes = (limit != u64::MAX).then_some(limit);
+        }
         Self {
-            id: COUNT.fetch_add(1, Ordering::Relaxed),
+            id: unique_id(),
             path,
             storage,
             page_size: newest.record.page_size as usize,
@@ -106,14 +117,14 @@ impl Engine {
         }
     }
 
-    /// Tells this engine from all others of this process.
+    pub(crate) fn path(&self) -> &std::path::Path {
+        &self.path
+    }
+
+    /// Tells engines of this process apart.
     #[inline]
     pub(crate) fn id(&self) -> u64 {
         self.id
-    }
-
-    pub(crate) fn path(&self) -> &std::path::Path {
-        &self.path
     }
 
     /// The directory that the file is in.
@@ -208,7 +219,7 @@ impl Engine {
         if writer.durable == writer.newest.transaction {
             return Ok(());
         }
-        self.flush(writer, None)?;
+        self.flush(None)?;
         self.note_durable(writer);
         Ok(())
     }
@@ -230,18 +241,15 @@ impl Engine {
     ///
     /// After a failure nothing is written any more, since nobody can tell what of the earlier writes
     /// reached the disk: the system may have forgotten which of them did not, so that a later flush
-    /// that succeeds says nothing about them, and reading shows them as if they were there.
-    /// Opening the database again must not build on them. So all records behind the last durable
-    /// one are taken back.
-    pub(super) fn flush(&self, writer: &Writer, newest: Option<&Record>) -> Result<()> {
+    /// that succeeds says nothing about them. Opening the database again verifies what came after
+    /// the last durable commit, and writes it once more. The commit of `newest` has failed, so its
+    /// record is taken back.
+    pub(super) fn flush(&self, newest: Option<&Record>) -> Result<()> {
         self.storage.flush().map_err(|error| {
             self.poisoned.store(true, Ordering::Release);
-            let durable = writer.slots[usize::from(writer.durable_slot)];
-            let is_later = |slot: &u8| writer.slots[usize::from(*slot)] > durable;
-            (0..SLOT_COUNT)
-                .filter(is_later)
-                .chain(newest.map(|record| record.slot))
-                .for_each(|slot| self.erase_record(slot));
+            if let Some(record) = newest {
+                self.erase_record(record.slot);
+            }
             Error::io("flushing the file")(error)
         })
     }
@@ -272,16 +280,10 @@ impl Engine {
             self.closed.store(true, Ordering::Release);
             return Ok(());
         }
-        let mut writer = match self.take_turn() {
-            Ok(writer) => writer,
-            // Nothing may be written any more, and nobody can tell what is on the disk.
-            Err(Error::Poisoned) => {
-                self.closed.store(true, Ordering::Release);
-                return Err(Error::Poisoned);
-            }
-            // Closed before.
-            Err(_) => return Ok(()),
-        };
+        if self.closed.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        let mut writer = self.take_turn()?;
         self.closed.store(true, Ordering::Release);
         if !writer.is_changed {
             return Ok(());
@@ -299,10 +301,11 @@ impl Engine {
             ..writer.newest.clone()
         };
         self.write_record(&record)?;
+        // The next one to open takes this record for durable, and the records before it may speak of
+        // a longer file.
+        self.flush(Some(&record))?;
         let bytes = record.page_count * self.page_size as u64;
         if bytes < self.storage.len() {
-            // The records before this one speak of a longer file: they must not count any more.
-            self.flush(&writer, Some(&record))?;
             self.storage
                 .set_len(bytes)
                 .map_err(Error::io("making the file shorter"))?;

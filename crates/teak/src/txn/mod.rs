@@ -16,6 +16,7 @@ pub(crate) mod write;
 
 pub use engine::Durability;
 pub(crate) use engine::{Engine, Settings};
+pub(crate) use pages::WritePages;
 pub use recover::Recovery;
 pub(crate) use savepoint::SavepointId;
 pub(crate) use snapshot::Snapshot;
@@ -23,5 +24,9 @@ pub(crate) use write::WriteTransaction;
 
 #[cfg(test)]
 mod fault_tests;
+#[cfg(test)]
+mod regression_tests;
+#[cfg(test)]
+mod test_kit;
 #[cfg(test)]
 mod tests;

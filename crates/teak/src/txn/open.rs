@@ -14,7 +14,7 @@ use crate::{
     store::{Access, Create, Created, FileStorage, Storage, boot_id, random_id},
 };
 use std::{
-    io::IoSlice,
+    io::{ErrorKind, IoSlice},
     path::{Path, PathBuf},
     sync::Arc,
     time::{SystemTime, UNIX_EPOCH},
@@ -31,14 +31,23 @@ impl Engine {
         let (storage, created) = FileStorage::open(path, access, create)?;
         let is_read_only = matches!(access, Access::ReadOnly);
         let is_new = matches!(created, Created::Yes);
-        Self::open_storage(
-            Arc::new(storage),
-            path.to_path_buf(),
+        let storage = Arc::new(storage);
+        let owned_path = path.to_path_buf();
+        let again = settings.clone();
+        match Self::open_storage(
+            storage,
+            owned_path,
             is_new,
             is_read_only,
             settings,
             boot_id(),
-        )
+        ) {
+            // Somebody else created it meanwhile.
+            Err(Error::AlreadyExists(_)) if matches!(create, Create::IfMissing) => {
+                Self::open(path, access, Create::Never, again)
+            }
+            opened => opened,
+        }
     }
 
     /// Opens the database in a storage, whatever is behind it.
@@ -51,22 +60,29 @@ impl Engine {
         boot: [u8; 16],
     ) -> Result<Self> {
         if is_new {
-            format(&*storage, &settings, boot)?;
+            format(&*storage, &path, &settings, boot)?;
         }
         let found = recover::find(&storage, &path, boot)?;
+        refuse_unknown(&found.newest, is_read_only)?;
         if !is_read_only {
             found.settle(&*storage)?;
         }
         let mapping = storage.mapping().map_err(Error::io("mapping the file"))?;
         let newest = found.newest.clone();
         let snapshot = Snapshot::new(newest.clone(), mapping, 16)?;
-        let space = snapshot.space()?;
+        let space = match snapshot.space_to_look_at() {
+            Ok(space) => space,
+            // Reading does without the space map: what is there can be saved.
+            Err(_) if is_read_only => Space::new(newest.page_size as usize, FIRST_PAGE),
+            Err(error) => return Err(error),
+        };
         let snapshot = snapshot.with_counts_of(&space);
         let writer = match is_read_only {
             true => None,
             false => Some(writer(
                 newest,
                 found.sequences,
+                found.durable_slot,
                 space,
                 &found.recovery,
                 boot,
@@ -83,10 +99,26 @@ impl Engine {
     }
 }
 
+/// Refuses what this version may not write, or cannot read.
+fn refuse_unknown(newest: &Record, is_read_only: bool) -> Result<()> {
+    let unknown = newest.features.read_only_compatible & !KNOWN_FEATURES.read_only_compatible;
+    if unknown != 0 && !is_read_only {
+        let text = format!("features {unknown:#x}, which allow reading only; open it for reading");
+        return Err(Error::UnknownFormat(text));
+    }
+    if newest.reserved_per_page != 0 {
+        return Err(Error::UnknownFormat(
+            "bytes reserved in each page".to_owned(),
+        ));
+    }
+    Ok(())
+}
+
 /// What the first write transaction begins with.
 fn writer(
     mut newest: Record,
     slots: [u64; SLOT_COUNT as usize],
+    durable_slot: u8,
     space: Space,
     recovery: &Recovery,
     boot: [u8; 16],
@@ -98,7 +130,7 @@ fn writer(
         arena: Arena::new(newest.page_size as usize),
         slots,
         durable: newest.transaction,
-        durable_slot: newest.slot,
+        durable_slot,
         written: Some(Vec::new()),
         is_changed: *recovery != Recovery::Clean,
         newest,
@@ -106,7 +138,7 @@ fn writer(
 }
 
 /// Writes the record of an empty database and flushes it, which gives a new file its name.
-fn format(storage: &dyn Storage, settings: &Settings, boot: [u8; 16]) -> Result<()> {
+fn format(storage: &dyn Storage, path: &Path, settings: &Settings, boot: [u8; 16]) -> Result<()> {
     let page_size = settings.page_size;
     let empty = catalog::empty().encode();
     let record = Record {
@@ -142,7 +174,10 @@ fn format(storage: &dyn Storage, settings: &Settings, boot: [u8; 16]) -> Result<
         .set_len(u64::from(SLOT_COUNT) * page_size as u64)
         .and_then(|()| storage.write(0, &[IoSlice::new(&bytes)]))
         .and_then(|()| storage.flush())
-        .map_err(Error::io("creating the database"))
+        .map_err(|error| match error.kind() {
+            ErrorKind::AlreadyExists => Error::AlreadyExists(path.to_path_buf()),
+            _ => Error::io("creating the database")(error),
+        })
 }
 
 pub(super) fn durability_byte(durability: Durability) -> u8 {

@@ -23,6 +23,8 @@ const FIRST_RUN_LEN: u32 = 16;
 const RUN_LEN_MAX: u32 = 1024;
 /// A durable transaction up to this size wants its pages in a row rather than crumbs.
 const SMALL_TRANSACTION_PAGES: u64 = 64;
+/// A file that is not small grows in steps of this, so that it consists of huge pages.
+const HUGE_PAGE_LEN: u64 = 2 << 20;
 /// Parts of one write at most, so that a write has bounded bookkeeping.
 const WRITE_PARTS_MAX: usize = 512;
 
@@ -44,6 +46,8 @@ pub(crate) struct WritePages {
     taken_count: u64,
     /// Committed pages that this transaction does not use any more, with their births.
     pub(super) deaths: Vec<(Run, TransactionId)>,
+    /// How many of them a savepoint has to be able to go back to.
+    death_floor: usize,
     /// For each savepoint, pages of this transaction from before it that are not used any more.
     pub(super) unused: Vec<Vec<Run>>,
 }
@@ -71,6 +75,7 @@ impl WritePages {
             next_run_len: FIRST_RUN_LEN,
             taken_count: 0,
             deaths: Vec::new(),
+            death_floor: 0,
             unused: Vec::new(),
         })
     }
@@ -156,18 +161,31 @@ impl WritePages {
             .max(pages);
         let limit = self.size_limit_pages.min(u64::from(u32::MAX));
         let trailing = self.writer.space.trailing_free();
-        let new = (old + step).min(limit);
+        let huge = HUGE_PAGE_LEN >> self.page_shift;
+        let new = if old >= 4 * huge {
+            (old + step).next_multiple_of(huge)
+        } else {
+            old + step
+        };
+        let new = new.min(limit);
         if new < old + pages.saturating_sub(trailing) || new == old {
             return Err(self.full());
         }
-        let bytes = new << self.page_shift;
+        let least = old + pages.saturating_sub(trailing);
+        let new = self.extend_file(new).or_else(|_| self.extend_file(least))?;
+        self.writer.space.grow(new);
+        self.refresh_mapping()
+    }
+
+    /// Makes the file this many pages long, if it is shorter.
+    fn extend_file(&self, pages: u64) -> Result<u64> {
+        let bytes = pages << self.page_shift;
         if bytes > self.storage.len() {
             self.storage
                 .set_len(bytes)
                 .map_err(Error::io("making the file longer"))?;
         }
-        self.writer.space.grow(new);
-        self.refresh_mapping()
+        Ok(pages)
     }
 
     /// Sees to it that the mapping covers the file as it is now.
@@ -181,6 +199,7 @@ impl WritePages {
 
     /// Brings a page that was written early back into memory.
     fn bring_back(&mut self, number: PageNumber) -> Result<()> {
+        self.make_room()?;
         let offset = self.offset_of(number);
         let page = self
             .mapping
@@ -207,7 +226,7 @@ impl WritePages {
                 parts.push((number, page));
             }
         });
-        write_pages(&*self.storage, self.page_size, &parts)?;
+        write_pages(&*self.storage, self.page_size, self.durability, &parts)?;
         for (number, tag) in leaves {
             self.writer.arena.note_early_write(number, tag);
         }
@@ -247,6 +266,7 @@ impl WritePages {
 
     pub(super) fn begin_savepoint(&mut self) -> FreshBits {
         self.unused.push(Vec::new());
+        self.death_floor = self.deaths.len();
         self.writer.arena.begin_savepoint()
     }
 
@@ -272,6 +292,25 @@ impl WritePages {
         }
         self.writer.arena.end_savepoint(before);
         self.deaths.truncate(death_count);
+        self.death_floor = death_count;
+    }
+
+    /// Notes that committed pages are not used any more.
+    fn bury(&mut self, run: Run, birth: TransactionId) -> Result<()> {
+        if birth >= self.transaction {
+            let detail = "it says that it was born in a transaction to come";
+            return Err(Error::corrupted(run.start, "write", detail));
+        }
+        let is_floor = self.death_floor == self.deaths.len();
+        match self.deaths.last_mut() {
+            Some((last, same))
+                if !is_floor && *same == birth && last.end() == u64::from(run.start.0) =>
+            {
+                last.len += run.len;
+            }
+            _ => self.deaths.push((run, birth)),
+        }
+        Ok(())
     }
 
     /// Gives up a page that this transaction wrote. From before a savepoint it has to stay, since
@@ -319,7 +358,12 @@ impl PageSource for WritePages {
     }
 
     fn value(&self, run: &ValueRun) -> Result<&[u8]> {
-        value_in(&self.mapping, self.page_size, run)
+        value_in(
+            &self.mapping,
+            self.page_size,
+            self.writer.space.page_count(),
+            run,
+        )
     }
 
     #[inline]
@@ -458,10 +502,9 @@ impl PageSink for WritePages {
         }
         if self.arena().is_written(pages.start) {
             pages.pages().for_each(|number| self.discard(number));
-        } else {
-            self.deaths.push((pages, run.birth));
+            return Ok(());
         }
-        Ok(())
+        self.bury(pages, run.birth)
     }
 
     fn early_tag(&self, number: PageNumber) -> Option<Tag> {
@@ -469,25 +512,41 @@ impl PageSink for WritePages {
     }
 }
 
-/// Writes pages, given in order, with one write for each stretch of pages in a row.
+/// Writes pages, given in order, to their final place: durable ones with one write for each stretch
+/// of pages in a row. Lazy ones are copied into the mapped file, if it can be written so: a page that
+/// is dirty already costs no call into the system then.
 pub(super) fn write_pages(
     storage: &dyn Storage,
     page_size: usize,
+    durability: Durability,
     pages: &[(PageNumber, &[u8])],
 ) -> Result<()> {
     let in_a_row = |a: &(PageNumber, &[u8]), b: &(PageNumber, &[u8])| a.0.0 + 1 == b.0.0;
+    let writable = match durability {
+        Durability::Durable => None,
+        Durability::Lazy => storage
+            .writable()
+            .map_err(Error::io("mapping the file for writing"))?,
+    };
     for stretch in pages.chunk_by(in_a_row) {
         for part in stretch.chunks(WRITE_PARTS_MAX) {
             let offset = u64::from(part[0].0.0) * page_size as u64;
-            let slices: Vec<_> = join(part).into_iter().map(IoSlice::new).collect();
+            let len = part.len() * page_size;
+            if let Some(mut run) = writable
+                .as_ref()
+                .and_then(|mapping| mapping.run(offset, len))
+            {
+                for (to, (_, page)) in run.chunks_exact_mut(page_size).zip(part) {
+                    to.copy_from_slice(page);
+                }
+                storage.mark_written(offset, len as u64);
+                continue;
+            }
+            let slices: Vec<_> = part.iter().map(|(_, page)| IoSlice::new(page)).collect();
             storage
                 .write(offset, &slices)
                 .map_err(Error::io("writing pages"))?;
         }
     }
     Ok(())
-}
-
-fn join<'p>(pages: &[(PageNumber, &'p [u8])]) -> Vec<&'p [u8]> {
-    pages.iter().map(|(_, page)| *page).collect()
 }

@@ -1,11 +1,15 @@
 //! Which commit counts when a database is opened.
 //!
-//! A process that was killed needs no recovery: all that it wrote is in the system's cache, the
-//! newest record with it. Only when the machine went down (the boot id in the record is another)
-//! may a record be there without its pages. Then the records are tried from the newest on: the
-//! pages that were written since the last durable commit are walked, and their tags checked; the
-//! first record that is whole wins. A record that is known to have been durable and is not whole
-//! is not rolled back over, because its commit was promised: that is corruption.
+//! A process that was killed loses nothing: all that it wrote is in the system's cache, the newest
+//! record with it. When the machine went down (the boot id in the record is another) a record may
+//! be there without its pages. Then the records are tried from the newest on: the pages that were
+//! written since the last durable commit are walked, and their tags checked; the first record that
+//! is whole wins. A record that is known to have been durable and is not whole is not rolled back
+//! over, because its commit was promised: that is corruption.
+//!
+//! The same walk is made after a kill, since a flush may have failed before it, and the system may
+//! have dropped from its cache what never reached the disk. What is whole is written once more then,
+//! and flushed, before anything counts as durable.
 //!
 //! Deciding changes nothing, so a crash meanwhile leads to the same decision again. Only then are
 //! the records that lost erased, before anything is written where their pages may be.
@@ -56,6 +60,8 @@ pub(super) struct Found {
     pub(super) newest: Record,
     pub(super) sequences: [u64; SLOT_COUNT as usize],
     pub(super) recovery: Recovery,
+    /// A slot whose record is surely on the disk, of the same transaction as the newest.
+    pub(super) durable_slot: u8,
     /// Records that are not whole, or of other times, to be erased.
     losers: Vec<u8>,
 }
@@ -78,21 +84,16 @@ pub(super) fn find(storage: &Arc<dyn Storage>, path: &Path, boot: [u8; 16]) -> R
         .max()
         .unwrap_or_default();
     let newest = &records[0];
-    let is_trusted = newest.clean_close || (newest.boot_id == boot && boot != [0; 16]);
-    if is_trusted && is_cut_short(newest, storage.len()) {
+    let is_same_boot = newest.boot_id == boot && boot != [0; 16];
+    if (newest.clean_close || is_same_boot) && is_cut_short(newest, storage.len()) {
         return Err(Error::corrupted(slot_page(newest.slot), "open", CUT_SHORT));
     }
-    if is_trusted {
-        let recovery = match newest.clean_close {
-            true => Recovery::Clean,
-            false => Recovery::Killed {
-                last: newest.transaction,
-            },
-        };
+    if newest.clean_close {
         return Ok(Found {
+            durable_slot: durable_slot(&records, storage.len()),
             newest: newest.clone(),
             sequences,
-            recovery,
+            recovery: Recovery::Clean,
             losers: Vec::new(),
         });
     }
@@ -102,11 +103,18 @@ pub(super) fn find(storage: &Arc<dyn Storage>, path: &Path, boot: [u8; 16]) -> R
     for record in &records {
         let Some(fault) = first_fault(record, &mapping, storage.len())? else {
             let to = record.transaction;
+            if to < known_durable {
+                let detail =
+                    format!("the record of commit {known_durable}, which was durable, is gone");
+                return Err(Error::corrupted(slot_page(record.slot), "recovery", detail));
+            }
             let recovery = match reason {
+                None if is_same_boot => Recovery::Killed { last: to },
                 None => Recovery::Verified { last: to },
                 Some(reason) => Recovery::RolledBack { from, to, reason },
             };
             return Ok(Found {
+                durable_slot: record.slot,
                 newest: record.clone(),
                 sequences,
                 recovery,
@@ -127,6 +135,18 @@ pub(super) fn find(storage: &Arc<dyn Storage>, path: &Path, boot: [u8; 16]) -> R
     ))
 }
 
+/// The record of a clean close may be in the system's cache only, if its flush failed or the process
+/// ended before it. Then the file was not cut yet, and the record that it repeats is on the disk.
+fn durable_slot(records: &[Record], file_len: u64) -> u8 {
+    let repeated = records.get(1).filter(|before| {
+        let newest = &records[0];
+        newest.clean_close
+            && before.transaction == newest.transaction
+            && !is_cut_short(before, file_len)
+    });
+    repeated.unwrap_or(&records[0]).slot
+}
+
 const CUT_SHORT: &str = "the file is shorter than the commit says";
 
 fn is_cut_short(record: &Record, file_len: u64) -> bool {
@@ -142,6 +162,9 @@ impl Found {
         if self.recovery == Recovery::Clean {
             return Ok(());
         }
+        if matches!(self.recovery, Recovery::Killed { .. }) {
+            self.write_again(storage)?;
+        }
         let zeros = [0; 512];
         for &slot in &self.losers {
             let offset = u64::from(slot) * u64::from(self.newest.page_size);
@@ -150,6 +173,51 @@ impl Found {
         }
         storage.flush().map_err(Error::io("flushing the file"))
     }
+}
+
+impl Found {
+    /// Writes all that came after the last durable commit again. If a flush failed before the
+    /// process ended, the system's cache has these pages, but may count them as written although
+    /// they never reached the disk; another flush would say nothing about them.
+    fn write_again(&self, storage: &dyn Storage) -> Result<()> {
+        let mapping = storage.mapping().map_err(Error::io("mapping the file"))?;
+        let page_size = u64::from(self.newest.page_size);
+        let mut runs = match &self.newest.written {
+            Some(runs) => runs.clone(),
+            None => young_runs(&self.newest, &mapping)?,
+        };
+        runs.push(Run {
+            start: slot_page(self.newest.slot),
+            len: 1,
+        });
+        for run in runs {
+            let mut chunk = vec![0; (CHUNK_LEN.max(page_size)) as usize];
+            let (mut start, end) = (u64::from(run.start.0) * page_size, run.end() * page_size);
+            while start < end {
+                let part = &mut chunk[..(end - start).min(CHUNK_LEN.max(page_size)) as usize];
+                if mapping.copy(start, part) {
+                    let written = storage.write(start, &[IoSlice::new(part)]);
+                    written.map_err(Error::io("writing pages again"))?;
+                }
+                start += part.len() as u64;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Bytes that are written again at once.
+const CHUNK_LEN: u64 = 1 << 20;
+
+/// All runs that are younger than the last durable commit, where the record does not list them.
+fn young_runs(record: &Record, mapping: &Arc<Mapping>) -> Result<Vec<Run>> {
+    let snapshot = Snapshot::new(record.clone(), Arc::clone(mapping), 0)?;
+    let mut audit = Audit::new(record);
+    audit.walk(&snapshot, snapshot.catalog());
+    let mut runs = audit.young;
+    let own = snapshot.space_to_look_at()?.classify().own;
+    runs.extend(own.into_iter().map(|start| Run { start, len: 1 }));
+    Ok(runs)
 }
 
 /// All records of the file that can be read; at least one.
@@ -215,20 +283,14 @@ fn first_fault(record: &Record, mapping: &Arc<Mapping>, file_len: u64) -> Result
             }));
         }
     };
-    let mut audit = Audit {
-        written: record.written.as_deref(),
-        durable: record.durable_transaction,
-        seen: HashSet::new(),
-        fault: None,
-        tables: Vec::new(),
-    };
+    let mut audit = Audit::new(record);
     audit.walk(&snapshot, snapshot.catalog());
     match TreeRoot::decode(&record.snapshots_root) {
         Ok(root) => audit.walk(&snapshot, &root),
         Err(damage) => audit.note(slot_page(record.slot), damage.0.to_owned()),
     }
     if audit.fault.is_none()
-        && let Err(error) = snapshot.space()
+        && let Err(error) = snapshot.space_to_look_at()
     {
         let page = match &error {
             Error::Corrupted { page, .. } => *page,
@@ -244,11 +306,26 @@ struct Audit<'r> {
     written: Option<&'r [Run]>,
     durable: TransactionId,
     seen: HashSet<PageNumber>,
+    /// What the walk entered last, and all that it found to be young.
+    entered: Option<Run>,
+    young: Vec<Run>,
     fault: Option<Fault>,
     tables: Vec<TreeRoot>,
 }
 
-impl Audit<'_> {
+impl<'r> Audit<'r> {
+    fn new(record: &'r Record) -> Self {
+        Self {
+            written: record.written.as_deref(),
+            durable: record.durable_transaction,
+            seen: HashSet::new(),
+            entered: None,
+            young: Vec::new(),
+            fault: None,
+            tables: Vec::new(),
+        }
+    }
+
     /// Walks a tree, and the tables that it names.
     fn walk(&mut self, snapshot: &Snapshot, root: &TreeRoot) {
         walk::walk(snapshot, root, self);
@@ -271,6 +348,7 @@ impl Visitor for Audit<'_> {
             let behind = runs.partition_point(|written| written.start <= run.start);
             behind > 0 && u64::from(run.start.0) < runs[behind - 1].end()
         });
+        self.entered = Some(run);
         self.fault.is_none() && is_written && self.seen.insert(run.start)
     }
 
@@ -288,6 +366,8 @@ impl Visitor for Audit<'_> {
     }
 
     fn descend(&mut self, birth: TransactionId) -> bool {
-        birth > self.durable
+        let is_young = birth > self.durable;
+        self.young.extend(self.entered.filter(|_| is_young));
+        is_young
     }
 }

@@ -5,12 +5,12 @@
 
 use super::{
     arena::FreshBits,
+    engine::unique_id,
     write::{OpenTable, WriteTransaction},
 };
 use crate::{Error, Result, tree::TreeRoot};
-use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Names a savepoint, among all that this process ever had.
+/// Names a savepoint of one transaction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct SavepointId(u64);
 
@@ -28,8 +28,7 @@ impl WriteTransaction {
     /// Begins a savepoint within all others.
     pub(crate) fn begin_savepoint(&mut self) -> Result<SavepointId> {
         self.refuse_broken()?;
-        static COUNT: AtomicU64 = AtomicU64::new(0);
-        let id = COUNT.fetch_add(1, Ordering::Relaxed);
+        let id = unique_id();
         let state = SavepointState {
             id,
             fresh: self.pages.begin_savepoint(),

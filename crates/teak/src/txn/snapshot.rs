@@ -9,7 +9,11 @@ use crate::{
     store::Mapping,
     tree::{PageSource, TreeRoot},
 };
-use std::sync::{Arc, OnceLock};
+use std::{
+    borrow::Cow,
+    ops::Range,
+    sync::{Arc, OnceLock},
+};
 
 /// A committed state: its record, and the mapping through which its pages are read. While somebody
 /// holds it, none of its pages is used again.
@@ -19,6 +23,8 @@ pub(crate) struct Snapshot {
     pub(super) mapping: Arc<Mapping>,
     page_size: usize,
     page_shift: u32,
+    /// Pages that trees may point to.
+    pages: Range<u64>,
     pub(super) catalog: TreeRoot,
     /// Roots of tables by the number of their handle, found when they are first asked for; `None`
     /// for a table that does not exist.
@@ -36,6 +42,7 @@ impl Snapshot {
         Ok(Self {
             page_size,
             page_shift: page_size.trailing_zeros(),
+            pages: u64::from(crate::space::FIRST_PAGE)..record.page_count,
             catalog,
             roots: (0..root_count).map(|_| OnceLock::new()).collect(),
             free_pages: 0,
@@ -69,17 +76,18 @@ impl Snapshot {
     /// The root of a table, by the number of its handle, or by its name where there are more
     /// handles than the snapshot has places for.
     #[inline]
-    pub(crate) fn root_of(&self, handle: usize, name: &[u8]) -> Result<Option<TreeRoot>> {
-        match self.roots.get(handle) {
-            Some(place) => match place.get() {
-                Some(root) => Ok(*root),
-                None => {
-                    let root = catalog::find(self, &self.catalog, name)?;
-                    Ok(*place.get_or_init(|| root))
-                }
-            },
-            None => catalog::find(self, &self.catalog, name),
+    pub(crate) fn root_of(&self, handle: usize, name: &[u8]) -> Result<Option<Cow<'_, TreeRoot>>> {
+        match self.roots.get(handle).map(OnceLock::get) {
+            Some(Some(root)) => Ok(root.as_ref().map(Cow::Borrowed)),
+            _ => Ok(self.find_root(handle, name)?.map(Cow::Owned)),
         }
+    }
+
+    #[cold]
+    fn find_root(&self, handle: usize, name: &[u8]) -> Result<Option<TreeRoot>> {
+        let root = catalog::find(self, &self.catalog, name)?;
+        self.set_root(handle, root);
+        Ok(root)
     }
 
     /// Calls `visit` for each table, in the order of names.
@@ -114,15 +122,9 @@ impl Snapshot {
         }
     }
 
-    /// The space map as it was when this was committed. What nobody but this snapshot sees is free
-    /// in it.
-    pub(crate) fn space(&self) -> Result<Space> {
-        self.space_beside(&[self.record.transaction])
-    }
-
-    /// The space map as it was when this was committed, in which what `pins` (ascending, this
-    /// snapshot among them) may see is not free.
-    pub(super) fn space_beside(&self, pins: &[TransactionId]) -> Result<Space> {
+    /// The space map as it was when this was committed. What no pin sees is free; without any pin
+    /// but this state itself, all that is dead is free.
+    pub(crate) fn space(&self, pins: &[TransactionId]) -> Result<Space> {
         let record = &self.record;
         Space::load(
             self,
@@ -131,6 +133,11 @@ impl Snapshot {
             record.page_count,
             pins,
         )
+    }
+
+    /// The space map, for whoever wants to know what is where and allocates nothing.
+    pub(crate) fn space_to_look_at(&self) -> Result<Space> {
+        self.space(&[self.record.transaction])
     }
 }
 
@@ -144,13 +151,13 @@ impl PageSource for Snapshot {
     fn page(&self, number: PageNumber) -> Result<&[u8]> {
         let offset = u64::from(number.0) << self.page_shift;
         match self.mapping.bytes(offset, self.page_size) {
-            Some(page) if number.0 >= crate::space::FIRST_PAGE => Ok(page),
+            Some(page) if self.pages.contains(&u64::from(number.0)) => Ok(page),
             _ => Err(outside(number)),
         }
     }
 
     fn value(&self, run: &ValueRun) -> Result<&[u8]> {
-        value_in(&self.mapping, self.page_size, run)
+        value_in(&self.mapping, self.page_size, self.record.page_count, run)
     }
 
     #[inline]
@@ -179,12 +186,18 @@ pub(super) fn outside(number: PageNumber) -> Error {
 pub(super) fn value_in<'m>(
     mapping: &'m Mapping,
     page_size: usize,
+    page_count: u64,
     run: &ValueRun,
 ) -> Result<&'m [u8]> {
+    let pages = run
+        .pages(page_size)
+        .map_err(|damage| damage.at(run.start, "read"))?;
     let offset = u64::from(run.start.0) * page_size as u64;
     let len = usize::try_from(run.len_bytes).map_err(|_| outside(run.start))?;
     match mapping.bytes(offset, len) {
-        Some(bytes) if run.start.0 >= crate::space::FIRST_PAGE => Ok(bytes),
+        Some(bytes) if run.start.0 >= crate::space::FIRST_PAGE && pages.end() <= page_count => {
+            Ok(bytes)
+        }
         _ => Err(outside(run.start)),
     }
 }

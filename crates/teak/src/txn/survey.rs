@@ -18,7 +18,7 @@ pub(crate) fn page_uses(snapshot: &Snapshot) -> Result<Vec<PageUse>> {
     for (_, root) in audit.take_tables() {
         walk::walk(snapshot, &root, &mut audit);
     }
-    audit.mark_census(&snapshot.space()?.classify());
+    audit.mark_census(&snapshot.space_to_look_at()?.classify());
     Ok(audit.uses)
 }
 

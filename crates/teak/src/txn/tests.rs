@@ -1,76 +1,13 @@
 //! Transactions on the simulated disk.
 
-use super::{Durability, Engine, Recovery, Settings, WriteTransaction, check};
-use crate::{
-    Error, Result, TransactionId,
-    page::{key::KeyOrder, value::StoredValue},
-    store::{Storage, sim::SimDisk},
-    tree::{TreeRoot, insert::Existing, lookup},
+use super::{
+    Durability, Engine, Recovery, WriteTransaction, check,
+    test_kit::{
+        BOOT, CAPACITY, Model, OTHER_BOOT, assert_clean, create_table, get, insert, key, open,
+        remove,
+    },
 };
-use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
-
-const BOOT: [u8; 16] = [1; 16];
-const OTHER_BOOT: [u8; 16] = [2; 16];
-const CAPACITY: usize = 64 << 20;
-
-type Model = BTreeMap<Vec<u8>, Vec<u8>>;
-
-fn settings() -> Settings {
-    Settings {
-        page_size: 4096,
-        durability: Durability::Durable,
-        size_limit_bytes: None,
-        write_memory_bytes: 1 << 20,
-    }
-}
-
-fn open(disk: &SimDisk, is_new: bool, boot: [u8; 16]) -> Result<Arc<Engine>> {
-    let storage: Arc<dyn Storage> = Arc::new(disk.clone());
-    Engine::open_storage(
-        storage,
-        PathBuf::from("simulated"),
-        is_new,
-        false,
-        settings(),
-        boot,
-    )
-    .map(Arc::new)
-}
-
-fn create_table(txn: &mut WriteTransaction, name: &[u8]) {
-    let handle = txn.engine().handle(name);
-    txn.create_table(handle, name, TreeRoot::new(KeyOrder::Bytes, true, false, 0))
-        .unwrap();
-}
-
-fn insert(txn: &mut WriteTransaction, name: &[u8], key: &[u8], value: &[u8]) -> Result<()> {
-    let handle = txn.engine().handle(name);
-    txn.change(handle, name, |tree| {
-        tree.insert(key, StoredValue::inline(value), Existing::Replace)
-            .map(drop)
-    })
-}
-
-fn remove(txn: &mut WriteTransaction, name: &[u8], key: &[u8]) -> bool {
-    let handle = txn.engine().handle(name);
-    txn.change(handle, name, |tree| tree.remove(key)).unwrap()
-}
-
-fn get(engine: &Arc<Engine>, name: &[u8], key: &[u8]) -> Option<Vec<u8>> {
-    let snapshot = engine.snapshot().unwrap();
-    let root = snapshot.root_of(engine.handle(name), name).unwrap()?;
-    let value = lookup::get(&*snapshot, &root, key).unwrap()?;
-    Some(lookup::load(&*snapshot, root.page, value).unwrap().to_vec())
-}
-
-fn assert_clean(engine: &Arc<Engine>) {
-    let report = check::check(&engine.snapshot().unwrap(), &mut |_| {});
-    assert!(report.is_clean(), "{:#?}", report.damages);
-}
-
-fn key(i: u32) -> Vec<u8> {
-    i.wrapping_mul(0x9e37_79b9).to_be_bytes().repeat(3)
-}
+use crate::{Error, TransactionId, store::sim::SimDisk, tree::lookup};
 
 #[test]
 fn what_was_committed_is_there_after_closing() {

@@ -9,9 +9,13 @@ use super::{
 };
 use crate::{
     Error, Result, TransactionId,
-    tree::{PageSource, TreeRoot, insert::Tree},
+    tree::{TreeRoot, insert::Tree},
 };
-use std::sync::{Arc, atomic::Ordering};
+use std::{
+    borrow::Cow,
+    collections::HashMap,
+    sync::{Arc, atomic::Ordering},
+};
 
 /// A table as this transaction sees it.
 #[derive(Clone, Debug)]
@@ -73,7 +77,7 @@ impl WriteTransaction {
         self.base.transaction().next()
     }
 
-    pub(crate) fn pages(&self) -> &(impl PageSource + Sync + use<>) {
+    pub(crate) fn pages(&self) -> &WritePages {
         &self.pages
     }
 
@@ -87,19 +91,19 @@ impl WriteTransaction {
 
     /// The root of a table, by its handle and name.
     #[inline]
-    pub(crate) fn root_of(&self, handle: usize, name: &[u8]) -> Result<Option<TreeRoot>> {
+    pub(crate) fn root_of(&self, handle: usize, name: &[u8]) -> Result<Option<Cow<'_, TreeRoot>>> {
         if let Some(Some(table)) = self.tables.get(handle) {
-            return Ok(table.root);
+            return Ok(table.root.as_ref().map(Cow::Borrowed));
         }
         if self.catalog == self.base.catalog {
             return self.base.root_of(handle, name);
         }
-        catalog::find(&self.pages, &self.catalog, name)
+        Ok(catalog::find(&self.pages, &self.catalog, name)?.map(Cow::Owned))
     }
 
     fn open(&mut self, handle: usize, name: &[u8]) -> Result<&mut OpenTable> {
         if self.tables.get(handle).is_none_or(Option::is_none) {
-            let root = self.root_of(handle, name)?;
+            let root = self.root_of(handle, name)?.map(Cow::into_owned);
             if self.tables.len() <= handle {
                 self.tables.resize_with(handle + 1, || None);
             }
@@ -216,13 +220,14 @@ impl WriteTransaction {
         &self,
         mut visit: impl FnMut(&[u8], TreeRoot) -> Result<()>,
     ) -> Result<()> {
+        let open: HashMap<&[u8], TreeRoot> = self
+            .tables
+            .iter()
+            .flatten()
+            .filter_map(|table| Some((table.name.as_slice(), table.root?)))
+            .collect();
         catalog::for_each(&self.pages, &self.catalog, |name, root| {
-            let open = self
-                .tables
-                .iter()
-                .flatten()
-                .find(|table| table.name == name);
-            visit(name, open.and_then(|table| table.root).unwrap_or(root))
+            visit(name, open.get(name).copied().unwrap_or(root))
         })
     }
 

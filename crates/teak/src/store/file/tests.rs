@@ -1,6 +1,6 @@
 use super::*;
 use crate::{Error, Result};
-use std::{os::unix::fs::MetadataExt, path::Path, process::Command};
+use std::{fs, os::unix::fs::MetadataExt, path::Path, process::Command};
 use tempfile::TempDir;
 
 fn create(path: &Path) -> FileStorage {
@@ -71,9 +71,7 @@ fn many_parts_are_written() {
 fn growing_allocates_blocks() {
     let (_directory, storage) = new_file();
     storage.set_len(1 << 20).unwrap();
-    let flags = rustix::fs::FallocateFlags::empty();
-    let is_possible = rustix::fs::fallocate(&**storage.file, flags, 0, 4096).is_ok();
-    if is_possible {
+    if *lock(&storage.growth) != Blocks::Uncertain {
         assert!(storage.file.metadata().unwrap().blocks() * 512 >= 1 << 20);
     }
 }
@@ -98,6 +96,7 @@ fn a_file_that_outgrows_its_stretch_gets_another_mapping() {
     storage.reserve_len = 1 << 16;
     storage.set_len(4096).unwrap();
     let old = storage.mapping().unwrap();
+    let old_writable = storage.writable().unwrap();
     storage.set_len(1 << 20).unwrap();
     storage.write(0, &[IoSlice::new(b"x")]).unwrap();
     let new = storage.mapping().unwrap();
@@ -112,6 +111,67 @@ fn a_file_that_outgrows_its_stretch_gets_another_mapping() {
     drop(old);
     storage.set_len(1 << 19).unwrap();
     assert_eq!(lock(&storage.views).mappings.len(), 1);
+    if let (Some(old), Some(new)) = (old_writable, storage.writable().unwrap()) {
+        let _run = old.run(0, 4096).unwrap();
+        assert!(new.run(4095, 1).is_none());
+        assert!(old.run(1 << 17, 1).is_none());
+        assert!(new.run(1 << 17, 1).is_some());
+    }
+}
+
+#[test]
+fn runs_write_into_the_file() {
+    let (directory, storage) = new_file();
+    storage.set_len(8192).unwrap();
+    let Some(writable) = storage.writable().unwrap() else {
+        return;
+    };
+    assert!(Arc::ptr_eq(
+        &writable,
+        &storage.writable().unwrap().unwrap()
+    ));
+    let mut run = writable.run(4096, 4096).unwrap();
+    run[..3].copy_from_slice(b"abc");
+    storage.mark_written(4096, 3);
+    assert_eq!(
+        storage.set_len(4096).unwrap_err().kind(),
+        io::ErrorKind::ResourceBusy
+    );
+    assert_eq!(
+        storage.mapping().unwrap().bytes(4096, 4),
+        Some(&b"abc\0"[..])
+    );
+    storage.flush().unwrap();
+    assert_eq!(
+        &fs::read(directory.path().join("file")).unwrap()[4096..4099],
+        b"abc"
+    );
+    drop(run);
+    storage.set_len(4096).unwrap();
+}
+
+#[test]
+fn holes_are_filled_before_runs_are_given() {
+    let (directory, storage) = new_file();
+    drop(storage);
+    fs::OpenOptions::new()
+        .write(true)
+        .open(directory.path().join("file"))
+        .unwrap()
+        .set_len(1 << 20)
+        .unwrap();
+    let storage = reopen(&directory, Access::ReadWrite).unwrap();
+    assert_eq!(storage.file.metadata().unwrap().blocks(), 0);
+    if storage.writable().unwrap().is_some() {
+        assert!(storage.file.metadata().unwrap().blocks() * 512 >= 1 << 20);
+    }
+}
+
+#[test]
+fn uncertain_blocks_give_no_runs() {
+    let (_directory, storage) = new_file();
+    *lock(&storage.growth) = Blocks::Uncertain;
+    assert!(storage.writable().unwrap().is_none());
 }
 
 #[test]
@@ -132,6 +192,7 @@ fn one_writer_or_many_readers() {
         reopen(&directory, Access::ReadWrite),
         Err(Error::InUse(_))
     ));
+    assert!(reader.writable().unwrap().is_none());
     for result in [reader.set_len(1), reader.write(0, &[])] {
         assert_eq!(result.unwrap_err().kind(), io::ErrorKind::PermissionDenied);
     }
@@ -210,12 +271,23 @@ fn a_full_disk_is_an_error_of_growing() {
         (4096, 4096)
     );
     storage.set_len(1 << 19).unwrap();
-    storage
-        .write(0, &[IoSlice::new(&vec![7; 1 << 19])])
-        .unwrap();
+    let writable = storage.writable().unwrap().unwrap();
+    writable.run(0, 1 << 19).unwrap().fill(7);
     storage.flush().unwrap();
     assert_eq!(
         storage.mapping().unwrap().bytes((1 << 19) - 1, 1),
         Some(&[7][..])
     );
+}
+
+#[test]
+fn holes_that_cannot_be_filled_give_no_runs() {
+    let Some(disk) = TinyDisk::mount() else {
+        return;
+    };
+    let path = disk.0.path().join("file");
+    fs::File::create(&path).unwrap().set_len(4 << 20).unwrap();
+    let (storage, _) = FileStorage::open(&path, Access::ReadWrite, Create::Never).unwrap();
+    assert!(storage.writable().unwrap().is_none());
+    assert_eq!(storage.len(), 4 << 20);
 }

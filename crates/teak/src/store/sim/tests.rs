@@ -86,6 +86,53 @@ fn a_sticky_fault_stays() {
 }
 
 #[test]
+fn runs_are_written_when_marked() {
+    let disk = SimDisk::new(1 << 20);
+    disk.set_len(8192).unwrap();
+    disk.flush().unwrap();
+    let mut run = disk.writable().unwrap().unwrap().run(4096, 4096).unwrap();
+    run[..3].copy_from_slice(b"abc");
+    assert_eq!(disk.process_crash()[4096..4099], *b"abc");
+    assert_eq!(disk.power_cut(&mut |_| 1, 512)[4096..4099], [0; 3]);
+    disk.mark_written(4096, 4096);
+    run[3] = b'd';
+    assert_eq!(disk.power_cut(&mut |_| 1, 512)[4096..4100], *b"abc\0");
+    assert_eq!(disk.power_cut(&mut |_| 0, 512)[4096..4099], [0; 3]);
+    assert_eq!(disk.mapping().unwrap().bytes(4096, 4), Some(&b"abcd"[..]));
+}
+
+#[test]
+fn marks_behind_the_end_record_nothing() {
+    let disk = SimDisk::new(1 << 20);
+    disk.set_len(100).unwrap();
+    for (offset, len) in [(100, 10), (5000, 1), (0, 0), (u64::MAX, u64::MAX)] {
+        disk.mark_written(offset, len);
+    }
+    assert_eq!(disk.event_count(), 1);
+    disk.mark_written(90, 50);
+    assert_eq!(
+        *disk.events()[1],
+        Event::Write {
+            offset: 90,
+            bytes: vec![0; 10]
+        }
+    );
+}
+
+#[test]
+fn the_file_is_not_cut_short_under_a_run() {
+    let disk = SimDisk::new(1 << 20);
+    disk.set_len(8192).unwrap();
+    let run = disk.writable().unwrap().unwrap().run(0, 8192).unwrap();
+    assert_eq!(
+        disk.set_len(4096).unwrap_err().kind(),
+        io::ErrorKind::ResourceBusy
+    );
+    drop(run);
+    disk.set_len(4096).unwrap();
+}
+
+#[test]
 fn handles_are_of_the_same_disk() {
     let disk = SimDisk::new(1 << 30);
     let other = disk.clone();

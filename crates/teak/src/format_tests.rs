@@ -1,0 +1,291 @@
+//! Holds `docs/format.md` against the code: its tables are read, and what they say is compared with
+//! what constants say and encoders write. A change on one side alone fails here.
+
+mod document;
+mod pages;
+mod record;
+mod space;
+
+use crate::{
+    commit::record::{
+        FORMAT_VERSION, Features, Geometry, KNOWN_FEATURES, Marks, Record, SECTOR_LEN, SLOT_COUNT,
+        is_page_size,
+    },
+    page::{
+        array::{self, Pointer},
+        bitmap,
+        deaths::{self, Death},
+        entries::Child,
+        header::{HEADER_LEN, Header, Kind},
+        inner::{self, Inner, InnerFormat},
+        key::{KeyOrder, head_of},
+        leaf::{self, InPlace, Leaf, LeafFormat},
+        max_key_len,
+        value::{StoredValue, TREE_ROOT_LEN, VALUE_RUN_LEN, ValueKind, ValueRun},
+    },
+    space::{ArrayRoot, Change, FIRST_PAGE, Policy, Space, SpaceRoots},
+    tree::TreeRoot,
+    types::{PageNumber, Run, Tag, TransactionId},
+};
+use document::{assemble, assemble_with, block, layout, markers, number, table};
+use std::collections::BTreeMap;
+
+const PAGE_SIZES: [usize; 5] = [4096, 8192, 16384, 32768, 65536];
+const PAGE_SIZE: usize = 4096;
+
+/// Bytes that say where they belong: no two fields of one table have the same.
+fn u16_of(seed: u16) -> (u16, Vec<u8>) {
+    let value = 0x0101 * seed + 0x0100;
+    (value, value.to_le_bytes().to_vec())
+}
+
+fn u32_of(seed: u32) -> (u32, Vec<u8>) {
+    let value = 0x0101_0101 * seed + 0x0302_0100;
+    (value, value.to_le_bytes().to_vec())
+}
+
+fn u64_of(seed: u64) -> (u64, Vec<u8>) {
+    let value = 0x0101_0101_0101_0101 * seed + 0x0706_0504_0302_0100;
+    (value, value.to_le_bytes().to_vec())
+}
+
+/// A number of records or pages that there can be.
+fn count_of(seed: u64) -> (u64, Vec<u8>) {
+    let value = u64_of(seed).0 >> 16;
+    (value, value.to_le_bytes().to_vec())
+}
+
+fn aligned_page() -> Vec<u64> {
+    vec![0; PAGE_SIZE / 8]
+}
+
+#[test]
+fn every_marked_table_has_a_test() {
+    let known = [
+        "table: ...",
+        "table: constants",
+        "table: limits",
+        "table: header",
+        "table: kinds",
+        "table: page flags",
+        "table: key orders",
+        "layout: leaf",
+        "table: leaf node",
+        "table: value kinds",
+        "table: large value",
+        "layout: inner",
+        "table: separator",
+        "table: tree root",
+        "table: tree flags",
+        "table: array root",
+        "layout: array node",
+        "table: array entry",
+        "layout: bitmap",
+        "layout: deaths",
+        "table: death",
+        "example: log",
+        "table: record",
+        "table: written run",
+        "table: record flags",
+        "table: features",
+    ];
+    assert_eq!(markers(), known);
+}
+
+#[test]
+fn constants() {
+    let root = TreeRoot::new(KeyOrder::Bytes, true, false, 0);
+    let decodes = |offset: usize, value: u8| {
+        let mut bytes = TreeRoot {
+            page: PageNumber(9),
+            depth: 1,
+            ..root
+        }
+        .encode();
+        bytes[offset] = value;
+        TreeRoot::decode(&bytes).is_ok()
+    };
+    let greatest = |offset| (0..=255).filter(|value| decodes(offset, *value)).max();
+    for row in table("table: constants") {
+        let value = match row[0] {
+            "format version" => u64::from(FORMAT_VERSION),
+            "record slots" => u64::from(SLOT_COUNT),
+            "first page" => u64::from(FIRST_PAGE),
+            "sector" => SECTOR_LEN as u64,
+            "page size, least" => (0..1 << 20)
+                .find(|size| is_page_size(*size))
+                .unwrap()
+                .into(),
+            "page size, greatest" => (0..1 << 20)
+                .rev()
+                .find(|size| is_page_size(*size))
+                .unwrap()
+                .into(),
+            "page header" => HEADER_LEN as u64,
+            "large value" => VALUE_RUN_LEN as u64,
+            "tree root" => TREE_ROOT_LEN as u64,
+            "record, fixed part" => (PAGE_SIZE - Record::log_room(PAGE_SIZE, 0)) as u64,
+            "tree depth, greatest" => greatest(4).unwrap().into(),
+            "value alignment, greatest" => greatest(56).unwrap().into(),
+            name => panic!("{name:?} is no constant of the code"),
+        };
+        assert_eq!(number(row[1]), value, "{}", row[0]);
+    }
+    assert_eq!(table("table: constants").len(), 12);
+}
+
+#[test]
+fn limits() {
+    let rows = table("table: limits");
+    assert_eq!(rows.len(), PAGE_SIZES.len());
+    for (row, page_size) in rows.iter().zip(PAGE_SIZES) {
+        let documented: Vec<u64> = row.iter().map(|cell| number(cell)).collect();
+        let in_code = [
+            page_size,
+            max_key_len(page_size),
+            LeafFormat::max_inline_record_len(page_size),
+            bitmap::capacity(page_size) as usize,
+            deaths::capacity(page_size),
+            array::fanout(page_size),
+            Record::log_room(page_size, 0),
+            page_size << 32 >> 40,
+        ];
+        assert_eq!(documented, in_code.map(|value| value as u64));
+    }
+}
+
+/// Codes and names of a table against what the code makes of every code.
+fn assert_codes(marker: &str, name_of: impl Fn(u8) -> Option<String>) {
+    let documented: BTreeMap<u64, String> = table(marker)
+        .iter()
+        .map(|row| (number(row[0]), row[1].to_owned()))
+        .collect();
+    let in_code: BTreeMap<u64, String> = (0..=255)
+        .filter_map(|code| Some((u64::from(code), name_of(code)?)))
+        .collect();
+    assert_eq!(documented, in_code, "{marker}");
+}
+
+#[test]
+fn kinds_and_orders() {
+    assert_codes("table: kinds", |code| {
+        Kind::from_byte(code).map(|kind| format!("{kind:?}"))
+    });
+    assert_codes("table: key orders", |code| {
+        KeyOrder::from_byte(code).map(|order| format!("{order:?}"))
+    });
+    assert_codes("table: value kinds", |code| {
+        (code < 4).then(|| format!("{:?}", ValueKind::from_bits(code.into())))
+    });
+    let heads = [
+        (KeyOrder::Bytes, &b"abcde"[..], 0x6162_6364),
+        (KeyOrder::Bytes, b"a", 0x6100_0000),
+        (KeyOrder::ReverseBytes, b"abcde", 0x6564_6362),
+        (KeyOrder::ReverseBytes, b"a", 0x6100_0000),
+        (KeyOrder::Integer, &[1, 2, 3, 4], 0x0403_0201),
+        (KeyOrder::Integer, &[1, 2, 3, 4, 5, 6, 7, 8], 0x0807_0605),
+    ];
+    for (order, key, head) in heads {
+        assert_eq!(order.head(key), head, "{order:?} {key:?}");
+    }
+}
+
+/// Flags by their names.
+fn flags(marker: &str) -> BTreeMap<&'static str, u64> {
+    table(marker)
+        .iter()
+        .map(|row| (row[1], number(row[0])))
+        .collect()
+}
+
+/// What the variables of a layout stand for on this page.
+fn variables_of(page: &[u8], c: usize) -> BTreeMap<&'static str, usize> {
+    let header = Header::read(page);
+    BTreeMap::from([
+        ("P", page.len()),
+        ("count", header.count.into()),
+        ("heap", header.heap_len.into()),
+        ("prefix", header.prefix_len.into()),
+        ("c", c),
+    ])
+}
+
+#[test]
+fn tree_root() {
+    let (page, page_bytes) = u32_of(1);
+    let (tag, tag_bytes) = u64_of(2);
+    let (records, records_bytes) = count_of(3);
+    let (inner_pages, inner_bytes) = u32_of(4);
+    let (leaf_pages, leaf_bytes) = u32_of(5);
+    let (value_pages, value_bytes) = count_of(6);
+    let (changed, changed_bytes) = u64_of(7);
+    let (sequence, sequence_bytes) = u64_of(8);
+    let (key_len, key_len_bytes) = u16_of(9);
+    let root = TreeRoot {
+        page: PageNumber(page),
+        depth: 7,
+        order: KeyOrder::Integer,
+        share_prefixes: true,
+        counted: true,
+        value_align_log2: 3,
+        key_len,
+        tag: Tag(tag),
+        records,
+        inner_pages,
+        leaf_pages,
+        value_pages,
+        changed: TransactionId(changed),
+        sequence,
+    };
+    let documented = assemble(
+        "table: tree root",
+        &[
+            ("page", page_bytes),
+            ("depth", vec![7]),
+            ("order", vec![2]),
+            ("flags", vec![3, 0]),
+            ("tag", tag_bytes),
+            ("records", records_bytes),
+            ("inner pages", inner_bytes),
+            ("leaf pages", leaf_bytes),
+            ("value pages", value_bytes),
+            ("changed", changed_bytes),
+            ("sequence", sequence_bytes),
+            ("alignment", vec![3]),
+            ("value order", vec![0]),
+            ("key length", key_len_bytes),
+            ("value size", vec![0, 0]),
+        ],
+    );
+    assert_eq!(root.encode()[..], documented);
+    assert_eq!(TreeRoot::decode(&documented), Ok(root));
+}
+
+#[test]
+fn tree_flags() {
+    for row in table("table: tree flags") {
+        let (flag, name, is_written) = (number(row[0]), row[1], row[2] == "yes");
+        let root = TreeRoot::new(
+            KeyOrder::Bytes,
+            name == "SHARE_PREFIXES",
+            name == "COUNTED",
+            0,
+        );
+        let mut bytes = root.encode();
+        assert_eq!(
+            u64::from(bytes[6]),
+            if is_written { flag } else { 0 },
+            "{name}"
+        );
+        bytes[6] = flag as u8;
+        assert_eq!(TreeRoot::decode(&bytes).is_ok(), is_written, "{name}");
+    }
+    // The reserved ones are nowhere in the code yet, and must not change all the same.
+    let all = [
+        ("SHARE_PREFIXES", 1),
+        ("COUNTED", 2),
+        ("MULTI_VALUE", 4),
+        ("FIXED", 8),
+    ];
+    assert_eq!(flags("table: tree flags"), all.into());
+}

@@ -1,0 +1,238 @@
+//! Sharing: a leaf that is full moves a few records to a neighbour that has room.
+
+use super::{
+    PageSink,
+    cursor::Step,
+    insert::Tree,
+    rebalance::{Neighbour, part},
+    visit_leaf,
+};
+use crate::{
+    PageNumber, Result,
+    page::{
+        Damage,
+        entries::Child,
+        header::{HEADER_LEN, Header},
+        inner,
+        leaf::{self, InPlace},
+        value::StoredValue,
+    },
+};
+
+/// Two leaves may share when they fill at most this much of their pages afterwards.
+const SHARED_FILL_MAX: (usize, usize) = (31, 32);
+/// If more records than this would have to move, both leaves are laid out anew.
+const MOVED_MAX: usize = 16;
+
+/// What came of an attempt to share with a neighbour.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Shared {
+    /// The record is in.
+    Done,
+    /// Nothing changed.
+    Unchanged,
+    /// Records were moved, but the new one did not fit yet.
+    InPart,
+}
+
+/// Two leaves that share: records go from the leaf of the step to its neighbour.
+struct Moves {
+    step: Step,
+    neighbour: Neighbour,
+    /// Whether the neighbour is the one before.
+    is_left: bool,
+}
+
+impl<S: PageSink> Tree<'_, S> {
+    /// Shares with a neighbour that has room: moves a few records over to it, so that both are
+    /// equally full, and inserts the new one. Says whether that was possible.
+    pub(super) fn share(
+        &mut self,
+        path: &[Step],
+        key: &[u8],
+        value: StoredValue<'_>,
+    ) -> Result<Shared> {
+        let depth = path.len() - 1;
+        let (step, parent) = (path[depth], path[depth - 1]);
+        let page_size = self.sink.page_size();
+        let added = self
+            .root
+            .leaf_format()
+            .record_len(0, key.len(), value.bytes.len());
+        let used = leaf::used_len(&self.header(step.page)?);
+        let most = 2 * part(page_size, SHARED_FILL_MAX);
+        let willing = self
+            .neighbours(parent, 0)?
+            .into_iter()
+            .filter(|n| n.used_len + used + added - HEADER_LEN <= most)
+            .min_by_key(|n| (!n.is_own, n.used_len));
+        let Some(neighbour) = willing else {
+            return Ok(Shared::Unchanged);
+        };
+        let Some(moved) = self.records_to_move(step, neighbour, parent, used + added)? else {
+            return Ok(Shared::Unchanged);
+        };
+        let target = self.sink.own(neighbour.page)?;
+        if target != neighbour.page {
+            inner::set_child(self.sink.page_mut(parent.page)?, neighbour.index, target);
+        }
+        let neighbour = Neighbour {
+            page: target,
+            ..neighbour
+        };
+        let moves = Moves {
+            step,
+            neighbour,
+            is_left: neighbour.index < parent.index,
+        };
+        let shared = self.move_records(&moves, moved, key, value)?;
+        if shared != Shared::Unchanged {
+            self.part_anew(path, &moves)?;
+        }
+        Ok(shared)
+    }
+
+    /// How many records to move so that both leaves are equally full; `None` if they are so many
+    /// that laying both out anew is better.
+    fn records_to_move(
+        &self,
+        step: Step,
+        neighbour: Neighbour,
+        parent: Step,
+        full_len: usize,
+    ) -> Result<Option<usize>> {
+        let leaf = visit_leaf(&*self.sink, step.page, "rebalance")?;
+        let mut surplus = full_len.saturating_sub(neighbour.used_len) / 2;
+        let is_left = neighbour.index < parent.index;
+        let mut moved = 0;
+        while moved + 1 < leaf.count() && moved < MOVED_MAX {
+            let index = if is_left {
+                moved
+            } else {
+                leaf.count() - 1 - moved
+            };
+            let node = leaf
+                .node(index)
+                .map_err(|damage| damage.at(step.page, "rebalance"))?;
+            let len = node.len();
+            if len > 2 * surplus {
+                break;
+            }
+            surplus = surplus.saturating_sub(len);
+            moved += 1;
+        }
+        Ok((moved > 0 && moved < MOVED_MAX).then_some(moved))
+    }
+
+    /// Moves records one by one, and inserts the new one where it belongs.
+    fn move_records(
+        &mut self,
+        moves: &Moves,
+        count: usize,
+        key: &[u8],
+        value: StoredValue<'_>,
+    ) -> Result<Shared> {
+        let (from, to) = (moves.step.page, moves.neighbour.page);
+        let damaged = |damage: Damage| damage.at(from, "rebalance");
+        let mut slot = moves.step.index;
+        let mut is_inserted = false;
+        let mut shared = Shared::Unchanged;
+        let mut scratch = Vec::new();
+        for _ in 0..count {
+            let leaf = visit_leaf(&*self.sink, from, "rebalance")?;
+            let index = if moves.is_left { 0 } else { leaf.count() - 1 };
+            let moved_key = leaf.key(index).map_err(damaged)?;
+            let stored = leaf.node(index).map_err(damaged)?.value;
+            let (kind, bytes) = (stored.kind, stored.bytes.to_vec());
+            // The new record goes over before a record that lies behind it on the way.
+            let is_next = if moves.is_left {
+                slot == 0
+            } else {
+                slot > index
+            };
+            if is_next && !is_inserted {
+                if !self.push(to, moves.is_left, key, value, &mut scratch)? {
+                    return Ok(shared);
+                }
+                (is_inserted, shared) = (true, Shared::Done);
+            }
+            let moved = StoredValue {
+                kind,
+                bytes: &bytes,
+            };
+            if !self.push(to, moves.is_left, &moved_key, moved, &mut scratch)? {
+                return Ok(shared);
+            }
+            leaf::remove(self.sink.page_mut(from)?, index).map_err(damaged)?;
+            if !is_inserted {
+                shared = Shared::InPart;
+                slot -= usize::from(moves.is_left);
+            }
+        }
+        if !is_inserted {
+            let page = self.sink.page_mut(from)?;
+            leaf::compact(page, &mut scratch).map_err(damaged)?;
+            let done = leaf::insert(page, self.root.order, slot, key, value).map_err(damaged)?;
+            shared = match done {
+                InPlace::Done => Shared::Done,
+                InPlace::Rebuild => Shared::InPart,
+            };
+        }
+        Ok(shared)
+    }
+
+    /// Adds a record at one end of a leaf.
+    fn push(
+        &mut self,
+        number: PageNumber,
+        is_behind: bool,
+        key: &[u8],
+        value: StoredValue<'_>,
+        scratch: &mut Vec<u8>,
+    ) -> Result<bool> {
+        let order = self.root.order;
+        let damaged = |damage: Damage| damage.at(number, "rebalance");
+        let page = self.sink.page_mut(number)?;
+        let header = Header::read(page);
+        let slot = if is_behind {
+            usize::from(header.count)
+        } else {
+            0
+        };
+        if leaf::insert(page, order, slot, key, value).map_err(damaged)? == InPlace::Done {
+            return Ok(true);
+        }
+        if header.garbage_len == 0 {
+            return Ok(false);
+        }
+        if !leaf::compact(page, scratch).map_err(damaged)? {
+            return Ok(false);
+        }
+        Ok(leaf::insert(page, order, slot, key, value).map_err(damaged)? == InPlace::Done)
+    }
+
+    /// Puts the separator between the two leaves that shared in their parent.
+    fn part_anew(&mut self, path: &[Step], moves: &Moves) -> Result<()> {
+        let (own, other) = (moves.step.page, moves.neighbour.page);
+        let (left, right) = if moves.is_left {
+            (other, own)
+        } else {
+            (own, other)
+        };
+        let left_leaf = visit_leaf(&*self.sink, left, "rebalance")?;
+        let right_leaf = visit_leaf(&*self.sink, right, "rebalance")?;
+        let last = left_leaf.key(left_leaf.count().saturating_sub(1));
+        let last = last.map_err(|damage| damage.at(left, "rebalance"))?;
+        let first = right_leaf
+            .key(0)
+            .map_err(|damage| damage.at(right, "rebalance"))?;
+        let counts = (left_leaf.count() as u64, right_leaf.count() as u64);
+        let separator = self.separator(&last, &first);
+        let children = vec![
+            Child::unsealed(Vec::new(), left, counts.0),
+            Child::unsealed(separator, right, counts.1),
+        ];
+        let first = moves.neighbour.index.min(path[path.len() - 2].index);
+        self.put_children(path, path.len() - 1, first..first + 2, children)
+    }
+}

@@ -1,0 +1,203 @@
+//! What was lost after a write or flush had failed, and at a close that was not flushed.
+
+use super::super::{
+    Durability, Engine, WriteTransaction, check,
+    test_kit::{
+        BOOT, CAPACITY, OTHER_BOOT, PAGE_SIZE, ascending_key, assert_clean, fill, get, insert,
+        new_database, open, put, records, root_of,
+    },
+};
+use crate::{
+    Error, Result, TransactionId,
+    store::sim::{Fault, SimDisk},
+    tree::lookup,
+};
+use std::{ops::RangeInclusive, sync::Arc};
+
+/// After a failed write the space map was read anew as if nobody held an older state: the pages of
+/// readers counted as free, and the next commits wrote over them.
+#[test]
+fn a_failed_write_spares_the_pages_of_readers() {
+    let (disk, engine) = new_database();
+    fill(&engine, records(2000, &[1; 100]));
+    let reader = engine.snapshot().unwrap();
+    put(&engine, Durability::Durable, records(2000, &[2; 100])).unwrap();
+
+    let mut txn = WriteTransaction::begin(&engine).unwrap();
+    insert(&mut txn, b"a", &ascending_key(0), &[3; 100]).unwrap();
+    disk.fail_on(disk.calls(), Fault::DISK_FULL);
+    assert!(matches!(txn.commit(), Err(Error::Io { .. })));
+    for round in 4..9 {
+        put(&engine, Durability::Durable, records(2000, &[round; 100])).unwrap();
+    }
+
+    let root = root_of(&reader, &engine);
+    let is_wrong = |i: &u32| {
+        let found = lookup::get(&*reader, &root, &ascending_key(*i));
+        !matches!(found, Ok(Some(value)) if value.bytes == [1; 100])
+    };
+    assert_eq!((0..2000).filter(is_wrong).count(), 0);
+    assert_clean(&engine);
+}
+
+/// The same reading anew freed the pages of the last durable commit: lazy commits behind it wrote
+/// over them, and a power cut that came before their records reached the disk lost everything.
+#[test]
+fn a_failed_lazy_commit_spares_the_last_durable_one() {
+    let (disk, engine) = new_database();
+    let durable = fill(&engine, records(500, &[1; 100]));
+    let lazily = |value| put(&engine, Durability::Lazy, records(500, &[value; 100]));
+    lazily(2).unwrap();
+    let mut txn = WriteTransaction::begin(&engine).unwrap();
+    txn.set_durability(Durability::Lazy);
+    for (key, value) in records(500, &[3; 100]) {
+        insert(&mut txn, b"a", &key, &value).unwrap();
+    }
+    disk.fail_on(disk.calls(), Fault::DISK_FULL);
+    txn.commit().unwrap_err();
+    lazily(4).unwrap();
+    lazily(5).unwrap();
+    // Behind the length come the blocks of the records; pages reach the disk all of them.
+    assert_survives(&disk, durable, 0..=31, |mask, index| match index {
+        0..5 => mask >> index & 1 == 1,
+        _ => true,
+    });
+}
+
+/// The record of a clean close was not flushed, and yet the next opening took its slot for the one
+/// to spare: lazy commits wrote over the only record of the last durable commit that was on disk.
+#[test]
+fn a_clean_close_is_on_disk_before_its_record_is_relied_upon() {
+    let (disk, engine) = new_database();
+    fill(&engine, records(30, &[0; 100]));
+    for round in 1..6 {
+        put(&engine, Durability::Durable, records(30, &[round; 100])).unwrap();
+    }
+    engine.close().unwrap();
+    drop(engine);
+    // This close finds nothing to cut off.
+    let engine = open(&disk, false, BOOT).unwrap();
+    let durable = put(&engine, Durability::Durable, one(7, b"acknowledged")).unwrap();
+    engine.close().unwrap();
+    drop(engine);
+    let engine = open(&disk, false, BOOT).unwrap();
+    for round in 0..3 {
+        put(&engine, Durability::Lazy, one(8, &[round; 50])).unwrap();
+    }
+    // The newest length, some of the records, and no pages.
+    assert_survives(&disk, durable, 0..=15, |mask, index| match index {
+        0 => true,
+        1..5 => mask >> (index - 1) & 1 == 1,
+        _ => false,
+    });
+}
+
+/// The record of a clean close whose flush failed, or that the process was killed before, may be in
+/// the system's cache only. Opening again in the same boot took it for the last durable one, and the
+/// third lazy commit wrote over the record that was on the disk.
+#[test]
+fn a_clean_close_that_was_not_flushed_spares_the_record_before() {
+    let (disk, engine) = new_database();
+    fill(&engine, []);
+    let durable = put(&engine, Durability::Durable, one(7, b"acknowledged")).unwrap();
+    disk.fail_on(disk.calls() + 1, Fault::DISK_ERROR);
+    assert!(matches!(engine.close(), Err(Error::Io { .. })));
+    drop(engine);
+    let engine = open(&disk, false, BOOT).unwrap();
+    for round in 0..5 {
+        put(&engine, Durability::Lazy, one(8, &[round; 50])).unwrap();
+    }
+    // The newest length, some of the records, and no pages.
+    assert_survives(&disk, durable, 0..=15, |mask, index| match index {
+        0 => true,
+        1..5 => mask >> (index - 1) & 1 == 1,
+        _ => false,
+    });
+}
+
+/// A flush that fails leaves pages in the system's cache that count as written and never reach the
+/// disk. Opening the database again in the same boot found them there and built upon them, and the
+/// flush of the next durable commit said nothing about them.
+#[test]
+fn what_a_failed_flush_left_in_memory_is_written_again() {
+    let (disk, engine) = new_database();
+    fill(&engine, []);
+    put(&engine, Durability::Lazy, records(500, &[1; 100])).unwrap();
+    disk.fail_on(disk.calls(), Fault::DISK_ERROR);
+    assert!(matches!(engine.sync(), Err(Error::Io { .. })));
+    assert!(matches!(engine.close(), Err(Error::Poisoned)));
+    drop(engine);
+
+    let engine = open(&disk, false, BOOT).unwrap();
+    let acknowledged = put(&engine, Durability::Durable, one(1000, b"acknowledged")).unwrap();
+    let image = disk.power_cut(&mut |count| count - 1, PAGE_SIZE);
+    let engine = open(&SimDisk::from_image(image, CAPACITY), false, OTHER_BOOT).unwrap();
+    assert!(engine.snapshot().unwrap().transaction() >= acknowledged);
+    for i in 0..500 {
+        assert_eq!(get(&engine, b"a", &ascending_key(i)).unwrap(), [1; 100]);
+    }
+    assert_clean(&engine);
+}
+
+/// A call that came behind the flush could fail, and the commit was reported as undone although it
+/// was on the disk. Whichever call fails, an error means that nobody sees the commit, and that it
+/// does not come back, unless the database says by refusing writes that it cannot know.
+#[test]
+fn the_outcome_of_a_commit_and_its_visibility_agree() {
+    let mut outcomes = Vec::new();
+    for position in 0..6 {
+        let (disk, engine) = new_database();
+        fill(&engine, []);
+        let mut txn = WriteTransaction::begin(&engine).unwrap();
+        insert(&mut txn, b"a", b"key", b"value").unwrap();
+        disk.fail_on(disk.calls() + position, Fault::DISK_ERROR);
+        let is_committed = txn.commit().is_ok();
+        outcomes.push(is_committed);
+        assert_eq!(get(&engine, b"a", b"key").is_some(), is_committed);
+        let is_poisoned = matches!(WriteTransaction::begin(&engine), Err(Error::Poisoned));
+        assert!(!is_committed || !is_poisoned, "call {position}");
+        for choose in [|_| 0, |count: usize| count - 1] {
+            let image = disk.power_cut(&mut { choose }, PAGE_SIZE);
+            let engine = open(&SimDisk::from_image(image, CAPACITY), false, OTHER_BOOT).unwrap();
+            let is_on_disk = get(&engine, b"a", b"key").is_some();
+            assert!(is_on_disk == is_committed || is_poisoned, "call {position}");
+        }
+    }
+    assert!(outcomes.contains(&true) && outcomes.contains(&false));
+}
+
+fn one(i: u32, value: &[u8]) -> [(Vec<u8>, Vec<u8>); 1] {
+    [(ascending_key(i), value.to_vec())]
+}
+
+/// Cuts the power once for each mask. `is_new` says of the mask and of the index of each choice
+/// whether the newest alternative is taken or the oldest; afterwards nothing may be lost.
+fn assert_survives(
+    disk: &SimDisk,
+    durable: TransactionId,
+    masks: RangeInclusive<u32>,
+    is_new: fn(u32, u32) -> bool,
+) {
+    for mask in masks {
+        let mut index = 0;
+        let mut choice = |count: usize| {
+            let is_new = is_new(mask, index);
+            index += 1;
+            if is_new { count - 1 } else { 0 }
+        };
+        let image = disk.power_cut(&mut choice, PAGE_SIZE);
+        let opened: Result<Arc<Engine>> =
+            open(&SimDisk::from_image(image, CAPACITY), false, OTHER_BOOT);
+        let engine = opened.unwrap_or_else(|error| panic!("mask {mask:05b}: {error}"));
+        let snapshot = engine.snapshot().unwrap();
+        let recovery = engine.recovery();
+        assert!(
+            snapshot.transaction() >= durable,
+            "mask {mask:05b}: {recovery:?}"
+        );
+        assert!(
+            check::check(&snapshot, &mut |_| {}).is_clean(),
+            "mask {mask:05b}"
+        );
+    }
+}

@@ -1,0 +1,181 @@
+//! Files that nobody wrote so: damaged pages, and features of versions to come.
+
+use super::super::{
+    Durability, Engine, WriteTransaction,
+    test_kit::{
+        BOOT, CAPACITY, PAGE_SIZE, ascending_key, create_table, fill, get, insert, new_database,
+        open, open_read_only, put, records, root_of,
+    },
+};
+use crate::{
+    Error, PageNumber,
+    commit::record::Record,
+    page::header::HEADER_LEN,
+    store::{Storage, sim::SimDisk},
+    testing,
+    tree::PageSource,
+};
+use std::{io::IoSlice, sync::Arc};
+
+/// The page of the root of table `a`, and its bytes.
+fn root_page(engine: &Arc<Engine>) -> (PageNumber, Vec<u8>) {
+    let snapshot = engine.snapshot().unwrap();
+    let number = root_of(&snapshot, engine).page;
+    let bytes = PageSource::page(&*snapshot, number).unwrap().to_vec();
+    (number, bytes)
+}
+
+fn overwrite(disk: &SimDisk, number: PageNumber, bytes: &[u8]) {
+    let offset = u64::from(number.0) * PAGE_SIZE as u64;
+    disk.write(offset, &[IoSlice::new(bytes)]).unwrap();
+}
+
+/// Asking an inner page for the child behind its last one was an index out of bounds, found by
+/// feeding an inner page to the fuzz target.
+#[test]
+fn the_child_behind_the_last_is_an_error() {
+    let (_disk, engine) = new_database();
+    fill(&engine, records(60, &[7; 100]));
+    assert_eq!(root_of(&engine.snapshot().unwrap(), &engine).depth, 2);
+    let (_, page) = root_page(&engine);
+    testing::fuzz_page(&page);
+}
+
+/// A large value whose birth had rotted to a transaction to come was taken into the space map, and
+/// the commit panicked, as did every one after it.
+#[test]
+fn a_value_born_in_the_future_is_an_error_and_not_a_panic() {
+    let (disk, engine) = new_database();
+    fill(&engine, [(b"big".to_vec(), vec![9; 20_000])]);
+    let (number, mut page) = root_page(&engine);
+    // The description of the value's run ends the page, and its birth ends the description.
+    *page.last_mut().unwrap() ^= 0x40;
+    overwrite(&disk, number, &page);
+
+    let mut txn = WriteTransaction::begin(&engine).unwrap();
+    let removed = txn.change(engine.handle(b"a"), b"a", |tree| tree.remove(b"big"));
+    assert!(
+        matches!(removed, Err(Error::Corrupted { .. })),
+        "{removed:?}"
+    );
+    assert!(matches!(txn.commit(), Err(Error::TransactionBroken)));
+
+    let mut txn = WriteTransaction::begin(&engine).unwrap();
+    create_table(&mut txn, b"b");
+    insert(&mut txn, b"b", b"key", b"value").unwrap();
+    txn.commit().unwrap();
+    engine.close().unwrap();
+    drop(engine);
+    let engine = open(&disk, false, BOOT).unwrap();
+    assert_eq!(get(&engine, b"b", b"key").unwrap(), b"value");
+}
+
+/// Separators that claim to be longer than any key made inner pages that could not be parted: each
+/// child got a page of its own, level upon level, until the disk was full.
+#[test]
+fn separators_longer_than_keys_are_an_error() {
+    let (disk, engine) = new_database();
+    fill(&engine, records(130, &[7; 100]));
+    let (number, mut page) = root_page(&engine);
+    forge_long_separators(&mut page);
+    overwrite(&disk, number, &page);
+
+    let mut txn = WriteTransaction::begin(&engine).unwrap();
+    let result = (0..80u32).try_for_each(|i| {
+        let key = [&[1; 4][..], &i.to_be_bytes()].concat();
+        insert(&mut txn, b"a", &key, &[7; 100])
+    });
+    assert!(matches!(result, Err(Error::Corrupted { .. })), "{result:?}");
+    assert!(disk.len() < 4 << 20, "the file has {} bytes", disk.len());
+}
+
+/// Gives an inner page a prefix of 2,000 bytes, and separators of 3,000 bytes behind that, all of
+/// them in the same place.
+fn forge_long_separators(page: &mut [u8]) {
+    let put = |page: &mut [u8], offset: usize, bytes: &[u8]| {
+        page[offset..offset + bytes.len()].copy_from_slice(bytes);
+    };
+    let count = usize::from(u16::from_le_bytes([page[6], page[7]]));
+    assert!(count > 2, "the page has separators");
+    let offsets = HEADER_LEN + 16 * count;
+    let node = offsets + 2 * count;
+    put(page, 16, &((PAGE_SIZE - node) as u16).to_le_bytes());
+    put(page, 20, &2000u16.to_le_bytes());
+    put(page, node, &3000u16.to_le_bytes());
+    for index in 1..count {
+        let head = (index as u32) << 24;
+        put(page, HEADER_LEN + 4 * index, &head.to_le_bytes());
+        put(page, offsets + 2 * index, &(node as u16).to_le_bytes());
+    }
+}
+
+/// A new database whose record was changed by `change`, as a version to come might have written it.
+fn with_record(change: impl FnOnce(&mut Record)) -> SimDisk {
+    let (disk, engine) = new_database();
+    fill(&engine, records(1, b"value"));
+    engine.close().unwrap();
+    drop(engine);
+    let image = disk.process_crash();
+    let slots = image.chunks(PAGE_SIZE).zip(0..4u8);
+    let mut newest = slots
+        .filter_map(|(bytes, slot)| Record::decode(bytes, slot).ok())
+        .max_by_key(|record| record.sequence)
+        .unwrap();
+    change(&mut newest);
+    let slot = PageNumber(u32::from(newest.slot));
+    overwrite(&disk, slot, &newest.encode(PAGE_SIZE));
+    disk
+}
+
+/// Features that allow reading only were read and not looked at: such a database was written to.
+#[test]
+fn unknown_features_that_allow_reading_only_forbid_writing() {
+    let disk = with_record(|record| record.features.read_only_compatible = 1 << 7);
+    assert!(matches!(
+        open(&disk, false, BOOT),
+        Err(Error::UnknownFormat(_))
+    ));
+    let engine = open_read_only(&disk).unwrap();
+    assert_eq!(get(&engine, b"a", &ascending_key(0)).unwrap(), b"value");
+}
+
+/// Bytes that are kept free at the end of each page were not: pages were laid out over them.
+#[test]
+fn bytes_reserved_in_each_page_are_refused() {
+    let disk = with_record(|record| record.reserved_per_page = 32);
+    for opened in [open(&disk, false, BOOT), open_read_only(&disk)] {
+        assert!(matches!(opened, Err(Error::UnknownFormat(_))));
+    }
+}
+
+/// A damaged space map, which reading does without, kept all records from being read.
+#[test]
+fn a_damaged_space_map_does_not_keep_records_from_being_read() {
+    let (disk, engine) = new_database();
+    fill(&engine, []);
+    for round in 0..60u32 {
+        let scattered = (0..200).map(|i| (ascending_key(i * 7919 + round), vec![7; 100]));
+        put(&engine, Durability::Durable, scattered).unwrap();
+    }
+    let space = engine.snapshot().unwrap().space_to_look_at().unwrap();
+    let own = space.classify().own;
+    assert!(!own.is_empty(), "the space map has pages of its own");
+    engine.close().unwrap();
+    drop(engine);
+    let mut image = disk.process_crash();
+    for number in &own {
+        image[number.0 as usize * PAGE_SIZE + 100] ^= 1;
+    }
+    let damaged = SimDisk::from_image(image, CAPACITY);
+    assert!(matches!(
+        open(&damaged, false, BOOT),
+        Err(Error::Corrupted { .. })
+    ));
+    let engine = open_read_only(&damaged).unwrap();
+    for i in 0..200 {
+        assert_eq!(
+            get(&engine, b"a", &ascending_key(i * 7919)).unwrap(),
+            [7; 100]
+        );
+    }
+}

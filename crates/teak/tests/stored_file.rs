@@ -1,0 +1,307 @@
+//! Files of earlier days: what format version 1 wrote once must be read for ever.
+//!
+//! `data/closed-v1.db` was closed; `data/killed-v1.db` is what a process left that was killed, and
+//! the machine has gone down since, so opening it verifies what was written lazily. Both are
+//! opened as copies. The golden text is what the page printer says of every page of the first.
+//!
+//! `TEAK_STORED_FILES=DIRECTORY cargo test -p teak --test stored_file` writes such files anew, for
+//! a new version of the format; `TEAK_WRITE_GOLDEN=1` writes the golden text anew.
+
+use std::{
+    collections::BTreeMap,
+    error::Error,
+    fmt::Write,
+    fs,
+    path::{Path, PathBuf},
+};
+use teak::{
+    Database, Durability, KeyOrder, Options, PageNumber, PageUse, Recovery, TableOptions,
+    Transaction, TransactionId, WriteTxn, codec::Bytes,
+};
+
+type Outcome<T = ()> = Result<T, Box<dyn Error>>;
+type Records = BTreeMap<Vec<u8>, Vec<u8>>;
+
+const CLOSED_COMMITS: u32 = 600;
+const KILLED_COMMITS: u32 = 9;
+
+/// A table of the stored files: its name, its options and its records.
+struct Stored {
+    name: &'static [u8],
+    options: TableOptions,
+    records: Records,
+}
+
+fn stored(
+    name: &'static [u8],
+    options: TableOptions,
+    records: impl Iterator<Item = (Vec<u8>, Vec<u8>)>,
+) -> Stored {
+    Stored {
+        name,
+        options,
+        records: records.collect(),
+    }
+}
+
+/// The tables of the closed file, in the order of their names.
+fn closed_tables() -> Vec<Stored> {
+    let plain = TableOptions::new();
+    let whole = plain.share_prefixes(false);
+    let integers = plain.order(KeyOrder::Integer).value_align(8);
+    let large = |i: u32| {
+        (
+            format!("large {i}"),
+            vec![i as u8; 3_000 + 1_500 * i as usize],
+        )
+    };
+    vec![
+        stored(
+            b"counted",
+            whole.counted(true),
+            (0..120u32).map(|i| (i.to_be_bytes().repeat(2), vec![i as u8; 40])),
+        ),
+        stored(b"empty", plain, [].into_iter()),
+        stored(
+            b"integers",
+            integers,
+            (0..60u64).map(|i| {
+                (
+                    (i << 30).to_le_bytes().to_vec(),
+                    (i * i).to_le_bytes().to_vec(),
+                )
+            }),
+        ),
+        stored(
+            b"large",
+            plain.value_align(16),
+            (0..3)
+                .map(large)
+                .map(|(key, value)| (key.into_bytes(), value)),
+        ),
+        stored(
+            b"plain",
+            plain,
+            (0..120u32).map(|i| {
+                let value = if i < 100 {
+                    last_change(i)
+                } else {
+                    b"first".to_vec()
+                };
+                (plain_key(i), value)
+            }),
+        ),
+        stored(
+            b"reversed",
+            plain.order(KeyOrder::ReverseBytes),
+            (0..40u32).map(|i| (format!("{i:03} end").into_bytes(), b"reversed".to_vec())),
+        ),
+        stored(&[0xff, 0], plain, [(vec![], vec![])].into_iter()),
+    ]
+}
+
+fn plain_key(i: u32) -> Vec<u8> {
+    let tail = "-and-more-than-a-head".repeat(i as usize % 3);
+    format!("a prefix that all share/{i:04}{tail}").into_bytes()
+}
+
+/// The value of the `round`-th change of the table `plain`.
+fn change(round: u32) -> Vec<u8> {
+    format!("changed by {round}").into_bytes()
+}
+
+/// What the last round that changed record `i`, of 100, has left there.
+fn last_change(i: u32) -> Vec<u8> {
+    change(CLOSED_COMMITS - 100 + i)
+}
+
+fn killed_records() -> Records {
+    (0..KILLED_COMMITS)
+        .map(|i| (i.to_be_bytes().to_vec(), change(i)))
+        .collect()
+}
+
+fn create(txn: &mut WriteTxn, table: &Stored) -> teak::Result<()> {
+    let handle = txn.create_table_with::<Bytes, Bytes>(table.name, table.options)?;
+    for (key, value) in &table.records {
+        handle.insert(txn, key, value)?;
+    }
+    Ok(())
+}
+
+/// Writes the closed file: all tables, and then so many small commits that the space map is folded.
+fn write_closed(path: &Path) -> teak::Result<()> {
+    let database = Options::new().create_new(true).open(path)?;
+    let mut txn = database.begin_write()?;
+    for mut table in closed_tables() {
+        if table.name == b"plain" {
+            table
+                .records
+                .values_mut()
+                .for_each(|value| *value = b"first".to_vec());
+        }
+        create(&mut txn, &table)?;
+    }
+    txn.commit()?;
+    for round in 0..CLOSED_COMMITS {
+        let mut txn = database.begin_write()?;
+        let plain = txn.open_table::<Bytes, Bytes>("plain")?;
+        plain.insert(&mut txn, &plain_key(round % 100), &change(round))?;
+        txn.commit()?;
+    }
+    database.close()
+}
+
+/// Writes the killed file, of larger pages, to `path`, by way of a file at `scratch`.
+fn write_killed(scratch: &Path, path: &Path) -> Outcome {
+    let options = Options::new()
+        .page_size(8192)
+        .size_limit_bytes(Some(24 * 8192));
+    let database = options.create_new(true).open(scratch)?;
+    for (round, (key, value)) in killed_records().into_iter().enumerate() {
+        let mut txn = database.begin_write()?;
+        let table = txn.create_table::<Bytes, Bytes>("table")?;
+        table.insert(&mut txn, &key, &value)?;
+        if round > 4 {
+            txn.set_durability(Durability::Lazy);
+        }
+        txn.commit()?;
+    }
+    fs::copy(scratch, path)?;
+    Ok(())
+}
+
+fn assert_holds(database: &Database, tables: &[Stored]) -> Outcome {
+    let report = database.check(&mut |_| {})?;
+    assert!(report.is_clean(), "{:#?}", report.damages);
+    let txn = database.begin_read()?;
+    let names: Vec<_> = txn.tables()?.into_iter().map(|table| table.name).collect();
+    assert_eq!(
+        names,
+        tables.iter().map(|table| table.name).collect::<Vec<_>>()
+    );
+    for table in tables {
+        let handle = txn.open_table::<Bytes, Bytes>(table.name)?;
+        assert_eq!(handle.options(&txn)?, table.options);
+        let mut found = Records::new();
+        for record in handle.iter(&txn)? {
+            let (key, value) = record?;
+            found.insert(key, value.to_vec());
+        }
+        assert!(
+            found == table.records,
+            "{:?}",
+            String::from_utf8_lossy(table.name)
+        );
+        assert_eq!(handle.len(&txn)?, table.records.len() as u64);
+        for (key, value) in &table.records {
+            assert_eq!(handle.get(&txn, key)?, Some(&value[..]));
+        }
+    }
+    Ok(())
+}
+
+fn assert_killed_holds(database: &Database) -> Outcome {
+    let table = stored(b"table", TableOptions::new(), killed_records().into_iter());
+    assert_holds(database, &[table])
+}
+
+fn in_tests(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests")
+        .join(name)
+}
+
+/// A copy of a stored file, in a directory that goes away.
+fn copy_of(name: &str) -> Outcome<(tempfile::TempDir, PathBuf)> {
+    let directory = tempfile::tempdir()?;
+    let path = directory.path().join(name);
+    fs::copy(in_tests("data").join(name), &path)?;
+    Ok((directory, path))
+}
+
+#[test]
+fn a_closed_file_is_read_and_written_on() -> Outcome {
+    let (_directory, path) = copy_of("closed-v1.db")?;
+    let reading = Options::new().read_only(true).open(&path)?;
+    assert_eq!(reading.recovery(), Recovery::Clean);
+    assert_holds(&reading, &closed_tables())?;
+    drop(reading);
+    let database = Options::new().create(false).open(&path)?;
+    assert_eq!(database.recovery(), Recovery::Clean);
+    let mut tables = closed_tables();
+    for round in 0..50u32 {
+        let mut txn = database.begin_write()?;
+        let plain = txn.open_table::<Bytes, Bytes>("plain")?;
+        let (key, value) = (plain_key(round * 7), change(1000 + round));
+        plain.insert(&mut txn, &key, &value)?;
+        txn.commit()?;
+        tables[4].records.insert(key, value);
+    }
+    assert_holds(&database, &tables)?;
+    database.close()?;
+    assert_holds(&Database::open(&path)?, &tables)
+}
+
+#[test]
+fn a_killed_file_is_verified_and_read() -> Outcome {
+    let (_directory, path) = copy_of("killed-v1.db")?;
+    let database = Options::new().create(false).open(&path)?;
+    let last = TransactionId(u64::from(KILLED_COMMITS));
+    match database.recovery() {
+        Recovery::Verified { last: found } => assert_eq!(found, last),
+        // Before the machine that wrote the file has gone down.
+        Recovery::Killed { last: found } => assert_eq!(found, last),
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(database.page_size(), 8192);
+    assert_killed_holds(&database)
+}
+
+#[test]
+fn files_written_anew_hold_the_same() -> Outcome {
+    let directory = tempfile::tempdir()?;
+    let kept = std::env::var_os("TEAK_STORED_FILES").map(PathBuf::from);
+    let target = kept.as_deref().unwrap_or(directory.path());
+    let (closed, killed) = (target.join("closed-v1.db"), target.join("killed-v1.db"));
+    write_closed(&closed)?;
+    write_killed(&directory.path().join("scratch.teak"), &killed)?;
+    assert_holds(
+        &Options::new().read_only(true).open(&closed)?,
+        &closed_tables(),
+    )?;
+    assert_killed_holds(&Options::new().read_only(true).open(&killed)?)
+}
+
+/// Every page of the closed file but the commit records, in words.
+fn in_words(database: &Database) -> teak::Result<String> {
+    let mut text = String::new();
+    for (number, page_use) in (0..).zip(database.page_kinds()?) {
+        let is_printed = matches!(page_use, PageUse::Inner | PageUse::Leaf | PageUse::SpaceMap);
+        let words = if is_printed {
+            database.describe_page(PageNumber(number))?
+        } else {
+            String::new()
+        };
+        // Writing to a string does not fail.
+        let _ = write!(text, "# {number} {page_use:?}\n{words}");
+    }
+    Ok(text)
+}
+
+#[test]
+fn the_pages_of_a_closed_file_read_as_ever() -> Outcome {
+    let (_directory, path) = copy_of("closed-v1.db")?;
+    let database = Options::new().read_only(true).open(&path)?;
+    let found = in_words(&database)?;
+    let golden = in_tests("golden").join("closed-v1.txt");
+    if std::env::var_os("TEAK_WRITE_GOLDEN").is_some() {
+        fs::write(&golden, &found)?;
+    }
+    let expected = fs::read_to_string(&golden)?;
+    for (number, (found, expected)) in (1..).zip(found.lines().zip(expected.lines())) {
+        assert_eq!(found, expected, "line {number} of {}", golden.display());
+    }
+    assert_eq!(found.len(), expected.len());
+    Ok(())
+}

@@ -94,7 +94,7 @@ impl Database {
         WriteTransaction::begin(&self.engine).map(WriteTxn::new)
     }
 
-    /// Returns when every commit so far is on the disk.
+    /// Returns when every commit so far is on the disk. Waits for a write transaction that is open.
     ///
     /// # Errors
     ///
@@ -104,7 +104,7 @@ impl Database {
         self.engine.sync()
     }
 
-    /// Makes every commit durable, cuts the free end of the file off and notes that the database
+    /// Waits for a write transaction that is open, makes every commit durable, cuts the free end of the file off and notes that the database
     /// was closed. Transactions that are still open keep the file; nothing can be begun any more.
     /// Dropping the last handle does the same, but tells nobody what went wrong.
     ///

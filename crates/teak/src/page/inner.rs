@@ -22,7 +22,7 @@ use super::{
     entries::Child,
     header::{HEADER_LEN, Header, Kind},
     key::{self, AgainstPrefix, KeyOrder},
-    read_u16,
+    max_key_len, read_u16,
 };
 use crate::{PageNumber, Tag, TransactionId};
 use std::cmp::Ordering;
@@ -342,6 +342,10 @@ impl<'p> Inner<'p> {
             separator.extend_from_slice(&head.to_be_bytes()[..len.min(4)]);
         }
         separator.extend_from_slice(stored);
+        if separator.len() > max_key_len(self.page.len()) {
+            // Pages that are to hold two of these could not be laid out.
+            return Err(Damage("a separator is longer than keys are"));
+        }
         Ok(separator)
     }
 

@@ -401,3 +401,27 @@ fn separators_that_are_not_sorted_are_laid_out_somehow() {
     format.build(page, PAGE, BIRTH, 1, &children);
     assert_eq!(Inner::parse(page).unwrap().count(), 5);
 }
+
+/// The stored bytes of a separator may lie in the prefix of a damaged page, and then be too long for
+/// two of them to fit in a page: a tree that was to hold them grew level by level without an end.
+#[test]
+fn a_separator_is_no_longer_than_keys_are() {
+    let format = InnerFormat {
+        order: KeyOrder::Bytes,
+        counted: false,
+    };
+    let prefix = [b'p'; 2000];
+    let separators: Vec<Vec<u8>> = (0..4u8).map(|i| [&prefix[..], &[i; 6]].concat()).collect();
+    let separators: Vec<&[u8]> = separators.iter().map(Vec::as_slice).collect();
+    let mut page = aligned_page(4096);
+    let page: &mut [u8] = bytemuck::cast_slice_mut(&mut page);
+    format.build(page, PAGE, BIRTH, 1, &children(&separators));
+    assert_eq!(children_of(&Inner::parse(page).unwrap()).unwrap().len(), 4);
+    // Each stored part begins with its length, and the prefix is behind them all.
+    let node = page
+        .windows(2)
+        .position(|bytes| bytes == 6u16.to_le_bytes());
+    let node = node.filter(|at| *at > 100).unwrap();
+    page[node..node + 2].copy_from_slice(&1990u16.to_le_bytes());
+    assert!(children_of(&Inner::parse(page).unwrap()).is_err());
+}

@@ -500,3 +500,31 @@ fn long_separators_do_not_make_the_tree_deep() {
     fixture.audit();
     assert!(fixture.root.depth <= 20, "{} levels", fixture.root.depth);
 }
+
+/// Keys of which two fit in an inner page, inserted and removed in any order, commit by commit.
+#[test]
+fn trees_of_long_keys_stay_low_as_records_come_and_go() {
+    for order in [KeyOrder::Bytes, KeyOrder::ReverseBytes] {
+        let mut fixture = Fixture::new(4096, TreeRoot::new(order, false, false, 0));
+        let mut random = Random(9);
+        let mut depth_max = 0;
+        for round in 0..4000 {
+            let mut key = vec![b'k'; 3000];
+            let number = (random.below(500) as u16).to_be_bytes();
+            let at = [2998, 0][usize::from(order == KeyOrder::ReverseBytes)];
+            key[at..at + 2].copy_from_slice(&number);
+            if random.below(3) == 0 {
+                fixture.remove(&key);
+            } else {
+                fixture.insert(&key, b"value");
+            }
+            if round % 100 == 0 {
+                seal::seal(&mut fixture.pages, &mut fixture.root).unwrap();
+                fixture.pages.commit();
+            }
+            depth_max = depth_max.max(fixture.root.depth);
+        }
+        fixture.audit();
+        assert!(depth_max <= 20, "{depth_max} levels");
+    }
+}

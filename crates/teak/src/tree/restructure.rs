@@ -9,6 +9,7 @@ use super::{
     cursor::Step,
     insert::Tree,
     rebalance::{MERGED_FILL_MAX, Neighbour, THIN_PAGE, is_rightmost, part, place_of},
+    root::MAX_DEPTH,
     visit_inner,
 };
 use crate::{
@@ -58,6 +59,11 @@ impl<S: PageSink> Tree<'_, S> {
     /// than one level.
     fn grow_root(&mut self, children: Vec<Child>) -> Result<()> {
         let level = self.root.depth;
+        if level >= MAX_DEPTH {
+            // A root of more levels would be refused when it is read.
+            let text = "the tree has no room for another level; use shorter keys, or larger pages";
+            return Err(crate::Error::InvalidArgument(text.into()));
+        }
         self.root.depth += 1;
         let cuts = self.cut_children(&children);
         if cuts.len() == 1 {

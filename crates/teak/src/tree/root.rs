@@ -32,7 +32,7 @@ const COUNTED: u16 = 2;
 const KNOWN_FLAGS: u16 = SHARE_PREFIXES | COUNTED;
 
 /// More levels than a tree of 2^32 pages can have, unless it is damaged.
-const MAX_DEPTH: u8 = 40;
+pub(super) const MAX_DEPTH: u8 = 40;
 
 /// More records, and more pages, than a tree of 2^32 pages can have.
 const COUNT_MAX: u64 = 1 << 48;

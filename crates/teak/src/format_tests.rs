@@ -201,11 +201,14 @@ fn flags(marker: &str) -> BTreeMap<&'static str, u64> {
 /// What the variables of a layout stand for on this page.
 fn variables_of(page: &[u8], c: usize) -> BTreeMap<&'static str, usize> {
     let header = Header::read(page);
+    let prefix_end = HEADER_LEN + usize::from(header.prefix_len);
     BTreeMap::from([
         ("P", page.len()),
         ("count", header.count.into()),
         ("heap", header.heap_len.into()),
         ("prefix", header.prefix_len.into()),
+        ("fill", prefix_end.next_multiple_of(4) - prefix_end),
+        ("A", prefix_end.next_multiple_of(4)),
         ("c", c),
     ])
 }

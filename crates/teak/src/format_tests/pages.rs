@@ -89,8 +89,8 @@ fn build_leaf(page: &mut [u8], format: LeafFormat, prefix: &[u8], keys: &[&[u8]]
 
 #[test]
 fn leaf_pages() {
-    let keys: [&[u8]; 3] = [b"pre-a", b"pre-abcdefg", b"pre-b"];
-    for (shares, prefix) in [(true, &b"pre-"[..]), (false, b"")] {
+    let keys: [&[u8]; 3] = [b"prefix-a", b"prefix-abcdefg", b"prefix-b"];
+    for (shares, prefix) in [(true, &b"prefix-"[..]), (false, b"")] {
         let mut words = aligned_page();
         let page: &mut [u8] = bytemuck::cast_slice_mut(&mut words);
         build_leaf(page, leaf_format(shares), prefix, &keys);
@@ -110,6 +110,7 @@ fn leaf_pages() {
                 "nodes" => (0..3).for_each(|i| {
                     assert!((start..end).contains(&leaf.node_offset(i).unwrap()));
                 }),
+                "zeros" => assert!(bytes.iter().all(|&byte| byte == 0)),
                 "header" | "gap:" => {}
                 other => panic!("a leaf has no {other}"),
             }
@@ -181,7 +182,7 @@ fn large_value() {
 
 #[test]
 fn inner_pages() {
-    let separators: [&[u8]; 4] = [b"", b"pre-a", b"pre-abcdefg", b"pre-b"];
+    let separators: [&[u8]; 4] = [b"", b"prefix-a", b"prefix-abcdefg", b"prefix-b"];
     let children: Vec<Child> = (0..)
         .zip(separators)
         .map(|(index, separator)| Child {
@@ -207,7 +208,7 @@ fn inner_pages() {
 fn assert_inner(page: &[u8], order: KeyOrder, counted: bool, children: &[Child]) {
     let inner = Inner::parse(page).unwrap();
     let prefix: &[u8] = if order == KeyOrder::Bytes {
-        b"pre-"
+        b"prefix-"
     } else {
         b""
     };
@@ -242,6 +243,7 @@ fn assert_inner(page: &[u8], order: KeyOrder, counted: bool, children: &[Child])
                 }
             }
             "prefix" => assert_eq!(bytes, prefix),
+            "zeros" => assert!(bytes.iter().all(|&byte| byte == 0)),
             "header" | "gap" | "separators" => {}
             other => panic!("an inner page has no {other}"),
         }

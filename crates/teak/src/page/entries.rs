@@ -3,7 +3,7 @@
 
 use super::{
     Damage,
-    header::HEADER_LEN,
+    header::{HEADER_LEN, arrays_start},
     inner::Inner,
     leaf::{self, InPlace, Leaf, LeafFormat},
     value::{StoredValue, ValueKind},
@@ -96,8 +96,7 @@ impl Records {
             return HEADER_LEN;
         }
         let prefix_len = self.prefix_len(format, &range);
-        HEADER_LEN
-            + prefix_len
+        arrays_start(prefix_len)
             + range
                 .map(|index| self.record_len(format, prefix_len, index))
                 .sum::<usize>()

@@ -7,15 +7,29 @@
 //! | 5 | 1 | level: 0 for a leaf, one more than its children for an inner page |
 //! | 6 | 2 | count of entries |
 //! | 8 | 8 | birth: the transaction that wrote the page |
-//! | 16 | 2 | heap length: bytes used at the end of the page, garbage and prefix included |
+//! | 16 | 2 | heap length: bytes used at the end of the page, garbage included |
 //! | 18 | 2 | garbage: bytes of the heap that no entry uses any more |
-//! | 20 | 2 | prefix length: bytes that all keys of the page share; they end the page |
+//! | 20 | 2 | prefix length: bytes that all keys of the page share; they follow the header |
 //! | 22 | 2 | flags |
 
 use crate::types::{PageNumber, TransactionId};
 
 /// Length of the page header in bytes.
 pub(crate) const HEADER_LEN: usize = 24;
+
+/// Where the arrays of a page begin: behind the header and the prefix, on a multiple of four.
+#[inline]
+pub(crate) fn arrays_start(prefix_len: usize) -> usize {
+    HEADER_LEN + prefix_len.next_multiple_of(4)
+}
+
+/// Writes the prefix of a page, filled up with zeros to where the arrays begin.
+pub(crate) fn write_prefix(page: &mut [u8], prefix: &[u8]) {
+    let place = &mut page[HEADER_LEN..arrays_start(prefix.len())];
+    let (bytes, filler) = place.split_at_mut(prefix.len());
+    bytes.copy_from_slice(prefix);
+    filler.fill(0);
+}
 
 /// What a page holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -116,5 +130,12 @@ impl Header {
 
     pub(crate) fn kind(&self) -> Option<Kind> {
         Kind::from_byte(self.kind)
+    }
+
+    /// The prefix of the page; empty where it would not be inside of it.
+    #[inline]
+    pub(crate) fn prefix<'p>(&self, page: &'p [u8]) -> &'p [u8] {
+        let end = HEADER_LEN + usize::from(self.prefix_len);
+        page.get(HEADER_LEN..end).unwrap_or_default()
     }
 }

@@ -1,9 +1,9 @@
 //! Inner pages: separators and children of a tree.
 //!
 //! ```text
-//! header | heads: u32 x count | children: u32 x count | tags: u64 x count
+//! header | prefix | heads: u32 x count | children: u32 x count | tags: u64 x count
 //!        | record counts: u64 x count, in counted trees | offsets: u16 x count
-//!        | gap | separators ... | prefix
+//!        | gap | separators ...
 //! ```
 //!
 //! Child `i` holds the keys from separator `i` up to, and without, separator `i + 1`. The first
@@ -20,7 +20,7 @@
 use super::{
     Damage,
     entries::Child,
-    header::{HEADER_LEN, Header, Kind},
+    header::{Header, Kind, arrays_start, write_prefix},
     key::{self, AgainstPrefix, KeyOrder},
     max_key_len, read_u16,
 };
@@ -81,7 +81,7 @@ impl InnerFormat {
             .iter()
             .skip(1)
             .map(|c| self.child_len(prefix_len, c.separator.len()));
-        HEADER_LEN + prefix_len + self.slot_len() + rest.sum::<usize>()
+        arrays_start(prefix_len) + self.slot_len() + rest.sum::<usize>()
     }
 
     /// What each child weighs, for cutting a page in parts.
@@ -113,11 +113,12 @@ impl InnerFormat {
         header.level = level;
         header.count = count as u16;
         header.prefix_len = prefix_len as u16;
-        let arrays = Arrays::new(count, self.counted);
-        let mut heap_start = page.len() - prefix_len;
-        if prefix_len > 0 {
-            page[heap_start..].copy_from_slice(&children[1].separator[..prefix_len]);
-        }
+        let arrays = Arrays::new(prefix_len, count, self.counted);
+        let mut heap_start = page.len();
+        write_prefix(
+            page,
+            children.get(1).map_or(&[], |c| &c.separator[..prefix_len]),
+        );
         for (index, child) in children.iter().enumerate() {
             let separator = if index == 0 {
                 &[][..]
@@ -188,13 +189,14 @@ struct Arrays {
 
 impl Arrays {
     #[inline]
-    fn new(count: usize, counted: bool) -> Self {
-        let children = HEADER_LEN + 4 * count;
+    fn new(prefix_len: usize, count: usize, counted: bool) -> Self {
+        let heads = arrays_start(prefix_len);
+        let children = heads + 4 * count;
         let tags = children + 4 * count;
         let counts = tags + 8 * count;
         let offsets = counts + if counted { 8 * count } else { 0 };
         Self {
-            heads: HEADER_LEN,
+            heads,
             children,
             tags,
             counts,
@@ -204,7 +206,11 @@ impl Arrays {
     }
 
     fn of(header: &Header) -> Self {
-        Self::new(usize::from(header.count), header.flags & COUNTED != 0)
+        Self::new(
+            usize::from(header.prefix_len),
+            usize::from(header.count),
+            header.flags & COUNTED != 0,
+        )
     }
 }
 
@@ -218,7 +224,6 @@ const BEHIND_LAST: Damage = Damage("an index lies behind the last child");
 pub(crate) struct Inner<'p> {
     page: &'p [u8],
     heads: &'p [u32],
-    arrays: Arrays,
     prefix: &'p [u8],
     flags: u16,
 }
@@ -236,22 +241,19 @@ impl<'p> Inner<'p> {
     #[inline]
     pub(crate) fn from_header(page: &'p [u8], header: &Header) -> Result<Self, Damage> {
         let arrays = Arrays::of(header);
-        let heap_len = usize::from(header.heap_len);
-        let prefix_len = usize::from(header.prefix_len);
         if header.count == 0 {
             return Err(Damage("an inner page has no children"));
         }
-        if arrays.end + heap_len > page.len() || prefix_len > heap_len {
+        if arrays.end + usize::from(header.heap_len) > page.len() {
             return Err(Damage("the arrays of an inner page overlap its heap"));
         }
         let Ok(heads) = bytemuck::try_cast_slice(&page[arrays.heads..arrays.children]) else {
             return Err(Damage("a page does not lie on a page boundary"));
         };
-        let prefix = &page[page.len() - prefix_len..];
+        let prefix = header.prefix(page);
         Ok(Self {
             page,
             heads,
-            arrays,
             prefix,
             flags: header.flags,
         })
@@ -260,6 +262,15 @@ impl<'p> Inner<'p> {
     #[inline]
     pub(crate) fn count(&self) -> usize {
         self.heads.len()
+    }
+
+    #[inline]
+    fn arrays(&self) -> Arrays {
+        Arrays::new(
+            self.prefix.len(),
+            self.heads.len(),
+            self.flags & COUNTED != 0,
+        )
     }
 
     pub(crate) fn prefix(&self) -> &'p [u8] {
@@ -273,16 +284,15 @@ impl<'p> Inner<'p> {
     /// The page of child `index`.
     #[inline]
     pub(crate) fn child(&self, index: usize) -> Result<PageNumber, Damage> {
-        let at = self.arrays.children + 4 * index;
-        let bytes = self.in_array(at, self.arrays.tags)?;
+        let arrays = self.arrays();
+        let bytes = self.in_array(arrays.children + 4 * index, arrays.tags)?;
         Ok(PageNumber(u32::from_le_bytes(bytes)))
     }
 
     pub(crate) fn tag(&self, index: usize) -> Result<Tag, Damage> {
-        let at = self.arrays.tags + 8 * index;
-        Ok(Tag(u64::from_le_bytes(
-            self.in_array(at, self.arrays.counts)?,
-        )))
+        let arrays = self.arrays();
+        let bytes = self.in_array(arrays.tags + 8 * index, arrays.counts)?;
+        Ok(Tag(u64::from_le_bytes(bytes)))
     }
 
     /// Records below child `index`; 0 in a tree that does not count.
@@ -290,8 +300,9 @@ impl<'p> Inner<'p> {
         if self.flags & COUNTED == 0 {
             return Ok(0);
         }
-        let at = self.arrays.counts + 8 * index;
-        let records = u64::from_le_bytes(self.in_array(at, self.arrays.offsets)?);
+        let arrays = self.arrays();
+        let bytes = self.in_array(arrays.counts + 8 * index, arrays.offsets)?;
+        let records = u64::from_le_bytes(bytes);
         if records > RECORDS_MAX {
             return Err(Damage("it counts more records than there can be"));
         }
@@ -308,7 +319,7 @@ impl<'p> Inner<'p> {
     #[inline]
     fn stored_separator(&self, index: usize) -> Result<(usize, &'p [u8]), Damage> {
         let damage = Damage("a separator lies outside of its page");
-        let at = self.arrays.offsets + 2 * index;
+        let at = self.arrays().offsets + 2 * index;
         let offset = usize::from(read_u16(self.page, at).ok_or(damage)?);
         if offset <= 4 {
             return Ok((offset, &[]));
@@ -333,7 +344,8 @@ impl<'p> Inner<'p> {
         }
         let head = *self.heads.get(index).ok_or(BEHIND_LAST)?;
         let (len, stored) = self.stored_separator(index)?;
-        if self.prefix.len() + len > super::max_key_len(self.page.len()) {
+        if self.prefix.len() + len > max_key_len(self.page.len()) {
+            // Pages that are to hold two of these could not be laid out.
             return Err(Damage("a separator is longer than keys can be"));
         }
         let mut separator = Vec::with_capacity(self.prefix.len() + len);
@@ -342,10 +354,6 @@ impl<'p> Inner<'p> {
             separator.extend_from_slice(&head.to_be_bytes()[..len.min(4)]);
         }
         separator.extend_from_slice(stored);
-        if separator.len() > max_key_len(self.page.len()) {
-            // Pages that are to hold two of these could not be laid out.
-            return Err(Damage("a separator is longer than keys are"));
-        }
         Ok(separator)
     }
 
@@ -431,11 +439,11 @@ pub(crate) fn splice(
     }
     let mut header = Header::read(page);
     let heap_len = usize::from(header.heap_len);
-    if inner.arrays.end + needed + heap_len > page.len() {
+    if inner.arrays().end + needed + heap_len > page.len() {
         return Ok(false);
     }
-    let old_arrays = inner.arrays;
-    let arrays = Arrays::new(count + added, format.counted);
+    let old_arrays = inner.arrays();
+    let arrays = Arrays::new(prefix_len, count + added, format.counted);
     move_arrays(page, format, old_arrays, arrays, range.end, added);
     let mut heap_start = page.len() - heap_len;
     for (index, child) in (range.start..).zip(new) {

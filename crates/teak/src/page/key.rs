@@ -103,19 +103,32 @@ pub(crate) fn upper_bound(heads: &[u32], head: u32) -> usize {
     partition_point(heads, |probe| probe <= head)
 }
 
+/// So many heads are counted instead of being halved further: their comparisons do not wait for
+/// each other, and the processor makes several at once.
+const WINDOW: usize = 32;
+
+/// How many heads are `before` something; heads ascend.
 #[inline]
 fn partition_point(heads: &[u32], before: impl Fn(u32) -> bool) -> usize {
-    let mut size = heads.len();
-    if size == 0 {
-        return 0;
-    }
-    let mut base = 0;
-    while size > 1 {
+    let count = |heads: &[u32]| -> usize {
+        let counts = heads.iter().map(|&head| u32::from(before(head)));
+        counts.sum::<u32>() as usize
+    };
+    let (mut base, mut size) = (0, heads.len());
+    while size > WINDOW {
         let half = size / 2;
         base = select_unpredictable(before(heads[base + half]), base + half, base);
         size -= half;
     }
-    base + usize::from(before(heads[base]))
+    // A window of a length that is known in advance needs no loop; it may begin before `base`.
+    match heads.last_chunk::<WINDOW>() {
+        Some(last) => {
+            let base = base.min(heads.len() - WINDOW);
+            let window = heads[base..].first_chunk().unwrap_or(last);
+            base + count(&window[..])
+        }
+        None => count(heads),
+    }
 }
 
 /// How many bytes two keys have in common at their start.

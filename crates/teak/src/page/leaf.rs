@@ -1,12 +1,13 @@
 //! Leaf pages: the records of a tree.
 //!
 //! ```text
-//! header | heads: u32 x count | offsets: u16 x count | gap | nodes ... | prefix
+//! header | prefix | heads: u32 x count | offsets: u16 x count | gap | nodes ...
 //! ```
 //!
 //! The heads lie side by side, so that a search touches three or four cache lines and no node but
 //! that of an equal head. Nodes grow from the end of the page downwards; an offset is counted from
-//! the start of the page. The prefix that all keys share ends the page.
+//! the start of the page. The prefix that all keys share stands behind the header, where a search
+//! begins; zeros fill it up to a multiple of four bytes.
 //!
 //! A node is
 //!
@@ -23,7 +24,7 @@
 
 use super::{
     Damage,
-    header::{HEADER_LEN, Header, Kind},
+    header::{HEADER_LEN, Header, Kind, arrays_start, write_prefix},
     key::{self, AgainstPrefix, KeyOrder},
     value::{StoredValue, ValueKind},
 };
@@ -40,6 +41,9 @@ const ALIGN_SHIFT: u32 = 8;
 const SLOT_LEN: usize = 6;
 /// Bytes of a node before the key.
 const NODE_HEADER_LEN: usize = 4;
+
+/// Bytes of a key that are copied at once.
+const KEY_CHUNK: usize = 16;
 
 /// What a table asks of its leaves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -91,6 +95,32 @@ impl LeafFormat {
     }
 }
 
+/// Where the arrays of a leaf are.
+#[derive(Clone, Copy)]
+struct Arrays {
+    heads: usize,
+    offsets: usize,
+    end: usize,
+}
+
+impl Arrays {
+    #[inline]
+    fn new(prefix_len: usize, count: usize) -> Self {
+        let heads = arrays_start(prefix_len);
+        let offsets = heads + 4 * count;
+        Self {
+            heads,
+            offsets,
+            end: offsets + 2 * count,
+        }
+    }
+
+    #[inline]
+    fn of(header: &Header) -> Self {
+        Self::new(usize::from(header.prefix_len), usize::from(header.count))
+    }
+}
+
 /// A leaf, its bounds checked, its arrays at hand.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Leaf<'p> {
@@ -101,13 +131,22 @@ pub(crate) struct Leaf<'p> {
     flags: u16,
 }
 
+/// How nodes are laid out, by the flags of their page.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct NodeFormat {
+    /// Bytes of a key's rest that its head holds and its node does not.
+    in_head: usize,
+    align_mask: usize,
+}
+
 /// A node of a leaf.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Node<'p> {
     /// Length of the key behind the prefix.
     key_len: usize,
     key_start: usize,
-    stored_key: &'p [u8],
+    /// What of the key is in the node: all of it on pages with whole keys.
+    pub(crate) stored_key: &'p [u8],
     pub(crate) value: StoredValue<'p>,
 }
 
@@ -130,21 +169,17 @@ impl<'p> Leaf<'p> {
 
     #[inline]
     pub(crate) fn from_header(page: &'p [u8], header: &Header) -> Result<Self, Damage> {
-        let count = usize::from(header.count);
-        let offsets_start = HEADER_LEN + 4 * count;
-        let offsets_end = offsets_start + 2 * count;
-        let heap_len = usize::from(header.heap_len);
-        let prefix_len = usize::from(header.prefix_len);
-        if offsets_end + heap_len > page.len() || prefix_len > heap_len {
+        let at = Arrays::of(header);
+        if at.end + usize::from(header.heap_len) > page.len() {
             return Err(Damage("the arrays of a leaf overlap its heap"));
         }
         let (Ok(heads), Ok(offsets)) = (
-            bytemuck::try_cast_slice(&page[HEADER_LEN..offsets_start]),
-            bytemuck::try_cast_slice(&page[offsets_start..offsets_end]),
+            bytemuck::try_cast_slice(&page[at.heads..at.offsets]),
+            bytemuck::try_cast_slice(&page[at.offsets..at.end]),
         ) else {
             return Err(Damage("a page does not lie on a page boundary"));
         };
-        let prefix = &page[page.len() - prefix_len..];
+        let prefix = header.prefix(page);
         Ok(Self {
             page,
             heads,
@@ -179,6 +214,20 @@ impl<'p> Leaf<'p> {
 
     #[inline]
     pub(crate) fn node(&self, index: usize) -> Result<Node<'p>, Damage> {
+        self.node_as(self.node_format(), index)
+    }
+
+    /// How the nodes of this page are laid out: for [`Leaf::node_as`], where many are read.
+    #[inline]
+    pub(crate) fn node_format(&self) -> NodeFormat {
+        NodeFormat {
+            in_head: if self.flags & WHOLE_KEYS == 0 { 4 } else { 0 },
+            align_mask: (1 << (self.flags >> ALIGN_SHIFT & 7)) - 1,
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn node_as(&self, format: NodeFormat, index: usize) -> Result<Node<'p>, Damage> {
         let damage = Damage("a node lies outside of its page");
         let offset = usize::from(*self.offsets.get(index).ok_or(damage)?);
         let node: &[u8; NODE_HEADER_LEN] = self
@@ -186,19 +235,13 @@ impl<'p> Leaf<'p> {
             .get(offset..)
             .and_then(|tail| tail.first_chunk())
             .ok_or(damage)?;
-        let key_word = u16::from_le_bytes([node[0], node[1]]);
-        let value_word = u16::from_le_bytes([node[2], node[3]]);
-        let key_len = usize::from(key_word & 0x7fff);
-        let value_len = usize::from(value_word & 0x7fff);
-        let kind = ValueKind::from_bits(key_word >> 15 | (value_word >> 15) << 1);
-        let stored_len = if self.flags & WHOLE_KEYS != 0 {
-            key_len
-        } else {
-            key_len.saturating_sub(4)
-        };
+        let words = u32::from_le_bytes(*node);
+        let key_len = (words & 0x7fff) as usize;
+        let value_len = (words >> 16 & 0x7fff) as usize;
+        let kind = ValueKind::from_bits((words >> 15 & 1 | words >> 30 & 2) as u16);
         let key_start = offset + NODE_HEADER_LEN;
-        let key_end = key_start + stored_len;
-        let value_start = align_up(key_end, self.align_log2());
+        let key_end = key_start + key_len.saturating_sub(format.in_head);
+        let value_start = (key_end + format.align_mask) & !format.align_mask;
         let value = self
             .page
             .get(value_start..value_start + value_len)
@@ -213,40 +256,40 @@ impl<'p> Leaf<'p> {
     }
 
     #[inline]
-    fn align_log2(&self) -> u32 {
-        u32::from(self.flags >> ALIGN_SHIFT) & 7
+    pub(crate) fn has_whole_keys(&self) -> bool {
+        self.flags & WHOLE_KEYS != 0
     }
 
-    /// The key as one slice of the page, where the page holds whole keys.
-    #[inline]
-    pub(crate) fn whole_key(&self, node: &Node<'p>) -> Option<&'p [u8]> {
-        (self.flags & WHOLE_KEYS != 0).then_some(node.stored_key)
+    /// Puts the prefix of the page at the start of `out`, for [`Leaf::read_key`].
+    pub(crate) fn read_prefix(&self, out: &mut Vec<u8>) {
+        out.clear();
+        out.extend_from_slice(self.prefix);
+        out.resize(self.prefix.len() + 4 + KEY_CHUNK, 0);
     }
 
-    /// Puts the key at `index` together at the start of `out`, makes `out` longer if need be, and
-    /// returns the length of the key. Copies whole chunks, so bytes behind the key may change too.
-    #[inline]
+    /// Puts the rest of the key at `index` in `out`, behind the prefix that is there already, makes
+    /// `out` longer if need be, and returns the length of the key. Only for pages with prefixes.
+    /// Copies a whole chunk, so bytes behind the key may change too.
+    #[inline(always)]
     pub(crate) fn read_key(&self, index: usize, node: &Node<'p>, out: &mut Vec<u8>) -> usize {
-        let prefix_len = self.prefix.len();
-        let is_whole = self.flags & WHOLE_KEYS != 0;
-        let len = if is_whole {
-            node.key_len
-        } else {
-            prefix_len + node.key_len
-        };
-        if out.len() < len + 2 * KEY_CHUNK {
-            out.resize(len + 2 * KEY_CHUNK, 0);
-        }
-        let mut at = 0;
-        if !is_whole {
-            if prefix_len > 0 {
-                out[..prefix_len].copy_from_slice(self.prefix);
+        let (prefix_len, head) = (self.prefix.len(), self.heads[index].to_be_bytes());
+        let chunk = self.page[node.key_start..].first_chunk();
+        let room = out[prefix_len..].first_chunk_mut::<{ 4 + KEY_CHUNK }>();
+        match (chunk, room) {
+            (Some(&from), Some(to)) if node.stored_key.len() <= KEY_CHUNK => {
+                to[..4].copy_from_slice(&head);
+                // A number is moved, where bytes would be copied by a call.
+                let from = u128::from_ne_bytes(from);
+                to[4..].copy_from_slice(&from.to_ne_bytes());
             }
-            out[prefix_len..prefix_len + 4].copy_from_slice(&self.heads[index].to_be_bytes());
-            at = prefix_len + 4;
+            _ => {
+                out.truncate(prefix_len);
+                out.extend_from_slice(&head);
+                out.extend_from_slice(node.stored_key);
+                out.resize(out.len().max(prefix_len + 4 + KEY_CHUNK), 0);
+            }
         }
-        copy_chunks(&mut out[at..], node.stored_key, self.page, node.key_start);
-        len
+        prefix_len + node.key_len
     }
 
     /// Appends the key at `index` to `out`.
@@ -376,33 +419,6 @@ impl<'p> Leaf<'p> {
     }
 }
 
-/// Bytes that are copied at once.
-const KEY_CHUNK: usize = 16;
-
-/// Copies `stored`, which stands at `start` of `page`, in chunks of a fixed length, which is much
-/// faster for short keys than a copy of a length that is known only now.
-#[inline]
-fn copy_chunks(out: &mut [u8], stored: &[u8], page: &[u8], start: usize) {
-    let rounded = stored.len().next_multiple_of(KEY_CHUNK);
-    match page.get(start..start + rounded) {
-        Some(from) if rounded <= 4 * KEY_CHUNK => {
-            for (to, from) in out
-                .chunks_exact_mut(KEY_CHUNK)
-                .zip(from.chunks_exact(KEY_CHUNK))
-            {
-                to.copy_from_slice(from);
-            }
-        }
-        _ => out[..stored.len()].copy_from_slice(stored),
-    }
-}
-
-#[inline]
-fn align_up(offset: usize, align_log2: u32) -> usize {
-    let mask = (1 << align_log2) - 1;
-    (offset + mask) & !mask
-}
-
 /// What came of an attempt to insert into a leaf in place.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum InPlace {
@@ -423,10 +439,8 @@ pub(crate) fn init(
     let mut header = Header::new(number, Kind::Leaf, birth);
     header.flags = format.flags();
     header.prefix_len = prefix.len() as u16;
-    header.heap_len = header.prefix_len;
     header.write(page);
-    let end = page.len();
-    page[end - prefix.len()..].copy_from_slice(prefix);
+    write_prefix(page, prefix);
 }
 
 /// Inserts a record at `index`, where a search found that it belongs.
@@ -451,20 +465,18 @@ pub(crate) fn insert(
         };
         (key::head_of(rest), rest.len(), key::suffix_of(rest))
     };
-    let count = leaf.count();
-    let align_log2 = leaf.align_log2();
-    let arrays_end = HEADER_LEN + SLOT_LEN * count;
+    let arrays = Arrays::of(&header);
     let heap_start = page.len() - usize::from(header.heap_len);
     let head_room = NODE_HEADER_LEN + stored_key.len();
-    let mask = (1usize << align_log2) - 1;
+    let mask = leaf.node_format().align_mask;
     let needed = head_room + value.bytes.len() + mask;
-    if arrays_end + SLOT_LEN + needed > heap_start {
+    if arrays.end + SLOT_LEN + needed > heap_start {
         return Ok(InPlace::Rebuild);
     }
     let value_start = (heap_start - value.bytes.len()) & !mask;
     let offset = value_start - head_room;
     write_node(page, offset, rest_len, stored_key, value_start, value);
-    open_slot(page, count, index, head, offset as u16);
+    open_slot(page, arrays, index, head, offset as u16);
     header.count += 1;
     header.heap_len = (page.len() - offset) as u16;
     if value.kind != ValueKind::Inline {
@@ -493,17 +505,13 @@ fn write_node(
 }
 
 /// Makes room for one more head and offset and fills them in.
-fn open_slot(page: &mut [u8], count: usize, index: usize, head: u32, offset: u16) {
-    let old_offsets = HEADER_LEN + 4 * count;
-    let new_offsets = old_offsets + 4;
-    let old_index = old_offsets + 2 * index;
-    page.copy_within(
-        old_index..old_offsets + 2 * count,
-        new_offsets + 2 * (index + 1),
-    );
-    page.copy_within(old_offsets..old_index, new_offsets);
-    let head_at = HEADER_LEN + 4 * index;
-    page.copy_within(head_at..old_offsets, head_at + 4);
+fn open_slot(page: &mut [u8], old: Arrays, index: usize, head: u32, offset: u16) {
+    let new_offsets = old.offsets + 4;
+    let old_index = old.offsets + 2 * index;
+    page.copy_within(old_index..old.end, new_offsets + 2 * (index + 1));
+    page.copy_within(old.offsets..old_index, new_offsets);
+    let head_at = old.heads + 4 * index;
+    page.copy_within(head_at..old.offsets, head_at + 4);
     page[head_at..head_at + 4].copy_from_slice(&head.to_le_bytes());
     let offset_at = new_offsets + 2 * index;
     page[offset_at..offset_at + 2].copy_from_slice(&offset.to_le_bytes());
@@ -514,22 +522,19 @@ pub(crate) fn remove(page: &mut [u8], index: usize) -> Result<(), Damage> {
     let mut header = Header::read(page);
     let leaf = Leaf::from_header(page, &header)?;
     let node = leaf.node(index)?;
-    let count = leaf.count();
     let node_len = NODE_HEADER_LEN + node.stored_key.len() + node.value.bytes.len();
-    let old_offsets = HEADER_LEN + 4 * count;
-    let new_offsets = old_offsets - 4;
-    let head_at = HEADER_LEN + 4 * index;
-    page.copy_within(head_at + 4..old_offsets, head_at);
-    page.copy_within(old_offsets..old_offsets + 2 * index, new_offsets);
-    page.copy_within(
-        old_offsets + 2 * (index + 1)..old_offsets + 2 * count,
-        new_offsets + 2 * index,
-    );
+    let old = Arrays::of(&header);
+    let new_offsets = old.offsets - 4;
+    let head_at = old.heads + 4 * index;
+    let old_index = old.offsets + 2 * index;
+    page.copy_within(head_at + 4..old.offsets, head_at);
+    page.copy_within(old.offsets..old_index, new_offsets);
+    page.copy_within(old_index + 2..old.end, new_offsets + 2 * index);
     header.count -= 1;
     header.garbage_len = header.garbage_len.saturating_add(node_len as u16);
     if header.count == 0 {
         header.garbage_len = 0;
-        header.heap_len = header.prefix_len;
+        header.heap_len = 0;
     }
     header.write(page);
     Ok(())
@@ -556,10 +561,9 @@ pub(crate) fn compact(page: &mut [u8], scratch: &mut Vec<u8>) -> Result<bool, Da
 /// Lays all nodes of a leaf out anew; returns where the heap starts then, or `None` if it does not
 /// fit.
 fn move_nodes(page: &mut [u8], old: &Leaf<'_>) -> Result<Option<usize>, Damage> {
-    let mask = (1usize << old.align_log2()) - 1;
-    let offsets_start = HEADER_LEN + 4 * old.count();
-    let arrays_end = offsets_start + 2 * old.count();
-    let mut heap_start = page.len() - old.prefix.len();
+    let mask = old.node_format().align_mask;
+    let arrays = Arrays::new(old.prefix.len(), old.count());
+    let mut heap_start = page.len();
     for index in 0..old.count() {
         let node = old.node(index)?;
         let value_len = node.value.bytes.len();
@@ -570,12 +574,12 @@ fn move_nodes(page: &mut [u8], old: &Leaf<'_>) -> Result<Option<usize>, Damage> 
         let (Some(value_start), Some(offset)) = (value_start, offset) else {
             return Ok(None);
         };
-        if offset < arrays_end {
+        if offset < arrays.end {
             return Ok(None);
         }
         page[offset..value_start].copy_from_slice(&old.page[from..from + head_room]);
         page[value_start..value_start + value_len].copy_from_slice(node.value.bytes);
-        let slot = offsets_start + 2 * index;
+        let slot = arrays.offsets + 2 * index;
         page[slot..slot + 2].copy_from_slice(&(offset as u16).to_le_bytes());
         heap_start = offset;
     }
@@ -596,14 +600,19 @@ pub(crate) fn overwrite(
     }
     let key_end =
         leaf.node_offset(index).unwrap_or_default() + NODE_HEADER_LEN + node.stored_key.len();
-    let start = align_up(key_end, leaf.align_log2());
+    let start = (key_end + leaf.node_format().align_mask) & !leaf.node_format().align_mask;
     page[start..start + value.bytes.len()].copy_from_slice(value.bytes);
     Ok(true)
 }
 
 /// Bytes of the page that its records use, garbage not counted.
 pub(crate) fn used_len(header: &Header) -> usize {
-    HEADER_LEN
-        + SLOT_LEN * usize::from(header.count)
+    Arrays::of(header).end
         + usize::from(header.heap_len).saturating_sub(usize::from(header.garbage_len))
+}
+
+/// Where the gap between the arrays of a leaf and its heap begins and ends.
+pub(crate) fn gap(page: &[u8], header: &Header) -> (usize, usize) {
+    let heap = page.len().saturating_sub(header.heap_len.into());
+    (Arrays::of(header).end.min(heap), heap)
 }

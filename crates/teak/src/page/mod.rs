@@ -32,7 +32,7 @@ impl Damage {
 /// The longest key that a tree on pages of this size carries: a leaf holds at least one record
 /// with such a key, an inner page at least two children with such a separator between them.
 pub(crate) fn max_key_len(page_size: usize) -> usize {
-    (page_size - 256).min(0x7fff)
+    page_size.saturating_sub(256).min(0x7fff)
 }
 
 /// Reads a little-endian `u16` that starts at `offset`.

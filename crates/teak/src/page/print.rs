@@ -56,7 +56,7 @@ fn write_leaf(out: &mut String, page: &[u8], header: &Header) -> fmt::Result {
         leaf::used_len(header),
         page.len(),
         header.garbage_len,
-        Bytes(&page[page.len() - usize::from(header.prefix_len).min(page.len())..])
+        Bytes(header.prefix(page))
     )?;
     let leaf = match Leaf::from_header(page, header) {
         Ok(leaf) => leaf,

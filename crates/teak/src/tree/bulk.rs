@@ -171,5 +171,5 @@ fn measure(records: &Records, format: LeafFormat, prefix_len: usize) -> usize {
             records.value(index).bytes.len(),
         )
     });
-    crate::page::header::HEADER_LEN + prefix_len + lens.sum::<usize>()
+    crate::page::header::arrays_start(prefix_len) + lens.sum::<usize>()
 }

@@ -3,10 +3,13 @@
 //! A [`Position`] is a path of page numbers and indices. It holds no reference, so that it can be
 //! kept beside whatever keeps the pages alive; each step is told the source anew.
 
-use super::{PageSource, TreeRoot, lookup::prefetch_start, visit_inner, visit_leaf};
+use super::{PageSource, TreeRoot, lookup::prefetch_start, visit, visit_inner, visit_leaf};
 use crate::{
     Error, PageNumber, Result,
-    page::{leaf::Leaf, value::StoredValue},
+    page::{
+        leaf::{self, Leaf, NodeFormat},
+        value::StoredValue,
+    },
 };
 use std::{cmp::Ordering, ops::Bound};
 
@@ -34,7 +37,7 @@ enum Place {
     Behind,
 }
 
-/// A place in a tree.
+/// A place in a tree. The path is empty unless the place is on a record.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Position {
     path: Vec<Step>,
@@ -63,15 +66,16 @@ impl Position {
         &self,
         source: &S,
         root: &TreeRoot,
+        distance: usize,
     ) -> Result<Option<PageNumber>> {
         let [.., parent, _] = self.path[..] else {
             return Ok(None);
         };
-        if parent.index + 1 >= parent.count || root.depth < 2 {
+        if parent.index + distance >= parent.count || root.depth < 2 {
             return Ok(None);
         }
         let inner = visit_inner(source, parent.page, 1, "scan")?;
-        let ahead = inner.child(parent.index + 1);
+        let ahead = inner.child(parent.index + distance);
         ahead
             .map(Some)
             .map_err(|damage| damage.at(parent.page, "scan"))
@@ -258,14 +262,21 @@ impl Position {
         source: &S,
         root: &TreeRoot,
     ) -> Result<bool> {
-        if self.place == Place::On
-            && let Some(leaf) = self.path.last_mut()
-            && leaf.index + 1 < leaf.count
-        {
-            leaf.index += 1;
+        if self.next_in_leaf().is_some() {
             return Ok(true);
         }
         self.next_leaf(source, root)
+    }
+
+    /// Goes to the next record of the same leaf, if there is one, and returns its index.
+    #[inline]
+    fn next_in_leaf(&mut self) -> Option<usize> {
+        let leaf = self.path.last_mut()?;
+        if leaf.index + 1 >= leaf.count {
+            return None;
+        }
+        leaf.index += 1;
+        Some(leaf.index)
     }
 
     fn next_leaf<S: PageSource + ?Sized>(&mut self, source: &S, root: &TreeRoot) -> Result<bool> {
@@ -351,15 +362,26 @@ pub(crate) struct Cursor<'s, S: ?Sized> {
     root: TreeRoot,
     position: Position,
     leaf: Option<(PageNumber, Leaf<'s>)>,
-    /// The leaf that a scan comes to next, and how many of its cache lines are asked for with each
-    /// record of this one.
-    ahead: Option<(PageNumber, usize)>,
+    format: NodeFormat,
+    ahead: Ahead,
     /// The key as a slice of its page, where that holds whole keys.
     whole_key: Option<&'s [u8]>,
-    /// The key, put together, in its first `key_len` bytes.
+    /// The key, put together, in its first `key_len` bytes. It begins with the prefix of `leaf`.
     key: Vec<u8>,
     key_len: usize,
     value: StoredValue<'s>,
+}
+
+/// What of the leaf behind the current one is still to be asked for.
+#[derive(Clone, Copy, Debug, Default)]
+struct Ahead {
+    page: PageNumber,
+    offset: usize,
+    /// Nothing is to be had from here up to the heap.
+    gap: usize,
+    heap: usize,
+    /// Cache lines for each record of the current leaf.
+    lines: usize,
 }
 
 impl<S: ?Sized> Clone for Cursor<'_, S> {
@@ -380,7 +402,8 @@ impl<'s, S: PageSource + ?Sized> Cursor<'s, S> {
             root,
             position: Position::default(),
             leaf: None,
-            ahead: None,
+            format: NodeFormat::default(),
+            ahead: Ahead::default(),
             whole_key: None,
             key: Vec::new(),
             key_len: 0,
@@ -408,10 +431,17 @@ impl<'s, S: PageSource + ?Sized> Cursor<'s, S> {
 
     #[inline]
     pub(crate) fn next(&mut self) -> Result<bool> {
-        self.position.next(self.source, &self.root)?;
-        let is_found = self.settle()?;
+        let Some(index) = self.position.next_in_leaf() else {
+            return self.next_leaf();
+        };
         self.fetch_ahead();
-        Ok(is_found)
+        self.read(index)
+    }
+
+    #[inline(never)]
+    fn next_leaf(&mut self) -> Result<bool> {
+        self.position.next(self.source, &self.root)?;
+        self.settle()
     }
 
     #[inline]
@@ -427,8 +457,7 @@ impl<'s, S: PageSource + ?Sized> Cursor<'s, S> {
         Ok(found)
     }
 
-    /// Reads the record that the position is on; `false` if it is on none.
-    #[inline]
+    /// Reads the record that the position is on, in whatever leaf; `false` if it is on none.
     fn settle(&mut self) -> Result<bool> {
         let Some((number, index)) = self.position.record() else {
             self.key_len = 0;
@@ -436,39 +465,67 @@ impl<'s, S: PageSource + ?Sized> Cursor<'s, S> {
             self.value = StoredValue::inline(&[]);
             return Ok(false);
         };
-        let leaf = match self.leaf {
-            Some((at, leaf)) if at == number => leaf,
-            _ => self.enter_leaf(number)?,
+        if self.leaf.is_none_or(|(at, _)| at != number) {
+            self.enter_leaf(number)?;
+        }
+        self.read(index)
+    }
+
+    /// Reads a record of the leaf.
+    #[inline]
+    fn read(&mut self, index: usize) -> Result<bool> {
+        let Some((number, leaf)) = &self.leaf else {
+            return Ok(false);
         };
-        let node = leaf
-            .node(index)
-            .map_err(|damage| damage.at(number, "scan"))?;
-        self.whole_key = leaf.whole_key(&node);
-        if self.whole_key.is_none() {
+        let node = match leaf.node_as(self.format, index) {
+            Ok(node) => node,
+            Err(damage) => return Err(damage.at(*number, "scan")),
+        };
+        if leaf.has_whole_keys() {
+            self.whole_key = Some(node.stored_key);
+        } else {
             self.key_len = leaf.read_key(index, &node, &mut self.key);
         }
         self.value = node.value;
         Ok(true)
     }
 
-    fn enter_leaf(&mut self, number: PageNumber) -> Result<Leaf<'s>> {
+    fn enter_leaf(&mut self, number: PageNumber) -> Result<()> {
         let leaf = visit_leaf(self.source, number, "scan")?;
         self.leaf = Some((number, leaf));
-        let lines = (self.source.page_size() / LINE).div_ceil(leaf.count().max(1));
-        let ahead = self.position.leaf_ahead(self.source, &self.root)?;
-        self.ahead = ahead.map(|page| (page, lines));
-        Ok(leaf)
+        leaf.read_prefix(&mut self.key);
+        self.whole_key = None;
+        self.format = leaf.node_format();
+        self.ahead = Ahead::default();
+        if let Some(page) = self.position.leaf_ahead(self.source, &self.root, 2)? {
+            self.source.prefetch(page, 0);
+        }
+        if let Some(page) = self.position.leaf_ahead(self.source, &self.root, 1)? {
+            let (bytes, header) = visit(self.source, page, 0, "scan")?;
+            let (gap, heap) = leaf::gap(bytes, &header);
+            let (gap, heap) = (gap.next_multiple_of(LINE), heap / LINE * LINE);
+            let lines = (bytes.len() - heap.saturating_sub(gap)) / LINE;
+            self.ahead = Ahead {
+                page,
+                offset: 0,
+                gap,
+                heap: heap.max(gap),
+                lines: lines.div_ceil(leaf.count().max(1)),
+            };
+        }
+        Ok(())
     }
 
     /// While a scan goes through a leaf it asks for the next one, a part with each record.
     #[inline]
-    fn fetch_ahead(&self) {
-        let (Some((page, lines)), Some((_, index))) = (self.ahead, self.position.record()) else {
-            return;
-        };
-        let end = self.source.page_size();
-        for offset in (index * lines * LINE..end).step_by(LINE).take(lines) {
-            self.source.prefetch(page, offset);
+    fn fetch_ahead(&mut self) {
+        let ahead = &mut self.ahead;
+        for _ in 0..ahead.lines {
+            self.source.prefetch(ahead.page, ahead.offset);
+            ahead.offset += LINE;
+            if ahead.offset == ahead.gap {
+                ahead.offset = ahead.heap;
+            }
         }
     }
 

@@ -75,7 +75,7 @@ pub(crate) trait PageSink: PageSource {
 }
 
 /// Reads a page that has to be on `level`, and checks that it is the page asked for.
-#[inline]
+#[inline(always)]
 fn visit<'s, S: PageSource + ?Sized>(
     source: &'s S,
     number: PageNumber,
@@ -101,7 +101,7 @@ fn misplaced(header: &Header, number: PageNumber) -> Damage {
 }
 
 /// A leaf by its number.
-#[inline]
+#[inline(always)]
 fn visit_leaf<'s, S: PageSource + ?Sized>(
     source: &'s S,
     number: PageNumber,
@@ -112,7 +112,7 @@ fn visit_leaf<'s, S: PageSource + ?Sized>(
 }
 
 /// An inner page by its number.
-#[inline]
+#[inline(always)]
 fn visit_inner<'s, S: PageSource + ?Sized>(
     source: &'s S,
     number: PageNumber,

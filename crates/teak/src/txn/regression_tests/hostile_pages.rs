@@ -95,16 +95,17 @@ fn forge_long_separators(page: &mut [u8]) {
     let put = |page: &mut [u8], offset: usize, bytes: &[u8]| {
         page[offset..offset + bytes.len()].copy_from_slice(bytes);
     };
-    let count = usize::from(u16::from_le_bytes([page[6], page[7]]));
-    assert!(count > 2, "the page has separators");
-    let offsets = HEADER_LEN + 16 * count;
+    let count = 3;
+    let heads = HEADER_LEN + 2000;
+    let offsets = heads + 16 * count;
+    put(page, 6, &(count as u16).to_le_bytes());
     let node = offsets + 2 * count;
     put(page, 16, &((PAGE_SIZE - node) as u16).to_le_bytes());
     put(page, 20, &2000u16.to_le_bytes());
     put(page, node, &3000u16.to_le_bytes());
     for index in 1..count {
         let head = (index as u32) << 24;
-        put(page, HEADER_LEN + 4 * index, &head.to_le_bytes());
+        put(page, heads + 4 * index, &head.to_le_bytes());
         put(page, offsets + 2 * index, &(node as u16).to_le_bytes());
     }
 }

@@ -2,11 +2,11 @@
 
 use super::{Table, WriteTxn, codec::Codec, table::check_key, transaction::sealed::Sealed};
 use crate::{
-    Error, Result,
+    Result,
     page::{key::KeyOrder, value::StoredValue},
     tree::{
         PageSource,
-        bulk::Builder,
+        bulk::{Appender, Builder},
         insert::{Existing, Tree},
         sort::Sorter,
     },
@@ -178,20 +178,13 @@ fn append<S: crate::tree::PageSink, Key: AsRef<[u8]>, Value: AsRef<[u8]>>(
     page_size: usize,
     records: impl Iterator<Item = Result<(Key, Value)>>,
 ) -> Result<u64> {
-    let order = tree.root().order;
-    let mut last = tree.last_key()?;
     let mut count = 0;
+    let mut appender = Appender::new(tree)?;
     for record in records {
         let (key, value) = record?;
         let key = key.as_ref();
-        check_key(tree.root(), page_size, key)?;
-        if order.compare(&last, key).is_ge() {
-            return Err(Error::NotSorted { index: count });
-        }
-        tree.insert(key, StoredValue::inline(value.as_ref()), Existing::Replace)?;
-        last.clear();
-        last.extend_from_slice(key);
-        count += 1;
+        check_key(appender.root(), page_size, key)?;
+        count = appender.push(key, StoredValue::inline(value.as_ref()))?;
     }
     Ok(count)
 }

@@ -5,7 +5,7 @@ use super::{
     Damage,
     header::{HEADER_LEN, arrays_start},
     inner::Inner,
-    leaf::{self, InPlace, Leaf, LeafFormat},
+    leaf::{self, Leaf, LeafFormat},
     value::{StoredValue, ValueKind},
 };
 use crate::{PageNumber, Tag, TransactionId};
@@ -27,6 +27,14 @@ struct RecordItem {
 }
 
 impl Records {
+    /// With room for what stands in so many pages, as a rule.
+    pub(crate) fn with_capacity(pages: usize, page_size: usize) -> Self {
+        Self {
+            bytes: Vec::with_capacity(2 * pages * page_size),
+            items: Vec::with_capacity(pages * page_size / 64),
+        }
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.items.len()
     }
@@ -70,13 +78,6 @@ impl Records {
             value_end,
             kind: value.kind,
         });
-    }
-
-    /// Appends all records of another list.
-    pub(crate) fn append_all(&mut self, other: &Self) {
-        for index in 0..other.len() {
-            self.push(other.key(index), other.value(index));
-        }
     }
 
     /// Appends the records of a leaf in `range`.
@@ -142,21 +143,8 @@ impl Records {
             &self.key(range.start)[..prefix_len]
         };
         leaf::init(page, number, birth, format, prefix);
-        for (position, index) in range.enumerate() {
-            let done = leaf::insert(
-                page,
-                format.order,
-                position,
-                self.key(index),
-                self.value(index),
-            )?;
-            if done != InPlace::Done {
-                return Err(Damage(
-                    "records do not fit in the page that was measured for them",
-                ));
-            }
-        }
-        Ok(())
+        let records = range.map(|index| (self.key(index), self.value(index)));
+        leaf::fill(page, format.order, prefix, records)
     }
 }
 

@@ -486,6 +486,47 @@ pub(crate) fn insert(
     Ok(InPlace::Done)
 }
 
+/// Fills an empty leaf with records, in order. They must fit, and have the prefix of the page.
+pub(crate) fn fill<'r>(
+    page: &mut [u8],
+    order: KeyOrder,
+    prefix: &[u8],
+    records: impl ExactSizeIterator<Item = (&'r [u8], StoredValue<'r>)>,
+) -> Result<(), Damage> {
+    let damage = Damage("records do not fit in the page that was measured for them");
+    let mut header = Header::read(page);
+    let arrays = Arrays::new(prefix.len(), records.len());
+    let empty = Leaf::from_header(page, &header)?;
+    let mask = empty.node_format().align_mask;
+    let mut heap_start = page.len();
+    header.count = records.len() as u16;
+    for (index, (key, value)) in records.enumerate() {
+        let (head, rest_len, stored_key) = if header.flags & WHOLE_KEYS != 0 {
+            (order.head(key), key.len(), key)
+        } else {
+            let rest = key.strip_prefix(prefix).ok_or(damage)?;
+            (key::head_of(rest), rest.len(), key::suffix_of(rest))
+        };
+        let head_room = NODE_HEADER_LEN + stored_key.len();
+        let value_start = heap_start.checked_sub(value.bytes.len()).ok_or(damage)? & !mask;
+        let offset = value_start.checked_sub(head_room).ok_or(damage)?;
+        if offset < arrays.end {
+            return Err(damage);
+        }
+        write_node(page, offset, rest_len, stored_key, value_start, value);
+        let (head_at, offset_at) = (arrays.heads + 4 * index, arrays.offsets + 2 * index);
+        page[head_at..head_at + 4].copy_from_slice(&head.to_le_bytes());
+        page[offset_at..offset_at + 2].copy_from_slice(&(offset as u16).to_le_bytes());
+        heap_start = offset;
+        if value.kind != ValueKind::Inline {
+            header.flags |= HAS_REFERENCES;
+        }
+    }
+    header.heap_len = (page.len() - heap_start) as u16;
+    header.write(page);
+    Ok(())
+}
+
 fn write_node(
     page: &mut [u8],
     offset: usize,

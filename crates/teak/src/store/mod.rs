@@ -23,7 +23,7 @@ mod writable;
 pub(crate) use boot::{boot_id, random_id};
 pub(crate) use file::{Access, Create, Created, FileStorage};
 pub(crate) use mapping::Mapping;
-pub(crate) use writable::WritableMapping;
+pub(crate) use writable::{WritableMapping, WritableRun};
 
 use std::{
     io::{self, IoSlice},

@@ -1,12 +1,18 @@
 //! Building a tree from sorted records, from the leaves up: every page is written once and full.
+//! Records behind the last one of a tree are added to its last leaf, without a search.
 
-use super::{PageSink, TreeRoot, insert::Tree};
+use super::{
+    PageSink, TreeRoot,
+    cursor::{Position, Step},
+    insert::{Existing, RunBytes, Tree},
+};
 use crate::{
     Error, Result,
     page::{
         entries::{Child, Records},
+        header::Header,
         key::{self, KeyOrder},
-        leaf::LeafFormat,
+        leaf::{self, InPlace, LeafFormat},
         value::StoredValue,
     },
 };
@@ -61,9 +67,10 @@ impl<'t, 's, S: PageSink> Builder<'t, 's, S> {
         if self.tree.root.records == 0 {
             self.tree.fix_key_len(key);
         }
-        let kept = self.tree.keep(key.len(), value)?;
-        self.make_room(key, kept.stored().bytes.len())?;
-        self.records.push(key, kept.stored());
+        let mut run = RunBytes::default();
+        let kept = self.tree.keep(key.len(), value, &mut run)?;
+        self.make_room(key, kept.bytes.len())?;
+        self.records.push(key, kept);
         self.tree.root.records += 1;
         Ok(())
     }
@@ -172,4 +179,76 @@ fn measure(records: &Records, format: LeafFormat, prefix_len: usize) -> usize {
         )
     });
     crate::page::header::arrays_start(prefix_len) + lens.sum::<usize>()
+}
+
+/// Adds records behind the last one of a tree.
+#[derive(Debug)]
+pub(crate) struct Appender<'t, 's, S> {
+    tree: &'t mut Tree<'s, S>,
+    last_key: Vec<u8>,
+    /// The way to the last leaf.
+    path: Vec<Step>,
+    count: u64,
+}
+
+impl<'t, 's, S: PageSink> Appender<'t, 's, S> {
+    pub(crate) fn new(tree: &'t mut Tree<'s, S>) -> Result<Self> {
+        let last_key = tree.last_key()?;
+        Ok(Self {
+            tree,
+            last_key,
+            path: Vec::new(),
+            count: 0,
+        })
+    }
+
+    /// The root as it is so far.
+    pub(crate) fn root(&self) -> &TreeRoot {
+        self.tree.root
+    }
+
+    /// Adds a record, whose key has to be behind the last one; returns how many were added.
+    pub(crate) fn push(&mut self, key: &[u8], value: StoredValue<'_>) -> Result<u64> {
+        if self.tree.root.order.compare(&self.last_key, key).is_ge() {
+            return Err(Error::NotSorted { index: self.count });
+        }
+        if !self.push_in_last_leaf(key, value)? {
+            self.tree.insert(key, value, Existing::Replace)?;
+            let mut position = Position::default();
+            position.last(&*self.tree.sink, self.tree.root)?;
+            self.path = position.into_path();
+        }
+        self.last_key.clear();
+        self.last_key.extend_from_slice(key);
+        self.count += 1;
+        Ok(self.count)
+    }
+
+    /// Adds a record to the leaf that the one before went to; `false` if it has no room, or may not
+    /// be changed.
+    fn push_in_last_leaf(&mut self, key: &[u8], value: StoredValue<'_>) -> Result<bool> {
+        let Some(number) = self.path.last().map(|step| step.page) else {
+            return Ok(false);
+        };
+        let tree = &mut *self.tree;
+        let inline_max = LeafFormat::max_inline_record_len(tree.sink.page_size());
+        let len = tree
+            .root
+            .leaf_format()
+            .record_len(0, key.len(), value.bytes.len());
+        if len > inline_max || !tree.sink.is_own(number) {
+            return Ok(false);
+        }
+        let order = tree.root.order;
+        let page = tree.sink.page_mut(number)?;
+        let end = usize::from(Header::read(page).count);
+        let done = leaf::insert(page, order, end, key, value);
+        if done.map_err(|damage| damage.at(number, "append"))? == InPlace::Rebuild {
+            return Ok(false);
+        }
+        tree.root.records += 1;
+        tree.touch();
+        tree.recount(&self.path, self.path.len() - 1)?;
+        Ok(true)
+    }
 }

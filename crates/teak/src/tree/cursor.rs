@@ -92,6 +92,10 @@ impl Position {
         &self.path
     }
 
+    pub(super) fn into_path(self) -> Vec<Step> {
+        self.path
+    }
+
     pub(crate) fn first<S: PageSource + ?Sized>(
         &mut self,
         source: &S,

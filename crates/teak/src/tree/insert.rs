@@ -48,23 +48,8 @@ pub(crate) struct Tree<'t, S> {
     pub(super) root: &'t mut TreeRoot,
 }
 
-/// What a leaf keeps of a value: the value as it was given, or the description of its run.
-pub(super) enum Kept<'v> {
-    AsGiven(StoredValue<'v>),
-    Run([u8; VALUE_RUN_LEN]),
-}
-
-impl Kept<'_> {
-    pub(super) fn stored(&self) -> StoredValue<'_> {
-        match self {
-            Kept::AsGiven(value) => *value,
-            Kept::Run(bytes) => StoredValue {
-                kind: ValueKind::Run,
-                bytes,
-            },
-        }
-    }
-}
+/// Room for the description of a value that is kept in a run.
+pub(super) type RunBytes = [u8; VALUE_RUN_LEN];
 
 impl<'t, S: PageSink> Tree<'t, S> {
     pub(crate) fn new(sink: &'t mut S, root: &'t mut TreeRoot) -> Self {
@@ -100,22 +85,24 @@ impl<'t, S: PageSink> Tree<'t, S> {
         if position.descend(&*self.sink, self.root, key)? {
             return self.replace(&position, key, value, existing);
         }
-        let path = self.own_path(position.path())?;
-        let kept = self.keep(key.len(), value)?;
+        let path = self.own_path(position.into_path())?;
+        let mut run = RunBytes::default();
+        let kept = self.keep(key.len(), value, &mut run)?;
         self.root.records += 1;
         self.touch();
-        self.place(&path, key, kept.stored())?;
+        self.place(&path, key, kept)?;
         Ok(Inserted::New)
     }
 
     /// The first record of an empty tree.
     fn plant(&mut self, key: &[u8], value: StoredValue<'_>) -> Result<()> {
-        let kept = self.keep(key.len(), value)?;
+        let mut run = RunBytes::default();
+        let kept = self.keep(key.len(), value, &mut run)?;
         let number = self.new_leaf()?;
         let (format, birth) = (self.root.leaf_format(), self.sink.transaction());
         let page = self.sink.page_mut(number)?;
         leaf::init(page, number, birth, format, &[]);
-        let done = leaf::insert(page, format.order, 0, key, kept.stored());
+        let done = leaf::insert(page, format.order, 0, key, kept);
         let done = done.map_err(|damage| damage.at(number, "insert"))?;
         assert_eq!(done, InPlace::Done, "an empty leaf holds every record");
         self.fix_key_len(key);
@@ -153,15 +140,16 @@ impl<'t, S: PageSink> Tree<'t, S> {
         if self.is_same(number, old, value)? {
             return Ok(Inserted::Unchanged);
         }
-        let path = self.own_path(position.path())?;
-        let kept = self.keep(key.len(), value)?;
+        let path = self.own_path(position.path().to_vec())?;
+        let mut run = RunBytes::default();
+        let kept = self.keep(key.len(), value, &mut run)?;
         self.touch();
         let number = path.last().expect("a path has a leaf").page;
         let damaged = |damage: Damage| damage.at(number, "insert");
         let page = self.sink.page_mut(number)?;
-        if !leaf::overwrite(page, index, kept.stored()).map_err(damaged)? {
+        if !leaf::overwrite(page, index, kept).map_err(damaged)? {
             leaf::remove(page, index).map_err(damaged)?;
-            self.place(&path, key, kept.stored())?;
+            self.place(&path, key, kept)?;
         }
         if let Some(run) = old_run {
             self.release_run(&run)?;
@@ -191,23 +179,37 @@ impl<'t, S: PageSink> Tree<'t, S> {
         }
     }
 
-    /// Writes the value to a run of its own if it is too large for a leaf.
-    pub(super) fn keep<'v>(&mut self, key_len: usize, value: StoredValue<'v>) -> Result<Kept<'v>> {
-        if value.kind != ValueKind::Inline {
-            return Ok(Kept::AsGiven(value));
-        }
+    /// What a leaf keeps of a value: the value as it is given, or, if that is too large for a leaf,
+    /// the description of the run that it is written to.
+    #[inline(always)]
+    pub(super) fn keep<'v>(
+        &mut self,
+        key_len: usize,
+        value: StoredValue<'v>,
+        run: &'v mut RunBytes,
+    ) -> Result<StoredValue<'v>> {
         let record_len = self
             .root
             .leaf_format()
             .record_len(0, key_len, value.bytes.len());
-        if value.bytes.len() <= VALUE_RUN_LEN
-            || record_len <= LeafFormat::max_inline_record_len(self.sink.page_size())
-        {
-            return Ok(Kept::AsGiven(value));
+        let is_small = value.bytes.len() <= VALUE_RUN_LEN
+            || record_len <= LeafFormat::max_inline_record_len(self.sink.page_size());
+        if is_small || value.kind != ValueKind::Inline {
+            return Ok(value);
         }
-        let run = self.sink.store_value(value.bytes)?;
+        self.keep_in_run(value.bytes, run)?;
+        Ok(StoredValue {
+            kind: ValueKind::Run,
+            bytes: run,
+        })
+    }
+
+    #[inline(never)]
+    fn keep_in_run(&mut self, value: &[u8], bytes: &mut RunBytes) -> Result<()> {
+        let run = self.sink.store_value(value)?;
         self.root.value_pages += value_pages(&run, self.sink.page_size());
-        Ok(Kept::Run(run.encode()))
+        *bytes = run.encode();
+        Ok(())
     }
 
     pub(super) fn release_run(&mut self, run: &ValueRun) -> Result<()> {
@@ -229,8 +231,7 @@ impl<'t, S: PageSink> Tree<'t, S> {
     }
 
     /// Makes every page of the path changeable, from the root down, and returns the new path.
-    pub(super) fn own_path(&mut self, path: &[Step]) -> Result<Vec<Step>> {
-        let mut path = path.to_vec();
+    pub(super) fn own_path(&mut self, mut path: Vec<Step>) -> Result<Vec<Step>> {
         let leaf = path.last().expect("a path has a leaf").page;
         if self.sink.is_own(leaf) {
             return Ok(path);

@@ -77,7 +77,7 @@ pub(super) fn insert_anew<S: PageSink>(
         Shared::InPart => {
             let mut position = Position::default();
             position.descend(&*tree.sink, tree.root, key)?;
-            let path = tree.own_path(position.path())?;
+            let path = tree.own_path(position.into_path())?;
             tree.split(&path, key, value)
         }
     }
@@ -107,15 +107,26 @@ struct Window {
 impl<S: PageSink> Tree<'_, S> {
     /// The records of a leaf and one more among them.
     fn records_with(&self, step: Step, key: &[u8], value: StoredValue<'_>) -> Result<Records> {
+        let mut records = Records::with_capacity(1, self.sink.page_size());
+        self.append_with(&mut records, step, key, value)?;
+        Ok(records)
+    }
+
+    /// Appends the records of a leaf and one more among them.
+    fn append_with(
+        &self,
+        records: &mut Records,
+        step: Step,
+        key: &[u8],
+        value: StoredValue<'_>,
+    ) -> Result<()> {
         let leaf = visit_leaf(&*self.sink, step.page, "insert")?;
-        let mut records = Records::default();
         let damaged = |damage: Damage| damage.at(step.page, "insert");
         records.append(&leaf, 0..step.index).map_err(damaged)?;
         records.push(key, value);
         records
             .append(&leaf, step.index..leaf.count())
-            .map_err(damaged)?;
-        Ok(records)
+            .map_err(damaged)
     }
 
     fn build_leaf(
@@ -235,7 +246,6 @@ impl<S: PageSink> Tree<'_, S> {
 
     /// Cuts a leaf that is too full, and its neighbours, into one page more.
     fn split(&mut self, path: &[Step], key: &[u8], value: StoredValue<'_>) -> Result<()> {
-        let records = self.records_with(path[path.len() - 1], key, value)?;
         let window = match path {
             [.., parent, _] => self.all_neighbours(*parent)?,
             _ => Window {
@@ -243,14 +253,20 @@ impl<S: PageSink> Tree<'_, S> {
                 pages: 2,
             },
         };
-        self.spread(path, window, records)
+        self.spread(path, window, key, value)
     }
 
     /// Spreads the records of all leaves in the window evenly over its pages.
-    fn spread(&mut self, path: &[Step], window: Window, changed: Records) -> Result<()> {
+    fn spread(
+        &mut self,
+        path: &[Step],
+        window: Window,
+        key: &[u8],
+        value: StoredValue<'_>,
+    ) -> Result<()> {
         let depth = path.len() - 1;
         let format = self.root.leaf_format();
-        let (pages, records) = self.gather(path, &window, changed)?;
+        let (pages, records) = self.gather(path, &window, key, value)?;
         let weights = records.weights(format);
         let page_size = self.sink.page_size();
         let mut fits = |range: Range<usize>| records.page_len(format, range) <= page_size;
@@ -283,19 +299,17 @@ impl<S: PageSink> Tree<'_, S> {
         &mut self,
         path: &[Step],
         window: &Window,
-        changed: Records,
+        key: &[u8],
+        value: StoredValue<'_>,
     ) -> Result<(Vec<PageNumber>, Records)> {
         let [.., parent, leaf] = path else {
-            return Ok((vec![path[0].page], changed));
+            return Ok((vec![path[0].page], self.records_with(path[0], key, value)?));
         };
-        if window.children.len() == 1 {
-            return Ok((vec![leaf.page], changed));
-        }
         let mut pages = Vec::with_capacity(window.children.len());
-        let mut records = Records::default();
+        let mut records = Records::with_capacity(window.pages, self.sink.page_size());
         for index in window.children.clone() {
             if index == parent.index {
-                records.append_all(&changed);
+                self.append_with(&mut records, *leaf, key, value)?;
                 pages.push(leaf.page);
                 continue;
             }

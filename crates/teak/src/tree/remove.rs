@@ -13,7 +13,7 @@ impl<S: PageSink> Tree<'_, S> {
         if !position.descend(&*self.sink, self.root, key)? {
             return Ok(false);
         }
-        let path = self.own_path(position.path())?;
+        let path = self.own_path(position.into_path())?;
         let step = *path.last().expect("a path has a leaf");
         let leaf = visit_leaf(&*self.sink, step.page, "remove")?;
         let run = leaf.node(step.index).and_then(|node| node.value.as_run());

@@ -3,15 +3,16 @@
 //! The file is cut into blocks of 64 pages, found through a two-level table by page number, so that
 //! finding a page is arithmetic and three loads, without a search or a hash, whether the
 //! transaction's pages lie in one run or are scattered over the file as crumbs. Their bytes are in
-//! slabs that are kept from one transaction to the next. Each block has bits that say which of its pages this transaction *wrote*, which are
-//! *fresh* (written since the innermost savepoint, so that they may be changed in place), and which
-//! are *resident* in memory. A page that was written early to its final place is not resident; its
-//! tag is kept.
+//! their final place where that is mapped for writing, else in slabs that are kept from one
+//! transaction to the next. Each block has bits that say which of its pages this transaction
+//! *wrote*, which are *fresh* (written since the innermost savepoint, so that they may be changed
+//! in place), and which are *resident*: built here, and not written early to their final place
+//! with only a tag kept of them.
 //!
 //! Invariants: fresh and resident pages are written pages; a resident page has a slot of a slab,
-//! and no other page has the same.
+//! which no other page has, or is in a mapped run; a page of a mapped run stays in it.
 
-use crate::{PageNumber, Run, Tag};
+use crate::{PageNumber, Run, Tag, store::WritableRun};
 
 const BLOCK_PAGES: usize = 64;
 const GROUP_BLOCKS: usize = 512;
@@ -20,12 +21,17 @@ const SLAB_PAGES: usize = 64;
 /// Bytes of slabs that are kept for the next transaction.
 const KEPT_BYTES_MAX: usize = 64 << 20;
 
+/// A slot with this bit is the number of a mapped run.
+const MAPPED: u32 = 1 << 31;
+
 /// Pages `64 n` to `64 n + 63`.
 #[derive(Debug)]
 struct Block {
     written: u64,
     fresh: u64,
     resident: u64,
+    /// Pages of mapped runs.
+    mapped: u64,
     /// Where each resident page is.
     slots: [u32; BLOCK_PAGES],
     /// Tags of pages that were written early.
@@ -43,7 +49,24 @@ pub(super) struct Arena {
     blocks: Vec<u32>,
     slabs: Vec<Box<[u64]>>,
     free_slots: Vec<u32>,
+    /// Pages in slabs.
     resident_count: usize,
+    mapped: Vec<MappedRun>,
+}
+
+/// Pages that are built in their final place.
+#[derive(Debug)]
+struct MappedRun {
+    pages: Run,
+    bytes: WritableRun,
+}
+
+/// Where a resident page is.
+enum Place {
+    /// A slab, and the words in it.
+    Slab(usize, std::ops::Range<usize>),
+    /// A mapped run, and the bytes in it.
+    Mapped(usize, std::ops::Range<usize>),
 }
 
 /// The fresh bits of all blocks at some moment.
@@ -63,6 +86,7 @@ impl Arena {
             slabs: Vec::new(),
             free_slots: Vec::new(),
             resident_count: 0,
+            mapped: Vec::new(),
         }
     }
 
@@ -94,6 +118,7 @@ impl Arena {
                 written: 0,
                 fresh: 0,
                 resident: 0,
+                mapped: 0,
                 slots: [0; BLOCK_PAGES],
                 early_tags: None,
             })
@@ -124,41 +149,70 @@ impl Arena {
         (block.resident >> bit & 1 != 0).then(|| block.slots[bit])
     }
 
-    /// The slab of a slot, and where in it.
     #[inline]
-    fn place(&self, slot: u32) -> (usize, std::ops::Range<usize>) {
+    fn place(&self, number: PageNumber) -> Option<Place> {
+        let slot = self.slot(number)?;
+        if slot & MAPPED != 0 {
+            let index = (slot & !MAPPED) as usize;
+            let first = self.mapped[index].pages.start.0;
+            let at = (number.0 - first) as usize * self.page_size;
+            return Some(Place::Mapped(index, at..at + self.page_size));
+        }
         let words = self.page_size / 8;
         let at = slot as usize % SLAB_PAGES * words;
-        (slot as usize / SLAB_PAGES, at..at + words)
+        Some(Place::Slab(slot as usize / SLAB_PAGES, at..at + words))
     }
 
     /// The bytes of a resident page.
     #[inline]
     pub(super) fn page(&self, number: PageNumber) -> Option<&[u8]> {
-        let (slab, range) = self.place(self.slot(number)?);
-        Some(bytemuck::cast_slice(&self.slabs[slab][range]))
+        Some(match self.place(number)? {
+            Place::Slab(slab, words) => bytemuck::cast_slice(&self.slabs[slab][words]),
+            Place::Mapped(index, bytes) => &self.mapped[index].bytes[bytes],
+        })
     }
 
     /// The bytes of a resident page, to change.
     #[inline]
     pub(super) fn page_mut(&mut self, number: PageNumber) -> Option<&mut [u8]> {
-        let (slab, range) = self.place(self.slot(number)?);
-        Some(bytemuck::cast_slice_mut(&mut self.slabs[slab][range]))
+        Some(match self.place(number)? {
+            Place::Slab(slab, words) => bytemuck::cast_slice_mut(&mut self.slabs[slab][words]),
+            Place::Mapped(index, bytes) => &mut self.mapped[index].bytes[bytes],
+        })
+    }
+
+    /// Has the pages of a run built in their final place, which is `bytes`.
+    pub(super) fn map(&mut self, pages: Run, bytes: WritableRun) {
+        let slot = self.mapped.len() as u32 | MAPPED;
+        for number in pages.pages() {
+            let (index, bit) = split(number);
+            let block = self.block_or_new(index);
+            block.mapped |= 1 << bit;
+            block.slots[bit] = slot;
+        }
+        self.mapped.push(MappedRun { pages, bytes });
+    }
+
+    /// The runs whose pages are built in their final place.
+    pub(super) fn mapped_runs(&self) -> impl Iterator<Item = Run> {
+        self.mapped.iter().map(|run| run.pages)
     }
 
     /// Makes a page resident, its bytes undefined. A page that is new becomes fresh.
     pub(super) fn make_resident(&mut self, number: PageNumber) -> &mut [u8] {
-        let slot = self.slot(number).unwrap_or_else(|| self.take_slot());
         let (index, bit) = split(number);
         let block = self.block_or_new(index);
         let mask = 1 << bit;
         let is_new = block.written & mask == 0;
-        let was_resident = block.resident & mask != 0;
+        let needs_slot = (block.resident | block.mapped) & mask == 0;
         block.written |= mask;
         block.fresh |= if is_new { mask } else { 0 };
         block.resident |= mask;
-        block.slots[bit] = slot;
-        self.resident_count += usize::from(!was_resident);
+        if needs_slot {
+            let slot = self.take_slot();
+            self.resident_count += 1;
+            self.block_or_new(index).slots[bit] = slot;
+        }
         self.page_mut(number).expect("the page was made resident")
     }
 
@@ -203,11 +257,14 @@ impl Arena {
         if let Some(block) = self.block_mut(index) {
             block.resident &= !(1 << bit);
         }
+        if slot & MAPPED != 0 {
+            return;
+        }
         self.free_slots.push(slot);
         self.resident_count -= 1;
     }
 
-    /// Bytes of the resident pages.
+    /// Bytes of the pages in slabs.
     pub(super) fn resident_bytes(&self) -> usize {
         self.resident_count * self.page_size
     }
@@ -243,15 +300,18 @@ impl Arena {
         runs_of(blocks)
     }
 
-    /// Calls `visit` for each resident page, in order.
-    pub(super) fn for_each_resident<'a>(&'a mut self, mut visit: impl FnMut(PageNumber, &'a [u8])) {
+    /// Calls `visit` for each page that is still to be written to its final place, in order.
+    pub(super) fn for_each_unwritten<'a>(
+        &'a mut self,
+        mut visit: impl FnMut(PageNumber, &'a [u8]),
+    ) {
         self.blocks.sort_unstable();
         let this: &'a Self = self;
         for &index in &this.blocks {
             let Some(block) = this.block(index) else {
                 continue;
             };
-            for bit in bits(block.resident) {
+            for bit in bits(block.resident & !block.mapped) {
                 let number = PageNumber(index * BLOCK_PAGES as u32 + bit);
                 visit(number, this.page(number).expect("the page is resident"));
             }
@@ -300,6 +360,7 @@ impl Arena {
             }
         }
         self.resident_count = 0;
+        self.mapped.clear();
         self.slabs
             .truncate((KEPT_BYTES_MAX / (SLAB_PAGES * self.page_size)).max(1));
         self.free_slots.clear();

@@ -139,8 +139,9 @@ impl WriteTransaction {
             .storage
             .mapping()
             .map_err(Error::io("mapping the file"))?;
-        let (engine, durability) = (&self.engine, self.pages.durability);
-        let mut pages = self.pages.resident_pages();
+        let engine = &self.engine;
+        self.pages.mark_mapped();
+        let mut pages = self.pages.unwritten_pages();
         pages.extend(
             committed
                 .fold_pages
@@ -148,7 +149,7 @@ impl WriteTransaction {
                 .map(|(number, page)| (*number, &page[..])),
         );
         pages.sort_unstable_by_key(|(number, _)| *number);
-        write_pages(&*engine.storage, page_size, durability, &pages)?;
+        write_pages(&*engine.storage, page_size, &pages)?;
         let record = self.record(&committed, written.as_deref(), page_count);
         self.pages.writer.written = written;
         self.engine.write_record(&record)?;

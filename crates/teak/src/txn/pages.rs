@@ -147,6 +147,30 @@ impl WritePages {
         space.allocate(want, policy).ok_or_else(|| self.full())
     }
 
+    /// Has the pages of the open run built in their final place, where that can be done: pages
+    /// that are not to be flushed need not be written then.
+    fn map_open_run(&mut self) -> Result<()> {
+        if self.durability == Durability::Durable {
+            return Ok(());
+        }
+        let writable = self.storage.writable();
+        let writable = writable.map_err(Error::io("mapping the file for writing"))?;
+        let len = (self.open_run.len as usize) << self.page_shift;
+        let offset = self.offset_of(self.open_run.start);
+        if let Some(bytes) = writable.and_then(|mapping| mapping.run(offset, len)) {
+            self.writer.arena.map(self.open_run, bytes);
+        }
+        Ok(())
+    }
+
+    /// Says which pages were built in their final place.
+    pub(super) fn mark_mapped(&self) {
+        for run in self.arena().mapped_runs() {
+            let len = u64::from(run.len) << self.page_shift;
+            self.storage.mark_written(self.offset_of(run.start), len);
+        }
+    }
+
     fn full(&self) -> Error {
         Error::Full {
             limit_bytes: self.size_limit_pages << self.page_shift,
@@ -220,25 +244,25 @@ impl WritePages {
         }
         let mut leaves = Vec::new();
         let mut parts = Vec::new();
-        self.writer.arena.for_each_resident(|number, page| {
+        self.writer.arena.for_each_unwritten(|number, page| {
             if Header::read(page).kind == Kind::Leaf as u8 {
                 leaves.push((number, Tag::of(page)));
                 parts.push((number, page));
             }
         });
-        write_pages(&*self.storage, self.page_size, self.durability, &parts)?;
+        write_pages(&*self.storage, self.page_size, &parts)?;
         for (number, tag) in leaves {
             self.writer.arena.note_early_write(number, tag);
         }
         Ok(())
     }
 
-    /// All pages in memory, for the final write.
-    pub(super) fn resident_pages(&mut self) -> Vec<(PageNumber, &[u8])> {
+    /// All pages that are not in their final place yet, for the final write.
+    pub(super) fn unwritten_pages(&mut self) -> Vec<(PageNumber, &[u8])> {
         let mut pages = Vec::new();
         self.writer
             .arena
-            .for_each_resident(|number, page| pages.push((number, page)));
+            .for_each_unwritten(|number, page| pages.push((number, page)));
         pages
     }
 
@@ -257,6 +281,8 @@ impl WritePages {
 
     /// Gives everything back.
     pub(super) fn abandon(&mut self) {
+        // Nobody needs them, but the system may write them out all the same.
+        self.mark_mapped();
         for run in self.settle() {
             self.writer.space.give_back(run);
         }
@@ -392,6 +418,7 @@ impl PageSink for WritePages {
         self.make_room()?;
         if self.open_run.len == 0 {
             self.open_run = self.take_run(self.next_run_len, false)?;
+            self.map_open_run()?;
             self.next_run_len = (self.next_run_len * 2).min(RUN_LEN_MAX);
         }
         let number = self.open_run.start;
@@ -512,36 +539,17 @@ impl PageSink for WritePages {
     }
 }
 
-/// Writes pages, given in order, to their final place: durable ones with one write for each stretch
-/// of pages in a row. Lazy ones are copied into the mapped file, if it can be written so: a page that
-/// is dirty already costs no call into the system then.
+/// Writes pages, given in order, to their final place, with one write for each stretch of pages in
+/// a row.
 pub(super) fn write_pages(
     storage: &dyn Storage,
     page_size: usize,
-    durability: Durability,
     pages: &[(PageNumber, &[u8])],
 ) -> Result<()> {
     let in_a_row = |a: &(PageNumber, &[u8]), b: &(PageNumber, &[u8])| a.0.0 + 1 == b.0.0;
-    let writable = match durability {
-        Durability::Durable => None,
-        Durability::Lazy => storage
-            .writable()
-            .map_err(Error::io("mapping the file for writing"))?,
-    };
     for stretch in pages.chunk_by(in_a_row) {
         for part in stretch.chunks(WRITE_PARTS_MAX) {
             let offset = u64::from(part[0].0.0) * page_size as u64;
-            let len = part.len() * page_size;
-            if let Some(mut run) = writable
-                .as_ref()
-                .and_then(|mapping| mapping.run(offset, len))
-            {
-                for (to, (_, page)) in run.chunks_exact_mut(page_size).zip(part) {
-                    to.copy_from_slice(page);
-                }
-                storage.mark_written(offset, len as u64);
-                continue;
-            }
             let slices: Vec<_> = part.iter().map(|(_, page)| IoSlice::new(page)).collect();
             storage
                 .write(offset, &slices)

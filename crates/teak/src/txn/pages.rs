@@ -25,6 +25,8 @@ const RUN_LEN_MAX: u32 = 1024;
 const SMALL_TRANSACTION_PAGES: u64 = 64;
 /// A file that is not small grows in steps of this, so that it consists of huge pages.
 const HUGE_PAGE_LEN: u64 = 2 << 20;
+/// The most bytes that the file grows by beyond what is needed.
+const GROWTH_MAX: u64 = 8 << 20;
 /// Parts of one write at most, so that a write has bounded bookkeeping.
 const WRITE_PARTS_MAX: usize = 512;
 
@@ -180,8 +182,13 @@ impl WritePages {
     /// Makes the file longer, by at least `pages`.
     fn grow(&mut self, pages: u64) -> Result<()> {
         let old = self.writer.space.page_count();
+        let step_max = match self.durability {
+            // The new part is filled with zeros, and this commit is to wait until they are on disk.
+            Durability::Durable => HUGE_PAGE_LEN,
+            Durability::Lazy => GROWTH_MAX,
+        };
         let step = (old / 16)
-            .clamp(64, (64 << 20) >> self.page_shift)
+            .clamp(16, step_max >> self.page_shift)
             .max(pages);
         let limit = self.size_limit_pages.min(u64::from(u32::MAX));
         let trailing = self.writer.space.trailing_free();

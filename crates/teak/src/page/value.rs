@@ -21,8 +21,10 @@ pub(crate) const VALUE_RUN_LEN: usize = 32;
 pub(crate) const TREE_ROOT_LEN: usize = 64;
 
 /// What the value bytes of a node are.
+// As wide as the pointers beside it in `StoredValue`, which then has no filler: fillers are moved in
+// overlapping parts, and the processor waits for all stores before to read such parts back.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[repr(u8)]
+#[repr(usize)]
 pub(crate) enum ValueKind {
     /// The value itself.
     Inline = 0,

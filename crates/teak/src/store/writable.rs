@@ -92,7 +92,8 @@ impl WritableMapping {
         Self { stretch, claims }
     }
 
-    pub(super) fn stretch_len(&self) -> u64 {
+    /// How much of the file the mapping can show, however long that grows.
+    pub(crate) fn stretch_len(&self) -> u64 {
         self.stretch.len()
     }
 

@@ -141,7 +141,7 @@ impl PageSink for MemoryPages {
         Ok(())
     }
 
-    fn early_tag(&self, _number: PageNumber) -> Option<Tag> {
+    fn known_tag(&self, _number: PageNumber) -> Option<Tag> {
         None
     }
 }

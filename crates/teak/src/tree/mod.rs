@@ -70,8 +70,8 @@ pub(crate) trait PageSink: PageSource {
     fn store_value(&mut self, value: &[u8]) -> Result<ValueRun>;
     /// Takes a large value out of the tree.
     fn release_value(&mut self, run: &ValueRun) -> Result<()>;
-    /// The tag of a dirty page that was written early and is not in memory any more.
-    fn early_tag(&self, number: PageNumber) -> Option<crate::Tag>;
+    /// The tag of a dirty page, where it is known already.
+    fn known_tag(&self, number: PageNumber) -> Option<crate::Tag>;
 }
 
 /// Reads a page that has to be on `level`, and checks that it is the page asked for.

@@ -14,7 +14,7 @@ pub(crate) fn seal<S: PageSink>(sink: &mut S, root: &mut TreeRoot) -> Result<()>
 }
 
 fn seal_page<S: PageSink>(sink: &mut S, number: PageNumber, level: u8) -> Result<Tag> {
-    if let Some(tag) = sink.early_tag(number) {
+    if let Some(tag) = sink.known_tag(number) {
         return Ok(tag);
     }
     if level > 0 {

@@ -6,11 +6,12 @@
 //! their final place where that is mapped for writing, else in slabs that are kept from one
 //! transaction to the next. Each block has bits that say which of its pages this transaction
 //! *wrote*, which are *fresh* (written since the innermost savepoint, so that they may be changed
-//! in place), and which are *resident*: built here, and not written early to their final place
-//! with only a tag kept of them.
+//! in place), which are *resident*: built here, and not written early to their final place, and
+//! which are *tagged*: not changed since their tag was found.
 //!
 //! Invariants: fresh and resident pages are written pages; a resident page has a slot of a slab,
-//! which no other page has, or is in a mapped run; a page of a mapped run stays in it.
+//! which no other page has, or is in a mapped run; a page of a mapped run stays in it; a page that
+//! was written early is tagged.
 
 use crate::{PageNumber, Run, Tag, store::WritableRun};
 
@@ -32,10 +33,11 @@ struct Block {
     resident: u64,
     /// Pages of mapped runs.
     mapped: u64,
+    tagged: u64,
     /// Where each resident page is.
     slots: [u32; BLOCK_PAGES],
-    /// Tags of pages that were written early.
-    early_tags: Option<Box<[Tag; BLOCK_PAGES]>>,
+    /// Tags of the pages that are tagged.
+    tags: Option<Box<[Tag; BLOCK_PAGES]>>,
 }
 
 type Group = [Option<Box<Block>>; GROUP_BLOCKS];
@@ -119,8 +121,9 @@ impl Arena {
                 fresh: 0,
                 resident: 0,
                 mapped: 0,
+                tagged: 0,
                 slots: [0; BLOCK_PAGES],
-                early_tags: None,
+                tags: None,
             })
         })
     }
@@ -175,6 +178,8 @@ impl Arena {
     /// The bytes of a resident page, to change.
     #[inline]
     pub(super) fn page_mut(&mut self, number: PageNumber) -> Option<&mut [u8]> {
+        let (index, bit) = split(number);
+        self.block_mut(index)?.tagged &= !(1 << bit);
         Some(match self.place(number)? {
             Place::Slab(slab, words) => bytemuck::cast_slice_mut(&mut self.slabs[slab][words]),
             Place::Mapped(index, bytes) => &mut self.mapped[index].bytes[bytes],
@@ -246,6 +251,7 @@ impl Arena {
         };
         block.written &= !(1 << bit);
         block.fresh &= !(1 << bit);
+        block.tagged &= !(1 << bit);
     }
 
     /// Gives the memory of a page up, if it is resident.
@@ -269,24 +275,31 @@ impl Arena {
         self.resident_count * self.page_size
     }
 
-    /// The tag of a page that was written early and has not been changed since.
+    /// The tag of a page, if it was found and the page has not been changed since.
     #[inline]
-    pub(super) fn early_tag(&self, number: PageNumber) -> Option<Tag> {
+    pub(super) fn tag(&self, number: PageNumber) -> Option<Tag> {
         let (index, bit) = split(number);
         let block = self.block(index)?;
-        if block.resident >> bit & 1 != 0 {
+        if block.tagged >> bit & 1 == 0 {
             return None;
         }
-        block.early_tags.as_ref().map(|tags| tags[bit])
+        block.tags.as_ref().map(|tags| tags[bit])
+    }
+
+    /// Notes the tag of a page that will hardly be changed any more.
+    pub(super) fn set_tag(&mut self, number: PageNumber, tag: Tag) {
+        let (index, bit) = split(number);
+        let block = self.block_or_new(index);
+        let tags = block
+            .tags
+            .get_or_insert_with(|| Box::new([Tag::default(); BLOCK_PAGES]));
+        tags[bit] = tag;
+        block.tagged |= 1 << bit;
     }
 
     /// Notes that a resident page was written to its final place, and gives its memory up.
     pub(super) fn note_early_write(&mut self, number: PageNumber, tag: Tag) {
-        let (index, bit) = split(number);
-        let block = self.block_mut(index).expect("the page was resident");
-        block
-            .early_tags
-            .get_or_insert_with(|| Box::new([Tag::default(); BLOCK_PAGES]))[bit] = tag;
+        self.set_tag(number, tag);
         self.give_up(number);
     }
 

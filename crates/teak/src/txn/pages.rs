@@ -13,7 +13,7 @@ use crate::{
     },
     share::Turn,
     space::Policy,
-    store::{Mapping, Storage},
+    store::{Mapping, Storage, WritableMapping},
     tree::{PageSink, PageSource},
 };
 use std::{io::IoSlice, sync::Arc};
@@ -25,6 +25,8 @@ const RUN_LEN_MAX: u32 = 1024;
 const SMALL_TRANSACTION_PAGES: u64 = 64;
 /// A file that is not small grows in steps of this, so that it consists of huge pages.
 const HUGE_PAGE_LEN: u64 = 2 << 20;
+/// Pages that fit in a processor's cache beside everything else.
+const RECENT_PAGES: usize = 32;
 /// The most bytes that the file grows by beyond what is needed.
 const GROWTH_MAX: u64 = 8 << 20;
 /// Parts of one write at most, so that a write has bounded bookkeeping.
@@ -46,6 +48,11 @@ pub(crate) struct WritePages {
     open_run: Run,
     next_run_len: u32,
     taken_count: u64,
+    /// The file, where lazy commits build pages in it.
+    writable: Option<Arc<WritableMapping>>,
+    /// The pages that were allocated last, the oldest at `oldest_recent`.
+    recent: [PageNumber; RECENT_PAGES],
+    oldest_recent: usize,
     /// Committed pages that this transaction does not use any more, with their births.
     pub(super) deaths: Vec<(Run, TransactionId)>,
     /// How many of them a savepoint has to be able to go back to.
@@ -76,6 +83,9 @@ impl WritePages {
             open_run: Run::new(0, 0),
             next_run_len: FIRST_RUN_LEN,
             taken_count: 0,
+            writable: None,
+            recent: [PageNumber(0); RECENT_PAGES],
+            oldest_recent: 0,
             deaths: Vec::new(),
             death_floor: 0,
             unused: Vec::new(),
@@ -155,14 +165,32 @@ impl WritePages {
         if self.durability == Durability::Durable {
             return Ok(());
         }
-        let writable = self.storage.writable();
-        let writable = writable.map_err(Error::io("mapping the file for writing"))?;
-        let len = (self.open_run.len as usize) << self.page_shift;
-        let offset = self.offset_of(self.open_run.start);
-        if let Some(bytes) = writable.and_then(|mapping| mapping.run(offset, len)) {
-            self.writer.arena.map(self.open_run, bytes);
+        let run = self.open_run;
+        let len = (run.len as usize) << self.page_shift;
+        let end = run.end() << self.page_shift;
+        if self.writable.as_ref().is_none_or(|w| w.stretch_len() < end) {
+            let writable = self.storage.writable();
+            self.writable = writable.map_err(Error::io("mapping the file for writing"))?;
+        }
+        let offset = self.offset_of(run.start);
+        if let Some(bytes) = self.writable.as_ref().and_then(|w| w.run(offset, len)) {
+            self.writer.arena.map(run, bytes);
         }
         Ok(())
+    }
+
+    /// Finds the tag of a leaf while it is still in the cache, once so many pages were allocated
+    /// after it that it is hardly changed any more. Inner pages wait for the tags of their children.
+    fn tag_oldest_recent(&mut self, newest: PageNumber) {
+        let place = &mut self.recent[self.oldest_recent];
+        let oldest = std::mem::replace(place, newest);
+        self.oldest_recent = (self.oldest_recent + 1) % RECENT_PAGES;
+        if let Some(page) = self.writer.arena.page(oldest)
+            && Header::read(page).kind == Kind::Leaf as u8
+        {
+            let tag = Tag::of(page);
+            self.writer.arena.set_tag(oldest, tag);
+        }
     }
 
     /// Says which pages were built in their final place.
@@ -187,9 +215,7 @@ impl WritePages {
             Durability::Durable => HUGE_PAGE_LEN,
             Durability::Lazy => GROWTH_MAX,
         };
-        let step = (old / 16)
-            .clamp(16, step_max >> self.page_shift)
-            .max(pages);
+        let step = (old / 16).clamp(16, step_max >> self.page_shift).max(pages);
         let limit = self.size_limit_pages.min(u64::from(u32::MAX));
         let trailing = self.writer.space.trailing_free();
         let huge = HUGE_PAGE_LEN >> self.page_shift;
@@ -432,6 +458,7 @@ impl PageSink for WritePages {
         self.open_run = Run::new(number.0.wrapping_add(1), self.open_run.len - 1);
         self.writer.arena.make_resident(number);
         self.taken_count += 1;
+        self.tag_oldest_recent(number);
         Ok(number)
     }
 
@@ -541,8 +568,8 @@ impl PageSink for WritePages {
         self.bury(pages, run.birth)
     }
 
-    fn early_tag(&self, number: PageNumber) -> Option<Tag> {
-        self.arena().early_tag(number)
+    fn known_tag(&self, number: PageNumber) -> Option<Tag> {
+        self.arena().tag(number)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{
     PageSink, TreeRoot,
-    bulk::Builder,
+    bulk::{Appender, Builder},
     cursor::{Cursor, Position, record_at},
     insert::{Existing, Inserted, Tree},
     lookup,
@@ -401,6 +401,49 @@ fn a_built_tree_is_sound_and_full() {
         }
         assert_eq!(builder.finish().unwrap(), sorted.len() as u64);
         fixture.audit();
+    }
+}
+
+#[test]
+fn appending_agrees_with_a_model() {
+    for (page_size, root) in [
+        (4096, bytes_root()),
+        (
+            8192,
+            TreeRoot {
+                counted: true,
+                ..bytes_root()
+            },
+        ),
+    ] {
+        let mut fixture = Fixture::new(page_size, root);
+        let mut random = Random(21);
+        let long = [7; 3000];
+        for round in 0..20u32 {
+            fixture.pages.commit();
+            let mut appended = Vec::new();
+            for i in 0..100 + round * 10 {
+                let mut key = (round * 1000 + i).to_be_bytes().to_vec();
+                key.resize(4 + random.below(40) as usize, b'k');
+                let len = if i % 31 == 0 {
+                    3000
+                } else {
+                    random.below(90) as usize
+                };
+                appended.push((key, long[..len].to_vec()));
+            }
+            let mut tree = Tree::new(&mut fixture.pages, &mut fixture.root);
+            let mut appender = Appender::new(&mut tree).unwrap();
+            for (index, (key, value)) in appended.iter().enumerate() {
+                let count = appender.push(key, StoredValue::inline(value)).unwrap();
+                assert_eq!(count, index as u64 + 1);
+            }
+            let last = &appended[appended.len() - 1].0;
+            let error = appender.push(last, StoredValue::inline(b"")).unwrap_err();
+            assert!(matches!(error, crate::Error::NotSorted { .. }), "{error}");
+            fixture.model.extend(appended);
+            fixture.audit();
+        }
     }
 }
 

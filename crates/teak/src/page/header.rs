@@ -8,9 +8,12 @@
 //! | 6 | 2 | count of entries |
 //! | 8 | 8 | birth: the transaction that wrote the page |
 //! | 16 | 2 | heap length: bytes used at the end of the page, garbage included |
-//! | 18 | 2 | garbage: bytes of the heap that no entry uses any more |
+//! | 18 | 2 | garbage: bytes of a leaf's heap that no record uses any more |
 //! | 20 | 2 | prefix length: bytes that all keys of the page share; they follow the header |
 //! | 22 | 2 | flags |
+//!
+//! Garbage is what compaction of a leaf would win for certain. Inner pages write 0, whatever their
+//! heap holds, and bytes that align values are not counted, since they are not won.
 
 use crate::types::{PageNumber, TransactionId};
 

@@ -94,6 +94,7 @@ impl Engine {
         storage: Arc<dyn Storage>,
         mut settings: Settings,
         newest: Snapshot,
+        durable: TransactionId,
         writer: Option<Writer>,
         recovery: Recovery,
     ) -> Self {
@@ -108,7 +109,7 @@ impl Engine {
             page_size: newest.record.page_size as usize,
             settings,
             turnstile: writer.map(Turnstile::new),
-            durable: AtomicU64::new(newest.record.transaction.0),
+            durable: AtomicU64::new(durable.0),
             poisoned: AtomicBool::new(false),
             closed: AtomicBool::new(false),
             recovery,

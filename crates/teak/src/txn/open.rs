@@ -77,6 +77,11 @@ impl Engine {
             Err(error) => return Err(error),
         };
         let snapshot = snapshot.with_counts_of(&space);
+        // What was found has been flushed, unless nothing may be written.
+        let durable = match is_read_only {
+            true => found.known_durable,
+            false => newest.transaction,
+        };
         let writer = match is_read_only {
             true => None,
             false => Some(writer(
@@ -93,6 +98,7 @@ impl Engine {
             storage,
             settings,
             snapshot,
+            durable,
             writer,
             found.recovery,
         ))

@@ -8,8 +8,9 @@
 //! over, because its commit was promised: that is corruption.
 //!
 //! The same walk is made after a kill, since a flush may have failed before it, and the system may
-//! have dropped from its cache what never reached the disk. What is whole is written once more then,
-//! and flushed, before anything counts as durable.
+//! have dropped from its cache what never reached the disk. Whatever the outcome, what is whole is
+//! written once more, and flushed, before anything counts as durable: nobody can tell whether a flush
+//! failed before, in this boot of the machine.
 //!
 //! Deciding changes nothing, so a crash meanwhile leads to the same decision again. Only then are
 //! the records that lost erased, before anything is written where their pages may be.
@@ -38,14 +39,18 @@ pub enum Recovery {
         /// The newest commit.
         last: TransactionId,
     },
-    /// The machine went down; the newest commit was verified and is whole.
+    /// The machine went down, or does not tell whether it did; the newest commit was verified and is
+    /// whole.
     Verified {
         /// The newest commit.
         last: TransactionId,
     },
-    /// The machine went down in the middle of a commit, or before lazy commits were on the disk.
+    /// The newest commit is not whole, and was not known to be on the disk. As a rule the machine
+    /// went down in the middle of a commit, or before lazy commits were on the disk. It may have
+    /// stayed up, too: a flush failed, and the system dropped what did not reach the disk. And what
+    /// that commit wrote may have rotted since.
     RolledBack {
-        /// The newest commit that had begun to reach the disk.
+        /// The newest commit whose record is there.
         from: TransactionId,
         /// The newest whole one, which counts now.
         to: TransactionId,
@@ -62,7 +67,11 @@ pub(super) struct Found {
     pub(super) recovery: Recovery,
     /// A slot whose record is surely on the disk, of the same transaction as the newest.
     pub(super) durable_slot: u8,
-    /// Records that are not whole, or of other times, to be erased.
+    /// The last transaction that the records prove to be on the disk; once all is settled the newest
+    /// one is, too.
+    pub(super) known_durable: TransactionId,
+    /// Slots of records that are not whole, or that cannot be read, to be erased. The latter too:
+    /// where an erasure was not flushed, the disk may still have what the cache has not.
     losers: Vec<u8>,
 }
 
@@ -91,6 +100,7 @@ pub(super) fn find(storage: &Arc<dyn Storage>, path: &Path, boot: [u8; 16]) -> R
     if newest.clean_close {
         return Ok(Found {
             durable_slot: durable_slot(&records, storage.len()),
+            known_durable,
             newest: newest.clone(),
             sequences,
             recovery: Recovery::Clean,
@@ -98,7 +108,8 @@ pub(super) fn find(storage: &Arc<dyn Storage>, path: &Path, boot: [u8; 16]) -> R
         });
     }
     let from = newest.transaction;
-    let mut losers = Vec::new();
+    let is_unread = |slot: &u8| records.iter().all(|record| record.slot != *slot);
+    let mut losers: Vec<u8> = (0..SLOT_COUNT).filter(is_unread).collect();
     let mut reason = None;
     for record in &records {
         let Some(fault) = first_fault(record, &mapping, storage.len())? else {
@@ -115,6 +126,7 @@ pub(super) fn find(storage: &Arc<dyn Storage>, path: &Path, boot: [u8; 16]) -> R
             };
             return Ok(Found {
                 durable_slot: record.slot,
+                known_durable,
                 newest: record.clone(),
                 sequences,
                 recovery,
@@ -162,9 +174,7 @@ impl Found {
         if self.recovery == Recovery::Clean {
             return Ok(());
         }
-        if matches!(self.recovery, Recovery::Killed { .. }) {
-            self.write_again(storage)?;
-        }
+        self.write_again(storage)?;
         let zeros = [0; 512];
         for &slot in &self.losers {
             let offset = u64::from(slot) * u64::from(self.newest.page_size);
@@ -176,9 +186,9 @@ impl Found {
 }
 
 impl Found {
-    /// Writes all that came after the last durable commit again. If a flush failed before the
-    /// process ended, the system's cache has these pages, but may count them as written although
-    /// they never reached the disk; another flush would say nothing about them.
+    /// Writes all that came after the last durable commit again. If a flush failed before, that of
+    /// an earlier opening included, the system's cache has these pages, but may count them as
+    /// written although they never reached the disk; another flush would say nothing about them.
     fn write_again(&self, storage: &dyn Storage) -> Result<()> {
         let mapping = storage.mapping().map_err(Error::io("mapping the file"))?;
         let page_size = u64::from(self.newest.page_size);
@@ -244,6 +254,10 @@ fn read_records(mapping: &Mapping, file_len: u64, path: &Path) -> Result<Vec<Rec
         match Record::decode(&head[start..end], slot) {
             Ok(record) if record.page_size == page_size => records.push(record),
             Ok(_) => {}
+            // Whatever it says, it is the newer version's to go on from there.
+            Err(found @ (RecordFault::UnknownVersion(_) | RecordFault::UnknownFeatures(_))) => {
+                return Err(not_a_database(found));
+            }
             Err(found) => fault = found,
         }
     }

@@ -1,18 +1,22 @@
 //! What was lost after a write or flush had failed, and at a close that was not flushed.
 
 use super::super::{
-    Durability, Engine, WriteTransaction, check,
+    Durability, Engine, Recovery, WriteTransaction, check,
     test_kit::{
         BOOT, CAPACITY, OTHER_BOOT, PAGE_SIZE, ascending_key, assert_clean, fill, get, insert,
-        new_database, open, put, records, root_of,
+        new_database, open, open_read_only, put, records, root_of,
     },
 };
 use crate::{
     Error, Result, TransactionId,
-    store::sim::{Fault, SimDisk},
+    commit::record::{Record, SLOT_COUNT},
+    store::{
+        Storage,
+        sim::{Fault, SimDisk},
+    },
     tree::lookup,
 };
-use std::{ops::RangeInclusive, sync::Arc};
+use std::{io::IoSlice, ops::RangeInclusive, sync::Arc};
 
 /// After a failed write the space map was read anew as if nobody held an older state: the pages of
 /// readers counted as free, and the next commits wrote over them.
@@ -137,6 +141,128 @@ fn what_a_failed_flush_left_in_memory_is_written_again() {
         assert_eq!(get(&engine, b"a", &ascending_key(i)).unwrap(), [1; 100]);
     }
     assert_clean(&engine);
+}
+
+/// Only an opening that found a kill wrote again what a failed flush had left in memory. One that
+/// cannot tell in which boot the machine is said that all had been verified, and built upon it.
+#[test]
+fn what_was_verified_is_written_again() {
+    let disk = disk_after_a_failed_flush();
+    let engine = open(&disk, false, [0; 16]).unwrap();
+    assert!(matches!(engine.recovery(), Recovery::Verified { .. }));
+    assert_all_is_on_disk(&disk, &engine);
+}
+
+/// Nor did one that rolled a later commit back.
+#[test]
+fn what_was_rolled_back_to_is_written_again() {
+    let disk = disk_after_a_failed_flush();
+    let image = disk.process_crash();
+    let slots = image.chunks(PAGE_SIZE).zip(0..SLOT_COUNT);
+    let records = slots.filter_map(|(bytes, slot)| Record::decode(bytes, slot).ok());
+    let newest = records.max_by_key(|record| record.sequence).unwrap();
+    let slot = (newest.slot + 2) % SLOT_COUNT;
+    let lost = Record {
+        slot,
+        sequence: newest.sequence + 1,
+        transaction: newest.transaction.next(),
+        catalog_root: {
+            let mut root = newest.catalog_root;
+            root[8] ^= 1;
+            root
+        },
+        ..newest
+    };
+    let offset = u64::from(slot) * PAGE_SIZE as u64;
+    disk.write(offset, &[IoSlice::new(&lost.encode(PAGE_SIZE))])
+        .unwrap();
+
+    let engine = open(&disk, false, BOOT).unwrap();
+    assert!(matches!(engine.recovery(), Recovery::RolledBack { .. }));
+    assert_all_is_on_disk(&disk, &engine);
+}
+
+/// A commit that failed with its flush is erased, and if that erasure is not flushed either, the
+/// system takes it for written. The next opening saw an empty slot, left it as it was, and the disk
+/// kept the record.
+#[test]
+fn what_was_erased_is_erased_again() {
+    let (disk, kept) = (0..8)
+        .find_map(disk_after_a_failed_commit)
+        .expect("one of the calls is the flush");
+    let is_flush = |position| {
+        disk.fail_on(disk.calls() + position, Fault::DISK_ERROR);
+        open(&disk, false, BOOT).is_err_and(|error| is_of_a_flush(&error))
+    };
+    assert!((0..8).any(is_flush), "one of the calls is the flush");
+
+    let engine = open(&disk, false, BOOT).unwrap();
+    assert_eq!(engine.snapshot().unwrap().transaction(), kept);
+    for choose in [|_| 0, |count: usize| count - 1] {
+        let image = disk.power_cut(&mut { choose }, PAGE_SIZE);
+        let engine = open(&SimDisk::from_image(image, CAPACITY), false, OTHER_BOOT).unwrap();
+        assert_eq!(engine.snapshot().unwrap().transaction(), kept);
+    }
+}
+
+/// A disk on which the call at this position of a commit failed, and the commit before; if that call
+/// was the flush.
+fn disk_after_a_failed_commit(position: u64) -> Option<(SimDisk, TransactionId)> {
+    let (disk, engine) = new_database();
+    let before = fill(&engine, []);
+    let mut txn = WriteTransaction::begin(&engine).unwrap();
+    insert(&mut txn, b"a", b"key", b"value").unwrap();
+    disk.fail_on(disk.calls() + position, Fault::DISK_ERROR);
+    let error = txn.commit().err()?;
+    is_of_a_flush(&error).then_some((disk, before))
+}
+
+fn is_of_a_flush(error: &Error) -> bool {
+    matches!(error, Error::Io { operation, .. } if *operation == "flushing the file")
+}
+
+/// A database that was opened for reading, which writes and flushes nothing, called its newest commit
+/// durable, although a killed process had left it lazy.
+#[test]
+fn reading_only_proves_nothing_durable() {
+    let (disk, engine) = new_database();
+    let durable = fill(&engine, records(3, b"durable"));
+    let lazy = put(&engine, Durability::Lazy, records(3, b"lazy")).unwrap();
+    let killed = SimDisk::from_image(disk.process_crash(), CAPACITY);
+    let reader = open_read_only(&killed).unwrap();
+    assert_eq!(reader.snapshot().unwrap().transaction(), lazy);
+    assert_eq!(reader.durable(), durable);
+    drop(reader);
+    // Opening for writing flushes what it takes.
+    assert_eq!(open(&killed, false, BOOT).unwrap().durable(), lazy);
+    engine.close().unwrap();
+    drop(engine);
+    assert_eq!(open_read_only(&disk).unwrap().durable(), lazy);
+}
+
+/// Table `a` with 500 records in a lazy commit, whose flush failed: they are in the cache only.
+fn disk_after_a_failed_flush() -> SimDisk {
+    let (disk, engine) = new_database();
+    fill(&engine, []);
+    put(&engine, Durability::Lazy, records(500, &[1; 100])).unwrap();
+    disk.fail_on(disk.calls(), Fault::DISK_ERROR);
+    assert!(matches!(engine.sync(), Err(Error::Io { .. })));
+    assert!(matches!(engine.close(), Err(Error::Poisoned)));
+    disk
+}
+
+/// Commits once more, durably, and cuts the power.
+fn assert_all_is_on_disk(disk: &SimDisk, engine: &Arc<Engine>) {
+    let acknowledged = put(engine, Durability::Durable, one(1000, b"acknowledged")).unwrap();
+    for choose in [|_| 0, |count: usize| count - 1] {
+        let image = disk.power_cut(&mut { choose }, PAGE_SIZE);
+        let engine = open(&SimDisk::from_image(image, CAPACITY), false, OTHER_BOOT).unwrap();
+        assert!(engine.snapshot().unwrap().transaction() >= acknowledged);
+        for i in 0..500 {
+            assert_eq!(get(&engine, b"a", &ascending_key(i)).unwrap(), [1; 100]);
+        }
+        assert_clean(&engine);
+    }
 }
 
 /// A call that came behind the flush could fail, and the commit was reported as undone although it

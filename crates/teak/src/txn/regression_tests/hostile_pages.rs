@@ -140,6 +140,16 @@ fn unknown_features_that_allow_reading_only_forbid_writing() {
     assert_eq!(get(&engine, b"a", &ascending_key(0)).unwrap(), b"value");
 }
 
+/// A record of a newer version beside older ones of this version was passed over as if damaged, and
+/// the commits of that version were gone.
+#[test]
+fn a_record_of_a_newer_version_beside_others_is_refused() {
+    let disk = with_record(|record| record.features.incompatible = 1 << 7);
+    for opened in [open(&disk, false, BOOT), open_read_only(&disk)] {
+        assert!(matches!(opened, Err(Error::UnknownFormat(_))));
+    }
+}
+
 /// Bytes that are kept free at the end of each page were not: pages were laid out over them.
 #[test]
 fn bytes_reserved_in_each_page_are_refused() {

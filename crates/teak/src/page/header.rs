@@ -12,8 +12,8 @@
 //! | 20 | 2 | prefix length: bytes that all keys of the page share; they follow the header |
 //! | 22 | 2 | flags |
 //!
-//! Garbage is what compaction of a leaf would win for certain. Inner pages write 0, whatever their
-//! heap holds, and bytes that align values are not counted, since they are not won.
+//! Garbage is what records that were taken out leave behind, and no more than that: inner pages write
+//! 0, whatever their heap holds, and the bytes before a node that align its value are not counted.
 
 use crate::types::{PageNumber, TransactionId};
 

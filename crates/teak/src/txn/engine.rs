@@ -262,8 +262,11 @@ impl Engine {
         let _ = self.storage.write(offset, &[IoSlice::new(&[0; 512])]);
     }
 
-    /// Writes a record to its slot.
+    /// Writes a record to its slot; one that could not be read again is refused.
     pub(super) fn write_record(&self, record: &Record) -> Result<()> {
+        record
+            .check()
+            .map_err(|detail| Error::corrupted(slot_page(record.slot), "commit", detail))?;
         let bytes = record.encode(self.page_size);
         let offset = u64::from(record.slot) * self.page_size as u64;
         self.storage

@@ -15,14 +15,18 @@
 //! Deciding changes nothing, so a crash meanwhile leads to the same decision again. Only then are
 //! the records that lost erased, before anything is written where their pages may be.
 
-use super::{catalog, engine::slot_page, snapshot::Snapshot};
+use super::{
+    catalog::{self, Entry},
+    engine::slot_page,
+    snapshot::Snapshot,
+};
 use crate::{
     Error, PageNumber, Result, Run, TransactionId,
     commit::record::{PROBE_LEN, Record, RecordFault, SLOT_COUNT, find_page_size},
     page::value::{StoredValue, ValueKind},
     store::{Mapping, Storage},
     tree::{
-        TreeRoot,
+        RootFault, TreeRoot,
         walk::{self, Finding, PageRole, Visitor},
     },
 };
@@ -70,6 +74,9 @@ pub(super) struct Found {
     /// The last transaction that the records prove to be on the disk; once all is settled the newest
     /// one is, too.
     pub(super) known_durable: TransactionId,
+    /// A table that was changed since the last durable commit, and that only a newer version can
+    /// verify.
+    pub(super) unverified: Option<Vec<u8>>,
     /// Slots of records that are not whole, or that cannot be read, to be erased. The latter too:
     /// where an erasure was not flushed, the disk may still have what the cache has not.
     losers: Vec<u8>,
@@ -101,6 +108,7 @@ pub(super) fn find(storage: &Arc<dyn Storage>, path: &Path, boot: [u8; 16]) -> R
         return Ok(Found {
             durable_slot: durable_slot(&records, storage.len()),
             known_durable,
+            unverified: None,
             newest: newest.clone(),
             sequences,
             recovery: Recovery::Clean,
@@ -112,7 +120,8 @@ pub(super) fn find(storage: &Arc<dyn Storage>, path: &Path, boot: [u8; 16]) -> R
     let mut losers: Vec<u8> = (0..SLOT_COUNT).filter(is_unread).collect();
     let mut reason = None;
     for record in &records {
-        let Some(fault) = first_fault(record, &mapping, storage.len())? else {
+        let verdict = verify(record, &mapping, storage.len())?;
+        let Some(fault) = verdict.fault else {
             let to = record.transaction;
             if to < known_durable {
                 let detail =
@@ -127,6 +136,7 @@ pub(super) fn find(storage: &Arc<dyn Storage>, path: &Path, boot: [u8; 16]) -> R
             return Ok(Found {
                 durable_slot: record.slot,
                 known_durable,
+                unverified: verdict.unverified,
                 newest: record.clone(),
                 sequences,
                 recovery,
@@ -279,29 +289,36 @@ struct Fault {
     detail: String,
 }
 
+/// What is to be said of a record.
+#[derive(Default, Debug)]
+struct Verdict {
+    fault: Option<Fault>,
+    unverified: Option<Vec<u8>>,
+}
+
 /// Looks through all that was written since the last durable commit before this one.
-fn first_fault(record: &Record, mapping: &Arc<Mapping>, file_len: u64) -> Result<Option<Fault>> {
+fn verify(record: &Record, mapping: &Arc<Mapping>, file_len: u64) -> Result<Verdict> {
+    let page = slot_page(record.slot);
+    let faulty = |detail: String| Verdict {
+        fault: Some(Fault { page, detail }),
+        unverified: None,
+    };
     if is_cut_short(record, file_len) {
-        let page = slot_page(record.slot);
-        return Ok(Some(Fault {
-            page,
-            detail: CUT_SHORT.to_owned(),
-        }));
+        return Ok(faulty(CUT_SHORT.to_owned()));
     }
     let snapshot = match Snapshot::new(record.clone(), Arc::clone(mapping), 0) {
         Ok(snapshot) => snapshot,
-        Err(error) => {
-            return Ok(Some(Fault {
-                page: slot_page(record.slot),
-                detail: error.to_string(),
-            }));
-        }
+        Err(error @ Error::UnknownFormat(_)) => return Err(error),
+        Err(error) => return Ok(faulty(error.to_string())),
     };
     let mut audit = Audit::new(record);
     audit.walk(&snapshot, snapshot.catalog());
     match TreeRoot::decode(&record.snapshots_root) {
         Ok(root) => audit.walk(&snapshot, &root),
-        Err(damage) => audit.note(slot_page(record.slot), damage.0.to_owned()),
+        Err(RootFault::Damaged(damage)) => audit.note(page, damage.0.to_owned()),
+        Err(RootFault::Unknown(unknown)) => {
+            return Err(unknown.error("the tree of named snapshots"));
+        }
     }
     if audit.fault.is_none()
         && let Err(error) = snapshot.space_to_look_at()
@@ -312,7 +329,10 @@ fn first_fault(record: &Record, mapping: &Arc<Mapping>, file_len: u64) -> Result
         };
         audit.note(page, error.to_string());
     }
-    Ok(audit.fault)
+    Ok(Verdict {
+        fault: audit.fault,
+        unverified: audit.unverified,
+    })
 }
 
 /// Walks what is young.
@@ -325,6 +345,8 @@ struct Audit<'r> {
     young: Vec<Run>,
     fault: Option<Fault>,
     tables: Vec<TreeRoot>,
+    /// A young table that this version does not know.
+    unverified: Option<Vec<u8>>,
 }
 
 impl<'r> Audit<'r> {
@@ -337,6 +359,7 @@ impl<'r> Audit<'r> {
             young: Vec::new(),
             fault: None,
             tables: Vec::new(),
+            unverified: None,
         }
     }
 
@@ -370,10 +393,14 @@ impl Visitor for Audit<'_> {
         self.note(finding.page, finding.detail.to_owned());
     }
 
-    fn record(&mut self, _key: &[u8], value: StoredValue<'_>) {
+    fn record(&mut self, key: &[u8], value: StoredValue<'_>) {
         if value.kind == ValueKind::Tree {
             match catalog::decode(PageNumber(0), value) {
-                Ok(root) => self.tables.push(root),
+                Ok(Entry::Table(root)) => self.tables.push(root),
+                Ok(Entry::Unknown(unknown)) if unknown.changed > self.durable => {
+                    self.unverified.get_or_insert_with(|| key.to_vec());
+                }
+                Ok(Entry::Unknown(_)) => {}
                 Err(error) => self.note(PageNumber(0), error.to_string()),
             }
         }

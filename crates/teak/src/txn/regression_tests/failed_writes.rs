@@ -157,23 +157,7 @@ fn what_was_verified_is_written_again() {
 #[test]
 fn what_was_rolled_back_to_is_written_again() {
     let disk = disk_after_a_failed_flush();
-    let image = disk.process_crash();
-    let slots = image.chunks(PAGE_SIZE).zip(0..SLOT_COUNT);
-    let records = slots.filter_map(|(bytes, slot)| Record::decode(bytes, slot).ok());
-    let newest = records.max_by_key(|record| record.sequence).unwrap();
-    let slot = (newest.slot + 2) % SLOT_COUNT;
-    let lost = Record {
-        slot,
-        sequence: newest.sequence + 1,
-        transaction: newest.transaction.next(),
-        catalog_root: {
-            let mut root = newest.catalog_root;
-            root[8] ^= 1;
-            root
-        },
-        ..newest
-    };
-    let offset = u64::from(slot) * PAGE_SIZE as u64;
+    let (offset, lost) = lost_record(&disk.process_crash());
     disk.write(offset, &[IoSlice::new(&lost.encode(PAGE_SIZE))])
         .unwrap();
 
@@ -182,43 +166,46 @@ fn what_was_rolled_back_to_is_written_again() {
     assert_all_is_on_disk(&disk, &engine);
 }
 
-/// A commit that failed with its flush is erased, and if that erasure is not flushed either, the
-/// system takes it for written. The next opening saw an empty slot, left it as it was, and the disk
-/// kept the record.
+/// The record of a commit that lost is erased, and if the flush behind that fails, the system takes
+/// the erasure for written. The next opening saw an empty slot, left it as it was, and the disk kept
+/// the record.
 #[test]
 fn what_was_erased_is_erased_again() {
-    let (disk, kept) = (0..8)
-        .find_map(disk_after_a_failed_commit)
-        .expect("one of the calls is the flush");
-    let is_flush = |position| {
-        disk.fail_on(disk.calls() + position, Fault::DISK_ERROR);
-        open(&disk, false, BOOT).is_err_and(|error| is_of_a_flush(&error))
-    };
-    assert!((0..8).any(is_flush), "one of the calls is the flush");
-
-    let engine = open(&disk, false, BOOT).unwrap();
-    assert_eq!(engine.snapshot().unwrap().transaction(), kept);
-    for choose in [|_| 0, |count: usize| count - 1] {
-        let image = disk.power_cut(&mut { choose }, PAGE_SIZE);
-        let engine = open(&SimDisk::from_image(image, CAPACITY), false, OTHER_BOOT).unwrap();
-        assert_eq!(engine.snapshot().unwrap().transaction(), kept);
-    }
-}
-
-/// A disk on which the call at this position of a commit failed, and the commit before; if that call
-/// was the flush.
-fn disk_after_a_failed_commit(position: u64) -> Option<(SimDisk, TransactionId)> {
     let (disk, engine) = new_database();
-    let before = fill(&engine, []);
-    let mut txn = WriteTransaction::begin(&engine).unwrap();
-    insert(&mut txn, b"a", b"key", b"value").unwrap();
-    disk.fail_on(disk.calls() + position, Fault::DISK_ERROR);
-    let error = txn.commit().err()?;
-    is_of_a_flush(&error).then_some((disk, before))
+    fill(&engine, records(3, b"value"));
+    let (offset, lost) = lost_record(&disk.process_crash());
+    let slot = lost.slot;
+    disk.write(offset, &[IoSlice::new(&lost.encode(PAGE_SIZE))])
+        .unwrap();
+    disk.flush().unwrap();
+    let is_flush =
+        |error| matches!(error, Error::Io { operation, .. } if operation == "flushing the file");
+    let fails = |position| {
+        disk.fail_on(disk.calls() + position, Fault::DISK_ERROR);
+        open(&disk, false, BOOT).is_err_and(is_flush)
+    };
+    assert!((0..20).any(fails), "one of the calls is the flush");
+
+    open(&disk, false, BOOT).unwrap();
+    let image = disk.power_cut(&mut |count| count - 1, PAGE_SIZE);
+    assert!(Record::decode(&image[offset as usize..], slot).is_err());
 }
 
-fn is_of_a_flush(error: &Error) -> bool {
-    matches!(error, Error::Io { operation, .. } if *operation == "flushing the file")
+/// A record that is newer than those of this image, and whose catalog is not there; and its place.
+fn lost_record(image: &[u8]) -> (u64, Record) {
+    let slots = image.chunks(PAGE_SIZE).zip(0..SLOT_COUNT);
+    let records = slots.filter_map(|(bytes, slot)| Record::decode(bytes, slot).ok());
+    let newest = records.max_by_key(|record| record.sequence).unwrap();
+    let slot = (newest.slot + 2) % SLOT_COUNT;
+    let mut lost = Record {
+        slot,
+        sequence: newest.sequence + 1,
+        transaction: newest.transaction.next(),
+        ..newest
+    };
+    // The tag of the root page.
+    lost.catalog_root[8] ^= 1;
+    (u64::from(slot) * PAGE_SIZE as u64, lost)
 }
 
 /// A database that was opened for reading, which writes and flushes nothing, called its newest commit

@@ -33,10 +33,11 @@ impl PageNumber {
 }
 
 impl TransactionId {
-    /// The id that the next commit will have.
+    /// The id that the next commit will have. (Those in a file are below 2^63, so there is one; the
+    /// greatest number that this type can hold has none, and stays as it is.)
     #[must_use]
     pub fn next(self) -> Self {
-        Self(self.0 + 1)
+        Self(self.0.saturating_add(1))
     }
 }
 

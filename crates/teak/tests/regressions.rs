@@ -115,3 +115,32 @@ fn a_value_may_have_the_last_pages_below_the_limit() -> teak::Result<()> {
     assert!(matches!(full, Err(Error::Full { .. })));
     Ok(())
 }
+
+/// The limit of size that a file holds was documented as lifted when it is opened without one.
+#[test]
+fn a_limit_of_size_stays_until_it_is_lifted() -> teak::Result<()> {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let path = directory.path().join("a.teak");
+    let fill = |limit: Option<u64>| {
+        let database = Options::new().size_limit_bytes(limit).open(&path)?;
+        let mut txn = database.begin_write()?;
+        let table = txn.create_table::<Bytes, Bytes>("values")?;
+        table.insert(&mut txn, b"large", &[1; 30 * 4096])?;
+        txn.commit()?;
+        database.close()
+    };
+    for limit in [Some(24 * 4096), None] {
+        let database = Options::new().size_limit_bytes(limit).open(&path)?;
+        let mut txn = database.begin_write()?;
+        txn.create_table::<Bytes, Bytes>(if limit.is_some() { "first" } else { "second" })?;
+        txn.commit()?;
+        database.close()?;
+        assert!(matches!(fill(None), Err(Error::Full { .. })));
+    }
+    fill(Some(u64::MAX))?;
+    let database = Options::new().open(&path)?;
+    let mut txn = database.begin_write()?;
+    let table = txn.open_table::<Bytes, Bytes>("values")?;
+    table.insert(&mut txn, b"another", &[1; 60 * 4096])?;
+    txn.commit().map(drop)
+}

@@ -33,6 +33,7 @@ struct Report {
     pages: u64,
     tables: u64,
     records: u64,
+    unknown_tables: Vec<String>,
     damages: Vec<DamageReport>,
 }
 
@@ -80,6 +81,11 @@ pub(crate) fn run(arguments: &Arguments, style: Style) -> Result<(), Failure> {
             pages: engine::wide(report.pages),
             tables: engine::wide(report.tables),
             records: engine::wide(report.records),
+            unknown_tables: report
+                .unknown_tables
+                .iter()
+                .map(|name| printable(name))
+                .collect(),
             damages: report.damages.iter().map(DamageReport::new).collect(),
         }),
     }?;
@@ -101,6 +107,13 @@ fn bar_style() -> ProgressStyle {
 fn write_report(report: &CheckReport, output: &mut impl Write) -> io::Result<()> {
     for damage in &report.damages {
         writeln!(output, "{}", describe(damage))?;
+    }
+    for table in &report.unknown_tables {
+        let name = printable(table);
+        writeln!(
+            output,
+            "table \"{name}\" was not checked: it needs a newer version of teak"
+        )?;
     }
     let verdict = if report.is_clean() {
         "no damage".to_owned()

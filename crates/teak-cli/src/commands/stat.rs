@@ -93,7 +93,7 @@ fn facts(database: &Database, arguments: &Arguments) -> Result<Facts, Failure> {
 
 fn data_bytes(txn: &ReadTxn, infos: &[TableInfo]) -> Result<u64, Failure> {
     let mut bytes = 0;
-    for info in infos {
+    for info in infos.iter().filter(|info| info.unknown.is_none()) {
         let table = engine::open_table(txn, &info.name)?;
         engine::for_each_record(txn, &table, |key, value| {
             bytes += (key.len() + value.len()) as u64;

@@ -49,7 +49,10 @@ impl TableReport {
         Self {
             name: name.map(str::to_owned),
             name_hex,
-            order: order_name(engine::order_of(info)),
+            order: match info.unknown {
+                Some(_) => "unknown: needs a newer version",
+                None => order_name(engine::order_of(info)),
+            },
             records: stat.records,
             depth: stat.depth,
             inner_pages: stat.inner_pages,

@@ -84,7 +84,9 @@ impl Database {
         ))
     }
 
-    /// Begins to write; waits while there is another writer.
+    /// Begins to write; waits while there is another writer. A thread that has a [`WriteTxn`] must
+    /// not begin another one: it would wait for itself, for ever. (That is not found out, since the
+    /// first one may be sent to another thread, and end there.)
     ///
     /// # Errors
     ///
@@ -94,7 +96,8 @@ impl Database {
         WriteTransaction::begin(&self.engine).map(WriteTxn::new)
     }
 
-    /// Returns when every commit so far is on the disk. Waits for a write transaction that is open.
+    /// Returns when every commit so far is on the disk. Waits for a write transaction that is open; a
+    /// thread that has one commits or drops it first, or else waits for itself, for ever.
     ///
     /// # Errors
     ///
@@ -104,9 +107,12 @@ impl Database {
         self.engine.sync()
     }
 
-    /// Waits for a write transaction that is open, makes every commit durable, cuts the free end of the file off and notes that the database
-    /// was closed. Transactions that are still open keep the file; nothing can be begun any more.
-    /// Dropping the last handle does the same, but tells nobody what went wrong.
+    /// Waits for a write transaction that is open, makes every commit durable, cuts the free end of
+    /// the file off and notes that the database was closed. Read transactions that are still open keep
+    /// the file; nothing can be begun any more. Dropping the last handle does the same, when the last
+    /// transaction has gone, but tells nobody what went wrong.
+    ///
+    /// A thread that has a [`WriteTxn`] commits or drops it first, or else waits for itself, for ever.
     ///
     /// # Errors
     ///

@@ -40,7 +40,7 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Pages of 4 KiB, created if missing, durable commits, no limit of size.
+    /// Pages of 4 KiB, created if missing, durable commits, the limit of size that the file has.
     pub fn new() -> Self {
         Self {
             page_size: 4096,
@@ -91,8 +91,9 @@ impl Options {
         self
     }
 
-    /// The longest that the file may become, in bytes; `None`, the default, is as long as the disk
-    /// has room.
+    /// The longest that the file may become, in bytes. The limit is kept in the file: with `None`,
+    /// the default, the one found there stays in force, and a new database has none. `Some(u64::MAX)`
+    /// lifts it.
     pub fn size_limit_bytes(mut self, limit: Option<u64>) -> Self {
         self.size_limit_bytes = limit;
         self

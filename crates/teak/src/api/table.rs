@@ -12,7 +12,7 @@ use crate::{
         insert::{Existing, Inserted},
         lookup,
     },
-    txn::{Engine, write},
+    txn::{Engine, catalog::Entry, write},
 };
 use std::{
     borrow::Cow,
@@ -60,6 +60,9 @@ pub struct TableInfo {
     pub options: TableOptions,
     /// Its counts.
     pub stat: TableStat,
+    /// What this version does not know about it, in words, if a newer version created it. It cannot be
+    /// opened or dropped then, nor are its options and counts known: those here mean nothing.
+    pub unknown: Option<String>,
 }
 
 /// Counts of a table. None of them takes a walk.
@@ -81,11 +84,17 @@ pub struct TableStat {
 }
 
 impl TableInfo {
-    pub(super) fn new(name: &[u8], root: &TreeRoot) -> Self {
+    pub(super) fn new(name: &[u8], entry: &Entry) -> Self {
+        let nothing = TreeRoot::new(KeyOrder::Bytes, true, false, 0);
+        let (root, unknown) = match entry {
+            Entry::Table(root) => (root, None),
+            Entry::Unknown(unknown) => (&nothing, Some(unknown.what.to_owned())),
+        };
         Self {
             name: name.to_vec(),
             options: TableOptions::of_root(root),
             stat: TableStat::new(root),
+            unknown,
         }
     }
 }

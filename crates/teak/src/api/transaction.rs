@@ -28,7 +28,8 @@ pub trait Transaction: sealed::Sealed {
         Ok(table)
     }
 
-    /// All tables, in the order of their names.
+    /// All tables, in the order of their names, those included that need a newer version: see
+    /// [`TableInfo::unknown`].
     ///
     /// # Errors
     ///
@@ -106,8 +107,8 @@ impl Transaction for ReadTxn {
 
     fn tables(&self) -> Result<Vec<TableInfo>> {
         let mut tables = Vec::new();
-        self.snapshot.for_each_table(|name, root| {
-            tables.push(TableInfo::new(name, &root));
+        self.snapshot.for_each_table(|name, entry| {
+            tables.push(TableInfo::new(name, &entry));
             Ok(())
         })?;
         Ok(tables)
@@ -326,8 +327,8 @@ impl Transaction for WriteTxn {
 
     fn tables(&self) -> Result<Vec<TableInfo>> {
         let mut tables = Vec::new();
-        self.inner.for_each_table(|name, root| {
-            tables.push(TableInfo::new(name, &root));
+        self.inner.for_each_table(|name, entry| {
+            tables.push(TableInfo::new(name, &entry));
             Ok(())
         })?;
         Ok(tables)

@@ -351,7 +351,7 @@ impl Record {
     }
 
     /// What of the record makes no sense, if anything.
-    fn check(&self) -> Result<(), &'static str> {
+    pub(crate) fn check(&self) -> Result<(), &'static str> {
         let is_page = |page: PageNumber| u64::from(page.0) < self.page_count;
         let is_run =
             |run: &Run| run.len > 0 && run.start.0 >= FIRST_PAGE && run.end() <= self.page_count;
@@ -389,6 +389,12 @@ impl Record {
             (
                 self.written.iter().flatten().all(is_run),
                 "a written run is not in the file",
+            ),
+            (
+                self.written
+                    .iter()
+                    .all(|runs| runs.is_sorted_by(|a, b| a.end() <= u64::from(b.start.0))),
+                "the written runs are not sorted and apart",
             ),
         ];
         rules

@@ -8,9 +8,12 @@
 //! | 6 | 2 | count of entries |
 //! | 8 | 8 | birth: the transaction that wrote the page |
 //! | 16 | 2 | heap length: bytes used at the end of the page, garbage included |
-//! | 18 | 2 | garbage: bytes of the heap that no entry uses any more |
+//! | 18 | 2 | garbage: bytes of a leaf's heap that no record uses any more |
 //! | 20 | 2 | prefix length: bytes that all keys of the page share; they follow the header |
 //! | 22 | 2 | flags |
+//!
+//! Garbage is what records that were taken out leave behind, and no more than that: inner pages write
+//! 0, whatever their heap holds, and the bytes before a node that align its value are not counted.
 
 use crate::types::{PageNumber, TransactionId};
 

@@ -5,7 +5,8 @@
 //! was reclaimed leaves no trace but this), a death must be of pages that were neither. What lies
 //! behind the end of the file is passed over: it was free when the file was cut there. A
 //! segment of which the log has taken pages, or which speaks of pages behind the end, had been
-//! dissolved by whoever wrote the log; it is so here.
+//! dissolved by whoever wrote the log; it is so here. Nothing may be of a transaction that comes later
+//! than the commit: differences of ids are taken, and the next commits go on from the log's last.
 //!
 //! Work and memory are bounded by the number of pages of the file: no page of the map is read
 //! twice.
@@ -29,6 +30,8 @@ use std::collections::BTreeMap;
 pub(super) struct Checked<'a> {
     pages: &'a dyn SpacePages,
     page_count: u64,
+    /// The transaction whose space map this is.
+    newest: TransactionId,
     read: Bits,
 }
 
@@ -59,6 +62,9 @@ impl<'a> Checked<'a> {
         if header.number != number || header.kind() != Some(kind) {
             return damaged("it is a page of another number or kind");
         }
+        if header.birth > self.newest {
+            return damaged("it says that it was born in a transaction to come");
+        }
         Ok((page, header))
     }
 }
@@ -83,6 +89,7 @@ pub(super) fn load(
     roots: &SpaceRoots,
     log: &[u8],
     page_count: u64,
+    newest: TransactionId,
 ) -> Result<Space> {
     if page_count < u64::from(FIRST_PAGE) || page_count > 1 << 32 {
         return Err(damaged(
@@ -97,6 +104,7 @@ pub(super) fn load(
     let pages = Checked {
         pages,
         page_count,
+        newest,
         read: blank.clone(),
     };
     let mut loader = Loader {
@@ -201,6 +209,9 @@ impl Loader<'_> {
 
     fn replay(&mut self, bytes: &[u8]) -> Result<()> {
         let (groups, last) = log::decode(bytes).map_err(|detail| damaged(0, detail))?;
+        if last > self.pages.newest {
+            return Err(damaged(0, "the space log is of transactions to come"));
+        }
         for group in groups {
             for run in group.taken {
                 self.take(run)?;
@@ -229,6 +240,12 @@ impl Loader<'_> {
             return Err(damaged(
                 death.run.start.0,
                 "a commit record is said to be dead",
+            ));
+        }
+        if death.died > self.pages.newest {
+            return Err(damaged(
+                death.run.start.0,
+                "it is said to die in a transaction to come",
             ));
         }
         let Some(run) = self.clip(death.run) else {
@@ -357,7 +374,8 @@ fn damaged(page: u32, detail: impl Into<String>) -> Error {
 
 impl Space {
     /// Reads the space map of a commit: its roots, and the log on top. What no pin sees (`pins` is
-    /// ascending) is free at once, except that only so many segments are dissolved in one go.
+    /// ascending, and ends with that commit) is free at once, except that only so many segments are
+    /// dissolved in one go.
     ///
     /// # Errors
     ///
@@ -369,7 +387,8 @@ impl Space {
         page_count: u64,
         pins: &[TransactionId],
     ) -> Result<Self> {
-        let mut space = load(pages, roots, log, page_count)?;
+        let newest = pins.last().copied().unwrap_or_default();
+        let mut space = load(pages, roots, log, page_count, newest)?;
         space.reclaim(pins);
         Ok(space)
     }

@@ -21,7 +21,7 @@ mod share;
 pub(crate) mod sort;
 pub(crate) mod walk;
 
-pub(crate) use root::TreeRoot;
+pub(crate) use root::{RootFault, TreeRoot, UnknownTree};
 
 use crate::{
     PageNumber, Result, TransactionId,

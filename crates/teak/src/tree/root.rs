@@ -20,7 +20,7 @@
 //! | 62 | 2 | zero |
 
 use crate::{
-    PageNumber, Tag, TransactionId,
+    Error, PageNumber, Tag, TransactionId,
     page::{Damage, inner::InnerFormat, key::KeyOrder, leaf::LeafFormat, value::TREE_ROOT_LEN},
 };
 
@@ -55,6 +55,47 @@ pub(crate) struct TreeRoot {
     pub(crate) value_pages: u64,
     pub(crate) changed: TransactionId,
     pub(crate) sequence: u64,
+}
+
+/// Why a root cannot be read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum RootFault {
+    Damaged(Damage),
+    /// A newer version wrote it.
+    Unknown(UnknownTree),
+}
+
+/// A tree that this version cannot read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct UnknownTree {
+    /// What is unknown about it.
+    pub(crate) what: &'static str,
+    /// The transaction of its last change.
+    pub(crate) changed: TransactionId,
+}
+
+impl UnknownTree {
+    /// The error for the tree called `name`.
+    pub(crate) fn error(self, name: &str) -> Error {
+        Error::UnknownFormat(format!("{name} {}", self.what))
+    }
+}
+
+impl RootFault {
+    /// The error for the root of the tree called `name`, which stands on `page`.
+    #[cold]
+    pub(crate) fn at(self, page: PageNumber, detected_by: &'static str, name: &str) -> Error {
+        match self {
+            Self::Damaged(damage) => damage.at(page, detected_by),
+            Self::Unknown(unknown) => unknown.error(name),
+        }
+    }
+}
+
+impl From<Damage> for RootFault {
+    fn from(damage: Damage) -> Self {
+        Self::Damaged(damage)
+    }
 }
 
 impl TreeRoot {
@@ -145,7 +186,9 @@ impl TreeRoot {
         bytes
     }
 
-    pub(crate) fn decode(bytes: &[u8]) -> Result<Self, Damage> {
+    /// Reads a root. What is unknown is found before what is damaged: in a table of another kind,
+    /// other values may make sense.
+    pub(crate) fn decode(bytes: &[u8]) -> Result<Self, RootFault> {
         let bytes: &[u8; TREE_ROOT_LEN] = bytes
             .try_into()
             .map_err(|_| Damage("the root of a tree has the wrong length"))?;
@@ -156,11 +199,18 @@ impl TreeRoot {
             u64::from_le_bytes(bytes[offset..offset + 8].try_into().expect("eight bytes"))
         };
         let flags = u16::from_le_bytes([bytes[6], bytes[7]]);
+        let changed = TransactionId(u64_at(40));
+        let unknown = |what| RootFault::Unknown(UnknownTree { what, changed });
+        if flags & !KNOWN_FLAGS != 0 {
+            return Err(unknown("is of a kind that this version does not know"));
+        }
+        let Some(order) = KeyOrder::from_byte(bytes[5]) else {
+            return Err(unknown("has a key order that this version does not know"));
+        };
         let root = Self {
             page: PageNumber(u32_at(0)),
             depth: bytes[4],
-            order: KeyOrder::from_byte(bytes[5])
-                .ok_or(Damage("a table has an unknown key order"))?,
+            order,
             share_prefixes: flags & SHARE_PREFIXES != 0,
             counted: flags & COUNTED != 0,
             value_align_log2: bytes[56],
@@ -170,20 +220,15 @@ impl TreeRoot {
             inner_pages: u32_at(24),
             leaf_pages: u32_at(28),
             value_pages: u64_at(32),
-            changed: TransactionId(u64_at(40)),
+            changed,
             sequence: u64_at(48),
         };
-        if flags & !KNOWN_FLAGS != 0 {
-            return Err(Damage(
-                "a table is of a kind that this version does not know",
-            ));
-        }
         let is_countable = root.records <= COUNT_MAX && root.value_pages <= COUNT_MAX;
         if root.value_align_log2 > 4 || root.depth > MAX_DEPTH || !is_countable {
-            return Err(Damage("the root of a tree is out of range"));
+            return Err(Damage("the root of a tree is out of range").into());
         }
         if (root.depth == 0) != (root.page.0 == 0) {
-            return Err(Damage("the root of a tree is empty and is not"));
+            return Err(Damage("the root of a tree is empty and is not").into());
         }
         Ok(root)
     }

@@ -73,6 +73,18 @@ pub(crate) struct Totals {
     pub(crate) data_bytes: u64,
 }
 
+impl Totals {
+    /// Adds a large value. Its length may be made up, as may those of all others.
+    pub(crate) fn add_value(&mut self, pages: u32, len_bytes: u64) {
+        self.value_pages = self.value_pages.saturating_add(pages.into());
+        self.add_data(len_bytes);
+    }
+
+    fn add_data(&mut self, len_bytes: u64) {
+        self.data_bytes = self.data_bytes.saturating_add(len_bytes);
+    }
+}
+
 /// Walks the tree and tells the visitor.
 pub(crate) fn walk<S: PageSource + ?Sized, V: Visitor>(
     source: &S,
@@ -206,7 +218,7 @@ impl<'w, S: PageSource + ?Sized, V: Visitor> Walk<'w, S, V> {
             self.value(number, &key, node.value, bounds)?;
             self.visitor.record(&key, node.value);
             self.totals.records += 1;
-            self.totals.data_bytes += key.len() as u64;
+            self.totals.add_data(key.len() as u64);
             last = Some(key);
         }
         if leaf.count() == 0 {
@@ -223,7 +235,7 @@ impl<'w, S: PageSource + ?Sized, V: Visitor> Walk<'w, S, V> {
         bounds: &Bounds,
     ) -> Result<(), Damage> {
         match value.kind {
-            ValueKind::Inline => self.totals.data_bytes += value.bytes.len() as u64,
+            ValueKind::Inline => self.totals.add_data(value.bytes.len() as u64),
             ValueKind::Tree => {}
             ValueKind::Set => {
                 return Err(Damage(
@@ -233,8 +245,7 @@ impl<'w, S: PageSource + ?Sized, V: Visitor> Walk<'w, S, V> {
             ValueKind::Run => {
                 let run = ValueRun::decode(value.bytes)?;
                 let pages = run.pages(self.source.page_size())?;
-                self.totals.value_pages += u64::from(pages.len);
-                self.totals.data_bytes += run.len_bytes;
+                self.totals.add_value(pages.len, run.len_bytes);
                 if !self.visitor.enter(pages, PageRole::Value) || !self.visitor.descend(run.birth) {
                     return Ok(());
                 }

@@ -7,7 +7,7 @@ use crate::{
         value::{StoredValue, ValueKind},
     },
     tree::{
-        PageSink, PageSource, TreeRoot,
+        PageSink, PageSource, RootFault, TreeRoot, UnknownTree,
         cursor::Cursor,
         insert::{Existing, Tree},
         lookup,
@@ -28,25 +28,45 @@ pub(super) fn find<S: PageSource + ?Sized>(
     let Some(value) = lookup::get(source, catalog, name)? else {
         return Ok(None);
     };
-    decode(catalog.page, value).map(Some)
+    match decode(catalog.page, value)? {
+        Entry::Table(root) => Ok(Some(root)),
+        Entry::Unknown(unknown) => Err(unknown.error(&in_words(name))),
+    }
 }
 
-/// The root that a catalog entry holds.
-pub(super) fn decode(catalog_page: PageNumber, value: StoredValue<'_>) -> Result<TreeRoot> {
+/// What a catalog entry holds.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Entry {
+    Table(TreeRoot),
+    /// A table that only a newer version can read. The others are none the worse for it.
+    Unknown(UnknownTree),
+}
+
+/// How errors speak of a table that is not known.
+pub(super) fn in_words(name: &[u8]) -> String {
+    format!("table {:?}", String::from_utf8_lossy(name))
+}
+
+/// Reads a catalog entry.
+pub(super) fn decode(catalog_page: PageNumber, value: StoredValue<'_>) -> Result<Entry> {
     let damaged = |damage: crate::page::Damage| damage.at(catalog_page, "open table");
     if value.kind != ValueKind::Tree {
         return Err(damaged(crate::page::Damage(
             "a catalog entry is not the root of a tree",
         )));
     }
-    TreeRoot::decode(value.bytes).map_err(damaged)
+    match TreeRoot::decode(value.bytes) {
+        Ok(root) => Ok(Entry::Table(root)),
+        Err(RootFault::Unknown(unknown)) => Ok(Entry::Unknown(unknown)),
+        Err(RootFault::Damaged(damage)) => Err(damaged(damage)),
+    }
 }
 
 /// Calls `visit` for each table, in the order of names.
 pub(super) fn for_each<S: PageSource + ?Sized>(
     source: &S,
     catalog: &TreeRoot,
-    mut visit: impl FnMut(&[u8], TreeRoot) -> Result<()>,
+    mut visit: impl FnMut(&[u8], Entry) -> Result<()>,
 ) -> Result<()> {
     let mut cursor = Cursor::new(source, *catalog);
     while cursor.next()? {

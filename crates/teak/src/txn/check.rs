@@ -4,7 +4,11 @@
 //! It runs on a snapshot, so readers and the writer go on meanwhile. A page is one of: a commit
 //! record, part of a tree, part of the space map, free, or pending; exactly one of these.
 
-use super::{catalog, engine::slot_page, snapshot::Snapshot};
+use super::{
+    catalog::{self, Entry},
+    engine::slot_page,
+    snapshot::Snapshot,
+};
 use crate::{
     PageNumber, Run,
     page::value::{StoredValue, ValueKind},
@@ -33,7 +37,8 @@ pub enum PageUse {
     Value,
     /// Part of the space map.
     SpaceMap,
-    /// Nothing refers to it, and the space map does not say that it is free.
+    /// Nothing refers to it that this version can read, and the space map does not say that it is
+    /// free.
     Unreachable,
 }
 
@@ -67,16 +72,19 @@ pub struct CheckProgress {
 pub struct CheckReport {
     /// Pages of the file.
     pub pages: u64,
-    /// Tables.
+    /// Tables that were checked.
     pub tables: u64,
     /// Records of all tables.
     pub records: u64,
+    /// Names of tables that a newer version created, and that only such a version can check. Pages that
+    /// nothing else uses are taken for theirs.
+    pub unknown_tables: Vec<Vec<u8>>,
     /// What is damaged, in the order in which it was found.
     pub damages: Vec<Damage>,
 }
 
 impl CheckReport {
-    /// Whether nothing is damaged.
+    /// Whether nothing is damaged, of all that could be checked.
     #[must_use]
     pub fn is_clean(&self) -> bool {
         self.damages.is_empty()
@@ -89,6 +97,7 @@ pub(super) struct Audit<'a> {
     damages: Vec<Damage>,
     table: Option<Vec<u8>>,
     tables: Vec<(Vec<u8>, TreeRoot)>,
+    unknown_tables: Vec<Vec<u8>>,
     done: u64,
     progress: &'a mut dyn FnMut(CheckProgress),
 }
@@ -103,7 +112,11 @@ pub(crate) fn check(snapshot: &Snapshot, progress: &mut dyn FnMut(CheckProgress)
     audit.tree(snapshot, snapshot.catalog());
     match TreeRoot::decode(&snapshot.record.snapshots_root) {
         Ok(root) => drop(audit.tree(snapshot, &root)),
-        Err(damage) => audit.damage(Some(slot_page(snapshot.record.slot)), damage.0),
+        Err(fault) => {
+            let page = slot_page(snapshot.record.slot);
+            let error = fault.at(page, "check", "the tree of named snapshots");
+            audit.damage(Some(page), &error.to_string());
+        }
     }
     for (name, root) in std::mem::take(&mut audit.tables) {
         audit.table = Some(name);
@@ -117,6 +130,7 @@ pub(crate) fn check(snapshot: &Snapshot, progress: &mut dyn FnMut(CheckProgress)
         Ok(space) => audit.census(&space.classify()),
         Err(error) => audit.damage(None, &error.to_string()),
     }
+    report.unknown_tables = audit.unknown_tables;
     report.damages = audit.damages;
     report
 }
@@ -132,6 +146,7 @@ impl<'a> Audit<'a> {
             damages: Vec::new(),
             table: None,
             tables: Vec::new(),
+            unknown_tables: Vec::new(),
             done: 0,
             progress,
         }
@@ -193,7 +208,7 @@ impl<'a> Audit<'a> {
     /// Marks what the space map knows; what is left is unreachable.
     fn census(&mut self, census: &Census) {
         self.mark_census(census);
-        if !self.damages.is_empty() {
+        if !self.damages.is_empty() || !self.unknown_tables.is_empty() {
             return;
         }
         let lost = self
@@ -267,7 +282,12 @@ impl Visitor for Audit<'_> {
             return;
         }
         match catalog::decode(PageNumber(0), value) {
-            Ok(root) if self.table.is_none() => self.tables.push((key.to_vec(), root)),
+            Ok(Entry::Table(root)) if self.table.is_none() => {
+                self.tables.push((key.to_vec(), root));
+            }
+            Ok(Entry::Unknown(_)) if self.table.is_none() => {
+                self.unknown_tables.push(key.to_vec());
+            }
             Ok(_) => self.damage(None, "a record holds the root of a tree where none belongs"),
             Err(error) => {
                 self.table = Some(key.to_vec());

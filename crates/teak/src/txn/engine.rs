@@ -94,6 +94,7 @@ impl Engine {
         storage: Arc<dyn Storage>,
         mut settings: Settings,
         newest: Snapshot,
+        durable: TransactionId,
         writer: Option<Writer>,
         recovery: Recovery,
     ) -> Self {
@@ -108,7 +109,7 @@ impl Engine {
             page_size: newest.record.page_size as usize,
             settings,
             turnstile: writer.map(Turnstile::new),
-            durable: AtomicU64::new(newest.record.transaction.0),
+            durable: AtomicU64::new(durable.0),
             poisoned: AtomicBool::new(false),
             closed: AtomicBool::new(false),
             recovery,
@@ -261,8 +262,11 @@ impl Engine {
         let _ = self.storage.write(offset, &[IoSlice::new(&[0; 512])]);
     }
 
-    /// Writes a record to its slot.
+    /// Writes a record to its slot; one that could not be read again is refused.
     pub(super) fn write_record(&self, record: &Record) -> Result<()> {
+        record
+            .check()
+            .map_err(|detail| Error::corrupted(slot_page(record.slot), "commit", detail))?;
         let bytes = record.encode(self.page_size);
         let offset = u64::from(record.slot) * self.page_size as u64;
         self.storage

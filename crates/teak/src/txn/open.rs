@@ -4,7 +4,7 @@ use super::{
     arena::Arena,
     catalog,
     engine::{Durability, Engine, Settings, Writer},
-    recover::{self, Recovery},
+    recover::{self, Found, Recovery},
     snapshot::Snapshot,
 };
 use crate::{
@@ -65,6 +65,7 @@ impl Engine {
         let found = recover::find(&storage, &path, boot)?;
         refuse_unknown(&found.newest, is_read_only)?;
         if !is_read_only {
+            refuse_unverified(&found)?;
             found.settle(&*storage)?;
         }
         let mapping = storage.mapping().map_err(Error::io("mapping the file"))?;
@@ -77,6 +78,11 @@ impl Engine {
             Err(error) => return Err(error),
         };
         let snapshot = snapshot.with_counts_of(&space);
+        // What was found has been flushed, unless nothing may be written.
+        let durable = match is_read_only {
+            true => found.known_durable,
+            false => newest.transaction,
+        };
         let writer = match is_read_only {
             true => None,
             false => Some(writer(
@@ -93,6 +99,7 @@ impl Engine {
             storage,
             settings,
             snapshot,
+            durable,
             writer,
             found.recovery,
         ))
@@ -112,6 +119,19 @@ fn refuse_unknown(newest: &Record, is_read_only: bool) -> Result<()> {
         ));
     }
     Ok(())
+}
+
+/// Refuses to build upon what nobody here can verify. Tables of newer versions that have not changed
+/// since the last durable commit are no hindrance.
+fn refuse_unverified(found: &Found) -> Result<()> {
+    let Some(name) = &found.unverified else {
+        return Ok(());
+    };
+    let table = catalog::in_words(name);
+    Err(Error::UnknownFormat(format!(
+        "{table} was changed since the last commit that is known to be durable, and only a version that \
+         knows it can tell whether it is whole; this one can open the database for reading"
+    )))
 }
 
 /// What the first write transaction begins with.

@@ -8,20 +8,25 @@
 //! over, because its commit was promised: that is corruption.
 //!
 //! The same walk is made after a kill, since a flush may have failed before it, and the system may
-//! have dropped from its cache what never reached the disk. What is whole is written once more then,
-//! and flushed, before anything counts as durable.
+//! have dropped from its cache what never reached the disk. Whatever the outcome, what is whole is
+//! written once more, and flushed, before anything counts as durable: nobody can tell whether a flush
+//! failed before, in this boot of the machine.
 //!
 //! Deciding changes nothing, so a crash meanwhile leads to the same decision again. Only then are
 //! the records that lost erased, before anything is written where their pages may be.
 
-use super::{catalog, engine::slot_page, snapshot::Snapshot};
+use super::{
+    catalog::{self, Entry},
+    engine::slot_page,
+    snapshot::Snapshot,
+};
 use crate::{
     Error, PageNumber, Result, Run, TransactionId,
     commit::record::{PROBE_LEN, Record, RecordFault, SLOT_COUNT, find_page_size},
     page::value::{StoredValue, ValueKind},
     store::{Mapping, Storage},
     tree::{
-        TreeRoot,
+        RootFault, TreeRoot,
         walk::{self, Finding, PageRole, Visitor},
     },
 };
@@ -38,14 +43,18 @@ pub enum Recovery {
         /// The newest commit.
         last: TransactionId,
     },
-    /// The machine went down; the newest commit was verified and is whole.
+    /// The machine went down, or does not tell whether it did; the newest commit was verified and is
+    /// whole.
     Verified {
         /// The newest commit.
         last: TransactionId,
     },
-    /// The machine went down in the middle of a commit, or before lazy commits were on the disk.
+    /// The newest commit is not whole, and was not known to be on the disk. As a rule the machine
+    /// went down in the middle of a commit, or before lazy commits were on the disk. It may have
+    /// stayed up, too: a flush failed, and the system dropped what did not reach the disk. And what
+    /// that commit wrote may have rotted since.
     RolledBack {
-        /// The newest commit that had begun to reach the disk.
+        /// The newest commit whose record is there.
         from: TransactionId,
         /// The newest whole one, which counts now.
         to: TransactionId,
@@ -62,7 +71,14 @@ pub(super) struct Found {
     pub(super) recovery: Recovery,
     /// A slot whose record is surely on the disk, of the same transaction as the newest.
     pub(super) durable_slot: u8,
-    /// Records that are not whole, or of other times, to be erased.
+    /// The last transaction that the records prove to be on the disk; once all is settled the newest
+    /// one is, too.
+    pub(super) known_durable: TransactionId,
+    /// A table that was changed since the last durable commit, and that only a newer version can
+    /// verify.
+    pub(super) unverified: Option<Vec<u8>>,
+    /// Slots of records that are not whole, or that cannot be read, to be erased. The latter too:
+    /// where an erasure was not flushed, the disk may still have what the cache has not.
     losers: Vec<u8>,
 }
 
@@ -91,6 +107,8 @@ pub(super) fn find(storage: &Arc<dyn Storage>, path: &Path, boot: [u8; 16]) -> R
     if newest.clean_close {
         return Ok(Found {
             durable_slot: durable_slot(&records, storage.len()),
+            known_durable,
+            unverified: None,
             newest: newest.clone(),
             sequences,
             recovery: Recovery::Clean,
@@ -98,10 +116,12 @@ pub(super) fn find(storage: &Arc<dyn Storage>, path: &Path, boot: [u8; 16]) -> R
         });
     }
     let from = newest.transaction;
-    let mut losers = Vec::new();
+    let is_unread = |slot: &u8| records.iter().all(|record| record.slot != *slot);
+    let mut losers: Vec<u8> = (0..SLOT_COUNT).filter(is_unread).collect();
     let mut reason = None;
     for record in &records {
-        let Some(fault) = first_fault(record, &mapping, storage.len())? else {
+        let verdict = verify(record, &mapping, storage.len())?;
+        let Some(fault) = verdict.fault else {
             let to = record.transaction;
             if to < known_durable {
                 let detail =
@@ -115,6 +135,8 @@ pub(super) fn find(storage: &Arc<dyn Storage>, path: &Path, boot: [u8; 16]) -> R
             };
             return Ok(Found {
                 durable_slot: record.slot,
+                known_durable,
+                unverified: verdict.unverified,
                 newest: record.clone(),
                 sequences,
                 recovery,
@@ -162,9 +184,7 @@ impl Found {
         if self.recovery == Recovery::Clean {
             return Ok(());
         }
-        if matches!(self.recovery, Recovery::Killed { .. }) {
-            self.write_again(storage)?;
-        }
+        self.write_again(storage)?;
         let zeros = [0; 512];
         for &slot in &self.losers {
             let offset = u64::from(slot) * u64::from(self.newest.page_size);
@@ -176,9 +196,9 @@ impl Found {
 }
 
 impl Found {
-    /// Writes all that came after the last durable commit again. If a flush failed before the
-    /// process ended, the system's cache has these pages, but may count them as written although
-    /// they never reached the disk; another flush would say nothing about them.
+    /// Writes all that came after the last durable commit again. If a flush failed before, that of
+    /// an earlier opening included, the system's cache has these pages, but may count them as
+    /// written although they never reached the disk; another flush would say nothing about them.
     fn write_again(&self, storage: &dyn Storage) -> Result<()> {
         let mapping = storage.mapping().map_err(Error::io("mapping the file"))?;
         let page_size = u64::from(self.newest.page_size);
@@ -244,6 +264,10 @@ fn read_records(mapping: &Mapping, file_len: u64, path: &Path) -> Result<Vec<Rec
         match Record::decode(&head[start..end], slot) {
             Ok(record) if record.page_size == page_size => records.push(record),
             Ok(_) => {}
+            // Whatever it says, it is the newer version's to go on from there.
+            Err(found @ (RecordFault::UnknownVersion(_) | RecordFault::UnknownFeatures(_))) => {
+                return Err(not_a_database(found));
+            }
             Err(found) => fault = found,
         }
     }
@@ -265,29 +289,36 @@ struct Fault {
     detail: String,
 }
 
+/// What is to be said of a record.
+#[derive(Default, Debug)]
+struct Verdict {
+    fault: Option<Fault>,
+    unverified: Option<Vec<u8>>,
+}
+
 /// Looks through all that was written since the last durable commit before this one.
-fn first_fault(record: &Record, mapping: &Arc<Mapping>, file_len: u64) -> Result<Option<Fault>> {
+fn verify(record: &Record, mapping: &Arc<Mapping>, file_len: u64) -> Result<Verdict> {
+    let page = slot_page(record.slot);
+    let faulty = |detail: String| Verdict {
+        fault: Some(Fault { page, detail }),
+        unverified: None,
+    };
     if is_cut_short(record, file_len) {
-        let page = slot_page(record.slot);
-        return Ok(Some(Fault {
-            page,
-            detail: CUT_SHORT.to_owned(),
-        }));
+        return Ok(faulty(CUT_SHORT.to_owned()));
     }
     let snapshot = match Snapshot::new(record.clone(), Arc::clone(mapping), 0) {
         Ok(snapshot) => snapshot,
-        Err(error) => {
-            return Ok(Some(Fault {
-                page: slot_page(record.slot),
-                detail: error.to_string(),
-            }));
-        }
+        Err(error @ Error::UnknownFormat(_)) => return Err(error),
+        Err(error) => return Ok(faulty(error.to_string())),
     };
     let mut audit = Audit::new(record);
     audit.walk(&snapshot, snapshot.catalog());
     match TreeRoot::decode(&record.snapshots_root) {
         Ok(root) => audit.walk(&snapshot, &root),
-        Err(damage) => audit.note(slot_page(record.slot), damage.0.to_owned()),
+        Err(RootFault::Damaged(damage)) => audit.note(page, damage.0.to_owned()),
+        Err(RootFault::Unknown(unknown)) => {
+            return Err(unknown.error("the tree of named snapshots"));
+        }
     }
     if audit.fault.is_none()
         && let Err(error) = snapshot.space_to_look_at()
@@ -298,7 +329,10 @@ fn first_fault(record: &Record, mapping: &Arc<Mapping>, file_len: u64) -> Result
         };
         audit.note(page, error.to_string());
     }
-    Ok(audit.fault)
+    Ok(Verdict {
+        fault: audit.fault,
+        unverified: audit.unverified,
+    })
 }
 
 /// Walks what is young.
@@ -311,6 +345,8 @@ struct Audit<'r> {
     young: Vec<Run>,
     fault: Option<Fault>,
     tables: Vec<TreeRoot>,
+    /// A young table that this version does not know.
+    unverified: Option<Vec<u8>>,
 }
 
 impl<'r> Audit<'r> {
@@ -323,6 +359,7 @@ impl<'r> Audit<'r> {
             young: Vec::new(),
             fault: None,
             tables: Vec::new(),
+            unverified: None,
         }
     }
 
@@ -356,10 +393,14 @@ impl Visitor for Audit<'_> {
         self.note(finding.page, finding.detail.to_owned());
     }
 
-    fn record(&mut self, _key: &[u8], value: StoredValue<'_>) {
+    fn record(&mut self, key: &[u8], value: StoredValue<'_>) {
         if value.kind == ValueKind::Tree {
             match catalog::decode(PageNumber(0), value) {
-                Ok(root) => self.tables.push(root),
+                Ok(Entry::Table(root)) => self.tables.push(root),
+                Ok(Entry::Unknown(unknown)) if unknown.changed > self.durable => {
+                    self.unverified.get_or_insert_with(|| key.to_vec());
+                }
+                Ok(Entry::Unknown(_)) => {}
                 Err(error) => self.note(PageNumber(0), error.to_string()),
             }
         }

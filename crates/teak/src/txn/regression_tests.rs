@@ -4,6 +4,7 @@
 mod failed_writes;
 mod fault_sweep;
 mod hostile_pages;
+mod unknown_tables;
 
 use super::{
     Durability, WriteTransaction, check,

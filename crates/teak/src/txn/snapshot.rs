@@ -37,7 +37,7 @@ pub(crate) struct Snapshot {
 impl Snapshot {
     pub(super) fn new(record: Record, mapping: Arc<Mapping>, root_count: usize) -> Result<Self> {
         let catalog = TreeRoot::decode(&record.catalog_root)
-            .map_err(|damage| damage.at(PageNumber(u32::from(record.slot)), "open"))?;
+            .map_err(|fault| fault.at(PageNumber(record.slot.into()), "open", "the catalog"))?;
         let page_size = record.page_size as usize;
         Ok(Self {
             page_size,
@@ -93,7 +93,7 @@ impl Snapshot {
     /// Calls `visit` for each table, in the order of names.
     pub(crate) fn for_each_table(
         &self,
-        visit: impl FnMut(&[u8], TreeRoot) -> Result<()>,
+        visit: impl FnMut(&[u8], catalog::Entry) -> Result<()>,
     ) -> Result<()> {
         catalog::for_each(self, &self.catalog, visit)
     }

@@ -218,7 +218,7 @@ impl WriteTransaction {
     /// Calls `visit` for each table, in the order of names, as this transaction sees it.
     pub(crate) fn for_each_table(
         &self,
-        mut visit: impl FnMut(&[u8], TreeRoot) -> Result<()>,
+        mut visit: impl FnMut(&[u8], catalog::Entry) -> Result<()>,
     ) -> Result<()> {
         let open: HashMap<&[u8], TreeRoot> = self
             .tables
@@ -226,8 +226,9 @@ impl WriteTransaction {
             .flatten()
             .filter_map(|table| Some((table.name.as_slice(), table.root?)))
             .collect();
-        catalog::for_each(&self.pages, &self.catalog, |name, root| {
-            visit(name, open.get(name).copied().unwrap_or(root))
+        catalog::for_each(&self.pages, &self.catalog, |name, entry| {
+            let open = open.get(name).map(|root| catalog::Entry::Table(*root));
+            visit(name, open.unwrap_or(entry))
         })
     }
 

@@ -1,7 +1,7 @@
 //! Damaged and hostile space maps are refused, and nothing panics on them.
 
 use super::{End, PinStep, Step, World, world::State, *};
-use crate::{Error, types::Tag};
+use crate::{Error, page::header::Kind, types::Tag};
 
 /// A space map with everything in it: several bitmaps and segments, nodes, and a log.
 fn world() -> World {
@@ -73,6 +73,46 @@ fn the_map_does_not_call_its_own_pages_free() {
     let (_, last) = log::decode(&state.log).unwrap();
     let death = [(Run { start: own, len: 1 }, TransactionId(0))];
     log::append(&mut state.log, last, last.next(), &[], death.into_iter());
+    let State {
+        roots,
+        log,
+        page_count,
+    } = &state;
+    let loaded = Space::load(&world.disk, roots, log, *page_count, &[last.next()]);
+    assert!(loaded.is_err());
+}
+
+/// What came from a transaction to come was taken as it was: the difference of its id and that of the
+/// next commit overflowed, and a group behind the last one of the log could not be appended.
+#[test]
+fn nothing_is_of_a_transaction_to_come() {
+    let mut world = world();
+    let mut state = world.newest_state().clone();
+    let own = load(&world, &state).unwrap().classify().own;
+    let kind = |world: &World, page: PageNumber| world.disk.pages[&page][4];
+    let segment = own
+        .iter()
+        .copied()
+        .find(|page| kind(&world, *page) == Kind::Deaths as u8)
+        .unwrap();
+    let births = own.iter().map(|page| (*page, 8));
+    for (page, at) in births.chain([(segment, 24 + 16)]) {
+        let intact = world.disk.pages[&page].clone();
+        world.disk.pages.get_mut(&page).unwrap()[at..at + 8].fill(0xff);
+        for root in [&mut state.roots.bitmaps, &mut state.roots.deaths] {
+            root.tag = retag(&mut world, root.page, root.depth);
+        }
+        assert!(load(&world, &state).is_err(), "{page:?}, byte {at}");
+        world.disk.pages.insert(page, intact);
+    }
+    let mut state = world.newest_state().clone();
+    for root in [&mut state.roots.bitmaps, &mut state.roots.deaths] {
+        root.tag = retag(&mut world, root.page, root.depth);
+    }
+    load(&world, &state).unwrap();
+    let (_, last) = log::decode(&state.log).unwrap();
+    let late = TransactionId(u64::MAX);
+    log::append(&mut state.log, last, late, &[], [].into_iter());
     assert!(load(&world, &state).is_err());
 }
 

@@ -1,18 +1,22 @@
 //! What was lost after a write or flush had failed, and at a close that was not flushed.
 
 use super::super::{
-    Durability, Engine, WriteTransaction, check,
+    Durability, Engine, Recovery, WriteTransaction, check,
     test_kit::{
         BOOT, CAPACITY, OTHER_BOOT, PAGE_SIZE, ascending_key, assert_clean, fill, get, insert,
-        new_database, open, put, records, root_of,
+        new_database, open, open_read_only, put, records, root_of,
     },
 };
 use crate::{
     Error, Result, TransactionId,
-    store::sim::{Fault, SimDisk},
+    commit::record::{Record, SLOT_COUNT},
+    store::{
+        Storage,
+        sim::{Fault, SimDisk},
+    },
     tree::lookup,
 };
-use std::{ops::RangeInclusive, sync::Arc};
+use std::{io::IoSlice, ops::RangeInclusive, sync::Arc};
 
 /// After a failed write the space map was read anew as if nobody held an older state: the pages of
 /// readers counted as free, and the next commits wrote over them.
@@ -137,6 +141,115 @@ fn what_a_failed_flush_left_in_memory_is_written_again() {
         assert_eq!(get(&engine, b"a", &ascending_key(i)).unwrap(), [1; 100]);
     }
     assert_clean(&engine);
+}
+
+/// Only an opening that found a kill wrote again what a failed flush had left in memory. One that
+/// cannot tell in which boot the machine is said that all had been verified, and built upon it.
+#[test]
+fn what_was_verified_is_written_again() {
+    let disk = disk_after_a_failed_flush();
+    let engine = open(&disk, false, [0; 16]).unwrap();
+    assert!(matches!(engine.recovery(), Recovery::Verified { .. }));
+    assert_all_is_on_disk(&disk, &engine);
+}
+
+/// Nor did one that rolled a later commit back.
+#[test]
+fn what_was_rolled_back_to_is_written_again() {
+    let disk = disk_after_a_failed_flush();
+    let (offset, lost) = lost_record(&disk.process_crash());
+    disk.write(offset, &[IoSlice::new(&lost.encode(PAGE_SIZE))])
+        .unwrap();
+
+    let engine = open(&disk, false, BOOT).unwrap();
+    assert!(matches!(engine.recovery(), Recovery::RolledBack { .. }));
+    assert_all_is_on_disk(&disk, &engine);
+}
+
+/// The record of a commit that lost is erased, and if the flush behind that fails, the system takes
+/// the erasure for written. The next opening saw an empty slot, left it as it was, and the disk kept
+/// the record.
+#[test]
+fn what_was_erased_is_erased_again() {
+    let (disk, engine) = new_database();
+    fill(&engine, records(3, b"value"));
+    let (offset, lost) = lost_record(&disk.process_crash());
+    let slot = lost.slot;
+    disk.write(offset, &[IoSlice::new(&lost.encode(PAGE_SIZE))])
+        .unwrap();
+    disk.flush().unwrap();
+    let is_flush =
+        |error| matches!(error, Error::Io { operation, .. } if operation == "flushing the file");
+    let fails = |position| {
+        disk.fail_on(disk.calls() + position, Fault::DISK_ERROR);
+        open(&disk, false, BOOT).is_err_and(is_flush)
+    };
+    assert!((0..20).any(fails), "one of the calls is the flush");
+
+    open(&disk, false, BOOT).unwrap();
+    let image = disk.power_cut(&mut |count| count - 1, PAGE_SIZE);
+    assert!(Record::decode(&image[offset as usize..], slot).is_err());
+}
+
+/// A record that is newer than those of this image, and whose catalog is not there; and its place.
+fn lost_record(image: &[u8]) -> (u64, Record) {
+    let slots = image.chunks(PAGE_SIZE).zip(0..SLOT_COUNT);
+    let records = slots.filter_map(|(bytes, slot)| Record::decode(bytes, slot).ok());
+    let newest = records.max_by_key(|record| record.sequence).unwrap();
+    let slot = (newest.slot + 2) % SLOT_COUNT;
+    let mut lost = Record {
+        slot,
+        sequence: newest.sequence + 1,
+        transaction: newest.transaction.next(),
+        ..newest
+    };
+    // The tag of the root page.
+    lost.catalog_root[8] ^= 1;
+    (u64::from(slot) * PAGE_SIZE as u64, lost)
+}
+
+/// A database that was opened for reading, which writes and flushes nothing, called its newest commit
+/// durable, although a killed process had left it lazy.
+#[test]
+fn reading_only_proves_nothing_durable() {
+    let (disk, engine) = new_database();
+    let durable = fill(&engine, records(3, b"durable"));
+    let lazy = put(&engine, Durability::Lazy, records(3, b"lazy")).unwrap();
+    let killed = SimDisk::from_image(disk.process_crash(), CAPACITY);
+    let reader = open_read_only(&killed).unwrap();
+    assert_eq!(reader.snapshot().unwrap().transaction(), lazy);
+    assert_eq!(reader.durable(), durable);
+    drop(reader);
+    // Opening for writing flushes what it takes.
+    assert_eq!(open(&killed, false, BOOT).unwrap().durable(), lazy);
+    engine.close().unwrap();
+    drop(engine);
+    assert_eq!(open_read_only(&disk).unwrap().durable(), lazy);
+}
+
+/// Table `a` with 500 records in a lazy commit, whose flush failed: they are in the cache only.
+fn disk_after_a_failed_flush() -> SimDisk {
+    let (disk, engine) = new_database();
+    fill(&engine, []);
+    put(&engine, Durability::Lazy, records(500, &[1; 100])).unwrap();
+    disk.fail_on(disk.calls(), Fault::DISK_ERROR);
+    assert!(matches!(engine.sync(), Err(Error::Io { .. })));
+    assert!(matches!(engine.close(), Err(Error::Poisoned)));
+    disk
+}
+
+/// Commits once more, durably, and cuts the power.
+fn assert_all_is_on_disk(disk: &SimDisk, engine: &Arc<Engine>) {
+    let acknowledged = put(engine, Durability::Durable, one(1000, b"acknowledged")).unwrap();
+    for choose in [|_| 0, |count: usize| count - 1] {
+        let image = disk.power_cut(&mut { choose }, PAGE_SIZE);
+        let engine = open(&SimDisk::from_image(image, CAPACITY), false, OTHER_BOOT).unwrap();
+        assert!(engine.snapshot().unwrap().transaction() >= acknowledged);
+        for i in 0..500 {
+            assert_eq!(get(&engine, b"a", &ascending_key(i)).unwrap(), [1; 100]);
+        }
+        assert_clean(&engine);
+    }
 }
 
 /// A call that came behind the flush could fail, and the commit was reported as undone although it

@@ -8,7 +8,7 @@ use super::super::{
     },
 };
 use crate::{
-    Error, PageNumber,
+    Error, PageNumber, TransactionId,
     commit::record::Record,
     page::header::HEADER_LEN,
     store::{Storage, sim::SimDisk},
@@ -138,6 +138,67 @@ fn unknown_features_that_allow_reading_only_forbid_writing() {
     ));
     let engine = open_read_only(&disk).unwrap();
     assert_eq!(get(&engine, b"a", &ascending_key(0)).unwrap(), b"value");
+}
+
+/// A record with the last number but one could be read; the commit that came next wrote one that could
+/// not, and with it the database was gone.
+#[test]
+fn a_record_without_a_next_number_takes_no_commit() {
+    let last = (1 << 63) - 1;
+    let changes: [fn(&mut Record, u64); 2] = [
+        |record, last| record.sequence = last,
+        |record, last| {
+            record.transaction = TransactionId(last);
+            record.durable_transaction = record.transaction;
+        },
+    ];
+    for change in changes {
+        let disk = with_record(|record| change(record, last));
+        let engine = open(&disk, false, BOOT).unwrap();
+        let committed = put(&engine, Durability::Durable, records(2, b"new"));
+        assert!(
+            matches!(committed, Err(Error::Corrupted { .. })),
+            "{committed:?}"
+        );
+        assert_eq!(get(&engine, b"a", &ascending_key(0)).unwrap(), b"value");
+        drop(engine);
+        let engine = open(&disk, false, BOOT).unwrap();
+        assert_eq!(get(&engine, b"a", &ascending_key(0)).unwrap(), b"value");
+    }
+}
+
+/// The next commit could not append its group to a space log of later transactions, and panicked.
+#[test]
+fn a_space_log_of_transactions_to_come_is_an_error() {
+    // One group, of transaction 2^62, without runs and deaths.
+    let log = [[0x80; 8].as_slice(), &[0x40, 0, 0]].concat();
+    let disk = with_record(|record| record.space_log = log);
+    assert!(matches!(
+        open(&disk, false, BOOT),
+        Err(Error::Corrupted { .. })
+    ));
+    let engine = open_read_only(&disk).unwrap();
+    assert_eq!(get(&engine, b"a", &ascending_key(0)).unwrap(), b"value");
+}
+
+/// The lengths of large values are added up by the check before it is known whether they are there:
+/// a leaf of made-up ones was an overflow.
+#[test]
+fn made_up_lengths_are_added_without_overflow() {
+    let mut totals = crate::tree::walk::Totals::default();
+    totals.add_value(u32::MAX, u64::MAX - 1);
+    totals.add_value(u32::MAX, u64::MAX - 1);
+    assert_eq!(totals.data_bytes, u64::MAX);
+}
+
+/// A record of a newer version beside older ones of this version was passed over as if damaged, and
+/// the commits of that version were gone.
+#[test]
+fn a_record_of_a_newer_version_beside_others_is_refused() {
+    let disk = with_record(|record| record.features.incompatible = 1 << 7);
+    for opened in [open(&disk, false, BOOT), open_read_only(&disk)] {
+        assert!(matches!(opened, Err(Error::UnknownFormat(_))));
+    }
 }
 
 /// Bytes that are kept free at the end of each page were not: pages were laid out over them.

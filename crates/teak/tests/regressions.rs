@@ -144,3 +144,26 @@ fn a_limit_of_size_stays_until_it_is_lifted() -> teak::Result<()> {
     table.insert(&mut txn, b"another", &[1; 60 * 4096])?;
     txn.commit().map(drop)
 }
+
+/// A transaction that wanted a run of pages was told that the database is full although single
+/// pages were left below the limit.
+#[test]
+fn every_page_below_the_limit_is_used() -> teak::Result<()> {
+    for pages in 12..40u64 {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let options = Options::new().size_limit_bytes(Some(pages * 4096));
+        let database = options.open(directory.path().join("a.teak"))?;
+        let mut txn = database.begin_write()?;
+        let table = txn.create_table::<Bytes, Bytes>("values")?;
+        let full = (0..1000u32)
+            .map(|i| table.insert(&mut txn, &i.to_be_bytes(), &[7; 1900]))
+            .find_map(Result::err);
+        assert!(matches!(full, Some(Error::Full { .. })), "{full:?}");
+        let inserted = table.len(&txn)?;
+        assert!(
+            2 * (pages - 9) <= inserted,
+            "{inserted} records, limit {pages}"
+        );
+    }
+    Ok(())
+}

@@ -3,10 +3,7 @@
 use super::{ReadTxn, table::check_probe, transaction::sealed::Sealed};
 use crate::{
     Result,
-    tree::{
-        PageSource, TreeRoot,
-        cursor::{self, Position},
-    },
+    tree::{PageSource, TreeRoot, cursor, position::Position},
     txn::{Snapshot, WritePages},
 };
 use std::fmt;

@@ -5,8 +5,9 @@ use crate::{
     Result,
     tree::{
         PageSource, TreeRoot,
-        cursor::{self, Position, is_void},
+        cursor::{self, is_void},
         lookup,
+        position::Position,
     },
 };
 use std::{fmt, marker::PhantomData, ops::Bound};

@@ -11,6 +11,7 @@ use crate::{
         PageSource, TreeRoot, cursor,
         insert::{Existing, Inserted},
         lookup,
+        position::Position,
     },
     txn::{Engine, catalog::Entry, write},
 };
@@ -123,13 +124,13 @@ pub struct ValueGuard {
 #[derive(Clone)]
 enum Place {
     /// In a leaf.
-    Leaf(cursor::Position),
+    Leaf(Position),
     /// In a run of their own.
     Run(crate::page::value::ValueRun),
 }
 
 impl ValueGuard {
-    pub(super) fn at(txn: &ReadTxn, position: cursor::Position) -> Result<Option<Self>> {
+    pub(super) fn at(txn: &ReadTxn, position: Position) -> Result<Option<Self>> {
         let mut key = Vec::new();
         let Some((leaf, value)) = cursor::record_at(txn.source(), &position, &mut key)? else {
             return Ok(None);
@@ -307,7 +308,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
     /// [`Error::TableNotFound`], [`Error::Corrupted`].
     pub fn get_owned(&self, txn: &ReadTxn, key: K::Item<'_>) -> Result<Option<ValueGuard>> {
         let root = self.root(txn)?;
-        let mut position = cursor::Position::default();
+        let mut position = Position::default();
         match position.seek(txn.source(), &root, K::encode(&key).as_ref())? {
             Some(true) => ValueGuard::at(txn, position),
             _ => Ok(None),

@@ -3,8 +3,8 @@
 
 use super::{
     PageSink, TreeRoot,
-    cursor::{Position, Step},
     insert::{Existing, RunBytes, Tree},
+    position::{Position, Step},
 };
 use crate::{
     Error, Result,

@@ -6,8 +6,10 @@
 
 use super::{
     PageSink, TreeRoot,
-    cursor::{Position, Step, record_at},
-    lookup, rebalance, visit, visit_inner, visit_leaf,
+    cursor::record_at,
+    lookup,
+    position::{Position, Step},
+    rebalance, visit, visit_inner, visit_leaf,
 };
 use crate::{
     PageNumber, Result,

@@ -11,6 +11,7 @@ pub(crate) mod bulk;
 pub(crate) mod cursor;
 pub(crate) mod insert;
 pub(crate) mod lookup;
+pub(crate) mod position;
 pub(crate) mod range;
 mod rebalance;
 pub(crate) mod remove;

@@ -4,10 +4,8 @@
 //! birth, which stands in the page, and since its leaves may own large values.
 
 use super::{
-    PageSink, TreeRoot,
-    cursor::{Position, is_void},
-    insert::Tree,
-    visit, visit_inner, visit_leaf,
+    PageSink, TreeRoot, cursor::is_void, insert::Tree, position::Position, visit, visit_inner,
+    visit_leaf,
 };
 use crate::{
     PageNumber, Result,

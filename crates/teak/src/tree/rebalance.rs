@@ -12,8 +12,8 @@
 
 use super::{
     PageSink,
-    cursor::{Position, Step},
     insert::Tree,
+    position::{Position, Step},
     share::Shared,
     visit, visit_inner, visit_leaf,
 };

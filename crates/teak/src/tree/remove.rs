@@ -1,6 +1,6 @@
 //! Removal of one record.
 
-use super::{PageSink, cursor::Position, insert::Tree, visit_leaf};
+use super::{PageSink, insert::Tree, position::Position, visit_leaf};
 use crate::{Result, page::leaf};
 
 impl<S: PageSink> Tree<'_, S> {

@@ -6,8 +6,8 @@
 
 use super::{
     PageSink,
-    cursor::Step,
     insert::Tree,
+    position::Step,
     rebalance::{MERGED_FILL_MAX, Neighbour, THIN_PAGE, is_rightmost, part, place_of},
     root::MAX_DEPTH,
     visit_inner,

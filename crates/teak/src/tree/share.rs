@@ -2,8 +2,8 @@
 
 use super::{
     PageSink,
-    cursor::Step,
     insert::Tree,
+    position::Step,
     rebalance::{Neighbour, part},
     visit_leaf,
 };

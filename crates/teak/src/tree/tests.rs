@@ -3,10 +3,11 @@
 use super::{
     PageSink, TreeRoot,
     bulk::{Appender, Builder},
-    cursor::{Cursor, Position, record_at},
+    cursor::{Cursor, record_at},
     insert::{Existing, Inserted, Tree},
     lookup,
     memory::MemoryPages,
+    position::Position,
     seal,
     sort::Sorter,
     walk::{self, Finding, PageRole, Visitor},

@@ -1,5 +1,7 @@
 //! The pages of a write transaction: those of the state it builds on, and its own.
 
+mod runs;
+
 use super::{
     arena::{Arena, FreshBits},
     engine::{Durability, Writer},
@@ -12,7 +14,6 @@ use crate::{
         value::ValueRun,
     },
     share::Turn,
-    space::Policy,
     store::{Mapping, Storage, WritableMapping},
     tree::{PageSink, PageSource},
 };
@@ -21,14 +22,8 @@ use std::{io::IoSlice, sync::Arc};
 /// Pages taken at first; each further run is twice as long.
 const FIRST_RUN_LEN: u32 = 16;
 const RUN_LEN_MAX: u32 = 1024;
-/// A durable transaction up to this size wants its pages in a row rather than crumbs.
-const SMALL_TRANSACTION_PAGES: u64 = 64;
-/// A file that is not small grows in steps of this, so that it consists of huge pages.
-const HUGE_PAGE_LEN: u64 = 2 << 20;
 /// Pages that fit in a processor's cache beside everything else.
 const RECENT_PAGES: usize = 32;
-/// The most bytes that the file grows by beyond what is needed.
-const GROWTH_MAX: u64 = 8 << 20;
 /// Parts of one write at most, so that a write has bounded bookkeeping.
 const WRITE_PARTS_MAX: usize = 512;
 
@@ -114,71 +109,6 @@ impl WritePages {
         u64::from(number.0) << self.page_shift
     }
 
-    /// Takes a run of free pages, makes the file longer if there is none.
-    fn take_run(&mut self, want: u32, is_exact: bool) -> Result<Run> {
-        let is_small =
-            self.durability == Durability::Durable && self.taken_count < SMALL_TRANSACTION_PAGES;
-        let space = &mut self.writer.space;
-        let found = if is_exact {
-            space.allocate(want, Policy::Contiguous)
-        } else if is_small {
-            let in_a_row = space.allocate(want, Policy::Contiguous);
-            let is_roomy = space.free_count() * 4 < space.page_count();
-            in_a_row.or_else(|| {
-                if is_roomy {
-                    None
-                } else {
-                    space.allocate(want, Policy::UpTo)
-                }
-            })
-        } else {
-            space.allocate(want, Policy::Crumbs)
-        };
-        if let Some(run) = found {
-            return Ok(run);
-        }
-        match self.grow(u64::from(want)) {
-            Ok(()) => {}
-            Err(error) if is_exact => {
-                // What is left of the open run may be just what is missing.
-                self.give_back_rest();
-                let space = &mut self.writer.space;
-                return space.allocate(want, Policy::Contiguous).ok_or(error);
-            }
-            Err(error) => {
-                // No longer file: make do with what is left in this one.
-                return self.writer.space.allocate(want, Policy::UpTo).ok_or(error);
-            }
-        }
-        let space = &mut self.writer.space;
-        let policy = if is_exact {
-            Policy::Contiguous
-        } else {
-            Policy::UpTo
-        };
-        space.allocate(want, policy).ok_or_else(|| self.full())
-    }
-
-    /// Has the pages of the open run built in their final place, where that can be done: pages
-    /// that are not to be flushed need not be written then.
-    fn map_open_run(&mut self) -> Result<()> {
-        if self.durability == Durability::Durable {
-            return Ok(());
-        }
-        let run = self.open_run;
-        let len = (run.len as usize) << self.page_shift;
-        let end = run.end() << self.page_shift;
-        if self.writable.as_ref().is_none_or(|w| w.stretch_len() < end) {
-            let writable = self.storage.writable();
-            self.writable = writable.map_err(Error::io("mapping the file for writing"))?;
-        }
-        let offset = self.offset_of(run.start);
-        if let Some(bytes) = self.writable.as_ref().and_then(|w| w.run(offset, len)) {
-            self.writer.arena.map(run, bytes);
-        }
-        Ok(())
-    }
-
     /// Finds the tag of a leaf while it is still in the cache, once so many pages were allocated
     /// after it that it is hardly changed any more. Inner pages wait for the tags of their children.
     fn tag_oldest_recent(&mut self, newest: PageNumber) {
@@ -191,58 +121,6 @@ impl WritePages {
             let tag = Tag::of(page);
             self.writer.arena.set_tag(oldest, tag);
         }
-    }
-
-    /// Says which pages were built in their final place.
-    pub(super) fn mark_mapped(&self) {
-        for run in self.arena().mapped_runs() {
-            let len = u64::from(run.len) << self.page_shift;
-            self.storage.mark_written(self.offset_of(run.start), len);
-        }
-    }
-
-    fn full(&self) -> Error {
-        Error::Full {
-            limit_bytes: self.size_limit_pages << self.page_shift,
-        }
-    }
-
-    /// Makes the file longer, by at least `pages`.
-    fn grow(&mut self, pages: u64) -> Result<()> {
-        let old = self.writer.space.page_count();
-        let step_max = match self.durability {
-            // The new part is filled with zeros, and this commit is to wait until they are on disk.
-            Durability::Durable => HUGE_PAGE_LEN,
-            Durability::Lazy => GROWTH_MAX,
-        };
-        let step = (old / 16).clamp(16, step_max >> self.page_shift).max(pages);
-        let limit = self.size_limit_pages.min(u64::from(u32::MAX));
-        let trailing = self.writer.space.trailing_free();
-        let huge = HUGE_PAGE_LEN >> self.page_shift;
-        let new = if old >= 4 * huge {
-            (old + step).next_multiple_of(huge)
-        } else {
-            old + step
-        };
-        let new = new.min(limit);
-        if new < old + pages.saturating_sub(trailing) || new == old {
-            return Err(self.full());
-        }
-        let least = old + pages.saturating_sub(trailing);
-        let new = self.extend_file(new).or_else(|_| self.extend_file(least))?;
-        self.writer.space.grow(new);
-        self.refresh_mapping()
-    }
-
-    /// Makes the file this many pages long, if it is shorter.
-    fn extend_file(&self, pages: u64) -> Result<u64> {
-        let bytes = pages << self.page_shift;
-        if bytes > self.storage.len() {
-            self.storage
-                .set_len(bytes)
-                .map_err(Error::io("making the file longer"))?;
-        }
-        Ok(pages)
     }
 
     /// Sees to it that the mapping covers the file as it is now.
@@ -303,13 +181,6 @@ impl WritePages {
     pub(super) fn settle(&mut self) -> Vec<Run> {
         self.give_back_rest();
         self.writer.arena.written_runs()
-    }
-
-    fn give_back_rest(&mut self) {
-        let rest = std::mem::replace(&mut self.open_run, Run::new(0, 0));
-        if rest.len > 0 {
-            self.writer.space.give_back(rest);
-        }
     }
 
     /// Gives everything back.

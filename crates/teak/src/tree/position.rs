@@ -1,0 +1,354 @@
+//! Positions in a tree: a path of page numbers and indices. A [`Position`] holds no reference, so
+//! that it can be kept beside whatever keeps the pages alive; each step is told the source anew.
+
+use super::{PageSource, TreeRoot, lookup::prefetch_start, visit_inner, visit_leaf};
+use crate::{Error, PageNumber, Result};
+use std::ops::Bound;
+
+/// One level of a path: a page, the index of the entry taken in it, and how many it has.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Step {
+    pub(crate) page: PageNumber,
+    pub(crate) index: usize,
+    pub(crate) count: usize,
+}
+
+/// Where a cursor stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+enum Place {
+    /// Nowhere yet: a step forward goes to the first record, a step back to the last.
+    #[default]
+    Unset,
+    /// Before the first record.
+    Before,
+    /// On a record: the last step of the path.
+    On,
+    /// Behind the last record.
+    Behind,
+}
+
+/// A place in a tree. The path is empty unless the place is on a record.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Position {
+    path: Vec<Step>,
+    place: Place,
+}
+
+/// Which end of a page to enter at.
+#[derive(Clone, Copy)]
+enum End {
+    First,
+    Last,
+}
+
+impl Position {
+    /// The leaf and the index in it, where the position is on a record.
+    #[inline]
+    pub(crate) fn record(&self) -> Option<(PageNumber, usize)> {
+        match self.place {
+            Place::On => self.path.last().map(|step| (step.page, step.index)),
+            _ => None,
+        }
+    }
+
+    /// The leaf behind the one that the position is in, if they have the same parent.
+    pub(super) fn leaf_ahead<S: PageSource + ?Sized>(
+        &self,
+        source: &S,
+        root: &TreeRoot,
+        distance: usize,
+    ) -> Result<Option<PageNumber>> {
+        let [.., parent, _] = self.path[..] else {
+            return Ok(None);
+        };
+        if parent.index + distance >= parent.count || root.depth < 2 {
+            return Ok(None);
+        }
+        let inner = visit_inner(source, parent.page, 1, "scan")?;
+        let ahead = inner.child(parent.index + distance);
+        ahead
+            .map(Some)
+            .map_err(|damage| damage.at(parent.page, "scan"))
+    }
+
+    /// Whether both stand on the same record, or both on none.
+    #[inline]
+    pub(crate) fn is_at(&self, other: &Self) -> bool {
+        self.record() == other.record()
+    }
+
+    /// The path from the root to the leaf.
+    pub(crate) fn path(&self) -> &[Step] {
+        &self.path
+    }
+
+    pub(super) fn into_path(self) -> Vec<Step> {
+        self.path
+    }
+
+    pub(crate) fn first<S: PageSource + ?Sized>(
+        &mut self,
+        source: &S,
+        root: &TreeRoot,
+    ) -> Result<bool> {
+        self.edge(source, root, End::First)
+    }
+
+    pub(crate) fn last<S: PageSource + ?Sized>(
+        &mut self,
+        source: &S,
+        root: &TreeRoot,
+    ) -> Result<bool> {
+        self.edge(source, root, End::Last)
+    }
+
+    fn edge<S: PageSource + ?Sized>(
+        &mut self,
+        source: &S,
+        root: &TreeRoot,
+        end: End,
+    ) -> Result<bool> {
+        self.path.clear();
+        if root.is_empty() {
+            self.place = match end {
+                End::First => Place::Behind,
+                End::Last => Place::Before,
+            };
+            return Ok(false);
+        }
+        self.place = Place::On;
+        self.enter(source, root.page, root.depth - 1, end)?;
+        Ok(true)
+    }
+
+    /// Extends the path from `number` down to a leaf, along one edge.
+    fn enter<S: PageSource + ?Sized>(
+        &mut self,
+        source: &S,
+        mut number: PageNumber,
+        mut level: u8,
+        end: End,
+    ) -> Result<()> {
+        while level > 0 {
+            let inner = visit_inner(source, number, level, "scan")?;
+            let count = inner.count();
+            let index = match end {
+                End::First => 0,
+                End::Last => count - 1,
+            };
+            self.path.push(Step {
+                page: number,
+                index,
+                count,
+            });
+            number = inner
+                .child(index)
+                .map_err(|damage| damage.at(number, "scan"))?;
+            level -= 1;
+        }
+        let count = visit_leaf(source, number, "scan")?.count();
+        if count == 0 {
+            return Err(empty_leaf(number, "scan"));
+        }
+        let index = match end {
+            End::First => 0,
+            End::Last => count - 1,
+        };
+        self.path.push(Step {
+            page: number,
+            index,
+            count,
+        });
+        Ok(())
+    }
+
+    /// Goes to the first record whose key is not smaller than `key`; `Some(true)` says that it is
+    /// equal, `None` that there is none.
+    pub(crate) fn seek<S: PageSource + ?Sized>(
+        &mut self,
+        source: &S,
+        root: &TreeRoot,
+        key: &[u8],
+    ) -> Result<Option<bool>> {
+        self.path.clear();
+        if root.is_empty() {
+            self.place = Place::Behind;
+            return Ok(None);
+        }
+        let found = self.descend(source, root, key)?;
+        let leaf = self.path.last_mut().expect("a descent ends in a leaf");
+        if leaf.index < leaf.count {
+            return Ok(Some(found));
+        }
+        let Some(last) = leaf.count.checked_sub(1) else {
+            return Err(empty_leaf(leaf.page, "search"));
+        };
+        leaf.index = last;
+        Ok(self.next(source, root)?.then_some(false))
+    }
+
+    /// Makes the path of `key`, down to the index where it is or would be inserted; says whether
+    /// it is there. The tree must not be empty.
+    pub(crate) fn descend<S: PageSource + ?Sized>(
+        &mut self,
+        source: &S,
+        root: &TreeRoot,
+        key: &[u8],
+    ) -> Result<bool> {
+        self.path.clear();
+        self.path.reserve(usize::from(root.depth));
+        self.place = Place::On;
+        let mut number = root.page;
+        for level in (1..root.depth).rev() {
+            let inner = visit_inner(source, number, level, "search")?;
+            let index = inner
+                .search(root.order, key)
+                .map_err(|d| d.at(number, "search"))?;
+            self.path.push(Step {
+                page: number,
+                index,
+                count: inner.count(),
+            });
+            number = inner.child(index).map_err(|d| d.at(number, "search"))?;
+            prefetch_start(source, number, level - 1);
+        }
+        let leaf = visit_leaf(source, number, "search")?;
+        let slot = leaf
+            .search(root.order, key)
+            .map_err(|d| d.at(number, "search"))?;
+        let (Ok(index) | Err(index)) = slot;
+        self.path.push(Step {
+            page: number,
+            index,
+            count: leaf.count(),
+        });
+        Ok(slot.is_ok())
+    }
+
+    /// Goes to where a range with this lower bound begins.
+    pub(crate) fn seek_bound<S: PageSource + ?Sized>(
+        &mut self,
+        source: &S,
+        root: &TreeRoot,
+        bound: Bound<&[u8]>,
+    ) -> Result<()> {
+        match bound {
+            Bound::Unbounded => self.first(source, root).map(drop),
+            Bound::Included(key) => self.seek(source, root, key).map(drop),
+            Bound::Excluded(key) => {
+                if self.seek(source, root, key)? == Some(true) {
+                    self.next(source, root)?;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Goes behind the last record, without looking for it.
+    pub(crate) fn set_behind(&mut self) {
+        self.path.clear();
+        self.place = Place::Behind;
+    }
+
+    #[inline]
+    pub(crate) fn next<S: PageSource + ?Sized>(
+        &mut self,
+        source: &S,
+        root: &TreeRoot,
+    ) -> Result<bool> {
+        if self.next_in_leaf().is_some() {
+            return Ok(true);
+        }
+        self.next_leaf(source, root)
+    }
+
+    /// Goes to the next record of the same leaf, if there is one, and returns its index.
+    #[inline]
+    pub(super) fn next_in_leaf(&mut self) -> Option<usize> {
+        let leaf = self.path.last_mut()?;
+        if leaf.index + 1 >= leaf.count {
+            return None;
+        }
+        leaf.index += 1;
+        Some(leaf.index)
+    }
+
+    fn next_leaf<S: PageSource + ?Sized>(&mut self, source: &S, root: &TreeRoot) -> Result<bool> {
+        match self.place {
+            Place::Unset | Place::Before => return self.first(source, root),
+            Place::Behind => return Ok(false),
+            Place::On => {}
+        }
+        while self.path.pop().is_some() {
+            let Some(step) = self.path.last_mut() else {
+                break;
+            };
+            if step.index + 1 < step.count {
+                step.index += 1;
+                let (number, index) = (step.page, step.index);
+                return self.enter_child(source, root, number, index, End::First);
+            }
+        }
+        self.place = Place::Behind;
+        Ok(false)
+    }
+
+    #[inline]
+    pub(crate) fn prev<S: PageSource + ?Sized>(
+        &mut self,
+        source: &S,
+        root: &TreeRoot,
+    ) -> Result<bool> {
+        if self.place == Place::On
+            && let Some(leaf) = self.path.last_mut()
+            && leaf.index > 0
+        {
+            leaf.index -= 1;
+            return Ok(true);
+        }
+        self.prev_leaf(source, root)
+    }
+
+    fn prev_leaf<S: PageSource + ?Sized>(&mut self, source: &S, root: &TreeRoot) -> Result<bool> {
+        match self.place {
+            Place::Unset | Place::Behind => return self.last(source, root),
+            Place::Before => return Ok(false),
+            Place::On => {}
+        }
+        while self.path.pop().is_some() {
+            let Some(step) = self.path.last_mut() else {
+                break;
+            };
+            if step.index > 0 {
+                step.index -= 1;
+                let (number, index) = (step.page, step.index);
+                return self.enter_child(source, root, number, index, End::Last);
+            }
+        }
+        self.place = Place::Before;
+        Ok(false)
+    }
+
+    /// Goes from the last step of the path down into its child `index`.
+    fn enter_child<S: PageSource + ?Sized>(
+        &mut self,
+        source: &S,
+        root: &TreeRoot,
+        number: PageNumber,
+        index: usize,
+        end: End,
+    ) -> Result<bool> {
+        let level = root.depth - self.path.len() as u8;
+        let inner = visit_inner(source, number, level, "scan")?;
+        let child = inner
+            .child(index)
+            .map_err(|damage| damage.at(number, "scan"))?;
+        self.enter(source, child, level - 1, end)?;
+        Ok(true)
+    }
+}
+
+#[cold]
+fn empty_leaf(page: PageNumber, operation: &'static str) -> Error {
+    Error::corrupted(page, operation, "a leaf of a tree is empty")
+}

@@ -1,0 +1,134 @@
+//! Runs of free pages for a transaction: taken from the space map, or from a file made longer.
+
+use super::WritePages;
+use crate::{Error, Result, Run, space::Policy, txn::engine::Durability};
+
+/// A durable transaction up to this size wants its pages in a row rather than crumbs.
+const SMALL_TRANSACTION_PAGES: u64 = 64;
+/// A file that is not small grows in steps of this, so that it consists of huge pages.
+const HUGE_PAGE_LEN: u64 = 2 << 20;
+/// The most bytes that the file grows by beyond what is needed.
+const GROWTH_MAX: u64 = 8 << 20;
+
+impl WritePages {
+    /// Takes a run of free pages, makes the file longer if there is none.
+    pub(super) fn take_run(&mut self, want: u32, is_exact: bool) -> Result<Run> {
+        let is_small =
+            self.durability == Durability::Durable && self.taken_count < SMALL_TRANSACTION_PAGES;
+        let space = &mut self.writer.space;
+        let found = if is_exact {
+            space.allocate(want, Policy::Contiguous)
+        } else if is_small {
+            let in_a_row = space.allocate(want, Policy::Contiguous);
+            let is_roomy = space.free_count() * 4 < space.page_count();
+            in_a_row.or_else(|| {
+                if is_roomy {
+                    None
+                } else {
+                    space.allocate(want, Policy::UpTo)
+                }
+            })
+        } else {
+            space.allocate(want, Policy::Crumbs)
+        };
+        if let Some(run) = found {
+            return Ok(run);
+        }
+        let policy = if is_exact {
+            Policy::Contiguous
+        } else {
+            Policy::UpTo
+        };
+        if self.grow(u64::from(want)).is_err() {
+            // What is left of the file and of the open run may be enough, and else the last pages
+            // below the limit.
+            self.give_back_rest();
+            if let Some(run) = self.writer.space.allocate(want, policy) {
+                return Ok(run);
+            }
+            self.grow(if is_exact { want.into() } else { 1 })?;
+        }
+        let found = self.writer.space.allocate(want, policy);
+        found.ok_or_else(|| self.full())
+    }
+
+    /// Has the pages of the open run built in their final place, where that can be done: pages
+    /// that are not to be flushed need not be written then.
+    pub(super) fn map_open_run(&mut self) -> Result<()> {
+        if self.durability == Durability::Durable {
+            return Ok(());
+        }
+        let run = self.open_run;
+        let len = (run.len as usize) << self.page_shift;
+        let end = run.end() << self.page_shift;
+        if self.writable.as_ref().is_none_or(|w| w.stretch_len() < end) {
+            let writable = self.storage.writable();
+            self.writable = writable.map_err(Error::io("mapping the file for writing"))?;
+        }
+        let offset = self.offset_of(run.start);
+        if let Some(bytes) = self.writable.as_ref().and_then(|w| w.run(offset, len)) {
+            self.writer.arena.map(run, bytes);
+        }
+        Ok(())
+    }
+
+    /// Says which pages were built in their final place.
+    pub(in crate::txn) fn mark_mapped(&self) {
+        for run in self.arena().mapped_runs() {
+            let len = u64::from(run.len) << self.page_shift;
+            self.storage.mark_written(self.offset_of(run.start), len);
+        }
+    }
+
+    fn full(&self) -> Error {
+        Error::Full {
+            limit_bytes: self.size_limit_pages << self.page_shift,
+        }
+    }
+
+    /// Makes the file longer, by at least `pages`.
+    fn grow(&mut self, pages: u64) -> Result<()> {
+        let old = self.writer.space.page_count();
+        let step_max = match self.durability {
+            // The new part is filled with zeros, and this commit is to wait until they are on disk.
+            Durability::Durable => HUGE_PAGE_LEN,
+            Durability::Lazy => GROWTH_MAX,
+        };
+        let step = (old / 16).clamp(16, step_max >> self.page_shift).max(pages);
+        let limit = self.size_limit_pages.min(u64::from(u32::MAX));
+        let trailing = self.writer.space.trailing_free();
+        let huge = HUGE_PAGE_LEN >> self.page_shift;
+        let new = if old >= 4 * huge {
+            (old + step).next_multiple_of(huge)
+        } else {
+            old + step
+        };
+        let new = new.min(limit);
+        if new < old + pages.saturating_sub(trailing) || new == old {
+            return Err(self.full());
+        }
+        let least = old + pages.saturating_sub(trailing);
+        let new = self.extend_file(new).or_else(|_| self.extend_file(least))?;
+        self.writer.space.grow(new);
+        self.refresh_mapping()
+    }
+
+    /// Makes the file this many pages long, if it is shorter.
+    fn extend_file(&self, pages: u64) -> Result<u64> {
+        let bytes = pages << self.page_shift;
+        if bytes > self.storage.len() {
+            self.storage
+                .set_len(bytes)
+                .map_err(Error::io("making the file longer"))?;
+        }
+        Ok(pages)
+    }
+
+    /// Gives the rest of the open run back.
+    pub(super) fn give_back_rest(&mut self) {
+        let rest = std::mem::replace(&mut self.open_run, Run::new(0, 0));
+        if rest.len > 0 {
+            self.writer.space.give_back(rest);
+        }
+    }
+}

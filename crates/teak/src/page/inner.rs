@@ -289,6 +289,12 @@ impl<'p> Inner<'p> {
         Ok(PageNumber(u32::from_le_bytes(bytes)))
     }
 
+    /// Where in the page child `index` is noted, for [`child_at_place`].
+    #[inline]
+    pub(crate) fn child_place(&self, index: usize) -> usize {
+        self.arrays().children + 4 * index
+    }
+
     pub(crate) fn tag(&self, index: usize) -> Result<Tag, Damage> {
         let arrays = self.arrays();
         let bytes = self.in_array(arrays.tags + 8 * index, arrays.counts)?;
@@ -498,6 +504,15 @@ fn move_arrays(
     shift(old.tags, old.counts, new.tags, 8);
     shift(old.children, old.tags, new.children, 4);
     shift(old.heads, old.children, new.heads, 4);
+}
+
+/// The child at a place of [`Inner::child_place`].
+#[inline]
+pub(crate) fn child_at_place(page: &[u8], place: usize) -> Result<PageNumber, Damage> {
+    let bytes = page.get(place..).and_then(|tail| tail.first_chunk());
+    bytes
+        .map(|&bytes| PageNumber(u32::from_le_bytes(bytes)))
+        .ok_or(BEHIND_LAST)
 }
 
 /// Puts another page in the place of child `index`.

@@ -7,7 +7,10 @@
 use super::{PageSource, TreeRoot, visit_inner, visit_leaf};
 use crate::{
     PageNumber, Result,
-    page::value::{StoredValue, ValueKind},
+    page::{
+        inner,
+        value::{StoredValue, ValueKind},
+    },
 };
 
 /// Keys that go down together: enough to hide the wait for memory, few enough for its buffers.
@@ -132,7 +135,8 @@ pub(crate) fn get_many<'s, S: PageSource + ?Sized, K: AsRef<[u8]>>(
     }
 }
 
-/// Takes every key of the group one level down and asks for the pages that it needs there.
+/// Takes every key of the group one level down: finds where in its page the child is noted and asks
+/// for that line, and only then reads the child and asks for the lines that it needs there.
 fn descend_together<S: PageSource + ?Sized, K: AsRef<[u8]>>(
     source: &S,
     root: &TreeRoot,
@@ -140,8 +144,16 @@ fn descend_together<S: PageSource + ?Sized, K: AsRef<[u8]>>(
     pages: &mut [PageNumber; GROUP],
     level: u8,
 ) -> Result<()> {
-    for (key, page) in group.iter().zip(pages) {
-        *page = child_for(source, root, *page, level, key.as_ref())?;
+    let mut places = [0; GROUP];
+    for ((key, &page), place) in group.iter().zip(&*pages).zip(&mut places) {
+        let inner = visit_inner(source, page, level, "lookup")?;
+        let found = inner.search(root.order, key.as_ref());
+        *place = inner.child_place(found.map_err(|damage| damage.at(page, "lookup"))?);
+        source.prefetch(page, *place);
+    }
+    for (page, &place) in pages.iter_mut().zip(&places).take(group.len()) {
+        *page = inner::child_at_place(source.page(*page)?, place)
+            .map_err(|damage| damage.at(*page, "lookup"))?;
         prefetch_start(source, *page, level - 1);
     }
     Ok(())

@@ -99,7 +99,9 @@ impl<'s, S: PageSource + ?Sized> Cursor<'s, S> {
     #[inline(never)]
     fn next_leaf(&mut self) -> Result<bool> {
         self.position.next(self.source, &self.root)?;
-        self.settle()
+        let is_found = self.settle()?;
+        self.look_ahead()?;
+        Ok(is_found)
     }
 
     #[inline]
@@ -155,22 +157,32 @@ impl<'s, S: PageSource + ?Sized> Cursor<'s, S> {
         self.whole_key = None;
         self.format = leaf.node_format();
         self.ahead = Ahead::default();
-        if let Some(page) = self.position.leaf_ahead(self.source, &self.root, 2)? {
+        Ok(())
+    }
+
+    /// Has the next leaf fetched while the scan goes through this one. What is wrong with it is
+    /// seen when the scan gets there.
+    fn look_ahead(&mut self) -> Result<()> {
+        let [next, behind] = self.position.leaves_ahead(self.source)?;
+        if let Some(page) = behind {
             self.source.prefetch(page, 0);
         }
-        if let Some(page) = self.position.leaf_ahead(self.source, &self.root, 1)? {
-            let (bytes, header) = visit(self.source, page, 0, "scan")?;
-            let (gap, heap) = leaf::gap(bytes, &header);
-            let (gap, heap) = (gap.next_multiple_of(LINE), heap / LINE * LINE);
-            let lines = (bytes.len() - heap.saturating_sub(gap)) / LINE;
-            self.ahead = Ahead {
-                page,
-                offset: 0,
-                gap,
-                heap: heap.max(gap),
-                lines: lines.div_ceil(leaf.count().max(1)),
-            };
-        }
+        let (Some(page), Some((_, leaf))) = (next, &self.leaf) else {
+            return Ok(());
+        };
+        let Ok((bytes, header)) = visit(self.source, page, 0, "scan") else {
+            return Ok(());
+        };
+        let (gap, heap) = leaf::gap(bytes, &header);
+        let (gap, heap) = (gap.next_multiple_of(LINE), heap / LINE * LINE);
+        let lines = (bytes.len() - heap.saturating_sub(gap)) / LINE;
+        self.ahead = Ahead {
+            page,
+            offset: 0,
+            gap,
+            heap: heap.max(gap),
+            lines: lines.div_ceil(leaf.count().max(1)),
+        };
         Ok(())
     }
 

@@ -51,24 +51,16 @@ impl Position {
         }
     }
 
-    /// The leaf behind the one that the position is in, if they have the same parent.
-    pub(super) fn leaf_ahead<S: PageSource + ?Sized>(
+    /// The next leaf and the one behind it, where they have the same parent.
+    pub(super) fn leaves_ahead<S: PageSource + ?Sized>(
         &self,
         source: &S,
-        root: &TreeRoot,
-        distance: usize,
-    ) -> Result<Option<PageNumber>> {
+    ) -> Result<[Option<PageNumber>; 2]> {
         let [.., parent, _] = self.path[..] else {
-            return Ok(None);
+            return Ok([None; 2]);
         };
-        if parent.index + distance >= parent.count || root.depth < 2 {
-            return Ok(None);
-        }
         let inner = visit_inner(source, parent.page, 1, "scan")?;
-        let ahead = inner.child(parent.index + distance);
-        ahead
-            .map(Some)
-            .map_err(|damage| damage.at(parent.page, "scan"))
+        Ok([1, 2].map(|distance| inner.child(parent.index + distance).ok()))
     }
 
     /// Whether both stand on the same record, or both on none.

@@ -167,3 +167,43 @@ fn every_page_below_the_limit_is_used() -> teak::Result<()> {
     }
     Ok(())
 }
+
+/// Runs `work` and says whether it panicked, as a thread of the caller might do.
+fn panics(work: impl FnOnce() + Send) -> bool {
+    std::thread::scope(|scope| scope.spawn(work).join().is_err())
+}
+
+/// A panic of the iterator that gives records, or in a nested transaction, left a half-done change
+/// in the transaction, which could then be committed.
+#[test]
+fn what_a_panic_interrupted_is_not_committed() -> teak::Result<()> {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let database = teak::Database::open(directory.path().join("a.teak"))?;
+    let record = |i: u32| (i.to_be_bytes(), [7; 100]);
+    for first in [0, 50] {
+        let mut txn = database.begin_write()?;
+        let table = txn.create_table::<Bytes, Bytes>("values")?;
+        table.bulk_load(&mut txn, (0..first).map(record))?;
+        let panicking = (first..).map(|i| {
+            if i < 4000 {
+                record(i)
+            } else {
+                panic!("expected")
+            }
+        });
+        assert!(panics(|| drop(table.bulk_load(&mut txn, panicking))));
+        assert!(matches!(txn.commit(), Err(Error::TransactionBroken)));
+    }
+    let mut txn = database.begin_write()?;
+    let table = txn.create_table::<Bytes, Bytes>("values")?;
+    let nested = || {
+        let _ = txn.nested(|txn| -> teak::Result<()> {
+            table.insert(txn, b"half", b"done")?;
+            panic!("expected")
+        });
+    };
+    assert!(panics(nested));
+    assert!(matches!(txn.commit(), Err(Error::TransactionBroken)));
+    assert!(database.check(&mut |_| ())?.is_clean());
+    Ok(())
+}

@@ -70,7 +70,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
     ///
     /// # Errors
     ///
-    /// [`Error::NotSorted`] with the record that is not behind the one before it: the transaction
+    /// [`Error::NotSorted`](crate::Error::NotSorted) with the record that is not behind the one before it: the transaction
     /// can only be rolled back then. Those of [`Table::insert`].
     pub fn bulk_load<Key: AsRef<[u8]>, Value: AsRef<[u8]>>(
         &self,
@@ -104,7 +104,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
     ///
     /// # Errors
     ///
-    /// [`Error::Io`] if a temporary file cannot be written or read; those of [`Table::insert`].
+    /// [`Error::Io`](crate::Error::Io) if a temporary file cannot be written or read; those of [`Table::insert`].
     pub fn bulk_load_unsorted<Key: AsRef<[u8]>, Value: AsRef<[u8]>>(
         &self,
         txn: &mut WriteTxn,

@@ -233,7 +233,8 @@ impl WriteTxn {
         self.inner.set_durability(durability);
     }
 
-    /// Bytes of pages that are built and still in memory.
+    /// Bytes of pages that are built and not written yet: those in memory, and those that a lazy
+    /// transaction builds in the mapped file, which the system may write out when it wants memory.
     #[must_use]
     pub fn dirty_bytes(&self) -> usize {
         self.inner.dirty_bytes()
@@ -285,18 +286,33 @@ impl WriteTxn {
     }
 
     /// Runs a nested transaction: what `work` did stays if it returns `Ok`, and is undone if not.
+    /// If it panics, all that is left is to roll the whole transaction back.
     ///
     /// # Errors
     ///
     /// Those of `work`.
     pub fn nested<R>(&mut self, work: impl FnOnce(&mut Self) -> Result<R>) -> Result<R> {
         let savepoint = self.savepoint()?;
-        let result = work(self);
+        let result = {
+            let unfinished = BrokenByPanic(self);
+            work(unfinished.0)
+        };
         if result.is_err() {
             self.rollback_to(&savepoint)?;
         }
         self.release(savepoint)?;
         result
+    }
+}
+
+/// A nested transaction that is left by a panic is neither to be kept nor rolled back by chance.
+struct BrokenByPanic<'t>(&'t mut WriteTxn);
+
+impl Drop for BrokenByPanic<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.inner.set_broken();
+        }
     }
 }
 

@@ -78,13 +78,13 @@ impl<'s, S: PageSource + ?Sized> Cursor<'s, S> {
     }
 
     pub(crate) fn first(&mut self) -> Result<bool> {
-        self.position.first(self.source, &self.root)?;
-        self.settle()
+        let moved = self.position.first(self.source, &self.root);
+        self.arrive(moved)
     }
 
     pub(crate) fn last(&mut self) -> Result<bool> {
-        self.position.last(self.source, &self.root)?;
-        self.settle()
+        let moved = self.position.last(self.source, &self.root);
+        self.arrive(moved)
     }
 
     #[inline]
@@ -98,23 +98,33 @@ impl<'s, S: PageSource + ?Sized> Cursor<'s, S> {
 
     #[inline(never)]
     fn next_leaf(&mut self) -> Result<bool> {
-        self.position.next(self.source, &self.root)?;
-        let is_found = self.settle()?;
+        let moved = self.position.next(self.source, &self.root);
+        let is_found = self.arrive(moved)?;
         self.look_ahead()?;
         Ok(is_found)
     }
 
     #[inline]
     pub(crate) fn prev(&mut self) -> Result<bool> {
-        self.position.prev(self.source, &self.root)?;
-        self.settle()
+        let moved = self.position.prev(self.source, &self.root);
+        self.arrive(moved)
     }
 
     /// See [`Position::seek`].
     pub(crate) fn seek(&mut self, key: &[u8]) -> Result<Option<bool>> {
-        let found = self.position.seek(self.source, &self.root, key)?;
-        self.settle()?;
+        let found = self.position.seek(self.source, &self.root, key);
+        let settled = self.settle();
+        let found = found?;
+        settled?;
         Ok(found)
+    }
+
+    /// Reads where a step led to. After an error there is no record to be read.
+    #[inline]
+    fn arrive(&mut self, moved: Result<bool>) -> Result<bool> {
+        let settled = self.settle();
+        moved?;
+        settled
     }
 
     /// Reads the record that the position is on, in whatever leaf; `false` if it is on none.

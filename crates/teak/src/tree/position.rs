@@ -25,6 +25,8 @@ enum Place {
     On,
     /// Behind the last record.
     Behind,
+    /// Nowhere, since an error came up on the way.
+    Lost,
 }
 
 /// A place in a tree. The path is empty unless the place is on a record.
@@ -109,8 +111,18 @@ impl Position {
             return Ok(false);
         }
         self.place = Place::On;
-        self.enter(source, root.page, root.depth - 1, end)?;
+        let entered = self.enter(source, root.page, root.depth - 1, end);
+        self.unless_lost(entered)?;
         Ok(true)
+    }
+
+    /// After an error there is no place any more: half a path leads nowhere.
+    fn unless_lost<T>(&mut self, result: Result<T>) -> Result<T> {
+        if result.is_err() {
+            self.path.clear();
+            self.place = Place::Lost;
+        }
+        result
     }
 
     /// Extends the path from `number` down to a leaf, along one edge.
@@ -173,7 +185,8 @@ impl Position {
             return Ok(Some(found));
         }
         let Some(last) = leaf.count.checked_sub(1) else {
-            return Err(empty_leaf(leaf.page, "search"));
+            let error = empty_leaf(leaf.page, "search");
+            return self.unless_lost(Err(error));
         };
         leaf.index = last;
         Ok(self.next(source, root)?.then_some(false))
@@ -190,6 +203,17 @@ impl Position {
         self.path.clear();
         self.path.reserve(usize::from(root.depth));
         self.place = Place::On;
+        let found = self.find(source, root, key);
+        self.unless_lost(found)
+    }
+
+    #[inline]
+    fn find<S: PageSource + ?Sized>(
+        &mut self,
+        source: &S,
+        root: &TreeRoot,
+        key: &[u8],
+    ) -> Result<bool> {
         let mut number = root.page;
         for level in (1..root.depth).rev() {
             let inner = visit_inner(source, number, level, "search")?;
@@ -269,6 +293,7 @@ impl Position {
         match self.place {
             Place::Unset | Place::Before => return self.first(source, root),
             Place::Behind => return Ok(false),
+            Place::Lost => return Err(lost()),
             Place::On => {}
         }
         while self.path.pop().is_some() {
@@ -278,7 +303,8 @@ impl Position {
             if step.index + 1 < step.count {
                 step.index += 1;
                 let (number, index) = (step.page, step.index);
-                return self.enter_child(source, root, number, index, End::First);
+                let entered = self.enter_child(source, root, number, index, End::First);
+                return self.unless_lost(entered);
             }
         }
         self.place = Place::Behind;
@@ -305,6 +331,7 @@ impl Position {
         match self.place {
             Place::Unset | Place::Behind => return self.last(source, root),
             Place::Before => return Ok(false),
+            Place::Lost => return Err(lost()),
             Place::On => {}
         }
         while self.path.pop().is_some() {
@@ -314,7 +341,8 @@ impl Position {
             if step.index > 0 {
                 step.index -= 1;
                 let (number, index) = (step.page, step.index);
-                return self.enter_child(source, root, number, index, End::Last);
+                let entered = self.enter_child(source, root, number, index, End::Last);
+                return self.unless_lost(entered);
             }
         }
         self.place = Place::Before;
@@ -338,6 +366,11 @@ impl Position {
         self.enter(source, child, level - 1, end)?;
         Ok(true)
     }
+}
+
+#[cold]
+fn lost() -> Error {
+    Error::InvalidArgument("an earlier error left the cursor without a place; seek again".into())
 }
 
 #[cold]

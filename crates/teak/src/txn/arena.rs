@@ -51,8 +51,9 @@ pub(super) struct Arena {
     blocks: Vec<u32>,
     slabs: Vec<Box<[u64]>>,
     free_slots: Vec<u32>,
-    /// Pages in slabs.
+    /// Resident pages in slabs, and in mapped runs.
     resident_count: usize,
+    mapped_count: usize,
     mapped: Vec<MappedRun>,
 }
 
@@ -88,6 +89,7 @@ impl Arena {
             slabs: Vec::new(),
             free_slots: Vec::new(),
             resident_count: 0,
+            mapped_count: 0,
             mapped: Vec::new(),
         }
     }
@@ -209,11 +211,14 @@ impl Arena {
         let block = self.block_or_new(index);
         let mask = 1 << bit;
         let is_new = block.written & mask == 0;
-        let needs_slot = (block.resident | block.mapped) & mask == 0;
+        let was_resident = block.resident & mask != 0;
+        let is_mapped = block.mapped & mask != 0;
         block.written |= mask;
         block.fresh |= if is_new { mask } else { 0 };
         block.resident |= mask;
-        if needs_slot {
+        if is_mapped {
+            self.mapped_count += usize::from(!was_resident);
+        } else if !was_resident {
             let slot = self.take_slot();
             self.resident_count += 1;
             self.block_or_new(index).slots[bit] = slot;
@@ -264,6 +269,7 @@ impl Arena {
             block.resident &= !(1 << bit);
         }
         if slot & MAPPED != 0 {
+            self.mapped_count -= 1;
             return;
         }
         self.free_slots.push(slot);
@@ -273,6 +279,11 @@ impl Arena {
     /// Bytes of the pages in slabs.
     pub(super) fn resident_bytes(&self) -> usize {
         self.resident_count * self.page_size
+    }
+
+    /// Bytes of the pages that are built in their final place.
+    pub(super) fn mapped_bytes(&self) -> usize {
+        self.mapped_count * self.page_size
     }
 
     /// The tag of a page, if it was found and the page has not been changed since.
@@ -373,6 +384,7 @@ impl Arena {
             }
         }
         self.resident_count = 0;
+        self.mapped_count = 0;
         self.mapped.clear();
         self.slabs
             .truncate((KEPT_BYTES_MAX / (SLAB_PAGES * self.page_size)).max(1));

@@ -98,7 +98,7 @@ impl WritePages {
 
     /// Bytes of pages that were built and are still in memory.
     pub(super) fn dirty_bytes(&self) -> usize {
-        self.arena().resident_bytes()
+        self.arena().resident_bytes() + self.arena().mapped_bytes()
     }
 
     pub(super) fn size_limit_pages(&self) -> u64 {
@@ -335,7 +335,10 @@ impl PageSink for WritePages {
 
     fn page_mut(&mut self, number: PageNumber) -> Result<&mut [u8]> {
         if self.writer.arena.page(number).is_none() {
-            assert!(self.arena().is_fresh(number), "only own pages are changed");
+            if !self.arena().is_fresh(number) {
+                // The space map of a damaged file gave out a page that is in use.
+                return Err(used_twice(number));
+            }
             self.bring_back(number)?;
         }
         self.writer
@@ -349,6 +352,9 @@ impl PageSink for WritePages {
             return Ok(number);
         }
         let new = self.allocate()?;
+        if new == number {
+            return Err(used_twice(number));
+        }
         if self.writer.arena.page(number).is_some() {
             // From before a savepoint: both pages are in the arena.
             let copy = self.page(number)?.to_vec();
@@ -442,6 +448,11 @@ impl PageSink for WritePages {
     fn known_tag(&self, number: PageNumber) -> Option<Tag> {
         self.arena().tag(number)
     }
+}
+
+#[cold]
+fn used_twice(number: PageNumber) -> Error {
+    Error::corrupted(number, "write", "it is in use and free at once")
 }
 
 /// Writes pages, given in order, to their final place, with one write for each stretch of pages in

@@ -117,6 +117,11 @@ impl WriteTransaction {
         Ok(self.tables[handle].as_mut().expect("the table was opened"))
     }
 
+    /// Leaves nothing to do but rolling back.
+    pub(crate) fn set_broken(&mut self) {
+        self.is_broken = true;
+    }
+
     pub(super) fn refuse_broken(&self) -> Result<()> {
         if self.is_broken {
             Err(Error::TransactionBroken)
@@ -126,7 +131,7 @@ impl WriteTransaction {
     }
 
     /// Changes a table. An error in the middle of that makes the transaction unusable but for
-    /// rolling back.
+    /// rolling back; so does a panic of what the caller had called.
     pub(crate) fn change<R>(
         &mut self,
         handle: usize,
@@ -139,6 +144,7 @@ impl WriteTransaction {
             return Err(not_found(name));
         };
         let before = root;
+        self.is_broken = true;
         let result = change(&mut Tree::new(&mut self.pages, &mut root));
         self.is_broken = result.is_err();
         let table = self.tables[handle].as_mut().expect("the table was opened");

@@ -109,8 +109,9 @@ impl WritePages {
         }
         let least = old + pages.saturating_sub(trailing);
         let new = self.extend_file(new).or_else(|_| self.extend_file(least))?;
+        self.refresh_mapping()?;
         self.writer.space.grow(new);
-        self.refresh_mapping()
+        Ok(())
     }
 
     /// Makes the file this many pages long, if it is shorter.

@@ -10,10 +10,10 @@ use super::super::{
 use crate::{
     Error, PageNumber, TransactionId,
     commit::record::Record,
-    page::header::HEADER_LEN,
+    page::{header::HEADER_LEN, inner::Inner, leaf::Leaf},
     store::{Storage, sim::SimDisk},
     testing,
-    tree::PageSource,
+    tree::{PageSource, cursor::Cursor},
 };
 use std::{io::IoSlice, sync::Arc};
 
@@ -239,5 +239,79 @@ fn a_damaged_space_map_does_not_keep_records_from_being_read() {
             get(&engine, b"a", &ascending_key(i * 7919)).unwrap(),
             [7; 100]
         );
+    }
+}
+
+/// A page that was in use and free at once was taken for its own copy, and then looked for in vain.
+#[test]
+fn a_space_map_that_lacks_pages_makes_no_panic() {
+    for count in [1, 5, 60, 200] {
+        let (disk, engine) = new_database();
+        fill(&engine, records(count, &[7; 100]));
+        engine.close().unwrap();
+        drop(engine);
+        let image = disk.process_crash();
+        let slots = image.chunks(PAGE_SIZE).zip(0..4u8);
+        let mut newest = slots
+            .filter_map(|(bytes, slot)| Record::decode(bytes, slot).ok())
+            .max_by_key(|record| record.sequence)
+            .unwrap();
+        newest.space_log = Vec::new();
+        let number = PageNumber(u32::from(newest.slot));
+        overwrite(&disk, number, &newest.encode(PAGE_SIZE));
+        let engine = open(&disk, false, BOOT).unwrap();
+        for durability in [Durability::Durable, Durability::Lazy] {
+            let result = put(&engine, durability, records(3, b"new"));
+            let is_expected = matches!(result, Ok(_) | Err(Error::Corrupted { .. }));
+            assert!(is_expected, "{count} records: {:?}", result.err());
+        }
+    }
+}
+
+/// A database of several leaves, the second of them damaged, and how many records the first has.
+fn second_leaf_damaged() -> (SimDisk, Arc<Engine>, usize) {
+    let (disk, engine) = new_database();
+    fill(&engine, records(400, &[7; 100]));
+    let snapshot = engine.snapshot().unwrap();
+    let root = root_of(&snapshot, &engine).page;
+    let inner = Inner::parse(PageSource::page(&*snapshot, root).unwrap()).unwrap();
+    let (first, second) = (inner.child(0).unwrap(), inner.child(1).unwrap());
+    let page = PageSource::page(&*snapshot, first).unwrap();
+    let count = Leaf::parse(page).unwrap().count();
+    overwrite(&disk, second, &[0xff; 8]);
+    (disk, engine, count)
+}
+
+/// After an error half a path was left, along which the next steps went through records of the leaf
+/// before, as if nothing had been.
+#[test]
+fn a_cursor_that_met_damage_has_no_place() {
+    let (_disk, engine, count) = second_leaf_damaged();
+    let snapshot = engine.snapshot().unwrap();
+    let mut cursor = Cursor::new(&*snapshot, root_of(&snapshot, &engine));
+    for i in 0..count as u32 {
+        assert!(cursor.next().unwrap());
+        assert_eq!(cursor.key(), ascending_key(i));
+    }
+    assert!(matches!(cursor.next(), Err(Error::Corrupted { .. })));
+    for _ in 0..3 {
+        assert!(cursor.next().is_err());
+        assert!(cursor.prev().is_err());
+        assert_eq!(cursor.key(), b"");
+    }
+    assert_eq!(cursor.seek(&ascending_key(3)).unwrap(), Some(true));
+    assert!(cursor.next().unwrap());
+    assert_eq!(cursor.key(), ascending_key(4));
+}
+
+/// Looking ahead to a damaged leaf made a failure of reading the intact one before it.
+#[test]
+fn an_intact_leaf_before_a_damaged_one_is_read() {
+    let (_disk, engine, count) = second_leaf_damaged();
+    let snapshot = engine.snapshot().unwrap();
+    let mut cursor = Cursor::new(&*snapshot, root_of(&snapshot, &engine));
+    assert!(cursor.first().unwrap());
+    for i in 0..count as u32 {
+        assert_eq!(cursor.seek(&ascending_key(i)).unwrap(), Some(true));
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{SimDisk, open};
 use crate::{
-    Database, Options, PageNumber, ReadTxn, Result, Table, TableInfo, Transaction,
+    Database, Durability, Options, PageNumber, ReadTxn, Result, Table, TableInfo, Transaction,
     codec::Bytes,
     commit::record::{Record, SLOT_COUNT, find_page_size},
 };
@@ -16,10 +16,14 @@ const KEY_STEP: usize = 9;
 /// Opens, checks, reads and changes a database that may be anything. Errors are what is expected;
 /// says whether it could be opened, and was clean.
 pub fn exercise(image: &[u8]) -> bool {
-    let boots = [boot_of(image), [0xfe; 16]];
-    let is_clean = boots.map(|boot| {
+    let ways = [
+        (boot_of(image), Durability::Lazy),
+        ([0xfe; 16], Durability::Durable),
+    ];
+    let is_clean = ways.map(|(boot, durability)| {
+        let options = Options::new().durability(durability);
         let disk = SimDisk::from_image(image.to_vec(), image.len() + (1 << 20));
-        let is_clean = open(&disk, &Options::new(), false, boot).is_ok_and(|database| {
+        let is_clean = open(&disk, &options, false, boot).is_ok_and(|database| {
             let report = database.check(&mut |_| {});
             let _ = look(&database);
             let _ = read_all(&database);

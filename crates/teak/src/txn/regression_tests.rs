@@ -145,7 +145,8 @@ fn is_missing<T>(result: crate::Result<T>, table: &str) -> bool {
 fn a_transaction_that_overwrites_keeps_its_memory_budget() {
     let (_disk, engine) = new_database();
     let mut txn = WriteTransaction::begin(&engine).unwrap();
-    txn.set_durability(Durability::Lazy);
+    // A lazy one builds its pages in the mapped file.
+    txn.set_durability(Durability::Durable);
     create_table(&mut txn, b"a");
     for round in 1..=2 {
         for i in 0..40_000 {

@@ -3,8 +3,8 @@
 //! 1. *Seal*: tags go from the leaves of each changed table to its root, from there into the
 //!    catalog, and from its leaves to its root.
 //! 2. *Space*: what was taken and what died goes to the record's log, or the space map is folded.
-//! 3. *Write*: all pages, one write for each run, then the record, in a slot that neither the
-//!    newest commit nor the last durable one needs.
+//! 3. *Write*: all pages that are not in their final place yet, one write for each run, then the
+//!    record, in a slot that neither the newest commit nor the last durable one needs.
 //! 4. *Flush*, once, if the commit is to be durable.
 //! 5. *Publish*: readers see it from now on.
 //!

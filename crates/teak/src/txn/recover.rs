@@ -193,9 +193,7 @@ impl Found {
         }
         storage.flush().map_err(Error::io("flushing the file"))
     }
-}
 
-impl Found {
     /// Writes all that came after the last durable commit again. If a flush failed before, that of
     /// an earlier opening included, the system's cache has these pages, but may count them as
     /// written although they never reached the disk; another flush would say nothing about them.

@@ -88,12 +88,16 @@ fn a_clean_close_is_on_disk_before_its_record_is_relied_upon() {
     for round in 0..3 {
         put(&engine, Durability::Lazy, one(8, &[round; 50])).unwrap();
     }
-    // The newest length, some of the records, and no pages.
-    assert_survives(&disk, durable, 0..=15, |mask, index| match index {
+    assert_survives(&disk, durable, 0..=15, length_and_some_records);
+}
+
+/// What a power cut leaves: the newest length, some of the records, and no pages.
+fn length_and_some_records(mask: u32, index: u32) -> bool {
+    match index {
         0 => true,
         1..5 => mask >> (index - 1) & 1 == 1,
         _ => false,
-    });
+    }
 }
 
 /// The record of a clean close whose flush failed, or that the process was killed before, may be in
@@ -111,12 +115,7 @@ fn a_clean_close_that_was_not_flushed_spares_the_record_before() {
     for round in 0..5 {
         put(&engine, Durability::Lazy, one(8, &[round; 50])).unwrap();
     }
-    // The newest length, some of the records, and no pages.
-    assert_survives(&disk, durable, 0..=15, |mask, index| match index {
-        0 => true,
-        1..5 => mask >> (index - 1) & 1 == 1,
-        _ => false,
-    });
+    assert_survives(&disk, durable, 0..=15, length_and_some_records);
 }
 
 /// A flush that fails leaves pages in the system's cache that count as written and never reach the

@@ -114,6 +114,12 @@ fn forge_long_separators(page: &mut [u8]) {
 fn with_record(change: impl FnOnce(&mut Record)) -> SimDisk {
     let (disk, engine) = new_database();
     fill(&engine, records(1, b"value"));
+    change_record(&disk, engine, change);
+    disk
+}
+
+/// Closes a database and changes its newest record.
+fn change_record(disk: &SimDisk, engine: Arc<Engine>, change: impl FnOnce(&mut Record)) {
     engine.close().unwrap();
     drop(engine);
     let image = disk.process_crash();
@@ -124,8 +130,7 @@ fn with_record(change: impl FnOnce(&mut Record)) -> SimDisk {
         .unwrap();
     change(&mut newest);
     let slot = PageNumber(u32::from(newest.slot));
-    overwrite(&disk, slot, &newest.encode(PAGE_SIZE));
-    disk
+    overwrite(disk, slot, &newest.encode(PAGE_SIZE));
 }
 
 /// Features that allow reading only were read and not looked at: such a database was written to.
@@ -248,17 +253,7 @@ fn a_space_map_that_lacks_pages_makes_no_panic() {
     for count in [1, 5, 60, 200] {
         let (disk, engine) = new_database();
         fill(&engine, records(count, &[7; 100]));
-        engine.close().unwrap();
-        drop(engine);
-        let image = disk.process_crash();
-        let slots = image.chunks(PAGE_SIZE).zip(0..4u8);
-        let mut newest = slots
-            .filter_map(|(bytes, slot)| Record::decode(bytes, slot).ok())
-            .max_by_key(|record| record.sequence)
-            .unwrap();
-        newest.space_log = Vec::new();
-        let number = PageNumber(u32::from(newest.slot));
-        overwrite(&disk, number, &newest.encode(PAGE_SIZE));
+        change_record(&disk, engine, |record| record.space_log = Vec::new());
         let engine = open(&disk, false, BOOT).unwrap();
         for durability in [Durability::Durable, Durability::Lazy] {
             let result = put(&engine, durability, records(3, b"new"));

@@ -1,10 +1,9 @@
 //! Cursors over the raw bytes of a table.
 
-use super::{ReadTxn, table::check_probe, transaction::sealed::Sealed};
+use super::{ReadTxn, range::Source, table::check_probe, transaction::sealed::Sealed};
 use crate::{
     Result,
     tree::{PageSource, TreeRoot, cursor, position::Position},
-    txn::{Snapshot, WritePages},
 };
 use std::fmt;
 
@@ -29,36 +28,13 @@ use std::fmt;
 /// ```
 #[derive(Clone)]
 pub struct Cursor<'t> {
-    inner: Inner<'t>,
-}
-
-/// One variant for each kind of transaction, so that steps are not called through a table.
-#[derive(Clone)]
-enum Inner<'t> {
-    Read(cursor::Cursor<'t, Snapshot>),
-    Write(cursor::Cursor<'t, WritePages>),
-}
-
-/// Calls a method of whichever cursor it is.
-macro_rules! either {
-    ($cursor:expr, $inner:ident => $call:expr) => {
-        match $cursor {
-            Inner::Read($inner) => $call,
-            Inner::Write($inner) => $call,
-        }
-    };
+    inner: cursor::Cursor<'t, dyn PageSource + Sync + 't>,
 }
 
 impl<'t> Cursor<'t> {
-    pub(super) fn of_snapshot(snapshot: &'t Snapshot, root: TreeRoot) -> Self {
+    pub(super) fn new(source: Source<'t>, root: TreeRoot) -> Self {
         Self {
-            inner: Inner::Read(cursor::Cursor::new(snapshot, root)),
-        }
-    }
-
-    pub(super) fn of_pages(pages: &'t WritePages, root: TreeRoot) -> Self {
-        Self {
-            inner: Inner::Write(cursor::Cursor::new(pages, root)),
+            inner: cursor::Cursor::new(source, root),
         }
     }
 
@@ -68,7 +44,7 @@ impl<'t> Cursor<'t> {
     ///
     /// [`Error::Corrupted`](crate::Error::Corrupted), as for all steps.
     pub fn first(&mut self) -> Result<bool> {
-        either!(&mut self.inner, inner => inner.first())
+        self.inner.first()
     }
 
     /// Goes to the last record; `false` if there is none.
@@ -77,7 +53,7 @@ impl<'t> Cursor<'t> {
     ///
     /// Those of [`Cursor::first`].
     pub fn last(&mut self) -> Result<bool> {
-        either!(&mut self.inner, inner => inner.last())
+        self.inner.last()
     }
 
     /// Goes to the next record; `false` if there is none.
@@ -88,7 +64,7 @@ impl<'t> Cursor<'t> {
     #[inline]
     #[allow(clippy::should_implement_trait)]
     pub fn next(&mut self) -> Result<bool> {
-        either!(&mut self.inner, inner => inner.next())
+        self.inner.next()
     }
 
     /// Goes to the record before; `false` if there is none.
@@ -98,7 +74,7 @@ impl<'t> Cursor<'t> {
     /// Those of [`Cursor::first`].
     #[inline]
     pub fn prev(&mut self) -> Result<bool> {
-        either!(&mut self.inner, inner => inner.prev())
+        self.inner.prev()
     }
 
     /// Goes to the first record whose key is not smaller than `key`; `false` if there is none.
@@ -108,8 +84,8 @@ impl<'t> Cursor<'t> {
     /// Those of [`Cursor::first`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an
     /// integer of another length than the keys.
     pub fn seek(&mut self, key: &[u8]) -> Result<bool> {
-        check_probe(either!(&self.inner, inner => inner.root()), key)?;
-        Ok(either!(&mut self.inner, inner => inner.seek(key))?.is_some())
+        check_probe(self.inner.root(), key)?;
+        Ok(self.inner.seek(key)?.is_some())
     }
 
     /// Goes to the record of `key`. If there is none it returns `false` and is on the first record
@@ -119,25 +95,21 @@ impl<'t> Cursor<'t> {
     ///
     /// Those of [`Cursor::first`].
     pub fn seek_exact(&mut self, key: &[u8]) -> Result<bool> {
-        check_probe(either!(&self.inner, inner => inner.root()), key)?;
-        Ok(either!(&mut self.inner, inner => inner.seek(key))? == Some(true))
-    }
-
-    fn position(&self) -> &Position {
-        either!(&self.inner, inner => inner.position())
+        check_probe(self.inner.root(), key)?;
+        Ok(self.inner.seek(key)? == Some(true))
     }
 
     /// Whether the cursor is on a record.
     #[must_use]
     pub fn is_on_record(&self) -> bool {
-        self.position().record().is_some()
+        self.inner.position().record().is_some()
     }
 
     /// The key of the record that the cursor is on; empty if it is on none.
     #[inline]
     #[must_use]
     pub fn key(&self) -> &[u8] {
-        either!(&self.inner, inner => inner.key())
+        self.inner.key()
     }
 
     /// The value of the record that the cursor is on; empty if it is on none.
@@ -147,14 +119,14 @@ impl<'t> Cursor<'t> {
     /// Those of [`Cursor::first`].
     #[inline]
     pub fn value(&self) -> Result<&'t [u8]> {
-        either!(&self.inner, inner => inner.value())
+        self.inner.value()
     }
 }
 
 impl fmt::Debug for Cursor<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Cursor")
-            .field("position", self.position())
+            .field("position", self.inner.position())
             .finish()
     }
 }

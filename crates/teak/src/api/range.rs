@@ -5,8 +5,7 @@ use crate::{
     Result,
     tree::{
         PageSource, TreeRoot,
-        cursor::{self, is_void},
-        lookup,
+        cursor::{self, Cursor, is_void},
         position::Position,
     },
 };
@@ -40,16 +39,12 @@ impl Ends {
             is_done: is_void(&root, low, high),
         };
         ends.front.seek_bound(source, &root, low)?;
-        match high {
-            Bound::Unbounded => ends.back.set_behind(),
-            Bound::Included(key) => ends.back.seek_bound(source, &root, Bound::Excluded(key))?,
-            Bound::Excluded(key) => ends.back.seek_bound(source, &root, Bound::Included(key))?,
-        }
+        ends.back.seek_end(source, &root, high)?;
         ends.is_done |= ends.front.is_at(&ends.back);
         Ok(ends)
     }
 
-    /// Passes the record at the front; says whether there was one. `visit` sees it first.
+    /// Passes the record at the front.
     fn advance(&mut self, source: &dyn PageSource) -> Result<()> {
         self.front.next(source, &self.root)?;
         self.is_done = self.front.is_at(&self.back);
@@ -66,9 +61,11 @@ impl Ends {
 
 /// The records of a range, in the order of keys; see [`Table::range`](super::Table::range).
 pub struct Range<'t, K, V> {
-    source: Source<'t>,
-    ends: Ends,
-    key: Vec<u8>,
+    /// On the next record from the front.
+    front: Cursor<'t, dyn PageSource + Sync + 't>,
+    /// On the record behind the last one.
+    back: Cursor<'t, dyn PageSource + Sync + 't>,
+    is_done: bool,
     types: PhantomData<fn() -> (K, V)>,
 }
 
@@ -79,38 +76,44 @@ impl<'t, K: Codec, V: Codec> Range<'t, K, V> {
         low: Bound<&[u8]>,
         high: Bound<&[u8]>,
     ) -> Result<Self> {
-        let ends = Ends::new(source, root, low, high)?;
-        Ok(Self {
-            source,
-            ends,
-            key: Vec::new(),
+        let mut range = Self {
+            front: Cursor::new(source, root),
+            back: Cursor::new(source, root),
+            is_done: is_void(&root, low, high),
             types: PhantomData,
-        })
+        };
+        range.front.seek_bound(low)?;
+        range.back.seek_end(high)?;
+        range.is_done |= range.is_met();
+        Ok(range)
     }
 
-    fn decode(&mut self, position: &Position) -> Result<(K::Owned, V::Item<'t>)> {
-        let record = cursor::record_at(self.source, position, &mut self.key)?;
-        let (leaf, value) = record.expect("a range has a record where it is not done");
-        let value = lookup::load(self.source, leaf, value)?;
-        Ok((K::to_owned(K::decode(&self.key)?), V::decode(value)?))
+    /// Whether the ends have met.
+    fn is_met(&self) -> bool {
+        self.front.position().is_at(self.back.position())
     }
 
-    fn take_front(&mut self) -> Result<(K::Owned, V::Item<'t>)> {
-        let front = std::mem::take(&mut self.ends.front);
-        let record = self.decode(&front);
-        self.ends.front = front;
-        self.ends.advance(self.source)?;
+    fn decode(cursor: &Cursor<'t, dyn PageSource + Sync + 't>) -> Result<Record<'t, K, V>> {
+        let key = K::to_owned(K::decode(cursor.key())?);
+        Ok((key, V::decode(cursor.value()?)?))
+    }
+
+    fn take_front(&mut self) -> Result<Record<'t, K, V>> {
+        let record = Self::decode(&self.front);
+        self.front.next()?;
+        self.is_done = self.is_met();
         record
     }
 
-    fn take_back(&mut self) -> Result<(K::Owned, V::Item<'t>)> {
-        self.ends.retreat(self.source)?;
-        let back = std::mem::take(&mut self.ends.back);
-        let record = self.decode(&back);
-        self.ends.back = back;
-        record
+    fn take_back(&mut self) -> Result<Record<'t, K, V>> {
+        self.back.prev()?;
+        self.is_done = self.is_met();
+        Self::decode(&self.back)
     }
 }
+
+/// What a [`Range`] yields.
+type Record<'t, K, V> = (<K as Codec>::Owned, <V as Codec>::Item<'t>);
 
 /// Ends an iteration after its first error.
 fn stop_at_error<T>(is_done: &mut bool, result: Result<T>) -> Option<Result<T>> {
@@ -121,29 +124,30 @@ fn stop_at_error<T>(is_done: &mut bool, result: Result<T>) -> Option<Result<T>> 
 impl<'t, K: Codec, V: Codec> Iterator for Range<'t, K, V> {
     type Item = Result<(K::Owned, V::Item<'t>)>;
 
+    #[inline]
     fn next(&mut self) -> Option<Self::Item> {
-        if self.ends.is_done {
+        if self.is_done {
             return None;
         }
         let record = self.take_front();
-        stop_at_error(&mut self.ends.is_done, record)
+        stop_at_error(&mut self.is_done, record)
     }
 }
 
 impl<K: Codec, V: Codec> DoubleEndedIterator for Range<'_, K, V> {
     fn next_back(&mut self) -> Option<Self::Item> {
-        if self.ends.is_done {
+        if self.is_done {
             return None;
         }
         let record = self.take_back();
-        stop_at_error(&mut self.ends.is_done, record)
+        stop_at_error(&mut self.is_done, record)
     }
 }
 
 impl<K, V> fmt::Debug for Range<'_, K, V> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Range")
-            .field("is_done", &self.ends.is_done)
+            .field("is_done", &self.is_done)
             .finish_non_exhaustive()
     }
 }

@@ -578,7 +578,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
     ///
     /// [`Error::TableNotFound`].
     pub fn cursor<'t, T: Transaction>(&self, txn: &'t T) -> Result<Cursor<'t>> {
-        Ok(txn.new_cursor(self.root(txn)?.into_owned()))
+        Ok(Cursor::new(txn.source(), self.root(txn)?.into_owned()))
     }
 
     /// A cursor over the raw bytes of the table, with a hold on the transaction.

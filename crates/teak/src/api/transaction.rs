@@ -3,7 +3,7 @@
 // The sealed trait speaks of the layers below, which no user can name.
 #![allow(private_interfaces)]
 
-use super::{Cursor, Durability, Table, TableInfo, TableOptions, codec::Codec};
+use super::{Durability, Table, TableInfo, TableOptions, codec::Codec};
 use crate::{
     Error, Result, TransactionId,
     tree::{PageSource, TreeRoot},
@@ -38,7 +38,7 @@ pub trait Transaction: sealed::Sealed {
 }
 
 pub(super) mod sealed {
-    use super::{Arc, Cow, Cursor, Engine, PageSource, Result, TreeRoot};
+    use super::{Arc, Cow, Engine, PageSource, Result, TreeRoot};
 
     /// What the crate itself asks of transactions.
     pub trait Sealed {
@@ -48,8 +48,6 @@ pub(super) mod sealed {
         fn root_of(&self, handle: usize, name: &[u8]) -> Result<Option<Cow<'_, TreeRoot>>>;
         #[doc(hidden)]
         fn source(&self) -> &(impl PageSource + Sync);
-        #[doc(hidden)]
-        fn new_cursor(&self, root: TreeRoot) -> Cursor<'_>;
     }
 }
 
@@ -93,10 +91,6 @@ impl sealed::Sealed for ReadTxn {
     #[inline]
     fn source(&self) -> &(impl PageSource + Sync) {
         &*self.snapshot
-    }
-
-    fn new_cursor(&self, root: TreeRoot) -> Cursor<'_> {
-        Cursor::of_snapshot(&self.snapshot, root)
     }
 }
 
@@ -329,10 +323,6 @@ impl sealed::Sealed for WriteTxn {
     #[inline]
     fn source(&self) -> &(impl PageSource + Sync) {
         self.inner.pages()
-    }
-
-    fn new_cursor(&self, root: TreeRoot) -> Cursor<'_> {
-        Cursor::of_pages(self.inner.pages(), root)
     }
 }
 

@@ -122,7 +122,7 @@ impl Arrays {
 }
 
 /// A leaf, its bounds checked, its arrays at hand.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Leaf<'p> {
     page: &'p [u8],
     heads: &'p [u32],
@@ -132,8 +132,8 @@ pub(crate) struct Leaf<'p> {
 }
 
 /// How nodes are laid out, by the flags of their page.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct NodeFormat {
+#[derive(Clone, Copy, Debug)]
+struct NodeFormat {
     /// Bytes of a key's rest that its head holds and its node does not.
     in_head: usize,
     align_mask: usize,
@@ -144,7 +144,8 @@ pub(crate) struct NodeFormat {
 pub(crate) struct Node<'p> {
     /// Length of the key behind the prefix.
     key_len: usize,
-    key_start: usize,
+    /// The page from the key on.
+    tail: &'p [u8],
     /// What of the key is in the node: all of it on pages with whole keys.
     pub(crate) stored_key: &'p [u8],
     pub(crate) value: StoredValue<'p>,
@@ -217,9 +218,24 @@ impl<'p> Leaf<'p> {
         self.node_as(self.node_format(), index)
     }
 
-    /// How the nodes of this page are laid out: for [`Leaf::node_as`], where many are read.
+    /// Whether keys are cut and values are not aligned, as in most tables.
     #[inline]
-    pub(crate) fn node_format(&self) -> NodeFormat {
+    pub(crate) fn is_plain(&self) -> bool {
+        self.flags & (WHOLE_KEYS | 7 << ALIGN_SHIFT) == 0
+    }
+
+    /// A node of a page that is plain: what scans read, so all that can be known before is.
+    #[inline(always)]
+    pub(crate) fn plain_node(&self, index: usize) -> Result<Node<'p>, Damage> {
+        let format = NodeFormat {
+            in_head: 4,
+            align_mask: 0,
+        };
+        self.node_as(format, index)
+    }
+
+    #[inline]
+    fn node_format(&self) -> NodeFormat {
         NodeFormat {
             in_head: if self.flags & WHOLE_KEYS == 0 { 4 } else { 0 },
             align_mask: (1 << (self.flags >> ALIGN_SHIFT & 7)) - 1,
@@ -227,29 +243,29 @@ impl<'p> Leaf<'p> {
     }
 
     #[inline(always)]
-    pub(crate) fn node_as(&self, format: NodeFormat, index: usize) -> Result<Node<'p>, Damage> {
+    fn node_as(&self, format: NodeFormat, index: usize) -> Result<Node<'p>, Damage> {
         let damage = Damage("a node lies outside of its page");
         let offset = usize::from(*self.offsets.get(index).ok_or(damage)?);
-        let node: &[u8; NODE_HEADER_LEN] = self
+        let (node, tail) = self
             .page
             .get(offset..)
-            .and_then(|tail| tail.first_chunk())
+            .and_then(|node| node.split_first_chunk::<NODE_HEADER_LEN>())
             .ok_or(damage)?;
         let words = u32::from_le_bytes(*node);
         let key_len = (words & 0x7fff) as usize;
         let value_len = (words >> 16 & 0x7fff) as usize;
-        let kind = ValueKind::from_bits((words >> 15 & 1 | words >> 30 & 2) as u16);
-        let key_start = offset + NODE_HEADER_LEN;
-        let key_end = key_start + key_len.saturating_sub(format.in_head);
-        let value_start = (key_end + format.align_mask) & !format.align_mask;
-        let value = self
-            .page
-            .get(value_start..value_start + value_len)
-            .ok_or(damage)?;
-        let stored_key = self.page.get(key_start..key_end).ok_or(damage)?;
+        let kind = if words & 0x8000_8000 == 0 {
+            ValueKind::Inline
+        } else {
+            ValueKind::from_bits((words >> 15 & 1 | words >> 30 & 2) as u16)
+        };
+        let stored_len = key_len.saturating_sub(format.in_head);
+        let filler = (offset + NODE_HEADER_LEN + stored_len).wrapping_neg() & format.align_mask;
+        let (stored_key, behind) = tail.split_at_checked(stored_len).ok_or(damage)?;
+        let value = behind.get(filler..filler + value_len).ok_or(damage)?;
         Ok(Node {
             key_len,
-            key_start,
+            tail,
             stored_key,
             value: StoredValue { kind, bytes: value },
         })
@@ -262,9 +278,11 @@ impl<'p> Leaf<'p> {
 
     /// Puts the prefix of the page at the start of `out`, for [`Leaf::read_key`].
     pub(crate) fn read_prefix(&self, out: &mut Vec<u8>) {
-        out.clear();
-        out.extend_from_slice(self.prefix);
-        out.resize(self.prefix.len() + 4 + KEY_CHUNK, 0);
+        let room = self.prefix.len() + 4 + KEY_CHUNK;
+        if out.len() < room {
+            out.resize(room, 0);
+        }
+        out[..self.prefix.len()].copy_from_slice(self.prefix);
     }
 
     /// Puts the rest of the key at `index` in `out`, behind the prefix that is there already, makes
@@ -273,21 +291,17 @@ impl<'p> Leaf<'p> {
     #[inline(always)]
     pub(crate) fn read_key(&self, index: usize, node: &Node<'p>, out: &mut Vec<u8>) -> usize {
         let (prefix_len, head) = (self.prefix.len(), self.heads[index].to_be_bytes());
-        let chunk = self.page[node.key_start..].first_chunk();
-        let room = out[prefix_len..].first_chunk_mut::<{ 4 + KEY_CHUNK }>();
-        match (chunk, room) {
-            (Some(&from), Some(to)) if node.stored_key.len() <= KEY_CHUNK => {
-                to[..4].copy_from_slice(&head);
-                // A number is moved, where bytes would be copied by a call.
-                let from = u128::from_ne_bytes(from);
-                to[4..].copy_from_slice(&from.to_ne_bytes());
-            }
-            _ => {
-                out.truncate(prefix_len);
-                out.extend_from_slice(&head);
-                out.extend_from_slice(node.stored_key);
-                out.resize(out.len().max(prefix_len + 4 + KEY_CHUNK), 0);
-            }
+        if node.stored_key.len() <= KEY_CHUNK
+            && let Some(&chunk) = node.tail.first_chunk()
+            && let Some(room) = out.get_mut(prefix_len..)
+            && let Some(room) = room.first_chunk_mut::<{ 4 + KEY_CHUNK }>()
+        {
+            room[..4].copy_from_slice(&head);
+            // A number is moved, where bytes would be copied by a call.
+            let chunk = u128::from_ne_bytes(chunk);
+            room[4..].copy_from_slice(&chunk.to_ne_bytes());
+        } else {
+            read_long_key(prefix_len, head, node.stored_key, out);
         }
         prefix_len + node.key_len
     }
@@ -599,6 +613,16 @@ pub(crate) fn compact(page: &mut [u8], scratch: &mut Vec<u8>) -> Result<bool, Da
     Ok(true)
 }
 
+/// What [`Leaf::read_key`] does with keys that have more than a chunk in their node, or that end the
+/// page.
+#[cold]
+fn read_long_key(prefix_len: usize, head: [u8; 4], stored_key: &[u8], out: &mut Vec<u8>) {
+    out.truncate(prefix_len);
+    out.extend_from_slice(&head);
+    out.extend_from_slice(stored_key);
+    out.resize(out.len().max(prefix_len + 4 + KEY_CHUNK), 0);
+}
+
 /// Lays all nodes of a leaf out anew; returns where the heap starts then, or `None` if it does not
 /// fit.
 fn move_nodes(page: &mut [u8], old: &Leaf<'_>) -> Result<Option<usize>, Damage> {
@@ -609,7 +633,7 @@ fn move_nodes(page: &mut [u8], old: &Leaf<'_>) -> Result<Option<usize>, Damage> 
         let node = old.node(index)?;
         let value_len = node.value.bytes.len();
         let head_room = NODE_HEADER_LEN + node.stored_key.len();
-        let from = node.key_start - NODE_HEADER_LEN;
+        let from = old.page.len() - node.tail.len() - NODE_HEADER_LEN;
         let value_start = heap_start.checked_sub(value_len).map(|start| start & !mask);
         let offset = value_start.and_then(|start| start.checked_sub(head_room));
         let (Some(value_start), Some(offset)) = (value_start, offset) else {

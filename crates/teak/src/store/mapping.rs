@@ -16,6 +16,9 @@ use std::{
     },
 };
 
+/// Bytes of a cache line.
+const LINE: usize = 64;
+
 /// A view of the file for reading, valid as long as it is held. It shows a growth of the file as
 /// far as its stretch of addresses goes.
 // Aligned so that the counts of an `Arc` around it, which change with each reader, do not share a
@@ -71,10 +74,11 @@ impl Mapping {
         Some(unsafe { slice::from_raw_parts(self.base.as_ptr().add(offset as usize), len) })
     }
 
-    /// Asks the processor for the cache line at `offset`. Harmless outside of the file.
+    /// Asks the processor for cache lines from `offset` on. Harmless outside of the file.
     #[inline]
-    pub(crate) fn prefetch(&self, offset: u64) {
-        prefetch_line(self.base.as_ptr().wrapping_add(offset as usize));
+    pub(crate) fn prefetch(&self, offset: u64, lines: usize) {
+        let first = self.base.as_ptr().wrapping_add(offset as usize);
+        (0..lines).for_each(|line| prefetch_line(first.wrapping_add(line * LINE)));
     }
 
     /// Copies bytes that may be changed in place meanwhile: the copy may then be a mix of old and
@@ -109,6 +113,14 @@ impl fmt::Debug for Mapping {
             .field("stretch_len", &self.stretch.len())
             .finish()
     }
+}
+
+/// Asks the processor for the cache lines of `bytes`.
+#[inline(always)]
+pub(crate) fn prefetch(bytes: &[u8]) {
+    bytes
+        .chunks(LINE)
+        .for_each(|line| prefetch_line(line.as_ptr()));
 }
 
 #[inline(always)]

@@ -44,7 +44,7 @@ fn follows_the_length_up_to_its_stretch() {
 fn hints_are_harmless_anywhere() {
     let mapping = mapping(5000);
     for offset in [0, 4999, 5000, 1 << 40, u64::MAX] {
-        mapping.prefetch(offset);
+        mapping.prefetch(offset, 2);
     }
 }
 

@@ -22,7 +22,7 @@ mod writable;
 
 pub(crate) use boot::{boot_id, random_id};
 pub(crate) use file::{Access, Create, Created, FileStorage};
-pub(crate) use mapping::Mapping;
+pub(crate) use mapping::{Mapping, prefetch};
 pub(crate) use writable::{WritableMapping, WritableRun};
 
 use std::{

@@ -4,13 +4,16 @@ use super::{PageSource, TreeRoot, position::Position, visit, visit_leaf};
 use crate::{
     PageNumber, Result,
     page::{
-        leaf::{self, Leaf, NodeFormat},
+        Damage,
+        leaf::{self, Leaf},
         value::StoredValue,
     },
+    store,
 };
 use std::{cmp::Ordering, ops::Bound};
 
-const LINE: usize = 64;
+/// Bytes of the next leaf that are asked for at once: two cache lines.
+const AHEAD_LEN: usize = 128;
 
 /// A cursor that borrows its source. The leaf and the record that it is on are kept at hand, so
 /// that a step within a leaf touches nothing else.
@@ -19,27 +22,18 @@ pub(crate) struct Cursor<'s, S: ?Sized> {
     source: &'s S,
     root: TreeRoot,
     position: Position,
-    leaf: Option<(PageNumber, Leaf<'s>)>,
-    format: NodeFormat,
-    ahead: Ahead,
+    number: PageNumber,
+    /// The leaf `number`, or an empty one.
+    leaf: Leaf<'s>,
+    /// What of the leaf behind is still to be asked for, and how much of it with each record.
+    ahead: &'s [u8],
+    ahead_steps: usize,
     /// The key as a slice of its page, where that holds whole keys.
     whole_key: Option<&'s [u8]>,
     /// The key, put together, in its first `key_len` bytes. It begins with the prefix of `leaf`.
     key: Vec<u8>,
     key_len: usize,
     value: StoredValue<'s>,
-}
-
-/// What of the leaf behind the current one is still to be asked for.
-#[derive(Clone, Copy, Debug, Default)]
-struct Ahead {
-    page: PageNumber,
-    offset: usize,
-    /// Nothing is to be had from here up to the heap.
-    gap: usize,
-    heap: usize,
-    /// Cache lines for each record of the current leaf.
-    lines: usize,
 }
 
 impl<S: ?Sized> Clone for Cursor<'_, S> {
@@ -59,9 +53,10 @@ impl<'s, S: PageSource + ?Sized> Cursor<'s, S> {
             source,
             root,
             position: Position::default(),
-            leaf: None,
-            format: NodeFormat::default(),
-            ahead: Ahead::default(),
+            number: PageNumber(0),
+            leaf: Leaf::default(),
+            ahead: &[],
+            ahead_steps: 0,
             whole_key: None,
             key: Vec::new(),
             key_len: 0,
@@ -93,15 +88,22 @@ impl<'s, S: PageSource + ?Sized> Cursor<'s, S> {
             return self.next_leaf();
         };
         self.fetch_ahead();
-        self.read(index)
+        match self.read(index) {
+            Ok(()) => Ok(true),
+            Err(damage) => Err(damage.at(self.number, "scan")),
+        }
     }
 
     #[inline(never)]
     fn next_leaf(&mut self) -> Result<bool> {
-        let moved = self.position.next(self.source, &self.root);
-        let is_found = self.arrive(moved)?;
-        self.look_ahead()?;
-        Ok(is_found)
+        match self.position.next_leaf(self.source, &self.root) {
+            Ok(Some(entered)) => {
+                self.enter_leaf(entered.number, entered.leaf);
+                self.look_ahead(entered.behind);
+                self.settle()
+            }
+            other => self.arrive(other.map(|_| false)),
+        }
     }
 
     #[inline]
@@ -117,6 +119,18 @@ impl<'s, S: PageSource + ?Sized> Cursor<'s, S> {
         let found = found?;
         settled?;
         Ok(found)
+    }
+
+    /// See [`Position::seek_bound`].
+    pub(crate) fn seek_bound(&mut self, bound: Bound<&[u8]>) -> Result<bool> {
+        let moved = self.position.seek_bound(self.source, &self.root, bound);
+        self.arrive(moved.map(|()| true))
+    }
+
+    /// See [`Position::seek_end`].
+    pub(crate) fn seek_end(&mut self, bound: Bound<&[u8]>) -> Result<bool> {
+        let moved = self.position.seek_end(self.source, &self.root, bound);
+        self.arrive(moved.map(|()| true))
     }
 
     /// Reads where a step led to. After an error there is no record to be read.
@@ -135,84 +149,84 @@ impl<'s, S: PageSource + ?Sized> Cursor<'s, S> {
             self.value = StoredValue::inline(&[]);
             return Ok(false);
         };
-        if self.leaf.is_none_or(|(at, _)| at != number) {
-            self.enter_leaf(number)?;
+        if self.number != number {
+            self.enter_leaf(PageNumber(0), Leaf::default());
+            self.enter_leaf(number, visit_leaf(self.source, number, "scan")?);
         }
-        self.read(index)
-    }
-
-    /// Reads a record of the leaf.
-    #[inline]
-    fn read(&mut self, index: usize) -> Result<bool> {
-        let Some((number, leaf)) = &self.leaf else {
-            return Ok(false);
-        };
-        let node = match leaf.node_as(self.format, index) {
-            Ok(node) => node,
-            Err(damage) => return Err(damage.at(*number, "scan")),
-        };
-        if leaf.has_whole_keys() {
-            self.whole_key = Some(node.stored_key);
-        } else {
-            self.key_len = leaf.read_key(index, &node, &mut self.key);
-        }
-        self.value = node.value;
+        let read = self.read(index);
+        read.map_err(|damage| damage.at(number, "scan"))?;
         Ok(true)
     }
 
-    fn enter_leaf(&mut self, number: PageNumber) -> Result<()> {
-        let leaf = visit_leaf(self.source, number, "scan")?;
-        self.leaf = Some((number, leaf));
-        leaf.read_prefix(&mut self.key);
-        self.whole_key = None;
-        self.format = leaf.node_format();
-        self.ahead = Ahead::default();
+    /// Reads a record of the leaf.
+    #[inline(always)]
+    fn read(&mut self, index: usize) -> Result<(), Damage> {
+        if !self.leaf.is_plain() {
+            return self.read_otherwise(index);
+        }
+        let node = self.leaf.plain_node(index)?;
+        self.key_len = self.leaf.read_key(index, &node, &mut self.key);
+        self.value = node.value;
         Ok(())
+    }
+
+    /// Reads a record of a leaf that is not plain.
+    fn read_otherwise(&mut self, index: usize) -> Result<(), Damage> {
+        let node = self.leaf.node(index)?;
+        if self.leaf.has_whole_keys() {
+            self.whole_key = Some(node.stored_key);
+        } else {
+            self.key_len = self.leaf.read_key(index, &node, &mut self.key);
+        }
+        self.value = node.value;
+        Ok(())
+    }
+
+    fn enter_leaf(&mut self, number: PageNumber, leaf: Leaf<'s>) {
+        leaf.read_prefix(&mut self.key);
+        (self.number, self.leaf) = (number, leaf);
+        self.whole_key = None;
+        self.ahead = &[];
     }
 
     /// Has the next leaf fetched while the scan goes through this one. What is wrong with it is
     /// seen when the scan gets there.
-    fn look_ahead(&mut self) -> Result<()> {
-        let [next, behind] = self.position.leaves_ahead(self.source)?;
+    fn look_ahead(&mut self, [next, behind]: [Option<PageNumber>; 2]) {
         if let Some(page) = behind {
-            self.source.prefetch(page, 0);
+            self.source.prefetch(page, 0, 1);
         }
-        let (Some(page), Some((_, leaf))) = (next, &self.leaf) else {
-            return Ok(());
+        let Some(page) = next else {
+            return;
         };
         let Ok((bytes, header)) = visit(self.source, page, 0, "scan") else {
-            return Ok(());
+            return;
         };
         let (gap, heap) = leaf::gap(bytes, &header);
-        let (gap, heap) = (gap.next_multiple_of(LINE), heap / LINE * LINE);
-        let lines = (bytes.len() - heap.saturating_sub(gap)) / LINE;
-        self.ahead = Ahead {
-            page,
-            offset: 0,
-            gap,
-            heap: heap.max(gap),
-            lines: lines.div_ceil(leaf.count().max(1)),
-        };
-        Ok(())
+        store::prefetch(&bytes[..gap]);
+        self.ahead = &bytes[heap / AHEAD_LEN * AHEAD_LEN..];
+        let steps = self.ahead.len().div_ceil(AHEAD_LEN);
+        self.ahead_steps = steps.div_ceil(self.leaf.count().max(1));
     }
 
     /// While a scan goes through a leaf it asks for the next one, a part with each record.
     #[inline]
     fn fetch_ahead(&mut self) {
-        let ahead = &mut self.ahead;
-        for _ in 0..ahead.lines {
-            self.source.prefetch(ahead.page, ahead.offset);
-            ahead.offset += LINE;
-            if ahead.offset == ahead.gap {
-                ahead.offset = ahead.heap;
-            }
+        for _ in 0..self.ahead_steps {
+            let Some((now, later)) = self.ahead.split_first_chunk::<AHEAD_LEN>() else {
+                return;
+            };
+            store::prefetch(now);
+            self.ahead = later;
         }
     }
 
     /// The key of the record that the cursor is on; empty if it is on none.
     #[inline]
     pub(crate) fn key(&self) -> &[u8] {
-        self.whole_key.unwrap_or(&self.key[..self.key_len])
+        match self.whole_key {
+            Some(key) => key,
+            None => &self.key[..self.key_len],
+        }
     }
 
     /// The value of the record that the cursor is on, as its leaf holds it.
@@ -223,8 +237,7 @@ impl<'s, S: PageSource + ?Sized> Cursor<'s, S> {
     /// The value of the record that the cursor is on; empty if it is on none.
     #[inline]
     pub(crate) fn value(&self) -> Result<&'s [u8]> {
-        let number = self.leaf.map_or(PageNumber(0), |(number, _)| number);
-        super::lookup::load(self.source, number, self.value)
+        super::lookup::load(self.source, self.number, self.value)
     }
 }
 

@@ -22,7 +22,6 @@ const LEAF_LINES: usize = 4;
 const INNER_LINES: usize = 4;
 /// Cache lines of a node, for one of ordinary size.
 const NODE_LINES: usize = 2;
-const LINE: usize = 64;
 
 /// The leaf in which `key` is, if it is anywhere. The tree must not be empty.
 #[inline]
@@ -44,9 +43,7 @@ pub(super) fn find_leaf<S: PageSource + ?Sized>(
 #[inline]
 pub(super) fn prefetch_start<S: PageSource + ?Sized>(source: &S, number: PageNumber, level: u8) {
     let lines = if level == 0 { LEAF_LINES } else { INNER_LINES };
-    for line in 0..lines {
-        source.prefetch(number, line * LINE);
-    }
+    source.prefetch(number, 0, lines);
 }
 
 #[inline]
@@ -149,7 +146,7 @@ fn descend_together<S: PageSource + ?Sized, K: AsRef<[u8]>>(
         let inner = visit_inner(source, page, level, "lookup")?;
         let found = inner.search(root.order, key.as_ref());
         *place = inner.child_place(found.map_err(|damage| damage.at(page, "lookup"))?);
-        source.prefetch(page, *place);
+        source.prefetch(page, *place, 1);
     }
     for (page, &place) in pages.iter_mut().zip(&places).take(group.len()) {
         *page = inner::child_at_place(source.page(*page)?, place)
@@ -172,7 +169,7 @@ fn search_together<'s, S: PageSource + ?Sized, K: AsRef<[u8]>>(
         let leaf = visit_leaf(source, page, "lookup")?;
         let slot = leaf.search_heads(root.order, key.as_ref());
         if let Some(offset) = leaf.node_offset(slot) {
-            (0..NODE_LINES).for_each(|line| source.prefetch(page, offset + line * LINE));
+            source.prefetch(page, offset, NODE_LINES);
         }
         *place = Some((leaf, slot));
     }

@@ -46,8 +46,8 @@ pub trait PageSource {
     fn page(&self, number: PageNumber) -> Result<&[u8]>;
     /// The bytes of a large value.
     fn value(&self, run: &ValueRun) -> Result<&[u8]>;
-    /// Says that a cache line of a page will be wanted soon.
-    fn prefetch(&self, _number: PageNumber, _offset: usize) {}
+    /// Says that cache lines of a page will be wanted soon, from `offset` on.
+    fn prefetch(&self, _number: PageNumber, _offset: usize, _lines: usize) {}
 }
 
 /// Pages to read, to change and to add: a write transaction.

@@ -2,7 +2,10 @@
 //! that it can be kept beside whatever keeps the pages alive; each step is told the source anew.
 
 use super::{PageSource, TreeRoot, lookup::prefetch_start, visit_inner, visit_leaf};
-use crate::{Error, PageNumber, Result};
+use crate::{
+    Error, PageNumber, Result,
+    page::{Damage, inner::Inner, leaf::Leaf},
+};
 use std::ops::Bound;
 
 /// One level of a path: a page, the index of the entry taken in it, and how many it has.
@@ -36,6 +39,14 @@ pub(crate) struct Position {
     place: Place,
 }
 
+/// The leaf that a step led to.
+pub(super) struct Entered<'s> {
+    pub(super) number: PageNumber,
+    pub(super) leaf: Leaf<'s>,
+    /// The two leaves behind it, as far as they have the same parent.
+    pub(super) behind: [Option<PageNumber>; 2],
+}
+
 /// Which end of a page to enter at.
 #[derive(Clone, Copy)]
 enum End {
@@ -51,18 +62,6 @@ impl Position {
             Place::On => self.path.last().map(|step| (step.page, step.index)),
             _ => None,
         }
-    }
-
-    /// The next leaf and the one behind it, where they have the same parent.
-    pub(super) fn leaves_ahead<S: PageSource + ?Sized>(
-        &self,
-        source: &S,
-    ) -> Result<[Option<PageNumber>; 2]> {
-        let [.., parent, _] = self.path[..] else {
-            return Ok([None; 2]);
-        };
-        let inner = visit_inner(source, parent.page, 1, "scan")?;
-        Ok([1, 2].map(|distance| inner.child(parent.index + distance).ok()))
     }
 
     /// Whether both stand on the same record, or both on none.
@@ -85,7 +84,7 @@ impl Position {
         source: &S,
         root: &TreeRoot,
     ) -> Result<bool> {
-        self.edge(source, root, End::First)
+        Ok(self.edge(source, root, End::First)?.is_some())
     }
 
     pub(crate) fn last<S: PageSource + ?Sized>(
@@ -93,27 +92,26 @@ impl Position {
         source: &S,
         root: &TreeRoot,
     ) -> Result<bool> {
-        self.edge(source, root, End::Last)
+        Ok(self.edge(source, root, End::Last)?.is_some())
     }
 
-    fn edge<S: PageSource + ?Sized>(
+    fn edge<'s, S: PageSource + ?Sized>(
         &mut self,
-        source: &S,
+        source: &'s S,
         root: &TreeRoot,
         end: End,
-    ) -> Result<bool> {
+    ) -> Result<Option<Entered<'s>>> {
         self.path.clear();
         if root.is_empty() {
             self.place = match end {
                 End::First => Place::Behind,
                 End::Last => Place::Before,
             };
-            return Ok(false);
+            return Ok(None);
         }
         self.place = Place::On;
-        let entered = self.enter(source, root.page, root.depth - 1, end);
-        self.unless_lost(entered)?;
-        Ok(true)
+        let entered = self.enter(source, root.page, root.depth - 1, [None; 2], end);
+        self.unless_lost(entered).map(Some)
     }
 
     /// After an error there is no place any more: half a path leads nowhere.
@@ -126,13 +124,14 @@ impl Position {
     }
 
     /// Extends the path from `number` down to a leaf, along one edge.
-    fn enter<S: PageSource + ?Sized>(
+    fn enter<'s, S: PageSource + ?Sized>(
         &mut self,
-        source: &S,
+        source: &'s S,
         mut number: PageNumber,
         mut level: u8,
+        mut behind: [Option<PageNumber>; 2],
         end: End,
-    ) -> Result<()> {
+    ) -> Result<Entered<'s>> {
         while level > 0 {
             let inner = visit_inner(source, number, level, "scan")?;
             let count = inner.count();
@@ -145,12 +144,12 @@ impl Position {
                 index,
                 count,
             });
-            number = inner
-                .child(index)
-                .map_err(|damage| damage.at(number, "scan"))?;
+            (number, behind) =
+                children(&inner, index).map_err(|damage| damage.at(number, "scan"))?;
             level -= 1;
         }
-        let count = visit_leaf(source, number, "scan")?.count();
+        let leaf = visit_leaf(source, number, "scan")?;
+        let count = leaf.count();
         if count == 0 {
             return Err(empty_leaf(number, "scan"));
         }
@@ -163,7 +162,11 @@ impl Position {
             index,
             count,
         });
-        Ok(())
+        Ok(Entered {
+            number,
+            leaf,
+            behind,
+        })
     }
 
     /// Goes to the first record whose key is not smaller than `key`; `Some(true)` says that it is
@@ -260,10 +263,22 @@ impl Position {
         }
     }
 
-    /// Goes behind the last record, without looking for it.
-    pub(crate) fn set_behind(&mut self) {
-        self.path.clear();
-        self.place = Place::Behind;
+    /// Goes behind the last record of a range with this upper bound.
+    pub(crate) fn seek_end<S: PageSource + ?Sized>(
+        &mut self,
+        source: &S,
+        root: &TreeRoot,
+        bound: Bound<&[u8]>,
+    ) -> Result<()> {
+        match bound {
+            Bound::Unbounded => {
+                self.path.clear();
+                self.place = Place::Behind;
+                Ok(())
+            }
+            Bound::Included(key) => self.seek_bound(source, root, Bound::Excluded(key)),
+            Bound::Excluded(key) => self.seek_bound(source, root, Bound::Included(key)),
+        }
     }
 
     #[inline]
@@ -275,7 +290,7 @@ impl Position {
         if self.next_in_leaf().is_some() {
             return Ok(true);
         }
-        self.next_leaf(source, root)
+        Ok(self.next_leaf(source, root)?.is_some())
     }
 
     /// Goes to the next record of the same leaf, if there is one, and returns its index.
@@ -289,10 +304,15 @@ impl Position {
         Some(leaf.index)
     }
 
-    fn next_leaf<S: PageSource + ?Sized>(&mut self, source: &S, root: &TreeRoot) -> Result<bool> {
+    /// Goes to the first record of the next leaf, if there is one, and returns that leaf.
+    pub(super) fn next_leaf<'s, S: PageSource + ?Sized>(
+        &mut self,
+        source: &'s S,
+        root: &TreeRoot,
+    ) -> Result<Option<Entered<'s>>> {
         match self.place {
-            Place::Unset | Place::Before => return self.first(source, root),
-            Place::Behind => return Ok(false),
+            Place::Unset | Place::Before => return self.edge(source, root, End::First),
+            Place::Behind => return Ok(None),
             Place::Lost => return Err(lost()),
             Place::On => {}
         }
@@ -304,11 +324,11 @@ impl Position {
                 step.index += 1;
                 let (number, index) = (step.page, step.index);
                 let entered = self.enter_child(source, root, number, index, End::First);
-                return self.unless_lost(entered);
+                return self.unless_lost(entered).map(Some);
             }
         }
         self.place = Place::Behind;
-        Ok(false)
+        Ok(None)
     }
 
     #[inline]
@@ -342,7 +362,7 @@ impl Position {
                 step.index -= 1;
                 let (number, index) = (step.page, step.index);
                 let entered = self.enter_child(source, root, number, index, End::Last);
-                return self.unless_lost(entered);
+                return self.unless_lost(entered).map(|_| true);
             }
         }
         self.place = Place::Before;
@@ -350,22 +370,29 @@ impl Position {
     }
 
     /// Goes from the last step of the path down into its child `index`.
-    fn enter_child<S: PageSource + ?Sized>(
+    fn enter_child<'s, S: PageSource + ?Sized>(
         &mut self,
-        source: &S,
+        source: &'s S,
         root: &TreeRoot,
         number: PageNumber,
         index: usize,
         end: End,
-    ) -> Result<bool> {
+    ) -> Result<Entered<'s>> {
         let level = root.depth - self.path.len() as u8;
         let inner = visit_inner(source, number, level, "scan")?;
-        let child = inner
-            .child(index)
-            .map_err(|damage| damage.at(number, "scan"))?;
-        self.enter(source, child, level - 1, end)?;
-        Ok(true)
+        let (child, behind) =
+            children(&inner, index).map_err(|damage| damage.at(number, "scan"))?;
+        self.enter(source, child, level - 1, behind, end)
     }
+}
+
+/// The child `index`, and the two behind it.
+fn children(
+    inner: &Inner<'_>,
+    index: usize,
+) -> Result<(PageNumber, [Option<PageNumber>; 2]), Damage> {
+    let behind = [1, 2].map(|distance| inner.child(index + distance).ok());
+    Ok((inner.child(index)?, behind))
 }
 
 #[cold]

@@ -16,7 +16,6 @@ pub(crate) mod write;
 
 pub use engine::Durability;
 pub(crate) use engine::{Engine, Settings};
-pub(crate) use pages::WritePages;
 pub use recover::Recovery;
 pub(crate) use savepoint::SavepointId;
 pub(crate) use snapshot::Snapshot;

@@ -297,9 +297,9 @@ impl PageSource for WritePages {
     }
 
     #[inline]
-    fn prefetch(&self, number: PageNumber, offset: usize) {
+    fn prefetch(&self, number: PageNumber, offset: usize, lines: usize) {
         self.mapping
-            .prefetch(self.offset_of(number) + offset as u64);
+            .prefetch(self.offset_of(number) + offset as u64, lines);
     }
 }
 

@@ -161,9 +161,9 @@ impl PageSource for Snapshot {
     }
 
     #[inline]
-    fn prefetch(&self, number: PageNumber, offset: usize) {
-        self.mapping
-            .prefetch((u64::from(number.0) << self.page_shift) + offset as u64);
+    fn prefetch(&self, number: PageNumber, offset: usize, lines: usize) {
+        let page = u64::from(number.0) << self.page_shift;
+        self.mapping.prefetch(page + offset as u64, lines);
     }
 }
 

@@ -12,7 +12,8 @@
 //!
 //! | work | what one operation is |
 //! |---|---|
-//! | `load_random_lazy` | one record of a load in random order, 10,000 a transaction, no flush |
+//! | `load_random_lazy` | one record of a load in random order, 10,000 a transaction, no flush; they are handed over at once: `insert_many`; for LMDB, which has no such call, they are sorted first |
+//! | `load_single_lazy` | the same, one call for each record, in the order they come |
 //! | `get` | a lookup of a present key; one read transaction for each slice of 20,000 |
 //! | `get_many_32` | the same keys, 32 at a time (LMDB has no such call: one after the other) |
 //! | `get_txn` | begin a read, one lookup, end it |

@@ -33,7 +33,17 @@ pub(crate) fn perform(
         }
         Change::InsertNew(key, value) => insert_new(txn, table, model, key, *value),
         Change::InsertTooLong => insert_too_long(txn, table, place.key_len_max),
+        Change::InsertMany(records) => insert_many(txn, table, model, records),
         Change::Remove(key) => expect_same("remove", table.remove(txn, key)?, model.remove(key)),
+        Change::RemoveMany(keys) => {
+            let slices: Vec<&[u8]> = keys.iter().map(|key| &**key).collect();
+            let removed = keys.iter().filter(|key| model.remove(key)).count();
+            expect_same(
+                "remove_many",
+                table.remove_many(txn, &slices)?,
+                removed as u64,
+            )
+        }
         Change::RemoveRange(range) => expect_same(
             "remove_range",
             table.remove_range(txn, borrowed(range))?,
@@ -91,6 +101,20 @@ fn insert_too_long(txn: &mut WriteTxn, table: &RawTable, key_len_max: usize) -> 
     expect_error("a key that is too long", result, |error| {
         matches!(error, Error::KeyTooLong { .. })
     })
+}
+
+fn insert_many(
+    txn: &mut WriteTxn,
+    table: &RawTable,
+    model: &mut TableModel,
+    records: &[Record],
+) -> Outcome {
+    let pairs: Vec<_> = slices(records).collect();
+    let added = table.insert_many(txn, &pairs)?;
+    let new = records
+        .iter()
+        .filter(|(key, value)| model.insert(key, *value).is_none());
+    expect_same("insert_many", added, new.count() as u64)
 }
 
 fn bulk_load(

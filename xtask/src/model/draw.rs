@@ -105,7 +105,15 @@ impl View<'_> {
             Kind::Insert => Change::Insert(self.key(rng, table), self.value(rng)),
             Kind::InsertNew => Change::InsertNew(self.key(rng, table), self.value(rng)),
             Kind::InsertTooLong if table.kind.order != KeyOrder::Integer => Change::InsertTooLong,
+            Kind::InsertMany => {
+                let count = rng.usize(0..200);
+                Change::InsertMany(self.records(rng, table, count))
+            }
             Kind::Remove => Change::Remove(self.probe(rng, table)),
+            Kind::RemoveMany => {
+                let count = rng.usize(0..200);
+                Change::RemoveMany((0..count).map(|_| self.probe(rng, table)).collect())
+            }
             Kind::RemoveRange => Change::RemoveRange(self.range(rng, table)),
             Kind::Clear => Change::Clear,
             Kind::BulkLoad => Change::BulkLoad(self.records_behind(rng, table)?),

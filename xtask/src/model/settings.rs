@@ -17,7 +17,9 @@ pub(crate) enum Kind {
     Insert,
     InsertNew,
     InsertTooLong,
+    InsertMany,
     Remove,
+    RemoveMany,
     RemoveRange,
     Clear,
     BulkLoad,
@@ -43,7 +45,7 @@ pub(crate) enum Kind {
 }
 
 /// How often each kind is drawn, before an episode's preferences.
-const WEIGHTS: [(Kind, u32); 32] = [
+const WEIGHTS: [(Kind, u32); 34] = [
     (Kind::Get, 18_000),
     (Kind::GetMany, 1_000),
     (Kind::Ends, 2_000),
@@ -53,7 +55,9 @@ const WEIGHTS: [(Kind, u32); 32] = [
     (Kind::Insert, 36_000),
     (Kind::InsertNew, 9_000),
     (Kind::InsertTooLong, 100),
+    (Kind::InsertMany, 200),
     (Kind::Remove, 18_000),
+    (Kind::RemoveMany, 200),
     (Kind::RemoveRange, 300),
     (Kind::Clear, 8),
     (Kind::BulkLoad, 60),

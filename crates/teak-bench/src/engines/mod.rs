@@ -25,8 +25,10 @@ pub(crate) enum Durability {
 /// How records are put into a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Insertion {
-    /// Wherever their keys belong.
-    Anywhere,
+    /// Wherever their keys belong, by one call each.
+    Single,
+    /// Wherever their keys belong, all of a transaction handed over at once.
+    Batch,
     /// Behind the last key, by the call that the engine has for it.
     Append,
 }

@@ -35,11 +35,18 @@ impl Engine for Teak {
     fn write(&mut self, records: &[Record], insertion: Insertion) -> Result<()> {
         let mut transaction = self.database.begin_write()?;
         match insertion {
-            Insertion::Anywhere => {
+            Insertion::Single => {
                 for record in records {
                     self.table
                         .insert(&mut transaction, &record.key[..], &record.value[..])?;
                 }
+            }
+            Insertion::Batch => {
+                let pairs: Vec<_> = records
+                    .iter()
+                    .map(|record| (&record.key[..], &record.value[..]))
+                    .collect();
+                self.table.insert_many(&mut transaction, &pairs)?;
             }
             Insertion::Append => {
                 let pairs = records

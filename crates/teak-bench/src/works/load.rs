@@ -44,7 +44,7 @@ pub(super) fn run(bench: &mut Bench, work: Work) -> Result<Vec<Measurement>> {
 pub(super) fn prepare(bench: &mut Bench) -> Result<()> {
     for contender in &mut bench.contenders {
         contender.start_anew(&bench.data)?;
-        load(contender, &bench.data.keys, Insertion::Anywhere)
+        load(contender, &bench.data.keys, Insertion::Single)
             .with_context(|| format!("{} failed", contender.kind))?;
     }
     Ok(())
@@ -53,14 +53,15 @@ pub(super) fn prepare(bench: &mut Bench) -> Result<()> {
 /// The keys in the order of the load, and how they are put in.
 fn plan(data: &DataSet, work: Work) -> (Vec<Key>, Insertion) {
     let mut keys = data.keys.clone();
-    if work == Work::LoadRandomLazy {
-        return (keys, Insertion::Anywhere);
+    if matches!(work, Work::LoadSortedLazy | Work::LoadSortedAppend) {
+        keys.sort_unstable();
     }
-    keys.sort_unstable();
-    if work == Work::LoadSortedAppend {
-        return (keys, Insertion::Append);
-    }
-    (keys, Insertion::Anywhere)
+    let insertion = match work {
+        Work::LoadRandomLazy => Insertion::Batch,
+        Work::LoadSortedAppend => Insertion::Append,
+        _ => Insertion::Single,
+    };
+    (keys, insertion)
 }
 
 fn load(contender: &mut Contender, keys: &[Key], insertion: Insertion) -> Result<Duration> {

@@ -15,6 +15,7 @@ use std::{fmt, path::Path};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Work {
     LoadRandomLazy,
+    LoadSingleLazy,
     Get,
     GetMany32,
     GetTxn,
@@ -30,6 +31,7 @@ impl Work {
     /// All of them, in order.
     pub(crate) const ALL: &[Self] = &[
         Self::LoadRandomLazy,
+        Self::LoadSingleLazy,
         Self::Get,
         Self::GetMany32,
         Self::GetTxn,
@@ -45,6 +47,7 @@ impl Work {
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::LoadRandomLazy => "load_random_lazy",
+            Self::LoadSingleLazy => "load_single_lazy",
             Self::Get => "get",
             Self::GetMany32 => "get_many_32",
             Self::GetTxn => "get_txn",
@@ -61,15 +64,19 @@ impl Work {
     fn loads(self) -> bool {
         matches!(
             self,
-            Self::LoadRandomLazy | Self::LoadSortedLazy | Self::LoadSortedAppend
+            Self::LoadRandomLazy
+                | Self::LoadSingleLazy
+                | Self::LoadSortedLazy
+                | Self::LoadSortedAppend
         )
     }
 
     fn run(self, bench: &mut Bench, quick: &Quick) -> Result<Vec<Measurement>> {
         match self {
-            Self::LoadRandomLazy | Self::LoadSortedLazy | Self::LoadSortedAppend => {
-                load::run(bench, self)
-            }
+            Self::LoadRandomLazy
+            | Self::LoadSingleLazy
+            | Self::LoadSortedLazy
+            | Self::LoadSortedAppend => load::run(bench, self),
             Self::Get | Self::GetMany32 | Self::GetTxn | Self::GetTxnRenew => get::run(bench, self),
             Self::Scan => scan::run(bench),
             Self::TxnLazy => transactions::run(bench, self, quick.lazy_transactions),

@@ -47,7 +47,7 @@ fn commit(contender: &mut Contender, records: &[Record]) -> Result<Duration> {
     let engine = contender.engine()?;
     let start = Instant::now();
     for record in records {
-        engine.write(slice::from_ref(record), Insertion::Anywhere)?;
+        engine.write(slice::from_ref(record), Insertion::Single)?;
     }
     let elapsed = start.elapsed();
     for record in records.iter().step_by(CHECK_EVERY) {

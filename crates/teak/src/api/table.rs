@@ -430,6 +430,46 @@ impl<K: Codec, V: Codec> Table<K, V> {
         Ok(self.put(txn, &key, &value, Existing::Keep)? == Inserted::New)
     }
 
+    /// Inserts many records, or replaces their values: in the order of keys, whatever order they come
+    /// in, which is faster than one after the other. Of records with equal keys the last one counts.
+    /// Returns how many keys were not there before.
+    ///
+    /// ```
+    /// # use teak::{Database, codec::{Str, U32}};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// # let mut txn = database.begin_write()?;
+    /// let counts = txn.create_table::<Str, U32>("counts")?;
+    /// assert_eq!(counts.insert_many(&mut txn, &[("teak", 1), ("oak", 2), ("teak", 3)])?, 2);
+    /// assert_eq!(counts.get(&txn, "teak")?, Some(3));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Table::insert`]. A key that the table cannot hold is found before anything changes.
+    pub fn insert_many(
+        &self,
+        txn: &mut WriteTxn,
+        records: &[(K::Item<'_>, V::Item<'_>)],
+    ) -> Result<u64> {
+        let encoded: Vec<_> = records
+            .iter()
+            .map(|(key, value)| (K::encode(key), V::encode(value)))
+            .collect();
+        let mut root = self.root(txn)?.into_owned();
+        let page_size = txn.source().page_size();
+        for (key, _) in &encoded {
+            check_key(&root, page_size, key.as_ref())?;
+            if root.order == KeyOrder::Integer {
+                root.key_len = key.as_ref().len() as u16;
+            }
+        }
+        let handle = self.handle(txn);
+        txn.inner
+            .change(handle, &self.name, |tree| tree.insert_many(&encoded))
+    }
+
     fn put(
         &self,
         txn: &mut WriteTxn,
@@ -456,6 +496,29 @@ impl<K: Codec, V: Codec> Table<K, V> {
         let handle = self.handle(txn);
         txn.inner
             .change(handle, &self.name, |tree| tree.remove(key.as_ref()))
+    }
+
+    /// Removes many records, in the order of keys; returns how many there were.
+    ///
+    /// ```
+    /// # use teak::{Database, codec::{Str, U32}};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// # let mut txn = database.begin_write()?;
+    /// let counts = txn.create_table::<Str, U32>("counts")?;
+    /// counts.insert_many(&mut txn, &[("teak", 1), ("oak", 2), ("ash", 3)])?;
+    /// assert_eq!(counts.remove_many(&mut txn, &["teak", "elm", "ash"])?, 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Table::remove`].
+    pub fn remove_many(&self, txn: &mut WriteTxn, keys: &[K::Item<'_>]) -> Result<u64> {
+        let encoded: Vec<_> = keys.iter().map(K::encode).collect();
+        let handle = self.handle(txn);
+        txn.inner
+            .change(handle, &self.name, |tree| tree.remove_many(&encoded))
     }
 
     /// Removes all records in a range, whole subtrees at once; returns how many there were.

@@ -144,7 +144,7 @@ impl Records {
         };
         leaf::init(page, number, birth, format, prefix);
         let records = range.map(|index| (self.key(index), self.value(index)));
-        leaf::fill(page, format.order, prefix, records)
+        leaf::fill(page, format.order, records)
     }
 }
 

@@ -29,7 +29,7 @@ use super::{
     value::{StoredValue, ValueKind},
 };
 use crate::{PageNumber, TransactionId};
-use std::cmp::Ordering;
+use std::{cmp::Ordering, ops::Range};
 
 /// Flag: nodes hold whole keys, and there is no prefix.
 pub(crate) const WHOLE_KEYS: u16 = 1;
@@ -470,32 +470,67 @@ pub(crate) fn insert(
     if index > leaf.count() {
         return Err(Damage("an index lies behind the last record"));
     }
-    let whole_keys = header.flags & WHOLE_KEYS != 0;
-    let (head, rest_len, stored_key) = if whole_keys {
-        (order.head(key), key.len(), key)
-    } else {
-        let Some(rest) = key.strip_prefix(leaf.prefix) else {
-            return Ok(InPlace::Rebuild);
-        };
-        (key::head_of(rest), rest.len(), key::suffix_of(rest))
-    };
     let arrays = Arrays::of(&header);
-    let heap_start = page.len() - usize::from(header.heap_len);
-    let head_room = NODE_HEADER_LEN + stored_key.len();
-    let mask = leaf.node_format().align_mask;
-    let needed = head_room + value.bytes.len() + mask;
-    if arrays.end + SLOT_LEN + needed > heap_start {
+    let mut heap = Heap::of(&leaf, order, arrays.end + SLOT_LEN);
+    let Some(slot) = heap.push(page, key, value) else {
         return Ok(InPlace::Rebuild);
-    }
-    let value_start = (heap_start - value.bytes.len()) & !mask;
-    let offset = value_start - head_room;
-    write_node(page, offset, rest_len, stored_key, value_start, value);
-    open_slot(page, arrays, index, head, offset as u16);
+    };
+    open_slots(page, arrays, index, 1);
     header.count += 1;
-    header.heap_len = (page.len() - offset) as u16;
-    if value.kind != ValueKind::Inline {
-        header.flags |= HAS_REFERENCES;
+    set_slot(page, Arrays::of(&header), index, slot);
+    heap.note(page, &mut header);
+    header.write(page);
+    Ok(InPlace::Done)
+}
+
+/// An end of a leaf.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum End {
+    /// Before the first record.
+    Before,
+    /// Behind the last one.
+    Behind,
+}
+
+/// Inserts records of another leaf of the same tree at one end, and compacts the page if that is
+/// what it takes. `scratch` is overwritten.
+pub(crate) fn insert_range(
+    page: &mut [u8],
+    order: KeyOrder,
+    end: End,
+    source: &Leaf<'_>,
+    range: Range<usize>,
+    scratch: &mut Vec<u8>,
+) -> Result<InPlace, Damage> {
+    let mut header = Header::read(page);
+    let leaf = Leaf::from_header(page, &header)?;
+    let arrays = Arrays::of(&header);
+    let mut heap = Heap::of(&leaf, order, arrays.end + SLOT_LEN * range.len());
+    let mut slots = Vec::with_capacity(range.len());
+    for index in range.clone() {
+        let node = source.node(index)?;
+        scratch.clear();
+        source.append_key(index, &node, scratch);
+        // What was written so far lies in the gap, where nobody sees it.
+        match heap.push(page, scratch, node.value) {
+            Some(slot) => slots.push(slot),
+            None if header.garbage_len == 0 || !compact(page, scratch)? => {
+                return Ok(InPlace::Rebuild);
+            }
+            None => return insert_range(page, order, end, source, range, scratch),
+        }
     }
+    let first = match end {
+        End::Before => 0,
+        End::Behind => usize::from(header.count),
+    };
+    open_slots(page, arrays, first, slots.len());
+    header.count += slots.len() as u16;
+    let arrays = Arrays::of(&header);
+    for (index, slot) in slots.into_iter().enumerate() {
+        set_slot(page, arrays, first + index, slot);
+    }
+    heap.note(page, &mut header);
     header.write(page);
     Ok(InPlace::Done)
 }
@@ -504,41 +539,80 @@ pub(crate) fn insert(
 pub(crate) fn fill<'r>(
     page: &mut [u8],
     order: KeyOrder,
-    prefix: &[u8],
     records: impl ExactSizeIterator<Item = (&'r [u8], StoredValue<'r>)>,
 ) -> Result<(), Damage> {
-    let damage = Damage("records do not fit in the page that was measured for them");
     let mut header = Header::read(page);
-    let arrays = Arrays::new(prefix.len(), records.len());
     let empty = Leaf::from_header(page, &header)?;
-    let mask = empty.node_format().align_mask;
-    let mut heap_start = page.len();
+    let arrays = Arrays::new(empty.prefix.len(), records.len());
+    let mut heap = Heap::of(&empty, order, arrays.end);
     header.count = records.len() as u16;
     for (index, (key, value)) in records.enumerate() {
-        let (head, rest_len, stored_key) = if header.flags & WHOLE_KEYS != 0 {
-            (order.head(key), key.len(), key)
+        let slot = heap.push(page, key, value).ok_or(Damage(
+            "records do not fit in the page that was measured for them",
+        ))?;
+        set_slot(page, arrays, index, slot);
+    }
+    heap.note(page, &mut header);
+    header.write(page);
+    Ok(())
+}
+
+/// The head of a record and the offset of its node.
+type Slot = (u32, u16);
+
+/// The nodes of a leaf that gets more of them.
+struct Heap {
+    order: KeyOrder,
+    flags: u16,
+    prefix_len: usize,
+    align_mask: usize,
+    /// Nodes end here, downwards: where the arrays will end.
+    limit: usize,
+    start: usize,
+    has_references: bool,
+}
+
+impl Heap {
+    #[inline]
+    fn of(leaf: &Leaf<'_>, order: KeyOrder, limit: usize) -> Self {
+        let heap_len = usize::from(Header::read(leaf.page).heap_len);
+        Self {
+            order,
+            flags: leaf.flags,
+            prefix_len: leaf.prefix.len(),
+            align_mask: leaf.node_format().align_mask,
+            limit,
+            start: leaf.page.len() - heap_len,
+            has_references: false,
+        }
+    }
+
+    /// Writes a node; `None` if there is no room, or if the key does not have the page's prefix.
+    #[inline]
+    fn push(&mut self, page: &mut [u8], key: &[u8], value: StoredValue<'_>) -> Option<Slot> {
+        let (head, rest_len, stored_key) = if self.flags & WHOLE_KEYS != 0 {
+            (self.order.head(key), key.len(), key)
         } else {
-            let rest = key.strip_prefix(prefix).ok_or(damage)?;
+            let rest = key.strip_prefix(&page[HEADER_LEN..HEADER_LEN + self.prefix_len])?;
             (key::head_of(rest), rest.len(), key::suffix_of(rest))
         };
-        let head_room = NODE_HEADER_LEN + stored_key.len();
-        let value_start = heap_start.checked_sub(value.bytes.len()).ok_or(damage)? & !mask;
-        let offset = value_start.checked_sub(head_room).ok_or(damage)?;
-        if offset < arrays.end {
-            return Err(damage);
+        let value_start = self.start.checked_sub(value.bytes.len())? & !self.align_mask;
+        let offset = value_start.checked_sub(NODE_HEADER_LEN + stored_key.len())?;
+        if offset < self.limit {
+            return None;
         }
         write_node(page, offset, rest_len, stored_key, value_start, value);
-        let (head_at, offset_at) = (arrays.heads + 4 * index, arrays.offsets + 2 * index);
-        page[head_at..head_at + 4].copy_from_slice(&head.to_le_bytes());
-        page[offset_at..offset_at + 2].copy_from_slice(&(offset as u16).to_le_bytes());
-        heap_start = offset;
-        if value.kind != ValueKind::Inline {
+        self.start = offset;
+        self.has_references |= value.kind != ValueKind::Inline;
+        Some((head, offset as u16))
+    }
+
+    fn note(&self, page: &[u8], header: &mut Header) {
+        header.heap_len = (page.len() - self.start) as u16;
+        if self.has_references {
             header.flags |= HAS_REFERENCES;
         }
     }
-    header.heap_len = (page.len() - heap_start) as u16;
-    header.write(page);
-    Ok(())
 }
 
 fn write_node(
@@ -559,34 +633,45 @@ fn write_node(
     page[value_start..value_start + value.bytes.len()].copy_from_slice(value.bytes);
 }
 
-/// Makes room for one more head and offset and fills them in.
-fn open_slot(page: &mut [u8], old: Arrays, index: usize, head: u32, offset: u16) {
-    let new_offsets = old.offsets + 4;
+/// Makes room for more heads and offsets.
+fn open_slots(page: &mut [u8], old: Arrays, index: usize, count: usize) {
+    let new_offsets = old.offsets + 4 * count;
     let old_index = old.offsets + 2 * index;
-    page.copy_within(old_index..old.end, new_offsets + 2 * (index + 1));
+    page.copy_within(old_index..old.end, new_offsets + 2 * (index + count));
     page.copy_within(old.offsets..old_index, new_offsets);
     let head_at = old.heads + 4 * index;
-    page.copy_within(head_at..old.offsets, head_at + 4);
+    page.copy_within(head_at..old.offsets, head_at + 4 * count);
+}
+
+/// Fills a head and an offset in.
+fn set_slot(page: &mut [u8], arrays: Arrays, index: usize, (head, offset): Slot) {
+    let (head_at, offset_at) = (arrays.heads + 4 * index, arrays.offsets + 2 * index);
     page[head_at..head_at + 4].copy_from_slice(&head.to_le_bytes());
-    let offset_at = new_offsets + 2 * index;
     page[offset_at..offset_at + 2].copy_from_slice(&offset.to_le_bytes());
 }
 
 /// Takes the record at `index` out; its node becomes garbage.
 pub(crate) fn remove(page: &mut [u8], index: usize) -> Result<(), Damage> {
+    remove_range(page, index..index + 1)
+}
+
+/// Takes records out; their nodes become garbage.
+pub(crate) fn remove_range(page: &mut [u8], range: Range<usize>) -> Result<(), Damage> {
     let mut header = Header::read(page);
     let leaf = Leaf::from_header(page, &header)?;
-    let node = leaf.node(index)?;
-    let node_len = NODE_HEADER_LEN + node.stored_key.len() + node.value.bytes.len();
+    let mut garbage_len = 0;
+    for index in range.clone() {
+        garbage_len += leaf.node(index)?.len() - SLOT_LEN;
+    }
     let old = Arrays::of(&header);
-    let new_offsets = old.offsets - 4;
-    let head_at = old.heads + 4 * index;
-    let old_index = old.offsets + 2 * index;
-    page.copy_within(head_at + 4..old.offsets, head_at);
-    page.copy_within(old.offsets..old_index, new_offsets);
-    page.copy_within(old_index + 2..old.end, new_offsets + 2 * index);
-    header.count -= 1;
-    header.garbage_len = header.garbage_len.saturating_add(node_len as u16);
+    let new_offsets = old.offsets - 4 * range.len();
+    let offset_at = |index: usize| old.offsets + 2 * index;
+    let heads_behind = old.heads + 4 * range.end..old.offsets;
+    page.copy_within(heads_behind, old.heads + 4 * range.start);
+    page.copy_within(old.offsets..offset_at(range.start), new_offsets);
+    page.copy_within(offset_at(range.end)..old.end, new_offsets + 2 * range.start);
+    header.count -= range.len() as u16;
+    header.garbage_len = header.garbage_len.saturating_add(garbage_len as u16);
     if header.count == 0 {
         header.garbage_len = 0;
         header.heap_len = 0;

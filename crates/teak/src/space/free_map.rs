@@ -1,7 +1,8 @@
 //! The free pages of the file, in memory: a bit for each page and a tree of summaries over them.
 //!
 //! Invariants: no bit at or behind `page_count` is set; `free_count` is the number of set bits;
-//! every bitmap page whose bits may differ from what is on disk is in `changed`.
+//! every bitmap page whose bits may differ from what is on disk is in `changed`; no page below
+//! `none_below` is free.
 
 use super::{
     bits::Bits,
@@ -27,6 +28,7 @@ pub(super) struct FreeMap {
     bits: Bits,
     page_count: u64,
     free_count: u64,
+    none_below: u64,
     summaries: Summaries,
     pages_per_bitmap: u32,
     changed: Changed,
@@ -39,6 +41,7 @@ impl FreeMap {
             bits: Bits::default(),
             page_count: 0,
             free_count: 0,
+            none_below: 0,
             summaries: Summaries::default(),
             pages_per_bitmap,
             changed: Changed::default(),
@@ -76,6 +79,7 @@ impl FreeMap {
             "{run:?} freed twice"
         );
         self.bits.set(run);
+        self.none_below = self.none_below.min(u64::from(run.start.0));
         self.free_count += u64::from(run.len);
         self.touch(run);
     }
@@ -93,17 +97,25 @@ impl FreeMap {
         if want == 0 || self.free_count == 0 {
             return None;
         }
-        self.summaries.refresh(self.bits.words());
-        let least = match policy {
-            Policy::Contiguous => want,
-            Policy::UpTo => want.min(self.summaries.longest()),
-            Policy::Crumbs => 1,
-        };
-        let start = self.summaries.find(self.bits.words(), least)?;
+        let start = self.find(want, policy)?;
         let end = self.bits.next_clear(start, start + u64::from(want));
         let run = Run::new(start as u32, (end - start) as u32);
         self.take(run);
         Some(run)
+    }
+
+    fn find(&mut self, want: u32, policy: Policy) -> Option<u64> {
+        if policy == Policy::Crumbs {
+            // Found without the summaries, which then need not follow page by page.
+            self.none_below = self.bits.next_set(self.none_below)?;
+            return Some(self.none_below);
+        }
+        self.summaries.refresh(self.bits.words());
+        let least = match policy {
+            Policy::UpTo => want.min(self.summaries.longest()),
+            _ => want,
+        };
+        self.summaries.find(self.bits.words(), least)
     }
 
     /// Makes the file longer, the new pages free, or shorter, the bits behind its end forgotten.
@@ -154,6 +166,7 @@ impl FreeMap {
         for (mine, new) in self.bits.words_mut()[first..].iter_mut().zip(words) {
             *mine = new;
         }
+        self.none_below = self.none_below.min(u64::from(run.start.0));
         self.clear_behind_end();
         self.free_count = self.free_count - before + self.bits.count(run);
         self.touch(run);

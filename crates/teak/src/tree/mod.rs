@@ -7,6 +7,7 @@
 //! its parent's, so that every descent ends; keys below child `i` are not smaller than separator
 //! `i` and smaller than separator `i + 1`; a page that may be changed has only such ancestors.
 
+pub(crate) mod batch;
 pub(crate) mod bulk;
 pub(crate) mod cursor;
 pub(crate) mod insert;

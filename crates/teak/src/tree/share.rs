@@ -8,13 +8,13 @@ use super::{
     visit_leaf,
 };
 use crate::{
-    PageNumber, Result,
+    Result,
     page::{
         Damage,
         entries::Child,
         header::{HEADER_LEN, Header},
         inner,
-        leaf::{self, InPlace},
+        leaf::{self, End, InPlace, Leaf},
         value::StoredValue,
     },
 };
@@ -124,7 +124,7 @@ impl<S: PageSink> Tree<'_, S> {
         Ok((moved > 0 && moved < MOVED_MAX).then_some(moved))
     }
 
-    /// Moves records one by one, and inserts the new one where it belongs.
+    /// Moves records over, and inserts the new one where it belongs.
     fn move_records(
         &mut self,
         moves: &Moves,
@@ -133,82 +133,42 @@ impl<S: PageSink> Tree<'_, S> {
         value: StoredValue<'_>,
     ) -> Result<Shared> {
         let (from, to) = (moves.step.page, moves.neighbour.page);
-        let damaged = |damage: Damage| damage.at(from, "rebalance");
-        let mut slot = moves.step.index;
-        let mut is_inserted = false;
-        let mut shared = Shared::Unchanged;
-        let mut scratch = Vec::new();
-        for _ in 0..count {
-            let leaf = visit_leaf(&*self.sink, from, "rebalance")?;
-            let index = if moves.is_left { 0 } else { leaf.count() - 1 };
-            let moved_key = leaf.key(index).map_err(damaged)?;
-            let stored = leaf.node(index).map_err(damaged)?.value;
-            let (kind, bytes) = (stored.kind, stored.bytes.to_vec());
-            // The new record goes over before a record that lies behind it on the way.
-            let is_next = if moves.is_left {
-                slot == 0
-            } else {
-                slot > index
-            };
-            if is_next && !is_inserted {
-                if !self.push(to, moves.is_left, key, value, &mut scratch)? {
-                    return Ok(shared);
-                }
-                (is_inserted, shared) = (true, Shared::Done);
-            }
-            let moved = StoredValue {
-                kind,
-                bytes: &bytes,
-            };
-            if !self.push(to, moves.is_left, &moved_key, moved, &mut scratch)? {
-                return Ok(shared);
-            }
-            leaf::remove(self.sink.page_mut(from)?, index).map_err(damaged)?;
-            if !is_inserted {
-                shared = Shared::InPart;
-                slot -= usize::from(moves.is_left);
-            }
-        }
-        if !is_inserted {
-            let page = self.sink.page_mut(from)?;
-            leaf::compact(page, &mut scratch).map_err(damaged)?;
-            let done = leaf::insert(page, self.root.order, slot, key, value).map_err(damaged)?;
-            shared = match done {
-                InPlace::Done => Shared::Done,
-                InPlace::Rebuild => Shared::InPart,
-            };
-        }
-        Ok(shared)
-    }
-
-    /// Adds a record at one end of a leaf.
-    fn push(
-        &mut self,
-        number: PageNumber,
-        is_behind: bool,
-        key: &[u8],
-        value: StoredValue<'_>,
-        scratch: &mut Vec<u8>,
-    ) -> Result<bool> {
         let order = self.root.order;
-        let damaged = |damage: Damage| damage.at(number, "rebalance");
-        let page = self.sink.page_mut(number)?;
-        let header = Header::read(page);
-        let slot = if is_behind {
-            usize::from(header.count)
+        let source = self.sink.page(from)?.to_vec();
+        let mut scratch = Vec::new();
+        let damaged = |damage: Damage| damage.at(from, "rebalance");
+        let leaf = Leaf::parse(&source).map_err(damaged)?;
+        let stay = leaf.count() - count;
+        let (range, end) = if moves.is_left {
+            (0..count, End::Behind)
         } else {
-            0
+            (stay..leaf.count(), End::Before)
         };
+        let target = self.sink.page_mut(to)?;
+        let there = usize::from(Header::read(target).count);
+        let moved = leaf::insert_range(target, order, end, &leaf, range.clone(), &mut scratch);
+        if moved.map_err(|damage| damage.at(to, "rebalance"))? == InPlace::Rebuild {
+            return Ok(Shared::Unchanged);
+        }
+        leaf::remove_range(self.sink.page_mut(from)?, range).map_err(damaged)?;
+        let slot = moves.step.index;
+        let (number, slot) = match end {
+            End::Behind if slot < count => (to, there + slot),
+            End::Behind => (from, slot - count),
+            End::Before if slot > stay => (to, slot - stay),
+            End::Before => (from, slot),
+        };
+        let page = self.sink.page_mut(number)?;
+        let damaged = |damage: Damage| damage.at(number, "rebalance");
         if leaf::insert(page, order, slot, key, value).map_err(damaged)? == InPlace::Done {
-            return Ok(true);
+            return Ok(Shared::Done);
         }
-        if header.garbage_len == 0 {
-            return Ok(false);
-        }
-        if !leaf::compact(page, scratch).map_err(damaged)? {
-            return Ok(false);
-        }
-        Ok(leaf::insert(page, order, slot, key, value).map_err(damaged)? == InPlace::Done)
+        leaf::compact(page, &mut scratch).map_err(damaged)?;
+        let done = leaf::insert(page, order, slot, key, value).map_err(damaged)?;
+        Ok(match done {
+            InPlace::Done => Shared::Done,
+            InPlace::Rebuild => Shared::InPart,
+        })
     }
 
     /// Puts the separator between the two leaves that shared in their parent.

@@ -136,8 +136,9 @@ fn a_reader_keeps_its_snapshot_and_only_that() {
     }
     assert!(check::check(&reader, &mut |_| {}).is_clean());
     assert_clean(&engine);
+    // What the reader sees, what is new, and some of it free, so that commits find pages in a row.
     assert!(
-        size(&engine) < 2 * before,
+        size(&engine) < before * 5 / 2,
         "{} then {}",
         before,
         size(&engine)

@@ -53,12 +53,17 @@ impl Lmdb {
 impl Engine for Lmdb {
     fn write(&mut self, records: &[Record], insertion: Insertion) -> Result<()> {
         let flags = match insertion {
-            Insertion::Anywhere => 0,
+            Insertion::Single | Insertion::Batch => 0,
             Insertion::Append => ffi::MDB_APPEND,
         };
         let mut transaction = self.environment.begin(Access::Write)?;
-        for record in records {
-            transaction.put(&record.key, &record.value, flags)?;
+        let mut put = |record: &Record| transaction.put(&record.key, &record.value, flags);
+        if insertion == Insertion::Batch {
+            let mut sorted: Vec<&Record> = records.iter().collect();
+            sorted.sort_unstable_by_key(|record| record.key);
+            sorted.into_iter().try_for_each(put)?;
+        } else {
+            records.iter().try_for_each(&mut put)?;
         }
         transaction.commit()
     }

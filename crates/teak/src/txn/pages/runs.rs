@@ -39,14 +39,15 @@ impl WritePages {
         } else {
             Policy::UpTo
         };
-        if self.grow(u64::from(want)).is_err() {
+        let least = if is_exact { want.into() } else { 1 };
+        if self.grow(least).is_err() {
             // What is left of the file and of the open run may be enough, and else the last pages
             // below the limit.
             self.give_back_rest();
             if let Some(run) = self.writer.space.allocate(want, policy) {
                 return Ok(run);
             }
-            self.grow(if is_exact { want.into() } else { 1 })?;
+            self.grow(least)?;
         }
         let found = self.writer.space.allocate(want, policy);
         found.ok_or_else(|| self.full())
@@ -94,7 +95,9 @@ impl WritePages {
             Durability::Durable => HUGE_PAGE_LEN,
             Durability::Lazy => GROWTH_MAX,
         };
-        let step = (old / 16).clamp(16, step_max >> self.page_shift).max(pages);
+        let step = (old / 128)
+            .clamp(16, step_max >> self.page_shift)
+            .max(pages);
         let limit = self.size_limit_pages.min(u64::from(u32::MAX));
         let trailing = self.writer.space.trailing_free();
         let huge = HUGE_PAGE_LEN >> self.page_shift;

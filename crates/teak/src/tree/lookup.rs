@@ -17,9 +17,10 @@ use crate::{
 const GROUP: usize = 32;
 /// Cache lines at the start of a leaf that hold its header, heads and offsets, or most of them.
 const LEAF_LINES: usize = 4;
-/// Cache lines at the start of an inner page that are asked for. More of them cost more than they
-/// bring: inner pages are mostly near already.
-const INNER_LINES: usize = 4;
+/// Cache lines at the start of an inner page that hold its header and heads.
+const INNER_LINES: usize = 14;
+/// As many of them are asked for where many keys go down together, which keeps more pages near.
+const INNER_LINES_TOGETHER: usize = 8;
 /// Cache lines of a node, for one of ordinary size.
 const NODE_LINES: usize = 2;
 
@@ -151,7 +152,12 @@ fn descend_together<S: PageSource + ?Sized, K: AsRef<[u8]>>(
     for (page, &place) in pages.iter_mut().zip(&places).take(group.len()) {
         *page = inner::child_at_place(source.page(*page)?, place)
             .map_err(|damage| damage.at(*page, "lookup"))?;
-        prefetch_start(source, *page, level - 1);
+        let lines = if level == 1 {
+            LEAF_LINES
+        } else {
+            INNER_LINES_TOGETHER
+        };
+        source.prefetch(*page, 0, lines);
     }
     Ok(())
 }

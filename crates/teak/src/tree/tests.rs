@@ -448,6 +448,37 @@ fn appending_agrees_with_a_model() {
     }
 }
 
+/// In an empty tree, among what is there, and behind it; keys come twice, and the last one counts.
+#[test]
+fn many_at_once_are_as_one_after_the_other() {
+    for (seed, root) in (1..).zip(roots()) {
+        let order = root.order;
+        let mut fixture = Fixture::new(4096, root);
+        let mut random = Random(seed);
+        for round in 0..12u64 {
+            let spread = 300 << round;
+            let records: Vec<_> = (0..500)
+                .map(|_| {
+                    let key = random_key(&mut random, order, 4096, spread);
+                    (key, random_value(&mut random))
+                })
+                .collect();
+            let before = fixture.model.len();
+            fixture.model.extend(records.iter().cloned());
+            let added = fixture.tree().insert_many(&records).unwrap();
+            assert_eq!(added, (fixture.model.len() - before) as u64);
+            fixture.audit();
+            let keys: Vec<_> = records.into_iter().step_by(3).map(|(key, _)| key).collect();
+            let there = keys
+                .iter()
+                .filter(|key| fixture.model.remove(*key).is_some());
+            let there = there.count() as u64;
+            assert_eq!(fixture.tree().remove_many(&keys).unwrap(), there);
+            fixture.audit();
+        }
+    }
+}
+
 #[test]
 fn building_refuses_what_is_not_sorted() {
     let mut fixture = Fixture::new(4096, bytes_root());

@@ -12,7 +12,7 @@
 //!
 //! | work | what one operation is |
 //! |---|---|
-//! | `load_random_lazy` | one record of a load in random order, 10,000 a transaction, no flush; they are handed over at once: `insert_many`; for LMDB, which has no such call, they are sorted first |
+//! | `load_random_lazy` | one record of a load in random order, 10,000 a transaction, no flush; they are handed over at once: `insert_many`; for LMDB, which has no such call, they are sorted first, which counts |
 //! | `load_single_lazy` | the same, one call for each record, in the order they come |
 //! | `get` | a lookup of a present key; one read transaction for each slice of 20,000 |
 //! | `get_many_32` | the same keys, 32 at a time (LMDB has no such call: one after the other) |
@@ -28,7 +28,7 @@
 //!
 //! The engines take turns: a round of loads runs one whole load after the other, everything else
 //! runs in short slices, and who goes first changes from turn to turn. Between loads the file system is flushed,
-//! outside the clock. Records are made before the clock starts. Before reads are timed each engine
+//! outside the clock. Reads and transactions run on the databases of `load_single_lazy`, or such as it makes. Records are made before the clock starts. Before reads are timed each engine
 //! has done all of them once; what every timed read returns is checked by a sum, and a sample is
 //! compared whole. The figure is the median over the rounds, beside the fastest and the slowest.
 //!

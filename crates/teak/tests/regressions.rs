@@ -207,3 +207,23 @@ fn what_a_panic_interrupted_is_not_committed() -> teak::Result<()> {
     assert!(database.check(&mut |_| ())?.is_clean());
     Ok(())
 }
+
+#[test]
+fn a_batch_with_a_key_that_cannot_be_is_refused_whole() -> teak::Result<()> {
+    let directory = tempfile::tempdir().expect("a directory");
+    let database = Database::open(directory.path().join("x.teak"))?;
+    let mut txn = database.begin_write()?;
+    let bytes = txn.create_table::<Bytes, Bytes>("bytes")?;
+    let long = vec![0; database.max_key_len() + 1];
+    let refused = bytes.insert_many(&mut txn, &[(b"a", b""), (&long, b"")]);
+    assert!(matches!(refused, Err(Error::KeyTooLong { .. })));
+    let options = TableOptions::new().order(KeyOrder::Integer);
+    let integers = txn.create_table_with::<Bytes, Bytes>("integers", options)?;
+    let refused = integers.insert_many(&mut txn, &[(&[1; 4][..], b""), (&[1; 8][..], b"")]);
+    assert!(matches!(refused, Err(Error::InvalidArgument(_))));
+    assert!(bytes.is_empty(&txn)? && integers.is_empty(&txn)?);
+    assert_eq!(bytes.insert_many(&mut txn, &[])?, 0);
+    assert_eq!(bytes.insert_many(&mut txn, &[(b"a", b"")])?, 1);
+    txn.commit()?;
+    Ok(())
+}

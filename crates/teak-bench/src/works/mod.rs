@@ -117,12 +117,15 @@ pub(crate) fn run(quick: &Quick, directory: &Path) -> Result<Vec<Measurement>> {
         .copied()
         .filter(|work| quick.wants(*work))
         .collect();
-    if wanted.iter().any(|work| !work.loads()) && !wanted.contains(&Work::LoadRandomLazy) {
-        eprintln!("loading, not measured");
-        load::prepare(&mut bench)?;
-    }
+    // Reads and transactions go to databases that were loaded record by record.
+    let mut is_loaded = wanted.contains(&Work::LoadSingleLazy);
     let mut measurements = Vec::new();
     for work in wanted {
+        if !work.loads() && !is_loaded {
+            eprintln!("loading, not measured");
+            load::prepare(&mut bench)?;
+            is_loaded = true;
+        }
         eprintln!("{work}");
         let done = work
             .run(&mut bench, quick)

@@ -2,7 +2,7 @@
 
 use super::{ReadTxn, ValueGuard, codec::Codec, transaction::sealed::Sealed};
 use crate::{
-    Result,
+    Error, Result,
     tree::{
         PageSource, TreeRoot,
         cursor::{self, Cursor, is_void},
@@ -14,58 +14,67 @@ use std::{fmt, marker::PhantomData, ops::Bound};
 /// A source of pages that iterators can take to other threads.
 pub(super) type Source<'t> = &'t (dyn PageSource + Sync);
 
-/// The records between two positions that move towards each other.
-#[derive(Clone, Debug)]
-struct Ends {
-    root: TreeRoot,
-    /// The next record from the front.
-    front: Position,
-    /// The record behind the last one.
-    back: Position,
-    is_done: bool,
+/// Whether the ends of a range, which move towards each other, have met.
+fn have_met(root: &TreeRoot, front: &Position, back: &Position) -> Result<bool> {
+    if front.is_at(back) {
+        return Ok(true);
+    }
+    match front.record() {
+        Some(_) => Ok(false),
+        None => Err(out_of_order(root)),
+    }
 }
 
-impl Ends {
-    fn new(
-        source: &dyn PageSource,
-        root: TreeRoot,
-        low: Bound<&[u8]>,
-        high: Bound<&[u8]>,
-    ) -> Result<Self> {
-        let mut ends = Self {
-            root,
-            front: Position::default(),
-            back: Position::default(),
-            is_done: is_void(&root, low, high),
-        };
-        ends.front.seek_bound(source, &root, low)?;
-        ends.back.seek_end(source, &root, high)?;
-        ends.is_done |= ends.front.is_at(&ends.back);
-        Ok(ends)
+/// How far an iteration is.
+#[derive(Debug, Default)]
+struct Progress {
+    is_done: bool,
+    /// What the next call says.
+    failure: Option<Error>,
+}
+
+impl Progress {
+    /// Nothing if the iteration is over, and the error of an earlier step if there was one.
+    #[inline]
+    fn begin(&mut self) -> Option<Result<()>> {
+        if self.is_done {
+            return None;
+        }
+        Some(self.failure.take().map_or(Ok(()), Err))
     }
 
-    /// Passes the record at the front.
-    fn advance(&mut self, source: &dyn PageSource) -> Result<()> {
-        self.front.next(source, &self.root)?;
-        self.is_done = self.front.is_at(&self.back);
-        Ok(())
+    /// Notes how the step behind a record went. The record is whole, so an error is for the next
+    /// call.
+    #[inline]
+    fn note(&mut self, have_met: Result<bool>) {
+        match have_met {
+            Ok(have_met) => self.is_done = have_met,
+            Err(error) => self.failure = Some(error),
+        }
     }
 
-    /// Takes the last record in; the back is on it then.
-    fn retreat(&mut self, source: &dyn PageSource) -> Result<()> {
-        self.back.prev(source, &self.root)?;
-        self.is_done = self.front.is_at(&self.back);
-        Ok(())
+    /// The first error ends an iteration.
+    #[inline]
+    fn end<T>(&mut self, record: Result<T>) -> Option<Result<T>> {
+        self.is_done |= record.is_err();
+        Some(record)
     }
+}
+
+/// One end of a range went past the other.
+#[cold]
+fn out_of_order(root: &TreeRoot) -> Error {
+    Error::corrupted(root.page, "scan", "the keys of this tree are not in order")
 }
 
 /// The records of a range, in the order of keys; see [`Table::range`](super::Table::range).
 pub struct Range<'t, K, V> {
+    root: TreeRoot,
     /// On the next record from the front.
     front: Cursor<'t, dyn PageSource + Sync + 't>,
     /// On the record behind the last one.
     back: Cursor<'t, dyn PageSource + Sync + 't>,
-    is_done: bool,
+    progress: Progress,
     types: PhantomData<fn() -> (K, V)>,
 }
 
@@ -77,77 +86,72 @@ impl<'t, K: Codec, V: Codec> Range<'t, K, V> {
         high: Bound<&[u8]>,
     ) -> Result<Self> {
         let mut range = Self {
+            root,
             front: Cursor::new(source, root),
             back: Cursor::new(source, root),
-            is_done: is_void(&root, low, high),
+            progress: Progress::default(),
             types: PhantomData,
         };
-        range.front.seek_bound(low)?;
-        range.back.seek_end(high)?;
-        range.is_done |= range.is_met();
+        if is_void(&root, low, high) {
+            range.progress.is_done = true;
+        } else {
+            range.front.seek_bound(low)?;
+            range.back.seek_end(high)?;
+            range.progress.is_done = range.have_met()?;
+        }
         Ok(range)
     }
 
-    /// Whether the ends have met.
-    fn is_met(&self) -> bool {
-        self.front.position().is_at(self.back.position())
+    fn have_met(&self) -> Result<bool> {
+        have_met(&self.root, self.front.position(), self.back.position())
     }
 
-    fn decode(cursor: &Cursor<'t, dyn PageSource + Sync + 't>) -> Result<Record<'t, K, V>> {
+    fn read(cursor: &mut Cursor<'t, dyn PageSource + Sync + 't>) -> Result<Record<'t, K, V>> {
+        cursor.read_here()?;
         let key = K::to_owned(K::decode(cursor.key())?);
         Ok((key, V::decode(cursor.value()?)?))
     }
 
     fn take_front(&mut self) -> Result<Record<'t, K, V>> {
-        let record = Self::decode(&self.front);
-        self.front.next()?;
-        self.is_done = self.is_met();
-        record
+        let record = Self::read(&mut self.front)?;
+        let stepped = self.front.step().and_then(|_| self.have_met());
+        self.progress.note(stepped);
+        Ok(record)
     }
 
     fn take_back(&mut self) -> Result<Record<'t, K, V>> {
-        self.back.prev()?;
-        self.is_done = self.is_met();
-        Self::decode(&self.back)
+        if !self.back.step_back()? {
+            return Err(out_of_order(&self.root));
+        }
+        self.progress.is_done = self.have_met()?;
+        Self::read(&mut self.back)
     }
 }
 
 /// What a [`Range`] yields.
 type Record<'t, K, V> = (<K as Codec>::Owned, <V as Codec>::Item<'t>);
 
-/// Ends an iteration after its first error.
-fn stop_at_error<T>(is_done: &mut bool, result: Result<T>) -> Option<Result<T>> {
-    *is_done |= result.is_err();
-    Some(result)
-}
-
 impl<'t, K: Codec, V: Codec> Iterator for Range<'t, K, V> {
     type Item = Result<(K::Owned, V::Item<'t>)>;
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
-        if self.is_done {
-            return None;
-        }
-        let record = self.take_front();
-        stop_at_error(&mut self.is_done, record)
+        let record = self.progress.begin()?.and_then(|()| self.take_front());
+        self.progress.end(record)
     }
 }
 
 impl<K: Codec, V: Codec> DoubleEndedIterator for Range<'_, K, V> {
     fn next_back(&mut self) -> Option<Self::Item> {
-        if self.is_done {
-            return None;
-        }
-        let record = self.take_back();
-        stop_at_error(&mut self.is_done, record)
+        let record = self.progress.begin()?.and_then(|()| self.take_back());
+        self.progress.end(record)
     }
 }
 
 impl<K, V> fmt::Debug for Range<'_, K, V> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Range")
-            .field("is_done", &self.is_done)
+            .field("is_done", &self.progress.is_done)
             .finish_non_exhaustive()
     }
 }
@@ -170,7 +174,12 @@ impl<K, V> fmt::Debug for Range<'_, K, V> {
 /// ```
 pub struct OwnedRange<K, V> {
     txn: ReadTxn,
-    ends: Ends,
+    root: TreeRoot,
+    /// The next record from the front.
+    front: Position,
+    /// The record behind the last one.
+    back: Position,
+    progress: Progress,
     types: PhantomData<fn() -> (K, V)>,
 }
 
@@ -181,31 +190,52 @@ impl<K: Codec, V: Codec> OwnedRange<K, V> {
         low: Bound<&[u8]>,
         high: Bound<&[u8]>,
     ) -> Result<Self> {
-        let ends = Ends::new(txn.source(), root, low, high)?;
-        Ok(Self {
+        let mut range = Self {
             txn,
-            ends,
+            root,
+            front: Position::default(),
+            back: Position::default(),
+            progress: Progress::default(),
             types: PhantomData,
-        })
+        };
+        if is_void(&root, low, high) {
+            range.progress.is_done = true;
+        } else {
+            let source = range.txn.source();
+            range.front.seek_bound(source, &root, low)?;
+            range.back.seek_end(source, &root, high)?;
+            range.progress.is_done = range.have_met()?;
+        }
+        Ok(range)
+    }
+
+    fn have_met(&self) -> Result<bool> {
+        have_met(&self.root, &self.front, &self.back)
     }
 
     fn record(&self, position: &Position) -> Result<(K::Owned, ValueGuard)> {
         let mut key = Vec::new();
         cursor::record_at(self.txn.source(), position, &mut key)?;
-        let value = ValueGuard::at(&self.txn, position.clone())?;
-        let value = value.expect("a range has a record where it is not done");
-        Ok((K::to_owned(K::decode(&key)?), value))
+        match ValueGuard::at(&self.txn, position.clone())? {
+            Some(value) => Ok((K::to_owned(K::decode(&key)?), value)),
+            None => Err(out_of_order(&self.root)),
+        }
     }
 
     fn take_front(&mut self) -> Result<(K::Owned, ValueGuard)> {
-        let record = self.record(&self.ends.front);
-        self.ends.advance(self.txn.source())?;
-        record
+        let record = self.record(&self.front)?;
+        let stepped = self.front.next(self.txn.source(), &self.root);
+        let stepped = stepped.and_then(|_| self.have_met());
+        self.progress.note(stepped);
+        Ok(record)
     }
 
     fn take_back(&mut self) -> Result<(K::Owned, ValueGuard)> {
-        self.ends.retreat(self.txn.source())?;
-        self.record(&self.ends.back)
+        if !self.back.prev(self.txn.source(), &self.root)? {
+            return Err(out_of_order(&self.root));
+        }
+        self.progress.is_done = self.have_met()?;
+        self.record(&self.back)
     }
 }
 
@@ -213,28 +243,22 @@ impl<K: Codec, V: Codec> Iterator for OwnedRange<K, V> {
     type Item = Result<(K::Owned, ValueGuard)>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        if self.ends.is_done {
-            return None;
-        }
-        let record = self.take_front();
-        stop_at_error(&mut self.ends.is_done, record)
+        let record = self.progress.begin()?.and_then(|()| self.take_front());
+        self.progress.end(record)
     }
 }
 
 impl<K: Codec, V: Codec> DoubleEndedIterator for OwnedRange<K, V> {
     fn next_back(&mut self) -> Option<Self::Item> {
-        if self.ends.is_done {
-            return None;
-        }
-        let record = self.take_back();
-        stop_at_error(&mut self.ends.is_done, record)
+        let record = self.progress.begin()?.and_then(|()| self.take_back());
+        self.progress.end(record)
     }
 }
 
 impl<K, V> fmt::Debug for OwnedRange<K, V> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("OwnedRange")
-            .field("is_done", &self.ends.is_done)
+            .field("is_done", &self.progress.is_done)
             .finish_non_exhaustive()
     }
 }
@@ -246,3 +270,7 @@ pub(super) fn prefix_end(prefix: &[u8]) -> Option<Vec<u8>> {
     end[last] += 1;
     Some(end)
 }
+
+#[cfg(test)]
+#[path = "range_tests.rs"]
+mod tests;

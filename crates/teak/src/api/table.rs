@@ -498,7 +498,8 @@ impl<K: Codec, V: Codec> Table<K, V> {
             .change(handle, &self.name, |tree| tree.remove(key.as_ref()))
     }
 
-    /// Removes many records, in the order of keys; returns how many there were.
+    /// Removes many records, in the order of keys; returns how many there were. A key that comes
+    /// twice counts once.
     ///
     /// ```
     /// # use teak::{Database, codec::{Str, U32}};

@@ -492,32 +492,27 @@ pub(crate) enum End {
     Behind,
 }
 
-/// Inserts records of another leaf of the same tree at one end, and compacts the page if that is
-/// what it takes. `scratch` is overwritten.
-pub(crate) fn insert_range(
+/// Inserts records at one end, and compacts the page if that is what it takes. Either all of them
+/// are in then, or none.
+pub(crate) fn insert_many<'r>(
     page: &mut [u8],
     order: KeyOrder,
     end: End,
-    source: &Leaf<'_>,
-    range: Range<usize>,
-    scratch: &mut Vec<u8>,
+    records: impl ExactSizeIterator<Item = (&'r [u8], StoredValue<'r>)> + Clone,
 ) -> Result<InPlace, Damage> {
     let mut header = Header::read(page);
     let leaf = Leaf::from_header(page, &header)?;
     let arrays = Arrays::of(&header);
-    let mut heap = Heap::of(&leaf, order, arrays.end + SLOT_LEN * range.len());
-    let mut slots = Vec::with_capacity(range.len());
-    for index in range.clone() {
-        let node = source.node(index)?;
-        scratch.clear();
-        source.append_key(index, &node, scratch);
+    let mut heap = Heap::of(&leaf, order, arrays.end + SLOT_LEN * records.len());
+    let mut slots = Vec::with_capacity(records.len());
+    for (key, value) in records.clone() {
         // What was written so far lies in the gap, where nobody sees it.
-        match heap.push(page, scratch, node.value) {
+        match heap.push(page, key, value) {
             Some(slot) => slots.push(slot),
-            None if header.garbage_len == 0 || !compact(page, scratch)? => {
+            None if header.garbage_len == 0 || !compact(page, &mut Vec::new())? => {
                 return Ok(InPlace::Rebuild);
             }
-            None => return insert_range(page, order, end, source, range, scratch),
+            None => return insert_many(page, order, end, records),
         }
     }
     let first = match end {
@@ -659,9 +654,13 @@ pub(crate) fn remove(page: &mut [u8], index: usize) -> Result<(), Damage> {
 pub(crate) fn remove_range(page: &mut [u8], range: Range<usize>) -> Result<(), Damage> {
     let mut header = Header::read(page);
     let leaf = Leaf::from_header(page, &header)?;
-    let mut garbage_len = 0;
+    if range.start > range.end || range.end > leaf.count() {
+        return Err(Damage("an index lies behind the last record"));
+    }
+    let mut garbage_len = header.garbage_len;
     for index in range.clone() {
-        garbage_len += leaf.node(index)?.len() - SLOT_LEN;
+        let node_len = leaf.node(index)?.len() - SLOT_LEN;
+        garbage_len = garbage_len.saturating_add(node_len as u16);
     }
     let old = Arrays::of(&header);
     let new_offsets = old.offsets - 4 * range.len();
@@ -671,7 +670,7 @@ pub(crate) fn remove_range(page: &mut [u8], range: Range<usize>) -> Result<(), D
     page.copy_within(old.offsets..offset_at(range.start), new_offsets);
     page.copy_within(offset_at(range.end)..old.end, new_offsets + 2 * range.start);
     header.count -= range.len() as u16;
-    header.garbage_len = header.garbage_len.saturating_add(garbage_len as u16);
+    header.garbage_len = garbage_len;
     if header.count == 0 {
         header.garbage_len = 0;
         header.heap_len = 0;

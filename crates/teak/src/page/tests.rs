@@ -5,7 +5,7 @@ use super::{
     header::{HEADER_LEN, Header, Kind},
     inner::{Inner, InnerFormat},
     key::{self, KeyOrder},
-    leaf::{self, InPlace, Leaf, LeafFormat},
+    leaf::{self, End, InPlace, Leaf, LeafFormat},
     max_key_len,
     value::{StoredValue, ValueKind, ValueRun},
 };
@@ -178,6 +178,58 @@ fn removed_records_are_gone_and_the_others_stay() {
         assert_eq!(leaf.node(i).unwrap().value.bytes, [2 * i as u8; 9]);
     }
     assert_eq!(Header::read(page).garbage_len, 25 * (4 + 2 + 9));
+}
+
+/// At either end, into garbage too; what does not fit, or has another prefix, changes nothing.
+#[test]
+fn many_records_go_in_at_an_end_or_not_at_all() {
+    let key = |i: u8| [1, 2, 3, 4, 5, i];
+    for align in [0, 3] {
+        let mut page = aligned_page(4096);
+        let format = format(true, KeyOrder::Bytes, align);
+        let page = empty_leaf(&mut page, format);
+        leaf::init(page, PageNumber(7), TransactionId(1), format, &[1, 2, 3]);
+        for (at, i) in (100..130).enumerate() {
+            let value = StoredValue::inline(&[7; 100]);
+            let done = leaf::insert(page, KeyOrder::Bytes, at, &key(i), value).unwrap();
+            assert_eq!(done, InPlace::Done);
+        }
+        leaf::remove_range(page, 5..30).unwrap();
+        assert!(leaf::remove_range(page, 3..6).is_err());
+        let records = |keys: std::ops::Range<u8>| {
+            let keys: Vec<_> = keys.map(key).collect();
+            keys.into_iter()
+                .map(|key| (key, [key[5]; 90]))
+                .collect::<Vec<_>>()
+        };
+        let mut insert = |end, records: &[([u8; 6], [u8; 90])]| {
+            let records = records
+                .iter()
+                .map(|(k, v)| (&k[..], StoredValue::inline(v)));
+            leaf::insert_many(page, KeyOrder::Bytes, end, records).unwrap()
+        };
+        assert_eq!(insert(End::Before, &records(10..22)), InPlace::Done);
+        assert_eq!(insert(End::Behind, &records(110..122)), InPlace::Done);
+        assert_eq!(insert(End::Behind, &records(130..160)), InPlace::Rebuild);
+        let stranger = [([1, 2, 4, 0, 0, 0], [0; 90])];
+        assert_eq!(insert(End::Behind, &stranger), InPlace::Rebuild);
+        let leaf = Leaf::parse(page).unwrap();
+        let expected: Vec<_> = (10..22).chain(100..105).chain(110..122).map(key).collect();
+        assert_eq!(leaf.count(), expected.len());
+        for (index, key) in expected.into_iter().enumerate() {
+            assert_eq!(leaf.key(index).unwrap(), key);
+            let value = leaf.node(index).unwrap().value.bytes;
+            let is_old = (100..105).contains(&key[5]);
+            assert_eq!(
+                value,
+                if is_old {
+                    vec![7; 100]
+                } else {
+                    vec![key[5]; 90]
+                }
+            );
+        }
+    }
 }
 
 /// Aligned values need more room in the order of keys than in the order in which they came; moving

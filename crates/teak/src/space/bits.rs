@@ -71,6 +71,19 @@ impl Bits {
         Some(index as u64 * 64 + u64::from(word.trailing_zeros()))
     }
 
+    /// The first set bit at or behind `from`, if it is in one of the next `words` words.
+    pub(super) fn next_set_within(&self, from: u64, words: usize) -> Option<u64> {
+        let first = (from / 64) as usize;
+        let mut mask = u64::MAX << (from % 64);
+        for (index, word) in self.words.iter().enumerate().skip(first).take(words) {
+            if word & mask != 0 {
+                return Some(index as u64 * 64 + u64::from((word & mask).trailing_zeros()));
+            }
+            mask = u64::MAX;
+        }
+        None
+    }
+
     /// The first clear bit at or behind `from`, or `limit` if that comes first.
     pub(super) fn next_clear(&self, from: u64, limit: u64) -> u64 {
         let mut at = from;

@@ -10,6 +10,9 @@ use super::{
 };
 use crate::types::{PageNumber, Run};
 
+/// Crumbs are looked for in so many words of bits before the summaries are asked.
+const NEAR_WORDS: usize = 64;
+
 /// How pages are chosen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Policy {
@@ -106,9 +109,15 @@ impl FreeMap {
 
     fn find(&mut self, want: u32, policy: Policy) -> Option<u64> {
         if policy == Policy::Crumbs {
-            // Found without the summaries, which then need not follow page by page.
-            self.none_below = self.bits.next_set(self.none_below)?;
-            return Some(self.none_below);
+            // Near the last one it is found without the summaries, which then need not follow page
+            // by page.
+            let near = self.bits.next_set_within(self.none_below, NEAR_WORDS);
+            let found = near.or_else(|| {
+                self.summaries.refresh(self.bits.words());
+                self.summaries.find(self.bits.words(), 1)
+            })?;
+            self.none_below = found;
+            return Some(found);
         }
         self.summaries.refresh(self.bits.words());
         let least = match policy {

@@ -29,6 +29,9 @@ impl<S: PageSink> Tree<'_, S> {
         &mut self,
         records: &[(K, V)],
     ) -> Result<u64> {
+        if records.is_empty() {
+            return Ok(0);
+        }
         let order = in_order(self.root.order, records.len(), |index| {
             records[index].0.as_ref()
         });

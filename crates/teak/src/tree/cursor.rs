@@ -2,7 +2,7 @@
 
 use super::{PageSource, TreeRoot, position::Position, visit, visit_leaf};
 use crate::{
-    PageNumber, Result,
+    Error, PageNumber, Result,
     page::{
         Damage,
         leaf::{self, Leaf},
@@ -85,25 +85,39 @@ impl<'s, S: PageSource + ?Sized> Cursor<'s, S> {
     #[inline]
     pub(crate) fn next(&mut self) -> Result<bool> {
         let Some(index) = self.position.next_in_leaf() else {
-            return self.next_leaf();
+            let moved = self.step_to_next_leaf();
+            return self.arrive(moved);
         };
         self.fetch_ahead();
         match self.read(index) {
             Ok(()) => Ok(true),
-            Err(damage) => Err(damage.at(self.number, "scan")),
+            Err(damage) => Err(self.unreadable(damage)),
         }
     }
 
-    #[inline(never)]
-    fn next_leaf(&mut self) -> Result<bool> {
-        match self.position.next_leaf(self.source, &self.root) {
-            Ok(Some(entered)) => {
-                self.enter_leaf(entered.number, entered.leaf);
-                self.look_ahead(entered.behind);
-                self.settle()
-            }
-            other => self.arrive(other.map(|_| false)),
+    /// Goes to the next record without reading it: [`Cursor::read_here`] does that.
+    #[inline]
+    pub(crate) fn step(&mut self) -> Result<bool> {
+        if self.position.next_in_leaf().is_none() {
+            return self.step_to_next_leaf();
         }
+        self.fetch_ahead();
+        Ok(true)
+    }
+
+    #[inline(never)]
+    fn step_to_next_leaf(&mut self) -> Result<bool> {
+        let Some(entered) = self.position.next_leaf(self.source, &self.root)? else {
+            return Ok(false);
+        };
+        self.enter_leaf(entered.number, entered.leaf);
+        self.look_ahead(entered.behind);
+        Ok(true)
+    }
+
+    /// Goes to the record before without reading it.
+    pub(crate) fn step_back(&mut self) -> Result<bool> {
+        self.position.prev(self.source, &self.root)
     }
 
     #[inline]
@@ -115,47 +129,59 @@ impl<'s, S: PageSource + ?Sized> Cursor<'s, S> {
     /// See [`Position::seek`].
     pub(crate) fn seek(&mut self, key: &[u8]) -> Result<Option<bool>> {
         let found = self.position.seek(self.source, &self.root, key);
-        let settled = self.settle();
+        let settled = self.read_here();
         let found = found?;
         settled?;
         Ok(found)
     }
 
-    /// See [`Position::seek_bound`].
-    pub(crate) fn seek_bound(&mut self, bound: Bound<&[u8]>) -> Result<bool> {
-        let moved = self.position.seek_bound(self.source, &self.root, bound);
-        self.arrive(moved.map(|()| true))
+    /// See [`Position::seek_bound`]. Reads nothing.
+    pub(crate) fn seek_bound(&mut self, bound: Bound<&[u8]>) -> Result<()> {
+        self.position.seek_bound(self.source, &self.root, bound)
     }
 
-    /// See [`Position::seek_end`].
-    pub(crate) fn seek_end(&mut self, bound: Bound<&[u8]>) -> Result<bool> {
-        let moved = self.position.seek_end(self.source, &self.root, bound);
-        self.arrive(moved.map(|()| true))
+    /// See [`Position::seek_end`]. Reads nothing.
+    pub(crate) fn seek_end(&mut self, bound: Bound<&[u8]>) -> Result<()> {
+        self.position.seek_end(self.source, &self.root, bound)
     }
 
     /// Reads where a step led to. After an error there is no record to be read.
     #[inline]
     fn arrive(&mut self, moved: Result<bool>) -> Result<bool> {
-        let settled = self.settle();
+        let settled = self.read_here();
         moved?;
         settled
     }
 
     /// Reads the record that the position is on, in whatever leaf; `false` if it is on none.
-    fn settle(&mut self) -> Result<bool> {
+    #[inline]
+    pub(crate) fn read_here(&mut self) -> Result<bool> {
         let Some((number, index)) = self.position.record() else {
-            self.key_len = 0;
-            self.whole_key = None;
-            self.value = StoredValue::inline(&[]);
+            self.forget_record();
             return Ok(false);
         };
         if self.number != number {
             self.enter_leaf(PageNumber(0), Leaf::default());
+            self.forget_record();
             self.enter_leaf(number, visit_leaf(self.source, number, "scan")?);
         }
-        let read = self.read(index);
-        read.map_err(|damage| damage.at(number, "scan"))?;
-        Ok(true)
+        match self.read(index) {
+            Ok(()) => Ok(true),
+            Err(damage) => Err(self.unreadable(damage)),
+        }
+    }
+
+    fn forget_record(&mut self) {
+        self.key_len = 0;
+        self.whole_key = None;
+        self.value = StoredValue::inline(&[]);
+    }
+
+    /// After a record that could not be read there is none to be seen.
+    #[cold]
+    fn unreadable(&mut self, damage: Damage) -> Error {
+        self.forget_record();
+        damage.at(self.number, "scan")
     }
 
     /// Reads a record of the leaf.

@@ -11,10 +11,10 @@ use crate::{
     Result,
     page::{
         Damage,
-        entries::Child,
+        entries::{Child, Records},
         header::{HEADER_LEN, Header},
         inner,
-        leaf::{self, End, InPlace, Leaf},
+        leaf::{self, End, InPlace},
         value::StoredValue,
     },
 };
@@ -134,19 +134,20 @@ impl<S: PageSink> Tree<'_, S> {
     ) -> Result<Shared> {
         let (from, to) = (moves.step.page, moves.neighbour.page);
         let order = self.root.order;
-        let source = self.sink.page(from)?.to_vec();
-        let mut scratch = Vec::new();
         let damaged = |damage: Damage| damage.at(from, "rebalance");
-        let leaf = Leaf::parse(&source).map_err(damaged)?;
+        let leaf = visit_leaf(&*self.sink, from, "rebalance")?;
         let stay = leaf.count() - count;
         let (range, end) = if moves.is_left {
             (0..count, End::Behind)
         } else {
             (stay..leaf.count(), End::Before)
         };
+        let mut records = Records::with_capacity(1, self.sink.page_size());
+        records.append(&leaf, range.clone()).map_err(damaged)?;
+        let records = (0..count).map(|index| (records.key(index), records.value(index)));
         let target = self.sink.page_mut(to)?;
         let there = usize::from(Header::read(target).count);
-        let moved = leaf::insert_range(target, order, end, &leaf, range.clone(), &mut scratch);
+        let moved = leaf::insert_many(target, order, end, records);
         if moved.map_err(|damage| damage.at(to, "rebalance"))? == InPlace::Rebuild {
             return Ok(Shared::Unchanged);
         }
@@ -163,7 +164,9 @@ impl<S: PageSink> Tree<'_, S> {
         if leaf::insert(page, order, slot, key, value).map_err(damaged)? == InPlace::Done {
             return Ok(Shared::Done);
         }
-        leaf::compact(page, &mut scratch).map_err(damaged)?;
+        if Header::read(page).garbage_len > 0 {
+            leaf::compact(page, &mut Vec::new()).map_err(damaged)?;
+        }
         let done = leaf::insert(page, order, slot, key, value).map_err(damaged)?;
         Ok(match done {
             InPlace::Done => Shared::Done,

@@ -603,3 +603,21 @@ fn trees_of_long_keys_stay_low_as_records_come_and_go() {
         assert!(depth_max <= 20, "{depth_max} levels");
     }
 }
+
+/// The key and value of the record before were still to be seen.
+#[test]
+fn a_record_that_cannot_be_read_is_not_seen() {
+    let mut fixture = Fixture::new(4096, bytes_root());
+    for key in [&[1u8, 0, 0, 0], &[5, 0, 0, 0], &[9, 0, 0, 0]] {
+        fixture.insert(key, b"value");
+    }
+    let page = fixture.pages.page_mut(fixture.root.page).unwrap();
+    let offset = crate::page::header::HEADER_LEN + 4 * 3 + 2;
+    page[offset..offset + 2].fill(0xff);
+    let mut cursor = Cursor::new(&fixture.pages, fixture.root);
+    assert!(cursor.next().unwrap());
+    assert!(cursor.next().is_err());
+    assert_eq!((cursor.key(), cursor.value().unwrap()), (&[][..], &[][..]));
+    assert!(cursor.next().unwrap());
+    assert_eq!(cursor.key(), [9, 0, 0, 0]);
+}

@@ -59,9 +59,19 @@ impl Engine for Lmdb {
         let mut transaction = self.environment.begin(Access::Write)?;
         let mut put = |record: &Record| transaction.put(&record.key, &record.value, flags);
         if insertion == Insertion::Batch {
-            let mut sorted: Vec<&Record> = records.iter().collect();
-            sorted.sort_unstable_by_key(|record| record.key);
-            sorted.into_iter().try_for_each(put)?;
+            // The random keys differ in their first eight bytes.
+            let lead = |record: &Record| {
+                record
+                    .key
+                    .first_chunk()
+                    .map(|&eight| u64::from_be_bytes(eight))
+            };
+            let mut sorted: Vec<_> = records
+                .iter()
+                .map(|record| (lead(record), record))
+                .collect();
+            sorted.sort_unstable_by_key(|(lead, _)| *lead);
+            sorted.into_iter().try_for_each(|(_, record)| put(record))?;
         } else {
             records.iter().try_for_each(&mut put)?;
         }

@@ -41,8 +41,7 @@ impl WritePages {
         };
         let least = if is_exact { want.into() } else { 1 };
         if self.grow(least).is_err() {
-            // What is left of the file and of the open run may be enough, and else the last pages
-            // below the limit.
+            // What is left of the file and of the open run may be enough, or with a few pages more.
             self.give_back_rest();
             if let Some(run) = self.writer.space.allocate(want, policy) {
                 return Ok(run);
@@ -95,9 +94,9 @@ impl WritePages {
             Durability::Durable => HUGE_PAGE_LEN,
             Durability::Lazy => GROWTH_MAX,
         };
-        let step = (old / 128)
-            .clamp(16, step_max >> self.page_shift)
-            .max(pages);
+        // A small file grows by a quarter, a large one by less than a hundredth.
+        let step = (old / 128).max((old / 4).min(256));
+        let step = step.clamp(16, step_max >> self.page_shift).max(pages);
         let limit = self.size_limit_pages.min(u64::from(u32::MAX));
         let trailing = self.writer.space.trailing_free();
         let huge = HUGE_PAGE_LEN >> self.page_shift;

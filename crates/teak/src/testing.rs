@@ -15,7 +15,7 @@ use crate::{
         header::Header,
         inner::Inner,
         key::KeyOrder,
-        leaf::{self, Leaf},
+        leaf::{self, End, Leaf},
         print,
         value::StoredValue,
     },
@@ -58,6 +58,14 @@ pub fn fuzz_page(bytes: &[u8]) {
 
 fn fuzz_changes(page: &mut [u8], key: &[u8]) {
     let Ok(leaf) = Leaf::parse(page) else { return };
+    let mut scratch = Vec::new();
+    leaf.read_prefix(&mut scratch);
+    for index in 0..leaf.count() + 1 {
+        if let Ok(node) = leaf.plain_node(index) {
+            leaf.read_key(index, &node, &mut scratch);
+        }
+    }
+    let _ = leaf::gap(page, &Header::read(page));
     let slot = leaf.search(KeyOrder::Bytes, key);
     let value = StoredValue::inline(b"value");
     match slot {
@@ -69,6 +77,14 @@ fn fuzz_changes(page: &mut [u8], key: &[u8]) {
         Err(_) => {}
     }
     let _ = leaf::used_len(&Header::read(page));
+    let _ = leaf::remove_range(page, 0..2);
+    let _ = leaf::insert_many(
+        page,
+        KeyOrder::Bytes,
+        End::Before,
+        [(key, value)].into_iter(),
+    );
+    let _ = leaf::compact(page, &mut scratch);
 }
 
 /// Reads a commit record that may be anything.

@@ -25,7 +25,7 @@ pub(crate) struct Cursor<'s, S: ?Sized> {
     number: PageNumber,
     /// The leaf `number`, or an empty one.
     leaf: Leaf<'s>,
-    /// What of the leaf behind is still to be asked for, and how much of it with each record.
+    /// What of the next leaf is still to be asked for, and how much of it with each record, in steps.
     ahead: &'s [u8],
     ahead_steps: usize,
     /// The key as a slice of its page, where that holds whole keys.

@@ -12,8 +12,9 @@
 //!
 //! | work | what one operation is |
 //! |---|---|
-//! | `load_random_lazy` | one record of a load in random order, 10,000 a transaction, no flush; they are handed over at once: `insert_many`; for LMDB, which has no such call, they are sorted first, which counts |
-//! | `load_single_lazy` | the same, one call for each record, in the order they come |
+//! | `load_random_lazy` | one record of a load in random order, 10,000 a transaction, no flush; handed over at once: `insert_many` (LMDB has no such call: one after the other) |
+//! | `load_presorted_lazy` | the same, but the program sorts each 10,000 first, which counts |
+//! | `load_single_lazy` | the same, unsorted, one call for each record |
 //! | `get` | a lookup of a present key; one read transaction for each slice of 20,000 |
 //! | `get_many_32` | the same keys, 32 at a time (LMDB has no such call: one after the other) |
 //! | `get_txn` | begin a read, one lookup, end it |

@@ -32,7 +32,7 @@ fn every_work_has_a_figure_for_every_engine() {
     let directory = tempfile::tempdir().expect("a directory");
     let figures = run(directory.path(), &[]);
     let engines = if cfg!(feature = "lmdb") { 2 } else { 1 };
-    assert_eq!(figures.len(), 11 * engines);
+    assert_eq!(figures.len(), 12 * engines);
     for figure in &figures {
         assert!(
             figure["ns_per_op"]

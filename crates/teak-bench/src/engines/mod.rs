@@ -27,10 +27,29 @@ pub(crate) enum Durability {
 pub(crate) enum Insertion {
     /// Wherever their keys belong, by one call each.
     Single,
-    /// Wherever their keys belong, all of a transaction handed over at once.
+    /// Wherever their keys belong, all of a transaction handed over at once where the engine has a
+    /// call for that.
     Batch,
+    /// The same, sorted before.
+    Presorted,
     /// Behind the last key, by the call that the engine has for it.
     Append,
+}
+
+/// Records in the order of their keys, which are random and differ in their first eight bytes.
+fn in_key_order(records: &[Record]) -> Vec<&Record> {
+    let lead = |record: &Record| {
+        record
+            .key
+            .first_chunk()
+            .map(|&eight| u64::from_be_bytes(eight))
+    };
+    let mut sorted: Vec<_> = records
+        .iter()
+        .map(|record| (lead(record), record))
+        .collect();
+    sorted.sort_unstable_by_key(|(lead, _)| *lead);
+    sorted.into_iter().map(|(_, record)| record).collect()
 }
 
 /// How a read transaction of one lookup is begun and ended.

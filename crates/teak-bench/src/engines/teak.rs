@@ -1,6 +1,6 @@
 //! Teak, through its public interface: one table of raw bytes.
 
-use super::{Durability, Engine, Insertion, Reading, Space};
+use super::{Durability, Engine, Insertion, Reading, Space, in_key_order};
 use crate::data::{Digest, Key, Record};
 use anyhow::Result;
 use std::path::Path;
@@ -44,6 +44,13 @@ impl Engine for Teak {
             Insertion::Batch => {
                 let pairs: Vec<_> = records
                     .iter()
+                    .map(|record| (&record.key[..], &record.value[..]))
+                    .collect();
+                self.table.insert_many(&mut transaction, &pairs)?;
+            }
+            Insertion::Presorted => {
+                let pairs: Vec<_> = in_key_order(records)
+                    .into_iter()
                     .map(|record| (&record.key[..], &record.value[..]))
                     .collect();
                 self.table.insert_many(&mut transaction, &pairs)?;

@@ -58,6 +58,7 @@ fn plan(data: &DataSet, work: Work) -> (Vec<Key>, Insertion) {
     }
     let insertion = match work {
         Work::LoadRandomLazy => Insertion::Batch,
+        Work::LoadPresortedLazy => Insertion::Presorted,
         Work::LoadSortedAppend => Insertion::Append,
         _ => Insertion::Single,
     };

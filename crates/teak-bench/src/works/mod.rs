@@ -15,6 +15,7 @@ use std::{fmt, path::Path};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Work {
     LoadRandomLazy,
+    LoadPresortedLazy,
     LoadSingleLazy,
     Get,
     GetMany32,
@@ -31,6 +32,7 @@ impl Work {
     /// All of them, in order.
     pub(crate) const ALL: &[Self] = &[
         Self::LoadRandomLazy,
+        Self::LoadPresortedLazy,
         Self::LoadSingleLazy,
         Self::Get,
         Self::GetMany32,
@@ -47,6 +49,7 @@ impl Work {
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::LoadRandomLazy => "load_random_lazy",
+            Self::LoadPresortedLazy => "load_presorted_lazy",
             Self::LoadSingleLazy => "load_single_lazy",
             Self::Get => "get",
             Self::GetMany32 => "get_many_32",
@@ -65,6 +68,7 @@ impl Work {
         matches!(
             self,
             Self::LoadRandomLazy
+                | Self::LoadPresortedLazy
                 | Self::LoadSingleLazy
                 | Self::LoadSortedLazy
                 | Self::LoadSortedAppend
@@ -74,6 +78,7 @@ impl Work {
     fn run(self, bench: &mut Bench, quick: &Quick) -> Result<Vec<Measurement>> {
         match self {
             Self::LoadRandomLazy
+            | Self::LoadPresortedLazy
             | Self::LoadSingleLazy
             | Self::LoadSortedLazy
             | Self::LoadSortedAppend => load::run(bench, self),

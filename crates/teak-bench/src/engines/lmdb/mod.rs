@@ -2,7 +2,7 @@
 
 mod raw;
 
-use super::{Durability, Engine, Insertion, Reading, Space};
+use super::{Durability, Engine, Insertion, Reading, Space, in_key_order};
 use crate::data::{Digest, Key, Record};
 use anyhow::{Context, Result};
 use lmdb_master_sys as ffi;
@@ -53,26 +53,15 @@ impl Lmdb {
 impl Engine for Lmdb {
     fn write(&mut self, records: &[Record], insertion: Insertion) -> Result<()> {
         let flags = match insertion {
-            Insertion::Single | Insertion::Batch => 0,
+            Insertion::Single | Insertion::Batch | Insertion::Presorted => 0,
             Insertion::Append => ffi::MDB_APPEND,
         };
         let mut transaction = self.environment.begin(Access::Write)?;
         let mut put = |record: &Record| transaction.put(&record.key, &record.value, flags);
-        if insertion == Insertion::Batch {
-            // The random keys differ in their first eight bytes.
-            let lead = |record: &Record| {
-                record
-                    .key
-                    .first_chunk()
-                    .map(|&eight| u64::from_be_bytes(eight))
-            };
-            let mut sorted: Vec<_> = records
-                .iter()
-                .map(|record| (lead(record), record))
-                .collect();
-            sorted.sort_unstable_by_key(|(lead, _)| *lead);
-            sorted.into_iter().try_for_each(|(_, record)| put(record))?;
+        if insertion == Insertion::Presorted {
+            in_key_order(records).into_iter().try_for_each(put)?;
         } else {
+            // LMDB has no call for many records: one after the other is what its users do.
             records.iter().try_for_each(&mut put)?;
         }
         transaction.commit()

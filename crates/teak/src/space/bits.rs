@@ -61,14 +61,7 @@ impl Bits {
 
     /// The first set bit at or behind `from`.
     pub(super) fn next_set(&self, from: u64) -> Option<u64> {
-        let first = (from / 64) as usize;
-        let mut word = self.words.get(first)? & (u64::MAX << (from % 64));
-        let mut index = first;
-        while word == 0 {
-            index += 1;
-            word = *self.words.get(index)?;
-        }
-        Some(index as u64 * 64 + u64::from(word.trailing_zeros()))
+        self.next_set_within(from, usize::MAX)
     }
 
     /// The first set bit at or behind `from`, if it is in one of the next `words` words.

@@ -89,10 +89,7 @@ impl<'s, S: PageSource + ?Sized> Cursor<'s, S> {
             return self.arrive(moved);
         };
         self.fetch_ahead();
-        match self.read(index) {
-            Ok(()) => Ok(true),
-            Err(damage) => Err(self.unreadable(damage)),
-        }
+        self.see(index)
     }
 
     /// Goes to the next record without reading it: [`Cursor::read_here`] does that.
@@ -165,6 +162,12 @@ impl<'s, S: PageSource + ?Sized> Cursor<'s, S> {
             self.forget_record();
             self.enter_leaf(number, visit_leaf(self.source, number, "scan")?);
         }
+        self.see(index)
+    }
+
+    /// Reads a record of the leaf, or shows none.
+    #[inline(always)]
+    fn see(&mut self, index: usize) -> Result<bool> {
         match self.read(index) {
             Ok(()) => Ok(true),
             Err(damage) => Err(self.unreadable(damage)),

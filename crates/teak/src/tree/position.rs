@@ -134,16 +134,7 @@ impl Position {
     ) -> Result<Entered<'s>> {
         while level > 0 {
             let inner = visit_inner(source, number, level, "scan")?;
-            let count = inner.count();
-            let index = match end {
-                End::First => 0,
-                End::Last => count - 1,
-            };
-            self.path.push(Step {
-                page: number,
-                index,
-                count,
-            });
+            let index = self.push_edge(number, inner.count(), end);
             (number, behind) =
                 children(&inner, index).map_err(|damage| damage.at(number, "scan"))?;
             level -= 1;
@@ -153,20 +144,22 @@ impl Position {
         if count == 0 {
             return Err(empty_leaf(number, "scan"));
         }
-        let index = match end {
-            End::First => 0,
-            End::Last => count - 1,
-        };
-        self.path.push(Step {
-            page: number,
-            index,
-            count,
-        });
+        self.push_edge(number, count, end);
         Ok(Entered {
             number,
             leaf,
             behind,
         })
+    }
+
+    /// Adds a page that has entries to the path, at one of them; returns its index.
+    fn push_edge(&mut self, page: PageNumber, count: usize, end: End) -> usize {
+        let index = match end {
+            End::First => 0,
+            End::Last => count - 1,
+        };
+        self.path.push(Step { page, index, count });
+        index
     }
 
     /// Goes to the first record whose key is not smaller than `key`; `Some(true)` says that it is

@@ -1,6 +1,6 @@
 //! An open database.
 
-use super::{CheckProgress, CheckReport, Options, PageUse, ReadTxn, Recovery, WriteTxn};
+use super::{CheckProgress, CheckReport, Options, PageUse, ReadTxn, Recovery, Ticket, WriteTxn};
 use crate::{
     Error, PageNumber, Result, TransactionId,
     page::max_key_len,
@@ -96,15 +96,50 @@ impl Database {
         WriteTransaction::begin(&self.engine).map(WriteTxn::new)
     }
 
-    /// Returns when every commit so far is on the disk. Waits for a write transaction that is open; a
-    /// thread that has one commits or drops it first, or else waits for itself, for ever.
+    /// Returns when every commit so far is on the disk. Does not wait for a write transaction that is
+    /// open.
     ///
     /// # Errors
     ///
     /// [`Error::Io`] if the flush failed; nothing can be written then until the database is opened
-    /// anew. Those of [`Database::begin_write`].
+    /// anew. [`Error::Poisoned`] if that was so before; [`Error::ReadOnly`];
+    /// [`Error::InvalidArgument`] if the database has been closed.
     pub fn sync(&self) -> Result<()> {
         self.engine.sync()
+    }
+
+    /// The same, but only if lazy commits have reached one of the limits
+    /// [`Options::flush_after`] and [`Options::flush_after_bytes`]; says whether they had.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Database::sync`].
+    pub fn sync_if_due(&self) -> Result<bool> {
+        self.engine.sync_if_due()
+    }
+
+    /// Has every commit so far brought to the disk, and does not wait for that: the ticket tells.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Database::sync`].
+    pub fn begin_sync(&self) -> Result<Ticket> {
+        self.engine.begin_sync()
+    }
+
+    /// What tells when the commit `transaction` is durable, whatever durability it asked for. A
+    /// lazy one becomes durable when something has it flushed.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidArgument`] if there is no such commit yet.
+    pub fn ticket(&self, transaction: TransactionId) -> Result<Ticket> {
+        let newest = self.engine.newest();
+        if transaction > newest {
+            let text = format!("there is no commit {transaction} yet; the newest is {newest}");
+            return Err(Error::InvalidArgument(text));
+        }
+        Ok(self.engine.ticket(transaction))
     }
 
     /// Waits for a write transaction that is open, makes every commit durable, cuts the free end of

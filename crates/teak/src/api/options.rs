@@ -8,7 +8,7 @@ use crate::{
     tree::TreeRoot,
     txn::{Durability, Engine, Settings},
 };
-use std::path::Path;
+use std::{path::Path, time::Duration};
 
 /// Options for opening or creating a [`Database`].
 ///
@@ -28,7 +28,9 @@ pub struct Options {
     page_size: usize,
     create: Create,
     is_read_only: bool,
-    durability: Durability,
+    durability: Option<Durability>,
+    flush_after_bytes: Option<u64>,
+    flush_after: Option<Duration>,
     size_limit_bytes: Option<u64>,
     write_memory_bytes: usize,
 }
@@ -40,13 +42,15 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Pages of 4 KiB, created if missing, durable commits, the limit of size that the file has.
+    /// Pages of 4 KiB, created if missing; durability and limits as the file has them.
     pub fn new() -> Self {
         Self {
             page_size: 4096,
             create: Create::IfMissing,
             is_read_only: false,
-            durability: Durability::Durable,
+            durability: None,
+            flush_after_bytes: None,
+            flush_after: None,
             size_limit_bytes: None,
             write_memory_bytes: 256 << 20,
         }
@@ -85,9 +89,27 @@ impl Options {
         self
     }
 
-    /// The durability of commits that do not ask for another.
+    /// The durability of commits that do not ask for another. It is kept in the file by the next
+    /// commit: who opens the database without asking for one gets that. A new database has
+    /// [`Durability::Durable`].
     pub fn durability(mut self, durability: Durability) -> Self {
-        self.durability = durability;
+        self.durability = Some(durability);
+        self
+    }
+
+    /// How many bytes of pages lazy commits may have written since the last flush before they are
+    /// flushed, by a thread of the database's own; `u64::MAX` for any number, which is what a new
+    /// database has. Kept in the file, as [`Options::durability`] is.
+    pub fn flush_after_bytes(mut self, bytes: u64) -> Self {
+        self.flush_after_bytes = Some(bytes);
+        self
+    }
+
+    /// How long a lazy commit may wait before it is flushed, by a thread of the database's own, in
+    /// whole milliseconds; [`Duration::MAX`] for ever. A new database has 5 seconds. Kept in the
+    /// file, as [`Options::durability`] is.
+    pub fn flush_after(mut self, age: Duration) -> Self {
+        self.flush_after = Some(age);
         self
     }
 
@@ -151,6 +173,8 @@ impl Options {
         Ok(Settings {
             page_size: self.page_size,
             durability: self.durability,
+            flush_after_bytes: self.flush_after_bytes,
+            flush_after: self.flush_after,
             size_limit_bytes: self.size_limit_bytes,
             write_memory_bytes: self.write_memory_bytes,
         })

@@ -3,7 +3,7 @@
 // The sealed trait speaks of the layers below, which no user can name.
 #![allow(private_interfaces)]
 
-use super::{Durability, Table, TableInfo, TableOptions, codec::Codec};
+use super::{Durability, Table, TableInfo, TableOptions, Ticket, codec::Codec};
 use crate::{
     Error, Result, TransactionId,
     tree::{PageSource, TreeRoot},
@@ -235,16 +235,29 @@ impl WriteTxn {
     }
 
     /// Commits, and returns the id of the new state. A transaction that changed nothing writes
-    /// nothing, and its state is the one it began with.
+    /// nothing, and its state is the one it began with; if that is not durable yet, a
+    /// [`Durability::Durable`] commit waits until it is.
+    ///
+    /// While this waits for the disk the next write transaction can begin, and builds on this one.
     ///
     /// # Errors
     ///
     /// [`Error::Io`] and [`Error::Full`]: nothing was committed. If a flush or the write of the
     /// commit record failed the database takes no writes until it is opened anew
-    /// ([`Error::Poisoned`]). [`Error::TransactionBroken`] if an earlier error left this
-    /// transaction unfinished.
+    /// ([`Error::Poisoned`]); the commit is not seen, unless an asynchronous or lazy one built on it
+    /// meanwhile. [`Error::TransactionBroken`] if an earlier error left this transaction unfinished.
     pub fn commit(self) -> Result<TransactionId> {
         self.inner.commit()
+    }
+
+    /// Commits as [`Durability::Async`] does, whatever durability was set, and returns what tells
+    /// when the commit is durable.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`WriteTxn::commit`].
+    pub fn commit_async(self) -> Result<Ticket> {
+        self.inner.commit_async()
     }
 
     /// Undoes everything, as dropping the transaction does.

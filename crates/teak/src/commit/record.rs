@@ -43,7 +43,9 @@
 //! | 312 | 8 | transaction that set the marks |
 //! | 320 | 24 | root of the array of bitmaps |
 //! | 344 | 24 | root of the array of segments of deaths |
-//! | 368 | 64 | zero, reserved |
+//! | 368 | 8 | bytes of lazy commits that may wait for a flush; all ones for any number, zero for the default |
+//! | 376 | 8 | milliseconds that a lazy commit may wait for a flush; all ones for ever, zero for the default |
+//! | 384 | 48 | zero, reserved |
 //! | 432 | 8 x count | written runs: first page (4), length in pages (4) |
 //! | then | | the space log |
 //!
@@ -66,6 +68,8 @@ use crate::{
     types::{PageNumber, Run, Tag, TransactionId},
 };
 
+use std::time::Duration;
+
 mod bytes;
 mod probe;
 
@@ -85,7 +89,7 @@ const MAGIC: [u8; 8] = *b"TeakRec\x01";
 const CHECKED_FROM: usize = 16;
 const FIXED_LEN: usize = 432;
 const RUN_LEN: usize = 8;
-const RESERVED_LEN: usize = 64;
+const RESERVED_LEN: usize = 48;
 
 const ASKED_DURABLE: u8 = 1;
 const CLEAN_CLOSE: u8 = 2;
@@ -121,6 +125,47 @@ pub(crate) struct Geometry {
     pub(crate) shrink_threshold: u64,
 }
 
+/// When lazy commits are flushed though nobody asks for it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct FlushLimits {
+    /// So many bytes of pages may wait; `u64::MAX` for any number.
+    pub(crate) bytes: u64,
+    /// So long the oldest of them may wait, in whole milliseconds; `Duration::MAX` for ever.
+    pub(crate) age: Duration,
+}
+
+impl FlushLimits {
+    /// Nothing waits longer than the five seconds after which ext4 writes its journal.
+    pub(crate) const DEFAULT: Self = Self {
+        bytes: u64::MAX,
+        age: Duration::from_secs(5),
+    };
+
+    /// Whether a lazy commit never becomes due.
+    pub(crate) fn is_never(self) -> bool {
+        self.bytes == u64::MAX && self.age == Duration::MAX
+    }
+
+    fn age_ms(self) -> u64 {
+        u64::try_from(self.age.as_millis().max(1)).unwrap_or(u64::MAX)
+    }
+
+    /// Zero is what no limit can be, and says that nobody chose one.
+    fn from_fields(bytes: u64, age_ms: u64) -> Self {
+        Self {
+            bytes: match bytes {
+                0 => Self::DEFAULT.bytes,
+                bytes => bytes,
+            },
+            age: match age_ms {
+                0 => Self::DEFAULT.age,
+                u64::MAX => Duration::MAX,
+                age_ms => Duration::from_millis(age_ms),
+            },
+        }
+    }
+}
+
 /// Numbers that the application sets with a transaction.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) struct Marks {
@@ -150,6 +195,7 @@ pub(crate) struct Record {
     pub(crate) catalog_root: [u8; TREE_ROOT_LEN],
     pub(crate) snapshots_root: [u8; TREE_ROOT_LEN],
     pub(crate) marks: Marks,
+    pub(crate) flush_limits: FlushLimits,
     pub(crate) space_roots: SpaceRoots,
     /// All runs written since the durable transaction, or `None` if they did not fit.
     pub(crate) written: Option<Vec<Run>>,
@@ -253,6 +299,8 @@ impl Record {
         out.u64(self.marks.transaction.0);
         encode_root(&self.space_roots.bitmaps, out);
         encode_root(&self.space_roots.deaths, out);
+        out.u64(self.flush_limits.bytes.max(1));
+        out.u64(self.flush_limits.age_ms());
         out.put(&[0; RESERVED_LEN]);
     }
 
@@ -335,6 +383,7 @@ impl Record {
                 bitmaps: decode_root(&mut fields),
                 deaths: decode_root(&mut fields),
             },
+            flush_limits: FlushLimits::from_fields(fields.u64(), fields.u64()),
             written: None,
             space_log: Vec::new(),
         };

@@ -1,6 +1,8 @@
 //! The commit record.
 
 use super::*;
+use crate::commit::record::FlushLimits;
+use std::time::Duration;
 
 fn array_root(seed: u32) -> (ArrayRoot, Vec<u8>) {
     let (page, page_bytes) = (PageNumber(0x0102 + seed), 0x0102 + seed);
@@ -63,6 +65,10 @@ fn record() -> Record {
             bitmaps: array_root(20).0,
             deaths: array_root(40).0,
         },
+        flush_limits: FlushLimits {
+            bytes: u64_of(13).0,
+            age: Duration::from_millis(u64_of(14).0),
+        },
         written: Some(vec![Run::new(0x0203_0405, 0x0607_0809)]),
         space_log: b"the log".to_vec(),
     }
@@ -109,6 +115,8 @@ fn commit_record() {
             ("marked", u64_of(12).1),
             ("bitmaps", array_root(20).1),
             ("deaths", array_root(40).1),
+            ("flush after bytes", u64_of(13).1),
+            ("flush after time", u64_of(14).1),
         ],
     );
     let run = assemble(

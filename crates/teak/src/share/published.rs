@@ -29,22 +29,24 @@ impl<T> Published<T> {
     }
 
     /// Makes `state` the newest.
-    pub(crate) fn publish(&self, state: T) {
+    pub(crate) fn publish(&self, state: Arc<T>) {
         let mut older = lock(&self.older);
-        let before = std::mem::replace(&mut *lock(&self.newest), Arc::new(state));
+        let before = std::mem::replace(&mut *lock(&self.newest), state);
         older.push(Arc::downgrade(&before));
     }
 
-    /// Calls `pinned` for every older state that is still held, oldest first, and forgets the
-    /// others.
-    pub(crate) fn for_each_older(&self, mut pinned: impl FnMut(&T)) {
-        lock(&self.older).retain(|state| match state.upgrade() {
+    /// Calls `pinned` for every older state that is still held, oldest first, and for the newest;
+    /// forgets the others.
+    pub(crate) fn for_each_pinned(&self, mut pinned: impl FnMut(&T)) {
+        let mut older = lock(&self.older);
+        older.retain(|state| match state.upgrade() {
             Some(state) => {
                 pinned(&state);
                 true
             }
             None => false,
         });
+        pinned(&lock(&self.newest));
     }
 
     /// How many references to published states there are, besides the one that makes it newest.

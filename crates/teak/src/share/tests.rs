@@ -13,18 +13,18 @@ use std::{
 fn a_state_is_pinned_while_somebody_holds_it() {
     let published = Published::new(1);
     let one = published.newest();
-    published.publish(2);
-    published.publish(3);
+    published.publish(Arc::new(2));
+    published.publish(Arc::new(3));
     let three = published.newest();
     let pinned = || {
         let mut pinned = Vec::new();
-        published.for_each_older(|state| pinned.push(*state));
+        published.for_each_pinned(|state| pinned.push(*state));
         pinned
     };
-    assert_eq!((pinned(), *three), (vec![1], 3));
+    assert_eq!((pinned(), *three), (vec![1, 3], 3));
     assert_eq!(published.holders(), 2);
     drop(one);
-    assert_eq!(pinned(), vec![]);
+    assert_eq!(pinned(), vec![3]);
 }
 
 #[test]

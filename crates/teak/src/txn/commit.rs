@@ -13,11 +13,9 @@
 //! is on the disk: the database refuses writes until it is opened again.
 
 use super::{
-    engine::Durability,
-    open::{durability_byte, now_ms},
-    pages::write_pages,
-    snapshot::Snapshot,
-    write::WriteTransaction,
+    engine::Durability, flusher::Commit, open::now_ms, pages::write_pages,
+    progress::is_seen_at_once, snapshot::Snapshot, ticket::Ticket, write::WriteTransaction,
+    written::union,
 };
 use crate::{
     Error, Result, Run, TransactionId,
@@ -26,40 +24,58 @@ use crate::{
     store::Mapping,
     tree::{TreeRoot, seal},
 };
-use std::sync::{Arc, atomic::Ordering};
-
-/// More written runs than this are not listed.
-const WRITTEN_RUNS_MAX: usize = 4096;
+use std::sync::Arc;
 
 impl WriteTransaction {
-    /// Commits, and returns the id of the state that readers see now. A transaction that changed
-    /// nothing writes nothing.
+    /// Commits, and returns the id of the new state. A transaction that changed nothing writes
+    /// nothing, and its state is the one that it began with.
     pub(crate) fn commit(mut self) -> Result<TransactionId> {
-        self.refuse_poisoned()?;
+        let durability = self.pages.durability;
+        let engine = Arc::clone(&self.engine);
+        let transaction = self.write()?;
+        // The next writer goes on while this one waits.
+        drop(self);
+        if !is_seen_at_once(durability) {
+            engine.flusher.wait(transaction)?;
+        }
+        Ok(transaction)
+    }
+
+    /// Commits, and returns at once what tells when it is durable.
+    pub(crate) fn commit_async(mut self) -> Result<Ticket> {
+        self.pages.durability = Durability::Async;
+        let engine = Arc::clone(&self.engine);
+        let transaction = self.commit()?;
+        Ok(engine.ticket(transaction))
+    }
+
+    /// Writes everything, and leaves it to the caller to wait until it is on the disk.
+    fn write(&mut self) -> Result<TransactionId> {
+        let flusher = Arc::clone(&self.engine.flusher);
+        flusher.refuse_poisoned()?;
         if self.is_broken {
             return Err(Error::TransactionBroken);
         }
+        flusher.start_for(self.pages.durability)?;
         if let Some(outermost) = self.outermost_savepoint() {
             self.end_savepoint(outermost)?;
         }
         self.write_roots()?;
         if self.pages.is_unchanged() {
+            flusher.write_nothing(self.pages.durability);
             return Ok(self.base.transaction());
         }
         seal::seal(&mut self.pages, &mut self.catalog)?;
         let taken = self.pages.settle();
         let deaths = joined(&self.pages.deaths);
-        let (committed, written) = self.commit_space(&taken, &deaths)?;
+        let committed = self.commit_space(&taken, &deaths)?;
         self.is_ended = true;
-        let put = self.put_on_disk(committed, written);
+        let written = self.write_all(&taken, committed);
         self.pages.writer.arena.clear();
-        match put {
-            Ok((record, mapping)) => self.publish(record, mapping),
-            Err(error) => {
-                self.restore_space();
-                Err(error)
-            }
+        if written.is_err() {
+            self.restore_space();
         }
+        written
     }
 
     /// Seals every changed table and writes its root to the catalog.
@@ -93,15 +109,16 @@ impl WriteTransaction {
         &mut self,
         taken: &[Run],
         deaths: &[(Run, TransactionId)],
-    ) -> Result<(Committed, Option<Vec<Run>>)> {
+    ) -> Result<Committed> {
         let page_size = self.engine.page_size;
         let transaction = self.id();
         let page_limit = self.pages.size_limit_pages().min(u64::from(u32::MAX));
+        let durable = self.engine.durable();
         let writer = &mut *self.pages.writer;
-        let mut written = writer.written.as_ref().map(|before| union(before, taken));
+        writer.written.forget(durable);
+        let written = writer.written.with(taken);
         // Written runs may have a quarter of the record; the log is of more use.
         let listed_max = page_size / 4 / size_of::<Run>();
-        written = written.filter(|runs| runs.len() <= WRITTEN_RUNS_MAX);
         let listed = written.as_ref().map_or(0, Vec::len);
         let reserved = if listed + 8 > listed_max {
             0
@@ -109,87 +126,96 @@ impl WriteTransaction {
             listed + 8
         };
         let log_room = Record::log_room(page_size, reserved);
-        let change = Change {
+        writer.space.commit(Change {
             transaction,
             taken,
             deaths,
             log_room,
             page_limit,
-        };
-        let committed = writer.space.commit(change)?;
-        let written = written.map(|runs| union(&runs, &committed.fold_taken));
-        Ok((committed, written))
+        })
     }
 
-    /// Writes pages and record, and flushes if that was asked for.
-    fn put_on_disk(
-        &mut self,
-        committed: Committed,
-        written: Option<Vec<Run>>,
-    ) -> Result<(Record, Arc<Mapping>)> {
-        let page_size = self.engine.page_size;
+    /// Writes pages and record, and lets readers see the state, if they see it before it is
+    /// durable.
+    fn write_all(&mut self, taken: &[Run], committed: Committed) -> Result<TransactionId> {
         let page_count = self.pages.writer.space.page_count();
+        let mapping = self.write_every_page(&committed, page_count)?;
+        let taken = union(taken, &committed.fold_taken);
+        let bytes =
+            taken.iter().map(|run| u64::from(run.len)).sum::<u64>() * self.engine.page_size as u64;
+        let record = self.record(&committed, &taken, page_count);
+        let transaction = record.transaction;
+        let snapshot = self.new_snapshot(record.clone(), mapping)?;
+        self.engine.flusher.write(Commit {
+            record: record.clone(),
+            snapshot,
+            durability: self.pages.durability,
+            bytes,
+        })?;
+        self.pages.writer.note_record(record);
+        Ok(transaction)
+    }
+
+    fn write_every_page(&mut self, committed: &Committed, page_count: u64) -> Result<Arc<Mapping>> {
+        let page_size = self.engine.page_size;
+        let storage = Arc::clone(&self.engine.storage);
         let bytes = page_count * page_size as u64;
-        if bytes > self.engine.storage.len() {
-            let grown = self.engine.storage.set_len(bytes);
+        if bytes > storage.len() {
+            let grown = storage.set_len(bytes);
             grown.map_err(Error::io("making the file longer"))?;
         }
-        let mapping = self
-            .engine
-            .storage
-            .mapping()
-            .map_err(Error::io("mapping the file"))?;
-        let engine = &self.engine;
+        let mapping = storage.mapping().map_err(Error::io("mapping the file"))?;
         self.pages.mark_mapped();
         let mut pages = self.pages.unwritten_pages();
-        pages.extend(
-            committed
-                .fold_pages
-                .iter()
-                .map(|(number, page)| (*number, &page[..])),
-        );
+        let folded = committed.fold_pages.iter();
+        pages.extend(folded.map(|(number, page)| (*number, &page[..])));
         pages.sort_unstable_by_key(|(number, _)| *number);
-        write_pages(&*engine.storage, page_size, &pages)?;
-        let record = self.record(&committed, written.as_deref(), page_count);
-        self.pages.writer.written = written;
-        self.engine.write_record(&record)?;
-        if self.pages.durability == Durability::Durable {
-            self.engine.flush(Some(&record))?;
-        }
-        Ok((record, mapping))
+        write_pages(&*storage, page_size, &pages)?;
+        Ok(mapping)
     }
 
-    fn record(&self, committed: &Committed, written: Option<&[Run]>, page_count: u64) -> Record {
-        let writer = &*self.pages.writer;
-        let page_size = self.engine.page_size;
-        let fits = |runs: &&[Run]| committed.log.len() <= Record::log_room(page_size, runs.len());
+    /// The record of this commit, which wrote the pages `taken`.
+    fn record(&mut self, committed: &Committed, taken: &[Run], page_count: u64) -> Record {
+        let (slot, durable, last_target) = {
+            let state = self.engine.flusher.progress.lock();
+            let durable = state.durable.transaction;
+            (state.next_slot(), durable, state.last_target())
+        };
+        let (page_size, transaction) = (self.engine.page_size, self.id());
+        let writer = &mut *self.pages.writer;
+        writer.written.forget(durable);
+        let written = writer.written.with(taken);
+        writer.written.note(transaction, taken, last_target);
+        let fits = |runs: &Vec<Run>| committed.log.len() <= Record::log_room(page_size, runs.len());
+        let policies = &self.engine.policies;
         Record {
-            slot: writer.next_slot(),
+            slot,
             sequence: writer.newest.sequence + 1,
-            transaction: self.id(),
-            durable_transaction: writer.durable,
+            transaction,
+            durable_transaction: durable,
             time_ms: now_ms(),
-            asked_durable: self.pages.durability == Durability::Durable,
+            asked_durable: self.pages.durability != Durability::Lazy,
             clean_close: false,
-            default_durability: durability_byte(self.engine.settings.durability),
+            default_durability: policies.durability.to_byte(),
+            flush_limits: policies.flush_limits,
             geometry: Geometry {
-                upper_limit: self.engine.settings.size_limit_bytes.unwrap_or(u64::MAX),
+                upper_limit: policies.size_limit_bytes,
                 ..writer.newest.geometry
             },
             page_count,
             catalog_root: self.catalog.encode(),
             space_roots: committed.roots,
-            written: written.filter(fits).map(<[Run]>::to_vec),
+            written: written.filter(fits),
             space_log: committed.log.clone(),
             ..writer.newest.clone()
         }
     }
 
-    fn publish(&mut self, record: Record, mapping: Arc<Mapping>) -> Result<TransactionId> {
-        let transaction = record.transaction;
+    /// The state that this commit makes, with the roots that are known.
+    fn new_snapshot(&self, record: Record, mapping: Arc<Mapping>) -> Result<Snapshot> {
         let places = self.engine.root_places();
-        let snapshot = Snapshot::new(record.clone(), mapping, places)?
-            .with_counts_of(&self.pages.writer.space);
+        let snapshot =
+            Snapshot::new(record, mapping, places)?.with_counts_of(&self.pages.writer.space);
         for handle in 0..places {
             match self.tables.get(handle) {
                 Some(Some(table)) => snapshot.set_root(handle, table.root),
@@ -200,20 +226,15 @@ impl WriteTransaction {
                 }
             }
         }
-        self.pages.writer.note_record(record);
-        if self.pages.durability == Durability::Durable {
-            self.engine.note_durable(&mut self.pages.writer);
-        }
-        self.engine.published.publish(snapshot);
-        Ok(transaction)
+        Ok(snapshot)
     }
 
     /// After a failed write the space map is read anew, as the record before has it.
     fn restore_space(&mut self) {
-        let pins = self.engine.pins(&self.pages.writer);
+        let pins = self.engine.flusher.pins();
         match self.base.space(&pins) {
             Ok(space) => self.pages.writer.space = space,
-            Err(_) => self.engine.poisoned.store(true, Ordering::Release),
+            Err(_) => self.engine.flusher.poison(),
         }
     }
 }
@@ -237,26 +258,4 @@ fn joined(deaths: &[(Run, TransactionId)]) -> Vec<(Run, TransactionId)> {
         }
     }
     joined
-}
-
-/// All pages of two lists of runs, each sorted, as one.
-fn union(a: &[Run], b: &[Run]) -> Vec<Run> {
-    let mut all: Vec<Run> = Vec::with_capacity(a.len() + b.len());
-    let (mut left, mut right) = (a.iter().peekable(), b.iter().peekable());
-    loop {
-        let next = match (left.peek(), right.peek()) {
-            (Some(x), Some(y)) if x.start <= y.start => left.next(),
-            (_, Some(_)) => right.next(),
-            (Some(_), None) => left.next(),
-            (None, None) => return all,
-        };
-        let Some(&run) = next else { return all };
-        match all.last_mut() {
-            Some(last) if last.end() >= u64::from(run.start.0) => {
-                let end = last.end().max(run.end());
-                last.len = (end - u64::from(last.start.0)) as u32;
-            }
-            _ => all.push(run),
-        }
-    }
 }

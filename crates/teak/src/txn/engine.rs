@@ -1,40 +1,73 @@
 //! The engine: one open database, as all its handles and transactions share it.
 
-use super::{arena::Arena, recover::Recovery, snapshot::Snapshot};
+use super::{
+    arena::Arena, flusher::Flusher, progress::State, recover::Recovery, snapshot::Snapshot,
+    ticket::Ticket, written::WrittenRuns,
+};
 use crate::{
-    Error, PageNumber, Result, Run, TransactionId,
-    commit::record::{Record, SLOT_COUNT},
-    share::{Published, Turn, Turnstile},
+    Error, PageNumber, Result, TransactionId,
+    commit::record::{FlushLimits, Record},
+    share::{Turn, Turnstile},
     space::Space,
     store::Storage,
 };
 use std::{
     collections::HashMap,
-    io::IoSlice,
     path::PathBuf,
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
+    time::Duration,
 };
 
-/// When a commit is on the disk.
+/// When a commit is on the disk. A process that is killed loses nothing of any; a power cut may
+/// take the newest commits that are not on the disk yet, never a part of one, and never one without
+/// those behind it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
 #[non_exhaustive]
 pub enum Durability {
-    /// When it returns.
+    /// When it returns. Readers see it then, or when a later commit that is seen builds on it.
+    /// Threads that commit at the same time share flushes.
     #[default]
     Durable,
-    /// When the operating system, or a later durable commit, has written it. A process that is
-    /// killed loses nothing; a power cut may take the newest lazy commits, never a part of one.
+    /// Soon after it returns, without anybody's doing; a [`Ticket`](super::Ticket) tells when.
+    /// Readers see it when it returns.
+    Async,
+    /// When the operating system, a later durable commit, or the limits
+    /// [`Options::flush_after`](crate::Options::flush_after) and
+    /// [`Options::flush_after_bytes`](crate::Options::flush_after_bytes) have it written. Readers
+    /// see it when it returns.
     Lazy,
 }
 
-/// What a database is opened with.
+impl Durability {
+    /// The byte that stands for it in a commit record.
+    pub(super) fn to_byte(self) -> u8 {
+        match self {
+            Self::Durable => 0,
+            Self::Lazy => 1,
+            Self::Async => 2,
+        }
+    }
+
+    /// What a byte of a commit record says. One that a later version wrote means the safest.
+    pub(super) fn from_byte(byte: u8) -> Self {
+        match byte {
+            1 => Self::Lazy,
+            2 => Self::Async,
+            _ => Self::Durable,
+        }
+    }
+}
+
+/// What a database is opened with. What is `None` is as the file says.
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
     pub(crate) page_size: usize,
-    pub(crate) durability: Durability,
+    pub(crate) durability: Option<Durability>,
+    pub(crate) flush_after_bytes: Option<u64>,
+    pub(crate) flush_after: Option<Duration>,
     pub(crate) size_limit_bytes: Option<u64>,
     pub(crate) write_memory_bytes: usize,
 }
@@ -50,6 +83,34 @@ pub(super) fn unique_id() -> u64 {
     NEXT_ID.fetch_add(1, Ordering::Relaxed)
 }
 
+/// What holds for one open database: what it was opened with, or else what its file says.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Policies {
+    pub(super) durability: Durability,
+    pub(super) flush_limits: FlushLimits,
+    pub(super) size_limit_bytes: u64,
+    pub(super) write_memory_bytes: usize,
+}
+
+impl Policies {
+    fn new(settings: &Settings, record: &Record) -> Self {
+        let recorded = record.flush_limits;
+        Self {
+            durability: settings
+                .durability
+                .unwrap_or(Durability::from_byte(record.default_durability)),
+            flush_limits: FlushLimits {
+                bytes: settings.flush_after_bytes.unwrap_or(recorded.bytes),
+                age: settings.flush_after.unwrap_or(recorded.age),
+            },
+            size_limit_bytes: settings
+                .size_limit_bytes
+                .unwrap_or(record.geometry.upper_limit),
+            write_memory_bytes: settings.write_memory_bytes,
+        }
+    }
+}
+
 /// One open database.
 #[derive(Debug)]
 pub(crate) struct Engine {
@@ -58,13 +119,10 @@ pub(crate) struct Engine {
     pub(super) path: PathBuf,
     pub(super) storage: Arc<dyn Storage>,
     pub(super) page_size: usize,
-    pub(super) settings: Settings,
-    pub(super) published: Published<Snapshot>,
+    pub(super) policies: Policies,
     /// Absent in a database that is open for reading only.
     pub(super) turnstile: Option<Arc<Turnstile<Writer>>>,
-    /// The last transaction that is known to be on the disk.
-    durable: AtomicU64,
-    pub(super) poisoned: AtomicBool,
+    pub(super) flusher: Arc<Flusher>,
     pub(super) closed: AtomicBool,
     pub(super) recovery: Recovery,
     handles: Mutex<HashMap<Vec<u8>, usize>>,
@@ -77,13 +135,7 @@ pub(super) struct Writer {
     pub(super) arena: Arena,
     /// The record of the newest commit.
     pub(super) newest: Record,
-    /// The sequence of the record in each slot, 0 where there is none.
-    pub(super) slots: [u64; SLOT_COUNT as usize],
-    /// The last transaction that is known to be on the disk, and the slot of its record.
-    pub(super) durable: TransactionId,
-    pub(super) durable_slot: u8,
-    /// Runs written since then; `None` if they are too many to list.
-    pub(super) written: Option<Vec<Run>>,
+    pub(super) written: WrittenRuns,
     /// Whether a clean close has to be noted.
     pub(super) is_changed: bool,
 }
@@ -92,29 +144,29 @@ impl Engine {
     pub(super) fn new(
         path: PathBuf,
         storage: Arc<dyn Storage>,
-        mut settings: Settings,
+        settings: &Settings,
         newest: Snapshot,
-        durable: TransactionId,
+        state: State,
         writer: Option<Writer>,
         recovery: Recovery,
     ) -> Self {
-        if settings.size_limit_bytes.is_none() {
-            let limit = newest.record.geometry.upper_limit;
-            settings.size_limit_bytes = (limit != u64::MAX).then_some(limit);
-        }
+        let policies = Policies::new(settings, &newest.record);
         Self {
             id: unique_id(),
             path,
-            storage,
             page_size: newest.record.page_size as usize,
-            settings,
+            policies,
             turnstile: writer.map(Turnstile::new),
-            durable: AtomicU64::new(durable.0),
-            poisoned: AtomicBool::new(false),
             closed: AtomicBool::new(false),
             recovery,
             handles: Mutex::default(),
-            published: Published::new(newest),
+            flusher: Arc::new(Flusher::new(
+                Arc::clone(&storage),
+                newest,
+                state,
+                policies.flush_limits,
+            )),
+            storage,
         }
     }
 
@@ -150,13 +202,13 @@ impl Engine {
 
     /// How many snapshots are held, each counted as often as it is held.
     pub(crate) fn holders(&self) -> usize {
-        self.published.holders()
+        self.flusher.published.holders()
     }
 
     /// The newest committed state.
     pub(crate) fn snapshot(&self) -> Result<Arc<Snapshot>> {
         self.refuse_closed()?;
-        Ok(self.published.newest())
+        Ok(self.flusher.published.newest())
     }
 
     /// The number under which everybody here knows the table `name`.
@@ -194,87 +246,52 @@ impl Engine {
         let turnstile = self.turnstile.as_ref().ok_or(Error::ReadOnly)?;
         let turn = turnstile.take();
         self.refuse_closed()?;
-        if self.poisoned.load(Ordering::Acquire) {
-            return Err(Error::Poisoned);
-        }
+        self.flusher.refuse_poisoned()?;
         Ok(turn)
     }
 
-    /// The states whose pages must stay: those that are held, the last durable and the newest.
-    pub(super) fn pins(&self, writer: &Writer) -> Vec<TransactionId> {
-        let mut pins = vec![writer.durable, writer.newest.transaction];
-        self.published
-            .for_each_older(|snapshot| pins.push(snapshot.transaction()));
-        pins.sort_unstable();
-        pins.dedup();
-        pins
-    }
-
-    /// Makes all commits durable.
-    pub(crate) fn sync(&self) -> Result<()> {
-        let mut writer = self.take_turn()?;
-        self.flush_newest(&mut writer)
-    }
-
-    pub(super) fn flush_newest(&self, writer: &mut Writer) -> Result<()> {
-        if writer.durable == writer.newest.transaction {
-            return Ok(());
+    fn refuse_unwritable(&self) -> Result<()> {
+        if self.turnstile.is_none() {
+            return Err(Error::ReadOnly);
         }
-        self.flush(None)?;
-        self.note_durable(writer);
-        Ok(())
+        self.refuse_closed()?;
+        self.flusher.refuse_poisoned()
     }
 
-    /// Notes that the newest commit is on the disk.
-    pub(super) fn note_durable(&self, writer: &mut Writer) {
-        writer.durable = writer.newest.transaction;
-        writer.durable_slot = writer.newest.slot;
-        writer.written = Some(Vec::new());
-        self.durable.store(writer.durable.0, Ordering::Release);
+    /// Returns when every commit so far is durable.
+    pub(crate) fn sync(&self) -> Result<()> {
+        self.refuse_unwritable()?;
+        self.flusher.wait(self.flusher.newest())
     }
 
-    /// The last transaction that is known to be on the disk.
+    /// The same if the limits for lazy commits are reached; says whether they were.
+    pub(crate) fn sync_if_due(&self) -> Result<bool> {
+        self.refuse_unwritable()?;
+        if !self.flusher.is_due() {
+            return Ok(false);
+        }
+        self.flusher.wait(self.flusher.newest()).map(|()| true)
+    }
+
+    /// Begins to make every commit so far durable.
+    pub(crate) fn begin_sync(&self) -> Result<Ticket> {
+        self.refuse_unwritable()?;
+        Ok(self.ticket(self.flusher.want_newest()?))
+    }
+
+    /// A ticket for a commit that was made.
+    pub(crate) fn ticket(&self, transaction: TransactionId) -> Ticket {
+        Ticket::new(Arc::clone(&self.flusher.progress), transaction)
+    }
+
+    /// The newest commit, whether readers see it yet or not.
+    pub(crate) fn newest(&self) -> TransactionId {
+        self.flusher.newest()
+    }
+
+    /// The last commit that is known to be on the disk.
     pub(crate) fn durable(&self) -> TransactionId {
-        TransactionId(self.durable.load(Ordering::Acquire))
-    }
-
-    /// Flushes; `newest` is a record that was just written, if there is one.
-    ///
-    /// After a failure nothing is written any more, since nobody can tell what of the earlier writes
-    /// reached the disk: the system may have forgotten which of them did not, so that a later flush
-    /// that succeeds says nothing about them. Opening the database again verifies what came after
-    /// the last durable commit, and writes it once more. The commit of `newest` has failed, so its
-    /// record is taken back.
-    pub(super) fn flush(&self, newest: Option<&Record>) -> Result<()> {
-        self.storage.flush().map_err(|error| {
-            self.poisoned.store(true, Ordering::Release);
-            if let Some(record) = newest {
-                self.erase_record(record.slot);
-            }
-            Error::io("flushing the file")(error)
-        })
-    }
-
-    /// Makes the record in a slot unreadable, as far as that is possible.
-    fn erase_record(&self, slot: u8) {
-        let offset = u64::from(slot) * self.page_size as u64;
-        // The error that is reported is that of the flush.
-        let _ = self.storage.write(offset, &[IoSlice::new(&[0; 512])]);
-    }
-
-    /// Writes a record to its slot; one that could not be read again is refused.
-    pub(super) fn write_record(&self, record: &Record) -> Result<()> {
-        record
-            .check()
-            .map_err(|detail| Error::corrupted(slot_page(record.slot), "commit", detail))?;
-        let bytes = record.encode(self.page_size);
-        let offset = u64::from(record.slot) * self.page_size as u64;
-        self.storage
-            .write(offset, &[IoSlice::new(&bytes)])
-            .map_err(|error| {
-                self.poisoned.store(true, Ordering::Release);
-                Error::io("writing the commit record")(error)
-            })
+        self.flusher.progress.lock().durable.transaction
     }
 
     /// Flushes, cuts the free end of the file off, and notes that all is well. Nothing can be
@@ -292,22 +309,21 @@ impl Engine {
         if !writer.is_changed {
             return Ok(());
         }
-        self.flush_newest(&mut writer)?;
+        self.flusher.wait(writer.newest.transaction)?;
         let used = writer.space.page_count() - writer.space.trailing_free();
         writer.space.shrink(used);
+        let slot = self.flusher.progress.lock().next_slot();
         let record = Record {
-            slot: writer.next_slot(),
+            slot,
             sequence: writer.newest.sequence + 1,
-            durable_transaction: writer.durable,
+            durable_transaction: writer.newest.transaction,
             clean_close: true,
             page_count: writer.space.page_count(),
             written: Some(Vec::new()),
             ..writer.newest.clone()
         };
-        self.write_record(&record)?;
-        // The next one to open takes this record for durable, and the records before it may speak of
-        // a longer file.
-        self.flush(Some(&record))?;
+        // The records before it may speak of a longer file.
+        self.flusher.write_last(&record)?;
         let bytes = record.page_count * self.page_size as u64;
         if bytes < self.storage.len() {
             self.storage
@@ -322,22 +338,13 @@ impl Drop for Engine {
     fn drop(&mut self) {
         // Whoever wants to know what closing says calls `close`.
         let _ = self.close();
+        self.flusher.stop();
     }
 }
 
 impl Writer {
-    /// The slot that the next record goes to: the oldest one that is needed neither for the
-    /// newest commit nor for the last durable one.
-    pub(super) fn next_slot(&self) -> u8 {
-        (0..SLOT_COUNT)
-            .filter(|&slot| slot != self.newest.slot && slot != self.durable_slot)
-            .min_by_key(|&slot| self.slots[usize::from(slot)])
-            .expect("two of four slots are spared")
-    }
-
     /// Notes a record that was written.
     pub(super) fn note_record(&mut self, record: Record) {
-        self.slots[usize::from(record.slot)] = record.sequence;
         self.newest = record;
         self.is_changed = true;
     }

@@ -6,23 +6,30 @@ pub(crate) mod catalog;
 pub(crate) mod check;
 mod commit;
 pub(crate) mod engine;
+mod flusher;
 mod open;
 mod pages;
+mod progress;
 mod recover;
 mod savepoint;
 pub(crate) mod snapshot;
 pub(crate) mod survey;
+mod ticket;
 pub(crate) mod write;
+mod written;
 
 pub use engine::Durability;
 pub(crate) use engine::{Engine, Settings};
 pub use recover::Recovery;
 pub(crate) use savepoint::SavepointId;
 pub(crate) use snapshot::Snapshot;
+pub use ticket::Ticket;
 pub(crate) use write::WriteTransaction;
 
 #[cfg(test)]
 mod fault_tests;
+#[cfg(test)]
+mod flusher_tests;
 #[cfg(test)]
 mod regression_tests;
 #[cfg(test)]

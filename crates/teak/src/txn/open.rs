@@ -3,13 +3,15 @@
 use super::{
     arena::Arena,
     catalog,
-    engine::{Durability, Engine, Settings, Writer},
+    engine::{Engine, Settings, Writer},
+    progress::{State, Written},
     recover::{self, Found, Recovery},
     snapshot::Snapshot,
+    written::WrittenRuns,
 };
 use crate::{
     Error, Result, TransactionId,
-    commit::record::{Geometry, KNOWN_FEATURES, Marks, Record, SLOT_COUNT},
+    commit::record::{FlushLimits, Geometry, KNOWN_FEATURES, Marks, Record, SLOT_COUNT},
     space::{FIRST_PAGE, Space, SpaceRoots},
     store::{Access, Create, Created, FileStorage, Storage, boot_id, random_id},
 };
@@ -78,28 +80,18 @@ impl Engine {
             Err(error) => return Err(error),
         };
         let snapshot = snapshot.with_counts_of(&space);
-        // What was found has been flushed, unless nothing may be written.
-        let durable = match is_read_only {
-            true => found.known_durable,
-            false => newest.transaction,
-        };
-        let writer = match is_read_only {
-            true => None,
-            false => Some(writer(
-                newest,
-                found.sequences,
-                found.durable_slot,
-                space,
-                &found.recovery,
-                boot,
-            )),
-        };
+        let mut state = State::new(Written::of(&newest), found.sequences, found.durable_slot);
+        if is_read_only {
+            // Nothing was flushed.
+            state.durable.transaction = found.known_durable;
+        }
+        let writer = (!is_read_only).then(|| writer(newest, space, &found.recovery, boot));
         Ok(Self::new(
             path,
             storage,
-            settings,
+            &settings,
             snapshot,
-            durable,
+            state,
             writer,
             found.recovery,
         ))
@@ -135,23 +127,13 @@ fn refuse_unverified(found: &Found) -> Result<()> {
 }
 
 /// What the first write transaction begins with.
-fn writer(
-    mut newest: Record,
-    slots: [u64; SLOT_COUNT as usize],
-    durable_slot: u8,
-    space: Space,
-    recovery: &Recovery,
-    boot: [u8; 16],
-) -> Writer {
+fn writer(mut newest: Record, space: Space, recovery: &Recovery, boot: [u8; 16]) -> Writer {
     newest.boot_id = boot;
     newest.clean_close = false;
     Writer {
         space,
         arena: Arena::new(newest.page_size as usize),
-        slots,
-        durable: newest.transaction,
-        durable_slot,
-        written: Some(Vec::new()),
+        written: WrittenRuns::default(),
         is_changed: *recovery != Recovery::Clean,
         newest,
     }
@@ -174,7 +156,13 @@ fn format(storage: &dyn Storage, path: &Path, settings: &Settings, boot: [u8; 16
         time_ms: now_ms(),
         asked_durable: true,
         clean_close: true,
-        default_durability: durability_byte(settings.durability),
+        default_durability: settings.durability.unwrap_or_default().to_byte(),
+        flush_limits: FlushLimits {
+            bytes: settings
+                .flush_after_bytes
+                .unwrap_or(FlushLimits::DEFAULT.bytes),
+            age: settings.flush_after.unwrap_or(FlushLimits::DEFAULT.age),
+        },
         page_count: u64::from(FIRST_PAGE),
         geometry: Geometry {
             lower_limit: 0,
@@ -198,13 +186,6 @@ fn format(storage: &dyn Storage, path: &Path, settings: &Settings, boot: [u8; 16
             ErrorKind::AlreadyExists => Error::AlreadyExists(path.to_path_buf()),
             _ => Error::io("creating the database")(error),
         })
-}
-
-pub(super) fn durability_byte(durability: Durability) -> u8 {
-    match durability {
-        Durability::Durable => 0,
-        Durability::Lazy => 1,
-    }
 }
 
 pub(super) fn now_ms() -> u64 {

@@ -8,7 +8,7 @@ use crate::{
     store::{Storage, sim::SimDisk},
     tree::{TreeRoot, insert::Existing, lookup},
 };
-use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
+use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Duration};
 
 /// The start of the machine in which a test begins, and one behind a power cut.
 pub(super) const BOOT: [u8; 16] = [1; 16];
@@ -25,10 +25,20 @@ pub(super) type Model = BTreeMap<Vec<u8>, Vec<u8>>;
 fn settings() -> Settings {
     Settings {
         page_size: PAGE_SIZE,
-        durability: Durability::Durable,
+        durability: None,
+        flush_after_bytes: None,
+        // Nothing happens but what a test does.
+        flush_after: Some(Duration::MAX),
         size_limit_bytes: None,
         write_memory_bytes: WRITE_MEMORY_BYTES,
     }
+}
+
+/// The settings of tests, changed.
+pub(super) fn settings_with(change: impl FnOnce(&mut Settings)) -> Settings {
+    let mut settings = settings();
+    change(&mut settings);
+    settings
 }
 
 fn open_with(
@@ -40,6 +50,15 @@ fn open_with(
     let storage: Arc<dyn Storage> = Arc::new(disk.clone());
     let path = PathBuf::from("simulated");
     Engine::open_storage(storage, path, is_new, is_read_only, settings(), boot).map(Arc::new)
+}
+
+pub(super) fn open_storage(
+    storage: Arc<dyn Storage>,
+    is_new: bool,
+    boot: [u8; 16],
+) -> Result<Arc<Engine>> {
+    let path = PathBuf::from("simulated");
+    Engine::open_storage(storage, path, is_new, false, settings(), boot).map(Arc::new)
 }
 
 pub(super) fn open(disk: &SimDisk, is_new: bool, boot: [u8; 16]) -> Result<Arc<Engine>> {

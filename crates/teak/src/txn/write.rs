@@ -11,11 +11,7 @@ use crate::{
     Error, Result, TransactionId,
     tree::{TreeRoot, insert::Tree},
 };
-use std::{
-    borrow::Cow,
-    collections::HashMap,
-    sync::{Arc, atomic::Ordering},
-};
+use std::{borrow::Cow, collections::HashMap, sync::Arc};
 
 /// A table as this transaction sees it.
 #[derive(Clone, Debug)]
@@ -47,13 +43,12 @@ impl WriteTransaction {
     /// Waits for the writer's place and begins.
     pub(crate) fn begin(engine: &Arc<Engine>) -> Result<Self> {
         let mut writer = engine.take_turn()?;
-        let base = engine.published.newest();
-        let pins = engine.pins(&writer);
-        writer.space.reclaim(&pins);
+        let base = engine.flusher.base();
+        writer.space.reclaim(&engine.flusher.pins());
         let limits = Limits {
-            durability: engine.settings.durability,
-            memory_bytes: engine.settings.write_memory_bytes,
-            size_limit_bytes: engine.settings.size_limit_bytes.unwrap_or(u64::MAX),
+            durability: engine.policies.durability,
+            memory_bytes: engine.policies.write_memory_bytes,
+            size_limit_bytes: engine.policies.size_limit_bytes,
         };
         let pages = WritePages::new(Arc::clone(&engine.storage), &base, writer, limits)?;
         Ok(Self {
@@ -246,14 +241,6 @@ impl WriteTransaction {
     pub(super) fn undo(&mut self) {
         if !std::mem::replace(&mut self.is_ended, true) {
             self.pages.abandon();
-        }
-    }
-
-    pub(super) fn refuse_poisoned(&self) -> Result<()> {
-        if self.engine.poisoned.load(Ordering::Acquire) {
-            Err(Error::Poisoned)
-        } else {
-            Ok(())
         }
     }
 }

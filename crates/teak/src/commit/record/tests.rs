@@ -47,6 +47,10 @@ fn record(written: Option<Vec<Run>>, space_log: Vec<u8>) -> Record {
             bitmaps: root(10),
             deaths: root(11),
         },
+        flush_limits: FlushLimits {
+            bytes: 70,
+            age: Duration::MAX,
+        },
         written,
         space_log,
     }
@@ -94,7 +98,9 @@ fn fields_stand_where_the_table_says() {
         (336, 4, 30),
         (340, 1, 1),
         (344, 4, 11),
-        (368, 8, 0),
+        (368, 8, 70),
+        (376, 8, u64::MAX),
+        (384, 8, 0),
         (432, 4, 20),
         (436, 4, 5),
         (440, 1, 0xaa),

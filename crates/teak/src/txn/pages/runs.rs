@@ -14,7 +14,7 @@ impl WritePages {
     /// Takes a run of free pages, makes the file longer if there is none.
     pub(super) fn take_run(&mut self, want: u32, is_exact: bool) -> Result<Run> {
         let is_small =
-            self.durability == Durability::Durable && self.taken_count < SMALL_TRANSACTION_PAGES;
+            self.durability != Durability::Lazy && self.taken_count < SMALL_TRANSACTION_PAGES;
         let space = &mut self.writer.space;
         let found = if is_exact {
             space.allocate(want, Policy::Contiguous)
@@ -55,7 +55,7 @@ impl WritePages {
     /// Has the pages of the open run built in their final place, where that can be done: pages
     /// that are not to be flushed need not be written then.
     pub(super) fn map_open_run(&mut self) -> Result<()> {
-        if self.durability == Durability::Durable {
+        if self.durability != Durability::Lazy {
             return Ok(());
         }
         let run = self.open_run;
@@ -91,7 +91,7 @@ impl WritePages {
         let old = self.writer.space.page_count();
         let step_max = match self.durability {
             // The new part is filled with zeros, and this commit is to wait until they are on disk.
-            Durability::Durable => HUGE_PAGE_LEN,
+            Durability::Durable | Durability::Async => HUGE_PAGE_LEN,
             Durability::Lazy => GROWTH_MAX,
         };
         // A small file grows by a quarter, a large one by less than a hundredth.

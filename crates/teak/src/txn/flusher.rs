@@ -1,0 +1,354 @@
+//! Flushes: who makes them, and what becomes of a commit before and behind them.
+//!
+//! A thread that waits for its durable commit makes the flush itself if none is running, and else
+//! waits for that one: so commits that come meanwhile share the next flush, and a single thread
+//! has nobody to wait for. What nobody waits for is flushed by a thread of the database's own, which
+//! is there from the first commit that needs it: asynchronous ones at once, lazy ones when their
+//! bytes or their age reach the limits.
+//!
+//! After a flush or the write of a record has failed, nobody can tell what reached the disk: the
+//! system may have forgotten what did not, so that a later flush that succeeds says nothing about
+//! it. From then on nothing is written but records that take back what failed: the state that
+//! readers see gets the newest record, and the records of commits that nobody saw are erased, so
+//! that who opens the database in this boot of the machine finds what readers saw.
+
+use super::{
+    engine::{Durability, slot_page},
+    progress::{Due, Progress, State, Target, Written, is_seen_at_once},
+    snapshot::Snapshot,
+};
+use crate::{
+    Error, Result, TransactionId,
+    commit::record::{FlushLimits, Record},
+    share::Published,
+    store::Storage,
+};
+use std::{
+    io::{self, IoSlice},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    task::Waker,
+    thread::{self, JoinHandle},
+};
+
+const FLUSHING: &str = "flushing the file";
+const WRITING_RECORD: &str = "writing the commit record";
+
+/// A commit to be noted, its pages written.
+pub(super) struct Commit {
+    pub(super) record: Record,
+    pub(super) snapshot: Snapshot,
+    pub(super) durability: Durability,
+    /// Bytes of pages that it wrote.
+    pub(super) bytes: u64,
+}
+
+/// Writes records and flushes, for all that share a database.
+#[derive(Debug)]
+pub(super) struct Flusher {
+    pub(super) progress: Arc<Progress>,
+    pub(super) published: Published<Snapshot>,
+    storage: Arc<dyn Storage>,
+    page_size: usize,
+    limits: FlushLimits,
+    is_poisoned: AtomicBool,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Flusher {
+    pub(super) fn new(
+        storage: Arc<dyn Storage>,
+        newest: Snapshot,
+        state: State,
+        limits: FlushLimits,
+    ) -> Self {
+        Self {
+            progress: Arc::new(Progress::new(state)),
+            storage,
+            page_size: newest.record.page_size as usize,
+            limits,
+            is_poisoned: AtomicBool::new(false),
+            thread: Mutex::default(),
+            published: Published::new(newest),
+        }
+    }
+
+    pub(super) fn refuse_poisoned(&self) -> Result<()> {
+        if self.is_poisoned.load(Ordering::Acquire) {
+            return Err(Error::Poisoned);
+        }
+        Ok(())
+    }
+
+    pub(super) fn poison(&self) {
+        self.is_poisoned.store(true, Ordering::Release);
+    }
+
+    /// What the next commit builds on: the newest state, whether readers see it yet or not.
+    pub(super) fn base(&self) -> Arc<Snapshot> {
+        let state = self.progress.lock();
+        state
+            .unpublished
+            .clone()
+            .unwrap_or_else(|| self.published.newest())
+    }
+
+    /// The newest commit, whether readers see it yet or not.
+    pub(super) fn newest(&self) -> TransactionId {
+        self.progress.lock().newest.transaction
+    }
+
+    /// The states whose pages must stay: what a crash may lead back to, the newest, and what is
+    /// held.
+    pub(super) fn pins(&self) -> Vec<TransactionId> {
+        let state = self.progress.lock();
+        let mut pins: Vec<_> = state.pins().collect();
+        self.published
+            .for_each_pinned(|snapshot| pins.push(snapshot.transaction()));
+        drop(state);
+        pins.sort_unstable();
+        pins.dedup();
+        pins
+    }
+
+    /// Writes the record of a commit, and notes it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Poisoned`] if something failed meanwhile: the commit has not happened. The system's
+    /// if the record cannot be written.
+    pub(super) fn write(&self, commit: Commit) -> Result<()> {
+        let mut state = self.progress.lock();
+        if state.has_failed() {
+            return Err(Error::Poisoned);
+        }
+        let written = Written::of(&commit.record);
+        if let Err(error) = self.write_record(&commit.record)? {
+            let told = self.fail(&mut state, WRITING_RECORD, &error, Some(written));
+            drop(state);
+            self.tell(told);
+            return Err(Error::io(WRITING_RECORD)(error));
+        }
+        state.note_written(written);
+        let snapshot = Arc::new(commit.snapshot);
+        if is_seen_at_once(commit.durability) {
+            state.unpublished = None;
+            self.published.publish(snapshot);
+        } else {
+            state.unpublished = Some(snapshot);
+        }
+        match commit.durability {
+            Durability::Durable => return Ok(()),
+            Durability::Async => state.want(written.transaction),
+            Durability::Lazy => state.note_waiting(commit.bytes),
+        }
+        if state.due(self.limits) != Due::Never {
+            self.progress.tell_flusher();
+        }
+        Ok(())
+    }
+
+    /// Does for the newest commit what one of this durability would do that changes nothing. The
+    /// caller has the turn.
+    pub(super) fn write_nothing(&self, durability: Durability) {
+        let mut state = self.progress.lock();
+        if is_seen_at_once(durability)
+            && let Some(snapshot) = state.unpublished.take()
+        {
+            self.published.publish(snapshot);
+        }
+        if durability == Durability::Async {
+            let newest = state.newest.transaction;
+            state.want(newest);
+            self.progress.tell_flusher();
+        }
+    }
+
+    /// Returns when the commit `transaction` is on the disk; flushes if nobody else does.
+    pub(super) fn wait(&self, transaction: TransactionId) -> Result<()> {
+        let mut state = self.progress.lock();
+        loop {
+            if let Some(outcome) = state.outcome(transaction) {
+                return outcome;
+            }
+            state = if state.is_flushing() {
+                self.progress.wait_flushed(state)
+            } else {
+                self.flush(state)
+            };
+        }
+    }
+
+    /// Asks for the newest commit to be flushed soon; returns which that is.
+    pub(super) fn want_newest(self: &Arc<Self>) -> Result<TransactionId> {
+        self.start()?;
+        let mut state = self.progress.lock();
+        let newest = state.newest.transaction;
+        state.want(newest);
+        self.progress.tell_flusher();
+        Ok(newest)
+    }
+
+    /// Whether the limits for lazy commits are reached.
+    pub(super) fn is_due(&self) -> bool {
+        self.progress.lock().due(self.limits) == Due::Now
+    }
+
+    /// Flushes; nobody else must be flushing.
+    fn flush<'s>(&'s self, mut state: MutexGuard<'s, State>) -> MutexGuard<'s, State> {
+        let target = state.begin_flush();
+        drop(state);
+        let flushed = self.storage.flush();
+        let mut state = self.progress.lock();
+        let told = match flushed {
+            Ok(()) => {
+                self.publish(&target);
+                state.end_flush(&target)
+            }
+            Err(error) => self.fail(&mut state, FLUSHING, &error, None),
+        };
+        drop(state);
+        self.tell(told);
+        self.progress.lock()
+    }
+
+    /// Whoever is told may do anything, so no lock is held.
+    fn tell(&self, told: Vec<Waker>) {
+        self.progress.tell_flushed();
+        told.into_iter().for_each(Waker::wake);
+    }
+
+    /// Has readers see the state that became durable, unless they see a newer one.
+    fn publish(&self, target: &Target) {
+        if let Some(snapshot) = &target.unpublished
+            && snapshot.transaction() > self.published.newest().transaction()
+        {
+            self.published.publish(Arc::clone(snapshot));
+        }
+    }
+
+    /// Notes a failure. `half_written` is a record that may be there, or a part of it.
+    fn fail(
+        &self,
+        state: &mut State,
+        operation: &'static str,
+        error: &io::Error,
+        half_written: Option<Written>,
+    ) -> Vec<Waker> {
+        self.poison();
+        if let Some(written) = half_written {
+            state.note_written(written);
+        }
+        self.take_back(state);
+        state.fail(operation, error)
+    }
+
+    /// Sees to it that who opens the database finds the state that readers see, as far as the disk
+    /// takes that. The error that is reported is the one before.
+    fn take_back(&self, state: &State) {
+        let seen = self.published.newest();
+        let is_unseen =
+            |written: &&Written| written.sequence > 0 && written.transaction > seen.transaction();
+        if !is_unseen(&&state.newest) {
+            return;
+        }
+        let record = Record {
+            slot: state.newest.slot,
+            sequence: state.newest.sequence + 1,
+            ..seen.record.clone()
+        };
+        let _ = self.write_record(&record);
+        for written in state.slots.iter().filter(is_unseen) {
+            if written.slot != record.slot {
+                let offset = u64::from(written.slot) * self.page_size as u64;
+                let _ = self.storage.write(offset, &[IoSlice::new(&[0; 512])]);
+            }
+        }
+    }
+
+    /// Writes a record to its slot; one that could not be read again is refused.
+    fn write_record(&self, record: &Record) -> Result<io::Result<()>> {
+        record
+            .check()
+            .map_err(|detail| Error::corrupted(slot_page(record.slot), "commit", detail))?;
+        let bytes = record.encode(self.page_size);
+        let offset = u64::from(record.slot) * self.page_size as u64;
+        Ok(self.storage.write(offset, &[IoSlice::new(&bytes)]))
+    }
+
+    /// Writes the record of a clean close, behind which there is nothing, and flushes it: the next
+    /// one to open takes it for durable.
+    pub(super) fn write_last(&self, record: &Record) -> Result<()> {
+        let mut state = self.progress.lock();
+        let written = self
+            .write_record(record)?
+            .map_err(|error| (WRITING_RECORD, error));
+        let flushed =
+            written.and_then(|()| self.storage.flush().map_err(|error| (FLUSHING, error)));
+        let Err((operation, error)) = flushed else {
+            return Ok(());
+        };
+        self.poison();
+        let told = state.fail(operation, &error);
+        drop(state);
+        let offset = u64::from(record.slot) * self.page_size as u64;
+        let _ = self.storage.write(offset, &[IoSlice::new(&[0; 512])]);
+        self.tell(told);
+        Err(Error::io(operation)(error))
+    }
+
+    /// Sees to it that there is a thread for commits of this durability.
+    ///
+    /// # Errors
+    ///
+    /// The system's, if it gives no thread.
+    pub(super) fn start_for(self: &Arc<Self>, durability: Durability) -> Result<()> {
+        match durability {
+            Durability::Durable => Ok(()),
+            Durability::Lazy if self.limits.is_never() => Ok(()),
+            Durability::Lazy | Durability::Async => self.start(),
+        }
+    }
+
+    fn start(self: &Arc<Self>) -> Result<()> {
+        let mut thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
+        if thread.is_none() {
+            let flusher = Arc::clone(self);
+            let named = thread::Builder::new().name("teak-flusher".to_owned());
+            let started = named.spawn(move || flusher.run());
+            *thread = Some(started.map_err(Error::io("starting the thread that flushes"))?);
+        }
+        Ok(())
+    }
+
+    /// What the thread does: it flushes when that is due, until it is stopped.
+    fn run(&self) {
+        let mut state = self.progress.lock();
+        while !state.is_stopping {
+            state = match state.due(self.limits) {
+                Due::Now => self.flush(state),
+                Due::At(moment) => self.progress.wait_work(state, Some(moment)),
+                Due::Never => self.progress.wait_work(state, None),
+            };
+        }
+    }
+
+    /// Ends the thread. Flushes what is due no more.
+    pub(super) fn stop(&self) {
+        self.progress.lock().is_stopping = true;
+        self.progress.tell_flusher();
+        let thread = self
+            .thread
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        // What a waker does may end the database on that very thread.
+        if let Some(thread) = thread.filter(|thread| thread.thread().id() != thread::current().id())
+        {
+            // It does not panic; if it did, there is nobody to tell.
+            let _ = thread.join();
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! Waiting for a commit to become durable.
+
+use super::progress::Progress;
+use crate::{Result, TransactionId};
+use std::{
+    future::Future,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+    time::Duration,
+};
+
+/// A commit that becomes durable by itself: to be waited for, polled, or awaited.
+///
+/// Dropping a ticket changes nothing: the commit becomes durable all the same. A ticket does not
+/// keep its database open; closing makes every commit durable, and tickets say so.
+///
+/// ```
+/// use teak::{Database, codec::Str};
+/// # let directory = tempfile::tempdir()?;
+/// # let database = Database::open(directory.path().join("x.teak"))?;
+/// let mut txn = database.begin_write()?;
+/// let words = txn.create_table::<Str, Str>("words")?;
+/// words.insert(&mut txn, "teak", "a tree")?;
+/// let ticket = txn.commit_async()?; // readers see it from now on
+/// // ... do something else ...
+/// ticket.wait()?; // no power cut can take it any more
+/// assert!(ticket.is_durable()?);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+#[must_use = "a ticket says when its commit is durable"]
+pub struct Ticket {
+    progress: Arc<Progress>,
+    transaction: TransactionId,
+}
+
+impl Ticket {
+    pub(super) fn new(progress: Arc<Progress>, transaction: TransactionId) -> Self {
+        Self {
+            progress,
+            transaction,
+        }
+    }
+
+    /// The commit.
+    #[must_use]
+    pub fn transaction(&self) -> TransactionId {
+        self.transaction
+    }
+
+    /// Returns when the commit is durable.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`](crate::Error::Io) if a write or flush failed: the commit may be lost when the
+    /// machine goes down, and the database takes no writes until it is opened anew.
+    pub fn wait(&self) -> Result<()> {
+        self.progress.wait(self.transaction, None).map(drop)
+    }
+
+    /// Waits for at most `limit`; says whether the commit is durable.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Ticket::wait`].
+    pub fn wait_timeout(&self, limit: Duration) -> Result<bool> {
+        self.progress.wait(self.transaction, Some(limit))
+    }
+
+    /// Whether the commit is durable; does not wait.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Ticket::wait`].
+    pub fn is_durable(&self) -> Result<bool> {
+        match self.progress.poll(self.transaction, None) {
+            Some(outcome) => outcome.map(|()| true),
+            None => Ok(false),
+        }
+    }
+}
+
+/// Awaits the commit's becoming durable, with any executor.
+impl Future for Ticket {
+    type Output = Result<()>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<()>> {
+        match self.progress.poll(self.transaction, Some(context.waker())) {
+            Some(outcome) => Poll::Ready(outcome),
+            None => Poll::Pending,
+        }
+    }
+}

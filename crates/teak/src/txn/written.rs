@@ -1,0 +1,83 @@
+//! The runs that were written since the last durable commit: what recovery looks through, and so
+//! stands in each record.
+//!
+//! A flush makes durable what was written before it began. So the runs are kept in *generations*
+//! that end where a flush began, and the oldest is forgotten when its flush has succeeded.
+
+use crate::{Run, TransactionId};
+
+/// More runs than this are not listed.
+const RUNS_MAX: usize = 4096;
+
+#[derive(Debug)]
+struct Generation {
+    /// The newest commit in it.
+    until: TransactionId,
+    /// Sorted and apart; `None` if they are too many to list.
+    runs: Option<Vec<Run>>,
+}
+
+/// Runs that were written and may not be on the disk.
+#[derive(Default, Debug)]
+pub(super) struct WrittenRuns {
+    generations: Vec<Generation>,
+}
+
+impl WrittenRuns {
+    /// Forgets what is durable.
+    pub(super) fn forget(&mut self, durable: TransactionId) {
+        self.generations
+            .retain(|generation| generation.until > durable);
+    }
+
+    /// All runs, with those of one more commit; `None` if they are too many to list.
+    pub(super) fn with(&self, taken: &[Run]) -> Option<Vec<Run>> {
+        let mut all = taken.to_vec();
+        for generation in &self.generations {
+            all = union(&all, generation.runs.as_ref()?);
+        }
+        (all.len() <= RUNS_MAX).then_some(all)
+    }
+
+    /// Notes what a commit wrote. `last_target` is the newest commit that a flush was begun for.
+    pub(super) fn note(
+        &mut self,
+        transaction: TransactionId,
+        taken: &[Run],
+        last_target: TransactionId,
+    ) {
+        match self.generations.last_mut() {
+            Some(last) if last.until > last_target => {
+                last.until = transaction;
+                let runs = last.runs.take().map(|runs| union(&runs, taken));
+                last.runs = runs.filter(|runs| runs.len() <= RUNS_MAX);
+            }
+            _ => self.generations.push(Generation {
+                until: transaction,
+                runs: Some(taken.to_vec()),
+            }),
+        }
+    }
+}
+
+/// All pages of two lists of runs, each sorted, as one.
+pub(super) fn union(a: &[Run], b: &[Run]) -> Vec<Run> {
+    let mut all: Vec<Run> = Vec::with_capacity(a.len() + b.len());
+    let (mut left, mut right) = (a.iter().peekable(), b.iter().peekable());
+    loop {
+        let next = match (left.peek(), right.peek()) {
+            (Some(x), Some(y)) if x.start <= y.start => left.next(),
+            (_, Some(_)) => right.next(),
+            (Some(_), None) => left.next(),
+            (None, None) => return all,
+        };
+        let Some(&run) = next else { return all };
+        match all.last_mut() {
+            Some(last) if last.end() >= u64::from(run.start.0) => {
+                let end = last.end().max(run.end());
+                last.len = (end - u64::from(last.start.0)) as u32;
+            }
+            _ => all.push(run),
+        }
+    }
+}

@@ -312,19 +312,20 @@ impl Engine {
         self.flusher.wait(writer.newest.transaction)?;
         let used = writer.space.page_count() - writer.space.trailing_free();
         writer.space.shrink(used);
-        let slot = self.flusher.progress.lock().next_slot();
-        let record = Record {
+        let page_count = writer.space.page_count();
+        // Two, so that one may rot: the records before them may speak of a longer file.
+        let [one, other] = self.flusher.progress.lock().spare_slots();
+        let last = |slot, count| Record {
             slot,
-            sequence: writer.newest.sequence + 1,
+            sequence: writer.newest.sequence + count,
             durable_transaction: writer.newest.transaction,
             clean_close: true,
-            page_count: writer.space.page_count(),
+            page_count,
             written: Some(Vec::new()),
             ..writer.newest.clone()
         };
-        // The records before it may speak of a longer file.
-        self.flusher.write_last(&record)?;
-        let bytes = record.page_count * self.page_size as u64;
+        self.flusher.write_last(&[last(one, 1), last(other, 2)])?;
+        let bytes = page_count * self.page_size as u64;
         if bytes < self.storage.len() {
             self.storage
                 .set_len(bytes)

@@ -15,6 +15,7 @@
 use super::{
     engine::{Durability, slot_page},
     progress::{Due, Progress, State, Target, Written, is_seen_at_once},
+    recover::ERASED_LEN,
     snapshot::Snapshot,
 };
 use crate::{
@@ -263,7 +264,9 @@ impl Flusher {
         for written in state.slots.iter().filter(is_unseen) {
             if written.slot != record.slot {
                 let offset = u64::from(written.slot) * self.page_size as u64;
-                let _ = self.storage.write(offset, &[IoSlice::new(&[0; 512])]);
+                let _ = self
+                    .storage
+                    .write(offset, &[IoSlice::new(&[0; ERASED_LEN])]);
             }
         }
     }
@@ -278,25 +281,45 @@ impl Flusher {
         Ok(self.storage.write(offset, &[IoSlice::new(&bytes)]))
     }
 
-    /// Writes the record of a clean close, behind which there is nothing, and flushes it: the next
-    /// one to open takes it for durable.
-    pub(super) fn write_last(&self, record: &Record) -> Result<()> {
+    /// Writes the records of a clean close, behind which there is nothing, and flushes them: the next
+    /// one to open takes them for durable.
+    pub(super) fn write_last(&self, records: &[Record]) -> Result<()> {
         let mut state = self.progress.lock();
-        let written = self
-            .write_record(record)?
-            .map_err(|error| (WRITING_RECORD, error));
-        let flushed =
-            written.and_then(|()| self.storage.flush().map_err(|error| (FLUSHING, error)));
-        let Err((operation, error)) = flushed else {
-            return Ok(());
-        };
+        for record in records {
+            if let Err(error) = self.write_record(record)? {
+                return self.fail_last(state, records, WRITING_RECORD, error);
+            }
+            state.note_written(Written::of(record));
+        }
+        match self.storage.flush() {
+            Ok(()) => Ok(()),
+            Err(error) => self.fail_last(state, records, FLUSHING, error),
+        }
+    }
+
+    /// Nothing was committed, so there is nothing to take back but these records.
+    fn fail_last(
+        &self,
+        mut state: MutexGuard<'_, State>,
+        records: &[Record],
+        operation: &'static str,
+        error: io::Error,
+    ) -> Result<()> {
         self.poison();
         let told = state.fail(operation, &error);
         drop(state);
-        let offset = u64::from(record.slot) * self.page_size as u64;
-        let _ = self.storage.write(offset, &[IoSlice::new(&[0; 512])]);
+        records.iter().for_each(|record| self.erase(record.slot));
         self.tell(told);
         Err(Error::io(operation)(error))
+    }
+
+    /// Makes the record in a slot unreadable, as far as the disk takes that. The error that is
+    /// reported is the one before.
+    fn erase(&self, slot: u8) {
+        let offset = u64::from(slot) * self.page_size as u64;
+        let _ = self
+            .storage
+            .write(offset, &[IoSlice::new(&[0; ERASED_LEN])]);
     }
 
     /// Sees to it that there is a thread for commits of this durability.

@@ -71,7 +71,12 @@ impl Engine {
             found.settle(&*storage)?;
         }
         let mapping = storage.mapping().map_err(Error::io("mapping the file"))?;
-        let newest = found.newest.clone();
+        // What goes on from here, or is taken back to here, is of this boot.
+        let newest = Record {
+            boot_id: boot,
+            clean_close: false,
+            ..found.newest.clone()
+        };
         let snapshot = Snapshot::new(newest.clone(), mapping, 16)?;
         let space = match snapshot.space_to_look_at() {
             Ok(space) => space,
@@ -85,7 +90,7 @@ impl Engine {
             // Nothing was flushed.
             state.durable.transaction = found.known_durable;
         }
-        let writer = (!is_read_only).then(|| writer(newest, space, &found.recovery, boot));
+        let writer = (!is_read_only).then(|| writer(newest, space, &found.recovery));
         Ok(Self::new(
             path,
             storage,
@@ -127,9 +132,7 @@ fn refuse_unverified(found: &Found) -> Result<()> {
 }
 
 /// What the first write transaction begins with.
-fn writer(mut newest: Record, space: Space, recovery: &Recovery, boot: [u8; 16]) -> Writer {
-    newest.boot_id = boot;
-    newest.clean_close = false;
+fn writer(newest: Record, space: Space, recovery: &Recovery) -> Writer {
     Writer {
         space,
         arena: Arena::new(newest.page_size as usize),

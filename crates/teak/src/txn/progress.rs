@@ -145,14 +145,22 @@ impl State {
     /// The slot that the next record goes to: the oldest that is needed neither for the newest
     /// commit, nor for the last durable one, nor for the one that is becoming durable.
     pub(super) fn next_slot(&self) -> u8 {
+        let oldest = self.unneeded().min_by_key(|written| written.sequence);
+        oldest.expect("three of four slots are spared").slot
+    }
+
+    /// Two slots that are not needed, where everything is durable.
+    pub(super) fn spare_slots(&self) -> [u8; 2] {
+        let mut unneeded: Vec<_> = self.unneeded().collect();
+        unneeded.sort_unstable_by_key(|written| written.sequence);
+        [unneeded[0].slot, unneeded[1].slot]
+    }
+
+    fn unneeded(&self) -> impl Iterator<Item = &Written> {
         let target = self.target.as_ref().map(|target| target.commit.slot);
         let spared = [Some(self.newest.slot), Some(self.durable.slot), target];
-        let oldest = self
-            .slots
-            .iter()
-            .filter(|written| !spared.contains(&Some(written.slot)))
-            .min_by_key(|written| written.sequence);
-        oldest.expect("three of four slots are spared").slot
+        let is_unneeded = move |written: &&Written| !spared.contains(&Some(written.slot));
+        self.slots.iter().filter(is_unneeded)
     }
 
     /// The states that a crash may lead back to, and the newest one.

@@ -53,8 +53,12 @@ pub enum Recovery {
     /// went down in the middle of a commit, or before lazy commits were on the disk. It may have
     /// stayed up, too: a flush failed, and the system dropped what did not reach the disk. And what
     /// that commit wrote may have rotted since.
+    ///
+    /// A commit record that is there and cannot be read counts as that of the newest commit, since
+    /// nobody can tell: as a rule the machine went down while it was written. If in truth it was an
+    /// older one, and has rotted, nothing is lost.
     RolledBack {
-        /// The newest commit whose record is there.
+        /// The newest commit that had begun to reach the disk, as far as can be told.
         from: TransactionId,
         /// The newest whole one, which counts now.
         to: TransactionId,
@@ -85,7 +89,10 @@ pub(super) struct Found {
 /// Reads the records and decides which one counts.
 pub(super) fn find(storage: &Arc<dyn Storage>, path: &Path, boot: [u8; 16]) -> Result<Found> {
     let mapping = storage.mapping().map_err(Error::io("mapping the file"))?;
-    let mut records = read_records(&mapping, storage.len(), path)?;
+    let Slots {
+        mut records,
+        unreadable,
+    } = read_slots(&mapping, storage.len(), path)?;
     records.sort_by_key(|record| std::cmp::Reverse(record.sequence));
     let mut sequences = [0; SLOT_COUNT as usize];
     for record in &records {
@@ -104,7 +111,7 @@ pub(super) fn find(storage: &Arc<dyn Storage>, path: &Path, boot: [u8; 16]) -> R
     if (newest.clean_close || is_same_boot) && is_cut_short(newest, storage.len()) {
         return Err(Error::corrupted(slot_page(newest.slot), "open", CUT_SHORT));
     }
-    if newest.clean_close {
+    if newest.clean_close && unreadable.is_empty() {
         return Ok(Found {
             durable_slot: durable_slot(&records, storage.len()),
             known_durable,
@@ -115,10 +122,16 @@ pub(super) fn find(storage: &Arc<dyn Storage>, path: &Path, boot: [u8; 16]) -> R
             losers: Vec::new(),
         });
     }
-    let from = newest.transaction;
     let is_unread = |slot: &u8| records.iter().all(|record| record.slot != *slot);
     let mut losers: Vec<u8> = (0..SLOT_COUNT).filter(is_unread).collect();
-    let mut reason = None;
+    let mut reason = unreadable.first().map(|slot| {
+        let page = slot_page(*slot);
+        format!("page {page}: there is a commit record that cannot be read")
+    });
+    let from = match &reason {
+        Some(_) => newest.transaction.next(),
+        None => newest.transaction,
+    };
     for record in &records {
         let verdict = verify(record, &mapping, storage.len())?;
         let Some(fault) = verdict.fault else {
@@ -157,16 +170,17 @@ pub(super) fn find(storage: &Arc<dyn Storage>, path: &Path, boot: [u8; 16]) -> R
     ))
 }
 
-/// The record of a clean close may be in the system's cache only, if its flush failed or the process
-/// ended before it. Then the file was not cut yet, and the record that it repeats is on the disk.
+/// The records of a clean close may be in the system's cache only, if their flush failed or the
+/// process ended before it. Then the file was not cut yet, and the record that they repeat is on the
+/// disk.
 fn durable_slot(records: &[Record], file_len: u64) -> u8 {
-    let repeated = records.get(1).filter(|before| {
-        let newest = &records[0];
-        newest.clean_close
-            && before.transaction == newest.transaction
-            && !is_cut_short(before, file_len)
+    let newest = &records[0];
+    let repeated = records.iter().find(|record| {
+        !record.clean_close
+            && record.transaction == newest.transaction
+            && !is_cut_short(record, file_len)
     });
-    repeated.unwrap_or(&records[0]).slot
+    repeated.unwrap_or(newest).slot
 }
 
 const CUT_SHORT: &str = "the file is shorter than the commit says";
@@ -185,7 +199,7 @@ impl Found {
             return Ok(());
         }
         self.write_again(storage)?;
-        let zeros = [0; 512];
+        let zeros = [0; ERASED_LEN];
         for &slot in &self.losers {
             let offset = u64::from(slot) * u64::from(self.newest.page_size);
             let erased = storage.write(offset, &[IoSlice::new(&zeros)]);
@@ -224,6 +238,9 @@ impl Found {
     }
 }
 
+/// Zeros at the start of a slot make its record unreadable.
+pub(super) const ERASED_LEN: usize = 512;
+
 /// Bytes that are written again at once.
 const CHUNK_LEN: u64 = 1 << 20;
 
@@ -238,8 +255,16 @@ fn young_runs(record: &Record, mapping: &Arc<Mapping>) -> Result<Vec<Run>> {
     Ok(runs)
 }
 
-/// All records of the file that can be read; at least one.
-fn read_records(mapping: &Mapping, file_len: u64, path: &Path) -> Result<Vec<Record>> {
+/// What stands in the slots.
+struct Slots {
+    /// At least one.
+    records: Vec<Record>,
+    /// Slots with something else than a record, and not erased.
+    unreadable: Vec<u8>,
+}
+
+/// Reads all slots of the file; an error if there is no record.
+fn read_slots(mapping: &Mapping, file_len: u64, path: &Path) -> Result<Slots> {
     let mut head = vec![0; file_len.min(PROBE_LEN as u64) as usize];
     let not_a_database = |fault: RecordFault| match fault {
         RecordFault::UnknownVersion(_) | RecordFault::UnknownFeatures(_) => {
@@ -255,6 +280,7 @@ fn read_records(mapping: &Mapping, file_len: u64, path: &Path) -> Result<Vec<Rec
     }
     let page_size = find_page_size(&head).map_err(not_a_database)?;
     let mut records: Vec<Record> = Vec::new();
+    let mut unreadable = Vec::new();
     let mut fault = RecordFault::NotARecord;
     for slot in 0..SLOT_COUNT {
         let start = (usize::from(slot) * page_size as usize).min(head.len());
@@ -266,7 +292,16 @@ fn read_records(mapping: &Mapping, file_len: u64, path: &Path) -> Result<Vec<Rec
             Err(found @ (RecordFault::UnknownVersion(_) | RecordFault::UnknownFeatures(_))) => {
                 return Err(not_a_database(found));
             }
-            Err(found) => fault = found,
+            Err(found) => {
+                if head[start..end]
+                    .iter()
+                    .take(ERASED_LEN)
+                    .any(|byte| *byte != 0)
+                {
+                    unreadable.push(slot);
+                }
+                fault = found;
+            }
         }
     }
     let id = records
@@ -277,7 +312,10 @@ fn read_records(mapping: &Mapping, file_len: u64, path: &Path) -> Result<Vec<Rec
     if records.is_empty() {
         return Err(not_a_database(fault));
     }
-    Ok(records)
+    Ok(Slots {
+        records,
+        unreadable,
+    })
 }
 
 /// Damage in what a record needs.

@@ -43,7 +43,7 @@ const EXCEPTIONS: &[(&str, &str)] = &[
 ];
 
 /// Modules that every layer may import.
-const COMMON: &[&str] = &["types", "error"];
+const COMMON: &[&str] = &["types", "error", "planted"];
 
 /// Modules that may import everything, and that nothing may import.
 const ABOVE_ALL: &[&str] = &["testing"];

@@ -1,6 +1,9 @@
 //! The one error type of the engine. Each text says what happened and what to do about it.
 
-use crate::types::PageNumber;
+use crate::{
+    planted::{Planted, is_planted},
+    types::PageNumber,
+};
 use std::{io, path::PathBuf};
 
 /// What the functions of this crate return.
@@ -118,7 +121,13 @@ pub enum Error {
 
 impl Error {
     pub(crate) fn io(operation: &'static str) -> impl FnOnce(io::Error) -> Self {
-        move |source| Self::Io { operation, source }
+        move |source| Self::Io {
+            operation,
+            source: match is_planted(Planted::HideCode) {
+                true => io::Error::from_raw_os_error(5),
+                false => source,
+            },
+        }
     }
 
     pub(crate) fn corrupted(

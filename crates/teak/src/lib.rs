@@ -57,6 +57,7 @@ mod api;
 mod commit;
 mod error;
 mod page;
+mod planted;
 mod share;
 mod space;
 mod store;

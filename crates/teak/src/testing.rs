@@ -4,6 +4,7 @@
 mod hostile;
 mod repair;
 
+pub use crate::planted::{Planted, plant};
 pub use crate::store::sim::{CrashPoints, Event, Fault, SimDisk};
 pub use hostile::exercise;
 pub use repair::repair;

@@ -5,6 +5,7 @@
 //! there are references. Only the writer keeps a list of what was published.
 
 use super::lock;
+use crate::planted::{Planted, is_planted};
 use std::sync::{Arc, Mutex, Weak};
 
 /// States, the newest of which everybody sees.
@@ -41,7 +42,9 @@ impl<T> Published<T> {
         let mut older = lock(&self.older);
         older.retain(|state| match state.upgrade() {
             Some(state) => {
-                pinned(&state);
+                if !is_planted(Planted::FreeHeld) {
+                    pinned(&state);
+                }
                 true
             }
             None => false,

@@ -51,6 +51,7 @@ pub(crate) use page_array::ArrayRoot;
 use crate::{
     Error, Result,
     page::{array, bitmap, deaths},
+    planted::{Planted, is_planted},
     types::{PageNumber, Run, TransactionId},
 };
 use free_map::FreeMap;
@@ -223,11 +224,11 @@ impl Space {
     pub(crate) fn commit(&mut self, change: Change<'_>) -> Result<Committed> {
         self.check_deaths(change.deaths)?;
         let (len, last) = (self.log.len(), self.log_transaction);
-        self.append_group(
-            change.transaction,
-            change.taken,
-            change.deaths.iter().copied(),
-        );
+        let logged = match is_planted(Planted::LoseTaken) {
+            true => &[],
+            false => change.taken,
+        };
+        self.append_group(change.transaction, logged, change.deaths.iter().copied());
         if self.log.len() <= change.log_room && !self.pending.has_backlog() {
             self.pending.add(change.deaths());
             return Ok(Committed {

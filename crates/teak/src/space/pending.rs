@@ -18,7 +18,10 @@
 //! deaths were looked at) are in the bucket of a pin that cannot exist, [`UNSORTED`].
 
 use super::{Death, free_map::FreeMap, segments::Segments};
-use crate::types::{Run, TransactionId};
+use crate::{
+    planted::{Planted, is_planted},
+    types::{Run, TransactionId},
+};
 
 /// Segments that may be dissolved between two folds, in addition to twice those just written: so
 /// that dissolving keeps up with large transactions.
@@ -125,7 +128,8 @@ impl Pending {
 
     /// Gives a death to the pin that holds it, or frees its pages.
     fn place(&mut self, death: Death, pins: &[TransactionId], free: &mut FreeMap) {
-        match highest_below(pins, death.died) {
+        let early = u64::from(is_planted(Planted::FreeEarly));
+        match highest_below(pins, TransactionId(death.died.0 - early)) {
             Some(pin) if pin >= death.birth => self.bucket(pin).loose.push(death),
             _ => {
                 free.free(death.run);

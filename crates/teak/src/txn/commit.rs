@@ -20,6 +20,7 @@ use super::{
 use crate::{
     Error, Result, Run, TransactionId,
     commit::record::{Geometry, Record},
+    planted::{Planted, is_planted},
     space::{Change, Committed},
     store::Mapping,
     tree::{TreeRoot, seal},
@@ -67,7 +68,10 @@ impl WriteTransaction {
         }
         seal::seal(&mut self.pages, &mut self.catalog)?;
         let taken = self.pages.settle();
-        let deaths = joined(&self.pages.deaths);
+        let deaths = match is_planted(Planted::LoseDeaths) {
+            true => Vec::new(),
+            false => joined(&self.pages.deaths),
+        };
         let committed = self.commit_space(&taken, &deaths)?;
         self.is_ended = true;
         let written = self.write_all(&taken, committed);
@@ -183,7 +187,12 @@ impl WriteTransaction {
         };
         let (page_size, transaction) = (self.engine.page_size, self.id());
         let writer = &mut *self.pages.writer;
-        writer.written.forget(durable);
+        writer
+            .written
+            .forget(match is_planted(Planted::VerifyTooLittle) {
+                true => last_target,
+                false => durable,
+            });
         let written = writer.written.with(taken);
         writer.written.note(transaction, taken, last_target);
         let fits = |runs: &Vec<Run>| committed.log.len() <= Record::log_room(page_size, runs.len());
@@ -192,10 +201,13 @@ impl WriteTransaction {
             slot,
             sequence: writer.newest.sequence + 1,
             transaction,
-            durable_transaction: durable,
+            durable_transaction: match is_planted(Planted::KnownTooMuch) {
+                true => transaction,
+                false => durable,
+            },
             time_ms: now_ms(),
             asked_durable: self.pages.durability != Durability::Lazy,
-            clean_close: false,
+            clean_close: is_planted(Planted::AlwaysClean),
             default_durability: policies.durability.to_byte(),
             flush_limits: policies.flush_limits,
             geometry: Geometry {

@@ -21,6 +21,7 @@ use super::{
 use crate::{
     Error, Result, TransactionId,
     commit::record::{FlushLimits, Record},
+    planted::{Planted, is_planted},
     share::Published,
     store::Storage,
 };
@@ -126,7 +127,13 @@ impl Flusher {
             return Err(Error::Poisoned);
         }
         let written = Written::of(&commit.record);
-        if let Err(error) = self.write_record(&commit.record)? {
+        let is_unrecorded =
+            commit.durability == Durability::Lazy && is_planted(Planted::LazyUnrecorded);
+        let recorded = match is_unrecorded {
+            true => Ok(()),
+            false => self.write_record(&commit.record)?,
+        };
+        if let Err(error) = recorded {
             let told = self.fail(&mut state, WRITING_RECORD, &error, Some(written));
             drop(state);
             self.tell(told);
@@ -134,7 +141,7 @@ impl Flusher {
         }
         state.note_written(written);
         let snapshot = Arc::new(commit.snapshot);
-        if is_seen_at_once(commit.durability) {
+        if is_seen_at_once(commit.durability) || is_planted(Planted::PublishEarly) {
             state.unpublished = None;
             self.published.publish(snapshot);
         } else {
@@ -170,6 +177,10 @@ impl Flusher {
     /// Returns when the commit `transaction` is on the disk; flushes if nobody else does.
     pub(super) fn wait(&self, transaction: TransactionId) -> Result<()> {
         let mut state = self.progress.lock();
+        if is_planted(Planted::JoinFlush) && state.is_flushing() {
+            drop(self.progress.wait_flushed(state));
+            return Ok(());
+        }
         loop {
             if let Some(outcome) = state.outcome(transaction) {
                 return outcome;
@@ -201,7 +212,7 @@ impl Flusher {
     fn flush<'s>(&'s self, mut state: MutexGuard<'s, State>) -> MutexGuard<'s, State> {
         let target = state.begin_flush();
         drop(state);
-        let flushed = self.storage.flush();
+        let flushed = self.flush_storage();
         let mut state = self.progress.lock();
         let told = match flushed {
             Ok(()) => {
@@ -213,6 +224,20 @@ impl Flusher {
         drop(state);
         self.tell(told);
         self.progress.lock()
+    }
+
+    fn flush_storage(&self) -> io::Result<()> {
+        if is_planted(Planted::SkipFlush) {
+            return Ok(());
+        }
+        let flushed = self.storage.flush();
+        if flushed.is_err() && is_planted(Planted::RetryFlush) {
+            return self.storage.flush();
+        }
+        if is_planted(Planted::IgnoreFlushError) {
+            return Ok(());
+        }
+        flushed
     }
 
     /// Whoever is told may do anything, so no lock is held.
@@ -238,6 +263,10 @@ impl Flusher {
         error: &io::Error,
         half_written: Option<Written>,
     ) -> Vec<Waker> {
+        if is_planted(Planted::WriteOn) {
+            state.go_on_after_failure();
+            return Vec::new();
+        }
         self.poison();
         if let Some(written) = half_written {
             state.note_written(written);
@@ -291,7 +320,10 @@ impl Flusher {
             }
             state.note_written(Written::of(record));
         }
-        match self.storage.flush() {
+        if is_planted(Planted::CloseWithoutFlush) {
+            return Ok(());
+        }
+        match self.flush_storage() {
             Ok(()) => Ok(()),
             Err(error) => self.fail_last(state, records, FLUSHING, error),
         }

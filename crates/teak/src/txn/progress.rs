@@ -18,6 +18,7 @@ use super::{engine::Durability, snapshot::Snapshot};
 use crate::{
     Error, Result, TransactionId,
     commit::record::{FlushLimits, Record, SLOT_COUNT},
+    planted::{Planted, is_planted},
 };
 use std::{
     io,
@@ -158,7 +159,11 @@ impl State {
 
     fn unneeded(&self) -> impl Iterator<Item = &Written> {
         let target = self.target.as_ref().map(|target| target.commit.slot);
-        let spared = [Some(self.newest.slot), Some(self.durable.slot), target];
+        let spared = [
+            Some(self.newest.slot),
+            Some(self.durable.slot).filter(|_| !is_planted(Planted::SlotOfDurable)),
+            target.filter(|_| !is_planted(Planted::SlotOfTarget)),
+        ];
         let is_unneeded = move |written: &&Written| !spared.contains(&Some(written.slot));
         self.slots.iter().filter(is_unneeded)
     }
@@ -166,9 +171,14 @@ impl State {
     /// The states that a crash may lead back to, and the newest one.
     pub(super) fn pins(&self) -> impl Iterator<Item = TransactionId> {
         let target = self.target.as_ref().map(|target| target.commit.transaction);
-        [self.durable.transaction, self.newest.transaction]
-            .into_iter()
-            .chain(target)
+        let durable = Some(self.durable.transaction);
+        [
+            Some(self.newest.transaction),
+            durable.filter(|_| !is_planted(Planted::FreeDurable)),
+            target.filter(|_| !is_planted(Planted::FreeTarget)),
+        ]
+        .into_iter()
+        .flatten()
     }
 
     pub(super) fn last_target(&self) -> TransactionId {
@@ -234,7 +244,10 @@ impl State {
     /// Notes that a flush has succeeded; returns who is to be told.
     pub(super) fn end_flush(&mut self, target: &Target) -> Vec<Waker> {
         self.target = None;
-        self.durable = target.commit;
+        self.durable = match is_planted(Planted::DurableIsNewest) {
+            true => self.newest,
+            false => target.commit,
+        };
         if target.commit == self.newest {
             self.unpublished = None;
         }
@@ -250,6 +263,11 @@ impl State {
         self.failure
             .get_or_insert_with(|| Failure::new(operation, error));
         self.wakers.drain(..).map(|(_, waker)| waker).collect()
+    }
+
+    /// Behaves as if a flush that failed were no reason to stop.
+    pub(super) fn go_on_after_failure(&mut self) {
+        self.target = None;
     }
 
     pub(super) fn has_failed(&self) -> bool {

@@ -1,0 +1,106 @@
+//! Errors planted on purpose, one at a time, so that the campaigns can show that they find such.
+//!
+//! Only builds with feature `testing` have them; in all others [`is_planted`] is a constant, and
+//! what asks for it is no code.
+
+/// Declares the errors with their names and what each does.
+macro_rules! errors {
+    ($($error:ident $name:literal $does:literal)*) => {
+        /// An error that can be planted.
+        #[cfg_attr(not(any(test, feature = "testing")), allow(unreachable_pub))]
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        pub enum Planted {
+            $(
+                #[doc = $does]
+                $error,
+            )*
+        }
+
+        #[cfg(any(test, feature = "testing"))]
+        impl Planted {
+            /// All of them.
+            pub const ALL: &[Self] = &[$(Self::$error),*];
+
+            /// What it is called.
+            #[must_use]
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Self::$error => $name,)*
+                }
+            }
+
+            /// What it does, in words.
+            #[must_use]
+            pub fn does(self) -> &'static str {
+                match self {
+                    $(Self::$error => $does,)*
+                }
+            }
+        }
+    };
+}
+
+errors! {
+    SkipFlush "skip-flush" "A commit counts as durable without a flush."
+    JoinFlush "join-flush" "A commit counts as durable when a flush is over that began before it was written."
+    DurableIsNewest "durable-is-newest" "A flush makes the newest commit count as durable, not the one it began with."
+    PublishEarly "publish-early" "Readers see a durable commit before it is durable."
+    IgnoreFlushError "ignore-flush-error" "A flush that fails counts as one that succeeded."
+    RetryFlush "retry-flush" "A flush that fails is tried again, and counts if it succeeds then."
+    WriteOn "write-on" "After a flush that failed the next commits go on."
+    FreeDurable "free-durable" "Pages of the last durable commit are used again."
+    FreeTarget "free-target" "Pages of the commit that a flush is making durable are used again."
+    FreeHeld "free-held" "Pages that an older reader sees are used again."
+    FreeEarly "free-early" "Pages are used again one transaction too early."
+    FreeOwn "free-own" "A page that a transaction copies is free at once."
+    SlotOfDurable "slot-of-durable" "A record is written over that of the last durable commit."
+    SlotOfTarget "slot-of-target" "A record is written over that of the commit that a flush is making durable."
+    NoChecksum "no-checksum" "A record counts whatever its checksum is."
+    TrustRecord "trust-record" "The newest record counts in another boot of the machine, its pages unseen."
+    VerifyRootOnly "verify-root-only" "Recovery looks at the root page of the catalog only."
+    VerifyNoValues "verify-no-values" "Recovery does not look at large values."
+    VerifyTooLittle "verify-too-little" "Records do not list what a flush under way has still to bring to the disk."
+    KnownTooMuch "known-too-much" "A record says of its own commit that it is durable."
+    WriteNothingAgain "write-nothing-again" "Recovery flushes what it found, and writes none of it again."
+    KeepLosers "keep-losers" "Recovery leaves the records of commits that it rolled back."
+    SettleWithoutFlush "settle-without-flush" "Recovery goes on without a flush."
+    CloseWithoutFlush "close-without-flush" "A clean close notes itself without a flush, and cuts the file."
+    AlwaysClean "always-clean" "Every record says that the database was closed."
+    LoseDeaths "lose-deaths" "Pages that died are forgotten."
+    LoseTaken "lose-taken" "Pages that a transaction took are not noted as taken."
+    IgnoreWriteError "ignore-write-error" "A write of pages that fails is passed over."
+    HideCode "hide-code" "Every error of the disk is called EIO."
+    LazyUnrecorded "lazy-unrecorded" "A lazy commit writes no record."
+}
+
+/// Whether `error` is planted in this process.
+#[cfg(not(any(test, feature = "testing")))]
+#[inline(always)]
+pub(crate) const fn is_planted(_error: Planted) -> bool {
+    false
+}
+
+#[cfg(any(test, feature = "testing"))]
+mod planting {
+    use super::Planted;
+    use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+    /// One more than the error's number; 0 while there is none.
+    static PLANTED: AtomicUsize = AtomicUsize::new(0);
+
+    /// Whether `error` is planted in this process.
+    #[inline]
+    pub(crate) fn is_planted(error: Planted) -> bool {
+        PLANTED.load(Relaxed) == error as usize + 1
+    }
+
+    /// Plants an error in this process, for good.
+    pub fn plant(error: Planted) {
+        PLANTED.store(error as usize + 1, Relaxed);
+    }
+}
+
+#[cfg(any(test, feature = "testing"))]
+pub(crate) use planting::is_planted;
+#[cfg(any(test, feature = "testing"))]
+pub use planting::plant;

@@ -81,7 +81,7 @@ pub(super) fn play(plan: &Plan, seen: &Seen, tally: &mut Tally) -> Result<(), Bo
     let mut rng = rng(plan.seed, plan.episode);
     let (workload, sequence) = match plan.workload {
         Some(workload) => (workload, plan.episode),
-        None if plan.episode % 2 == 0 => (Workload::Sequence, plan.episode / 2),
+        None if plan.episode % 3 != 0 => (Workload::Sequence, plan.episode - plan.episode / 3 - 1),
         None => (DRAWN[rng.usize(0..DRAWN.len())], 0),
     };
     let page_size = match workload {
@@ -226,12 +226,11 @@ impl Episode<'_> {
         }
         let power_cut = expected(Cut::Power, OTHER_BOOT);
         let mut images = Images::new(points, self.settings.head_len());
-        let mut image = Vec::new();
         let mut visit = |images: &Images<'_>| {
             self.image_number += 1;
             if self.failure.is_none() && self.is_wanted() {
-                images.build(&mut image);
-                self.look_at(image.clone(), power_cut, images.is_torn_in_sector());
+                let image = images.build();
+                self.look_at(image, power_cut, images.is_torn_in_sector());
             }
         };
         images.visit_each(rng, depth.combinations_max, depth.budget, &mut visit);
@@ -309,9 +308,7 @@ impl Episode<'_> {
             let mut images = Images::new(&points, head_len);
             let mut built = Vec::new();
             let mut visit = |images: &Images<'_>| {
-                let mut image = Vec::new();
-                images.build(&mut image);
-                built.push((image, images.is_torn_in_sector()));
+                built.push((images.build(), images.is_torn_in_sector()));
             };
             let skipped = rng.usize(0..8);
             images.visit_each(rng, 0, 1 + skipped, &mut visit);

@@ -49,7 +49,7 @@ impl<'p> Images<'p> {
     }
 
     /// Calls `visit` behind each choice: all if they are not more than `combinations_max`, else
-    /// `budget` of them. It may stop by answering false.
+    /// `budget` of them.
     pub(super) fn visit_each(
         &mut self,
         rng: &mut Rng,
@@ -170,10 +170,12 @@ impl<'p> Images<'p> {
         }
     }
 
-    pub(super) fn build(&self, image: &mut Vec<u8>) {
+    pub(super) fn build(&self) -> Vec<u8> {
         let blocks = &self.blocks[self.length_index];
+        let mut image = Vec::new();
         self.points
-            .build(self.length_index, blocks, &self.chosen, image);
+            .build(self.length_index, blocks, &self.chosen, &mut image);
+        image
     }
 
     /// Whether a sector has old and new parts.

@@ -176,8 +176,10 @@ impl Stage {
                 });
                 Ok(())
             }
-            Err(Error::Poisoned) => self.kill(),
-            Err(error) => Err(format!("beginning behind a commit that failed: {error}")),
+            Err(error) => {
+                self.tolerate("beginning behind a commit that failed", &error)?;
+                self.kill()
+            }
         }
     }
 

@@ -119,12 +119,23 @@ impl SimDisk {
     /// Planned faults and the hook stay behind. Nobody may be writing to a run meanwhile.
     #[must_use]
     pub fn after_kill(&self) -> Self {
-        let memory = self.process_crash();
-        let disk = Self::with_memory(&memory, self.inner.stretch.len() as usize);
+        self.after_kill_with(&self.process_crash(), usize::MAX)
+    }
+
+    /// As [`after_kill`](Self::after_kill), where the process was killed at this point of a walk
+    /// through what was done to this disk.
+    #[must_use]
+    pub fn after_kill_at(&self, point: &CrashPoints) -> Self {
+        self.after_kill_with(point.memory(), point.event_index())
+    }
+
+    fn after_kill_with(&self, memory: &[u8], event_count: usize) -> Self {
+        let disk = Self::with_memory(memory, self.inner.stretch.len() as usize);
         let from = lock(&self.inner.state);
         let mut to = lock(&disk.inner.state);
         to.initial = Arc::clone(&from.initial);
-        to.events.clone_from(&from.events);
+        let event_count = event_count.min(from.events.len());
+        to.events = from.events[..event_count].to_vec();
         drop(to);
         disk
     }
@@ -275,13 +286,15 @@ impl SimDisk {
         if bytes == state.len {
             return Ok(());
         }
+        if bytes < state.len {
+            let cut = self.inner.writable.run(bytes, (state.len - bytes) as usize);
+            // Absent if somebody has a run there, which is an error below.
+            if let Some(mut cut) = cut {
+                cut.fill(0);
+            }
+        }
         self.inner.claims.set_file_len(bytes)?;
         self.inner.mapping.set_file_len(bytes);
-        if bytes < state.len {
-            self.inner
-                .stretch
-                .store(bytes, &vec![0; (state.len - bytes) as usize]);
-        }
         state.len = bytes;
         state.events.push(Arc::new(Event::SetLen { bytes }));
         Ok(())
@@ -302,7 +315,8 @@ impl Storage for SimDisk {
     fn write(&self, offset: u64, parts: &[IoSlice<'_>]) -> io::Result<()> {
         let mut state = lock(&self.inner.state);
         state.faults.count_call()?;
-        let bytes: Vec<u8> = parts.iter().flat_map(|part| part.iter().copied()).collect();
+        let slices: Vec<&[u8]> = parts.iter().map(|part| &**part).collect();
+        let bytes = slices.concat();
         end_within(offset, bytes.len() as u64, state.len)?;
         self.inner.stretch.store(offset, &bytes);
         state.record_write(offset, bytes);

@@ -130,6 +130,10 @@ impl CrashPoints {
         self.memory.clone()
     }
 
+    pub(super) fn memory(&self) -> &[u8] {
+        &self.memory
+    }
+
     /// What may be on the disk if power fails at this point. `choice` is called with a number of
     /// alternatives, at least 2, and answers with the index of one (the remainder counts). The
     /// first call is about the length of the file, the others about blocks from the start of the

@@ -3,10 +3,12 @@
 #![forbid(unsafe_code)]
 
 mod ci;
+mod crash;
 mod dump;
 mod kill;
 mod layers;
 mod model;
+mod results;
 mod scratch;
 mod seeds;
 
@@ -31,6 +33,7 @@ enum Task {
     Layers,
     Model(model::Arguments),
     Kill(kill::Arguments),
+    Crash(crash::Arguments),
     /// Writes the databases that fuzzing begins with anew, after a change of the format
     Seeds,
 }
@@ -54,6 +57,10 @@ fn main() -> ExitCode {
             model::run(&arguments)
         }
         Task::Kill(arguments) => kill::run(&arguments),
+        Task::Crash(arguments) => {
+            model::keep_panics();
+            crash::run(&arguments)
+        }
         Task::Seeds => seeds::run(),
     };
     match result {

@@ -2,11 +2,13 @@
 //! feeds with hostile bytes. Not part of the interface.
 
 mod hostile;
+mod records;
 mod repair;
 
 pub use crate::planted::{Planted, plant};
-pub use crate::store::sim::{CrashPoints, Event, Fault, SimDisk};
+pub use crate::store::sim::{CrashPoints, Event, Fault, OpenBlock, SimDisk};
 pub use hostile::exercise;
+pub use records::{RecordSummary, newest_record, without_accidents};
 pub use repair::repair;
 
 use crate::{

@@ -157,7 +157,7 @@ fn play(seed: u64, plan: &Plan, scratch: &Path, history: &mut History) -> Result
     Ok(outcome.unwrap_or_else(|_| {
         Err(Violation::Other(format!(
             "the engine panicked: {}",
-            PANIC.take()
+            take_panic()
         )))
     }))
 }
@@ -170,6 +170,11 @@ thread_local! {
 /// Keeps what a panic says for the report of the violation, and prints nothing else about it.
 pub(crate) fn keep_panics() {
     panic::set_hook(Box::new(|panic| PANIC.set(panic.to_string())));
+}
+
+/// What the last panic of this thread said.
+pub(crate) fn take_panic() -> String {
+    PANIC.take()
 }
 
 fn tell(seed: u64, episode: u64, history: &History, violation: &Violation) {

@@ -6,20 +6,26 @@
 //! marked as clean: they are not on the disk, and no later flush brings them there unless they
 //! are written to again.
 //!
+//! A flush takes time: it begins and ends, and other calls come between, those of other flushes
+//! included. What is written meanwhile may reach the disk and need not. No lock is held while a
+//! flush runs, and [`on_flush`](SimDisk::on_flush) has a test do something in that time.
+//!
 //! Bytes changed through a [`WritableRun`](super::WritableRun) count as written at the time of
 //! [`mark_written`](super::Storage::mark_written).
 
 mod crash;
 mod fault;
 
-pub use crash::CrashPoints;
+pub use crash::{CrashPoints, OpenBlock};
 pub use fault::Fault;
 
 use super::{
     Mapping, Storage, WritableMapping, end_within, lock, stretch::Stretch, writable::Claims,
 };
+use crash::Blocks;
 use fault::Faults;
 use std::{
+    fmt,
     io::{self, IoSlice},
     sync::{Arc, Mutex},
 };
@@ -40,10 +46,19 @@ pub enum Event {
         /// To this.
         bytes: u64,
     },
-    /// All of the file reached the disk.
+    /// A flush began.
     Flush,
-    /// Nothing reached the disk, and what was to reach it is forgotten.
-    FlushFailed,
+    /// A flush ended: all that was done before it began has reached the disk.
+    FlushEnded {
+        /// The index of the event with which it began.
+        began: usize,
+    },
+    /// A flush failed: nothing of what was to reach the disk is known to be there, and it is
+    /// forgotten.
+    FlushFailed {
+        /// The index of the event with which it began.
+        began: usize,
+    },
 }
 
 /// A disk with one file on it. Clones are handles of the same disk.
@@ -59,15 +74,26 @@ struct Inner {
     writable: Arc<WritableMapping>,
     claims: Arc<Claims>,
     state: Mutex<State>,
+    on_flush: Mutex<Option<FlushHook>>,
 }
+
+/// What is called while a flush runs.
+#[derive(Clone)]
+struct FlushHook(Arc<dyn Fn() + Send + Sync>);
 
 #[derive(Debug)]
 struct State {
     len: u64,
     /// What was on the disk before the first event.
-    initial: Arc<[u8]>,
+    initial: Arc<Vec<u8>>,
     events: Vec<Arc<Event>>,
     faults: Faults,
+}
+
+impl fmt::Debug for FlushHook {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("FlushHook")
+    }
 }
 
 impl SimDisk {
@@ -82,29 +108,80 @@ impl SimDisk {
     /// `capacity_bytes`, or the length of the image if that is more.
     #[must_use]
     pub fn from_image(image: Vec<u8>, capacity_bytes: usize) -> Self {
-        let stretch = Arc::new(Stretch::zeroed(capacity_bytes.max(image.len())));
-        stretch.store(0, &image);
-        let len = image.len() as u64;
+        let disk = Self::with_memory(&image, capacity_bytes);
+        lock(&disk.inner.state).initial = Arc::new(image);
+        disk
+    }
+
+    /// The disk after the process was killed now, the machine going on: the file as it was written,
+    /// also through writable runs that were not marked yet, and of all that is not surely on the
+    /// disk the same possibilities as here. What is done to this disk later does not touch it.
+    /// Planned faults and the hook stay behind. Nobody may be writing to a run meanwhile.
+    #[must_use]
+    pub fn after_kill(&self) -> Self {
+        self.after_kill_with(&self.process_crash(), usize::MAX)
+    }
+
+    /// As [`after_kill`](Self::after_kill), where the process was killed at this point of a walk
+    /// through what was done to this disk.
+    #[must_use]
+    pub fn after_kill_at(&self, point: &CrashPoints) -> Self {
+        self.after_kill_with(point.memory(), point.event_index())
+    }
+
+    fn after_kill_with(&self, memory: &[u8], event_count: usize) -> Self {
+        let disk = Self::with_memory(memory, self.inner.stretch.len() as usize);
+        let from = lock(&self.inner.state);
+        let mut to = lock(&disk.inner.state);
+        to.initial = Arc::clone(&from.initial);
+        let event_count = event_count.min(from.events.len());
+        to.events = from.events[..event_count].to_vec();
+        drop(to);
+        disk
+    }
+
+    /// A disk whose file has this content, of which nothing is said to be on the disk.
+    fn with_memory(memory: &[u8], capacity_bytes: usize) -> Self {
+        let stretch = Arc::new(Stretch::zeroed(capacity_bytes.max(memory.len())));
+        let len = memory.len() as u64;
         let claims = Arc::new(Claims::default());
         claims.set_file_len(len).expect("nobody has a run yet");
+        let writable = Arc::new(WritableMapping::new(
+            Arc::clone(&stretch),
+            Arc::clone(&claims),
+        ));
+        // Through a run, which is much faster than storing beside readers.
+        if let Some(mut run) = writable.run(0, memory.len()) {
+            run.copy_from_slice(memory);
+        }
         let inner = Inner {
             mapping: Arc::new(Mapping::new(Arc::clone(&stretch), len)),
-            writable: Arc::new(WritableMapping::new(
-                Arc::clone(&stretch),
-                Arc::clone(&claims),
-            )),
+            writable,
             stretch,
             claims,
             state: Mutex::new(State {
                 len,
-                initial: image.into(),
+                initial: Arc::default(),
                 events: Vec::new(),
                 faults: Faults::default(),
             }),
+            on_flush: Mutex::default(),
         };
         Self {
             inner: Arc::new(inner),
         }
+    }
+
+    /// Has `hook` called in each flush, behind its begin and before its end, on the thread that
+    /// flushes and without a lock of the disk being held: it may do anything to the disk, and a
+    /// flush of its own calls it again. It replaces the hook before.
+    pub fn on_flush(&self, hook: impl Fn() + Send + Sync + 'static) {
+        *lock(&self.inner.on_flush) = Some(FlushHook(Arc::new(hook)));
+    }
+
+    /// Has nothing called in flushes any more.
+    pub fn forget_on_flush(&self) {
+        *lock(&self.inner.on_flush) = None;
     }
 
     /// Lets the call with this index fail, counted from 0 as [`calls`](Self::calls) does.
@@ -138,11 +215,26 @@ impl SimDisk {
     /// When the granularity is not a power of two of at most 4096.
     #[must_use]
     pub fn crash_points(&self, granularity_bytes: usize) -> CrashPoints {
+        self.crash_points_mixed(0, granularity_bytes, granularity_bytes)
+    }
+
+    /// As [`crash_points`](Self::crash_points), with blocks of `head_granularity_bytes` in the first
+    /// `head_len` bytes of the file.
+    ///
+    /// # Panics
+    /// When a granularity is not a power of two of at most 4096, or `head_len` no multiple of 4096.
+    #[must_use]
+    pub fn crash_points_mixed(
+        &self,
+        head_len: u64,
+        head_granularity_bytes: usize,
+        granularity_bytes: usize,
+    ) -> CrashPoints {
         let state = lock(&self.inner.state);
         CrashPoints::new(
             Arc::clone(&state.initial),
             state.events.clone(),
-            granularity_bytes,
+            Blocks::new(head_len, head_granularity_bytes, granularity_bytes),
         )
     }
 
@@ -194,13 +286,15 @@ impl SimDisk {
         if bytes == state.len {
             return Ok(());
         }
+        if bytes < state.len {
+            let cut = self.inner.writable.run(bytes, (state.len - bytes) as usize);
+            // Absent if somebody has a run there, which is an error below.
+            if let Some(mut cut) = cut {
+                cut.fill(0);
+            }
+        }
         self.inner.claims.set_file_len(bytes)?;
         self.inner.mapping.set_file_len(bytes);
-        if bytes < state.len {
-            self.inner
-                .stretch
-                .store(bytes, &vec![0; (state.len - bytes) as usize]);
-        }
         state.len = bytes;
         state.events.push(Arc::new(Event::SetLen { bytes }));
         Ok(())
@@ -221,7 +315,8 @@ impl Storage for SimDisk {
     fn write(&self, offset: u64, parts: &[IoSlice<'_>]) -> io::Result<()> {
         let mut state = lock(&self.inner.state);
         state.faults.count_call()?;
-        let bytes: Vec<u8> = parts.iter().flat_map(|part| part.iter().copied()).collect();
+        let slices: Vec<&[u8]> = parts.iter().map(|part| &**part).collect();
+        let bytes = slices.concat();
         end_within(offset, bytes.len() as u64, state.len)?;
         self.inner.stretch.store(offset, &bytes);
         state.record_write(offset, bytes);
@@ -229,14 +324,21 @@ impl Storage for SimDisk {
     }
 
     fn flush(&self) -> io::Result<()> {
-        let mut state = lock(&self.inner.state);
-        let result = state.faults.count_call();
-        let event = if result.is_ok() {
-            Event::Flush
-        } else {
-            Event::FlushFailed
+        let (result, began) = {
+            let mut state = lock(&self.inner.state);
+            let result = state.faults.count_call();
+            state.events.push(Arc::new(Event::Flush));
+            (result, state.events.len() - 1)
         };
-        state.events.push(Arc::new(event));
+        let hook = lock(&self.inner.on_flush).clone();
+        if let Some(FlushHook(hook)) = hook {
+            hook();
+        }
+        let event = match result {
+            Ok(()) => Event::FlushEnded { began },
+            Err(_) => Event::FlushFailed { began },
+        };
+        lock(&self.inner.state).events.push(Arc::new(event));
         result
     }
 

@@ -4,6 +4,9 @@
 //! was written to several times since the last flush may hold what it held behind any of these
 //! writes, or what was there before: a *prefix* of its writes. Blocks are independent of each other.
 //!
+//! A flush that ends well leaves on the disk, of each block, at least what it held when the flush
+//! began. What was written while it ran may be there or not, before its end and behind it.
+//!
 //! Lengths are metadata, which file systems keep in order: the file has one of the lengths it had
 //! since the last flush. Cutting the file short makes zeros of what was there, and that comes and
 //! goes with the length: of a block that was cut, only states that were reached behind the cut go
@@ -28,14 +31,15 @@ const CACHE_PAGE_LEN: u64 = 4096;
 pub struct CrashPoints {
     events: Vec<Arc<Event>>,
     event_index: usize,
-    granularity: u64,
+    blocks: Blocks,
     /// The file as a process sees it.
     memory: Vec<u8>,
-    /// What is surely on the disk, blocks that may be in another state apart; zero behind the end.
+    /// What is surely on the disk, blocks that may be in another state apart; zero behind the end,
+    /// and as long as all blocks of the longest file so far.
     durable: Vec<u8>,
-    /// Blocks that may be in one of several states.
+    /// Blocks that may be in one of several states, by their start.
     pending: BTreeMap<u64, History>,
-    /// Blocks that a failed flush left in memory only.
+    /// Blocks that a failed flush left in memory only, by their start.
     stranded: BTreeSet<u64>,
     /// The lengths the file may have, oldest first. Never empty.
     lengths: Vec<Length>,
@@ -48,32 +52,49 @@ struct Length {
     set_by: usize,
 }
 
+/// A block that may be in one of several states, beside one length of the file.
+#[derive(Clone, Copy, Debug)]
+pub struct OpenBlock {
+    /// Where it begins.
+    pub start: u64,
+    /// How many states there are to choose from, oldest first. With the length as it is, some
+    /// blocks have one only.
+    pub state_count: usize,
+    /// The first of them, the durable one being 0.
+    first: usize,
+}
+
 /// States of a block behind the durable one, oldest first.
 type History = Vec<BlockState>;
 
 #[derive(Clone, Debug)]
 struct BlockState {
     bytes: Box<[u8]>,
-    /// For a state made by cutting the file short: that event, counted from 1.
-    cut_by: Option<usize>,
+    /// The event that made it, counted from 1.
+    made_by: usize,
+    /// Whether it was made by cutting the file short.
+    is_cut: bool,
+}
+
+/// How the file is divided into blocks.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Blocks {
+    /// Up to here the file has blocks of another length.
+    head_len: u64,
+    head_granularity: u64,
+    granularity: u64,
 }
 
 impl CrashPoints {
-    pub(super) fn new(
-        initial: Arc<[u8]>,
-        events: Vec<Arc<Event>>,
-        granularity_bytes: usize,
-    ) -> Self {
-        assert!(
-            granularity_bytes.is_power_of_two() && granularity_bytes as u64 <= CACHE_PAGE_LEN,
-            "the granularity is to be a power of two of at most {CACHE_PAGE_LEN}, not {granularity_bytes}",
-        );
+    pub(super) fn new(initial: Arc<Vec<u8>>, events: Vec<Arc<Event>>, blocks: Blocks) -> Self {
+        let mut durable = initial.to_vec();
+        durable.resize(durable.len().next_multiple_of(CACHE_PAGE_LEN as usize), 0);
         Self {
             events,
             event_index: 0,
-            granularity: granularity_bytes as u64,
+            blocks,
             memory: initial.to_vec(),
-            durable: initial.to_vec(),
+            durable,
             pending: BTreeMap::new(),
             stranded: BTreeSet::new(),
             lengths: vec![Length {
@@ -95,8 +116,9 @@ impl CrashPoints {
         match &*event {
             Event::Write { offset, bytes } => self.apply_write(*offset, bytes),
             Event::SetLen { bytes } => self.apply_length(*bytes),
-            Event::Flush => self.apply_flush(),
-            Event::FlushFailed => self.apply_failed_flush(),
+            Event::Flush => {}
+            Event::FlushEnded { began } => self.apply_flush(*began),
+            Event::FlushFailed { began } => self.apply_failed_flush(*began),
         }
         self.event_index += 1;
         Some(event)
@@ -108,105 +130,184 @@ impl CrashPoints {
         self.memory.clone()
     }
 
+    pub(super) fn memory(&self) -> &[u8] {
+        &self.memory
+    }
+
     /// What may be on the disk if power fails at this point. `choice` is called with a number of
     /// alternatives, at least 2, and answers with the index of one (the remainder counts). The
     /// first call is about the length of the file, the others about blocks from the start of the
     /// file on; index 0 is the oldest state, the last index the newest one.
     pub fn power_cut(&self, choice: &mut dyn FnMut(usize) -> usize) -> Vec<u8> {
         let mut choose = |count: usize| if count < 2 { 0 } else { choice(count) % count };
-        let length = self.lengths[choose(self.lengths.len())];
-        let mut image = self.durable.clone();
-        image.resize(length.bytes as usize, 0);
-        for (block, history) in &self.pending {
-            let start = block * self.granularity;
-            if start >= length.bytes {
-                break;
-            }
-            let (first, end) = states_beside(history, length);
-            let chosen = first + choose(end - first);
-            // State 0 is the durable one, which is there already.
-            if let Some(state) = chosen.checked_sub(1).map(|index| &history[index]) {
-                let len = self.granularity.min(length.bytes - start) as usize;
-                image[start as usize..][..len].copy_from_slice(&state.bytes[..len]);
-            }
-        }
+        let length_index = choose(self.lengths.len());
+        let blocks = self.open_blocks(length_index);
+        let chosen: Vec<usize> = blocks
+            .iter()
+            .map(|block| choose(block.state_count))
+            .collect();
+        let mut image = Vec::new();
+        self.build(length_index, &blocks, &chosen, &mut image);
         image
+    }
+
+    /// How many lengths the file may have if power fails at this point.
+    #[must_use]
+    pub fn length_count(&self) -> usize {
+        self.lengths.len()
+    }
+
+    /// The blocks that may be in several states beside one of the lengths, from the start of the
+    /// file on.
+    #[must_use]
+    pub fn open_blocks(&self, length_index: usize) -> Vec<OpenBlock> {
+        let length = self.lengths[length_index];
+        let behind = self.pending.range(..length.bytes);
+        let open = behind.map(|(&start, history)| {
+            let (first, end) = states_beside(history, length);
+            OpenBlock {
+                start,
+                first,
+                state_count: end - first,
+            }
+        });
+        open.filter(|block| block.state_count > 1 || block.first > 0)
+            .collect()
+    }
+
+    /// The file with one of the lengths, each of its [`open_blocks`](Self::open_blocks) in the
+    /// chosen state.
+    ///
+    /// # Panics
+    /// When there is no such length or state.
+    pub fn build(
+        &self,
+        length_index: usize,
+        blocks: &[OpenBlock],
+        chosen: &[usize],
+        image: &mut Vec<u8>,
+    ) {
+        let length = self.lengths[length_index].bytes as usize;
+        let durable_len = self.durable.len().min(length);
+        image.clear();
+        image.extend_from_slice(&self.durable[..durable_len]);
+        image.resize(length, 0);
+        for (block, &chosen) in blocks.iter().zip(chosen) {
+            // State 0 is the durable one, which is there already.
+            let Some(index) = (block.first + chosen).checked_sub(1) else {
+                continue;
+            };
+            let bytes = &self.pending[&block.start][index].bytes;
+            let start = block.start as usize;
+            let len = bytes.len().min(length - start);
+            image[start..][..len].copy_from_slice(&bytes[..len]);
+        }
+    }
+
+    /// The state that a block was in behind the first `event_index` events.
+    #[must_use]
+    pub fn state_at(&self, block: &OpenBlock, event_index: usize) -> usize {
+        let history = &self.pending[&block.start];
+        let behind = history.partition_point(|state| state.made_by <= event_index);
+        behind.clamp(block.first, block.first + block.state_count - 1) - block.first
     }
 
     fn apply_write(&mut self, offset: u64, bytes: &[u8]) {
         let end = offset + bytes.len() as u64;
         self.memory[offset as usize..end as usize].copy_from_slice(bytes);
+        let again = self.stranded_beside(offset, end);
+        for block in self.blocks.touched(offset, end).chain(again) {
+            self.stranded.remove(&block);
+            let content = self.in_memory(block);
+            self.note_state(block, content, false);
+        }
+    }
+
+    /// Stranded blocks in the cache pages of these bytes.
+    fn stranded_beside(&self, offset: u64, end: u64) -> Vec<u64> {
         let pages_start = offset - offset % CACHE_PAGE_LEN;
         let pages_end = end.next_multiple_of(CACHE_PAGE_LEN);
-        let again: Vec<u64> = self
-            .stranded
-            .range(self.block_range(pages_start, pages_end))
+        self.stranded
+            .range(pages_start..pages_end)
             .copied()
-            .collect();
-        for block in self.block_range(offset, end).chain(again) {
-            self.stranded.remove(&block);
-            let content = read_block(&self.memory, block, self.granularity);
-            if *content != *self.newest_state(block) {
-                self.pending.entry(block).or_default().push(BlockState {
-                    bytes: content,
-                    cut_by: None,
-                });
-            }
+            .collect()
+    }
+
+    /// Notes what the next event makes of a block, if it is anything new.
+    fn note_state(&mut self, block: u64, bytes: Box<[u8]>, is_cut: bool) {
+        // A cut tells the states before it from those behind it even if it changes nothing.
+        let is_told = is_cut && self.pending.contains_key(&block);
+        if is_told || *bytes != *self.newest_state(block) {
+            self.pending.entry(block).or_default().push(BlockState {
+                bytes,
+                made_by: self.event_index + 1,
+                is_cut,
+            });
         }
     }
 
     fn apply_length(&mut self, bytes: u64) {
         let old_len = self.memory.len() as u64;
-        let number = self.event_index + 1;
         self.memory.resize(bytes as usize, 0);
-        for block in self.block_range(bytes, old_len.max(bytes)) {
-            let mut content = self.newest_state(block);
-            let kept = bytes.saturating_sub(block * self.granularity) as usize;
+        let whole = bytes.next_multiple_of(CACHE_PAGE_LEN) as usize;
+        if self.durable.len() < whole {
+            self.durable.resize(whole, 0);
+        }
+        for block in self.blocks.touched(bytes, old_len.max(bytes)) {
+            let mut content: Box<[u8]> = self.newest_state(block).into();
+            let kept = bytes.saturating_sub(block) as usize;
             content[kept..].fill(0);
-            // Where nothing is pending and nothing changes there is nothing to tell apart.
-            if self.pending.contains_key(&block) || *content != *self.newest_state(block) {
-                let state = BlockState {
-                    bytes: content,
-                    cut_by: Some(number),
-                };
-                self.pending.entry(block).or_default().push(state);
-            }
+            self.note_state(block, content, true);
             self.strand_if_different(block);
         }
         self.lengths.push(Length {
             bytes,
-            set_by: number,
+            set_by: self.event_index + 1,
         });
     }
 
-    fn apply_flush(&mut self) {
-        for (block, mut history) in std::mem::take(&mut self.pending) {
-            let newest = history
-                .pop()
-                .expect("a history is made with its first state");
-            let start = (block * self.granularity) as usize;
-            let end = start + newest.bytes.len();
-            if self.durable.len() < end {
-                self.durable.resize(end, 0);
+    /// All that was done before the event `began` is on the disk.
+    fn apply_flush(&mut self, began: usize) {
+        let durable = &mut self.durable;
+        self.pending.retain(|&block, history| {
+            let settled = history.partition_point(|state| state.made_by <= began);
+            if let Some(state) = history[..settled].last() {
+                durable[block as usize..][..state.bytes.len()].copy_from_slice(&state.bytes);
             }
-            self.durable[start..end].copy_from_slice(&newest.bytes);
-        }
-        self.lengths.drain(..self.lengths.len() - 1);
+            history.drain(..settled);
+            !history.is_empty()
+        });
+        let settled = self
+            .lengths
+            .partition_point(|length| length.set_by <= began);
+        self.lengths.drain(..settled.saturating_sub(1));
     }
 
-    /// The data is forgotten; the metadata is the file system's, which will still write it.
-    fn apply_failed_flush(&mut self) {
+    /// The data is forgotten, but for that of cache pages that were written to meanwhile. The
+    /// metadata is the file system's, which will still write it.
+    fn apply_failed_flush(&mut self, began: usize) {
+        let mut dirty = Vec::new();
         for (block, mut history) in std::mem::take(&mut self.pending) {
-            history.retain(|state| state.cut_by.is_some());
+            history.retain(|state| state.is_cut || state.made_by > began);
+            if history.iter().any(|state| !state.is_cut) {
+                dirty.push(block);
+            }
             if !history.is_empty() {
                 self.pending.insert(block, history);
             }
             self.strand_if_different(block);
         }
+        for block in dirty {
+            for stranded in self.stranded_beside(block, block + 1) {
+                self.stranded.remove(&stranded);
+                let content = self.in_memory(stranded);
+                self.note_state(stranded, content, false);
+            }
+        }
     }
 
     fn strand_if_different(&mut self, block: u64) {
-        if *read_block(&self.memory, block, self.granularity) == *self.newest_state(block) {
+        if *self.in_memory(block) == *self.newest_state(block) {
             self.stranded.remove(&block);
         } else {
             self.stranded.insert(block);
@@ -214,16 +315,60 @@ impl CrashPoints {
     }
 
     /// What the block will hold when all that is pending is on the disk.
-    fn newest_state(&self, block: u64) -> Box<[u8]> {
+    fn newest_state(&self, block: u64) -> &[u8] {
         match self.pending.get(&block).and_then(|history| history.last()) {
-            Some(state) => state.bytes.clone(),
-            None => read_block(&self.durable, block, self.granularity),
+            Some(state) => &state.bytes,
+            None => &self.durable[block as usize..][..self.blocks.len(block) as usize],
         }
     }
 
-    /// The blocks that bytes from `start` to `end` touch.
-    fn block_range(&self, start: u64, end: u64) -> std::ops::Range<u64> {
-        start / self.granularity..end.div_ceil(self.granularity)
+    /// The block as a process sees it, with zeros behind the end of the file.
+    fn in_memory(&self, block: u64) -> Box<[u8]> {
+        let len = self.blocks.len(block) as usize;
+        let start = self.memory.len().min(block as usize);
+        let end = self.memory.len().min(start + len);
+        let mut content = vec![0; len].into_boxed_slice();
+        content[..end - start].copy_from_slice(&self.memory[start..end]);
+        content
+    }
+}
+
+impl Blocks {
+    pub(super) fn new(head_len: u64, head_granularity: usize, granularity: usize) -> Self {
+        for bytes in [head_granularity, granularity] {
+            assert!(
+                bytes.is_power_of_two() && bytes as u64 <= CACHE_PAGE_LEN,
+                "the granularity is to be a power of two of at most {CACHE_PAGE_LEN}, not {bytes}",
+            );
+        }
+        assert!(
+            head_len.is_multiple_of(CACHE_PAGE_LEN),
+            "the head is to end with a page of {CACHE_PAGE_LEN} bytes"
+        );
+        Self {
+            head_len,
+            head_granularity: head_granularity as u64,
+            granularity: granularity as u64,
+        }
+    }
+
+    /// Length of the block that contains this offset.
+    fn len(&self, offset: u64) -> u64 {
+        if offset < self.head_len {
+            self.head_granularity
+        } else {
+            self.granularity
+        }
+    }
+
+    /// The starts of the blocks that bytes from `start` to `end` touch.
+    fn touched(self, start: u64, end: u64) -> impl Iterator<Item = u64> {
+        let mut next = start - start % self.len(start);
+        std::iter::from_fn(move || {
+            let block = next;
+            next += self.len(block);
+            (block < end).then_some(block)
+        })
     }
 }
 
@@ -231,9 +376,7 @@ impl CrashPoints {
 /// counted from the durable state as 0.
 fn states_beside(history: &History, length: Length) -> (usize, usize) {
     let is_cut = |state: &BlockState, before: bool| {
-        state
-            .cut_by
-            .is_some_and(|event| (event <= length.set_by) == before)
+        state.is_cut && (state.made_by <= length.set_by) == before
     };
     let first = history
         .iter()
@@ -244,15 +387,6 @@ fn states_beside(history: &History, length: Length) -> (usize, usize) {
         .position(|state| is_cut(state, false))
         .map_or(history.len() + 1, |index| index + 1);
     (first, end)
-}
-
-/// A block of `bytes`, with zeros where they end.
-fn read_block(bytes: &[u8], block: u64, granularity: u64) -> Box<[u8]> {
-    let start = bytes.len().min((block * granularity) as usize);
-    let end = bytes.len().min(start + granularity as usize);
-    let mut content = vec![0; granularity as usize].into_boxed_slice();
-    content[..end - start].copy_from_slice(&bytes[start..end]);
-    content
 }
 
 #[cfg(test)]

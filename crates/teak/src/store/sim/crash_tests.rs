@@ -200,6 +200,136 @@ fn a_failed_flush_leaves_lengths_open() {
     assert_eq!(images_now(&disk), ["a", "a."]);
 }
 
+/// Has a flush run, with this done meanwhile.
+fn flush_during(disk: &SimDisk, work: impl Fn(&SimDisk) + Send + Sync + 'static) -> bool {
+    let inside = disk.clone();
+    disk.on_flush(move || {
+        inside.forget_on_flush();
+        work(&inside);
+    });
+    disk.flush().is_ok()
+}
+
+#[test]
+fn what_is_written_during_a_flush_may_be_there_and_need_not() {
+    let disk = disk("abc");
+    write(&disk, 0, "12");
+    assert!(flush_during(&disk, |disk| {
+        assert_eq!(images_now(disk), ["12c", "1bc", "a2c", "abc"]);
+        write(disk, 1, "34");
+        let open = [
+            "12c", "124", "134", "13c", "1b4", "1bc", "a24", "a2c", "a34", "a3c", "ab4", "abc",
+        ];
+        assert_eq!(
+            BTreeSet::from(open.map(str::to_owned)),
+            images_now(disk).into_iter().collect()
+        );
+    }));
+    assert_eq!(images_now(&disk), ["124", "12c", "134", "13c"]);
+    disk.flush().unwrap();
+    assert_eq!(images_now(&disk), ["134"]);
+}
+
+#[test]
+fn a_length_set_during_a_flush_stays_open() {
+    let disk = disk("ab");
+    write(&disk, 1, "1");
+    assert!(flush_during(&disk, |disk| {
+        set_blocks(disk, 1);
+        set_blocks(disk, 2);
+        write(disk, 1, "2");
+    }));
+    assert_eq!(images_now(&disk), ["a", "a.", "a1", "a2"]);
+    disk.flush().unwrap();
+    assert_eq!(images_now(&disk), ["a2"]);
+}
+
+#[test]
+fn a_flush_within_a_flush_settles_more_than_the_one_around_it() {
+    let disk = disk("ab");
+    write(&disk, 0, "1");
+    assert!(flush_during(&disk, |disk| {
+        write(disk, 0, "2");
+        assert!(flush_during(disk, |disk| write(disk, 1, "3")));
+        assert_eq!(images_now(disk), ["23", "2b"]);
+        write(disk, 0, "4");
+    }));
+    assert_eq!(images_now(&disk), ["23", "2b", "43", "4b"]);
+}
+
+#[test]
+fn flushes_of_two_threads_overlap() {
+    let disk = disk("ab");
+    write(&disk, 0, "1");
+    let meeting = Arc::new(std::sync::Barrier::new(2));
+    let inside = (Arc::clone(&meeting), disk.clone());
+    disk.on_flush(move || {
+        inside.0.wait();
+        write(&inside.1, 1, "2");
+        inside.0.wait();
+    });
+    std::thread::scope(|scope| {
+        scope.spawn(|| disk.flush().unwrap());
+        scope.spawn(|| disk.flush().unwrap());
+    });
+    assert_eq!(images_now(&disk), ["12", "1b"]);
+    let is_kind = |event: &Event, began: usize| *event == Event::FlushEnded { began };
+    let events = disk.events();
+    assert!(*events[1] == Event::Flush && *events[2] == Event::Flush);
+    for began in [1, 2] {
+        assert!(
+            events.iter().any(|event| is_kind(event, began)),
+            "{events:?}"
+        );
+    }
+}
+
+#[test]
+fn a_failed_flush_spares_what_was_written_meanwhile() {
+    let disk = SimDisk::from_image(vec![b'a'; 3 * 4096], 1 << 16);
+    let at = |page: u64| page * 4096 / BLOCK as u64;
+    for page in 0..3 {
+        write(&disk, at(page), "1");
+    }
+    disk.fail_on(disk.calls(), Fault::DISK_ERROR);
+    assert!(!flush_during(&disk, move |disk| {
+        write(disk, at(0), "2");
+        write(disk, at(1) + 1, "3");
+    }));
+    disk.flush().unwrap();
+    let image = disk.power_cut(&mut |_| unreachable!(), BLOCK);
+    // The second page was written to, and takes along what it holds; the third is in memory only.
+    let heads = [0, 1, 2].map(|page| show(&image[page * 4096..][..2 * BLOCK]));
+    assert_eq!(heads, ["2a", "13", "aa"]);
+}
+
+#[test]
+fn the_head_may_have_other_blocks() {
+    let disk = SimDisk::from_image(vec![0; 8192], 1 << 16);
+    disk.write(4088, &[IoSlice::new(&[7; 16])]).unwrap();
+    let mut points = disk.crash_points_mixed(4096, 8, 4096);
+    points.advance();
+    for (chosen, expected) in [([1, 0], [7, 0]), ([0, 1], [0, 7])] {
+        let mut asked = chosen.into_iter();
+        let image = points.power_cut(&mut |_| asked.next().unwrap());
+        assert_eq!([image[4088], image[4096]], expected);
+    }
+}
+
+#[test]
+fn a_kill_leaves_open_what_was_open() {
+    let disk = disk("ab");
+    write(&disk, 0, "1");
+    let killed = disk.after_kill();
+    write(&disk, 0, "2");
+    assert_eq!(show(&killed.process_crash()), "1b");
+    assert_eq!(images_now(&killed), ["1b", "ab"]);
+    write(&killed, 1, "3");
+    killed.flush().unwrap();
+    assert_eq!(images_now(&killed), ["13"]);
+    assert_eq!(images_now(&disk), ["1b", "2b", "ab"]);
+}
+
 #[test]
 fn a_block_may_tear_a_write_but_not_itself() {
     let disk = SimDisk::from_image(vec![0; 4096], 1 << 16);
@@ -240,7 +370,14 @@ fn crashes_can_be_taken_at_each_event() {
     while points.advance().is_some() {
         found.push(images(&points));
     }
-    let expected: [&[&str]; 4] = [&["ab"], &["1b", "ab"], &["1b"], &["12", "1b"]];
+    // Behind: nothing, the write, the begin of the flush, its end, the other write.
+    let expected: [&[&str]; 5] = [
+        &["ab"],
+        &["1b", "ab"],
+        &["1b", "ab"],
+        &["1b"],
+        &["12", "1b"],
+    ];
     assert_eq!(found, expected);
     assert_eq!(points.event_index(), disk.event_count());
     assert_eq!(show(&disk.power_cut_at(1, &mut |_| 1, BLOCK)), "1b");

@@ -1,0 +1,65 @@
+//! What the commit records of a file say, for programs that judge what opening made of it.
+
+use crate::{
+    TransactionId,
+    commit::record::{Record, SLOT_COUNT, find_page_size},
+};
+use std::ops::Range;
+
+/// What a commit record says.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RecordSummary {
+    /// The commit.
+    pub transaction: TransactionId,
+    /// Records with a higher number are newer.
+    pub sequence: u64,
+    /// Whether the database was closed.
+    pub is_clean_close: bool,
+}
+
+/// Bytes of a record that differ when the same is done again: checksum, database and boot, time.
+const ACCIDENTS: [Range<usize>; 3] = [8..16, 56..88, 112..120];
+
+/// The newest record that can be read, whether or not its pages are there.
+#[must_use]
+pub fn newest_record(image: &[u8]) -> Option<RecordSummary> {
+    let page_size = find_page_size(image).ok()? as usize;
+    (0..SLOT_COUNT)
+        .filter_map(|slot| Record::decode(image.get(usize::from(slot) * page_size..)?, slot).ok())
+        .map(|record| RecordSummary {
+            transaction: record.transaction,
+            sequence: record.sequence,
+            is_clean_close: record.clean_close,
+        })
+        .max_by_key(|record| record.sequence)
+}
+
+/// Calls `look` with the file as it would be if nothing depended on the time, the machine and
+/// chance: those bytes of the records are zero for that time.
+pub fn without_accidents<R>(
+    image: &mut [u8],
+    page_size: usize,
+    look: impl FnOnce(&[u8]) -> R,
+) -> R {
+    let mut saved = [0; 48 * SLOT_COUNT as usize];
+    let mut places = saved.iter_mut();
+    for at in accidents(image.len(), page_size) {
+        if let Some(place) = places.next() {
+            *place = std::mem::take(&mut image[at]);
+        }
+    }
+    let result = look(image);
+    for (at, byte) in accidents(image.len(), page_size).zip(saved) {
+        image[at] = byte;
+    }
+    result
+}
+
+fn accidents(len: usize, page_size: usize) -> impl Iterator<Item = usize> {
+    let slots = (0..usize::from(SLOT_COUNT)).map(move |slot| slot * page_size);
+    let bytes = slots.flat_map(|slot| {
+        let ranges = ACCIDENTS.into_iter();
+        ranges.flat_map(move |range| slot + range.start..slot + range.end)
+    });
+    bytes.filter(move |at| *at < len)
+}

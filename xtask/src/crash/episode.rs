@@ -1,0 +1,349 @@
+//! One episode: a workload on a simulated disk, then images of what crashes could have left of it.
+
+use super::{
+    history::{Cut, History},
+    images::{COMBINATIONS_MAX, GRANULARITIES, Images},
+    settings::{BOOT, Settings},
+    stage::{Outcome, Stage},
+    tally::{Seen, Tally},
+    verify::{Expected, Found, verify},
+    workload::{DRAWN, Step, Workload, sequence_count},
+};
+use fastrand::Rng;
+use std::{collections::HashSet, panic::AssertUnwindSafe, panic::catch_unwind};
+use teak::{
+    Durability,
+    testing::{CrashPoints, Event, SimDisk, without_accidents},
+};
+use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
+
+/// The machine's boots behind a power cut, and behind a second one.
+const OTHER_BOOT: [u8; 16] = [2; 16];
+const THIRD_BOOT: [u8; 16] = [3; 16];
+
+/// Of so many images one is crashed again while it recovers.
+const DOUBLE_SHARE: u64 = 12;
+/// Images of each of these second crashes.
+const DOUBLE_IMAGES: usize = 4;
+
+/// One episode in so many takes all combinations of a crash point, if they are not too many.
+const THOROUGH_SHARE: u64 = 24;
+
+/// What an episode is.
+#[derive(Clone, Debug)]
+pub(super) struct Plan {
+    pub(super) seed: u64,
+    pub(super) episode: u64,
+    pub(super) workload: Option<Workload>,
+    /// Only this image is looked at.
+    pub(super) image: Option<u64>,
+}
+
+/// Something that is not as it should be.
+#[derive(Debug)]
+pub(super) struct Violation {
+    pub(super) workload: Workload,
+    /// Which image, unless the workload itself failed.
+    pub(super) image: Option<u64>,
+    /// Where the crash was, and what was found.
+    pub(super) text: String,
+    pub(super) script: Vec<Step>,
+    pub(super) settings: Settings,
+}
+
+/// How much of each crash point is looked at.
+#[derive(Clone, Copy, Debug)]
+struct Depth {
+    combinations_max: usize,
+    budget: usize,
+}
+
+struct Episode<'a> {
+    plan: &'a Plan,
+    workload: Workload,
+    settings: Settings,
+    seen: &'a Seen,
+    tally: Tally,
+    /// Images of the point that is being looked at.
+    at_point: HashSet<u64>,
+    image_number: u64,
+    failure: Option<(u64, String)>,
+}
+
+/// The random numbers of an episode, independent of those of all others.
+fn rng(seed: u64, episode: u64) -> Rng {
+    let mut seeds = Rng::with_seed(seed);
+    Rng::with_seed(seeds.u64(..) ^ episode.wrapping_mul(0x9e37_79b9_7f4a_7c15))
+}
+
+/// Plays an episode and counts what it looked at.
+pub(super) fn play(plan: &Plan, seen: &Seen, tally: &mut Tally) -> Result<(), Box<Violation>> {
+    let mut rng = rng(plan.seed, plan.episode);
+    let (workload, sequence) = match plan.workload {
+        Some(workload) => (workload, plan.episode),
+        None if plan.episode % 3 != 0 => (Workload::Sequence, plan.episode - plan.episode / 3 - 1),
+        None => (DRAWN[rng.usize(0..DRAWN.len())], 0),
+    };
+    let page_size = match workload {
+        Workload::Sequence => [4096, 8192, 16384][(sequence / sequence_count()) as usize % 3],
+        _ => [4096, 4096, 4096, 4096, 8192, 16384][rng.usize(0..6)],
+    };
+    let mut settings = Settings::draw(&mut rng, page_size);
+    workload.adapt(&mut settings, &mut rng);
+    let script = workload.script(&mut rng, sequence);
+    let mut episode = Episode {
+        plan,
+        workload,
+        settings,
+        seen,
+        tally: Tally::default(),
+        at_point: HashSet::new(),
+        image_number: 0,
+        failure: None,
+    };
+    episode.tally.episodes = 1;
+    episode.tally.sequences = u64::from(workload == Workload::Sequence);
+    let outcome = caught(|| episode.perform(&script, &mut rng));
+    let outcome = outcome.and_then(|(disk, history, from)| {
+        caught(|| {
+            episode.walk(&disk, &history, from, &mut rng);
+            Ok(())
+        })
+    });
+    let failure = match (outcome, episode.failure.take()) {
+        (Err(text), _) => Some((None, text)),
+        (Ok(()), Some((image, text))) => Some((Some(image), text)),
+        (Ok(()), None) => None,
+    };
+    let result = failure.map_or(Ok(()), |(image, text)| {
+        episode.tally.violations = 1;
+        Err(Box::new(Violation {
+            workload,
+            image,
+            text,
+            script,
+            settings: episode.settings,
+        }))
+    });
+    tally.add(&episode.tally);
+    result
+}
+
+/// A panic is a failure too.
+fn caught<R>(work: impl FnOnce() -> Outcome<R>) -> Outcome<R> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| {
+        let text = crate::model::take_panic();
+        Err(format!("the engine panicked: {text}"))
+    })
+}
+
+impl Episode<'_> {
+    /// Performs the script; the result is what was done to the disk, and since when crashes count.
+    fn perform(&self, script: &[Step], rng: &mut Rng) -> Outcome<(SimDisk, History, usize)> {
+        let is_tolerant = self.workload.is_tolerant();
+        let mut stage = Stage::new(self.settings.clone(), rng.fork(), is_tolerant)?;
+        let created = stage.time();
+        let base = [
+            Step::Put(100),
+            Step::Large,
+            Step::Put(60),
+            Step::Commit(Durability::Durable),
+        ];
+        for step in base {
+            step.perform(&mut stage, &self.settings)
+                .map_err(|text| format!("{step:?} of the beginning: {text}"))?;
+        }
+        let from = match self.workload {
+            Workload::Sequence => stage.time(),
+            _ => created,
+        };
+        if self.workload == Workload::Flush {
+            stage.disturb_flushes();
+        }
+        for (index, step) in script.iter().enumerate() {
+            step.perform(&mut stage, &self.settings)
+                .map_err(|text| format!("step {index}, {step:?}: {text}"))?;
+        }
+        stage.commit_open()?;
+        let (disk, history) = stage.finish()?;
+        Ok((disk, history, from))
+    }
+
+    /// Looks at images of crashes at all points behind `from`, with one or two kinds of blocks.
+    fn walk(&mut self, disk: &SimDisk, history: &History, from: usize, rng: &mut Rng) {
+        let is_thorough = rng.u64(0..THOROUGH_SHARE) == 0;
+        let rounds = if self.workload == Workload::Sequence {
+            1
+        } else {
+            2
+        };
+        for round in 0..rounds {
+            let (head, body) = match is_thorough {
+                true => GRANULARITIES[round],
+                false => GRANULARITIES[rng.usize(0..GRANULARITIES.len())],
+            };
+            let mut points = disk.crash_points_mixed(self.settings.head_len(), head, body);
+            let events = disk.events();
+            while points.event_index() < events.len() {
+                points.advance();
+                if points.event_index() < from {
+                    continue;
+                }
+                let next = events.get(points.event_index());
+                let depth = depth(next.map(|event| &**event), is_thorough, rng);
+                self.look_at_point(&points, history, depth, rng);
+                if self.failure.is_some() {
+                    return;
+                }
+            }
+        }
+    }
+
+    fn look_at_point(
+        &mut self,
+        points: &CrashPoints,
+        history: &History,
+        depth: Depth,
+        rng: &mut Rng,
+    ) {
+        self.at_point.clear();
+        let time = points.event_index();
+        let expected = |cut, boot| Expected {
+            history,
+            time,
+            cut,
+            boot,
+        };
+        if rng.u8(0..4) == 0 {
+            self.image_number += 1;
+            let kill = expected(Cut::Kill, BOOT);
+            if self.is_wanted() && self.look_at(points.process_crash(), kill, false) {
+                self.tally.kills += 1;
+            }
+        }
+        if depth.budget == 0 {
+            return;
+        }
+        let power_cut = expected(Cut::Power, OTHER_BOOT);
+        let mut images = Images::new(points, self.settings.head_len());
+        let mut visit = |images: &Images<'_>| {
+            self.image_number += 1;
+            if self.failure.is_none() && self.is_wanted() {
+                let image = images.build();
+                self.look_at(image, power_cut, images.is_torn_in_sector());
+            }
+        };
+        images.visit_each(rng, depth.combinations_max, depth.budget, &mut visit);
+    }
+
+    fn is_wanted(&self) -> bool {
+        self.plan
+            .image
+            .is_none_or(|wanted| wanted == self.image_number)
+    }
+
+    /// Looks at an image, if it was not looked at before at this point. Whether it is a new one.
+    fn look_at(&mut self, mut image: Vec<u8>, expected: Expected<'_>, is_torn: bool) -> bool {
+        let hash = without_accidents(&mut image, self.settings.page_size, xxh3_64);
+        if !self
+            .at_point
+            .insert(xxh3_64_with_seed(&image[..4096.min(image.len())], hash))
+        {
+            return false;
+        }
+        let mut rng = rng(self.plan.seed ^ self.plan.episode, self.image_number);
+        let is_new = self.count(hash, is_torn);
+        let (time, cut) = (expected.time, expected.cut);
+        match self.verified(image, expected, &mut rng) {
+            Ok(found) => {
+                self.tally.note_recovery(&found.recovery);
+                if rng.u64(0..DOUBLE_SHARE) == 0
+                    && let Err(text) = self.crash_again(&found, &mut rng)
+                {
+                    let text = format!("{cut:?} behind event {time}, then {text}");
+                    self.failure = Some((self.image_number, text));
+                }
+            }
+            Err(text) => {
+                let text = format!("{cut:?} behind event {time}: {text}");
+                self.failure = Some((self.image_number, text));
+            }
+        }
+        is_new
+    }
+
+    fn verified(&self, image: Vec<u8>, expected: Expected<'_>, rng: &mut Rng) -> Outcome<Found> {
+        caught(|| verify(image, &self.settings, expected, rng))
+    }
+
+    fn count(&mut self, hash: u64, is_torn: bool) -> bool {
+        self.tally.images += 1;
+        let is_new = self.seen.insert(hash);
+        if is_new {
+            self.tally.distinct += 1;
+            self.tally.torn += u64::from(is_torn);
+            *self.tally.workloads.entry(self.workload).or_default() += 1;
+        }
+        is_new
+    }
+
+    /// Crashes during what was done to an image: recovery, a commit, a close.
+    fn crash_again(&mut self, found: &Found, rng: &mut Rng) -> Outcome {
+        let events = found.disk.event_count();
+        let (head, body) = GRANULARITIES[rng.usize(0..GRANULARITIES.len())];
+        let head_len = self.settings.head_len();
+        let mut times: Vec<usize> = (0..DOUBLE_IMAGES).map(|_| rng.usize(0..=events)).collect();
+        times.sort_unstable();
+        let mut points = found.disk.crash_points_mixed(head_len, head, body);
+        for time in times {
+            while points.event_index() < time {
+                points.advance();
+            }
+            let expected = Expected {
+                history: &found.history,
+                time,
+                cut: Cut::Power,
+                boot: THIRD_BOOT,
+            };
+            let mut images = Images::new(&points, head_len);
+            let mut built = Vec::new();
+            let mut visit = |images: &Images<'_>| {
+                built.push((images.build(), images.is_torn_in_sector()));
+            };
+            let skipped = rng.usize(0..8);
+            images.visit_each(rng, 0, 1 + skipped, &mut visit);
+            let Some((mut image, is_torn)) = built.pop() else {
+                continue;
+            };
+            let hash = without_accidents(&mut image, self.settings.page_size, xxh3_64);
+            self.tally.double += u64::from(self.count(hash, is_torn));
+            self.verified(image, expected, rng).map_err(|text| {
+                format!("power again behind event {time} of {events} since: {text}")
+            })?;
+        }
+        Ok(())
+    }
+}
+
+/// What can be on the disk before an event that is no end of a flush can be there before the next
+/// one, too. So most images are those before flushes end.
+fn depth(next: Option<&Event>, is_thorough: bool, rng: &mut Rng) -> Depth {
+    let is_richest = matches!(
+        next,
+        None | Some(Event::FlushEnded { .. } | Event::FlushFailed { .. })
+    );
+    match (is_richest, is_thorough) {
+        (true, true) => Depth {
+            combinations_max: COMBINATIONS_MAX,
+            budget: 64,
+        },
+        (true, false) => Depth {
+            combinations_max: 16,
+            budget: 16,
+        },
+        (false, _) => Depth {
+            combinations_max: 2,
+            budget: usize::from(rng.u8(0..3) == 0),
+        },
+    }
+}

@@ -1,0 +1,176 @@
+//! The states that a workload has committed, and which of them a crash may leave.
+//!
+//! Times are counts of events of the simulated disk: something that happened at time *t* had happened
+//! before a crash behind the first *t* events.
+
+use std::{collections::BTreeMap, sync::Arc};
+use teak::{Transaction, TransactionId, codec::Bytes};
+
+/// The records of a table.
+pub(super) type Records = BTreeMap<Vec<u8>, Arc<[u8]>>;
+
+/// Tables by name. Cheap to clone, since each state has its own.
+pub(super) type Tables = BTreeMap<&'static str, Arc<Records>>;
+
+/// What happens at this time has not happened.
+pub(super) const NEVER: usize = usize::MAX;
+
+/// How the machine stopped.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Cut {
+    /// Power failed: the disk has what it has.
+    Power,
+    /// The process was killed: all is there that was written.
+    Kill,
+}
+
+/// A state that was committed, or tried to be.
+#[derive(Clone, Debug)]
+pub(super) struct State {
+    pub(super) id: TransactionId,
+    pub(super) tables: Tables,
+    /// When its commit began.
+    pub(super) begun: usize,
+    /// When its commit had returned.
+    pub(super) returned: usize,
+    /// When it was acknowledged as durable.
+    pub(super) durable: usize,
+    /// When it was known to be undone: a commit that failed.
+    pub(super) gone: usize,
+}
+
+/// All states, oldest first, each made from one before it.
+#[derive(Clone, Debug)]
+pub(super) struct History {
+    pub(super) states: Vec<State>,
+    /// When closing began, and the state that was closed.
+    pub(super) closes: Vec<(usize, usize)>,
+    /// The newest commit that the first recovery rolled back, and when that was over: until then
+    /// its record and those before it may still be there.
+    pub(super) rolled_back: Option<(TransactionId, usize)>,
+}
+
+impl History {
+    /// Begins with a state that is durable.
+    pub(super) fn new(id: TransactionId, tables: Tables, time: usize) -> Self {
+        let state = State {
+            id,
+            tables,
+            begun: time,
+            returned: time,
+            durable: time,
+            gone: NEVER,
+        };
+        Self {
+            states: vec![state],
+            closes: Vec::new(),
+            rolled_back: None,
+        }
+    }
+
+    /// Notes that a commit begins; returns its index.
+    pub(super) fn begin(&mut self, id: TransactionId, tables: Tables, time: usize) -> usize {
+        self.states.push(State {
+            id,
+            tables,
+            begun: time,
+            returned: NEVER,
+            durable: NEVER,
+            gone: NEVER,
+        });
+        self.states.len() - 1
+    }
+
+    /// The newest state whose commit returned: what readers see.
+    pub(super) fn newest(&self) -> usize {
+        let is_there = |state: &State| state.returned != NEVER && state.gone == NEVER;
+        self.states.iter().rposition(is_there).unwrap_or(0)
+    }
+
+    /// Notes that a state, and all before it, is durable.
+    pub(super) fn note_durable(&mut self, index: usize, time: usize) {
+        let state = &mut self.states[index];
+        state.returned = state.returned.min(time);
+        state.durable = state.durable.min(time);
+    }
+
+    /// Notes that the database was opened after a kill, and is in this state.
+    pub(super) fn note_opened(&mut self, index: usize, time: usize) {
+        self.note_durable(index, time);
+        for lost in &mut self.states[index + 1..] {
+            lost.gone = lost.gone.min(time);
+        }
+    }
+
+    /// The states that a crash at this time may leave, newest first.
+    pub(super) fn possible(&self, time: usize, cut: Cut) -> impl Iterator<Item = usize> {
+        let is_kept = |state: &State| match cut {
+            Cut::Power => state.durable <= time,
+            Cut::Kill => state.returned <= time,
+        };
+        let least = self.states.iter().rposition(is_kept).unwrap_or(0);
+        (least..self.states.len()).rev().filter(move |&index| {
+            self.states[index].begun <= time && self.states[index].gone > time
+        })
+    }
+
+    /// Whether the record of a commit may be there.
+    pub(super) fn was_begun(&self, time: usize, id: TransactionId) -> bool {
+        let mut states = self.states.iter();
+        let (first, over) = (self.states[0].id, self.rolled_back);
+        states.any(|state| state.id == id && state.begun <= time)
+            || over.is_some_and(|(from, over)| first < id && id <= from && time < over)
+    }
+
+    /// Whether closing had begun by then, with the database in this state.
+    pub(super) fn was_closed(&self, time: usize, index: usize) -> bool {
+        self.closes
+            .iter()
+            .any(|&(begun, closed)| begun <= time && closed == index)
+    }
+}
+
+/// Fails, and says how, unless these are exactly the tables and records that `txn` sees.
+pub(super) fn compare(txn: &impl Transaction, tables: &Tables) -> Result<(), String> {
+    let found = txn.tables().map_err(|error| format!("tables: {error}"))?;
+    let names = found.iter().map(|table| table.name.as_slice());
+    if !names.eq(tables.keys().map(|name| name.as_bytes())) {
+        let names: Vec<_> = found
+            .iter()
+            .map(|table| table.name.escape_ascii().to_string())
+            .collect();
+        let expected: Vec<_> = tables.keys().collect();
+        return Err(format!("there are tables {names:?}, not {expected:?}"));
+    }
+    tables
+        .iter()
+        .try_for_each(|(name, records)| compare_table(txn, name, records))
+}
+
+fn compare_table(txn: &impl Transaction, name: &str, records: &Records) -> Result<(), String> {
+    let failed = |error| format!("reading table {name}: {error}");
+    let table = txn.open_table::<Bytes, Bytes>(name).map_err(failed)?;
+    let count = table.len(txn).map_err(failed)?;
+    if count != records.len() as u64 {
+        let expected = records.len();
+        return Err(format!("table {name} has {count} records, not {expected}"));
+    }
+    let mut cursor = table.cursor(txn).map_err(failed)?;
+    let mut is_there = cursor.first().map_err(failed)?;
+    for (key, value) in records {
+        if !is_there {
+            return Err(format!("table {name} ends before its last record"));
+        }
+        if cursor.key() != key.as_slice() || cursor.value().map_err(failed)? != &value[..] {
+            let (found, key) = (cursor.key().escape_ascii(), key.escape_ascii());
+            return Err(format!(
+                "table {name}: key \"{found}\" where \"{key}\" should be, or its value differs"
+            ));
+        }
+        is_there = cursor.next().map_err(failed)?;
+    }
+    if is_there {
+        return Err(format!("table {name} goes on behind its last record"));
+    }
+    Ok(())
+}

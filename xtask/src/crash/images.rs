@@ -1,0 +1,217 @@
+//! Choosing what of the writes reached the disk: all combinations where they are few, and else the
+//! newest state but for a block, the oldest but for a block, the states of a moment, a part of the
+//! file, and chance.
+
+use fastrand::Rng;
+use teak::testing::{CrashPoints, OpenBlock};
+
+/// A sector, which a disk as a rule writes whole.
+const SECTOR_LEN: u64 = 512;
+
+/// How many combinations are all taken.
+pub(super) const COMBINATIONS_MAX: usize = 4096;
+
+/// The lengths of blocks in the head of the file and behind it.
+pub(super) const GRANULARITIES: [(usize, usize); 10] = [
+    (4096, 4096),
+    (512, 4096),
+    (512, 512),
+    (64, 4096),
+    (64, 512),
+    (64, 64),
+    (8, 4096),
+    (8, 512),
+    (8, 64),
+    (8, 8),
+];
+
+/// The images of one crash point.
+pub(super) struct Images<'p> {
+    points: &'p CrashPoints,
+    /// For each length of the file the blocks that may be in several states.
+    blocks: Vec<Vec<OpenBlock>>,
+    head_len: u64,
+    length_index: usize,
+    chosen: Vec<usize>,
+}
+
+impl<'p> Images<'p> {
+    pub(super) fn new(points: &'p CrashPoints, head_len: u64) -> Self {
+        let lengths = 0..points.length_count();
+        let blocks: Vec<_> = lengths.map(|index| points.open_blocks(index)).collect();
+        Self {
+            points,
+            blocks,
+            head_len,
+            length_index: 0,
+            chosen: Vec::new(),
+        }
+    }
+
+    /// Calls `visit` behind each choice: all if they are not more than `combinations_max`, else
+    /// `budget` of them.
+    pub(super) fn visit_each(
+        &mut self,
+        rng: &mut Rng,
+        combinations_max: usize,
+        budget: usize,
+        visit: &mut dyn FnMut(&Self),
+    ) {
+        if self.combinations() <= combinations_max {
+            for length_index in 0..self.blocks.len() {
+                self.length_index = length_index;
+                self.chosen = vec![0; self.blocks[length_index].len()];
+                visit(self);
+                while self.next_combination() {
+                    visit(self);
+                }
+            }
+            return;
+        }
+        for index in 0..budget {
+            self.draw(rng, index);
+            visit(self);
+        }
+    }
+
+    fn combinations(&self) -> usize {
+        let of_length = |blocks: &Vec<OpenBlock>| {
+            let counts = blocks.iter().map(|block| block.state_count);
+            counts.fold(1usize, |product, count| product.saturating_mul(count))
+        };
+        self.blocks
+            .iter()
+            .map(of_length)
+            .fold(0, usize::saturating_add)
+    }
+
+    /// Counts on, with a digit for each block.
+    fn next_combination(&mut self) -> bool {
+        for (block, chosen) in self.blocks[self.length_index].iter().zip(&mut self.chosen) {
+            *chosen += 1;
+            if *chosen < block.state_count {
+                return true;
+            }
+            *chosen = 0;
+        }
+        false
+    }
+
+    fn draw(&mut self, rng: &mut Rng, index: usize) {
+        self.length_index = match rng.u8(0..3) {
+            0 => rng.usize(0..self.blocks.len()),
+            _ => self.blocks.len() - 1,
+        };
+        let blocks = &self.blocks[self.length_index];
+        let chosen = &mut self.chosen;
+        chosen.clear();
+        let newest = blocks.iter().map(|block| block.state_count - 1);
+        match index % 8 {
+            0 | 1 => {
+                chosen.extend(newest);
+                if let Some((block, chosen)) = pick(rng, blocks, chosen) {
+                    *chosen = rng.usize(0..block.state_count);
+                }
+            }
+            2 => {
+                chosen.resize(blocks.len(), 0);
+                if let Some((block, chosen)) = pick(rng, blocks, chosen) {
+                    *chosen = rng.usize(0..block.state_count);
+                }
+            }
+            3 => {
+                let moment = rng.usize(0..=self.points.event_index());
+                let state = |block| self.points.state_at(block, moment);
+                chosen.extend(blocks.iter().map(state));
+            }
+            4 => {
+                chosen.extend(newest);
+                let cut = rng.usize(0..=blocks.len());
+                let (low, high) = chosen.split_at_mut(cut);
+                if rng.bool() { low } else { high }.fill(0);
+            }
+            kind => {
+                let p = [0.1, 0.5, 0.9][kind - 5];
+                let state = |block: &OpenBlock| match rng.f64() < p {
+                    true => block.state_count - 1,
+                    false => rng.usize(0..block.state_count),
+                };
+                chosen.extend(blocks.iter().map(state));
+            }
+        }
+        self.draw_head(rng);
+    }
+
+    /// Mostly the records are whole, since without the newest one little is left to be found out.
+    fn draw_head(&mut self, rng: &mut Rng) {
+        let blocks = &self.blocks[self.length_index];
+        let head = blocks.partition_point(|block| block.start < self.head_len);
+        let chosen = &mut self.chosen[..head];
+        let newest = |(chosen, block): (&mut usize, &OpenBlock)| *chosen = block.state_count - 1;
+        match rng.u8(0..8) {
+            0 | 1 => {}
+            2..=4 => chosen.iter_mut().zip(blocks).for_each(newest),
+            _ => {
+                chosen.iter_mut().zip(blocks).for_each(newest);
+                // A record that is torn somewhere, or in one place.
+                if let Some((block, chosen)) = pick(rng, blocks, chosen) {
+                    *chosen = rng.usize(0..block.state_count);
+                }
+                if head > 0 && rng.bool() {
+                    let torn = rng.usize(0..head);
+                    let page = blocks[torn].start / 4096;
+                    for (block, chosen) in blocks[torn..head].iter().zip(&mut chosen[torn..]) {
+                        if block.start / 4096 == page {
+                            *chosen = 0;
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    pub(super) fn build(&self) -> Vec<u8> {
+        let blocks = &self.blocks[self.length_index];
+        let mut image = Vec::new();
+        self.points
+            .build(self.length_index, blocks, &self.chosen, &mut image);
+        image
+    }
+
+    /// Whether a sector has old and new parts.
+    pub(super) fn is_torn_in_sector(&self) -> bool {
+        let blocks = &self.blocks[self.length_index];
+        let mut states = blocks.iter().zip(&self.chosen).peekable();
+        while let Some((block, chosen)) = states.next() {
+            if let Some((next, next_chosen)) = states.peek()
+                && next.start / SECTOR_LEN == block.start / SECTOR_LEN
+                && age(block, *chosen) != age(next, **next_chosen)
+            {
+                return true;
+            }
+        }
+        false
+    }
+}
+
+/// Oldest, newest or between.
+fn age(block: &OpenBlock, chosen: usize) -> usize {
+    if chosen + 1 == block.state_count {
+        usize::MAX
+    } else {
+        chosen
+    }
+}
+
+/// One of the blocks, at random.
+fn pick<'c>(
+    rng: &mut Rng,
+    blocks: &[OpenBlock],
+    chosen: &'c mut [usize],
+) -> Option<(OpenBlock, &'c mut usize)> {
+    if chosen.is_empty() {
+        return None;
+    }
+    let index = rng.usize(0..chosen.len());
+    Some((blocks[index], &mut chosen[index]))
+}

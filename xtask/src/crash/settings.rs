@@ -1,0 +1,57 @@
+//! What an episode's database is made with.
+
+use fastrand::Rng;
+use teak::{Database, Options, testing, testing::SimDisk};
+
+/// The boot of the machine in which workloads run.
+pub(super) const BOOT: [u8; 16] = [1; 16];
+
+/// Bytes that the file of a workload may have, unless the disk is to be full.
+const CAPACITY: usize = 8 << 20;
+
+#[derive(Clone, Debug)]
+pub(super) struct Settings {
+    pub(super) page_size: usize,
+    pub(super) size_limit_bytes: Option<u64>,
+    pub(super) write_memory_bytes: usize,
+    pub(super) capacity: usize,
+}
+
+impl Settings {
+    pub(super) fn draw(rng: &mut Rng, page_size: usize) -> Self {
+        let write_memory_bytes = match rng.u8(0..3) {
+            0 => 1 << rng.u32(12..18),
+            _ => 1 << 20,
+        };
+        Self {
+            page_size,
+            size_limit_bytes: None,
+            write_memory_bytes,
+            capacity: CAPACITY,
+        }
+    }
+
+    pub(super) fn open(
+        &self,
+        disk: &SimDisk,
+        is_new: bool,
+        boot: [u8; 16],
+    ) -> teak::Result<Database> {
+        let options = Options::new()
+            .page_size(self.page_size)
+            .size_limit_bytes(self.size_limit_bytes)
+            .write_memory_bytes(self.write_memory_bytes);
+        testing::open(disk, &options, is_new, boot)
+    }
+
+    /// Opens what a crash left, without a limit of size, so that it can be written to.
+    pub(super) fn open_image(&self, disk: &SimDisk, boot: [u8; 16]) -> teak::Result<Database> {
+        let options = Options::new().size_limit_bytes(Some(u64::MAX));
+        testing::open(disk, &options, false, boot)
+    }
+
+    /// Length of the part of the file where commit records are.
+    pub(super) fn head_len(&self) -> u64 {
+        4 * self.page_size as u64
+    }
+}

@@ -1,0 +1,331 @@
+//! A database on a simulated disk, and beside it the history of what it should hold.
+
+use super::{
+    during_flush::DuringFlush,
+    history::{Cut, History, NEVER, Tables, compare},
+    records,
+    settings::{BOOT, Settings},
+};
+use fastrand::Rng;
+use std::sync::{Arc, Mutex, PoisonError};
+use teak::{
+    Database, Durability, Error, ReadTxn, Recovery, Transaction, TransactionId, WriteTxn,
+    testing::{Fault, SimDisk},
+};
+
+/// What went wrong, in words.
+pub(super) type Outcome<T = ()> = Result<T, String>;
+
+/// Which commits an episode makes. A new mode has a line here and one in [`is_acknowledged`].
+pub(super) const MODES: &[Durability] = &[Durability::Durable, Durability::Lazy];
+
+/// Whether a commit of this mode is on the disk when it returns.
+fn is_acknowledged(mode: Durability) -> bool {
+    mode == Durability::Durable
+}
+
+pub(super) struct Stage {
+    pub(super) disk: SimDisk,
+    pub(super) rng: Rng,
+    settings: Settings,
+    /// Whether errors of the disk and of full ones are to be expected.
+    is_tolerant: bool,
+    database: Database,
+    /// The open transaction, and what it will make.
+    txn: Option<(WriteTxn, Tables)>,
+    reader: Option<(ReadTxn, Tables)>,
+    history: Arc<Mutex<History>>,
+    during_flush: Option<DuringFlush>,
+}
+
+impl Stage {
+    /// A new database.
+    pub(super) fn new(settings: Settings, rng: Rng, is_tolerant: bool) -> Outcome<Self> {
+        let disk = SimDisk::new(settings.capacity);
+        let database = settings
+            .open(&disk, true, BOOT)
+            .map_err(|error| format!("creating the database: {error}"))?;
+        let mut history = History::new(TransactionId(0), Tables::new(), disk.event_count());
+        history.closes.push((0, 0));
+        Ok(Self {
+            disk,
+            rng,
+            settings,
+            is_tolerant,
+            database,
+            txn: None,
+            reader: None,
+            history: Arc::new(Mutex::new(history)),
+            during_flush: None,
+        })
+    }
+
+    /// Has commits made, or at least the database read, while flushes run.
+    pub(super) fn disturb_flushes(&mut self) {
+        let seed = self.rng.u64(..);
+        let during_flush = DuringFlush::new(Arc::clone(&self.history), seed);
+        during_flush.attach(&self.disk);
+        self.during_flush = Some(during_flush);
+    }
+
+    /// Ends everything; what the disk and the history hold is the result.
+    pub(super) fn finish(mut self) -> Outcome<(SimDisk, History)> {
+        self.end_reader()?;
+        self.disk.forget_on_flush();
+        let disk = self.disk.clone();
+        // The database closes when it goes, and that is not to be seen.
+        let seen = disk.after_kill();
+        let history = self.with_history(|history| history.clone());
+        Ok((seen, history))
+    }
+
+    fn with_history<R>(&self, work: impl FnOnce(&mut History) -> R) -> R {
+        work(&mut self.history.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn now(&self) -> usize {
+        self.disk.event_count()
+    }
+
+    /// Changes something in the transaction, which is begun if there is none. An error that may be
+    /// expected undoes it.
+    pub(super) fn change(
+        &mut self,
+        work: impl FnOnce(&mut WriteTxn, &mut Tables, &mut Rng) -> teak::Result<()>,
+    ) -> Outcome {
+        if self.txn.is_none() && !self.begin()? {
+            return Ok(());
+        }
+        let Some((txn, tables)) = &mut self.txn else {
+            return Ok(());
+        };
+        if let Err(error) = work(txn, tables, &mut self.rng) {
+            self.tolerate("a change", &error)?;
+            self.txn = None;
+        }
+        Ok(())
+    }
+
+    /// Begins a transaction; not if the database takes none, which is opened anew then.
+    fn begin(&mut self) -> Outcome<bool> {
+        let tables = self.with_history(|history| history.states[history.newest()].tables.clone());
+        match self.database.begin_write() {
+            Ok(txn) => {
+                self.txn = Some((txn, tables));
+                Ok(true)
+            }
+            Err(error) => {
+                self.tolerate("beginning to write", &error)?;
+                self.kill()?;
+                Ok(false)
+            }
+        }
+    }
+
+    fn tolerate(&self, what: &str, error: &Error) -> Outcome {
+        let is_expected = matches!(
+            error,
+            Error::Io { .. } | Error::Full { .. } | Error::Poisoned | Error::TransactionBroken
+        );
+        if self.is_tolerant && is_expected {
+            return Ok(());
+        }
+        Err(format!("{what} failed: {error}"))
+    }
+
+    pub(super) fn abort(&mut self) {
+        self.txn = None;
+    }
+
+    pub(super) fn commit(&mut self, mode: Durability) -> Outcome {
+        if self.txn.is_none() {
+            self.change(|txn, tables, rng| records::put(txn, tables, rng, 2))?;
+        }
+        let Some((mut txn, tables)) = self.txn.take() else {
+            return Ok(());
+        };
+        txn.set_durability(mode);
+        let (id, begun) = (txn.id(), self.now());
+        let index = self.with_history(|history| history.begin(id, tables, begun));
+        let result = self.disturbed(|| txn.commit())?;
+        let now = self.now();
+        match result {
+            Ok(committed) if committed == id => self.with_history(|history| {
+                history.states[index].returned = now;
+                if is_acknowledged(mode) {
+                    history.note_durable(index, now);
+                }
+            }),
+            Ok(_) => self.with_history(|history| history.states[index].gone = begun),
+            Err(error) => {
+                self.tolerate("a commit", &error)?;
+                self.look_behind_failed_commit(index)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A commit that failed is not to be seen. It has not happened, or, if the database is poisoned,
+    /// nobody knows until it is opened again.
+    fn look_behind_failed_commit(&mut self, index: usize) -> Outcome {
+        self.expect_newest("behind a commit that failed")?;
+        match self.database.begin_write() {
+            Ok(_) => {
+                self.with_history(|history| {
+                    history.states[index].gone = history.states[index].begun;
+                });
+                Ok(())
+            }
+            Err(error) => {
+                self.tolerate("beginning behind a commit that failed", &error)?;
+                self.kill()
+            }
+        }
+    }
+
+    /// Does something that may flush, and meanwhile what is to be done then.
+    fn disturbed<R>(&self, work: impl FnOnce() -> R) -> Outcome<R> {
+        match &self.during_flush {
+            Some(during_flush) => during_flush.run(&self.database, &self.disk, work),
+            None => Ok(work()),
+        }
+    }
+
+    /// Commits what is open, and nothing if nothing is.
+    pub(super) fn commit_open(&mut self) -> Outcome {
+        let mode = MODES[self.rng.usize(0..MODES.len())];
+        match self.txn {
+            Some(_) => self.commit(mode),
+            None => Ok(()),
+        }
+    }
+
+    pub(super) fn sync(&mut self) -> Outcome {
+        self.commit_open()?;
+        let newest = self.with_history(|history| history.newest());
+        let result = self.disturbed(|| self.database.sync())?;
+        match result {
+            Ok(()) => {
+                let now = self.now();
+                self.with_history(|history| history.note_durable(newest, now));
+                Ok(())
+            }
+            Err(error) => {
+                self.tolerate("sync", &error)?;
+                self.kill()
+            }
+        }
+    }
+
+    /// Closes the database and opens it again.
+    pub(super) fn reopen(&mut self) -> Outcome {
+        self.commit_open()?;
+        self.end_reader()?;
+        let begun = self.now();
+        let newest = self.with_history(|history| {
+            let newest = history.newest();
+            history.closes.push((begun, newest));
+            newest
+        });
+        if let Err(error) = self.database.clone().close() {
+            self.tolerate("closing", &error)?;
+            return self.kill();
+        }
+        let now = self.now();
+        self.with_history(|history| history.note_durable(newest, now));
+        match self.settings.open(&self.disk, false, BOOT) {
+            Ok(database) => self.database = database,
+            Err(error) => {
+                self.tolerate("opening what was closed", &error)?;
+                return self.kill();
+            }
+        }
+        if self.database.recovery() != Recovery::Clean {
+            let recovery = self.database.recovery();
+            return Err(format!("opening what was closed says {recovery:?}"));
+        }
+        self.expect_newest("behind closing and opening")
+    }
+
+    /// Ends the process without a word, and opens the database again in the same boot.
+    pub(super) fn kill(&mut self) -> Outcome {
+        self.txn = None;
+        self.reader = None;
+        self.disk.forget_on_flush();
+        let time = self.now();
+        let disk = self.disk.after_kill();
+        let database = self
+            .settings
+            .open(&disk, false, BOOT)
+            .map_err(|error| format!("opening behind a kill at event {time}: {error}"))?;
+        (self.disk, self.database) = (disk, database);
+        if let Some(during_flush) = &self.during_flush {
+            during_flush.attach(&self.disk);
+        }
+        let recovery = self.database.recovery();
+        if !matches!(recovery, Recovery::Killed { .. } | Recovery::Clean) {
+            return Err(format!("opening behind a kill says {recovery:?}"));
+        }
+        let txn = self.read()?;
+        let now = self.now();
+        let found = self.with_history(|history| {
+            let fits = |index: &usize| compare(&txn, &history.states[*index].tables).is_ok();
+            let found = history.possible(time, Cut::Kill).find(fits);
+            found.inspect(|&index| history.note_opened(index, now))
+        });
+        found
+            .map(drop)
+            .ok_or_else(|| format!("a kill at event {time} left a state that was not committed"))
+    }
+
+    fn read(&self) -> Outcome<ReadTxn> {
+        self.database
+            .begin_read()
+            .map_err(|error| format!("beginning to read: {error}"))
+    }
+
+    fn expect_newest(&self, when: &str) -> Outcome {
+        let txn = self.read()?;
+        self.with_history(|history| compare(&txn, &history.states[history.newest()].tables))
+            .map_err(|difference| format!("{when}: {difference}"))
+    }
+
+    pub(super) fn begin_reader(&mut self) -> Outcome {
+        if self.reader.is_none() {
+            let tables =
+                self.with_history(|history| history.states[history.newest()].tables.clone());
+            self.reader = Some((self.read()?, tables));
+        }
+        Ok(())
+    }
+
+    /// Ends the reader, which must see what it saw.
+    pub(super) fn end_reader(&mut self) -> Outcome {
+        match self.reader.take() {
+            Some((txn, tables)) => {
+                compare(&txn, &tables).map_err(|difference| format!("an old reader: {difference}"))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Has one of the next calls to the disk fail, or all from then on.
+    pub(super) fn plan_fault(&mut self) {
+        let fault = match self.rng.u8(0..2) {
+            0 => Fault::DISK_FULL,
+            _ => Fault::DISK_ERROR,
+        };
+        let fault = match self.rng.u8(0..4) {
+            0 => fault.for_ever(),
+            _ => fault,
+        };
+        let call = self.disk.calls() + self.rng.u64(0..8);
+        self.disk.fail_on(call, fault);
+    }
+
+    /// When the last state so far was made.
+    pub(super) fn time(&self) -> usize {
+        debug_assert!(self.now() < NEVER);
+        self.now()
+    }
+}

@@ -1,0 +1,103 @@
+//! Counters of a campaign.
+
+use super::workload::Workload;
+use std::{
+    collections::{BTreeMap, HashSet},
+    sync::{Mutex, PoisonError},
+};
+use teak::Recovery;
+
+/// How many parts the set of images is divided into, so that threads do not wait for each other.
+const SHARDS: usize = 64;
+
+/// Images by their hash of 64 bits. Two different images may have the same one, very rarely: then one
+/// of them is not counted.
+pub(super) struct Seen {
+    shards: Vec<Mutex<HashSet<u64>>>,
+}
+
+impl Seen {
+    pub(super) fn new() -> Self {
+        Self {
+            shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
+        }
+    }
+
+    /// Whether this is the first time.
+    pub(super) fn insert(&self, hash: u64) -> bool {
+        let shard = &self.shards[hash as usize % SHARDS];
+        shard
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(hash)
+    }
+}
+
+#[derive(Clone, Default, Debug)]
+pub(super) struct Tally {
+    pub(super) episodes: u64,
+    /// Images that were looked at.
+    pub(super) images: u64,
+    pub(super) violations: u64,
+    /// Of those that were seen for the first time:
+    pub(super) distinct: u64,
+    pub(super) torn: u64,
+    pub(super) kills: u64,
+    /// Crashes during recovery from a crash, or during the commit and the close behind it.
+    pub(super) double: u64,
+    pub(super) workloads: BTreeMap<Workload, u64>,
+    pub(super) clean: u64,
+    pub(super) verified: u64,
+    pub(super) rolled_back: u64,
+    pub(super) sequences: u64,
+}
+
+impl Tally {
+    pub(super) fn note_recovery(&mut self, recovery: &Recovery) {
+        match recovery {
+            Recovery::Clean => self.clean += 1,
+            Recovery::Verified { .. } => self.verified += 1,
+            Recovery::RolledBack { .. } => self.rolled_back += 1,
+            _ => {}
+        }
+    }
+
+    pub(super) fn add(&mut self, other: &Self) {
+        for (sum, more) in [
+            (&mut self.episodes, other.episodes),
+            (&mut self.images, other.images),
+            (&mut self.violations, other.violations),
+            (&mut self.distinct, other.distinct),
+            (&mut self.torn, other.torn),
+            (&mut self.kills, other.kills),
+            (&mut self.double, other.double),
+            (&mut self.clean, other.clean),
+            (&mut self.verified, other.verified),
+            (&mut self.rolled_back, other.rolled_back),
+            (&mut self.sequences, other.sequences),
+        ] {
+            *sum += more;
+        }
+        for (workload, images) in &other.workloads {
+            *self.workloads.entry(*workload).or_default() += images;
+        }
+    }
+
+    /// All counters by name, for people and for records of long runs.
+    pub(super) fn counters(&self) -> Vec<(String, u64)> {
+        let mut counters = vec![
+            ("episodes".to_owned(), self.episodes),
+            ("looked-at".to_owned(), self.images),
+            ("sub-sector".to_owned(), self.torn),
+            ("double-crash".to_owned(), self.double),
+            ("kill".to_owned(), self.kills),
+            ("clean".to_owned(), self.clean),
+            ("verified".to_owned(), self.verified),
+            ("rolled-back".to_owned(), self.rolled_back),
+            ("sequences".to_owned(), self.sequences),
+        ];
+        let workloads = self.workloads.iter();
+        counters.extend(workloads.map(|(workload, images)| (workload.name().to_owned(), *images)));
+        counters
+    }
+}

@@ -1,0 +1,183 @@
+//! Opening what a crash left, and holding it against the history.
+
+use super::{
+    history::{Cut, History, Tables, compare},
+    records,
+    settings::{BOOT, Settings},
+    stage::Outcome,
+};
+use fastrand::Rng;
+use teak::{
+    Database, Recovery, Transaction, TransactionId,
+    testing::{self, RecordSummary, SimDisk},
+};
+
+/// Pages that the file may grow by while it is looked at.
+const ROOM_PAGES: usize = 24;
+
+/// What is to be found.
+#[derive(Clone, Copy)]
+pub(super) struct Expected<'h> {
+    pub(super) history: &'h History,
+    /// The crash came behind so many events.
+    pub(super) time: usize,
+    pub(super) cut: Cut,
+    /// The machine's boot behind the crash; that of the workload if it was a kill.
+    pub(super) boot: [u8; 16],
+}
+
+/// What was found, and what was done to it.
+pub(super) struct Found {
+    /// The disk with all that was done to it: recovery, a commit, a close.
+    pub(super) disk: SimDisk,
+    /// What the disk should hold at each moment of that.
+    pub(super) history: History,
+    pub(super) recovery: Recovery,
+}
+
+/// Opens an image, compares, checks, commits once more, closes, and opens again.
+pub(super) fn verify(
+    image: Vec<u8>,
+    settings: &Settings,
+    expected: Expected<'_>,
+    rng: &mut Rng,
+) -> Outcome<Found> {
+    let newest = testing::newest_record(&image);
+    let capacity = image.len() + ROOM_PAGES * settings.page_size;
+    let disk = SimDisk::from_image(image, capacity);
+    let database = settings
+        .open_image(&disk, expected.boot)
+        .map_err(|error| format!("opening: {error}"))?;
+    let recovery = database.recovery();
+    let (id, tables, index) = identify(&database, expected)?;
+    expect_plausible(&recovery, id, index, newest, expected)?;
+    expect_clean(&database, "behind recovery")?;
+    let mut history = History::new(id, tables.clone(), 0);
+    if expected.history.was_closed(expected.time, index) {
+        history.closes.push((0, 0));
+    }
+    if let Recovery::RolledBack { from, .. } = recovery {
+        history.rolled_back = Some((from, disk.event_count()));
+    }
+    commit_and_close(database, &disk, &tables, &mut history, rng)?;
+    reopen(&disk, settings, &history)?;
+    Ok(Found {
+        disk,
+        history,
+        recovery,
+    })
+}
+
+/// Which of the possible states the database is in.
+fn identify(
+    database: &Database,
+    expected: Expected<'_>,
+) -> Outcome<(TransactionId, Tables, usize)> {
+    let txn = database
+        .begin_read()
+        .map_err(|error| format!("beginning to read: {error}"))?;
+    let mut difference = None;
+    let states = &expected.history.states;
+    for index in expected.history.possible(expected.time, expected.cut) {
+        let state = &states[index];
+        if state.id != txn.id() {
+            continue;
+        }
+        match compare(&txn, &state.tables) {
+            Ok(()) => return Ok((state.id, state.tables.clone(), index)),
+            Err(found) => difference = Some(found),
+        }
+    }
+    let possible: Vec<_> = expected
+        .history
+        .possible(expected.time, expected.cut)
+        .map(|index| states[index].id)
+        .collect();
+    let (id, recovery) = (txn.id(), database.recovery());
+    Err(match difference {
+        Some(difference) => format!("commit {id} is not whole: {difference} ({recovery:?})"),
+        None => format!("commit {id} was found; possible is one of {possible:?} ({recovery:?})"),
+    })
+}
+
+/// What the database says of its recovery must fit what was found, and the newest record.
+fn expect_plausible(
+    recovery: &Recovery,
+    id: TransactionId,
+    index: usize,
+    newest: Option<RecordSummary>,
+    expected: Expected<'_>,
+) -> Outcome {
+    let newest = newest.ok_or("it was opened without a record that can be read")?;
+    let time = expected.time;
+    let fits = match recovery {
+        Recovery::Clean => newest.is_clean_close && expected.history.was_closed(time, index),
+        Recovery::Killed { last } => expected.cut == Cut::Kill && *last == id,
+        Recovery::Verified { last } => expected.cut == Cut::Power && *last == id,
+        Recovery::RolledBack { from, to, .. } => {
+            expected.cut == Cut::Power
+                && *to == id
+                && from > to
+                && expected.history.was_begun(time, *from)
+        }
+        _ => false,
+    };
+    let said = match recovery {
+        Recovery::RolledBack { from, .. } => *from,
+        _ => id,
+    };
+    if fits && said == newest.transaction {
+        return Ok(());
+    }
+    Err(format!(
+        "{recovery:?}, where commit {id} was found and the newest record is {newest:?}"
+    ))
+}
+
+fn expect_clean(database: &Database, when: &str) -> Outcome {
+    let report = database
+        .check(&mut |_| ())
+        .map_err(|error| format!("checking {when}: {error}"))?;
+    if report.is_clean() {
+        return Ok(());
+    }
+    Err(format!("check {when} found {:?}", report.damages))
+}
+
+fn commit_and_close(
+    database: Database,
+    disk: &SimDisk,
+    tables: &Tables,
+    history: &mut History,
+    rng: &mut Rng,
+) -> Outcome {
+    let failed = |error| format!("writing behind recovery: {error}");
+    let mut txn = database.begin_write().map_err(failed)?;
+    let mut tables = tables.clone();
+    records::put(&mut txn, &mut tables, rng, 2).map_err(failed)?;
+    let begun = disk.event_count();
+    let index = history.begin(txn.id(), tables, begun);
+    txn.commit().map_err(failed)?;
+    history.note_durable(index, disk.event_count());
+    history.closes.push((disk.event_count(), index));
+    database
+        .close()
+        .map_err(|error| format!("closing behind recovery: {error}"))
+}
+
+fn reopen(disk: &SimDisk, settings: &Settings, history: &History) -> Outcome {
+    let again = settings
+        .open_image(disk, BOOT)
+        .map_err(|error| format!("opening again: {error}"))?;
+    if again.recovery() != Recovery::Clean {
+        let recovery = again.recovery();
+        return Err(format!("opening again says {recovery:?}"));
+    }
+    let txn = again
+        .begin_read()
+        .map_err(|error| format!("beginning to read again: {error}"))?;
+    compare(&txn, &history.states[history.newest()].tables)
+        .map_err(|difference| format!("opened again: {difference}"))?;
+    drop(txn);
+    expect_clean(&again, "behind the next commit")
+}

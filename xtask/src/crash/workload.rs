@@ -1,0 +1,302 @@
+//! What episodes do: kinds of workload, each a script of steps.
+
+use super::{
+    records,
+    settings::Settings,
+    stage::{MODES, Outcome, Stage},
+};
+use fastrand::Rng;
+use teak::Durability;
+
+/// One thing that an episode does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Step {
+    Put(usize),
+    Large,
+    /// Removes this share of a table's records, in percent.
+    Delete(u32),
+    DropTable,
+    Nested,
+    Savepoints,
+    Abort,
+    Commit(Durability),
+    Sync,
+    /// Commits much, and so makes the file longer.
+    Grow,
+    /// Deletes nearly all, and closes, which cuts the file.
+    Shrink,
+    Reopen,
+    Kill,
+    BeginReader,
+    EndReader,
+    /// Has a call to the disk fail soon.
+    Fault,
+}
+
+/// The letters that all short sequences are made of.
+pub(super) const ALPHABET: [Step; 12] = [
+    Step::Put(5),
+    Step::Delete(20),
+    Step::Large,
+    Step::DropTable,
+    Step::Abort,
+    Step::Nested,
+    Step::Commit(Durability::Durable),
+    Step::Commit(Durability::Lazy),
+    Step::Sync,
+    Step::Grow,
+    Step::Shrink,
+    Step::Reopen,
+];
+
+/// The longest of the sequences that are all played.
+pub(super) const SEQUENCE_LEN_MAX: u32 = 3;
+
+/// How many sequences there are of up to so many letters.
+pub(super) fn sequence_count() -> u64 {
+    let letters = ALPHABET.len() as u64;
+    (1..=SEQUENCE_LEN_MAX).map(|len| letters.pow(len)).sum()
+}
+
+/// The kinds of workload.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, clap::ValueEnum)]
+pub(super) enum Workload {
+    /// All sequences of up to three letters, one after the other; then longer ones at random
+    Sequence,
+    /// Everything, mixed
+    Random,
+    /// A reader that stays while much is rewritten
+    Reader,
+    /// Many lazy commits, few durable ones
+    Lazy,
+    /// A limit of size, a small disk, calls that fail because it is full
+    Full,
+    /// Writes and flushes that fail, and kills
+    Faults,
+    /// Savepoints and nested transactions
+    Savepoints,
+    /// A file that becomes longer and longer
+    Growth,
+    /// A file that is cut, and grows again
+    Shrink,
+    /// Reads and commits while a flush runs
+    Flush,
+}
+
+/// All but the sequences, which have episodes of their own.
+pub(super) const DRAWN: [Workload; 9] = [
+    Workload::Random,
+    Workload::Reader,
+    Workload::Lazy,
+    Workload::Full,
+    Workload::Faults,
+    Workload::Savepoints,
+    Workload::Growth,
+    Workload::Shrink,
+    Workload::Flush,
+];
+
+impl Workload {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Sequence => "sequence",
+            Self::Random => "random",
+            Self::Reader => "reader",
+            Self::Lazy => "lazy",
+            Self::Full => "full",
+            Self::Faults => "faults",
+            Self::Savepoints => "savepoints",
+            Self::Growth => "growth",
+            Self::Shrink => "shrink",
+            Self::Flush => "flush",
+        }
+    }
+
+    /// Whether errors are to be expected.
+    pub(super) fn is_tolerant(self) -> bool {
+        matches!(self, Self::Full | Self::Faults)
+    }
+
+    /// Adapts the settings.
+    pub(super) fn adapt(self, settings: &mut Settings, rng: &mut Rng) {
+        let page_size = settings.page_size as u64;
+        if self == Self::Full {
+            match rng.u8(0..3) {
+                0 => settings.size_limit_bytes = Some(page_size * rng.u64(24..48)),
+                1 => settings.capacity = settings.page_size * rng.usize(24..48),
+                _ => {}
+            }
+        }
+    }
+
+    /// How often each step comes; commits come besides.
+    fn weights(self) -> &'static [(Step, u32)] {
+        use Step::*;
+        match self {
+            Self::Sequence | Self::Random => &[
+                (Put(6), 8),
+                (Large, 3),
+                (Delete(15), 4),
+                (DropTable, 1),
+                (Nested, 1),
+                (Savepoints, 1),
+                (Abort, 1),
+                (Sync, 2),
+                (Grow, 1),
+                (Shrink, 1),
+                (Reopen, 1),
+                (Kill, 2),
+                (BeginReader, 2),
+                (EndReader, 2),
+            ],
+            Self::Reader => &[
+                (Put(20), 8),
+                (Large, 2),
+                (Delete(30), 4),
+                (BeginReader, 1),
+                (EndReader, 1),
+            ],
+            Self::Lazy => &[(Put(6), 8), (Large, 2), (Delete(20), 4), (Kill, 1)],
+            Self::Full => &[
+                (Put(20), 6),
+                (Large, 4),
+                (Delete(40), 5),
+                (Grow, 2),
+                (Fault, 2),
+                (Reopen, 1),
+                (Sync, 1),
+            ],
+            Self::Faults => &[
+                (Put(6), 8),
+                (Large, 2),
+                (Delete(20), 3),
+                (Fault, 5),
+                (Sync, 2),
+                (Kill, 2),
+                (Reopen, 1),
+            ],
+            Self::Savepoints => &[
+                (Put(6), 4),
+                (Savepoints, 6),
+                (Nested, 4),
+                (Delete(10), 2),
+                (Abort, 1),
+            ],
+            Self::Growth => &[(Grow, 4), (Large, 4), (Put(20), 4)],
+            Self::Shrink => &[
+                (Grow, 2),
+                (Large, 3),
+                (Delete(70), 3),
+                (Shrink, 3),
+                (Reopen, 2),
+                (Kill, 1),
+            ],
+            Self::Flush => &[(Put(6), 8), (Large, 2), (Delete(20), 4), (Sync, 3)],
+        }
+    }
+
+    fn draw_mode(self, rng: &mut Rng) -> Durability {
+        match self {
+            Self::Lazy if rng.u8(0..8) != 0 => Durability::Lazy,
+            Self::Flush | Self::Growth if rng.u8(0..4) != 0 => Durability::Durable,
+            _ => MODES[rng.usize(0..MODES.len())],
+        }
+    }
+
+    /// A script of this kind. `sequence` counts the episodes of sequences.
+    pub(super) fn script(self, rng: &mut Rng, sequence: u64) -> Vec<Step> {
+        if self == Self::Sequence {
+            return sequence_script(rng, sequence);
+        }
+        let weights = self.weights();
+        let sum: u32 = weights.iter().map(|(_, weight)| weight).sum();
+        let mut script = Vec::new();
+        if self == Self::Reader {
+            script.push(Step::BeginReader);
+        }
+        for _ in 0..rng.usize(6..24) {
+            let mut rest = rng.u32(0..sum);
+            let drawn = weights.iter().find(|(_, weight)| {
+                let is_it = rest < *weight;
+                rest = rest.saturating_sub(*weight);
+                is_it
+            });
+            script.extend(drawn.map(|(step, _)| *step));
+            if rng.u8(0..3) != 0 {
+                script.push(Step::Commit(self.draw_mode(rng)));
+            }
+        }
+        script
+    }
+}
+
+/// The sequence of this number; those behind the last have a letter more and are drawn.
+fn sequence_script(rng: &mut Rng, sequence: u64) -> Vec<Step> {
+    let letters = ALPHABET.len() as u64;
+    let (cycle, mut rest) = (sequence / sequence_count(), sequence % sequence_count());
+    let mut len = 1;
+    while rest >= letters.pow(len) {
+        rest -= letters.pow(len);
+        len += 1;
+    }
+    let mut script = Vec::new();
+    for _ in 0..len {
+        script.push(ALPHABET[(rest % letters) as usize]);
+        rest /= letters;
+    }
+    // Once all have been played with each size of pages.
+    if cycle >= 3 {
+        script.push(ALPHABET[rng.usize(0..ALPHABET.len())]);
+    }
+    script
+}
+
+impl Step {
+    pub(super) fn perform(self, stage: &mut Stage, settings: &Settings) -> Outcome {
+        let page_size = settings.page_size;
+        match self {
+            Self::Put(count) => {
+                stage.change(|txn, tables, rng| records::put(txn, tables, rng, count))
+            }
+            Self::Large => {
+                stage.change(|txn, tables, rng| records::put_large(txn, tables, rng, page_size))
+            }
+            Self::Delete(percent) => {
+                stage.change(|txn, tables, rng| records::remove(txn, tables, rng, percent))
+            }
+            Self::DropTable => stage.change(records::drop_table),
+            Self::Nested => {
+                stage.change(|txn, tables, rng| records::nested(txn, tables, rng, page_size))
+            }
+            Self::Savepoints => {
+                stage.change(|txn, tables, rng| records::savepoints(txn, tables, rng, page_size))
+            }
+            Self::Abort => {
+                stage.abort();
+                Ok(())
+            }
+            Self::Commit(mode) => stage.commit(mode),
+            Self::Sync => stage.sync(),
+            Self::Grow => {
+                stage.change(|txn, tables, rng| records::put(txn, tables, rng, 120))?;
+                stage.change(|txn, tables, rng| records::put_large(txn, tables, rng, page_size))?;
+                stage.commit_open()
+            }
+            Self::Shrink => {
+                for _ in 0..2 {
+                    stage.change(|txn, tables, rng| records::remove(txn, tables, rng, 95))?;
+                    stage.commit_open()?;
+                }
+                stage.reopen()
+            }
+            Self::Reopen => stage.reopen(),
+            Self::Kill => stage.kill(),
+            Self::BeginReader => stage.begin_reader(),
+            Self::EndReader => stage.end_reader(),
+            Self::Fault => {
+                stage.plan_fault();
+                Ok(())
+            }
+        }
+    }
+}

@@ -6,7 +6,7 @@ use super::{
     settings::{BOOT, Settings},
     stage::{Outcome, Stage},
     tally::{Seen, Tally},
-    verify::{Expected, Found, verify},
+    verify::{Expected, Found, Wreck, verify},
     workload::{DRAWN, Step, Workload, sequence_count},
 };
 use fastrand::Rng;
@@ -26,8 +26,13 @@ const DOUBLE_SHARE: u64 = 12;
 /// Images of each of these second crashes.
 const DOUBLE_IMAGES: usize = 4;
 
-/// One episode in so many takes all combinations of a crash point, if they are not too many.
-const THOROUGH_SHARE: u64 = 24;
+/// One episode in so many is drawn at random; the others are the sequences in their order.
+const DRAWN_SHARE: u64 = 4;
+
+/// One episode in so many takes all combinations of a crash point, if they are not too many, until
+/// it has had so many images.
+const THOROUGH_SHARE: u64 = 48;
+const THOROUGH_IMAGES: u64 = 1500;
 
 /// What an episode is.
 #[derive(Clone, Debug)]
@@ -81,7 +86,10 @@ pub(super) fn play(plan: &Plan, seen: &Seen, tally: &mut Tally) -> Result<(), Bo
     let mut rng = rng(plan.seed, plan.episode);
     let (workload, sequence) = match plan.workload {
         Some(workload) => (workload, plan.episode),
-        None if plan.episode % 3 != 0 => (Workload::Sequence, plan.episode - plan.episode / 3 - 1),
+        None if plan.episode % DRAWN_SHARE != 0 => {
+            let sequence = plan.episode - plan.episode / DRAWN_SHARE - 1;
+            (Workload::Sequence, sequence)
+        }
         None => (DRAWN[rng.usize(0..DRAWN.len())], 0),
     };
     let page_size = match workload {
@@ -190,8 +198,9 @@ impl Episode<'_> {
                     continue;
                 }
                 let next = events.get(points.event_index());
+                let is_thorough = is_thorough && self.image_number < THOROUGH_IMAGES;
                 let depth = depth(next.map(|event| &**event), is_thorough, rng);
-                self.look_at_point(&points, history, depth, rng);
+                self.look_at_point(disk, &points, history, depth, rng);
                 if self.failure.is_some() {
                     return;
                 }
@@ -201,6 +210,7 @@ impl Episode<'_> {
 
     fn look_at_point(
         &mut self,
+        disk: &SimDisk,
         points: &CrashPoints,
         history: &History,
         depth: Depth,
@@ -216,9 +226,12 @@ impl Episode<'_> {
         };
         if rng.u8(0..4) == 0 {
             self.image_number += 1;
-            let kill = expected(Cut::Kill, BOOT);
-            if self.is_wanted() && self.look_at(points.process_crash(), kill, false) {
-                self.tally.kills += 1;
+            if self.is_wanted() {
+                let image = points.process_crash();
+                let wreck = Wreck::of_kill(disk, points, &image, &self.settings);
+                if self.look_at(image, Some(wreck), expected(Cut::Kill, BOOT), false) {
+                    self.tally.kills += 1;
+                }
             }
         }
         if depth.budget == 0 {
@@ -230,7 +243,7 @@ impl Episode<'_> {
             self.image_number += 1;
             if self.failure.is_none() && self.is_wanted() {
                 let image = images.build();
-                self.look_at(image, power_cut, images.is_torn_in_sector());
+                self.look_at(image, None, power_cut, images.is_torn_in_sector());
             }
         };
         images.visit_each(rng, depth.combinations_max, depth.budget, &mut visit);
@@ -243,7 +256,13 @@ impl Episode<'_> {
     }
 
     /// Looks at an image, if it was not looked at before at this point. Whether it is a new one.
-    fn look_at(&mut self, mut image: Vec<u8>, expected: Expected<'_>, is_torn: bool) -> bool {
+    fn look_at(
+        &mut self,
+        mut image: Vec<u8>,
+        wreck: Option<Wreck>,
+        expected: Expected<'_>,
+        is_torn: bool,
+    ) -> bool {
         let hash = without_accidents(&mut image, self.settings.page_size, xxh3_64);
         if !self
             .at_point
@@ -254,11 +273,12 @@ impl Episode<'_> {
         let mut rng = rng(self.plan.seed ^ self.plan.episode, self.image_number);
         let is_new = self.count(hash, is_torn);
         let (time, cut) = (expected.time, expected.cut);
-        match self.verified(image, expected, &mut rng) {
+        let wreck = wreck.unwrap_or_else(|| Wreck::of_power_cut(image, &self.settings));
+        match self.verified(wreck, expected, &mut rng) {
             Ok(found) => {
                 self.tally.note_recovery(&found.recovery);
                 if rng.u64(0..DOUBLE_SHARE) == 0
-                    && let Err(text) = self.crash_again(&found, &mut rng)
+                    && let Err(text) = self.crash_again(&found, DOUBLE_IMAGES, &mut rng)
                 {
                     let text = format!("{cut:?} behind event {time}, then {text}");
                     self.failure = Some((self.image_number, text));
@@ -272,8 +292,8 @@ impl Episode<'_> {
         is_new
     }
 
-    fn verified(&self, image: Vec<u8>, expected: Expected<'_>, rng: &mut Rng) -> Outcome<Found> {
-        caught(|| verify(image, &self.settings, expected, rng))
+    fn verified(&self, wreck: Wreck, expected: Expected<'_>, rng: &mut Rng) -> Outcome<Found> {
+        caught(|| verify(wreck, &self.settings, expected, rng))
     }
 
     fn count(&mut self, hash: u64, is_torn: bool) -> bool {
@@ -287,41 +307,69 @@ impl Episode<'_> {
         is_new
     }
 
-    /// Crashes during what was done to an image: recovery, a commit, a close.
-    fn crash_again(&mut self, found: &Found, rng: &mut Rng) -> Outcome {
+    /// Crashes during what was done behind a crash: recovery, a commit, a close. Where the second crash
+    /// is a kill, there is a power cut behind it.
+    fn crash_again(&mut self, found: &Found, count: usize, rng: &mut Rng) -> Outcome {
         let events = found.disk.event_count();
         let (head, body) = GRANULARITIES[rng.usize(0..GRANULARITIES.len())];
         let head_len = self.settings.head_len();
-        let mut times: Vec<usize> = (0..DOUBLE_IMAGES).map(|_| rng.usize(0..=events)).collect();
+        let mut times: Vec<usize> = (0..count)
+            .map(|_| rng.usize(found.since..=events))
+            .collect();
         times.sort_unstable();
         let mut points = found.disk.crash_points_mixed(head_len, head, body);
         for time in times {
             while points.event_index() < time {
                 points.advance();
             }
-            let expected = Expected {
-                history: &found.history,
-                time,
-                cut: Cut::Power,
-                boot: THIRD_BOOT,
+            let cut = match rng.u8(0..4) {
+                0 if found.boot == OTHER_BOOT => Cut::Kill,
+                _ => Cut::Power,
             };
-            let mut images = Images::new(&points, head_len);
-            let mut built = Vec::new();
-            let mut visit = |images: &Images<'_>| {
-                built.push((images.build(), images.is_torn_in_sector()));
-            };
-            let skipped = rng.usize(0..8);
-            images.visit_each(rng, 0, 1 + skipped, &mut visit);
-            let Some((mut image, is_torn)) = built.pop() else {
-                continue;
-            };
-            let hash = without_accidents(&mut image, self.settings.page_size, xxh3_64);
-            self.tally.double += u64::from(self.count(hash, is_torn));
-            self.verified(image, expected, rng).map_err(|text| {
-                format!("power again behind event {time} of {events} since: {text}")
-            })?;
+            self.crash_once_more(found, &points, cut, rng)
+                .map_err(|text| format!("{cut:?} again behind event {time} of {events}: {text}"))?;
         }
         Ok(())
+    }
+
+    fn crash_once_more(
+        &mut self,
+        found: &Found,
+        points: &CrashPoints,
+        cut: Cut,
+        rng: &mut Rng,
+    ) -> Outcome {
+        let expected = |boot| Expected {
+            history: &found.history,
+            time: points.event_index(),
+            cut,
+            boot,
+        };
+        if cut == Cut::Kill {
+            let mut image = points.process_crash();
+            let wreck = Wreck::of_kill(&found.disk, points, &image, &self.settings);
+            self.count_double(&mut image, false);
+            let found = self.verified(wreck, expected(found.boot), rng)?;
+            return self.crash_again(
+                &Found {
+                    boot: THIRD_BOOT,
+                    ..found
+                },
+                DOUBLE_IMAGES / 2,
+                rng,
+            );
+        }
+        let mut images = Images::new(points, self.settings.head_len());
+        images.choose(rng);
+        let mut image = images.build();
+        self.count_double(&mut image, images.is_torn_in_sector());
+        let wreck = Wreck::of_power_cut(image, &self.settings);
+        self.verified(wreck, expected(THIRD_BOOT), rng).map(drop)
+    }
+
+    fn count_double(&mut self, image: &mut [u8], is_torn: bool) {
+        let hash = without_accidents(image, self.settings.page_size, xxh3_64);
+        self.tally.double += u64::from(self.count(hash, is_torn));
     }
 }
 
@@ -338,8 +386,8 @@ fn depth(next: Option<&Event>, is_thorough: bool, rng: &mut Rng) -> Depth {
             budget: 64,
         },
         (true, false) => Depth {
-            combinations_max: 16,
-            budget: 16,
+            combinations_max: 12,
+            budget: 12,
         },
         (false, _) => Depth {
             combinations_max: 2,

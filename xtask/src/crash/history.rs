@@ -4,7 +4,7 @@
 //! before a crash behind the first *t* events.
 
 use std::{collections::BTreeMap, sync::Arc};
-use teak::{Transaction, TransactionId, codec::Bytes};
+use teak::{Recovery, Transaction, TransactionId, codec::Bytes};
 
 /// The records of a table.
 pub(super) type Records = BTreeMap<Vec<u8>, Arc<[u8]>>;
@@ -45,6 +45,9 @@ pub(super) struct History {
     pub(super) states: Vec<State>,
     /// When closing began, and the state that was closed.
     pub(super) closes: Vec<(usize, usize)>,
+    /// Whether it begins with what a power cut left, in a boot of the machine that is another than
+    /// that of the first state.
+    pub(super) is_after_power_cut: bool,
     /// The newest commit that the first recovery rolled back, and when that was over: until then
     /// its record and those before it may still be there.
     pub(super) rolled_back: Option<(TransactionId, usize)>,
@@ -64,6 +67,7 @@ impl History {
         Self {
             states: vec![state],
             closes: Vec::new(),
+            is_after_power_cut: false,
             rolled_back: None,
         }
     }
@@ -114,12 +118,74 @@ impl History {
         })
     }
 
+    /// What the disk holds from a crash on. It was opened again, found to be in the state `index`
+    /// at the time `opened`, and said this.
+    pub(super) fn behind(
+        &self,
+        (time, cut): (usize, Cut),
+        index: usize,
+        opened: usize,
+        recovery: &Recovery,
+    ) -> Self {
+        let mut history = match cut {
+            Cut::Power => {
+                let state = &self.states[index];
+                let mut history = Self::new(state.id, state.tables.clone(), 0);
+                history.is_after_power_cut = true;
+                if self.was_closed(time, index) {
+                    history.closes.push((0, 0));
+                }
+                history
+            }
+            Cut::Kill => {
+                let mut history = self.until(time);
+                history.note_opened(index, opened);
+                // Only a flush ends what may come back, and opening what was closed needs none.
+                if let Some((_, over)) = &mut history.rolled_back
+                    && *over > time
+                {
+                    *over = match recovery {
+                        Recovery::Clean => NEVER,
+                        _ => opened,
+                    };
+                }
+                history
+            }
+        };
+        if let Recovery::RolledBack { from, .. } = recovery {
+            // A newer one may have been erased in the cache only.
+            let newer = self.rolled_back.filter(|(_, over)| *over > time);
+            let from = newer.map_or(*from, |(newer, _)| newer.max(*from));
+            history.rolled_back = Some((from, opened));
+        }
+        history
+    }
+
+    /// Without what came later.
+    fn until(&self, time: usize) -> Self {
+        let mut history = self.clone();
+        history.states.retain(|state| state.begun <= time);
+        for state in &mut history.states {
+            for moment in [&mut state.returned, &mut state.durable, &mut state.gone] {
+                if *moment > time {
+                    *moment = NEVER;
+                }
+            }
+        }
+        history.closes.retain(|(begun, _)| *begun <= time);
+        history
+    }
+
+    /// Whether a commit that was rolled back may still have its record.
+    pub(super) fn may_come_back(&self, time: usize, id: TransactionId) -> bool {
+        self.rolled_back
+            .is_some_and(|(from, over)| self.states[0].id < id && id <= from && time < over)
+    }
+
     /// Whether the record of a commit may be there.
     pub(super) fn was_begun(&self, time: usize, id: TransactionId) -> bool {
         let mut states = self.states.iter();
-        let (first, over) = (self.states[0].id, self.rolled_back);
-        states.any(|state| state.id == id && state.begun <= time)
-            || over.is_some_and(|(from, over)| first < id && id <= from && time < over)
+        states.any(|state| state.id == id && state.begun <= time) || self.may_come_back(time, id)
     }
 
     /// Whether closing had begun by then, with the database in this state.

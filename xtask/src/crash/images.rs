@@ -8,6 +8,9 @@ use teak::testing::{CrashPoints, OpenBlock};
 /// A sector, which a disk as a rule writes whole.
 const SECTOR_LEN: u64 = 512;
 
+/// How many kinds of choice there are at random.
+const KIND_COUNT: usize = 8;
+
 /// How many combinations are all taken.
 pub(super) const COMBINATIONS_MAX: usize = 4096;
 
@@ -74,6 +77,12 @@ impl<'p> Images<'p> {
         }
     }
 
+    /// Makes one choice, at random.
+    pub(super) fn choose(&mut self, rng: &mut Rng) {
+        let kind = rng.usize(0..KIND_COUNT);
+        self.draw(rng, kind);
+    }
+
     fn combinations(&self) -> usize {
         let of_length = |blocks: &Vec<OpenBlock>| {
             let counts = blocks.iter().map(|block| block.state_count);
@@ -106,7 +115,7 @@ impl<'p> Images<'p> {
         let chosen = &mut self.chosen;
         chosen.clear();
         let newest = blocks.iter().map(|block| block.state_count - 1);
-        match index % 8 {
+        match index % KIND_COUNT {
             0 | 1 => {
                 chosen.extend(newest);
                 if let Some((block, chosen)) = pick(rng, blocks, chosen) {

@@ -1,7 +1,7 @@
 //! Opening what a crash left, and holding it against the history.
 
 use super::{
-    history::{Cut, History, Tables, compare},
+    history::{Cut, History, compare},
     records,
     settings::{BOOT, Settings},
     stage::Outcome,
@@ -9,7 +9,7 @@ use super::{
 use fastrand::Rng;
 use teak::{
     Database, Recovery, Transaction, TransactionId,
-    testing::{self, RecordSummary, SimDisk},
+    testing::{self, CrashPoints, RecordSummary, SimDisk},
 };
 
 /// Pages that the file may grow by while it is looked at.
@@ -33,46 +33,82 @@ pub(super) struct Found {
     /// What the disk should hold at each moment of that.
     pub(super) history: History,
     pub(super) recovery: Recovery,
+    /// Since when the history speaks of this disk.
+    pub(super) since: usize,
+    /// The machine's boot in which all that was done.
+    pub(super) boot: [u8; 16],
 }
 
-/// Opens an image, compares, checks, commits once more, closes, and opens again.
+/// What a crash left.
+pub(super) struct Wreck {
+    disk: SimDisk,
+    newest: Option<RecordSummary>,
+}
+
+impl Wreck {
+    /// Power failed, and this is what is on the disk.
+    pub(super) fn of_power_cut(image: Vec<u8>, settings: &Settings) -> Self {
+        let newest = testing::newest_record(&image);
+        let capacity = image.len() + ROOM_PAGES * settings.page_size;
+        Self {
+            disk: SimDisk::from_image(image, capacity),
+            newest,
+        }
+    }
+
+    /// The process was killed, and the file is as it was written, `image`.
+    pub(super) fn of_kill(
+        disk: &SimDisk,
+        point: &CrashPoints,
+        image: &[u8],
+        settings: &Settings,
+    ) -> Self {
+        let capacity = image.len() + ROOM_PAGES * settings.page_size;
+        Self {
+            disk: disk.after_kill_at(point, capacity),
+            newest: testing::newest_record(image),
+        }
+    }
+}
+
+/// Opens what is left, compares, checks, commits once more, closes, and opens again.
 pub(super) fn verify(
-    image: Vec<u8>,
+    wreck: Wreck,
     settings: &Settings,
     expected: Expected<'_>,
     rng: &mut Rng,
 ) -> Outcome<Found> {
-    let newest = testing::newest_record(&image);
-    let capacity = image.len() + ROOM_PAGES * settings.page_size;
-    let disk = SimDisk::from_image(image, capacity);
+    let Wreck { disk, newest } = wreck;
     let database = settings
         .open_image(&disk, expected.boot)
         .map_err(|error| format!("opening: {error}"))?;
     let recovery = database.recovery();
-    let (id, tables, index) = identify(&database, expected)?;
+    let (id, index) = identify(&database, expected)?;
     expect_plausible(&recovery, id, index, newest, expected)?;
     expect_clean(&database, "behind recovery")?;
-    let mut history = History::new(id, tables.clone(), 0);
-    if expected.history.was_closed(expected.time, index) {
-        history.closes.push((0, 0));
-    }
-    if let Recovery::RolledBack { from, .. } = recovery {
-        history.rolled_back = Some((from, disk.event_count()));
-    }
-    commit_and_close(database, &disk, &tables, &mut history, rng)?;
+    let Expected {
+        history,
+        time,
+        cut,
+        boot,
+    } = expected;
+    let mut history = history.behind((time, cut), index, disk.event_count(), &recovery);
+    commit_and_close(database, &disk, &mut history, rng)?;
     reopen(&disk, settings, &history)?;
     Ok(Found {
         disk,
         history,
         recovery,
+        since: match cut {
+            Cut::Power => 0,
+            Cut::Kill => time,
+        },
+        boot,
     })
 }
 
 /// Which of the possible states the database is in.
-fn identify(
-    database: &Database,
-    expected: Expected<'_>,
-) -> Outcome<(TransactionId, Tables, usize)> {
+fn identify(database: &Database, expected: Expected<'_>) -> Outcome<(TransactionId, usize)> {
     let txn = database
         .begin_read()
         .map_err(|error| format!("beginning to read: {error}"))?;
@@ -84,7 +120,7 @@ fn identify(
             continue;
         }
         match compare(&txn, &state.tables) {
-            Ok(()) => return Ok((state.id, state.tables.clone(), index)),
+            Ok(()) => return Ok((state.id, index)),
             Err(found) => difference = Some(found),
         }
     }
@@ -110,15 +146,20 @@ fn expect_plausible(
 ) -> Outcome {
     let newest = newest.ok_or("it was opened without a record that can be read")?;
     let time = expected.time;
+    let history = expected.history;
+    let is_kill = expected.cut == Cut::Kill;
     let fits = match recovery {
-        Recovery::Clean => newest.is_clean_close && expected.history.was_closed(time, index),
-        Recovery::Killed { last } => expected.cut == Cut::Kill && *last == id,
-        Recovery::Verified { last } => expected.cut == Cut::Power && *last == id,
+        Recovery::Clean => newest.is_clean_close && history.was_closed(time, index),
+        Recovery::Killed { last } => is_kill && *last == id,
+        // Killed before anything was committed in this boot of the machine.
+        Recovery::Verified { last } => {
+            *last == id && (!is_kill || history.is_after_power_cut && index == 0)
+        }
+        Recovery::RolledBack { from, to, .. } if is_kill => {
+            *to == id && from > to && history.may_come_back(time, *from)
+        }
         Recovery::RolledBack { from, to, .. } => {
-            expected.cut == Cut::Power
-                && *to == id
-                && from > to
-                && expected.history.was_begun(time, *from)
+            *to == id && from > to && history.was_begun(time, *from)
         }
         _ => false,
     };
@@ -147,19 +188,22 @@ fn expect_clean(database: &Database, when: &str) -> Outcome {
 fn commit_and_close(
     database: Database,
     disk: &SimDisk,
-    tables: &Tables,
     history: &mut History,
     rng: &mut Rng,
 ) -> Outcome {
     let failed = |error| format!("writing behind recovery: {error}");
     let mut txn = database.begin_write().map_err(failed)?;
-    let mut tables = tables.clone();
+    let mut tables = history.states[history.newest()].tables.clone();
     records::put(&mut txn, &mut tables, rng, 2).map_err(failed)?;
     let begun = disk.event_count();
     let index = history.begin(txn.id(), tables, begun);
     txn.commit().map_err(failed)?;
-    history.note_durable(index, disk.event_count());
-    history.closes.push((disk.event_count(), index));
+    let now = disk.event_count();
+    history.note_durable(index, now);
+    if let Some((_, over)) = &mut history.rolled_back {
+        *over = now.min(*over);
+    }
+    history.closes.push((now, index));
     database
         .close()
         .map_err(|error| format!("closing behind recovery: {error}"))

@@ -119,18 +119,19 @@ impl SimDisk {
     /// Planned faults and the hook stay behind. Nobody may be writing to a run meanwhile.
     #[must_use]
     pub fn after_kill(&self) -> Self {
-        self.after_kill_with(&self.process_crash(), usize::MAX)
+        let capacity_bytes = self.inner.stretch.len() as usize;
+        self.after_kill_with(&self.process_crash(), usize::MAX, capacity_bytes)
     }
 
     /// As [`after_kill`](Self::after_kill), where the process was killed at this point of a walk
-    /// through what was done to this disk.
+    /// through what was done to this disk. The file can then have `capacity_bytes`.
     #[must_use]
-    pub fn after_kill_at(&self, point: &CrashPoints) -> Self {
-        self.after_kill_with(point.memory(), point.event_index())
+    pub fn after_kill_at(&self, point: &CrashPoints, capacity_bytes: usize) -> Self {
+        self.after_kill_with(point.memory(), point.event_index(), capacity_bytes)
     }
 
-    fn after_kill_with(&self, memory: &[u8], event_count: usize) -> Self {
-        let disk = Self::with_memory(memory, self.inner.stretch.len() as usize);
+    fn after_kill_with(&self, memory: &[u8], event_count: usize, capacity_bytes: usize) -> Self {
+        let disk = Self::with_memory(memory, capacity_bytes);
         let from = lock(&self.inner.state);
         let mut to = lock(&disk.inner.state);
         to.initial = Arc::clone(&from.initial);

@@ -4,9 +4,12 @@
 
 mod ci;
 mod dump;
+mod faults;
 mod kill;
 mod layers;
 mod model;
+mod panics;
+mod results;
 mod scratch;
 mod seeds;
 
@@ -31,6 +34,7 @@ enum Task {
     Layers,
     Model(model::Arguments),
     Kill(kill::Arguments),
+    Faults(faults::Arguments),
     /// Writes the databases that fuzzing begins with anew, after a change of the format
     Seeds,
 }
@@ -50,10 +54,14 @@ fn main() -> ExitCode {
         Task::Ci => ci::run(),
         Task::Layers => layers::run(),
         Task::Model(arguments) => {
-            model::keep_panics();
+            panics::keep();
             model::run(&arguments)
         }
         Task::Kill(arguments) => kill::run(&arguments),
+        Task::Faults(arguments) => {
+            panics::keep();
+            faults::run(&arguments)
+        }
         Task::Seeds => seeds::run(),
     };
     match result {

@@ -4,7 +4,7 @@
 mod hostile;
 mod repair;
 
-pub use crate::store::sim::{CrashPoints, Event, Fault, SimDisk};
+pub use crate::store::sim::{Call, CrashPoints, Event, Fault, SimDisk};
 pub use hostile::exercise;
 pub use repair::repair;
 

@@ -8,6 +8,7 @@ mod faults;
 mod kill;
 mod layers;
 mod model;
+mod mutate;
 mod panics;
 mod results;
 mod scratch;
@@ -35,6 +36,7 @@ enum Task {
     Model(model::Arguments),
     Kill(kill::Arguments),
     Faults(faults::Arguments),
+    Mutate(mutate::Arguments),
     /// Writes the databases that fuzzing begins with anew, after a change of the format
     Seeds,
 }
@@ -61,6 +63,10 @@ fn main() -> ExitCode {
         Task::Faults(arguments) => {
             panics::keep();
             faults::run(&arguments)
+        }
+        Task::Mutate(arguments) => {
+            panics::keep();
+            mutate::run(&arguments)
         }
         Task::Seeds => seeds::run(),
     };

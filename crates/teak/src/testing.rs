@@ -1,12 +1,14 @@
 //! Doors for test programs outside of this crate: the simulated disk, and the decoders that fuzzing
 //! feeds with hostile bytes. Not part of the interface.
 
+mod forge;
 mod hostile;
 mod repair;
 
 pub use crate::store::sim::{Call, CrashPoints, Event, Fault, SimDisk};
+pub use forge::{Forgery, forge};
 pub use hostile::exercise;
-pub use repair::repair;
+pub use repair::{anonymize, repair};
 
 use crate::{
     Database, Options, Result,

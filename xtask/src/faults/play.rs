@@ -44,6 +44,8 @@ pub(super) struct Course {
     pub(super) since: Vec<Tables>,
     /// The commit whose record or flush failed, behind all of these.
     pub(super) failed: Option<Tables>,
+    /// Whether the record of that commit was erased, in the system's cache.
+    is_erased: bool,
 }
 
 impl Course {
@@ -62,13 +64,13 @@ impl Course {
         self.durable = state;
         self.since.clear();
         self.failed = None;
+        self.is_erased = false;
     }
 
     /// What a process finds behind one that was killed.
     pub(super) fn after_kill(&self) -> Vec<&Tables> {
-        std::iter::once(&self.acknowledged)
-            .chain(&self.failed)
-            .collect()
+        let failed = self.failed.iter().filter(|_| !self.is_erased);
+        std::iter::once(&self.acknowledged).chain(failed).collect()
     }
 
     /// What may be found when the machine went down.
@@ -88,8 +90,8 @@ enum Answer<T> {
 }
 
 enum Refusal {
-    /// With the error of the disk, met in this operation.
-    Disk(&'static str),
+    /// With the error of the disk, met in this operation, and these calls that failed.
+    Disk(&'static str, Vec<Call>),
     Other,
 }
 
@@ -235,7 +237,7 @@ impl<'s> Play<'s> {
                 if POISONING.contains(&operation) {
                     self.is_poisoned = true;
                 }
-                Ok(Answer::Refused(Refusal::Disk(operation)))
+                Ok(Answer::Refused(Refusal::Disk(operation, failures)))
             }
             Err(Error::Poisoned) if self.is_poisoned && failures.is_empty() => {
                 Ok(Answer::Refused(Refusal::Other))
@@ -278,8 +280,11 @@ impl<'s> Play<'s> {
                     self.course.acknowledge(next, is_durable);
                 }
             }
-            Answer::Refused(Refusal::Disk(operation)) if POISONING.contains(&operation) => {
+            Answer::Refused(Refusal::Disk(operation, failures))
+                if POISONING.contains(&operation) =>
+            {
                 self.course.failed = Some(next);
+                self.course.is_erased = !failures.contains(&Call::Write);
             }
             Answer::Refused(_) => {}
         }

@@ -59,6 +59,8 @@ const STEPS: &[Step] = &[
     xtask("model", "model --ops 1000000 --seed 1"),
     xtask("kill", "kill --count 200 --seed 1"),
     xtask("crash", "crash --images 300000 --seed 1"),
+    xtask("faults", "faults --count 10000 --seed 1"),
+    xtask("mutate", "mutate --files 50000 --seed 1"),
     cargo(
         "example",
         "run --release --package teak --example coins -- SCRATCH/coins.teak",

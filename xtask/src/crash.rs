@@ -72,16 +72,16 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         None => play_many(arguments)?,
     };
     report(arguments, &tally, begin.elapsed().as_secs_f64());
-    if let Some(path) = &arguments.results {
-        let line = results::Line {
+    results::append(
+        arguments.results.as_deref(),
+        &results::Line {
             command: "crash",
             seed: arguments.seed,
             count: tally.distinct,
             violations: tally.violations,
             counters: tally.counters(),
-        };
-        results::append(path, &line)?;
-    }
+        },
+    )?;
     println!("{} images, {} violations", tally.distinct, tally.violations);
     if tally.violations == 0 {
         Ok(())

@@ -5,9 +5,12 @@
 mod ci;
 mod crash;
 mod dump;
+mod faults;
 mod kill;
 mod layers;
 mod model;
+mod mutate;
+mod panics;
 mod results;
 mod scratch;
 mod seeds;
@@ -34,6 +37,8 @@ enum Task {
     Model(model::Arguments),
     Kill(kill::Arguments),
     Crash(crash::Arguments),
+    Faults(faults::Arguments),
+    Mutate(mutate::Arguments),
     /// Writes the databases that fuzzing begins with anew, after a change of the format
     Seeds,
 }
@@ -53,13 +58,21 @@ fn main() -> ExitCode {
         Task::Ci => ci::run(),
         Task::Layers => layers::run(),
         Task::Model(arguments) => {
-            model::keep_panics();
+            panics::keep();
             model::run(&arguments)
         }
         Task::Kill(arguments) => kill::run(&arguments),
         Task::Crash(arguments) => {
-            model::keep_panics();
+            panics::keep();
             crash::run(&arguments)
+        }
+        Task::Faults(arguments) => {
+            panics::keep();
+            faults::run(&arguments)
+        }
+        Task::Mutate(arguments) => {
+            panics::keep();
+            mutate::run(&arguments)
         }
         Task::Seeds => seeds::run(),
     };

@@ -17,8 +17,9 @@ pub(crate) struct Line {
     pub(crate) counters: Vec<(String, u64)>,
 }
 
-/// Appends the line to a file, which is made if it is missing.
-pub(crate) fn append(path: &Path, line: &Line) -> Result<(), Failure> {
+/// Appends the line to a file, if one was named, which is made if it is missing.
+pub(crate) fn append(path: Option<&Path>, line: &Line) -> Result<(), Failure> {
+    let Some(path) = path else { return Ok(()) };
     let mut file = OpenOptions::new().create(true).append(true).open(path)?;
     writeln!(file, "{}", text(line, commit().as_deref()))?;
     Ok(())

@@ -1,15 +1,17 @@
 //! Doors for test programs outside of this crate: the simulated disk, and the decoders that fuzzing
 //! feeds with hostile bytes. Not part of the interface.
 
+mod forge;
 mod hostile;
 mod records;
 mod repair;
 
 pub use crate::planted::{Planted, plant};
-pub use crate::store::sim::{CrashPoints, Event, Fault, OpenBlock, SimDisk};
+pub use crate::store::sim::{Call, CrashPoints, Event, Fault, OpenBlock, SimDisk};
+pub use forge::{Forgery, forge};
 pub use hostile::exercise;
 pub use records::{RecordSummary, newest_record, without_accidents};
-pub use repair::repair;
+pub use repair::{anonymize, repair};
 
 use crate::{
     Database, Options, Result,

@@ -9,8 +9,9 @@ use super::{
     verify::{Expected, Found, Wreck, verify},
     workload::{DRAWN, Step, Workload, sequence_count},
 };
+use crate::panics;
 use fastrand::Rng;
-use std::{collections::HashSet, panic::AssertUnwindSafe, panic::catch_unwind};
+use std::collections::HashSet;
 use teak::{
     Durability,
     testing::{CrashPoints, Event, SimDisk, without_accidents},
@@ -139,10 +140,7 @@ pub(super) fn play(plan: &Plan, seen: &Seen, tally: &mut Tally) -> Result<(), Bo
 
 /// A panic is a failure too.
 fn caught<R>(work: impl FnOnce() -> Outcome<R>) -> Outcome<R> {
-    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| {
-        let text = crate::model::take_panic();
-        Err(format!("the engine panicked: {text}"))
-    })
+    panics::catch(work).unwrap_or_else(|panic| Err(format!("the engine panicked: {panic}")))
 }
 
 impl Episode<'_> {

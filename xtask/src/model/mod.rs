@@ -14,13 +14,11 @@ mod violation;
 #[cfg(test)]
 mod tests;
 
-use crate::{Failure, scratch};
+use crate::{Failure, panics, scratch};
 use episode::History;
 use fastrand::Rng;
 use settings::Settings;
 use std::{
-    cell::RefCell,
-    panic::{self, AssertUnwindSafe, catch_unwind},
     path::{Path, PathBuf},
     sync::{
         Mutex,
@@ -153,28 +151,8 @@ fn play(seed: u64, plan: &Plan, scratch: &Path, history: &mut History) -> Result
     let directory = tempfile::tempdir_in(scratch)?;
     let rng = rng(seed, plan.episode);
     let play = || episode::play(rng, directory.path(), plan.operations_max, history);
-    let outcome = catch_unwind(AssertUnwindSafe(play));
-    Ok(outcome.unwrap_or_else(|_| {
-        Err(Violation::Other(format!(
-            "the engine panicked: {}",
-            take_panic()
-        )))
-    }))
-}
-
-thread_local! {
-    /// What the last panic of this thread said, and where.
-    static PANIC: RefCell<String> = const { RefCell::new(String::new()) };
-}
-
-/// Keeps what a panic says for the report of the violation, and prints nothing else about it.
-pub(crate) fn keep_panics() {
-    panic::set_hook(Box::new(|panic| PANIC.set(panic.to_string())));
-}
-
-/// What the last panic of this thread said.
-pub(crate) fn take_panic() -> String {
-    PANIC.take()
+    Ok(panics::catch(play)
+        .unwrap_or_else(|panic| Err(Violation::Other(format!("the engine panicked: {panic}")))))
 }
 
 fn tell(seed: u64, episode: u64, history: &History, violation: &Violation) {

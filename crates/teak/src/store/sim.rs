@@ -17,7 +17,7 @@ mod crash;
 mod fault;
 
 pub use crash::{CrashPoints, OpenBlock};
-pub use fault::Fault;
+pub use fault::{Call, Fault};
 
 use super::{
     Mapping, Storage, WritableMapping, end_within, lock, stretch::Stretch, writable::Claims,
@@ -27,11 +27,14 @@ use fault::Faults;
 use std::{
     fmt,
     io::{self, IoSlice},
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex, MutexGuard,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 /// Something that was done to the disk. Calls that failed are not among the events, except for
-/// flushes, which change something even so.
+/// flushes, which change something even so, and for what was written before a write failed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Event {
     /// Bytes were written, by a call or through a writable run.
@@ -65,6 +68,8 @@ pub enum Event {
 #[derive(Clone, Debug)]
 pub struct SimDisk {
     inner: Arc<Inner>,
+    /// The process that has this handle: how many were killed before it.
+    process: u64,
 }
 
 #[derive(Debug)]
@@ -75,6 +80,8 @@ struct Inner {
     claims: Arc<Claims>,
     state: Mutex<State>,
     on_flush: Mutex<Option<FlushHook>>,
+    /// How many processes were killed: handles of theirs do nothing any more.
+    killed: AtomicU64,
 }
 
 /// What is called while a flush runs.
@@ -167,9 +174,11 @@ impl SimDisk {
                 faults: Faults::default(),
             }),
             on_flush: Mutex::default(),
+            killed: AtomicU64::new(0),
         };
         Self {
             inner: Arc::new(inner),
+            process: 0,
         }
     }
 
@@ -190,11 +199,51 @@ impl SimDisk {
         lock(&self.inner.state).faults.plan(call_index, fault);
     }
 
-    /// How many calls of `write`, `set_len`, `flush` and `mapping` there were, failed ones
-    /// included.
+    /// Lets no call fail any more, whatever was planned.
+    pub fn heal(&self) {
+        lock(&self.inner.state).faults.heal();
+    }
+
+    /// How many calls there were, failed ones included.
     #[must_use]
     pub fn calls(&self) -> u64 {
-        lock(&self.inner.state).faults.calls()
+        lock(&self.inner.state).faults.calls().len() as u64
+    }
+
+    /// What the calls were, failed ones included.
+    #[must_use]
+    pub fn call_kinds(&self) -> Vec<Call> {
+        lock(&self.inner.state).faults.calls().to_vec()
+    }
+
+    /// The calls that failed as planned, behind the first `known` of them.
+    #[must_use]
+    pub fn failed_calls(&self, known: usize) -> Vec<Call> {
+        let state = lock(&self.inner.state);
+        let (failed, calls) = (state.faults.failed(), state.faults.calls());
+        let new = failed.get(known..).unwrap_or_default();
+        new.iter().map(|index| calls[*index as usize]).collect()
+    }
+
+    /// Kills the process that has this handle. It and its clones do nothing any more; the handle
+    /// returned is that of the next process, which finds all that was written.
+    #[must_use]
+    pub fn kill(&self) -> Self {
+        let _state = lock(&self.inner.state);
+        let process = self.inner.killed.fetch_add(1, Ordering::Relaxed) + 1;
+        Self {
+            inner: Arc::clone(&self.inner),
+            process,
+        }
+    }
+
+    /// The state of the disk, for a process that lives.
+    fn state(&self) -> io::Result<MutexGuard<'_, State>> {
+        let state = lock(&self.inner.state);
+        if self.inner.killed.load(Ordering::Relaxed) != self.process {
+            return Err(io::Error::other("the process was killed"));
+        }
+        Ok(state)
     }
 
     /// How many events there were: a crash can be taken at any index up to this one.
@@ -308,26 +357,29 @@ impl Storage for SimDisk {
     }
 
     fn set_len(&self, bytes: u64) -> io::Result<()> {
-        let mut state = lock(&self.inner.state);
-        state.faults.count_call()?;
+        let mut state = self.state()?;
+        state.faults.count_call(Call::SetLen)?;
         self.set_len_locked(&mut state, bytes)
     }
 
     fn write(&self, offset: u64, parts: &[IoSlice<'_>]) -> io::Result<()> {
-        let mut state = lock(&self.inner.state);
-        state.faults.count_call()?;
+        let mut state = self.state()?;
+        let fault = state.faults.count(Call::Write);
         let slices: Vec<&[u8]> = parts.iter().map(|part| &**part).collect();
-        let bytes = slices.concat();
+        let mut bytes = slices.concat();
         end_within(offset, bytes.len() as u64, state.len)?;
+        if let Some(fault) = fault {
+            bytes.truncate(fault.written_of(bytes.len()));
+        }
         self.inner.stretch.store(offset, &bytes);
         state.record_write(offset, bytes);
-        Ok(())
+        fault.map_or(Ok(()), |fault| Err(fault.to_error()))
     }
 
     fn flush(&self) -> io::Result<()> {
         let (result, began) = {
-            let mut state = lock(&self.inner.state);
-            let result = state.faults.count_call();
+            let mut state = self.state()?;
+            let result = state.faults.count_call(Call::Flush);
             state.events.push(Arc::new(Event::Flush));
             (result, state.events.len() - 1)
         };
@@ -344,17 +396,18 @@ impl Storage for SimDisk {
     }
 
     fn mapping(&self) -> io::Result<Arc<Mapping>> {
-        lock(&self.inner.state).faults.count_call()?;
+        self.state()?.faults.count_call(Call::Mapping)?;
         Ok(Arc::clone(&self.inner.mapping))
     }
 
     fn writable(&self) -> io::Result<Option<Arc<WritableMapping>>> {
+        self.state()?.faults.count_call(Call::Writable)?;
         Ok(Some(Arc::clone(&self.inner.writable)))
     }
 
     /// Bytes behind the end of the file are not recorded.
     fn mark_written(&self, offset: u64, len: u64) {
-        let mut state = lock(&self.inner.state);
+        let Ok(mut state) = self.state() else { return };
         let end = offset.saturating_add(len).min(state.len);
         let mut bytes = vec![0; end.saturating_sub(offset) as usize];
         if self.inner.mapping.copy(offset, &mut bytes) {

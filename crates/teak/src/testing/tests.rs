@@ -178,3 +178,30 @@ fn hostile_pages_and_records_give_errors() {
         }
     }
 }
+
+/// All that fuzzing began with, kept or found, without its tools.
+#[test]
+fn what_fuzzing_has_gathered_is_survived() {
+    let replays: [(&str, fn(&[u8])); 3] = [
+        ("open", |bytes| {
+            exercise(bytes);
+        }),
+        ("page", fuzz_page),
+        ("record", fuzz_record),
+    ];
+    let watchdog = Watchdog::new();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz");
+    for (target, replay) in replays {
+        for place in ["seeds", "corpus", "artifacts"] {
+            let Ok(files) = fs::read_dir(root.join(place).join(target)) else {
+                continue;
+            };
+            for path in files.map(|file| file.unwrap().path()) {
+                watchdog.begin(path.display().to_string());
+                let bytes = fs::read(&path).unwrap();
+                let result = std::panic::catch_unwind(|| replay(&bytes));
+                assert!(result.is_ok(), "{}", path.display());
+            }
+        }
+    }
+}

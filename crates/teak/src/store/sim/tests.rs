@@ -139,3 +139,57 @@ fn handles_are_of_the_same_disk() {
     disk.set_len(1).unwrap();
     assert_eq!(other.len(), 1);
 }
+
+#[test]
+fn a_fault_lasts_for_so_many_calls() {
+    let disk = SimDisk::new(4096);
+    disk.fail_on(1, Fault::DISK_ERROR.and_more(2));
+    let results: Vec<bool> = (0..6).map(|_| disk.flush().is_err()).collect();
+    assert_eq!(results, [false, true, true, true, false, false]);
+    assert_eq!(disk.failed_calls(1), [Call::Flush; 2]);
+}
+
+#[test]
+fn a_fault_of_one_kind_spares_the_others() {
+    let disk = SimDisk::new(4096);
+    disk.fail_on(1, Fault::DISK_FULL.for_ever().of_one_kind());
+    disk.set_len(100).unwrap();
+    assert!(disk.set_len(200).is_err());
+    write(&disk, 0, b"a").unwrap();
+    disk.flush().unwrap();
+    assert!(disk.writable().unwrap().is_some());
+    assert!(disk.set_len(200).is_err());
+    disk.heal();
+    disk.set_len(200).unwrap();
+    let kinds = [
+        Call::SetLen,
+        Call::SetLen,
+        Call::Write,
+        Call::Flush,
+        Call::Writable,
+    ];
+    assert_eq!(disk.call_kinds()[..5], kinds);
+}
+
+#[test]
+fn a_write_cut_short_has_written_some() {
+    let disk = SimDisk::new(4096);
+    disk.set_len(8).unwrap();
+    disk.fail_on(1, Fault::DISK_ERROR.cut_short(128));
+    let parts = [IoSlice::new(b"ab"), IoSlice::new(b"cdef")];
+    assert!(disk.write(0, &parts).is_err());
+    assert_eq!(disk.process_crash(), *b"abc\0\0\0\0\0");
+    assert_eq!(disk.event_count(), 2);
+}
+
+#[test]
+fn a_killed_process_does_nothing_any_more() {
+    let disk = SimDisk::new(4096);
+    disk.set_len(4).unwrap();
+    let next = disk.kill();
+    assert!(write(&disk, 0, b"ab").is_err() && disk.flush().is_err());
+    assert!(disk.mapping().is_err() && disk.writable().is_err());
+    assert_eq!((next.len(), next.calls(), next.event_count()), (4, 1, 1));
+    write(&next, 0, b"cd").unwrap();
+    assert_eq!(next.process_crash(), *b"cd\0\0");
+}

@@ -1,0 +1,102 @@
+//! All ways of reading.
+
+use super::{KEY_STEP, RECORDS_MAX, known};
+use crate::{Database, ReadTxn, Result, Table, Transaction, codec::Bytes};
+
+/// Reads all tables in all ways.
+pub(super) fn read_all(database: &Database) -> Result<()> {
+    let txn = database.begin_read()?;
+    for info in known(txn.tables()?) {
+        let table = txn.open_table::<Bytes, Bytes>(&info.name)?;
+        let keys = some_keys(&txn, &table);
+        let _ = read_table(&txn, &table, &keys);
+        let _ = read_owned(&txn, &table, &keys);
+        let _ = step_owned(&txn, &table, &keys);
+    }
+    Ok(())
+}
+
+/// The keys that a scan finds before an error, and one that will not be there.
+pub(super) fn some_keys<T: Transaction>(txn: &T, table: &Table<Bytes, Bytes>) -> Vec<Vec<u8>> {
+    let records = table.iter(txn).into_iter().flatten().take(RECORDS_MAX);
+    let mut keys: Vec<_> = records.map_while(|r| r.ok().map(|(key, _)| key)).collect();
+    keys.push(b"eight by".to_vec());
+    keys
+}
+
+/// Reads a table by all that borrows from the transaction.
+pub(super) fn read_table<T: Transaction>(
+    txn: &T,
+    table: &Table<Bytes, Bytes>,
+    keys: &[Vec<u8>],
+) -> Result<()> {
+    let slices: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
+    let _ = table.get_many(txn, &slices);
+    let _ = (table.stat(txn), table.len(txn), table.is_empty(txn));
+    let _ = (table.options(txn), table.first(txn), table.last(txn));
+    let backwards = table.iter(txn)?.rev().take(RECORDS_MAX);
+    let _ = backwards.take_while(Result::is_ok).count();
+    let _ = step_through(txn, table);
+    for key in keys.iter().rev().step_by(KEY_STEP) {
+        let _ = (table.get(txn, key), table.contains(txn, key));
+        let _ = table
+            .prefix(txn, &key[..key.len() / 2])
+            .map(|range| range.take(3).count());
+        let range = table.range(txn, &key[..]..)?;
+        let _ = range.rev().take(2).count();
+        let _ = table.range(txn, ..&key[..])?.rev().take(2).count();
+        let mut cursor = table.cursor(txn)?;
+        let _ = (cursor.seek(key), cursor.value().map(<[u8]>::len));
+        let _ = (cursor.prev(), cursor.next(), cursor.next());
+        let _ = (cursor.seek_exact(key), cursor.is_on_record());
+    }
+    Ok(())
+}
+
+/// A cursor from end to end, in both directions.
+fn step_through<T: Transaction>(txn: &T, table: &Table<Bytes, Bytes>) -> Result<()> {
+    let mut cursor = table.cursor(txn)?;
+    let mut is_on = cursor.first()?;
+    for _ in 0..RECORDS_MAX {
+        if !is_on {
+            break;
+        }
+        let _ = (cursor.key().len(), cursor.value().map(<[u8]>::len));
+        is_on = cursor.next()?;
+    }
+    let mut is_on = cursor.last()?;
+    for _ in 0..RECORDS_MAX {
+        if !is_on {
+            break;
+        }
+        is_on = cursor.prev()?;
+    }
+    Ok(())
+}
+
+fn read_owned(txn: &ReadTxn, table: &Table<Bytes, Bytes>, keys: &[Vec<u8>]) -> Result<()> {
+    for key in keys.iter().rev().step_by(KEY_STEP) {
+        let value = table.get_owned(txn, key);
+        let _ = value.map(|value| value.map(|value| value.len()));
+        let range = table.range_owned(txn, &key[..]..)?;
+        let _ = range.rev().take(3).count();
+    }
+    let range = table.range_owned(txn, ..)?;
+    for record in range.take(RECORDS_MAX) {
+        let (_, value) = record?;
+        let _ = value.len();
+    }
+    Ok(())
+}
+
+fn step_owned(txn: &ReadTxn, table: &Table<Bytes, Bytes>, keys: &[Vec<u8>]) -> Result<()> {
+    let mut cursor = table.cursor_owned(txn)?;
+    let _ = cursor.last()? && cursor.prev()? && cursor.value()?.is_empty();
+    let _ = cursor.first()? && cursor.next()? && cursor.key().is_empty();
+    for key in keys.iter().step_by(KEY_STEP) {
+        let _ = (cursor.seek(key), cursor.value().map(<[u8]>::len));
+        let _ = (cursor.next(), cursor.prev(), cursor.prev());
+        let _ = (cursor.seek_exact(key), cursor.is_on_record());
+    }
+    Ok(())
+}

@@ -1,0 +1,103 @@
+//! Which faults a script is played with: each call, each way of failing, the errors in turn.
+
+use fastrand::Rng;
+use std::fmt;
+use teak::testing::{Call, Fault};
+
+/// The errors of the system, with their names.
+pub(super) const ERRORS: [(&str, i32); 9] = [
+    ("EIO", 5),
+    ("ENOSPC", 28),
+    ("EDQUOT", 122),
+    ("EFBIG", 27),
+    ("EINTR", 4),
+    ("EAGAIN", 11),
+    ("ENOMEM", 12),
+    ("EMFILE", 24),
+    ("ENOLCK", 37),
+];
+
+/// How a call fails, and the calls behind it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) enum Way {
+    Once,
+    HealsAfter(u64),
+    ForEver,
+    /// All further calls of this kind.
+    KindForEver,
+    ShortWrite(u8),
+    ShortWritesForEver(u8),
+}
+
+impl Way {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Once => "once",
+            Self::HealsAfter(_) => "heals",
+            Self::ForEver => "for ever",
+            Self::KindForEver => "for ever, one kind of call",
+            Self::ShortWrite(_) => "short write",
+            Self::ShortWritesForEver(_) => "short writes for ever",
+        }
+    }
+}
+
+/// A call that fails.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Case {
+    pub(super) call: u64,
+    pub(super) way: Way,
+    error: usize,
+}
+
+impl Case {
+    /// All cases of a script, from the calls that it makes when none of them fails.
+    pub(super) fn all(calls: &[Call], rng: &mut Rng) -> Vec<Self> {
+        let mut cases = Vec::new();
+        let mut error = rng.usize(0..ERRORS.len());
+        for (call, kind) in (0..).zip(calls) {
+            let some = Way::HealsAfter(rng.u64(2..6));
+            let mut ways = vec![
+                Way::Once,
+                Way::HealsAfter(1),
+                some,
+                Way::ForEver,
+                Way::KindForEver,
+            ];
+            if *kind == Call::Write {
+                // The last of these writes all but a byte or so of a record.
+                let written = [1, 64, 128, 200, 255][rng.usize(0..5)];
+                ways.push(Way::ShortWrite(written));
+                ways.push(Way::ShortWritesForEver(rng.u8(1..)));
+            }
+            for way in ways {
+                cases.push(Self { call, way, error });
+                error = (error + 1) % ERRORS.len();
+            }
+        }
+        cases
+    }
+
+    pub(super) fn error_name(&self) -> &'static str {
+        ERRORS[self.error].0
+    }
+
+    pub(super) fn fault(&self) -> Fault {
+        let fault = Fault::once(ERRORS[self.error].1);
+        match self.way {
+            Way::Once => fault,
+            Way::HealsAfter(calls) => fault.and_more(calls),
+            Way::ForEver => fault.for_ever(),
+            Way::KindForEver => fault.for_ever().of_one_kind(),
+            Way::ShortWrite(written) => fault.cut_short(written),
+            Way::ShortWritesForEver(written) => fault.cut_short(written).for_ever().of_one_kind(),
+        }
+    }
+}
+
+impl fmt::Display for Case {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (call, error, way) = (self.call, self.error_name(), self.way);
+        write!(f, "call {call} fails with {error}, {way:?}")
+    }
+}

@@ -1,0 +1,81 @@
+//! How often a fault was met where, with which error, in which way.
+
+use super::cases::{Case, ERRORS};
+use std::collections::BTreeMap;
+
+/// What came of the faults so far.
+#[derive(Default)]
+pub(super) struct Tally {
+    pub(super) faults: u64,
+    pub(super) violations: u64,
+    /// Cases whose call was not made.
+    unmet: u64,
+    /// By operation and name of the error.
+    sites: BTreeMap<(&'static str, &'static str), u64>,
+    ways: BTreeMap<&'static str, u64>,
+}
+
+impl Tally {
+    /// Counts a case whose fault was first met at `site`.
+    pub(super) fn count(&mut self, case: &Case, site: Option<&'static str>) {
+        let Some(site) = site else {
+            self.unmet += 1;
+            return;
+        };
+        self.faults += 1;
+        *self.sites.entry((site, case.error_name())).or_default() += 1;
+        *self.ways.entry(case.way.name()).or_default() += 1;
+    }
+
+    pub(super) fn add(&mut self, other: &Self) {
+        self.faults += other.faults;
+        self.violations += other.violations;
+        self.unmet += other.unmet;
+        for (site, count) in &other.sites {
+            *self.sites.entry(*site).or_default() += count;
+        }
+        for (way, count) in &other.ways {
+            *self.ways.entry(way).or_default() += count;
+        }
+    }
+
+    fn of_site(&self, site: &str) -> u64 {
+        let counts = self.sites.iter().filter(|((name, _), _)| *name == site);
+        counts.map(|(_, count)| count).sum()
+    }
+
+    fn site_names(&self) -> Vec<&'static str> {
+        let mut names: Vec<_> = self.sites.keys().map(|(name, _)| *name).collect();
+        names.dedup();
+        names
+    }
+
+    pub(super) fn print(&self) {
+        print!("{:<44} {:>7}", "where the fault was met", "all");
+        ERRORS.iter().for_each(|(name, _)| print!(" {name:>7}"));
+        println!();
+        for site in self.site_names() {
+            print!("{site:<44} {:>7}", self.of_site(site));
+            for (error, _) in ERRORS {
+                print!(" {:>7}", self.sites.get(&(site, error)).unwrap_or(&0));
+            }
+            println!();
+        }
+        for (way, count) in &self.ways {
+            println!("{way:<44} {count:>7}");
+        }
+        println!("{:<44} {:>7}", "not met", self.unmet);
+    }
+
+    /// For the file of results.
+    pub(super) fn counters(&self) -> Vec<(String, u64)> {
+        let sites = self.site_names().into_iter();
+        let sites = sites.map(|site| (site.to_owned(), self.of_site(site)));
+        let ways = self
+            .ways
+            .iter()
+            .map(|(way, count)| ((*way).to_owned(), *count));
+        let unmet = ("not met".to_owned(), self.unmet);
+        sites.chain(ways).chain([unmet]).collect()
+    }
+}

@@ -1,0 +1,39 @@
+//! The campaign itself: what it calls right and wrong.
+
+use super::{model, play, script::Script, *};
+use teak::testing::{self, Call, SimDisk};
+
+#[test]
+fn a_short_campaign_finds_nothing() {
+    let plan = plan_script(3, 0).unwrap();
+    let mut tally = Tally::default();
+    for (index, case) in plan.cases.iter().step_by(5) {
+        play_case(3, &plan, *index, case, &mut tally);
+    }
+    assert!(tally.faults > 10);
+    assert_eq!(tally.violations, 0);
+}
+
+#[test]
+fn each_call_fails_in_each_way() {
+    let calls = [Call::SetLen, Call::Write, Call::Flush];
+    let cases = Case::all(&calls, &mut Rng::with_seed(1));
+    assert_eq!(cases.len(), 5 + 7 + 5);
+    let of_the_write = cases.iter().filter(|case| case.call == 1);
+    assert_eq!(
+        of_the_write.filter(|case| case.fault().written > 0).count(),
+        2
+    );
+}
+
+#[test]
+fn another_state_is_a_violation() {
+    let script = Script::draw(&mut Rng::with_seed(1));
+    let disk = SimDisk::new(play::CAPACITY);
+    let database = testing::open(&disk, &script.options(), true, play::BOOT).unwrap();
+    let empty = model::Tables::new();
+    play::expect_sound(&database, &[&empty]).unwrap();
+    let other = model::Tables::from([(0, Default::default())]);
+    assert!(play::expect_sound(&database, &[&other]).is_err());
+    assert!(play::expect_sound(&database, &[&other, &empty]).is_ok());
+}

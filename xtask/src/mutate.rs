@@ -1,0 +1,154 @@
+//! Opens damaged and forged files and does all with them that can be done.
+//!
+//! The files are opened by processes of their own, so that one that dies, hangs or wants all memory
+//! is counted, and its file kept. Each file follows from a seed and an index.
+
+mod cases;
+mod child;
+mod classes;
+mod kinds;
+mod parent;
+mod seeds;
+mod tally;
+
+#[cfg(test)]
+mod tests;
+
+use crate::{Failure, results, scratch};
+use cases::Cases;
+use parent::Violation;
+use std::{
+    fs,
+    path::PathBuf,
+    sync::{
+        Mutex,
+        atomic::{AtomicU64, Ordering},
+    },
+    thread,
+    time::Instant,
+};
+use tally::Tally;
+
+/// Files that a process is given at once.
+const CHUNK: u64 = 4000;
+/// Violations that are told in full and whose files are kept; later ones are only counted.
+const VIOLATIONS_TOLD_MAX: u64 = 20;
+
+/// Opens damaged and forged files, and does with them all that can be done.
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// How many files
+    #[arg(long, default_value_t = 50_000)]
+    files: u64,
+    /// Everything that is random follows from this number
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Open the file of this index alone
+    #[arg(long)]
+    index: Option<u64>,
+    /// Fail also if wrong data were read of a file that nobody forged
+    #[arg(long)]
+    strict: bool,
+    /// Where files are kept that were not survived
+    #[arg(long)]
+    keep: Option<PathBuf>,
+    /// Append a line with what came of it to this file
+    #[arg(long)]
+    results: Option<PathBuf>,
+    #[arg(long, hide = true, requires = "child_to")]
+    child_from: Option<u64>,
+    #[arg(long, hide = true)]
+    child_to: Option<u64>,
+}
+
+/// Opens all files, in several processes at once.
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    if let (Some(from), Some(to)) = (arguments.child_from, arguments.child_to) {
+        return child::run(arguments.seed, from, to);
+    }
+    let cases = Cases::new(arguments.seed)?;
+    let (first, end) = match arguments.index {
+        Some(index) => (index, index + 1),
+        None => (0, arguments.files),
+    };
+    let next = AtomicU64::new(first);
+    let tally = Mutex::new(Tally::new(cases.kinds()));
+    let open_all = || -> Result<(), Failure> {
+        loop {
+            let from = next.fetch_add(CHUNK, Ordering::Relaxed);
+            if from >= end {
+                return Ok(());
+            }
+            let mut own = Tally::new(cases.kinds());
+            let violations = parent::run(arguments.seed, from, end.min(from + CHUNK), &mut own)?;
+            let mut tally = tally.lock()?;
+            tally.add(&own);
+            for violation in violations {
+                tally.violations += 1;
+                if tally.violations <= VIOLATIONS_TOLD_MAX {
+                    tell(arguments, &cases, &violation)?;
+                }
+            }
+        }
+    };
+    let begin = Instant::now();
+    let thread_count = thread::available_parallelism().map_or(1, usize::from);
+    thread::scope(|scope| -> Result<(), Failure> {
+        let threads: Vec<_> = (0..thread_count).map(|_| scope.spawn(open_all)).collect();
+        threads.into_iter().try_for_each(|thread| {
+            thread
+                .join()
+                .map_err(|_| Failure("a thread panicked".to_owned()))?
+        })
+    })?;
+    finish(arguments, &tally.into_inner()?, begin)
+}
+
+fn finish(arguments: &Arguments, tally: &Tally, begin: Instant) -> Result<(), Failure> {
+    let seconds = begin.elapsed().as_secs_f64();
+    tally.print();
+    let (files, wrong) = (tally.files, tally.wrong());
+    println!(
+        "seed {}: {seconds:.1} s, {:.0} files/s; wrong data without an error from {wrong} files that nobody forged",
+        arguments.seed,
+        files as f64 / seconds
+    );
+    let violations = tally.violations + if arguments.strict { wrong } else { 0 };
+    results::append(
+        arguments.results.as_deref(),
+        &results::Line {
+            command: "mutate",
+            seed: arguments.seed,
+            count: files,
+            violations,
+            counters: tally.counters(),
+        },
+    )?;
+    println!("{files} files, {violations} violations");
+    if violations == 0 {
+        Ok(())
+    } else {
+        Err(Failure("a damaged file was not survived".to_owned()))
+    }
+}
+
+/// Tells of a violation, and keeps its file.
+fn tell(arguments: &Arguments, cases: &Cases, violation: &Violation) -> Result<(), Failure> {
+    let Violation { index, text } = violation;
+    let case = cases.case(*index);
+    let directory = match &arguments.keep {
+        Some(directory) => directory.clone(),
+        None => scratch::workspace().join("target/mutated"),
+    };
+    fs::create_dir_all(&directory)?;
+    let path = directory.join(format!("{}-{index}.teak", arguments.seed));
+    fs::write(&path, case.image.unwrap_or_default())?;
+    println!(
+        "violation: {}, {}: {text}\n  repeat it with: cargo xtask mutate --seed {} --index {index}\n  the file: {}",
+        case.seed.name,
+        case.kind,
+        arguments.seed,
+        path.display()
+    );
+    Ok(())
+}

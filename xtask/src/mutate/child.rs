@@ -1,0 +1,110 @@
+//! The process that opens damaged files. It may die of one; its parent knows of which.
+//!
+//! It writes a line when it begins with a file, and one with what came of it:
+//!
+//! | line | meaning |
+//! |---|---|
+//! | `begin INDEX` | |
+//! | `end INDEX CLASS` | see [`Class`] |
+//! | `none INDEX` | there was nothing to damage |
+//! | `panic INDEX TEXT` | |
+//! | `slow INDEX` | the file takes too long; the process ends itself |
+
+use super::{cases::Cases, classes::Class};
+use crate::{Failure, panics};
+use std::{
+    process,
+    sync::{Arc, Mutex},
+    thread,
+    time::{Duration, Instant},
+};
+use teak::testing;
+
+/// Addresses that the process may have, in bytes. Two threads have stretches of their own.
+const MEMORY_MAX: u64 = 512 << 20;
+/// What a file may take for each mebibyte that it has, and a small one.
+const TIME_MAX: Duration = Duration::from_secs(2);
+const GLANCE: Duration = Duration::from_millis(100);
+
+/// Opens the files from one index up to another.
+pub(super) fn run(seed: u64, from: u64, to: u64) -> Result<(), Failure> {
+    limit_memory()?;
+    let cases = Cases::new(seed)?;
+    let watchdog = Watchdog::start();
+    for index in from..to {
+        println!("begin {index}");
+        let case = cases.case(index);
+        let Some(image) = &case.image else {
+            println!("none {index}");
+            continue;
+        };
+        watchdog.watch(index, image.len());
+        let result = panics::catch(|| {
+            testing::exercise(image);
+            Class::of(image, case.seed, index % 2 == 0)
+        });
+        watchdog.rest();
+        match result {
+            Ok(class) => println!("end {index} {class}"),
+            Err(panic) => println!("panic {index} {}", panic.replace('\n', " ")),
+        }
+    }
+    Ok(())
+}
+
+fn limit_memory() -> Result<(), Failure> {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let limit = Rlimit {
+        current: Some(MEMORY_MAX),
+        ..getrlimit(Resource::As)
+    };
+    Ok(setrlimit(Resource::As, limit)?)
+}
+
+/// Ends the process when a file takes too long.
+struct Watchdog {
+    work: Arc<Mutex<Option<Work>>>,
+}
+
+struct Work {
+    index: u64,
+    end: Instant,
+}
+
+impl Watchdog {
+    fn start() -> Self {
+        let work = Arc::new(Mutex::new(None));
+        let watched = Arc::clone(&work);
+        thread::spawn(move || {
+            loop {
+                thread::sleep(GLANCE);
+                let work = watched.lock().unwrap_or_else(|poison| poison.into_inner());
+                let work: &Option<Work> = &work;
+                if let Some(work) = work.as_ref().filter(|work| work.end < Instant::now()) {
+                    println!("slow {}", work.index);
+                    process::abort();
+                }
+            }
+        });
+        Self { work }
+    }
+
+    fn watch(&self, index: u64, len: usize) {
+        let mebibytes = len.div_ceil(1 << 20).max(1) as u32;
+        self.set(Some(Work {
+            index,
+            end: Instant::now() + TIME_MAX * mebibytes,
+        }));
+    }
+
+    fn rest(&self) {
+        self.set(None);
+    }
+
+    fn set(&self, work: Option<Work>) {
+        *self
+            .work
+            .lock()
+            .unwrap_or_else(|poison| poison.into_inner()) = work;
+    }
+}

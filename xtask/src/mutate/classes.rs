@@ -1,0 +1,69 @@
+//! What a reader of a damaged file gets.
+
+use super::seeds::{BOOT, Content, Seed, content};
+use std::fmt;
+use teak::{Options, Recovery, Result, testing::SimDisk};
+
+const OTHER_BOOT: [u8; 16] = [9; 16];
+
+/// What a reader gets.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) enum Class {
+    /// All that there was.
+    Right,
+    /// An error, of opening or of reading.
+    Error,
+    /// An older state, and the opening said so.
+    RolledBack,
+    /// An older state, of which nothing was said.
+    Older,
+    /// Other data than there ever were, without an error.
+    Wrong,
+}
+
+pub(super) const CLASSES: [Class; 5] = [
+    Class::Right,
+    Class::Error,
+    Class::RolledBack,
+    Class::Older,
+    Class::Wrong,
+];
+
+impl Class {
+    /// Opens the file, in this boot of the machine or in the next, and reads all of it.
+    pub(super) fn of(image: &[u8], seed: &Seed, is_same_boot: bool) -> Self {
+        let boot = if is_same_boot { BOOT } else { OTHER_BOOT };
+        match read(image, boot) {
+            Err(_) => Self::Error,
+            Ok((_, found)) if Some(&found) == seed.states.last() => Self::Right,
+            Ok((recovery, found)) if seed.states.contains(&found) => match recovery {
+                Recovery::RolledBack { .. } => Self::RolledBack,
+                _ => Self::Older,
+            },
+            Ok(_) => Self::Wrong,
+        }
+    }
+
+    pub(super) fn from_name(name: &str) -> Option<Self> {
+        CLASSES.into_iter().find(|class| class.to_string() == name)
+    }
+}
+
+fn read(image: &[u8], boot: [u8; 16]) -> Result<(Recovery, Content)> {
+    let disk = SimDisk::from_image(image.to_vec(), 0);
+    let options = Options::new().read_only(true);
+    let database = teak::testing::open(&disk, &options, false, boot)?;
+    Ok((database.recovery(), content(&database)?))
+}
+
+impl fmt::Display for Class {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Right => "right",
+            Self::Error => "error",
+            Self::RolledBack => "rolled-back",
+            Self::Older => "older",
+            Self::Wrong => "wrong",
+        })
+    }
+}

@@ -1,0 +1,262 @@
+//! The databases that are damaged: small, and each with something that the others have not.
+//!
+//! They are the same in each run and each process.
+
+use crate::Failure;
+use std::collections::BTreeMap;
+use teak::{
+    Database, Durability, KeyOrder, Options, Result, TableOptions, Transaction, WriteTxn,
+    codec::Bytes,
+    testing::{self, SimDisk},
+};
+
+/// The boot in which all seeds were written.
+pub(super) const BOOT: [u8; 16] = [1; 16];
+const CAPACITY: usize = 40 << 20;
+
+/// Records of all tables, in order.
+pub(super) type Content = BTreeMap<Vec<u8>, Vec<(Vec<u8>, Vec<u8>)>>;
+
+/// More than any seed has, in records and bytes: a tree that is no tree may have any number.
+const RECORDS_MAX: usize = 5_000;
+const BYTES_MAX: usize = 4 << 20;
+
+/// A database, and what it holds.
+pub(super) struct Seed {
+    pub(super) name: &'static str,
+    pub(super) image: Vec<u8>,
+    pub(super) page_size: usize,
+    /// The same file some commits earlier: a stale page has these bytes.
+    pub(super) earlier: Vec<u8>,
+    /// All states that were committed, the newest at the end.
+    pub(super) states: Vec<Content>,
+}
+
+/// A database in the making.
+struct Making {
+    disk: SimDisk,
+    database: Database,
+    earlier: Vec<u8>,
+    states: Vec<Content>,
+}
+
+type Make = fn(&mut Making) -> Result<()>;
+
+const SEEDS: [(&str, usize, Make, bool); 12] = [
+    ("created", 4096, |_| Ok(()), true),
+    ("orders", 4096, orders, true),
+    ("orders, pages of 8 KiB", 8192, orders, true),
+    ("orders, pages of 16 KiB", 16384, orders, false),
+    ("orders, pages of 64 KiB", 65536, one_record, true),
+    ("inner pages", 4096, inner_pages, true),
+    ("inner pages, left open", 4096, inner_pages, false),
+    ("large values", 4096, large_values, true),
+    ("lazy commits", 4096, lazy_commits, false),
+    ("deaths", 4096, deaths, false),
+    ("folded", 4096, folded, true),
+    ("folded, left open", 4096, folded, false),
+];
+
+/// Makes all seeds.
+pub(super) fn all() -> std::result::Result<Vec<Seed>, Failure> {
+    let seeds = SEEDS.into_iter().map(|(name, page_size, make, is_closed)| {
+        let seed = make_one(name, page_size, make, is_closed);
+        seed.map_err(|error| Failure(format!("{name}: {error}")))
+    });
+    seeds.collect()
+}
+
+fn make_one(name: &'static str, page_size: usize, make: Make, is_closed: bool) -> Result<Seed> {
+    let disk = SimDisk::new(CAPACITY);
+    let options = Options::new().page_size(page_size);
+    let database = testing::open(&disk, &options, true, BOOT)?;
+    let mut making = Making {
+        earlier: disk.process_crash(),
+        states: vec![Content::new()],
+        disk,
+        database,
+    };
+    make(&mut making)?;
+    let Making {
+        disk,
+        database,
+        earlier,
+        states,
+    } = making;
+    let disk = if is_closed {
+        database.close()?;
+        disk
+    } else {
+        disk.kill()
+    };
+    let mut image = disk.process_crash();
+    testing::anonymize(&mut image);
+    Ok(Seed {
+        name,
+        image,
+        page_size,
+        earlier,
+        states,
+    })
+}
+
+impl Making {
+    /// One transaction.
+    fn commit(
+        &mut self,
+        durability: Durability,
+        work: impl FnOnce(&mut WriteTxn) -> Result<()>,
+    ) -> Result<()> {
+        self.earlier = self.disk.process_crash();
+        let mut txn = self.database.begin_write()?;
+        txn.set_durability(durability);
+        work(&mut txn)?;
+        txn.commit()?;
+        self.states.push(content(&self.database)?);
+        Ok(())
+    }
+}
+
+/// All that a database holds; cut where it holds more than any seed.
+pub(super) fn content(database: &Database) -> Result<Content> {
+    let txn = database.begin_read()?;
+    let mut content = Content::new();
+    let mut left = BYTES_MAX;
+    for info in txn.tables()? {
+        let table = txn.open_table::<Bytes, Bytes>(&info.name)?;
+        let mut records = Vec::new();
+        for record in table.iter(&txn)?.take(RECORDS_MAX) {
+            let (key, value) = record?;
+            left = left.saturating_sub(value.len() + key.len());
+            records.push((key, value.to_vec()));
+            if left == 0 {
+                break;
+            }
+        }
+        content.insert(info.name, records);
+    }
+    Ok(content)
+}
+
+fn number(i: u64) -> [u8; 8] {
+    i.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_le_bytes()
+}
+
+fn fill(txn: &mut WriteTxn, name: &str, options: TableOptions, count: u64) -> Result<()> {
+    let table = txn.create_table_with::<Bytes, Bytes>(name, options)?;
+    (0..count).try_for_each(|i| table.insert(txn, &number(i), &[i as u8; 40]))
+}
+
+/// Tables of each order and kind.
+fn orders(making: &mut Making) -> Result<()> {
+    making.commit(Durability::Durable, |txn| {
+        fill(txn, "bytes", TableOptions::new(), 60)
+    })?;
+    making.commit(Durability::Durable, |txn| {
+        fill(txn, "bytes", TableOptions::new(), 90)?;
+        let integers = TableOptions::new().order(KeyOrder::Integer).value_align(8);
+        fill(txn, "integers", integers, 30)?;
+        let reverse = TableOptions::new().order(KeyOrder::ReverseBytes);
+        fill(txn, "reverse", reverse.counted(true), 90)?;
+        fill(
+            txn,
+            "whole keys",
+            TableOptions::new().share_prefixes(false),
+            20,
+        )?;
+        let table = txn.create_table::<Bytes, Bytes>("values")?;
+        table.insert(txn, b"large", &[1; 6000])?;
+        table.insert(txn, b"small", b"")?;
+        txn.create_table::<Bytes, Bytes>("empty").map(drop)
+    })
+}
+
+fn one_record(making: &mut Making) -> Result<()> {
+    making.commit(Durability::Durable, |txn| {
+        fill(txn, "bytes", TableOptions::new(), 40)
+    })
+}
+
+/// Long keys, so that there are inner pages in two levels.
+fn inner_pages(making: &mut Making) -> Result<()> {
+    for (name, count, options) in [
+        ("long keys", 60, TableOptions::new()),
+        ("counted", 40, TableOptions::new().counted(true)),
+    ] {
+        making.commit(Durability::Durable, |txn| {
+            let table = txn.create_table_with::<Bytes, Bytes>(name, options)?;
+            (0..count).try_for_each(|i| {
+                let key = [&number(i)[..], &[i as u8; 500]].concat();
+                table.insert(txn, &key, &[i as u8; 300])
+            })
+        })?;
+    }
+    Ok(())
+}
+
+fn large_values(making: &mut Making) -> Result<()> {
+    for round in 1..4u8 {
+        making.commit(Durability::Durable, |txn| {
+            let table = txn.create_table::<Bytes, Bytes>("values")?;
+            for i in 0..4u8 {
+                let value = vec![round ^ i; 3000 + 4096 * usize::from(i)];
+                table.insert(txn, &[i], &value)?;
+            }
+            Ok(())
+        })?;
+    }
+    Ok(())
+}
+
+/// A durable commit and lazy ones behind it.
+fn lazy_commits(making: &mut Making) -> Result<()> {
+    for round in 1..5 {
+        let durability = match round {
+            1 => Durability::Durable,
+            _ => Durability::Lazy,
+        };
+        making.commit(durability, |txn| {
+            fill(txn, "bytes", TableOptions::new(), 30 * round)?;
+            let table = txn.create_table::<Bytes, Bytes>("values")?;
+            table.insert(txn, b"large", &[round as u8; 5000])
+        })?;
+    }
+    Ok(())
+}
+
+/// A reader keeps pages that have died.
+fn deaths(making: &mut Making) -> Result<()> {
+    let mut reader = None;
+    for round in 1..8u8 {
+        making.commit(Durability::Durable, |txn| {
+            let table = txn.create_table::<Bytes, Bytes>("bytes")?;
+            (0..60).try_for_each(|i| table.insert(txn, &number(i), &[round; 60]))
+        })?;
+        if round == 3 {
+            reader = Some(making.database.begin_read()?);
+        }
+    }
+    drop(reader);
+    Ok(())
+}
+
+/// Many commits beside readers: the space map has bitmaps and segments of deaths.
+fn folded(making: &mut Making) -> Result<()> {
+    let mut reader = None;
+    for round in 0..400u64 {
+        let mut txn = making.database.begin_write()?;
+        txn.set_durability(Durability::Lazy);
+        fill(&mut txn, "bytes", TableOptions::new(), 1 + round % 40)?;
+        let table = txn.create_table::<Bytes, Bytes>("bytes")?;
+        table.insert(&mut txn, &round.to_be_bytes(), b"value")?;
+        txn.commit()?;
+        if round % 150 == 0 {
+            reader = Some(making.database.begin_read()?);
+        }
+    }
+    making.commit(Durability::Durable, |txn| {
+        fill(txn, "more", TableOptions::new(), 30)
+    })?;
+    drop(reader);
+    Ok(())
+}

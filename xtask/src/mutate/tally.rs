@@ -1,0 +1,78 @@
+//! How many files of which kind were read as what.
+
+use super::{
+    classes::{CLASSES, Class},
+    kinds::Kind,
+};
+use std::collections::BTreeMap;
+
+/// What came of the files so far.
+pub(super) struct Tally {
+    kinds: Vec<Kind>,
+    pub(super) files: u64,
+    pub(super) violations: u64,
+    counts: BTreeMap<(Kind, Class), u64>,
+}
+
+impl Tally {
+    pub(super) fn new(kinds: &[Kind]) -> Self {
+        Self {
+            kinds: kinds.to_vec(),
+            files: 0,
+            violations: 0,
+            counts: BTreeMap::new(),
+        }
+    }
+
+    /// Counts the file of an index, whose kind follows from that.
+    pub(super) fn count(&mut self, index: u64, class: Class) {
+        let kind = self.kinds[(index % self.kinds.len() as u64) as usize];
+        self.files += 1;
+        *self.counts.entry((kind, class)).or_default() += 1;
+    }
+
+    pub(super) fn add(&mut self, other: &Self) {
+        self.files += other.files;
+        self.violations += other.violations;
+        for (key, count) in &other.counts {
+            *self.counts.entry(*key).or_default() += count;
+        }
+    }
+
+    fn count_of(&self, class: Class, is_counted: impl Fn(Kind) -> bool) -> u64 {
+        let counts = self.counts.iter();
+        let counts = counts.filter(|((kind, other), _)| *other == class && is_counted(*kind));
+        counts.map(|(_, count)| count).sum()
+    }
+
+    /// Files whose damage could have been found, and of which wrong data were read.
+    pub(super) fn wrong(&self) -> u64 {
+        self.count_of(Class::Wrong, |kind| !kind.is_forged())
+    }
+
+    pub(super) fn print(&self) {
+        print!("{:<30}", "damage");
+        CLASSES.iter().for_each(|class| print!(" {class:>11}"));
+        println!();
+        for kind in &self.kinds {
+            print!("{:<30}", kind.to_string());
+            for class in CLASSES {
+                print!(" {:>11}", self.count_of(class, |other| other == *kind));
+            }
+            println!();
+        }
+        print!("{:<30}", "all");
+        for class in CLASSES {
+            print!(" {:>11}", self.count_of(class, |_| true));
+        }
+        println!();
+    }
+
+    /// For the file of results.
+    pub(super) fn counters(&self) -> Vec<(String, u64)> {
+        let classes = CLASSES.into_iter();
+        let counters = classes.map(|class| (class.to_string(), self.count_of(class, |_| true)));
+        let unforged = ("wrong, not forged".to_owned(), self.wrong());
+        counters.chain([unforged]).collect()
+    }
+}

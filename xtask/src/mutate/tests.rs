@@ -1,0 +1,48 @@
+//! The campaign itself: its files, and what it calls right and wrong.
+
+use super::{cases::Cases, classes::Class, kinds::Kind, seeds};
+use teak::testing;
+
+#[test]
+fn seeds_are_sound_and_always_the_same() {
+    let (first, second) = (seeds::all().unwrap(), seeds::all().unwrap());
+    for (seed, again) in first.iter().zip(&second) {
+        assert!(seed.image == again.image, "{}", seed.name);
+        assert!(testing::exercise(&seed.image), "{}", seed.name);
+        for is_same_boot in [false, true] {
+            assert_eq!(
+                Class::of(&seed.image, seed, is_same_boot),
+                Class::Right,
+                "{}",
+                seed.name
+            );
+        }
+    }
+}
+
+#[test]
+fn every_kind_of_damage_changes_files() {
+    let cases = Cases::new(1).unwrap();
+    let mut changed = std::collections::BTreeSet::new();
+    for index in 0..1000 {
+        let case = cases.case(index);
+        if case.image.is_some_and(|image| image != case.seed.image) {
+            changed.insert(case.kind);
+        }
+    }
+    assert_eq!(changed.len(), Kind::all().len());
+}
+
+#[test]
+fn wrong_data_are_called_wrong() {
+    let seeds = seeds::all().unwrap();
+    let seed = seeds.iter().find(|seed| seed.name == "orders").unwrap();
+    let mut image = seed.image.clone();
+    let places: Vec<usize> = (0..image.len() - 6000)
+        .filter(|at| image[*at..].starts_with(&[1; 5000]))
+        .collect();
+    image[places[0]] = 2;
+    assert_eq!(Class::of(&image, seed, false), Class::Wrong);
+    image.truncate(8192);
+    assert_eq!(Class::of(&image, seed, false), Class::Error);
+}

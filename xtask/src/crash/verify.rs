@@ -149,6 +149,11 @@ fn expect_plausible(
     let history = expected.history;
     let is_kill = expected.cut == Cut::Kill;
     let fits = match recovery {
+        // What cannot be read is told of, and counts as the newest.
+        Recovery::RolledBack { from, to, .. } if newest.has_unreadable_beside => {
+            *to == id && *from == newest.transaction.next()
+        }
+        _ if newest.has_unreadable_beside => false,
         Recovery::Clean => newest.is_clean_close && history.was_closed(time, index),
         Recovery::Killed { last } => is_kill && *last == id,
         // Killed before anything was committed in this boot of the machine.
@@ -164,6 +169,7 @@ fn expect_plausible(
         _ => false,
     };
     let said = match recovery {
+        Recovery::RolledBack { .. } if newest.has_unreadable_beside => newest.transaction,
         Recovery::RolledBack { from, .. } => *from,
         _ => id,
     };

@@ -453,6 +453,14 @@ impl Record {
     }
 }
 
+/// So many zeros at the start of a slot say that there is no record.
+pub(crate) const ERASED_LEN: usize = SECTOR_LEN;
+
+/// Whether a slot, which begins with `bytes`, never had a record or has been erased.
+pub(crate) fn is_erased(bytes: &[u8]) -> bool {
+    bytes.iter().take(ERASED_LEN).all(|byte| *byte == 0)
+}
+
 /// The bytes of the record, if magic, length and checksum are right.
 fn check_whole(bytes: &[u8]) -> Result<&[u8], RecordFault> {
     let Some((head, _)) = bytes.split_at_checked(FIXED_LEN) else {

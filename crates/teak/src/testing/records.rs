@@ -2,7 +2,7 @@
 
 use crate::{
     TransactionId,
-    commit::record::{Record, SLOT_COUNT, find_page_size},
+    commit::record::{Record, SLOT_COUNT, find_page_size, is_erased},
 };
 use std::ops::Range;
 
@@ -15,6 +15,8 @@ pub struct RecordSummary {
     pub sequence: u64,
     /// Whether the database was closed.
     pub is_clean_close: bool,
+    /// Whether there is something else that was to be a record, and cannot be read.
+    pub has_unreadable_beside: bool,
 }
 
 /// Bytes of a record that differ when the same is done again: checksum, database and boot, time.
@@ -24,14 +26,26 @@ const ACCIDENTS: [Range<usize>; 3] = [8..16, 56..88, 112..120];
 #[must_use]
 pub fn newest_record(image: &[u8]) -> Option<RecordSummary> {
     let page_size = find_page_size(image).ok()? as usize;
-    (0..SLOT_COUNT)
-        .filter_map(|slot| Record::decode(image.get(usize::from(slot) * page_size..)?, slot).ok())
-        .map(|record| RecordSummary {
-            transaction: record.transaction,
-            sequence: record.sequence,
-            is_clean_close: record.clean_close,
-        })
-        .max_by_key(|record| record.sequence)
+    let slots = (0..SLOT_COUNT).filter_map(|slot| {
+        let bytes = image.get(usize::from(slot) * page_size..)?;
+        Some((bytes, Record::decode(bytes, slot)))
+    });
+    let (mut newest, mut has_unreadable_beside) = (None::<Record>, false);
+    for (bytes, decoded) in slots {
+        match decoded {
+            Ok(record) if newest.as_ref().is_none_or(|n| record.sequence > n.sequence) => {
+                newest = Some(record);
+            }
+            Ok(_) => {}
+            Err(_) => has_unreadable_beside |= !is_erased(bytes),
+        }
+    }
+    newest.map(|record| RecordSummary {
+        transaction: record.transaction,
+        sequence: record.sequence,
+        is_clean_close: record.clean_close,
+        has_unreadable_beside,
+    })
 }
 
 /// Calls `look` with the file as it would be if nothing depended on the time, the machine and

@@ -15,12 +15,11 @@
 use super::{
     engine::{Durability, slot_page},
     progress::{Due, Progress, State, Target, Written, is_seen_at_once},
-    recover::ERASED_LEN,
     snapshot::Snapshot,
 };
 use crate::{
     Error, Result, TransactionId,
-    commit::record::{FlushLimits, Record},
+    commit::record::{ERASED_LEN, FlushLimits, Record},
     planted::{Planted, is_planted},
     share::Published,
     store::Storage,

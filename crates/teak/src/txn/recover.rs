@@ -22,7 +22,9 @@ use super::{
 };
 use crate::{
     Error, PageNumber, Result, Run, TransactionId,
-    commit::record::{PROBE_LEN, Record, RecordFault, SLOT_COUNT, find_page_size},
+    commit::record::{
+        ERASED_LEN, PROBE_LEN, Record, RecordFault, SLOT_COUNT, find_page_size, is_erased,
+    },
     page::value::{StoredValue, ValueKind},
     planted::{Planted, is_planted},
     store::{Mapping, Storage},
@@ -250,9 +252,6 @@ impl Found {
     }
 }
 
-/// Zeros at the start of a slot make its record unreadable.
-pub(super) const ERASED_LEN: usize = 512;
-
 /// Bytes that are written again at once.
 const CHUNK_LEN: u64 = 1 << 20;
 
@@ -305,11 +304,7 @@ fn read_slots(mapping: &Mapping, file_len: u64, path: &Path) -> Result<Slots> {
                 return Err(not_a_database(found));
             }
             Err(found) => {
-                if head[start..end]
-                    .iter()
-                    .take(ERASED_LEN)
-                    .any(|byte| *byte != 0)
-                {
+                if !is_erased(&head[start..end]) {
                     unreadable.push(slot);
                 }
                 fault = found;

@@ -7,6 +7,7 @@ mod dump;
 mod kill;
 mod layers;
 mod model;
+mod protocol;
 mod scratch;
 mod seeds;
 
@@ -31,6 +32,7 @@ enum Task {
     Layers,
     Model(model::Arguments),
     Kill(kill::Arguments),
+    Protocol(protocol::Arguments),
     /// Writes the databases that fuzzing begins with anew, after a change of the format
     Seeds,
 }
@@ -54,6 +56,7 @@ fn main() -> ExitCode {
             model::run(&arguments)
         }
         Task::Kill(arguments) => kill::run(&arguments),
+        Task::Protocol(arguments) => protocol::run(&arguments),
         Task::Seeds => seeds::run(),
     };
     match result {

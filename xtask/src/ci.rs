@@ -57,6 +57,7 @@ const STEPS: &[Step] = &[
         ..cargo("documentation", "doc --workspace --no-deps")
     },
     xtask("model", "model --ops 1000000 --seed 1"),
+    xtask("protocol", "protocol --commits 3 --mishaps 2"),
     xtask("kill", "kill --count 200 --seed 1"),
     xtask("crash", "crash --images 300000 --seed 1"),
     xtask("faults", "faults --count 10000 --seed 1"),

@@ -11,6 +11,7 @@ mod layers;
 mod model;
 mod mutate;
 mod panics;
+mod protocol;
 mod results;
 mod scratch;
 mod seeds;
@@ -39,6 +40,7 @@ enum Task {
     Crash(crash::Arguments),
     Faults(faults::Arguments),
     Mutate(mutate::Arguments),
+    Protocol(protocol::Arguments),
     /// Writes the databases that fuzzing begins with anew, after a change of the format
     Seeds,
 }
@@ -74,6 +76,7 @@ fn main() -> ExitCode {
             panics::keep();
             mutate::run(&arguments)
         }
+        Task::Protocol(arguments) => protocol::run(&arguments),
         Task::Seeds => seeds::run(),
     };
     match result {

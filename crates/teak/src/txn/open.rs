@@ -3,7 +3,7 @@
 use super::{
     arena::Arena,
     catalog,
-    engine::{Engine, Settings, Writer},
+    engine::{Engine, Settings, Writer, slot_page},
     progress::{State, Written},
     recover::{self, Found, Recovery},
     snapshot::Snapshot,
@@ -64,12 +64,7 @@ impl Engine {
         if is_new {
             format(&*storage, &path, &settings, boot)?;
         }
-        let found = recover::find(&storage, &path, boot)?;
-        refuse_unknown(&found.newest, is_read_only)?;
-        if !is_read_only {
-            refuse_unverified(&found)?;
-            found.settle(&*storage)?;
-        }
+        let found = find_and_settle(&storage, &path, is_read_only, boot)?;
         let mapping = storage.mapping().map_err(Error::io("mapping the file"))?;
         // What goes on from here, or is taken back to here, is of this boot.
         let newest = Record {
@@ -101,6 +96,29 @@ impl Engine {
             found.recovery,
         ))
     }
+}
+
+/// Decides which commit counts, and makes that hold unless nothing may be written.
+fn find_and_settle(
+    storage: &Arc<dyn Storage>,
+    path: &Path,
+    is_read_only: bool,
+    boot: [u8; 16],
+) -> Result<Found> {
+    // Each time that it is decided anew, another record has lost.
+    for _ in 0..=SLOT_COUNT {
+        let found = recover::find(storage, path, boot)?;
+        refuse_unknown(&found.newest, is_read_only)?;
+        if is_read_only {
+            return Ok(found);
+        }
+        refuse_unverified(&found)?;
+        if found.settle(storage)? {
+            return Ok(found);
+        }
+    }
+    let detail = "pages change while they are looked at";
+    Err(Error::corrupted(slot_page(0), "recovery", detail))
 }
 
 /// Refuses what this version may not write, or cannot read.

@@ -114,19 +114,22 @@ pub(super) fn find(storage: &Arc<dyn Storage>, path: &Path, boot: [u8; 16]) -> R
     if (newest.clean_close || is_same_boot) && is_cut_short(newest, storage.len()) {
         return Err(Error::corrupted(slot_page(newest.slot), "open", CUT_SHORT));
     }
+    let is_unread = |slot: &u8| records.iter().all(|record| record.slot != *slot);
+    let mut losers: Vec<u8> = (0..SLOT_COUNT).filter(is_unread).collect();
     if newest.clean_close && unreadable.is_empty() {
         return Ok(Found {
-            durable_slot: durable_slot(&records, storage.len()),
+            durable_slot: match losers.is_empty() {
+                true => durable_slot(&records, storage.len()),
+                false => newest.slot,
+            },
             known_durable,
             unverified: None,
             newest: newest.clone(),
             sequences,
             recovery: Recovery::Clean,
-            losers: Vec::new(),
+            losers,
         });
     }
-    let is_unread = |slot: &u8| records.iter().all(|record| record.slot != *slot);
-    let mut losers: Vec<u8> = (0..SLOT_COUNT).filter(is_unread).collect();
     let mut reason = unreadable.first().map(|slot| {
         let page = slot_page(*slot);
         format!("page {page}: there is a commit record that cannot be read")
@@ -200,12 +203,23 @@ fn is_cut_short(record: &Record, file_len: u64) -> bool {
 
 impl Found {
     /// Makes what was decided hold: nothing of what lost is left, and all that counts is on disk.
-    pub(super) fn settle(&self, storage: &dyn Storage) -> Result<()> {
-        if self.recovery == Recovery::Clean {
-            return Ok(());
+    /// Says `false` if it is to be decided anew: pages that were whole are not any more, since the
+    /// system has dropped them from its cache meanwhile, and the disk never had them.
+    ///
+    /// A database that was closed needs this too where a slot has no record: that may have been
+    /// erased by an opening whose flush failed, and still be on the disk.
+    pub(super) fn settle(&self, storage: &Arc<dyn Storage>) -> Result<bool> {
+        if self.recovery == Recovery::Clean && self.losers.is_empty() {
+            return Ok(true);
         }
         if !is_planted(Planted::WriteNothingAgain) {
-            self.write_again(storage)?;
+            self.write_again(&**storage)?;
+        }
+        // What is written again stays in the cache until it is on the disk.
+        let mapping = storage.mapping().map_err(Error::io("mapping the file"))?;
+        let verdict = verify(&self.newest, &mapping, storage.len())?;
+        if verdict.fault.is_some() && !is_planted(Planted::TrustRecord) {
+            return Ok(false);
         }
         let zeros = [0; ERASED_LEN];
         for &slot in &self.losers {
@@ -216,10 +230,10 @@ impl Found {
             let erased = storage.write(offset, &[IoSlice::new(&zeros)]);
             erased.map_err(Error::io("erasing a commit record that is not whole"))?;
         }
-        if is_planted(Planted::SettleWithoutFlush) {
-            return Ok(());
+        if !is_planted(Planted::SettleWithoutFlush) {
+            storage.flush().map_err(Error::io("flushing the file"))?;
         }
-        storage.flush().map_err(Error::io("flushing the file"))
+        Ok(true)
     }
 
     /// Writes all that came after the last durable commit again. If a flush failed before, that of

@@ -3,8 +3,8 @@
 use super::super::{
     Durability, Engine, Recovery, WriteTransaction, check,
     test_kit::{
-        BOOT, CAPACITY, OTHER_BOOT, PAGE_SIZE, ascending_key, assert_clean, fill, get, insert,
-        new_database, open, open_read_only, put, records, root_of,
+        BOOT, CAPACITY, OTHER_BOOT, PAGE_SIZE, ascending_key, assert_clean, create_table, fill,
+        get, insert, new_database, open, open_read_only, put, records, root_of,
     },
 };
 use crate::{
@@ -356,4 +356,40 @@ fn newest_record(image: &[u8]) -> Record {
     let slots = (0..SLOT_COUNT)
         .filter_map(|slot| Record::decode(&image[usize::from(slot) * PAGE_SIZE..], slot).ok());
     slots.max_by_key(|record| record.sequence).unwrap()
+}
+
+/// A commit was rolled back to a clean close, and the flush of that failed. Opened again in the same
+/// boot the database counted as closed, and nothing was done: the record that had lost was erased in
+/// the cache, and still on the disk. Later durable commits then made it look like one that was
+/// promised.
+#[test]
+fn an_erasure_behind_a_clean_close_is_made_to_last() {
+    let (disk, engine) = new_database();
+    let mut txn = WriteTransaction::begin(&engine).unwrap();
+    create_table(&mut txn, b"a");
+    txn.set_durability(Durability::Lazy);
+    txn.commit().unwrap();
+    let image = disk.kill().power_cut(&mut length_and_record(), PAGE_SIZE);
+    let lost = newest_record(&image);
+    assert!(!lost.clean_close);
+    let disk = SimDisk::from_image(image, CAPACITY);
+    let fails = |position| {
+        disk.fail_on(disk.calls() + position, Fault::DISK_ERROR);
+        let opened = open(&disk, false, OTHER_BOOT);
+        matches!(opened, Err(Error::Io { operation, .. }) if operation == "flushing the file")
+    };
+    assert!((0..20).any(fails), "one of the calls is the flush");
+    drop(open(&disk, false, OTHER_BOOT).unwrap());
+    let image = disk.power_cut(&mut |_| 0, PAGE_SIZE);
+    let at = usize::from(lost.slot) * PAGE_SIZE;
+    assert_ne!(Record::decode(&image[at..], lost.slot), Ok(lost));
+}
+
+/// What a power cut leaves: the newest length, the one record that was written, and no pages.
+fn length_and_record() -> impl FnMut(usize) -> usize {
+    let mut asked = 0;
+    move |count| {
+        asked += 1;
+        if asked <= 2 { count - 1 } else { 0 }
+    }
 }

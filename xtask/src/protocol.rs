@@ -1,0 +1,86 @@
+//! The protocol of records, flushes, reuse of pages and recovery, as a small model of which every
+//! state is looked at.
+//!
+//! The model has no bytes: a page is a number that says who wrote it. It has all that the promises of
+//! durability hang upon: four slots, the rule by which pages are used again, flushes that run while
+//! commits go on and that may fail, kills, power cuts that leave any of what was written since the
+//! last flush, and recovery, which may be interrupted by all of these.
+//!
+//! What is looked for: an acknowledged commit that is lost, a visible one that is lost though power
+//! did not fail, a wrong page in what can be seen or was recovered, a commit that comes to life again
+//! after it was rolled back, corruption that is reported where nothing has rotted. Errors can be
+//! planted in the rules, to see that each of them is found.
+
+mod actions;
+mod canonical;
+mod crash;
+mod engine;
+mod recovery;
+mod rules;
+mod search;
+mod state;
+#[cfg(test)]
+mod tests;
+
+use crate::Failure;
+use clap::value_parser;
+use rules::{Bounds, Planted, Rules};
+use search::search;
+use std::time::Instant;
+
+/// Looks at every state of a small model of commits, flushes, crashes and recovery
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// Commits in all
+    #[arg(long, default_value_t = 3, value_parser = value_parser!(u8).range(0..=8))]
+    commits: u8,
+    /// Kills, power cuts, flushes that fail, and caches that drop what such a flush left, in all
+    #[arg(long, default_value_t = 2, value_parser = value_parser!(u8).range(0..=6))]
+    mishaps: u8,
+    /// Pages of the file
+    #[arg(long, default_value_t = 5, value_parser = value_parser!(u8).range(2..=8))]
+    pages: u8,
+    /// Readers at a time
+    #[arg(long, default_value_t = 1, value_parser = value_parser!(u8).range(0..=2))]
+    readers: u8,
+    /// An error to plant in the rules; the search must find it
+    #[arg(long)]
+    planted: Option<Planted>,
+}
+
+/// Searches, and tells the shortest way to what it found.
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let rules = Rules {
+        planted: arguments.planted,
+        bounds: Bounds {
+            pages: arguments.pages,
+            commits: arguments.commits,
+            mishaps: arguments.mishaps,
+            readers: arguments.readers,
+        },
+    };
+    let begin = Instant::now();
+    let outcome = search(&rules);
+    println!(
+        "{} commits, {} mishaps, {} pages, {} readers: up to {} steps, {} endings, {:.1} s",
+        arguments.commits,
+        arguments.mishaps,
+        arguments.pages,
+        arguments.readers,
+        outcome.depth,
+        outcome.endings,
+        begin.elapsed().as_secs_f64()
+    );
+    if let Some(found) = &outcome.violation {
+        println!("violation: {}", found.violation);
+        for (line, number) in found.trace.iter().zip(1..) {
+            println!("{number:>4}. {line}");
+        }
+    }
+    let violations = usize::from(outcome.violation.is_some());
+    println!("{} states, {violations} violations", outcome.states);
+    match outcome.violation {
+        None => Ok(()),
+        Some(_) => Err(Failure("the protocol breaks a promise".to_owned())),
+    }
+}

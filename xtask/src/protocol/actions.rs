@@ -1,0 +1,262 @@
+//! What may happen next, and what must not, in words.
+
+use super::{
+    crash, engine, recovery,
+    rules::Rules,
+    state::{Durability, Phase, State},
+};
+use std::fmt;
+
+/// One step. Slots and pages are counted from 0, commits go by the order in which they are made.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Action {
+    Commit {
+        durability: Durability,
+        name: u8,
+        root: u8,
+        leaf: Option<u8>,
+        slot: u8,
+    },
+    KillInCommit {
+        slot: u8,
+    },
+    BeginReader {
+        name: u8,
+    },
+    EndReader {
+        name: u8,
+    },
+    BeginFlush {
+        name: u8,
+    },
+    CompleteFlush {
+        name: u8,
+    },
+    FailFlush {
+        name: u8,
+    },
+    WriteVisibleAgain {
+        slot: u8,
+    },
+    EraseHidden {
+        slot: u8,
+    },
+    WriteClose {
+        slot: u8,
+    },
+    CompleteClose,
+    FailClose,
+    /// Of a poisoned engine, by its own will or not.
+    End,
+    Kill,
+    PowerCut,
+    Drop,
+    Open,
+    Settle,
+    EraseLoser {
+        slot: u8,
+    },
+    CompleteRecovery,
+}
+
+impl fmt::Display for Action {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Commit {
+                durability,
+                name,
+                root,
+                leaf,
+                slot,
+            } => {
+                let durability = match durability {
+                    Durability::Durable => "durable",
+                    Durability::Weak => "weak",
+                };
+                write!(f, "commit {name} ({durability}): root to page {root}")?;
+                if let Some(leaf) = leaf {
+                    write!(f, ", leaf to page {leaf}")?;
+                }
+                write!(f, ", record to slot {slot}")
+            }
+            Self::KillInCommit { slot } => write!(
+                f,
+                "the process is killed while it writes a commit to free pages and slot {slot}"
+            ),
+            Self::BeginReader { name } => write!(f, "a reader begins at {name}"),
+            Self::EndReader { name } => write!(f, "the reader at {name} ends"),
+            Self::BeginFlush { name } => write!(f, "a flush of {name} begins"),
+            Self::CompleteFlush { name } => write!(f, "the flush of {name} is done"),
+            Self::FailFlush { name } => write!(
+                f,
+                "the flush of {name} fails; the system counts all as written"
+            ),
+            Self::WriteVisibleAgain { slot } => {
+                write!(
+                    f,
+                    "the visible commit's record is written again to slot {slot}"
+                )
+            }
+            Self::EraseHidden { slot } => {
+                write!(
+                    f,
+                    "the record of an invisible commit is erased in slot {slot}"
+                )
+            }
+            Self::WriteClose { slot } => write!(f, "the mark of a clean close goes to slot {slot}"),
+            Self::CompleteClose => write!(f, "the mark is flushed: the database is closed"),
+            Self::FailClose => write!(
+                f,
+                "the flush of the mark fails; it is erased, the process ends"
+            ),
+            Self::End => write!(f, "the process ends"),
+            Self::Kill => write!(
+                f,
+                "the process is killed; what was being written back fails unseen"
+            ),
+            Self::PowerCut => write!(f, "power fails"),
+            Self::Drop => write!(
+                f,
+                "the system drops from its cache what a flush that failed left there"
+            ),
+            Self::Open => write!(f, "the database is opened"),
+            Self::Settle => write!(f, "recovery writes again what counts"),
+            Self::EraseLoser { slot } => write!(f, "recovery erases slot {slot}"),
+            Self::CompleteRecovery => write!(f, "recovery flushes, the database is open"),
+        }
+    }
+}
+
+/// What must never be.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Violation {
+    NothingReadable,
+    NothingWhole,
+    /// Recovery speaks of rot, and there was none.
+    FalseCorruption,
+    /// Recovery misses a durable commit, and none was lost.
+    DurableGone,
+    CameBack,
+    PromisedLost,
+    LostWithoutPowerCut,
+    WrongPage(u8),
+    PageNotOnDisk(u8),
+    RecordNotOnDisk(u8),
+    /// Of the commit with this name.
+    SeenPageWrong(u8),
+    FailedIsVisible,
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NothingReadable => write!(f, "no record can be read"),
+            Self::NothingWhole => write!(f, "no commit is whole"),
+            Self::FalseCorruption => write!(
+                f,
+                "a commit is not whole that the records call durable: corruption without rot"
+            ),
+            Self::DurableGone => write!(
+                f,
+                "the record of a commit is missed that the records call durable: corruption without rot"
+            ),
+            Self::CameBack => write!(f, "a commit that was rolled back has come to life again"),
+            Self::PromisedLost => write!(f, "a commit is lost that was acknowledged as durable"),
+            Self::LostWithoutPowerCut => {
+                write!(
+                    f,
+                    "a commit that was visible is lost, and power did not fail"
+                )
+            }
+            Self::WrongPage(page) => {
+                write!(f, "page {page} of the commit that was chosen is wrong")
+            }
+            Self::PageNotOnDisk(page) => write!(
+                f,
+                "page {page} of the commit that counts as durable may be missing on the disk"
+            ),
+            Self::RecordNotOnDisk(slot) => write!(
+                f,
+                "the record in slot {slot} that counts as durable may be missing on the disk"
+            ),
+            Self::SeenPageWrong(name) => {
+                write!(f, "commit {name} can be seen, and a page of it is wrong")
+            }
+            Self::FailedIsVisible => write!(f, "a durable commit is visible whose flush failed"),
+        }
+    }
+}
+
+/// What may follow a state.
+#[derive(Default)]
+pub(super) struct Steps(Vec<(Action, Result<State, Violation>)>);
+
+impl Steps {
+    /// Notes a step, and looks at what can be seen after it.
+    pub(super) fn push(&mut self, action: Action, result: Result<State, Violation>) {
+        let result = result.and_then(|next| match seen_wrong(&next) {
+            Some(name) => Err(Violation::SeenPageWrong(name)),
+            None => Ok(next),
+        });
+        self.0.push((action, result));
+    }
+
+    pub(super) fn drain(&mut self) -> impl Iterator<Item = (Action, Result<State, Violation>)> {
+        self.0.drain(..)
+    }
+}
+
+/// A commit of which readers, or the next writer, would see a wrong page.
+fn seen_wrong(state: &State) -> Option<u8> {
+    let engine = state.phase.engine()?;
+    let seen = engine.readers.iter().chain([&engine.published]);
+    let built_upon = match state.phase {
+        Phase::Running(_) => Some(&engine.newest),
+        _ => None,
+    };
+    seen.chain(built_upon)
+        .find(|&&commit| state.wrong_page(commit).is_some())
+        .map(|&commit| state.name(commit))
+}
+
+/// All that may follow `state`.
+pub(super) fn successors(state: &State, rules: &Rules, steps: &mut Steps) {
+    match &state.phase {
+        Phase::Down => steps.push(Action::Open, recovery::open(state, rules)),
+        Phase::Decided { slot } => {
+            steps.push(Action::Settle, recovery::settle(state, *slot, rules));
+        }
+        Phase::Settling { slot, losers } => {
+            recovery::settling(state, *slot, *losers, rules, steps);
+        }
+        Phase::Running(engine) => engine::running(state, engine, rules, steps),
+        Phase::Poisoned {
+            engine,
+            is_rewritten,
+        } => engine::poisoned(state, engine, *is_rewritten, rules, steps),
+        Phase::Closing(engine) => engine::close_ends(state, engine, steps),
+    }
+    crash::mishaps(state, steps);
+}
+
+/// Whether all that can still happen after `state` has one course, and is well. No commit and no
+/// mishap is left then, so nothing is written that was not there before.
+pub(super) fn ends_well(state: &State, rules: &Rules) -> bool {
+    if state.commits_left > 0 || state.mishaps_left > 0 {
+        return false;
+    }
+    let mut state = state.clone();
+    let mut steps = Steps::default();
+    loop {
+        match state.phase {
+            Phase::Down | Phase::Decided { .. } | Phase::Settling { .. } => {}
+            Phase::Poisoned { .. } => return false,
+            Phase::Running(_) | Phase::Closing(_) => return true,
+        }
+        successors(&state, rules, &mut steps);
+        match steps.drain().next() {
+            Some((_, Ok(next))) => state = next,
+            _ => return false,
+        }
+    }
+}

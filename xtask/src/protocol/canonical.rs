@@ -1,0 +1,453 @@
+//! One state for all that differ in names only.
+//!
+//! - What nobody can ask for any more is forgotten: records that are in no slot, commits of which no
+//!   record, memory or promise speaks, contents that no tree expects.
+//! - Records that are older than a durable one which is surely on the disk never count again: while
+//!   an engine runs it is forgotten which they are.
+//! - Once no mishap is left, nobody asks any more what the disk has; once no commit is left, which pages
+//!   are free.
+//! - Pages are interchangeable, and so are slots: they are sorted.
+//! - Transactions and sequences below the newest count by their order alone, since new ones are
+//!   greater; the distances above it stay.
+
+use super::state::{
+    COMMITS_MAX, Commit, CommitIndex, Contents, Durability, Engine, Location, PAGES_MAX, Phase,
+    Place, Record, SLOT_COUNT, State, Use, members, only,
+};
+use arrayvec::ArrayVec;
+use std::hash::{Hash, Hasher};
+use xxhash_rust::xxh3::xxh3_128;
+
+/// What tells states apart.
+pub(super) fn fingerprint(state: &State) -> u128 {
+    let mut bytes = Bytes::default();
+    state.hash(&mut bytes);
+    xxh3_128(&bytes.0)
+}
+
+#[derive(Default)]
+struct Bytes(Vec<u8>);
+
+impl Hasher for Bytes {
+    fn write(&mut self, bytes: &[u8]) {
+        self.0.extend_from_slice(bytes);
+    }
+
+    fn finish(&self) -> u64 {
+        self.0.len() as u64
+    }
+}
+
+pub(super) fn canonical(state: State) -> State {
+    let mut state = simplified(state);
+    sort_pages(&mut state);
+    sort_slots(&mut state);
+    state
+}
+
+/// As [`canonical`], but for pages and slots, which stay where they are.
+pub(super) fn simplified(mut state: State) -> State {
+    forget_memory(&mut state);
+    forget_disk(&mut state);
+    forget_stale(&mut state);
+    sort_records(&mut state);
+    forget_commits(&mut state);
+    name_contents(&mut state);
+    forget_promises(&mut state);
+    join_births(&mut state);
+    name_transactions(&mut state);
+    name_sequences(&mut state);
+    state
+}
+
+/// A poisoned or closing engine takes no pages any more, nor does one that will not commit.
+fn forget_memory(state: &mut State) {
+    let is_idle = state.commits_left == 0 || !matches!(state.phase, Phase::Running(_));
+    if let Some(engine) = state.phase.engine_mut()
+        && is_idle
+    {
+        engine.uses.fill(Use::Free);
+        engine.readers.clear();
+    }
+}
+
+fn forget_disk(state: &mut State) {
+    let is_asked_for = state.mishaps_left > 0 || !matches!(state.phase, Phase::Running(_));
+    for location in state.locations_mut() {
+        if !is_asked_for {
+            *location = Location::certain(location.cache);
+        }
+        if location
+            .flushing
+            .is_some_and(|content| location.disk == only(content))
+        {
+            location.flushing = None;
+        }
+        if location.is_certainly(location.cache) {
+            location.is_dirty = false;
+        }
+    }
+}
+
+fn forget_stale(state: &mut State) {
+    let Some(engine) = state.phase.engine() else {
+        return;
+    };
+    let durable = state.slots[usize::from(engine.durable_slot)];
+    let Some(record) = state.record(durable.cache) else {
+        return;
+    };
+    if !durable.is_certainly(durable.cache) {
+        return;
+    }
+    let (commit, sequence) = (state.promised, record.sequence);
+    let is_older = |other: &&mut Record| other.sequence < sequence;
+    for older in state.records.iter_mut().filter(is_older) {
+        *older = Record {
+            sequence: 0,
+            commit,
+            known_durable: 0,
+            is_clean_close: false,
+            is_stale: true,
+        };
+    }
+}
+
+/// Gives the contents of a location other numbers; the table has the new one for each.
+fn rename(location: &mut Location, table: &[u8; Contents::BITS as usize]) {
+    let set = |contents| members(contents).fold(0, |set, old| set | only(table[usize::from(old)]));
+    location.cache = table[usize::from(location.cache)];
+    location.disk = set(location.disk);
+    location.since = set(location.since);
+    location.flushing = location.flushing.map(|old| table[usize::from(old)]);
+}
+
+/// Records that some slot may have, sorted, each once.
+fn sort_records(state: &mut State) {
+    let possible = state.slots.iter().fold(0, |contents, slot| {
+        contents | slot.possible() | only(slot.cache)
+    });
+    let mut records: Vec<Record> = members(possible)
+        .filter_map(|content| state.record(content).copied())
+        .collect();
+    records.sort_unstable_by_key(|record| (record.sequence, *record));
+    records.dedup();
+    let mut table = [0; Contents::BITS as usize];
+    for (record, content) in state.records.iter().zip(1..) {
+        let at = records.binary_search_by_key(&(record.sequence, *record), |record| {
+            (record.sequence, *record)
+        });
+        table[content] = at.map_or(0, |at| at as u8 + 1);
+    }
+    state.slots.iter_mut().for_each(|slot| rename(slot, &table));
+    state.records = records.into_iter().collect();
+}
+
+/// Calls `change` with every mention of a commit but those of children.
+fn for_each_mention(state: &mut State, mut change: impl FnMut(&mut CommitIndex)) {
+    for_each_in_use(state, &mut change);
+    for record in state.records.iter_mut().filter(|record| record.is_stale) {
+        change(&mut record.commit);
+    }
+    change(&mut state.promised);
+    state.kept.iter_mut().for_each(change);
+}
+
+/// Calls `change` with every mention of a commit whose pages somebody may ask for.
+fn for_each_in_use(state: &mut State, mut change: impl FnMut(&mut CommitIndex)) {
+    for record in state.records.iter_mut().filter(|record| !record.is_stale) {
+        change(&mut record.commit);
+    }
+    let Some(engine) = state.phase.engine_mut() else {
+        return;
+    };
+    change(&mut engine.newest);
+    change(&mut engine.durable);
+    change(&mut engine.published);
+    engine.readers.iter_mut().for_each(&mut change);
+    if let Some((commit, _)) = &mut engine.target {
+        change(commit);
+    }
+}
+
+fn forget_commits(state: &mut State) {
+    let (mut mentioned, mut in_use) = (0, 0);
+    for_each_in_use(state, |&mut commit| in_use |= only(commit));
+    for_each_mention(state, |&mut commit| mentioned |= only(commit));
+    let nearest = |commits: &[Commit], mut at: Option<CommitIndex>| {
+        while let Some(index) = at
+            && mentioned & only(index) == 0
+        {
+            at = commits[usize::from(index)].parent;
+        }
+        at
+    };
+    let new_index = |old: CommitIndex| (mentioned & (only(old) - 1)).count_ones() as u8;
+    let old = state.commits.clone();
+    state.commits.clear();
+    for index in members(mentioned) {
+        let mut commit = old[usize::from(index)];
+        commit.parent = nearest(&old, commit.parent).map(new_index);
+        if in_use & only(index) == 0 {
+            commit.tree = None;
+            commit.transaction = 0;
+            commit.known_durable = 0;
+        }
+        state.commits.push(commit);
+    }
+    for_each_mention(state, |commit| *commit = new_index(*commit));
+}
+
+/// Counts the contents of each page in the order of the commits that expect them; what none expects is
+/// all the same.
+fn name_contents(state: &mut State) {
+    for (page, location) in state.pages.iter_mut().enumerate() {
+        let mut table = [0; Contents::BITS as usize];
+        let mut next = 1;
+        let trees = state.commits.iter_mut().flat_map(|commit| &mut commit.tree);
+        for place in trees
+            .flatten()
+            .filter(|place| usize::from(place.page) == page)
+        {
+            let name = &mut table[usize::from(place.content)];
+            if *name == 0 {
+                *name = next;
+                next += 1;
+            }
+            place.content = *name;
+        }
+        rename(location, &table);
+    }
+}
+
+/// What each page is to the commits, in their order.
+type References = ArrayVec<Vec<(CommitIndex, u8, u8, u8)>, PAGES_MAX>;
+
+fn references(state: &State) -> References {
+    let mut references: References = state.pages.iter().map(|_| Vec::new()).collect();
+    for (commit, index) in state.commits.iter().zip(0..) {
+        for (place, item) in commit.tree.iter().flatten().zip(0..) {
+            references[usize::from(place.page)].push((index, item, place.birth, place.content));
+        }
+    }
+    references
+}
+
+fn sort_pages(state: &mut State) {
+    let references = references(state);
+    let uses = state.phase.engine().map(|engine| engine.uses.clone());
+    let use_of = |page: u8| uses.as_ref().map(|uses| uses[usize::from(page)]);
+    let mut order: ArrayVec<u8, PAGES_MAX> = (0..state.pages.len() as u8).collect();
+    order.sort_by(|&a, &b| {
+        let key = |page: u8| {
+            let at = usize::from(page);
+            (&references[at], state.pages[at], use_of(page))
+        };
+        key(a).cmp(&key(b))
+    });
+    let mut new_page = [0; PAGES_MAX];
+    for (&old, new) in order.iter().zip(0..) {
+        new_page[usize::from(old)] = new;
+    }
+    state.pages = order
+        .iter()
+        .map(|&old| state.pages[usize::from(old)])
+        .collect();
+    for commit in &mut state.commits {
+        for Place { page, .. } in commit.tree.iter_mut().flatten() {
+            *page = new_page[usize::from(*page)];
+        }
+    }
+    if let (Some(engine), Some(uses)) = (state.phase.engine_mut(), uses) {
+        engine.uses = order.iter().map(|&old| uses[usize::from(old)]).collect();
+    }
+}
+
+fn sort_slots(state: &mut State) {
+    let roles = |slot: u8| match &state.phase {
+        Phase::Down => 0,
+        Phase::Decided { slot: chosen } => u8::from(slot == *chosen),
+        Phase::Settling {
+            slot: chosen,
+            losers,
+        } => u8::from(slot == *chosen) | (losers >> slot & 1) << 1,
+        Phase::Running(engine) | Phase::Poisoned { engine, .. } | Phase::Closing(engine) => {
+            roles_in(engine, slot)
+        }
+    };
+    let mut order: [u8; SLOT_COUNT] = std::array::from_fn(|slot| slot as u8);
+    order.sort_by_key(|&slot| (state.slots[usize::from(slot)], roles(slot)));
+    let mut new_slot = [0; SLOT_COUNT];
+    for (&old, new) in order.iter().zip(0..) {
+        new_slot[usize::from(old)] = new;
+    }
+    let rename = |slot: &mut u8| *slot = new_slot[usize::from(*slot)];
+    state.slots = order.map(|old| state.slots[usize::from(old)]);
+    if let Phase::Decided { slot } = &mut state.phase {
+        rename(slot);
+    } else if let Phase::Settling { slot, losers } = &mut state.phase {
+        rename(slot);
+        let old = *losers;
+        *losers = order
+            .iter()
+            .zip(0..)
+            .fold(0, |new, (slot, at)| new | (old >> slot & 1) << at);
+    } else if let Some(engine) = state.phase.engine_mut() {
+        rename(&mut engine.newest_slot);
+        rename(&mut engine.durable_slot);
+        if let Some((_, slot)) = &mut engine.target {
+            rename(slot);
+        }
+    }
+}
+
+fn roles_in(engine: &Engine, slot: u8) -> u8 {
+    let is_target = engine.target.is_some_and(|(_, target)| target == slot);
+    u8::from(slot == engine.newest_slot)
+        | u8::from(slot == engine.durable_slot) << 1
+        | u8::from(is_target) << 2
+}
+
+/// Calls `change` with every transaction that somebody may compare.
+fn for_each_transaction(state: &mut State, mut change: impl FnMut(&mut u8)) {
+    for commit in state
+        .commits
+        .iter_mut()
+        .filter(|commit| commit.tree.is_some())
+    {
+        change(&mut commit.transaction);
+        if commit.known_durable > 0 {
+            change(&mut commit.known_durable);
+        }
+        for place in commit.tree.iter_mut().flatten() {
+            change(&mut place.birth);
+        }
+    }
+    for record in state.records.iter_mut().filter(|record| !record.is_stale) {
+        change(&mut record.known_durable);
+    }
+    for page in state
+        .phase
+        .engine_mut()
+        .into_iter()
+        .flat_map(|engine| &mut engine.uses)
+    {
+        match page {
+            Use::Free => {}
+            Use::Live { birth } => change(birth),
+            Use::Dead { birth, death } => {
+                change(birth);
+                change(death);
+            }
+        }
+    }
+}
+
+/// How durable a commit was to be counts while it is visible and not durable yet, and what it knew to
+/// be durable while its record may be written again.
+fn forget_promises(state: &mut State) {
+    let visible = state
+        .phase
+        .engine()
+        .map(|engine| (engine.published, state.transaction(engine.durable)));
+    let promised = state.promised;
+    let abandoned: ArrayVec<bool, COMMITS_MAX> = (0..state.commits.len() as CommitIndex)
+        .map(|index| state.commit(index).is_abandoned || !state.contains(index, promised))
+        .collect();
+    for ((commit, is_abandoned), index) in state.commits.iter_mut().zip(abandoned).zip(0..) {
+        commit.is_abandoned = is_abandoned;
+        let is_visible = visible.is_some_and(|(published, _)| published == index);
+        if !is_visible {
+            commit.known_durable = 0;
+        }
+        if !visible.is_some_and(|(_, durable)| is_visible && commit.transaction > durable) {
+            commit.durability = Durability::Weak;
+        }
+    }
+}
+
+/// Births that are as old for all who compare them are the same.
+fn join_births(state: &mut State) {
+    let pins = state.phase.engine().map(|engine| {
+        let target = engine.target.map(|(commit, _)| commit);
+        let pins = [engine.durable, engine.published, engine.newest];
+        let pins = pins.into_iter().chain(target);
+        let oldest = pins.chain(engine.readers.iter().copied());
+        oldest.map(|pin| state.transaction(pin)).min().unwrap_or(0)
+    });
+    let records = state.records.iter().filter(|record| !record.is_stale);
+    let known = records.map(|record| record.known_durable);
+    let oldest = known.chain(pins).min().unwrap_or(0);
+    for place in state
+        .commits
+        .iter_mut()
+        .flat_map(|commit| commit.tree.iter_mut().flatten())
+    {
+        place.birth = place.birth.max(oldest);
+    }
+    let uses = state.phase.engine_mut().map(|engine| &mut engine.uses);
+    for page in uses.into_iter().flatten() {
+        if let Use::Live { birth } | Use::Dead { birth, .. } = page {
+            *birth = (*birth).max(oldest);
+        }
+    }
+}
+
+fn name_transactions(state: &mut State) {
+    let newest = match state.phase.engine() {
+        Some(engine) => state.transaction(engine.newest),
+        None => {
+            let records = state.records.iter().filter(|record| !record.is_stale);
+            let transactions = records.map(|record| state.transaction(record.commit));
+            transactions.min().unwrap_or(0)
+        }
+    };
+    let mut ranks = Ranks::new(newest);
+    for_each_transaction(state, |transaction| ranks.note(*transaction));
+    for_each_transaction(state, |transaction| *transaction = ranks.of(*transaction));
+}
+
+fn name_sequences(state: &mut State) {
+    let newest = match &state.phase {
+        Phase::Running(engine) => state
+            .cached_record(engine.newest_slot)
+            .map_or(0, |record| record.sequence),
+        _ => {
+            let sequences = state.records.iter().map(|record| record.sequence);
+            sequences.min().unwrap_or(0)
+        }
+    };
+    let mut ranks = Ranks::new(newest);
+    state
+        .records
+        .iter()
+        .for_each(|record| ranks.note(record.sequence));
+    for record in &mut state.records {
+        record.sequence = ranks.of(record.sequence) + 1;
+    }
+}
+
+/// Numbers below a limit, by their order; those above it keep their distance from it.
+struct Ranks {
+    limit: u8,
+    below: Contents,
+}
+
+impl Ranks {
+    fn new(limit: u8) -> Self {
+        Self { limit, below: 0 }
+    }
+
+    fn note(&mut self, number: u8) {
+        if number < self.limit {
+            self.below |= only(number);
+        }
+    }
+
+    fn of(&self, number: u8) -> u8 {
+        match number.checked_sub(self.limit) {
+            None => (self.below & (only(number) - 1)).count_ones() as u8,
+            Some(above) => self.below.count_ones() as u8 + above,
+        }
+    }
+}

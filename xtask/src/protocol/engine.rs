@@ -1,0 +1,386 @@
+//! What a running engine does.
+
+use super::{
+    actions::{Action, Steps, Violation},
+    rules::{Planted, Rules},
+    state::{
+        Commit, CommitIndex, Durability, Engine, Name, Phase, Place, Record, SLOT_COUNT, State, Use,
+    },
+};
+use arrayvec::ArrayVec;
+
+impl Engine {
+    /// What an engine starts with that has opened a database: all that its commit does not use is
+    /// free.
+    pub(super) fn opened(state: &State, commit: CommitIndex, slot: u8, durable_slot: u8) -> Self {
+        let mut uses: ArrayVec<Use, _> = state.pages.iter().map(|_| Use::Free).collect();
+        for place in state.commit(commit).tree.iter().flatten() {
+            uses[usize::from(place.page)] = Use::Live { birth: place.birth };
+        }
+        Self {
+            newest: commit,
+            newest_slot: slot,
+            durable: commit,
+            durable_slot,
+            target: None,
+            published: commit,
+            readers: ArrayVec::new(),
+            uses,
+        }
+    }
+
+    /// Frees what no pin sees. At once, though the engine does it only when it needs pages: that
+    /// is the harder case.
+    fn reclaim(&mut self, state: &State, rules: &Rules) {
+        let mut pins = vec![self.newest];
+        if !rules.has(Planted::DurableNotPinned) {
+            pins.push(self.durable);
+        }
+        if !rules.has(Planted::PublishedNotPinned) {
+            pins.push(self.published);
+        }
+        if !rules.has(Planted::TargetNotPinned) {
+            pins.extend(self.target.map(|(commit, _)| commit));
+        }
+        if !rules.has(Planted::ReadersNotPinned) {
+            pins.extend(&self.readers);
+        }
+        let newest = state.transaction(self.newest);
+        let is_early = rules.has(Planted::DeathsFreeEarly);
+        for page in &mut self.uses {
+            let Use::Dead { birth, death } = *page else {
+                continue;
+            };
+            let is_pinned = pins
+                .iter()
+                .any(|&pin| (birth..death).contains(&state.transaction(pin)));
+            if !is_pinned || (is_early && death == newest) {
+                *page = Use::Free;
+            }
+        }
+    }
+
+    /// The slots that the next record may go to: the oldest of those that are not needed. Records
+    /// before the durable one count as equally old, and one that was erased as old, but not as older
+    /// than others: whatever an engine does there must be right.
+    fn next_slots(&self, state: &State, rules: &Rules) -> ArrayVec<u8, SLOT_COUNT> {
+        let target_slot = self.target.map(|(_, slot)| slot);
+        let is_needed = |slot: &u8| {
+            (*slot == self.newest_slot && !rules.has(Planted::NewestSlotTaken))
+                || (*slot == self.durable_slot && !rules.has(Planted::DurableSlotTaken))
+                || (Some(*slot) == target_slot && !rules.has(Planted::TargetSlotTaken))
+        };
+        let durable = state.cached_record(self.durable_slot);
+        let sequence = |slot: &u8| {
+            let sequence = state.cached_record(*slot)?.sequence;
+            let is_stale = durable.is_some_and(|durable| sequence < durable.sequence);
+            Some(if is_stale { 0 } else { sequence })
+        };
+        let spare = (0..SLOT_COUNT as u8).filter(|slot| !is_needed(slot));
+        let oldest = spare.clone().filter_map(|slot| sequence(&slot)).min();
+        spare
+            .filter(|slot| sequence(slot).is_none() || sequence(slot) == oldest)
+            .collect()
+    }
+
+    fn free_pages(&self) -> impl Iterator<Item = u8> + Clone {
+        let pages = self.uses.iter().zip(0..);
+        pages.filter_map(|(use_, page)| (*use_ == Use::Free).then_some(page))
+    }
+}
+
+/// All that a running engine may do next.
+pub(super) fn running(state: &State, engine: &Engine, rules: &Rules, steps: &mut Steps) {
+    commits(state, engine, rules, steps);
+    readers(state, engine, rules, steps);
+    flushes(state, engine, rules, steps);
+    closing(state, engine, rules, steps);
+}
+
+/// Changes the engine of a copy of a state, and has pages reclaimed.
+fn after(state: &State, rules: &Rules, change: impl FnOnce(&mut State, &mut Engine)) -> State {
+    let mut next = state.clone();
+    let Phase::Running(engine) = &state.phase else {
+        return next;
+    };
+    let mut engine = engine.clone();
+    change(&mut next, &mut engine);
+    engine.reclaim(&next, rules);
+    next.phase = Phase::Running(engine);
+    next
+}
+
+fn commits(state: &State, engine: &Engine, rules: &Rules, steps: &mut Steps) {
+    if state.commits_left == 0 {
+        return;
+    }
+    for slot in engine.next_slots(state, rules) {
+        for root in engine.free_pages() {
+            let leaves = engine.free_pages().filter(|&page| page != root);
+            for leaf in leaves.map(Some).chain([None]) {
+                for durability in [Durability::Weak, Durability::Durable] {
+                    let action = Action::Commit {
+                        durability,
+                        name: rules.bounds.commits - state.commits_left + 1,
+                        root,
+                        leaf,
+                        slot,
+                    };
+                    let next = after(state, rules, |next, engine| {
+                        write_commit(next, engine, rules, durability, [Some(root), leaf], slot);
+                    });
+                    steps.push(action, Ok(next));
+                }
+            }
+        }
+    }
+    if state.mishaps_left > 0 {
+        for slot in engine.next_slots(state, rules) {
+            let action = Action::KillInCommit { slot };
+            steps.push(action, Ok(killed_in_commit(state, engine, slot)));
+        }
+    }
+}
+
+fn write_commit(
+    next: &mut State,
+    engine: &mut Engine,
+    rules: &Rules,
+    durability: Durability,
+    pages: [Option<u8>; 2],
+    slot: u8,
+) {
+    let before = *next.commit(engine.newest);
+    let transaction = before.transaction + 1;
+    let mut tree = before.tree.unwrap_or_default();
+    for (place, page) in tree.iter_mut().zip(pages) {
+        let Some(page) = page else { continue };
+        engine.uses[usize::from(place.page)] = Use::Dead {
+            birth: place.birth,
+            death: transaction,
+        };
+        engine.uses[usize::from(page)] = Use::Live { birth: transaction };
+        *place = Place {
+            page,
+            birth: transaction,
+            content: next.new_content(page),
+        };
+        next.write_page(page, place.content);
+    }
+    let known_durable = match rules.has(Planted::KnownDurableTooHigh) {
+        true => transaction,
+        false => next.transaction(engine.durable),
+    };
+    let index = next.commits.len() as CommitIndex;
+    next.commits.push(Commit {
+        name: Name(rules.bounds.commits - next.commits_left + 1),
+        transaction,
+        parent: Some(engine.newest),
+        durability,
+        known_durable,
+        is_abandoned: false,
+        tree: Some(tree),
+    });
+    let record = Record {
+        sequence: next.next_sequence(),
+        commit: index,
+        known_durable,
+        is_clean_close: false,
+        is_stale: false,
+    };
+    next.write_record(slot, record);
+    next.commits_left -= 1;
+    engine.newest = index;
+    engine.newest_slot = slot;
+    if durability == Durability::Weak || rules.has(Planted::PublishedEarly) {
+        engine.published = index;
+    }
+    if durability == Durability::Durable && rules.has(Planted::AcknowledgedEarly) {
+        next.promised = index;
+    }
+}
+
+/// The worst that can be of a commit that was not finished: each free page is spoiled, and the slot
+/// cannot be read.
+fn killed_in_commit(state: &State, engine: &Engine, slot: u8) -> State {
+    let mut next = state.clone();
+    for page in engine.free_pages() {
+        next.write_page(page, 0);
+    }
+    next.write_slot(slot, 0);
+    super::crash::killed(&next)
+}
+
+fn readers(state: &State, engine: &Engine, rules: &Rules, steps: &mut Steps) {
+    if state.commits_left == 0 {
+        return;
+    }
+    let is_seen = engine.readers.contains(&engine.published);
+    if !is_seen && engine.readers.len() < usize::from(rules.bounds.readers) {
+        let name = state.name(engine.published);
+        let next = after(state, rules, |_, engine| {
+            engine.readers.push(engine.published);
+            engine.readers.sort_unstable();
+        });
+        steps.push(Action::BeginReader { name }, Ok(next));
+    }
+    for at in 0..engine.readers.len() {
+        let name = state.name(engine.readers[at]);
+        let next = after(state, rules, |_, engine| {
+            engine.readers.remove(at);
+        });
+        steps.push(Action::EndReader { name }, Ok(next));
+    }
+}
+
+fn flushes(state: &State, engine: &Engine, rules: &Rules, steps: &mut Steps) {
+    let Some((target, _)) = engine.target else {
+        if engine.newest != engine.durable {
+            let name = state.name(engine.newest);
+            let next = after(state, rules, |next, engine| {
+                engine.target = Some((engine.newest, engine.newest_slot));
+                next.locations_mut().for_each(|at| at.begin_flush());
+            });
+            steps.push(Action::BeginFlush { name }, Ok(next));
+        }
+        return;
+    };
+    let name = state.name(target);
+    let completed = after(state, rules, |next, engine| {
+        next.locations_mut().for_each(|at| at.complete_flush());
+        note_durable(next, engine, rules);
+    });
+    steps.push(Action::CompleteFlush { name }, Ok(completed));
+    if state.mishaps_left > 0 {
+        let action = Action::FailFlush { name };
+        steps.push(action, failed(state, engine, rules));
+    }
+}
+
+fn note_durable(next: &mut State, engine: &mut Engine, rules: &Rules) {
+    let Some((mut target, mut slot)) = engine.target.take() else {
+        return;
+    };
+    if rules.has(Planted::LateWritesCount) {
+        (target, slot) = (engine.newest, engine.newest_slot);
+    }
+    engine.durable = target;
+    engine.durable_slot = slot;
+    if next.transaction(engine.published) < next.transaction(target) {
+        engine.published = target;
+    }
+    next.promised = target;
+}
+
+fn failed(state: &State, engine: &Engine, rules: &Rules) -> Result<State, Violation> {
+    if rules.has(Planted::FailedFlushTrusted) {
+        let mut next = after(state, rules, |next, engine| {
+            next.locations_mut().for_each(|at| at.fail_flush());
+            note_durable(next, engine, rules);
+        });
+        next.mishaps_left -= 1;
+        return Ok(next);
+    }
+    let mut next = state.clone();
+    next.locations_mut().for_each(|at| at.fail_flush());
+    next.mishaps_left -= 1;
+    let published = state.commit(engine.published);
+    let is_durable = published.transaction <= state.transaction(engine.durable);
+    if published.durability == Durability::Durable && !is_durable {
+        return Err(Violation::FailedIsVisible);
+    }
+    let mut engine = engine.clone();
+    engine.target = None;
+    next.phase = Phase::Poisoned {
+        engine,
+        is_rewritten: false,
+    };
+    Ok(next)
+}
+
+/// What a poisoned engine does, each step of which may be its last: it writes the record of what is
+/// visible with the highest sequence, then erases those of what is not.
+pub(super) fn poisoned(
+    state: &State,
+    engine: &Engine,
+    is_rewritten: bool,
+    rules: &Rules,
+    steps: &mut Steps,
+) {
+    if engine.published == engine.newest {
+        return;
+    }
+    let is_erasing_first = rules.has(Planted::ErasedFirst);
+    for slot in 0..SLOT_COUNT as u8 {
+        // Any other is as good, so the model takes them all.
+        if !is_rewritten && !is_erasing_first && slot != engine.durable_slot {
+            let mut next = state.clone();
+            let record = Record {
+                sequence: state.next_sequence(),
+                commit: engine.published,
+                known_durable: state.commit(engine.published).known_durable,
+                is_clean_close: false,
+                is_stale: false,
+            };
+            next.write_record(slot, record);
+            if let Phase::Poisoned { is_rewritten, .. } = &mut next.phase {
+                *is_rewritten = true;
+            }
+            steps.push(Action::WriteVisibleAgain { slot }, Ok(next));
+        }
+        let visible = state.transaction(engine.published);
+        let is_hidden = state
+            .cached_record(slot)
+            .is_some_and(|record| state.transaction(record.commit) > visible);
+        if (is_rewritten || is_erasing_first) && is_hidden {
+            let mut next = state.clone();
+            next.write_slot(slot, 0);
+            steps.push(Action::EraseHidden { slot }, Ok(next));
+        }
+    }
+}
+
+/// A close flushes, which is a flush as any other, and then writes its record.
+fn closing(state: &State, engine: &Engine, rules: &Rules, steps: &mut Steps) {
+    let is_flushed = engine.durable == engine.newest || rules.has(Planted::ClosedUnflushed);
+    let is_idle = engine.target.is_none() && engine.readers.is_empty();
+    let is_changed = state
+        .cached_record(engine.newest_slot)
+        .is_some_and(|record| !record.is_clean_close);
+    if !(is_flushed && is_idle && is_changed) {
+        return;
+    }
+    for slot in engine.next_slots(state, rules) {
+        let mut next = state.clone();
+        let record = Record {
+            sequence: state.next_sequence(),
+            commit: engine.newest,
+            known_durable: state.transaction(engine.newest),
+            is_clean_close: true,
+            is_stale: false,
+        };
+        next.write_record(slot, record);
+        let mut engine = engine.clone();
+        engine.newest_slot = slot;
+        next.phase = Phase::Closing(engine);
+        steps.push(Action::WriteClose { slot }, Ok(next));
+    }
+}
+
+/// How a close ends: flushed, or with a record that is erased because the flush failed.
+pub(super) fn close_ends(state: &State, engine: &Engine, steps: &mut Steps) {
+    let mut closed = state.clone();
+    for location in closed.locations_mut() {
+        location.begin_flush();
+        location.complete_flush();
+    }
+    closed.phase = Phase::Down;
+    closed.kept = Some(engine.newest);
+    steps.push(Action::CompleteClose, Ok(closed));
+    if state.mishaps_left > 0 {
+        let mut failed = state.clone();
+        failed.locations_mut().for_each(|at| at.fail_flush());
+        failed.write_slot(engine.newest_slot, 0);
+        steps.push(Action::FailClose, Ok(super::crash::killed(&failed)));
+    }
+}

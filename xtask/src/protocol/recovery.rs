@@ -1,0 +1,207 @@
+//! Opening: which record counts, and how that is made to hold.
+
+use super::{
+    actions::{Action, Steps, Violation},
+    rules::{Planted, Rules},
+    state::{CommitIndex, Engine, Phase, Record, SLOT_COUNT, State, only},
+};
+
+/// Reads the slots, and decides.
+pub(super) fn open(state: &State, rules: &Rules) -> Result<State, Violation> {
+    let readable = readable(state);
+    let &(slot, newest) = readable.first().ok_or(Violation::NothingReadable)?;
+    // While a slot cannot be read, nobody knows what the disk has there, not even of a closed database.
+    let is_settled = readable.len() == SLOT_COUNT || rules.has(Planted::CloseNotSettled);
+    if newest.is_clean_close && is_settled {
+        let before = readable.get(1).filter(|(_, before)| {
+            !before.is_stale
+                && state.transaction(before.commit) == state.transaction(newest.commit)
+                && !rules.has(Planted::CloseTrusted)
+        });
+        let durable_slot = before.map_or(slot, |(slot, _)| *slot);
+        check_choice(state, newest.commit)?;
+        return opened(state, newest.commit, slot, durable_slot);
+    }
+    let slot = decide(state, &readable, rules)?;
+    let mut next = state.clone();
+    next.phase = Phase::Decided { slot };
+    Ok(next)
+}
+
+/// The records that the cache has, from the newest on.
+fn readable(state: &State) -> Vec<(u8, Record)> {
+    let mut readable: Vec<(u8, Record)> = (0..SLOT_COUNT as u8)
+        .filter_map(|slot| Some((slot, *state.cached_record(slot)?)))
+        .collect();
+    readable.sort_by_key(|(_, record)| std::cmp::Reverse(record.sequence));
+    readable
+}
+
+/// Writes again what counts, which the system then keeps until it is on the disk or a flush fails,
+/// and looks at it once more: it may have dropped some of it since recovery looked first.
+pub(super) fn settle(state: &State, slot: u8, rules: &Rules) -> Result<State, Violation> {
+    let mut next = state.clone();
+    if !rules.has(Planted::NotWrittenAgain) {
+        write_again(&mut next, slot);
+    }
+    let readable = readable(state);
+    if !rules.has(Planted::VerifiedOnce) {
+        let is_still_so = decide(state, &readable, rules)? == slot;
+        if !is_still_so {
+            next.phase = Phase::Down;
+            return Ok(next);
+        }
+    }
+    let newer = readable.iter().take_while(|(read, _)| *read != slot);
+    let losers = match rules.has(Planted::LosersLeft) {
+        true => 0,
+        false => newer.fold(0, |losers, (loser, _)| losers | 1 << loser),
+    };
+    next.phase = Phase::Settling { slot, losers };
+    if !rules.has(Planted::UnreadableLeft) {
+        erase_unreadable(&mut next);
+    }
+    Ok(next)
+}
+
+/// The slot of the record that counts.
+fn decide(state: &State, readable: &[(u8, Record)], rules: &Rules) -> Result<u8, Violation> {
+    if let Some((slot, newest)) = readable.first()
+        && newest.is_clean_close
+    {
+        check_choice(state, newest.commit)?;
+        return Ok(*slot);
+    }
+    let known_durable = readable
+        .iter()
+        .map(|(_, record)| record.known_durable)
+        .max()
+        .unwrap_or(0);
+    for (slot, record) in readable {
+        if record.is_stale {
+            return Err(Violation::PromisedLost);
+        }
+        let transaction = state.transaction(record.commit);
+        if is_whole(state, record, rules) {
+            if transaction < known_durable {
+                return Err(Violation::DurableGone);
+            }
+            check_choice(state, record.commit)?;
+            return Ok(*slot);
+        }
+        if transaction <= known_durable {
+            return Err(Violation::FalseCorruption);
+        }
+    }
+    Err(Violation::NothingWhole)
+}
+
+/// Whether all pages are right that a record does not know to be durable.
+fn is_whole(state: &State, record: &Record, rules: &Rules) -> bool {
+    if rules.has(Planted::NothingVerified) {
+        return true;
+    }
+    let looked_at = match rules.has(Planted::RootVerifiedAlone) {
+        true => 1,
+        false => 2,
+    };
+    let tree = state.commit(record.commit).tree.iter().flatten();
+    tree.take(looked_at)
+        .filter(|place| place.birth > record.known_durable)
+        .all(|place| state.pages[usize::from(place.page)].cache == place.content)
+}
+
+/// Holds what was chosen against what was promised.
+fn check_choice(state: &State, commit: CommitIndex) -> Result<(), Violation> {
+    if !state.contains(commit, state.promised) || state.commit(commit).is_abandoned {
+        return Err(match state.contains(state.promised, commit) {
+            true => Violation::PromisedLost,
+            false => Violation::CameBack,
+        });
+    }
+    if state.kept.is_some_and(|kept| !state.contains(commit, kept)) {
+        return Err(Violation::LostWithoutPowerCut);
+    }
+    match state.wrong_page(commit) {
+        Some(page) => Err(Violation::WrongPage(page)),
+        None => Ok(()),
+    }
+}
+
+fn write_again(next: &mut State, slot: u8) {
+    let Some(record) = next.cached_record(slot).copied() else {
+        return;
+    };
+    let tree = next.commit(record.commit).tree;
+    let young = tree.into_iter().flatten();
+    for place in young.filter(|place| place.birth > record.known_durable) {
+        let content = next.pages[usize::from(place.page)].cache;
+        next.write_page(place.page, content);
+    }
+    let content = next.slots[usize::from(slot)].cache;
+    next.write_slot(slot, content);
+}
+
+/// In the cache this changes nothing, so it is no step of its own.
+fn erase_unreadable(next: &mut State) {
+    for slot in 0..SLOT_COUNT as u8 {
+        if next.cached_record(slot).is_none() {
+            next.write_slot(slot, 0);
+        }
+    }
+}
+
+/// All that recovery may do next, once it has decided: it erases the losers, from the newest on, and
+/// flushes.
+pub(super) fn settling(state: &State, slot: u8, losers: u8, rules: &Rules, steps: &mut Steps) {
+    let is_loser = |loser: &u8| losers & (1 << loser) != 0;
+    let sequence = |slot: &u8| state.cached_record(*slot).map(|record| record.sequence);
+    let newest = (0..SLOT_COUNT as u8).filter(is_loser).max_by_key(sequence);
+    if let Some(loser) = newest {
+        let mut next = state.clone();
+        next.write_slot(loser, 0);
+        next.phase = Phase::Settling {
+            slot,
+            losers: losers & !(1 << loser),
+        };
+        steps.push(Action::EraseLoser { slot: loser }, Ok(next));
+        return;
+    }
+    let mut flushed = state.clone();
+    if !rules.has(Planted::RecoveredUnflushed) {
+        for location in flushed.locations_mut() {
+            location.begin_flush();
+            location.complete_flush();
+        }
+    }
+    if let Some(record) = state.cached_record(slot) {
+        let result = opened(&flushed, record.commit, slot, slot);
+        steps.push(Action::CompleteRecovery, result);
+    }
+}
+
+/// An engine that goes on from a commit. That is a promise: no other may come to life later.
+fn opened(
+    state: &State,
+    commit: CommitIndex,
+    slot: u8,
+    durable_slot: u8,
+) -> Result<State, Violation> {
+    for place in state.commit(commit).tree.iter().flatten() {
+        if !state.pages[usize::from(place.page)].is_certainly(place.content) {
+            return Err(Violation::PageNotOnDisk(place.page));
+        }
+    }
+    let durable = state.slots[usize::from(durable_slot)];
+    if durable.possible() != only(durable.cache) {
+        return Err(Violation::RecordNotOnDisk(durable_slot));
+    }
+    let mut next = state.clone();
+    for (known, index) in next.commits.iter_mut().zip(0..) {
+        known.is_abandoned |= index != commit;
+    }
+    next.promised = commit;
+    next.kept = None;
+    next.phase = Phase::Running(Engine::opened(state, commit, slot, durable_slot));
+    Ok(next)
+}

@@ -1,0 +1,85 @@
+//! The rules that the model follows, the errors that can be planted in them, and how far it looks.
+
+use clap::ValueEnum;
+
+/// How far the search goes. What is smaller is searched wholly.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bounds {
+    /// Pages of the file, slots not counted.
+    pub(super) pages: u8,
+    /// Commits in all.
+    pub(super) commits: u8,
+    /// Kills, power cuts, flushes that fail, and caches that drop what such a flush left, in all.
+    pub(super) mishaps: u8,
+    /// Readers at a time.
+    pub(super) readers: u8,
+}
+
+/// What a search obeys.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rules {
+    pub(super) planted: Option<Planted>,
+    pub(super) bounds: Bounds,
+}
+
+impl Rules {
+    pub(super) fn has(&self, planted: Planted) -> bool {
+        self.planted == Some(planted)
+    }
+}
+
+/// An error in the rules, each of which the search must find.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum Planted {
+    /// The target of a running flush is not among the pins
+    TargetNotPinned,
+    /// The last durable commit is not among the pins
+    DurableNotPinned,
+    /// What readers see who begin now is not among the pins
+    PublishedNotPinned,
+    /// Readers are not among the pins
+    ReadersNotPinned,
+    /// Pages that the newest commit replaced are free at once, whatever the pins say
+    DeathsFreeEarly,
+    /// A record may go to the slot of the newest one
+    NewestSlotTaken,
+    /// A record may go to the slot of the last durable one
+    DurableSlotTaken,
+    /// A record may go to the slot of the one that a running flush makes durable
+    TargetSlotTaken,
+    /// After a flush counts as durable what was written while it ran
+    LateWritesCount,
+    /// A flush that failed counts as one that did not
+    FailedFlushTrusted,
+    /// A durable commit is acknowledged before it is flushed
+    AcknowledgedEarly,
+    /// A durable commit is published before it is flushed
+    PublishedEarly,
+    /// A record calls its own transaction durable
+    KnownDurableTooHigh,
+    /// After a failed flush the records of what is not visible are erased, but that of what is
+    /// visible is not written again before
+    ErasedFirst,
+    /// The mark of a clean close is written without a flush before it
+    ClosedUnflushed,
+    /// The record of a clean close counts as durable when it is found, whether or not its flush
+    /// was completed
+    CloseTrusted,
+    /// A database whose newest record is that of a clean close is taken as it is, though slots cannot
+    /// be read
+    CloseNotSettled,
+    /// Recovery verifies nothing
+    NothingVerified,
+    /// Recovery verifies the root and nothing below it
+    RootVerifiedAlone,
+    /// Recovery does not write again what it read from the cache
+    NotWrittenAgain,
+    /// Recovery does not look again at what it writes again
+    VerifiedOnce,
+    /// Recovery does not flush
+    RecoveredUnflushed,
+    /// Recovery leaves the records that lost
+    LosersLeft,
+    /// Recovery leaves the slots that it cannot read
+    UnreadableLeft,
+}

@@ -1,0 +1,196 @@
+//! Breadth first through all states, so that what is found first is reached in the fewest steps.
+
+use super::{
+    actions::{self, Action, Steps, Violation},
+    canonical::{canonical, fingerprint, simplified},
+    rules::Rules,
+    state::{SLOT_COUNT, State},
+};
+use std::{
+    collections::HashSet,
+    fmt::Write,
+    hash::{BuildHasherDefault, Hasher},
+};
+
+/// What a search came to.
+pub(super) struct Outcome {
+    pub(super) states: usize,
+    /// How often nothing was left to happen, and all was well.
+    pub(super) endings: u64,
+    /// Steps to the state that is farthest off.
+    pub(super) depth: usize,
+    pub(super) violation: Option<Found>,
+}
+
+pub(super) struct Found {
+    pub(super) violation: Violation,
+    /// Each step that leads there, in words.
+    pub(super) trace: Vec<String>,
+}
+
+/// Keeps the hashes that it is given: they are hashes already.
+#[derive(Default)]
+struct Identity(u64);
+
+impl Hasher for Identity {
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.0 = self.0 << 8 | u64::from(byte);
+        }
+    }
+
+    fn write_u128(&mut self, number: u128) {
+        self.0 = number as u64;
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
+
+/// All states that were reached. Of each, 128 bits of hash: that two states share them is less likely
+/// than that the machine miscounts.
+#[derive(Default)]
+struct Reached {
+    seen: HashSet<u128, BuildHasherDefault<Identity>>,
+    fingerprints: Vec<u128>,
+    /// From which state each was reached first.
+    parents: Vec<u32>,
+}
+
+impl Reached {
+    /// The number of a state, if it is new.
+    fn note(&mut self, state: &State, parent: u32) -> Option<u32> {
+        let fingerprint = fingerprint(state);
+        self.seen.insert(fingerprint).then(|| {
+            self.fingerprints.push(fingerprint);
+            self.parents.push(parent);
+            self.parents.len() as u32 - 1
+        })
+    }
+
+    /// The fingerprints from the first state to that one.
+    fn way_to(&self, mut state: u32) -> Vec<u128> {
+        let mut way = vec![self.fingerprints[state as usize]];
+        while state != 0 {
+            state = self.parents[state as usize];
+            way.push(self.fingerprints[state as usize]);
+        }
+        way.reverse();
+        way
+    }
+}
+
+/// Looks at all states within the bounds, up to the first that breaks a promise.
+pub(super) fn search(rules: &Rules) -> Outcome {
+    let mut reached = Reached::default();
+    let first = canonical(first(rules));
+    reached.note(&first, 0);
+    let mut level = vec![(0, first)];
+    let mut steps = Steps::default();
+    let mut depth = 0;
+    let mut endings = 0;
+    while !level.is_empty() {
+        let mut next_level = Vec::new();
+        for (index, state) in &level {
+            actions::successors(state, rules, &mut steps);
+            for (_, result) in steps.drain() {
+                let next = match result {
+                    Ok(next) if actions::ends_well(&next, rules) => {
+                        endings += 1;
+                        continue;
+                    }
+                    Ok(next) => canonical(next),
+                    Err(violation) => {
+                        return Outcome {
+                            states: reached.parents.len(),
+                            endings,
+                            depth: depth + 1,
+                            violation: Some(trace(rules, &reached.way_to(*index), violation)),
+                        };
+                    }
+                };
+                if let Some(number) = reached.note(&next, *index) {
+                    next_level.push((number, next));
+                }
+            }
+        }
+        depth += usize::from(!next_level.is_empty());
+        level = next_level;
+    }
+    Outcome {
+        states: reached.parents.len(),
+        endings,
+        depth,
+        violation: None,
+    }
+}
+
+fn first(rules: &Rules) -> State {
+    let bounds = rules.bounds;
+    State::first(bounds.pages, bounds.commits, bounds.mishaps)
+}
+
+/// Walks a way again, this time without sorting pages and slots, so that each is called the same in
+/// every line.
+fn trace(rules: &Rules, way: &[u128], violation: Violation) -> Found {
+    let mut state = first(rules);
+    let mut trace = Vec::new();
+    let mut steps = Steps::default();
+    for &wanted in &way[1..] {
+        actions::successors(&state, rules, &mut steps);
+        let step = steps.drain().find_map(|(action, result)| {
+            let next = result.ok()?;
+            (fingerprint(&canonical(next.clone())) == wanted).then_some((action, next))
+        });
+        let Some((action, next)) = step else {
+            trace.push("(the way from here is lost)".to_owned());
+            return Found { violation, trace };
+        };
+        trace.push(line(action, &state, &next));
+        state = simplified(next);
+    }
+    actions::successors(&state, rules, &mut steps);
+    let last = steps
+        .drain()
+        .find_map(|(action, result)| Some((action, result.err()?)));
+    if let Some((action, _)) = last {
+        trace.push(action.to_string());
+    }
+    Found {
+        violation: last.map_or(violation, |(_, violation)| violation),
+        trace,
+    }
+}
+
+/// An action, and what a power cut left of what was in the cache.
+fn line(action: Action, state: &State, next: &State) -> String {
+    let mut line = action.to_string();
+    if action != Action::PowerCut {
+        return line;
+    }
+    for slot in 0..SLOT_COUNT as u8 {
+        if state.slots[usize::from(slot)].is_certainly(next.slots[usize::from(slot)].cache) {
+            continue;
+        }
+        let _ = match next.cached_record(slot) {
+            Some(record) => write!(
+                line,
+                "; slot {slot} has the record of commit {}",
+                next.name(record.commit)
+            ),
+            None => write!(line, "; slot {slot} cannot be read"),
+        };
+    }
+    for (page, (before, after)) in state.pages.iter().zip(&next.pages).enumerate() {
+        if !before.is_certainly(after.cache) {
+            let content = match after.cache {
+                0 => "nothing that is asked for",
+                content if content == before.cache => "what was written last",
+                _ => "what was written before",
+            };
+            let _ = write!(line, "; page {page} has {content}");
+        }
+    }
+    line
+}

@@ -1,0 +1,372 @@
+//! What there is at one moment: the disk, the system's cache, the engine's memory, and what has been
+//! promised.
+//!
+//! - A place of the file (a page or a slot) has one content in the cache, and a set of contents of which
+//!   the disk has one. Nobody knows which until power fails, or a flush leaves only one.
+//! - Contents are numbers. That of a page is unique to the write that put it there, so comparing it is
+//!   what comparing a tag is; 0 is everything that no record asks for. That of a slot is the
+//!   index of a record and one more; 0 cannot be read.
+//! - The tree of a commit has two pages, a root and a leaf. Each commit writes the root anew, and the
+//!   leaf if it likes: an old leaf below a young root is what recovery does not look at.
+
+use arrayvec::ArrayVec;
+use std::hash::{Hash, Hasher};
+
+pub(super) const SLOT_COUNT: usize = 4;
+pub(super) const PAGES_MAX: usize = 8;
+pub(super) const READERS_MAX: usize = 2;
+/// More commits and records than a search that can end has at a time.
+pub(super) const COMMITS_MAX: usize = 10;
+pub(super) const RECORDS_MAX: usize = 30;
+
+/// A set of contents.
+pub(super) type Contents = u32;
+
+pub(super) const fn only(content: u8) -> Contents {
+    1 << content
+}
+
+/// What is in a set, ascending.
+pub(super) fn members(contents: Contents) -> impl Iterator<Item = u8> {
+    (0..Contents::BITS as u8).filter(move |&content| contents & only(content) != 0)
+}
+
+/// The index of a commit in [`State::commits`].
+pub(super) type CommitIndex = u8;
+
+/// A page or a slot.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(super) struct Location {
+    pub(super) cache: u8,
+    /// What the disk may have, but for `since`.
+    pub(super) disk: Contents,
+    /// Whether the next flush writes what the cache has. Not so after a flush that failed.
+    pub(super) is_dirty: bool,
+    /// What a running flush makes durable.
+    pub(super) flushing: Option<u8>,
+    /// What was written since that flush began.
+    pub(super) since: Contents,
+}
+
+impl Location {
+    pub(super) const fn certain(content: u8) -> Self {
+        Self {
+            cache: content,
+            disk: only(content),
+            is_dirty: false,
+            flushing: None,
+            since: 0,
+        }
+    }
+
+    pub(super) const fn possible(&self) -> Contents {
+        self.disk | self.since
+    }
+
+    pub(super) const fn is_certainly(&self, content: u8) -> bool {
+        self.possible() == only(content)
+    }
+
+    /// The write may also be torn, unless what it writes is there already.
+    pub(super) fn write(&mut self, content: u8, is_flush_running: bool) {
+        let torn = if self.is_certainly(content) {
+            0
+        } else {
+            only(0)
+        };
+        if is_flush_running {
+            self.since |= only(content) | torn;
+        } else {
+            self.disk |= only(content) | torn;
+        }
+        self.cache = content;
+        self.is_dirty = true;
+    }
+
+    pub(super) fn begin_flush(&mut self) {
+        self.flushing = self.is_dirty.then_some(self.cache);
+        self.is_dirty = false;
+    }
+
+    pub(super) fn complete_flush(&mut self) {
+        self.disk = self.flushing.map_or(self.disk, only) | self.since;
+        self.flushing = None;
+        self.since = 0;
+    }
+
+    /// Nothing more is known of the disk than before, and the system counts all as written.
+    pub(super) fn fail_flush(&mut self) {
+        self.disk |= self.since;
+        self.flushing = None;
+        self.since = 0;
+        self.is_dirty = false;
+    }
+}
+
+/// Where a commit has a page of its tree, and which content it expects there.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub(super) struct Place {
+    pub(super) page: u8,
+    pub(super) birth: u8,
+    pub(super) content: u8,
+}
+
+/// The how-manieth a commit is, for messages. It tells nothing apart.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Name(pub(super) u8);
+
+impl PartialEq for Name {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Name {}
+
+impl Hash for Name {
+    fn hash<H: Hasher>(&self, _: &mut H) {}
+}
+
+/// What the checker knows of a commit.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) struct Commit {
+    pub(super) name: Name,
+    pub(super) transaction: u8,
+    /// What it built upon; of what is still spoken of, the nearest.
+    pub(super) parent: Option<CommitIndex>,
+    pub(super) durability: Durability,
+    /// The last transaction known to be durable when it was written.
+    pub(super) known_durable: u8,
+    /// Whether an opened database has gone on from another commit.
+    pub(super) is_abandoned: bool,
+    /// Root and leaf; none where nobody asks for them any more.
+    pub(super) tree: Option<[Place; 2]>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(super) enum Durability {
+    Durable,
+    /// Lazy and async, which differ in whether somebody waits.
+    Weak,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(super) struct Record {
+    pub(super) sequence: u8,
+    pub(super) commit: CommitIndex,
+    pub(super) known_durable: u8,
+    pub(super) is_clean_close: bool,
+    /// Whether a newer record is surely on the disk, so that this one must never count; which commit
+    /// it is of has been forgotten.
+    pub(super) is_stale: bool,
+}
+
+/// What the space map says of a page.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(super) enum Use {
+    Free,
+    Live { birth: u8 },
+    Dead { birth: u8, death: u8 },
+}
+
+/// The memory of an engine.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) struct Engine {
+    pub(super) newest: CommitIndex,
+    pub(super) newest_slot: u8,
+    pub(super) durable: CommitIndex,
+    pub(super) durable_slot: u8,
+    /// The running flush: what it makes durable, and the slot of that.
+    pub(super) target: Option<(CommitIndex, u8)>,
+    /// What readers see who begin now.
+    pub(super) published: CommitIndex,
+    pub(super) readers: ArrayVec<CommitIndex, READERS_MAX>,
+    pub(super) uses: ArrayVec<Use, PAGES_MAX>,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) enum Phase {
+    /// Nobody has the file open.
+    Down,
+    /// Recovery has decided which record counts. Nothing was written yet.
+    Decided {
+        slot: u8,
+    },
+    /// Recovery makes that hold.
+    Settling {
+        slot: u8,
+        /// Slots that are still to be erased, one bit each.
+        losers: u8,
+    },
+    Running(Engine),
+    /// A flush failed: readers may go on.
+    Poisoned {
+        engine: Engine,
+        is_rewritten: bool,
+    },
+    /// The record of a clean close is written.
+    Closing(Engine),
+}
+
+impl Phase {
+    pub(super) fn engine(&self) -> Option<&Engine> {
+        match self {
+            Self::Down | Self::Decided { .. } | Self::Settling { .. } => None,
+            Self::Running(engine) | Self::Poisoned { engine, .. } | Self::Closing(engine) => {
+                Some(engine)
+            }
+        }
+    }
+
+    pub(super) fn engine_mut(&mut self) -> Option<&mut Engine> {
+        match self {
+            Self::Down | Self::Decided { .. } | Self::Settling { .. } => None,
+            Self::Running(engine) | Self::Poisoned { engine, .. } | Self::Closing(engine) => {
+                Some(engine)
+            }
+        }
+    }
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) struct State {
+    pub(super) pages: ArrayVec<Location, PAGES_MAX>,
+    pub(super) slots: [Location; SLOT_COUNT],
+    pub(super) commits: ArrayVec<Commit, COMMITS_MAX>,
+    pub(super) records: ArrayVec<Record, RECORDS_MAX>,
+    pub(super) phase: Phase,
+    /// The newest commit that must not be lost, whatever happens.
+    pub(super) promised: CommitIndex,
+    /// The newest commit that must not be lost unless power fails.
+    pub(super) kept: Option<CommitIndex>,
+    pub(super) commits_left: u8,
+    pub(super) mishaps_left: u8,
+}
+
+impl State {
+    /// A database that was closed, with one commit in it.
+    pub(super) fn first(pages: u8, commits: u8, mishaps: u8) -> Self {
+        let place = |page| Place {
+            page,
+            birth: 0,
+            content: 1,
+        };
+        let first = Commit {
+            name: Name(0),
+            transaction: 0,
+            parent: None,
+            durability: Durability::Durable,
+            known_durable: 0,
+            is_abandoned: false,
+            tree: Some([place(0), place(1)]),
+        };
+        let record = Record {
+            sequence: 1,
+            commit: 0,
+            known_durable: 0,
+            is_clean_close: true,
+            is_stale: false,
+        };
+        let mut slots = [Location::certain(0); SLOT_COUNT];
+        slots[0] = Location::certain(1);
+        Self {
+            pages: (0..pages)
+                .map(|page| Location::certain(u8::from(page < 2)))
+                .collect(),
+            slots,
+            commits: ArrayVec::from_iter([first]),
+            records: ArrayVec::from_iter([record]),
+            phase: Phase::Down,
+            promised: 0,
+            kept: None,
+            commits_left: commits,
+            mishaps_left: mishaps,
+        }
+    }
+
+    pub(super) fn commit(&self, index: CommitIndex) -> &Commit {
+        &self.commits[usize::from(index)]
+    }
+
+    pub(super) fn transaction(&self, index: CommitIndex) -> u8 {
+        self.commit(index).transaction
+    }
+
+    pub(super) fn name(&self, index: CommitIndex) -> u8 {
+        self.commit(index).name.0
+    }
+
+    /// The record that a content of a slot is.
+    pub(super) fn record(&self, content: u8) -> Option<&Record> {
+        self.records.get(usize::from(content).checked_sub(1)?)
+    }
+
+    /// The record that the cache has in a slot.
+    pub(super) fn cached_record(&self, slot: u8) -> Option<&Record> {
+        self.record(self.slots[usize::from(slot)].cache)
+    }
+
+    pub(super) fn locations_mut(&mut self) -> impl Iterator<Item = &mut Location> {
+        self.pages.iter_mut().chain(&mut self.slots)
+    }
+
+    /// Whether `commit` is `ancestor`, or was built upon it.
+    pub(super) fn contains(&self, commit: CommitIndex, ancestor: CommitIndex) -> bool {
+        let mut at = Some(commit);
+        while let Some(index) = at {
+            if index == ancestor {
+                return true;
+            }
+            at = self.commit(index).parent;
+        }
+        false
+    }
+
+    fn is_flush_running(&self) -> bool {
+        self.phase
+            .engine()
+            .is_some_and(|engine| engine.target.is_some())
+    }
+
+    pub(super) fn write_page(&mut self, page: u8, content: u8) {
+        let is_flush_running = self.is_flush_running();
+        self.pages[usize::from(page)].write(content, is_flush_running);
+    }
+
+    pub(super) fn write_slot(&mut self, slot: u8, content: u8) {
+        let is_flush_running = self.is_flush_running();
+        self.slots[usize::from(slot)].write(content, is_flush_running);
+    }
+
+    pub(super) fn write_record(&mut self, slot: u8, record: Record) {
+        self.records.push(record);
+        self.write_slot(slot, self.records.len() as u8);
+    }
+
+    /// The sequence of the next record.
+    pub(super) fn next_sequence(&self) -> u8 {
+        let cached = (0..SLOT_COUNT as u8).filter_map(|slot| self.cached_record(slot));
+        cached.map(|record| record.sequence).max().unwrap_or(0) + 1
+    }
+
+    /// A content that no page has, and no commit expects.
+    pub(super) fn new_content(&self, page: u8) -> u8 {
+        let location = &self.pages[usize::from(page)];
+        let there = Contents::BITS - location.possible().leading_zeros();
+        let expected = self.commits.iter().filter_map(|commit| commit.tree);
+        let expected = expected.flatten().filter(|place| place.page == page);
+        expected
+            .map(|place| place.content + 1)
+            .chain([there as u8, 1])
+            .max()
+            .unwrap_or(1)
+    }
+
+    /// The first page of a commit that the cache has wrong.
+    pub(super) fn wrong_page(&self, commit: CommitIndex) -> Option<u8> {
+        let tree = self.commit(commit).tree.iter().flatten();
+        tree.filter(|place| self.pages[usize::from(place.page)].cache != place.content)
+            .map(|place| place.page)
+            .next()
+    }
+}

@@ -60,13 +60,13 @@ pub(crate) fn run(commits: &Commits, directory: &Path) -> Result<Vec<Figure>> {
     let mut changes = Changes::new(&data);
     let mut figures = Vec::new();
     for &threads in &commits.threads {
-        eprintln!("{threads} threads");
         let done = run_threads(
             commits,
             usize::try_from(threads)?,
             &mut runners,
             &mut changes,
         )?;
+        eprintln!("{}", report::line(threads, &done));
         figures.extend(done);
     }
     for runner in &mut runners {

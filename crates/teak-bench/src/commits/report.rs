@@ -47,6 +47,15 @@ pub(crate) fn table(figures: &[Figure]) -> Table {
     table
 }
 
+/// What came of one number of threads, in a line, for who waits for the table.
+pub(super) fn line(threads: u32, figures: &[Figure]) -> String {
+    let rates: Vec<String> = figures
+        .iter()
+        .map(|figure| format!("{} {:.0}", figure.name(), figure.commits_per_second))
+        .collect();
+    format!("threads: {threads}; commits/s: {}", rates.join(", "))
+}
+
 fn rate(figure: &Figure) -> String {
     let (median, spread) = (figure.commits_per_second, figure.spread);
     format!("{median:.0} ({:.0}..{:.0})", spread.min, spread.max)

@@ -1,10 +1,13 @@
 //! The command line.
 
-use crate::{engines::EngineKind, works::Work};
-use clap::{Args, Parser, Subcommand};
+use crate::{
+    engines::{Durability, EngineKind},
+    works::Work,
+};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
-/// Teak beside LMDB, in one process, on the same data.
+/// Teak beside LMDB and libmdbx, in one process, on the same data.
 #[derive(Debug, Parser)]
 #[command(version)]
 pub(crate) struct Arguments {
@@ -16,6 +19,20 @@ pub(crate) struct Arguments {
 pub(crate) enum Command {
     /// Run every work (or those named by --only) and print two tables: speed and space.
     Quick(Quick),
+    /// Commit one record at a time from 1, 2, 4, ... threads, durably, and print commits a second.
+    Commits(Commits),
+}
+
+/// Where a run has its databases, and where its figures go.
+#[derive(Debug, Args)]
+pub(crate) struct Places {
+    /// Also write the figures to this file, as JSON.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+
+    /// Where to put the databases while the run lasts; decides which disk is measured.
+    #[arg(long, value_name = "DIRECTORY")]
+    pub(crate) dir: Option<PathBuf>,
 }
 
 /// What one run is to do.
@@ -25,13 +42,8 @@ pub(crate) struct Quick {
     #[arg(long, default_value_t = 1_000_000, value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
     pub(crate) records: u64,
 
-    /// Also write the figures to this file, as JSON.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) json: Option<PathBuf>,
-
-    /// Where to put the databases while the run lasts; decides which disk is measured.
-    #[arg(long, value_name = "DIRECTORY")]
-    pub(crate) dir: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) places: Places,
 
     /// Rounds of each work; the figure is their median.
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
@@ -58,5 +70,55 @@ impl Quick {
     /// Whether `work` was asked for.
     pub(crate) fn wants(&self, work: Work) -> bool {
         self.only.is_empty() || self.only.contains(&work)
+    }
+}
+
+/// What a run of commits is to do.
+#[derive(Debug, Args)]
+pub(crate) struct Commits {
+    /// Records to load before.
+    #[arg(long, default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
+    pub(crate) records: u64,
+
+    /// How many threads commit at the same time.
+    #[arg(long, value_name = "COUNT", value_delimiter = ',', default_values_t = [1, 2, 4, 8, 16, 32], value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub(crate) threads: Vec<u32>,
+
+    /// Commits of a round, of all threads together.
+    #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) commits: u32,
+
+    /// Rounds with each number of threads; the figure is their median.
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) repeat: u32,
+
+    /// The engines to run.
+    #[arg(long, value_name = "ENGINE", value_delimiter = ',', default_values_t = EngineKind::usual_for_commits())]
+    pub(crate) engines: Vec<EngineKind>,
+
+    /// Also run Teak in these modes.
+    #[arg(long, value_name = "MODE", value_delimiter = ',')]
+    pub(crate) mode: Vec<Mode>,
+
+    #[command(flatten)]
+    pub(crate) places: Places,
+}
+
+/// A mode of Teak besides the durable one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Mode {
+    /// Each commit returns before it is on the disk; each thread waits for its last one.
+    Async,
+    /// No commit waits for the disk.
+    Lazy,
+}
+
+impl Mode {
+    /// The durability of its commits.
+    pub(crate) fn durability(self) -> Durability {
+        match self {
+            Self::Async => Durability::Async,
+            Self::Lazy => Durability::Lazy,
+        }
     }
 }

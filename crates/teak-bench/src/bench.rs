@@ -20,6 +20,15 @@ pub(crate) struct Contender {
 }
 
 impl Contender {
+    /// An engine with no database yet, which is to be in `directory`.
+    pub(crate) fn new(kind: EngineKind, directory: PathBuf) -> Self {
+        Self {
+            kind,
+            directory,
+            engine: None,
+        }
+    }
+
     /// The open database.
     pub(crate) fn engine(&mut self) -> Result<&mut dyn Engine> {
         match &mut self.engine {
@@ -81,11 +90,7 @@ impl Bench {
         for &kind in kinds {
             if contenders.iter().all(|contender| contender.kind != kind) {
                 let directory = directory.join(kind.name());
-                contenders.push(Contender {
-                    kind,
-                    directory,
-                    engine: None,
-                });
+                contenders.push(Contender::new(kind, directory));
             }
         }
         Self {
@@ -138,7 +143,7 @@ pub(crate) fn add_round(samples: &mut [Samples], sums: &[Duration], operations: 
 }
 
 /// Flushes the file system that `directory` is on.
-fn settle(directory: &Path) -> Result<()> {
+pub(crate) fn settle(directory: &Path) -> Result<()> {
     #[cfg(target_os = "linux")]
     rustix::fs::syncfs(fs::File::open(directory)?)?;
     #[cfg(not(target_os = "linux"))]

@@ -67,6 +67,14 @@ impl Digest {
         self.sum += (key.len() + value.len()) as u64;
     }
 
+    /// Takes a record off again that was added.
+    pub(crate) fn remove_record(&mut self, record: &Record) {
+        let mut removed = Self::default();
+        removed.add_record(&record.key, &record.value);
+        self.count -= removed.count;
+        self.sum -= removed.sum;
+    }
+
     /// The digest of looking up `keys` as they were loaded.
     pub(crate) fn of_lookups(keys: &[Key]) -> Self {
         let mut digest = Self::default();
@@ -120,7 +128,8 @@ impl DataSet {
     }
 }
 
-fn random_key(rng: &mut Rng) -> Key {
+/// A key that no other has, but for a chance that does not count.
+pub(crate) fn random_key(rng: &mut Rng) -> Key {
     rng.u128(..).to_be_bytes()
 }
 

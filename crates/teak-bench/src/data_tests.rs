@@ -38,6 +38,14 @@ fn half_of_the_changes_are_new_keys() {
 }
 
 #[test]
+fn a_record_that_was_removed_does_not_count() {
+    let keys = DataSet::new(10).keys;
+    let mut digest = Digest::of_scan(&keys);
+    digest.remove_record(&Record::new(keys[9], 0));
+    assert_eq!(digest, Digest::of_scan(&keys[..9]));
+}
+
+#[test]
 fn a_digest_misses_a_value_that_is_not_there() {
     let keys = DataSet::new(10).keys;
     assert_ne!(Digest::of_lookups(&keys), Digest::of_lookups(&keys[1..]));

@@ -1,29 +1,48 @@
-//! `teak-bench`: Teak beside LMDB, in one process, on the same data.
+//! `teak-bench`: Teak beside LMDB and libmdbx, in one process, on the same data.
 //!
 //! ```text
 //! cargo run --release -p teak-bench -- quick
 //! cargo run --release -p teak-bench -- quick --records 10000000 --json figures.json
+//! cargo run --release -p teak-bench -- quick --engines teak,lmdb,mdbx
+//! cargo run --release -p teak-bench -- commits --threads 1,16 --mode async,lazy
 //! ```
 //!
-//! # What is measured
+//! # What `quick` measures
 //!
 //! Records are 16-byte random keys (seeded, so each run has the same) with 100-byte values that do
 //! not compress. The works, in the order in which they run:
 //!
 //! | work | what one operation is |
 //! |---|---|
-//! | `load_random_lazy` | one record of a load in random order, 10,000 a transaction, no flush; handed over at once: `insert_many` (LMDB has no such call: one after the other) |
+//! | `load_random_lazy` | one record of a load in random order, 10,000 a transaction, no flush; handed over at once: `insert_many` (LMDB and libmdbx have no such call: one after the other) |
 //! | `load_presorted_lazy` | the same, but the program sorts each 10,000 first, which counts |
 //! | `load_single_lazy` | the same, unsorted, one call for each record |
 //! | `get` | a lookup of a present key; one read transaction for each slice of 20,000 |
-//! | `get_many_32` | the same keys, 32 at a time (LMDB has no such call: one after the other) |
+//! | `get_many_32` | the same keys, 32 at a time (LMDB and libmdbx have no such call: one after the other) |
 //! | `get_txn` | begin a read, one lookup, end it |
-//! | `get_txn_renew` | the same with LMDB's `mdb_txn_renew` and `mdb_txn_reset`; Teak as above |
+//! | `get_txn_renew` | the same with `mdb_txn_renew` and `mdb_txn_reset` of LMDB, and libmdbx's; Teak as above |
 //! | `scan` | one record of a scan forwards over everything, key and value touched |
 //! | `txn_lazy` | one transaction of one record: a new one, or a new value for an old one |
 //! | `txn_durable` | the same, on disk before it returns |
 //! | `load_sorted_lazy` | one record of a load in key order by ordinary inserts, 10,000 a transaction |
-//! | `load_sorted_append` | the same through what each engine has for it: `bulk_load`, `MDB_APPEND` |
+//! | `load_sorted_append` | the same through what each engine has for it: `bulk_load`, `MDB_APPEND`, `MDBX_APPEND` |
+//!
+//! # What `commits` measures
+//!
+//! Commits of one record, each on disk before it returns, from many threads at the same time: in turn a new value
+//! for an old key and a new key, on a database of `--records`. All threads share one open database of each engine. Of LMDB and
+//! libmdbx one thread commits while the others wait for their lock, which is all that they have; of Teak those that commit
+//! meanwhile share the next flush.
+//!
+//! A slice is 16 commits for each thread or a few more, and at least 64. Its threads begin together and take its records from one place;
+//! its time is from the first thread's begin to the last one's end. A latency is the time of begin, put and commit
+//! of one record, with all waiting. Percentiles are over all rounds, commits a second the median of the rounds.
+//!
+//! With `--mode` Teak runs in other modes too, on databases of their own: `async` (`commit_async`; the time of a slice is over when
+//! the ticket of each thread's last commit is, a latency when the call returns) and `lazy` (what was not flushed yet is flushed
+//! behind each slice, outside the clock).
+//!
+//! After each round the round's records are compared whole, and all of the database by a sum.
 //!
 //! # Why the figures may be compared
 //!
@@ -39,14 +58,21 @@
 //! |---|---|---|
 //! | `teak`, lazy | `Durability::Lazy` | the newest commit that is whole; never corrupt |
 //! | `teak`, durable | `Durability::Durable`, one flush a commit | every commit that returned |
+//! | `teak`, async | `commit_async` | the newest commit that is whole, and every commit whose ticket was waited for |
 //! | `lmdb`, lazy | `MDB_NOSYNC` | may be corrupt, unless the file system keeps the order of writes |
 //! | `lmdb`, durable | no flag: two flushes a commit | every commit that returned |
 //! | `lmdb-writemap`, lazy | `MDB_WRITEMAP`, `MDB_NOSYNC` | may be corrupt |
 //! | `lmdb-writemap`, durable | `MDB_WRITEMAP` | every commit that returned |
+//! | `mdbx`, lazy | `MDBX_SAFE_NOSYNC` | the last commit that was flushed; never corrupt |
+//! | `mdbx`, durable | `MDBX_SYNC_DURABLE`: two flushes a commit | every commit that returned |
 //!
 //! LMDB always has `MDB_NOSUBDIR`, `MDB_NORDAHEAD` and a map of 8 times the data and 1 GiB more, and keeps
 //! its records in the unnamed database. It is called through its C functions with nothing between.
 //! With `MDB_WRITEMAP` its file is as long as its map, and sparse: look at `allocated_bytes`.
+//!
+//! libmdbx always has `MDBX_NOSUBDIR` and `MDBX_NORDAHEAD`, and keeps its records in the unnamed database. Its geometry: as much room
+//! as LMDB's map, growing by 64 MiB at a time, never shrinking, so that its file is sparse too; pages of the system's size. Everything else is as it comes, and it is
+//! called through its C functions with nothing between, one thread beginning and ending each of its transactions, which it and LMDB ask for.
 //!
 //! # Space
 //!
@@ -57,34 +83,41 @@
 
 mod arguments;
 mod bench;
+mod commits;
 mod data;
 mod engines;
 mod environment;
+mod latencies;
 mod measurement;
 mod report;
 mod statistics;
 mod works;
 
 use anyhow::{Context, Result};
-use arguments::{Arguments, Command, Quick};
+use arguments::{Arguments, Command, Commits, Places, Quick};
 use clap::Parser;
-use std::{env, fs, path::PathBuf};
+use serde::Serialize;
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+};
 
 fn main() -> Result<()> {
-    let Command::Quick(quick) = Arguments::parse().command;
-    let parent = parent_directory(&quick)?;
+    let command = Arguments::parse().command;
+    let places = match &command {
+        Command::Quick(quick) => &quick.places,
+        Command::Commits(commits) => &commits.places,
+    };
+    let parent = parent_directory(places)?;
     let directory = tempfile::Builder::new()
         .prefix("teak-bench-")
         .tempdir_in(&parent)
         .with_context(|| format!("cannot create a directory in {}", parent.display()))?;
     println!("{}", environment::describe(directory.path()));
-    println!("{}", report::describe_run(&quick));
 
-    let measurements = works::run(&quick, directory.path())?;
-    print!("{}", report::tables(&measurements, &quick.engines));
-    if let Some(path) = &quick.json {
-        report::write_json(path, &measurements)?;
-        println!("figures written to {}", path.display());
+    match &command {
+        Command::Quick(quick) => run_quick(quick, directory.path())?,
+        Command::Commits(commits) => run_commits(commits, directory.path())?,
     }
     let path = directory.path().to_owned();
     directory
@@ -92,9 +125,32 @@ fn main() -> Result<()> {
         .with_context(|| format!("cannot remove {}; remove it by hand", path.display()))
 }
 
+fn run_quick(quick: &Quick, directory: &Path) -> Result<()> {
+    println!("{}", report::describe_run(quick));
+    let measurements = works::run(quick, directory)?;
+    print!("{}", report::tables(&measurements, &quick.engines));
+    write_figures(&quick.places, &measurements)
+}
+
+fn run_commits(commits: &Commits, directory: &Path) -> Result<()> {
+    println!("{}", commits::describe_run(commits));
+    let figures = commits::run(commits, directory)?;
+    println!("\n{}", commits::table(&figures));
+    write_figures(&commits.places, &figures)
+}
+
+/// Writes the JSON file, if one was asked for.
+fn write_figures(places: &Places, figures: &[impl Serialize]) -> Result<()> {
+    if let Some(path) = &places.json {
+        report::write_json(path, figures)?;
+        println!("figures written to {}", path.display());
+    }
+    Ok(())
+}
+
 /// Where the databases go: as asked, else beside this program, which is on the disk it was built on.
-fn parent_directory(quick: &Quick) -> Result<PathBuf> {
-    if let Some(directory) = &quick.dir {
+fn parent_directory(places: &Places) -> Result<PathBuf> {
+    if let Some(directory) = &places.dir {
         fs::create_dir_all(directory)
             .with_context(|| format!("cannot create {}", directory.display()))?;
         return Ok(directory.clone());

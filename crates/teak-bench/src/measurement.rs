@@ -18,6 +18,7 @@ pub(crate) struct Measurement {
     pub(crate) operations: u64,
     /// The median over the rounds.
     pub(crate) ns_per_op: f64,
+    /// The fastest and the slowest round.
     pub(crate) spread: Spread,
     /// Rounds.
     pub(crate) repeats: usize,

@@ -9,6 +9,7 @@ use crate::{
 };
 use anyhow::{Context, Result};
 use comfy_table::{CellAlignment, Table, presets};
+use serde::Serialize;
 use std::{fs, path::Path};
 
 /// What this run does, in a line.
@@ -22,9 +23,9 @@ pub(crate) fn describe_run(quick: &Quick) -> String {
     )
 }
 
-/// Writes the measurements as a JSON list.
-pub(crate) fn write_json(path: &Path, measurements: &[Measurement]) -> Result<()> {
-    let mut text = serde_json::to_string_pretty(measurements)?;
+/// Writes figures as a JSON list.
+pub(crate) fn write_json(path: &Path, figures: &[impl Serialize]) -> Result<()> {
+    let mut text = serde_json::to_string_pretty(figures)?;
     text.push('\n');
     fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
 }
@@ -147,7 +148,8 @@ fn megabytes(bytes: u64) -> String {
     format!("{:.1}", bytes as f64 / 1e6)
 }
 
-fn plain_table(header: Vec<String>) -> Table {
+/// An empty table in the style of all.
+pub(crate) fn plain_table(header: Vec<String>) -> Table {
     let mut table = Table::new();
     table
         .load_preset(presets::ASCII_MARKDOWN)

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-/// The fastest and the slowest of the rounds, in nanoseconds an operation.
+/// The smallest and the largest figure of the rounds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(crate) struct Spread {
     pub(crate) min: f64,

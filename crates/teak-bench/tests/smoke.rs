@@ -3,18 +3,25 @@
 use serde_json::Value;
 use std::{fs, path::Path, process::Command};
 
-/// Runs the program over 2,000 records and returns its JSON result.
+/// Runs `quick` over 2,000 records and returns its JSON result.
 fn run(directory: &Path, more: &[&str]) -> Vec<Value> {
+    let mut arguments = vec!["quick", "--repeat", "2"];
+    arguments.extend(["--durable-transactions", "10", "--lazy-transactions", "50"]);
+    arguments.extend(more);
+    run_command(directory, &arguments)
+}
+
+/// Runs the program over 2,000 records and returns its JSON result.
+fn run_command(directory: &Path, arguments: &[&str]) -> Vec<Value> {
     let json = directory.join("figures.json");
     let databases = directory.join("databases");
     let output = Command::new(env!("CARGO_BIN_EXE_teak-bench"))
-        .args(["quick", "--records", "2000", "--repeat", "2"])
-        .args(["--durable-transactions", "10", "--lazy-transactions", "50"])
+        .args(arguments)
+        .args(["--records", "2000"])
         .arg("--json")
         .arg(&json)
         .arg("--dir")
         .arg(&databases)
-        .args(more)
         .output()
         .expect("the program starts");
     let errors = String::from_utf8_lossy(&output.stderr);
@@ -87,4 +94,58 @@ fn works_and_engines_can_be_chosen() {
             ("scan", "lmdb-writemap")
         ]
     );
+}
+
+#[cfg(feature = "mdbx")]
+#[test]
+fn every_work_runs_on_libmdbx() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let figures = run(directory.path(), &["--engines", "mdbx"]);
+    assert_eq!(figures.len(), 12);
+    for figure in figures {
+        assert_eq!(figure["engine"], "mdbx");
+        let Some(used) = figure["used_bytes"].as_u64() else {
+            continue;
+        };
+        assert!(used > 2000 * 116, "{figure}");
+        assert!(figure["file_bytes"].as_u64() >= Some(used), "{figure}");
+    }
+}
+
+#[test]
+fn commits_have_a_figure_for_every_number_of_threads_and_every_engine() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let arguments = ["commits", "--threads", "1,3", "--commits", "40"];
+    let more = ["--repeat", "2", "--mode", "async,lazy"];
+    let figures = run_command(directory.path(), &[&arguments[..], &more].concat());
+    let engines = 1 + usize::from(cfg!(feature = "lmdb")) + usize::from(cfg!(feature = "mdbx"));
+    assert_eq!(figures.len(), 2 * (engines + 2));
+    for figure in &figures {
+        let rate = figure["commits_per_second"].as_f64();
+        assert!(rate.is_some_and(|value| value > 0.0), "{figure}");
+        assert!(figure["spread"]["min"].as_f64() <= rate, "{figure}");
+        assert!(figure["p50_ns"].as_u64() <= figure["p99_ns"].as_u64());
+        assert_eq!(figure["operations"], 40);
+        assert_eq!(figure["repeats"], 2);
+    }
+    let modes: Vec<&Value> = figures[engines - 1..engines + 2]
+        .iter()
+        .map(|figure| &figure["mode"])
+        .collect();
+    assert_eq!(modes, ["durable", "async", "lazy"]);
+    assert_eq!(figures[0]["threads"], 1);
+    assert_eq!(figures[engines + 2]["threads"], 3);
+}
+
+#[test]
+fn a_round_that_changes_a_record_twice_is_refused() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let output = Command::new(env!("CARGO_BIN_EXE_teak-bench"))
+        .args(["commits", "--records", "10", "--commits", "21", "--dir"])
+        .arg(directory.path())
+        .output()
+        .expect("the program starts");
+    assert!(!output.status.success());
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(errors.contains("at most twice --records"), "{errors}");
 }

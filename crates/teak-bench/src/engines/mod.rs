@@ -5,19 +5,27 @@
 
 #[cfg(feature = "lmdb")]
 mod lmdb;
+#[cfg(feature = "mdbx")]
+mod mdbx;
 mod teak;
 
-use crate::data::{Digest, Key, Record};
+use crate::{
+    data::{Digest, Key, Record},
+    latencies::Latencies,
+};
 use anyhow::Result;
 use clap::{ValueEnum, builder::PossibleValue};
 use serde::{Serialize, Serializer};
 use std::{fmt, fs, os::unix::fs::MetadataExt, path::Path};
 
 /// Whether a commit waits for the disk.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub(crate) enum Durability {
     /// It does.
     Durable,
+    /// It returns at once, is on its way to the disk, and can be waited for.
+    Async,
     /// It returns at once.
     Lazy,
 }
@@ -108,8 +116,28 @@ pub(crate) trait Engine {
     /// The size of the database now.
     fn space(&mut self) -> Result<Space>;
 
+    /// What threads share to commit to the database.
+    fn committer(&self) -> &dyn Committer;
+
     /// Closes the database.
     fn close(self: Box<Self>) -> Result<()>;
+}
+
+/// An open database that many threads commit to at the same time.
+pub(crate) trait Committer: Sync {
+    /// Commits `records`, a transaction each, and notes how long each took to return. Returns when
+    /// all are as durable as they are to become.
+    fn commit_each(
+        &self,
+        records: &mut dyn Iterator<Item = &Record>,
+        latencies: &mut Latencies,
+    ) -> Result<()>;
+
+    /// Brings to the disk what lazy commits left to be flushed by a thread of the engine's own, so
+    /// that it does not do that while another engine is measured.
+    fn settle(&self) -> Result<()> {
+        Ok(())
+    }
 }
 
 /// The engines that this program knows.
@@ -120,6 +148,8 @@ pub(crate) enum EngineKind {
     Lmdb,
     #[cfg(feature = "lmdb")]
     LmdbWritemap,
+    #[cfg(feature = "mdbx")]
+    Mdbx,
 }
 
 impl EngineKind {
@@ -129,11 +159,28 @@ impl EngineKind {
         Self::Lmdb,
         #[cfg(feature = "lmdb")]
         Self::LmdbWritemap,
+        #[cfg(feature = "mdbx")]
+        Self::Mdbx,
     ];
 
-    /// The engines that run unless others are asked for.
+    /// The engines that `quick` runs unless others are asked for.
     pub(crate) fn usual() -> Vec<Self> {
-        Self::ALL.iter().copied().take(2).collect()
+        vec![
+            Self::Teak,
+            #[cfg(feature = "lmdb")]
+            Self::Lmdb,
+        ]
+    }
+
+    /// The engines that `commits` runs unless others are asked for.
+    pub(crate) fn usual_for_commits() -> Vec<Self> {
+        vec![
+            Self::Teak,
+            #[cfg(feature = "lmdb")]
+            Self::Lmdb,
+            #[cfg(feature = "mdbx")]
+            Self::Mdbx,
+        ]
     }
 
     /// Its name on the command line and in results.
@@ -144,6 +191,8 @@ impl EngineKind {
             Self::Lmdb => "lmdb",
             #[cfg(feature = "lmdb")]
             Self::LmdbWritemap => "lmdb-writemap",
+            #[cfg(feature = "mdbx")]
+            Self::Mdbx => "mdbx",
         }
     }
 
@@ -154,8 +203,8 @@ impl EngineKind {
         durability: Durability,
         data_bytes: u64,
     ) -> Result<Box<dyn Engine>> {
-        // Only LMDB has to be told how large the data may grow.
-        #[cfg(not(feature = "lmdb"))]
+        // Only LMDB and libmdbx have to be told how large the data may grow.
+        #[cfg(not(any(feature = "lmdb", feature = "mdbx")))]
         let _ = data_bytes;
         Ok(match self {
             Self::Teak => Box::new(teak::Teak::open(directory, durability)?),
@@ -173,6 +222,8 @@ impl EngineKind {
                     directory, durability, writing, data_bytes,
                 )?)
             }
+            #[cfg(feature = "mdbx")]
+            Self::Mdbx => Box::new(mdbx::Mdbx::open(directory, durability, data_bytes)?),
         })
     }
 }

@@ -1,10 +1,13 @@
 //! Teak, through its public interface: one table of raw bytes.
 
-use super::{Durability, Engine, Insertion, Reading, Space, in_key_order};
-use crate::data::{Digest, Key, Record};
+use super::{Committer, Durability, Engine, Insertion, Reading, Space, in_key_order};
+use crate::{
+    data::{Digest, Key, Record},
+    latencies::Latencies,
+};
 use anyhow::Result;
 use std::path::Path;
-use teak::{Database, Options, Table, codec::Bytes};
+use teak::{Database, Options, Table, Ticket, codec::Bytes};
 
 const FILE_NAME: &str = "bench.teak";
 const TABLE_NAME: &str = "records";
@@ -13,21 +16,27 @@ const TABLE_NAME: &str = "records";
 pub(super) struct Teak {
     database: Database,
     table: Table<Bytes, Bytes>,
+    durability: Durability,
 }
 
 impl Teak {
     /// Opens the database in `directory`, or creates it.
     pub(super) fn open(directory: &Path, durability: Durability) -> Result<Self> {
-        let durability = match durability {
+        let of_commits = match durability {
             Durability::Durable => teak::Durability::Durable,
+            Durability::Async => teak::Durability::Async,
             Durability::Lazy => teak::Durability::Lazy,
         };
         let path = directory.join(FILE_NAME);
-        let database = Options::new().durability(durability).open(&path)?;
+        let database = Options::new().durability(of_commits).open(&path)?;
         let mut transaction = database.begin_write()?;
         let table = transaction.create_table::<Bytes, Bytes>(TABLE_NAME)?;
         transaction.commit()?;
-        Ok(Self { database, table })
+        Ok(Self {
+            database,
+            table,
+            durability,
+        })
     }
 }
 
@@ -130,7 +139,47 @@ impl Engine for Teak {
         Space::of_file(self.database.path(), used_bytes)
     }
 
+    fn committer(&self) -> &dyn Committer {
+        self
+    }
+
     fn close(self: Box<Self>) -> Result<()> {
         Ok(self.database.close()?)
+    }
+}
+
+impl Committer for Teak {
+    fn commit_each(
+        &self,
+        records: &mut dyn Iterator<Item = &Record>,
+        latencies: &mut Latencies,
+    ) -> Result<()> {
+        let mut last = None;
+        for record in records {
+            last = latencies.time(|| self.commit_one(record))?;
+        }
+        // Commits become durable in their order: the last one stands for all.
+        if let Some(ticket) = last {
+            ticket.wait()?;
+        }
+        Ok(())
+    }
+
+    fn settle(&self) -> Result<()> {
+        Ok(self.database.sync()?)
+    }
+}
+
+impl Teak {
+    /// Commits one record; what is to be waited for, if the commit is asynchronous.
+    fn commit_one(&self, record: &Record) -> Result<Option<Ticket>> {
+        let mut transaction = self.database.begin_write()?;
+        self.table
+            .insert(&mut transaction, &record.key[..], &record.value[..])?;
+        if self.durability == Durability::Async {
+            return Ok(Some(transaction.commit_async()?));
+        }
+        transaction.commit()?;
+        Ok(None)
     }
 }

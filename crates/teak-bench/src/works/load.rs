@@ -43,10 +43,16 @@ pub(super) fn run(bench: &mut Bench, work: Work) -> Result<Vec<Measurement>> {
 /// Loads every database in random order, without measuring.
 pub(super) fn prepare(bench: &mut Bench) -> Result<()> {
     for contender in &mut bench.contenders {
-        contender.start_anew(&bench.data)?;
-        load(contender, &bench.data.keys, Insertion::Single)
-            .with_context(|| format!("{} failed", contender.kind))?;
+        fill(contender, &bench.data)?;
     }
+    Ok(())
+}
+
+/// Loads a database in random order, without measuring.
+pub(crate) fn fill(contender: &mut Contender, data: &DataSet) -> Result<()> {
+    contender.start_anew(data)?;
+    load(contender, &data.keys, Insertion::Single)
+        .with_context(|| format!("{} failed", contender.kind))?;
     Ok(())
 }
 

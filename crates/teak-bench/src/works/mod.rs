@@ -1,7 +1,7 @@
 //! What is measured, and in which order.
 
 mod get;
-mod load;
+pub(crate) mod load;
 mod scan;
 mod transactions;
 

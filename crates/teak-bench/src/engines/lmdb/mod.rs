@@ -2,9 +2,12 @@
 
 mod raw;
 
-use super::{Durability, Engine, Insertion, Reading, Space, in_key_order};
-use crate::data::{Digest, Key, Record};
-use anyhow::{Context, Result};
+use super::{Committer, Durability, Engine, Insertion, Reading, Space, in_key_order};
+use crate::{
+    data::{Digest, Key, Record},
+    latencies::Latencies,
+};
+use anyhow::{Context, Result, bail};
 use lmdb_master_sys as ffi;
 use raw::{Access, Environment, Move, Table};
 use std::path::{Path, PathBuf};
@@ -37,8 +40,10 @@ impl Lmdb {
         data_bytes: u64,
     ) -> Result<Self> {
         let mut flags = ffi::MDB_NOSUBDIR | ffi::MDB_NORDAHEAD;
-        if durability == Durability::Lazy {
-            flags |= ffi::MDB_NOSYNC;
+        match durability {
+            Durability::Durable => {}
+            Durability::Lazy => flags |= ffi::MDB_NOSYNC,
+            Durability::Async => bail!("LMDB has no asynchronous commits"),
         }
         if writing == Writing::Map {
             flags |= ffi::MDB_WRITEMAP;
@@ -122,7 +127,28 @@ impl Engine for Lmdb {
         Space::of_file(&self.path, (pages - free) * page_size)
     }
 
+    fn committer(&self) -> &dyn Committer {
+        self
+    }
+
     fn close(self: Box<Self>) -> Result<()> {
+        Ok(())
+    }
+}
+
+impl Committer for Lmdb {
+    fn commit_each(
+        &self,
+        records: &mut dyn Iterator<Item = &Record>,
+        latencies: &mut Latencies,
+    ) -> Result<()> {
+        for record in records {
+            latencies.time(|| {
+                let mut transaction = self.environment.begin(Access::Write)?;
+                transaction.put(&record.key, &record.value, 0)?;
+                transaction.commit()
+            })?;
+        }
         Ok(())
     }
 }

@@ -3,7 +3,7 @@
 //! Invariants: an [`Environment`] is open from its making to its drop; each transaction borrows it, and
 //! each cursor borrows its transaction, so that C sees them end in the order that it asks for. Slices that come from LMDB
 //! borrow the transaction, and a write transaction changes only through `&mut`, so that no slice is held across a change.
-//! None of the types may leave its thread: LMDB ties a transaction to it.
+//! Threads may share an environment. Nothing else may leave its thread: LMDB ties a transaction to it.
 
 #![allow(unsafe_code)]
 
@@ -47,6 +47,9 @@ pub(super) enum Move {
 pub(super) struct Environment {
     handle: NonNull<ffi::MDB_env>,
 }
+
+// SAFETY: LMDB lets threads begin transactions on one environment at the same time; it has locks of its own.
+unsafe impl Sync for Environment {}
 
 impl Environment {
     /// Opens the environment at `path`, or creates it.

@@ -1,0 +1,92 @@
+//! One slice: records that threads commit together, one transaction each.
+
+use crate::{data::Record, engines::Committer, latencies::Latencies};
+use anyhow::{Result, anyhow};
+use std::{
+    sync::{
+        Barrier,
+        atomic::{AtomicUsize, Ordering},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+/// What a slice came to.
+pub(super) struct Outcome {
+    /// From when the first thread began until the last had ended.
+    pub(super) elapsed: Duration,
+    pub(super) latencies: Latencies,
+}
+
+/// What one thread did of it.
+struct Share {
+    begin: Instant,
+    end: Instant,
+    latencies: Latencies,
+}
+
+/// What the threads of a slice share.
+struct Slice<'s> {
+    records: &'s [Record],
+    /// How many records were taken; more than there are, in the end.
+    taken: AtomicUsize,
+    start: Barrier,
+}
+
+impl<'s> Slice<'s> {
+    /// The record that nobody has taken yet.
+    fn take(&self) -> Option<&'s Record> {
+        self.records.get(self.taken.fetch_add(1, Ordering::Relaxed))
+    }
+
+    fn commit_share(&self, committer: &dyn Committer, mut latencies: Latencies) -> Result<Share> {
+        self.start.wait();
+        let begin = Instant::now();
+        committer.commit_each(&mut std::iter::from_fn(|| self.take()), &mut latencies)?;
+        Ok(Share {
+            begin,
+            end: Instant::now(),
+            latencies,
+        })
+    }
+}
+
+/// Commits `records` by so many threads, which begin together.
+pub(super) fn run(
+    committer: &dyn Committer,
+    records: &[Record],
+    threads: usize,
+) -> Result<Outcome> {
+    let slice = Slice {
+        records,
+        taken: AtomicUsize::new(0),
+        start: Barrier::new(threads),
+    };
+    let none = Latencies::new()?;
+    let shares = thread::scope(|scope| {
+        let running: Vec<_> = (0..threads)
+            .map(|_| scope.spawn(|| slice.commit_share(committer, none.clone())))
+            .collect();
+        let ended = running.into_iter().map(|thread| {
+            thread
+                .join()
+                .unwrap_or_else(|_| Err(anyhow!("a thread that commits panicked")))
+        });
+        ended.collect::<Result<Vec<Share>>>()
+    })?;
+    let begin = shares.iter().map(|share| share.begin).min();
+    let end = shares.iter().map(|share| share.end).max();
+    let (begin, end) = begin.zip(end).ok_or_else(|| anyhow!("no thread ran"))?;
+    let mut latencies = none;
+    for share in &shares {
+        latencies.add(&share.latencies)?;
+    }
+    Ok(Outcome {
+        elapsed: end - begin,
+        latencies,
+    })
+}
+
+#[cfg(test)]
+#[path = "slice_tests.rs"]
+mod tests;

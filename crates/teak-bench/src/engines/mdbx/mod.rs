@@ -1,0 +1,156 @@
+//! libmdbx, through its C functions.
+
+mod raw;
+
+use super::{Committer, Durability, Engine, Insertion, Reading, Space, in_key_order};
+use crate::{
+    data::{Digest, Key, Record},
+    latencies::Latencies,
+};
+use anyhow::{Result, bail};
+use mdbx_sys as ffi;
+use raw::{Access, Environment, Geometry};
+use std::path::{Path, PathBuf};
+
+const FILE_NAME: &str = "bench.mdbx";
+const MAP_BYTES_SPARE: u64 = 1 << 30;
+const MAP_BYTES_PER_DATA_BYTE: u64 = 8;
+/// Few enough steps that growing is lost in the load.
+const GROWTH_STEP_BYTES: isize = 64 << 20;
+
+/// An open libmdbx environment.
+pub(super) struct Mdbx {
+    environment: Environment,
+    path: PathBuf,
+}
+
+impl Mdbx {
+    /// Opens the environment in `directory`, or creates it, with room for `data_bytes` many times over.
+    pub(super) fn open(directory: &Path, durability: Durability, data_bytes: u64) -> Result<Self> {
+        let sync = match durability {
+            Durability::Durable => ffi::MDBX_SYNC_DURABLE,
+            Durability::Lazy => ffi::MDBX_SAFE_NOSYNC,
+            Durability::Async => bail!("libmdbx has no asynchronous commits"),
+        };
+        let flags = ffi::MDBX_NOSUBDIR | ffi::MDBX_NORDAHEAD | sync;
+        let upper_bytes = data_bytes * MAP_BYTES_PER_DATA_BYTE + MAP_BYTES_SPARE;
+        let geometry = Geometry {
+            upper_bytes: isize::try_from(upper_bytes)?,
+            step_bytes: GROWTH_STEP_BYTES,
+        };
+        let path = directory.join(FILE_NAME);
+        let environment = Environment::open(&path, flags, geometry)?;
+        Ok(Self { environment, path })
+    }
+}
+
+impl Engine for Mdbx {
+    fn write(&mut self, records: &[Record], insertion: Insertion) -> Result<()> {
+        let flags = match insertion {
+            Insertion::Single | Insertion::Batch | Insertion::Presorted => ffi::MDBX_UPSERT,
+            Insertion::Append => ffi::MDBX_APPEND,
+        };
+        let mut transaction = self.environment.begin(Access::Write)?;
+        let mut put = |record: &Record| transaction.put(&record.key, &record.value, flags);
+        if insertion == Insertion::Presorted {
+            in_key_order(records).into_iter().try_for_each(put)?;
+        } else {
+            // libmdbx has no call for many records: one after the other is what its users do.
+            records.iter().try_for_each(&mut put)?;
+        }
+        transaction.commit()
+    }
+
+    fn get(&mut self, keys: &[Key]) -> Result<Digest> {
+        let transaction = self.environment.begin(Access::Read)?;
+        let mut digest = Digest::default();
+        for key in keys {
+            if let Some(value) = transaction.get(key)? {
+                digest.add_value(value);
+            }
+        }
+        Ok(digest)
+    }
+
+    /// libmdbx has no call for many keys: one lookup after the other is what its users do.
+    fn get_many(&mut self, keys: &[Key], _group: usize) -> Result<Digest> {
+        self.get(keys)
+    }
+
+    fn get_in_transactions(&mut self, keys: &[Key], reading: Reading) -> Result<Digest> {
+        match reading {
+            Reading::Begin => get_begun(&self.environment, keys),
+            Reading::Renew => get_renewed(&self.environment, keys),
+        }
+    }
+
+    fn scan(&mut self) -> Result<Digest> {
+        let transaction = self.environment.begin(Access::Read)?;
+        let mut cursor = transaction.cursor()?;
+        let mut digest = Digest::default();
+        while let Some((key, value)) = cursor.next()? {
+            digest.add_record(key, value);
+        }
+        Ok(digest)
+    }
+
+    fn value(&mut self, key: &Key) -> Result<Option<Vec<u8>>> {
+        let transaction = self.environment.begin(Access::Read)?;
+        Ok(transaction.get(key)?.map(<[u8]>::to_vec))
+    }
+
+    fn space(&mut self) -> Result<Space> {
+        let page_size = self.environment.page_size()?;
+        let used_pages = self.environment.begin(Access::Read)?.used_pages()?;
+        Space::of_file(&self.path, used_pages * page_size)
+    }
+
+    fn committer(&self) -> &dyn Committer {
+        self
+    }
+
+    fn close(self: Box<Self>) -> Result<()> {
+        Ok(())
+    }
+}
+
+impl Committer for Mdbx {
+    fn commit_each(
+        &self,
+        records: &mut dyn Iterator<Item = &Record>,
+        latencies: &mut Latencies,
+    ) -> Result<()> {
+        for record in records {
+            latencies.time(|| {
+                let mut transaction = self.environment.begin(Access::Write)?;
+                transaction.put(&record.key, &record.value, ffi::MDBX_UPSERT)?;
+                transaction.commit()
+            })?;
+        }
+        Ok(())
+    }
+}
+
+fn get_begun(environment: &Environment, keys: &[Key]) -> Result<Digest> {
+    let mut digest = Digest::default();
+    for key in keys {
+        let transaction = environment.begin(Access::Read)?;
+        if let Some(value) = transaction.get(key)? {
+            digest.add_value(value);
+        }
+    }
+    Ok(digest)
+}
+
+fn get_renewed(environment: &Environment, keys: &[Key]) -> Result<Digest> {
+    let mut digest = Digest::default();
+    let mut at_rest = environment.begin(Access::Read)?.reset()?;
+    for key in keys {
+        let transaction = at_rest.renew()?;
+        if let Some(value) = transaction.get(key)? {
+            digest.add_value(value);
+        }
+        at_rest = transaction.reset()?;
+    }
+    Ok(digest)
+}

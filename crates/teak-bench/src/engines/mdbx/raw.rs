@@ -1,0 +1,314 @@
+//! The part of libmdbx's C interface that is needed, with lifetimes and nothing else added.
+//!
+//! Invariants: an [`Environment`] is open from its making to its drop; each transaction borrows it, and
+//! each cursor borrows its transaction, so that C sees them end in the order that it asks for. Slices that come from libmdbx
+//! borrow the transaction, and a write transaction changes only through `&mut`, so that no slice is held across a change.
+//! Threads may share an environment. Nothing else may leave its thread: libmdbx ties a transaction to it.
+
+#![allow(unsafe_code)]
+
+use anyhow::{Context, Result, bail, ensure};
+use mdbx_sys as ffi;
+use std::{
+    ffi::{CStr, CString, c_int, c_void},
+    mem::{ManuallyDrop, MaybeUninit},
+    os::unix::ffi::OsStrExt,
+    path::Path,
+    ptr::{self, NonNull},
+    slice,
+};
+
+const FILE_MODE: ffi::mdbx_mode_t = 0o644;
+/// The unnamed database, where the records are; number 0 has the pages that may be used again.
+const RECORDS: ffi::MDBX_dbi = 1;
+
+/// What a transaction may do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Access {
+    Read,
+    Write,
+}
+
+/// How the file grows.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Geometry {
+    /// The largest size, for which addresses are set aside.
+    pub(super) upper_bytes: isize,
+    /// What the file grows by.
+    pub(super) step_bytes: isize,
+}
+
+/// An open environment.
+pub(super) struct Environment {
+    handle: NonNull<ffi::MDBX_env>,
+}
+
+// SAFETY: libmdbx lets threads begin transactions on one environment at the same time; it has locks of its own.
+unsafe impl Sync for Environment {}
+
+impl Environment {
+    /// Opens the environment at `path`, or creates it.
+    pub(super) fn open(
+        path: &Path,
+        flags: ffi::MDBX_env_flags_t,
+        geometry: Geometry,
+    ) -> Result<Self> {
+        tell_errors_only();
+        let path = CString::new(path.as_os_str().as_bytes())?;
+        let mut handle = ptr::null_mut();
+        // SAFETY: `handle` is a place to write the new handle to.
+        check(unsafe { ffi::mdbx_env_create(&raw mut handle) })?;
+        let handle = NonNull::new(handle).context("libmdbx gave no environment")?;
+        // From here on the drop closes it, also where opening fails, which is what libmdbx asks for.
+        let environment = Self { handle };
+        // Zero is the smallest, and never to shrink; less than zero what is there already, or the default.
+        let (lower, now, shrink, page_size) = (0, -1, 0, -1);
+        let (upper, step) = (geometry.upper_bytes, geometry.step_bytes);
+        // SAFETY: the handle is live and not yet open.
+        check(unsafe {
+            ffi::mdbx_env_set_geometry(handle.as_ptr(), lower, now, upper, step, shrink, page_size)
+        })?;
+        // SAFETY: the handle is live and not yet open, and the path ends with a zero byte.
+        check(unsafe { ffi::mdbx_env_open(handle.as_ptr(), path.as_ptr(), flags, FILE_MODE) })?;
+        environment.begin(Access::Write)?.prepare()?;
+        Ok(environment)
+    }
+
+    /// Begins a transaction.
+    #[inline]
+    pub(super) fn begin(&self, access: Access) -> Result<Transaction<'_>> {
+        let flags = match access {
+            Access::Read => ffi::MDBX_TXN_RDONLY,
+            Access::Write => ffi::MDBX_TXN_READWRITE,
+        };
+        let mut handle = ptr::null_mut();
+        let (environment, no_parent) = (self.handle.as_ptr(), ptr::null_mut());
+        let no_context = ptr::null_mut();
+        // SAFETY: the environment is open, and `handle` is a place to write the new handle to.
+        check(unsafe {
+            ffi::mdbx_txn_begin_ex(environment, no_parent, flags, &raw mut handle, no_context)
+        })?;
+        let handle = NonNull::new(handle).context("libmdbx gave no transaction")?;
+        Ok(Transaction {
+            handle,
+            _environment: self,
+        })
+    }
+
+    /// Shape of the tree, and page size.
+    pub(super) fn page_size(&self) -> Result<u64> {
+        let mut stat = MaybeUninit::<ffi::MDBX_stat>::zeroed();
+        let (place, size) = (stat.as_mut_ptr(), size_of::<ffi::MDBX_stat>());
+        // SAFETY: the environment is open, and `stat` is a place of that size for what is asked.
+        check(unsafe { ffi::mdbx_env_stat_ex(self.handle.as_ptr(), ptr::null(), place, size) })?;
+        // SAFETY: it is made of numbers, all of which were zero before the call filled them.
+        Ok(u64::from(unsafe { stat.assume_init() }.ms_psize))
+    }
+}
+
+impl Drop for Environment {
+    fn drop(&mut self) {
+        let without_flush = false;
+        // SAFETY: the handle is live, and everything that borrowed it has ended.
+        unsafe { ffi::mdbx_env_close_ex(self.handle.as_ptr(), without_flush) };
+    }
+}
+
+/// A running transaction; dropping it aborts it.
+pub(super) struct Transaction<'e> {
+    handle: NonNull<ffi::MDBX_txn>,
+    _environment: &'e Environment,
+}
+
+impl<'e> Transaction<'e> {
+    /// The value of `key`.
+    #[inline]
+    pub(super) fn get(&self, key: &[u8]) -> Result<Option<&[u8]>> {
+        let (key, mut value) = (borrowed(key), borrowed(&[]));
+        let handle = self.handle.as_ptr();
+        // SAFETY: the transaction runs; libmdbx reads the key and writes to `value` alone.
+        match unsafe { ffi::mdbx_get(handle, RECORDS, &raw const key, &raw mut value) } {
+            ffi::MDBX_NOTFOUND => Ok(None),
+            code => {
+                check(code)?;
+                // SAFETY: the call succeeded, and the slice borrows the transaction.
+                Ok(Some(unsafe { as_slice(value) }))
+            }
+        }
+    }
+
+    /// Inserts or replaces a record.
+    #[inline]
+    pub(super) fn put(
+        &mut self,
+        key: &[u8],
+        value: &[u8],
+        flags: ffi::MDBX_put_flags_t,
+    ) -> Result<()> {
+        let (key, mut value) = (borrowed(key), borrowed(value));
+        let handle = self.handle.as_ptr();
+        // SAFETY: the transaction runs; without `MDBX_RESERVE` libmdbx only reads key and value.
+        check(unsafe { ffi::mdbx_put(handle, RECORDS, &raw const key, &raw mut value, flags) })
+    }
+
+    /// Readies the unnamed database; ends the transaction.
+    fn prepare(self) -> Result<()> {
+        let mut table = 0;
+        let (handle, no_name) = (self.handle.as_ptr(), ptr::null());
+        // SAFETY: the transaction runs; no name means the unnamed database, and `table` is a place for its number.
+        check(unsafe {
+            ffi::mdbx_dbi_open(handle, no_name, ffi::MDBX_DB_DEFAULTS, &raw mut table)
+        })?;
+        ensure!(
+            table == RECORDS,
+            "libmdbx numbers its tables otherwise than it did"
+        );
+        self.commit()
+    }
+
+    /// Commits.
+    pub(super) fn commit(self) -> Result<()> {
+        let transaction = ManuallyDrop::new(self);
+        let handle = transaction.handle.as_ptr();
+        // SAFETY: the transaction runs, and is forgotten, since the handle is gone even if committing fails.
+        check(unsafe { ffi::mdbx_txn_commit_ex(handle, ptr::null_mut()) })
+    }
+
+    /// Ends a read transaction and keeps its handle for another.
+    #[inline]
+    pub(super) fn reset(self) -> Result<TransactionAtRest<'e>> {
+        // SAFETY: the transaction runs; taking `self` ended every slice and cursor of it.
+        check(unsafe { ffi::mdbx_txn_reset(self.handle.as_ptr()) })?;
+        Ok(TransactionAtRest { transaction: self })
+    }
+
+    /// Opens a cursor, on nothing yet.
+    pub(super) fn cursor(&self) -> Result<Cursor<'_>> {
+        let mut handle = ptr::null_mut();
+        // SAFETY: the transaction runs, the table is always open, and `handle` is a place for the new one.
+        check(unsafe { ffi::mdbx_cursor_open(self.handle.as_ptr(), RECORDS, &raw mut handle) })?;
+        let handle = NonNull::new(handle).context("libmdbx gave no cursor")?;
+        Ok(Cursor {
+            handle,
+            _transaction: self,
+        })
+    }
+
+    /// Pages that hold something.
+    pub(super) fn used_pages(&self) -> Result<u64> {
+        let mut info = MaybeUninit::<ffi::MDBX_gc_info_t>::zeroed();
+        let (place, size) = (info.as_mut_ptr(), size_of::<ffi::MDBX_gc_info_t>());
+        let (handle, no_context) = (self.handle.as_ptr(), ptr::null_mut());
+        // SAFETY: the transaction runs, `info` is a place of that size for what is asked, and nothing is to be called.
+        let code = unsafe { ffi::mdbx_gc_info(handle, place, size, None, no_context) };
+        // Where nothing is free it says that, behind having filled in the rest.
+        if code != ffi::MDBX_NOTFOUND {
+            check(code)?;
+        }
+        // SAFETY: it is made of numbers, all of which were zero before the call filled them.
+        let info = unsafe { info.assume_init() };
+        Ok((info.pages_allocated - info.pages_gc) as u64)
+    }
+}
+
+impl Drop for Transaction<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        // SAFETY: the handle is live (running, or at rest), and everything that borrowed it has ended.
+        unsafe { ffi::mdbx_txn_abort_ex(self.handle.as_ptr(), ptr::null_mut()) };
+    }
+}
+
+/// A read transaction that has ended and can be taken up again.
+pub(super) struct TransactionAtRest<'e> {
+    transaction: Transaction<'e>,
+}
+
+impl<'e> TransactionAtRest<'e> {
+    /// Begins it anew, with the newest snapshot.
+    #[inline]
+    pub(super) fn renew(self) -> Result<Transaction<'e>> {
+        // SAFETY: the handle is live and was reset.
+        check(unsafe { ffi::mdbx_txn_renew(self.transaction.handle.as_ptr()) })?;
+        Ok(self.transaction)
+    }
+}
+
+/// A cursor over the records.
+pub(super) struct Cursor<'t> {
+    handle: NonNull<ffi::MDBX_cursor>,
+    _transaction: &'t Transaction<'t>,
+}
+
+impl<'t> Cursor<'t> {
+    /// Goes to the next record, or to the first if it has not been anywhere, and gives it; `None` behind the last.
+    #[inline]
+    pub(super) fn next(&mut self) -> Result<Option<(&'t [u8], &'t [u8])>> {
+        let (mut key, mut value) = (borrowed(&[]), borrowed(&[]));
+        let handle = self.handle.as_ptr();
+        // SAFETY: the cursor and its transaction are live; libmdbx writes to `key` and `value` alone.
+        match unsafe { ffi::mdbx_cursor_get(handle, &raw mut key, &raw mut value, ffi::MDBX_NEXT) }
+        {
+            ffi::MDBX_NOTFOUND => Ok(None),
+            code => {
+                check(code)?;
+                // SAFETY: the call succeeded, and the slices borrow the transaction.
+                Ok(Some(unsafe { (as_slice(key), as_slice(value)) }))
+            }
+        }
+    }
+}
+
+impl Drop for Cursor<'_> {
+    fn drop(&mut self) {
+        // SAFETY: the handle is live, and so is its transaction, which it borrows.
+        unsafe { ffi::mdbx_cursor_close(self.handle.as_ptr()) }
+    }
+}
+
+/// Has libmdbx keep to itself on standard error what is no error.
+fn tell_errors_only() {
+    let (level, flags) = (ffi::MDBX_LOG_ERROR, ffi::MDBX_DBG_DONTCHANGE);
+    // SAFETY: it sets numbers of the library's own, and nothing is to be called.
+    unsafe { ffi::mdbx_setup_debug(level, flags, None) };
+}
+
+/// libmdbx's form of a slice, for calls that only read it.
+#[inline]
+fn borrowed(bytes: &[u8]) -> ffi::MDBX_val {
+    ffi::MDBX_val {
+        iov_base: bytes.as_ptr().cast::<c_void>().cast_mut(),
+        iov_len: bytes.len(),
+    }
+}
+
+/// The bytes that libmdbx points to.
+///
+/// # Safety
+///
+/// `value` was written by a call that succeeded, and `'a` ends before its transaction ends or changes anything.
+#[inline]
+unsafe fn as_slice<'a>(value: ffi::MDBX_val) -> &'a [u8] {
+    if value.iov_len == 0 {
+        return &[];
+    }
+    // SAFETY: libmdbx points to that many bytes of its map, which stand still as long as the caller promises.
+    unsafe { slice::from_raw_parts(value.iov_base.cast::<u8>(), value.iov_len) }
+}
+
+/// Turns libmdbx's codes into errors.
+#[inline]
+fn check(code: c_int) -> Result<()> {
+    if code == ffi::MDBX_SUCCESS {
+        Ok(())
+    } else {
+        failed(code)
+    }
+}
+
+#[cold]
+fn failed(code: c_int) -> Result<()> {
+    // SAFETY: libmdbx answers every code with a text that stands for ever, or until the next call on this thread.
+    let text = unsafe { CStr::from_ptr(ffi::mdbx_strerror(code)) };
+    bail!("libmdbx: {} (code {code})", text.to_string_lossy())
+}

@@ -1,0 +1,62 @@
+//! How long single operations took, in a histogram.
+//!
+//! Invariant: figures are kept to three digits, and between 1 nanosecond and 100 seconds; what is outside counts as the
+//! nearest of the two.
+
+use anyhow::Result;
+use hdrhistogram::Histogram;
+use std::time::{Duration, Instant};
+
+const LOW_NS: u64 = 1;
+const HIGH_NS: u64 = 100_000_000_000;
+const DIGITS: u8 = 3;
+
+/// The times of operations.
+#[derive(Clone, Debug)]
+pub(crate) struct Latencies {
+    histogram: Histogram<u64>,
+}
+
+impl Latencies {
+    /// No times yet.
+    pub(crate) fn new() -> Result<Self> {
+        let histogram = Histogram::new_with_bounds(LOW_NS, HIGH_NS, DIGITS)?;
+        Ok(Self { histogram })
+    }
+
+    /// Does `operation` and notes its time.
+    #[inline]
+    pub(crate) fn time<R>(&mut self, operation: impl FnOnce() -> R) -> R {
+        let start = Instant::now();
+        let result = operation();
+        self.note(start.elapsed());
+        result
+    }
+
+    /// Notes a time.
+    #[inline]
+    pub(crate) fn note(&mut self, time: Duration) {
+        let nanoseconds = u64::try_from(time.as_nanos()).unwrap_or(HIGH_NS);
+        self.histogram
+            .saturating_record(nanoseconds.clamp(LOW_NS, HIGH_NS));
+    }
+
+    /// Adds the times of another thread.
+    pub(crate) fn add(&mut self, other: &Self) -> Result<()> {
+        Ok(self.histogram.add(&other.histogram)?)
+    }
+
+    /// Times noted.
+    pub(crate) fn count(&self) -> u64 {
+        self.histogram.len()
+    }
+
+    /// What `percent` of the operations took at most, in nanoseconds.
+    pub(crate) fn percentile_ns(&self, percent: f64) -> u64 {
+        self.histogram.value_at_percentile(percent)
+    }
+}
+
+#[cfg(test)]
+#[path = "latencies_tests.rs"]
+mod tests;

@@ -5,7 +5,10 @@ use super::{
     script::Script,
 };
 use fastrand::Rng;
-use teak::testing::{self, SimDisk};
+use teak::{
+    Recovery,
+    testing::{self, SimDisk},
+};
 
 const OTHER_BOOT: [u8; 16] = [2; 16];
 /// Power cuts that are looked at behind a script, and behind one more commit.
@@ -61,6 +64,10 @@ fn look_at_cut(disk: &SimDisk, script: &Script, mut course: Course, goes_on: boo
     drop(database);
     let opened = testing::open(&disk, &script.options(), false, OTHER_BOOT);
     let database = opened.map_err(|error| format!("opening again: {error}"))?;
+    // What was rolled back before must not come up again.
+    if let recovery @ Recovery::RolledBack { .. } = database.recovery() {
+        return Err(format!("opening again: {recovery:?}"));
+    }
     expect_sound(&database, &[&course.acknowledged]).map(drop)
 }
 

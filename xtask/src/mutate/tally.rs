@@ -55,6 +55,9 @@ impl Tally {
         CLASSES.iter().for_each(|class| print!(" {class:>11}"));
         println!();
         for kind in &self.kinds {
+            if !self.counts.keys().any(|(other, _)| other == kind) {
+                continue;
+            }
             print!("{:<30}", kind.to_string());
             for class in CLASSES {
                 print!(" {:>11}", self.count_of(class, |other| other == *kind));

@@ -179,10 +179,12 @@ fn hostile_pages_and_records_give_errors() {
     }
 }
 
+type Replay = fn(&[u8]);
+
 /// All that fuzzing began with, kept or found, without its tools.
 #[test]
 fn what_fuzzing_has_gathered_is_survived() {
-    let replays: [(&str, fn(&[u8])); 3] = [
+    let replays: [(&str, Replay); 3] = [
         ("open", |bytes| {
             exercise(bytes);
         }),

@@ -66,7 +66,7 @@ pub(crate) struct Arguments {
 
 /// Plays episodes until there were enough images, several at once.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let begin = Instant::now();
+    let (begin, commit) = (Instant::now(), results::commit());
     let tally = match arguments.episode {
         Some(episode) => play_one(arguments, episode),
         None => play_many(arguments)?,
@@ -80,6 +80,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
             count: tally.distinct,
             violations: tally.violations,
             counters: tally.counters(),
+            commit,
         },
     )?;
     println!("{} images, {} violations", tally.distinct, tally.violations);

@@ -103,6 +103,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
             count: faults,
             violations,
             counters: tally.counters(),
+            commit,
         },
     )?;
     println!("{faults} faults, {violations} violations");

@@ -122,6 +122,7 @@ fn finish(arguments: &Arguments, tally: &Tally, begin: Instant) -> Result<(), Fa
             count: files,
             violations,
             counters: tally.counters(),
+            commit,
         },
     )?;
     println!("{files} files, {violations} violations");

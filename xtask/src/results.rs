@@ -15,17 +15,19 @@ pub(crate) struct Line {
     pub(crate) count: u64,
     pub(crate) violations: u64,
     pub(crate) counters: Vec<(String, u64)>,
+    /// As [`commit`] said when the run began, since that is what was built.
+    pub(crate) commit: Option<String>,
 }
 
 /// Appends the line to a file, if one was named, which is made if it is missing.
 pub(crate) fn append(path: Option<&Path>, line: &Line) -> Result<(), Failure> {
     let Some(path) = path else { return Ok(()) };
     let mut file = OpenOptions::new().create(true).append(true).open(path)?;
-    writeln!(file, "{}", text(line, commit().as_deref()))?;
+    writeln!(file, "{}", text(line))?;
     Ok(())
 }
 
-fn text(line: &Line, commit: Option<&str>) -> String {
+fn text(line: &Line) -> String {
     let mut fields = vec![
         line.command.to_owned(),
         format!("seed={}", line.seed),
@@ -34,11 +36,15 @@ fn text(line: &Line, commit: Option<&str>) -> String {
     ];
     let counters = line.counters.iter();
     fields.extend(counters.map(|(name, value)| format!("{name}={value}")));
-    fields.push(format!("commit={}", commit.unwrap_or("unknown")));
+    fields.push(format!(
+        "commit={}",
+        line.commit.as_deref().unwrap_or("unknown")
+    ));
     fields.join("\t")
 }
 
-fn commit() -> Option<String> {
+/// The commit of the sources.
+pub(crate) fn commit() -> Option<String> {
     let id = git(&["rev-parse", "--short", "HEAD"])?;
     let is_changed = !git(&["status", "--porcelain", "--untracked-files=no"])?.is_empty();
     Some(if is_changed { id + "+" } else { id })
@@ -66,9 +72,10 @@ mod tests {
             count: 100,
             violations: 0,
             counters: vec![("kill".to_owned(), 3)],
+            commit: Some("abc123".to_owned()),
         };
         assert_eq!(
-            text(&line, Some("abc123")),
+            text(&line),
             "crash\tseed=7\tcount=100\tviolations=0\tkill=3\tcommit=abc123"
         );
     }

@@ -87,7 +87,7 @@ pub(super) fn play(plan: &Plan, seen: &Seen, tally: &mut Tally) -> Result<(), Bo
     let mut rng = rng(plan.seed, plan.episode);
     let (workload, sequence) = match plan.workload {
         Some(workload) => (workload, plan.episode),
-        None if plan.episode % DRAWN_SHARE != 0 => {
+        None if !plan.episode.is_multiple_of(DRAWN_SHARE) => {
             let sequence = plan.episode - plan.episode / DRAWN_SHARE - 1;
             (Workload::Sequence, sequence)
         }
@@ -183,9 +183,9 @@ impl Episode<'_> {
         } else {
             2
         };
-        for round in 0..rounds {
+        for &coarse in GRANULARITIES.iter().take(rounds) {
             let (head, body) = match is_thorough {
-                true => GRANULARITIES[round],
+                true => coarse,
                 false => GRANULARITIES[rng.usize(0..GRANULARITIES.len())],
             };
             let mut points = disk.crash_points_mixed(self.settings.head_len(), head, body);

@@ -2,7 +2,7 @@
 
 use super::{
     during_flush::DuringFlush,
-    history::{Cut, History, NEVER, Tables, compare},
+    history::{Cut, History, Tables, compare},
     records,
     settings::{BOOT, Settings},
 };
@@ -83,10 +83,6 @@ impl Stage {
         work(&mut self.history.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    fn now(&self) -> usize {
-        self.disk.event_count()
-    }
-
     /// Changes something in the transaction, which is begun if there is none. An error that may be
     /// expected undoes it.
     pub(super) fn change(
@@ -145,10 +141,10 @@ impl Stage {
             return Ok(());
         };
         txn.set_durability(mode);
-        let (id, begun) = (txn.id(), self.now());
+        let (id, begun) = (txn.id(), self.time());
         let index = self.with_history(|history| history.begin(id, tables, begun));
         let result = self.disturbed(|| txn.commit())?;
-        let now = self.now();
+        let now = self.time();
         match result {
             Ok(committed) if committed == id => self.with_history(|history| {
                 history.states[index].returned = now;
@@ -206,7 +202,7 @@ impl Stage {
         let result = self.disturbed(|| self.database.sync())?;
         match result {
             Ok(()) => {
-                let now = self.now();
+                let now = self.time();
                 self.with_history(|history| history.note_durable(newest, now));
                 Ok(())
             }
@@ -221,7 +217,7 @@ impl Stage {
     pub(super) fn reopen(&mut self) -> Outcome {
         self.commit_open()?;
         self.end_reader()?;
-        let begun = self.now();
+        let begun = self.time();
         let newest = self.with_history(|history| {
             let newest = history.newest();
             history.closes.push((begun, newest));
@@ -231,7 +227,7 @@ impl Stage {
             self.tolerate("closing", &error)?;
             return self.kill();
         }
-        let now = self.now();
+        let now = self.time();
         self.with_history(|history| history.note_durable(newest, now));
         match self.settings.open(&self.disk, false, BOOT) {
             Ok(database) => self.database = database,
@@ -252,7 +248,7 @@ impl Stage {
         self.txn = None;
         self.reader = None;
         self.disk.forget_on_flush();
-        let time = self.now();
+        let time = self.time();
         let disk = self.disk.after_kill();
         let database = self
             .settings
@@ -267,7 +263,7 @@ impl Stage {
             return Err(format!("opening behind a kill says {recovery:?}"));
         }
         let txn = self.read()?;
-        let now = self.now();
+        let now = self.time();
         let found = self.with_history(|history| {
             let fits = |index: &usize| compare(&txn, &history.states[*index].tables).is_ok();
             let found = history.possible(time, Cut::Kill).find(fits);
@@ -323,9 +319,8 @@ impl Stage {
         self.disk.fail_on(call, fault);
     }
 
-    /// When the last state so far was made.
+    /// How much has been done to the disk.
     pub(super) fn time(&self) -> usize {
-        debug_assert!(self.now() < NEVER);
-        self.now()
+        self.disk.event_count()
     }
 }

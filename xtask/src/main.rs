@@ -7,8 +7,10 @@ mod dump;
 mod kill;
 mod layers;
 mod model;
+mod results;
 mod scratch;
 mod seeds;
+mod workload;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -31,6 +33,9 @@ enum Task {
     Layers,
     Model(model::Arguments),
     Kill(kill::Arguments),
+    /// The program that is killed
+    #[command(hide = true)]
+    Victim(workload::Arguments),
     /// Writes the databases that fuzzing begins with anew, after a change of the format
     Seeds,
 }
@@ -54,6 +59,7 @@ fn main() -> ExitCode {
             model::run(&arguments)
         }
         Task::Kill(arguments) => kill::run(&arguments),
+        Task::Victim(arguments) => workload::run(&arguments),
         Task::Seeds => seeds::run(),
     };
     match result {

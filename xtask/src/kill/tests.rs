@@ -1,6 +1,6 @@
 //! What counts as acknowledged.
 
-use super::victim::acknowledged;
+use super::loader::acknowledged;
 
 #[test]
 fn the_last_whole_line_counts() {

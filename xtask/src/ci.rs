@@ -44,7 +44,7 @@ const fn xtask(name: &'static str, arguments: &'static str) -> Step {
 /// Where a step may put files: a directory that goes away.
 const SCRATCH: &str = "SCRATCH";
 
-/// The cheap steps first. The model and the kills take a minute or so.
+/// The cheap steps first. The model, the kills and the power cuts take a minute or two.
 const STEPS: &[Step] = &[
     cargo("format", "fmt --all --check"),
     xtask("layers", "layers"),
@@ -57,6 +57,7 @@ const STEPS: &[Step] = &[
     },
     xtask("model", "model --ops 1000000 --seed 1"),
     xtask("kill", "kill --count 200 --seed 1"),
+    xtask("power cuts", "power --cycles 50 --seed 1"),
     cargo(
         "example",
         "run --release --package teak --example coins -- SCRATCH/coins.teak",

@@ -7,6 +7,7 @@ mod dump;
 mod kill;
 mod layers;
 mod model;
+mod power;
 mod results;
 mod scratch;
 mod seeds;
@@ -33,6 +34,7 @@ enum Task {
     Layers,
     Model(model::Arguments),
     Kill(kill::Arguments),
+    Power(power::Arguments),
     /// The program that is killed
     #[command(hide = true)]
     Victim(workload::Arguments),
@@ -59,6 +61,7 @@ fn main() -> ExitCode {
             model::run(&arguments)
         }
         Task::Kill(arguments) => kill::run(&arguments),
+        Task::Power(arguments) => power::run(&arguments),
         Task::Victim(arguments) => workload::run(&arguments),
         Task::Seeds => seeds::run(),
     };

@@ -9,6 +9,7 @@ use crate::{
     Failure,
     workload::{Child, Crash, Ended, Expected, History, Plan, Script, inspect, is_killed, keep},
 };
+use clap::ValueEnum;
 use std::{
     collections::{BTreeMap, BTreeSet},
     ffi::OsString,
@@ -73,11 +74,7 @@ impl FromStr for Point {
             "left" => Start::Left,
             _ => return Err(wrong()),
         };
-        let script = match script {
-            "plain" => Script::Plain,
-            "flusher" => Script::Flusher,
-            _ => return Err(wrong()),
-        };
+        let script = Script::from_str(script, false).map_err(|_| wrong())?;
         Ok(Self {
             start,
             script,

@@ -6,10 +6,11 @@ use crate::{
     Failure,
     workload::{Child, Crash, Expected, History, Plan, Script, inspect, keep},
 };
+use clap::ValueEnum;
 use fastrand::Rng;
 use std::{
     fs,
-    path::Path,
+    path::{Path, PathBuf},
     time::{Duration, Instant},
 };
 
@@ -69,11 +70,7 @@ struct Scene {
 
 impl Scene {
     fn new(directory: &Path, rng: &mut Rng) -> Result<Self, Failure> {
-        let script = if rng.bool() {
-            Script::Plain
-        } else {
-            Script::Flusher
-        };
+        let script = Script::value_variants()[rng.usize(0..3)];
         Ok(Self {
             directory: tempfile::tempdir_in(directory)?,
             page_size: [4096, 4096, 16384][rng.usize(0..3)],
@@ -83,11 +80,11 @@ impl Scene {
         })
     }
 
-    fn path(&self) -> std::path::PathBuf {
+    fn path(&self) -> PathBuf {
         self.directory.path().join("kill.teak")
     }
 
-    fn copy(&self) -> std::path::PathBuf {
+    fn copy(&self) -> PathBuf {
         self.directory.path().join("copy")
     }
 

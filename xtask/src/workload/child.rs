@@ -8,6 +8,7 @@ use std::{
     io::Read,
     path::Path,
     process::{self, Command, ExitStatus, Stdio},
+    sync::{Arc, Mutex, PoisonError},
     thread::{self, JoinHandle},
 };
 
@@ -26,8 +27,8 @@ pub(crate) struct Plan<'a> {
 /// The program while it runs.
 pub(crate) struct Child {
     process: process::Child,
-    output: JoinHandle<String>,
-    errors: JoinHandle<String>,
+    output: Reader,
+    errors: Reader,
 }
 
 /// The program when it has ended.
@@ -67,9 +68,25 @@ impl Child {
         let (stdout, stderr) = (process.stdout.take(), process.stderr.take());
         Ok(Self {
             process,
-            output: thread::spawn(move || read_text(stdout)),
-            errors: thread::spawn(move || read_text(stderr)),
+            output: Reader::start(stdout),
+            errors: Reader::start(stderr),
         })
+    }
+
+    /// What it has said so far.
+    pub(crate) fn account(&self) -> Result<Account, Failure> {
+        Account::read(&self.output.text())
+    }
+
+    /// Stops it where it is; calls to the system that it is in go on.
+    pub(crate) fn stop(&self) -> Result<(), Failure> {
+        let id = i32::try_from(self.process.id())
+            .ok()
+            .and_then(rustix::process::Pid::from_raw);
+        if let Some(id) = id {
+            rustix::process::kill_process(id, rustix::process::Signal::STOP)?;
+        }
+        Ok(())
     }
 
     pub(crate) fn has_ended(&mut self) -> Result<bool, Failure> {
@@ -84,8 +101,7 @@ impl Child {
     /// Returns when the program has ended by itself, or was killed by somebody else.
     pub(crate) fn wait(mut self) -> Result<Ended, Failure> {
         let status = self.process.wait()?;
-        let [output, errors] =
-            [self.output, self.errors].map(|thread| thread.join().unwrap_or_default());
+        let [output, errors] = [self.output, self.errors].map(Reader::end);
         Ok(Ended {
             account: Account::read(&output),
             status,
@@ -106,11 +122,39 @@ pub(crate) fn is_killed(status: ExitStatus) -> bool {
     status.code().is_none_or(|code| code == KILLED_CODE)
 }
 
-fn read_text(source: Option<impl Read>) -> String {
-    let mut bytes = Vec::new();
-    if let Some(mut source) = source {
-        // What was read before an error still counts.
-        let _ = source.read_to_end(&mut bytes);
+/// Reads what a program says, as it says it.
+struct Reader {
+    bytes: Arc<Mutex<Vec<u8>>>,
+    thread: JoinHandle<()>,
+}
+
+impl Reader {
+    fn start(source: Option<impl Read + Send + 'static>) -> Self {
+        let bytes = Arc::new(Mutex::new(Vec::new()));
+        let read = Arc::clone(&bytes);
+        let thread = thread::spawn(move || {
+            let mut part = [0; 4096];
+            let Some(mut source) = source else { return };
+            // What was read before an error still counts.
+            while let Ok(len @ 1..) = source.read(&mut part) {
+                let mut bytes = read.lock().unwrap_or_else(PoisonError::into_inner);
+                bytes.extend_from_slice(&part[..len]);
+            }
+        });
+        Self { bytes, thread }
     }
-    String::from_utf8_lossy(&bytes).into_owned()
+
+    fn text(&self) -> String {
+        let bytes = self.bytes.lock().unwrap_or_else(PoisonError::into_inner);
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+
+    /// All that was said, up to the program's end.
+    fn end(self) -> String {
+        // It does not panic; if it did, what it read before would count.
+        let Self { bytes, thread } = self;
+        let _ = thread.join();
+        let bytes = bytes.lock().unwrap_or_else(PoisonError::into_inner);
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
 }

@@ -67,12 +67,13 @@ impl Origin {
 impl Commit {
     pub(super) fn draw(origin: Origin, script: Script) -> Self {
         let mut rng = origin.rng();
-        let durability = match (rng.u8(0..8), script) {
-            (0..3, _) => Durability::Durable,
-            (3..6, Script::Flusher) => Durability::Async,
+        let durability = match (rng.u8(0..32), script) {
+            (0, _) | (1..12, Script::Plain | Script::Flusher) => Durability::Durable,
+            (12..24, Script::Flusher) => Durability::Async,
             _ => Durability::Lazy,
         };
-        let then = match rng.u8(0..24) {
+        let then_count = if script == Script::Lazy { 200 } else { 24 };
+        let then = match rng.u8(0..then_count) {
             0 => Then::Reopen,
             1..3 => Then::Sync,
             3..6 => Then::Wait,

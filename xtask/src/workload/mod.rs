@@ -31,6 +31,8 @@ pub(crate) enum Script {
     Plain,
     /// Asynchronous ones too, and limits for lazy ones: the database's own thread flushes
     Flusher,
+    /// Hardly a durable one, and no limits: what is lost in a power cut is much
+    Lazy,
 }
 
 impl Script {
@@ -38,6 +40,7 @@ impl Script {
         match self {
             Self::Plain => "plain",
             Self::Flusher => "flusher",
+            Self::Lazy => "lazy",
         }
     }
 }

@@ -170,7 +170,7 @@ impl<'a> Victim<'a> {
 pub(super) fn open_options(script: Script, page_size: usize) -> Options {
     let options = Options::new().page_size(page_size);
     match script {
-        Script::Plain => options
+        Script::Plain | Script::Lazy => options
             .flush_after(Duration::MAX)
             .flush_after_bytes(u64::MAX),
         Script::Flusher => options

@@ -44,8 +44,7 @@ const fn xtask(name: &'static str, arguments: &'static str) -> Step {
 /// Where a step may put files: a directory that goes away.
 const SCRATCH: &str = "SCRATCH";
 
-/// The cheap steps first. The model, the kills and the crashes take a minute or so
-/// each.
+/// The cheap steps first. The model, the kills and the power cuts take a minute or two.
 const STEPS: &[Step] = &[
     cargo("format", "fmt --all --check"),
     xtask("layers", "layers"),
@@ -62,6 +61,7 @@ const STEPS: &[Step] = &[
     xtask("crash", "crash --images 300000 --seed 1"),
     xtask("faults", "faults --count 10000 --seed 1"),
     xtask("mutate", "mutate --files 50000 --seed 1"),
+    xtask("power cuts", "power --cycles 50 --seed 1"),
     cargo(
         "example",
         "run --release --package teak --example coins -- SCRATCH/coins.teak",

@@ -75,7 +75,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         }
         Ok(())
     };
-    let begin = Instant::now();
+    let (begin, commit) = (Instant::now(), results::commit());
     let thread_count = thread::available_parallelism().map_or(1, usize::from);
     thread::scope(|scope| -> Result<(), Failure> {
         let threads: Vec<_> = (0..thread_count).map(|_| scope.spawn(play_all)).collect();

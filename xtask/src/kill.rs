@@ -1,41 +1,28 @@
-//! Kills a program that loads records, at random moments, and looks at what it leaves behind.
+//! Kills programs, and looks at what they leave behind: nothing that returned may be lost, in
+//! any mode, and all must be whole.
 //!
-//! The program says after each commit how many records it has loaded. What is found must be the first
-//! records of the input, in the order of the input: those acknowledged, and perhaps those of the one
-//! commit that was under way.
+//! Three ways: at every call to the system that a program of commits makes ([`calls`]), at random
+//! moments of the same program ([`moments`]), and at random moments of `teak load` ([`load`]).
 
-mod victim;
+mod calls;
+mod load;
+mod loader;
+mod moments;
 
 #[cfg(test)]
 mod tests;
 
-use crate::{
-    Failure,
-    dump::{self, Records},
-    scratch,
-};
+use crate::{Failure, results, scratch};
+use calls::{Calls, Point};
 use fastrand::Rng;
-use std::{
-    fs,
-    path::{Path, PathBuf},
-    time::Duration,
-};
-use teak::{Database, Transaction, codec::Bytes};
-use victim::Victim;
+use std::{path::PathBuf, time::Instant};
 
-const SAMPLE: &str = "examples/data/coins-702861.dump";
-const TABLE: &str = "coins";
+pub(crate) use loader::wait_until;
 
-/// Records of a commit, one of these for each kill.
-const BATCHES: [usize; 3] = [1, 16, 250];
-
-/// How long a program takes at most until its database is there. Many kills fall in that time.
-const CREATION: Duration = Duration::from_millis(4);
-
-/// Kills a loading program at random moments and checks what it leaves.
+/// Kills programs that write, at every call to the system and at random moments, and checks what they leave
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// How often to kill
+    /// How often to kill at random moments; the calls to the system come on top
     #[arg(long, default_value_t = 100)]
     count: u64,
     /// Everything that is random follows from this number, but for the machine's own timing
@@ -47,53 +34,64 @@ pub(crate) struct Arguments {
     /// The program `teak`; built if it is not given
     #[arg(long)]
     program: Option<PathBuf>,
+    /// Kills at random moments only
+    #[arg(long)]
+    random_only: bool,
+    /// Kills at one call to the system only, such as new:plain:pwrite64:7
+    #[arg(long, value_name = "POINT")]
+    only: Option<Point>,
+    /// How many commits a program makes that is killed at its calls
+    #[arg(long, default_value_t = 10)]
+    commits: u64,
+    /// Appends a line of what was counted to this file
+    #[arg(long, value_name = "FILE")]
+    results: Option<PathBuf>,
 }
 
-/// One way of loading, and how long it takes when nobody interrupts it.
-struct Pace {
-    batch: usize,
-    duration: Duration,
-}
-
-/// A database that a program is killed over, once or several times.
-struct Scene<'a> {
-    directory: &'a Path,
-    victim: Victim,
-    /// What is to be loaded, all of it.
-    records: &'a Records,
+/// What was killed, and what was wrong.
+#[derive(Clone, Copy, Default, Debug)]
+struct Count {
+    kills: u64,
+    violations: u64,
 }
 
 /// Kills, and looks, as often as asked.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let program = match &arguments.program {
-        Some(program) => program.clone(),
-        None => victim::build()?,
-    };
     let scratch = scratch::directory(arguments.dir.as_deref())?;
-    let mut rng = Rng::with_seed(arguments.seed);
-    let mut records = dump::read(&fs::read_to_string(scratch::workspace().join(SAMPLE))?)?;
-    rng.shuffle(&mut records);
-    let scene = Scene {
+    let calls = Calls {
         directory: scratch.path(),
-        victim: Victim::new(program),
-        records: &records,
+        seed: arguments.seed,
+        commits: arguments.commits,
     };
-    let paces = scene.measure()?;
-    let mut tally = Tally::default();
-    while tally.kills < arguments.count {
-        scene.play(&mut rng, &paces, arguments.count, &mut tally)?;
+    if let Some(point) = &arguments.only {
+        return calls.run_one(point);
     }
-    let Tally {
-        kills,
-        violations,
-        interrupted,
-        early,
-        continued,
-    } = tally;
+    let mut at_calls = Count::default();
+    if !arguments.random_only {
+        match calls::why_not() {
+            None => at_calls = calls.run_all()?,
+            Some(reason) => println!(
+                "NOT DONE: kills at every call to the system: {reason}. Random kills only."
+            ),
+        }
+    }
+    let random = run_random(arguments, scratch.path())?;
+    let kills = at_calls.kills + random.kills;
+    let violations = at_calls.violations + random.violations;
+    results::append(
+        arguments.results.as_deref(),
+        &results::Line {
+            command: "kill",
+            seed: arguments.seed,
+            count: kills,
+            violations,
+            counters: results::named([("calls", at_calls.kills), ("random", random.kills)]),
+            commit: results::commit(),
+        },
+    )?;
     println!(
-        "seed {}: {interrupted} loads cut short, {early} of them before there was a record, \
-         {continued} continued from where they were",
-        arguments.seed
+        "{} at calls to the system, {} at random moments",
+        at_calls.kills, random.kills
     );
     println!("{kills} kills, {violations} violations");
     if violations == 0 {
@@ -103,152 +101,43 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
 }
 
-/// What came of the kills so far.
-#[derive(Default)]
-struct Tally {
-    kills: u64,
-    violations: u64,
-    /// Kills that came before the load was done.
-    interrupted: u64,
-    /// Kills that left no database, or an empty one.
-    early: u64,
-    continued: u64,
-}
-
-impl Scene<'_> {
-    fn measure(&self) -> Result<Vec<Pace>, Failure> {
-        let mut paces = Vec::new();
-        for batch in BATCHES {
-            let path = self.directory.join(format!("measure-{batch}.teak"));
-            let run = self
-                .victim
-                .load(&self.write_input(0)?, &path, batch, None)?;
-            if run.acknowledged != self.records.len() {
-                return Err(Failure(format!(
-                    "an uninterrupted load acknowledged {} records",
-                    run.acknowledged
-                )));
-            }
-            expect_prefix(&path, self.records, &[run.acknowledged])?;
-            println!(
-                "loading {} records by {batch} takes {:.1} ms",
-                self.records.len(),
-                run.duration.as_secs_f64() * 1e3
-            );
-            paces.push(Pace {
-                batch,
-                duration: run.duration,
-            });
-        }
-        Ok(paces)
+/// Half of the random kills hit a load, half the program of commits.
+fn run_random(arguments: &Arguments, directory: &std::path::Path) -> Result<Count, Failure> {
+    if arguments.count == 0 {
+        return Ok(Count::default());
     }
-
-    /// Kills over a new database, and mostly some more times over what was left.
-    fn play(
-        &self,
-        rng: &mut Rng,
-        paces: &[Pace],
-        kills_max: u64,
-        tally: &mut Tally,
-    ) -> Result<(), Failure> {
-        let directory = tempfile::tempdir_in(self.directory)?;
-        let path = directory.path().join("kill.teak");
-        let mut present = 0;
-        while tally.kills < kills_max {
-            let pace = &paces[rng.usize(0..paces.len())];
-            let rest = (self.records.len() - present) as f64 / self.records.len() as f64;
-            let mut moment = pace.duration.mul_f64(rest * rng.f64() * 1.05);
-            if present == 0 && rng.u8(0..3) == 0 {
-                moment = moment.min(CREATION.mul_f64(rng.f64()));
-            }
-            let run =
-                self.victim
-                    .load(&self.write_input(present)?, &path, pace.batch, Some(moment))?;
-            tally.kills += 1;
-            tally.interrupted += u64::from(run.was_killed);
-            let acknowledged = present + run.acknowledged;
-            let possible = [
-                acknowledged,
-                (acknowledged + pace.batch).min(self.records.len()),
-            ];
-            match expect_prefix(&path, self.records, &possible) {
-                Ok(count) => {
-                    present = count;
-                    tally.early += u64::from(count == 0);
-                }
-                Err(Failure(text)) => {
-                    tally.violations += 1;
-                    println!(
-                        "violation at kill {}, after {:.3} ms of a load by {}: {text}",
-                        tally.kills,
-                        moment.as_secs_f64() * 1e3,
-                        pace.batch
-                    );
-                    return Ok(());
-                }
-            }
-            if present == self.records.len() || rng.u8(0..3) == 0 {
-                return Ok(());
-            }
-            tally.continued += 1;
-        }
-        Ok(())
-    }
-
-    /// Writes a dump of the records that are not present yet.
-    fn write_input(&self, present: usize) -> Result<PathBuf, Failure> {
-        let path = self.directory.join("input.dump");
-        fs::write(&path, dump::write(TABLE, &self.records[present..])?)?;
-        Ok(path)
-    }
-}
-
-/// Fails unless the database is whole and holds the first so many records, one of the `possible`
-/// numbers; returns which.
-fn expect_prefix(path: &Path, records: &Records, possible: &[usize]) -> Result<usize, Failure> {
-    if !path.exists() {
-        let is_possible = possible.contains(&0);
-        return if is_possible {
-            Ok(0)
-        } else {
-            Err(Failure("there is no database".to_owned()))
-        };
-    }
-    let database = Database::open(path)?;
-    let report = database.check(&mut |_| ())?;
-    if !report.is_clean() {
-        return Err(Failure(format!("check found damage: {:?}", report.damages)));
-    }
-    let found = read_all(&database)?;
-    if !possible.contains(&found.len()) {
-        return Err(Failure(format!(
-            "{} records are there; it should be one of {possible:?}",
-            found.len()
-        )));
-    }
-    let mut expected = records[..found.len()].to_vec();
-    expected.sort();
-    if found != expected {
-        return Err(Failure(format!(
-            "the {} records are not the first of the input",
-            found.len()
-        )));
-    }
-    database.close()?;
-    Ok(found.len())
-}
-
-fn read_all(database: &Database) -> Result<Records, Failure> {
-    let txn = database.begin_read()?;
-    let table = match txn.open_table::<Bytes, Bytes>(TABLE) {
-        Ok(table) => table,
-        Err(teak::Error::TableNotFound(_)) => return Ok(Records::new()),
-        Err(error) => return Err(error.into()),
+    let begin = Instant::now();
+    let mut rng = Rng::with_seed(arguments.seed);
+    let program = match &arguments.program {
+        Some(program) => program.clone(),
+        None => loader::build()?,
     };
-    let mut records = Records::new();
-    for record in table.iter(&txn)? {
-        let (key, value) = record?;
-        records.push((key, value.to_vec()));
+    let records = load::records(&mut rng)?;
+    let loads = load::Loads::begin(directory, program, &records)?;
+    let half = arguments.count / 2;
+    let mut tally = load::Tally::default();
+    while tally.kills < half {
+        loads.play(&mut rng, half, &mut tally)?;
     }
-    Ok(records)
+    println!(
+        "seed {}: {} loads, {} of them cut short, {} of them before there was a record, \
+         {} continued from where they were",
+        arguments.seed, tally.kills, tally.interrupted, tally.early, tally.continued
+    );
+    let commits = moments::run(directory, &mut rng, arguments.count - half)?;
+    let violations = tally.violations + commits.violations;
+    if violations > 0 {
+        println!(
+            "  the same moments, as far as the machine's timing goes: \
+             cargo xtask kill --random-only --count {} --seed {}",
+            arguments.count, arguments.seed
+        );
+    }
+    let count = Count {
+        kills: tally.kills + commits.kills,
+        violations,
+    };
+    let rate = count.kills as f64 / begin.elapsed().as_secs_f64();
+    println!("random moments: {rate:.0} kills/s");
+    Ok(count)
 }

@@ -11,10 +11,12 @@ mod layers;
 mod model;
 mod mutate;
 mod panics;
+mod power;
 mod protocol;
 mod results;
 mod scratch;
 mod seeds;
+mod workload;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -41,6 +43,10 @@ enum Task {
     Faults(faults::Arguments),
     Mutate(mutate::Arguments),
     Protocol(protocol::Arguments),
+    Power(power::Arguments),
+    /// The program that is killed
+    #[command(hide = true)]
+    Victim(workload::Arguments),
     /// Writes the databases that fuzzing begins with anew, after a change of the format
     Seeds,
 }
@@ -77,6 +83,8 @@ fn main() -> ExitCode {
             mutate::run(&arguments)
         }
         Task::Protocol(arguments) => protocol::run(&arguments),
+        Task::Power(arguments) => power::run(&arguments),
+        Task::Victim(arguments) => workload::run(&arguments),
         Task::Seeds => seeds::run(),
     };
     match result {

@@ -122,7 +122,7 @@ fn finish(arguments: &Arguments, tally: &Tally, begin: Instant) -> Result<(), Fa
             count: files,
             violations,
             counters: tally.counters(),
-            commit,
+            commit: results::commit(),
         },
     )?;
     println!("{files} files, {violations} violations");

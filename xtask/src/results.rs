@@ -19,6 +19,14 @@ pub(crate) struct Line {
     pub(crate) commit: Option<String>,
 }
 
+/// Counters with their names.
+pub(crate) fn named<const COUNT: usize>(counters: [(&str, u64); COUNT]) -> Vec<(String, u64)> {
+    let counters = counters.into_iter();
+    counters
+        .map(|(name, value)| (name.to_owned(), value))
+        .collect()
+}
+
 /// Appends the line to a file, if one was named, which is made if it is missing.
 pub(crate) fn append(path: Option<&Path>, line: &Line) -> Result<(), Failure> {
     let Some(path) = path else { return Ok(()) };

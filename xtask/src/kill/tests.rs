@@ -1,6 +1,9 @@
-//! What counts as acknowledged.
+//! What counts as acknowledged, and which calls there are.
 
-use super::victim::acknowledged;
+use super::{
+    calls::{Ordinals, Point, ordinals},
+    loader::acknowledged,
+};
 
 #[test]
 fn the_last_whole_line_counts() {
@@ -23,4 +26,38 @@ fn other_lines_do_not_count() {
         250
     );
     assert!(acknowledged("committed much\n").is_err());
+}
+
+#[test]
+fn calls_count_from_the_opening_on() {
+    let trace = "\
+7  openat(AT_FDCWD, \"/etc/ld.so.cache\") = 3
+7  write(1, \"opening 0\\n\", 10) = 10
+7  openat(AT_FDCWD, \".\") = 3
+8  fdatasync(3 <unfinished ...>
+7  openat(AT_FDCWD, \".\") = 4
+8  <... fdatasync resumed>) = 0
+7  +++ exited with 0 +++
+";
+    let found = ordinals(trace);
+    let expected = [
+        ("fdatasync", Ordinals { first: 1, last: 1 }),
+        ("openat", Ordinals { first: 2, last: 3 }),
+    ];
+    assert_eq!(
+        found,
+        expected
+            .map(|(name, counts)| (name.to_owned(), counts))
+            .into()
+    );
+}
+
+#[test]
+fn a_point_is_read_as_it_is_written() {
+    for text in ["new:plain:pwritev:7", "left:flusher:fdatasync:1"] {
+        let point: Point = text.parse().unwrap();
+        assert_eq!(point.to_string(), text);
+    }
+    assert!("new:plain:pwritev".parse::<Point>().is_err());
+    assert!("new:quick:pwritev:1".parse::<Point>().is_err());
 }

@@ -1,4 +1,4 @@
-//! The program that is killed.
+//! The program `teak`, while it loads records.
 
 use crate::{Failure, scratch};
 use std::{
@@ -11,7 +11,7 @@ use std::{
 };
 
 /// The program `teak`.
-pub(super) struct Victim {
+pub(super) struct Loader {
     program: PathBuf,
 }
 
@@ -24,7 +24,7 @@ pub(super) struct Run {
     pub(super) was_killed: bool,
 }
 
-impl Victim {
+impl Loader {
     pub(super) fn new(program: PathBuf) -> Self {
         Self { program }
     }
@@ -73,7 +73,7 @@ impl Victim {
 }
 
 /// Sleeps for the most part, and is exact about the end.
-fn wait_until(end: Instant) {
+pub(crate) fn wait_until(end: Instant) {
     const EXACT: Duration = Duration::from_micros(200);
     let rest = end.saturating_duration_since(Instant::now());
     thread::sleep(rest.saturating_sub(EXACT));

@@ -1,0 +1,328 @@
+//! Kills at every call to the system: the program of commits runs under `strace`, which kills it
+//! instead of its K-th call of a kind, for each kind and every K until it ends unkilled.
+//!
+//! Between two calls a program changes nothing that outlives it but what it writes through the
+//! mapping, which is what random moments are for.
+
+use super::Count;
+use crate::{
+    Failure,
+    workload::{Child, Crash, Ended, Expected, History, Plan, Script, inspect, is_killed, keep},
+};
+use clap::ValueEnum;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ffi::OsString,
+    fmt, fs,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    str::FromStr,
+    time::Instant,
+};
+
+/// What the program begins with.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Start {
+    /// No database: it is created.
+    New,
+    /// A database that a program left without closing it.
+    Left,
+}
+
+/// Each way that the program is killed in.
+const WAYS: [(Start, Script); 4] = [
+    (Start::New, Script::Plain),
+    (Start::New, Script::Flusher),
+    (Start::Left, Script::Plain),
+    (Start::Left, Script::Flusher),
+];
+
+/// Commits that come before in a database that was left.
+const LEFT_COMMITS: u64 = 7;
+
+/// A call to the system that a program is killed at.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Point {
+    start: Start,
+    script: Script,
+    call: String,
+    /// Counted from 1, from the start of the program, in each of its threads.
+    ordinal: usize,
+}
+
+impl fmt::Display for Point {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let start = match self.start {
+            Start::New => "new",
+            Start::Left => "left",
+        };
+        let script = self.script.name();
+        write!(formatter, "{start}:{script}:{}:{}", self.call, self.ordinal)
+    }
+}
+
+impl FromStr for Point {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || format!("{text} is not a point; one is new:plain:pwrite64:7");
+        let [start, script, call, ordinal] = text.split(':').collect::<Vec<_>>()[..] else {
+            return Err(wrong());
+        };
+        let start = match start {
+            "new" => Start::New,
+            "left" => Start::Left,
+            _ => return Err(wrong()),
+        };
+        let script = Script::from_str(script, false).map_err(|_| wrong())?;
+        Ok(Self {
+            start,
+            script,
+            call: call.to_owned(),
+            ordinal: ordinal.parse().map_err(|_| wrong())?,
+        })
+    }
+}
+
+/// Why programs cannot be killed at their calls on this machine; nothing if they can.
+pub(super) fn why_not() -> Option<String> {
+    let status = Command::new("strace")
+        .args(["-f", "-qq", "-o", "/dev/null", "-e", "trace=exit_group"])
+        .args(["-e", "inject=exit_group:signal=SIGKILL:when=1", "true"])
+        .stderr(Stdio::null())
+        .status();
+    match status {
+        Err(error) => Some(format!("strace cannot be started ({error})")),
+        Ok(status) if is_killed(status) => None,
+        Ok(status) => Some(format!(
+            "strace killed nobody ({status}); perhaps tracing is forbidden here"
+        )),
+    }
+}
+
+/// Kills of programs of so many commits.
+pub(super) struct Calls<'a> {
+    pub(super) directory: &'a Path,
+    pub(super) seed: u64,
+    pub(super) commits: u64,
+}
+
+impl Calls<'_> {
+    /// Kills at every call.
+    pub(super) fn run_all(&self) -> Result<Count, Failure> {
+        let begin = Instant::now();
+        let mut count = Count::default();
+        let mut kinds = BTreeSet::new();
+        for (start, script) in WAYS {
+            for (call, ordinals) in self.survey(start, script)? {
+                for ordinal in ordinals.first.. {
+                    let point = Point {
+                        start,
+                        script,
+                        call: call.clone(),
+                        ordinal,
+                    };
+                    let is_killed = self.kill_and_tell(&point, &mut count)?;
+                    // How often threads wait for each other is another number in each run.
+                    if !is_killed || ordinal > 2 * ordinals.last + 8 {
+                        break;
+                    }
+                    kinds.insert(call.clone());
+                }
+            }
+        }
+        println!(
+            "seed {}: kills at {} kinds of calls: {}",
+            self.seed,
+            kinds.len(),
+            kinds.into_iter().collect::<Vec<_>>().join(" ")
+        );
+        let rate = count.kills as f64 / begin.elapsed().as_secs_f64();
+        println!(
+            "every call to the system: {} kills, {rate:.0} kills/s",
+            count.kills
+        );
+        Ok(count)
+    }
+
+    /// Kills at one call, to repeat what went wrong there.
+    pub(super) fn run_one(&self, point: &Point) -> Result<(), Failure> {
+        let mut count = Count::default();
+        let is_killed = self.kill_and_tell(point, &mut count)?;
+        if !is_killed {
+            println!("the program ended before that call");
+        }
+        println!("{} kills, {} violations", count.kills, count.violations);
+        if count.violations == 0 {
+            return Ok(());
+        }
+        Err(Failure("a killed program left something wrong".to_owned()))
+    }
+
+    fn kill_and_tell(&self, point: &Point, count: &mut Count) -> Result<bool, Failure> {
+        let directory = tempfile::tempdir_in(self.directory)?;
+        let copy = directory.path().join("copy");
+        let outcome = self.kill(point, directory.path(), &copy);
+        let is_killed = match &outcome {
+            Ok(is_killed) => *is_killed,
+            Err(_) => true,
+        };
+        count.kills += u64::from(is_killed);
+        if let Err(Failure(text)) = outcome {
+            count.violations += 1;
+            println!("violation at {point}: {text}");
+            let (seed, commits) = (self.seed, self.commits);
+            println!(
+                "  repeat it with: cargo xtask kill --seed {seed} --commits {commits} --only {point}"
+            );
+            if copy.exists() {
+                let name = format!("kill-{point}.teak").replace(':', "-");
+                println!(
+                    "  the database as it was found: {}",
+                    keep(&copy, &name)?.display()
+                );
+            }
+        }
+        Ok(is_killed)
+    }
+
+    /// Says whether the program was killed; fails if what it left is wrong.
+    fn kill(&self, point: &Point, directory: &Path, copy: &Path) -> Result<bool, Failure> {
+        let mut scene = self.scene(point.start, point.script, directory)?;
+        let Point { call, ordinal, .. } = point;
+        let options = [
+            "-o".into(),
+            "/dev/null".into(),
+            "-e".into(),
+            format!("trace={call}"),
+            "-e".into(),
+            format!("inject={call}:signal=SIGKILL:when={ordinal}"),
+        ];
+        let ended = scene.run(&options, self.commits)?;
+        let is_killed = ended.was_killed();
+        if !is_killed && !ended.status.success() {
+            return Err(Failure(format!("it failed by itself: {}", ended.errors)));
+        }
+        scene.take(ended)?;
+        if scene.path.exists() {
+            fs::copy(&scene.path, copy)?;
+        }
+        inspect(&scene.path, &mut scene.history, &scene.expected)?;
+        Ok(is_killed)
+    }
+
+    /// Runs the program to its end, and returns the calls that it makes from its opening the database on.
+    fn survey(&self, start: Start, script: Script) -> Result<BTreeMap<String, Ordinals>, Failure> {
+        let directory = tempfile::tempdir_in(self.directory)?;
+        let scene = self.scene(start, script, directory.path())?;
+        let trace = directory.path().join("trace");
+        let options = ["-o".to_owned(), trace.display().to_string()];
+        let ended = scene.run(&options, self.commits)?;
+        if !ended.status.success() {
+            let text = format!("it failed without being killed: {}", ended.errors);
+            return Err(Failure(text));
+        }
+        Ok(ordinals(&String::from_utf8_lossy(&fs::read(trace)?)))
+    }
+
+    fn scene(&self, start: Start, script: Script, directory: &Path) -> Result<Scene, Failure> {
+        let mut scene = Scene {
+            path: directory.join("kill.teak"),
+            history: History::new(self.seed, script),
+            expected: Expected::nothing(Crash::Process),
+            life: 0,
+        };
+        if start == Start::Left {
+            scene.leave()?;
+        }
+        scene.life = scene.history.next_life();
+        Ok(scene)
+    }
+}
+
+/// A database, and one run of the program over it.
+struct Scene {
+    path: PathBuf,
+    history: History,
+    expected: Expected,
+    life: u32,
+}
+
+impl Scene {
+    fn plan(&self, commits: u64) -> Plan<'_> {
+        Plan {
+            path: &self.path,
+            seed: self.history.seed(),
+            script: self.history.script(),
+            life: self.life,
+            commits: Some(commits),
+            page_size: 4096,
+        }
+    }
+
+    /// Has a program make some commits and end without closing the database.
+    fn leave(&mut self) -> Result<(), Failure> {
+        self.life = self.history.next_life();
+        let mut words = self.plan(LEFT_COMMITS).words()?;
+        words.push("--leave".into());
+        let ended = Child::start(&words)?.wait()?;
+        if !ended.status.success() {
+            return Err(Failure(ended.errors));
+        }
+        self.take(ended)
+    }
+
+    fn run(&self, options: &[String], commits: u64) -> Result<Ended, Failure> {
+        let mut words: Vec<OsString> = ["strace", "-f", "-qq"].map(OsString::from).into();
+        words.extend(options.iter().map(OsString::from));
+        words.push("--".into());
+        words.extend(self.plan(commits).words()?);
+        Child::start(&words)?.wait()
+    }
+
+    fn take(&mut self, ended: Ended) -> Result<(), Failure> {
+        self.expected
+            .live(&ended.account?, &mut self.history, self.life)
+    }
+}
+
+/// Which calls of a kind there are: the first behind the marker, and the last of any thread.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(super) struct Ordinals {
+    pub(super) first: usize,
+    pub(super) last: usize,
+}
+
+/// What the program writes before it opens the database.
+const MARKER: &str = "write(1, \"opening";
+
+/// Counts the calls of a trace, by kind.
+pub(super) fn ordinals(trace: &str) -> BTreeMap<String, Ordinals> {
+    let mut counts: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+    let mut found: BTreeMap<String, Ordinals> = BTreeMap::new();
+    let mut is_open = false;
+    for line in trace.lines() {
+        let Some((process, call)) = line.split_once(' ') else {
+            continue;
+        };
+        let Some((name, _)) = call.trim_start().split_once('(') else {
+            continue;
+        };
+        let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        if name.is_empty() || !name.chars().all(is_name) {
+            continue;
+        }
+        let count = counts.entry((process, name)).or_default();
+        *count += 1;
+        if is_open {
+            let ordinals = found.entry(name.to_owned()).or_insert(Ordinals {
+                first: *count,
+                last: *count,
+            });
+            ordinals.first = ordinals.first.min(*count);
+            ordinals.last = ordinals.last.max(*count);
+        }
+        is_open = is_open || call.contains(MARKER);
+    }
+    found
+}

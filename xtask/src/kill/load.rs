@@ -1,0 +1,231 @@
+//! Kills a program that loads records, at random moments, and looks at what it leaves behind.
+//!
+//! The program says after each commit how many records it has loaded. What is found must be the first
+//! records of the input, in the order of the input: those acknowledged, and perhaps those of the one
+//! commit that was under way.
+
+use super::loader::Loader;
+use crate::{
+    Failure,
+    dump::{self, Records},
+    scratch,
+};
+use fastrand::Rng;
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+use teak::{Database, Transaction, codec::Bytes};
+
+const SAMPLE: &str = "examples/data/coins-702861.dump";
+const TABLE: &str = "coins";
+
+/// Records of a commit, one of these for each kill.
+const BATCHES: [usize; 3] = [1, 16, 250];
+
+/// How long a program takes at most until its database is there. Many kills fall in that time.
+const CREATION: Duration = Duration::from_millis(4);
+
+/// One way of loading, and how long it takes when nobody interrupts it.
+struct Pace {
+    batch: usize,
+    duration: Duration,
+}
+
+/// A database that a program is killed over, once or several times.
+struct Scene<'a> {
+    directory: &'a Path,
+    victim: Loader,
+    /// What is to be loaded, all of it.
+    records: &'a Records,
+}
+
+/// Kills a load over and over.
+pub(super) struct Loads<'a> {
+    scene: Scene<'a>,
+    paces: Vec<Pace>,
+}
+
+/// The records of the sample, in an order that follows from the random numbers.
+pub(super) fn records(rng: &mut Rng) -> Result<Records, Failure> {
+    let mut records = dump::read(&fs::read_to_string(scratch::workspace().join(SAMPLE))?)?;
+    rng.shuffle(&mut records);
+    Ok(records)
+}
+
+impl<'a> Loads<'a> {
+    /// Measures how long the loads take.
+    pub(super) fn begin(
+        directory: &'a Path,
+        program: PathBuf,
+        records: &'a Records,
+    ) -> Result<Self, Failure> {
+        let scene = Scene {
+            directory,
+            victim: Loader::new(program),
+            records,
+        };
+        let paces = scene.measure()?;
+        Ok(Self { scene, paces })
+    }
+
+    /// Kills over a new database, and mostly some more times over what was left.
+    pub(super) fn play(
+        &self,
+        rng: &mut Rng,
+        kills_max: u64,
+        tally: &mut Tally,
+    ) -> Result<(), Failure> {
+        self.scene.play(rng, &self.paces, kills_max, tally)
+    }
+}
+
+/// What came of the kills so far.
+#[derive(Default)]
+pub(super) struct Tally {
+    pub(super) kills: u64,
+    pub(super) violations: u64,
+    /// Kills that came before the load was done.
+    pub(super) interrupted: u64,
+    /// Kills that left no database, or an empty one.
+    pub(super) early: u64,
+    pub(super) continued: u64,
+}
+
+impl Scene<'_> {
+    fn measure(&self) -> Result<Vec<Pace>, Failure> {
+        let mut paces = Vec::new();
+        for batch in BATCHES {
+            let path = self.directory.join(format!("measure-{batch}.teak"));
+            let run = self
+                .victim
+                .load(&self.write_input(0)?, &path, batch, None)?;
+            if run.acknowledged != self.records.len() {
+                return Err(Failure(format!(
+                    "an uninterrupted load acknowledged {} records",
+                    run.acknowledged
+                )));
+            }
+            expect_prefix(&path, self.records, &[run.acknowledged])?;
+            println!(
+                "loading {} records by {batch} takes {:.1} ms",
+                self.records.len(),
+                run.duration.as_secs_f64() * 1e3
+            );
+            paces.push(Pace {
+                batch,
+                duration: run.duration,
+            });
+        }
+        Ok(paces)
+    }
+
+    fn play(
+        &self,
+        rng: &mut Rng,
+        paces: &[Pace],
+        kills_max: u64,
+        tally: &mut Tally,
+    ) -> Result<(), Failure> {
+        let directory = tempfile::tempdir_in(self.directory)?;
+        let path = directory.path().join("kill.teak");
+        let mut present = 0;
+        while tally.kills < kills_max {
+            let pace = &paces[rng.usize(0..paces.len())];
+            let rest = (self.records.len() - present) as f64 / self.records.len() as f64;
+            let mut moment = pace.duration.mul_f64(rest * rng.f64() * 1.05);
+            if present == 0 && rng.u8(0..3) == 0 {
+                moment = moment.min(CREATION.mul_f64(rng.f64()));
+            }
+            let run =
+                self.victim
+                    .load(&self.write_input(present)?, &path, pace.batch, Some(moment))?;
+            tally.kills += 1;
+            tally.interrupted += u64::from(run.was_killed);
+            let acknowledged = present + run.acknowledged;
+            let possible = [
+                acknowledged,
+                (acknowledged + pace.batch).min(self.records.len()),
+            ];
+            match expect_prefix(&path, self.records, &possible) {
+                Ok(count) => {
+                    present = count;
+                    tally.early += u64::from(count == 0);
+                }
+                Err(Failure(text)) => {
+                    tally.violations += 1;
+                    println!(
+                        "violation at kill {}, after {:.3} ms of a load by {}: {text}",
+                        tally.kills,
+                        moment.as_secs_f64() * 1e3,
+                        pace.batch
+                    );
+                    return Ok(());
+                }
+            }
+            if present == self.records.len() || rng.u8(0..3) == 0 {
+                return Ok(());
+            }
+            tally.continued += 1;
+        }
+        Ok(())
+    }
+
+    /// Writes a dump of the records that are not present yet.
+    fn write_input(&self, present: usize) -> Result<PathBuf, Failure> {
+        let path = self.directory.join("input.dump");
+        fs::write(&path, dump::write(TABLE, &self.records[present..])?)?;
+        Ok(path)
+    }
+}
+
+/// Fails unless the database is whole and holds the first so many records, one of the `possible`
+/// numbers; returns which.
+fn expect_prefix(path: &Path, records: &Records, possible: &[usize]) -> Result<usize, Failure> {
+    if !path.exists() {
+        let is_possible = possible.contains(&0);
+        return if is_possible {
+            Ok(0)
+        } else {
+            Err(Failure("there is no database".to_owned()))
+        };
+    }
+    let database = Database::open(path)?;
+    let report = database.check(&mut |_| ())?;
+    if !report.is_clean() {
+        return Err(Failure(format!("check found damage: {:?}", report.damages)));
+    }
+    let found = read_all(&database)?;
+    if !possible.contains(&found.len()) {
+        return Err(Failure(format!(
+            "{} records are there; it should be one of {possible:?}",
+            found.len()
+        )));
+    }
+    let mut expected = records[..found.len()].to_vec();
+    expected.sort();
+    if found != expected {
+        return Err(Failure(format!(
+            "the {} records are not the first of the input",
+            found.len()
+        )));
+    }
+    database.close()?;
+    Ok(found.len())
+}
+
+fn read_all(database: &Database) -> Result<Records, Failure> {
+    let txn = database.begin_read()?;
+    let table = match txn.open_table::<Bytes, Bytes>(TABLE) {
+        Ok(table) => table,
+        Err(teak::Error::TableNotFound(_)) => return Ok(Records::new()),
+        Err(error) => return Err(error.into()),
+    };
+    let mut records = Records::new();
+    for record in table.iter(&txn)? {
+        let (key, value) = record?;
+        records.push((key, value.to_vec()));
+    }
+    Ok(records)
+}

@@ -1,0 +1,182 @@
+//! A file system in an image that can lose its power.
+
+use super::{call, text};
+use crate::Failure;
+use std::{
+    fs::{self, File},
+    io::Write,
+    path::{Path, PathBuf},
+    thread,
+    time::Duration,
+};
+
+/// What is tested; xfs is made no smaller.
+const IMAGE_LEN: u64 = 320 << 20;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+pub(crate) enum Filesystem {
+    Ext4 = 4,
+    Xfs = 7,
+}
+
+/// What becomes of the file system's own journal when the power fails.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Journal {
+    /// What of it is not on the disk is lost.
+    Lost,
+    /// All of it has just been written.
+    Written,
+}
+
+/// Bytes of a file that have just been written back: where they begin, and how many.
+pub(super) type Stretch = (u64, u64);
+
+pub(super) struct Disk {
+    filesystem: Filesystem,
+    image: PathBuf,
+    place: PathBuf,
+}
+
+impl Filesystem {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Ext4 => "ext4",
+            Self::Xfs => "xfs",
+        }
+    }
+
+    pub(super) fn maker(self) -> &'static str {
+        match self {
+            Self::Ext4 => "mkfs.ext4",
+            Self::Xfs => "mkfs.xfs",
+        }
+    }
+
+    /// Ways to mount it that differ in what a power cut leaves.
+    pub(super) fn mount_options(self) -> &'static [&'static str] {
+        match self {
+            Self::Ext4 => &["loop", "loop", "loop,data=writeback", "loop,data=journal"],
+            Self::Xfs => &["loop"],
+        }
+    }
+}
+
+impl Disk {
+    /// Makes a file system and mounts it.
+    pub(super) fn make(filesystem: Filesystem, directory: &Path) -> Result<Self, Failure> {
+        let image = directory.join(format!("{}.image", filesystem.name()));
+        File::create(&image)?.set_len(IMAGE_LEN)?;
+        let force = match filesystem {
+            Filesystem::Ext4 => "-F",
+            Filesystem::Xfs => "-f",
+        };
+        call(filesystem.maker(), &["-q", force, text(&image)])?;
+        let disk = Self {
+            place: directory.join(filesystem.name()),
+            filesystem,
+            image,
+        };
+        fs::create_dir(&disk.place)?;
+        disk.mount(filesystem.mount_options()[0])?;
+        Ok(disk)
+    }
+
+    /// Fails unless a power cut keeps what was flushed, and loses what was not.
+    pub(super) fn prove(&mut self) -> Result<(), Failure> {
+        let [kept, lost] = ["kept", "lost"].map(|name| self.place.join(name));
+        for path in [&kept, &lost] {
+            let mut file = File::create(path)?;
+            file.write_all(&[1; 4096])?;
+            if path == &kept {
+                file.sync_all()?;
+                File::open(&self.place)?.sync_all()?;
+            }
+        }
+        self.cut(&self.place, &[], Journal::Lost)?;
+        self.start_again(self.filesystem.mount_options()[0])?;
+        if fs::read(&kept).ok() != Some(vec![1; 4096]) {
+            return Err(Failure("a power cut takes what was flushed".to_owned()));
+        }
+        if fs::read(&lost).is_ok_and(|content| content == [1; 4096]) {
+            return Err(Failure("a power cut takes nothing".to_owned()));
+        }
+        Ok(())
+    }
+
+    pub(super) fn filesystem(&self) -> Filesystem {
+        self.filesystem
+    }
+
+    /// Where it is mounted.
+    pub(super) fn place(&self) -> &Path {
+        &self.place
+    }
+
+    /// Has parts of a file written back, as the system might do at any time.
+    pub(super) fn write_back(&self, file: &Path, stretches: &[Stretch]) -> Result<(), Failure> {
+        let words = write_back_words(stretches);
+        let mut arguments = vec!["-x"];
+        arguments.extend(words.iter().flat_map(|word| ["-c", word]));
+        arguments.push(text(file));
+        call("xfs_io", &arguments)
+    }
+
+    /// Cuts the power, behind the writing back of parts of `file`.
+    pub(super) fn cut(
+        &self,
+        file: &Path,
+        stretches: &[Stretch],
+        journal: Journal,
+    ) -> Result<(), Failure> {
+        let words = write_back_words(stretches);
+        let mut arguments = vec!["-x"];
+        arguments.extend(words.iter().flat_map(|word| ["-c", word]));
+        arguments.push("-c");
+        arguments.push(match journal {
+            Journal::Lost => "shutdown",
+            Journal::Written => "shutdown -f",
+        });
+        arguments.push(text(file));
+        call("xfs_io", &arguments)
+    }
+
+    /// Mounts anew what a cut left. Nobody has a file open.
+    pub(super) fn start_again(&self, options: &str) -> Result<(), Failure> {
+        self.unmount()?;
+        self.mount(options)
+    }
+
+    fn mount(&self, options: &str) -> Result<(), Failure> {
+        let name = self.filesystem.name();
+        let [image, place] = [text(&self.image), text(&self.place)];
+        call("mount", &["-t", name, "-o", options, image, place])
+    }
+
+    /// The system may need a moment until the last file of a killed program is closed.
+    fn unmount(&self) -> Result<(), Failure> {
+        const ATTEMPTS: u32 = 50;
+        let mut outcome = Ok(());
+        for _ in 0..ATTEMPTS {
+            outcome = call("umount", &[text(&self.place)]);
+            if outcome.is_ok() {
+                break;
+            }
+            thread::sleep(Duration::from_millis(20));
+        }
+        outcome
+    }
+}
+
+impl Drop for Disk {
+    fn drop(&mut self) {
+        // If it is not mounted there is nothing to do; if that fails, it goes with the program.
+        let _ = call("umount", &[text(&self.place)]);
+    }
+}
+
+fn write_back_words(stretches: &[Stretch]) -> Vec<String> {
+    stretches
+        .iter()
+        .map(|(start, len)| format!("sync_range -w -a {start} {len}"))
+        .collect()
+}

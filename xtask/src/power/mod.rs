@@ -1,0 +1,298 @@
+//! Power cuts of a real file system: a loop-mounted ext4 or xfs is shut down under a program that
+//! commits, mounted again, and what it kept is looked at.
+//!
+//! The shut-down is the file system's own (`FS_IOC_SHUTDOWN`): from then on nothing reaches the
+//! disk, and mounting again shows what a machine would find that lost its power at that moment.
+//! Before it, some pages of the database are written back, chosen at random, as the system might
+//! have done by itself. What the disk's own cache may reorder or tear is not part of it; the simulated
+//! disk does that.
+//!
+//! All mounts are made in a mount namespace of this program's own, and go with it. In there the
+//! machine's boot id is another one after each cut.
+
+mod boot;
+mod disk;
+mod scene;
+
+use crate::{Failure, results, scratch};
+use boot::Boot;
+use disk::{Disk, Filesystem};
+use fastrand::Rng;
+use scene::{Outcome, Scene};
+use std::{
+    env,
+    path::{Path, PathBuf},
+    process::{Command, ExitStatus, Stdio},
+    time::Instant,
+};
+
+/// Shuts a file system down under a program that commits, and checks what was kept
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// How many power cuts to make, over all file systems
+    #[arg(long, default_value_t = 100)]
+    cycles: u64,
+    /// The file system; both, one behind the other, if it is not given
+    #[arg(long, value_enum)]
+    filesystem: Option<Filesystem>,
+    /// Everything that is random follows from this number, but for the machine's own timing
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Where the images of file systems are put; in memory where the machine has a place for that
+    #[arg(long)]
+    dir: Option<PathBuf>,
+    /// Appends a line of what was counted to this file
+    #[arg(long, value_name = "FILE")]
+    results: Option<PathBuf>,
+    /// Says that mounts are already this program's own
+    #[arg(long, hide = true)]
+    inside: bool,
+}
+
+/// What was cut, and what came of it.
+#[derive(Default)]
+struct Tally {
+    cuts: u64,
+    violations: u64,
+    /// Cuts that left no database, or one without a commit.
+    early: u64,
+    /// Cuts that were followed by another, before anybody looked.
+    unseen: u64,
+    verified: u64,
+    rolled_back: u64,
+    /// Cuts that took commits, and how many commits those took.
+    losing: u64,
+    lost_commits: u64,
+    /// Cuts that took all commits since a close, of which nothing tells.
+    lost_behind_close: u64,
+}
+
+/// Cuts, and looks, as often as asked.
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    if !arguments.inside {
+        return match why_not(arguments) {
+            None => run_inside(),
+            Some(reason) => {
+                skip(&reason);
+                Ok(())
+            }
+        };
+    }
+    let scratch = scratch::directory(arguments.dir.as_deref())?;
+    let boot = match Boot::begin(scratch.path()) {
+        Ok(boot) => boot,
+        Err(Failure(text)) => {
+            skip(&format!("the boot id cannot be another one here: {text}"));
+            return Ok(());
+        }
+    };
+    let filesystems = arguments.filesystems();
+    let mut tally = Tally::default();
+    let mut skipped = Vec::new();
+    for (index, &filesystem) in (1..).zip(&filesystems) {
+        let cuts_max = arguments.cycles * index / filesystems.len() as u64;
+        let disk = Disk::make(filesystem, scratch.path()).and_then(|mut disk| {
+            disk.prove()?;
+            Ok(disk)
+        });
+        match disk {
+            Ok(mut disk) => cut_all(arguments, &mut disk, &boot, cuts_max, &mut tally)?,
+            Err(Failure(text)) => {
+                println!("NOT DONE: power cuts of {}: {text}", filesystem.name());
+                skipped.push(format!("{}: {text}", filesystem.name()));
+            }
+        }
+    }
+    if skipped.len() == filesystems.len() {
+        skip(&skipped.join("; "));
+        return Ok(());
+    }
+    tally.report(arguments)
+}
+
+/// The line that says that nothing was tested.
+fn skip(reason: &str) {
+    println!("NOT DONE: power cuts of a real file system");
+    println!("0 power cuts, skipped: {reason}");
+}
+
+fn cut_all(
+    arguments: &Arguments,
+    disk: &mut Disk,
+    boot: &Boot,
+    cuts_max: u64,
+    tally: &mut Tally,
+) -> Result<(), Failure> {
+    let begin = Instant::now();
+    let cuts_before = tally.cuts;
+    let name = disk.filesystem().name();
+    let mut rng = Rng::with_seed(arguments.seed ^ disk.filesystem() as u64);
+    for scene_number in 0.. {
+        if tally.cuts >= cuts_max {
+            break;
+        }
+        let mut scene = Scene::new(disk, boot, &mut rng, scene_number);
+        let cuts = rng.u64(1..8).min(cuts_max - tally.cuts);
+        for cut in 1..=cuts {
+            tally.cuts += 1;
+            let must_look = cut == cuts;
+            match scene.cut(&mut rng, must_look)? {
+                Ok(outcome) => tally.note(outcome),
+                Err(text) => {
+                    tally.violations += 1;
+                    println!("violation at power cut {} of {name}: {text}", tally.cuts);
+                    scene.tell(tally.cuts)?;
+                    println!(
+                        "  the same cuts, as far as the machine's timing goes: cargo xtask power \
+                         --cycles {} --filesystem {name} --seed {}",
+                        tally.cuts - cuts_before,
+                        arguments.seed
+                    );
+                    break;
+                }
+            }
+        }
+        scene.end();
+    }
+    let cuts = tally.cuts - cuts_before;
+    let rate = cuts as f64 / begin.elapsed().as_secs_f64();
+    println!("{name}: {cuts} power cuts, {rate:.1} cuts/s");
+    Ok(())
+}
+
+impl Arguments {
+    fn filesystems(&self) -> Vec<Filesystem> {
+        match self.filesystem {
+            Some(filesystem) => vec![filesystem],
+            None => vec![Filesystem::Ext4, Filesystem::Xfs],
+        }
+    }
+}
+
+impl Tally {
+    fn note(&mut self, outcome: Outcome) {
+        match outcome {
+            Outcome::NotLookedAt => self.unseen += 1,
+            Outcome::Nothing => self.early += 1,
+            Outcome::Found {
+                number,
+                lost_commits,
+                recovery,
+            } => {
+                self.early += u64::from(number == 0);
+                self.losing += u64::from(lost_commits > 0);
+                self.lost_commits += lost_commits;
+                match recovery {
+                    teak::Recovery::Verified { .. } => self.verified += 1,
+                    teak::Recovery::RolledBack { .. } => self.rolled_back += 1,
+                    _ => self.lost_behind_close += u64::from(lost_commits > 0),
+                }
+            }
+        }
+    }
+
+    fn report(&self, arguments: &Arguments) -> Result<(), Failure> {
+        let Self {
+            cuts, violations, ..
+        } = *self;
+        println!(
+            "seed {}: {} cuts left nothing yet, {} were followed by another at once; \
+             {} times the newest commit was whole, {} times rolled back",
+            arguments.seed, self.early, self.unseen, self.verified, self.rolled_back
+        );
+        println!(
+            "{} cuts took {} commits that were not durable, {} of them all since a close",
+            self.losing, self.lost_commits, self.lost_behind_close
+        );
+        results::append(
+            arguments.results.as_deref(),
+            &results::Line {
+                command: "power",
+                seed: arguments.seed,
+                count: cuts,
+                violations,
+                counters: results::named([
+                    ("early", self.early),
+                    ("unseen", self.unseen),
+                    ("verified", self.verified),
+                    ("rolled_back", self.rolled_back),
+                    ("losing", self.losing),
+                    ("lost_commits", self.lost_commits),
+                ]),
+                commit: results::commit(),
+            },
+        )?;
+        println!("{cuts} power cuts, {violations} violations");
+        if violations == 0 {
+            return Ok(());
+        }
+        Err(Failure("a power cut left something wrong".to_owned()))
+    }
+}
+
+/// What starts a program with mounts of its own.
+const UNSHARE: [&str; 4] = ["unshare", "--mount", "--propagation", "private"];
+
+/// Why power cannot be cut on this machine; nothing if all that can be told before says it can.
+fn why_not(arguments: &Arguments) -> Option<String> {
+    for filesystem in arguments.filesystems() {
+        for program in [filesystem.maker(), "xfs_io", "mount", "umount"] {
+            if let Err(error) = quiet(program, &["-V"]) {
+                return Some(format!(
+                    "{program} cannot be started ({error}); install xfsprogs, e2fsprogs and mount"
+                ));
+            }
+        }
+    }
+    match quiet(UNSHARE[0], &[&UNSHARE[1..], &["true"]].concat()) {
+        Ok(status) if status.success() => None,
+        Ok(_) => Some("mounts of a program's own are refused; that needs root".to_owned()),
+        Err(error) => Some(format!("unshare cannot be started ({error})")),
+    }
+}
+
+fn quiet(program: &str, arguments: &[&str]) -> std::io::Result<ExitStatus> {
+    Command::new(program)
+        .args(arguments)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+}
+
+/// Runs this program once more, with mounts of its own.
+fn run_inside() -> Result<(), Failure> {
+    let status = Command::new(UNSHARE[0])
+        .args(&UNSHARE[1..])
+        .arg(env::current_exe()?)
+        .args(env::args_os().skip(1))
+        .arg("--inside")
+        .status()?;
+    if status.success() {
+        return Ok(());
+    }
+    Err(Failure(format!("cutting the power failed ({status})")))
+}
+
+/// Runs a program to its end; fails with what it says.
+fn call(program: &str, arguments: &[&str]) -> Result<(), Failure> {
+    let output = Command::new(program)
+        .args(arguments)
+        .stdin(Stdio::null())
+        .output()?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let errors = String::from_utf8_lossy(&output.stderr);
+    Err(Failure(format!(
+        "{program} {} failed ({}): {}",
+        arguments.join(" "),
+        output.status,
+        errors.trim()
+    )))
+}
+
+/// A path as an argument; those made here are all text.
+fn text(path: &Path) -> &str {
+    path.to_str().unwrap_or_default()
+}

@@ -1,0 +1,224 @@
+//! One database on a disk that loses its power again and again.
+
+use super::{
+    Boot,
+    disk::{Disk, Journal, Stretch},
+};
+use crate::{
+    Failure,
+    kill::wait_until,
+    workload::{Child, Crash, Ended, Expected, History, Plan, Script, inspect, keep},
+};
+use clap::ValueEnum;
+use fastrand::Rng;
+use std::{
+    fmt::Write,
+    fs,
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
+use teak::Recovery;
+
+/// How long a program runs at most, and how long creating or opening and the first commits take.
+const RUN: Duration = Duration::from_millis(120);
+const OPENING: Duration = Duration::from_millis(10);
+
+/// What a power cut left.
+pub(super) enum Outcome {
+    NotLookedAt,
+    /// No database.
+    Nothing,
+    Found {
+        number: u64,
+        /// Commits that had returned, none of them durable.
+        lost_commits: u64,
+        recovery: Recovery,
+    },
+}
+
+pub(super) struct Scene<'a> {
+    disk: &'a mut Disk,
+    boot: &'a Boot,
+    path: PathBuf,
+    page_size: usize,
+    history: History,
+    expected: Expected,
+    /// What the last cut was, in words.
+    what: String,
+}
+
+impl<'a> Scene<'a> {
+    pub(super) fn new(disk: &'a mut Disk, boot: &'a Boot, rng: &mut Rng, number: u64) -> Self {
+        let script = Script::value_variants()[rng.usize(0..3)];
+        Self {
+            // A name that was never there: a cut brings back what was removed before it.
+            path: disk.place().join(format!("power-{number}.teak")),
+            page_size: [4096, 4096, 16384][rng.usize(0..3)],
+            history: History::new(rng.u64(..), script),
+            expected: Expected::nothing(Crash::Machine),
+            what: String::new(),
+            disk,
+            boot,
+        }
+    }
+
+    /// Cuts the power under a program that commits. The outer error is one of this test, the inner
+    /// one a violation.
+    pub(super) fn cut(
+        &mut self,
+        rng: &mut Rng,
+        must_look: bool,
+    ) -> Result<Result<Outcome, String>, Failure> {
+        let moment = match rng.u8(0..3) {
+            0 => OPENING,
+            _ => RUN,
+        };
+        let moment = moment.mul_f64(rng.f64());
+        let options = self.disk.filesystem().mount_options();
+        let options = options[rng.usize(0..options.len())];
+        let life = self.history.next_life();
+        let ended = self.run_and_cut(rng, moment, life)?;
+        self.disk.start_again(options)?;
+        let ended = match ended {
+            Ok(ended) => ended,
+            Err(text) => return Ok(Err(text)),
+        };
+        let lived = ended
+            .account
+            .and_then(|account| self.expected.live(&account, &mut self.history, life));
+        if let Err(Failure(text)) = lived {
+            return Ok(Err(text));
+        }
+        if !must_look && rng.u8(0..3) == 0 {
+            return Ok(Ok(Outcome::NotLookedAt));
+        }
+        self.look()
+    }
+
+    /// Runs the program until the power fails. A program that fails before that is a violation.
+    fn run_and_cut(
+        &mut self,
+        rng: &mut Rng,
+        moment: Duration,
+        life: u32,
+    ) -> Result<Result<Ended, String>, Failure> {
+        self.boot.renew()?;
+        let plan = Plan {
+            path: &self.path,
+            seed: self.history.seed(),
+            script: self.history.script(),
+            life,
+            commits: None,
+            page_size: self.page_size,
+        };
+        let journal = match rng.u8(0..4) {
+            0 => Journal::Written,
+            _ => Journal::Lost,
+        };
+        self.what = format!(
+            "{plan:?}, after {:.3} ms, the journal {journal:?}",
+            moment.as_secs_f64() * 1e3,
+        );
+        let begin = Instant::now();
+        let mut child = Child::start(&plan.words()?)?;
+        if rng.bool() {
+            wait_until(begin + moment.mul_f64(rng.f64()));
+            if self.path.exists() {
+                let stretches = stretches(&self.path, rng);
+                self.disk.write_back(&self.path, &stretches)?;
+            }
+        }
+        wait_until(begin + moment);
+        // A file system that is shut down in the middle of a flush may say that the flush
+        // succeeded, which a machine without power cannot do. So what counts is what the program
+        // said before: either it is stopped first, or what it says later is no promise.
+        let promised = match child.account()? {
+            account if account.found.is_some() && rng.bool() => Some(account.durable),
+            _ => {
+                child.stop()?;
+                None
+            }
+        };
+        let has_ended = child.has_ended()?;
+        if self.path.exists() {
+            let stretches = stretches(&self.path, rng);
+            self.disk.cut(&self.path, &stretches, journal)?;
+        } else {
+            self.disk.cut(self.disk.place(), &[], journal)?;
+        }
+        let mut ended = child.kill()?;
+        if let (Ok(account), Some(durable)) = (&mut ended.account, promised) {
+            account.durable = durable;
+        }
+        let _ = write!(self.what, ", stopped {}", promised.is_none());
+        if has_ended {
+            return Ok(Err(format!(
+                "the program failed before the power did: {}",
+                ended.errors
+            )));
+        }
+        Ok(Ok(ended))
+    }
+
+    /// Inspects what there is.
+    fn look(&mut self) -> Result<Result<Outcome, String>, Failure> {
+        self.boot.renew()?;
+        if self.path.exists() {
+            fs::copy(&self.path, self.copy())?;
+        }
+        let found = match inspect(&self.path, &mut self.history, &self.expected) {
+            Ok(found) => found,
+            Err(Failure(text)) => return Ok(Err(text)),
+        };
+        let Some(number) = found.number else {
+            return Ok(Ok(Outcome::Nothing));
+        };
+        let lost_commits = self.expected.seen.saturating_sub(number);
+        self.expected = Expected::closed(Crash::Machine, number + 1);
+        Ok(Ok(Outcome::Found {
+            number,
+            lost_commits,
+            recovery: found.recovery,
+        }))
+    }
+
+    /// Where the database is as it was found; not on the disk that loses its power.
+    fn copy(&self) -> PathBuf {
+        self.disk.place().with_extension("copy")
+    }
+
+    /// Prints what the last cut was.
+    pub(super) fn tell(&self, cut: u64) -> Result<(), Failure> {
+        println!("  {}", self.what);
+        println!("  {:?}", self.expected);
+        if self.copy().exists() {
+            let name = format!("power-{}-{cut}.teak", self.disk.filesystem().name());
+            let kept = keep(&self.copy(), &name)?;
+            println!("  the last database as it was found: {}", kept.display());
+        }
+        Ok(())
+    }
+
+    /// Makes room.
+    pub(super) fn end(self) {
+        // If a cut brings it back, that costs room and nothing else.
+        let _ = fs::remove_file(&self.path);
+        let _ = fs::remove_file(self.copy());
+    }
+}
+
+/// Parts of the file, in whole pages of the system: mostly few pages, often the head.
+fn stretches(path: &Path, rng: &mut Rng) -> Vec<Stretch> {
+    const PAGE: u64 = 4096;
+    let pages = fs::metadata(path).map_or(0, |metadata| metadata.len() / PAGE);
+    let count = [0, 0, 1, 3, 8][rng.usize(0..5)];
+    let draw = |_| {
+        let start = match rng.u8(0..3) {
+            0 => rng.u64(0..8),
+            _ => rng.u64(0..pages.max(1)),
+        };
+        let len = [1, 1, 4, 64][rng.usize(0..4)];
+        (start * PAGE, len * PAGE)
+    };
+    (0..count).map(draw).collect()
+}

@@ -1,0 +1,65 @@
+//! What the program said, line by line, and what follows from it.
+
+use crate::Failure;
+
+/// What the program was promised.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub(crate) struct Account {
+    /// The commit that it found when it opened the database the first time; none if it did not come so
+    /// far.
+    pub(crate) found: Option<u64>,
+    /// The newest commit that it began, or found.
+    pub(crate) begun: u64,
+    /// The newest commit that returned, in any mode.
+    pub(crate) seen: u64,
+    /// The newest commit that was said to be durable.
+    pub(crate) durable: u64,
+    /// The commits behind which it closed the database, or began to.
+    pub(crate) closes: Vec<u64>,
+}
+
+impl Account {
+    /// Reads what the program said; a last line that is not whole does not count.
+    pub(crate) fn read(output: &str) -> Result<Self, Failure> {
+        let whole = output.rfind('\n').map_or("", |end| &output[..end]);
+        let mut account = Self::default();
+        for line in whole.lines() {
+            account.take(line)?;
+        }
+        Ok(account)
+    }
+
+    fn take(&mut self, line: &str) -> Result<(), Failure> {
+        let Some((word, number)) = line.split_once(' ') else {
+            return Err(Failure(format!("not what the program says: {line}")));
+        };
+        let number: u64 = number.parse()?;
+        match word {
+            "found" => {
+                if number < self.seen {
+                    let seen = self.seen;
+                    let text = format!("opened again, it is at commit {number}, not {seen}");
+                    return Err(Failure(text));
+                }
+                self.found.get_or_insert(number);
+                self.note(number);
+                self.durable = number;
+            }
+            "begin" => self.begun = self.begun.max(number),
+            "seen" => self.note(number),
+            "durable" => {
+                self.note(number);
+                self.durable = self.durable.max(number);
+            }
+            "opening" => {}
+            "closing" => self.closes.push(number),
+            _ => return Err(Failure(format!("not what the program says: {line}"))),
+        }
+        Ok(())
+    }
+
+    fn note(&mut self, number: u64) {
+        self.begun = self.begun.max(number);
+        self.seen = self.seen.max(number);
+    }
+}

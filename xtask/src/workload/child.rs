@@ -1,0 +1,160 @@
+//! Starting the program, and reading what it said.
+
+use super::{Account, Script};
+use crate::Failure;
+use std::{
+    env,
+    ffi::OsString,
+    io::Read,
+    path::Path,
+    process::{self, Command, ExitStatus, Stdio},
+    sync::{Arc, Mutex, PoisonError},
+    thread::{self, JoinHandle},
+};
+
+/// What the program is to do.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Plan<'a> {
+    pub(crate) path: &'a Path,
+    pub(crate) seed: u64,
+    pub(crate) script: Script,
+    pub(crate) life: u32,
+    /// None for commits without end.
+    pub(crate) commits: Option<u64>,
+    pub(crate) page_size: usize,
+}
+
+/// The program while it runs.
+pub(crate) struct Child {
+    process: process::Child,
+    output: Reader,
+    errors: Reader,
+}
+
+/// The program when it has ended.
+pub(crate) struct Ended {
+    /// What it said, as far as that makes sense.
+    pub(crate) account: Result<Account, Failure>,
+    pub(crate) status: ExitStatus,
+    /// What it said on its standard error.
+    pub(crate) errors: String,
+}
+
+impl Plan<'_> {
+    /// The program and its arguments.
+    pub(crate) fn words(&self) -> Result<Vec<OsString>, Failure> {
+        let mut words = vec![env::current_exe()?.into_os_string(), "victim".into()];
+        words.extend(["--path".into(), self.path.into()]);
+        words.extend(["--seed".into(), self.seed.to_string().into()]);
+        words.extend(["--script".into(), self.script.name().into()]);
+        words.extend(["--life".into(), self.life.to_string().into()]);
+        words.extend(["--page-size".into(), self.page_size.to_string().into()]);
+        if let Some(commits) = self.commits {
+            words.extend(["--commits".into(), commits.to_string().into()]);
+        }
+        Ok(words)
+    }
+}
+
+impl Child {
+    /// Starts the program that the first word names.
+    pub(crate) fn start(words: &[OsString]) -> Result<Self, Failure> {
+        let mut process = Command::new(&words[0])
+            .args(&words[1..])
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()?;
+        let (stdout, stderr) = (process.stdout.take(), process.stderr.take());
+        Ok(Self {
+            process,
+            output: Reader::start(stdout),
+            errors: Reader::start(stderr),
+        })
+    }
+
+    /// What it has said so far.
+    pub(crate) fn account(&self) -> Result<Account, Failure> {
+        Account::read(&self.output.text())
+    }
+
+    /// Stops it where it is; calls to the system that it is in go on.
+    pub(crate) fn stop(&self) -> Result<(), Failure> {
+        let id = i32::try_from(self.process.id())
+            .ok()
+            .and_then(rustix::process::Pid::from_raw);
+        if let Some(id) = id {
+            rustix::process::kill_process(id, rustix::process::Signal::STOP)?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn has_ended(&mut self) -> Result<bool, Failure> {
+        Ok(self.process.try_wait()?.is_some())
+    }
+
+    pub(crate) fn kill(mut self) -> Result<Ended, Failure> {
+        self.process.kill()?;
+        self.wait()
+    }
+
+    /// Returns when the program has ended by itself, or was killed by somebody else.
+    pub(crate) fn wait(mut self) -> Result<Ended, Failure> {
+        let status = self.process.wait()?;
+        let [output, errors] = [self.output, self.errors].map(Reader::end);
+        Ok(Ended {
+            account: Account::read(&output),
+            status,
+            errors,
+        })
+    }
+}
+
+impl Ended {
+    pub(crate) fn was_killed(&self) -> bool {
+        is_killed(self.status)
+    }
+}
+
+/// Whether a signal ended a program, or ended it under another program that says so by its code.
+pub(crate) fn is_killed(status: ExitStatus) -> bool {
+    const KILLED_CODE: i32 = 128 + 9;
+    status.code().is_none_or(|code| code == KILLED_CODE)
+}
+
+/// Reads what a program says, as it says it.
+struct Reader {
+    bytes: Arc<Mutex<Vec<u8>>>,
+    thread: JoinHandle<()>,
+}
+
+impl Reader {
+    fn start(source: Option<impl Read + Send + 'static>) -> Self {
+        let bytes = Arc::new(Mutex::new(Vec::new()));
+        let read = Arc::clone(&bytes);
+        let thread = thread::spawn(move || {
+            let mut part = [0; 4096];
+            let Some(mut source) = source else { return };
+            // What was read before an error still counts.
+            while let Ok(len @ 1..) = source.read(&mut part) {
+                let mut bytes = read.lock().unwrap_or_else(PoisonError::into_inner);
+                bytes.extend_from_slice(&part[..len]);
+            }
+        });
+        Self { bytes, thread }
+    }
+
+    fn text(&self) -> String {
+        let bytes = self.bytes.lock().unwrap_or_else(PoisonError::into_inner);
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+
+    /// All that was said, up to the program's end.
+    fn end(self) -> String {
+        // It does not panic; if it did, what it read before would count.
+        let Self { bytes, thread } = self;
+        let _ = thread.join();
+        let bytes = bytes.lock().unwrap_or_else(PoisonError::into_inner);
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+}

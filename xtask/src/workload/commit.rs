@@ -1,0 +1,143 @@
+//! What a commit does: drawn from numbers alone, and never from what is in the database.
+
+use super::Script;
+use fastrand::Rng;
+use teak::Durability;
+
+/// Keys there are.
+const KEYS: u32 = 400;
+/// One commit in so many makes the file grow, if it is young.
+const GROWTH_EVERY: u64 = 12;
+
+/// What names a commit.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Origin {
+    pub(super) seed: u64,
+    pub(super) life: u32,
+    pub(super) number: u64,
+}
+
+/// The bytes of a value, not made yet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Content {
+    pub(super) len: usize,
+    pub(super) seed: u64,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Change {
+    Insert { key: u32, content: Content },
+    Remove { key: u32 },
+    RemoveRange { first: u32, behind: u32 },
+}
+
+/// What is done once a commit has returned.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Then {
+    Nothing,
+    /// Waits for the newest commit that there is a ticket of.
+    Wait,
+    Sync,
+    /// Closes the database and opens it again.
+    Reopen,
+}
+
+#[derive(Debug)]
+pub(super) struct Commit {
+    pub(super) changes: Vec<Change>,
+    pub(super) durability: Durability,
+    pub(super) then: Then,
+}
+
+impl Origin {
+    fn rng(self) -> Rng {
+        let mut mixed = Rng::with_seed(self.seed);
+        let seed = mixed.u64(..)
+            ^ u64::from(self.life).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+            ^ self.number.wrapping_mul(0xc2b2_ae3d_27d4_eb4f);
+        Rng::with_seed(seed)
+    }
+
+    /// The value of the record that says which commit this is.
+    pub(super) fn label(self) -> String {
+        format!("{} of life {}", self.number, self.life)
+    }
+}
+
+impl Commit {
+    pub(super) fn draw(origin: Origin, script: Script) -> Self {
+        let mut rng = origin.rng();
+        let durability = match (rng.u8(0..32), script) {
+            (0, _) | (1..12, Script::Plain | Script::Flusher) => Durability::Durable,
+            (12..24, Script::Flusher) => Durability::Async,
+            _ => Durability::Lazy,
+        };
+        let then_count = if script == Script::Lazy { 200 } else { 24 };
+        let then = match rng.u8(0..then_count) {
+            0 => Then::Reopen,
+            1..3 => Then::Sync,
+            3..6 => Then::Wait,
+            _ => Then::Nothing,
+        };
+        let changes = if origin.number % GROWTH_EVERY == 1 {
+            growth(&mut rng)
+        } else {
+            (0..rng.usize(1..16)).map(|_| change(&mut rng)).collect()
+        };
+        Self {
+            changes,
+            durability,
+            then,
+        }
+    }
+}
+
+fn growth(rng: &mut Rng) -> Vec<Change> {
+    let first = rng.u32(0..KEYS - 60);
+    let len_max = [900, 3000, 6000][rng.usize(0..3)];
+    (first..first + 60)
+        .map(|key| insert(rng, key, len_max))
+        .collect()
+}
+
+fn change(rng: &mut Rng) -> Change {
+    let key = rng.u32(0..KEYS);
+    match rng.u8(0..64) {
+        0..9 => Change::Remove { key },
+        9 => Change::RemoveRange {
+            first: key,
+            behind: key + rng.u32(1..80),
+        },
+        10 => insert(rng, key, 60_000),
+        11..15 => insert(rng, key, 2000),
+        _ => insert(rng, key, 200),
+    }
+}
+
+fn insert(rng: &mut Rng, key: u32, len_max: usize) -> Change {
+    Change::Insert {
+        key,
+        content: Content {
+            len: rng.usize(0..len_max),
+            seed: rng.u64(..),
+        },
+    }
+}
+
+/// The bytes of a key.
+pub(super) fn key_bytes(key: u32) -> Vec<u8> {
+    format!("key {key:06}").into_bytes()
+}
+
+impl Content {
+    pub(super) fn bytes(self) -> Vec<u8> {
+        let mut word = self.seed;
+        let mut bytes = Vec::with_capacity(self.len + 8);
+        while bytes.len() < self.len {
+            bytes.extend_from_slice(&word.to_le_bytes());
+            word = word.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
+        }
+        bytes.truncate(self.len);
+        bytes
+    }
+}

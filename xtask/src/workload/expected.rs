@@ -1,0 +1,98 @@
+//! What may be found after a crash, carried from one run of the program to the next.
+
+use super::{Account, History};
+use crate::Failure;
+
+/// What ended: the program, or the machine under it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Crash {
+    Process,
+    Machine,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Expected {
+    pub(crate) crash: Crash,
+    pub(crate) oldest: u64,
+    pub(crate) newest: u64,
+    /// The newest commit that returned. If the machine went down it may be lost.
+    pub(crate) seen: u64,
+    /// Whether there must be a database.
+    pub(crate) is_file_promised: bool,
+    /// Commits at which the database was closed, or created, or may have been.
+    pub(crate) closes: Vec<u64>,
+}
+
+impl Expected {
+    /// There is no database.
+    pub(crate) fn nothing(crash: Crash) -> Self {
+        Self {
+            crash,
+            oldest: 0,
+            newest: 0,
+            seen: 0,
+            is_file_promised: false,
+            closes: vec![0],
+        }
+    }
+
+    /// There is one that was left unclosed behind commit `number`.
+    pub(crate) fn left(crash: Crash, number: u64) -> Self {
+        Self {
+            oldest: number,
+            newest: number,
+            seen: number,
+            is_file_promised: true,
+            closes: Vec::new(),
+            ..Self::nothing(crash)
+        }
+    }
+
+    /// There is one that was closed behind commit `number`.
+    pub(crate) fn closed(crash: Crash, number: u64) -> Self {
+        Self {
+            closes: vec![number],
+            ..Self::left(crash, number)
+        }
+    }
+
+    /// Takes in what the program said in one more life.
+    ///
+    /// # Errors
+    ///
+    /// If it found what it could not find.
+    pub(crate) fn live(
+        &mut self,
+        account: &Account,
+        history: &mut History,
+        life: u32,
+    ) -> Result<(), Failure> {
+        // It may have opened the database without having said so: nothing that may be found has
+        // changed then.
+        let Some(found) = account.found else {
+            return Ok(());
+        };
+        self.check(found)?;
+        history.go_on(found, life);
+        self.oldest = match self.crash {
+            Crash::Process => account.seen,
+            Crash::Machine => account.durable,
+        };
+        self.newest = account.begun;
+        self.seen = account.seen;
+        self.is_file_promised = true;
+        self.closes.extend(&account.closes);
+        Ok(())
+    }
+
+    /// Fails unless commit `number` may be the newest.
+    pub(crate) fn check(&self, number: u64) -> Result<(), Failure> {
+        let Self { oldest, newest, .. } = *self;
+        if (oldest..=newest).contains(&number) {
+            return Ok(());
+        }
+        Err(Failure(format!(
+            "commit {number} is the newest; it should be one of {oldest} to {newest}"
+        )))
+    }
+}

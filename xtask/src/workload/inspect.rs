@@ -1,0 +1,152 @@
+//! Looks at what a crash left: it must be one of the states that it may be, whole, with the right
+//! word about how it was found, and take another commit.
+
+use super::{
+    Crash, Expected, History,
+    commit::key_bytes,
+    history::State,
+    victim::{TABLE, label, make, newest_number, open_options},
+};
+use crate::{Failure, scratch};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+use teak::{Database, Durability, ReadTxn, Recovery, Transaction, codec::Bytes};
+
+/// What was found.
+#[derive(Clone, Debug)]
+pub(crate) struct Finding {
+    /// The newest commit; none if there is no database.
+    pub(crate) number: Option<u64>,
+    pub(crate) recovery: Recovery,
+}
+
+/// Inspects the database at `path` and makes another commit, which is part of `history` then.
+///
+/// # Errors
+///
+/// Everything that should not be.
+pub(crate) fn inspect(
+    path: &Path,
+    history: &mut History,
+    expected: &Expected,
+) -> Result<Finding, Failure> {
+    if !path.exists() {
+        return if expected.is_file_promised {
+            Err(Failure("there is no database".to_owned()))
+        } else {
+            Ok(Finding {
+                number: None,
+                recovery: Recovery::Clean,
+            })
+        };
+    }
+    let database = open_options(history.script(), 4096)
+        .create(false)
+        .open(path)?;
+    let recovery = database.recovery();
+    expect_clean(&database)?;
+    let number = newest_number(&database)?;
+    expected.check(number)?;
+    expect_recovery(&recovery, &database, number, expected)?;
+    expect_state(&database, history, number)?;
+
+    let life = history.next_life();
+    history.go_on(number, life);
+    history.settle(number);
+    let mut txn = database.begin_write()?;
+    make(
+        &mut txn,
+        history.origin(number + 1),
+        &history.commit(number + 1),
+    )?;
+    txn.set_durability(Durability::Durable);
+    txn.commit()?;
+    expect_clean(&database)?;
+    expect_state(&database, history, number + 1)?;
+    database.close()?;
+    Ok(Finding {
+        number: Some(number),
+        recovery,
+    })
+}
+
+fn expect_clean(database: &Database) -> Result<(), Failure> {
+    let report = database.check(&mut |_| ())?;
+    if report.is_clean() {
+        return Ok(());
+    }
+    Err(Failure(format!("check found damage: {:?}", report.damages)))
+}
+
+fn expect_recovery(
+    recovery: &Recovery,
+    database: &Database,
+    number: u64,
+    expected: &Expected,
+) -> Result<(), Failure> {
+    let transaction = database.stat()?.transaction;
+    let is_right = match (recovery, expected.crash) {
+        // Where commits behind a close are lost without a trace, nothing tells of them.
+        (Recovery::Clean, _) => expected.closes.contains(&number),
+        (Recovery::Killed { last }, Crash::Process) => *last == transaction,
+        (Recovery::Verified { last }, Crash::Machine) => *last == transaction,
+        (Recovery::RolledBack { from, to, .. }, Crash::Machine) => *to == transaction && from > to,
+        _ => false,
+    };
+    if is_right {
+        return Ok(());
+    }
+    Err(Failure(format!(
+        "opening says {recovery:?}, which is not so: transaction {transaction}, {expected:?}"
+    )))
+}
+
+/// Fails unless the database holds what the commit `number` left, no more and no less.
+fn expect_state(database: &Database, history: &History, number: u64) -> Result<(), Failure> {
+    let txn = database.begin_read()?;
+    let expected = match number {
+        0 => None,
+        _ => Some(history.origin(number).label()),
+    };
+    let found = label(&txn)?;
+    if found != expected {
+        let text = format!("the newest commit is {found:?}, not {expected:?}");
+        return Err(Failure(text));
+    }
+    if number > 0 {
+        expect_records(&txn, &history.state(number))?;
+    }
+    Ok(())
+}
+
+fn expect_records(txn: &ReadTxn, state: &State) -> Result<(), Failure> {
+    let table = txn.open_table::<Bytes, Bytes>(TABLE)?;
+    let mut expected = state.iter();
+    for record in table.iter(txn)? {
+        let (key, value) = record?;
+        let name = String::from_utf8_lossy(&key).into_owned();
+        match expected.next() {
+            Some((number, content)) if key_bytes(*number) == key => {
+                if content.bytes() != value {
+                    return Err(Failure(format!("the value of {name} is another one")));
+                }
+            }
+            _ => return Err(Failure(format!("{name} should not be there"))),
+        }
+    }
+    match expected.next() {
+        None => Ok(()),
+        Some((key, _)) => Err(Failure(format!("key {key} is missing"))),
+    }
+}
+
+/// Keeps a copy of a file that shows a violation, and says where.
+pub(crate) fn keep(copy: &Path, name: &str) -> Result<PathBuf, Failure> {
+    let directory = scratch::workspace().join("target/violations");
+    fs::create_dir_all(&directory)?;
+    let kept = directory.join(name);
+    fs::copy(copy, &kept)?;
+    Ok(kept)
+}

@@ -1,0 +1,46 @@
+//! A program that commits and says what it was promised, to be killed or cut off from its disk, and
+//! what looks at what it leaves.
+//!
+//! What a commit does follows from three numbers: the seed, the commit's own number, and the *life*
+//! that made it. A life is one run of the program; a number that was lost is used again by the
+//! next life, with other content, so that a state which mixes two lives is none that ever was.
+
+mod account;
+mod child;
+mod commit;
+mod expected;
+mod history;
+mod inspect;
+mod victim;
+
+#[cfg(test)]
+mod tests;
+
+pub(crate) use account::Account;
+pub(crate) use child::{Child, Ended, Plan, is_killed};
+pub(crate) use expected::{Crash, Expected};
+pub(crate) use history::History;
+pub(crate) use inspect::{inspect, keep};
+pub(crate) use victim::{Arguments, run};
+
+/// Which commits the program makes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+pub(crate) enum Script {
+    /// Durable and lazy ones; every call to the system is made by one thread, in the same order
+    /// each time
+    Plain,
+    /// Asynchronous ones too, and limits for lazy ones: the database's own thread flushes
+    Flusher,
+    /// Hardly a durable one, and no limits: what is lost in a power cut is much
+    Lazy,
+}
+
+impl Script {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Plain => "plain",
+            Self::Flusher => "flusher",
+            Self::Lazy => "lazy",
+        }
+    }
+}

@@ -51,6 +51,8 @@ pub(super) struct History {
     /// The newest commit that the first recovery rolled back, and when that was over: until then
     /// its record and those before it may still be there.
     pub(super) rolled_back: Option<(TransactionId, usize)>,
+    /// A commit under way that is seen as soon as it is written.
+    pub(super) seen_early: Option<usize>,
 }
 
 impl History {
@@ -69,6 +71,7 @@ impl History {
             closes: Vec::new(),
             is_after_power_cut: false,
             rolled_back: None,
+            seen_early: None,
         }
     }
 
@@ -89,6 +92,11 @@ impl History {
     pub(super) fn newest(&self) -> usize {
         let is_there = |state: &State| state.returned != NEVER && state.gone == NEVER;
         self.states.iter().rposition(is_there).unwrap_or(0)
+    }
+
+    /// What somebody who reads while a flush runs is to see.
+    pub(super) fn seen(&self) -> usize {
+        self.seen_early.unwrap_or_else(|| self.newest())
     }
 
     /// Notes that a state, and all before it, is durable.

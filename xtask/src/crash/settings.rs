@@ -1,6 +1,7 @@
 //! What an episode's database is made with.
 
 use fastrand::Rng;
+use std::time::Duration;
 use teak::{Database, Options, testing, testing::SimDisk};
 
 /// The boot of the machine in which workloads run.
@@ -40,6 +41,8 @@ impl Settings {
         let options = Options::new()
             .page_size(self.page_size)
             .size_limit_bytes(self.size_limit_bytes)
+            // Nothing happens by the clock.
+            .flush_after(Duration::MAX)
             .write_memory_bytes(self.write_memory_bytes);
         testing::open(disk, &options, is_new, boot)
     }

@@ -17,11 +17,18 @@ use teak::{
 pub(super) type Outcome<T = ()> = Result<T, String>;
 
 /// Which commits an episode makes. A new mode has a line here and one in [`is_acknowledged`].
-pub(super) const MODES: &[Durability] = &[Durability::Durable, Durability::Lazy];
+pub(super) const MODES: &[Durability] = &[Durability::Durable, Durability::Async, Durability::Lazy];
 
-/// Whether a commit of this mode is on the disk when it returns.
-fn is_acknowledged(mode: Durability) -> bool {
-    mode == Durability::Durable
+/// Commits, and waits for what tells that the commit is durable, if its mode has it told.
+fn commit_and_wait(database: &Database, mut txn: WriteTxn, mode: Durability) -> teak::Result<bool> {
+    let id = txn.id();
+    txn.set_durability(mode);
+    let committed = txn.commit()?;
+    if mode == Durability::Async {
+        // Else it would be up to chance what comes before the flush and what behind.
+        database.ticket(committed)?.wait()?;
+    }
+    Ok(committed == id)
 }
 
 pub(super) struct Stage {
@@ -137,22 +144,26 @@ impl Stage {
         if self.txn.is_none() {
             self.change(|txn, tables, rng| records::put(txn, tables, rng, 2))?;
         }
-        let Some((mut txn, tables)) = self.txn.take() else {
+        let Some((txn, tables)) = self.txn.take() else {
             return Ok(());
         };
-        txn.set_durability(mode);
         let (id, begun) = (txn.id(), self.time());
-        let index = self.with_history(|history| history.begin(id, tables, begun));
-        let result = self.disturbed(|| txn.commit())?;
+        let index = self.with_history(|history| {
+            let index = history.begin(id, tables, begun);
+            history.seen_early = (mode == Durability::Async).then_some(index);
+            index
+        });
+        let result = self.disturbed(|| commit_and_wait(&self.database, txn, mode))?;
         let now = self.time();
+        self.with_history(|history| history.seen_early = None);
         match result {
-            Ok(committed) if committed == id => self.with_history(|history| {
+            Ok(true) => self.with_history(|history| {
                 history.states[index].returned = now;
-                if is_acknowledged(mode) {
+                if mode != Durability::Lazy {
                     history.note_durable(index, now);
                 }
             }),
-            Ok(_) => self.with_history(|history| history.states[index].gone = begun),
+            Ok(false) => self.with_history(|history| history.states[index].gone = begun),
             Err(error) => {
                 self.tolerate("a commit", &error)?;
                 self.look_behind_failed_commit(index)?;

@@ -2,7 +2,7 @@
 
 use super::model::{self, Records, TABLE_COUNT, Tables, Value};
 use fastrand::Rng;
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 use teak::{Durability, Options, Result, Transaction, WriteTxn, codec::Bytes};
 
 /// Everything that is done, and with which options.
@@ -97,6 +97,7 @@ impl Script {
 
     pub(super) fn options(&self) -> Options {
         Options::new()
+            .flush_after(Duration::MAX)
             .page_size(self.page_size)
             .write_memory_bytes(self.write_memory_bytes)
             .size_limit_bytes(self.size_limit_bytes)

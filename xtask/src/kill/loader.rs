@@ -113,6 +113,10 @@ pub(super) fn build() -> Result<PathBuf, Failure> {
     if !status.success() {
         return Err(Failure("the program teak does not build".to_owned()));
     }
-    // Built to the same place as this one.
-    Ok(env::current_exe()?.with_file_name(format!("teak{}", env::consts::EXE_SUFFIX)))
+    // Beside the folder that this one was built to, whatever its profile.
+    let mut program = env::current_exe()?;
+    program.pop();
+    program.set_file_name("release");
+    program.push(format!("teak{}", env::consts::EXE_SUFFIX));
+    Ok(program)
 }

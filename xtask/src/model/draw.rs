@@ -301,6 +301,7 @@ fn draw_end(rng: &mut Rng) -> Operation {
         0 => Operation::Abort,
         1 => Operation::Commit(Some(Durability::Durable)),
         2 => Operation::Commit(Some(Durability::Lazy)),
+        3 => Operation::Commit(Some(Durability::Async)),
         _ => Operation::Commit(None),
     }
 }

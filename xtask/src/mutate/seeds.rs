@@ -3,7 +3,7 @@
 //! They are the same in each run and each process.
 
 use crate::Failure;
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Duration};
 use teak::{
     Database, Durability, KeyOrder, Options, Result, TableOptions, Transaction, WriteTxn,
     codec::Bytes,
@@ -68,7 +68,9 @@ pub(super) fn all() -> std::result::Result<Vec<Seed>, Failure> {
 
 fn make_one(name: &'static str, page_size: usize, make: Make, is_closed: bool) -> Result<Seed> {
     let disk = SimDisk::new(CAPACITY);
-    let options = Options::new().page_size(page_size);
+    let options = Options::new()
+        .page_size(page_size)
+        .flush_after(Duration::MAX);
     let database = testing::open(&disk, &options, true, BOOT)?;
     let mut making = Making {
         earlier: disk.process_crash(),

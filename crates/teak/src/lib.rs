@@ -73,7 +73,8 @@ mod format_tests;
 pub use api::{
     BulkOptions, BulkProgress, CheckProgress, CheckReport, Cursor, Damage, Database, DatabaseStat,
     Durability, Options, OwnedCursor, OwnedRange, PageUse, Range, ReadTxn, Recovery, Savepoint,
-    Table, TableInfo, TableOptions, TableStat, Transaction, ValueGuard, WriteTxn, codec,
+    Table, TableInfo, TableOptions, TableStat, Transaction, ValueGuard, Verification, WriteTxn,
+    codec,
 };
 pub use error::{Error, Result};
 pub use page::key::KeyOrder;

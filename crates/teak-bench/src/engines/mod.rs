@@ -8,6 +8,7 @@ mod lmdb;
 mod teak;
 
 use crate::data::{Digest, Key, Record};
+use ::teak::Verification;
 use anyhow::Result;
 use clap::{ValueEnum, builder::PossibleValue};
 use serde::{Serialize, Serializer};
@@ -116,6 +117,10 @@ pub(crate) trait Engine {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum EngineKind {
     Teak,
+    /// Teak that compares no page with its tag.
+    TeakUnverified,
+    /// Teak that compares each page with its tag whenever it comes to it.
+    TeakAlways,
     #[cfg(feature = "lmdb")]
     Lmdb,
     #[cfg(feature = "lmdb")]
@@ -129,17 +134,25 @@ impl EngineKind {
         Self::Lmdb,
         #[cfg(feature = "lmdb")]
         Self::LmdbWritemap,
+        Self::TeakUnverified,
+        Self::TeakAlways,
     ];
 
     /// The engines that run unless others are asked for.
     pub(crate) fn usual() -> Vec<Self> {
-        Self::ALL.iter().copied().take(2).collect()
+        vec![
+            Self::Teak,
+            #[cfg(feature = "lmdb")]
+            Self::Lmdb,
+        ]
     }
 
     /// Its name on the command line and in results.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Teak => "teak",
+            Self::TeakUnverified => "teak-unverified",
+            Self::TeakAlways => "teak-always",
             #[cfg(feature = "lmdb")]
             Self::Lmdb => "lmdb",
             #[cfg(feature = "lmdb")]
@@ -158,7 +171,9 @@ impl EngineKind {
         #[cfg(not(feature = "lmdb"))]
         let _ = data_bytes;
         Ok(match self {
-            Self::Teak => Box::new(teak::Teak::open(directory, durability)?),
+            Self::Teak => open_teak(directory, durability, Verification::default())?,
+            Self::TeakUnverified => open_teak(directory, durability, Verification::Off)?,
+            Self::TeakAlways => open_teak(directory, durability, Verification::Always)?,
             #[cfg(feature = "lmdb")]
             Self::Lmdb => {
                 let writing = lmdb::Writing::Buffers;
@@ -175,6 +190,15 @@ impl EngineKind {
             }
         })
     }
+}
+
+fn open_teak(
+    directory: &Path,
+    durability: Durability,
+    verification: Verification,
+) -> Result<Box<dyn Engine>> {
+    let opened = teak::Teak::open(directory, durability, verification)?;
+    Ok(Box::new(opened))
 }
 
 impl fmt::Display for EngineKind {

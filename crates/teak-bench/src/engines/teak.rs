@@ -4,7 +4,7 @@ use super::{Durability, Engine, Insertion, Reading, Space, in_key_order};
 use crate::data::{Digest, Key, Record};
 use anyhow::Result;
 use std::path::Path;
-use teak::{Database, Options, Table, codec::Bytes};
+use teak::{Database, Options, Table, Verification, codec::Bytes};
 
 const FILE_NAME: &str = "bench.teak";
 const TABLE_NAME: &str = "records";
@@ -17,13 +17,20 @@ pub(super) struct Teak {
 
 impl Teak {
     /// Opens the database in `directory`, or creates it.
-    pub(super) fn open(directory: &Path, durability: Durability) -> Result<Self> {
+    pub(super) fn open(
+        directory: &Path,
+        durability: Durability,
+        verification: Verification,
+    ) -> Result<Self> {
         let durability = match durability {
             Durability::Durable => teak::Durability::Durable,
             Durability::Lazy => teak::Durability::Lazy,
         };
         let path = directory.join(FILE_NAME);
-        let database = Options::new().durability(durability).open(&path)?;
+        let database = Options::new()
+            .durability(durability)
+            .verification(verification)
+            .open(&path)?;
         let mut transaction = database.begin_write()?;
         let table = transaction.create_table::<Bytes, Bytes>(TABLE_NAME)?;
         transaction.commit()?;

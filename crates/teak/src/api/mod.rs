@@ -11,7 +11,7 @@ mod table;
 mod transaction;
 
 pub use crate::txn::{
-    Durability, Recovery,
+    Durability, Recovery, Verification,
     check::{CheckProgress, CheckReport, Damage, PageUse},
 };
 pub use bulk::{BulkOptions, BulkProgress};

@@ -6,7 +6,7 @@ use crate::{
     page::key::KeyOrder,
     store::{Access, Create},
     tree::TreeRoot,
-    txn::{Durability, Engine, Settings},
+    txn::{Durability, Engine, Settings, Verification},
 };
 use std::path::Path;
 
@@ -29,6 +29,7 @@ pub struct Options {
     create: Create,
     is_read_only: bool,
     durability: Durability,
+    verification: Verification,
     size_limit_bytes: Option<u64>,
     write_memory_bytes: usize,
 }
@@ -47,6 +48,7 @@ impl Options {
             create: Create::IfMissing,
             is_read_only: false,
             durability: Durability::Durable,
+            verification: Verification::FirstTouch,
             size_limit_bytes: None,
             write_memory_bytes: 256 << 20,
         }
@@ -88,6 +90,12 @@ impl Options {
     /// The durability of commits that do not ask for another.
     pub fn durability(mut self, durability: Durability) -> Self {
         self.durability = durability;
+        self
+    }
+
+    /// When pages are compared with their checksums: once for each page since it was opened, by default.
+    pub fn verification(mut self, verification: Verification) -> Self {
+        self.verification = verification;
         self
     }
 
@@ -151,6 +159,7 @@ impl Options {
         Ok(Settings {
             page_size: self.page_size,
             durability: self.durability,
+            verification: self.verification,
             size_limit_bytes: self.size_limit_bytes,
             write_memory_bytes: self.write_memory_bytes,
         })

@@ -8,7 +8,7 @@ use crate::{
     Error, Result, TransactionId,
     page::{key::KeyOrder, max_key_len, value::StoredValue},
     tree::{
-        PageSource, TreeRoot, cursor,
+        PageSource, TreeRoot, cursor, enter,
         insert::{Existing, Inserted},
         lookup,
         position::Position,
@@ -138,7 +138,7 @@ impl ValueGuard {
         let run = value.as_run().map_err(|damage| damage.at(leaf, "lookup"))?;
         let place = match run {
             Some(run) => {
-                txn.source().value(&run)?;
+                enter::value(txn.source(), &run)?;
                 Place::Run(run)
             }
             None => Place::Leaf(position),

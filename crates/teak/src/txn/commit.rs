@@ -54,7 +54,7 @@ impl WriteTransaction {
         let put = self.put_on_disk(committed, written);
         self.pages.writer.arena.clear();
         match put {
-            Ok((record, mapping)) => self.publish(record, mapping),
+            Ok((record, mapping)) => self.publish(record, mapping, &taken),
             Err(error) => {
                 self.restore_space();
                 Err(error)
@@ -185,10 +185,19 @@ impl WriteTransaction {
         }
     }
 
-    fn publish(&mut self, record: Record, mapping: Arc<Mapping>) -> Result<TransactionId> {
+    fn publish(
+        &mut self,
+        record: Record,
+        mapping: Arc<Mapping>,
+        taken: &[Run],
+    ) -> Result<TransactionId> {
         let transaction = record.transaction;
         let places = self.engine.root_places();
+        let checked = self.base.checked.covering(record.page_count);
+        // What was sealed just now is what stands there.
+        taken.iter().for_each(|run| checked.note(*run));
         let snapshot = Snapshot::new(record.clone(), mapping, places)?
+            .with_checked(checked)
             .with_counts_of(&self.pages.writer.space);
         for handle in 0..places {
             match self.tables.get(handle) {

@@ -1,6 +1,6 @@
 //! The engine: one open database, as all its handles and transactions share it.
 
-use super::{arena::Arena, recover::Recovery, snapshot::Snapshot};
+use super::{Verification, arena::Arena, recover::Recovery, snapshot::Snapshot};
 use crate::{
     Error, PageNumber, Result, Run, TransactionId,
     commit::record::{Record, SLOT_COUNT},
@@ -35,6 +35,7 @@ pub enum Durability {
 pub(crate) struct Settings {
     pub(crate) page_size: usize,
     pub(crate) durability: Durability,
+    pub(crate) verification: Verification,
     pub(crate) size_limit_bytes: Option<u64>,
     pub(crate) write_memory_bytes: usize,
 }

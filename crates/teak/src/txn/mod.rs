@@ -4,6 +4,7 @@
 mod arena;
 pub(crate) mod catalog;
 pub(crate) mod check;
+mod checked;
 mod commit;
 pub(crate) mod engine;
 mod open;
@@ -14,6 +15,7 @@ pub(crate) mod snapshot;
 pub(crate) mod survey;
 pub(crate) mod write;
 
+pub use checked::Verification;
 pub use engine::Durability;
 pub(crate) use engine::{Engine, Settings};
 pub use recover::Recovery;

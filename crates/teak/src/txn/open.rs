@@ -3,6 +3,7 @@
 use super::{
     arena::Arena,
     catalog,
+    checked::Checked,
     engine::{Durability, Engine, Settings, Writer},
     recover::{self, Found, Recovery},
     snapshot::Snapshot,
@@ -70,7 +71,8 @@ impl Engine {
         }
         let mapping = storage.mapping().map_err(Error::io("mapping the file"))?;
         let newest = found.newest.clone();
-        let snapshot = Snapshot::new(newest.clone(), mapping, 16)?;
+        let checked = Checked::new(settings.verification, newest.page_count);
+        let snapshot = Snapshot::new(newest.clone(), mapping, 16)?.with_checked(checked);
         let space = match snapshot.space_to_look_at() {
             Ok(space) => space,
             // Reading does without the space map: what is there can be saved.

@@ -1,7 +1,7 @@
 //! What the tests of transactions have in common: databases on the simulated disk, and short ways
 //! to change them and to look at them.
 
-use super::{Durability, Engine, Settings, Snapshot, WriteTransaction, check};
+use super::{Durability, Engine, Settings, Snapshot, Verification, WriteTransaction, check};
 use crate::{
     Result, TransactionId,
     page::{key::KeyOrder, value::StoredValue},
@@ -26,6 +26,7 @@ fn settings() -> Settings {
     Settings {
         page_size: PAGE_SIZE,
         durability: Durability::Durable,
+        verification: Verification::FirstTouch,
         size_limit_bytes: None,
         write_memory_bytes: WRITE_MEMORY_BYTES,
     }

@@ -76,6 +76,6 @@ pub use api::{
     Table, TableInfo, TableOptions, TableStat, Transaction, ValueGuard, Verification, WriteTxn,
     codec,
 };
-pub use error::{Error, Result};
+pub use error::{Error, KeyRange, Result};
 pub use page::key::KeyOrder;
 pub use types::{PageNumber, Run, Tag, TransactionId};

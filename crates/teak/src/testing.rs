@@ -1,10 +1,12 @@
 //! Doors for test programs outside of this crate: the simulated disk, and the decoders that fuzzing
 //! feeds with hostile bytes. Not part of the interface.
 
+mod damage;
 mod hostile;
 mod repair;
 
 pub use crate::store::sim::{CrashPoints, Event, Fault, SimDisk};
+pub use damage::{Mutation, live_pages, mutate};
 pub use hostile::exercise;
 pub use repair::repair;
 

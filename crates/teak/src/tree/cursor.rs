@@ -64,6 +64,10 @@ impl<'s, S: PageSource + ?Sized> Cursor<'s, S> {
         }
     }
 
+    pub(crate) fn source(&self) -> &'s S {
+        self.source
+    }
+
     pub(crate) fn root(&self) -> &TreeRoot {
         &self.root
     }

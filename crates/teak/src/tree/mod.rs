@@ -12,6 +12,7 @@ pub(crate) mod bulk;
 pub(crate) mod cursor;
 pub(crate) mod enter;
 pub(crate) mod insert;
+pub(crate) mod locate;
 pub(crate) mod lookup;
 pub(crate) mod position;
 pub(crate) mod range;

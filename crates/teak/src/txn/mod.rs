@@ -7,6 +7,7 @@ pub(crate) mod check;
 mod checked;
 mod commit;
 pub(crate) mod engine;
+pub(crate) mod located;
 mod open;
 mod pages;
 mod recover;

@@ -72,9 +72,9 @@ mod format_tests;
 
 pub use api::{
     BulkOptions, BulkProgress, CheckProgress, CheckReport, Cursor, Damage, Database, DatabaseStat,
-    Durability, Options, OwnedCursor, OwnedRange, PageUse, Range, ReadTxn, Recovery, Savepoint,
-    Table, TableInfo, TableOptions, TableStat, Transaction, ValueGuard, Verification, WriteTxn,
-    codec,
+    Durability, Loss, Options, OwnedCursor, OwnedRange, PageUse, Range, ReadTxn, Recovery,
+    SalvageProgress, SalvageReport, SalvagedTable, Savepoint, Table, TableInfo, TableOptions,
+    TableStat, Transaction, ValueGuard, Verification, WriteTxn, codec, salvage,
 };
 pub use error::{Error, KeyRange, Result};
 pub use page::key::KeyOrder;

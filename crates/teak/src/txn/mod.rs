@@ -11,6 +11,7 @@ pub(crate) mod located;
 mod open;
 mod pages;
 mod recover;
+pub(crate) mod salvage;
 mod savepoint;
 pub(crate) mod snapshot;
 pub(crate) mod survey;

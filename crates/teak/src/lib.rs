@@ -48,6 +48,8 @@
 //! | load much at once | [`Table::bulk_load`], [`Table::bulk_load_unsorted`] |
 //! | know what opening found | [`Database::recovery`] |
 //! | look for damage | [`Database::check`] |
+//! | have damage found when it is read | [`Verification`]; on by default |
+//! | save what can be read of a damaged file | [`salvage`] |
 //!
 //! Errors are one type, [`Error`], whose texts say what happened and what to do. The repository has
 //! more: `ARCHITECTURE.md` is the map of the code, `docs/format.md` the file format,

@@ -41,7 +41,7 @@ fn open(path: &Path, verification: Verification) -> Result<Database> {
 /// Flips a bit of every place where these bytes stand.
 fn flip(path: &Path, needle: &[u8]) {
     let mut bytes = fs::read(path).unwrap();
-    let places: Vec<_> = (0..bytes.len() - needle.len())
+    let places: Vec<_> = (0..=bytes.len() - needle.len())
         .filter(|at| bytes[*at..].starts_with(needle))
         .collect();
     assert!(!places.is_empty(), "these bytes are in the file");

@@ -21,6 +21,8 @@ pub use cursor::{Cursor, OwnedCursor};
 pub use database::{Database, DatabaseStat};
 pub use options::{Options, TableOptions};
 pub use range::{OwnedRange, Range};
+#[cfg(any(test, feature = "testing"))]
+pub(crate) use salvage::salvage_into;
 pub use salvage::{SalvageProgress, SalvageReport, SalvagedTable, salvage};
 pub use table::{Table, TableInfo, TableStat, ValueGuard};
 pub use transaction::{ReadTxn, Savepoint, Transaction, WriteTxn};

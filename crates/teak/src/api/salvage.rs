@@ -113,12 +113,21 @@ pub fn salvage(
     target: impl AsRef<Path>,
     progress: &mut dyn FnMut(SalvageProgress),
 ) -> Result<SalvageReport> {
-    let mut wreck = Wreck::open(source.as_ref())?;
+    let wreck = Wreck::open(source.as_ref())?;
     let database = Options::new()
         .create_new(true)
         .page_size(wreck.page_size())
         .durability(Durability::Lazy)
         .open(target)?;
+    salvage_into(wreck, database, progress)
+}
+
+/// Copies what can be read into a new database, and closes that.
+pub(crate) fn salvage_into(
+    mut wreck: Wreck,
+    database: Database,
+    progress: &mut dyn FnMut(SalvageProgress),
+) -> Result<SalvageReport> {
     let mut report = SalvageReport {
         transaction: wreck.transaction(),
         passed_over: std::mem::take(&mut wreck.passed_over),
@@ -166,7 +175,7 @@ fn salvage_table(
             pages_total,
         });
     };
-    wreck.records(root, &mut progress, &mut |key, value| copy.take(key, value))?;
+    wreck.records(root, &mut progress, |key, value| copy.take(key, value))?;
     copy.write_batch()?;
     Ok(SalvagedTable {
         name,

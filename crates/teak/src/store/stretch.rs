@@ -193,7 +193,9 @@ impl Stretch {
             };
             return match populated {
                 Ok(()) => Ok(()),
-                Err(Errno::INTR | Errno::AGAIN) => continue,
+                Err(Errno::INTR) => continue,
+                // It has no memory to spare just now, which says nothing about the bytes.
+                Err(Errno::AGAIN | Errno::NOMEM) => read_through(file, offset, len),
                 Err(Errno::INVAL) => {
                     CANNOT_POPULATE.store(true, Relaxed);
                     read_through(file, offset, len)

@@ -1,8 +1,9 @@
 //! All that can be done with a database, done with one that may be anything.
 
-use super::{SimDisk, open};
+use super::{SimDisk, open, salvage};
 use crate::{
     Database, Durability, Options, PageNumber, ReadTxn, Result, Table, TableInfo, Transaction,
+    Verification,
     codec::Bytes,
     commit::record::{Record, SLOT_COUNT, find_page_size},
 };
@@ -10,6 +11,8 @@ use crate::{
 /// Records that are read of a table: a tree that is no tree may have any number.
 const RECORDS_MAX: usize = 2000;
 const PAGES_MAX: u32 = 32;
+/// Bytes of a database that takes what was saved of a small one.
+const SAVED_MAX: usize = 64 << 20;
 /// One in so many keys is looked for in all ways that there are.
 const KEY_STEP: usize = 9;
 
@@ -17,11 +20,24 @@ const KEY_STEP: usize = 9;
 /// says whether it could be opened, and was clean.
 pub fn exercise(image: &[u8]) -> bool {
     let ways = [
-        (boot_of(image), Durability::Lazy),
-        ([0xfe; 16], Durability::Durable),
+        (boot_of(image), Durability::Lazy, Verification::Off),
+        ([0xfe; 16], Durability::Durable, Verification::FirstTouch),
     ];
-    let is_clean = ways.map(|(boot, durability)| {
-        let options = Options::new().durability(durability);
+    let disk = SimDisk::from_image(image.to_vec(), image.len());
+    let saved = SimDisk::new(SAVED_MAX);
+    // What is saved is a database.
+    let _ = salvage(&disk, &saved).map(|_| {
+        let saved = open(&saved, &Options::new(), false, [0xfe; 16]);
+        let report = saved.and_then(|saved| saved.check(&mut |_| {}));
+        assert!(
+            report.is_ok_and(|report| report.is_clean()),
+            "saved as it should be"
+        );
+    });
+    let is_clean = ways.map(|(boot, durability, verification)| {
+        let options = Options::new()
+            .durability(durability)
+            .verification(verification);
         let disk = SimDisk::from_image(image.to_vec(), image.len() + (1 << 20));
         let is_clean = open(&disk, &options, false, boot).is_ok_and(|database| {
             let report = database.check(&mut |_| {});

@@ -65,10 +65,10 @@ impl Checked {
         if words <= self.words.len() || self.verification == Verification::Off {
             return self.clone();
         }
-        let old = self.words.iter().map(|word| word.load(Relaxed));
-        let new = old.chain(std::iter::repeat(0)).map(AtomicU64::new);
+        let old = |index: usize| self.words.get(index).map_or(0, |word| word.load(Relaxed));
+        let words = (0..words.next_power_of_two()).map(|index| AtomicU64::new(old(index)));
         Self {
-            words: new.take(words.next_power_of_two()).collect(),
+            words: words.collect(),
             verification: self.verification,
         }
     }

@@ -80,6 +80,9 @@ enum Found<'f> {
     Table(Entry),
 }
 
+/// Whoever is given what a walk comes to hold, with its key.
+type Take<'t> = dyn FnMut(&[u8], Found<'_>) -> Result<()> + 't;
+
 /// A damaged file, and the state of it that is to be saved.
 #[derive(Debug)]
 pub(crate) struct Wreck {
@@ -94,10 +97,14 @@ impl Wreck {
     /// Opens the file at `path` and finds the newest state in it that leads to its tables.
     pub(crate) fn open(path: &Path) -> Result<Self> {
         let (storage, _) = FileStorage::open(path, Access::ReadOnly, Create::Never)?;
-        let storage: Arc<dyn Storage> = Arc::new(storage);
-        let chosen = choose::choose(&storage, path)?;
+        Self::of_storage(&(Arc::new(storage) as Arc<dyn Storage>), path)
+    }
+
+    /// Finds the newest state in a storage that leads to its tables.
+    pub(crate) fn of_storage(storage: &Arc<dyn Storage>, path: &Path) -> Result<Self> {
+        let chosen = choose::choose(storage, path)?;
         Ok(Self {
-            seen: Seen::new(chosen.state.page_count().min(1 << 32)),
+            seen: Seen::nothing_of(&chosen.state, storage.len()),
             state: chosen.state,
             passed_over: chosen.passed_over,
             losses: Losses {
@@ -139,7 +146,7 @@ impl Wreck {
         &mut self,
         root: &TreeRoot,
         progress: &mut dyn FnMut(u64),
-        take: &mut dyn FnMut(&[u8], &[u8]) -> Result<()>,
+        mut take: impl FnMut(&[u8], &[u8]) -> Result<()>,
     ) -> Result<()> {
         self.harvest(root, progress, &mut |key, found| match found {
             Found::Value(value) => take(key, value),
@@ -151,7 +158,7 @@ impl Wreck {
         &mut self,
         root: &TreeRoot,
         progress: &mut dyn FnMut(u64),
-        take: &mut dyn FnMut(&[u8], Found<'_>) -> Result<()>,
+        take: &mut Take<'_>,
     ) -> Result<()> {
         let pages = Demanded(&self.state);
         let mut harvest = Harvest {
@@ -168,17 +175,17 @@ impl Wreck {
 }
 
 /// Takes records from a walk, and notes what is lost.
-struct Harvest<'h, 's> {
+struct Harvest<'h, 's, 't> {
     pages: &'h Demanded<'s>,
     seen: &'h mut Seen,
     losses: &'h mut Losses,
     progress: &'h mut dyn FnMut(u64),
-    take: &'h mut dyn FnMut(&[u8], Found<'_>) -> Result<()>,
+    take: &'h mut Take<'t>,
     /// The first error of `take`, which ends the walk.
     failure: Option<Error>,
 }
 
-impl Harvest<'_, '_> {
+impl Harvest<'_, '_, '_> {
     fn lose_record(&mut self, page: PageNumber, key: &[u8], detail: &str) {
         self.losses.add(Loss {
             page,
@@ -195,8 +202,11 @@ impl Harvest<'_, '_> {
             Err(damage) => return self.lose_record(leaf, key, damage.0),
         };
         let pages = run.pages(PageSource::page_size(self.pages));
-        if !pages.is_ok_and(|pages| self.seen.insert(pages)) {
-            let detail = "its large value has pages that are used already, or not in the file";
+        let Some(pages) = pages.ok().filter(|pages| self.seen.is_in_file(*pages)) else {
+            return self.lose_record(run.start, key, "its large value reaches behind the file");
+        };
+        if !self.seen.insert(pages) {
+            let detail = "its large value has pages that are used already";
             return self.lose_record(run.start, key, detail);
         }
         match self.pages.value(&run) {
@@ -213,11 +223,15 @@ impl Harvest<'_, '_> {
     }
 }
 
-impl Visitor for Harvest<'_, '_> {
+impl Visitor for Harvest<'_, '_, '_> {
     fn enter(&mut self, run: Run, role: PageRole) -> bool {
         // Large values are looked at together with their keys.
         if self.failure.is_some() || role == PageRole::Value {
             return false;
+        }
+        if !self.seen.is_in_file(run) {
+            // The walk cannot read it, and says which keys it had.
+            return true;
         }
         let is_new = self.seen.insert(run);
         if !is_new {
@@ -225,7 +239,7 @@ impl Visitor for Harvest<'_, '_> {
                 page: run.start,
                 keys: None,
                 records_max: None,
-                detail: "it is used twice, or not in the file".to_owned(),
+                detail: "it is used twice".to_owned(),
             });
         }
         (self.progress)(self.seen.count());

@@ -59,18 +59,21 @@ pub(super) fn choose(storage: &Arc<dyn Storage>, path: &Path) -> Result<Chosen> 
         };
         if !has_catalog(&state) {
             pass("the root of its catalog is damaged");
-        } else if !is_durable && let Some(page) = young_fault(&state) {
+        } else if !is_durable && let Some(page) = young_fault(&state, storage.len()) {
             pass(&format!(
                 "it is not known to have been durable, and page {page}, which it or a commit shortly \
                  before it wrote, is not whole"
             ));
-            second_best.get_or_insert(state);
+            second_best.get_or_insert((passed_over.len() - 1, state));
         } else {
             return Ok(Chosen { state, passed_over });
         }
     }
     match second_best {
-        Some(state) => Ok(Chosen { state, passed_over }),
+        Some((index, state)) => {
+            passed_over[index].push_str("; it is what is saved, for want of a better one");
+            Ok(Chosen { state, passed_over })
+        }
         None => {
             let detail = format!(
                 "no commit record leads to tables that can be read: {}",
@@ -157,12 +160,12 @@ fn has_catalog(state: &Snapshot) -> bool {
 }
 
 /// A page that is not whole, of those written since the last durable commit before this one.
-fn young_fault(state: &Snapshot) -> Option<PageNumber> {
+fn young_fault(state: &Snapshot, file_len: u64) -> Option<PageNumber> {
     let pages = Demanded(state);
     let mut young = Young {
         written: state.record.written.as_deref(),
         durable: state.record.durable_transaction,
-        seen: Seen::new(state.page_count().min(1 << 32)),
+        seen: Seen::nothing_of(state, file_len),
         tables: Vec::new(),
         fault: None,
     };
@@ -188,7 +191,8 @@ impl Visitor for Young<'_> {
             let behind = runs.partition_point(|written| written.start <= run.start);
             behind > 0 && u64::from(run.start.0) < runs[behind - 1].end()
         });
-        self.fault.is_none() && is_written && self.seen.insert(run)
+        let is_new = !self.seen.is_in_file(run) || self.seen.insert(run);
+        self.fault.is_none() && is_written && is_new
     }
 
     fn finding(&mut self, finding: Finding) {

@@ -34,7 +34,7 @@ impl PageSource for Demanded<'_> {
     }
 }
 
-/// Pages that were read.
+/// Pages of the file that were read.
 #[derive(Debug)]
 pub(super) struct Seen {
     bits: Vec<u64>,
@@ -43,7 +43,10 @@ pub(super) struct Seen {
 }
 
 impl Seen {
-    pub(super) fn new(page_count: u64) -> Self {
+    /// Nothing of a state was read yet. It may say that it is longer than the file is.
+    pub(super) fn nothing_of(state: &Snapshot, file_len: u64) -> Self {
+        let page_size = PageSource::page_size(state) as u64;
+        let page_count = state.page_count().min(file_len / page_size);
         Self {
             bits: vec![0; page_count.div_ceil(64) as usize],
             page_count,
@@ -51,9 +54,13 @@ impl Seen {
         }
     }
 
-    /// Adds pages; `false`, and adds none, if one of them is there already or is not in the file.
+    pub(super) fn is_in_file(&self, run: Run) -> bool {
+        run.end() <= self.page_count
+    }
+
+    /// Adds pages of the file; `false`, and adds none, if one of them is there already.
     pub(super) fn insert(&mut self, run: Run) -> bool {
-        if run.end() > self.page_count || run.pages().any(|page| self.has(page)) {
+        if run.pages().any(|page| self.has(page)) {
             return false;
         }
         for page in run.pages() {

@@ -64,7 +64,7 @@ fn salvage_saves_the_rest_and_names_what_is_lost() {
     assert_eq!(table["records"], saved);
     assert_eq!(table["records_lost"], 2_000 - saved);
     assert!(table["losses"][0]["from_key_hex"].is_string(), "{report}");
-    assert!(1_900 < saved && saved < 2_000, "{report}");
+    assert!(1_500 < saved && saved < 2_000, "{report}");
 
     place
         .run(&["salvage", "a.teak", "saved.teak"])

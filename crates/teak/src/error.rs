@@ -45,7 +45,7 @@ pub enum Error {
     /// What is on disk is not what was written there.
     #[error(
         "page {page} is damaged ({detail}), found by {detected_by}{}; run `teak check` to see what else is, then restore a backup, or save what can be read with `teak salvage`",
-        place(table.as_deref(), keys.as_ref())
+        place(table.as_deref(), keys.as_deref())
     )]
     Corrupted {
         /// The page.
@@ -57,7 +57,7 @@ pub enum Error {
         /// The table that was read or changed.
         table: Option<String>,
         /// The keys of that table that the page has, or, if it is an inner page, that are below it.
-        keys: Option<KeyRange>,
+        keys: Option<Box<KeyRange>>,
     },
     /// A write or flush failed before: nothing can be written until the database is opened anew.
     #[error(

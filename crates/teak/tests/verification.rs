@@ -53,7 +53,7 @@ fn place_of(error: &Error) -> (PageNumber, Option<&str>, Option<&KeyRange>) {
     match error {
         Error::Corrupted {
             page, table, keys, ..
-        } => (*page, table.as_deref(), keys.as_ref()),
+        } => (*page, table.as_deref(), keys.as_deref()),
         other => panic!("another error: {other}"),
     }
 }

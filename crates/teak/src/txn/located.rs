@@ -29,13 +29,23 @@ pub(crate) fn located<S: PageSource + ?Sized>(
             detail,
             detected_by,
             table: Some(printable(name)),
-            keys: locate::keys_of(source, root, page).or_else(|| {
-                key.filter(|key| has_value_at(source, root, key, page))
-                    .map(KeyRange::single)
-            }),
+            keys: keys_at(source, root, page, key).map(Box::new),
         },
         error => error,
     }
+}
+
+/// The keys of a page, or the key whose large value begins there.
+fn keys_at<S: PageSource + ?Sized>(
+    source: &S,
+    root: &TreeRoot,
+    page: PageNumber,
+    key: Option<&[u8]>,
+) -> Option<KeyRange> {
+    locate::keys_of(source, root, page).or_else(|| {
+        key.filter(|key| has_value_at(source, root, key, page))
+            .map(KeyRange::single)
+    })
 }
 
 /// Whether the value of a key is a large one that begins on this page.

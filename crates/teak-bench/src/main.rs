@@ -66,6 +66,10 @@
 //! | `mdbx`, lazy | `MDBX_SAFE_NOSYNC` | the last commit that was flushed; never corrupt |
 //! | `mdbx`, durable | `MDBX_SYNC_DURABLE`: two flushes a commit | every commit that returned |
 //!
+//! `--engines` also knows `teak-unverified` and `teak-always`: Teak with `Verification::Off` and
+//! `Verification::Always`, on databases of their own. `teak` has what databases are opened with by default:
+//! each page is compared with its checksum when it is first read.
+//!
 //! LMDB always has `MDB_NOSUBDIR`, `MDB_NORDAHEAD` and a map of 8 times the data and 1 GiB more, and keeps
 //! its records in the unnamed database. It is called through its C functions with nothing between.
 //! With `MDB_WRITEMAP` its file is as long as its map, and sparse: look at `allocated_bytes`.

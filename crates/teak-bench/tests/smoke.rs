@@ -70,6 +70,19 @@ fn loads_tell_their_size() {
     }
 }
 
+#[test]
+fn each_way_to_verify_is_an_engine() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let engines = "teak,teak-unverified,teak-always";
+    let more = ["--only", "get", "--engines", engines];
+    let figures = run(directory.path(), &more);
+    let names: Vec<_> = figures
+        .iter()
+        .filter_map(|f| f["engine"].as_str())
+        .collect();
+    assert_eq!(names.join(","), engines);
+}
+
 #[cfg(feature = "lmdb")]
 #[test]
 fn works_and_engines_can_be_chosen() {

@@ -1,7 +1,7 @@
 //! The command line: what is common to all subcommands, and which there are.
 
 use crate::commands::{
-    check, completions, del, dump, get, load, man, page, put, scan, stat, table, tables,
+    check, completions, del, dump, get, load, man, page, put, salvage, scan, stat, table, tables,
 };
 use crate::failure::Failure;
 use crate::output::Style;
@@ -47,6 +47,7 @@ enum Command {
     Table(table::Arguments),
     Stat(stat::Arguments),
     Check(check::Arguments),
+    Salvage(salvage::Arguments),
     Page(page::Arguments),
     Completions(completions::Arguments),
     Man(man::Arguments),
@@ -72,6 +73,7 @@ impl Arguments {
             Command::Table(arguments) => table::run(&arguments, style),
             Command::Stat(arguments) => stat::run(&arguments, style),
             Command::Check(arguments) => check::run(&arguments, style),
+            Command::Salvage(arguments) => salvage::run(&arguments, style),
             Command::Page(arguments) => page::run(&arguments, style),
             Command::Completions(arguments) => completions::run(&arguments),
             Command::Man(arguments) => man::run(&arguments),

@@ -9,8 +9,8 @@ use std::path::Path;
 use teak::Transaction as _;
 use teak::codec::Bytes;
 use teak::{
-    BulkOptions, Database, Durability, KeyOrder, Options, ReadTxn, Recovery, Table, TableInfo,
-    TableOptions, TransactionId, WriteTxn,
+    BulkOptions, Database, Durability, KeyOrder, Options, ReadTxn, Recovery, SalvageReport, Table,
+    TableInfo, TableOptions, TransactionId, WriteTxn,
 };
 
 /// A table whose keys and values are what they are on disk.
@@ -189,6 +189,16 @@ pub(crate) fn bulk_load_unsorted(
     records: impl Iterator<Item = (Vec<u8>, Vec<u8>)>,
 ) -> Result<u64, Failure> {
     Ok(table.bulk_load_unsorted(txn, records, BulkOptions::default(), &mut |_progress| {})?)
+}
+
+/// Copies what can be read of a damaged database into a new one; `progress` is told pages, and of how many.
+pub(crate) fn salvage(
+    damaged: &Path,
+    saved: &Path,
+    progress: impl Fn(u64, u64),
+) -> Result<SalvageReport, Failure> {
+    let mut tell = |at: teak::SalvageProgress| progress(at.pages_done, at.pages_total);
+    Ok(teak::salvage(damaged, saved, &mut tell)?)
 }
 
 /// The numbers of a database's file, all as wide as they come.

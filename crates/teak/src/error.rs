@@ -1,5 +1,9 @@
 //! The one error type of the engine. Each text says what happened and what to do about it.
 
+mod key_range;
+
+pub use key_range::KeyRange;
+
 use crate::{
     planted::{Planted, is_planted},
     types::PageNumber,
@@ -43,7 +47,8 @@ pub enum Error {
     InUse(PathBuf),
     /// What is on disk is not what was written there.
     #[error(
-        "page {page} is damaged ({detail}), found by {detected_by}; run `teak check` to see what else is, and restore a backup"
+        "page {page} is damaged ({detail}), found by {detected_by}{}; run `teak check` to see what else is, then restore a backup, or save what can be read with `teak salvage`",
+        place(table.as_deref(), keys.as_deref())
     )]
     Corrupted {
         /// The page.
@@ -52,6 +57,10 @@ pub enum Error {
         detail: String,
         /// The operation that came across it.
         detected_by: &'static str,
+        /// The table that was read or changed.
+        table: Option<String>,
+        /// The keys of that table that the page has, or, if it is an inner page, that are below it.
+        keys: Option<Box<KeyRange>>,
     },
     /// A write or flush failed before: nothing can be written until the database is opened anew.
     #[error(
@@ -139,6 +148,17 @@ impl Error {
             page,
             detail: detail.into(),
             detected_by,
+            table: None,
+            keys: None,
         }
+    }
+}
+
+/// Where in a table damage is, as far as that is known.
+fn place(table: Option<&str>, keys: Option<&KeyRange>) -> String {
+    match (table, keys) {
+        (Some(table), Some(keys)) => format!(" in table {table:?}, {keys}"),
+        (Some(table), None) => format!(" in table {table:?}"),
+        (None, _) => String::new(),
     }
 }

@@ -48,6 +48,8 @@
 //! | load much at once | [`Table::bulk_load`], [`Table::bulk_load_unsorted`] |
 //! | know what opening found | [`Database::recovery`] |
 //! | look for damage | [`Database::check`] |
+//! | have damage found when it is read | [`Verification`]; on by default |
+//! | save what can be read of a damaged file | [`salvage`] |
 //!
 //! Errors are one type, [`Error`], whose texts say what happened and what to do. The repository has
 //! more: `ARCHITECTURE.md` is the map of the code, `docs/format.md` the file format,
@@ -73,9 +75,10 @@ mod format_tests;
 
 pub use api::{
     BulkOptions, BulkProgress, CheckProgress, CheckReport, Cursor, Damage, Database, DatabaseStat,
-    Durability, Options, OwnedCursor, OwnedRange, PageUse, Range, ReadTxn, Recovery, Savepoint,
-    Table, TableInfo, TableOptions, TableStat, Ticket, Transaction, ValueGuard, WriteTxn, codec,
+    Durability, Loss, Options, OwnedCursor, OwnedRange, PageUse, Range, ReadTxn, Recovery,
+    SalvageProgress, SalvageReport, SalvagedTable, Savepoint, Table, TableInfo, TableOptions,
+    TableStat, Ticket, Transaction, ValueGuard, Verification, WriteTxn, codec, salvage,
 };
-pub use error::{Error, Result};
+pub use error::{Error, KeyRange, Result};
 pub use page::key::KeyOrder;
 pub use types::{PageNumber, Run, Tag, TransactionId};

@@ -1,6 +1,7 @@
 //! Doors for test programs outside of this crate: the simulated disk, and the decoders that fuzzing
 //! feeds with hostile bytes. Not part of the interface.
 
+mod damage;
 mod forge;
 mod hostile;
 mod records;
@@ -8,13 +9,15 @@ mod repair;
 
 pub use crate::planted::{Planted, plant};
 pub use crate::store::sim::{Call, CrashPoints, Event, Fault, OpenBlock, SimDisk};
+pub use damage::{Mutation, live_pages, mutate};
 pub use forge::{Forgery, forge};
 pub use hostile::exercise;
 pub use records::{RecordSummary, newest_record, without_accidents};
 pub use repair::{anonymize, repair};
 
 use crate::{
-    Database, Options, Result,
+    Database, Durability, Options, Result, SalvageReport,
+    api::salvage_into,
     commit::record::{Record, SLOT_COUNT, find_page_size},
     page::{
         header::Header,
@@ -24,8 +27,10 @@ use crate::{
         print,
         value::StoredValue,
     },
+    store::Storage,
+    txn::salvage::Wreck,
 };
-use std::sync::Arc;
+use std::{path::Path, sync::Arc};
 
 #[cfg(test)]
 mod tests;
@@ -37,6 +42,19 @@ mod tests;
 /// Those of [`Options::open`].
 pub fn open(disk: &SimDisk, options: &Options, is_new: bool, boot: [u8; 16]) -> Result<Database> {
     options.open_storage(Arc::new(disk.clone()), is_new, boot)
+}
+
+/// Salvages what is on a simulated disk into a new database on another one.
+///
+/// # Errors
+///
+/// Those of [`salvage`](crate::salvage).
+pub fn salvage(disk: &SimDisk, target: &SimDisk) -> Result<SalvageReport> {
+    let storage: Arc<dyn Storage> = Arc::new(disk.clone());
+    let wreck = Wreck::of_storage(&storage, Path::new("simulated"))?;
+    let options = Options::new().page_size(wreck.page_size());
+    let database = open(target, &options.durability(Durability::Lazy), true, [1; 16])?;
+    salvage_into(wreck, database, &mut |_| {})
 }
 
 /// Reads all of a page that may be anything, as leaf and as inner page, and changes it.

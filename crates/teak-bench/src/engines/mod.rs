@@ -13,6 +13,7 @@ use crate::{
     data::{Digest, Key, Record},
     latencies::Latencies,
 };
+use ::teak::Verification;
 use anyhow::Result;
 use clap::{ValueEnum, builder::PossibleValue};
 use serde::{Serialize, Serializer};
@@ -144,6 +145,10 @@ pub(crate) trait Committer: Sync {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum EngineKind {
     Teak,
+    /// Teak that compares no page with its tag.
+    TeakUnverified,
+    /// Teak that compares each page with its tag whenever it comes to it.
+    TeakAlways,
     #[cfg(feature = "lmdb")]
     Lmdb,
     #[cfg(feature = "lmdb")]
@@ -161,6 +166,8 @@ impl EngineKind {
         Self::LmdbWritemap,
         #[cfg(feature = "mdbx")]
         Self::Mdbx,
+        Self::TeakUnverified,
+        Self::TeakAlways,
     ];
 
     /// The engines that `quick` runs unless others are asked for.
@@ -187,6 +194,8 @@ impl EngineKind {
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Teak => "teak",
+            Self::TeakUnverified => "teak-unverified",
+            Self::TeakAlways => "teak-always",
             #[cfg(feature = "lmdb")]
             Self::Lmdb => "lmdb",
             #[cfg(feature = "lmdb")]
@@ -207,7 +216,9 @@ impl EngineKind {
         #[cfg(not(any(feature = "lmdb", feature = "mdbx")))]
         let _ = data_bytes;
         Ok(match self {
-            Self::Teak => Box::new(teak::Teak::open(directory, durability)?),
+            Self::Teak => open_teak(directory, durability, Verification::default())?,
+            Self::TeakUnverified => open_teak(directory, durability, Verification::Off)?,
+            Self::TeakAlways => open_teak(directory, durability, Verification::Always)?,
             #[cfg(feature = "lmdb")]
             Self::Lmdb => {
                 let writing = lmdb::Writing::Buffers;
@@ -226,6 +237,15 @@ impl EngineKind {
             Self::Mdbx => Box::new(mdbx::Mdbx::open(directory, durability, data_bytes)?),
         })
     }
+}
+
+fn open_teak(
+    directory: &Path,
+    durability: Durability,
+    verification: Verification,
+) -> Result<Box<dyn Engine>> {
+    let opened = teak::Teak::open(directory, durability, verification)?;
+    Ok(Box::new(opened))
 }
 
 impl fmt::Display for EngineKind {

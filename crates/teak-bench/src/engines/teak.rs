@@ -7,7 +7,7 @@ use crate::{
 };
 use anyhow::Result;
 use std::path::Path;
-use teak::{Database, Options, Table, Ticket, codec::Bytes};
+use teak::{Database, Options, Table, Ticket, Verification, codec::Bytes};
 
 const FILE_NAME: &str = "bench.teak";
 const TABLE_NAME: &str = "records";
@@ -21,14 +21,21 @@ pub(super) struct Teak {
 
 impl Teak {
     /// Opens the database in `directory`, or creates it.
-    pub(super) fn open(directory: &Path, durability: Durability) -> Result<Self> {
+    pub(super) fn open(
+        directory: &Path,
+        durability: Durability,
+        verification: Verification,
+    ) -> Result<Self> {
         let of_commits = match durability {
             Durability::Durable => teak::Durability::Durable,
             Durability::Async => teak::Durability::Async,
             Durability::Lazy => teak::Durability::Lazy,
         };
         let path = directory.join(FILE_NAME);
-        let database = Options::new().durability(of_commits).open(&path)?;
+        let database = Options::new()
+            .durability(of_commits)
+            .verification(verification)
+            .open(&path)?;
         let mut transaction = database.begin_write()?;
         let table = transaction.create_table::<Bytes, Bytes>(TABLE_NAME)?;
         transaction.commit()?;

@@ -9,6 +9,7 @@ pub(crate) mod load;
 pub(crate) mod man;
 pub(crate) mod page;
 pub(crate) mod put;
+pub(crate) mod salvage;
 pub(crate) mod scan;
 pub(crate) mod stat;
 pub(crate) mod table;

@@ -4,8 +4,9 @@ use super::{ReadTxn, range::Source, table::check_probe, transaction::sealed::Sea
 use crate::{
     Result,
     tree::{PageSource, TreeRoot, cursor, position::Position},
+    txn::located::located,
 };
-use std::fmt;
+use std::{fmt, sync::Arc};
 
 /// A cursor over a table, borrowing the transaction. It begins nowhere: a step forward leads to the
 /// first record, a step back to the last. Behind the last record a step back leads to the last one
@@ -29,13 +30,24 @@ use std::fmt;
 #[derive(Clone)]
 pub struct Cursor<'t> {
     inner: cursor::Cursor<'t, dyn PageSource + Sync + 't>,
+    name: Arc<[u8]>,
 }
 
 impl<'t> Cursor<'t> {
-    pub(super) fn new(source: Source<'t>, root: TreeRoot) -> Self {
+    pub(super) fn new(source: Source<'t>, root: TreeRoot, name: Arc<[u8]>) -> Self {
         Self {
             inner: cursor::Cursor::new(source, root),
+            name,
         }
+    }
+
+    /// Says of damage which keys of the table it concerns.
+    #[inline]
+    fn located<T>(&self, result: Result<T>) -> Result<T> {
+        result.map_err(|error| {
+            let (source, root) = (self.inner.source(), self.inner.root());
+            located(error, source, root, &self.name, Some(self.inner.key()))
+        })
     }
 
     /// Goes to the first record; `false` if there is none.
@@ -44,7 +56,8 @@ impl<'t> Cursor<'t> {
     ///
     /// [`Error::Corrupted`](crate::Error::Corrupted), as for all steps.
     pub fn first(&mut self) -> Result<bool> {
-        self.inner.first()
+        let moved = self.inner.first();
+        self.located(moved)
     }
 
     /// Goes to the last record; `false` if there is none.
@@ -53,7 +66,8 @@ impl<'t> Cursor<'t> {
     ///
     /// Those of [`Cursor::first`].
     pub fn last(&mut self) -> Result<bool> {
-        self.inner.last()
+        let moved = self.inner.last();
+        self.located(moved)
     }
 
     /// Goes to the next record; `false` if there is none.
@@ -64,7 +78,8 @@ impl<'t> Cursor<'t> {
     #[inline]
     #[allow(clippy::should_implement_trait)]
     pub fn next(&mut self) -> Result<bool> {
-        self.inner.next()
+        let moved = self.inner.next();
+        self.located(moved)
     }
 
     /// Goes to the record before; `false` if there is none.
@@ -74,7 +89,8 @@ impl<'t> Cursor<'t> {
     /// Those of [`Cursor::first`].
     #[inline]
     pub fn prev(&mut self) -> Result<bool> {
-        self.inner.prev()
+        let moved = self.inner.prev();
+        self.located(moved)
     }
 
     /// Goes to the first record whose key is not smaller than `key`; `false` if there is none.
@@ -85,7 +101,8 @@ impl<'t> Cursor<'t> {
     /// integer of another length than the keys.
     pub fn seek(&mut self, key: &[u8]) -> Result<bool> {
         check_probe(self.inner.root(), key)?;
-        Ok(self.inner.seek(key)?.is_some())
+        let found = self.inner.seek(key);
+        Ok(self.located(found)?.is_some())
     }
 
     /// Goes to the record of `key`. If there is none it returns `false` and is on the first record
@@ -96,7 +113,8 @@ impl<'t> Cursor<'t> {
     /// Those of [`Cursor::first`].
     pub fn seek_exact(&mut self, key: &[u8]) -> Result<bool> {
         check_probe(self.inner.root(), key)?;
-        Ok(self.inner.seek(key)? == Some(true))
+        let found = self.inner.seek(key);
+        Ok(self.located(found)? == Some(true))
     }
 
     /// Whether the cursor is on a record.
@@ -119,7 +137,7 @@ impl<'t> Cursor<'t> {
     /// Those of [`Cursor::first`].
     #[inline]
     pub fn value(&self) -> Result<&'t [u8]> {
-        self.inner.value()
+        self.located(self.inner.value())
     }
 }
 
@@ -137,15 +155,17 @@ impl fmt::Debug for Cursor<'_> {
 pub struct OwnedCursor {
     txn: ReadTxn,
     root: TreeRoot,
+    name: Arc<[u8]>,
     position: Position,
     key: Vec<u8>,
 }
 
 impl OwnedCursor {
-    pub(super) fn new(txn: ReadTxn, root: TreeRoot) -> Self {
+    pub(super) fn new(txn: ReadTxn, root: TreeRoot, name: Arc<[u8]>) -> Self {
         Self {
             txn,
             root,
+            name,
             position: Position::default(),
             key: Vec::new(),
         }
@@ -156,10 +176,18 @@ impl OwnedCursor {
         step: impl FnOnce(&mut Position, &dyn PageSource, &TreeRoot) -> Result<bool>,
     ) -> Result<bool> {
         let source = self.txn.source();
-        let is_found = step(&mut self.position, source, &self.root)?;
+        let is_found = step(&mut self.position, source, &self.root);
         self.key.clear();
-        cursor::record_at(source, &self.position, &mut self.key)?;
-        Ok(is_found)
+        let is_read = cursor::record_at(source, &self.position, &mut self.key);
+        self.located(is_found.and_then(|is_found| is_read.map(|_| is_found)))
+    }
+
+    /// Says of damage which keys of the table it concerns.
+    fn located<T>(&self, result: Result<T>) -> Result<T> {
+        result.map_err(|error| {
+            let source = self.txn.source();
+            located(error, source, &self.root, &self.name, Some(&self.key))
+        })
     }
 
     /// Goes to the first record; `false` if there is none.
@@ -237,8 +265,8 @@ impl OwnedCursor {
     ///
     /// Those of [`OwnedCursor::first`].
     pub fn value(&self) -> Result<&[u8]> {
-        let value = cursor::value_at(self.txn.source(), &self.position)?;
-        Ok(value.unwrap_or_default())
+        let value = cursor::value_at(self.txn.source(), &self.position);
+        Ok(self.located(value)?.unwrap_or_default())
     }
 }
 

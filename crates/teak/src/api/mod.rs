@@ -7,17 +7,22 @@ mod cursor;
 mod database;
 mod options;
 mod range;
+mod salvage;
 mod table;
 mod transaction;
 
 pub use crate::txn::{
-    Durability, Recovery, Ticket,
+    Durability, Recovery, Ticket, Verification,
     check::{CheckProgress, CheckReport, Damage, PageUse},
+    salvage::Loss,
 };
 pub use bulk::{BulkOptions, BulkProgress};
 pub use cursor::{Cursor, OwnedCursor};
 pub use database::{Database, DatabaseStat};
 pub use options::{Options, TableOptions};
 pub use range::{OwnedRange, Range};
+#[cfg(any(test, feature = "testing"))]
+pub(crate) use salvage::salvage_into;
+pub use salvage::{SalvageProgress, SalvageReport, SalvagedTable, salvage};
 pub use table::{Table, TableInfo, TableStat, ValueGuard};
 pub use transaction::{ReadTxn, Savepoint, Transaction, WriteTxn};

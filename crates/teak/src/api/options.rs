@@ -6,7 +6,7 @@ use crate::{
     page::key::KeyOrder,
     store::{Access, Create},
     tree::TreeRoot,
-    txn::{Durability, Engine, Settings},
+    txn::{Durability, Engine, Settings, Verification},
 };
 use std::{path::Path, time::Duration};
 
@@ -31,6 +31,7 @@ pub struct Options {
     durability: Option<Durability>,
     flush_after_bytes: Option<u64>,
     flush_after: Option<Duration>,
+    verification: Verification,
     size_limit_bytes: Option<u64>,
     write_memory_bytes: usize,
 }
@@ -51,6 +52,7 @@ impl Options {
             durability: None,
             flush_after_bytes: None,
             flush_after: None,
+            verification: Verification::FirstTouch,
             size_limit_bytes: None,
             write_memory_bytes: 256 << 20,
         }
@@ -110,6 +112,12 @@ impl Options {
     /// file, as [`Options::durability`] is.
     pub fn flush_after(mut self, age: Duration) -> Self {
         self.flush_after = Some(age);
+        self
+    }
+
+    /// When pages are compared with their checksums: once for each page since it was opened, by default.
+    pub fn verification(mut self, verification: Verification) -> Self {
+        self.verification = verification;
         self
     }
 
@@ -175,6 +183,7 @@ impl Options {
             durability: self.durability,
             flush_after_bytes: self.flush_after_bytes,
             flush_after: self.flush_after,
+            verification: self.verification,
             size_limit_bytes: self.size_limit_bytes,
             write_memory_bytes: self.write_memory_bytes,
         })

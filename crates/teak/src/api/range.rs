@@ -8,8 +8,9 @@ use crate::{
         cursor::{self, Cursor, is_void},
         position::Position,
     },
+    txn::located::located,
 };
-use std::{fmt, marker::PhantomData, ops::Bound};
+use std::{fmt, marker::PhantomData, ops::Bound, sync::Arc};
 
 /// A source of pages that iterators can take to other threads.
 pub(super) type Source<'t> = &'t (dyn PageSource + Sync);
@@ -25,7 +26,7 @@ fn have_met(root: &TreeRoot, front: &Position, back: &Position) -> Result<bool> 
     }
 }
 
-/// How far an iteration is.
+/// How far an iteration is. The first error ends it.
 #[derive(Debug, Default)]
 struct Progress {
     is_done: bool,
@@ -52,13 +53,6 @@ impl Progress {
             Err(error) => self.failure = Some(error),
         }
     }
-
-    /// The first error ends an iteration.
-    #[inline]
-    fn end<T>(&mut self, record: Result<T>) -> Option<Result<T>> {
-        self.is_done |= record.is_err();
-        Some(record)
-    }
 }
 
 /// One end of a range went past the other.
@@ -70,6 +64,7 @@ fn out_of_order(root: &TreeRoot) -> Error {
 /// The records of a range, in the order of keys; see [`Table::range`](super::Table::range).
 pub struct Range<'t, K, V> {
     root: TreeRoot,
+    name: Arc<[u8]>,
     /// On the next record from the front.
     front: Cursor<'t, dyn PageSource + Sync + 't>,
     /// On the record behind the last one.
@@ -82,28 +77,41 @@ impl<'t, K: Codec, V: Codec> Range<'t, K, V> {
     pub(super) fn new(
         source: Source<'t>,
         root: TreeRoot,
+        name: Arc<[u8]>,
         low: Bound<&[u8]>,
         high: Bound<&[u8]>,
     ) -> Result<Self> {
         let mut range = Self {
             root,
+            name,
             front: Cursor::new(source, root),
             back: Cursor::new(source, root),
             progress: Progress::default(),
             types: PhantomData,
         };
-        if is_void(&root, low, high) {
-            range.progress.is_done = true;
-        } else {
-            range.front.seek_bound(low)?;
-            range.back.seek_end(high)?;
-            range.progress.is_done = range.have_met()?;
-        }
+        let sought = range.seek_ends(low, high);
+        range.progress.is_done = sought.map_err(|error| range.located(error, &range.front))?;
         Ok(range)
+    }
+
+    /// Goes to both ends; says whether there is nothing between them.
+    fn seek_ends(&mut self, low: Bound<&[u8]>, high: Bound<&[u8]>) -> Result<bool> {
+        if is_void(&self.root, low, high) {
+            return Ok(true);
+        }
+        self.front.seek_bound(low)?;
+        self.back.seek_end(high)?;
+        self.have_met()
     }
 
     fn have_met(&self) -> Result<bool> {
         have_met(&self.root, self.front.position(), self.back.position())
+    }
+
+    /// Says of damage that one end came across which keys of the table it concerns.
+    #[cold]
+    fn located(&self, error: Error, end: &Cursor<'t, dyn PageSource + Sync + 't>) -> Error {
+        located(error, end.source(), &self.root, &self.name, Some(end.key()))
     }
 
     fn read(cursor: &mut Cursor<'t, dyn PageSource + Sync + 't>) -> Result<Record<'t, K, V>> {
@@ -137,14 +145,20 @@ impl<'t, K: Codec, V: Codec> Iterator for Range<'t, K, V> {
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
         let record = self.progress.begin()?.and_then(|()| self.take_front());
-        self.progress.end(record)
+        Some(record.map_err(|error| {
+            self.progress.is_done = true;
+            self.located(error, &self.front)
+        }))
     }
 }
 
 impl<K: Codec, V: Codec> DoubleEndedIterator for Range<'_, K, V> {
     fn next_back(&mut self) -> Option<Self::Item> {
         let record = self.progress.begin()?.and_then(|()| self.take_back());
-        self.progress.end(record)
+        Some(record.map_err(|error| {
+            self.progress.is_done = true;
+            self.located(error, &self.back)
+        }))
     }
 }
 
@@ -175,6 +189,7 @@ impl<K, V> fmt::Debug for Range<'_, K, V> {
 pub struct OwnedRange<K, V> {
     txn: ReadTxn,
     root: TreeRoot,
+    name: Arc<[u8]>,
     /// The next record from the front.
     front: Position,
     /// The record behind the last one.
@@ -187,30 +202,46 @@ impl<K: Codec, V: Codec> OwnedRange<K, V> {
     pub(super) fn new(
         txn: ReadTxn,
         root: TreeRoot,
+        name: Arc<[u8]>,
         low: Bound<&[u8]>,
         high: Bound<&[u8]>,
     ) -> Result<Self> {
         let mut range = Self {
             txn,
             root,
+            name,
             front: Position::default(),
             back: Position::default(),
             progress: Progress::default(),
             types: PhantomData,
         };
-        if is_void(&root, low, high) {
-            range.progress.is_done = true;
-        } else {
-            let source = range.txn.source();
-            range.front.seek_bound(source, &root, low)?;
-            range.back.seek_end(source, &root, high)?;
-            range.progress.is_done = range.have_met()?;
-        }
+        let sought = range.seek_ends(low, high);
+        range.progress.is_done = sought.map_err(|error| range.located(error, &range.front))?;
         Ok(range)
+    }
+
+    /// Goes to both ends; says whether there is nothing between them.
+    fn seek_ends(&mut self, low: Bound<&[u8]>, high: Bound<&[u8]>) -> Result<bool> {
+        if is_void(&self.root, low, high) {
+            return Ok(true);
+        }
+        let source = self.txn.source();
+        self.front.seek_bound(source, &self.root, low)?;
+        self.back.seek_end(source, &self.root, high)?;
+        self.have_met()
     }
 
     fn have_met(&self) -> Result<bool> {
         have_met(&self.root, &self.front, &self.back)
+    }
+
+    /// Says of damage that one end came across which keys of the table it concerns.
+    #[cold]
+    fn located(&self, error: Error, end: &Position) -> Error {
+        let (source, mut key) = (self.txn.source(), Vec::new());
+        let is_read = cursor::record_at(source, end, &mut key).is_ok();
+        let key = is_read.then_some(&key[..]);
+        located(error, source, &self.root, &self.name, key)
     }
 
     fn record(&self, position: &Position) -> Result<(K::Owned, ValueGuard)> {
@@ -244,14 +275,20 @@ impl<K: Codec, V: Codec> Iterator for OwnedRange<K, V> {
 
     fn next(&mut self) -> Option<Self::Item> {
         let record = self.progress.begin()?.and_then(|()| self.take_front());
-        self.progress.end(record)
+        Some(record.map_err(|error| {
+            self.progress.is_done = true;
+            self.located(error, &self.front)
+        }))
     }
 }
 
 impl<K: Codec, V: Codec> DoubleEndedIterator for OwnedRange<K, V> {
     fn next_back(&mut self) -> Option<Self::Item> {
         let record = self.progress.begin()?.and_then(|()| self.take_back());
-        self.progress.end(record)
+        Some(record.map_err(|error| {
+            self.progress.is_done = true;
+            self.located(error, &self.back)
+        }))
     }
 }
 

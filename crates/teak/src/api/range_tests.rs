@@ -31,7 +31,7 @@ fn range<'t>(
     low: Bound<&[u8]>,
     high: Bound<&[u8]>,
 ) -> Result<Range<'t, Bytes, Bytes>> {
-    Range::new(pages, root, low, high)
+    Range::new(pages, root, b"a"[..].into(), low, high)
 }
 
 /// The ends went past each other, and records without keys came for ever.

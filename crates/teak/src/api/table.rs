@@ -8,12 +8,12 @@ use crate::{
     Error, Result, TransactionId,
     page::{key::KeyOrder, max_key_len, value::StoredValue},
     tree::{
-        PageSource, TreeRoot, cursor,
+        PageSource, TreeRoot, cursor, enter,
         insert::{Existing, Inserted},
         lookup,
         position::Position,
     },
-    txn::{Engine, catalog::Entry, write},
+    txn::{Engine, catalog::Entry, located::located, write},
 };
 use std::{
     borrow::Cow,
@@ -138,7 +138,7 @@ impl ValueGuard {
         let run = value.as_run().map_err(|damage| damage.at(leaf, "lookup"))?;
         let place = match run {
             Some(run) => {
-                txn.source().value(&run)?;
+                enter::value(txn.source(), &run)?;
                 Place::Run(run)
             }
             None => Place::Leaf(position),
@@ -295,10 +295,26 @@ impl<K: Codec, V: Codec> Table<K, V> {
     ) -> Result<Option<V::Item<'t>>> {
         let root = self.root(txn)?;
         let key = K::encode(&key);
-        match lookup::get(txn.source(), &root, key.as_ref())? {
-            Some(value) => V::decode(lookup::load(txn.source(), root.page, value)?).map(Some),
-            None => Ok(None),
-        }
+        let source = txn.source();
+        let value = match lookup::get(source, &root, key.as_ref()) {
+            Ok(Some(value)) => lookup::load(source, root.page, value),
+            Ok(None) => return Ok(None),
+            Err(error) => Err(error),
+        };
+        let value = value.map_err(|error| self.located(error, txn, &root, Some(key.as_ref())))?;
+        V::decode(value).map(Some)
+    }
+
+    /// Says of damage which keys of the table it concerns.
+    #[cold]
+    fn located<T: Transaction>(
+        &self,
+        error: Error,
+        txn: &T,
+        root: &TreeRoot,
+        key: Option<&[u8]>,
+    ) -> Error {
+        located(error, txn.source(), root, &self.name, key)
     }
 
     /// The bytes of the value of a key, with a hold on the transaction.
@@ -308,11 +324,14 @@ impl<K: Codec, V: Codec> Table<K, V> {
     /// [`Error::TableNotFound`], [`Error::Corrupted`].
     pub fn get_owned(&self, txn: &ReadTxn, key: K::Item<'_>) -> Result<Option<ValueGuard>> {
         let root = self.root(txn)?;
+        let key = K::encode(&key);
         let mut position = Position::default();
-        match position.seek(txn.source(), &root, K::encode(&key).as_ref())? {
-            Some(true) => ValueGuard::at(txn, position),
-            _ => Ok(None),
-        }
+        let value = match position.seek(txn.source(), &root, key.as_ref()) {
+            Ok(Some(true)) => ValueGuard::at(txn, position),
+            Ok(_) => Ok(None),
+            Err(error) => Err(error),
+        };
+        value.map_err(|error| self.located(error, txn, &root, Some(key.as_ref())))
     }
 
     /// The values of many keys, in the order of the keys. All of them go down the tree together,
@@ -337,8 +356,15 @@ impl<K: Codec, V: Codec> Table<K, V> {
             Ok(())
         };
         let encoded = keys.iter().map(K::encode);
-        lookup::get_many(source, &root, encoded, &mut add)?;
-        Ok(values)
+        let found = lookup::get_many(source, &root, encoded, &mut add);
+        match found {
+            Ok(()) => Ok(values),
+            Err(error) => {
+                let key = keys.get(values.len()).map(K::encode);
+                let key = key.as_ref().map(AsRef::as_ref);
+                Err(self.located(error, txn, &root, key))
+            }
+        }
     }
 
     /// Whether there is such a key.
@@ -348,7 +374,9 @@ impl<K: Codec, V: Codec> Table<K, V> {
     /// [`Error::TableNotFound`], [`Error::Corrupted`].
     pub fn contains<T: Transaction>(&self, txn: &T, key: K::Item<'_>) -> Result<bool> {
         let root = self.root(txn)?;
-        Ok(lookup::get(txn.source(), &root, K::encode(&key).as_ref())?.is_some())
+        let value = lookup::get(txn.source(), &root, K::encode(&key).as_ref());
+        let value = value.map_err(|error| self.located(error, txn, &root, None))?;
+        Ok(value.is_some())
     }
 
     /// The number of records.
@@ -573,6 +601,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
         Range::new(
             txn.source(),
             root.into_owned(),
+            Arc::clone(&self.name),
             as_slices(&low),
             as_slices(&high),
         )
@@ -587,6 +616,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
         Range::new(
             txn.source(),
             self.root(txn)?.into_owned(),
+            Arc::clone(&self.name),
             Bound::Unbounded,
             Bound::Unbounded,
         )
@@ -608,6 +638,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
         Range::new(
             txn.source(),
             root.into_owned(),
+            Arc::clone(&self.name),
             Bound::Included(prefix),
             high,
         )
@@ -631,6 +662,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
         OwnedRange::new(
             txn.clone(),
             root.into_owned(),
+            Arc::clone(&self.name),
             as_slices(&low),
             as_slices(&high),
         )
@@ -642,7 +674,8 @@ impl<K: Codec, V: Codec> Table<K, V> {
     ///
     /// [`Error::TableNotFound`].
     pub fn cursor<'t, T: Transaction>(&self, txn: &'t T) -> Result<Cursor<'t>> {
-        Ok(Cursor::new(txn.source(), self.root(txn)?.into_owned()))
+        let root = self.root(txn)?.into_owned();
+        Ok(Cursor::new(txn.source(), root, Arc::clone(&self.name)))
     }
 
     /// A cursor over the raw bytes of the table, with a hold on the transaction.
@@ -651,7 +684,9 @@ impl<K: Codec, V: Codec> Table<K, V> {
     ///
     /// [`Error::TableNotFound`].
     pub fn cursor_owned(&self, txn: &ReadTxn) -> Result<OwnedCursor> {
-        Ok(OwnedCursor::new(txn.clone(), self.root(txn)?.into_owned()))
+        let root = self.root(txn)?.into_owned();
+        let name = Arc::clone(&self.name);
+        Ok(OwnedCursor::new(txn.clone(), root, name))
     }
 }
 

@@ -7,7 +7,7 @@
 
 use super::stretch::Stretch;
 use std::{
-    fmt,
+    fmt, io,
     ptr::NonNull,
     slice,
     sync::{
@@ -72,6 +72,19 @@ impl Mapping {
         // SAFETY: the range is inside the stretch, which lives as long as `self` and has at most
         // `isize::MAX` bytes, and inside the file; nobody changes these bytes by the rule above.
         Some(unsafe { slice::from_raw_parts(self.base.as_ptr().add(offset as usize), len) })
+    }
+
+    /// Has the system bring bytes into memory before somebody looks at them: what the disk does not
+    /// give is an error here, where it would be a signal there. (Bytes may be dropped from memory
+    /// again before they are looked at; that is not to be helped.)
+    ///
+    /// # Errors
+    /// What the system answers to reading them; `UnexpectedEof` outside of the file.
+    pub(crate) fn demand(&self, offset: u64, len: usize) -> io::Result<()> {
+        if !self.contains(offset, len) {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        self.stretch.populate(offset, len)
     }
 
     /// Asks the processor for cache lines from `offset` on. Harmless outside of the file.

@@ -52,3 +52,11 @@ fn hints_are_harmless_anywhere() {
 fn counts_of_its_arc_are_on_another_cache_line() {
     assert_eq!(align_of::<Mapping>(), 64);
 }
+
+#[test]
+fn nothing_outside_of_the_file_is_demanded() {
+    let mapping = mapping(5000);
+    mapping.demand(0, 5000).unwrap();
+    assert!(mapping.demand(4999, 2).is_err());
+    assert!(mapping.demand(u64::MAX, 1).is_err());
+}

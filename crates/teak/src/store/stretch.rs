@@ -5,8 +5,23 @@
 //! bytes that somebody here still reads, even when the storage itself is long gone.
 
 use super::locked::LockedFile;
-use rustix::mm::{self, Advice, MapFlags, ProtFlags};
-use std::{fs::File, io, ptr::NonNull, sync::Arc};
+use rustix::{
+    io::Errno,
+    mm::{self, Advice, MapFlags, ProtFlags},
+};
+use std::{
+    fs::File,
+    io,
+    os::unix::fs::FileExt,
+    ptr::NonNull,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+};
+
+/// Set once the system has said that it cannot populate memory on demand (Linux before 5.14).
+static CANNOT_POPULATE: AtomicBool = AtomicBool::new(false);
 
 /// How a file is mapped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -25,8 +40,8 @@ pub(super) struct Stretch {
 
 #[derive(Debug)]
 enum Origin {
-    /// The file is held for its lock only.
-    File { _locked: Arc<LockedFile> },
+    /// The file is held for its lock, and read by calls where memory cannot be populated.
+    File { locked: Arc<LockedFile> },
     #[cfg(any(test, feature = "testing"))]
     Heap {
         start: NonNull<u8>,
@@ -65,7 +80,7 @@ impl Stretch {
                         base,
                         len,
                         origin: Origin::File {
-                            _locked: Arc::clone(file),
+                            locked: Arc::clone(file),
                         },
                     });
                 }
@@ -148,6 +163,49 @@ impl Stretch {
         };
     }
 
+    /// Has the system bring these bytes into memory now, so that what cannot be read is an error here
+    /// and not a signal to whoever looks at them. They have to be inside of the stretch.
+    ///
+    /// # Errors
+    /// What the system answers to reading them: the file may have been cut short behind our back, or
+    /// the disk may not give a sector.
+    pub(super) fn populate(&self, offset: u64, len: usize) -> io::Result<()> {
+        let file = match &self.origin {
+            Origin::File { locked } => locked,
+            #[cfg(any(test, feature = "testing"))]
+            Origin::Heap { .. } => return Ok(()),
+        };
+        let end = offset
+            .checked_add(len as u64)
+            .filter(|end| *end <= self.len);
+        assert!(end.is_some(), "bytes inside of the stretch");
+        if CANNOT_POPULATE.load(Relaxed) {
+            return read_through(file, offset, len);
+        }
+        let skipped = offset % rustix::param::page_size() as u64;
+        let (start, len_bytes) = (offset - skipped, len + skipped as usize);
+        loop {
+            // SAFETY: the range is inside what this stretch has mapped (its end is rounded up to a page
+            // of the system, as the length of the stretch is), and populating changes no content.
+            let populated = unsafe {
+                let address = self.base.add(start as usize).as_ptr();
+                mm::madvise(address.cast(), len_bytes, Advice::LinuxPopulateRead)
+            };
+            return match populated {
+                Ok(()) => Ok(()),
+                Err(Errno::INTR) => continue,
+                // It has no memory to spare just now, which says nothing about the bytes.
+                Err(Errno::AGAIN | Errno::NOMEM) => read_through(file, offset, len),
+                Err(Errno::INVAL) => {
+                    CANNOT_POPULATE.store(true, Relaxed);
+                    read_through(file, offset, len)
+                }
+                // Reading the memory would be a signal; reading the file says why.
+                Err(error) => read_through(file, offset, len).and(Err(error.into())),
+            };
+        }
+    }
+
     fn is_mapped(&self) -> bool {
         match self.origin {
             Origin::File { .. } => true,
@@ -155,6 +213,16 @@ impl Stretch {
             Origin::Heap { .. } => false,
         }
     }
+}
+
+/// Reads bytes of a file for nothing but the answer.
+fn read_through(file: &File, offset: u64, len: usize) -> io::Result<()> {
+    let mut scratch = [0; 4096];
+    for done in (0..len).step_by(scratch.len()) {
+        let part = scratch.len().min(len - done);
+        file.read_exact_at(&mut scratch[..part], offset + done as u64)?;
+    }
+    Ok(())
 }
 
 fn map_exactly(file: &File, len: u64, protection: Protection) -> io::Result<NonNull<u8>> {

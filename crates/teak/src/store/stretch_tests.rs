@@ -47,3 +47,26 @@ fn heap_memory_is_zero_and_starts_a_page() {
     let bytes = unsafe { std::slice::from_raw_parts(stretch.base().as_ptr(), 1 << 20) };
     assert!(bytes.iter().all(|byte| *byte == 0));
 }
+
+#[test]
+fn populating_says_what_cannot_be_read() {
+    let file = file_of(3 << 12);
+    let stretch = Stretch::map(&file, 3 << 12, 1 << 20, Protection::Read).unwrap();
+    stretch.populate(0, 3 << 12).unwrap();
+    stretch.populate(5000, 100).unwrap();
+    file.set_len(1 << 12).unwrap();
+    stretch.populate(0, 1 << 12).unwrap();
+    assert!(stretch.populate(1 << 12, 1 << 12).is_err());
+    assert!(stretch.populate(0, 2 << 12).is_err());
+    Stretch::zeroed(1 << 12).populate(0, 1 << 12).unwrap();
+}
+
+/// What is done where the system cannot populate memory.
+#[test]
+fn reading_through_says_the_same() {
+    let file = file_of(10_000);
+    read_through(&file, 0, 10_000).unwrap();
+    read_through(&file, 9_999, 1).unwrap();
+    let error = read_through(&file, 9_999, 2).unwrap_err();
+    assert_eq!(error.kind(), io::ErrorKind::UnexpectedEof);
+}

@@ -3,9 +3,9 @@
 mod changes;
 mod reads;
 
-use super::{SimDisk, open};
+use super::{SimDisk, open, salvage};
 use crate::{
-    Database, Durability, Options, PageNumber, Result, TableInfo,
+    Database, Durability, Options, PageNumber, Result, TableInfo, Verification,
     commit::record::{Record, SLOT_COUNT, find_page_size},
 };
 
@@ -15,6 +15,8 @@ const PAGES_MAX: u32 = 32;
 const PAGE_STEP: u32 = 4;
 /// A boot of the machine in which nothing was written.
 const OTHER_BOOT: [u8; 16] = [0xfe; 16];
+/// Bytes of a database that takes what was saved of a small one.
+const SAVED_MAX: usize = 64 << 20;
 /// One in so many keys is looked for in all ways that there are.
 const KEY_STEP: usize = 9;
 
@@ -22,12 +24,30 @@ const KEY_STEP: usize = 9;
 /// says whether it could be opened, and was clean.
 pub fn exercise(image: &[u8]) -> bool {
     let boot = boot_of(image);
-    let lazily = Options::new().durability(Durability::Lazy);
+    // Damage is met further down where tags are not compared.
+    let lazily = Options::new()
+        .durability(Durability::Lazy)
+        .verification(Verification::Off);
+    save(image);
     let is_clean = open_to_write(image, &lazily, boot, |_| {});
     open_to_read(image, boot);
     open_to_read(image, OTHER_BOOT);
     let read = |database: &Database| drop(reads::read_all(database));
     open_to_write(image, &Options::new(), OTHER_BOOT, read) && is_clean
+}
+
+/// Saves what can be saved, which is a database then.
+fn save(image: &[u8]) {
+    let disk = SimDisk::from_image(image.to_vec(), image.len());
+    let saved = SimDisk::new(SAVED_MAX);
+    let _ = salvage(&disk, &saved).map(|_| {
+        let saved = open(&saved, &Options::new(), false, OTHER_BOOT);
+        let report = saved.and_then(|saved| saved.check(&mut |_| {}));
+        assert!(
+            report.is_ok_and(|report| report.is_clean()),
+            "saved as it should be"
+        );
+    });
 }
 
 /// A disk that has some room.

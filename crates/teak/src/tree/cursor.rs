@@ -64,6 +64,10 @@ impl<'s, S: PageSource + ?Sized> Cursor<'s, S> {
         }
     }
 
+    pub(crate) fn source(&self) -> &'s S {
+        self.source
+    }
+
     pub(crate) fn root(&self) -> &TreeRoot {
         &self.root
     }
@@ -224,7 +228,8 @@ impl<'s, S: PageSource + ?Sized> Cursor<'s, S> {
         if let Some(page) = behind {
             self.source.prefetch(page, 0, 1);
         }
-        let Some(page) = next else {
+        // A page that was not compared with its tag yet is not looked at, not even its header.
+        let Some(page) = next.filter(|page| !self.source.needs_check(*page)) else {
             return;
         };
         let Ok((bytes, header)) = visit(self.source, page, 0, "scan") else {

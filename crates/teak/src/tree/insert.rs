@@ -12,7 +12,7 @@ use super::{
     rebalance, visit, visit_inner, visit_leaf,
 };
 use crate::{
-    PageNumber, Result,
+    Error, PageNumber, Result,
     page::{
         Damage,
         header::Header,
@@ -175,7 +175,12 @@ impl<'t, S: PageSink> Tree<'t, S> {
                 if run.is_none_or(|run| run.len_bytes != new.bytes.len() as u64) {
                     return Ok(false);
                 }
-                Ok(lookup::load(&*self.sink, leaf, old)? == new.bytes)
+                match lookup::load(&*self.sink, leaf, old) {
+                    Ok(old) => Ok(old == new.bytes),
+                    // A damaged value may be replaced.
+                    Err(Error::Corrupted { .. }) => Ok(false),
+                    Err(error) => Err(error),
+                }
             }
             _ => Ok(false),
         }

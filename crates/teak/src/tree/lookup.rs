@@ -4,7 +4,7 @@
 //! the pages of the others are on their way into the cache, so the waits overlap instead of
 //! following each other.
 
-use super::{PageSource, TreeRoot, visit_inner, visit_leaf};
+use super::{PageSource, TreeRoot, enter, visit_inner, visit_leaf};
 use crate::{
     PageNumber, Result,
     page::{
@@ -31,7 +31,7 @@ pub(super) fn find_leaf<S: PageSource + ?Sized>(
     root: &TreeRoot,
     key: &[u8],
 ) -> Result<PageNumber> {
-    let mut number = root.page;
+    let mut number = enter::root(source, root, "lookup")?;
     for level in (1..root.depth).rev() {
         number = child_for(source, root, number, level, key)?;
         prefetch_start(source, number, level - 1);
@@ -56,10 +56,10 @@ fn child_for<S: PageSource + ?Sized>(
     key: &[u8],
 ) -> Result<PageNumber> {
     let inner = visit_inner(source, number, level, "lookup")?;
-    let child = inner
+    let index = inner
         .search(root.order, key)
-        .and_then(|index| inner.child(index));
-    child.map_err(|damage| damage.at(number, "lookup"))
+        .map_err(|damage| damage.at(number, "lookup"))?;
+    enter::child(source, &inner, number, index, "lookup")
 }
 
 /// The value of `key`, as its leaf holds it.
@@ -102,7 +102,7 @@ pub(crate) fn load<'s, S: PageSource + ?Sized>(
         return Ok(value.bytes);
     }
     match value.as_run().map_err(|damage| damage.at(leaf, "lookup"))? {
-        Some(run) => source.value(&run),
+        Some(run) => enter::value(source, &run),
         None => Ok(value.bytes),
     }
 }
@@ -125,7 +125,7 @@ pub(crate) fn get_many<'s, S: PageSource + ?Sized, K: AsRef<[u8]>>(
             group.iter().try_for_each(|_| found(None))?;
             continue;
         }
-        let mut pages = [root.page; GROUP];
+        let mut pages = [enter::root(source, root, "lookup")?; GROUP];
         for level in (1..root.depth).rev() {
             descend_together(source, root, &group, &mut pages, level)?;
         }
@@ -150,8 +150,12 @@ fn descend_together<S: PageSource + ?Sized, K: AsRef<[u8]>>(
         source.prefetch(page, *place, 1);
     }
     for (page, &place) in pages.iter_mut().zip(&places).take(group.len()) {
-        *page = inner::child_at_place(source.page(*page)?, place)
+        let child = inner::child_at_place(source.page(*page)?, place)
             .map_err(|damage| damage.at(*page, "lookup"))?;
+        if source.needs_check(child) {
+            enter::check_child_at_place(source, *page, level, place, "lookup")?;
+        }
+        *page = child;
         let lines = if level == 1 {
             LEAF_LINES
         } else {

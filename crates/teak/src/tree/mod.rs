@@ -10,7 +10,9 @@
 pub(crate) mod batch;
 pub(crate) mod bulk;
 pub(crate) mod cursor;
+pub(crate) mod enter;
 pub(crate) mod insert;
+pub(crate) mod locate;
 pub(crate) mod lookup;
 pub(crate) mod position;
 pub(crate) mod range;
@@ -26,7 +28,7 @@ pub(crate) mod walk;
 pub(crate) use root::{RootFault, TreeRoot, UnknownTree};
 
 use crate::{
-    PageNumber, Result, TransactionId,
+    PageNumber, Result, Tag, TransactionId,
     page::{
         Damage,
         header::{Header, Kind},
@@ -45,10 +47,24 @@ pub trait PageSource {
     fn page_size(&self) -> usize;
     /// The bytes of a page, [`PageSource::page_size`] of them; an error where there is no such page.
     fn page(&self, number: PageNumber) -> Result<&[u8]>;
-    /// The bytes of a large value.
+    /// The bytes of a large value, whatever its tag.
     fn value(&self, run: &ValueRun) -> Result<&[u8]>;
     /// Says that cache lines of a page will be wanted soon, from `offset` on.
     fn prefetch(&self, _number: PageNumber, _offset: usize, _lines: usize) {}
+    /// Whether a page, or the large value that begins there, is to be compared with its tag before it
+    /// is read. Asked on the way down to each page.
+    #[inline]
+    fn needs_check(&self, _number: PageNumber) -> bool {
+        false
+    }
+    /// Compares a page with the tag that stands where it is pointed to.
+    fn check_page(&self, _number: PageNumber, _tag: Tag, _operation: &'static str) -> Result<()> {
+        Ok(())
+    }
+    /// Compares a large value with its tag.
+    fn check_value(&self, _run: &ValueRun) -> Result<()> {
+        Ok(())
+    }
 }
 
 /// Pages to read, to change and to add: a write transaction.

@@ -1,10 +1,10 @@
 //! Positions in a tree: a path of page numbers and indices. A [`Position`] holds no reference, so
 //! that it can be kept beside whatever keeps the pages alive; each step is told the source anew.
 
-use super::{PageSource, TreeRoot, lookup::prefetch_start, visit_inner, visit_leaf};
+use super::{PageSource, TreeRoot, enter, lookup::prefetch_start, visit_inner, visit_leaf};
 use crate::{
     Error, PageNumber, Result,
-    page::{Damage, inner::Inner, leaf::Leaf},
+    page::{inner::Inner, leaf::Leaf},
 };
 use std::ops::Bound;
 
@@ -110,7 +110,8 @@ impl Position {
             return Ok(None);
         }
         self.place = Place::On;
-        let entered = self.enter(source, root.page, root.depth - 1, [None; 2], end);
+        let entered = enter::root(source, root, "scan")
+            .and_then(|page| self.enter(source, page, root.depth - 1, [None; 2], end));
         self.unless_lost(entered).map(Some)
     }
 
@@ -135,8 +136,7 @@ impl Position {
         while level > 0 {
             let inner = visit_inner(source, number, level, "scan")?;
             let index = self.push_edge(number, inner.count(), end);
-            (number, behind) =
-                children(&inner, index).map_err(|damage| damage.at(number, "scan"))?;
+            (number, behind) = children(source, &inner, number, index)?;
             level -= 1;
         }
         let leaf = visit_leaf(source, number, "scan")?;
@@ -210,7 +210,7 @@ impl Position {
         root: &TreeRoot,
         key: &[u8],
     ) -> Result<bool> {
-        let mut number = root.page;
+        let mut number = enter::root(source, root, "search")?;
         for level in (1..root.depth).rev() {
             let inner = visit_inner(source, number, level, "search")?;
             let index = inner
@@ -221,7 +221,7 @@ impl Position {
                 index,
                 count: inner.count(),
             });
-            number = inner.child(index).map_err(|d| d.at(number, "search"))?;
+            number = enter::child(source, &inner, number, index, "search")?;
             prefetch_start(source, number, level - 1);
         }
         let leaf = visit_leaf(source, number, "search")?;
@@ -373,19 +373,21 @@ impl Position {
     ) -> Result<Entered<'s>> {
         let level = root.depth - self.path.len() as u8;
         let inner = visit_inner(source, number, level, "scan")?;
-        let (child, behind) =
-            children(&inner, index).map_err(|damage| damage.at(number, "scan"))?;
+        let (child, behind) = children(source, &inner, number, index)?;
         self.enter(source, child, level - 1, behind, end)
     }
 }
 
-/// The child `index`, and the two behind it.
-fn children(
+/// The child `index` of the inner page `number`, and the two behind it.
+fn children<S: PageSource + ?Sized>(
+    source: &S,
     inner: &Inner<'_>,
+    number: PageNumber,
     index: usize,
-) -> Result<(PageNumber, [Option<PageNumber>; 2]), Damage> {
+) -> Result<(PageNumber, [Option<PageNumber>; 2])> {
     let behind = [1, 2].map(|distance| inner.child(index + distance).ok());
-    Ok((inner.child(index)?, behind))
+    let child = enter::child(source, inner, number, index, "scan")?;
+    Ok((child, behind))
 }
 
 #[cold]

@@ -4,12 +4,13 @@
 //! birth, which stands in the page, and since its leaves may own large values.
 
 use super::{
-    PageSink, TreeRoot, cursor::is_void, insert::Tree, position::Position, visit, visit_inner,
-    visit_leaf,
+    PageSink, TreeRoot, cursor::is_void, enter, insert::Tree, position::Position, visit,
+    visit_inner, visit_leaf,
 };
 use crate::{
     PageNumber, Result,
     page::{
+        Damage,
         entries::{Child, Records, children_of},
         inner,
         leaf::Leaf,
@@ -42,7 +43,8 @@ impl<S: PageSink> Tree<'_, S> {
             return Ok(0);
         }
         let before = self.root.records;
-        let (removed, remains) = self.trim(self.root.page, self.root.depth - 1, range)?;
+        let page = enter::root(&*self.sink, self.root, "remove range")?;
+        let (removed, remains) = self.trim(page, self.root.depth - 1, range)?;
         let Some((page, _)) = remains else {
             *self.root = self.root.emptied();
             self.touch();
@@ -93,7 +95,7 @@ impl<S: PageSink> Tree<'_, S> {
     }
 
     fn trim_leaf(&mut self, number: PageNumber, range: KeyRange<'_>) -> Result<(u64, Remains)> {
-        let damaged = |damage: crate::page::Damage| damage.at(number, "remove range");
+        let damaged = |damage: Damage| damage.at(number, "remove range");
         let leaf = visit_leaf(&*self.sink, number, "remove range")?;
         let count = leaf.count();
         let doomed = slots_in(&leaf, self.root, range).map_err(damaged)?;
@@ -126,7 +128,7 @@ impl<S: PageSink> Tree<'_, S> {
         level: u8,
         range: KeyRange<'_>,
     ) -> Result<(u64, Remains)> {
-        let damaged = |damage: crate::page::Damage| damage.at(number, "remove range");
+        let damaged = |damage: Damage| damage.at(number, "remove range");
         let inner = visit_inner(&*self.sink, number, level, "remove range")?;
         let edge = |bound| match bound {
             Bound::Included(key) | Bound::Excluded(key) => {
@@ -157,6 +159,7 @@ impl<S: PageSink> Tree<'_, S> {
                     Bound::Unbounded
                 },
             };
+            enter::page(&*self.sink, child.page, child.tag, "remove range")?;
             let (count, remains) = self.trim(child.page, level - 1, part)?;
             removed += count;
             is_changed |= count > 0;
@@ -188,9 +191,12 @@ impl<S: PageSink> Tree<'_, S> {
             return self.drop_leaf(number);
         }
         let inner = visit_inner(&*self.sink, number, level, "remove range")?;
-        let children: Result<Vec<_>, _> = (0..inner.count()).map(|i| inner.child(i)).collect();
+        let children: Result<Vec<_>, Damage> = (0..inner.count())
+            .map(|index| Ok((inner.child(index)?, inner.tag(index)?)))
+            .collect();
         let mut removed = 0;
-        for child in children.map_err(|damage| damage.at(number, "remove range"))? {
+        for (child, tag) in children.map_err(|damage| damage.at(number, "remove range"))? {
+            enter::page(&*self.sink, child, tag, "remove range")?;
             removed += self.drop_subtree(child, level - 1)?;
         }
         self.release_inner(number)?;
@@ -201,7 +207,7 @@ impl<S: PageSink> Tree<'_, S> {
         let leaf = visit_leaf(&*self.sink, number, "remove range")?;
         let count = leaf.count();
         if leaf.has_references() {
-            let damaged = |damage: crate::page::Damage| damage.at(number, "remove range");
+            let damaged = |damage: Damage| damage.at(number, "remove range");
             for run in runs_in(&leaf, 0..count).map_err(damaged)? {
                 self.release_run(&run)?;
             }
@@ -267,11 +273,7 @@ fn is_before_end(root: &TreeRoot, key: &[u8], high: Bound<&[u8]>) -> bool {
 }
 
 /// The records of a leaf that lie in a range.
-fn slots_in(
-    leaf: &Leaf<'_>,
-    root: &TreeRoot,
-    range: KeyRange<'_>,
-) -> Result<Range<usize>, crate::page::Damage> {
+fn slots_in(leaf: &Leaf<'_>, root: &TreeRoot, range: KeyRange<'_>) -> Result<Range<usize>, Damage> {
     let start = match range.low {
         Bound::Unbounded => 0,
         Bound::Included(key) => leaf.search(root.order, key)?.unwrap_or_else(|slot| slot),
@@ -290,7 +292,7 @@ fn slots_in(
 }
 
 /// The large values among some records of a leaf.
-fn runs_in(leaf: &Leaf<'_>, slots: Range<usize>) -> Result<Vec<ValueRun>, crate::page::Damage> {
+fn runs_in(leaf: &Leaf<'_>, slots: Range<usize>) -> Result<Vec<ValueRun>, Damage> {
     let mut runs = Vec::new();
     for index in slots {
         let value = leaf.node(index)?.value;

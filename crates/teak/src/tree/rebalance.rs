@@ -11,7 +11,7 @@
 //! What that does to inner pages is in `restructure.rs`.
 
 use super::{
-    PageSink,
+    PageSink, enter,
     insert::Tree,
     position::{Position, Step},
     share::Shared,
@@ -171,9 +171,7 @@ impl<S: PageSink> Tree<'_, S> {
             if index >= inner.count() {
                 continue;
             }
-            let page = inner
-                .child(index)
-                .map_err(|damage| damage.at(parent.page, "rebalance"))?;
+            let page = enter::child(&*self.sink, &inner, parent.page, index, "rebalance")?;
             let (_, header) = visit(&*self.sink, page, level, "rebalance")?;
             let used_len = if level == 0 {
                 leaf::used_len(&header)
@@ -314,9 +312,7 @@ impl<S: PageSink> Tree<'_, S> {
                 continue;
             }
             let inner = visit_inner(&*self.sink, parent.page, 1, "rebalance")?;
-            let page = inner
-                .child(index)
-                .map_err(|damage| damage.at(parent.page, "rebalance"))?;
+            let page = enter::child(&*self.sink, &inner, parent.page, index, "rebalance")?;
             let neighbour = visit_leaf(&*self.sink, page, "rebalance")?;
             let all = 0..neighbour.count();
             records

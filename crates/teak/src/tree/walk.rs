@@ -30,6 +30,8 @@ pub(crate) struct Finding {
     /// Keys that are affected: from this one on, and before that one.
     pub(crate) low: Vec<u8>,
     pub(crate) high: Option<Vec<u8>>,
+    /// No more records than this are below the page: known of whole trees, and in those that count.
+    pub(crate) records_max: Option<u64>,
 }
 
 /// Whoever wants to know what a walk comes across.
@@ -40,7 +42,7 @@ pub(crate) trait Visitor {
     /// Damage.
     fn finding(&mut self, finding: Finding);
     /// A record of a leaf whose tag is right.
-    fn record(&mut self, _key: &[u8], _value: StoredValue<'_>) {}
+    fn record(&mut self, _leaf: PageNumber, _key: &[u8], _value: StoredValue<'_>) {}
     /// Whether to go on below a page of this birth whose tag is right.
     fn descend(&mut self, _birth: TransactionId) -> bool {
         true
@@ -52,6 +54,8 @@ pub(crate) trait Visitor {
 struct Bounds {
     low: Vec<u8>,
     high: Option<Vec<u8>>,
+    /// How many records there are, if something says so.
+    records: Option<u64>,
 }
 
 struct Walk<'w, S: ?Sized, V> {
@@ -103,6 +107,7 @@ pub(crate) fn walk<S: PageSource + ?Sized, V: Visitor>(
         let bounds = Bounds {
             low: Vec::new(),
             high: None,
+            records: Some(root.records),
         };
         walk.page(root.page, root.tag, level, &bounds);
     }
@@ -111,12 +116,13 @@ pub(crate) fn walk<S: PageSource + ?Sized, V: Visitor>(
 
 impl<'w, S: PageSource + ?Sized, V: Visitor> Walk<'w, S, V> {
     fn report(&mut self, page: PageNumber, bounds: &Bounds, detail: &'static str) {
-        let Bounds { low, high } = bounds.clone();
+        let Bounds { low, high, records } = bounds.clone();
         self.visitor.finding(Finding {
             page,
             detail,
             low,
             high,
+            records_max: records,
         });
     }
 
@@ -216,7 +222,7 @@ impl<'w, S: PageSource + ?Sized, V: Visitor> Walk<'w, S, V> {
                 self.report(number, bounds, "a search does not find one of its keys");
             }
             self.value(number, &key, node.value, bounds)?;
-            self.visitor.record(&key, node.value);
+            self.visitor.record(number, &key, node.value);
             self.totals.records += 1;
             self.totals.add_data(key.len() as u64);
             last = Some(key);
@@ -252,6 +258,7 @@ impl<'w, S: PageSource + ?Sized, V: Visitor> Walk<'w, S, V> {
                 let bounds = Bounds {
                     low: key.to_vec(),
                     high: bounds.high.clone(),
+                    records: Some(1),
                 };
                 match self.source.value(&run) {
                     Ok(bytes) if Tag::of(bytes) == run.tag => {}
@@ -324,6 +331,10 @@ impl<'w, S: PageSource + ?Sized, V: Visitor> Walk<'w, S, V> {
             next if next < inner.count() => Some(inner.separator(next)?),
             _ => bounds.high.clone(),
         };
-        Ok(Bounds { low, high })
+        let records = match self.counted {
+            true => inner.records(index).ok(),
+            false => None,
+        };
+        Ok(Bounds { low, high, records })
     }
 }

@@ -277,7 +277,7 @@ impl Visitor for Audit<'_> {
         });
     }
 
-    fn record(&mut self, key: &[u8], value: StoredValue<'_>) {
+    fn record(&mut self, _leaf: PageNumber, key: &[u8], value: StoredValue<'_>) {
         if value.kind != ValueKind::Tree {
             return;
         }

@@ -149,7 +149,7 @@ impl WriteTransaction {
             taken.iter().map(|run| u64::from(run.len)).sum::<u64>() * self.engine.page_size as u64;
         let record = self.record(&committed, &taken, page_count);
         let transaction = record.transaction;
-        let snapshot = self.new_snapshot(record.clone(), mapping)?;
+        let snapshot = self.new_snapshot(record.clone(), mapping, &taken)?;
         self.engine.flusher.write(Commit {
             record: record.clone(),
             snapshot,
@@ -224,10 +224,19 @@ impl WriteTransaction {
     }
 
     /// The state that this commit makes, with the roots that are known.
-    fn new_snapshot(&self, record: Record, mapping: Arc<Mapping>) -> Result<Snapshot> {
+    fn new_snapshot(
+        &self,
+        record: Record,
+        mapping: Arc<Mapping>,
+        taken: &[Run],
+    ) -> Result<Snapshot> {
         let places = self.engine.root_places();
-        let snapshot =
-            Snapshot::new(record, mapping, places)?.with_counts_of(&self.pages.writer.space);
+        let checked = self.base.checked.covering(record.page_count);
+        // What was sealed just now is what stands there.
+        taken.iter().for_each(|run| checked.note(*run));
+        let snapshot = Snapshot::new(record, mapping, places)?
+            .with_checked(checked)
+            .with_counts_of(&self.pages.writer.space);
         for handle in 0..places {
             match self.tables.get(handle) {
                 Some(Some(table)) => snapshot.set_root(handle, table.root),

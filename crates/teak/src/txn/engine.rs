@@ -1,8 +1,8 @@
 //! The engine: one open database, as all its handles and transactions share it.
 
 use super::{
-    arena::Arena, flusher::Flusher, progress::State, recover::Recovery, snapshot::Snapshot,
-    ticket::Ticket, written::WrittenRuns,
+    Verification, arena::Arena, flusher::Flusher, progress::State, recover::Recovery,
+    snapshot::Snapshot, ticket::Ticket, written::WrittenRuns,
 };
 use crate::{
     Error, PageNumber, Result, TransactionId,
@@ -68,6 +68,7 @@ pub(crate) struct Settings {
     pub(crate) durability: Option<Durability>,
     pub(crate) flush_after_bytes: Option<u64>,
     pub(crate) flush_after: Option<Duration>,
+    pub(crate) verification: Verification,
     pub(crate) size_limit_bytes: Option<u64>,
     pub(crate) write_memory_bytes: usize,
 }

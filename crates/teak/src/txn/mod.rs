@@ -4,13 +4,16 @@
 mod arena;
 pub(crate) mod catalog;
 pub(crate) mod check;
+mod checked;
 mod commit;
 pub(crate) mod engine;
 mod flusher;
+pub(crate) mod located;
 mod open;
 mod pages;
 mod progress;
 mod recover;
+pub(crate) mod salvage;
 mod savepoint;
 pub(crate) mod snapshot;
 pub(crate) mod survey;
@@ -18,6 +21,7 @@ mod ticket;
 pub(crate) mod write;
 mod written;
 
+pub use checked::Verification;
 pub use engine::Durability;
 pub(crate) use engine::{Engine, Settings};
 pub use recover::Recovery;

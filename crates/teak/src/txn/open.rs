@@ -3,6 +3,7 @@
 use super::{
     arena::Arena,
     catalog,
+    checked::Checked,
     engine::{Engine, Settings, Writer, slot_page},
     progress::{State, Written},
     recover::{self, Found, Recovery},
@@ -72,7 +73,8 @@ impl Engine {
             clean_close: false,
             ..found.newest.clone()
         };
-        let snapshot = Snapshot::new(newest.clone(), mapping, 16)?;
+        let checked = Checked::new(settings.verification, newest.page_count);
+        let snapshot = Snapshot::new(newest.clone(), mapping, 16)?.with_checked(checked);
         let space = match snapshot.space_to_look_at() {
             Ok(space) => space,
             // Reading does without the space map: what is there can be saved.

@@ -4,6 +4,7 @@ mod runs;
 
 use super::{
     arena::{Arena, FreshBits},
+    checked::Checked,
     engine::{Durability, Writer},
     snapshot::{Snapshot, outside, value_in},
 };
@@ -33,6 +34,8 @@ const WRITE_PARTS_MAX: usize = 512;
 pub(crate) struct WritePages {
     pub(super) storage: Arc<dyn Storage>,
     mapping: Arc<Mapping>,
+    /// Which pages of the state that this builds on were compared with their tags.
+    checked: Checked,
     page_size: usize,
     page_shift: u32,
     transaction: TransactionId,
@@ -69,6 +72,7 @@ impl WritePages {
         Ok(Self {
             storage,
             mapping,
+            checked: base.checked.clone(),
             page_size,
             page_shift: page_size.trailing_zeros(),
             transaction: base.transaction().next(),
@@ -141,6 +145,14 @@ impl WritePages {
             .mapping
             .bytes(offset, self.page_size)
             .ok_or_else(|| outside(number))?;
+        if self
+            .arena()
+            .tag(number)
+            .is_some_and(|tag| tag != Tag::of(page))
+        {
+            let detail = "it was written early, and other bytes stand there now";
+            return Err(Error::corrupted(number, "write", detail));
+        }
         self.writer
             .arena
             .make_resident(number)
@@ -301,6 +313,26 @@ impl PageSource for WritePages {
     fn prefetch(&self, number: PageNumber, offset: usize, lines: usize) {
         self.mapping
             .prefetch(self.offset_of(number) + offset as u64, lines);
+    }
+
+    /// Pages that this transaction wrote have no tag yet, or none that stands anywhere.
+    #[inline]
+    fn needs_check(&self, number: PageNumber) -> bool {
+        self.checked.lacks(number) && !self.arena().is_written(number)
+    }
+
+    #[cold]
+    fn check_page(&self, number: PageNumber, tag: Tag, operation: &'static str) -> Result<()> {
+        let page = self.page(number)?;
+        self.checked
+            .compare_page(&self.mapping, page, number, tag, operation)
+    }
+
+    #[cold]
+    fn check_value(&self, run: &ValueRun) -> Result<()> {
+        let value = self.value(run)?;
+        self.checked
+            .compare_value(&self.mapping, self.page_size, value, run)
     }
 }
 

@@ -455,7 +455,7 @@ impl Visitor for Audit<'_> {
         self.note(finding.page, finding.detail.to_owned());
     }
 
-    fn record(&mut self, key: &[u8], value: StoredValue<'_>) {
+    fn record(&mut self, _leaf: PageNumber, key: &[u8], value: StoredValue<'_>) {
         if value.kind == ValueKind::Tree {
             match catalog::decode(PageNumber(0), value) {
                 Ok(Entry::Table(root)) => self.tables.push(root),

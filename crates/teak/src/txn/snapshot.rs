@@ -1,8 +1,8 @@
 //! A committed state, as a reader sees it.
 
-use super::catalog;
+use super::{Verification, catalog, checked::Checked};
 use crate::{
-    Error, PageNumber, Result, TransactionId,
+    Error, PageNumber, Result, Tag, TransactionId,
     commit::record::Record,
     page::value::ValueRun,
     space::{Space, SpacePages},
@@ -25,6 +25,8 @@ pub(crate) struct Snapshot {
     page_shift: u32,
     /// Pages that trees may point to.
     pages: Range<u64>,
+    /// Which pages were compared with their tags.
+    pub(super) checked: Checked,
     pub(super) catalog: TreeRoot,
     /// Roots of tables by the number of their handle, found when they are first asked for; `None`
     /// for a table that does not exist.
@@ -43,6 +45,7 @@ impl Snapshot {
             page_size,
             page_shift: page_size.trailing_zeros(),
             pages: u64::from(crate::space::FIRST_PAGE)..record.page_count,
+            checked: Checked::new(Verification::Off, 0),
             catalog,
             roots: (0..root_count).map(|_| OnceLock::new()).collect(),
             free_pages: 0,
@@ -50,6 +53,11 @@ impl Snapshot {
             record,
             mapping,
         })
+    }
+
+    /// Has pages compared with their tags when they are read.
+    pub(super) fn with_checked(self, checked: Checked) -> Self {
+        Self { checked, ..self }
     }
 
     /// Notes how much space is left.
@@ -164,6 +172,25 @@ impl PageSource for Snapshot {
     fn prefetch(&self, number: PageNumber, offset: usize, lines: usize) {
         let page = u64::from(number.0) << self.page_shift;
         self.mapping.prefetch(page + offset as u64, lines);
+    }
+
+    #[inline]
+    fn needs_check(&self, number: PageNumber) -> bool {
+        self.checked.lacks(number)
+    }
+
+    #[cold]
+    fn check_page(&self, number: PageNumber, tag: Tag, operation: &'static str) -> Result<()> {
+        let page = PageSource::page(self, number)?;
+        self.checked
+            .compare_page(&self.mapping, page, number, tag, operation)
+    }
+
+    #[cold]
+    fn check_value(&self, run: &ValueRun) -> Result<()> {
+        let value = self.value(run)?;
+        self.checked
+            .compare_value(&self.mapping, self.page_size, value, run)
     }
 }
 

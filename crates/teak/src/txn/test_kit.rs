@@ -1,7 +1,7 @@
 //! What the tests of transactions have in common: databases on the simulated disk, and short ways
 //! to change them and to look at them.
 
-use super::{Durability, Engine, Settings, Snapshot, WriteTransaction, check};
+use super::{Durability, Engine, Settings, Snapshot, Verification, WriteTransaction, check};
 use crate::{
     Result, TransactionId,
     page::{key::KeyOrder, value::StoredValue},
@@ -29,6 +29,7 @@ fn settings() -> Settings {
         flush_after_bytes: None,
         // Nothing happens but what a test does.
         flush_after: Some(Duration::MAX),
+        verification: Verification::FirstTouch,
         size_limit_bytes: None,
         write_memory_bytes: WRITE_MEMORY_BYTES,
     }

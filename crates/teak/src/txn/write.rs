@@ -3,6 +3,7 @@
 use super::{
     catalog,
     engine::{Durability, Engine},
+    located::located,
     pages::{Limits, WritePages},
     savepoint::SavepointState,
     snapshot::Snapshot,
@@ -145,7 +146,7 @@ impl WriteTransaction {
         let table = self.tables[handle].as_mut().expect("the table was opened");
         table.is_changed |= root != before;
         table.root = Some(root);
-        result
+        result.map_err(|error| located(error, &self.pages, &root, name, None))
     }
 
     /// Creates a table; it must not exist.

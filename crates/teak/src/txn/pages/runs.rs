@@ -13,6 +13,12 @@ const GROWTH_MAX: u64 = 8 << 20;
 impl WritePages {
     /// Takes a run of free pages, makes the file longer if there is none.
     pub(super) fn take_run(&mut self, want: u32, is_exact: bool) -> Result<Run> {
+        let run = self.find_run(want, is_exact)?;
+        self.checked.forget(run);
+        Ok(run)
+    }
+
+    fn find_run(&mut self, want: u32, is_exact: bool) -> Result<Run> {
         let is_small =
             self.durability != Durability::Lazy && self.taken_count < SMALL_TRANSACTION_PAGES;
         let space = &mut self.writer.space;

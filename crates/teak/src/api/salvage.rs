@@ -1,0 +1,300 @@
+//! Saving what can be read of a damaged database.
+
+use super::{Durability, Options, Table, TableOptions, WriteTxn, codec::Bytes};
+use crate::{
+    Database, Error, Result, TransactionId,
+    tree::TreeRoot,
+    txn::{
+        catalog::Entry,
+        salvage::{FoundTable, Loss, Wreck},
+    },
+};
+use std::{fmt, path::Path};
+
+/// Bytes of records that are collected before they are written.
+const BATCH_BYTES: usize = 4 << 20;
+
+/// How far a salvage is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct SalvageProgress {
+    /// Pages of the damaged database that were read.
+    pub pages_done: u64,
+    /// Its pages, free ones among them.
+    pub pages_total: u64,
+}
+
+/// What became of a table.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct SalvagedTable {
+    /// Its name.
+    pub name: Vec<u8>,
+    /// Records that were saved.
+    pub records: u64,
+    /// Records that it had.
+    pub records_before: u64,
+    /// What of it was lost.
+    pub losses: Vec<Loss>,
+}
+
+impl SalvagedTable {
+    /// How many records were lost.
+    #[must_use]
+    pub fn records_lost(&self) -> u64 {
+        self.records_before.saturating_sub(self.records)
+    }
+
+    fn is_complete(&self) -> bool {
+        self.losses.is_empty() && self.records == self.records_before
+    }
+}
+
+/// What was saved, and what was lost. As text it names each loss in a line of its own.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct SalvageReport {
+    /// The commit whose state was saved.
+    pub transaction: TransactionId,
+    /// Why commit records were not used, in words.
+    pub passed_over: Vec<String>,
+    /// The tables that were found, in the order of their names.
+    pub tables: Vec<SalvagedTable>,
+    /// Losses of the catalog: tables whose names are among these keys may be lost.
+    pub catalog_losses: Vec<Loss>,
+    /// Names of tables that only a newer version can read. They were not saved.
+    pub unknown_tables: Vec<Vec<u8>>,
+    /// Losses beyond those that are listed.
+    pub more_losses: u64,
+}
+
+impl SalvageReport {
+    /// Whether nothing of the state was lost. (There may have been newer ones: see
+    /// [`SalvageReport::passed_over`].)
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        self.catalog_losses.is_empty()
+            && self.unknown_tables.is_empty()
+            && self.more_losses == 0
+            && self.tables.iter().all(SalvagedTable::is_complete)
+    }
+}
+
+/// Copies what can be read of a damaged database into a new one, and tells what was lost. The damaged
+/// file is not changed, and need not be one that can be opened: see `docs/durability.md` for what is tried.
+/// The new database has the page size of the old one, and its tables have the options of the old ones. If
+/// salvage ends with an error, the new database stays as far as it came.
+///
+/// ```
+/// # use teak::{Database, Transaction, codec::{Str, U64}};
+/// # let directory = tempfile::tempdir()?;
+/// # let (damaged, saved) = (directory.path().join("damaged.teak"), directory.path().join("saved.teak"));
+/// # let database = Database::open(&damaged)?;
+/// # let mut txn = database.begin_write()?;
+/// # txn.create_table::<Str, U64>("ages")?.insert(&mut txn, "Ada", 36)?;
+/// # txn.commit()?;
+/// # database.close()?;
+/// let report = teak::salvage(&damaged, &saved, &mut |_| {})?;
+/// println!("{report}");
+/// assert!(report.is_complete());
+///
+/// let txn = Database::open(&saved)?.begin_read()?;
+/// assert_eq!(txn.open_table::<Str, U64>("ages")?.get(&txn, "Ada")?, Some(36));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+///
+/// [`Error::NotADatabase`] if no commit record can be read, [`Error::Corrupted`] if none leads to tables;
+/// [`Error::UnknownFormat`] if a newer version wrote it; [`Error::InUse`] while somebody has it open to
+/// write; [`Error::AlreadyExists`] if there is something at `target`; those of writing the new database.
+pub fn salvage(
+    source: impl AsRef<Path>,
+    target: impl AsRef<Path>,
+    progress: &mut dyn FnMut(SalvageProgress),
+) -> Result<SalvageReport> {
+    let wreck = Wreck::open(source.as_ref())?;
+    let database = Options::new()
+        .create_new(true)
+        .page_size(wreck.page_size())
+        .durability(Durability::Lazy)
+        .open(target)?;
+    salvage_into(wreck, database, progress)
+}
+
+/// Copies what can be read into a new database, and closes that.
+pub(crate) fn salvage_into(
+    mut wreck: Wreck,
+    database: Database,
+    progress: &mut dyn FnMut(SalvageProgress),
+) -> Result<SalvageReport> {
+    let mut report = SalvageReport {
+        transaction: wreck.transaction(),
+        passed_over: std::mem::take(&mut wreck.passed_over),
+        tables: Vec::new(),
+        catalog_losses: Vec::new(),
+        unknown_tables: Vec::new(),
+        more_losses: 0,
+    };
+    let tables = wreck.tables()?;
+    report.catalog_losses = wreck.losses.take();
+    for FoundTable { name, entry } in tables {
+        match entry {
+            Entry::Table(root) => {
+                let table = salvage_table(&mut wreck, &database, name, &root, progress)?;
+                report.tables.push(table);
+            }
+            Entry::Unknown(_) => report.unknown_tables.push(name),
+        }
+    }
+    report.more_losses = wreck.losses.more;
+    database.close()?;
+    Ok(report)
+}
+
+fn salvage_table(
+    wreck: &mut Wreck,
+    database: &Database,
+    name: Vec<u8>,
+    root: &TreeRoot,
+    progress: &mut dyn FnMut(SalvageProgress),
+) -> Result<SalvagedTable> {
+    let mut txn = database.begin_write()?;
+    let table = txn.create_table_with::<Bytes, Bytes>(&name, TableOptions::of_root(root))?;
+    txn.commit()?;
+    let mut copy = Copy {
+        database,
+        table,
+        batch: Vec::new(),
+        batch_bytes: 0,
+    };
+    let pages_total = wreck.page_count();
+    let mut progress = |pages_done| {
+        progress(SalvageProgress {
+            pages_done,
+            pages_total,
+        });
+    };
+    wreck.records(root, &mut progress, |key, value| copy.take(key, value))?;
+    copy.write_batch()?;
+    Ok(SalvagedTable {
+        name,
+        records: copy.table.len(&database.begin_read()?)?,
+        records_before: root.records,
+        losses: wreck.losses.take(),
+    })
+}
+
+/// Writes the records of one table.
+struct Copy<'d> {
+    database: &'d Database,
+    table: Table<Bytes, Bytes>,
+    batch: Vec<(Vec<u8>, Vec<u8>)>,
+    batch_bytes: usize,
+}
+
+impl Copy<'_> {
+    fn take(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        if value.len() > BATCH_BYTES {
+            self.write_batch()?;
+            return self.write(|table, txn| put(table, txn, key, value));
+        }
+        self.batch_bytes += key.len() + value.len() + size_of::<(Vec<u8>, Vec<u8>)>();
+        self.batch.push((key.to_vec(), value.to_vec()));
+        if self.batch_bytes >= BATCH_BYTES {
+            self.write_batch()?;
+        }
+        Ok(())
+    }
+
+    fn write_batch(&mut self) -> Result<()> {
+        let batch = std::mem::take(&mut self.batch);
+        self.batch_bytes = 0;
+        let records: Vec<_> = batch.iter().map(|(k, v)| (&k[..], &v[..])).collect();
+        self.write(|table, txn| match table.insert_many(txn, &records) {
+            // A key that no table can hold is among them; the others are none the worse for it.
+            Err(Error::KeyTooLong { .. } | Error::InvalidArgument(_)) => records
+                .iter()
+                .try_for_each(|(key, value)| put(table, txn, key, value)),
+            written => written.map(drop),
+        })
+    }
+
+    fn write(
+        &self,
+        write: impl FnOnce(&Table<Bytes, Bytes>, &mut WriteTxn) -> Result<()>,
+    ) -> Result<()> {
+        let mut txn = self.database.begin_write()?;
+        write(&self.table, &mut txn)?;
+        txn.commit().map(drop)
+    }
+}
+
+/// Inserts a record, unless its key is one that the table cannot hold: such a one is missing in the count.
+fn put(table: &Table<Bytes, Bytes>, txn: &mut WriteTxn, key: &[u8], value: &[u8]) -> Result<()> {
+    match table.insert(txn, key, value) {
+        Err(Error::KeyTooLong { .. } | Error::InvalidArgument(_)) => Ok(()),
+        inserted => inserted,
+    }
+}
+
+impl fmt::Display for SalvageReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "saved the state of commit {}", self.transaction)?;
+        for why in &self.passed_over {
+            writeln!(f, "passed over: {why}")?;
+        }
+        for loss in &self.catalog_losses {
+            writeln!(
+                f,
+                "catalog, where names of tables are the keys: {}",
+                InWords(loss)
+            )?;
+        }
+        for table in &self.tables {
+            let name = table.name.escape_ascii();
+            for loss in &table.losses {
+                writeln!(f, "table \"{name}\": {}", InWords(loss))?;
+            }
+            let (records, lost) = (table.records, table.records_lost());
+            writeln!(f, "table \"{name}\": {records} records saved, {lost} lost")?;
+        }
+        for name in &self.unknown_tables {
+            let name = name.escape_ascii();
+            writeln!(
+                f,
+                "table \"{name}\" was not saved: it needs a newer version"
+            )?;
+        }
+        if self.more_losses > 0 {
+            writeln!(
+                f,
+                "and {} losses more, which are not listed",
+                self.more_losses
+            )?;
+        }
+        Ok(())
+    }
+}
+
+/// A loss as text.
+struct InWords<'l>(&'l Loss);
+
+impl fmt::Display for InWords<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Loss {
+            page,
+            keys,
+            records_max,
+            detail,
+        } = self.0;
+        write!(f, "page {page} is damaged ({detail})")?;
+        if let Some(keys) = keys {
+            write!(f, ", {keys}")?;
+        }
+        match records_max {
+            Some(1) | None => Ok(()),
+            Some(count) => write!(f, ", {count} records at most"),
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! Keys that something is about, for messages.
+
+use std::fmt;
+
+/// Bytes of a key that a message shows.
+const SHOWN_LEN: usize = 40;
+
+/// Keys that lie together: from `low` on, and before `high`. If both are the same it is that key alone.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Hash)]
+pub struct KeyRange {
+    /// The first key; `None` is the first of the table.
+    pub low: Option<Vec<u8>>,
+    /// The key behind the last one; `None` is the end of the table.
+    pub high: Option<Vec<u8>>,
+}
+
+impl KeyRange {
+    /// One key.
+    #[must_use]
+    pub fn single(key: &[u8]) -> Self {
+        Self {
+            low: Some(key.to_vec()),
+            high: Some(key.to_vec()),
+        }
+    }
+}
+
+impl fmt::Display for KeyRange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.low, &self.high) {
+            (None, None) => f.write_str("all keys"),
+            (Some(low), None) => write!(f, "keys from {} on", Shown(low)),
+            (None, Some(high)) => write!(f, "keys before {}", Shown(high)),
+            (Some(low), Some(high)) if low == high => write!(f, "key {}", Shown(low)),
+            (Some(low), Some(high)) => {
+                write!(f, "keys from {} to before {}", Shown(low), Shown(high))
+            }
+        }
+    }
+}
+
+/// A key, shortened, with escapes for what is not printable.
+struct Shown<'k>(&'k [u8]);
+
+impl fmt::Display for Shown<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shown = &self.0[..self.0.len().min(SHOWN_LEN)];
+        write!(f, "\"{}\"", shown.escape_ascii())?;
+        if shown.len() < self.0.len() {
+            write!(f, "... ({} bytes)", self.0.len())?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+#[path = "key_range_tests.rs"]
+mod tests;

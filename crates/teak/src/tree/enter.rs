@@ -1,0 +1,91 @@
+//! The way down: from a root to its page, from an inner page to a child, from a record to its large
+//! value. Here alone a page is compared with its tag, before anything else reads it, where its
+//! source wants that.
+//!
+//! Invariant: every page number by which the tree reads a page came through here, or belongs to a
+//! page that this transaction wrote. So no page is copied either before its tag was found right.
+
+use super::{PageSource, TreeRoot, visit_inner};
+use crate::{
+    PageNumber, Result, Tag,
+    page::{inner::Inner, value::ValueRun},
+};
+
+/// The page of a root.
+#[inline(always)]
+pub(super) fn root<S: PageSource + ?Sized>(
+    source: &S,
+    root: &TreeRoot,
+    operation: &'static str,
+) -> Result<PageNumber> {
+    page(source, root.page, root.tag, operation)?;
+    Ok(root.page)
+}
+
+/// A page whose tag is at hand.
+#[inline(always)]
+pub(super) fn page<S: PageSource + ?Sized>(
+    source: &S,
+    number: PageNumber,
+    tag: Tag,
+    operation: &'static str,
+) -> Result<()> {
+    if source.needs_check(number) {
+        source.check_page(number, tag, operation)?;
+    }
+    Ok(())
+}
+
+/// The child `index` of the inner page `number`.
+#[inline(always)]
+pub(super) fn child<S: PageSource + ?Sized>(
+    source: &S,
+    inner: &Inner<'_>,
+    number: PageNumber,
+    index: usize,
+    operation: &'static str,
+) -> Result<PageNumber> {
+    let child = inner
+        .child(index)
+        .map_err(|damage| damage.at(number, operation))?;
+    if source.needs_check(child) {
+        check_child(source, inner, number, index, operation)?;
+    }
+    Ok(child)
+}
+
+#[cold]
+fn check_child<S: PageSource + ?Sized>(
+    source: &S,
+    inner: &Inner<'_>,
+    number: PageNumber,
+    index: usize,
+    operation: &'static str,
+) -> Result<()> {
+    let child = inner.child(index).and_then(|c| Ok((c, inner.tag(index)?)));
+    let (child, tag) = child.map_err(|damage| damage.at(number, operation))?;
+    source.check_page(child, tag, operation)
+}
+
+/// Compares the child that is noted at a place of [`Inner::child_place`] with its tag.
+#[cold]
+pub(super) fn check_child_at_place<S: PageSource + ?Sized>(
+    source: &S,
+    number: PageNumber,
+    level: u8,
+    place: usize,
+    operation: &'static str,
+) -> Result<()> {
+    let inner = visit_inner(source, number, level, operation)?;
+    let index = place.saturating_sub(inner.child_place(0)) / 4;
+    check_child(source, &inner, number, index, operation)
+}
+
+/// The bytes of a large value.
+#[inline]
+pub(crate) fn value<'s, S: PageSource + ?Sized>(source: &'s S, run: &ValueRun) -> Result<&'s [u8]> {
+    if source.needs_check(run.start) {
+        source.check_value(run)?;
+    }
+    source.value(run)
+}

@@ -1,0 +1,208 @@
+//! Which pages were compared with their tags since the database was opened: a bit for each page.
+//!
+//! A reader sets the bit of a page when it finds the tag right. The writer clears the bits of pages
+//! that it takes anew, which no reader can see then, and sets those of pages that it sealed and
+//! wrote, when they are published. Bits are read and written without order: whoever sees a page in a new
+//! role learned of it by way of a snapshot, and that orders what came before.
+
+use crate::{Error, PageNumber, Result, Run, Tag, page::value::ValueRun, store::Mapping};
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering::Relaxed},
+};
+
+/// When pages are compared with their tags, the 64-bit checksums that stand where they are pointed to.
+/// A page that differs gives [`Error::Corrupted`] to the operation that wanted it. Recovery, checks and
+/// salvage compare in any case.
+///
+/// ```
+/// use teak::{Options, Verification};
+/// # let directory = tempfile::tempdir()?;
+/// # let path = directory.path().join("coins.teak");
+/// let database = Options::new().verification(Verification::Always).open(&path)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
+#[non_exhaustive]
+pub enum Verification {
+    /// Never. Damage of what pages are made of is still an error, and never undefined behaviour;
+    /// damage of keys and values is not noticed.
+    Off,
+    /// Once for each page since the database was opened, when it is first read. Later reads cost a look at
+    /// one bit for each page.
+    #[default]
+    FirstTouch,
+    /// Each time that a read comes to a page from the one that points to it, and each time that a large
+    /// value is loaded.
+    Always,
+}
+
+/// Bits of a word.
+const WORD: usize = 64;
+
+/// A bit for each page; set where there is no need to compare. No bits at all where nothing is
+/// compared; and none is ever set where everything is.
+#[derive(Clone, Debug)]
+pub(crate) struct Checked {
+    words: Arc<[AtomicU64]>,
+    verification: Verification,
+}
+
+impl Checked {
+    /// Pages of which nothing is known.
+    pub(super) fn new(verification: Verification, page_count: u64) -> Self {
+        let nothing = Self {
+            words: Arc::new([]),
+            verification,
+        };
+        nothing.covering(page_count)
+    }
+
+    /// The same bits, with room for at least so many pages. Where that takes another place, pages that
+    /// are noted in the old one from now on may be compared once more.
+    pub(super) fn covering(&self, page_count: u64) -> Self {
+        let words = usize::try_from(page_count).map_or(0, |count| count.div_ceil(WORD));
+        if words <= self.words.len() || self.verification == Verification::Off {
+            return self.clone();
+        }
+        let old = |index: usize| self.words.get(index).map_or(0, |word| word.load(Relaxed));
+        let words = (0..words.next_power_of_two()).map(|index| AtomicU64::new(old(index)));
+        Self {
+            words: words.collect(),
+            verification: self.verification,
+        }
+    }
+
+    /// Whether a page is to be compared with its tag.
+    #[inline]
+    pub(super) fn lacks(&self, number: PageNumber) -> bool {
+        match self.words.get(number.index() / WORD) {
+            Some(word) => word.load(Relaxed) & bit(number) == 0,
+            None => false,
+        }
+    }
+
+    /// Notes pages whose tags are right.
+    pub(super) fn note(&self, run: Run) {
+        if self.verification == Verification::FirstTouch {
+            self.for_each_word(run, |word, bits| {
+                word.fetch_or(bits, Relaxed);
+            });
+        }
+    }
+
+    /// Forgets pages that are about to be written anew.
+    pub(super) fn forget(&self, run: Run) {
+        self.for_each_word(run, |word, bits| {
+            word.fetch_and(!bits, Relaxed);
+        });
+    }
+
+    fn for_each_word(&self, run: Run, change: impl Fn(&AtomicU64, u64)) {
+        let mut pages = run.pages().peekable();
+        while let Some(first) = pages.next() {
+            let index = first.index() / WORD;
+            let mut bits = bit(first);
+            while let Some(next) = pages.next_if(|next| next.index() / WORD == index) {
+                bits |= bit(next);
+            }
+            let Some(word) = self.words.get(index) else {
+                return;
+            };
+            change(word, bits);
+        }
+    }
+
+    /// Compares `bytes`, which stand in the file from page `start` on, with their tag. The system is
+    /// asked for them first, so that what it cannot read is an error.
+    fn compare(
+        &self,
+        mapping: &Mapping,
+        offset: u64,
+        bytes: &[u8],
+        expected: Expected,
+    ) -> Result<()> {
+        let Expected {
+            start,
+            tag,
+            what,
+            operation,
+        } = expected;
+        if let Err(error) = mapping.demand(offset, bytes.len()) {
+            let detail = format!("it cannot be read from the file: {error}");
+            return Err(Error::corrupted(start, operation, detail));
+        }
+        if Tag::of(bytes) != tag {
+            return Err(Error::corrupted(start, operation, what));
+        }
+        self.note(Run { start, len: 1 });
+        Ok(())
+    }
+
+    /// Compares a page with its tag, and notes it if that is right.
+    #[cold]
+    pub(super) fn compare_page(
+        &self,
+        mapping: &Mapping,
+        page: &[u8],
+        number: PageNumber,
+        tag: Tag,
+        operation: &'static str,
+    ) -> Result<()> {
+        let offset = u64::from(number.0) * page.len() as u64;
+        let what = "its bytes do not have the tag that is kept where it is pointed to";
+        self.compare(
+            mapping,
+            offset,
+            page,
+            Expected {
+                start: number,
+                tag,
+                what,
+                operation,
+            },
+        )
+    }
+
+    /// Compares a large value with its tag, and notes its first page if that is right.
+    #[cold]
+    pub(super) fn compare_value(
+        &self,
+        mapping: &Mapping,
+        page_size: usize,
+        value: &[u8],
+        run: &ValueRun,
+    ) -> Result<()> {
+        let offset = u64::from(run.start.0) * page_size as u64;
+        let (start, tag) = (run.start, run.tag);
+        let what = "the large value that begins there does not have its tag";
+        self.compare(
+            mapping,
+            offset,
+            value,
+            Expected {
+                start,
+                tag,
+                what,
+                operation: "lookup",
+            },
+        )
+    }
+}
+
+/// What a comparison is about.
+struct Expected {
+    start: PageNumber,
+    tag: Tag,
+    /// What is wrong if the tag is.
+    what: &'static str,
+    operation: &'static str,
+}
+
+fn bit(number: PageNumber) -> u64 {
+    1 << (number.index() % WORD)
+}
+
+#[cfg(test)]
+#[path = "checked_tests.rs"]
+mod tests;

@@ -1,0 +1,277 @@
+//! Salvage: the reading half. What can still be read of a damaged file is handed out record by record, and
+//! what is lost is named.
+//!
+//! Nothing of the file is trusted. A page counts if it has the tag that is kept where it is pointed to;
+//! each page is read once, so that a file that leads in circles comes to an end, and no more is handed
+//! out than the file is long. The system is asked for pages before they are looked at, so that a sector
+//! that cannot be read is a page that is lost, and no signal. The file is never written to.
+
+mod choose;
+mod pages;
+
+use super::{
+    catalog::{self, Entry},
+    snapshot::Snapshot,
+};
+use crate::{
+    Error, KeyRange, PageNumber, Result, Run, Tag, TransactionId,
+    page::value::{StoredValue, ValueKind},
+    store::{Access, Create, FileStorage, Storage},
+    tree::{
+        PageSource, TreeRoot,
+        walk::{self, Finding, PageRole, Visitor},
+    },
+};
+use pages::{Demanded, Seen};
+use std::{path::Path, sync::Arc};
+
+/// Losses that are listed, of all tables together. Further ones are counted.
+const LOSSES_MAX: usize = 10_000;
+
+/// Something that could not be saved.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Loss {
+    /// The page that is damaged.
+    pub page: PageNumber,
+    /// The keys that it had, as far as that is known; in the catalog these are names of tables.
+    pub keys: Option<KeyRange>,
+    /// No more records than this were there. Known in tables that count, and of whole tables.
+    pub records_max: Option<u64>,
+    /// What is wrong with the page.
+    pub detail: String,
+}
+
+/// Losses, as many as are listed, and how many there are beyond these.
+#[derive(Debug, Default)]
+pub(crate) struct Losses {
+    pub(crate) listed: Vec<Loss>,
+    /// How many may still be listed.
+    room: usize,
+    pub(crate) more: u64,
+}
+
+impl Losses {
+    fn add(&mut self, loss: Loss) {
+        if self.room == 0 {
+            self.more += 1;
+            return;
+        }
+        self.room -= 1;
+        self.listed.push(loss);
+    }
+
+    /// What was listed since this was called last.
+    pub(crate) fn take(&mut self) -> Vec<Loss> {
+        std::mem::take(&mut self.listed)
+    }
+}
+
+/// A table of a damaged file.
+#[derive(Debug)]
+pub(crate) struct FoundTable {
+    pub(crate) name: Vec<u8>,
+    pub(crate) entry: Entry,
+}
+
+/// What a walk comes to hold.
+enum Found<'f> {
+    Value(&'f [u8]),
+    Table(Entry),
+}
+
+/// Whoever is given what a walk comes to hold, with its key.
+type Take<'t> = dyn FnMut(&[u8], Found<'_>) -> Result<()> + 't;
+
+/// A damaged file, and the state of it that is to be saved.
+#[derive(Debug)]
+pub(crate) struct Wreck {
+    state: Snapshot,
+    /// Why commits behind that state are passed over, in words.
+    pub(crate) passed_over: Vec<String>,
+    seen: Seen,
+    pub(crate) losses: Losses,
+}
+
+impl Wreck {
+    /// Opens the file at `path` and finds the newest state in it that leads to its tables.
+    pub(crate) fn open(path: &Path) -> Result<Self> {
+        let (storage, _) = FileStorage::open(path, Access::ReadOnly, Create::Never)?;
+        Self::of_storage(&(Arc::new(storage) as Arc<dyn Storage>), path)
+    }
+
+    /// Finds the newest state in a storage that leads to its tables.
+    pub(crate) fn of_storage(storage: &Arc<dyn Storage>, path: &Path) -> Result<Self> {
+        let chosen = choose::choose(storage, path)?;
+        Ok(Self {
+            seen: Seen::nothing_of(&chosen.state, storage.len()),
+            state: chosen.state,
+            passed_over: chosen.passed_over,
+            losses: Losses {
+                room: LOSSES_MAX,
+                ..Losses::default()
+            },
+        })
+    }
+
+    pub(crate) fn transaction(&self) -> TransactionId {
+        self.state.transaction()
+    }
+
+    pub(crate) fn page_size(&self) -> usize {
+        PageSource::page_size(&self.state)
+    }
+
+    pub(crate) fn page_count(&self) -> u64 {
+        self.state.page_count()
+    }
+
+    /// The tables that can be found.
+    pub(crate) fn tables(&mut self) -> Result<Vec<FoundTable>> {
+        let mut tables = Vec::new();
+        let catalog = *self.state.catalog();
+        self.harvest(&catalog, &mut |_| {}, &mut |name, found| {
+            if let Found::Table(entry) = found {
+                let name = name.to_vec();
+                tables.push(FoundTable { name, entry });
+            }
+            Ok(())
+        })?;
+        Ok(tables)
+    }
+
+    /// Hands out the records of a table that can be read, in the order of keys. An error of `take` ends it.
+    /// `progress` is told how many pages were entered.
+    pub(crate) fn records(
+        &mut self,
+        root: &TreeRoot,
+        progress: &mut dyn FnMut(u64),
+        mut take: impl FnMut(&[u8], &[u8]) -> Result<()>,
+    ) -> Result<()> {
+        self.harvest(root, progress, &mut |key, found| match found {
+            Found::Value(value) => take(key, value),
+            Found::Table(_) => Ok(()),
+        })
+    }
+
+    fn harvest(
+        &mut self,
+        root: &TreeRoot,
+        progress: &mut dyn FnMut(u64),
+        take: &mut Take<'_>,
+    ) -> Result<()> {
+        let pages = Demanded(&self.state);
+        let mut harvest = Harvest {
+            pages: &pages,
+            seen: &mut self.seen,
+            losses: &mut self.losses,
+            progress,
+            take,
+            failure: None,
+        };
+        walk::walk(&pages, root, &mut harvest);
+        harvest.failure.map_or(Ok(()), Err)
+    }
+}
+
+/// Takes records from a walk, and notes what is lost.
+struct Harvest<'h, 's, 't> {
+    pages: &'h Demanded<'s>,
+    seen: &'h mut Seen,
+    losses: &'h mut Losses,
+    progress: &'h mut dyn FnMut(u64),
+    take: &'h mut Take<'t>,
+    /// The first error of `take`, which ends the walk.
+    failure: Option<Error>,
+}
+
+impl Harvest<'_, '_, '_> {
+    fn lose_record(&mut self, page: PageNumber, key: &[u8], detail: &str) {
+        self.losses.add(Loss {
+            page,
+            keys: Some(KeyRange::single(key)),
+            records_max: Some(1),
+            detail: detail.to_owned(),
+        });
+    }
+
+    fn large_value(&mut self, leaf: PageNumber, key: &[u8], value: StoredValue<'_>) {
+        let run = match value.as_run() {
+            Ok(Some(run)) => run,
+            Ok(None) => return,
+            Err(damage) => return self.lose_record(leaf, key, damage.0),
+        };
+        let pages = run.pages(PageSource::page_size(self.pages));
+        let Some(pages) = pages.ok().filter(|pages| self.seen.is_in_file(*pages)) else {
+            return self.lose_record(run.start, key, "its large value reaches behind the file");
+        };
+        if !self.seen.insert(pages) {
+            let detail = "its large value has pages that are used already";
+            return self.lose_record(run.start, key, detail);
+        }
+        match self.pages.value(&run) {
+            Ok(bytes) if Tag::of(bytes) == run.tag => self.give(key, Found::Value(bytes)),
+            Ok(_) => self.lose_record(run.start, key, "its large value does not have its tag"),
+            Err(_) => self.lose_record(run.start, key, "its large value cannot be read"),
+        }
+    }
+
+    fn give(&mut self, key: &[u8], found: Found<'_>) {
+        if self.failure.is_none() {
+            self.failure = (self.take)(key, found).err();
+        }
+    }
+}
+
+impl Visitor for Harvest<'_, '_, '_> {
+    fn enter(&mut self, run: Run, role: PageRole) -> bool {
+        // Large values are looked at together with their keys.
+        if self.failure.is_some() || role == PageRole::Value {
+            return false;
+        }
+        if !self.seen.is_in_file(run) {
+            // The walk cannot read it, and says which keys it had.
+            return true;
+        }
+        let is_new = self.seen.insert(run);
+        if !is_new {
+            self.losses.add(Loss {
+                page: run.start,
+                keys: None,
+                records_max: None,
+                detail: "it is used twice".to_owned(),
+            });
+        }
+        (self.progress)(self.seen.count());
+        is_new
+    }
+
+    fn finding(&mut self, finding: Finding) {
+        let Finding {
+            page,
+            detail,
+            low,
+            high,
+            records_max,
+        } = finding;
+        let low = (!low.is_empty()).then_some(low);
+        self.losses.add(Loss {
+            page,
+            keys: Some(KeyRange { low, high }),
+            records_max,
+            detail: detail.to_owned(),
+        });
+    }
+
+    fn record(&mut self, leaf: PageNumber, key: &[u8], value: StoredValue<'_>) {
+        match value.kind {
+            ValueKind::Inline => self.give(key, Found::Value(value.bytes)),
+            ValueKind::Run => self.large_value(leaf, key, value),
+            ValueKind::Tree => match catalog::decode(leaf, value) {
+                Ok(entry) => self.give(key, Found::Table(entry)),
+                Err(error) => self.lose_record(leaf, key, &error.to_string()),
+            },
+            ValueKind::Set => {}
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! Which state of a damaged file is saved.
+//!
+//! All four slots are tried, the newest record first. A record that opening would roll back, since its
+//! commit is not known to have been durable and what it wrote is not whole, is passed over; and so is one
+//! whose catalog cannot be read at all. If nothing else is left, the newest record that has been passed
+//! over and whose catalog can be read is taken after all.
+
+use super::pages::{Demanded, Seen};
+use crate::{
+    Error, PageNumber, Result, Run, Tag, TransactionId,
+    commit::record::{PROBE_LEN, Record, RecordFault, SLOT_COUNT, find_page_size},
+    page::{
+        header::{Header, Kind},
+        value::{StoredValue, ValueKind},
+    },
+    store::{Mapping, Storage},
+    tree::{
+        PageSource, TreeRoot,
+        walk::{self, Finding, PageRole, Visitor},
+    },
+    txn::{
+        catalog::{self, Entry},
+        snapshot::Snapshot,
+    },
+};
+use std::{path::Path, sync::Arc};
+
+/// Bytes that the system is asked for at once: no page is smaller.
+const PART_LEN: usize = 4096;
+
+/// The state to save.
+#[derive(Debug)]
+pub(super) struct Chosen {
+    pub(super) state: Snapshot,
+    pub(super) passed_over: Vec<String>,
+}
+
+/// Finds the state to save.
+pub(super) fn choose(storage: &Arc<dyn Storage>, path: &Path) -> Result<Chosen> {
+    let mapping = storage.mapping().map_err(Error::io("mapping the file"))?;
+    let mut passed_over = Vec::new();
+    let records = read_records(&mapping, storage.len(), path, &mut passed_over)?;
+    let known_durable = known_durable(&records);
+    let mut second_best = None;
+    for record in records {
+        let (slot, transaction) = (record.slot, record.transaction);
+        let mut pass = |why: &str| {
+            passed_over.push(format!(
+                "commit {transaction}, record in page {slot}: {why}"
+            ));
+        };
+        let is_durable = transaction <= known_durable;
+        let state = match Snapshot::new(record, Arc::clone(&mapping), 0) {
+            Ok(state) => state,
+            Err(error) => {
+                pass(&error.to_string());
+                continue;
+            }
+        };
+        if !has_catalog(&state) {
+            pass("the root of its catalog is damaged");
+        } else if !is_durable && let Some(page) = young_fault(&state, storage.len()) {
+            pass(&format!(
+                "it is not known to have been durable, and page {page}, which it or a commit shortly \
+                 before it wrote, is not whole"
+            ));
+            second_best.get_or_insert((passed_over.len() - 1, state));
+        } else {
+            return Ok(Chosen { state, passed_over });
+        }
+    }
+    match second_best {
+        Some((index, state)) => {
+            passed_over[index].push_str("; it is what is saved, for want of a better one");
+            Ok(Chosen { state, passed_over })
+        }
+        None => {
+            let detail = format!(
+                "no commit record leads to tables that can be read: {}",
+                passed_over.join("; ")
+            );
+            Err(Error::corrupted(PageNumber(0), "salvage", detail))
+        }
+    }
+}
+
+/// The last transaction that the records prove to have been durable.
+fn known_durable(records: &[Record]) -> TransactionId {
+    let known = records.iter().map(|record| match record.clean_close {
+        true => record.transaction,
+        false => record.durable_transaction,
+    });
+    known.max().unwrap_or_default()
+}
+
+/// All records that can be read, of the database that the newest belongs to, the newest first.
+fn read_records(
+    mapping: &Mapping,
+    file_len: u64,
+    path: &Path,
+    passed_over: &mut Vec<String>,
+) -> Result<Vec<Record>> {
+    let head = read_head(mapping, file_len.min(PROBE_LEN as u64) as usize);
+    let page_size = find_page_size(&head).map_err(|fault| refusal(fault, path))? as usize;
+    let mut records: Vec<Record> = Vec::new();
+    for slot in 0..SLOT_COUNT {
+        let bytes = head.chunks(page_size).nth(slot.into());
+        match Record::decode(bytes.unwrap_or_default(), slot) {
+            Ok(record) if record.page_size as usize == page_size => records.push(record),
+            Ok(_) => {}
+            Err(fault @ (RecordFault::UnknownVersion(_) | RecordFault::UnknownFeatures(_))) => {
+                return Err(refusal(fault, path));
+            }
+            Err(fault) => passed_over.push(format!("page {slot}: {fault}")),
+        }
+    }
+    records.sort_by_key(|record| std::cmp::Reverse(record.sequence));
+    let id = records.first().map(|record| record.database_id);
+    records.retain(|record| Some(record.database_id) == id && record.reserved_per_page == 0);
+    Ok(records)
+}
+
+fn refusal(fault: RecordFault, path: &Path) -> Error {
+    match fault {
+        RecordFault::UnknownVersion(_) | RecordFault::UnknownFeatures(_) => {
+            Error::UnknownFormat(fault.to_string())
+        }
+        fault => Error::NotADatabase {
+            path: path.to_path_buf(),
+            reason: format!("{fault}, in none of the places where one may be"),
+        },
+    }
+}
+
+/// The beginning of the file; zeros where it cannot be read.
+fn read_head(mapping: &Mapping, len: usize) -> Vec<u8> {
+    let mut head = vec![0; len];
+    for (part, offset) in head.chunks_mut(PART_LEN).zip((0..).step_by(PART_LEN)) {
+        let is_there = mapping.demand(offset, part.len()).is_ok();
+        if !(is_there && mapping.copy(offset, part)) {
+            part.fill(0);
+        }
+    }
+    head
+}
+
+/// Whether the catalog is empty, or its root page is sound.
+fn has_catalog(state: &Snapshot) -> bool {
+    let root = state.catalog();
+    let Some(level) = root.depth.checked_sub(1) else {
+        return true;
+    };
+    let pages = Demanded(state);
+    let page = PageSource::page(&pages, root.page);
+    page.is_ok_and(|page| {
+        let header = Header::read(page);
+        let kind = if level == 0 { Kind::Leaf } else { Kind::Inner };
+        Tag::of(page) == root.tag && header.kind == kind as u8 && header.level == level
+    })
+}
+
+/// A page that is not whole, of those written since the last durable commit before this one.
+fn young_fault(state: &Snapshot, file_len: u64) -> Option<PageNumber> {
+    let pages = Demanded(state);
+    let mut young = Young {
+        written: state.record.written.as_deref(),
+        durable: state.record.durable_transaction,
+        seen: Seen::nothing_of(state, file_len),
+        tables: Vec::new(),
+        fault: None,
+    };
+    walk::walk(&pages, state.catalog(), &mut young);
+    while let Some(table) = young.tables.pop() {
+        walk::walk(&pages, &table, &mut young);
+    }
+    young.fault
+}
+
+/// Walks pages that are young, up to the first that is damaged.
+struct Young<'r> {
+    written: Option<&'r [Run]>,
+    durable: TransactionId,
+    seen: Seen,
+    tables: Vec<TreeRoot>,
+    fault: Option<PageNumber>,
+}
+
+impl Visitor for Young<'_> {
+    fn enter(&mut self, run: Run, _role: PageRole) -> bool {
+        let is_written = self.written.is_none_or(|runs| {
+            let behind = runs.partition_point(|written| written.start <= run.start);
+            behind > 0 && u64::from(run.start.0) < runs[behind - 1].end()
+        });
+        let is_new = !self.seen.is_in_file(run) || self.seen.insert(run);
+        self.fault.is_none() && is_written && is_new
+    }
+
+    fn finding(&mut self, finding: Finding) {
+        self.fault.get_or_insert(finding.page);
+    }
+
+    fn record(&mut self, leaf: PageNumber, _key: &[u8], value: StoredValue<'_>) {
+        if value.kind == ValueKind::Tree
+            && let Ok(Entry::Table(root)) = catalog::decode(leaf, value)
+        {
+            self.tables.push(root);
+        }
+    }
+
+    fn descend(&mut self, birth: TransactionId) -> bool {
+        birth > self.durable
+    }
+}

@@ -1,0 +1,309 @@
+//! What is saved of damaged files: all records whose pages are sound, and the names of the others.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+};
+use teak::{
+    Database, Error, KeyOrder, Loss, PageNumber, PageUse, SalvageReport, SalvagedTable,
+    TableOptions, Transaction, codec::Bytes,
+};
+
+const PAGE: usize = 4096;
+const LARGE: usize = 20_000;
+/// Where a commit record has its sequence, and the root of the catalog.
+const SEQUENCE: usize = 88;
+const CATALOG: usize = 160;
+
+/// A database with tables of several kinds, closed, in a directory of its own.
+struct Place {
+    directory: tempfile::TempDir,
+    content: BTreeMap<Vec<u8>, BTreeMap<Vec<u8>, Vec<u8>>>,
+}
+
+fn key(number: u32) -> Vec<u8> {
+    number.to_be_bytes().to_vec()
+}
+
+fn tables() -> [(&'static str, TableOptions, u32, usize); 4] {
+    let options = TableOptions::new();
+    [
+        ("counted", options.counted(true), 3000, 100),
+        ("integers", options.order(KeyOrder::Integer), 300, 100),
+        ("large", options, 5, LARGE),
+        ("plain", options, 3000, 100),
+    ]
+}
+
+impl Place {
+    fn new() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let database = Database::open(directory.path().join("a.teak")).unwrap();
+        let mut content = BTreeMap::new();
+        for (name, options, count, len) in tables() {
+            let mut txn = database.begin_write().unwrap();
+            let table = txn
+                .create_table_with::<Bytes, Bytes>(name, options)
+                .unwrap();
+            let mut records = BTreeMap::new();
+            for number in 0..count {
+                let value = vec![number as u8; len + number as usize % 7];
+                table.insert(&mut txn, &key(number), &value).unwrap();
+                records.insert(key(number), value);
+            }
+            txn.commit().unwrap();
+            content.insert(name.as_bytes().to_vec(), records);
+        }
+        database.close().unwrap();
+        Self { directory, content }
+    }
+
+    fn path(&self) -> PathBuf {
+        self.directory.path().join("a.teak")
+    }
+
+    /// Changes the file behind the engine's back.
+    fn damage(&self, page: PageNumber, change: impl FnOnce(&mut [u8])) {
+        let mut bytes = fs::read(self.path()).unwrap();
+        let start = page.0 as usize * PAGE;
+        change(&mut bytes[start..start + PAGE]);
+        fs::write(self.path(), bytes).unwrap();
+    }
+
+    /// Salvages, and checks that the source is as it was and that nothing was saved that was not there.
+    fn salvage(&self) -> (SalvageReport, Database) {
+        let before = fs::read(self.path()).unwrap();
+        let target = self.directory.path().join("saved.teak");
+        let mut done = 0;
+        let report = teak::salvage(self.path(), &target, &mut |progress| {
+            assert!(progress.pages_done <= progress.pages_total);
+            done = progress.pages_done;
+        });
+        let report = report.unwrap();
+        assert!(done > 0, "progress was told");
+        assert!(
+            before == fs::read(self.path()).unwrap(),
+            "the source is never changed"
+        );
+        let saved = Database::open(&target).unwrap();
+        assert!(saved.check(&mut |_| {}).unwrap().is_clean());
+        for table in &report.tables {
+            let records = records(&saved, &table.name);
+            assert_eq!(records.len() as u64, table.records);
+            let known = &self.content[&table.name];
+            assert_eq!(known.len() as u64, table.records_before);
+            let is_known = |(key, value): (&Vec<u8>, &Vec<u8>)| known.get(key) == Some(value);
+            assert!(records.iter().all(is_known));
+        }
+        (report, saved)
+    }
+
+    /// A page of this use that is the root of no tree: the middle one of those that there are.
+    fn page_of(&self, page_use: PageUse) -> PageNumber {
+        let database = Database::open(self.path()).unwrap();
+        let kinds = database.page_kinds().unwrap();
+        let pages: Vec<_> = (0..kinds.len()).filter(|i| kinds[*i] == page_use).collect();
+        PageNumber(pages[pages.len() / 2] as u32)
+    }
+}
+
+fn records(database: &Database, name: &[u8]) -> BTreeMap<Vec<u8>, Vec<u8>> {
+    let txn = database.begin_read().unwrap();
+    let table = txn.open_table::<Bytes, Bytes>(name).unwrap();
+    let records = table.iter(&txn).unwrap();
+    records
+        .map(|record| record.map(|(key, value)| (key, value.to_vec())).unwrap())
+        .collect()
+}
+
+fn table<'r>(report: &'r SalvageReport, name: &str) -> &'r SalvagedTable {
+    let mut tables = report.tables.iter();
+    tables.find(|table| table.name == name.as_bytes()).unwrap()
+}
+
+fn is_among(key: &[u8], loss: &Loss) -> bool {
+    let keys = loss.keys.as_ref().unwrap();
+    let is_single = keys.low == keys.high && keys.low.is_some();
+    let is_behind_low = keys.low.as_ref().is_none_or(|low| low.as_slice() <= key);
+    let is_before_high = keys.high.as_ref().is_none_or(|high| key < high.as_slice());
+    match is_single {
+        true => keys.low.as_deref() == Some(key),
+        false => is_behind_low && is_before_high,
+    }
+}
+
+/// All records are there but those of one table whose keys the losses name, and there are some of these.
+fn assert_lost_as_told(
+    place: &Place,
+    report: &SalvageReport,
+    saved: &Database,
+    damaged: PageNumber,
+) {
+    assert!(!report.is_complete());
+    let losses: Vec<_> = report.tables.iter().flat_map(|t| &t.losses).collect();
+    assert_eq!(losses.len(), 1, "{report}");
+    assert_eq!(losses[0].page, damaged);
+    for (name, known) in &place.content {
+        let found = records(saved, name);
+        let losses = &report
+            .tables
+            .iter()
+            .find(|t| t.name == *name)
+            .unwrap()
+            .losses;
+        for key in known.keys() {
+            let is_told = losses.iter().any(|loss| is_among(key, loss));
+            assert_eq!(found.contains_key(key), !is_told, "{report}");
+        }
+        let lost = (known.len() - found.len()) as u64;
+        let max = losses.iter().filter_map(|loss| loss.records_max).max();
+        assert!(max.is_none_or(|max| max == lost), "{report}");
+    }
+}
+
+#[test]
+fn a_sound_database_is_saved_whole() {
+    let place = Place::new();
+    let (report, saved) = place.salvage();
+    assert!(report.is_complete(), "{report}");
+    assert_eq!(report.passed_over, Vec::<String>::new());
+    let txn = saved.begin_read().unwrap();
+    for (name, options, count, _) in tables() {
+        let found = txn.open_table::<Bytes, Bytes>(name).unwrap();
+        assert_eq!(found.options(&txn).unwrap(), options);
+        assert_eq!(found.len(&txn).unwrap(), u64::from(count));
+    }
+}
+
+#[test]
+fn a_damaged_leaf_costs_its_own_records() {
+    let place = Place::new();
+    let leaf = place.page_of(PageUse::Leaf);
+    place.damage(leaf, |page| page[2000] ^= 4);
+    let (report, saved) = place.salvage();
+    assert_lost_as_told(&place, &report, &saved, leaf);
+    assert!(
+        report
+            .to_string()
+            .contains(&format!("page {leaf} is damaged"))
+    );
+}
+
+#[test]
+fn a_damaged_inner_page_costs_what_is_below_it() {
+    let place = Place::new();
+    let inner = place.page_of(PageUse::Inner);
+    place.damage(inner, |page| page[512..1024].fill(0));
+    let (report, saved) = place.salvage();
+    assert_lost_as_told(&place, &report, &saved, inner);
+}
+
+#[test]
+fn a_damaged_large_value_costs_one_record() {
+    let place = Place::new();
+    let value = place.page_of(PageUse::Value);
+    place.damage(value, |page| page.fill(0xaa));
+    let (report, saved) = place.salvage();
+    let large = table(&report, "large");
+    assert_eq!((large.records, large.records_lost()), (4, 1));
+    assert_lost_as_told(&place, &report, &saved, large.losses[0].page);
+}
+
+/// Without its newest record a database is the state before, which may lack pages that were free then.
+#[test]
+fn a_damaged_newest_record_leads_to_the_one_before() {
+    let place = Place::new();
+    for slot in newest_slots(&place.path(), 1) {
+        place.damage(PageNumber(slot), |page| page[100] ^= 1);
+    }
+    let (report, _) = place.salvage();
+    assert_eq!(report.passed_over.len(), 1, "{report}");
+    assert!(report.is_complete(), "{report}");
+}
+
+#[test]
+fn a_damaged_catalog_leads_to_the_record_before() {
+    let place = Place::new();
+    let database = Database::open(place.path()).unwrap();
+    let mut txn = database.begin_write().unwrap();
+    let small = txn.create_table::<Bytes, Bytes>("small").unwrap();
+    small.insert(&mut txn, b"key", b"value").unwrap();
+    txn.commit().unwrap();
+    database.close().unwrap();
+    let catalog = catalog_page(&place.path());
+    place.damage(catalog, |page| page.fill(0));
+    assert!(matches!(
+        Database::open(place.path()).and_then(|d| d.begin_read()?.tables()),
+        Err(Error::Corrupted { .. })
+    ));
+    let (report, _) = place.salvage();
+    assert_eq!(
+        report.passed_over.len(),
+        2,
+        "the closing record and the commit: {report}"
+    );
+    assert!(report.is_complete(), "{report}");
+    assert!(report.tables.iter().all(|table| table.name != b"small"));
+}
+
+#[test]
+fn a_file_cut_short_loses_what_was_behind_its_end() {
+    let place = Place::new();
+    let bytes = fs::read(place.path()).unwrap();
+    fs::write(place.path(), &bytes[..bytes.len() / 2]).unwrap();
+    assert!(Database::open(place.path()).is_err());
+    let (report, saved) = place.salvage();
+    assert!(!report.is_complete());
+    // The newest catalog is behind the end, and the state before may lack tables that came later.
+    assert!(!report.passed_over.is_empty(), "{report}");
+    for table in report.tables.iter().filter(|t| t.name != b"integers") {
+        let found = records(&saved, &table.name);
+        for key in place.content[&table.name].keys() {
+            let is_told = table.losses.iter().any(|loss| is_among(key, loss));
+            assert_eq!(found.contains_key(key), !is_told, "{report}");
+        }
+    }
+}
+
+#[test]
+fn without_any_record_there_is_nothing_to_save() {
+    let place = Place::new();
+    for slot in 0..4 {
+        place.damage(PageNumber(slot), |page| page.fill(0));
+    }
+    let target = place.directory.path().join("saved.teak");
+    let salvaged = teak::salvage(place.path(), &target, &mut |_| {});
+    assert!(matches!(salvaged, Err(Error::NotADatabase { .. })));
+    assert!(!target.exists());
+}
+
+#[test]
+fn an_existing_target_is_left_alone() {
+    let place = Place::new();
+    let target = place.directory.path().join("saved.teak");
+    fs::write(&target, "something").unwrap();
+    let salvaged = teak::salvage(place.path(), &target, &mut |_| {});
+    assert!(matches!(salvaged, Err(Error::AlreadyExists(_))));
+    assert_eq!(fs::read(&target).unwrap(), b"something");
+}
+
+/// The slots of the newest records, the newest first.
+fn newest_slots(path: &Path, count: usize) -> Vec<u32> {
+    let bytes = fs::read(path).unwrap();
+    let sequence = |slot: &u32| {
+        let at = *slot as usize * PAGE + SEQUENCE;
+        u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap())
+    };
+    let mut slots: Vec<u32> = (0..4).collect();
+    slots.sort_by_key(|slot| std::cmp::Reverse(sequence(slot)));
+    slots.truncate(count);
+    slots
+}
+
+/// The page of the root of the catalog of the newest record.
+fn catalog_page(path: &Path) -> PageNumber {
+    let bytes = fs::read(path).unwrap();
+    let at = newest_slots(path, 1)[0] as usize * PAGE + CATALOG;
+    PageNumber(u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap()))
+}

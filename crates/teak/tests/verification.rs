@@ -1,0 +1,211 @@
+//! What reading says of files that somebody else has changed.
+
+use std::{fs, path::Path};
+use teak::{
+    Database, Error, KeyRange, Options, PageNumber, Result, Table, Transaction, Verification,
+    codec::Bytes,
+};
+
+const PAGE: usize = 4096;
+const COUNT: u32 = 2000;
+
+type Raw = Table<Bytes, Bytes>;
+
+fn key(number: u32) -> Vec<u8> {
+    format!("key-{number:05}").into_bytes()
+}
+
+fn value(number: u32) -> Vec<u8> {
+    format!("value-{number:05}").repeat(9).into_bytes()
+}
+
+/// A closed database with a table of many records and one of a large value.
+fn create(path: &Path) -> Result<()> {
+    let database = Database::open(path)?;
+    let mut txn = database.begin_write()?;
+    let table: Raw = txn.create_table("records")?;
+    for number in 0..COUNT {
+        table.insert(&mut txn, &key(number), &value(number))?;
+    }
+    let large: Raw = txn.create_table("large")?;
+    large.insert(&mut txn, b"big", &[b'b'; 3 * PAGE])?;
+    large.insert(&mut txn, b"small", b"s")?;
+    txn.commit()?;
+    database.close()
+}
+
+fn open(path: &Path, verification: Verification) -> Result<Database> {
+    Options::new().verification(verification).open(path)
+}
+
+/// Flips a bit of every place where these bytes stand.
+fn flip(path: &Path, needle: &[u8]) {
+    let mut bytes = fs::read(path).unwrap();
+    let places: Vec<_> = (0..=bytes.len() - needle.len())
+        .filter(|at| bytes[*at..].starts_with(needle))
+        .collect();
+    assert!(!places.is_empty(), "these bytes are in the file");
+    places.into_iter().for_each(|at| bytes[at] ^= 1);
+    fs::write(path, bytes).unwrap();
+}
+
+fn place_of(error: &Error) -> (PageNumber, Option<&str>, Option<&KeyRange>) {
+    match error {
+        Error::Corrupted {
+            page, table, keys, ..
+        } => (*page, table.as_deref(), keys.as_deref()),
+        other => panic!("another error: {other}"),
+    }
+}
+
+/// What every way to read says of one damaged place.
+fn errors_of(database: &Database, name: &str, wanted: &[u8]) -> Vec<Error> {
+    fn first<T>(records: impl Iterator<Item = Result<T>>) -> Error {
+        let mut errors = records.filter_map(Result::err);
+        errors.next().expect("an iterator meets the damage")
+    }
+    let txn = database.begin_read().unwrap();
+    let table: Raw = txn.open_table(name).unwrap();
+    let mut cursor = table.cursor(&txn).unwrap();
+    let mut owned = table.cursor_owned(&txn).unwrap();
+    let in_cursor = cursor.seek(wanted).and_then(|_| cursor.value().map(drop));
+    let in_owned = owned.seek(wanted).and_then(|_| owned.value().map(drop));
+    vec![
+        table.get(&txn, wanted).unwrap_err(),
+        table.get_owned(&txn, wanted).unwrap_err(),
+        table.get_many(&txn, &[b"\xff", wanted]).unwrap_err(),
+        first(table.iter(&txn).unwrap()),
+        first(table.iter(&txn).unwrap().rev()),
+        first(table.range_owned(&txn, ..).unwrap()),
+        first(table.range_owned(&txn, ..).unwrap().rev()),
+        in_cursor.unwrap_err(),
+        in_owned.unwrap_err(),
+    ]
+}
+
+#[test]
+fn a_damaged_leaf_is_named_with_its_table_and_keys() -> Result<()> {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.teak");
+    create(&path)?;
+    flip(&path, b"value-01000");
+    for verification in [Verification::FirstTouch, Verification::Always] {
+        let database = open(&path, verification)?;
+        let mut errors = errors_of(&database, "records", &key(1000));
+        let mut txn = database.begin_write()?;
+        let table: Raw = txn.open_table("records")?;
+        errors.push(table.insert(&mut txn, &key(1000), b"new").unwrap_err());
+        txn.abort();
+        let mut txn = database.begin_write()?;
+        errors.push(table.remove_range(&mut txn, &key(900)[..]..).unwrap_err());
+        let (page, ..) = place_of(&errors[0]);
+        for error in &errors {
+            let (named, table, keys) = place_of(error);
+            assert_eq!((named, table), (page, Some("records")), "{error}");
+            let keys = keys.expect("keys are known");
+            let (low, high) = (keys.low.clone().unwrap(), keys.high.clone().unwrap());
+            assert!(low <= key(1000) && key(1000) < high, "{error}");
+            assert!(key(900) < low && high < key(1100), "{error}");
+            let text = error.to_string();
+            assert!(
+                text.contains("in table \"records\", keys from \"key-"),
+                "{text}"
+            );
+            assert!(
+                text.contains("teak check") && text.contains("teak salvage"),
+                "{text}"
+            );
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn a_damaged_large_value_is_named_with_its_key_and_can_be_replaced() -> Result<()> {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.teak");
+    create(&path)?;
+    flip(&path, &[b'b'; 3 * PAGE]);
+    let database = open(&path, Verification::default())?;
+    for error in errors_of(&database, "large", b"big") {
+        let (_, table, keys) = place_of(&error);
+        assert_eq!(table, Some("large"), "{error}");
+        assert_eq!(keys, Some(&KeyRange::single(b"big")), "{error}");
+    }
+    let mut txn = database.begin_write()?;
+    let table: Raw = txn.open_table("large")?;
+    table.insert(&mut txn, b"big", &[b'n'; 3 * PAGE])?;
+    txn.commit()?;
+    let txn = database.begin_read()?;
+    assert_eq!(table.get(&txn, b"big")?, Some(&[b'n'; 3 * PAGE][..]));
+    assert!(database.check(&mut |_| {})?.is_clean());
+    Ok(())
+}
+
+#[test]
+fn only_without_verification_damage_of_values_goes_unnoticed() -> Result<()> {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.teak");
+    create(&path)?;
+    flip(&path, b"value-01000");
+    let count = |verification| -> Result<usize> {
+        let database = open(&path, verification)?;
+        let txn = database.begin_read()?;
+        let table: Raw = txn.open_table("records")?;
+        Ok(table.iter(&txn)?.filter(Result::is_ok).count())
+    };
+    assert_eq!(count(Verification::Off)?, COUNT as usize);
+    assert!(count(Verification::FirstTouch)? < COUNT as usize);
+    assert!(count(Verification::Always)? < COUNT as usize);
+    Ok(())
+}
+
+/// Without being asked for first, a page behind the end of the file would be a signal.
+#[test]
+fn a_file_that_is_cut_short_while_it_is_open_gives_errors() -> Result<()> {
+    let directory = tempfile::tempdir().unwrap();
+    for verification in [Verification::FirstTouch, Verification::Always] {
+        let path = directory.path().join(format!("{verification:?}.teak"));
+        create(&path)?;
+        let database = open(&path, verification)?;
+        let txn = database.begin_read()?;
+        let table: Raw = txn.open_table("records")?;
+        let file = fs::OpenOptions::new().write(true).open(&path).unwrap();
+        file.set_len(8 * PAGE as u64).unwrap();
+        let found = (0..COUNT).map(|number| table.get(&txn, &key(number)).map(drop));
+        let errors: Vec<_> = found.filter_map(Result::err).collect();
+        assert!(!errors.is_empty());
+        for error in errors {
+            let text = error.to_string();
+            assert!(text.contains("cannot be read from the file"), "{text}");
+        }
+    }
+    Ok(())
+}
+
+/// The bit that says that a page was compared must not outlive the page.
+#[test]
+fn pages_that_are_used_again_are_compared_anew() -> Result<()> {
+    let directory = tempfile::tempdir().unwrap();
+    for verification in [Verification::FirstTouch, Verification::Always] {
+        let path = directory.path().join(format!("{verification:?}.teak"));
+        let database = open(&path, verification)?;
+        for round in 0..30u32 {
+            let mut txn = database.begin_write()?;
+            let table: Raw = txn.create_table("records")?;
+            let value = round.to_be_bytes().repeat(20 + 300 * (round as usize % 4));
+            for number in (0..300).filter(|number| number % 7 != round % 7) {
+                table.insert(&mut txn, &key(number), &value)?;
+                if number % 50 == 0 {
+                    assert_eq!(table.get(&txn, &key(number))?, Some(&value[..]));
+                }
+            }
+            txn.commit()?;
+            let txn = database.begin_read()?;
+            for number in (0..300).filter(|number| number % 7 != round % 7) {
+                assert_eq!(table.get(&txn, &key(number))?, Some(&value[..]));
+            }
+        }
+    }
+    Ok(())
+}

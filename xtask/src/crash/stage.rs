@@ -19,16 +19,32 @@ pub(super) type Outcome<T = ()> = Result<T, String>;
 /// Which commits an episode makes. A new mode has a line here and one in [`is_acknowledged`].
 pub(super) const MODES: &[Durability] = &[Durability::Durable, Durability::Async, Durability::Lazy];
 
-/// Commits, and waits for what tells that the commit is durable, if its mode has it told.
-fn commit_and_wait(database: &Database, mut txn: WriteTxn, mode: Durability) -> teak::Result<bool> {
+/// A commit that returned.
+struct Committed {
+    /// Whether it made a new state.
+    is_new: bool,
+    /// What its ticket says, if it is asynchronous.
+    flushed: teak::Result<()>,
+}
+
+/// Commits, and waits for the ticket, if the mode has one: else it would be up to chance what comes
+/// before the flush and what behind.
+fn commit_and_wait(
+    database: &Database,
+    mut txn: WriteTxn,
+    mode: Durability,
+) -> teak::Result<Committed> {
     let id = txn.id();
     txn.set_durability(mode);
     let committed = txn.commit()?;
-    if mode == Durability::Async {
-        // Else it would be up to chance what comes before the flush and what behind.
-        database.ticket(committed)?.wait()?;
-    }
-    Ok(committed == id)
+    let flushed = match mode {
+        Durability::Async => database.ticket(committed)?.wait(),
+        _ => Ok(()),
+    };
+    Ok(Committed {
+        is_new: committed == id,
+        flushed,
+    })
 }
 
 pub(super) struct Stage {
@@ -157,13 +173,21 @@ impl Stage {
         let now = self.time();
         self.with_history(|history| history.seen_early = None);
         match result {
-            Ok(true) => self.with_history(|history| {
-                history.states[index].returned = now;
-                if mode != Durability::Lazy {
-                    history.note_durable(index, now);
+            Ok(Committed { is_new: false, .. }) => {
+                self.with_history(|history| history.states[index].gone = begun);
+            }
+            Ok(Committed { flushed, .. }) => {
+                self.with_history(|history| {
+                    history.states[index].returned = now;
+                    if mode != Durability::Lazy && flushed.is_ok() {
+                        history.note_durable(index, now);
+                    }
+                });
+                if let Err(error) = flushed {
+                    self.tolerate("the flush of an asynchronous commit", &error)?;
+                    self.kill()?;
                 }
-            }),
-            Ok(false) => self.with_history(|history| history.states[index].gone = begun),
+            }
             Err(error) => {
                 self.tolerate("a commit", &error)?;
                 self.look_behind_failed_commit(index)?;

@@ -1,6 +1,9 @@
 //! Starts the processes that open damaged files, and learns what became of them.
 
-use super::{classes::Class, tally::Tally};
+use super::{
+    classes::Class,
+    tally::{Tally, Verdict},
+};
 use crate::Failure;
 use std::{
     env,
@@ -90,8 +93,11 @@ impl Progress {
             "slow" => self.is_slow = true,
             "none" => self.end(index),
             "end" => {
-                if let Some(class) = Class::from_name(rest) {
-                    tally.count(index, class);
+                if let Some(class) = Class::from_name(rest)
+                    && tally.count(index, class) == Verdict::Unnoticed
+                {
+                    let text = "wrong data were read of it, and no error came".to_owned();
+                    violations.push(Violation { index, text });
                 }
                 self.end(index);
             }

@@ -245,13 +245,19 @@ fn deaths(making: &mut Making) -> Result<()> {
 /// Many commits beside readers: the space map has bitmaps and segments of deaths.
 fn folded(making: &mut Making) -> Result<()> {
     let mut reader = None;
-    for round in 0..400u64 {
+    const ROUNDS: u64 = 400;
+    const STATES_KEPT: u64 = 8;
+    for round in 0..ROUNDS {
         let mut txn = making.database.begin_write()?;
         txn.set_durability(Durability::Lazy);
         fill(&mut txn, "bytes", TableOptions::new(), 1 + round % 40)?;
         let table = txn.create_table::<Bytes, Bytes>("bytes")?;
         table.insert(&mut txn, &round.to_be_bytes(), b"value")?;
         txn.commit()?;
+        if round + STATES_KEPT >= ROUNDS {
+            // Its record may be there still.
+            making.states.push(content(&making.database)?);
+        }
         if round % 150 == 0 {
             reader = Some(making.database.begin_read()?);
         }

@@ -6,6 +6,14 @@ use super::{
 };
 use std::collections::BTreeMap;
 
+/// What is to be said of a file that was read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Verdict {
+    Fair,
+    /// Wrong data were read, of damage that tags tell.
+    Unnoticed,
+}
+
 /// What came of the files so far.
 pub(super) struct Tally {
     kinds: Vec<Kind>,
@@ -25,10 +33,14 @@ impl Tally {
     }
 
     /// Counts the file of an index, whose kind follows from that.
-    pub(super) fn count(&mut self, index: u64, class: Class) {
+    pub(super) fn count(&mut self, index: u64, class: Class) -> Verdict {
         let kind = self.kinds[(index % self.kinds.len() as u64) as usize];
         self.files += 1;
         *self.counts.entry((kind, class)).or_default() += 1;
+        match class {
+            Class::Wrong if !kind.is_forged() => Verdict::Unnoticed,
+            _ => Verdict::Fair,
+        }
     }
 
     pub(super) fn add(&mut self, other: &Self) {
@@ -43,11 +55,6 @@ impl Tally {
         let counts = self.counts.iter();
         let counts = counts.filter(|((kind, other), _)| *other == class && is_counted(*kind));
         counts.map(|(_, count)| count).sum()
-    }
-
-    /// Files whose damage could have been found, and of which wrong data were read.
-    pub(super) fn wrong(&self) -> u64 {
-        self.count_of(Class::Wrong, |kind| !kind.is_forged())
     }
 
     pub(super) fn print(&self) {
@@ -75,7 +82,10 @@ impl Tally {
     pub(super) fn counters(&self) -> Vec<(String, u64)> {
         let classes = CLASSES.into_iter();
         let counters = classes.map(|class| (class.to_string(), self.count_of(class, |_| true)));
-        let unforged = ("wrong, not forged".to_owned(), self.wrong());
+        let unforged = (
+            "wrong, not forged".to_owned(),
+            self.count_of(Class::Wrong, |kind| !kind.is_forged()),
+        );
         counters.chain([unforged]).collect()
     }
 }

@@ -42,6 +42,8 @@ fn wrong_data_are_called_wrong() {
         .filter(|at| image[*at..].starts_with(&[1; 5000]))
         .collect();
     image[places[0]] = 2;
+    assert_eq!(Class::of(&image, seed, false), Class::Error);
+    teak::testing::repair(&mut image);
     assert_eq!(Class::of(&image, seed, false), Class::Wrong);
     image.truncate(8192);
     assert_eq!(Class::of(&image, seed, false), Class::Error);

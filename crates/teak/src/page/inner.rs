@@ -430,6 +430,9 @@ pub(crate) fn splice(
     new: &[Child],
 ) -> Result<bool, Damage> {
     let inner = Inner::parse(page)?;
+    if inner.flags != format.flags() {
+        return Err(Damage("it is laid out for another table"));
+    }
     let count = inner.count();
     if new.len() < range.len() || range.is_empty() || range.end > count {
         return Ok(false);

@@ -16,10 +16,12 @@ mod protocol;
 mod results;
 mod scratch;
 mod seeds;
+mod teeth;
 mod workload;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
+use teak::testing::{self, Planted};
 
 #[derive(Parser)]
 #[command(
@@ -27,6 +29,9 @@ use std::process::ExitCode;
     about = "What continuous integration and people run on Teak"
 )]
 struct Arguments {
+    /// Plant this error in the engine: see `teeth`
+    #[arg(long)]
+    planted: Option<String>,
     #[command(subcommand)]
     task: Task,
 }
@@ -44,6 +49,7 @@ enum Task {
     Mutate(mutate::Arguments),
     Protocol(protocol::Arguments),
     Power(power::Arguments),
+    Teeth(teeth::Arguments),
     /// The program that is killed
     #[command(hide = true)]
     Victim(workload::Arguments),
@@ -62,7 +68,12 @@ impl<E: std::error::Error> From<E> for Failure {
 }
 
 fn main() -> ExitCode {
-    let result = match Arguments::parse().task {
+    let arguments = Arguments::parse();
+    if let Err(Failure(text)) = plant(arguments.planted.as_deref()) {
+        eprintln!("xtask: {text}");
+        return ExitCode::FAILURE;
+    }
+    let result = match arguments.task {
         Task::Ci => ci::run(),
         Task::Layers => layers::run(),
         Task::Model(arguments) => {
@@ -84,6 +95,7 @@ fn main() -> ExitCode {
         }
         Task::Protocol(arguments) => protocol::run(&arguments),
         Task::Power(arguments) => power::run(&arguments),
+        Task::Teeth(arguments) => teeth::run(&arguments),
         Task::Victim(arguments) => workload::run(&arguments),
         Task::Seeds => seeds::run(),
     };
@@ -94,4 +106,12 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+fn plant(name: Option<&str>) -> Result<(), Failure> {
+    let Some(name) = name else { return Ok(()) };
+    let error = Planted::ALL.iter().find(|error| error.name() == name);
+    let error = error.ok_or_else(|| Failure(format!("there is no error {name} to plant")))?;
+    testing::plant(*error);
+    Ok(())
 }

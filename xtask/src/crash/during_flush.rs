@@ -1,7 +1,8 @@
 //! What is done to a database while one of its flushes runs.
 //!
 //! It is read, and must not show what is not durable yet and was promised to be when it is seen.
-//! Lazy commits are made. All of it is done from within the flush, so that an episode can be repeated.
+//! Lazy commits are made, and durable ones, which wait for the next flush. All of it is begun from
+//! within the flush, so that an episode can be repeated.
 
 use super::{
     history::{History, NEVER, compare},
@@ -9,11 +10,17 @@ use super::{
     stage::Outcome,
 };
 use fastrand::Rng;
-use std::sync::{Arc, Mutex, PoisonError};
-use teak::{Database, Durability, Transaction, testing::SimDisk};
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    thread::{self, JoinHandle},
+};
+use teak::{Database, Durability, Transaction, TransactionId, WriteTxn, testing::SimDisk};
 
-/// Lazy commits within a flush, at most.
-const COMMITS_MAX: usize = 2;
+/// Lazy commits within a flush, at most: one more than there are slots for records to spare.
+const COMMITS_MAX: usize = 4;
+
+/// A durable commit that waits for the next flush, and its place in the history.
+type Waiting = (JoinHandle<teak::Result<TransactionId>>, usize);
 
 #[derive(Clone)]
 pub(super) struct DuringFlush {
@@ -26,6 +33,7 @@ struct Shared {
     target: Option<(Database, SimDisk)>,
     rng: Rng,
     outcome: Outcome,
+    waiting: Vec<Waiting>,
 }
 
 impl DuringFlush {
@@ -35,6 +43,7 @@ impl DuringFlush {
                 target: None,
                 rng: Rng::with_seed(seed),
                 outcome: Ok(()),
+                waiting: Vec::new(),
             })),
             history,
         }
@@ -56,6 +65,18 @@ impl DuringFlush {
         let result = work();
         let mut shared = self.shared();
         shared.target = None;
+        let waiting = std::mem::take(&mut shared.waiting);
+        drop(shared);
+        for (thread, index) in waiting {
+            let failed = |text: String| format!("a commit that waited for the next flush: {text}");
+            let committed = thread
+                .join()
+                .map_err(|_| failed("it panicked".to_owned()))?;
+            committed.map_err(|error| failed(error.to_string()))?;
+            let mut history = self.history.lock().unwrap_or_else(PoisonError::into_inner);
+            history.note_durable(index, disk.event_count());
+        }
+        let mut shared = self.shared();
         std::mem::replace(&mut shared.outcome, Ok(())).map(|()| result)
     }
 
@@ -65,6 +86,10 @@ impl DuringFlush {
 
     fn disturb(&self) {
         let mut shared = self.shared();
+        // Nothing is done to the flush that a commit waits for, so that nothing is up to chance.
+        if !shared.waiting.is_empty() {
+            return;
+        }
         // Flushes within this one find nothing to do.
         let Some((database, disk)) = shared.target.take() else {
             return;
@@ -87,19 +112,39 @@ impl DuringFlush {
             .map_err(|difference| format!("read while a flush runs: {difference}"))?;
         drop(txn);
         for _ in 0..rng.usize(0..=COMMITS_MAX) {
-            let mut txn = database.begin_write().map_err(failed)?;
-            txn.set_durability(Durability::Lazy);
-            // It goes on from the commit that is being flushed.
-            let base = history.states.iter().rposition(|state| state.gone == NEVER);
-            let mut tables = history.states[base.unwrap_or(0)].tables.clone();
-            records::put(&mut txn, &mut tables, rng, 3).map_err(failed)?;
-            // It is seen, and with it what it was built on.
-            history.seen_early = None;
-            let (id, begun) = (txn.id(), disk.event_count());
-            let index = history.begin(id, tables, begun);
-            txn.commit().map_err(failed)?;
+            let (txn, index) = begin(database, disk, &mut history, rng).map_err(failed)?;
+            commit(txn, Durability::Lazy).map_err(failed)?;
             history.states[index].returned = disk.event_count();
+        }
+        if rng.u8(0..3) == 0 {
+            let (txn, index) = begin(database, disk, &mut history, rng).map_err(failed)?;
+            let thread = thread::spawn(move || commit(txn, Durability::Durable));
+            // The turn comes when that commit is written, and waits for the next flush.
+            drop(database.begin_write().map_err(failed)?);
+            self.shared().waiting.push((thread, index));
         }
         Ok(())
     }
+}
+
+/// Begins a transaction that goes on from the newest commit, seen or not, and changes something.
+fn begin(
+    database: &Database,
+    disk: &SimDisk,
+    history: &mut History,
+    rng: &mut Rng,
+) -> teak::Result<(WriteTxn, usize)> {
+    let mut txn = database.begin_write()?;
+    let base = history.states.iter().rposition(|state| state.gone == NEVER);
+    let mut tables = history.states[base.unwrap_or(0)].tables.clone();
+    records::put(&mut txn, &mut tables, rng, 3)?;
+    // It is seen, and with it what it was built on.
+    history.seen_early = None;
+    let index = history.begin(txn.id(), tables, disk.event_count());
+    Ok((txn, index))
+}
+
+fn commit(mut txn: WriteTxn, durability: Durability) -> teak::Result<TransactionId> {
+    txn.set_durability(durability);
+    txn.commit()
 }

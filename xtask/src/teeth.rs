@@ -1,0 +1,189 @@
+//! Shows that the campaigns find what they are for: each error that can be planted in the engine is
+//! planted, and a campaign must come across it.
+//!
+//! Every campaign runs in a process of its own, with the error planted, until it tells of its first
+//! violation. The amounts are below those of continuous integration, so what is found here is found
+//! there.
+
+use crate::{Failure, results};
+use std::{
+    env,
+    io::{BufRead, BufReader},
+    path::PathBuf,
+    process::{Child, Command, Stdio},
+    sync::{
+        Mutex,
+        atomic::{AtomicUsize, Ordering},
+        mpsc::{self, RecvTimeoutError},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+use teak::testing::Planted;
+
+/// The campaigns, the quick ones first.
+const CAMPAIGNS: &[&[&str]] = &[
+    &["crash", "--images", "3000", "--seed", "1"],
+    &["faults", "--count", "1500", "--seed", "1"],
+    &["crash", "--images", "12000", "--seed", "2"],
+    &[
+        "crash",
+        "--images",
+        "6000",
+        "--seed",
+        "3",
+        "--workload",
+        "flush",
+    ],
+    &[
+        "crash",
+        "--images",
+        "12000",
+        "--seed",
+        "3",
+        "--workload",
+        "faults",
+    ],
+    &["faults", "--count", "6000", "--seed", "2"],
+    &["crash", "--images", "60000", "--seed", "4"],
+];
+
+/// A campaign that takes longer hangs.
+const TIME_MAX: Duration = Duration::from_secs(180);
+
+/// Plants errors in the engine, one after the other, and has the campaigns find them.
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// Plant this error alone
+    #[arg(long)]
+    only: Option<String>,
+    /// Append a line with what came of it to this file
+    #[arg(long)]
+    results: Option<PathBuf>,
+}
+
+/// What a campaign came to.
+enum Outcome {
+    Nothing,
+    /// The violation that it told of.
+    Violation(String),
+    Hung,
+}
+
+/// Plants all errors.
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let wanted = |error: &&Planted| match &arguments.only {
+        Some(name) => error.name() == name,
+        None => true,
+    };
+    let errors: Vec<&Planted> = Planted::ALL.iter().filter(wanted).collect();
+    if errors.is_empty() {
+        return Err(Failure("there is no such error to plant".to_owned()));
+    }
+    let (next, missed) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    let plant_all = || -> Result<(), Failure> {
+        while let Some(error) = errors.get(next.fetch_add(1, Ordering::Relaxed)) {
+            if !find(**error)? {
+                missed.lock()?.push(error.name());
+            }
+        }
+        Ok(())
+    };
+    thread::scope(|scope| {
+        let threads: Vec<_> = (0..2).map(|_| scope.spawn(plant_all)).collect();
+        threads.into_iter().try_for_each(|thread| {
+            thread
+                .join()
+                .map_err(|_| Failure("a thread panicked".to_owned()))?
+        })
+    })?;
+    let missed = missed.into_inner()?;
+    let (count, found) = (errors.len(), errors.len() - missed.len());
+    results::append(
+        arguments.results.as_deref(),
+        &results::Line {
+            command: "teeth",
+            seed: 0,
+            count: count as u64,
+            violations: missed.len() as u64,
+            counters: results::named([("found", found as u64)]),
+            commit: results::commit(),
+        },
+    )?;
+    println!("{count} planted errors, {} violations", missed.len());
+    if missed.is_empty() {
+        return Ok(());
+    }
+    Err(Failure(format!("no campaign found {}", missed.join(", "))))
+}
+
+/// Whether a campaign finds the error.
+fn find(error: Planted) -> Result<bool, Failure> {
+    let begin = Instant::now();
+    let tell = |by: &[&str], text: &str| {
+        let seconds = begin.elapsed().as_secs_f64();
+        let (name, by) = (error.name(), by.join(" "));
+        println!("{name:<22} {seconds:>5.1} s  {by}: {text}");
+    };
+    for campaign in CAMPAIGNS {
+        match play(error, campaign)? {
+            Outcome::Nothing => {}
+            Outcome::Hung => {
+                tell(campaign, "it hangs");
+                return Ok(true);
+            }
+            Outcome::Violation(text) => {
+                tell(campaign, &text.chars().take(110).collect::<String>());
+                return Ok(true);
+            }
+        }
+    }
+    tell(&["all"], "NOT FOUND");
+    println!("  {}", error.does());
+    Ok(false)
+}
+
+/// Runs a campaign until it tells of a violation.
+fn play(error: Planted, campaign: &[&str]) -> Result<Outcome, Failure> {
+    let mut child = Command::new(env::current_exe()?)
+        .args(["--planted", error.name()])
+        .args(campaign)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()?;
+    let outcome = listen(&mut child);
+    child.kill()?;
+    let status = child.wait()?;
+    match outcome {
+        // It may have died before it could tell.
+        Outcome::Nothing if status.code().is_none() => {
+            Ok(Outcome::Violation(format!("the process died: {status}")))
+        }
+        outcome => Ok(outcome),
+    }
+}
+
+fn listen(child: &mut Child) -> Outcome {
+    let (tell, told) = mpsc::channel();
+    let output = child.stdout.take();
+    thread::spawn(move || {
+        let lines = output
+            .into_iter()
+            .flat_map(|out| BufReader::new(out).lines());
+        for line in lines.map_while(Result::ok) {
+            if tell.send(line).is_err() {
+                return;
+            }
+        }
+    });
+    let end = Instant::now() + TIME_MAX;
+    loop {
+        match told.recv_timeout(end.saturating_duration_since(Instant::now())) {
+            Ok(line) if line.starts_with("violation") => return Outcome::Violation(line),
+            Ok(_) => {}
+            Err(RecvTimeoutError::Timeout) => return Outcome::Hung,
+            Err(RecvTimeoutError::Disconnected) => return Outcome::Nothing,
+        }
+    }
+}

@@ -127,13 +127,27 @@ impl Database {
         self.engine.begin_sync()
     }
 
+    /// The same, but only if lazy commits have reached one of the limits, as
+    /// [`Database::sync_if_due`] has it; `None` if they have not.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Database::sync`].
+    pub fn begin_sync_if_due(&self) -> Result<Option<Ticket>> {
+        self.engine.begin_sync_if_due()
+    }
+
     /// What tells when the commit `transaction` is durable, whatever durability it asked for. A
     /// lazy one becomes durable when something has it flushed.
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidArgument`] if there is no such commit yet.
+    /// [`Error::InvalidArgument`] if there is no such commit yet; [`Error::ReadOnly`], since nothing
+    /// becomes durable then.
     pub fn ticket(&self, transaction: TransactionId) -> Result<Ticket> {
+        if self.engine.is_read_only() {
+            return Err(Error::ReadOnly);
+        }
         let newest = self.engine.newest();
         if transaction > newest {
             let text = format!("there is no commit {transaction} yet; the newest is {newest}");

@@ -1,26 +1,35 @@
 //! One writer at a time: whoever takes the turn takes what only the writer may touch with it, and
 //! whoever ends the turn puts it back. Turns may end on another thread than they began on.
+//!
+//! Who comes when the turn is free takes it, even if others wait who are not awake yet: a turn is
+//! shorter than waking somebody. So that nobody starves, the first in line is passed over only so
+//! often.
 
 use super::lock;
 use std::{
     collections::VecDeque,
     ops::{Deref, DerefMut},
-    sync::{Arc, Condvar, Mutex},
+    sync::{Arc, Mutex},
+    thread::{self, Thread},
 };
 
-/// Gives out turns, in the order in which they are asked for.
+/// So often the first in line is passed over.
+const PASSED_OVER_MAX: u32 = 16;
+
+/// Gives out turns, roughly in the order in which they are asked for.
 #[derive(Debug)]
 pub(crate) struct Turnstile<T> {
     state: Mutex<State<T>>,
-    changed: Condvar,
 }
 
 #[derive(Debug)]
 struct State<T> {
     /// What the writer has; absent while somebody has the turn.
     held: Option<Box<T>>,
-    waiting: VecDeque<u64>,
+    waiting: VecDeque<(u64, Thread)>,
     next_ticket: u64,
+    /// How often somebody else has got the turn since the first in line is that.
+    passed_over: u32,
 }
 
 impl<T> Turnstile<T> {
@@ -29,47 +38,56 @@ impl<T> Turnstile<T> {
             held: Some(Box::new(held)),
             waiting: VecDeque::new(),
             next_ticket: 0,
+            passed_over: 0,
         };
         Arc::new(Self {
             state: Mutex::new(state),
-            changed: Condvar::new(),
         })
     }
 
     /// Waits for the turn.
     pub(crate) fn take(self: &Arc<Self>) -> Turn<T> {
         let mut state = lock(&self.state);
-        if state.waiting.is_empty()
+        if (state.waiting.is_empty() || state.passed_over < PASSED_OVER_MAX)
             && let Some(held) = state.held.take()
         {
-            return Turn {
-                held: Some(held),
-                turnstile: Arc::clone(self),
-            };
+            state.passed_over += u32::from(!state.waiting.is_empty());
+            return self.turn(held);
         }
         let ticket = state.next_ticket;
         state.next_ticket += 1;
-        state.waiting.push_back(ticket);
+        state.waiting.push_back((ticket, thread::current()));
         loop {
-            if state.waiting.front() == Some(&ticket)
-                && let Some(held) = state.held.take()
-            {
+            let is_first = state
+                .waiting
+                .front()
+                .is_some_and(|(first, _)| *first == ticket);
+            if is_first && let Some(held) = state.held.take() {
                 state.waiting.pop_front();
-                return Turn {
-                    held: Some(held),
-                    turnstile: Arc::clone(self),
-                };
+                state.passed_over = 0;
+                return self.turn(held);
             }
-            state = self
-                .changed
-                .wait(state)
-                .unwrap_or_else(std::sync::PoisonError::into_inner);
+            drop(state);
+            thread::park();
+            state = lock(&self.state);
+        }
+    }
+
+    fn turn(self: &Arc<Self>, held: Box<T>) -> Turn<T> {
+        Turn {
+            held: Some(held),
+            turnstile: Arc::clone(self),
         }
     }
 
     fn give_back(&self, held: Box<T>) {
-        lock(&self.state).held = Some(held);
-        self.changed.notify_all();
+        let mut state = lock(&self.state);
+        state.held = Some(held);
+        let first = state.waiting.front().map(|(_, thread)| thread.clone());
+        drop(state);
+        if let Some(thread) = first {
+            thread.unpark();
+        }
     }
 }
 

@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{
     Error, Result, Run, TransactionId,
-    commit::record::{Geometry, Record},
+    commit::record::Record,
     planted::{Planted, is_planted},
     space::{Change, Committed},
     store::Mapping,
@@ -33,9 +33,13 @@ impl WriteTransaction {
     pub(crate) fn commit(mut self) -> Result<TransactionId> {
         let durability = self.pages.durability;
         let engine = Arc::clone(&self.engine);
-        let transaction = self.write()?;
+        let written = self.write();
         // The next writer goes on while this one waits.
         drop(self);
+        if written.is_err() {
+            engine.flusher.wake_told();
+        }
+        let transaction = written?;
         if !is_seen_at_once(durability) {
             engine.flusher.wait(transaction)?;
         }
@@ -121,14 +125,8 @@ impl WriteTransaction {
         let writer = &mut *self.pages.writer;
         writer.written.forget(durable);
         let written = writer.written.with(taken);
-        // Written runs may have a quarter of the record; the log is of more use.
-        let listed_max = page_size / 4 / size_of::<Run>();
-        let listed = written.as_ref().map_or(0, Vec::len);
-        let reserved = if listed + 8 > listed_max {
-            0
-        } else {
-            listed + 8
-        };
+        // A fold adds some.
+        let reserved = written.map_or(0, |runs| runs.len() + 8);
         let log_room = Record::log_room(page_size, reserved);
         writer.space.commit(Change {
             transaction,
@@ -196,7 +194,6 @@ impl WriteTransaction {
         let written = writer.written.with(taken);
         writer.written.note(transaction, taken, last_target);
         let fits = |runs: &Vec<Run>| committed.log.len() <= Record::log_room(page_size, runs.len());
-        let policies = &self.engine.policies;
         Record {
             slot,
             sequence: writer.newest.sequence + 1,
@@ -208,12 +205,6 @@ impl WriteTransaction {
             time_ms: now_ms(),
             asked_durable: self.pages.durability != Durability::Lazy,
             clean_close: is_planted(Planted::AlwaysClean),
-            default_durability: policies.durability.to_byte(),
-            flush_limits: policies.flush_limits,
-            geometry: Geometry {
-                upper_limit: policies.size_limit_bytes,
-                ..writer.newest.geometry
-            },
             page_count,
             catalog_root: self.catalog.encode(),
             space_roots: committed.roots,
@@ -255,7 +246,7 @@ impl WriteTransaction {
         let pins = self.engine.flusher.pins();
         match self.base.space(&pins) {
             Ok(space) => self.pages.writer.space = space,
-            Err(_) => self.engine.flusher.poison(),
+            Err(_) => self.engine.flusher.poison("reading the space map anew"),
         }
     }
 }

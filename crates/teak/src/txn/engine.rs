@@ -112,6 +112,20 @@ impl Policies {
     }
 }
 
+impl Policies {
+    /// Has records say what was asked for; says whether that is news.
+    fn note(&self, settings: &Settings, record: &mut Record) -> bool {
+        let before = record.clone();
+        // A byte that a later version wrote stays, unless something else was asked for.
+        if settings.durability.is_some() {
+            record.default_durability = self.durability.to_byte();
+        }
+        record.flush_limits = self.flush_limits;
+        record.geometry.upper_limit = self.size_limit_bytes;
+        *record != before
+    }
+}
+
 /// One open database.
 #[derive(Debug)]
 pub(crate) struct Engine {
@@ -152,6 +166,10 @@ impl Engine {
         recovery: Recovery,
     ) -> Self {
         let policies = Policies::new(settings, &newest.record);
+        let writer = writer.map(|mut writer| {
+            writer.is_changed |= policies.note(settings, &mut writer.newest);
+            writer
+        });
         Self {
             id: unique_id(),
             path,
@@ -245,9 +263,9 @@ impl Engine {
     /// Waits until this is the only writer.
     pub(super) fn take_turn(&self) -> Result<Turn<Writer>> {
         let turnstile = self.turnstile.as_ref().ok_or(Error::ReadOnly)?;
+        self.refuse_unwritable()?;
         let turn = turnstile.take();
-        self.refuse_closed()?;
-        self.flusher.refuse_poisoned()?;
+        self.refuse_unwritable()?;
         Ok(turn)
     }
 
@@ -280,9 +298,22 @@ impl Engine {
         Ok(self.ticket(self.flusher.want_newest()?))
     }
 
+    /// The same if the limits for lazy commits are reached.
+    pub(crate) fn begin_sync_if_due(&self) -> Result<Option<Ticket>> {
+        self.refuse_unwritable()?;
+        match self.flusher.is_due() {
+            true => self.begin_sync().map(Some),
+            false => Ok(None),
+        }
+    }
+
     /// A ticket for a commit that was made.
     pub(crate) fn ticket(&self, transaction: TransactionId) -> Ticket {
         Ticket::new(Arc::clone(&self.flusher.progress), transaction)
+    }
+
+    pub(crate) fn is_read_only(&self) -> bool {
+        self.turnstile.is_none()
     }
 
     /// The newest commit, whether readers see it yet or not.
@@ -305,12 +336,18 @@ impl Engine {
         if self.closed.load(Ordering::Acquire) {
             return Ok(());
         }
-        let mut writer = self.take_turn()?;
+        let writer = self.take_turn()?;
         self.closed.store(true, Ordering::Release);
+        let closed = self.write_last(writer);
+        self.flusher.wake_told();
+        closed
+    }
+
+    fn write_last(&self, mut writer: Turn<Writer>) -> Result<()> {
         if !writer.is_changed {
             return Ok(());
         }
-        self.flusher.wait(writer.newest.transaction)?;
+        self.flusher.wait_quietly(writer.newest.transaction)?;
         let used = writer.space.page_count() - writer.space.trailing_free();
         writer.space.shrink(used);
         let page_count = writer.space.page_count();

@@ -26,6 +26,7 @@ use crate::{
 };
 use std::{
     io::{self, IoSlice},
+    panic::{AssertUnwindSafe, catch_unwind},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering},
@@ -55,6 +56,8 @@ pub(super) struct Flusher {
     page_size: usize,
     limits: FlushLimits,
     is_poisoned: AtomicBool,
+    /// Tickets that are to be told, when nobody holds anything.
+    told: Mutex<Vec<Waker>>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
@@ -71,6 +74,7 @@ impl Flusher {
             page_size: newest.record.page_size as usize,
             limits,
             is_poisoned: AtomicBool::new(false),
+            told: Mutex::default(),
             thread: Mutex::default(),
             published: Published::new(newest),
         }
@@ -83,8 +87,10 @@ impl Flusher {
         Ok(())
     }
 
-    pub(super) fn poison(&self) {
-        self.is_poisoned.store(true, Ordering::Release);
+    /// Takes no more writes, for a reason of its own.
+    pub(super) fn poison(&self, operation: &'static str) {
+        let error = io::Error::other("the state of the database in memory could not be kept");
+        self.fail(&mut self.progress.lock(), operation, &error);
     }
 
     /// What the next commit builds on: the newest state, whether readers see it yet or not.
@@ -133,9 +139,9 @@ impl Flusher {
             false => self.write_record(&commit.record)?,
         };
         if let Err(error) = recorded {
-            let told = self.fail(&mut state, WRITING_RECORD, &error, Some(written));
-            drop(state);
-            self.tell(told);
+            // It may be there, or a part of it.
+            state.note_written(written);
+            self.fail(&mut state, WRITING_RECORD, &error);
             return Err(Error::io(WRITING_RECORD)(error));
         }
         state.note_written(written);
@@ -146,13 +152,16 @@ impl Flusher {
         } else {
             state.unpublished = Some(snapshot);
         }
-        match commit.durability {
-            Durability::Durable => return Ok(()),
-            Durability::Async => state.want(written.transaction),
-            Durability::Lazy => state.note_waiting(commit.bytes),
-        }
-        if state.due(self.limits) != Due::Never {
-            self.progress.tell_flusher();
+        let is_news = match commit.durability {
+            Durability::Durable => false,
+            Durability::Async => {
+                state.want(written.transaction);
+                true
+            }
+            Durability::Lazy => state.note_waiting(commit.bytes, self.limits),
+        };
+        if is_news {
+            self.progress.tell_flusher(&state);
         }
         Ok(())
     }
@@ -161,23 +170,26 @@ impl Flusher {
     /// caller has the turn.
     pub(super) fn write_nothing(&self, durability: Durability) {
         let mut state = self.progress.lock();
-        if is_seen_at_once(durability)
-            && let Some(snapshot) = state.unpublished.take()
-        {
-            self.published.publish(snapshot);
-        }
         if durability == Durability::Async {
             let newest = state.newest.transaction;
             state.want(newest);
-            self.progress.tell_flusher();
+            self.progress.tell_flusher(&state);
         }
     }
 
-    /// Returns when the commit `transaction` is on the disk; flushes if nobody else does.
+    /// Returns when the commit `transaction` is on the disk; flushes if nobody else does. The caller
+    /// does not have the writer's turn.
     pub(super) fn wait(&self, transaction: TransactionId) -> Result<()> {
+        let outcome = self.wait_quietly(transaction);
+        self.wake_told();
+        outcome
+    }
+
+    /// The same, and leaves it to the caller to wake who is to be told.
+    pub(super) fn wait_quietly(&self, transaction: TransactionId) -> Result<()> {
         let mut state = self.progress.lock();
         if is_planted(Planted::JoinFlush) && state.is_flushing() {
-            drop(self.progress.wait_flushed(state));
+            drop(self.progress.wait_flushed(state, TransactionId(0)));
             return Ok(());
         }
         loop {
@@ -185,7 +197,7 @@ impl Flusher {
                 return outcome;
             }
             state = if state.is_flushing() {
-                self.progress.wait_flushed(state)
+                self.progress.wait_flushed(state, transaction)
             } else {
                 self.flush(state)
             };
@@ -198,13 +210,13 @@ impl Flusher {
         let mut state = self.progress.lock();
         let newest = state.newest.transaction;
         state.want(newest);
-        self.progress.tell_flusher();
+        self.progress.tell_flusher(&state);
         Ok(newest)
     }
 
     /// Whether the limits for lazy commits are reached.
     pub(super) fn is_due(&self) -> bool {
-        self.progress.lock().due(self.limits) == Due::Now
+        self.progress.lock().is_due(self.limits)
     }
 
     /// Flushes; nobody else must be flushing.
@@ -213,16 +225,37 @@ impl Flusher {
         drop(state);
         let flushed = self.flush_storage();
         let mut state = self.progress.lock();
-        let told = match flushed {
+        match flushed {
             Ok(()) => {
                 self.publish(&target);
-                state.end_flush(&target)
+                let told = state.end_flush(&target);
+                self.told().extend(told);
             }
-            Err(error) => self.fail(&mut state, FLUSHING, &error, None),
-        };
-        drop(state);
-        self.tell(told);
-        self.progress.lock()
+            Err(_) if is_planted(Planted::WriteOn) => state.end_failed_flush(),
+            Err(error) => {
+                state.end_failed_flush();
+                self.fail(&mut state, FLUSHING, &error);
+            }
+        }
+        if state.has_failed() {
+            self.take_back(&mut state);
+        }
+        self.progress.tell_flushed(&mut state);
+        state
+    }
+
+    fn told(&self) -> MutexGuard<'_, Vec<Waker>> {
+        self.told.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Wakes who is to be told. What a waker does is up to whoever made it, so the caller holds
+    /// nothing: no lock, and not the writer's turn.
+    pub(super) fn wake_told(&self) {
+        let told = std::mem::take(&mut *self.told());
+        for waker in told {
+            // A panic is not this thread's, which others wait for.
+            let _ = catch_unwind(AssertUnwindSafe(|| waker.wake()));
+        }
     }
 
     fn flush_storage(&self) -> io::Result<()> {
@@ -239,12 +272,6 @@ impl Flusher {
         flushed
     }
 
-    /// Whoever is told may do anything, so no lock is held.
-    fn tell(&self, told: Vec<Waker>) {
-        self.progress.tell_flushed();
-        told.into_iter().for_each(Waker::wake);
-    }
-
     /// Has readers see the state that became durable, unless they see a newer one.
     fn publish(&self, target: &Target) {
         if let Some(snapshot) = &target.unpublished
@@ -254,49 +281,38 @@ impl Flusher {
         }
     }
 
-    /// Notes a failure. `half_written` is a record that may be there, or a part of it.
-    fn fail(
-        &self,
-        state: &mut State,
-        operation: &'static str,
-        error: &io::Error,
-        half_written: Option<Written>,
-    ) -> Vec<Waker> {
-        if is_planted(Planted::WriteOn) {
-            state.go_on_after_failure();
-            return Vec::new();
+    /// Notes a failure. What a flush under way makes durable counts all the same, if it succeeds; what
+    /// is to be taken back is taken back behind it.
+    fn fail(&self, state: &mut State, operation: &'static str, error: &io::Error) {
+        self.is_poisoned.store(true, Ordering::Release);
+        state.fail(operation, error);
+        if !state.is_flushing() {
+            self.take_back(state);
         }
-        self.poison();
-        if let Some(written) = half_written {
-            state.note_written(written);
-        }
-        self.take_back(state);
-        state.fail(operation, error)
     }
 
     /// Sees to it that who opens the database finds the state that readers see, as far as the disk
-    /// takes that. The error that is reported is the one before.
-    fn take_back(&self, state: &State) {
+    /// takes that, and gives up all that is not durable. The error that is reported is the one before.
+    fn take_back(&self, state: &mut State) {
         let seen = self.published.newest();
         let is_unseen =
             |written: &&Written| written.sequence > 0 && written.transaction > seen.transaction();
-        if !is_unseen(&&state.newest) {
-            return;
-        }
-        let record = Record {
-            slot: state.newest.slot,
-            sequence: state.newest.sequence + 1,
-            ..seen.record.clone()
-        };
-        let _ = self.write_record(&record);
-        for written in state.slots.iter().filter(is_unseen) {
-            if written.slot != record.slot {
-                let offset = u64::from(written.slot) * self.page_size as u64;
-                let _ = self
-                    .storage
-                    .write(offset, &[IoSlice::new(&[0; ERASED_LEN])]);
+        if is_unseen(&&state.newest) {
+            let record = Record {
+                slot: state.newest.slot,
+                sequence: state.newest.sequence + 1,
+                ..seen.record.clone()
+            };
+            // The others may be all that leads to what readers see, as long as this one is not there.
+            if matches!(self.write_record(&record), Ok(Ok(()))) {
+                let unseen = state.slots.iter().filter(is_unseen);
+                let others = unseen.filter(|written| written.slot != record.slot);
+                others.for_each(|written| self.erase(written.slot));
             }
         }
+        let told = state.give_up();
+        self.told().extend(told);
+        self.progress.tell_flushed(state);
     }
 
     /// Writes a record to its slot; one that could not be read again is refused.
@@ -309,13 +325,22 @@ impl Flusher {
         Ok(self.storage.write(offset, &[IoSlice::new(&bytes)]))
     }
 
+    /// Makes the record in a slot unreadable, as far as the disk takes that. The error that is
+    /// reported is the one before.
+    fn erase(&self, slot: u8) {
+        let offset = u64::from(slot) * self.page_size as u64;
+        let _ = self
+            .storage
+            .write(offset, &[IoSlice::new(&[0; ERASED_LEN])]);
+    }
+
     /// Writes the records of a clean close, behind which there is nothing, and flushes them: the next
     /// one to open takes them for durable.
     pub(super) fn write_last(&self, records: &[Record]) -> Result<()> {
         let mut state = self.progress.lock();
         for record in records {
             if let Err(error) = self.write_record(record)? {
-                return self.fail_last(state, records, WRITING_RECORD, error);
+                return self.fail_last(&mut state, records, WRITING_RECORD, error);
             }
             state.note_written(Written::of(record));
         }
@@ -324,33 +349,21 @@ impl Flusher {
         }
         match self.flush_storage() {
             Ok(()) => Ok(()),
-            Err(error) => self.fail_last(state, records, FLUSHING, error),
+            Err(error) => self.fail_last(&mut state, records, FLUSHING, error),
         }
     }
 
     /// Nothing was committed, so there is nothing to take back but these records.
     fn fail_last(
         &self,
-        mut state: MutexGuard<'_, State>,
+        state: &mut State,
         records: &[Record],
         operation: &'static str,
         error: io::Error,
     ) -> Result<()> {
-        self.poison();
-        let told = state.fail(operation, &error);
-        drop(state);
+        self.fail(state, operation, &error);
         records.iter().for_each(|record| self.erase(record.slot));
-        self.tell(told);
         Err(Error::io(operation)(error))
-    }
-
-    /// Makes the record in a slot unreadable, as far as the disk takes that. The error that is
-    /// reported is the one before.
-    fn erase(&self, slot: u8) {
-        let offset = u64::from(slot) * self.page_size as u64;
-        let _ = self
-            .storage
-            .write(offset, &[IoSlice::new(&[0; ERASED_LEN])]);
     }
 
     /// Sees to it that there is a thread for commits of this durability.
@@ -382,17 +395,29 @@ impl Flusher {
         let mut state = self.progress.lock();
         while !state.is_stopping {
             state = match state.due(self.limits) {
-                Due::Now => self.flush(state),
+                Due::Now => {
+                    drop(self.flush(state));
+                    self.wake_told();
+                    self.progress.lock()
+                }
                 Due::At(moment) => self.progress.wait_work(state, Some(moment)),
                 Due::Never => self.progress.wait_work(state, None),
             };
         }
     }
 
-    /// Ends the thread. Flushes what is due no more.
+    /// Ends the thread. Flushes what is due no more: what is not durable now will not be, by this
+    /// database.
     pub(super) fn stop(&self) {
-        self.progress.lock().is_stopping = true;
-        self.progress.tell_flusher();
+        let mut state = self.progress.lock();
+        state.is_stopping = true;
+        if state.durable.transaction < state.newest.transaction && !state.has_failed() {
+            let error = io::Error::other("the database was closed before it was on the disk");
+            self.fail(&mut state, FLUSHING, &error);
+        }
+        self.progress.tell_flusher(&state);
+        drop(state);
+        self.wake_told();
         let thread = self
             .thread
             .lock()

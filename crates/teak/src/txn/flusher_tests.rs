@@ -352,6 +352,66 @@ fn after_a_failed_flush_those_who_waited_fail_and_nothing_of_theirs_is_seen() {
     assert_clean(&killed);
 }
 
+/// The record of a second commit could not be written while the first was being flushed. That took
+/// the first one's record back, too; then its flush succeeded, and it counted as durable.
+#[test]
+fn a_failed_record_spares_the_commit_that_is_being_flushed() {
+    let poisoned = (0..12u64).filter(|&call| {
+        let (disk, engine) = gated();
+        let first = spawn_put(&engine, 1);
+        disk.wait_begun(1);
+        let fault = Fault::DISK_ERROR.cut_short(if call % 2 == 0 { 0 } else { 128 });
+        disk.disk.fail_on(disk.disk.calls() + call / 2, fault);
+        let second = put_one(&engine, Durability::Lazy, 2);
+        disk.disk.heal();
+        let is_poisoned = engine.flusher.refuse_poisoned().is_err();
+        disk.set_open(true);
+        first.join().unwrap().unwrap();
+        let oldest = disk.disk.power_cut(&mut |_| 0, 4096);
+        let newest = disk.disk.power_cut(&mut |count| count - 1, 4096);
+        assert!(has(&engine, 1));
+        assert_eq!(has(&engine, 2), second.is_ok());
+        for (image, boot) in [
+            (disk.disk.process_crash(), BOOT),
+            (oldest, OTHER_BOOT),
+            (newest, OTHER_BOOT),
+        ] {
+            let found = open(&SimDisk::from_image(image, CAPACITY), false, boot).unwrap();
+            assert!(has(&found, 1), "{second:?}");
+            assert!(second.is_ok() || !has(&found, 2), "{second:?}");
+            assert_clean(&found);
+        }
+        is_poisoned
+    });
+    assert_eq!(
+        poisoned.count(),
+        2,
+        "one of the calls is the record's, in two ways"
+    );
+}
+
+#[test]
+fn a_commit_that_changes_nothing_shows_nobody_what_is_not_durable() {
+    let (disk, engine) = gated();
+    let first = spawn_put(&engine, 1);
+    disk.wait_begun(1);
+    put_one(&engine, Durability::Lazy, 1).unwrap();
+    assert!(!has(&engine, 1));
+    disk.set_open(true);
+    first.join().unwrap().unwrap();
+}
+
+#[test]
+fn tickets_of_what_is_never_flushed_are_told_so() {
+    let (disk, engine) = gated();
+    disk.set_open(true);
+    let lazy = put_one(&engine, Durability::Lazy, 0).unwrap();
+    let ticket = engine.ticket(lazy);
+    engine.flusher.poison("testing");
+    drop(engine);
+    assert!(matches!(ticket.wait(), Err(Error::Io { .. })));
+}
+
 #[test]
 fn tickets_tell_of_a_failed_flush() {
     let (disk, engine) = gated();

@@ -156,7 +156,7 @@ fn writer(newest: Record, space: Space, recovery: &Recovery) -> Writer {
     Writer {
         space,
         arena: Arena::new(newest.page_size as usize),
-        written: WrittenRuns::default(),
+        written: WrittenRuns::new(newest.page_size as usize),
         is_changed: *recovery != Recovery::Clean,
         newest,
     }

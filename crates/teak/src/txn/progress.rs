@@ -12,7 +12,7 @@
 //!    leaves one of four.
 //! 3. `unpublished` is the newest commit as long as readers do not see it. They see each durable
 //!    commit, and each that did not ask to be seen only when it is durable.
-//! 4. Behind a failure nothing becomes durable any more.
+//! 4. Behind a failure nothing becomes durable any more but the target of a flush that was running.
 
 use super::{engine::Durability, snapshot::Snapshot};
 use crate::{
@@ -58,6 +58,24 @@ pub(super) struct Target {
 struct Waiting {
     bytes: u64,
     since: Option<Instant>,
+}
+
+/// A ticket that is to be told.
+#[derive(Debug)]
+struct TicketWaiting {
+    /// Of the ticket.
+    id: u64,
+    transaction: TransactionId,
+    waker: Waker,
+}
+
+/// How many threads wait for what.
+#[derive(Clone, Copy, Default, Debug)]
+struct Sleepers {
+    /// For the flush that runs, and for the next one, by turns.
+    commits: [usize; 2],
+    tickets: usize,
+    flusher: usize,
 }
 
 /// When the flusher has something to do.
@@ -111,7 +129,10 @@ pub(super) struct State {
     /// Commits up to this one are to be flushed at once.
     wanted: TransactionId,
     waiting: Waiting,
-    wakers: Vec<(TransactionId, Waker)>,
+    tickets: Vec<TicketWaiting>,
+    sleepers: Sleepers,
+    /// Flushes that are over.
+    flush_count: usize,
     pub(super) is_stopping: bool,
 }
 
@@ -138,7 +159,9 @@ impl State {
             failure: None,
             wanted: newest.transaction,
             waiting: Waiting::default(),
-            wakers: Vec::new(),
+            tickets: Vec::new(),
+            sleepers: Sleepers::default(),
+            flush_count: 0,
             is_stopping: false,
         }
     }
@@ -191,10 +214,21 @@ impl State {
         self.newest = written;
     }
 
-    /// Notes that a commit of so many bytes waits for no one to flush it.
-    pub(super) fn note_waiting(&mut self, bytes: u64) {
+    /// Notes that a commit of so many bytes waits, and that nobody has asked for it to be flushed.
+    /// Says whether that is news to the flusher.
+    pub(super) fn note_waiting(&mut self, bytes: u64, limits: FlushLimits) -> bool {
         self.waiting.bytes += bytes;
-        self.waiting.since.get_or_insert_with(Instant::now);
+        if self.waiting.since.is_some() {
+            return self.waiting.bytes >= limits.bytes;
+        }
+        self.waiting.since = Some(Instant::now());
+        true
+    }
+
+    /// Whether commits wait that have reached the limits.
+    pub(super) fn is_due(&self, limits: FlushLimits) -> bool {
+        let is_old = |since: Instant| since.elapsed() >= limits.age;
+        self.waiting.bytes >= limits.bytes || self.waiting.since.is_some_and(is_old)
     }
 
     /// Asks for a flush at once of all commits up to `transaction`.
@@ -252,22 +286,26 @@ impl State {
             self.unpublished = None;
         }
         let durable = self.durable.transaction;
-        let told = self.wakers.extract_if(.., |(wanted, _)| *wanted <= durable);
-        told.map(|(_, waker)| waker).collect()
+        let is_told = |ticket: &mut TicketWaiting| ticket.transaction <= durable;
+        let told = self.tickets.extract_if(.., is_told);
+        told.map(|ticket| ticket.waker).collect()
     }
 
-    /// Notes that nothing becomes durable any more; returns who is to be told.
-    pub(super) fn fail(&mut self, operation: &'static str, error: &io::Error) -> Vec<Waker> {
-        self.target = None;
-        self.unpublished = None;
+    /// Notes that nothing becomes durable any more, but the target of a flush that is running.
+    pub(super) fn fail(&mut self, operation: &'static str, error: &io::Error) {
         self.failure
             .get_or_insert_with(|| Failure::new(operation, error));
-        self.wakers.drain(..).map(|(_, waker)| waker).collect()
     }
 
-    /// Behaves as if a flush that failed were no reason to stop.
-    pub(super) fn go_on_after_failure(&mut self) {
+    /// Notes that the flush under way has failed.
+    pub(super) fn end_failed_flush(&mut self) {
         self.target = None;
+    }
+
+    /// Behind a failure, when no flush runs any more: all tickets, to be told.
+    pub(super) fn give_up(&mut self) -> Vec<Waker> {
+        self.unpublished = None;
+        self.tickets.drain(..).map(|ticket| ticket.waker).collect()
     }
 
     pub(super) fn has_failed(&self) -> bool {
@@ -279,26 +317,28 @@ impl State {
         if transaction <= self.durable.transaction {
             return Some(Ok(()));
         }
+        let is_becoming = |target: &Target| transaction <= target.commit.transaction;
+        if self.target.as_ref().is_some_and(is_becoming) {
+            return None;
+        }
         self.failure.as_ref().map(|failure| Err(failure.to_error()))
     }
 
-    /// Has somebody told when a commit is durable, or cannot become so.
-    fn tell(&mut self, transaction: TransactionId, waker: &Waker) {
-        let is_known = |(wanted, known): &(TransactionId, Waker)| {
-            *wanted == transaction && known.will_wake(waker)
-        };
-        if !self.wakers.iter().any(is_known) {
-            self.wakers.push((transaction, waker.clone()));
-        }
+    /// Which of the two places the threads sleep at that wait for this commit.
+    fn bed_of(&self, transaction: TransactionId) -> usize {
+        let is_next = |target: &Target| transaction > target.commit.transaction;
+        (self.flush_count + usize::from(self.target.as_ref().is_some_and(is_next))) % 2
     }
 }
 
-/// The state, and conditions to wait for.
+/// The state, and conditions to wait for. Nobody is woken who has nothing to do.
 #[derive(Debug)]
 pub(super) struct Progress {
     state: Mutex<State>,
-    /// A flush is over.
-    flushed: Condvar,
+    /// Threads whose commits the flush under way, or the next one, makes durable.
+    flushed: [Condvar; 2],
+    /// Threads with tickets.
+    told: Condvar,
     /// The flusher may have something to do.
     work: Condvar,
 }
@@ -307,7 +347,8 @@ impl Progress {
     pub(super) fn new(state: State) -> Self {
         Self {
             state: Mutex::new(state),
-            flushed: Condvar::new(),
+            flushed: Default::default(),
+            told: Condvar::new(),
             work: Condvar::new(),
         }
     }
@@ -316,53 +357,103 @@ impl Progress {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until a flush is over.
-    pub(super) fn wait_flushed<'s>(&self, state: MutexGuard<'s, State>) -> MutexGuard<'s, State> {
-        self.flushed
-            .wait(state)
-            .unwrap_or_else(PoisonError::into_inner)
+    /// Waits until the flush is over that makes a commit durable, or until it is this thread's to
+    /// begin that flush.
+    pub(super) fn wait_flushed<'s>(
+        &self,
+        mut state: MutexGuard<'s, State>,
+        transaction: TransactionId,
+    ) -> MutexGuard<'s, State> {
+        let bed = state.bed_of(transaction);
+        state.sleepers.commits[bed] += 1;
+        let waited = self.flushed[bed].wait(state);
+        let mut state = waited.unwrap_or_else(PoisonError::into_inner);
+        state.sleepers.commits[bed] -= 1;
+        state
     }
 
     /// Waits until there may be work for the flusher, or until then.
     pub(super) fn wait_work<'s>(
         &self,
-        state: MutexGuard<'s, State>,
+        mut state: MutexGuard<'s, State>,
         until: Option<Instant>,
     ) -> MutexGuard<'s, State> {
-        let Some(until) = until else {
-            return self
-                .work
-                .wait(state)
-                .unwrap_or_else(PoisonError::into_inner);
-        };
-        let left = until.saturating_duration_since(Instant::now());
-        let waited = self.work.wait_timeout(state, left);
-        waited.unwrap_or_else(PoisonError::into_inner).0
+        state.sleepers.flusher += 1;
+        let mut state = wait(&self.work, state, until);
+        state.sleepers.flusher -= 1;
+        state
     }
 
-    /// Tells those who wait that a flush is over.
-    pub(super) fn tell_flushed(&self) {
-        self.flushed.notify_all();
-        self.work.notify_one();
+    /// Tells those whose flush is over; and of those who wait for the next one, one who may begin
+    /// it, or all if there will be none.
+    pub(super) fn tell_flushed(&self, state: &mut State) {
+        let (over, next) = (state.flush_count % 2, (state.flush_count + 1) % 2);
+        state.flush_count += 1;
+        if state.sleepers.commits[over] > 0 {
+            self.flushed[over].notify_all();
+        }
+        if state.sleepers.commits[next] > 0 {
+            match state.has_failed() {
+                true => self.flushed[next].notify_all(),
+                false => self.flushed[next].notify_one(),
+            }
+        }
+        if state.sleepers.tickets > 0 {
+            self.told.notify_all();
+        }
+        self.tell_flusher(state);
     }
 
     /// Tells the flusher that there may be work.
-    pub(super) fn tell_flusher(&self) {
-        self.work.notify_one();
+    pub(super) fn tell_flusher(&self, state: &State) {
+        if state.sleepers.flusher > 0 {
+            self.work.notify_one();
+        }
     }
 
-    /// Whether a commit is durable, or the error for which it cannot become so.
+    /// Whether a commit is durable, or the error for which it cannot become so; `None` if neither is
+    /// known yet.
+    pub(super) fn outcome(&self, transaction: TransactionId) -> Option<Result<()>> {
+        self.lock().outcome(transaction)
+    }
+
+    /// The same, and has the ticket `id` told when it is known.
     pub(super) fn poll(
         &self,
+        id: u64,
         transaction: TransactionId,
-        waker: Option<&Waker>,
+        waker: Waker,
     ) -> Option<Result<()>> {
         let mut state = self.lock();
         let outcome = state.outcome(transaction);
-        if let (None, Some(waker)) = (&outcome, waker) {
-            state.tell(transaction, waker);
-        }
+        let known = state.tickets.iter_mut().find(|ticket| ticket.id == id);
+        let replaced = match (&outcome, known) {
+            (Some(_), _) => None,
+            (None, Some(known)) => Some(std::mem::replace(&mut known.waker, waker)),
+            (None, None) => {
+                state.tickets.push(TicketWaiting {
+                    id,
+                    transaction,
+                    waker,
+                });
+                None
+            }
+        };
+        // What dropping a waker does is not known, so no lock is held.
+        drop(state);
+        drop(replaced);
         outcome
+    }
+
+    /// Forgets the ticket `id`.
+    pub(super) fn forget(&self, id: u64) {
+        let mut state = self.lock();
+        let forgotten: Vec<_> = state
+            .tickets
+            .extract_if(.., |ticket| ticket.id == id)
+            .collect();
+        drop(state);
+        drop(forgotten);
     }
 
     /// Waits until a commit is durable, for as long as `limit`; says whether it is. Somebody else
@@ -374,19 +465,30 @@ impl Progress {
             if let Some(outcome) = state.outcome(transaction) {
                 return outcome.map(|()| true);
             }
-            state = match until {
-                None => self.wait_flushed(state),
-                Some(until) => {
-                    let left = until.saturating_duration_since(Instant::now());
-                    if left.is_zero() {
-                        return Ok(false);
-                    }
-                    let waited = self.flushed.wait_timeout(state, left);
-                    waited.unwrap_or_else(PoisonError::into_inner).0
-                }
-            };
+            if until.is_some_and(|until| until <= Instant::now()) {
+                return Ok(false);
+            }
+            state.sleepers.tickets += 1;
+            state = wait(&self.told, state, until);
+            state.sleepers.tickets -= 1;
         }
     }
+}
+
+/// Waits for a condition, or until then.
+fn wait<'s>(
+    condition: &Condvar,
+    state: MutexGuard<'s, State>,
+    until: Option<Instant>,
+) -> MutexGuard<'s, State> {
+    let Some(until) = until else {
+        return condition
+            .wait(state)
+            .unwrap_or_else(PoisonError::into_inner);
+    };
+    let left = until.saturating_duration_since(Instant::now());
+    let waited = condition.wait_timeout(state, left);
+    waited.unwrap_or_else(PoisonError::into_inner).0
 }
 
 /// Whether a commit of this durability is visible before it is on the disk.

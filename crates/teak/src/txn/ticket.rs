@@ -1,6 +1,6 @@
 //! Waiting for a commit to become durable.
 
-use super::progress::Progress;
+use super::{engine::unique_id, progress::Progress};
 use crate::{Result, TransactionId};
 use std::{
     future::Future,
@@ -28,11 +28,14 @@ use std::{
 /// assert!(ticket.is_durable()?);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 #[must_use = "a ticket says when its commit is durable"]
 pub struct Ticket {
     progress: Arc<Progress>,
     transaction: TransactionId,
+    id: u64,
+    /// Whether it was polled, and is known to who tells tickets.
+    is_waiting: bool,
 }
 
 impl Ticket {
@@ -40,6 +43,8 @@ impl Ticket {
         Self {
             progress,
             transaction,
+            id: unique_id(),
+            is_waiting: false,
         }
     }
 
@@ -74,7 +79,7 @@ impl Ticket {
     ///
     /// Those of [`Ticket::wait`].
     pub fn is_durable(&self) -> Result<bool> {
-        match self.progress.poll(self.transaction, None) {
+        match self.progress.outcome(self.transaction) {
             Some(outcome) => outcome.map(|()| true),
             None => Ok(false),
         }
@@ -85,10 +90,26 @@ impl Ticket {
 impl Future for Ticket {
     type Output = Result<()>;
 
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<()>> {
-        match self.progress.poll(self.transaction, Some(context.waker())) {
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<()>> {
+        self.is_waiting = true;
+        let waker = context.waker().clone();
+        match self.progress.poll(self.id, self.transaction, waker) {
             Some(outcome) => Poll::Ready(outcome),
             None => Poll::Pending,
+        }
+    }
+}
+
+impl Clone for Ticket {
+    fn clone(&self) -> Self {
+        Self::new(Arc::clone(&self.progress), self.transaction)
+    }
+}
+
+impl Drop for Ticket {
+    fn drop(&mut self) {
+        if self.is_waiting {
+            self.progress.forget(self.id);
         }
     }
 }

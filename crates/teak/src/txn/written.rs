@@ -6,9 +6,6 @@
 
 use crate::{Run, TransactionId};
 
-/// More runs than this are not listed.
-const RUNS_MAX: usize = 4096;
-
 #[derive(Debug)]
 struct Generation {
     /// The newest commit in it.
@@ -18,12 +15,23 @@ struct Generation {
 }
 
 /// Runs that were written and may not be on the disk.
-#[derive(Default, Debug)]
+#[derive(Debug)]
 pub(super) struct WrittenRuns {
+    /// More than these are not listed.
+    runs_max: usize,
     generations: Vec<Generation>,
 }
 
 impl WrittenRuns {
+    /// None, for records with pages of this size. They may have a quarter of a record; the space log
+    /// is of more use.
+    pub(super) fn new(page_size: usize) -> Self {
+        Self {
+            runs_max: page_size / 4 / size_of::<Run>(),
+            generations: Vec::new(),
+        }
+    }
+
     /// Forgets what is durable.
     pub(super) fn forget(&mut self, durable: TransactionId) {
         self.generations
@@ -36,7 +44,7 @@ impl WrittenRuns {
         for generation in &self.generations {
             all = union(&all, generation.runs.as_ref()?);
         }
-        (all.len() <= RUNS_MAX).then_some(all)
+        (all.len() <= self.runs_max).then_some(all)
     }
 
     /// Notes what a commit wrote. `last_target` is the newest commit that a flush was begun for.
@@ -50,7 +58,7 @@ impl WrittenRuns {
             Some(last) if last.until > last_target => {
                 last.until = transaction;
                 let runs = last.runs.take().map(|runs| union(&runs, taken));
-                last.runs = runs.filter(|runs| runs.len() <= RUNS_MAX);
+                last.runs = runs.filter(|runs| runs.len() <= self.runs_max);
             }
             _ => self.generations.push(Generation {
                 until: transaction,

@@ -94,7 +94,7 @@ pub(crate) fn run(arguments: &Arguments, style: Style) -> Result<(), Failure> {
         false => Err(Failure::Damaged(format!(
             "{} has {}; restore a backup, or dump what can still be read and load that into a new database",
             arguments.database.path.display(),
-            counted(report.damages.len() as u64, "damage"),
+            counted(report.damages.len() as u64 + report.more_damages, "damage"),
         ))),
     }
 }
@@ -118,7 +118,7 @@ fn write_report(report: &CheckReport, output: &mut impl Write) -> io::Result<()>
     let verdict = if report.is_clean() {
         "no damage".to_owned()
     } else {
-        counted(report.damages.len() as u64, "damage")
+        counted(report.damages.len() as u64 + report.more_damages, "damage")
     };
     writeln!(
         output,

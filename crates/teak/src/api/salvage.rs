@@ -141,8 +141,26 @@ pub(crate) fn salvage_into(
     for FoundTable { name, entry } in tables {
         match entry {
             Entry::Table(root) => {
-                let table = salvage_table(&mut wreck, &database, name, &root, progress)?;
-                report.tables.push(table);
+                let saved = salvage_table(&mut wreck, &database, name.clone(), &root, progress);
+                report.tables.push(match saved {
+                    // A name comes twice in a catalog that is out of order, or cannot be one.
+                    Err(
+                        error @ (Error::TableMismatch { .. }
+                        | Error::KeyTooLong { .. }
+                        | Error::InvalidArgument(_)),
+                    ) => SalvagedTable {
+                        name,
+                        records: 0,
+                        records_before: root.records,
+                        losses: vec![Loss {
+                            page: root.page,
+                            keys: None,
+                            records_max: Some(root.records),
+                            detail: error.to_string(),
+                        }],
+                    },
+                    saved => saved?,
+                });
             }
             Entry::Unknown(_) => report.unknown_tables.push(name),
         }

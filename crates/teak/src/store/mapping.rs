@@ -101,18 +101,26 @@ impl Mapping {
         if !self.contains(offset, out.len()) {
             return false;
         }
-        for (index, byte) in out.iter_mut().enumerate() {
-            // SAFETY: the range is inside the stretch and the file. A relaxed load of one byte is
-            // sound beside any write to it, and on memory mapped for reading only.
-            *byte = unsafe {
-                AtomicU8::from_ptr(self.base.as_ptr().add(offset as usize + index)).load(Relaxed)
-            };
+        let start = self.base.as_ptr().wrapping_add(offset as usize);
+        let is_aligned = start.align_offset(size_of::<u64>()) == 0;
+        let words_len = if is_aligned { out.len() / 8 * 8 } else { 0 };
+        let (words, rest) = out.split_at_mut(words_len);
+        for (index, word) in words.chunks_exact_mut(8).enumerate() {
+            // SAFETY: the word is inside the stretch and the file, and aligned. A relaxed load is sound
+            // beside any write, and on memory mapped for reading only.
+            let loaded = unsafe { AtomicU64::from_ptr(start.add(8 * index).cast()).load(Relaxed) };
+            word.copy_from_slice(&loaded.to_ne_bytes());
+        }
+        for (index, byte) in rest.iter_mut().enumerate() {
+            // SAFETY: as above, for one byte.
+            *byte = unsafe { AtomicU8::from_ptr(start.add(words_len + index)).load(Relaxed) };
         }
         true
     }
 
+    /// Whether so many bytes from `offset` on are in the file.
     #[inline]
-    fn contains(&self, offset: u64, len: usize) -> bool {
+    pub(crate) fn contains(&self, offset: u64, len: usize) -> bool {
         offset
             .checked_add(len as u64)
             .is_some_and(|end| end <= self.readable.load(Relaxed))

@@ -6,6 +6,7 @@
 
 use super::{
     catalog::{self, Entry},
+    demanded::Demanded,
     engine::slot_page,
     snapshot::Snapshot,
 };
@@ -81,6 +82,8 @@ pub struct CheckReport {
     pub unknown_tables: Vec<Vec<u8>>,
     /// What is damaged, in the order in which it was found.
     pub damages: Vec<Damage>,
+    /// How many more there were: only the first 10,000 are told one by one.
+    pub more_damages: u64,
 }
 
 impl CheckReport {
@@ -91,10 +94,18 @@ impl CheckReport {
     }
 }
 
+/// Damages that are told one by one.
+const DAMAGES_MAX: usize = 10_000;
+
 /// Everything that a check or a survey comes across.
 pub(super) struct Audit<'a> {
     pub(super) uses: Vec<PageUse>,
     damages: Vec<Damage>,
+    more_damages: u64,
+    /// Whether the tree that is walked is damaged.
+    is_damaged: bool,
+    /// Pages of overlapping runs that may still be looked at: a forged file has any number of such.
+    overlaps_left: u64,
     table: Option<Vec<u8>>,
     tables: Vec<(Vec<u8>, TreeRoot)>,
     unknown_tables: Vec<Vec<u8>>,
@@ -120,6 +131,7 @@ pub(crate) fn check(snapshot: &Snapshot, progress: &mut dyn FnMut(CheckProgress)
     }
     for (name, root) in std::mem::take(&mut audit.tables) {
         audit.table = Some(name);
+        audit.is_damaged = false;
         let totals = audit.tree(snapshot, &root);
         audit.compare(&root, totals);
         report.tables += 1;
@@ -132,6 +144,7 @@ pub(crate) fn check(snapshot: &Snapshot, progress: &mut dyn FnMut(CheckProgress)
     }
     report.unknown_tables = audit.unknown_tables;
     report.damages = audit.damages;
+    report.more_damages = audit.more_damages;
     report
 }
 
@@ -144,6 +157,9 @@ impl<'a> Audit<'a> {
         Self {
             uses,
             damages: Vec::new(),
+            more_damages: 0,
+            is_damaged: false,
+            overlaps_left: count as u64,
             table: None,
             tables: Vec::new(),
             unknown_tables: Vec::new(),
@@ -153,17 +169,25 @@ impl<'a> Audit<'a> {
     }
 
     fn tree(&mut self, snapshot: &Snapshot, root: &TreeRoot) -> Totals {
-        walk::walk(snapshot, root, self)
+        walk::walk(&Demanded(snapshot), root, self)
     }
 
     fn damage(&mut self, page: Option<PageNumber>, detail: &str) {
         let (table, detail) = (self.table.clone(), detail.to_owned());
-        self.damages.push(Damage {
+        self.note(Damage {
             page,
             table,
             key_range: None,
             detail,
         });
+    }
+
+    fn note(&mut self, damage: Damage) {
+        self.is_damaged = true;
+        match self.damages.len() < DAMAGES_MAX {
+            true => self.damages.push(damage),
+            false => self.more_damages += 1,
+        }
     }
 
     /// Marks pages; `false` if one is not there or in use already.
@@ -176,9 +200,18 @@ impl<'a> Audit<'a> {
             );
             return false;
         };
+        let len = u64::from(run.len);
+        if self.overlaps_left < len {
+            self.damage(
+                Some(run.start),
+                "too many runs of pages overlap to look at it",
+            );
+            return false;
+        }
         if let Some(index) = uses.iter().position(|u| *u != PageUse::Unreachable) {
             let page = PageNumber(run.start.0 + index as u32);
             let detail = format!("it is used twice, as {:?} and as {page_use:?}", uses[index]);
+            self.overlaps_left -= len;
             self.damage(Some(page), &detail);
             return false;
         }
@@ -189,7 +222,7 @@ impl<'a> Audit<'a> {
 
     /// The totals of a root against what a walk counted. After damage they cannot agree.
     fn compare(&mut self, root: &TreeRoot, totals: Totals) {
-        if self.damages.iter().any(|damage| damage.table == self.table) {
+        if self.is_damaged {
             return;
         }
         let expected = (
@@ -269,7 +302,7 @@ impl Visitor for Audit<'_> {
     }
 
     fn finding(&mut self, finding: Finding) {
-        self.damages.push(Damage {
+        self.note(Damage {
             page: Some(finding.page),
             table: self.table.clone(),
             key_range: Some((finding.low, finding.high)),

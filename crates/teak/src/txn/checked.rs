@@ -8,7 +8,7 @@
 use crate::{Error, PageNumber, Result, Run, Tag, page::value::ValueRun, store::Mapping};
 use std::sync::{
     Arc,
-    atomic::{AtomicU64, Ordering::Relaxed},
+    atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
 };
 
 /// When pages are compared with their tags, the 64-bit checksums that stand where they are pointed to.
@@ -45,6 +45,8 @@ const WORD: usize = 64;
 #[derive(Clone, Debug)]
 pub(crate) struct Checked {
     words: Arc<[AtomicU64]>,
+    /// Set when what was right may not stay so: see [`Self::distrust`].
+    is_distrusted: Arc<AtomicBool>,
     verification: Verification,
 }
 
@@ -53,6 +55,7 @@ impl Checked {
     pub(super) fn new(verification: Verification, page_count: u64) -> Self {
         let nothing = Self {
             words: Arc::new([]),
+            is_distrusted: Arc::default(),
             verification,
         };
         nothing.covering(page_count)
@@ -69,6 +72,7 @@ impl Checked {
         let words = (0..words.next_power_of_two()).map(|index| AtomicU64::new(old(index)));
         Self {
             words: words.collect(),
+            is_distrusted: Arc::clone(&self.is_distrusted),
             verification: self.verification,
         }
     }
@@ -84,11 +88,20 @@ impl Checked {
 
     /// Notes pages whose tags are right.
     pub(super) fn note(&self, run: Run) {
-        if self.verification == Verification::FirstTouch {
+        let is_kept =
+            self.verification == Verification::FirstTouch && !self.is_distrusted.load(Relaxed);
+        if is_kept {
             self.for_each_word(run, |word, bits| {
                 word.fetch_or(bits, Relaxed);
             });
         }
+    }
+
+    /// From now on all pages are compared each time: a flush has failed, and the system may drop from
+    /// its cache what never reached the disk.
+    pub(super) fn distrust(&self) {
+        self.is_distrusted.store(true, Relaxed);
+        self.words.iter().for_each(|word| word.store(0, Relaxed));
     }
 
     /// Forgets pages that are about to be written anew.

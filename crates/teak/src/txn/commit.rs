@@ -79,6 +79,7 @@ impl WriteTransaction {
         let committed = self.commit_space(&taken, &deaths)?;
         self.is_ended = true;
         let written = self.write_all(&taken, committed);
+        self.pages.writer.next_place = taken.last().map_or(0, |run| run.end());
         self.pages.writer.arena.clear();
         if written.is_err() {
             self.restore_space();

@@ -151,6 +151,8 @@ pub(super) struct Writer {
     /// The record of the newest commit.
     pub(super) newest: Record,
     pub(super) written: WrittenRuns,
+    /// The page behind those that the last commit took.
+    pub(super) next_place: u64,
     /// Whether a clean close has to be noted.
     pub(super) is_changed: bool,
 }

@@ -286,6 +286,8 @@ impl Flusher {
     fn fail(&self, state: &mut State, operation: &'static str, error: &io::Error) {
         self.is_poisoned.store(true, Ordering::Release);
         state.fail(operation, error);
+        self.published
+            .for_each_pinned(|snapshot| snapshot.checked.distrust());
         if !state.is_flushing() {
             self.take_back(state);
         }

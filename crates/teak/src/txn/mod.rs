@@ -6,6 +6,7 @@ pub(crate) mod catalog;
 pub(crate) mod check;
 mod checked;
 mod commit;
+mod demanded;
 pub(crate) mod engine;
 mod flusher;
 pub(crate) mod located;

@@ -17,6 +17,7 @@
 
 use super::{
     catalog::{self, Entry},
+    demanded::{self, Demanded},
     engine::slot_page,
     snapshot::Snapshot,
 };
@@ -250,12 +251,15 @@ impl Found {
             start: slot_page(self.newest.slot),
             len: 1,
         });
+        runs.sort_unstable_by_key(|run| run.start);
+        let longest = runs.iter().map(|run| u64::from(run.len)).max().unwrap_or(0) * page_size;
+        let mut chunk = vec![0; longest.min(CHUNK_LEN.max(page_size)) as usize];
         for run in runs {
-            let mut chunk = vec![0; (CHUNK_LEN.max(page_size)) as usize];
             let (mut start, end) = (u64::from(run.start.0) * page_size, run.end() * page_size);
             while start < end {
-                let part = &mut chunk[..(end - start).min(CHUNK_LEN.max(page_size)) as usize];
-                if mapping.copy(start, part) {
+                let len = (end - start).min(chunk.len() as u64) as usize;
+                let part = &mut chunk[..len];
+                if demanded::copy(&mapping, start, part)? {
                     let written = storage.write(start, &[IoSlice::new(part)]);
                     written.map_err(Error::io("writing pages again"))?;
                 }
@@ -300,7 +304,7 @@ fn read_slots(mapping: &Mapping, file_len: u64, path: &Path) -> Result<Slots> {
             reason: fault.to_string(),
         },
     };
-    if !mapping.copy(0, &mut head) {
+    if !demanded::copy(mapping, 0, &mut head)? {
         return Err(not_a_database(RecordFault::NotARecord));
     }
     let page_size = find_page_size(&head).map_err(not_a_database)?;
@@ -397,6 +401,8 @@ struct Audit<'r> {
     written: Option<&'r [Run]>,
     durable: TransactionId,
     seen: HashSet<PageNumber>,
+    /// Pages that trees may still have: a forged file makes runs overlap.
+    pages_left: u64,
     /// What the walk entered last, and all that it found to be young.
     entered: Option<Run>,
     young: Vec<Run>,
@@ -412,6 +418,7 @@ impl<'r> Audit<'r> {
             written: record.written.as_deref(),
             durable: record.durable_transaction,
             seen: HashSet::new(),
+            pages_left: record.page_count,
             entered: None,
             young: Vec::new(),
             fault: None,
@@ -422,12 +429,13 @@ impl<'r> Audit<'r> {
 
     /// Walks a tree, and the tables that it names.
     fn walk(&mut self, snapshot: &Snapshot, root: &TreeRoot) {
-        walk::walk(snapshot, root, self);
+        let pages = Demanded(snapshot);
+        walk::walk(&pages, root, self);
         while let Some(table) = self.tables.pop() {
             if self.fault.is_some() {
                 return;
             }
-            walk::walk(snapshot, &table, self);
+            walk::walk(&pages, &table, self);
         }
     }
 
@@ -448,7 +456,14 @@ impl Visitor for Audit<'_> {
             behind > 0 && u64::from(run.start.0) < runs[behind - 1].end()
         });
         self.entered = Some(run);
-        self.fault.is_none() && is_written && self.seen.insert(run.start)
+        if self.fault.is_some() || !is_written || !self.seen.insert(run.start) {
+            return false;
+        }
+        match self.pages_left.checked_sub(u64::from(run.len)) {
+            Some(left) => self.pages_left = left,
+            None => self.note(run.start, "more pages are used than there are".to_owned()),
+        }
+        self.fault.is_none()
     }
 
     fn finding(&mut self, finding: Finding) {

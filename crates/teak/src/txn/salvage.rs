@@ -9,6 +9,7 @@
 mod choose;
 mod pages;
 
+use super::demanded::Demanded;
 use super::{
     catalog::{self, Entry},
     snapshot::Snapshot,
@@ -22,7 +23,7 @@ use crate::{
         walk::{self, Finding, PageRole, Visitor},
     },
 };
-use pages::{Demanded, Seen};
+use pages::Seen;
 use std::{path::Path, sync::Arc};
 
 /// Losses that are listed, of all tables together. Further ones are counted.

@@ -1,6 +1,6 @@
 //! A committed state, as a reader sees it.
 
-use super::{Verification, catalog, checked::Checked};
+use super::{Verification, catalog, checked::Checked, demanded::Demanded};
 use crate::{
     Error, PageNumber, Result, Tag, TransactionId,
     commit::record::Record,
@@ -135,7 +135,7 @@ impl Snapshot {
     pub(crate) fn space(&self, pins: &[TransactionId]) -> Result<Space> {
         let record = &self.record;
         Space::load(
-            self,
+            &Demanded(self),
             &record.space_roots,
             &record.space_log,
             record.page_count,

@@ -2,6 +2,7 @@
 
 use super::{
     check::{Audit, PageUse},
+    demanded::Demanded,
     snapshot::Snapshot,
 };
 use crate::{
@@ -14,9 +15,10 @@ use crate::{
 pub(crate) fn page_uses(snapshot: &Snapshot) -> Result<Vec<PageUse>> {
     let mut ignore = |_| {};
     let mut audit = Audit::new(snapshot, &mut ignore);
-    walk::walk(snapshot, snapshot.catalog(), &mut audit);
+    let pages = Demanded(snapshot);
+    walk::walk(&pages, snapshot.catalog(), &mut audit);
     for (_, root) in audit.take_tables() {
-        walk::walk(snapshot, &root, &mut audit);
+        walk::walk(&pages, &root, &mut audit);
     }
     audit.mark_census(&snapshot.space_to_look_at()?.classify());
     Ok(audit.uses)

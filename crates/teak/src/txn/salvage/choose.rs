@@ -5,7 +5,8 @@
 //! whose catalog cannot be read at all. If nothing else is left, the newest record that has been passed
 //! over and whose catalog can be read is taken after all.
 
-use super::pages::{Demanded, Seen};
+use super::pages::Seen;
+use crate::txn::demanded::Demanded;
 use crate::{
     Error, PageNumber, Result, Run, Tag, TransactionId,
     commit::record::{PROBE_LEN, Record, RecordFault, SLOT_COUNT, find_page_size},

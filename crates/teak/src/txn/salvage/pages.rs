@@ -1,38 +1,6 @@
-//! Pages of a damaged file, and which of them were read.
+//! Which pages of a damaged file were read.
 
-use crate::{
-    Error, PageNumber, Result, Run, page::value::ValueRun, tree::PageSource,
-    txn::snapshot::Snapshot,
-};
-
-/// A state of a damaged file. The system is asked for each page before anybody looks at it.
-#[derive(Debug)]
-pub(super) struct Demanded<'s>(pub(super) &'s Snapshot);
-
-impl Demanded<'_> {
-    fn demand(&self, start: PageNumber, len: usize) -> Result<()> {
-        let offset = u64::from(start.0) * PageSource::page_size(self.0) as u64;
-        let demanded = self.0.mapping.demand(offset, len);
-        demanded.map_err(Error::io("reading the file"))
-    }
-}
-
-impl PageSource for Demanded<'_> {
-    fn page_size(&self) -> usize {
-        PageSource::page_size(self.0)
-    }
-
-    fn page(&self, number: PageNumber) -> Result<&[u8]> {
-        self.demand(number, PageSource::page_size(self.0))?;
-        PageSource::page(self.0, number)
-    }
-
-    fn value(&self, run: &ValueRun) -> Result<&[u8]> {
-        let value = self.0.value(run)?;
-        self.demand(run.start, value.len())?;
-        Ok(value)
-    }
-}
+use crate::{PageNumber, Run, tree::PageSource, txn::snapshot::Snapshot};
 
 /// Pages of the file that were read.
 #[derive(Debug)]
@@ -40,6 +8,8 @@ pub(super) struct Seen {
     bits: Vec<u64>,
     page_count: u64,
     count: u64,
+    /// Pages of overlapping runs that may still be looked at: a forged file has any number of such.
+    overlaps_left: u64,
 }
 
 impl Seen {
@@ -51,6 +21,7 @@ impl Seen {
             bits: vec![0; page_count.div_ceil(64) as usize],
             page_count,
             count: 0,
+            overlaps_left: page_count,
         }
     }
 
@@ -60,7 +31,12 @@ impl Seen {
 
     /// Adds pages of the file; `false`, and adds none, if one of them is there already.
     pub(super) fn insert(&mut self, run: Run) -> bool {
+        let len = u64::from(run.len);
+        if self.overlaps_left < len {
+            return false;
+        }
         if run.pages().any(|page| self.has(page)) {
+            self.overlaps_left -= len;
             return false;
         }
         for page in run.pages() {

@@ -5,13 +5,14 @@ use super::super::{
     Durability, Recovery, WriteTransaction, check,
     test_kit::{
         BOOT, CAPACITY, OTHER_BOOT, PAGE_SIZE, ascending_key, assert_clean, create_table, fill,
-        get, new_database, open, put, records, remove,
+        get, new_database, open, put, records, remove, root_of,
     },
 };
 use crate::{
     Error, TransactionId,
     commit::record::{Record, SLOT_COUNT},
     store::sim::{Event, SimDisk},
+    testing,
 };
 use std::collections::BTreeSet;
 
@@ -268,6 +269,26 @@ fn a_close_that_cuts_the_file_may_be_cut_short() {
             assert_clean(&engine);
         }
     }
+}
+
+/// A repair took a record for good that had been flushed by half (LevelDB #251). Salvage, which repairs
+/// nothing either, saves the state that recovery would go back to.
+#[test]
+fn salvage_passes_over_what_recovery_rolls_back() {
+    let (disk, engine) = new_database();
+    let durable = fill(&engine, records(200, &[1; 100]));
+    put(&engine, Durability::Lazy, records(250, &[2; 100])).unwrap();
+    let image = disk.power_cut(&mut heads_only(), PAGE_SIZE);
+    assert!(newest_record(&image).transaction > durable);
+    let saved = SimDisk::new(CAPACITY);
+    let report = testing::salvage(&SimDisk::from_image(image, CAPACITY), &saved).unwrap();
+    assert_eq!(report.transaction, durable);
+    assert!(report.is_complete(), "{report}");
+    let is_of_lazy = |text: &String| text.contains("commit 2,");
+    assert!(report.passed_over.iter().any(is_of_lazy), "{report}");
+    let engine = open(&saved, false, BOOT).unwrap();
+    assert_eq!(root_of(&engine.snapshot().unwrap(), &engine).records, 200);
+    assert_eq!(get(&engine, b"a", &ascending_key(9)).unwrap(), [1; 100]);
 }
 
 /// What a power cut leaves: the newest length, all records, and no pages.

@@ -1,9 +1,13 @@
 //! Bugs that were found and mended, each as the smallest test that fails with the bug. The comment of
 //! a test says what happened.
 
+mod crash_points;
 mod failed_writes;
 mod fault_sweep;
+mod hostile_numbers;
 mod hostile_pages;
+mod long_files;
+mod model_findings;
 mod unknown_tables;
 
 use super::{

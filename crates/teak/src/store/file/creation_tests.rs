@@ -215,3 +215,23 @@ fn a_temporary_file_replaces_nothing() {
     assert_eq!(fs::read(directory.path().join("file")).unwrap(), b"old");
     assert_eq!(names(&directory), ["file"]);
 }
+
+/// The directory of a new file was not flushed (LMDB, libmdbx, redb and bbolt): a crash could take the
+/// file with all that had been acknowledged. Here the flush of the directory is part of giving the file
+/// its name: where it fails, so does that, and it is tried again.
+#[test]
+fn a_directory_that_cannot_be_flushed_is_an_error() {
+    let directory = TempDir::new().unwrap();
+    let (file, mut unnamed) = Unnamed::begin(&directory.path().join("file")).unwrap();
+    // Good for names, and not for flushing.
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let path_only = rustix::fs::open(directory.path(), flags, Mode::empty()).unwrap();
+    let flushable = std::mem::replace(&mut unnamed.directory, path_only.into());
+    for _ in 0..2 {
+        let failed = unnamed.publish(&file).unwrap_err();
+        assert_eq!(Errno::from_io_error(&failed), Some(Errno::BADF));
+    }
+    unnamed.directory = flushable;
+    unnamed.publish(&file).unwrap();
+    assert_eq!(names(&directory), ["file"]);
+}

@@ -11,6 +11,7 @@ mod layers;
 mod model;
 mod mutate;
 mod panics;
+mod peers;
 mod power;
 mod protocol;
 mod results;
@@ -44,6 +45,7 @@ enum Task {
     Mutate(mutate::Arguments),
     Protocol(protocol::Arguments),
     Power(power::Arguments),
+    Peers(peers::Arguments),
     /// The program that is killed
     #[command(hide = true)]
     Victim(workload::Arguments),
@@ -84,6 +86,7 @@ fn main() -> ExitCode {
         }
         Task::Protocol(arguments) => protocol::run(&arguments),
         Task::Power(arguments) => power::run(&arguments),
+        Task::Peers(arguments) => peers::run(&arguments),
         Task::Victim(arguments) => workload::run(&arguments),
         Task::Seeds => seeds::run(),
     };

@@ -27,6 +27,9 @@ use xxhash_rust::xxh3::xxh3_128;
 /// Different images that an episode gives at most.
 const IMAGES_PER_EPISODE: u64 = 250;
 
+/// Points of a round at least, for where little is missing, of which most was there before.
+const POINTS_MIN: usize = 16;
+
 /// Images of one point.
 const IMAGES_PER_POINT: usize = 8;
 
@@ -73,10 +76,8 @@ impl Campaign<'_> {
         thread::scope(|scope| {
             let work = || self.play_all(&shared);
             let threads: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-            let outcomes = threads.into_iter().map(|thread| thread.join());
-            outcomes
-                .map(|outcome| outcome.map_err(|_| anyhow!("a thread panicked"))?)
-                .collect::<Result<()>>()
+            let mut outcomes = threads.into_iter().map(|thread| thread.join());
+            outcomes.try_for_each(|outcome| outcome.map_err(|_| anyhow!("a thread panicked"))?)
         })?;
         Ok(*lock(&shared.sum))
     }
@@ -112,6 +113,8 @@ struct Episode<'c> {
     states: HashMap<u128, usize>,
     rng: Rng,
     tally: Tally,
+    /// Whether a violation was told: one of an episode is enough.
+    has_told: bool,
 }
 
 impl<'c> Episode<'c> {
@@ -124,6 +127,7 @@ impl<'c> Episode<'c> {
             states: Workload::draw(seed, number).states(),
             rng: Rng::with_seed(!seed ^ (number << 32)),
             tally: Tally::default(),
+            has_told: false,
         })
     }
 
@@ -149,7 +153,7 @@ impl<'c> Episode<'c> {
             )
         };
         let barriers: Vec<usize> = (0..events.len()).filter(is_barrier).collect();
-        let count = images as usize / IMAGES_PER_POINT + 1;
+        let count = (images as usize / IMAGES_PER_POINT).max(POINTS_MIN);
         let rng = &mut self.rng;
         let draw = |_| match rng.bool() {
             true if !barriers.is_empty() => barriers[rng.usize(0..barriers.len())],
@@ -210,8 +214,10 @@ impl<'c> Episode<'c> {
         }
         self.tally.note(&verdict);
         if let Verdict::Violation(violation) = verdict
+            && !self.has_told
             && shared.told.fetch_add(1, Ordering::Relaxed) < TOLD_MAX
         {
+            self.has_told = true;
             let (engine, seed, episode) =
                 (self.campaign.engine.name(), self.campaign.seed, self.number);
             println!("{engine}: behind event {point} of episode {episode}: {violation}");

@@ -99,3 +99,34 @@ impl Record {
         known
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn promises_are_of_marks_that_came_before() {
+        let marks = [
+            (1, Mark::Begun(1)),
+            (4, Mark::Returned(1)),
+            (4, Mark::Begun(2)),
+            (6, Mark::Returned(2)),
+            (8, Mark::Synced(2)),
+        ];
+        let record = Record {
+            events: Vec::new(),
+            marks: marks.to_vec(),
+        };
+        let known = |event_index, promise| {
+            let known = record.known_at(event_index, promise);
+            (known.oldest, known.newest)
+        };
+        assert_eq!(known(0, Promise::Returned), (None, 0));
+        assert_eq!(known(3, Promise::Returned), (None, 1));
+        assert_eq!(known(4, Promise::Returned), (Some(1), 2));
+        assert_eq!(known(4, Promise::ReturnedButOne), (None, 2));
+        assert_eq!(known(6, Promise::ReturnedButOne), (Some(1), 2));
+        assert_eq!(known(7, Promise::Synced), (None, 2));
+        assert_eq!(known(8, Promise::Synced), (Some(2), 2));
+    }
+}

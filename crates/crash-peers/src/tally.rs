@@ -82,12 +82,13 @@ impl Tally {
     /// A line that another program reads: what is behind `=` is a number, but for the engine.
     pub(crate) fn to_line(self, engine: Engine) -> String {
         let mut line = format!(
-            "engine={} images={} right={} before_first={} violations={}",
+            "engine={} images={} right={} before_first={} violations={} unexpected={}",
             engine.name(),
             self.images,
             self.right,
             self.before_first,
-            self.violations()
+            self.violations(),
+            u8::from(self.complaint(engine).is_some())
         );
         for (name, count) in self.kinds() {
             line += &format!(" {name}={count}");
@@ -124,5 +125,29 @@ pub(crate) fn print(rows: &[(Engine, Tally)]) {
             tally.wrong,
             tally.lost
         );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn engines_are_as_they_are_known_or_there_is_a_complaint() {
+        let mut bad = Tally::default();
+        bad.note(&Verdict::Violation(Violation::Hangs));
+        let mut good = Tally::default();
+        good.note(&Verdict::Right);
+        let expected = [
+            (Engine::Lmdb, true, false),
+            (Engine::LmdbNosync, false, true),
+            (Engine::Mdbx, false, false),
+            (Engine::MdbxSafeNosync, false, true),
+        ];
+        for (engine, bad_complains, good_complains) in expected {
+            let found = (bad.complaint(engine), good.complaint(engine));
+            let found = (found.0.is_some(), found.1.is_some());
+            assert_eq!(found, (bad_complains, good_complains), "{engine:?}");
+        }
     }
 }

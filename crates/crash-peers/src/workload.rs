@@ -166,3 +166,23 @@ impl Mark {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_episode_is_always_the_same_and_its_states_differ() {
+        let (first, again) = (Workload::draw(3, 4), Workload::draw(3, 4));
+        assert_eq!(first.transactions, again.transactions);
+        assert_ne!(first.transactions, Workload::draw(3, 5).transactions);
+        assert_eq!(first.states().len(), COMMIT_COUNT + 1);
+    }
+
+    #[test]
+    fn marks_are_read_as_they_were_written() {
+        for mark in [Mark::Begun(1), Mark::Returned(23), Mark::Synced(0)] {
+            assert_eq!(Mark::of_line(&mark.to_line()), Some(mark));
+        }
+    }
+}

@@ -11,6 +11,7 @@ mod layers;
 mod model;
 mod mutate;
 mod panics;
+mod peers;
 mod power;
 mod protocol;
 mod results;
@@ -50,6 +51,7 @@ enum Task {
     Protocol(protocol::Arguments),
     Power(power::Arguments),
     Teeth(teeth::Arguments),
+    Peers(peers::Arguments),
     /// The program that is killed
     #[command(hide = true)]
     Victim(workload::Arguments),
@@ -96,6 +98,7 @@ fn main() -> ExitCode {
         Task::Protocol(arguments) => protocol::run(&arguments),
         Task::Power(arguments) => power::run(&arguments),
         Task::Teeth(arguments) => teeth::run(&arguments),
+        Task::Peers(arguments) => peers::run(&arguments),
         Task::Victim(arguments) => workload::run(&arguments),
         Task::Seeds => seeds::run(),
     };

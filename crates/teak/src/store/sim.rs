@@ -49,6 +49,16 @@ pub enum Event {
         /// To this.
         bytes: u64,
     },
+    /// The cache pages with these bytes, as they are now, and the length reached the disk: what a
+    /// write does behind which the system waits for the disk (`O_DSYNC`). It is the page that is
+    /// written, with all that is in it. The simulated disk has no such writes; records of other
+    /// programs do.
+    Synced {
+        /// Where the bytes begin.
+        offset: u64,
+        /// How many they are.
+        len: u64,
+    },
     /// A flush began.
     Flush,
     /// A flush ended: all that was done before it began has reached the disk.

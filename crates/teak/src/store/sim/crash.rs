@@ -18,6 +18,7 @@
 use super::Event;
 use std::{
     collections::{BTreeMap, BTreeSet},
+    ops::Range,
     sync::Arc,
 };
 
@@ -104,6 +105,24 @@ impl CrashPoints {
         }
     }
 
+    /// A walk through what a program of any kind did to a file that was empty, in blocks of
+    /// `granularity_bytes`, and of `head_granularity_bytes` in the first `head_len` bytes.
+    ///
+    /// # Panics
+    /// Here when a granularity is not a power of two of at most 4096, or `head_len` no multiple of
+    /// 4096; in [`advance`](Self::advance) when something was written behind the end of the file,
+    /// which a [`SetLen`](Event::SetLen) is to come before.
+    #[must_use]
+    pub fn of_record(
+        events: Vec<Arc<Event>>,
+        head_len: u64,
+        head_granularity_bytes: usize,
+        granularity_bytes: usize,
+    ) -> Self {
+        let blocks = Blocks::new(head_len, head_granularity_bytes, granularity_bytes);
+        Self::new(Arc::default(), events, blocks)
+    }
+
     /// How many events are behind.
     #[must_use]
     pub fn event_index(&self) -> usize {
@@ -116,6 +135,7 @@ impl CrashPoints {
         match &*event {
             Event::Write { offset, bytes } => self.apply_write(*offset, bytes),
             Event::SetLen { bytes } => self.apply_length(*bytes),
+            Event::Synced { offset, len } => self.apply_synced(*offset, offset + len),
             Event::Flush => {}
             Event::FlushEnded { began } => self.apply_flush(*began),
             Event::FlushFailed { began } => self.apply_failed_flush(*began),
@@ -268,8 +288,26 @@ impl CrashPoints {
 
     /// All that was done before the event `began` is on the disk.
     fn apply_flush(&mut self, began: usize) {
+        self.settle(began, 0..u64::MAX);
+    }
+
+    /// What is in these cache pages is on the disk, and the length, as all metadata.
+    fn apply_synced(&mut self, offset: u64, end: u64) {
+        let pages_start = offset - offset % CACHE_PAGE_LEN;
+        self.settle(
+            self.event_index,
+            pages_start..end.next_multiple_of(CACHE_PAGE_LEN),
+        );
+    }
+
+    /// What was done to these blocks before the event `began` is on the disk, and the length.
+    fn settle(&mut self, began: usize, blocks: Range<u64>) {
         let durable = &mut self.durable;
-        self.pending.retain(|&block, history| {
+        self.pending.retain(|block, history| {
+            if !blocks.contains(block) {
+                return true;
+            }
+            let block = *block;
             let settled = history.partition_point(|state| state.made_by <= began);
             if let Some(state) = history[..settled].last() {
                 durable[block as usize..][..state.bytes.len()].copy_from_slice(&state.bytes);

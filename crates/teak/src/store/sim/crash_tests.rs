@@ -399,3 +399,47 @@ fn an_image_is_a_disk_again() {
 fn the_granularity_is_checked() {
     let _ = disk("a").crash_points(48);
 }
+
+/// All images behind the last of these events.
+fn images_of_record(events: Vec<Event>) -> Vec<String> {
+    let events = events.into_iter().map(Arc::new).collect();
+    let mut points = CrashPoints::of_record(events, 0, BLOCK, BLOCK);
+    while points.advance().is_some() {}
+    images(&points)
+}
+
+fn written(block: u64, blocks: &str) -> Event {
+    Event::Write {
+        offset: block * BLOCK as u64,
+        bytes: bytes_of(blocks),
+    }
+}
+
+#[test]
+fn a_synced_write_takes_its_cache_page_and_the_length_along_and_no_other_page() {
+    const PAGE: u64 = CACHE_PAGE_LEN / BLOCK as u64;
+    let synced = Event::Synced {
+        offset: 2 * BLOCK as u64,
+        len: BLOCK as u64,
+    };
+    let set_len = Event::SetLen {
+        bytes: CACHE_PAGE_LEN + BLOCK as u64,
+    };
+    let events = vec![
+        set_len,
+        written(0, "a"),
+        written(PAGE, "b"),
+        written(2, "c"),
+        synced,
+        written(2, "d"),
+    ];
+    let rest = ".".repeat(PAGE as usize - 3);
+    let image = |third, last| format!("a.{third}{rest}{last}");
+    let expected = [
+        image('c', '.'),
+        image('c', 'b'),
+        image('d', '.'),
+        image('d', 'b'),
+    ];
+    assert_eq!(images_of_record(events), expected);
+}

@@ -1,0 +1,235 @@
+//! Episodes of one engine: each is recorded, images are built of the record and looked at.
+
+use crate::{
+    check::Inspector,
+    images::Images,
+    peer::Engine,
+    record::record,
+    tally::Tally,
+    trace::Record,
+    verdict::{Verdict, Violation, judge},
+    workload::Workload,
+};
+use anyhow::{Result, anyhow};
+use fastrand::Rng;
+use std::{
+    collections::{HashMap, HashSet},
+    path::Path,
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    thread,
+};
+use teak::testing::{CrashPoints, Event};
+use xxhash_rust::xxh3::xxh3_128;
+
+/// Different images that an episode gives at most.
+const IMAGES_PER_EPISODE: u64 = 250;
+
+/// Points of a round at least, for where little is missing, of which most was there before.
+const POINTS_MIN: usize = 16;
+
+/// Images of one point.
+const IMAGES_PER_POINT: usize = 8;
+
+/// Where there are no more combinations, all are taken.
+const COMBINATIONS_MAX: usize = 16;
+
+/// How often points are drawn anew, where most images had been there before.
+const ROUNDS_MAX: usize = 8;
+
+/// Violations that are told, of each engine.
+const TOLD_MAX: u64 = 3;
+
+/// Lengths of blocks in the head of the file and behind it. No engine but Teak says anything of sectors that
+/// are torn inside.
+const GRANULARITIES: [(usize, usize); 3] = [(4096, 4096), (512, 4096), (512, 512)];
+
+/// What to look at.
+pub(crate) struct Campaign<'a> {
+    pub(crate) engine: Engine,
+    pub(crate) seed: u64,
+    pub(crate) images: u64,
+    /// This episode alone.
+    pub(crate) episode: Option<u64>,
+    /// Where the engine commits, which is to be on a disk.
+    pub(crate) disk: &'a Path,
+    /// Where images are put.
+    pub(crate) memory: &'a Path,
+}
+
+/// What all threads have in common.
+#[derive(Default)]
+struct Shared {
+    next_episode: AtomicU64,
+    told: AtomicU64,
+    seen: Mutex<HashSet<u128>>,
+    sum: Mutex<Tally>,
+}
+
+impl Campaign<'_> {
+    /// Plays all episodes, several at once.
+    pub(crate) fn run(&self) -> Result<Tally> {
+        let shared = Shared::default();
+        let threads = thread::available_parallelism().map_or(1, usize::from);
+        thread::scope(|scope| {
+            let work = || self.play_all(&shared);
+            let threads: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+            let mut outcomes = threads.into_iter().map(|thread| thread.join());
+            outcomes.try_for_each(|outcome| outcome.map_err(|_| anyhow!("a thread panicked"))?)
+        })?;
+        Ok(*lock(&shared.sum))
+    }
+
+    fn play_all(&self, shared: &Shared) -> Result<()> {
+        let directory = tempfile::tempdir_in(self.memory)?;
+        let mut inspector = Inspector::new(self.engine, directory.path());
+        let episodes = match self.episode {
+            Some(_) => 1,
+            None => self.images.div_ceil(IMAGES_PER_EPISODE),
+        };
+        loop {
+            let index = shared.next_episode.fetch_add(1, Ordering::Relaxed);
+            if index >= episodes {
+                return Ok(());
+            }
+            let budget = match self.episode {
+                Some(_) => IMAGES_PER_EPISODE,
+                None => IMAGES_PER_EPISODE.min(self.images - index * IMAGES_PER_EPISODE),
+            };
+            let mut episode = Episode::new(self, self.episode.unwrap_or(index))?;
+            episode.play(budget, &mut inspector, shared)?;
+            lock(&shared.sum).add(episode.tally);
+        }
+    }
+}
+
+/// One record, and what was found in images of it.
+struct Episode<'c> {
+    campaign: &'c Campaign<'c>,
+    number: u64,
+    record: Record,
+    states: HashMap<u128, usize>,
+    rng: Rng,
+    tally: Tally,
+    /// Whether a violation was told: one of an episode is enough.
+    has_told: bool,
+}
+
+impl<'c> Episode<'c> {
+    fn new(campaign: &'c Campaign<'c>, number: u64) -> Result<Self> {
+        let (engine, seed) = (campaign.engine, campaign.seed);
+        Ok(Self {
+            campaign,
+            number,
+            record: record(engine, seed, number, campaign.disk)?,
+            states: Workload::draw(seed, number).states(),
+            rng: Rng::with_seed(!seed ^ (number << 32)),
+            tally: Tally::default(),
+            has_told: false,
+        })
+    }
+
+    fn play(&mut self, budget: u64, inspector: &mut Inspector, shared: &Shared) -> Result<()> {
+        for _ in 0..ROUNDS_MAX {
+            let points = self.draw_points(budget - self.tally.images);
+            self.walk(&points, budget, inspector, shared)?;
+            if self.tally.images >= budget {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Numbers of events behind which power is cut, in order: half of them shortly before something
+    /// is on the disk for sure, where most may still be lost.
+    fn draw_points(&mut self, images: u64) -> Vec<usize> {
+        let events = &self.record.events;
+        let is_barrier = |index: &usize| {
+            matches!(
+                &*events[*index],
+                Event::FlushEnded { .. } | Event::Synced { .. }
+            )
+        };
+        let barriers: Vec<usize> = (0..events.len()).filter(is_barrier).collect();
+        let count = (images as usize / IMAGES_PER_POINT).max(POINTS_MIN);
+        let rng = &mut self.rng;
+        let draw = |_| match rng.bool() {
+            true if !barriers.is_empty() => barriers[rng.usize(0..barriers.len())],
+            _ => rng.usize(0..=events.len()),
+        };
+        let mut points: Vec<usize> = (0..count).map(draw).collect();
+        points.sort_unstable();
+        points
+    }
+
+    fn walk(
+        &mut self,
+        points: &[usize],
+        budget: u64,
+        inspector: &mut Inspector,
+        shared: &Shared,
+    ) -> Result<()> {
+        let head_len = self.campaign.engine.head_len();
+        let (head, rest) = GRANULARITIES[self.number as usize % GRANULARITIES.len()];
+        let events = self.record.events.clone();
+        let mut walk = CrashPoints::of_record(events, head_len, head, rest);
+        for &point in points {
+            while walk.event_index() < point && walk.advance().is_some() {}
+            let mut outcome = Ok(());
+            let mut rng = self.rng.fork();
+            let mut images = Images::new(&walk, head_len);
+            images.visit_each(
+                &mut rng,
+                COMBINATIONS_MAX,
+                IMAGES_PER_POINT,
+                &mut |images| {
+                    if outcome.is_ok() && self.tally.images < budget {
+                        outcome = self.look_at(point, &images.build(), inspector, shared);
+                    }
+                },
+            );
+            outcome?;
+        }
+        Ok(())
+    }
+
+    fn look_at(
+        &mut self,
+        point: usize,
+        image: &[u8],
+        inspector: &mut Inspector,
+        shared: &Shared,
+    ) -> Result<()> {
+        if !lock(&shared.seen).insert(xxh3_128(image)) {
+            return Ok(());
+        }
+        let known = self.record.known_at(point, self.campaign.engine.promise());
+        let mut verdict = judge(inspector.look_at(image)?, &self.states, known);
+        if let Verdict::Violation(Violation::WrongData | Violation::Lost { .. }) = verdict {
+            // Perhaps it is what another image did to the process.
+            inspector.end();
+            verdict = judge(inspector.look_at(image)?, &self.states, known);
+        }
+        self.tally.note(&verdict);
+        if let Verdict::Violation(violation) = verdict
+            && !self.has_told
+            && shared.told.fetch_add(1, Ordering::Relaxed) < TOLD_MAX
+        {
+            self.has_told = true;
+            let (engine, seed, episode) =
+                (self.campaign.engine.name(), self.campaign.seed, self.number);
+            println!("{engine}: behind event {point} of episode {episode}: {violation}");
+            println!(
+                "  the same episode: cargo xtask peers --engine {engine} --seed {seed} --episode {episode}"
+            );
+        }
+        Ok(())
+    }
+}
+
+/// A thread that panicked leaves nothing half done here.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

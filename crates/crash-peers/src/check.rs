@@ -1,0 +1,218 @@
+//! Opens images with the engine, in a process of its own, since an engine may be killed by what it
+//! reads there.
+//!
+//! Both sides speak in lines: the parent writes a file and says so, the child answers with what it
+//! found in it.
+
+use crate::{
+    peer::{Change, Engine, Peer},
+    workload::{Records, apply, digest},
+};
+use anyhow::{Result, bail, ensure};
+use std::os::unix::process::ExitStatusExt;
+use std::{
+    fs,
+    io::{BufRead, BufReader, Write},
+    path::{Path, PathBuf},
+    process::{Child, ChildStdin, Command, Stdio},
+    sync::mpsc::{Receiver, RecvTimeoutError, channel},
+    thread,
+    time::Duration,
+};
+
+/// Within that time an image is looked at, or the engine hangs.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// More records than any state has: whoever reads so many goes in circles.
+const RECORDS_MAX: usize = 10_000;
+
+/// What became of an image.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Finding {
+    /// It opened, has records of this digest, and took another transaction.
+    Records(u128),
+    /// It does not open.
+    NotOpened(String),
+    /// It opens, and then there is an error.
+    Unusable(String),
+    /// The process was killed by this signal.
+    Signal(i32),
+    Hangs,
+}
+
+/// The child: looks at the image as often as it is told to.
+pub(crate) fn serve(engine: Engine, path: &Path) -> Result<()> {
+    let mut output = std::io::stdout();
+    for line in std::io::stdin().lock().lines() {
+        line?;
+        let answer = match look_at(engine, path) {
+            Finding::Records(digest) => format!("records {digest}"),
+            Finding::NotOpened(text) => format!("not-opened {}", text.replace('\n', " ")),
+            Finding::Unusable(text) => format!("unusable {}", text.replace('\n', " ")),
+            Finding::Signal(_) | Finding::Hangs => bail!("nobody finds that out about itself"),
+        };
+        writeln!(output, "{answer}")?;
+    }
+    Ok(())
+}
+
+fn look_at(engine: Engine, path: &Path) -> Finding {
+    let peer = match engine.open(path) {
+        Ok(peer) => peer,
+        Err(error) => return Finding::NotOpened(error.to_string()),
+    };
+    match read_and_write(&*peer) {
+        Ok(digest) => Finding::Records(digest),
+        Err(error) => Finding::Unusable(error.to_string()),
+    }
+}
+
+/// The digest of all records, behind which a transaction was made and read.
+fn read_and_write(peer: &dyn Peer) -> Result<u128> {
+    let mut records = read(peer)?;
+    let found = digest(&records);
+    let mut changes = vec![Change::Put(b"later".to_vec(), vec![7; 2000])];
+    changes.extend(records.keys().next().cloned().map(Change::Delete));
+    peer.commit(&changes)?;
+    apply(&mut records, &changes);
+    ensure!(
+        read(peer)? == records,
+        "behind another transaction the records are not what it makes of them"
+    );
+    Ok(found)
+}
+
+fn read(peer: &dyn Peer) -> Result<Records> {
+    let mut records = Records::new();
+    let mut newest: Option<Vec<u8>> = None;
+    peer.visit(&mut |key, value| {
+        ensure!(records.len() < RECORDS_MAX, "there is no end of records");
+        ensure!(
+            newest.as_deref().is_none_or(|newest| newest < key),
+            "the records are not in order"
+        );
+        newest = Some(key.to_vec());
+        records.insert(key.to_vec(), value.to_vec());
+        Ok(())
+    })?;
+    Ok(records)
+}
+
+/// The parent's side: a child, and another one when it is gone.
+pub(crate) struct Inspector {
+    engine: Engine,
+    path: PathBuf,
+    child: Option<Running>,
+}
+
+struct Running {
+    process: Child,
+    input: ChildStdin,
+    answers: Receiver<String>,
+}
+
+impl Inspector {
+    /// Images are put into this directory.
+    pub(crate) fn new(engine: Engine, directory: &Path) -> Self {
+        Self {
+            engine,
+            path: directory.join("image"),
+            child: None,
+        }
+    }
+
+    /// What the engine makes of an image. What is wrong is looked at twice, the second time by a
+    /// process that has seen no other image.
+    pub(crate) fn look_at(&mut self, image: &[u8]) -> Result<Finding> {
+        let first = self.look_once(image)?;
+        if matches!(first, Finding::Records(_)) {
+            return Ok(first);
+        }
+        self.end();
+        let second = self.look_once(image)?;
+        self.end();
+        Ok(second)
+    }
+
+    /// Lets the next image be looked at by another process.
+    pub(crate) fn end(&mut self) {
+        if let Some(mut running) = self.child.take() {
+            // Neither fails for a process that was started here and not waited for.
+            let _ = running.process.kill();
+            let _ = running.process.wait();
+        }
+    }
+
+    fn look_once(&mut self, image: &[u8]) -> Result<Finding> {
+        fs::write(&self.path, image)?;
+        let mut locks = self.path.clone().into_os_string();
+        locks.push(self.engine.lock_suffix());
+        // Locks do not outlive the machine; they may be missing.
+        let _ = fs::remove_file(locks);
+        let mut running = match self.child.take() {
+            Some(running) => running,
+            None => self.start()?,
+        };
+        // A child that is gone says nothing either.
+        let _ = running.input.write_all(b"\n");
+        match running.answers.recv_timeout(PATIENCE) {
+            Ok(answer) => {
+                self.child = Some(running);
+                finding_of(&answer)
+            }
+            Err(RecvTimeoutError::Timeout) => {
+                running.process.kill()?;
+                running.process.wait()?;
+                Ok(Finding::Hangs)
+            }
+            Err(RecvTimeoutError::Disconnected) => {
+                let status = running.process.wait()?;
+                match status.signal() {
+                    Some(signal) => Ok(Finding::Signal(signal)),
+                    None => Ok(Finding::Unusable(format!("the process ended: {status}"))),
+                }
+            }
+        }
+    }
+
+    fn start(&self) -> Result<Running> {
+        let mut process = Command::new(std::env::current_exe()?)
+            .args(["check", "--engine", &self.engine.name(), "--path"])
+            .arg(&self.path)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()?;
+        let (Some(input), Some(output)) = (process.stdin.take(), process.stdout.take()) else {
+            bail!("the process has no pipes");
+        };
+        let (sender, answers) = channel();
+        thread::spawn(move || {
+            for line in BufReader::new(output).lines().map_while(Result::ok) {
+                if sender.send(line).is_err() {
+                    break;
+                }
+            }
+        });
+        Ok(Running {
+            process,
+            input,
+            answers,
+        })
+    }
+}
+
+impl Drop for Inspector {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+fn finding_of(answer: &str) -> Result<Finding> {
+    Ok(match answer.split_once(' ') {
+        Some(("records", digest)) => Finding::Records(digest.parse()?),
+        Some(("not-opened", text)) => Finding::NotOpened(text.to_owned()),
+        Some(("unusable", text)) => Finding::Unusable(text.to_owned()),
+        _ => bail!("the process said: {answer}"),
+    })
+}

@@ -1,0 +1,223 @@
+//! What crashes may leave of LMDB and libmdbx: shows that the instruments Teak is tested with find
+//! what is there to be found, and nothing where nothing is.
+//!
+//! A program commits to an engine while its calls to the system are recorded. The record becomes a
+//! record of the simulated disk, of which images are built as of Teak's own (`cargo xtask crash`). Each is
+//! opened by the engine in another process, and must be what the engine's documentation promises.
+
+mod boot;
+mod campaign;
+mod check;
+#[expect(
+    dead_code,
+    reason = "the campaign of Teak itself, whose choices these are, uses more of it"
+)]
+#[path = "../../../xtask/src/crash/images.rs"]
+mod images;
+mod peer;
+mod record;
+mod tally;
+mod trace;
+mod verdict;
+mod workload;
+
+use anyhow::{Context, Result};
+use campaign::Campaign;
+use clap::{Parser, Subcommand, ValueEnum};
+use peer::Engine;
+use std::{
+    env,
+    fmt::Write as _,
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, ExitCode, Stdio},
+    time::Instant,
+};
+use tally::Tally;
+use tempfile::TempDir;
+use workload::Workload;
+
+/// Builds what crashes could have left of LMDB and libmdbx, and looks at it
+#[derive(Parser)]
+#[command(args_conflicts_with_subcommands = true)]
+struct Arguments {
+    #[command(subcommand)]
+    child: Option<Subprogram>,
+    /// How many different images to look at, of each engine
+    #[arg(long, default_value_t = 1000)]
+    images: u64,
+    /// Everything that is random follows from this number
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// This engine alone
+    #[arg(long, value_enum)]
+    engine: Option<Engine>,
+    /// This episode alone
+    #[arg(long)]
+    episode: Option<u64>,
+    /// Where engines commit, which must not be in memory; beside this program if it is not given
+    #[arg(long)]
+    dir: Option<PathBuf>,
+    /// Writes the counts to this file, one line for each engine
+    #[arg(long, value_name = "FILE")]
+    counts: Option<PathBuf>,
+    /// Says that mounts are already this program's own
+    #[arg(long, hide = true)]
+    inside: bool,
+}
+
+#[derive(Subcommand)]
+enum Subprogram {
+    /// The program that commits, and is recorded
+    #[command(hide = true)]
+    Perform {
+        #[arg(long, value_enum)]
+        engine: Engine,
+        #[arg(long)]
+        seed: u64,
+        #[arg(long)]
+        episode: u64,
+        #[arg(long)]
+        path: PathBuf,
+    },
+    /// The program that opens images
+    #[command(hide = true)]
+    Check {
+        #[arg(long, value_enum)]
+        engine: Engine,
+        #[arg(long)]
+        path: PathBuf,
+    },
+}
+
+fn main() -> ExitCode {
+    let result = match Arguments::parse() {
+        Arguments {
+            child: Some(child), ..
+        } => child.run().map(|()| true),
+        arguments => arguments.run(),
+    };
+    match result {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("crash-peers: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+impl Subprogram {
+    fn run(self) -> Result<()> {
+        match self {
+            Self::Perform {
+                engine,
+                seed,
+                episode,
+                path,
+            } => Workload::draw(seed, episode).perform(engine, &path),
+            Self::Check { engine, path } => check::serve(engine, &path),
+        }
+    }
+}
+
+impl Arguments {
+    /// Whether all was found that is to be found, and nothing else.
+    fn run(&self) -> Result<bool> {
+        if !can_trace() {
+            println!(
+                "NOT DONE: crashes of other engines: strace is missing, or may not trace here"
+            );
+            return Ok(true);
+        }
+        if !self.inside && boot::can_unshare() {
+            return Ok(boot::run_inside()?.success());
+        }
+        let has_fresh_boots = self.inside && boot::cover().is_ok();
+        let mut rows = Vec::new();
+        for engine in self.engines() {
+            if engine.reads_boot_id() && !has_fresh_boots {
+                println!(
+                    "NOT DONE: crashes of {}, which must not know the machine again; that needs root",
+                    engine.name()
+                );
+                continue;
+            }
+            rows.push((engine, self.look_at(engine)?));
+        }
+        tally::print(&rows);
+        self.write_counts(&rows)?;
+        let complaints = rows
+            .iter()
+            .filter_map(|(engine, tally)| tally.complaint(*engine));
+        let complaints: Vec<String> = complaints.collect();
+        for complaint in &complaints {
+            println!("WRONG: {complaint}");
+        }
+        Ok(complaints.is_empty())
+    }
+
+    fn look_at(&self, engine: Engine) -> Result<Tally> {
+        let begin = Instant::now();
+        let (disk, memory) = (self.disk()?, memory()?);
+        let tally = Campaign {
+            engine,
+            seed: self.seed,
+            images: self.images,
+            episode: self.episode,
+            disk: disk.path(),
+            memory: memory.path(),
+        }
+        .run()?;
+        let seconds = begin.elapsed().as_secs_f64();
+        println!(
+            "{}: {} images in {seconds:.1} s, {:.0} images/s",
+            engine.name(),
+            tally.images,
+            tally.images as f64 / seconds
+        );
+        Ok(tally)
+    }
+
+    fn engines(&self) -> Vec<Engine> {
+        match self.engine {
+            Some(engine) => vec![engine],
+            None => Engine::value_variants().to_vec(),
+        }
+    }
+
+    fn disk(&self) -> Result<TempDir> {
+        let program = env::current_exe()?;
+        let beside = program.parent().context("the program is nowhere")?;
+        Ok(tempfile::tempdir_in(self.dir.as_deref().unwrap_or(beside))?)
+    }
+
+    fn write_counts(&self, rows: &[(Engine, Tally)]) -> Result<()> {
+        let Some(path) = &self.counts else {
+            return Ok(());
+        };
+        let mut text = String::new();
+        for (engine, tally) in rows {
+            writeln!(text, "{}", tally.to_line(*engine))?;
+        }
+        Ok(fs::write(path, text)?)
+    }
+}
+
+/// A directory in memory, where the machine has a place for that.
+fn memory() -> Result<TempDir> {
+    let memory = Path::new("/dev/shm");
+    Ok(if memory.is_dir() {
+        tempfile::tempdir_in(memory).or_else(|_| tempfile::tempdir())?
+    } else {
+        tempfile::tempdir()?
+    })
+}
+
+fn can_trace() -> bool {
+    let status = Command::new("strace")
+        .args(["-f", "-qq", "-o", "/dev/null", "true"])
+        .stderr(Stdio::null())
+        .status();
+    status.is_ok_and(|status| status.success())
+}

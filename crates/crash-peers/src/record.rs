@@ -1,0 +1,132 @@
+//! Records what a program that commits does to its file.
+
+use crate::{
+    peer::{Engine, Promise},
+    trace::{self, Record, STRACE_ARGUMENTS},
+    workload::Mark,
+};
+use anyhow::{Context, Result, ensure};
+use std::{
+    fs,
+    path::Path,
+    process::{Command, Stdio},
+};
+use teak::testing::Event;
+
+/// Performs an episode under `strace`, with its file in this directory, which must not be in memory:
+/// libmdbx does not sync what is.
+pub(crate) fn record(engine: Engine, seed: u64, episode: u64, directory: &Path) -> Result<Record> {
+    let directory = tempfile::tempdir_in(directory)?;
+    let (data, calls) = (
+        directory.path().join("data"),
+        directory.path().join("calls"),
+    );
+    let status = Command::new("strace")
+        .args(STRACE_ARGUMENTS)
+        .arg("-o")
+        .arg(&calls)
+        .arg(std::env::current_exe()?)
+        .args(["perform", "--engine", &engine.name()])
+        .args(["--seed", &seed.to_string()])
+        .args(["--episode", &episode.to_string(), "--path"])
+        .arg(&data)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .status()
+        .context("strace cannot be started")?;
+    ensure!(
+        status.success(),
+        "the program that commits failed: {status}"
+    );
+    let record = trace::read(&fs::read_to_string(&calls)?, &data)?;
+    ensure!(
+        replay(&record) == fs::read(&data)?,
+        "the record does not lead to the file that the program left"
+    );
+    let is_flush = |event: &Event| matches!(event, Event::Flush | Event::Synced { .. });
+    ensure!(
+        engine.promise() != Promise::Returned || record.events.iter().any(|event| is_flush(event)),
+        "nothing was synced; perhaps {} is in memory, where libmdbx does not",
+        directory.path().display()
+    );
+    Ok(record)
+}
+
+/// The file behind all events.
+fn replay(record: &Record) -> Vec<u8> {
+    let mut file = Vec::new();
+    for event in &record.events {
+        match &**event {
+            Event::SetLen { bytes } => file.resize(*bytes as usize, 0),
+            Event::Write { offset, bytes } => {
+                file[*offset as usize..][..bytes.len()].copy_from_slice(bytes);
+            }
+            _ => {}
+        }
+    }
+    file
+}
+
+/// What is known of the commits at a moment of the record.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Known {
+    /// The state that may not be lost; none before the engine promised anything.
+    pub(crate) oldest: Option<usize>,
+    /// The newest state that anything of may be there.
+    pub(crate) newest: usize,
+}
+
+impl Record {
+    /// What is known behind so many events.
+    pub(crate) fn known_at(&self, event_index: usize, promise: Promise) -> Known {
+        let mut known = Known::default();
+        let behind = self
+            .marks
+            .iter()
+            .take_while(|(index, _)| *index <= event_index);
+        for (_, mark) in behind {
+            match (*mark, promise) {
+                (Mark::Begun(number), _) => known.newest = number,
+                (Mark::Returned(number), Promise::Returned)
+                | (Mark::Synced(number), Promise::Synced) => known.oldest = Some(number),
+                // The state before the first commit is no promise.
+                (Mark::Returned(number @ 2..), Promise::ReturnedButOne) => {
+                    known.oldest = Some(number - 1);
+                }
+                _ => {}
+            }
+        }
+        known
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn promises_are_of_marks_that_came_before() {
+        let marks = [
+            (1, Mark::Begun(1)),
+            (4, Mark::Returned(1)),
+            (4, Mark::Begun(2)),
+            (6, Mark::Returned(2)),
+            (8, Mark::Synced(2)),
+        ];
+        let record = Record {
+            events: Vec::new(),
+            marks: marks.to_vec(),
+        };
+        let known = |event_index, promise| {
+            let known = record.known_at(event_index, promise);
+            (known.oldest, known.newest)
+        };
+        assert_eq!(known(0, Promise::Returned), (None, 0));
+        assert_eq!(known(3, Promise::Returned), (None, 1));
+        assert_eq!(known(4, Promise::Returned), (Some(1), 2));
+        assert_eq!(known(4, Promise::ReturnedButOne), (None, 2));
+        assert_eq!(known(6, Promise::ReturnedButOne), (Some(1), 2));
+        assert_eq!(known(7, Promise::Synced), (None, 2));
+        assert_eq!(known(8, Promise::Synced), (Some(2), 2));
+    }
+}

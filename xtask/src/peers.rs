@@ -1,0 +1,171 @@
+//! LMDB and libmdbx, crashed as Teak is: shows that what Teak is tested with finds what is there.
+//!
+//! The engines are in a program of their own (`crates/crash-peers`), since they are compiled from C,
+//! and one of them may kill the process that opens what a crash left.
+
+use crate::{Failure, results, scratch};
+use std::{
+    env, fs,
+    path::PathBuf,
+    process::{Command, Stdio},
+};
+
+/// Builds what crashes could have left of LMDB and libmdbx, and has them open it
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// How many different images to look at, of each engine
+    #[arg(long, default_value_t = 1000)]
+    images: u64,
+    /// Everything that is random follows from this number
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// This engine alone: lmdb, lmdb-nometasync, lmdb-nosync, mdbx, mdbx-nometasync or
+    /// mdbx-safe-nosync
+    #[arg(long)]
+    engine: Option<String>,
+    /// Images of this episode alone
+    #[arg(long)]
+    episode: Option<u64>,
+    /// A file to append a line of counters to
+    #[arg(long, value_name = "FILE")]
+    results: Option<PathBuf>,
+}
+
+/// What was counted of one engine.
+#[derive(PartialEq, Eq, Debug)]
+struct Row {
+    engine: String,
+    images: u64,
+    violations: u64,
+    /// Whether the engine is known to do better, or worse.
+    is_unexpected: bool,
+}
+
+/// Builds the program, and runs it.
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let commit = results::commit();
+    if let Some(reason) = why_not()? {
+        println!("NOT DONE: crashes of other engines");
+        println!("0 images, skipped: {reason}");
+        return Ok(());
+    }
+    let scratch = scratch::directory(None)?;
+    let counts = scratch.path().join("counts");
+    let mut command = cargo();
+    command
+        .args(["run", "--quiet", "--release", "--package", "crash-peers"])
+        .args(["--", "--images", &arguments.images.to_string()])
+        .args(["--seed", &arguments.seed.to_string()])
+        .arg("--counts")
+        .arg(&counts);
+    if let Some(engine) = &arguments.engine {
+        command.args(["--engine", engine]);
+    }
+    if let Some(episode) = arguments.episode {
+        command.args(["--episode", &episode.to_string()]);
+    }
+    let status = command.status()?;
+    // Missing where nothing was looked at, which the program has said.
+    let rows = rows(&fs::read_to_string(&counts).unwrap_or_default());
+    if rows.is_empty() && status.success() {
+        return Ok(());
+    }
+    let images = rows.iter().map(|row| row.images).sum();
+    let unexpected = rows.iter().filter(|row| row.is_unexpected).count() as u64;
+    results::append(
+        arguments.results.as_deref(),
+        &results::Line {
+            command: "peers",
+            seed: arguments.seed,
+            count: images,
+            violations: unexpected,
+            counters: counters(&rows),
+            commit,
+        },
+    )?;
+    println!("{images} images, {unexpected} engines not as they are known");
+    if status.success() {
+        return Ok(());
+    }
+    Err(Failure(format!(
+        "other engines were not found to be as they are known ({status})"
+    )))
+}
+
+/// Why other engines cannot be crashed on this machine; nothing if they can. Builds the program.
+fn why_not() -> Result<Option<String>, Failure> {
+    let version = Command::new("strace")
+        .arg("-V")
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
+    if let Err(error) = version {
+        return Ok(Some(format!("strace cannot be started ({error})")));
+    }
+    let output = cargo()
+        .args(["build", "--release", "--package", "crash-peers"])
+        .stdin(Stdio::null())
+        .output()?;
+    if output.status.success() {
+        return Ok(None);
+    }
+    let errors = String::from_utf8_lossy(&output.stderr);
+    if errors.contains("Unable to find libclang") {
+        return Ok(Some(
+            "libclang, which reads libmdbx's header, was not found".to_owned(),
+        ));
+    }
+    eprintln!("{errors}");
+    Err(Failure("crash-peers could not be built".to_owned()))
+}
+
+fn cargo() -> Command {
+    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.current_dir(scratch::workspace());
+    command
+}
+
+impl Row {
+    /// Reads fields such as `engine=lmdb images=12`; nothing if one of those needed is missing.
+    fn of_line(line: &str) -> Option<Self> {
+        let field = |name: &str| {
+            line.split(' ')
+                .find_map(|field| field.strip_prefix(name)?.strip_prefix('='))
+        };
+        Some(Self {
+            engine: field("engine")?.to_owned(),
+            images: field("images")?.parse().ok()?,
+            violations: field("violations")?.parse().ok()?,
+            is_unexpected: field("unexpected")? != "0",
+        })
+    }
+}
+
+fn rows(text: &str) -> Vec<Row> {
+    text.lines().filter_map(Row::of_line).collect()
+}
+
+/// Violations by engine.
+fn counters(rows: &[Row]) -> Vec<(String, u64)> {
+    let counters = rows.iter();
+    counters
+        .map(|row| (row.engine.clone(), row.violations))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_has_the_counts_of_an_engine_among_others() {
+        let text = "engine=lmdb images=10 right=9 violations=1 unexpected=1 lost=1\nengine=mdbx\n";
+        let expected = Row {
+            engine: "lmdb".to_owned(),
+            images: 10,
+            violations: 1,
+            is_unexpected: true,
+        };
+        assert_eq!(rows(text), [expected]);
+    }
+}

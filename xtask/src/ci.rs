@@ -62,6 +62,7 @@ const STEPS: &[Step] = &[
     xtask("faults", "faults --count 10000 --seed 1"),
     xtask("mutate", "mutate --files 50000 --seed 1"),
     xtask("power cuts", "power --cycles 50 --seed 1"),
+    xtask("teeth", "teeth"),
     xtask("other engines", "peers --images 1000 --seed 1"),
     cargo(
         "example",

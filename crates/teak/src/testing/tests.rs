@@ -31,6 +31,11 @@ fn seeds() -> Vec<(String, Vec<u8>)> {
         })
         .collect();
     seeds.sort();
+    let databases = seeds.iter().filter(|(name, _)| name.ends_with(".teak"));
+    assert!(
+        databases.count() >= 3,
+        "the seeds are kept with the sources"
+    );
     seeds
 }
 

@@ -46,6 +46,8 @@
 //! | take what was read to another thread | [`Table::get_owned`], [`Table::range_owned`], [`Table::cursor_owned`] |
 //! | undo a part of a transaction | [`WriteTxn::nested`], [`WriteTxn::savepoint`] |
 //! | load much at once | [`Table::bulk_load`], [`Table::bulk_load_unsorted`] |
+//! | choose when a commit is on the disk | [`Durability`], [`Options::flush_after`], [`Database::sync`] |
+//! | commit now and wait later | [`WriteTxn::commit_async`], [`Ticket`] |
 //! | know what opening found | [`Database::recovery`] |
 //! | look for damage | [`Database::check`] |
 //! | have damage found when it is read | [`Verification`]; on by default |

@@ -16,7 +16,7 @@ use teak::{
 /// What went wrong, in words.
 pub(super) type Outcome<T = ()> = Result<T, String>;
 
-/// Which commits an episode makes. A new mode has a line here and one in [`is_acknowledged`].
+/// Which commits an episode makes.
 pub(super) const MODES: &[Durability] = &[Durability::Durable, Durability::Async, Durability::Lazy];
 
 /// A commit that returned.

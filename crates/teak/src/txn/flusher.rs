@@ -234,7 +234,7 @@ impl Flusher {
             Err(_) if is_planted(Planted::WriteOn) => state.end_failed_flush(),
             Err(error) => {
                 state.end_failed_flush();
-                self.fail(&mut state, FLUSHING, &error);
+                self.note_failure(&mut state, FLUSHING, &error);
             }
         }
         if state.has_failed() {
@@ -284,13 +284,18 @@ impl Flusher {
     /// Notes a failure. What a flush under way makes durable counts all the same, if it succeeds; what
     /// is to be taken back is taken back behind it.
     fn fail(&self, state: &mut State, operation: &'static str, error: &io::Error) {
+        self.note_failure(state, operation, error);
+        if !state.is_flushing() {
+            self.take_back(state);
+            self.progress.tell_flushed(state);
+        }
+    }
+
+    fn note_failure(&self, state: &mut State, operation: &'static str, error: &io::Error) {
         self.is_poisoned.store(true, Ordering::Release);
         state.fail(operation, error);
         self.published
             .for_each_pinned(|snapshot| snapshot.checked.distrust());
-        if !state.is_flushing() {
-            self.take_back(state);
-        }
     }
 
     /// Sees to it that who opens the database finds the state that readers see, as far as the disk
@@ -314,7 +319,6 @@ impl Flusher {
         }
         let told = state.give_up();
         self.told().extend(told);
-        self.progress.tell_flushed(state);
     }
 
     /// Writes a record to its slot; one that could not be read again is refused.

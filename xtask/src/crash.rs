@@ -21,7 +21,7 @@ mod workload;
 #[cfg(test)]
 mod tests;
 
-use crate::{Failure, results};
+use crate::{Failure, results, threads};
 use episode::{Plan, Violation};
 use std::{
     path::PathBuf,
@@ -29,7 +29,6 @@ use std::{
         Mutex,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
-    thread,
     time::Instant,
 };
 use tally::{Seen, Tally};
@@ -130,15 +129,7 @@ fn play_many(arguments: &Arguments) -> Result<Tally, Failure> {
         }
         Ok(())
     };
-    let count = thread::available_parallelism().map_or(1, usize::from);
-    thread::scope(|scope| -> Result<(), Failure> {
-        let threads: Vec<_> = (0..count).map(|_| scope.spawn(play)).collect();
-        threads.into_iter().try_for_each(|thread| {
-            thread
-                .join()
-                .map_err(|_| Failure("a thread panicked".to_owned()))?
-        })
-    })?;
+    threads::share(play)?;
     Ok(sum.into_inner()?)
 }
 

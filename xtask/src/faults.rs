@@ -14,7 +14,7 @@ mod tally;
 #[cfg(test)]
 mod tests;
 
-use crate::{Failure, panics, results};
+use crate::{Failure, panics, results, threads};
 use cases::Case;
 use fastrand::Rng;
 use play::{Outcome, Play};
@@ -25,7 +25,6 @@ use std::{
         Mutex,
         atomic::{AtomicUsize, Ordering},
     },
-    thread,
     time::Instant,
 };
 use tally::Tally;
@@ -76,15 +75,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         Ok(())
     };
     let (begin, commit) = (Instant::now(), results::commit());
-    let thread_count = thread::available_parallelism().map_or(1, usize::from);
-    thread::scope(|scope| -> Result<(), Failure> {
-        let threads: Vec<_> = (0..thread_count).map(|_| scope.spawn(play_all)).collect();
-        threads.into_iter().try_for_each(|thread| {
-            thread
-                .join()
-                .map_err(|_| Failure("a thread panicked".to_owned()))?
-        })
-    })?;
+    threads::share(play_all)?;
     let seconds = begin.elapsed().as_secs_f64();
     let tally = tally.into_inner()?;
     tally.print();

@@ -18,6 +18,7 @@ mod results;
 mod scratch;
 mod seeds;
 mod teeth;
+mod threads;
 mod workload;
 
 use clap::{Parser, Subcommand};

@@ -14,7 +14,7 @@ mod tally;
 #[cfg(test)]
 mod tests;
 
-use crate::{Failure, results, scratch};
+use crate::{Failure, results, scratch, threads};
 use cases::Cases;
 use parent::Violation;
 use std::{
@@ -24,7 +24,6 @@ use std::{
         Mutex,
         atomic::{AtomicU64, Ordering},
     },
-    thread,
     time::Instant,
 };
 use tally::Tally;
@@ -89,15 +88,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         }
     };
     let begin = Instant::now();
-    let thread_count = thread::available_parallelism().map_or(1, usize::from);
-    thread::scope(|scope| -> Result<(), Failure> {
-        let threads: Vec<_> = (0..thread_count).map(|_| scope.spawn(open_all)).collect();
-        threads.into_iter().try_for_each(|thread| {
-            thread
-                .join()
-                .map_err(|_| Failure("a thread panicked".to_owned()))?
-        })
-    })?;
+    threads::share(open_all)?;
     finish(arguments, &tally.into_inner()?, begin)
 }
 

@@ -5,7 +5,7 @@
 //! violation. The amounts are below those of continuous integration, so what is found here is found
 //! there.
 
-use crate::{Failure, results};
+use crate::{Failure, results, threads};
 use std::{
     env,
     io::{BufRead, BufReader},
@@ -89,14 +89,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         }
         Ok(())
     };
-    thread::scope(|scope| {
-        let threads: Vec<_> = (0..2).map(|_| scope.spawn(plant_all)).collect();
-        threads.into_iter().try_for_each(|thread| {
-            thread
-                .join()
-                .map_err(|_| Failure("a thread panicked".to_owned()))?
-        })
-    })?;
+    threads::share(plant_all)?;
     let missed = missed.into_inner()?;
     let (count, found) = (errors.len(), errors.len() - missed.len());
     results::append(

@@ -14,7 +14,7 @@ mod violation;
 #[cfg(test)]
 mod tests;
 
-use crate::{Failure, panics, scratch};
+use crate::{Failure, panics, scratch, threads};
 use episode::History;
 use fastrand::Rng;
 use settings::Settings;
@@ -24,7 +24,6 @@ use std::{
         Mutex,
         atomic::{AtomicUsize, Ordering},
     },
-    thread,
     time::Instant,
 };
 use violation::{Outcome, Violation};
@@ -84,14 +83,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         Ok(())
     };
     let begin = Instant::now();
-    thread::scope(|scope| -> Result<(), Failure> {
-        let threads: Vec<_> = (0..thread_count()).map(|_| scope.spawn(play_all)).collect();
-        threads.into_iter().try_for_each(|thread| {
-            thread
-                .join()
-                .map_err(|_| Failure("a thread panicked".to_owned()))?
-        })
-    })?;
+    threads::share(play_all)?;
     let seconds = begin.elapsed().as_secs_f64();
     let Tally {
         operations,
@@ -140,10 +132,6 @@ fn plan(arguments: &Arguments) -> Vec<Plan> {
 fn rng(seed: u64, episode: u64) -> Rng {
     let mut seeds = Rng::with_seed(seed);
     Rng::with_seed(seeds.u64(..) ^ episode.wrapping_mul(0x9e37_79b9_7f4a_7c15))
-}
-
-fn thread_count() -> usize {
-    thread::available_parallelism().map_or(1, usize::from)
 }
 
 /// Plays one episode in a directory of its own. A panic is a violation too.

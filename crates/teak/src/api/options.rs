@@ -92,7 +92,7 @@ impl Options {
     }
 
     /// The durability of commits that do not ask for another. It is kept in the file by the next
-    /// commit: who opens the database without asking for one gets that. A new database has
+    /// commit, or by closing: who opens the database without asking for one gets that. A new database has
     /// [`Durability::Durable`].
     pub fn durability(mut self, durability: Durability) -> Self {
         self.durability = Some(durability);

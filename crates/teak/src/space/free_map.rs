@@ -107,20 +107,6 @@ impl FreeMap {
         Some(run)
     }
 
-    /// Takes out the run that begins at a page, at most as many pages as wanted and at least `least`,
-    /// or nothing if there are not so many.
-    pub(super) fn take_run_at(&mut self, start: u64, want: u32, least: u32) -> Option<Run> {
-        if start >= self.page_count || !self.bits.get(start) {
-            return None;
-        }
-        let end = self.bits.next_clear(start, start + u64::from(want));
-        let run = Run::new(start as u32, (end - start) as u32);
-        (run.len >= least).then(|| {
-            self.take(run);
-            run
-        })
-    }
-
     fn find(&mut self, want: u32, policy: Policy) -> Option<u64> {
         if policy == Policy::Crumbs {
             // Near the last one it is found without the summaries, which then need not follow page

@@ -170,11 +170,6 @@ impl Space {
         self.free.take_run(want, policy)
     }
 
-    /// Takes the free pages from `start` on, at most `want`, if there are at least `least`.
-    pub(crate) fn allocate_at(&mut self, start: u64, want: u32, least: u32) -> Option<Run> {
-        self.free.take_run_at(start, want, least)
-    }
-
     /// Pages that were allocated, and are not used after all.
     pub(crate) fn give_back(&mut self, run: Run) {
         self.free.free(run);

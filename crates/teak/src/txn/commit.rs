@@ -3,19 +3,19 @@
 //! 1. *Seal*: tags go from the leaves of each changed table to its root, from there into the
 //!    catalog, and from its leaves to its root.
 //! 2. *Space*: what was taken and what died goes to the record's log, or the space map is folded.
-//! 3. *Write*: all pages that are not in their final place yet, one write for each run, then the
-//!    record, in a slot that neither the newest commit nor the last durable one needs.
-//! 4. *Flush*, once, if the commit is to be durable.
-//! 5. *Publish*: readers see it from now on.
+//! 3. *Write*: all pages that are not in their final place yet, one write for each run.
+//! 4. *Record*: the flusher writes it, in a slot that nothing needs, and lets readers see the commit
+//!    unless it is to be durable first.
+//! 5. *Wait*, with the writer's turn given on, if it is: the flusher sees to it that it is flushed
+//!    and seen.
 //!
 //! Up to the record nothing refers to what was written, so an error undoes the transaction and the
 //! space map is read anew from the record before. From the record on an error leaves it open what
 //! is on the disk: the database refuses writes until it is opened again.
 
 use super::{
-    engine::Durability, flusher::Commit, open::now_ms, pages::write_pages,
-    progress::is_seen_at_once, snapshot::Snapshot, ticket::Ticket, write::WriteTransaction,
-    written::union,
+    engine::Durability, flusher::Commit, open::now_ms, pages::write_pages, snapshot::Snapshot,
+    ticket::Ticket, write::WriteTransaction, written::union,
 };
 use crate::{
     Error, Result, Run, TransactionId,
@@ -40,7 +40,7 @@ impl WriteTransaction {
             engine.flusher.wake_told();
         }
         let transaction = written?;
-        if !is_seen_at_once(durability) {
+        if !durability.is_seen_at_once() {
             engine.flusher.wait(transaction)?;
         }
         Ok(transaction)
@@ -79,7 +79,6 @@ impl WriteTransaction {
         let committed = self.commit_space(&taken, &deaths)?;
         self.is_ended = true;
         let written = self.write_all(&taken, committed);
-        self.pages.writer.next_place = taken.last().map_or(0, |run| run.end());
         self.pages.writer.arena.clear();
         if written.is_err() {
             self.restore_space();
@@ -150,7 +149,6 @@ impl WriteTransaction {
         let transaction = record.transaction;
         let snapshot = self.new_snapshot(record.clone(), mapping, &taken)?;
         self.engine.flusher.write(Commit {
-            record: record.clone(),
             snapshot,
             durability: self.pages.durability,
             bytes,

@@ -42,6 +42,11 @@ pub enum Durability {
 }
 
 impl Durability {
+    /// Whether readers see a commit before it is on the disk.
+    pub(super) fn is_seen_at_once(self) -> bool {
+        self != Self::Durable
+    }
+
     /// The byte that stands for it in a commit record.
     pub(super) fn to_byte(self) -> u8 {
         match self {
@@ -151,8 +156,6 @@ pub(super) struct Writer {
     /// The record of the newest commit.
     pub(super) newest: Record,
     pub(super) written: WrittenRuns,
-    /// The page behind those that the last commit took.
-    pub(super) next_place: u64,
     /// Whether a clean close has to be noted.
     pub(super) is_changed: bool,
 }

@@ -14,7 +14,7 @@
 
 use super::{
     engine::{Durability, slot_page},
-    progress::{Due, Progress, State, Target, Written, is_seen_at_once},
+    progress::{Due, Progress, State, Target, Written},
     snapshot::Snapshot,
 };
 use crate::{
@@ -40,7 +40,7 @@ const WRITING_RECORD: &str = "writing the commit record";
 
 /// A commit to be noted, its pages written.
 pub(super) struct Commit {
-    pub(super) record: Record,
+    /// The state that it makes; its record is written.
     pub(super) snapshot: Snapshot,
     pub(super) durability: Durability,
     /// Bytes of pages that it wrote.
@@ -131,12 +131,13 @@ impl Flusher {
         if state.has_failed() {
             return Err(Error::Poisoned);
         }
-        let written = Written::of(&commit.record);
+        let record = &commit.snapshot.record;
+        let written = Written::of(record);
         let is_unrecorded =
             commit.durability == Durability::Lazy && is_planted(Planted::LazyUnrecorded);
         let recorded = match is_unrecorded {
             true => Ok(()),
-            false => self.write_record(&commit.record)?,
+            false => self.write_record(record)?,
         };
         if let Err(error) = recorded {
             // It may be there, or a part of it.
@@ -146,7 +147,7 @@ impl Flusher {
         }
         state.note_written(written);
         let snapshot = Arc::new(commit.snapshot);
-        if is_seen_at_once(commit.durability) || is_planted(Planted::PublishEarly) {
+        if commit.durability.is_seen_at_once() || is_planted(Planted::PublishEarly) {
             state.unpublished = None;
             self.published.publish(snapshot);
         } else {

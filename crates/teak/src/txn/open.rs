@@ -157,7 +157,6 @@ fn writer(newest: Record, space: Space, recovery: &Recovery) -> Writer {
         space,
         arena: Arena::new(newest.page_size as usize),
         written: WrittenRuns::new(newest.page_size as usize),
-        next_place: 0,
         is_changed: *recovery != Recovery::Clean,
         newest,
     }

@@ -14,7 +14,7 @@
 //!    commit, and each that did not ask to be seen only when it is durable.
 //! 4. Behind a failure nothing becomes durable any more but the target of a flush that was running.
 
-use super::{engine::Durability, snapshot::Snapshot};
+use super::snapshot::Snapshot;
 use crate::{
     Error, Result, TransactionId,
     commit::record::{FlushLimits, Record, SLOT_COUNT},
@@ -121,8 +121,6 @@ pub(super) struct State {
     pub(super) unpublished: Option<Arc<Snapshot>>,
     pub(super) durable: Written,
     target: Option<Target>,
-    /// The newest commit that a flush was begun for.
-    last_target: TransactionId,
     /// What stands in each slot; sequence 0 where there is no record.
     pub(super) slots: [Written; SLOT_COUNT as usize],
     failure: Option<Failure>,
@@ -154,7 +152,6 @@ impl State {
                 ..newest
             },
             target: None,
-            last_target: newest.transaction,
             slots,
             failure: None,
             wanted: newest.transaction,
@@ -204,8 +201,10 @@ impl State {
         .flatten()
     }
 
+    /// The newest commit that a flush was begun for.
     pub(super) fn last_target(&self) -> TransactionId {
-        self.last_target
+        let target = self.target.as_ref().map(|target| target.commit);
+        target.unwrap_or(self.durable).transaction
     }
 
     /// Notes a commit whose record was written.
@@ -227,8 +226,8 @@ impl State {
 
     /// Whether commits wait that have reached the limits.
     pub(super) fn is_due(&self, limits: FlushLimits) -> bool {
-        let is_old = |since: Instant| since.elapsed() >= limits.age;
-        self.waiting.bytes >= limits.bytes || self.waiting.since.is_some_and(is_old)
+        let Waiting { bytes, since } = self.waiting;
+        since.is_some_and(|since| bytes >= limits.bytes || since.elapsed() >= limits.age)
     }
 
     /// Asks for a flush at once of all commits up to `transaction`.
@@ -245,31 +244,24 @@ impl State {
         if self.failure.is_some() || self.is_flushing() {
             return Due::Never;
         }
-        let Some(since) = self.waiting.since else {
-            return if self.wanted > self.durable.transaction {
-                Due::Now
-            } else {
-                Due::Never
-            };
-        };
-        if self.wanted > self.durable.transaction || self.waiting.bytes >= limits.bytes {
+        if self.wanted > self.durable.transaction || self.is_due(limits) {
             return Due::Now;
         }
-        match since.checked_add(limits.age) {
-            Some(moment) if moment <= Instant::now() => Due::Now,
-            Some(moment) => Due::At(moment),
-            None => Due::Never,
-        }
+        let moment = self
+            .waiting
+            .since
+            .and_then(|since| since.checked_add(limits.age));
+        moment.map_or(Due::Never, Due::At)
     }
 
-    /// Begins a flush: nobody else begins one until [`Self::end_flush`] or [`Self::fail`].
+    /// Begins a flush: nobody else begins one until [`Self::end_flush`] or
+    /// [`Self::end_failed_flush`].
     pub(super) fn begin_flush(&mut self) -> Target {
         debug_assert!(self.target.is_none(), "one flush at a time");
         let target = Target {
             commit: self.newest,
             unpublished: self.unpublished.clone(),
         };
-        self.last_target = target.commit.transaction;
         self.waiting = Waiting::default();
         self.target = Some(target.clone());
         target
@@ -489,9 +481,4 @@ fn wait<'s>(
     let left = until.saturating_duration_since(Instant::now());
     let waited = condition.wait_timeout(state, left);
     waited.unwrap_or_else(PoisonError::into_inner).0
-}
-
-/// Whether a commit of this durability is visible before it is on the disk.
-pub(super) fn is_seen_at_once(durability: Durability) -> bool {
-    durability != Durability::Durable
 }

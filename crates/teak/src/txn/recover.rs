@@ -12,6 +12,9 @@
 //! written once more, and flushed, before anything counts as durable: nobody can tell whether a flush
 //! failed before, in this boot of the machine.
 //!
+//! The system may drop pages from its cache meanwhile, but none that were just written, so what was
+//! written again is verified once more, and if it is not whole any more it is decided anew.
+//!
 //! Deciding changes nothing, so a crash meanwhile leads to the same decision again. Only then are
 //! the records that lost erased, before anything is written where their pages may be.
 

@@ -5,8 +5,6 @@ use crate::{Error, Result, Run, space::Policy, txn::engine::Durability};
 
 /// A durable transaction up to this size wants its pages in a row rather than crumbs.
 const SMALL_TRANSACTION_PAGES: u64 = 64;
-/// So many free pages behind the last commit are worth to go on there.
-const BEHIND_MIN: u32 = 4;
 /// A file that is not small grows in steps of this, so that it consists of huge pages.
 const HUGE_PAGE_LEN: u64 = 2 << 20;
 /// The most bytes that the file grows by beyond what is needed.
@@ -23,14 +21,11 @@ impl WritePages {
     fn find_run(&mut self, want: u32, is_exact: bool) -> Result<Run> {
         let is_small =
             self.durability != Durability::Lazy && self.taken_count < SMALL_TRANSACTION_PAGES;
-        let next_place = self.writer.next_place;
         let space = &mut self.writer.space;
         let found = if is_exact {
             space.allocate(want, Policy::Contiguous)
         } else if is_small {
-            // Behind the commit before, so that what one flush is to bring to the disk is in a row.
-            let behind = space.allocate_at(next_place, want, BEHIND_MIN);
-            let in_a_row = behind.or_else(|| space.allocate(want, Policy::Contiguous));
+            let in_a_row = space.allocate(want, Policy::Contiguous);
             let is_roomy = space.free_count() * 4 < space.page_count();
             in_a_row.or_else(|| {
                 if is_roomy {

@@ -9,6 +9,7 @@
 
 mod blocks;
 mod creation;
+mod folios;
 mod opening;
 mod vectored;
 
@@ -22,6 +23,7 @@ use super::{
 };
 use blocks::Blocks;
 use creation::Unnamed;
+use folios::SmallWrites;
 use rustix::mm::Advice;
 use std::{
     io::{self, IoSlice},
@@ -53,6 +55,8 @@ pub(crate) struct FileStorage {
     claims: Arc<Claims>,
     /// What a new file still needs to get its name.
     unnamed: Mutex<Option<Unnamed>>,
+    /// Absent where it does not matter how large the folios are that they go to.
+    small_writes: Option<Mutex<SmallWrites>>,
     reserve_len: u64,
 }
 
@@ -70,7 +74,9 @@ impl FileStorage {
         let len = file.metadata()?.len();
         let claims = Arc::new(Claims::default());
         claims.set_file_len(len)?;
+        let small_writes = blocks::walks_folios(&file).then(Mutex::default);
         Ok(Self {
+            small_writes,
             file: Arc::new(file),
             access,
             len: AtomicU64::new(len),
@@ -122,6 +128,19 @@ impl FileStorage {
         Ok(Arc::new(stretch))
     }
 
+    /// What small writes went to has just been flushed, so it can be split.
+    fn split_folios(&self) {
+        let Some(small_writes) = &self.small_writes else {
+            return;
+        };
+        let due = lock(small_writes).take_due();
+        if !due.is_empty()
+            && let Some(mapping) = lock(&self.views).current.clone()
+        {
+            due.iter().for_each(|offset| mapping.split_folio(*offset));
+        }
+    }
+
     fn check_writable(&self) -> io::Result<()> {
         match self.access {
             Access::ReadWrite => Ok(()),
@@ -155,6 +174,9 @@ impl Storage for FileStorage {
         self.check_writable()?;
         let len = parts.iter().map(|part| part.len() as u64).sum();
         end_within(offset, len, self.len())?;
+        if let Some(small_writes) = &self.small_writes {
+            lock(small_writes).note(offset, len);
+        }
         vectored::write_all(offset, parts, |offset, parts| {
             Ok(rustix::io::pwritev(&**self.file, parts, offset)?)
         })
@@ -171,7 +193,9 @@ impl Storage for FileStorage {
             return Ok(());
         }
         drop(unnamed);
-        self.file.sync_data()
+        self.file.sync_data()?;
+        self.split_folios();
+        Ok(())
     }
 
     fn mapping(&self) -> io::Result<Arc<Mapping>> {

@@ -6,6 +6,7 @@
 //! for that time*. Other processes are kept out by the lock on the file, which the mapping holds.
 
 use super::stretch::Stretch;
+use rustix::mm::Advice;
 use std::{
     fmt, io,
     ptr::NonNull,
@@ -85,6 +86,16 @@ impl Mapping {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
         self.stretch.populate(offset, len)
+    }
+
+    /// Has the system take the folio apart, if it is a large one, in which the page at `offset` is.
+    /// No more than a hint.
+    pub(super) fn split_folio(&self, offset: u64) {
+        // What is said of one page of a folio splits it: that this one is cold, although it is not,
+        // does nothing else that matters. Only what is mapped is split.
+        if self.demand(offset, 1).is_ok() {
+            self.stretch.advise(offset, 1, Advice::LinuxCold);
+        }
     }
 
     /// Asks the processor for cache lines from `offset` on. Harmless outside of the file.

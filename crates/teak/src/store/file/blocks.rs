@@ -10,7 +10,7 @@ use rustix::{
 use std::{fs::File, io};
 
 /// Length of a huge page on x86-64 and on most 64-bit ARM systems.
-const HUGE_PAGE_LEN: u64 = 2 << 20;
+pub(super) const HUGE_PAGE_LEN: u64 = 2 << 20;
 
 /// What is known about the blocks below the end of the file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -82,8 +82,14 @@ pub(super) fn secure(file: &File, len: u64) -> io::Result<Blocks> {
     }
 }
 
+/// Whether each write walks all blocks of the folio that it goes to: on ext2, ext3 and ext4.
+pub(super) fn walks_folios(file: &File) -> bool {
+    fstatfs(file).is_ok_and(|stat| stat.f_type as u32 == EXT)
+}
+
+const EXT: u32 = 0xEF53;
+
 fn in_place(file: &File) -> io::Result<InPlace> {
-    const EXT: u32 = 0xEF53;
     const TMPFS: u32 = 0x0102_1994;
     const XFS: u32 = 0x5846_5342;
     // The type of this field differs between architectures; the numbers have 32 bits.

@@ -11,14 +11,17 @@ use super::blocks::HUGE_PAGE_LEN;
 /// Longer writes are few enough for their bytes that the walks do not matter.
 const SMALL_LEN: u64 = 64 << 10;
 /// Small writes to a stretch before it is split. Rare ones leave it to the lookups.
-const FIRST_TRY: u8 = 4;
-/// A split can fail, unnoticed, while others write there: tries are at 4, 8, 16, and 32 writes.
-const LAST_TRY: u8 = 32;
+const FIRST_TRY: u16 = 4;
+/// A split fails, unnoticed, where somebody has written since the flush, so it is tried again after
+/// so many writes,
+const TRY_EVERY: u16 = 16;
+/// and no more after these.
+const LAST_TRY: u16 = 1024;
 
 /// Small writes to the file, counted for each stretch of 2 MiB.
 #[derive(Debug, Default)]
 pub(super) struct SmallWrites {
-    counts: Vec<u8>,
+    counts: Vec<u16>,
     /// Where the last of the writes went that are due.
     due: Vec<u64>,
 }
@@ -35,7 +38,7 @@ impl SmallWrites {
         let count = &mut self.counts[index];
         if *count < LAST_TRY {
             *count += 1;
-            if *count >= FIRST_TRY && count.is_power_of_two() {
+            if *count % TRY_EVERY == FIRST_TRY {
                 self.due.push(offset);
             }
         }

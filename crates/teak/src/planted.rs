@@ -50,6 +50,7 @@ errors! {
     WriteOn "write-on" "After a flush that failed the next commits go on."
     FreeDurable "free-durable" "Pages of the last durable commit are used again."
     FreeTarget "free-target" "Pages of the commit that a flush is making durable are used again."
+    SkipDeferred "skip-deferred" "A commit is written before those that were deferred."
     FreeHeld "free-held" "Pages that an older reader sees are used again."
     FreeEarly "free-early" "Pages are used again one transaction too early."
     FreeOwn "free-own" "A page that a transaction copies is free at once."

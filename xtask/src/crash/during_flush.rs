@@ -16,7 +16,8 @@ use std::{
 };
 use teak::{Database, Durability, Transaction, TransactionId, WriteTxn, testing::SimDisk};
 
-/// Lazy commits within a flush, at most: one more than there are slots for records to spare.
+/// Lazy commits within a flush, at most, and as many behind them that are lazy or wait for the next
+/// flush: one more than there are slots for records to spare.
 const COMMITS_MAX: usize = 4;
 
 /// A durable commit that waits for the next flush, and its place in the history.
@@ -111,17 +112,19 @@ impl DuringFlush {
         compare(&txn, &history.states[history.seen()].tables)
             .map_err(|difference| format!("read while a flush runs: {difference}"))?;
         drop(txn);
-        for _ in 0..rng.usize(0..=COMMITS_MAX) {
+        let lazy = rng.usize(0..=COMMITS_MAX);
+        let mixed = [0, 0, 1, 2, COMMITS_MAX][rng.usize(0..5)];
+        for count in 0..lazy + mixed {
             let (txn, index) = begin(database, disk, &mut history, rng).map_err(failed)?;
-            commit(txn, Durability::Lazy).map_err(failed)?;
-            history.states[index].returned = disk.event_count();
-        }
-        if rng.u8(0..3) == 0 {
-            let (txn, index) = begin(database, disk, &mut history, rng).map_err(failed)?;
-            let thread = thread::spawn(move || commit(txn, Durability::Durable));
-            // The turn comes when that commit is written, and waits for the next flush.
-            drop(database.begin_write().map_err(failed)?);
-            self.shared().waiting.push((thread, index));
+            if count < lazy || rng.u8(0..4) == 0 {
+                commit(txn, Durability::Lazy).map_err(failed)?;
+                history.states[index].returned = disk.event_count();
+            } else {
+                let thread = thread::spawn(move || commit(txn, Durability::Durable));
+                // The turn comes when that commit was made, and waits for the next flush.
+                drop(database.begin_write().map_err(failed)?);
+                self.shared().waiting.push((thread, index));
+            }
         }
         Ok(())
     }

@@ -5,7 +5,8 @@
 //! 2. *Space*: what was taken and what died goes to the record's log, or the space map is folded.
 //! 3. *Write*: all pages that are not in their final place yet, one write for each run.
 //! 4. *Record*: the flusher writes it, in a slot that nothing needs, and lets readers see the commit
-//!    unless it is to be durable first.
+//!    unless it is to be durable first. While it flushes, small durable commits are only noted
+//!    instead of 3 and 4, and written together by whoever flushes next.
 //! 5. *Wait*, with the writer's turn given on, if it is: the flusher sees to it that it is flushed
 //!    and seen.
 //!
@@ -14,8 +15,15 @@
 //! is on the disk: the database refuses writes until it is opened again.
 
 use super::{
-    engine::Durability, flusher::Commit, open::now_ms, pages::write_pages, snapshot::Snapshot,
-    ticket::Ticket, write::WriteTransaction, written::union,
+    engine::Durability,
+    flusher::{Commit, Deferral, contains},
+    open::now_ms,
+    pages::{WRITING_PAGES, write_pages},
+    progress::UnwrittenPage,
+    snapshot::Snapshot,
+    ticket::Ticket,
+    write::WriteTransaction,
+    written::union,
 };
 use crate::{
     Error, Result, Run, TransactionId,
@@ -26,6 +34,10 @@ use crate::{
     tree::{TreeRoot, seal},
 };
 use std::sync::Arc;
+
+/// Bytes of pages of a commit that may be deferred, and of all that are.
+const DEFERRED_BYTES_MAX: usize = 256 << 10;
+const ALL_DEFERRED_BYTES_MAX: usize = 2 << 20;
 
 impl WriteTransaction {
     /// Commits, and returns the id of the new state. A transaction that changed nothing writes
@@ -78,7 +90,7 @@ impl WriteTransaction {
         };
         let committed = self.commit_space(&taken, &deaths)?;
         self.is_ended = true;
-        let written = self.write_all(&taken, committed);
+        let written = self.write_all(&taken, &deaths, committed);
         self.pages.writer.arena.clear();
         if written.is_err() {
             self.restore_space();
@@ -139,48 +151,100 @@ impl WriteTransaction {
 
     /// Writes pages and record, and lets readers see the state, if they see it before it is
     /// durable.
-    fn write_all(&mut self, taken: &[Run], committed: Committed) -> Result<TransactionId> {
+    fn write_all(
+        &mut self,
+        taken: &[Run],
+        deaths: &[(Run, TransactionId)],
+        committed: Committed,
+    ) -> Result<TransactionId> {
         let page_count = self.pages.writer.space.page_count();
-        let mapping = self.write_every_page(&committed, page_count)?;
+        self.pages.extend_file(page_count)?;
+        let mapping = self.engine.storage.mapping();
+        let mapping = mapping.map_err(Error::io("mapping the file"))?;
+        let deferred = self.pages_to_defer(&committed);
+        if deferred.is_none() {
+            self.write_every_page(&committed)?;
+        }
         let taken = union(taken, &committed.fold_taken);
         let bytes =
             taken.iter().map(|run| u64::from(run.len)).sum::<u64>() * self.engine.page_size as u64;
         let record = self.record(&committed, &taken, page_count);
         let transaction = record.transaction;
         let snapshot = self.new_snapshot(record.clone(), mapping, &taken)?;
-        self.engine.flusher.write(Commit {
-            snapshot,
-            durability: self.pages.durability,
-            bytes,
-        })?;
-        self.pages.writer.note_record(record);
+        match deferred {
+            Some(pages) => self.defer(snapshot, pages, deaths)?,
+            None => self.engine.flusher.write(Commit {
+                snapshot,
+                durability: self.pages.durability,
+                bytes,
+            })?,
+        }
+        self.pages.writer.note_record(record, deaths);
         Ok(transaction)
     }
 
-    fn write_every_page(&mut self, committed: &Committed, page_count: u64) -> Result<Arc<Mapping>> {
-        let page_size = self.engine.page_size;
-        let storage = Arc::clone(&self.engine.storage);
-        let bytes = page_count * page_size as u64;
-        if bytes > storage.len() {
-            let grown = storage.set_len(bytes);
-            grown.map_err(Error::io("making the file longer"))?;
+    /// The pages of this commit, if they are better written together with those of others.
+    fn pages_to_defer(&mut self, committed: &Committed) -> Option<Vec<UnwrittenPage>> {
+        let is_fit = self.pages.durability == Durability::Durable
+            && committed.fold_pages.is_empty()
+            && self.pages.writer.arena.mapped_bytes() == 0
+            && self.pages.dirty_bytes() <= DEFERRED_BYTES_MAX
+            && self.pages.writer.unwritten.len() * self.engine.page_size <= ALL_DEFERRED_BYTES_MAX
+            && self.engine.flusher.is_busy();
+        if !is_fit {
+            return None;
         }
-        let mapping = storage.mapping().map_err(Error::io("mapping the file"))?;
+        let transaction = self.id();
+        let unwritten = self.pages.unwritten_pages().into_iter();
+        let deferred = unwritten.map(|(number, bytes)| UnwrittenPage {
+            number,
+            bytes: bytes.into(),
+            transaction,
+        });
+        Some(deferred.collect())
+    }
+
+    /// Leaves it to whoever flushes next to write this commit.
+    fn defer(
+        &mut self,
+        snapshot: Snapshot,
+        mut pages: Vec<UnwrittenPage>,
+        deaths: &[(Run, TransactionId)],
+    ) -> Result<()> {
+        self.engine.flusher.defer(Deferral {
+            snapshot,
+            pages: &pages,
+            deaths,
+        })?;
+        let unwritten = &mut self.pages.writer.unwritten;
+        unwritten.retain(|page| !contains(deaths, page.number));
+        unwritten.append(&mut pages);
+        unwritten.sort_unstable_by_key(|page| page.number);
+        Ok(())
+    }
+
+    /// Writes what was deferred, and the pages of this commit.
+    fn write_every_page(&mut self, committed: &Committed) -> Result<()> {
+        if !is_planted(Planted::SkipDeferred) {
+            self.engine.flusher.write_deferred()?;
+        }
+        let storage = Arc::clone(&self.engine.storage);
         self.pages.mark_mapped();
         let mut pages = self.pages.unwritten_pages();
         let folded = committed.fold_pages.iter();
         pages.extend(folded.map(|(number, page)| (*number, &page[..])));
         pages.sort_unstable_by_key(|(number, _)| *number);
-        write_pages(&*storage, page_size, &pages)?;
-        Ok(mapping)
+        write_pages(&*storage, self.engine.page_size, &pages).map_err(Error::io(WRITING_PAGES))
     }
 
     /// The record of this commit, which wrote the pages `taken`.
     fn record(&mut self, committed: &Committed, taken: &[Run], page_count: u64) -> Record {
-        let (slot, durable, last_target) = {
+        // What is deferred gets another slot and sequence when it is written.
+        let (slot, sequence, durable, last_target) = {
             let state = self.engine.flusher.progress.lock();
+            let sequence = state.newest.sequence + 1;
             let durable = state.durable.transaction;
-            (state.next_slot(), durable, state.last_target())
+            (state.next_slot(), sequence, durable, state.last_target())
         };
         let (page_size, transaction) = (self.engine.page_size, self.id());
         let writer = &mut *self.pages.writer;
@@ -195,7 +259,7 @@ impl WriteTransaction {
         let fits = |runs: &Vec<Run>| committed.log.len() <= Record::log_room(page_size, runs.len());
         Record {
             slot,
-            sequence: writer.newest.sequence + 1,
+            sequence,
             transaction,
             durable_transaction: match is_planted(Planted::KnownTooMuch) {
                 true => transaction,
@@ -232,7 +296,7 @@ impl WriteTransaction {
                 Some(Some(table)) => snapshot.set_root(handle, table.root),
                 _ => {
                     if let Some(root) = self.base.known_root(handle) {
-                        snapshot.set_root(handle, root);
+                        snapshot.set_root(handle, root.copied());
                     }
                 }
             }

@@ -1,11 +1,17 @@
 //! The engine: one open database, as all its handles and transactions share it.
 
 use super::{
-    Verification, arena::Arena, flusher::Flusher, progress::State, recover::Recovery,
-    snapshot::Snapshot, ticket::Ticket, written::WrittenRuns,
+    Verification,
+    arena::Arena,
+    flusher::Flusher,
+    progress::{State, UnwrittenPage},
+    recover::Recovery,
+    snapshot::Snapshot,
+    ticket::Ticket,
+    written::WrittenRuns,
 };
 use crate::{
-    Error, PageNumber, Result, TransactionId,
+    Error, PageNumber, Result, Run, TransactionId,
     commit::record::{FlushLimits, Record},
     share::{Turn, Turnstile},
     space::Space,
@@ -156,6 +162,8 @@ pub(super) struct Writer {
     /// The record of the newest commit.
     pub(super) newest: Record,
     pub(super) written: WrittenRuns,
+    /// Pages of the newest commit that may not be in the file yet, sorted.
+    pub(super) unwritten: Vec<UnwrittenPage>,
     /// Whether a clean close has to be noted.
     pub(super) is_changed: bool,
 }
@@ -357,10 +365,13 @@ impl Engine {
         writer.space.shrink(used);
         let page_count = writer.space.page_count();
         // Two, so that one may rot: the records before them may speak of a longer file.
-        let [one, other] = self.flusher.progress.lock().spare_slots();
+        let ([one, other], sequence) = {
+            let state = self.flusher.progress.lock();
+            (state.spare_slots(), state.newest.sequence)
+        };
         let last = |slot, count| Record {
             slot,
-            sequence: writer.newest.sequence + count,
+            sequence: sequence + count,
             durable_transaction: writer.newest.transaction,
             clean_close: true,
             page_count,
@@ -387,9 +398,10 @@ impl Drop for Engine {
 }
 
 impl Writer {
-    /// Notes a record that was written.
-    pub(super) fn note_record(&mut self, record: Record) {
+    /// Notes a commit, with what died in it, sorted.
+    pub(super) fn note_record(&mut self, record: Record, deaths: &[(Run, TransactionId)]) {
         self.newest = record;
+        self.written.forget_dead(deaths);
         self.is_changed = true;
     }
 }

@@ -14,11 +14,12 @@
 
 use super::{
     engine::{Durability, slot_page},
-    progress::{Due, Progress, State, Target, Written},
+    pages::{WRITING_PAGES, write_pages},
+    progress::{Deferred, Due, Progress, State, Target, UnwrittenPage, Written},
     snapshot::Snapshot,
 };
 use crate::{
-    Error, Result, TransactionId,
+    Error, PageNumber, Result, Run, TransactionId,
     commit::record::{ERASED_LEN, FlushLimits, Record},
     planted::{Planted, is_planted},
     share::Published,
@@ -32,7 +33,7 @@ use std::{
         atomic::{AtomicBool, Ordering},
     },
     task::Waker,
-    thread::{self, JoinHandle},
+    thread::{self, JoinHandle, Thread},
 };
 
 const FLUSHING: &str = "flushing the file";
@@ -47,6 +48,14 @@ pub(super) struct Commit {
     pub(super) bytes: u64,
 }
 
+/// A commit to be noted, its pages to be written later.
+pub(super) struct Deferral<'p> {
+    pub(super) snapshot: Snapshot,
+    pub(super) pages: &'p [UnwrittenPage],
+    /// What died in it, sorted.
+    pub(super) deaths: &'p [(Run, TransactionId)],
+}
+
 /// Writes records and flushes, for all that share a database.
 #[derive(Debug)]
 pub(super) struct Flusher {
@@ -56,6 +65,9 @@ pub(super) struct Flusher {
     page_size: usize,
     limits: FlushLimits,
     is_poisoned: AtomicBool,
+    /// Held by whoever writes what is deferred, until its record is noted. Taken before the progress
+    /// is locked.
+    pen: Mutex<()>,
     /// Tickets that are to be told, when nobody holds anything.
     told: Mutex<Vec<Waker>>,
     thread: Mutex<Option<JoinHandle<()>>>,
@@ -74,6 +86,7 @@ impl Flusher {
             page_size: newest.record.page_size as usize,
             limits,
             is_poisoned: AtomicBool::new(false),
+            pen: Mutex::default(),
             told: Mutex::default(),
             thread: Mutex::default(),
             published: Published::new(newest),
@@ -104,7 +117,7 @@ impl Flusher {
 
     /// The newest commit, whether readers see it yet or not.
     pub(super) fn newest(&self) -> TransactionId {
-        self.progress.lock().newest.transaction
+        self.progress.lock().last()
     }
 
     /// The states whose pages must stay: what a crash may lead back to, the newest, and what is
@@ -120,6 +133,87 @@ impl Flusher {
         pins
     }
 
+    /// Whether a small durable commit is better written later, together with others: what flushes
+    /// now does not flush it anyway.
+    pub(super) fn is_busy(&self) -> bool {
+        self.progress.lock().is_flushing()
+    }
+
+    /// Notes a commit that whoever flushes next writes.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Poisoned`] if something failed meanwhile: the commit has not happened.
+    pub(super) fn defer(&self, deferral: Deferral<'_>) -> Result<()> {
+        let Deferral {
+            snapshot,
+            pages,
+            deaths,
+        } = deferral;
+        refuse_nonsense(&snapshot.record)?;
+        let mut state = self.progress.lock();
+        if state.has_failed() {
+            return Err(Error::Poisoned);
+        }
+        state.defer(Arc::new(snapshot), pages, |number| contains(deaths, number));
+        Ok(())
+    }
+
+    /// Sees to it that nothing is deferred. The caller has the turn, so nothing is deferred meanwhile.
+    pub(super) fn write_deferred(&self) -> Result<()> {
+        let pen = self.pen();
+        let mut state = self.progress.lock();
+        let Some((deferred, written)) = state.take_deferred() else {
+            return Ok(());
+        };
+        drop(state);
+        let result = self.write_out(&deferred, written);
+        let mut state = self.progress.lock();
+        state.note_written(written);
+        drop(pen);
+        let outcome = result.map_err(|(operation, error)| {
+            self.fail(&mut state, operation, &error);
+            Error::io(operation)(error)
+        });
+        drop(state);
+        if outcome.is_err() {
+            self.wake_told();
+        }
+        outcome
+    }
+
+    /// Forgets pages that are in the file by now.
+    pub(super) fn forget_written(&self, unwritten: &mut Vec<UnwrittenPage>) {
+        if !unwritten.is_empty() {
+            let newest = self.progress.lock().newest.transaction;
+            unwritten.retain(|page| page.transaction > newest);
+        }
+    }
+
+    fn pen(&self) -> MutexGuard<'_, ()> {
+        self.pen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Writes pages and record of what was deferred.
+    fn write_out(
+        &self,
+        deferred: &Deferred,
+        written: Written,
+    ) -> std::result::Result<(), (&'static str, io::Error)> {
+        let pages = deferred.pages.iter();
+        let mut pages: Vec<_> = pages.map(|page| (page.number, &*page.bytes)).collect();
+        pages.sort_unstable_by_key(|(number, _)| *number);
+        write_pages(&*self.storage, self.page_size, &pages)
+            .map_err(|error| (WRITING_PAGES, error))?;
+        let record = Record {
+            slot: written.slot,
+            sequence: written.sequence,
+            ..deferred.snapshot.record.clone()
+        };
+        self.write_record(&record)
+            .map_err(|error| (WRITING_RECORD, error))
+    }
+
     /// Writes the record of a commit, and notes it.
     ///
     /// # Errors
@@ -127,17 +221,18 @@ impl Flusher {
     /// [`Error::Poisoned`] if something failed meanwhile: the commit has not happened. The system's
     /// if the record cannot be written.
     pub(super) fn write(&self, commit: Commit) -> Result<()> {
+        let record = &commit.snapshot.record;
+        refuse_nonsense(record)?;
         let mut state = self.progress.lock();
         if state.has_failed() {
             return Err(Error::Poisoned);
         }
-        let record = &commit.snapshot.record;
         let written = Written::of(record);
         let is_unrecorded =
             commit.durability == Durability::Lazy && is_planted(Planted::LazyUnrecorded);
         let recorded = match is_unrecorded {
             true => Ok(()),
-            false => self.write_record(record)?,
+            false => self.write_record(record),
         };
         if let Err(error) = recorded {
             // It may be there, or a part of it.
@@ -172,8 +267,8 @@ impl Flusher {
     pub(super) fn write_nothing(&self, durability: Durability) {
         let mut state = self.progress.lock();
         if durability == Durability::Async {
-            let newest = state.newest.transaction;
-            state.want(newest);
+            let last = state.last();
+            state.want(last);
             self.progress.tell_flusher(&state);
         }
     }
@@ -197,11 +292,16 @@ impl Flusher {
             if let Some(outcome) = state.outcome(transaction) {
                 return outcome;
             }
-            state = if state.is_flushing() {
-                self.progress.wait_flushed(state, transaction)
-            } else {
-                self.flush(state)
-            };
+            if !state.is_flushing() {
+                drop(state);
+                self.flush(|state| state.outcome(transaction).is_none());
+                state = self.progress.lock();
+                continue;
+            }
+            match self.progress.wait_flushed(state, transaction) {
+                Some(still) => state = still,
+                None => return Ok(()),
+            }
         }
     }
 
@@ -209,10 +309,10 @@ impl Flusher {
     pub(super) fn want_newest(self: &Arc<Self>) -> Result<TransactionId> {
         self.start()?;
         let mut state = self.progress.lock();
-        let newest = state.newest.transaction;
-        state.want(newest);
+        let last = state.last();
+        state.want(last);
         self.progress.tell_flusher(&state);
-        Ok(newest)
+        Ok(last)
     }
 
     /// Whether the limits for lazy commits are reached.
@@ -220,11 +320,29 @@ impl Flusher {
         self.progress.lock().is_due(self.limits)
     }
 
-    /// Flushes; nobody else must be flushing.
-    fn flush<'s>(&'s self, mut state: MutexGuard<'s, State>) -> MutexGuard<'s, State> {
-        let target = state.begin_flush();
+    /// Writes what is deferred and flushes, unless somebody else does by now, or has done what is
+    /// wanted.
+    fn flush(&self, is_wanted: impl Fn(&State) -> bool) {
+        let pen = self.pen();
+        let mut state = self.progress.lock();
+        if state.is_flushing() || state.has_failed() || !is_wanted(&state) {
+            return;
+        }
+        let deferred = state.take_deferred();
+        let commit = deferred
+            .as_ref()
+            .map_or(state.newest, |(_, written)| *written);
+        let target = state.begin_flush(commit);
         drop(state);
-        let flushed = self.flush_storage();
+        let mut flushed = Ok(());
+        if let Some((deferred, written)) = deferred {
+            flushed = self.write_out(&deferred, written);
+            // It may be there, or a part of it, also after an error.
+            self.progress.lock().note_written(written);
+        }
+        drop(pen);
+        let flushed =
+            flushed.and_then(|()| self.flush_storage().map_err(|error| (FLUSHING, error)));
         let mut state = self.progress.lock();
         match flushed {
             Ok(()) => {
@@ -233,16 +351,17 @@ impl Flusher {
                 self.told().extend(told);
             }
             Err(_) if is_planted(Planted::WriteOn) => state.end_failed_flush(),
-            Err(error) => {
+            Err((operation, error)) => {
                 state.end_failed_flush();
-                self.note_failure(&mut state, FLUSHING, &error);
+                self.note_failure(&mut state, operation, &error);
             }
         }
         if state.has_failed() {
             self.take_back(&mut state);
         }
-        self.progress.tell_flushed(&mut state);
-        state
+        let woken = self.progress.tell_flushed(&mut state);
+        drop(state);
+        woken.iter().for_each(Thread::unpark);
     }
 
     fn told(&self) -> MutexGuard<'_, Vec<Waker>> {
@@ -288,7 +407,8 @@ impl Flusher {
         self.note_failure(state, operation, error);
         if !state.is_flushing() {
             self.take_back(state);
-            self.progress.tell_flushed(state);
+            let woken = self.progress.tell_flushed(state);
+            woken.iter().for_each(Thread::unpark);
         }
     }
 
@@ -312,7 +432,7 @@ impl Flusher {
                 ..seen.record.clone()
             };
             // The others may be all that leads to what readers see, as long as this one is not there.
-            if matches!(self.write_record(&record), Ok(Ok(()))) {
+            if refuse_nonsense(&record).is_ok() && self.write_record(&record).is_ok() {
                 let unseen = state.slots.iter().filter(is_unseen);
                 let others = unseen.filter(|written| written.slot != record.slot);
                 others.for_each(|written| self.erase(written.slot));
@@ -322,14 +442,11 @@ impl Flusher {
         self.told().extend(told);
     }
 
-    /// Writes a record to its slot; one that could not be read again is refused.
-    fn write_record(&self, record: &Record) -> Result<io::Result<()>> {
-        record
-            .check()
-            .map_err(|detail| Error::corrupted(slot_page(record.slot), "commit", detail))?;
+    /// Writes a record to its slot.
+    fn write_record(&self, record: &Record) -> io::Result<()> {
         let bytes = record.encode(self.page_size);
         let offset = u64::from(record.slot) * self.page_size as u64;
-        Ok(self.storage.write(offset, &[IoSlice::new(&bytes)]))
+        self.storage.write(offset, &[IoSlice::new(&bytes)])
     }
 
     /// Makes the record in a slot unreadable, as far as the disk takes that. The error that is
@@ -346,7 +463,8 @@ impl Flusher {
     pub(super) fn write_last(&self, records: &[Record]) -> Result<()> {
         let mut state = self.progress.lock();
         for record in records {
-            if let Err(error) = self.write_record(record)? {
+            refuse_nonsense(record)?;
+            if let Err(error) = self.write_record(record) {
                 return self.fail_last(&mut state, records, WRITING_RECORD, error);
             }
             state.note_written(Written::of(record));
@@ -403,7 +521,8 @@ impl Flusher {
         while !state.is_stopping {
             state = match state.due(self.limits) {
                 Due::Now => {
-                    drop(self.flush(state));
+                    drop(state);
+                    self.flush(|state| state.due(self.limits) == Due::Now);
                     self.wake_told();
                     self.progress.lock()
                 }
@@ -418,7 +537,7 @@ impl Flusher {
     pub(super) fn stop(&self) {
         let mut state = self.progress.lock();
         state.is_stopping = true;
-        if state.durable.transaction < state.newest.transaction && !state.has_failed() {
+        if state.durable.transaction < state.last() && !state.has_failed() {
             let error = io::Error::other("the database was closed before it was on the disk");
             self.fail(&mut state, FLUSHING, &error);
         }
@@ -437,4 +556,19 @@ impl Flusher {
             let _ = thread.join();
         }
     }
+}
+
+/// Refuses a record that could not be read again.
+fn refuse_nonsense(record: &Record) -> Result<()> {
+    record
+        .check()
+        .map_err(|detail| Error::corrupted(slot_page(record.slot), "commit", detail))
+}
+
+/// Whether a page is in one of the runs, which are sorted.
+pub(super) fn contains(deaths: &[(Run, TransactionId)], number: PageNumber) -> bool {
+    let behind = deaths.partition_point(|(run, _)| run.start <= number);
+    deaths[..behind]
+        .last()
+        .is_some_and(|(run, _)| u64::from(number.0) < run.end())
 }

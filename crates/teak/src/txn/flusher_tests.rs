@@ -1,15 +1,15 @@
 //! Flushes that are shared, awaited, due, and that fail, on a disk that flushes when it is told to.
 
 use super::test_kit::{
-    BOOT, CAPACITY, OTHER_BOOT, assert_clean, create_table, get, insert, key, open, open_storage,
-    put, settings_with,
+    BOOT, CAPACITY, OTHER_BOOT, PAGE_SIZE, assert_clean, create_table, get, insert, key, open,
+    open_storage, put, settings_with,
 };
 use super::{Durability, Engine, WriteTransaction};
 use crate::{
     Error, Result, TransactionId,
     store::{
         Mapping, Storage, WritableMapping,
-        sim::{Fault, SimDisk},
+        sim::{Event, Fault, SimDisk},
     },
 };
 use std::{
@@ -121,8 +121,8 @@ fn spawn_put(engine: &Arc<Engine>, i: u32) -> thread::JoinHandle<Result<Transact
     thread::spawn(move || put_one(&engine, Durability::Durable, i))
 }
 
-/// Waits until commit `transaction` is written.
-fn wait_written(engine: &Engine, transaction: u64) {
+/// Waits until commit `transaction` was made.
+fn wait_committed(engine: &Engine, transaction: u64) {
     while engine.newest().0 < transaction {
         thread::yield_now();
     }
@@ -138,7 +138,7 @@ fn commits_that_come_during_a_flush_share_the_next_one() {
     let mut threads = vec![spawn_put(&engine, 0)];
     disk.wait_begun(1);
     threads.extend((1..6).map(|i| spawn_put(&engine, i)));
-    wait_written(&engine, 7);
+    wait_committed(&engine, 7);
     assert!((0..6).all(|i| !has(&engine, i)), "nothing is durable yet");
     assert_eq!(engine.durable(), TransactionId(1));
     disk.set_open(true);
@@ -155,6 +155,96 @@ fn commits_that_come_during_a_flush_share_the_next_one() {
     assert_clean(&engine);
 }
 
+/// Pages written from event `from` on, records left out.
+fn pages_written(disk: &SimDisk, from: usize) -> Vec<u64> {
+    let events = disk.events();
+    let writes = events[from..].iter().filter_map(|event| match &**event {
+        Event::Write { offset, bytes } => Some((*offset, bytes.len())),
+        _ => None,
+    });
+    let pages = writes.flat_map(|(offset, len)| {
+        let first = offset / PAGE_SIZE as u64;
+        first..first + (len / PAGE_SIZE) as u64
+    });
+    pages.collect()
+}
+
+#[test]
+fn small_commits_that_share_a_flush_are_written_as_one() {
+    let (disk, engine) = gated();
+    let first = spawn_put(&engine, 0);
+    disk.wait_begun(1);
+    let before = disk.disk.events().len();
+    let others: Vec<_> = (1..6).map(|i| spawn_put(&engine, i)).collect();
+    wait_committed(&engine, 7);
+    assert_eq!(disk.disk.events().len(), before, "they are in memory only");
+    disk.set_open(true);
+    first.join().unwrap().unwrap();
+    for other in others {
+        other.join().unwrap().unwrap();
+    }
+    // One leaf, and one page of the catalog, however many commits changed them.
+    assert_eq!(pages_written(&disk.disk, before).len(), 2);
+    assert!((0..6).all(|i| has(&engine, i)));
+    assert_clean(&engine);
+    let image = disk.disk.power_cut(&mut |_| 0, PAGE_SIZE);
+    let engine = open(&SimDisk::from_image(image, CAPACITY), false, OTHER_BOOT).unwrap();
+    assert!((0..6).all(|i| has(&engine, i)));
+    assert_clean(&engine);
+}
+
+#[test]
+fn a_commit_that_is_seen_has_those_before_it_written_first() {
+    let (disk, engine) = gated();
+    let first = spawn_put(&engine, 0);
+    disk.wait_begun(1);
+    let second = spawn_put(&engine, 1);
+    wait_committed(&engine, 3);
+    put_one(&engine, Durability::Lazy, 2).unwrap();
+    assert!((0..3).all(|i| has(&engine, i)));
+    assert_clean(&engine);
+    let killed = SimDisk::from_image(disk.disk.process_crash(), CAPACITY);
+    let killed = open(&killed, false, BOOT).unwrap();
+    assert!((0..3).all(|i| has(&killed, i)));
+    assert_clean(&killed);
+    disk.set_open(true);
+    first.join().unwrap().unwrap();
+    second.join().unwrap().unwrap();
+}
+
+/// All that share the write learn why, and nothing of it is seen; who opens again goes on.
+#[test]
+fn a_write_that_fails_fails_all_commits_that_share_it() {
+    let (disk, engine) = gated();
+    let first = spawn_put(&engine, 0);
+    disk.wait_begun(1);
+    let others: Vec<_> = (1..4).map(|i| spawn_put(&engine, i)).collect();
+    wait_committed(&engine, 5);
+    // The flush of the first comes before it.
+    disk.disk.fail_on(disk.disk.calls() + 1, Fault::DISK_FULL);
+    disk.set_open(true);
+    first.join().unwrap().unwrap();
+    for other in others {
+        let error = other.join().unwrap().unwrap_err();
+        let Error::Io { source, .. } = &error else {
+            panic!("{error}");
+        };
+        assert_eq!(source.kind(), io::ErrorKind::StorageFull);
+    }
+    assert!(has(&engine, 0) && !(1..4).any(|i| has(&engine, i)));
+    assert!(matches!(
+        put_one(&engine, Durability::Lazy, 9),
+        Err(Error::Poisoned)
+    ));
+    assert_clean(&engine);
+    drop(engine);
+    let killed = SimDisk::from_image(disk.disk.process_crash(), CAPACITY);
+    let engine = open(&killed, false, BOOT).unwrap();
+    assert!(has(&engine, 0) && !(1..4).any(|i| has(&engine, i)));
+    put_one(&engine, Durability::Durable, 9).unwrap();
+    assert_clean(&engine);
+}
+
 /// A durable commit is seen early only where a commit that is seen builds on it.
 #[test]
 fn a_durable_commit_is_seen_when_it_is_durable_or_built_upon() {
@@ -168,7 +258,7 @@ fn a_durable_commit_is_seen_when_it_is_durable_or_built_upon() {
         "everybody reads their own writes"
     );
     let second = spawn_put(&engine, 2);
-    wait_written(&engine, 4);
+    wait_committed(&engine, 4);
     assert!(!has(&engine, 2));
     disk.set_open(true);
     first.join().unwrap().unwrap();
@@ -326,7 +416,7 @@ fn after_a_failed_flush_those_who_waited_fail_and_nothing_of_theirs_is_seen() {
     let first = spawn_put(&engine, 1);
     disk.wait_begun(1);
     let second = spawn_put(&engine, 2);
-    wait_written(&engine, 4);
+    wait_committed(&engine, 4);
     let mut late = WriteTransaction::begin(&engine).unwrap();
     insert(&mut late, b"a", &key(3), b"value").unwrap();
     disk.disk.fail_on(disk.disk.calls(), Fault::DISK_ERROR);

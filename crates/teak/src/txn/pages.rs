@@ -6,6 +6,7 @@ use super::{
     arena::{Arena, FreshBits},
     checked::Checked,
     engine::{Durability, Writer},
+    progress::UnwrittenPage,
     snapshot::{Snapshot, outside, value_in},
 };
 use crate::{
@@ -19,13 +20,18 @@ use crate::{
     store::{Mapping, Storage, WritableMapping},
     tree::{PageSink, PageSource},
 };
-use std::{io::IoSlice, sync::Arc};
+use std::{
+    io::{self, IoSlice},
+    sync::Arc,
+};
 
 /// Pages taken at first; each further run is twice as long.
 const FIRST_RUN_LEN: u32 = 16;
 const RUN_LEN_MAX: u32 = 1024;
 /// Pages that fit in a processor's cache beside everything else.
 const RECENT_PAGES: usize = 32;
+/// What errors say was being done.
+pub(super) const WRITING_PAGES: &str = "writing pages";
 /// Parts of one write at most, so that a write has bounded bookkeeping.
 const WRITE_PARTS_MAX: usize = 512;
 
@@ -94,6 +100,17 @@ impl WritePages {
 
     fn arena(&self) -> &Arena {
         &self.writer.arena
+    }
+
+    /// A page of the state that this builds on, if it is not in the file yet.
+    #[inline]
+    fn unwritten(&self, number: PageNumber) -> Option<&UnwrittenPage> {
+        let pages = &self.writer.unwritten;
+        if pages.is_empty() {
+            return None;
+        }
+        let found = pages.binary_search_by_key(&number, |page| page.number);
+        found.ok().map(|index| &pages[index])
     }
 
     /// Whether nothing was written and nothing died.
@@ -174,7 +191,7 @@ impl WritePages {
                 parts.push((number, page));
             }
         });
-        write_pages(&*self.storage, self.page_size, &parts)?;
+        write_pages(&*self.storage, self.page_size, &parts).map_err(Error::io(WRITING_PAGES))?;
         for (number, tag) in leaves {
             self.writer.arena.note_early_write(number, tag);
         }
@@ -294,6 +311,9 @@ impl PageSource for WritePages {
         if let Some(page) = self.arena().page(number) {
             return Ok(page);
         }
+        if let Some(page) = self.unwritten(number) {
+            return Ok(&page.bytes);
+        }
         match self.mapping.bytes(self.offset_of(number), self.page_size) {
             Some(page) if number.0 >= crate::space::FIRST_PAGE => Ok(page),
             _ => Err(outside(number)),
@@ -318,7 +338,9 @@ impl PageSource for WritePages {
     /// Pages that this transaction wrote have no tag yet, or none that stands anywhere.
     #[inline]
     fn needs_check(&self, number: PageNumber) -> bool {
-        self.checked.lacks(number) && !self.arena().is_written(number)
+        self.checked.lacks(number)
+            && !self.arena().is_written(number)
+            && self.unwritten(number).is_none()
     }
 
     #[cold]
@@ -388,8 +410,8 @@ impl PageSink for WritePages {
         if new == number {
             return Err(used_twice(number));
         }
-        if self.writer.arena.page(number).is_some() {
-            // From before a savepoint: both pages are in the arena.
+        if self.writer.arena.page(number).is_some() || self.unwritten(number).is_some() {
+            // From before a savepoint, or not in the file yet.
             let copy = self.page(number)?.to_vec();
             self.page_mut(new)?.copy_from_slice(&copy);
         } else {
@@ -498,7 +520,7 @@ pub(super) fn write_pages(
     storage: &dyn Storage,
     page_size: usize,
     pages: &[(PageNumber, &[u8])],
-) -> Result<()> {
+) -> io::Result<()> {
     let in_a_row = |a: &(PageNumber, &[u8]), b: &(PageNumber, &[u8])| a.0.0 + 1 == b.0.0;
     for stretch in pages.chunk_by(in_a_row) {
         for part in stretch.chunks(WRITE_PARTS_MAX) {
@@ -508,7 +530,7 @@ pub(super) fn write_pages(
             if is_planted(Planted::IgnoreWriteError) {
                 continue;
             }
-            written.map_err(Error::io("writing pages"))?;
+            written?;
         }
     }
     Ok(())

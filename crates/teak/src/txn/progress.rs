@@ -5,25 +5,39 @@
 //! the newest commit of that moment. While it runs others commit, and the next flush is for all of
 //! them together.
 //!
+//! While a flush runs, durable commits that are small are *deferred*: their pages stay in memory,
+//! for the next writer to build on, and whoever flushes next writes what is left of all of them, and
+//! the record of the last, as one.
+//!
 //! Invariants:
 //!
-//! 1. durable ≤ target ≤ newest, and there is one flush at a time.
-//! 2. A record is never written to the slot of the newest, of the durable, or of the target. That
-//!    leaves one of four.
+//! 1. durable ≤ newest in the file ≤ newest, durable ≤ target ≤ newest, and there is one flush at a
+//!    time.
+//! 2. A record is never written to the slot of the newest in the file, of the durable, or of the
+//!    target. That leaves one of four.
 //! 3. `unpublished` is the newest commit as long as readers do not see it. They see each durable
 //!    commit, and each that did not ask to be seen only when it is durable.
-//! 4. Behind a failure nothing becomes durable any more but the target of a flush that was running.
+//! 4. What is deferred was committed behind all that is in the file, and its pages are those of the
+//!    last of its commits that no earlier one wrote.
+//! 5. Behind a failure nothing becomes durable any more but the target of a flush that was running.
 
 use super::snapshot::Snapshot;
 use crate::{
-    Error, Result, TransactionId,
+    Error, PageNumber, Result, TransactionId,
     commit::record::{FlushLimits, Record, SLOT_COUNT},
     planted::{Planted, is_planted},
 };
 use std::{
     io,
-    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Condvar, Mutex, MutexGuard, PoisonError,
+        atomic::{
+            AtomicU64,
+            Ordering::{Acquire, Release},
+        },
+    },
     task::Waker,
+    thread::{self, Thread},
     time::{Duration, Instant},
 };
 
@@ -43,6 +57,23 @@ impl Written {
             sequence: record.sequence,
         }
     }
+}
+
+/// A page that is not in the file yet.
+#[derive(Clone, Debug)]
+pub(super) struct UnwrittenPage {
+    pub(super) number: PageNumber,
+    pub(super) bytes: Arc<[u8]>,
+    /// The commit that wrote it.
+    pub(super) transaction: TransactionId,
+}
+
+/// Commits that are not in the file yet, as one.
+#[derive(Debug)]
+pub(super) struct Deferred {
+    /// The state that the last of them makes.
+    pub(super) snapshot: Arc<Snapshot>,
+    pub(super) pages: Vec<UnwrittenPage>,
 }
 
 /// What a flush under way makes durable.
@@ -69,13 +100,11 @@ struct TicketWaiting {
     waker: Waker,
 }
 
-/// How many threads wait for what.
-#[derive(Clone, Copy, Default, Debug)]
-struct Sleepers {
-    /// For the flush that runs, and for the next one, by turns.
-    commits: [usize; 2],
-    tickets: usize,
-    flusher: usize,
+/// A thread whose commit is to become durable.
+#[derive(Debug)]
+struct Sleeper {
+    transaction: TransactionId,
+    thread: Thread,
 }
 
 /// When the flusher has something to do.
@@ -117,7 +146,9 @@ impl Failure {
 /// What is known of the commits of one open database.
 #[derive(Debug)]
 pub(super) struct State {
+    /// The newest commit in the file.
     pub(super) newest: Written,
+    deferred: Option<Deferred>,
     pub(super) unpublished: Option<Arc<Snapshot>>,
     pub(super) durable: Written,
     target: Option<Target>,
@@ -128,9 +159,10 @@ pub(super) struct State {
     wanted: TransactionId,
     waiting: Waiting,
     tickets: Vec<TicketWaiting>,
-    sleepers: Sleepers,
-    /// Flushes that are over.
-    flush_count: usize,
+    sleepers: Vec<Sleeper>,
+    /// Threads that wait for tickets.
+    ticket_sleepers: usize,
+    flusher_sleeps: bool,
     pub(super) is_stopping: bool,
 }
 
@@ -146,6 +178,7 @@ impl State {
         }
         Self {
             newest,
+            deferred: None,
             unpublished: None,
             durable: Written {
                 slot: durable_slot,
@@ -157,8 +190,9 @@ impl State {
             wanted: newest.transaction,
             waiting: Waiting::default(),
             tickets: Vec::new(),
-            sleepers: Sleepers::default(),
-            flush_count: 0,
+            sleepers: Vec::new(),
+            ticket_sleepers: 0,
+            flusher_sleeps: false,
             is_stopping: false,
         }
     }
@@ -188,11 +222,18 @@ impl State {
         self.slots.iter().filter(is_unneeded)
     }
 
+    /// The newest commit, in the file or not.
+    pub(super) fn last(&self) -> TransactionId {
+        let unpublished = self.unpublished.as_ref().map(|last| last.transaction());
+        unpublished.unwrap_or(self.newest.transaction)
+    }
+
     /// The states that a crash may lead back to, and the newest one.
     pub(super) fn pins(&self) -> impl Iterator<Item = TransactionId> {
         let target = self.target.as_ref().map(|target| target.commit.transaction);
         let durable = Some(self.durable.transaction);
         [
+            Some(self.last()),
             Some(self.newest.transaction),
             durable.filter(|_| !is_planted(Planted::FreeDurable)),
             target.filter(|_| !is_planted(Planted::FreeTarget)),
@@ -254,12 +295,43 @@ impl State {
         moment.map_or(Due::Never, Due::At)
     }
 
-    /// Begins a flush: nobody else begins one until [`Self::end_flush`] or
+    /// Notes a commit that is to be written later; `dead` says which pages it does not use.
+    pub(super) fn defer(
+        &mut self,
+        snapshot: Arc<Snapshot>,
+        pages: &[UnwrittenPage],
+        dead: impl Fn(PageNumber) -> bool,
+    ) {
+        let mut all = self
+            .deferred
+            .take()
+            .map_or(Vec::new(), |before| before.pages);
+        all.retain(|page| !dead(page.number));
+        all.extend_from_slice(pages);
+        self.unpublished = Some(Arc::clone(&snapshot));
+        self.deferred = Some(Deferred {
+            snapshot,
+            pages: all,
+        });
+    }
+
+    /// What is deferred, to be written now, and what stands in the file then.
+    pub(super) fn take_deferred(&mut self) -> Option<(Deferred, Written)> {
+        let deferred = self.deferred.take()?;
+        let written = Written {
+            transaction: deferred.snapshot.transaction(),
+            slot: self.next_slot(),
+            sequence: self.newest.sequence + 1,
+        };
+        Some((deferred, written))
+    }
+
+    /// Begins a flush of all up to `commit`: nobody else begins one until [`Self::end_flush`] or
     /// [`Self::end_failed_flush`].
-    pub(super) fn begin_flush(&mut self) -> Target {
+    pub(super) fn begin_flush(&mut self, commit: Written) -> Target {
         debug_assert!(self.target.is_none(), "one flush at a time");
         let target = Target {
-            commit: self.newest,
+            commit,
             unpublished: self.unpublished.clone(),
         };
         self.waiting = Waiting::default();
@@ -274,10 +346,9 @@ impl State {
             true => self.newest,
             false => target.commit,
         };
-        if target.commit == self.newest {
-            self.unpublished = None;
-        }
         let durable = self.durable.transaction;
+        self.unpublished
+            .take_if(|snapshot| snapshot.transaction() <= durable);
         let is_told = |ticket: &mut TicketWaiting| ticket.transaction <= durable;
         let told = self.tickets.extract_if(.., is_told);
         told.map(|ticket| ticket.waker).collect()
@@ -297,6 +368,7 @@ impl State {
     /// Behind a failure, when no flush runs any more: all tickets, to be told.
     pub(super) fn give_up(&mut self) -> Vec<Waker> {
         self.unpublished = None;
+        self.deferred = None;
         self.tickets.drain(..).map(|ticket| ticket.waker).collect()
     }
 
@@ -315,20 +387,14 @@ impl State {
         }
         self.failure.as_ref().map(|failure| Err(failure.to_error()))
     }
-
-    /// Which of the two places the threads sleep at that wait for this commit.
-    fn bed_of(&self, transaction: TransactionId) -> usize {
-        let is_next = |target: &Target| transaction > target.commit.transaction;
-        (self.flush_count + usize::from(self.target.as_ref().is_some_and(is_next))) % 2
-    }
 }
 
-/// The state, and conditions to wait for. Nobody is woken who has nothing to do.
+/// The state, and how to wait for what. Nobody is woken who has nothing to do.
 #[derive(Debug)]
 pub(super) struct Progress {
     state: Mutex<State>,
-    /// Threads whose commits the flush under way, or the next one, makes durable.
-    flushed: [Condvar; 2],
+    /// The last durable commit, for those who were woken because of it.
+    durable: AtomicU64,
     /// Threads with tickets.
     told: Condvar,
     /// The flusher may have something to do.
@@ -338,8 +404,8 @@ pub(super) struct Progress {
 impl Progress {
     pub(super) fn new(state: State) -> Self {
         Self {
+            durable: AtomicU64::new(state.durable.transaction.0),
             state: Mutex::new(state),
-            flushed: Default::default(),
             told: Condvar::new(),
             work: Condvar::new(),
         }
@@ -349,19 +415,36 @@ impl Progress {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until the flush is over that makes a commit durable, or until it is this thread's to
-    /// begin that flush.
+    /// Waits until a commit is durable; or, which returns the state, until it cannot become so or the
+    /// flush under way is over and it is this thread's to begin the next one.
     pub(super) fn wait_flushed<'s>(
-        &self,
+        &'s self,
         mut state: MutexGuard<'s, State>,
         transaction: TransactionId,
-    ) -> MutexGuard<'s, State> {
-        let bed = state.bed_of(transaction);
-        state.sleepers.commits[bed] += 1;
-        let waited = self.flushed[bed].wait(state);
-        let mut state = waited.unwrap_or_else(PoisonError::into_inner);
-        state.sleepers.commits[bed] -= 1;
-        state
+    ) -> Option<MutexGuard<'s, State>> {
+        let thread = thread::current();
+        let id = thread.id();
+        state.sleepers.push(Sleeper {
+            transaction,
+            thread,
+        });
+        drop(state);
+        loop {
+            thread::park();
+            // Acquire: pairs with the store in `tell_flushed`, so that the state that became durable is
+            // seen.
+            if self.durable.load(Acquire) >= transaction.0 {
+                return None;
+            }
+            let state = self.lock();
+            if state
+                .sleepers
+                .iter()
+                .all(|sleeper| sleeper.thread.id() != id)
+            {
+                return Some(state);
+            }
+        }
     }
 
     /// Waits until there may be work for the flusher, or until then.
@@ -370,35 +453,32 @@ impl Progress {
         mut state: MutexGuard<'s, State>,
         until: Option<Instant>,
     ) -> MutexGuard<'s, State> {
-        state.sleepers.flusher += 1;
+        state.flusher_sleeps = true;
         let mut state = wait(&self.work, state, until);
-        state.sleepers.flusher -= 1;
+        state.flusher_sleeps = false;
         state
     }
 
-    /// Tells those whose flush is over; and of those who wait for the next one, one who may begin
-    /// it, or all if there will be none.
-    pub(super) fn tell_flushed(&self, state: &mut State) {
-        let (over, next) = (state.flush_count % 2, (state.flush_count + 1) % 2);
-        state.flush_count += 1;
-        if state.sleepers.commits[over] > 0 {
-            self.flushed[over].notify_all();
-        }
-        if state.sleepers.commits[next] > 0 {
-            match state.has_failed() {
-                true => self.flushed[next].notify_all(),
-                false => self.flushed[next].notify_one(),
-            }
-        }
-        if state.sleepers.tickets > 0 {
+    /// Says that a flush is over, or that there will be none. Returns who is to be woken: one of those
+    /// who wait for the next flush, to begin it, and those whose wait is over.
+    pub(super) fn tell_flushed(&self, state: &mut State) -> Vec<Thread> {
+        let (durable, has_failed) = (state.durable.transaction, state.has_failed());
+        let is_over = |sleeper: &mut Sleeper| has_failed || sleeper.transaction <= durable;
+        let mut over: Vec<_> = state.sleepers.extract_if(.., is_over).collect();
+        let next = (!state.sleepers.is_empty()).then(|| state.sleepers.swap_remove(0));
+        // Release: see `wait_flushed`.
+        self.durable.store(durable.0, Release);
+        if state.ticket_sleepers > 0 {
             self.told.notify_all();
         }
         self.tell_flusher(state);
+        let woken = next.into_iter().chain(over.drain(..));
+        woken.map(|sleeper| sleeper.thread).collect()
     }
 
     /// Tells the flusher that there may be work.
     pub(super) fn tell_flusher(&self, state: &State) {
-        if state.sleepers.flusher > 0 {
+        if state.flusher_sleeps {
             self.work.notify_one();
         }
     }
@@ -460,9 +540,9 @@ impl Progress {
             if until.is_some_and(|until| until <= Instant::now()) {
                 return Ok(false);
             }
-            state.sleepers.tickets += 1;
+            state.ticket_sleepers += 1;
             state = wait(&self.told, state, until);
-            state.sleepers.tickets -= 1;
+            state.ticket_sleepers -= 1;
         }
     }
 }

@@ -85,9 +85,9 @@ impl Snapshot {
     /// handles than the snapshot has places for.
     #[inline]
     pub(crate) fn root_of(&self, handle: usize, name: &[u8]) -> Result<Option<Cow<'_, TreeRoot>>> {
-        match self.roots.get(handle).map(OnceLock::get) {
-            Some(Some(root)) => Ok(root.as_ref().map(Cow::Borrowed)),
-            _ => Ok(self.find_root(handle, name)?.map(Cow::Owned)),
+        match self.known_root(handle) {
+            Some(root) => Ok(root.map(Cow::Borrowed)),
+            None => Ok(self.find_root(handle, name)?.map(Cow::Owned)),
         }
     }
 
@@ -107,8 +107,9 @@ impl Snapshot {
     }
 
     /// A root that is known already.
-    pub(super) fn known_root(&self, handle: usize) -> Option<Option<TreeRoot>> {
-        self.roots.get(handle)?.get().copied()
+    #[inline]
+    pub(super) fn known_root(&self, handle: usize) -> Option<Option<&TreeRoot>> {
+        self.roots.get(handle)?.get().map(Option::as_ref)
     }
 
     pub(super) fn set_root(&self, handle: usize, root: Option<TreeRoot>) {

@@ -45,6 +45,7 @@ impl WriteTransaction {
     pub(crate) fn begin(engine: &Arc<Engine>) -> Result<Self> {
         let mut writer = engine.take_turn()?;
         let base = engine.flusher.base();
+        engine.flusher.forget_written(&mut writer.unwritten);
         writer.space.reclaim(&engine.flusher.pins());
         let limits = Limits {
             durability: engine.policies.durability,
@@ -92,7 +93,13 @@ impl WriteTransaction {
             return Ok(table.root.as_ref().map(Cow::Borrowed));
         }
         if self.catalog == self.base.catalog {
-            return self.base.root_of(handle, name);
+            if let Some(root) = self.base.known_root(handle) {
+                return Ok(root.map(Cow::Borrowed));
+            }
+            // Not through the state itself: its pages may not be in the file yet.
+            let root = catalog::find(&self.pages, &self.catalog, name)?;
+            self.base.set_root(handle, root);
+            return Ok(root.map(Cow::Owned));
         }
         Ok(catalog::find(&self.pages, &self.catalog, name)?.map(Cow::Owned))
     }

@@ -5,6 +5,7 @@
 //! that end where a flush began, and the oldest is forgotten when its flush has succeeded.
 
 use crate::{Run, TransactionId};
+use std::ops::Range;
 
 #[derive(Debug)]
 struct Generation {
@@ -47,6 +48,13 @@ impl WrittenRuns {
         (all.len() <= self.runs_max).then_some(all)
     }
 
+    /// Forgets what no commit to come leads to.
+    pub(super) fn forget_dead(&mut self, deaths: &[(Run, TransactionId)]) {
+        for runs in self.generations.iter_mut().filter_map(|g| g.runs.as_mut()) {
+            *runs = without(runs, deaths);
+        }
+    }
+
     /// Notes what a commit wrote. `last_target` is the newest commit that a flush was begun for.
     pub(super) fn note(
         &mut self,
@@ -66,6 +74,33 @@ impl WrittenRuns {
             }),
         }
     }
+}
+
+/// The pages of a list of runs that are not in the other one, both sorted.
+fn without(runs: &[Run], deaths: &[(Run, TransactionId)]) -> Vec<Run> {
+    let mut left = Vec::with_capacity(runs.len());
+    let mut add = |pages: Range<u64>| {
+        if !pages.is_empty() {
+            left.push(Run::new(
+                pages.start as u32,
+                (pages.end - pages.start) as u32,
+            ));
+        }
+    };
+    for run in runs {
+        let mut start = u64::from(run.start.0);
+        let first = deaths.partition_point(|(dead, _)| dead.end() <= start);
+        for (dead, _) in &deaths[first..] {
+            let dead_start = u64::from(dead.start.0);
+            if dead_start >= run.end() {
+                break;
+            }
+            add(start..dead_start);
+            start = dead.end();
+        }
+        add(start..run.end());
+    }
+    left
 }
 
 /// All pages of two lists of runs, each sorted, as one.
@@ -89,3 +124,7 @@ pub(super) fn union(a: &[Run], b: &[Run]) -> Vec<Run> {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "written_tests.rs"]
+mod tests;

@@ -123,7 +123,7 @@ impl WritePages {
     }
 
     /// Makes the file this many pages long, if it is shorter.
-    fn extend_file(&self, pages: u64) -> Result<u64> {
+    pub(in crate::txn) fn extend_file(&self, pages: u64) -> Result<u64> {
         let bytes = pages << self.page_shift;
         if bytes > self.storage.len() {
             self.storage

@@ -118,7 +118,9 @@ fn what_readers_see_is_written_again_before_others_are_erased() {
             return;
         };
         let same = Arc::clone(&engine);
-        let commit = move || put(&same, Durability::Durable, [(key(2), b"unseen".to_vec())]);
+        // Too many pages to be kept in memory until the flush is over.
+        let many = records(4000, &[0; 100]);
+        let commit = move || put(&same, Durability::Durable, many);
         *committing.lock().unwrap() = Some(thread::spawn(commit));
         while engine.newest().0 < seen.0 + 2 {
             thread::yield_now();

@@ -1,0 +1,44 @@
+use super::*;
+
+/// Runs by their start and length.
+type Pairs = &'static [(u32, u32)];
+
+fn runs(pairs: &[(u32, u32)]) -> Vec<Run> {
+    pairs
+        .iter()
+        .map(|&(start, len)| Run::new(start, len))
+        .collect()
+}
+
+fn dead(pairs: &[(u32, u32)]) -> Vec<(Run, TransactionId)> {
+    let runs = runs(pairs).into_iter();
+    runs.map(|run| (run, TransactionId(1))).collect()
+}
+
+#[test]
+fn the_dead_are_taken_out_wherever_they_lie() {
+    let written = runs(&[(10, 5), (20, 1), (30, 10)]);
+    let cases: [(Pairs, Pairs); 6] = [
+        (&[], &[(10, 5), (20, 1), (30, 10)]),
+        (&[(4, 6), (15, 5), (40, 1)], &[(10, 5), (20, 1), (30, 10)]),
+        (&[(8, 4), (14, 7)], &[(12, 2), (30, 10)]),
+        (
+            &[(31, 1), (33, 2), (39, 9)],
+            &[(10, 5), (20, 1), (30, 1), (32, 1), (35, 4)],
+        ),
+        (&[(12, 20)], &[(10, 2), (32, 8)]),
+        (&[(0, 99)], &[]),
+    ];
+    for (deaths, left) in cases {
+        assert_eq!(without(&written, &dead(deaths)), runs(left), "{deaths:?}");
+    }
+}
+
+#[test]
+fn what_died_is_not_listed_any_more() {
+    let mut written = WrittenRuns::new(4096);
+    written.note(TransactionId(2), &runs(&[(10, 4)]), TransactionId(1));
+    written.forget_dead(&dead(&[(11, 2)]));
+    let all = written.with(&runs(&[(20, 1)])).unwrap();
+    assert_eq!(all, runs(&[(10, 1), (13, 1), (20, 1)]));
+}

@@ -20,6 +20,10 @@ pub(super) enum Action {
     KillInCommit {
         slot: u8,
     },
+    FailRecord {
+        slot: u8,
+        is_whole: bool,
+    },
     BeginReader {
         name: u8,
     },
@@ -82,6 +86,15 @@ impl fmt::Display for Action {
             Self::KillInCommit { slot } => write!(
                 f,
                 "the process is killed while it writes a commit to free pages and slot {slot}"
+            ),
+            Self::FailRecord { slot, is_whole } => write!(
+                f,
+                "a commit fails because its record cannot be written to slot {slot}, where it is {}",
+                if is_whole {
+                    "whole all the same"
+                } else {
+                    "torn"
+                }
             ),
             Self::BeginReader { name } => write!(f, "a reader begins at {name}"),
             Self::EndReader { name } => write!(f, "the reader at {name} ends"),
@@ -230,6 +243,7 @@ pub(super) fn successors(state: &State, rules: &Rules, steps: &mut Steps) {
             recovery::settling(state, *slot, *losers, rules, steps);
         }
         Phase::Running(engine) => engine::running(state, engine, rules, steps),
+        Phase::Failing(engine) => engine::failing(state, engine, rules, steps),
         Phase::Poisoned {
             engine,
             is_rewritten,
@@ -250,7 +264,7 @@ pub(super) fn ends_well(state: &State, rules: &Rules) -> bool {
     loop {
         match state.phase {
             Phase::Down | Phase::Decided { .. } | Phase::Settling { .. } => {}
-            Phase::Poisoned { .. } => return false,
+            Phase::Failing(_) | Phase::Poisoned { .. } => return false,
             Phase::Running(_) | Phase::Closing(_) => return true,
         }
         successors(&state, rules, &mut steps);

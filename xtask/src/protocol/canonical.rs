@@ -271,9 +271,10 @@ fn sort_slots(state: &mut State) {
             slot: chosen,
             losers,
         } => u8::from(slot == *chosen) | (losers >> slot & 1) << 1,
-        Phase::Running(engine) | Phase::Poisoned { engine, .. } | Phase::Closing(engine) => {
-            roles_in(engine, slot)
-        }
+        Phase::Running(engine)
+        | Phase::Failing(engine)
+        | Phase::Poisoned { engine, .. }
+        | Phase::Closing(engine) => roles_in(engine, slot),
     };
     let mut order: [u8; SLOT_COUNT] = std::array::from_fn(|slot| slot as u8);
     order.sort_by_key(|&slot| (state.slots[usize::from(slot)], roles(slot)));

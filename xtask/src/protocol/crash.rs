@@ -26,7 +26,7 @@ pub(super) fn mishaps(state: &State, steps: &mut Steps) {
         Phase::Settling { losers, .. } if losers != 0 => {
             steps.push(Action::Kill, Ok(killed(state)));
         }
-        Phase::Settling { .. } | Phase::Running(_) | Phase::Closing(_) => {
+        Phase::Settling { .. } | Phase::Running(_) | Phase::Failing(_) | Phase::Closing(_) => {
             steps.push(Action::Kill, Ok(killed(state)));
             choose_slots(state, &mut Vec::new(), steps);
         }

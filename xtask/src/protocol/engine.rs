@@ -138,6 +138,11 @@ fn commits(state: &State, engine: &Engine, rules: &Rules, steps: &mut Steps) {
         for slot in engine.next_slots(state, rules) {
             let action = Action::KillInCommit { slot };
             steps.push(action, Ok(killed_in_commit(state, engine, slot)));
+            for is_whole in [false, true] {
+                if let Some(next) = failed_in_commit(state, engine, slot, is_whole, rules) {
+                    steps.push(Action::FailRecord { slot, is_whole }, Ok(next));
+                }
+            }
         }
     }
 }
@@ -209,6 +214,96 @@ fn killed_in_commit(state: &State, engine: &Engine, slot: u8) -> State {
     }
     next.write_slot(slot, 0);
     super::crash::killed(&next)
+}
+
+/// A commit whose pages are written, and whose record is in the cache or torn, but the system says
+/// that it could not be written. While a flush runs, that is waited for.
+fn failed_in_commit(
+    state: &State,
+    engine: &Engine,
+    slot: u8,
+    is_whole: bool,
+    rules: &Rules,
+) -> Option<State> {
+    let root = engine.free_pages().next()?;
+    let mut next = state.clone();
+    let mut engine = engine.clone();
+    let published = engine.published;
+    let pages = [Some(root), None];
+    write_commit(
+        &mut next,
+        &mut engine,
+        rules,
+        Durability::Durable,
+        pages,
+        slot,
+    );
+    engine.published = published;
+    if !is_whole {
+        next.write_slot(slot, 0);
+    }
+    next.mishaps_left -= 1;
+    next.phase = match engine.target {
+        Some(_) => Phase::Failing(engine),
+        None => Phase::Poisoned {
+            engine,
+            is_rewritten: false,
+        },
+    };
+    Some(next)
+}
+
+/// How a flush ends behind which nothing becomes durable any more.
+pub(super) fn failing(state: &State, engine: &Engine, rules: &Rules, steps: &mut Steps) {
+    let Some((target, _)) = engine.target else {
+        return;
+    };
+    let name = state.name(target);
+    let mut completed = state.clone();
+    completed.locations_mut().for_each(|at| at.complete_flush());
+    let mut durable = engine.clone();
+    note_durable(&mut completed, &mut durable, rules);
+    completed.phase = Phase::Poisoned {
+        engine: durable,
+        is_rewritten: false,
+    };
+    steps.push(Action::CompleteFlush { name }, Ok(completed));
+    if state.mishaps_left > 0 {
+        steps.push(Action::FailFlush { name }, failed(state, engine, rules));
+    }
+    if rules.has(Planted::TakenBackEarly) {
+        taken_back_early(state, engine, steps);
+    }
+}
+
+/// Takes back all that is not visible, once, while the flush runs.
+fn taken_back_early(state: &State, engine: &Engine, steps: &mut Steps) {
+    let visible = state.transaction(engine.published);
+    let hidden: Vec<u8> = (0..SLOT_COUNT as u8)
+        .filter(|slot| {
+            let record = state.cached_record(*slot);
+            record.is_some_and(|record| state.transaction(record.commit) > visible)
+        })
+        .collect();
+    for &slot in &hidden {
+        let mut next = state.clone();
+        next.write_record(slot, visible_record(state, engine));
+        for &other in hidden.iter().filter(|&&other| other != slot) {
+            next.write_slot(other, 0);
+        }
+        steps.push(Action::WriteVisibleAgain { slot }, Ok(next));
+    }
+}
+
+/// The newest record, of the state that readers see.
+fn visible_record(state: &State, engine: &Engine) -> Record {
+    Record {
+        sequence: state.next_sequence(),
+        commit: engine.published,
+        known_durable: state.commit(engine.published).known_durable,
+        is_clean_close: false,
+        is_stale: false,
+    }
 }
 
 fn readers(state: &State, engine: &Engine, rules: &Rules, steps: &mut Steps) {
@@ -315,14 +410,7 @@ pub(super) fn poisoned(
         // Any other is as good, so the model takes them all.
         if !is_rewritten && !is_erasing_first && slot != engine.durable_slot {
             let mut next = state.clone();
-            let record = Record {
-                sequence: state.next_sequence(),
-                commit: engine.published,
-                known_durable: state.commit(engine.published).known_durable,
-                is_clean_close: false,
-                is_stale: false,
-            };
-            next.write_record(slot, record);
+            next.write_record(slot, visible_record(state, engine));
             if let Phase::Poisoned { is_rewritten, .. } = &mut next.phase {
                 *is_rewritten = true;
             }

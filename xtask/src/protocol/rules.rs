@@ -9,7 +9,7 @@ pub(super) struct Bounds {
     pub(super) pages: u8,
     /// Commits in all.
     pub(super) commits: u8,
-    /// Kills, power cuts, flushes that fail, and caches that drop what such a flush left, in all.
+    /// Kills, power cuts, flushes and records that fail, and caches that drop what such a flush left, in all.
     pub(super) mishaps: u8,
     /// Readers at a time.
     pub(super) readers: u8,
@@ -60,6 +60,9 @@ pub(crate) enum Planted {
     /// After a failed flush the records of what is not visible are erased, but that of what is
     /// visible is not written again before
     ErasedFirst,
+    /// When a record cannot be written, what is not visible is taken back at once, though a flush runs
+    /// that may make a part of it durable
+    TakenBackEarly,
     /// The mark of a clean close is written without a flush before it
     ClosedUnflushed,
     /// The record of a clean close counts as durable when it is found, whether or not its flush

@@ -199,7 +199,9 @@ pub(super) enum Phase {
         losers: u8,
     },
     Running(Engine),
-    /// A flush failed: readers may go on.
+    /// A record could not be written while a flush runs, which goes on.
+    Failing(Engine),
+    /// A flush failed, or the write of a record: readers may go on.
     Poisoned {
         engine: Engine,
         is_rewritten: bool,
@@ -212,18 +214,20 @@ impl Phase {
     pub(super) fn engine(&self) -> Option<&Engine> {
         match self {
             Self::Down | Self::Decided { .. } | Self::Settling { .. } => None,
-            Self::Running(engine) | Self::Poisoned { engine, .. } | Self::Closing(engine) => {
-                Some(engine)
-            }
+            Self::Running(engine)
+            | Self::Failing(engine)
+            | Self::Poisoned { engine, .. }
+            | Self::Closing(engine) => Some(engine),
         }
     }
 
     pub(super) fn engine_mut(&mut self) -> Option<&mut Engine> {
         match self {
             Self::Down | Self::Decided { .. } | Self::Settling { .. } => None,
-            Self::Running(engine) | Self::Poisoned { engine, .. } | Self::Closing(engine) => {
-                Some(engine)
-            }
+            Self::Running(engine)
+            | Self::Failing(engine)
+            | Self::Poisoned { engine, .. }
+            | Self::Closing(engine) => Some(engine),
         }
     }
 }

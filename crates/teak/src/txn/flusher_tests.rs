@@ -1,8 +1,8 @@
 //! Flushes that are shared, awaited, due, and that fail, on a disk that flushes when it is told to.
 
 use super::test_kit::{
-    BOOT, CAPACITY, OTHER_BOOT, PAGE_SIZE, assert_clean, create_table, get, insert, key, open,
-    open_storage, put, settings_with,
+    BOOT, CAPACITY, OTHER_BOOT, PAGE_SIZE, assert_clean, create_table, fill, get, insert, key,
+    new_database, open, open_storage, put, settings_with,
 };
 use super::{Durability, Engine, WriteTransaction};
 use crate::{
@@ -551,6 +551,80 @@ fn many_threads_commit_and_nothing_is_lost() {
     let engine = open(&cut, false, OTHER_BOOT).unwrap();
     let found = (0..8u32).flat_map(|thread| (0..60).map(move |i| thread * 1000 + i));
     assert!(found.into_iter().all(|i| has(&engine, i)));
+}
+
+/// A commit of one key, and how many events there were when it had returned.
+struct Returned {
+    key: u32,
+    is_durable: bool,
+    events: usize,
+}
+
+/// Threads that commit while others flush, on a disk whose flushes take a while, so that commits are
+/// written together, and lazy ones come in between: at each moment a kill loses nothing that had
+/// returned, and a power cut nothing that was durable.
+#[test]
+fn threads_that_share_flushes_lose_nothing_at_any_moment() {
+    let (disk, engine) = new_database();
+    fill(&engine, []);
+    disk.on_flush(|| thread::sleep(Duration::from_micros(200)));
+    let commit = |thread: u32| {
+        let mut returned = Vec::new();
+        for i in 0..40 {
+            let key = thread * 1000 + i;
+            let durability = match (thread + i) % 8 {
+                0 => Durability::Lazy,
+                1 => Durability::Async,
+                _ => Durability::Durable,
+            };
+            put_one(&engine, durability, key).unwrap();
+            returned.push(Returned {
+                key,
+                is_durable: durability == Durability::Durable,
+                events: disk.event_count(),
+            });
+        }
+        returned
+    };
+    let returned: Vec<Returned> = thread::scope(|scope| {
+        let threads: Vec<_> = (0..6).map(|t| scope.spawn(move || commit(t))).collect();
+        let threads = threads.into_iter();
+        threads.flat_map(|thread| thread.join().unwrap()).collect()
+    });
+    disk.forget_on_flush();
+    let commits = returned.len() + 2;
+    let records = disk
+        .events()
+        .iter()
+        .filter(|event| is_record(event))
+        .count();
+    assert!(records < commits, "{records} records for {commits} commits");
+
+    let mut state = 1_u64;
+    let mut choose = |count: usize| {
+        state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
+        (state >> 33) as usize % count
+    };
+    let first = returned.iter().map(|commit| commit.events).min().unwrap();
+    let mut points = disk.crash_points(PAGE_SIZE);
+    while points.advance().is_some() {
+        let is_expected = |image: Vec<u8>, boot, is_kill: bool| {
+            let engine = open(&SimDisk::from_image(image, CAPACITY), false, boot).unwrap();
+            assert_clean(&engine);
+            let kept = returned.iter().filter(|commit| {
+                commit.events <= points.event_index() && (is_kill || commit.is_durable)
+            });
+            kept.for_each(|commit| assert!(has(&engine, commit.key), "{}", commit.key));
+        };
+        if points.event_index() >= first && choose(4) == 0 {
+            is_expected(points.process_crash(), BOOT, true);
+            is_expected(points.power_cut(&mut choose), OTHER_BOOT, false);
+        }
+    }
+}
+
+fn is_record(event: &Event) -> bool {
+    matches!(event, Event::Write { offset, .. } if *offset < 4 * PAGE_SIZE as u64)
 }
 
 /// Wakes the thread that waits.

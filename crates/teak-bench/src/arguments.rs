@@ -21,6 +21,8 @@ pub(crate) enum Command {
     Quick(Quick),
     /// Commit one record at a time from 1, 2, 4, ... threads, durably, and print commits a second.
     Commits(Commits),
+    /// Share flushes between threads and do nothing else: what `commits` could come to at most.
+    Flushes(Flushes),
 }
 
 /// Where a run has its databases, and where its figures go.
@@ -99,6 +101,37 @@ pub(crate) struct Commits {
     /// Also run Teak in these modes.
     #[arg(long, value_name = "MODE", value_delimiter = ',')]
     pub(crate) mode: Vec<Mode>,
+
+    #[command(flatten)]
+    pub(crate) places: Places,
+}
+
+/// What a run of flushes is to do.
+#[derive(Debug, Args)]
+pub(crate) struct Flushes {
+    /// How many threads commit at the same time.
+    #[arg(long, value_name = "COUNT", value_delimiter = ',', default_values_t = [1, 2, 4, 8, 16, 32], value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub(crate) threads: Vec<u32>,
+
+    /// Pages that each commit writes, anywhere in the file: it has a tree of few levels, whose upper pages all share.
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(0..=1024))]
+    pub(crate) pages: u32,
+
+    /// Microseconds of work in each commit, of one thread at a time.
+    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u64).range(0..=1_000_000))]
+    pub(crate) work_us: u64,
+
+    /// Length of the file.
+    #[arg(long, default_value_t = 64, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    pub(crate) file_mib: u64,
+
+    /// Commits of a round, of all threads together.
+    #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1024..))]
+    pub(crate) commits: u32,
+
+    /// Rounds with each number of threads; the figure is their median.
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) repeat: u32,
 
     #[command(flatten)]
     pub(crate) places: Places,

@@ -5,6 +5,7 @@
 //! cargo run --release -p teak-bench -- quick --records 10000000 --json figures.json
 //! cargo run --release -p teak-bench -- quick --engines teak,lmdb,mdbx
 //! cargo run --release -p teak-bench -- commits --threads 1,16 --mode async,lazy
+//! cargo run --release -p teak-bench -- flushes --threads 1,16
 //! ```
 //!
 //! # What `quick` measures
@@ -43,6 +44,9 @@
 //! behind each slice, outside the clock).
 //!
 //! After each round the round's records are compared whole, and all of the database by a sum.
+//!
+//! `flushes` is the same without a store: threads that share flushes of pages anywhere in a file, and nothing else. What it
+//! comes to is what the machine and its disk leave to be had.
 //!
 //! # Why the figures may be compared
 //!
@@ -91,6 +95,7 @@ mod commits;
 mod data;
 mod engines;
 mod environment;
+mod flushes;
 mod latencies;
 mod measurement;
 mod report;
@@ -98,7 +103,7 @@ mod statistics;
 mod works;
 
 use anyhow::{Context, Result};
-use arguments::{Arguments, Command, Commits, Places, Quick};
+use arguments::{Arguments, Command, Commits, Flushes, Places, Quick};
 use clap::Parser;
 use serde::Serialize;
 use std::{
@@ -111,6 +116,7 @@ fn main() -> Result<()> {
     let places = match &command {
         Command::Quick(quick) => &quick.places,
         Command::Commits(commits) => &commits.places,
+        Command::Flushes(flushes) => &flushes.places,
     };
     let parent = parent_directory(places)?;
     let directory = tempfile::Builder::new()
@@ -122,6 +128,7 @@ fn main() -> Result<()> {
     match &command {
         Command::Quick(quick) => run_quick(quick, directory.path())?,
         Command::Commits(commits) => run_commits(commits, directory.path())?,
+        Command::Flushes(flushes) => run_flushes(flushes, directory.path())?,
     }
     let path = directory.path().to_owned();
     directory
@@ -141,6 +148,13 @@ fn run_commits(commits: &Commits, directory: &Path) -> Result<()> {
     let figures = commits::run(commits, directory)?;
     println!("\n{}", commits::table(&figures));
     write_figures(&commits.places, &figures)
+}
+
+fn run_flushes(flushes: &Flushes, directory: &Path) -> Result<()> {
+    println!("{}", flushes::describe_run(flushes));
+    let figures = flushes::run(flushes, directory)?;
+    println!("{}", flushes::table(&figures));
+    write_figures(&flushes.places, &figures)
 }
 
 /// Writes the JSON file, if one was asked for.

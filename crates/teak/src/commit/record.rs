@@ -198,7 +198,8 @@ pub(crate) struct Record {
     pub(crate) marks: Marks,
     pub(crate) flush_limits: FlushLimits,
     pub(crate) space_roots: SpaceRoots,
-    /// All runs written since the durable transaction, or `None` if they did not fit.
+    /// All runs of the state that were written since the durable transaction, or `None` if they did not
+    /// fit.
     pub(crate) written: Option<Vec<Run>>,
     pub(crate) space_log: Vec<u8>,
 }

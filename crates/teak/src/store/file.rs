@@ -28,7 +28,7 @@ use rustix::mm::Advice;
 use std::{
     io::{self, IoSlice},
     sync::{
-        Arc, Mutex, Weak,
+        Arc, Mutex, MutexGuard, Weak,
         atomic::{AtomicU64, Ordering::Relaxed},
     },
 };
@@ -133,12 +133,27 @@ impl FileStorage {
         let Some(small_writes) = &self.small_writes else {
             return;
         };
-        let due = lock(small_writes).take_due();
-        if !due.is_empty()
-            && let Some(mapping) = lock(&self.views).current.clone()
-        {
+        let due = lock(small_writes).end_flush();
+        if due.is_empty() {
+            return;
+        }
+        let mapping = lock(&self.views).current.clone();
+        if let Some(mapping) = mapping {
             due.iter().for_each(|offset| mapping.split_folio(*offset));
         }
+    }
+
+    /// Sees to it that each byte has its block, where the file system can do that. The file does not
+    /// become longer as long as the guard lives.
+    fn secure(&self) -> io::Result<Option<MutexGuard<'_, Blocks>>> {
+        if self.access == Access::ReadOnly {
+            return Ok(None);
+        }
+        let mut blocks = lock(&self.growth);
+        if *blocks == Blocks::Unknown {
+            *blocks = blocks::secure(&self.file, self.len())?;
+        }
+        Ok((*blocks == Blocks::Secured).then_some(blocks))
     }
 
     fn check_writable(&self) -> io::Result<()> {
@@ -212,18 +227,15 @@ impl Storage for FileStorage {
         Ok(mapping)
     }
 
+    fn is_secured(&self) -> io::Result<bool> {
+        Ok(self.secure()?.is_some())
+    }
+
     fn writable(&self) -> io::Result<Option<Arc<WritableMapping>>> {
-        if self.access == Access::ReadOnly {
+        let Some(_growth) = self.secure()? else {
             return Ok(None);
-        }
-        let mut blocks = lock(&self.growth);
+        };
         let len = self.len();
-        if *blocks == Blocks::Unknown {
-            *blocks = blocks::secure(&self.file, len)?;
-        }
-        if *blocks == Blocks::Uncertain {
-            return Ok(None);
-        }
         let mut views = lock(&self.views);
         if let Some(mapping) = &views.writable
             && mapping.stretch_len() >= len

@@ -60,6 +60,9 @@ pub(crate) trait Storage: Send + Sync + std::fmt::Debug {
     /// addresses suffices.
     fn mapping(&self) -> io::Result<Arc<Mapping>>;
 
+    /// Whether a write inside of the file needs no block that a full disk may not have.
+    fn is_secured(&self) -> io::Result<bool>;
+
     /// Memory of the file in which pages can be built, or `None` where a full disk could turn a
     /// store into it into a signal.
     fn writable(&self) -> io::Result<Option<Arc<WritableMapping>>>;

@@ -410,6 +410,10 @@ impl Storage for SimDisk {
         Ok(Arc::clone(&self.inner.mapping))
     }
 
+    fn is_secured(&self) -> io::Result<bool> {
+        Ok(true)
+    }
+
     fn writable(&self) -> io::Result<Option<Arc<WritableMapping>>> {
         self.state()?.faults.count_call(Call::Writable)?;
         Ok(Some(Arc::clone(&self.inner.writable)))

@@ -190,7 +190,9 @@ impl WriteTransaction {
             && self.pages.writer.arena.mapped_bytes() == 0
             && self.pages.dirty_bytes() <= DEFERRED_BYTES_MAX
             && self.pages.writer.unwritten.len() * self.engine.page_size <= ALL_DEFERRED_BYTES_MAX
-            && self.engine.flusher.is_busy();
+            && self.engine.flusher.is_busy()
+            // Who is told that the disk is full is to be alone with it.
+            && self.engine.storage.is_secured().unwrap_or(false);
         if !is_fit {
             return None;
         }

@@ -159,7 +159,7 @@ pub(crate) struct Engine {
 pub(super) struct Writer {
     pub(super) space: Space,
     pub(super) arena: Arena,
-    /// The record of the newest commit.
+    /// The record of the newest commit. Its slot and sequence are decided when it is written.
     pub(super) newest: Record,
     pub(super) written: WrittenRuns,
     /// Pages of the newest commit that may not be in the file yet, sorted.

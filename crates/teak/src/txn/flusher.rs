@@ -161,8 +161,11 @@ impl Flusher {
 
     /// Sees to it that nothing is deferred. The caller has the turn, so nothing is deferred meanwhile.
     pub(super) fn write_deferred(&self) -> Result<()> {
-        let pen = self.pen();
+        let _pen = self.pen();
         let mut state = self.progress.lock();
+        if state.has_failed() {
+            return Err(Error::Poisoned);
+        }
         let Some((deferred, written)) = state.take_deferred() else {
             return Ok(());
         };
@@ -170,23 +173,21 @@ impl Flusher {
         let result = self.write_out(&deferred, written);
         let mut state = self.progress.lock();
         state.note_written(written);
-        drop(pen);
-        let outcome = result.map_err(|(operation, error)| {
+        result.map_err(|(operation, error)| {
             self.fail(&mut state, operation, &error);
             Error::io(operation)(error)
-        });
-        drop(state);
-        if outcome.is_err() {
-            self.wake_told();
-        }
-        outcome
+        })
     }
 
     /// Forgets pages that are in the file by now.
     pub(super) fn forget_written(&self, unwritten: &mut Vec<UnwrittenPage>) {
-        if !unwritten.is_empty() {
-            let newest = self.progress.lock().newest.transaction;
-            unwritten.retain(|page| page.transaction > newest);
+        if unwritten.is_empty() {
+            return;
+        }
+        let state = self.progress.lock();
+        // What failed counts as written, and is not there.
+        if !state.has_failed() {
+            unwritten.retain(|page| page.transaction > state.newest.transaction);
         }
     }
 
@@ -337,12 +338,18 @@ impl Flusher {
         let mut flushed = Ok(());
         if let Some((deferred, written)) = deferred {
             flushed = self.write_out(&deferred, written);
-            // It may be there, or a part of it, also after an error.
-            self.progress.lock().note_written(written);
+            let mut state = self.progress.lock();
+            // It may be there, or a part of it, also after an error. Nobody builds on it then.
+            state.note_written(written);
+            if let Err((operation, error)) = &flushed {
+                self.note_failure(&mut state, operation, error);
+            }
         }
         drop(pen);
         let flushed =
             flushed.and_then(|()| self.flush_storage().map_err(|error| (FLUSHING, error)));
+        // What is being written meanwhile is taken back too.
+        let _pen = flushed.is_err().then(|| self.pen());
         let mut state = self.progress.lock();
         match flushed {
             Ok(()) => {

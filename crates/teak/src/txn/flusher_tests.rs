@@ -2,9 +2,9 @@
 
 use super::test_kit::{
     BOOT, CAPACITY, OTHER_BOOT, PAGE_SIZE, assert_clean, create_table, fill, get, insert, key,
-    new_database, open, open_storage, put, settings_with,
+    open, open_storage, put, settings_with,
 };
-use super::{Durability, Engine, WriteTransaction};
+use super::{Durability, Engine, Verification, WriteTransaction};
 use crate::{
     Error, Result, TransactionId,
     store::{
@@ -22,7 +22,7 @@ use std::{
     time::Duration,
 };
 
-/// A disk whose flushes wait until they are let through.
+/// A disk whose flushes wait until they are let through, and its writes too if they are told to.
 #[derive(Debug)]
 struct GatedDisk {
     disk: SimDisk,
@@ -34,12 +34,26 @@ struct GatedDisk {
 struct Gate {
     is_open: bool,
     begun: u32,
+    holds_writes: bool,
+    is_write_held: bool,
 }
 
 impl GatedDisk {
     fn set_open(&self, is_open: bool) {
         self.gate.lock().unwrap().is_open = is_open;
         self.changed.notify_all();
+    }
+
+    fn set_holding_writes(&self, holds_writes: bool) {
+        self.gate.lock().unwrap().holds_writes = holds_writes;
+        self.changed.notify_all();
+    }
+
+    fn wait_write_held(&self) {
+        let mut gate = self.gate.lock().unwrap();
+        while !gate.is_write_held {
+            gate = self.changed.wait(gate).unwrap();
+        }
     }
 
     /// Waits until so many flushes have begun.
@@ -65,6 +79,13 @@ impl Storage for GatedDisk {
     }
 
     fn write(&self, offset: u64, parts: &[IoSlice<'_>]) -> io::Result<()> {
+        let mut gate = self.gate.lock().unwrap();
+        gate.is_write_held = gate.holds_writes;
+        self.changed.notify_all();
+        while gate.holds_writes {
+            gate = self.changed.wait(gate).unwrap();
+        }
+        drop(gate);
         self.disk.write(offset, parts)
     }
 
@@ -83,6 +104,10 @@ impl Storage for GatedDisk {
         self.disk.mapping()
     }
 
+    fn is_secured(&self) -> io::Result<bool> {
+        self.disk.is_secured()
+    }
+
     fn writable(&self) -> io::Result<Option<Arc<WritableMapping>>> {
         self.disk.writable()
     }
@@ -99,6 +124,8 @@ fn gated() -> (Arc<GatedDisk>, Arc<Engine>) {
         gate: Mutex::new(Gate {
             is_open: true,
             begun: 0,
+            holds_writes: false,
+            is_write_held: false,
         }),
         changed: Condvar::new(),
     });
@@ -553,9 +580,134 @@ fn many_threads_commit_and_nothing_is_lost() {
     assert!(found.into_iter().all(|i| has(&engine, i)));
 }
 
-/// A commit of one key, and how many events there were when it had returned.
+/// What was being written for commits that a failed flush took back got a record behind it, and came
+/// to life again.
+#[test]
+fn a_flush_that_fails_takes_back_what_is_being_written() {
+    let (disk, engine) = gated();
+    let first = spawn_put(&engine, 0);
+    disk.wait_begun(1);
+    let second = spawn_put(&engine, 1);
+    wait_committed(&engine, 3);
+    disk.set_holding_writes(true);
+    let lazy = {
+        let engine = Arc::clone(&engine);
+        thread::spawn(move || put_one(&engine, Durability::Lazy, 2))
+    };
+    disk.wait_write_held();
+    let calls = disk.disk.calls();
+    disk.disk.fail_on(calls, Fault::DISK_ERROR);
+    disk.set_open(true);
+    while disk.disk.calls() == calls {
+        thread::yield_now();
+    }
+    disk.set_holding_writes(false);
+    assert!(first.join().unwrap().is_err());
+    assert!(second.join().unwrap().is_err());
+    // If it was done before anybody knew, it is seen, with what it builds on.
+    let is_seen = lazy.join().unwrap().is_ok();
+    assert!((0..3).all(|i| has(&engine, i) == is_seen));
+    let killed = SimDisk::from_image(disk.disk.process_crash(), CAPACITY);
+    let killed = open(&killed, false, BOOT).unwrap();
+    assert!((0..3).all(|i| has(&killed, i) == is_seen));
+    assert_clean(&killed);
+}
+
+/// Who builds on commits whose write fails does not get past it: it would be seen, and its pages would
+/// not be there.
+#[test]
+fn nobody_builds_on_a_write_that_fails() {
+    let (disk, engine) = gated();
+    let first = spawn_put(&engine, 0);
+    disk.wait_begun(1);
+    let second = spawn_put(&engine, 1);
+    wait_committed(&engine, 3);
+    disk.set_holding_writes(true);
+    disk.set_open(true);
+    disk.wait_write_held();
+    first.join().unwrap().unwrap();
+    let lazy = {
+        let engine = Arc::clone(&engine);
+        thread::spawn(move || put_one(&engine, Durability::Lazy, 2))
+    };
+    // It waits for that write by now.
+    thread::sleep(Duration::from_millis(20));
+    disk.disk.fail_on(disk.disk.calls(), Fault::DISK_FULL);
+    disk.set_holding_writes(false);
+    assert!(second.join().unwrap().is_err());
+    assert!(lazy.join().unwrap().is_err());
+    assert!(has(&engine, 0) && !has(&engine, 1) && !has(&engine, 2));
+    assert_clean(&engine);
+}
+
+/// A ticket's waker that wanted the writer's turn was called by somebody who had it.
+#[test]
+fn a_waker_may_write_when_a_shared_write_fails() {
+    let (disk, engine) = gated();
+    let mut txn = WriteTransaction::begin(&engine).unwrap();
+    insert(&mut txn, b"a", &key(0), b"value").unwrap();
+    let ticket = txn.commit_async().unwrap();
+    disk.wait_begun(1);
+    let later = spawn_put(&engine, 1);
+    wait_committed(&engine, 3);
+    struct Writing(Arc<Engine>);
+    impl Wake for Writing {
+        fn wake(self: Arc<Self>) {
+            assert!(put_one(&self.0, Durability::Lazy, 9).is_err());
+        }
+    }
+    let waker = Waker::from(Arc::new(Writing(Arc::clone(&engine))));
+    let mut waiting = pin!(ticket.clone());
+    let mut context = Context::from_waker(&waker);
+    assert!(waiting.as_mut().poll(&mut context).is_pending());
+    disk.set_holding_writes(true);
+    let lazy = {
+        let engine = Arc::clone(&engine);
+        thread::spawn(move || put_one(&engine, Durability::Lazy, 2))
+    };
+    disk.wait_write_held();
+    disk.disk.fail_on(disk.disk.calls(), Fault::DISK_FULL);
+    disk.set_holding_writes(false);
+    assert!(lazy.join().unwrap().is_err());
+    disk.set_open(true);
+    assert!(later.join().unwrap().is_err());
+    // Its flush was under way, and succeeded.
+    ticket.wait().unwrap();
+}
+
+#[test]
+fn what_is_deferred_is_waited_for_like_everything_else() {
+    let (disk, engine) = gated();
+    let first = spawn_put(&engine, 0);
+    disk.wait_begun(1);
+    let second = spawn_put(&engine, 1);
+    wait_committed(&engine, 3);
+    let ticket = engine.begin_sync().unwrap();
+    assert_eq!(ticket.transaction(), TransactionId(3));
+    let syncing = {
+        let engine = Arc::clone(&engine);
+        thread::spawn(move || engine.sync())
+    };
+    let closing = {
+        let engine = Arc::clone(&engine);
+        thread::spawn(move || engine.close())
+    };
+    disk.set_open(true);
+    for thread in [first, second] {
+        thread.join().unwrap().unwrap();
+    }
+    ticket.wait().unwrap();
+    // It may have come too late.
+    let _ = syncing.join().unwrap();
+    closing.join().unwrap().unwrap();
+    let killed = SimDisk::from_image(disk.disk.process_crash(), CAPACITY);
+    let engine = open(&killed, false, BOOT).unwrap();
+    assert!(has(&engine, 0) && has(&engine, 1));
+}
+
+/// The commit of a key, and how many events there were when it had returned.
 struct Returned {
-    key: u32,
+    number: u32,
     is_durable: bool,
     events: usize,
 }
@@ -565,21 +717,38 @@ struct Returned {
 /// returned, and a power cut nothing that was durable.
 #[test]
 fn threads_that_share_flushes_lose_nothing_at_any_moment() {
-    let (disk, engine) = new_database();
+    crash_threads(Verification::FirstTouch, 1 << 20);
+}
+
+/// The same where each page is compared each time, and leaves are written early.
+#[test]
+fn threads_that_verify_and_have_little_memory_lose_nothing_at_any_moment() {
+    crash_threads(Verification::Always, 2 * PAGE_SIZE);
+}
+
+fn crash_threads(verification: Verification, write_memory_bytes: usize) {
+    let disk = SimDisk::new(CAPACITY);
+    let settings = settings_with(|settings| {
+        settings.verification = verification;
+        settings.write_memory_bytes = write_memory_bytes;
+    });
+    let (storage, path) = (Arc::new(disk.clone()), "simulated".into());
+    let engine = Engine::open_storage(storage, path, true, false, settings, BOOT);
+    let engine = Arc::new(engine.unwrap());
     fill(&engine, []);
     disk.on_flush(|| thread::sleep(Duration::from_micros(200)));
     let commit = |thread: u32| {
         let mut returned = Vec::new();
         for i in 0..40 {
-            let key = thread * 1000 + i;
+            let number = thread * 1000 + i;
             let durability = match (thread + i) % 8 {
                 0 => Durability::Lazy,
                 1 => Durability::Async,
                 _ => Durability::Durable,
             };
-            put_one(&engine, durability, key).unwrap();
+            commit_beside_what_is_undone(&engine, durability, number).unwrap();
             returned.push(Returned {
-                key,
+                number,
                 is_durable: durability == Durability::Durable,
                 events: disk.event_count(),
             });
@@ -614,13 +783,31 @@ fn threads_that_share_flushes_lose_nothing_at_any_moment() {
             let kept = returned.iter().filter(|commit| {
                 commit.events <= points.event_index() && (is_kill || commit.is_durable)
             });
-            kept.for_each(|commit| assert!(has(&engine, commit.key), "{}", commit.key));
+            kept.for_each(|commit| assert!(has(&engine, commit.number), "{}", commit.number));
+            assert!(returned.iter().all(|c| !has(&engine, c.number + UNDONE)));
         };
         if points.event_index() >= first && choose(4) == 0 {
             is_expected(points.process_crash(), BOOT, true);
             is_expected(points.power_cut(&mut choose), OTHER_BOOT, false);
         }
     }
+}
+
+/// Behind a key that is committed there is one whose savepoint is rolled back.
+const UNDONE: u32 = 500;
+
+fn commit_beside_what_is_undone(
+    engine: &Arc<Engine>,
+    durability: Durability,
+    number: u32,
+) -> Result<TransactionId> {
+    let mut txn = WriteTransaction::begin(engine)?;
+    txn.set_durability(durability);
+    let savepoint = txn.begin_savepoint()?;
+    insert(&mut txn, b"a", &key(number + UNDONE), &[0; 300])?;
+    txn.roll_back_to(savepoint)?;
+    insert(&mut txn, b"a", &key(number), &[1; 300])?;
+    txn.commit()
 }
 
 fn is_record(event: &Event) -> bool {

@@ -410,10 +410,13 @@ impl PageSink for WritePages {
         if new == number {
             return Err(used_twice(number));
         }
-        if self.writer.arena.page(number).is_some() || self.unwritten(number).is_some() {
-            // From before a savepoint, or not in the file yet.
+        if self.writer.arena.page(number).is_some() {
+            // From before a savepoint: both pages are in the arena.
             let copy = self.page(number)?.to_vec();
             self.page_mut(new)?.copy_from_slice(&copy);
+        } else if let Some(page) = self.unwritten(number) {
+            let bytes = Arc::clone(&page.bytes);
+            self.page_mut(new)?.copy_from_slice(&bytes);
         } else {
             let offset = self.offset_of(number);
             let old = self

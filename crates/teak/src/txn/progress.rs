@@ -332,7 +332,10 @@ impl State {
         debug_assert!(self.target.is_none(), "one flush at a time");
         let target = Target {
             commit,
-            unpublished: self.unpublished.clone(),
+            unpublished: self
+                .unpublished
+                .clone()
+                .filter(|snapshot| snapshot.transaction() <= commit.transaction),
         };
         self.waiting = Waiting::default();
         self.target = Some(target.clone());

@@ -1,5 +1,5 @@
-//! The runs that were written since the last durable commit: what recovery looks through, and so
-//! stands in each record.
+//! The runs that were written since the last durable commit and are still in use: what recovery looks
+//! through, and so stands in each record.
 //!
 //! A flush makes durable what was written before it began. So the runs are kept in *generations*
 //! that end where a flush began, and the oldest is forgotten when its flush has succeeded.

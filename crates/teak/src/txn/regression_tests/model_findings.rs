@@ -59,6 +59,10 @@ impl Storage for ForgetfulDisk {
         self.disk.mapping()
     }
 
+    fn is_secured(&self) -> io::Result<bool> {
+        self.disk.is_secured()
+    }
+
     fn writable(&self) -> io::Result<Option<Arc<WritableMapping>>> {
         self.disk.writable()
     }

@@ -143,9 +143,26 @@ fn put_one(engine: &Arc<Engine>, durability: Durability, i: u32) -> Result<Trans
     put(engine, durability, [(key(i), b"value".to_vec())])
 }
 
-fn spawn_put(engine: &Arc<Engine>, i: u32) -> thread::JoinHandle<Result<TransactionId>> {
+type Committing = thread::JoinHandle<Result<TransactionId>>;
+
+fn spawn_put(engine: &Arc<Engine>, i: u32) -> Committing {
+    spawn_commit(engine, Durability::Durable, i)
+}
+
+fn spawn_commit(engine: &Arc<Engine>, durability: Durability, i: u32) -> Committing {
     let engine = Arc::clone(engine);
-    thread::spawn(move || put_one(&engine, Durability::Durable, i))
+    thread::spawn(move || put_one(&engine, durability, i))
+}
+
+/// As [`gated`], with a durable commit of key 0 that is being flushed, and one of key 1 that is to be
+/// written after that.
+fn gated_with_two_commits() -> (Arc<GatedDisk>, Arc<Engine>, [Committing; 2]) {
+    let (disk, engine) = gated();
+    let first = spawn_put(&engine, 0);
+    disk.wait_begun(1);
+    let second = spawn_put(&engine, 1);
+    wait_committed(&engine, 3);
+    (disk, engine, [first, second])
 }
 
 /// Waits until commit `transaction` was made.
@@ -222,11 +239,7 @@ fn small_commits_that_share_a_flush_are_written_as_one() {
 
 #[test]
 fn a_commit_that_is_seen_has_those_before_it_written_first() {
-    let (disk, engine) = gated();
-    let first = spawn_put(&engine, 0);
-    disk.wait_begun(1);
-    let second = spawn_put(&engine, 1);
-    wait_committed(&engine, 3);
+    let (disk, engine, [first, second]) = gated_with_two_commits();
     put_one(&engine, Durability::Lazy, 2).unwrap();
     assert!((0..3).all(|i| has(&engine, i)));
     assert_clean(&engine);
@@ -584,16 +597,9 @@ fn many_threads_commit_and_nothing_is_lost() {
 /// to life again.
 #[test]
 fn a_flush_that_fails_takes_back_what_is_being_written() {
-    let (disk, engine) = gated();
-    let first = spawn_put(&engine, 0);
-    disk.wait_begun(1);
-    let second = spawn_put(&engine, 1);
-    wait_committed(&engine, 3);
+    let (disk, engine, [first, second]) = gated_with_two_commits();
     disk.set_holding_writes(true);
-    let lazy = {
-        let engine = Arc::clone(&engine);
-        thread::spawn(move || put_one(&engine, Durability::Lazy, 2))
-    };
+    let lazy = spawn_commit(&engine, Durability::Lazy, 2);
     disk.wait_write_held();
     let calls = disk.disk.calls();
     disk.disk.fail_on(calls, Fault::DISK_ERROR);
@@ -617,19 +623,12 @@ fn a_flush_that_fails_takes_back_what_is_being_written() {
 /// not be there.
 #[test]
 fn nobody_builds_on_a_write_that_fails() {
-    let (disk, engine) = gated();
-    let first = spawn_put(&engine, 0);
-    disk.wait_begun(1);
-    let second = spawn_put(&engine, 1);
-    wait_committed(&engine, 3);
+    let (disk, engine, [first, second]) = gated_with_two_commits();
     disk.set_holding_writes(true);
     disk.set_open(true);
     disk.wait_write_held();
     first.join().unwrap().unwrap();
-    let lazy = {
-        let engine = Arc::clone(&engine);
-        thread::spawn(move || put_one(&engine, Durability::Lazy, 2))
-    };
+    let lazy = spawn_commit(&engine, Durability::Lazy, 2);
     // It waits for that write by now.
     thread::sleep(Duration::from_millis(20));
     disk.disk.fail_on(disk.disk.calls(), Fault::DISK_FULL);
@@ -661,10 +660,7 @@ fn a_waker_may_write_when_a_shared_write_fails() {
     let mut context = Context::from_waker(&waker);
     assert!(waiting.as_mut().poll(&mut context).is_pending());
     disk.set_holding_writes(true);
-    let lazy = {
-        let engine = Arc::clone(&engine);
-        thread::spawn(move || put_one(&engine, Durability::Lazy, 2))
-    };
+    let lazy = spawn_commit(&engine, Durability::Lazy, 2);
     disk.wait_write_held();
     disk.disk.fail_on(disk.disk.calls(), Fault::DISK_FULL);
     disk.set_holding_writes(false);
@@ -677,11 +673,7 @@ fn a_waker_may_write_when_a_shared_write_fails() {
 
 #[test]
 fn what_is_deferred_is_waited_for_like_everything_else() {
-    let (disk, engine) = gated();
-    let first = spawn_put(&engine, 0);
-    disk.wait_begun(1);
-    let second = spawn_put(&engine, 1);
-    wait_committed(&engine, 3);
+    let (disk, engine, [first, second]) = gated_with_two_commits();
     let ticket = engine.begin_sync().unwrap();
     assert_eq!(ticket.transaction(), TransactionId(3));
     let syncing = {

@@ -87,7 +87,7 @@ pub(crate) struct Commits {
     pub(crate) threads: Vec<u32>,
 
     /// Commits of a round, of all threads together.
-    #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, default_value_t = 2000, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) commits: u32,
 
     /// Rounds with each number of threads; the figure is their median.

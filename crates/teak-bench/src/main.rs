@@ -35,7 +35,7 @@
 //! libmdbx one thread commits while the others wait for their lock, which is all that they have; of Teak those that commit
 //! meanwhile share the next flush.
 //!
-//! A slice is 16 commits for each thread or a few more, and at least 64. Its threads begin together and take its records from one place;
+//! A slice is 64 commits for each thread or a few more. Its threads begin together and take its records from one place;
 //! its time is from the first thread's begin to the last one's end. A latency is the time of begin, put and commit
 //! of one record, with all waiting. Percentiles are over all rounds, commits a second the median of the rounds.
 //!

@@ -26,8 +26,7 @@ use changes::Changes;
 use std::path::Path;
 
 /// What a thread does of a slice, on average: enough that beginning and end are lost in it.
-const SLICE_COMMITS_PER_THREAD: usize = 16;
-const SLICE_COMMITS_MIN: usize = 64;
+const SLICE_COMMITS_PER_THREAD: usize = 64;
 
 /// An engine in one mode, with its database.
 struct Runner {
@@ -160,7 +159,7 @@ fn run_round(
 
 /// The commits of a slice: `count` in parts of about the same size.
 fn slice_len(count: usize, threads: usize) -> usize {
-    let wanted = (SLICE_COMMITS_PER_THREAD * threads).max(SLICE_COMMITS_MIN);
+    let wanted = SLICE_COMMITS_PER_THREAD * threads;
     let slices = (count / wanted).max(1);
     count.div_ceil(slices)
 }

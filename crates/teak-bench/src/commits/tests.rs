@@ -3,7 +3,7 @@ use super::*;
 #[test]
 fn slices_are_of_about_the_same_size() {
     assert_eq!(slice_len(2000, 1), 65);
-    assert_eq!(slice_len(2000, 32), 667);
+    assert_eq!(slice_len(20_000, 32), 2223);
 }
 
 #[test]

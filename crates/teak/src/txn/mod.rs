@@ -32,9 +32,13 @@ pub use ticket::Ticket;
 pub(crate) use write::WriteTransaction;
 
 #[cfg(test)]
+mod deferred_tests;
+#[cfg(test)]
 mod fault_tests;
 #[cfg(test)]
 mod flusher_tests;
+#[cfg(test)]
+mod gated_disk;
 #[cfg(test)]
 mod regression_tests;
 #[cfg(test)]

@@ -16,17 +16,17 @@
 
 use super::{
     engine::Durability,
-    flusher::{Commit, Deferral, contains},
+    flusher::Commit,
     open::now_ms,
     pages::{WRITING_PAGES, write_pages},
-    progress::UnwrittenPage,
+    progress::{Deferred, UnwrittenPage},
     snapshot::Snapshot,
     ticket::Ticket,
     write::WriteTransaction,
     written::union,
 };
 use crate::{
-    Error, Result, Run, TransactionId,
+    Error, PageNumber, Result, Run, TransactionId,
     commit::record::Record,
     planted::{Planted, is_planted},
     space::{Change, Committed},
@@ -161,7 +161,7 @@ impl WriteTransaction {
         self.pages.extend_file(page_count)?;
         let mapping = self.engine.storage.mapping();
         let mapping = mapping.map_err(Error::io("mapping the file"))?;
-        let deferred = self.pages_to_defer(&committed);
+        let deferred = self.pages_to_defer(&committed, deaths);
         if deferred.is_none() {
             self.write_every_page(&committed)?;
         }
@@ -171,58 +171,62 @@ impl WriteTransaction {
         let record = self.record(&committed, &taken, page_count);
         let transaction = record.transaction;
         let snapshot = self.new_snapshot(record.clone(), mapping, &taken)?;
-        match deferred {
-            Some(pages) => self.defer(snapshot, pages, deaths)?,
-            None => self.engine.flusher.write(Commit {
-                snapshot,
-                durability: self.pages.durability,
-                bytes,
-            })?,
-        }
+        let flusher = &self.engine.flusher;
+        self.pages.writer.unwritten = match deferred {
+            Some(pages) => {
+                flusher.defer(Deferred {
+                    snapshot: Arc::new(snapshot),
+                    pages: Arc::clone(&pages),
+                })?;
+                pages
+            }
+            None => {
+                flusher.write(Commit {
+                    snapshot,
+                    durability: self.pages.durability,
+                    bytes,
+                })?;
+                Arc::default()
+            }
+        };
         self.pages.writer.note_record(record, deaths);
         Ok(transaction)
     }
 
-    /// The pages of this commit, if they are better written together with those of others.
-    fn pages_to_defer(&mut self, committed: &Committed) -> Option<Vec<UnwrittenPage>> {
+    /// The pages that the state of this commit has and the file has not, if they are better written
+    /// together with those of commits to come.
+    fn pages_to_defer(
+        &mut self,
+        committed: &Committed,
+        deaths: &[(Run, TransactionId)],
+    ) -> Option<Arc<[UnwrittenPage]>> {
         let is_fit = self.pages.durability == Durability::Durable
             && committed.fold_pages.is_empty()
             && self.pages.writer.arena.mapped_bytes() == 0
             && self.pages.dirty_bytes() <= DEFERRED_BYTES_MAX
-            && self.pages.writer.unwritten.len() * self.engine.page_size <= ALL_DEFERRED_BYTES_MAX
-            && self.engine.flusher.is_busy()
-            // Who is told that the disk is full is to be alone with it.
-            && self.engine.storage.is_secured().unwrap_or(false);
-        if !is_fit {
+            && self.pages.writer.unwritten.len() * self.engine.page_size <= ALL_DEFERRED_BYTES_MAX;
+        let in_file = self
+            .engine
+            .flusher
+            .written_under_flush()
+            .filter(|_| is_fit)?;
+        // Who is told that the disk is full is to be alone with it.
+        if !self.engine.storage.is_secured().unwrap_or(false) {
             return None;
         }
         let transaction = self.id();
-        let unwritten = self.pages.unwritten_pages().into_iter();
-        let deferred = unwritten.map(|(number, bytes)| UnwrittenPage {
+        let is_left =
+            |page: &&UnwrittenPage| page.transaction > in_file && !contains(deaths, page.number);
+        let before = self.pages.writer.unwritten.iter().filter(is_left);
+        let mut all: Vec<_> = before.cloned().collect();
+        let own = self.pages.unwritten_pages().into_iter();
+        all.extend(own.map(|(number, bytes)| UnwrittenPage {
             number,
             bytes: bytes.into(),
             transaction,
-        });
-        Some(deferred.collect())
-    }
-
-    /// Leaves it to whoever flushes next to write this commit.
-    fn defer(
-        &mut self,
-        snapshot: Snapshot,
-        mut pages: Vec<UnwrittenPage>,
-        deaths: &[(Run, TransactionId)],
-    ) -> Result<()> {
-        self.engine.flusher.defer(Deferral {
-            snapshot,
-            pages: &pages,
-            deaths,
-        })?;
-        let unwritten = &mut self.pages.writer.unwritten;
-        unwritten.retain(|page| !contains(deaths, page.number));
-        unwritten.append(&mut pages);
-        unwritten.sort_unstable_by_key(|page| page.number);
-        Ok(())
+        }));
+        all.sort_unstable_by_key(|page| page.number);
+        Some(all.into())
     }
 
     /// Writes what was deferred, and the pages of this commit.
@@ -335,4 +339,12 @@ fn joined(deaths: &[(Run, TransactionId)]) -> Vec<(Run, TransactionId)> {
         }
     }
     joined
+}
+
+/// Whether a page is in one of the runs, which are sorted.
+fn contains(deaths: &[(Run, TransactionId)], number: PageNumber) -> bool {
+    let behind = deaths.partition_point(|(run, _)| run.start <= number);
+    deaths[..behind]
+        .last()
+        .is_some_and(|(run, _)| u64::from(number.0) < run.end())
 }

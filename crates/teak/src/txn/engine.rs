@@ -162,8 +162,8 @@ pub(super) struct Writer {
     /// The record of the newest commit. Its slot and sequence are decided when it is written.
     pub(super) newest: Record,
     pub(super) written: WrittenRuns,
-    /// Pages of the newest commit that may not be in the file yet, sorted.
-    pub(super) unwritten: Vec<UnwrittenPage>,
+    /// Pages of the newest commit, those among them that may not be in the file yet, sorted.
+    pub(super) unwritten: Arc<[UnwrittenPage]>,
     /// Whether a clean close has to be noted.
     pub(super) is_changed: bool,
 }

@@ -15,11 +15,11 @@
 use super::{
     engine::{Durability, slot_page},
     pages::{WRITING_PAGES, write_pages},
-    progress::{Deferred, Due, Progress, State, Target, UnwrittenPage, Written},
+    progress::{Deferred, Due, Progress, State, Target, Written},
     snapshot::Snapshot,
 };
 use crate::{
-    Error, PageNumber, Result, Run, TransactionId,
+    Error, Result, TransactionId,
     commit::record::{ERASED_LEN, FlushLimits, Record},
     planted::{Planted, is_planted},
     share::Published,
@@ -46,14 +46,6 @@ pub(super) struct Commit {
     pub(super) durability: Durability,
     /// Bytes of pages that it wrote.
     pub(super) bytes: u64,
-}
-
-/// A commit to be noted, its pages to be written later.
-pub(super) struct Deferral<'p> {
-    pub(super) snapshot: Snapshot,
-    pub(super) pages: &'p [UnwrittenPage],
-    /// What died in it, sorted.
-    pub(super) deaths: &'p [(Run, TransactionId)],
 }
 
 /// Writes records and flushes, for all that share a database.
@@ -133,10 +125,11 @@ impl Flusher {
         pins
     }
 
-    /// Whether a small durable commit is better written later, together with others: what flushes
-    /// now does not flush it anyway.
-    pub(super) fn is_busy(&self) -> bool {
-        self.progress.lock().is_flushing()
+    /// While a flush runs, which does not flush what is written now anyway: the newest commit in the
+    /// file. A small durable commit is better written later then, together with others.
+    pub(super) fn written_under_flush(&self) -> Option<TransactionId> {
+        let state = self.progress.lock();
+        state.is_flushing().then_some(state.newest.transaction)
     }
 
     /// Notes a commit that whoever flushes next writes.
@@ -144,18 +137,13 @@ impl Flusher {
     /// # Errors
     ///
     /// [`Error::Poisoned`] if something failed meanwhile: the commit has not happened.
-    pub(super) fn defer(&self, deferral: Deferral<'_>) -> Result<()> {
-        let Deferral {
-            snapshot,
-            pages,
-            deaths,
-        } = deferral;
-        refuse_nonsense(&snapshot.record)?;
+    pub(super) fn defer(&self, deferred: Deferred) -> Result<()> {
+        refuse_nonsense(&deferred.snapshot.record)?;
         let mut state = self.progress.lock();
         if state.has_failed() {
             return Err(Error::Poisoned);
         }
-        state.defer(Arc::new(snapshot), pages, |number| contains(deaths, number));
+        state.defer(deferred);
         Ok(())
     }
 
@@ -179,18 +167,6 @@ impl Flusher {
         })
     }
 
-    /// Forgets pages that are in the file by now.
-    pub(super) fn forget_written(&self, unwritten: &mut Vec<UnwrittenPage>) {
-        if unwritten.is_empty() {
-            return;
-        }
-        let state = self.progress.lock();
-        // What failed counts as written, and is not there.
-        if !state.has_failed() {
-            unwritten.retain(|page| page.transaction > state.newest.transaction);
-        }
-    }
-
     fn pen(&self) -> MutexGuard<'_, ()> {
         self.pen.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -201,9 +177,11 @@ impl Flusher {
         deferred: &Deferred,
         written: Written,
     ) -> std::result::Result<(), (&'static str, io::Error)> {
+        // Whoever has the pen has had all noted that was written.
+        let newest = self.progress.lock().newest.transaction;
         let pages = deferred.pages.iter();
-        let mut pages: Vec<_> = pages.map(|page| (page.number, &*page.bytes)).collect();
-        pages.sort_unstable_by_key(|(number, _)| *number);
+        let unwritten = pages.filter(|page| page.transaction > newest);
+        let pages: Vec<_> = unwritten.map(|page| (page.number, &*page.bytes)).collect();
         write_pages(&*self.storage, self.page_size, &pages)
             .map_err(|error| (WRITING_PAGES, error))?;
         let record = Record {
@@ -570,12 +548,4 @@ fn refuse_nonsense(record: &Record) -> Result<()> {
     record
         .check()
         .map_err(|detail| Error::corrupted(slot_page(record.slot), "commit", detail))
-}
-
-/// Whether a page is in one of the runs, which are sorted.
-pub(super) fn contains(deaths: &[(Run, TransactionId)], number: PageNumber) -> bool {
-    let behind = deaths.partition_point(|(run, _)| run.start <= number);
-    deaths[..behind]
-        .last()
-        .is_some_and(|(run, _)| u64::from(number.0) < run.end())
 }

@@ -157,7 +157,7 @@ fn writer(newest: Record, space: Space, recovery: &Recovery) -> Writer {
         space,
         arena: Arena::new(newest.page_size as usize),
         written: WrittenRuns::new(newest.page_size as usize),
-        unwritten: Vec::new(),
+        unwritten: Arc::default(),
         is_changed: *recovery != Recovery::Clean,
         newest,
     }

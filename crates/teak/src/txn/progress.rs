@@ -73,7 +73,8 @@ pub(super) struct UnwrittenPage {
 pub(super) struct Deferred {
     /// The state that the last of them makes.
     pub(super) snapshot: Arc<Snapshot>,
-    pub(super) pages: Vec<UnwrittenPage>,
+    /// Its pages that were not in the file when it was made, sorted.
+    pub(super) pages: Arc<[UnwrittenPage]>,
 }
 
 /// What a flush under way makes durable.
@@ -295,24 +296,10 @@ impl State {
         moment.map_or(Due::Never, Due::At)
     }
 
-    /// Notes a commit that is to be written later; `dead` says which pages it does not use.
-    pub(super) fn defer(
-        &mut self,
-        snapshot: Arc<Snapshot>,
-        pages: &[UnwrittenPage],
-        dead: impl Fn(PageNumber) -> bool,
-    ) {
-        let mut all = self
-            .deferred
-            .take()
-            .map_or(Vec::new(), |before| before.pages);
-        all.retain(|page| !dead(page.number));
-        all.extend_from_slice(pages);
-        self.unpublished = Some(Arc::clone(&snapshot));
-        self.deferred = Some(Deferred {
-            snapshot,
-            pages: all,
-        });
+    /// Notes a commit that is to be written later, with those before it that are.
+    pub(super) fn defer(&mut self, deferred: Deferred) {
+        self.unpublished = Some(Arc::clone(&deferred.snapshot));
+        self.deferred = Some(deferred);
     }
 
     /// What is deferred, to be written now, and what stands in the file then.

@@ -45,7 +45,6 @@ impl WriteTransaction {
     pub(crate) fn begin(engine: &Arc<Engine>) -> Result<Self> {
         let mut writer = engine.take_turn()?;
         let base = engine.flusher.base();
-        engine.flusher.forget_written(&mut writer.unwritten);
         writer.space.reclaim(&engine.flusher.pins());
         let limits = Limits {
             durability: engine.policies.durability,

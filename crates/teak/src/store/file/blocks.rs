@@ -12,6 +12,9 @@ use std::{fs::File, io};
 /// Length of a huge page on x86-64 and on most 64-bit ARM systems.
 pub(super) const HUGE_PAGE_LEN: u64 = 2 << 20;
 
+/// What `statfs` gives for ext2, ext3 and ext4.
+const EXT: u32 = 0xEF53;
+
 /// What is known about the blocks below the end of the file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Blocks {
@@ -86,8 +89,6 @@ pub(super) fn secure(file: &File, len: u64) -> io::Result<Blocks> {
 pub(super) fn walks_folios(file: &File) -> bool {
     fstatfs(file).is_ok_and(|stat| stat.f_type as u32 == EXT)
 }
-
-const EXT: u32 = 0xEF53;
 
 fn in_place(file: &File) -> io::Result<InPlace> {
     const TMPFS: u32 = 0x0102_1994;

@@ -5,7 +5,8 @@ use crate::{
     works::Work,
 };
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use std::path::PathBuf;
+use serde::Serialize;
+use std::{ffi::OsString, fmt, iter, path::PathBuf};
 
 /// Teak beside LMDB and libmdbx, in one process, on the same data.
 #[derive(Debug, Parser)]
@@ -23,6 +24,13 @@ pub(crate) enum Command {
     Commits(Commits),
     /// Share flushes between threads and do nothing else: what `commits` could come to at most.
     Flushes(Flushes),
+    /// Begin and end read transactions, from threads at the same time and beside many that stay open.
+    Readers(Readers),
+    /// Commit from processes at the same time, one record at a time, without waiting for the disk.
+    Handover(Handover),
+    /// One of the processes of `handover`, which starts them.
+    #[command(hide = true)]
+    HandoverProcess(HandoverProcess),
 }
 
 /// Where a run has its databases, and where its figures go.
@@ -95,7 +103,7 @@ pub(crate) struct Commits {
     pub(crate) repeat: u32,
 
     /// The engines to run.
-    #[arg(long, value_name = "ENGINE", value_delimiter = ',', default_values_t = EngineKind::usual_for_commits())]
+    #[arg(long, value_name = "ENGINE", value_delimiter = ',', default_values_t = EngineKind::usual_beside_quick())]
     pub(crate) engines: Vec<EngineKind>,
 
     /// Also run Teak in these modes.
@@ -137,6 +145,129 @@ pub(crate) struct Flushes {
     pub(crate) places: Places,
 }
 
+/// What a run of read transactions is to do.
+#[derive(Debug, Args)]
+pub(crate) struct Readers {
+    /// Records to load before: few enough for the processor's caches, so that lookups do not hide what transactions cost.
+    #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
+    pub(crate) records: u64,
+
+    /// How many threads read at the same time.
+    #[arg(long, value_name = "COUNT", value_delimiter = ',', default_values_t = [1, 2], value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub(crate) threads: Vec<u32>,
+
+    /// How many other read transactions are open meanwhile.
+    #[arg(long, value_name = "COUNT", value_delimiter = ',', default_values_t = [0, 1000], value_parser = clap::value_parser!(u32).range(0..=30_000))]
+    pub(crate) open: Vec<u32>,
+
+    /// Milliseconds that each engine reads before the next has its turn.
+    #[arg(long, default_value_t = 150, value_parser = clap::value_parser!(u64).range(1..=60_000))]
+    pub(crate) slice_ms: u64,
+
+    /// Rounds; the figure is their median.
+    #[arg(long, default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) repeat: u32,
+
+    /// The engines to run.
+    #[arg(long, value_name = "ENGINE", value_delimiter = ',', default_values_t = EngineKind::usual_beside_quick())]
+    pub(crate) engines: Vec<EngineKind>,
+
+    #[command(flatten)]
+    pub(crate) places: Places,
+}
+
+/// What a run of processes that commit is to do.
+#[derive(Debug, Args)]
+pub(crate) struct Handover {
+    /// Records to load before.
+    #[arg(long, default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
+    pub(crate) records: u64,
+
+    /// How many processes commit at the same time.
+    #[arg(long, value_name = "COUNT", value_delimiter = ',', default_values_t = [1, 2], value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub(crate) processes: Vec<u32>,
+
+    /// Who may commit when.
+    #[arg(long, value_name = "MODE", value_delimiter = ',', default_values_t = [Turns::Free, Turns::Strict])]
+    pub(crate) mode: Vec<Turns>,
+
+    /// Milliseconds that each engine's processes commit before the next engine has its turn.
+    #[arg(long, default_value_t = 500, value_parser = clap::value_parser!(u64).range(1..=60_000))]
+    pub(crate) slice_ms: u64,
+
+    /// Rounds; the figure is their median.
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) repeat: u32,
+
+    /// The engines to run.
+    #[arg(long, value_name = "ENGINE", value_delimiter = ',', default_values_t = EngineKind::usual_beside_quick())]
+    pub(crate) engines: Vec<EngineKind>,
+
+    #[command(flatten)]
+    pub(crate) places: Places,
+}
+
+/// What one of several processes is to do.
+#[derive(Debug, Args)]
+pub(crate) struct HandoverProcess {
+    #[arg(long)]
+    pub(crate) engine: EngineKind,
+    /// Where the engine's database is, which has been loaded.
+    #[arg(long)]
+    pub(crate) directory: PathBuf,
+    #[arg(long)]
+    pub(crate) records: u64,
+    #[arg(long)]
+    pub(crate) turns: Turns,
+    /// Which of the processes it is, from zero.
+    #[arg(long)]
+    pub(crate) number: u32,
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) processes: u32,
+    #[arg(long)]
+    pub(crate) slice_ms: u64,
+}
+
+impl HandoverProcess {
+    /// The arguments that tell this program to do it.
+    pub(crate) fn to_command_line(&self) -> Vec<OsString> {
+        let options = [
+            ("--engine", self.engine.to_string().into()),
+            ("--directory", self.directory.clone().into_os_string()),
+            ("--records", self.records.to_string().into()),
+            ("--turns", self.turns.to_string().into()),
+            ("--number", self.number.to_string().into()),
+            ("--processes", self.processes.to_string().into()),
+            ("--slice-ms", self.slice_ms.to_string().into()),
+        ];
+        let words = options
+            .into_iter()
+            .flat_map(|(name, value)| [OsString::from(name), value]);
+        iter::once(OsString::from("handover-process"))
+            .chain(words)
+            .collect()
+    }
+}
+
+/// Who may commit when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Turns {
+    /// Whoever gets the engine's lock.
+    Free,
+    /// One process after the other, each when it has seen the commit before.
+    Strict,
+}
+
+impl fmt::Display for Turns {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Free => "free",
+            Self::Strict => "strict",
+        })
+    }
+}
+
 /// A mode of Teak besides the durable one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Mode {
@@ -155,3 +286,7 @@ impl Mode {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "arguments_tests.rs"]
+mod tests;

@@ -2,7 +2,7 @@
 
 use crate::{
     data::DataSet,
-    engines::{Durability, Engine, EngineKind},
+    engines::{Durability, Engine, EngineKind, Opening, Reader, Slots},
     statistics::Samples,
 };
 use anyhow::{Context, Result, anyhow};
@@ -29,6 +29,19 @@ impl Contender {
         }
     }
 
+    /// Where its database is.
+    pub(crate) fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// The open database, for many who read.
+    pub(crate) fn reader(&self) -> Result<&dyn Reader> {
+        match &self.engine {
+            Some(engine) => Ok(engine.reader()),
+            None => Err(anyhow!("{} has no open database", self.kind)),
+        }
+    }
+
     /// The open database.
     pub(crate) fn engine(&mut self) -> Result<&mut dyn Engine> {
         match &mut self.engine {
@@ -39,8 +52,17 @@ impl Contender {
 
     /// Closes the database, if it is open, and opens it in `durability`.
     pub(crate) fn reopen(&mut self, durability: Durability, data: &DataSet) -> Result<()> {
+        self.reopen_for(&Opening {
+            durability,
+            data_bytes: data.bytes(),
+            slots: Slots::Threads,
+        })
+    }
+
+    /// The same, with all that can be chosen.
+    pub(crate) fn reopen_for(&mut self, opening: &Opening) -> Result<()> {
         self.close()?;
-        let opened = self.kind.open(&self.directory, durability, data.bytes());
+        let opened = self.kind.open(&self.directory, opening);
         self.engine = Some(opened.with_context(|| format!("cannot open {}", self.kind))?);
         Ok(())
     }
@@ -62,7 +84,8 @@ impl Contender {
         Ok(())
     }
 
-    fn close(&mut self) -> Result<()> {
+    /// Closes the database, if it is open.
+    pub(crate) fn close(&mut self) -> Result<()> {
         match self.engine.take() {
             Some(engine) => engine.close(),
             None => Ok(()),

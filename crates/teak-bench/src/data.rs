@@ -59,6 +59,13 @@ impl Digest {
         self.sum += u64::from(value.first().copied().unwrap_or_default());
     }
 
+    /// Counts what another has counted.
+    #[inline]
+    pub(crate) fn add(&mut self, other: Self) {
+        self.count += other.count;
+        self.sum += other.sum;
+    }
+
     /// Counts a record that a scan came by: a byte of each part, and their lengths.
     #[inline]
     pub(crate) fn add_record(&mut self, key: &[u8], value: &[u8]) {

@@ -6,6 +6,8 @@
 //! cargo run --release -p teak-bench -- quick --engines teak,lmdb,mdbx
 //! cargo run --release -p teak-bench -- commits --threads 1,16 --mode async,lazy
 //! cargo run --release -p teak-bench -- flushes --threads 1,16
+//! cargo run --release -p teak-bench -- readers --threads 1,2 --open 0,1000
+//! cargo run --release -p teak-bench -- handover --processes 1,2
 //! ```
 //!
 //! # What `quick` measures
@@ -47,6 +49,30 @@
 //!
 //! `flushes` is the same without a store: threads that share flushes of pages anywhere in a file, and nothing else. What it
 //! comes to is what the machine and its disk leave to be had.
+//!
+//! # What `readers` measures
+//!
+//! Nanoseconds of a thread for one operation, on a table that fits the processor's caches, beside `--open` other read transactions
+//! of the same process:
+//!
+//! | operation | what it is |
+//! |---|---|
+//! | `begin_end` | a read transaction is begun and ended |
+//! | `begin_lookup_end` | the same with a lookup of a present key in it |
+//! | `lookup` | the lookup alone, in a transaction that is open: what the other two are more than this is the transaction |
+//!
+//! Teak has one line for each; LMDB and libmdbx have one for each way that their users do it. `begin` is a transaction begun and ended
+//! for good, `renew` one that is taken up again, both with `MDB_NOTLS` or `MDBX_NOSTICKYTHREADS`, which tie a slot of their table of
+//! readers to the transaction, and without which a thread cannot have many. `begin, slots of threads` is without: the thread
+//! keeps its slot. Slots are as many as are needed.
+//!
+//! # What `handover` measures
+//!
+//! Lazy commits of one record, a new value for an old key, from processes that have one database open at the same time: commits a
+//! second of all together, what part of them came from the process with the fewest, and the longest wait for a turn. With
+//! `--mode free` whoever gets the lock commits, and the wait is that to begin a write. With `strict` each commits only when
+//! it has seen the other's last commit through a read of its own, and the wait is from its own last commit to that. An engine
+//! that fails shows its error instead.
 //!
 //! # Why the figures may be compared
 //!
@@ -96,14 +122,16 @@ mod data;
 mod engines;
 mod environment;
 mod flushes;
+mod handover;
 mod latencies;
 mod measurement;
+mod readers;
 mod report;
 mod statistics;
 mod works;
 
 use anyhow::{Context, Result};
-use arguments::{Arguments, Command, Commits, Flushes, Places, Quick};
+use arguments::{Arguments, Command, Commits, Flushes, Handover, Places, Quick, Readers};
 use clap::Parser;
 use serde::Serialize;
 use std::{
@@ -112,24 +140,33 @@ use std::{
 };
 
 fn main() -> Result<()> {
-    let command = Arguments::parse().command;
-    let places = match &command {
-        Command::Quick(quick) => &quick.places,
-        Command::Commits(commits) => &commits.places,
-        Command::Flushes(flushes) => &flushes.places,
-    };
+    match Arguments::parse().command {
+        Command::Quick(quick) => in_directory(&quick.places, |place| run_quick(&quick, place)),
+        Command::Commits(commits) => {
+            in_directory(&commits.places, |place| run_commits(&commits, place))
+        }
+        Command::Flushes(flushes) => {
+            in_directory(&flushes.places, |place| run_flushes(&flushes, place))
+        }
+        Command::Readers(readers) => {
+            in_directory(&readers.places, |place| run_readers(&readers, place))
+        }
+        Command::Handover(handover) => {
+            in_directory(&handover.places, |place| run_handover(&handover, place))
+        }
+        Command::HandoverProcess(task) => handover::run_process(&task),
+    }
+}
+
+/// Says what it runs on, and runs `work` with a directory that is there as long.
+fn in_directory(places: &Places, work: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
     let parent = parent_directory(places)?;
     let directory = tempfile::Builder::new()
         .prefix("teak-bench-")
         .tempdir_in(&parent)
         .with_context(|| format!("cannot create a directory in {}", parent.display()))?;
     println!("{}", environment::describe(directory.path()));
-
-    match &command {
-        Command::Quick(quick) => run_quick(quick, directory.path())?,
-        Command::Commits(commits) => run_commits(commits, directory.path())?,
-        Command::Flushes(flushes) => run_flushes(flushes, directory.path())?,
-    }
+    work(directory.path())?;
     let path = directory.path().to_owned();
     directory
         .close()
@@ -155,6 +192,20 @@ fn run_flushes(flushes: &Flushes, directory: &Path) -> Result<()> {
     let figures = flushes::run(flushes, directory)?;
     println!("{}", flushes::table(&figures));
     write_figures(&flushes.places, &figures)
+}
+
+fn run_readers(readers: &Readers, directory: &Path) -> Result<()> {
+    println!("{}", readers::describe_run(readers));
+    let figures = readers::run(readers, directory)?;
+    println!("\n{}", readers::table(&figures));
+    write_figures(&readers.places, &figures)
+}
+
+fn run_handover(handover: &Handover, directory: &Path) -> Result<()> {
+    println!("{}", handover::describe_run(handover));
+    let figures = handover::run(handover, directory)?;
+    println!("\n{}", handover::table(&figures));
+    write_figures(&handover.places, &figures)
 }
 
 /// Writes the JSON file, if one was asked for.

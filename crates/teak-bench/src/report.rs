@@ -5,6 +5,7 @@ use crate::{
     data::{KEY_LEN, VALUE_LEN},
     engines::EngineKind,
     measurement::Measurement,
+    statistics::Spread,
     works::Work,
 };
 use anyhow::{Context, Result};
@@ -74,24 +75,23 @@ fn speeds(measurements: &[Measurement], engines: &[EngineKind]) -> Table {
 
 fn speed_row(work: Work, found: &[Option<&Measurement>]) -> Vec<String> {
     let mut row = vec![work.to_string()];
-    row.extend(
-        found
-            .iter()
-            .map(|measurement| measurement.map_or_else(String::new, speed)),
-    );
+    row.extend(found.iter().map(|found| {
+        found.map_or_else(String::new, |found| {
+            time_with_spread(found.ns_per_op, found.spread)
+        })
+    }));
     let first = found.first().copied().flatten();
     for other in found.iter().skip(1) {
         row.push(match (first, other) {
-            (Some(first), Some(other)) => {
-                format!("{:.2} x the speed", other.ns_per_op / first.ns_per_op)
-            }
+            (Some(first), Some(other)) => ratio_of_times(first.ns_per_op, other.ns_per_op),
             _ => String::new(),
         });
     }
     row
 }
 
-fn speed(measurement: &Measurement) -> String {
+/// A median in nanoseconds, with the fastest and the slowest round.
+pub(crate) fn time_with_spread(median_ns: f64, spread: Spread) -> String {
     let nanoseconds = |value: f64| {
         if value < 100.0 {
             format!("{value:.1}")
@@ -99,13 +99,17 @@ fn speed(measurement: &Measurement) -> String {
             format!("{value:.0}")
         }
     };
-    let spread = measurement.spread;
     format!(
         "{} ({}..{})",
-        nanoseconds(measurement.ns_per_op),
+        nanoseconds(median_ns),
         nanoseconds(spread.min),
         nanoseconds(spread.max)
     )
+}
+
+/// How many times as fast the first is.
+pub(crate) fn ratio_of_times(first_ns: f64, other_ns: f64) -> String {
+    format!("{:.2} x the speed", other_ns / first_ns)
 }
 
 /// A line for each load and engine: sizes, and how many bytes each byte of data takes.

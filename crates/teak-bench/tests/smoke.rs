@@ -162,3 +162,95 @@ fn a_round_that_changes_a_record_twice_is_refused() {
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(errors.contains("at most twice --records"), "{errors}");
 }
+
+#[test]
+fn readers_have_a_figure_for_every_way_in_every_setting() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let arguments = ["readers", "--threads", "1,2", "--open", "0,200"];
+    let more = ["--slice-ms", "2", "--repeat", "2"];
+    let figures = run_command(directory.path(), &[&arguments[..], &more].concat());
+    let peers = usize::from(cfg!(feature = "lmdb")) + usize::from(cfg!(feature = "mdbx"));
+    let (beside_none, beside_many) = (3 + peers * 7, 3 + peers * 5);
+    assert_eq!(figures.len(), 2 * (beside_none + beside_many));
+    for figure in &figures {
+        let time = figure["ns_per_op"].as_f64();
+        assert!(time.is_some_and(|value| value > 0.0), "{figure}");
+        assert!(figure["spread"]["min"].as_f64() <= time, "{figure}");
+        assert!(figure["operations"].as_u64() > Some(0), "{figure}");
+        assert_eq!(figure["records"], 2000);
+        assert_eq!(figure["repeats"], 2);
+    }
+    assert_eq!(
+        (&figures[0]["threads"], &figures[0]["open"]),
+        (&1.into(), &0.into())
+    );
+    assert_eq!(figures[0]["step"], "begin_end");
+    let last = figures.last().expect("there are some");
+    assert_eq!((&last["threads"], &last["open"]), (&2.into(), &200.into()));
+    assert_eq!(last["step"], "lookup");
+}
+
+/// Runs `handover` in very short slices.
+fn run_handover(directory: &Path, more: &[&str]) -> Vec<Value> {
+    let arguments = ["handover", "--slice-ms", "20", "--repeat", "2"];
+    run_command(directory, &[&arguments[..], more].concat())
+}
+
+fn assert_rates(figure: &Value) {
+    let rate = figure["commits_per_second"].as_f64();
+    assert!(rate.is_some_and(|value| value > 0.0), "{figure}");
+    assert!(figure["share_min"].as_f64() <= Some(1.0), "{figure}");
+    assert!(figure["wait_max_ns"].as_f64() <= figure["wait_longest_ns"].as_f64());
+    let shares = figure["shares"].as_array().map(Vec::len);
+    assert_eq!(shares.map(|len| len as u64), figure["processes"].as_u64());
+    assert_eq!(figure["repeats"], 2);
+}
+
+#[test]
+fn one_process_hands_over_to_itself() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let figures = run_handover(directory.path(), &["--processes", "1"]);
+    let engines = 1 + usize::from(cfg!(feature = "lmdb")) + usize::from(cfg!(feature = "mdbx"));
+    assert_eq!(figures.len(), 2 * engines);
+    figures.iter().for_each(assert_rates);
+    assert_eq!(figures[0]["mode"], "free");
+    assert_eq!(figures[engines]["mode"], "strict");
+}
+
+#[cfg(all(feature = "lmdb", feature = "mdbx"))]
+#[test]
+fn two_processes_hand_over_to_each_other() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let more = ["--processes", "2", "--engines", "lmdb,mdbx"];
+    let figures = run_handover(directory.path(), &more);
+    assert_eq!(figures.len(), 4);
+    figures.iter().for_each(assert_rates);
+}
+
+#[test]
+fn an_engine_that_cannot_hand_over_says_so() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let more = ["--processes", "2", "--mode", "free", "--engines", "teak"];
+    for figure in run_handover(directory.path(), &more) {
+        if figure["error"].is_null() {
+            assert_rates(&figure);
+        } else {
+            let error = figure["error"].as_str().unwrap_or_default();
+            assert!(error.contains("in use"), "{figure}");
+            assert!(figure["commits_per_second"].is_null(), "{figure}");
+        }
+    }
+}
+
+#[test]
+fn more_processes_than_records_are_refused() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let output = Command::new(env!("CARGO_BIN_EXE_teak-bench"))
+        .args(["handover", "--records", "1", "--dir"])
+        .arg(directory.path())
+        .output()
+        .expect("the program starts");
+    assert!(!output.status.success());
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(errors.contains("give more --records"), "{errors}");
+}

@@ -22,6 +22,14 @@ impl Committer for Notebook {
         }
         Ok(())
     }
+
+    fn commit_in_turn(
+        &self,
+        _records: &mut dyn Iterator<Item = Record>,
+        _waits: &mut Latencies,
+    ) -> Result<()> {
+        Ok(())
+    }
 }
 
 fn records(count: usize) -> Vec<Record> {

@@ -7,7 +7,10 @@
 mod lmdb;
 #[cfg(feature = "mdbx")]
 mod mdbx;
+mod reading;
 mod teak;
+
+pub(crate) use reading::{Held, ReadStep, Reader, Reading, Slots};
 
 use crate::{
     data::{Digest, Key, Record},
@@ -61,13 +64,17 @@ fn in_key_order(records: &[Record]) -> Vec<&Record> {
     sorted.into_iter().map(|(_, record)| record).collect()
 }
 
-/// How a read transaction of one lookup is begun and ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reading {
-    /// Begun anew each time.
-    Begin,
-    /// Taken up again, where the engine can.
-    Renew,
+/// What a database is opened for.
+#[derive(Clone, Copy, Debug)]
+#[cfg_attr(
+    not(any(feature = "lmdb", feature = "mdbx")),
+    expect(dead_code, reason = "Teak need not be told how much there will be")
+)]
+pub(crate) struct Opening {
+    pub(crate) durability: Durability,
+    /// About how many bytes of records there are to be: LMDB and libmdbx have to be told how large the data may grow.
+    pub(crate) data_bytes: u64,
+    pub(crate) slots: Slots,
 }
 
 /// The size of a database.
@@ -120,6 +127,9 @@ pub(crate) trait Engine {
     /// What threads share to commit to the database.
     fn committer(&self) -> &dyn Committer;
 
+    /// What threads share to read it.
+    fn reader(&self) -> &dyn Reader;
+
     /// Closes the database.
     fn close(self: Box<Self>) -> Result<()>;
 }
@@ -132,6 +142,13 @@ pub(crate) trait Committer: Sync {
         &self,
         records: &mut dyn Iterator<Item = &Record>,
         latencies: &mut Latencies,
+    ) -> Result<()>;
+
+    /// Commits `records`, a transaction each, and notes how long each waited until it had begun.
+    fn commit_in_turn(
+        &self,
+        records: &mut dyn Iterator<Item = Record>,
+        waits: &mut Latencies,
     ) -> Result<()>;
 
     /// Brings to the disk what lazy commits left to be flushed by a thread of the engine's own, so
@@ -179,8 +196,8 @@ impl EngineKind {
         ]
     }
 
-    /// The engines that `commits` runs unless others are asked for.
-    pub(crate) fn usual_for_commits() -> Vec<Self> {
+    /// The engines that are run unless others are asked for, but for `quick`.
+    pub(crate) fn usual_beside_quick() -> Vec<Self> {
         vec![
             Self::Teak,
             #[cfg(feature = "lmdb")]
@@ -205,46 +222,39 @@ impl EngineKind {
         }
     }
 
-    /// Opens its database in `directory`, which is there, for about `data_bytes` of records; creates it if there is none.
-    pub(crate) fn open(
-        self,
-        directory: &Path,
-        durability: Durability,
-        data_bytes: u64,
-    ) -> Result<Box<dyn Engine>> {
-        // Only LMDB and libmdbx have to be told how large the data may grow.
-        #[cfg(not(any(feature = "lmdb", feature = "mdbx")))]
-        let _ = data_bytes;
+    /// Whether it is told what a reader's slot is tied to.
+    pub(crate) fn knows_slots(self) -> bool {
+        !matches!(self, Self::Teak | Self::TeakUnverified | Self::TeakAlways)
+    }
+
+    /// Opens its database in `directory`, which is there; creates it if there is none.
+    pub(crate) fn open(self, directory: &Path, opening: &Opening) -> Result<Box<dyn Engine>> {
         Ok(match self {
-            Self::Teak => open_teak(directory, durability, Verification::default())?,
-            Self::TeakUnverified => open_teak(directory, durability, Verification::Off)?,
-            Self::TeakAlways => open_teak(directory, durability, Verification::Always)?,
+            Self::Teak => open_teak(directory, opening, Verification::default())?,
+            Self::TeakUnverified => open_teak(directory, opening, Verification::Off)?,
+            Self::TeakAlways => open_teak(directory, opening, Verification::Always)?,
             #[cfg(feature = "lmdb")]
             Self::Lmdb => {
                 let writing = lmdb::Writing::Buffers;
-                Box::new(lmdb::Lmdb::open(
-                    directory, durability, writing, data_bytes,
-                )?)
+                Box::new(lmdb::Lmdb::open(directory, opening, writing)?)
             }
             #[cfg(feature = "lmdb")]
             Self::LmdbWritemap => {
                 let writing = lmdb::Writing::Map;
-                Box::new(lmdb::Lmdb::open(
-                    directory, durability, writing, data_bytes,
-                )?)
+                Box::new(lmdb::Lmdb::open(directory, opening, writing)?)
             }
             #[cfg(feature = "mdbx")]
-            Self::Mdbx => Box::new(mdbx::Mdbx::open(directory, durability, data_bytes)?),
+            Self::Mdbx => Box::new(mdbx::Mdbx::open(directory, opening)?),
         })
     }
 }
 
 fn open_teak(
     directory: &Path,
-    durability: Durability,
+    opening: &Opening,
     verification: Verification,
 ) -> Result<Box<dyn Engine>> {
-    let opened = teak::Teak::open(directory, durability, verification)?;
+    let opened = teak::Teak::open(directory, opening.durability, verification)?;
     Ok(Box::new(opened))
 }
 

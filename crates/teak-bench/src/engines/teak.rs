@@ -1,13 +1,16 @@
 //! Teak, through its public interface: one table of raw bytes.
 
-use super::{Committer, Durability, Engine, Insertion, Reading, Space, in_key_order};
+use super::{
+    Committer, Durability, Engine, Held, Insertion, ReadStep, Reader, Reading, Space, in_key_order,
+    reading::fold_keys,
+};
 use crate::{
     data::{Digest, Key, Record},
     latencies::Latencies,
 };
 use anyhow::Result;
 use std::path::Path;
-use teak::{Database, Options, Table, Ticket, Verification, codec::Bytes};
+use teak::{Database, Options, ReadTxn, Table, Ticket, Verification, codec::Bytes};
 
 const FILE_NAME: &str = "bench.teak";
 const TABLE_NAME: &str = "records";
@@ -150,6 +153,10 @@ impl Engine for Teak {
         self
     }
 
+    fn reader(&self) -> &dyn Reader {
+        self
+    }
+
     fn close(self: Box<Self>) -> Result<()> {
         Ok(self.database.close()?)
     }
@@ -172,12 +179,65 @@ impl Committer for Teak {
         Ok(())
     }
 
+    fn commit_in_turn(
+        &self,
+        records: &mut dyn Iterator<Item = Record>,
+        waits: &mut Latencies,
+    ) -> Result<()> {
+        for record in records {
+            let mut transaction = waits.time(|| self.database.begin_write())?;
+            self.table
+                .insert(&mut transaction, &record.key[..], &record.value[..])?;
+            transaction.commit()?;
+        }
+        Ok(())
+    }
+
     fn settle(&self) -> Result<()> {
         Ok(self.database.sync()?)
     }
 }
 
+impl Reader for Teak {
+    /// There is nothing to be taken up again: transactions are always begun anew.
+    fn read(&self, step: ReadStep, batches: &mut dyn Iterator<Item = &[Key]>) -> Result<Digest> {
+        let mut digest = Digest::default();
+        match step {
+            ReadStep::Transaction(_) => fold_keys(batches, (), |(), _| {
+                drop(self.database.begin_read()?);
+                Ok(())
+            })?,
+            ReadStep::TransactionWithLookup(_) => fold_keys(batches, (), |(), key| {
+                let transaction = self.database.begin_read()?;
+                self.add(&transaction, key, &mut digest)
+            })?,
+            ReadStep::Lookup => {
+                let transaction = self.database.begin_read()?;
+                fold_keys(batches, (), |(), key| {
+                    self.add(&transaction, key, &mut digest)
+                })?;
+            }
+        }
+        Ok(digest)
+    }
+
+    fn hold(&self, count: u32) -> Result<Box<dyn Held + '_>> {
+        let begun = (0..count).map(|_| self.database.begin_read());
+        let held = begun.collect::<Result<Vec<ReadTxn>, teak::Error>>()?;
+        Ok(Box::new(held))
+    }
+}
+
 impl Teak {
+    /// Looks up `key`.
+    #[inline]
+    fn add(&self, transaction: &ReadTxn, key: &Key, digest: &mut Digest) -> Result<()> {
+        if let Some(value) = self.table.get(transaction, &key[..])? {
+            digest.add_value(value);
+        }
+        Ok(())
+    }
+
     /// Commits one record; what is to be waited for, if the commit is asynchronous.
     fn commit_one(&self, record: &Record) -> Result<Option<Ticket>> {
         let mut transaction = self.database.begin_write()?;

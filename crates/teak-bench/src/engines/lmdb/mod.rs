@@ -2,15 +2,21 @@
 
 mod raw;
 
-use super::{Committer, Durability, Engine, Insertion, Reading, Space, in_key_order};
+use super::{
+    Committer, Durability, Engine, Held, Insertion, Opening, ReadStep, Reader, Reading, Slots,
+    Space, in_key_order, reading::fold_keys,
+};
 use crate::{
     data::{Digest, Key, Record},
     latencies::Latencies,
 };
 use anyhow::{Context, Result, bail};
 use lmdb_master_sys as ffi;
-use raw::{Access, Environment, Move, Table};
-use std::path::{Path, PathBuf};
+use raw::{Access, Environment, Move, Settings, Table, Transaction};
+use std::{
+    iter,
+    path::{Path, PathBuf},
+};
 
 const FILE_NAME: &str = "bench.mdb";
 const MAP_BYTES_SPARE: u64 = 1 << 30;
@@ -32,15 +38,10 @@ pub(super) struct Lmdb {
 }
 
 impl Lmdb {
-    /// Opens the environment in `directory`, or creates it, with room for `data_bytes` many times over.
-    pub(super) fn open(
-        directory: &Path,
-        durability: Durability,
-        writing: Writing,
-        data_bytes: u64,
-    ) -> Result<Self> {
+    /// Opens the environment in `directory`, or creates it, with room for the data many times over.
+    pub(super) fn open(directory: &Path, opening: &Opening, writing: Writing) -> Result<Self> {
         let mut flags = ffi::MDB_NOSUBDIR | ffi::MDB_NORDAHEAD;
-        match durability {
+        match opening.durability {
             Durability::Durable => {}
             Durability::Lazy => flags |= ffi::MDB_NOSYNC,
             Durability::Async => bail!("LMDB has no asynchronous commits"),
@@ -48,9 +49,17 @@ impl Lmdb {
         if writing == Writing::Map {
             flags |= ffi::MDB_WRITEMAP;
         }
-        let map_bytes = data_bytes * MAP_BYTES_PER_DATA_BYTE + MAP_BYTES_SPARE;
+        if opening.slots != Slots::Threads {
+            flags |= ffi::MDB_NOTLS;
+        }
+        let map_bytes = opening.data_bytes * MAP_BYTES_PER_DATA_BYTE + MAP_BYTES_SPARE;
+        let settings = Settings {
+            flags,
+            map_bytes: usize::try_from(map_bytes)?,
+            max_readers: opening.slots.max(),
+        };
         let path = directory.join(FILE_NAME);
-        let environment = Environment::open(&path, flags, usize::try_from(map_bytes)?)?;
+        let environment = Environment::open(&path, &settings)?;
         Ok(Self { environment, path })
     }
 }
@@ -98,10 +107,8 @@ impl Engine for Lmdb {
     }
 
     fn get_in_transactions(&mut self, keys: &[Key], reading: Reading) -> Result<Digest> {
-        match reading {
-            Reading::Begin => get_begun(&self.environment, keys),
-            Reading::Renew => get_renewed(&self.environment, keys),
-        }
+        let step = ReadStep::TransactionWithLookup(reading);
+        self.read(step, &mut iter::once(keys))
     }
 
     fn scan(&mut self) -> Result<Digest> {
@@ -131,6 +138,10 @@ impl Engine for Lmdb {
         self
     }
 
+    fn reader(&self) -> &dyn Reader {
+        self
+    }
+
     fn close(self: Box<Self>) -> Result<()> {
         Ok(())
     }
@@ -151,30 +162,93 @@ impl Committer for Lmdb {
         }
         Ok(())
     }
+
+    fn commit_in_turn(
+        &self,
+        records: &mut dyn Iterator<Item = Record>,
+        waits: &mut Latencies,
+    ) -> Result<()> {
+        for record in records {
+            let mut transaction = waits.time(|| self.environment.begin(Access::Write))?;
+            transaction.put(&record.key, &record.value, 0)?;
+            transaction.commit()?;
+        }
+        Ok(())
+    }
 }
 
-fn get_begun(environment: &Environment, keys: &[Key]) -> Result<Digest> {
+impl Reader for Lmdb {
+    fn read(&self, step: ReadStep, batches: &mut dyn Iterator<Item = &[Key]>) -> Result<Digest> {
+        match step {
+            ReadStep::Transaction(Reading::Begin) => begin_each(&self.environment, batches),
+            ReadStep::Transaction(Reading::Renew) => renew_each(&self.environment, batches),
+            ReadStep::TransactionWithLookup(Reading::Begin) => {
+                get_begun(&self.environment, batches)
+            }
+            ReadStep::TransactionWithLookup(Reading::Renew) => {
+                get_renewed(&self.environment, batches)
+            }
+            ReadStep::Lookup => get_each(&self.environment, batches),
+        }
+    }
+
+    fn hold(&self, count: u32) -> Result<Box<dyn Held + '_>> {
+        let begun = (0..count).map(|_| self.environment.begin(Access::Read));
+        Ok(Box::new(begun.collect::<Result<Vec<_>>>()?))
+    }
+}
+
+/// Batches of keys to look up.
+type Batches<'b, 'k> = dyn Iterator<Item = &'k [Key]> + 'b;
+
+fn begin_each(environment: &Environment, batches: &mut Batches<'_, '_>) -> Result<Digest> {
+    fold_keys(batches, (), |(), _| {
+        drop(environment.begin(Access::Read)?);
+        Ok(())
+    })?;
+    Ok(Digest::default())
+}
+
+fn renew_each(environment: &Environment, batches: &mut Batches<'_, '_>) -> Result<Digest> {
+    let at_rest = environment.begin(Access::Read)?.reset();
+    fold_keys(batches, at_rest, |at_rest, _| Ok(at_rest.renew()?.reset()))?;
+    Ok(Digest::default())
+}
+
+fn get_begun(environment: &Environment, batches: &mut Batches<'_, '_>) -> Result<Digest> {
     let mut digest = Digest::default();
-    for key in keys {
+    fold_keys(batches, (), |(), key| {
         let transaction = environment.begin(Access::Read)?;
-        if let Some(value) = transaction.get(key)? {
-            digest.add_value(value);
-        }
-    }
+        add(&transaction, key, &mut digest)
+    })?;
     Ok(digest)
 }
 
-fn get_renewed(environment: &Environment, keys: &[Key]) -> Result<Digest> {
+fn get_renewed(environment: &Environment, batches: &mut Batches<'_, '_>) -> Result<Digest> {
     let mut digest = Digest::default();
-    let mut at_rest = environment.begin(Access::Read)?.reset();
-    for key in keys {
+    let at_rest = environment.begin(Access::Read)?.reset();
+    fold_keys(batches, at_rest, |at_rest, key| {
         let transaction = at_rest.renew()?;
-        if let Some(value) = transaction.get(key)? {
-            digest.add_value(value);
-        }
-        at_rest = transaction.reset();
-    }
+        add(&transaction, key, &mut digest)?;
+        Ok(transaction.reset())
+    })?;
     Ok(digest)
+}
+
+fn get_each(environment: &Environment, batches: &mut Batches<'_, '_>) -> Result<Digest> {
+    let mut digest = Digest::default();
+    let transaction = environment.begin(Access::Read)?;
+    fold_keys(batches, (), |(), key| add(&transaction, key, &mut digest))?;
+    Ok(digest)
+}
+
+/// Looks up `key`.
+#[inline]
+fn add(transaction: &Transaction<'_>, key: &Key, digest: &mut Digest) -> Result<()> {
+    if let Some(value) = transaction.get(key)? {
+        digest.add_value(value);
+    }
+    Ok(())
 }
 
 /// Pages on the free list. Each of its records is an array of numbers, the first of which is their count.

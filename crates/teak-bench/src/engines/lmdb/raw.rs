@@ -43,6 +43,16 @@ pub(super) enum Move {
     Next,
 }
 
+/// How an environment is opened.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Settings {
+    pub(super) flags: c_uint,
+    /// The largest size of the file.
+    pub(super) map_bytes: usize,
+    /// How many slots for readers there are, if not as many as by default.
+    pub(super) max_readers: Option<u32>,
+}
+
 /// An open environment.
 pub(super) struct Environment {
     handle: NonNull<ffi::MDB_env>,
@@ -53,7 +63,7 @@ unsafe impl Sync for Environment {}
 
 impl Environment {
     /// Opens the environment at `path`, or creates it.
-    pub(super) fn open(path: &Path, flags: c_uint, map_bytes: usize) -> Result<Self> {
+    pub(super) fn open(path: &Path, settings: &Settings) -> Result<Self> {
         let path = CString::new(path.as_os_str().as_bytes())?;
         let mut handle = ptr::null_mut();
         // SAFETY: `handle` is a place to write the new handle to.
@@ -62,7 +72,12 @@ impl Environment {
         // From here on the drop closes it, also where opening fails, which is what LMDB asks for.
         let environment = Self { handle };
         // SAFETY: the handle is live and not yet open.
-        check(unsafe { ffi::mdb_env_set_mapsize(handle.as_ptr(), map_bytes) })?;
+        check(unsafe { ffi::mdb_env_set_mapsize(handle.as_ptr(), settings.map_bytes) })?;
+        if let Some(readers) = settings.max_readers {
+            // SAFETY: the handle is live and not yet open.
+            check(unsafe { ffi::mdb_env_set_maxreaders(handle.as_ptr(), readers) })?;
+        }
+        let flags = settings.flags;
         // SAFETY: the handle is live and not yet open, and the path ends with a zero byte.
         check(unsafe { ffi::mdb_env_open(handle.as_ptr(), path.as_ptr(), flags, FILE_MODE) })?;
         environment.begin(Access::Write)?.prepare()?;

@@ -38,6 +38,15 @@ pub(super) struct Geometry {
     pub(super) step_bytes: isize,
 }
 
+/// How an environment is opened.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Settings {
+    pub(super) flags: ffi::MDBX_env_flags_t,
+    pub(super) geometry: Geometry,
+    /// How many slots for readers there are, if not as many as by default.
+    pub(super) max_readers: Option<u32>,
+}
+
 /// An open environment.
 pub(super) struct Environment {
     handle: NonNull<ffi::MDBX_env>,
@@ -48,11 +57,7 @@ unsafe impl Sync for Environment {}
 
 impl Environment {
     /// Opens the environment at `path`, or creates it.
-    pub(super) fn open(
-        path: &Path,
-        flags: ffi::MDBX_env_flags_t,
-        geometry: Geometry,
-    ) -> Result<Self> {
+    pub(super) fn open(path: &Path, settings: &Settings) -> Result<Self> {
         tell_errors_only();
         let path = CString::new(path.as_os_str().as_bytes())?;
         let mut handle = ptr::null_mut();
@@ -63,11 +68,17 @@ impl Environment {
         let environment = Self { handle };
         // Zero is the smallest, and never to shrink; less than zero what is there already, or the default.
         let (lower, now, shrink, page_size) = (0, -1, 0, -1);
+        let (flags, geometry) = (settings.flags, settings.geometry);
         let (upper, step) = (geometry.upper_bytes, geometry.step_bytes);
         // SAFETY: the handle is live and not yet open.
         check(unsafe {
             ffi::mdbx_env_set_geometry(handle.as_ptr(), lower, now, upper, step, shrink, page_size)
         })?;
+        if let Some(readers) = settings.max_readers {
+            let (option, readers) = (ffi::MDBX_opt_max_readers, u64::from(readers));
+            // SAFETY: the handle is live and not yet open.
+            check(unsafe { ffi::mdbx_env_set_option(handle.as_ptr(), option, readers) })?;
+        }
         // SAFETY: the handle is live and not yet open, and the path ends with a zero byte.
         check(unsafe { ffi::mdbx_env_open(handle.as_ptr(), path.as_ptr(), flags, FILE_MODE) })?;
         environment.begin(Access::Write)?.prepare()?;

@@ -1,0 +1,21 @@
+use super::*;
+
+#[test]
+fn a_process_is_told_what_it_was_asked_for() {
+    let task = HandoverProcess {
+        engine: EngineKind::TeakAlways,
+        directory: "data bases".into(),
+        records: 12,
+        turns: Turns::Strict,
+        number: 1,
+        processes: 3,
+        slice_ms: 45,
+    };
+    let program = iter::once(OsString::from("teak-bench"));
+    let words = program.chain(task.to_command_line());
+    let parsed = Arguments::try_parse_from(words).expect("it is understood");
+    let Command::HandoverProcess(parsed) = parsed.command else {
+        panic!("another command");
+    };
+    assert_eq!(format!("{parsed:?}"), format!("{task:?}"));
+}

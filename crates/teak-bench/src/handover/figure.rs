@@ -1,0 +1,132 @@
+//! One line of the result: an engine's figures with so many processes, or why there are none.
+
+use super::{Case, message::Share};
+use crate::{
+    arguments::{Handover, Turns},
+    engines::EngineKind,
+    statistics::{Samples, Spread},
+};
+use anyhow::Result;
+use serde::Serialize;
+
+/// How fast processes committed.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Figure {
+    pub(crate) work: &'static str,
+    pub(crate) mode: Turns,
+    pub(crate) engine: EngineKind,
+    pub(crate) processes: u32,
+    /// Records that were loaded.
+    pub(crate) records: u64,
+    #[serde(flatten)]
+    pub(crate) outcome: Outcome,
+}
+
+/// What came of it.
+#[derive(Clone, Debug, Serialize)]
+#[serde(untagged)]
+pub(crate) enum Outcome {
+    Rates(Rates),
+    Error { error: String },
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Rates {
+    /// Of all processes together, the median over the rounds.
+    pub(crate) commits_per_second: f64,
+    /// The slowest and the fastest round.
+    pub(crate) spread: Spread,
+    /// Rounds.
+    pub(crate) repeats: usize,
+    /// What part of the commits each process made, the medians over the rounds.
+    pub(crate) shares: Vec<f64>,
+    /// What part of a round's commits the process made that made the fewest, the median over the rounds.
+    pub(crate) share_min: f64,
+    /// The longest wait for a turn in a round, the median over the rounds.
+    pub(crate) wait_max_ns: f64,
+    /// The longest wait for a turn in all rounds.
+    pub(crate) wait_longest_ns: f64,
+}
+
+/// What the rounds of one case come to, with one engine. Behind an error there are no more.
+#[derive(Default)]
+pub(super) struct Tally {
+    commits_per_second: Samples,
+    shares: Vec<Samples>,
+    share_min: Samples,
+    wait_max_ns: Samples,
+    error: Option<String>,
+}
+
+impl Tally {
+    /// Runs a slice and notes what came of it, unless one has failed.
+    pub(super) fn add(&mut self, slice: impl FnOnce() -> Result<Vec<Share>>) {
+        if self.error.is_some() {
+            return;
+        }
+        match slice() {
+            Ok(shares) => self.add_shares(&shares),
+            Err(error) => self.error = Some(format!("{error:#}")),
+        }
+    }
+
+    fn add_shares(&mut self, shares: &[Share]) {
+        let commits: u64 = shares.iter().map(|share| share.commits).sum();
+        let seconds = shares.iter().map(|share| share.seconds).fold(0.0, f64::max);
+        self.commits_per_second.push(commits as f64 / seconds);
+        self.shares.resize_with(shares.len(), Samples::default);
+        let mut least = 1.0_f64;
+        for (samples, share) in self.shares.iter_mut().zip(shares) {
+            let part = share.commits as f64 / commits.max(1) as f64;
+            samples.push(part);
+            least = least.min(part);
+        }
+        self.share_min.push(least);
+        let wait = shares.iter().map(|share| share.wait_max_ns).max();
+        self.wait_max_ns.push(wait.unwrap_or_default() as f64);
+    }
+
+    /// What the rounds come to; `None` if there was none.
+    fn outcome(&self) -> Option<Outcome> {
+        if let Some(error) = self.error.clone() {
+            return Some(Outcome::Error { error });
+        }
+        Some(Outcome::Rates(Rates {
+            commits_per_second: self.commits_per_second.median()?,
+            spread: self.commits_per_second.spread()?,
+            repeats: self.commits_per_second.len(),
+            shares: self.shares.iter().filter_map(Samples::median).collect(),
+            share_min: self.share_min.median()?,
+            wait_max_ns: self.wait_max_ns.median()?,
+            wait_longest_ns: self.wait_max_ns.spread()?.max,
+        }))
+    }
+}
+
+impl Figure {
+    /// What a case came to with an engine; `None` if there was no round.
+    pub(super) fn new(
+        handover: &Handover,
+        case: Case,
+        engine: EngineKind,
+        tally: &Tally,
+    ) -> Option<Self> {
+        Some(Self {
+            work: "handover",
+            mode: case.turns,
+            engine,
+            processes: case.processes,
+            records: handover.records,
+            outcome: tally.outcome()?,
+        })
+    }
+
+    /// Whether it is of the same case.
+    pub(super) fn is_beside(&self, other: &Self) -> bool {
+        (self.mode, self.processes) == (other.mode, other.processes)
+    }
+}
+
+#[cfg(test)]
+#[path = "figure_tests.rs"]
+mod tests;

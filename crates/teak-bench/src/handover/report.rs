@@ -1,0 +1,108 @@
+//! The table on the terminal.
+
+use super::{
+    Figure,
+    figure::{Outcome, Rates},
+};
+use crate::{
+    arguments::Handover,
+    data::{KEY_LEN, VALUE_LEN},
+    report::plain_table,
+};
+use comfy_table::{CellAlignment, Table};
+
+/// What this run does, in a line.
+pub(crate) fn describe_run(handover: &Handover) -> String {
+    format!(
+        "{} records ({KEY_LEN}-byte keys, {VALUE_LEN}-byte values), {} rounds of slices of {} ms, lazy commits of one record each\n",
+        handover.records, handover.repeat, handover.slice_ms
+    )
+}
+
+/// A line for each case and engine: the median of commits a second with its spread, how many times as many the first engine made, what
+/// part of them the process made that made the fewest, and the longest wait; and below them what went wrong.
+pub(crate) fn table(figures: &[Figure]) -> String {
+    let first = figures
+        .first()
+        .map_or_else(String::new, |figure| figure.engine.to_string());
+    let header = [
+        "mode".to_owned(),
+        "processes".to_owned(),
+        "engine".to_owned(),
+        "commits/s (min..max)".to_owned(),
+        format!("{first} / this"),
+        "least share".to_owned(),
+        "longest wait ms (of all rounds)".to_owned(),
+    ];
+    let mut table = plain_table(header.to_vec());
+    for figure in figures {
+        table.add_row(row(figures, figure));
+    }
+    align(&mut table);
+    format!("{table}\n{}", errors(figures))
+}
+
+fn align(table: &mut Table) {
+    for column in table.column_iter_mut().skip(3) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+}
+
+fn row(figures: &[Figure], figure: &Figure) -> Vec<String> {
+    let mut row = vec![
+        figure.mode.to_string(),
+        figure.processes.to_string(),
+        figure.engine.to_string(),
+    ];
+    match &figure.outcome {
+        Outcome::Error { .. } => row.push("failed, see below".to_owned()),
+        Outcome::Rates(rates) => {
+            let spread = rates.spread;
+            row.extend([
+                format!(
+                    "{:.0} ({:.0}..{:.0})",
+                    rates.commits_per_second, spread.min, spread.max
+                ),
+                ratio(figures, figure, rates),
+                format!("{:.1} %", rates.share_min * 100.0),
+                format!(
+                    "{:.2} ({:.2})",
+                    rates.wait_max_ns / 1e6,
+                    rates.wait_longest_ns / 1e6
+                ),
+            ]);
+        }
+    }
+    row
+}
+
+/// How many times as many commits the first engine made; nothing for itself, or if it failed.
+fn ratio(figures: &[Figure], figure: &Figure, rates: &Rates) -> String {
+    match figures.iter().find(|known| known.is_beside(figure)) {
+        Some(Figure {
+            engine,
+            outcome: Outcome::Rates(first),
+            ..
+        }) if *engine != figure.engine => {
+            let ratio = first.commits_per_second / rates.commits_per_second;
+            format!("{ratio:.2} x the speed")
+        }
+        _ => String::new(),
+    }
+}
+
+/// A line for each that failed.
+fn errors(figures: &[Figure]) -> String {
+    let line = |figure: &Figure| match &figure.outcome {
+        Outcome::Rates(_) => None,
+        Outcome::Error { error } => Some(format!(
+            "{}, {}, processes: {}: {error}\n",
+            figure.engine, figure.mode, figure.processes
+        )),
+    };
+    figures.iter().filter_map(line).collect()
+}
+
+#[cfg(test)]
+#[path = "report_tests.rs"]
+mod tests;

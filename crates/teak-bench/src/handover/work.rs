@@ -1,0 +1,180 @@
+//! What each of the processes does.
+
+use super::{
+    COUNTER_KEY, count_of, counter_record,
+    message::{Answer, Begin, Share},
+};
+use crate::{
+    arguments::{HandoverProcess, Turns},
+    data::{DataSet, Key, RECORD_LEN, Record},
+    engines::{Durability, Engine, Insertion, Opening, Slots},
+    latencies::Latencies,
+};
+use anyhow::{Context, Result, ensure};
+use fastrand::Rng;
+use std::{
+    io, iter, thread,
+    time::{Duration, Instant},
+};
+
+const SEED: u64 = 0x7475_726e;
+
+/// Does `task`, and tells on standard output what came of it.
+pub(crate) fn run_process(task: &HandoverProcess) -> Result<()> {
+    tell(&match open_and_commit(task) {
+        Ok(share) => Answer::Done(share),
+        Err(error) => Answer::Failed(format!("{error:#}")),
+    })
+}
+
+fn tell(answer: &Answer) -> Result<()> {
+    println!("{}", serde_json::to_string(answer)?);
+    Ok(())
+}
+
+fn open_and_commit(task: &HandoverProcess) -> Result<Share> {
+    let opening = Opening {
+        durability: Durability::Lazy,
+        data_bytes: task.records * RECORD_LEN as u64,
+        slots: Slots::Threads,
+    };
+    let mut own = OwnRecords::new(task)?;
+    let mut engine = task.engine.open(&task.directory, &opening)?;
+    tell(&Answer::Ready)?;
+    let begin = wait_for_begin()?;
+    let slice = Duration::from_millis(task.slice_ms);
+    let share = match task.turns {
+        Turns::Free => {
+            own.version = begin.micros;
+            let share = commit_freely(engine.as_ref(), &mut own, slice)?;
+            own.check(engine.as_mut())?;
+            share
+        }
+        Turns::Strict => commit_strictly(task, engine.as_mut(), slice)?,
+    };
+    engine.close()?;
+    Ok(share)
+}
+
+/// Waits until it is told when to begin, and until then.
+fn wait_for_begin() -> Result<Begin> {
+    let mut line = String::new();
+    io::stdin().read_line(&mut line)?;
+    let micros = line.trim().parse().context("was not told when to begin")?;
+    let begin = Begin { micros };
+    thread::sleep(begin.remaining());
+    Ok(begin)
+}
+
+/// Commits whenever the engine lets it.
+fn commit_freely(engine: &dyn Engine, own: &mut OwnRecords, slice: Duration) -> Result<Share> {
+    let mut waits = Latencies::new()?;
+    let begin = Instant::now();
+    let mut records = iter::from_fn(|| (begin.elapsed() < slice).then(|| own.next_record()));
+    engine
+        .committer()
+        .commit_in_turn(&mut records, &mut waits)?;
+    Ok(share(begin, &waits))
+}
+
+/// Commits each time that the counter says that it is this process's turn.
+fn commit_strictly(
+    task: &HandoverProcess,
+    engine: &mut dyn Engine,
+    slice: Duration,
+) -> Result<Share> {
+    let mut waits = Latencies::new()?;
+    let (begin, mut since) = (Instant::now(), Instant::now());
+    let mut expected = None;
+    let is_over = || begin.elapsed() >= slice;
+    while let Some(count) = wait_for_turn(task, engine, is_over)? {
+        waits.note(since.elapsed());
+        ensure!(
+            expected.is_none_or(|expected| expected == count),
+            "the counter is {count} instead of {expected:?}: a commit was lost"
+        );
+        engine.write(&[counter_record(count + 1)], Insertion::Single)?;
+        since = Instant::now();
+        expected = Some(count + u64::from(task.processes));
+    }
+    Ok(share(begin, &waits))
+}
+
+/// The counter, when it says that it is this process's turn; `None` if time is over before.
+fn wait_for_turn(
+    task: &HandoverProcess,
+    engine: &mut dyn Engine,
+    is_over: impl Fn() -> bool,
+) -> Result<Option<u64>> {
+    while !is_over() {
+        let value = engine.value(&COUNTER_KEY)?;
+        let count = count_of(&value.context("the counter is gone")?)?;
+        if count % u64::from(task.processes) == u64::from(task.number) {
+            return Ok(Some(count));
+        }
+        thread::yield_now();
+    }
+    Ok(None)
+}
+
+/// What came of commits, each of which has noted its wait.
+fn share(begin: Instant, waits: &Latencies) -> Share {
+    Share {
+        commits: waits.count(),
+        seconds: begin.elapsed().as_secs_f64(),
+        wait_max_ns: waits.percentile_ns(100.0),
+    }
+}
+
+/// The records that one process changes, and no other.
+struct OwnRecords {
+    keys: Vec<Key>,
+    /// Of each key, the version that was taken last.
+    versions: Vec<Option<u64>>,
+    rng: Rng,
+    /// The next one; no slice has those of another, since each begins at its own time.
+    version: u64,
+}
+
+impl OwnRecords {
+    fn new(task: &HandoverProcess) -> Result<Self> {
+        let data = DataSet::new(usize::try_from(task.records)?);
+        let (number, processes) = (task.number as usize, task.processes as usize);
+        let own = data.keys.iter().skip(number).step_by(processes);
+        let keys: Vec<Key> = own.copied().collect();
+        ensure!(!keys.is_empty(), "there are more processes than records");
+        Ok(Self {
+            versions: vec![None; keys.len()],
+            keys,
+            rng: Rng::with_seed(SEED + u64::from(task.number)),
+            version: 0,
+        })
+    }
+
+    /// A new value for any of the keys.
+    fn next_record(&mut self) -> Record {
+        let index = self.rng.usize(..self.keys.len());
+        self.versions[index] = Some(self.version);
+        let record = Record::new(self.keys[index], self.version);
+        self.version += 1;
+        record
+    }
+
+    /// Compares what is there with what was taken.
+    fn check(&self, engine: &mut dyn Engine) -> Result<()> {
+        for (key, version) in self.keys.iter().zip(&self.versions) {
+            let Some(version) = version else {
+                continue;
+            };
+            ensure!(
+                engine.value(key)?.as_deref() == Some(&Record::new(*key, *version).value[..]),
+                "key {key:02x?} does not have the value that was committed last"
+            );
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+#[path = "work_tests.rs"]
+mod tests;

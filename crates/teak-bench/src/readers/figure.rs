@@ -1,0 +1,89 @@
+//! One line of the result: what one way of reading costs one engine in one setting.
+
+use super::{Row, Setting};
+use crate::{
+    arguments::Readers,
+    engines::{EngineKind, ReadStep, Reading, Slots},
+    statistics::Spread,
+};
+use serde::Serialize;
+
+/// How long an operation took its thread.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Figure {
+    pub(crate) work: &'static str,
+    /// What one operation is.
+    pub(crate) step: &'static str,
+    pub(crate) engine: EngineKind,
+    /// How a transaction is begun, if one is: anew, or taken up again; and whether it takes a slot that its thread has.
+    pub(crate) way: Option<&'static str>,
+    pub(crate) threads: u32,
+    /// Other transactions that are open.
+    pub(crate) open: u32,
+    /// Records that were loaded.
+    pub(crate) records: u64,
+    /// Operations of all rounds and threads.
+    pub(crate) operations: u64,
+    /// The median over the rounds.
+    pub(crate) ns_per_op: f64,
+    /// The fastest and the slowest round.
+    pub(crate) spread: Spread,
+    /// Rounds.
+    pub(crate) repeats: usize,
+}
+
+impl Figure {
+    /// What the rounds of a line came to; `None` if there was none.
+    pub(super) fn new(readers: &Readers, setting: Setting, row: &Row<'_>) -> Option<Self> {
+        let engine = row.runner.contender.kind;
+        Some(Self {
+            work: "readers",
+            step: step_name(row.step),
+            engine,
+            way: way(engine, row.step, row.runner.slots),
+            threads: setting.threads,
+            open: setting.open,
+            records: readers.records,
+            operations: row.operations,
+            ns_per_op: row.samples.median()?,
+            spread: row.samples.spread()?,
+            repeats: row.samples.len(),
+        })
+    }
+
+    /// The name of its line.
+    pub(super) fn name(&self) -> String {
+        let way = self.way.map_or_else(String::new, |way| format!(" {way}"));
+        format!("{}{way}", self.engine)
+    }
+
+    /// Whether it is of the same work in the same setting.
+    pub(super) fn is_beside(&self, other: &Self) -> bool {
+        (self.step, self.threads, self.open) == (other.step, other.threads, other.open)
+    }
+}
+
+fn step_name(step: ReadStep) -> &'static str {
+    match step {
+        ReadStep::Transaction(_) => "begin_end",
+        ReadStep::TransactionWithLookup(_) => "begin_lookup_end",
+        ReadStep::Lookup => "lookup",
+    }
+}
+
+/// Which way it is of those that the engine has; `None` if it has one alone.
+fn way(engine: EngineKind, step: ReadStep, slots: Slots) -> Option<&'static str> {
+    if !engine.knows_slots() {
+        return None;
+    }
+    match step {
+        ReadStep::Lookup => None,
+        ReadStep::Transaction(reading) | ReadStep::TransactionWithLookup(reading) => {
+            Some(match (reading, slots) {
+                (Reading::Renew, _) => "renew",
+                (Reading::Begin, Slots::Threads) => "begin, slots of threads",
+                (Reading::Begin, Slots::Transactions { .. }) => "begin",
+            })
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! The table on the terminal.
+
+use super::Figure;
+use crate::{
+    arguments::Readers,
+    data::{KEY_LEN, VALUE_LEN},
+    report::{plain_table, ratio_of_times, time_with_spread},
+};
+use comfy_table::{CellAlignment, Table};
+
+/// What this run does, in a line.
+pub(crate) fn describe_run(readers: &Readers) -> String {
+    format!(
+        "{} records ({KEY_LEN}-byte keys, {VALUE_LEN}-byte values), {} rounds of slices of {} ms\n",
+        readers.records, readers.repeat, readers.slice_ms
+    )
+}
+
+/// A line for each setting, step, engine and way: the median of the nanoseconds with its spread, and how many times as fast the first
+/// engine is.
+pub(crate) fn table(figures: &[Figure]) -> Table {
+    let first = figures.first().map_or_else(String::new, Figure::name);
+    let header = [
+        "open".to_owned(),
+        "threads".to_owned(),
+        "operation".to_owned(),
+        "engine".to_owned(),
+        "ns (min..max)".to_owned(),
+        format!("{first} / this"),
+    ];
+    let mut table = plain_table(header.to_vec());
+    for figure in figures {
+        let first = figures.iter().find(|known| known.is_beside(figure));
+        table.add_row([
+            figure.open.to_string(),
+            figure.threads.to_string(),
+            figure.step.to_owned(),
+            figure.name(),
+            time_with_spread(figure.ns_per_op, figure.spread),
+            first.map_or_else(String::new, |first| ratio(first, figure)),
+        ]);
+    }
+    for column in table.column_iter_mut().skip(4) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    table
+}
+
+/// How many times as fast the first engine is; nothing for itself.
+fn ratio(first: &Figure, figure: &Figure) -> String {
+    if first.engine == figure.engine {
+        String::new()
+    } else {
+        ratio_of_times(first.ns_per_op, figure.ns_per_op)
+    }
+}
+
+#[cfg(test)]
+#[path = "report_tests.rs"]
+mod tests;

@@ -1,0 +1,128 @@
+//! One slice: threads that read for a time, all the same thing.
+
+use crate::{
+    data::{DataSet, Digest, Key},
+    engines::{ReadStep, Reader},
+};
+use anyhow::{Result, anyhow, ensure};
+use std::{
+    hint::black_box,
+    iter,
+    sync::Barrier,
+    thread,
+    time::{Duration, Instant},
+};
+
+/// Enough that looking at the clock between batches does not count, few enough that a slice ends in time.
+const BATCH_KEYS: usize = 128;
+
+/// Keys that go into an engine together, and what looking them up comes to.
+struct Batch {
+    keys: Vec<Key>,
+    expected: Digest,
+}
+
+/// All keys, in batches.
+pub(super) struct Lookups {
+    batches: Vec<Batch>,
+}
+
+impl Lookups {
+    /// Every key that `data` has for lookups.
+    pub(super) fn new(data: &DataSet) -> Self {
+        let batch = |keys: &[Key]| Batch {
+            keys: keys.to_vec(),
+            expected: Digest::of_lookups(keys),
+        };
+        Self {
+            batches: data.lookups.chunks(BATCH_KEYS).map(batch).collect(),
+        }
+    }
+
+    /// The batches round and round, for thread `number` of so many.
+    fn series(&self, number: u32, threads: u32) -> impl Iterator<Item = &Batch> {
+        let first = self.batches.len() * number as usize / threads as usize;
+        self.batches.iter().cycle().skip(first)
+    }
+}
+
+/// What a slice came to.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Outcome {
+    pub(super) operations: u64,
+    /// The sum over the threads.
+    elapsed: Duration,
+}
+
+impl Outcome {
+    /// What one operation took its thread.
+    pub(super) fn ns_per_operation(&self) -> f64 {
+        self.elapsed.as_secs_f64() * 1e9 / self.operations.max(1) as f64
+    }
+}
+
+/// Does `step` for about `length` on so many threads, which begin together.
+pub(super) fn run(
+    reader: &dyn Reader,
+    step: ReadStep,
+    lookups: &Lookups,
+    threads: u32,
+    length: Duration,
+) -> Result<Outcome> {
+    let start = Barrier::new(threads as usize);
+    let read_share = |number| {
+        let mut series = lookups.series(number, threads);
+        start.wait();
+        read(reader, step, &mut series, length)
+    };
+    let read_share = &read_share;
+    thread::scope(|scope| {
+        let running: Vec<_> = (0..threads)
+            .map(|number| scope.spawn(move || read_share(number)))
+            .collect();
+        let mut sum = Outcome::default();
+        for thread in running {
+            let panicked = |_| Err(anyhow!("a thread that reads panicked"));
+            let outcome = thread.join().unwrap_or_else(panicked)?;
+            sum.operations += outcome.operations;
+            sum.elapsed += outcome.elapsed;
+        }
+        Ok(sum)
+    })
+}
+
+/// What one thread does: at least one batch.
+fn read(
+    reader: &dyn Reader,
+    step: ReadStep,
+    series: &mut dyn Iterator<Item = &Batch>,
+    length: Duration,
+) -> Result<Outcome> {
+    let (mut operations, mut expected) = (0, Digest::default());
+    let begin = Instant::now();
+    let mut batches = iter::from_fn(|| {
+        if operations > 0 && begin.elapsed() >= length {
+            return None;
+        }
+        let batch = series.next()?;
+        operations += batch.keys.len() as u64;
+        if !matches!(step, ReadStep::Transaction(_)) {
+            expected.add(batch.expected);
+        }
+        Some(black_box(&batch.keys[..]))
+    });
+    let found = black_box(reader.read(step, &mut batches)?);
+    let elapsed = begin.elapsed();
+    ensure!(
+        found == expected,
+        "lookups found {found:?} instead of {expected:?}"
+    );
+    Ok(Outcome {
+        operations,
+        elapsed,
+    })
+}
+
+#[cfg(test)]
+#[path = "slice_tests.rs"]
+mod tests;

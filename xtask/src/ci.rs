@@ -49,7 +49,14 @@ const STEPS: &[Step] = &[
     cargo("format", "fmt --all --check"),
     xtask("layers", "layers"),
     cargo("lints", "clippy --workspace --all-targets -- -D warnings"),
-    cargo("tests", "test --workspace --lib --bins --tests --examples"),
+    cargo(
+        "tests",
+        "test --workspace --exclude interleavings --lib --bins --tests --examples",
+    ),
+    cargo(
+        "interleavings",
+        "test --release --package interleavings --lib",
+    ),
     cargo("documentation tests", "test --workspace --doc"),
     Step {
         environment: &[("RUSTDOCFLAGS", "-D warnings")],

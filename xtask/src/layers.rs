@@ -29,7 +29,8 @@ const LAYERS: &[(&str, &[&str])] = &[
     // A record holds the roots of the space map.
     ("commit", &["space"]),
     ("space", &["page"]),
-    ("share", &[]),
+    // Memory that processes share comes from the system.
+    ("share", &["store"]),
     ("page", &[]),
     ("store", &[]),
 ];

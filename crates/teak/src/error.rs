@@ -67,6 +67,9 @@ pub enum Error {
         "an earlier write or flush failed, so what is on disk is uncertain; close the database and open it again to verify it"
     )]
     Poisoned,
+    /// There is no place for another reader.
+    #[error("{0} read transactions are open, and there is no place for more; end some")]
+    TooManyReaders(usize),
     /// The upper limit of the size that was set is reached.
     #[error(
         "the database has reached its size limit of {limit_bytes} bytes; raise the limit, or delete records and commit"

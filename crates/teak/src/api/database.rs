@@ -26,7 +26,19 @@ use std::{path::Path, sync::Arc};
 /// ```
 #[derive(Clone, Debug)]
 pub struct Database {
+    handle: Arc<Handle>,
+}
+
+/// What all clones share. When the last of them goes, nobody can begin anything any more.
+#[derive(Debug)]
+struct Handle {
     engine: Arc<Engine>,
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        self.engine.end_handles();
+    }
 }
 
 /// Sizes and counts of a database.
@@ -51,15 +63,20 @@ pub struct DatabaseStat {
     pub durable_transaction: TransactionId,
     /// Tables.
     pub table_count: u64,
-    /// Snapshots that are held by readers and by the writer, each as often as it is held.
+    /// Read transactions that are open; clones of one count once.
     pub readers: usize,
 }
 
 impl Database {
     pub(super) fn new(engine: Engine) -> Self {
+        let engine = Arc::new(engine);
         Self {
-            engine: Arc::new(engine),
+            handle: Arc::new(Handle { engine }),
         }
+    }
+
+    fn engine(&self) -> &Arc<Engine> {
+        &self.handle.engine
     }
 
     /// Opens the database in the file at `path`, or creates it; [`Options`] has more choices.
@@ -78,10 +95,7 @@ impl Database {
     ///
     /// [`Error::InvalidArgument`] if the database has been closed.
     pub fn begin_read(&self) -> Result<ReadTxn> {
-        Ok(ReadTxn::new(
-            Arc::clone(&self.engine),
-            self.engine.snapshot()?,
-        ))
+        self.engine().begin_read().map(ReadTxn::new)
     }
 
     /// Begins to write; waits while there is another writer. A thread that has a [`WriteTxn`] must
@@ -93,7 +107,7 @@ impl Database {
     /// [`Error::ReadOnly`]; [`Error::Poisoned`] after a failed write or flush;
     /// [`Error::InvalidArgument`] if the database has been closed.
     pub fn begin_write(&self) -> Result<WriteTxn> {
-        WriteTransaction::begin(&self.engine).map(WriteTxn::new)
+        WriteTransaction::begin(self.engine()).map(WriteTxn::new)
     }
 
     /// Returns when every commit so far is on the disk. Does not wait for a write transaction that is
@@ -105,7 +119,7 @@ impl Database {
     /// anew. [`Error::Poisoned`] if that was so before; [`Error::ReadOnly`];
     /// [`Error::InvalidArgument`] if the database has been closed.
     pub fn sync(&self) -> Result<()> {
-        self.engine.sync()
+        self.engine().sync()
     }
 
     /// The same, but only if lazy commits have reached one of the limits
@@ -115,7 +129,7 @@ impl Database {
     ///
     /// Those of [`Database::sync`].
     pub fn sync_if_due(&self) -> Result<bool> {
-        self.engine.sync_if_due()
+        self.engine().sync_if_due()
     }
 
     /// Has every commit so far brought to the disk, and does not wait for that: the ticket tells.
@@ -124,7 +138,7 @@ impl Database {
     ///
     /// Those of [`Database::sync`].
     pub fn begin_sync(&self) -> Result<Ticket> {
-        self.engine.begin_sync()
+        self.engine().begin_sync()
     }
 
     /// The same, but only if lazy commits have reached one of the limits, as
@@ -134,7 +148,7 @@ impl Database {
     ///
     /// Those of [`Database::sync`].
     pub fn begin_sync_if_due(&self) -> Result<Option<Ticket>> {
-        self.engine.begin_sync_if_due()
+        self.engine().begin_sync_if_due()
     }
 
     /// What tells when the commit `transaction` is durable, whatever durability it asked for. A
@@ -145,15 +159,15 @@ impl Database {
     /// [`Error::InvalidArgument`] if there is no such commit yet; [`Error::ReadOnly`], since nothing
     /// becomes durable then.
     pub fn ticket(&self, transaction: TransactionId) -> Result<Ticket> {
-        if self.engine.is_read_only() {
+        if self.engine().is_read_only() {
             return Err(Error::ReadOnly);
         }
-        let newest = self.engine.newest();
+        let newest = self.engine().newest();
         if transaction > newest {
             let text = format!("there is no commit {transaction} yet; the newest is {newest}");
             return Err(Error::InvalidArgument(text));
         }
-        Ok(self.engine.ticket(transaction))
+        Ok(self.engine().ticket(transaction))
     }
 
     /// Waits for a write transaction that is open, makes every commit durable, cuts the free end of
@@ -167,31 +181,31 @@ impl Database {
     ///
     /// [`Error::Io`].
     pub fn close(self) -> Result<()> {
-        self.engine.close()
+        self.engine().close()
     }
 
     /// What opening found and did.
     #[must_use]
     pub fn recovery(&self) -> Recovery {
-        self.engine.recovery().clone()
+        self.engine().recovery().clone()
     }
 
     /// The path that the database was opened at.
     #[must_use]
     pub fn path(&self) -> &Path {
-        self.engine.path()
+        self.engine().path()
     }
 
     /// The size of a page in bytes.
     #[must_use]
     pub fn page_size(&self) -> usize {
-        self.engine.page_size()
+        self.engine().page_size()
     }
 
     /// The longest key in bytes: 256 less than a page has, at most 32,767.
     #[must_use]
     pub fn max_key_len(&self) -> usize {
-        max_key_len(self.engine.page_size())
+        max_key_len(self.engine().page_size())
     }
 
     /// Sizes and counts, as of the newest commit.
@@ -200,11 +214,11 @@ impl Database {
     ///
     /// [`Error::InvalidArgument`] if the database has been closed.
     pub fn stat(&self) -> Result<DatabaseStat> {
-        let snapshot = self.engine.snapshot()?;
+        let snapshot = self.engine().begin_read()?;
         let page_count = snapshot.page_count();
         Ok(DatabaseStat {
-            file_bytes: self.engine.file_bytes(),
-            page_size: self.engine.page_size(),
+            file_bytes: self.engine().file_bytes(),
+            page_size: self.engine().page_size(),
             page_count,
             used_pages: page_count
                 .saturating_sub(snapshot.free_pages)
@@ -212,9 +226,9 @@ impl Database {
             free_pages: snapshot.free_pages,
             pending_pages: snapshot.pending_pages,
             transaction: snapshot.transaction(),
-            durable_transaction: self.engine.durable(),
+            durable_transaction: self.engine().durable(),
             table_count: snapshot.catalog().records,
-            readers: self.engine.holders() - 1,
+            readers: self.engine().reader_count() - 1,
         })
     }
 
@@ -226,7 +240,7 @@ impl Database {
     /// [`Error::InvalidArgument`] if the database has been closed. Damage is not an error but in
     /// the report.
     pub fn check(&self, progress: &mut dyn FnMut(CheckProgress)) -> Result<CheckReport> {
-        Ok(check::check(&*self.engine.snapshot()?, progress))
+        Ok(check::check(&*self.engine().begin_read()?, progress))
     }
 
     /// What each page of the file is used for.
@@ -235,7 +249,7 @@ impl Database {
     ///
     /// [`Error::Corrupted`] if the space map cannot be read.
     pub fn page_kinds(&self) -> Result<Vec<PageUse>> {
-        survey::page_uses(&*self.engine.snapshot()?)
+        survey::page_uses(&*self.engine().begin_read()?)
     }
 
     /// A page in words, many lines.
@@ -244,7 +258,7 @@ impl Database {
     ///
     /// [`Error::InvalidArgument`] if there is no such page.
     pub fn describe_page(&self, page: PageNumber) -> Result<String> {
-        let snapshot = self.engine.snapshot()?;
+        let snapshot = self.engine().begin_read()?;
         if u64::from(page.0) >= snapshot.page_count() {
             let count = snapshot.page_count();
             let text = format!(

@@ -7,7 +7,7 @@ use super::{Durability, Table, TableInfo, TableOptions, Ticket, codec::Codec};
 use crate::{
     Error, Result, TransactionId,
     tree::{PageSource, TreeRoot},
-    txn::{Engine, SavepointId, Snapshot, WriteTransaction, write},
+    txn::{Engine, Reader, SavepointId, WriteTransaction, write},
 };
 use std::{borrow::Cow, sync::Arc};
 
@@ -67,41 +67,39 @@ pub(super) mod sealed {
 /// ```
 #[derive(Clone, Debug)]
 pub struct ReadTxn {
-    // In this order: the snapshot goes before the engine does.
-    snapshot: Arc<Snapshot>,
-    engine: Arc<Engine>,
+    reader: Reader,
 }
 
 impl ReadTxn {
-    pub(super) fn new(engine: Arc<Engine>, snapshot: Arc<Snapshot>) -> Self {
-        Self { snapshot, engine }
+    pub(super) fn new(reader: Reader) -> Self {
+        Self { reader }
     }
 }
 
 impl sealed::Sealed for ReadTxn {
     fn engine(&self) -> &Arc<Engine> {
-        &self.engine
+        self.reader.engine()
     }
 
     #[inline]
     fn root_of(&self, handle: usize, name: &[u8]) -> Result<Option<Cow<'_, TreeRoot>>> {
-        self.snapshot.root_of(handle, name)
+        self.reader.root_of(handle, name)
     }
 
     #[inline]
     fn source(&self) -> &(impl PageSource + Sync) {
-        &*self.snapshot
+        &*self.reader
     }
 }
 
 impl Transaction for ReadTxn {
     fn id(&self) -> TransactionId {
-        self.snapshot.transaction()
+        self.reader.transaction()
     }
 
     fn tables(&self) -> Result<Vec<TableInfo>> {
         let mut tables = Vec::new();
-        self.snapshot.for_each_table(|name, entry| {
+        self.reader.for_each_table(|name, entry| {
             tables.push(TableInfo::new(name, &entry));
             Ok(())
         })?;

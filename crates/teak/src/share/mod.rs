@@ -1,10 +1,11 @@
-//! What transactions of one database share: the newest committed state, who still reads which
-//! state, and the writer's place.
+//! What transactions of one database share: which state is visible, who reads which, and the writer's
+//! place.
 
-mod published;
+mod readers;
 mod turn;
+mod words;
 
-pub(crate) use published::Published;
+pub(crate) use readers::{ReaderTable, Slot};
 pub(crate) use turn::{Turn, Turnstile};
 
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -1,6 +1,7 @@
-//! Publication and turns.
+//! The table of readers, and turns.
 
-use super::{Published, Turnstile};
+use super::{ReaderTable, Turnstile};
+use crate::store::Memory;
 use std::{
     sync::{
         Arc,
@@ -9,22 +10,57 @@ use std::{
     thread,
 };
 
+const BLOCKS: usize = 3;
+
+fn table() -> ReaderTable {
+    let memory = Memory::private(ReaderTable::len_bytes(BLOCKS));
+    ReaderTable::new(Arc::new(memory), BLOCKS)
+}
+
+fn pinned(table: &ReaderTable) -> Vec<u64> {
+    let mut pinned = Vec::new();
+    table.for_each_pinned(|state| pinned.push(state));
+    pinned
+}
+
 #[test]
-fn a_state_is_pinned_while_somebody_holds_it() {
-    let published = Published::new(1);
-    let one = published.newest();
-    published.publish(Arc::new(2));
-    published.publish(Arc::new(3));
-    let three = published.newest();
-    let pinned = || {
-        let mut pinned = Vec::new();
-        published.for_each_pinned(|state| pinned.push(*state));
-        pinned
-    };
-    assert_eq!((pinned(), *three), (vec![1, 3], 3));
-    assert_eq!(published.holders(), 2);
-    drop(one);
-    assert_eq!(pinned(), vec![3]);
+fn a_state_is_pinned_while_somebody_reads_it() {
+    let table = table();
+    let slots: Vec<_> = table.take_block(1).unwrap().collect();
+    assert_eq!(
+        table.pin(slots[0]),
+        0,
+        "the first state is pinned like any other"
+    );
+    assert_eq!(pinned(&table), [0]);
+    table.publish(7);
+    assert_eq!(table.pin(slots[1]), 7);
+    table.publish(8);
+    assert_eq!(pinned(&table), [0, 7]);
+    table.unpin(slots[0]);
+    assert_eq!(pinned(&table), [7]);
+    table.unpin(slots[1]);
+    assert!(pinned(&table).is_empty());
+}
+
+#[test]
+fn blocks_go_round_and_the_dead_lose_theirs() {
+    let table = table();
+    let mut of_one = table.take_block(1).unwrap();
+    let mut of_two = table.take_block(2).unwrap();
+    assert!(table.take_block(1).is_some() && table.take_block(3).is_none());
+    table.publish(5);
+    table.pin(of_one.next().unwrap());
+    table.publish(6);
+    let slot = of_two.next().unwrap();
+    table.pin(slot);
+    table.give_up_blocks(1);
+    assert_eq!(pinned(&table), [6]);
+    let taken = table
+        .take_block(3)
+        .unwrap()
+        .chain(table.take_block(3).unwrap());
+    assert!(table.take_block(3).is_none() && taken.into_iter().all(|taken| taken != slot));
 }
 
 #[test]

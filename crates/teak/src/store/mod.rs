@@ -15,6 +15,8 @@ mod boot;
 mod file;
 mod locked;
 mod mapping;
+mod memory;
+mod seat;
 #[cfg(any(test, feature = "testing"))]
 pub(crate) mod sim;
 mod stretch;
@@ -23,6 +25,8 @@ mod writable;
 pub(crate) use boot::{boot_id, random_id};
 pub(crate) use file::{Access, Create, Created, FileStorage};
 pub(crate) use mapping::{Mapping, prefetch};
+pub(crate) use memory::Memory;
+pub(crate) use seat::Seat;
 pub(crate) use writable::{WritableMapping, WritableRun};
 
 use std::{

@@ -42,7 +42,6 @@ pub(super) struct Stretch {
 enum Origin {
     /// The file is held for its lock, and read by calls where memory cannot be populated.
     File { locked: Arc<LockedFile> },
-    #[cfg(any(test, feature = "testing"))]
     Heap {
         start: NonNull<u8>,
         layout: std::alloc::Layout,
@@ -91,7 +90,6 @@ impl Stretch {
     }
 
     /// Zeroed memory of the heap, at the start of a page; the system provides it as it is touched.
-    #[cfg(any(test, feature = "testing"))]
     pub(super) fn zeroed(len: usize) -> Self {
         // An alignment of a page asked of the allocator would make it fill the memory itself.
         const ALIGN: usize = 4096;
@@ -172,7 +170,6 @@ impl Stretch {
     pub(super) fn populate(&self, offset: u64, len: usize) -> io::Result<()> {
         let file = match &self.origin {
             Origin::File { locked } => locked,
-            #[cfg(any(test, feature = "testing"))]
             Origin::Heap { .. } => return Ok(()),
         };
         let end = offset
@@ -209,7 +206,6 @@ impl Stretch {
     fn is_mapped(&self) -> bool {
         match self.origin {
             Origin::File { .. } => true,
-            #[cfg(any(test, feature = "testing"))]
             Origin::Heap { .. } => false,
         }
     }
@@ -256,7 +252,6 @@ impl Drop for Stretch {
             Origin::File { .. } => unsafe {
                 let _ = mm::munmap(self.base.as_ptr().cast(), self.len as usize);
             },
-            #[cfg(any(test, feature = "testing"))]
             // SAFETY: allocated by `zeroed` with this layout.
             Origin::Heap { start, layout } => unsafe {
                 std::alloc::dealloc(start.as_ptr(), *layout)

@@ -7,7 +7,7 @@
 
 use crate::{Error, PageNumber, Result, Run, Tag, page::value::ValueRun, store::Mapping};
 use std::sync::{
-    Arc,
+    Arc, Mutex, MutexGuard, PoisonError, Weak,
     atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
 };
 
@@ -45,9 +45,22 @@ const WORD: usize = 64;
 #[derive(Clone, Debug)]
 pub(crate) struct Checked {
     words: Arc<[AtomicU64]>,
-    /// Set when what was right may not stay so: see [`Self::distrust`].
-    is_distrusted: Arc<AtomicBool>,
+    doubt: Arc<Doubt>,
     verification: Verification,
+}
+
+/// Whether what was right may not stay so: see [`Checked::distrust`].
+#[derive(Default, Debug)]
+struct Doubt {
+    is_raised: AtomicBool,
+    /// All bits that there are.
+    words: Mutex<Vec<Weak<[AtomicU64]>>>,
+}
+
+impl Doubt {
+    fn words(&self) -> MutexGuard<'_, Vec<Weak<[AtomicU64]>>> {
+        self.words.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl Checked {
@@ -55,7 +68,7 @@ impl Checked {
     pub(super) fn new(verification: Verification, page_count: u64) -> Self {
         let nothing = Self {
             words: Arc::new([]),
-            is_distrusted: Arc::default(),
+            doubt: Arc::default(),
             verification,
         };
         nothing.covering(page_count)
@@ -70,9 +83,14 @@ impl Checked {
         }
         let old = |index: usize| self.words.get(index).map_or(0, |word| word.load(Relaxed));
         let words = (0..words.next_power_of_two()).map(|index| AtomicU64::new(old(index)));
+        let words = words.collect();
+        let mut all = self.doubt.words();
+        all.retain(|words| words.strong_count() > 0);
+        all.push(Arc::downgrade(&words));
+        drop(all);
         Self {
-            words: words.collect(),
-            is_distrusted: Arc::clone(&self.is_distrusted),
+            words,
+            doubt: Arc::clone(&self.doubt),
             verification: self.verification,
         }
     }
@@ -89,7 +107,7 @@ impl Checked {
     /// Notes pages whose tags are right.
     pub(super) fn note(&self, run: Run) {
         let is_kept =
-            self.verification == Verification::FirstTouch && !self.is_distrusted.load(Relaxed);
+            self.verification == Verification::FirstTouch && !self.doubt.is_raised.load(Relaxed);
         if is_kept {
             self.for_each_word(run, |word, bits| {
                 word.fetch_or(bits, Relaxed);
@@ -97,11 +115,13 @@ impl Checked {
         }
     }
 
-    /// From now on all pages are compared each time: a flush has failed, and the system may drop from
-    /// its cache what never reached the disk.
+    /// From now on all pages are compared each time, by readers of older states too: a flush has failed,
+    /// and the system may drop from its cache what never reached the disk.
     pub(super) fn distrust(&self) {
-        self.is_distrusted.store(true, Relaxed);
-        self.words.iter().for_each(|word| word.store(0, Relaxed));
+        self.doubt.is_raised.store(true, Relaxed);
+        for words in self.doubt.words().iter().filter_map(Weak::upgrade) {
+            words.iter().for_each(|word| word.store(0, Relaxed));
+        }
     }
 
     /// Forgets pages that are about to be written anew.

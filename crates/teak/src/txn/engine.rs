@@ -5,6 +5,7 @@ use super::{
     arena::Arena,
     flusher::Flusher,
     progress::{State, UnwrittenPage},
+    reader::{Reader, Readers},
     recover::Recovery,
     snapshot::Snapshot,
     ticket::Ticket,
@@ -151,6 +152,7 @@ pub(crate) struct Engine {
     pub(super) flusher: Arc<Flusher>,
     pub(super) closed: AtomicBool,
     pub(super) recovery: Recovery,
+    pub(super) readers: Readers,
     handles: Mutex<HashMap<Vec<u8>, usize>>,
 }
 
@@ -183,6 +185,8 @@ impl Engine {
             writer.is_changed |= policies.note(settings, &mut writer.newest);
             writer
         });
+        let readers = Readers::new();
+        let table = readers.table.clone();
         Self {
             id: unique_id(),
             path,
@@ -192,9 +196,11 @@ impl Engine {
             closed: AtomicBool::new(false),
             recovery,
             handles: Mutex::default(),
+            readers,
             flusher: Arc::new(Flusher::new(
                 Arc::clone(&storage),
                 newest,
+                table,
                 state,
                 policies.flush_limits,
             )),
@@ -232,15 +238,21 @@ impl Engine {
         self.storage.len()
     }
 
-    /// How many snapshots are held, each counted as often as it is held.
-    pub(crate) fn holders(&self) -> usize {
-        self.flusher.published.holders()
+    /// How many readers there are.
+    pub(crate) fn reader_count(&self) -> usize {
+        self.flusher.published.reader_count()
     }
 
-    /// The newest committed state.
-    pub(crate) fn snapshot(&self) -> Result<Arc<Snapshot>> {
+    /// Begins to read the newest state that readers see.
+    #[inline]
+    pub(crate) fn begin_read(self: &Arc<Self>) -> Result<Reader> {
         self.refuse_closed()?;
-        Ok(self.flusher.published.newest())
+        Reader::begin(self)
+    }
+
+    /// Says that nobody will begin to read any more: the last handle goes.
+    pub(crate) fn end_handles(&self) {
+        self.readers.close();
     }
 
     /// The number under which everybody here knows the table `name`.

@@ -16,13 +16,14 @@ use super::{
     engine::{Durability, slot_page},
     pages::{WRITING_PAGES, write_pages},
     progress::{Deferred, Due, Progress, State, Target, Written},
+    published::Published,
     snapshot::Snapshot,
 };
 use crate::{
     Error, Result, TransactionId,
     commit::record::{ERASED_LEN, FlushLimits, Record},
     planted::{Planted, is_planted},
-    share::Published,
+    share::ReaderTable,
     store::Storage,
 };
 use std::{
@@ -52,7 +53,7 @@ pub(super) struct Commit {
 #[derive(Debug)]
 pub(super) struct Flusher {
     pub(super) progress: Arc<Progress>,
-    pub(super) published: Published<Snapshot>,
+    pub(super) published: Published,
     storage: Arc<dyn Storage>,
     page_size: usize,
     limits: FlushLimits,
@@ -69,6 +70,7 @@ impl Flusher {
     pub(super) fn new(
         storage: Arc<dyn Storage>,
         newest: Snapshot,
+        table: ReaderTable,
         state: State,
         limits: FlushLimits,
     ) -> Self {
@@ -81,7 +83,7 @@ impl Flusher {
             pen: Mutex::default(),
             told: Mutex::default(),
             thread: Mutex::default(),
-            published: Published::new(newest),
+            published: Published::new(table, newest),
         }
     }
 
@@ -117,9 +119,9 @@ impl Flusher {
     pub(super) fn pins(&self) -> Vec<TransactionId> {
         let state = self.progress.lock();
         let mut pins: Vec<_> = state.pins().collect();
-        self.published
-            .for_each_pinned(|snapshot| pins.push(snapshot.transaction()));
+        pins.push(self.published.newest().transaction());
         drop(state);
+        self.published.add_held(&mut pins);
         pins.sort_unstable();
         pins.dedup();
         pins
@@ -400,8 +402,7 @@ impl Flusher {
     fn note_failure(&self, state: &mut State, operation: &'static str, error: &io::Error) {
         self.is_poisoned.store(true, Ordering::Release);
         state.fail(operation, error);
-        self.published
-            .for_each_pinned(|snapshot| snapshot.checked.distrust());
+        self.published.newest().checked.distrust();
     }
 
     /// Sees to it that who opens the database finds the state that readers see, as far as the disk

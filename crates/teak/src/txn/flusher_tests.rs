@@ -237,7 +237,7 @@ fn after_a_failed_flush_those_who_waited_fail_and_nothing_of_theirs_is_seen() {
     let killed = SimDisk::from_image(disk.disk.process_crash(), CAPACITY);
     let killed = open(&killed, false, BOOT).unwrap();
     assert!(has(&killed, 0) && !(1..4).any(|i| has(&killed, i)));
-    assert_eq!(killed.snapshot().unwrap().transaction(), lazy);
+    assert_eq!(killed.begin_read().unwrap().transaction(), lazy);
     assert_clean(&killed);
 }
 

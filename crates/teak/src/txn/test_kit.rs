@@ -1,7 +1,9 @@
 //! What the tests of transactions have in common: databases on the simulated disk, and short ways
 //! to change them and to look at them.
 
-use super::{Durability, Engine, Settings, Snapshot, Verification, WriteTransaction, check};
+use super::{
+    Durability, Engine, Settings, Verification, WriteTransaction, check, snapshot::Snapshot,
+};
 use crate::{
     Result, TransactionId,
     page::{key::KeyOrder, value::StoredValue},
@@ -135,7 +137,12 @@ pub(super) fn remove(txn: &mut WriteTransaction, name: &[u8], key: &[u8]) -> boo
 }
 
 pub(super) fn get(engine: &Arc<Engine>, name: &[u8], key: &[u8]) -> Option<Vec<u8>> {
-    get_in(&engine.snapshot().unwrap(), engine.handle(name), name, key)
+    get_in(
+        &engine.begin_read().unwrap(),
+        engine.handle(name),
+        name,
+        key,
+    )
 }
 
 pub(super) fn get_in(
@@ -156,7 +163,7 @@ pub(super) fn root_of(snapshot: &Snapshot, engine: &Engine) -> TreeRoot {
 }
 
 pub(super) fn assert_clean(engine: &Arc<Engine>) {
-    assert_snapshot_clean(&engine.snapshot().unwrap());
+    assert_snapshot_clean(&engine.begin_read().unwrap());
 }
 
 pub(super) fn assert_snapshot_clean(snapshot: &Snapshot) {

@@ -77,7 +77,7 @@ fn an_aborted_transaction_leaves_nothing() {
     create_table(&mut txn, b"a");
     insert(&mut txn, b"a", b"key", b"value").unwrap();
     txn.commit().unwrap();
-    let free = engine.snapshot().unwrap().free_pages;
+    let free = engine.begin_read().unwrap().free_pages;
     for _ in 0..3 {
         let mut txn = WriteTransaction::begin(&engine).unwrap();
         for i in 0..20_000 {
@@ -91,7 +91,7 @@ fn an_aborted_transaction_leaves_nothing() {
     insert(&mut txn, b"a", b"key", b"other").unwrap();
     txn.commit().unwrap();
     assert_clean(&engine);
-    assert!(engine.snapshot().unwrap().free_pages >= free);
+    assert!(engine.begin_read().unwrap().free_pages >= free);
 }
 
 /// The transaction held the turn that the end of the engine waited for.
@@ -121,7 +121,7 @@ fn a_reader_keeps_its_snapshot_and_only_that() {
         insert(&mut txn, b"a", &key(i), &[1; 100]).unwrap();
     }
     txn.commit().unwrap();
-    let reader = engine.snapshot().unwrap();
+    let reader = engine.begin_read().unwrap();
     let size = |engine: &Engine| engine.file_bytes();
     let before = size(&engine);
     for round in 0..400u32 {
@@ -308,7 +308,7 @@ fn power_cuts_leave_a_committed_state() {
                 Ok(engine) => engine,
                 Err(error) => panic!("event {event}: {error}"),
             };
-            let snapshot = engine.snapshot().unwrap();
+            let snapshot = engine.begin_read().unwrap();
             assert!(
                 snapshot.transaction() >= least,
                 "event {event}: {:?}",

@@ -47,7 +47,7 @@ fn a_record_torn_at_any_byte_is_no_record() {
             // Behind its end a record has nothing to lose.
             let is_whole = newest_record(&image).transaction == last;
             let engine = open(&SimDisk::from_image(image, CAPACITY), false, OTHER_BOOT).unwrap();
-            let found = engine.snapshot().unwrap().transaction();
+            let found = engine.begin_read().unwrap().transaction();
             let expected = if is_whole { last.0 } else { last.0 - 1 };
             assert_eq!(found.0, expected, "torn at {at}: {:?}", engine.recovery());
             torn += usize::from(matches!(engine.recovery(), Recovery::RolledBack { .. }));
@@ -90,7 +90,7 @@ fn a_commit_whose_growth_was_lost_never_was() {
     // Acknowledged, it has one length.
     let image = disk.power_cut(&mut |_| 0, PAGE_SIZE);
     let engine = open(&SimDisk::from_image(image, CAPACITY), false, OTHER_BOOT).unwrap();
-    assert_eq!(engine.snapshot().unwrap().transaction(), last);
+    assert_eq!(engine.begin_read().unwrap().transaction(), last);
 }
 
 /// A crash while the repair of an earlier one was being written left a file that could not be opened
@@ -107,7 +107,7 @@ fn recovery_cut_short_anywhere_leads_to_the_same_state() {
     let crashed = SimDisk::from_image(image, CAPACITY);
     let assert_recovers = |disk: &SimDisk| {
         let engine = open(disk, false, OTHER_BOOT).unwrap();
-        assert_eq!(engine.snapshot().unwrap().transaction(), durable);
+        assert_eq!(engine.begin_read().unwrap().transaction(), durable);
         assert_clean(&engine);
     };
     assert_recovers(&crashed);
@@ -147,7 +147,7 @@ fn a_check_changes_nothing() {
     let disk = SimDisk::from_image(image.clone(), CAPACITY);
     let engine = open(&disk, false, BOOT).unwrap();
     let events = disk.event_count();
-    let snapshot = engine.snapshot().unwrap();
+    let snapshot = engine.begin_read().unwrap();
     assert!(!check::check(&snapshot, &mut |_| {}).is_clean());
     assert_eq!(disk.event_count(), events);
     assert_eq!(engine.newest(), snapshot.transaction());
@@ -169,7 +169,7 @@ fn lazy_commits_alone_leave_what_was_before_them() {
     for boot in [OTHER_BOOT, [0; 16]] {
         let image = disk.power_cut(&mut heads_only(), PAGE_SIZE);
         let engine = open(&SimDisk::from_image(image, CAPACITY), false, boot).unwrap();
-        assert_eq!(engine.snapshot().unwrap().transaction(), TransactionId(0));
+        assert_eq!(engine.begin_read().unwrap().transaction(), TransactionId(0));
         assert!(matches!(engine.recovery(), Recovery::RolledBack { .. }));
     }
     let mut found = BTreeSet::new();
@@ -186,7 +186,7 @@ fn lazy_commits_alone_leave_what_was_before_them() {
         let image = disk.power_cut(&mut choose, PAGE_SIZE);
         let engine = open(&SimDisk::from_image(image, CAPACITY), false, OTHER_BOOT).unwrap();
         assert_clean(&engine);
-        found.insert(engine.snapshot().unwrap().transaction());
+        found.insert(engine.begin_read().unwrap().transaction());
     }
     assert!(found.len() > 1, "{found:?}");
 }
@@ -264,7 +264,7 @@ fn a_close_that_cuts_the_file_may_be_cut_short() {
             let image = disk.power_cut_at(event, &mut choose, 512);
             let cut = SimDisk::from_image(image, CAPACITY);
             let engine = open(&cut, false, OTHER_BOOT).unwrap();
-            assert_eq!(engine.snapshot().unwrap().transaction(), last);
+            assert_eq!(engine.begin_read().unwrap().transaction(), last);
             assert_eq!(get(&engine, b"a", &ascending_key(4)).unwrap(), [2; 2000]);
             assert_clean(&engine);
         }
@@ -287,7 +287,7 @@ fn salvage_passes_over_what_recovery_rolls_back() {
     let is_of_lazy = |text: &String| text.contains("commit 2,");
     assert!(report.passed_over.iter().any(is_of_lazy), "{report}");
     let engine = open(&saved, false, BOOT).unwrap();
-    assert_eq!(root_of(&engine.snapshot().unwrap(), &engine).records, 200);
+    assert_eq!(root_of(&engine.begin_read().unwrap(), &engine).records, 200);
     assert_eq!(get(&engine, b"a", &ascending_key(9)).unwrap(), [1; 100]);
 }
 

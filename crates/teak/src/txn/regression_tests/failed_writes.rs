@@ -24,7 +24,7 @@ use std::{io::IoSlice, ops::RangeInclusive, sync::Arc};
 fn a_failed_write_spares_the_pages_of_readers() {
     let (disk, engine) = new_database();
     fill(&engine, records(2000, &[1; 100]));
-    let reader = engine.snapshot().unwrap();
+    let reader = engine.begin_read().unwrap();
     put(&engine, Durability::Durable, records(2000, &[2; 100])).unwrap();
 
     let mut txn = WriteTransaction::begin(&engine).unwrap();
@@ -135,7 +135,7 @@ fn what_a_failed_flush_left_in_memory_is_written_again() {
     let acknowledged = put(&engine, Durability::Durable, one(1000, b"acknowledged")).unwrap();
     let image = disk.power_cut(&mut |count| count - 1, PAGE_SIZE);
     let engine = open(&SimDisk::from_image(image, CAPACITY), false, OTHER_BOOT).unwrap();
-    assert!(engine.snapshot().unwrap().transaction() >= acknowledged);
+    assert!(engine.begin_read().unwrap().transaction() >= acknowledged);
     for i in 0..500 {
         assert_eq!(get(&engine, b"a", &ascending_key(i)).unwrap(), [1; 100]);
     }
@@ -216,7 +216,7 @@ fn reading_only_proves_nothing_durable() {
     let lazy = put(&engine, Durability::Lazy, records(3, b"lazy")).unwrap();
     let killed = SimDisk::from_image(disk.process_crash(), CAPACITY);
     let reader = open_read_only(&killed).unwrap();
-    assert_eq!(reader.snapshot().unwrap().transaction(), lazy);
+    assert_eq!(reader.begin_read().unwrap().transaction(), lazy);
     assert_eq!(reader.durable(), durable);
     drop(reader);
     // Opening for writing flushes what it takes.
@@ -243,7 +243,7 @@ fn assert_all_is_on_disk(disk: &SimDisk, engine: &Arc<Engine>) {
     for choose in [|_| 0, |count: usize| count - 1] {
         let image = disk.power_cut(&mut { choose }, PAGE_SIZE);
         let engine = open(&SimDisk::from_image(image, CAPACITY), false, OTHER_BOOT).unwrap();
-        assert!(engine.snapshot().unwrap().transaction() >= acknowledged);
+        assert!(engine.begin_read().unwrap().transaction() >= acknowledged);
         for i in 0..500 {
             assert_eq!(get(&engine, b"a", &ascending_key(i)).unwrap(), [1; 100]);
         }
@@ -301,7 +301,7 @@ fn assert_survives(
         let opened: Result<Arc<Engine>> =
             open(&SimDisk::from_image(image, CAPACITY), false, OTHER_BOOT);
         let engine = opened.unwrap_or_else(|error| panic!("mask {mask:05b}: {error}"));
-        let snapshot = engine.snapshot().unwrap();
+        let snapshot = engine.begin_read().unwrap();
         let recovery = engine.recovery();
         assert!(
             snapshot.transaction() >= durable,
@@ -340,7 +340,7 @@ fn a_record_that_cannot_be_read_is_told_of() {
                 *to >= before
             );
             assert_clean(&engine);
-            drop(engine);
+            engine.close().unwrap();
             let engine = open(&disk, false, boot).unwrap();
             assert_eq!(*engine.recovery(), Recovery::Clean, "it is told once");
         }

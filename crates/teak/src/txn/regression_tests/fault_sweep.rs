@@ -8,7 +8,7 @@
 //! takes nothing that was durable.
 
 use super::super::{
-    Durability, Engine, Snapshot, WriteTransaction,
+    Durability, Engine, Reader, WriteTransaction,
     test_kit::{
         BOOT, CAPACITY, Model, OTHER_BOOT, PAGE_SIZE, ascending_key, assert_clean,
         assert_snapshot_clean, create_table, get_in, insert, new_database, open,
@@ -57,7 +57,7 @@ struct Run {
     /// The last of these that was acknowledged as durable.
     durable: TransactionId,
     /// A snapshot that is held, and what it holds.
-    held: Option<(Arc<Snapshot>, Model)>,
+    held: Option<(Reader, Model)>,
 }
 
 impl Run {
@@ -132,7 +132,7 @@ impl Run {
                 Err(error) => self.assert_expected(&error),
             }
             if round == READER_ROUND {
-                self.held = Some((engine.snapshot().unwrap(), self.last().1.clone()));
+                self.held = Some((engine.begin_read().unwrap(), self.last().1.clone()));
             }
             assert_clean(engine);
             self.assert_newest(engine);
@@ -164,13 +164,13 @@ impl Run {
     }
 
     fn assert_newest(&self, engine: &Arc<Engine>) {
-        let snapshot = engine.snapshot().unwrap();
+        let snapshot = engine.begin_read().unwrap();
         let (id, model) = self.last();
         assert_eq!(snapshot.transaction(), *id, "{self}");
         self.assert_holds(engine, &snapshot, model);
     }
 
-    fn assert_holds(&self, engine: &Engine, snapshot: &Snapshot, model: &Model) {
+    fn assert_holds(&self, engine: &Engine, snapshot: &Reader, model: &Model) {
         let handle = engine.handle(b"a");
         for (key, value) in model {
             let found = get_in(snapshot, handle, b"a", key);
@@ -212,7 +212,7 @@ impl Run {
             Ok(engine) => engine,
             Err(error) => panic!("{self}, opening after a power cut: {error}"),
         };
-        let snapshot = engine.snapshot().unwrap();
+        let snapshot = engine.begin_read().unwrap();
         let id = snapshot.transaction();
         assert!(id >= self.durable, "{self}: {:?}", engine.recovery());
         assert_snapshot_clean(&snapshot);

@@ -31,7 +31,7 @@ fn overwrite(disk: &SimDisk, offset: usize, bytes: &[u8]) {
 
 /// Where the root page of table `a` begins in the file, and its bytes.
 fn root_page(engine: &Arc<Engine>) -> (usize, Vec<u8>) {
-    let snapshot = engine.snapshot().unwrap();
+    let snapshot = engine.begin_read().unwrap();
     let number = root_of(&snapshot, engine).page;
     let bytes = PageSource::page(&*snapshot, number).unwrap().to_vec();
     (number.index() * PAGE_SIZE, bytes)
@@ -50,7 +50,7 @@ fn expect<T>(result: Result<T>) -> Option<T> {
 /// of these met damage.
 fn exercise(engine: &Arc<Engine>, keys: &[Vec<u8>]) -> usize {
     let mut damaged = 0;
-    let snapshot = engine.snapshot().unwrap();
+    let snapshot = engine.begin_read().unwrap();
     let report = check::check(&snapshot, &mut |_| {});
     damaged += usize::from(!report.is_clean());
     let Ok(Some(root)) = snapshot.root_of(engine.handle(b"a"), b"a") else {
@@ -110,7 +110,7 @@ fn exercise_every_place(disk: &SimDisk, engine: &Arc<Engine>, keys: &[Vec<u8>]) 
         overwrite(disk, start + at, &page[at..at + 2]);
     }
     assert!(damaged > 500, "{damaged} errors");
-    let snapshot = engine.snapshot().unwrap();
+    let snapshot = engine.begin_read().unwrap();
     assert!(check::check(&snapshot, &mut |_| {}).is_clean(), "restored");
 }
 
@@ -131,7 +131,7 @@ fn any_number_in_a_leaf_is_an_error_or_harmless() {
 fn any_number_in_an_inner_page_is_an_error_or_harmless() {
     let (disk, engine) = new_database();
     fill(&engine, records(130, &[0; 100]));
-    let root = root_of(&engine.snapshot().unwrap(), &engine);
+    let root = root_of(&engine.begin_read().unwrap(), &engine);
     assert_eq!(root.depth, 2);
     exercise_every_place(&disk, &engine, &[ascending_key(0), ascending_key(70)]);
 }
@@ -212,7 +212,7 @@ fn with_entry(change: impl FnOnce(TreeRoot) -> Vec<u8>) -> (SimDisk, Arc<Engine>
     create_table(&mut txn, b"b");
     insert(&mut txn, b"b", b"key", b"value").unwrap();
     txn.commit().unwrap();
-    let bytes = change(root_of(&engine.snapshot().unwrap(), &engine));
+    let bytes = change(root_of(&engine.begin_read().unwrap(), &engine));
     let mut txn = WriteTransaction::begin(&engine).unwrap();
     let value = StoredValue {
         kind: ValueKind::Tree,

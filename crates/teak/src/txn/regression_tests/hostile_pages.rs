@@ -19,7 +19,7 @@ use std::{io::IoSlice, sync::Arc};
 
 /// The page of the root of table `a`, and its bytes.
 fn root_page(engine: &Arc<Engine>) -> (PageNumber, Vec<u8>) {
-    let snapshot = engine.snapshot().unwrap();
+    let snapshot = engine.begin_read().unwrap();
     let number = root_of(&snapshot, engine).page;
     let bytes = PageSource::page(&*snapshot, number).unwrap().to_vec();
     (number, bytes)
@@ -36,7 +36,7 @@ fn overwrite(disk: &SimDisk, number: PageNumber, bytes: &[u8]) {
 fn the_child_behind_the_last_is_an_error() {
     let (_disk, engine) = new_database();
     fill(&engine, records(60, &[7; 100]));
-    assert_eq!(root_of(&engine.snapshot().unwrap(), &engine).depth, 2);
+    assert_eq!(root_of(&engine.begin_read().unwrap(), &engine).depth, 2);
     let (_, page) = root_page(&engine);
     testing::fuzz_page(&page);
 }
@@ -224,7 +224,7 @@ fn a_damaged_space_map_does_not_keep_records_from_being_read() {
         let scattered = (0..200).map(|i| (ascending_key(i * 7919 + round), vec![7; 100]));
         put(&engine, Durability::Durable, scattered).unwrap();
     }
-    let space = engine.snapshot().unwrap().space_to_look_at().unwrap();
+    let space = engine.begin_read().unwrap().space_to_look_at().unwrap();
     let own = space.classify().own;
     assert!(!own.is_empty(), "the space map has pages of its own");
     engine.close().unwrap();
@@ -267,7 +267,7 @@ fn a_space_map_that_lacks_pages_makes_no_panic() {
 fn second_leaf_damaged() -> (SimDisk, Arc<Engine>, usize) {
     let (disk, engine) = new_database();
     fill(&engine, records(400, &[7; 100]));
-    let snapshot = engine.snapshot().unwrap();
+    let snapshot = engine.begin_read().unwrap();
     let root = root_of(&snapshot, &engine).page;
     let inner = Inner::parse(PageSource::page(&*snapshot, root).unwrap()).unwrap();
     let (first, second) = (inner.child(0).unwrap(), inner.child(1).unwrap());
@@ -282,7 +282,7 @@ fn second_leaf_damaged() -> (SimDisk, Arc<Engine>, usize) {
 #[test]
 fn a_cursor_that_met_damage_has_no_place() {
     let (_disk, engine, count) = second_leaf_damaged();
-    let snapshot = engine.snapshot().unwrap();
+    let snapshot = engine.begin_read().unwrap();
     let mut cursor = Cursor::new(&*snapshot, root_of(&snapshot, &engine));
     for i in 0..count as u32 {
         assert!(cursor.next().unwrap());
@@ -303,7 +303,7 @@ fn a_cursor_that_met_damage_has_no_place() {
 #[test]
 fn an_intact_leaf_before_a_damaged_one_is_read() {
     let (_disk, engine, count) = second_leaf_damaged();
-    let snapshot = engine.snapshot().unwrap();
+    let snapshot = engine.begin_read().unwrap();
     let mut cursor = Cursor::new(&*snapshot, root_of(&snapshot, &engine));
     assert!(cursor.first().unwrap());
     for i in 0..count as u32 {

@@ -79,7 +79,7 @@ fn what_is_written_again_is_looked_at_again() {
     let (disk, engine) = new_database();
     let durable = fill(&engine, records(300, &[1; 100]));
     put(&engine, Durability::Lazy, records(300, &[2; 100])).unwrap();
-    let page = root_of(&engine.snapshot().unwrap(), &engine).page;
+    let page = root_of(&engine.begin_read().unwrap(), &engine).page;
     let killed = SimDisk::from_image(disk.process_crash(), CAPACITY);
     assert!(matches!(
         open(&killed, false, BOOT).unwrap().recovery(),

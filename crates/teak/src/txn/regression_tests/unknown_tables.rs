@@ -51,7 +51,7 @@ fn with_unknown(at: usize, byte: u8, changed: TransactionId) -> (SimDisk, Arc<En
 }
 
 fn assert_others_work(engine: &Arc<Engine>) {
-    let snapshot = engine.snapshot().unwrap();
+    let snapshot = engine.begin_read().unwrap();
     let mut tables = Vec::new();
     snapshot
         .for_each_table(|name, entry| {

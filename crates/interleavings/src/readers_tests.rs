@@ -1,0 +1,126 @@
+//! Readers begin and end while states become visible and what nobody reads is used again.
+
+use crate::{
+    readers::{ReaderTable, Slot},
+    words::{Memory, without_fences},
+};
+use loom::{cell::UnsafeCell, model::Builder, sync::Arc, thread};
+
+const BLOCKS: usize = 2;
+
+/// A table, and two places for states by turns: state s stands in place s % 2.
+struct World {
+    table: ReaderTable,
+    places: [UnsafeCell<u64>; 2],
+}
+
+// SAFETY: that nobody writes to a place while somebody reads it is what is shown here: `loom` notes each
+// access, and fails where two meet.
+unsafe impl Send for World {}
+// SAFETY: as above.
+unsafe impl Sync for World {}
+
+fn table() -> ReaderTable {
+    let memory = std::sync::Arc::new(Memory::new(ReaderTable::len_bytes(BLOCKS)));
+    ReaderTable::new(memory, BLOCKS)
+}
+
+impl World {
+    fn new() -> Arc<Self> {
+        Arc::new(Self {
+            table: table(),
+            places: [UnsafeCell::new(0), UnsafeCell::new(u64::MAX)],
+        })
+    }
+
+    fn read(&self, slot: Slot) {
+        let state = self.table.pin(slot);
+        self.places[state as usize % 2].with(|place| {
+            // SAFETY: nobody writes here, or `loom` fails.
+            assert_eq!(
+                unsafe { *place },
+                state,
+                "what is there is the state that is pinned"
+            );
+        });
+        self.table.unpin(slot);
+    }
+
+    /// Makes the states up to `last`, each in the place of the one before the last if nobody reads that.
+    fn write(&self, last: u64) {
+        for state in 1..=last {
+            let mut is_held = false;
+            self.table
+                .for_each_pinned(|pinned| is_held |= pinned + 2 == state);
+            if is_held {
+                return;
+            }
+            self.places[state as usize % 2].with_mut(|place| {
+                // SAFETY: nobody looks, or `loom` fails.
+                unsafe { *place = state };
+            });
+            self.table.publish(state);
+        }
+    }
+}
+
+/// Readers that take their slots, read so often, and give them up, beside a writer.
+fn explore(readers: u64, reads: usize, states: u64, preemptions: Option<usize>) {
+    let mut builder = Builder::new();
+    builder.preemption_bound = preemptions;
+    builder.check(move || {
+        let world = World::new();
+        let threads: Vec<_> = (1..=readers)
+            .map(|owner| {
+                let world = Arc::clone(&world);
+                thread::spawn(move || {
+                    let mut block = world.table.take_block(owner).expect("one for each");
+                    let slot = block.next().expect("a block has slots");
+                    (0..reads).for_each(|_| world.read(slot));
+                    world.table.give_up_blocks(owner);
+                })
+            })
+            .collect();
+        world.write(states);
+        for thread in threads {
+            thread.join().expect("a reader does not panic");
+        }
+    });
+}
+
+#[test]
+fn one_reader_beside_the_writer() {
+    explore(1, 1, 3, None);
+}
+
+#[test]
+fn a_reader_that_reads_twice() {
+    explore(1, 2, 3, Some(4));
+}
+
+#[test]
+fn two_readers_beside_the_writer() {
+    explore(2, 1, 2, Some(3));
+}
+
+#[test]
+#[should_panic]
+fn fences_are_needed() {
+    without_fences(|| explore(1, 1, 3, None));
+}
+
+#[test]
+fn a_block_has_one_owner() {
+    loom::model(|| {
+        let table = table();
+        let _block = table.take_block(9).expect("all are free");
+        let (one, dead) = (table.clone(), table.clone());
+        let cleaner = thread::spawn(move || dead.give_up_blocks(9));
+        let first = thread::spawn(move || one.take_block(1).map(|mut slots| slots.next()));
+        let second = table.take_block(2).map(|mut slots| slots.next());
+        let first = first.join().expect("no panic");
+        cleaner.join().expect("no panic");
+        assert!(first.is_none() || second.is_none() || first != second);
+        assert!(first.is_some() || second.is_some());
+    });
+}

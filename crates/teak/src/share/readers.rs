@@ -1,0 +1,173 @@
+//! The table of readers: which states are visible, and which somebody reads.
+//!
+//! A state is a number that grows. The newest that readers may begin with is *visible*. A reader has a
+//! *slot*, a cache line that nobody else writes to, and notes the state there that it *pins*. Beginning
+//! and ending takes no lock, no call to the system, and no write but to the slot. Slots are taken in
+//! *blocks*, by a process at a time, and stay its own until it gives them up.
+//!
+//! # Why no state is taken from under a reader
+//!
+//! Between reading which state is visible and noting it, a reader may be arbitrarily slow. So it looks
+//! again once it has noted it, and begins anew if another state is visible by then. Whoever wants to
+//! know what is pinned, to use pages again, knows of a state V that is visible, and reads all slots. Between a
+//! reader's note and its second look stands a fence, and so it does between V becoming visible and the
+//! look at the slots. Of two such fences one comes first. If it is the reader's, its note is seen. If it is
+//! the other's, the reader's second look shows V, or a state that became visible later, and the reader begins
+//! anew with that.
+//!
+//! So a state that is not visible any more, and that nobody was seen to pin, is never pinned again; and one
+//! that may become visible later must be kept by whoever knows of it. The same holds for a block that is taken
+//! meanwhile: it is taken before its slots are used.
+
+use super::words::{
+    AcqRel, Acquire, AtomicU64, LINE, Memory, PAGE, Relaxed, Release, SLOTS_PER_BLOCK, SeqCst,
+    fence,
+};
+use std::sync::Arc;
+
+/// Where the visible state stands.
+const VISIBLE: usize = 0;
+/// Where the number of blocks stands that were ever taken.
+const BLOCKS_USED: usize = LINE;
+/// Where the owners of blocks stand, a word each; 0 for nobody.
+const OWNERS: usize = PAGE;
+
+/// A reader's place in the table.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Slot(u32);
+
+/// The table, in memory that all who use it share.
+#[derive(Clone, Debug)]
+pub(crate) struct ReaderTable {
+    memory: Arc<Memory>,
+    block_count: usize,
+}
+
+impl ReaderTable {
+    /// How much memory a table of so many blocks takes.
+    pub(crate) const fn len_bytes(block_count: usize) -> usize {
+        (blocks_start(block_count) + block_count * SLOTS_PER_BLOCK * LINE) * size_of::<u64>()
+    }
+
+    /// The table in `memory`, which holds one of so many blocks, or zeros.
+    pub(crate) fn new(memory: Arc<Memory>, block_count: usize) -> Self {
+        Self {
+            memory,
+            block_count,
+        }
+    }
+
+    /// The state that readers begin with.
+    #[inline]
+    pub(crate) fn visible(&self) -> u64 {
+        self.word(VISIBLE).load(Acquire)
+    }
+
+    /// Has readers begin with `state` from now on.
+    pub(crate) fn publish(&self, state: u64) {
+        self.word(VISIBLE).store(state, Release);
+    }
+
+    /// Pins the visible state, and returns it. The slot is the caller's, and pins nothing else.
+    #[inline]
+    pub(crate) fn pin(&self, slot: Slot) -> u64 {
+        let mut state = self.visible();
+        loop {
+            // Release: whoever sees this and not the end of the reader before it sees that what was read
+            // through that one was read before.
+            self.slot(slot).store(pinning(state), Release);
+            // See above.
+            fence(SeqCst);
+            let again = self.visible();
+            if again == state {
+                return state;
+            }
+            state = again;
+        }
+    }
+
+    /// Ends what [`Self::pin`] began.
+    #[inline]
+    pub(crate) fn unpin(&self, slot: Slot) {
+        // Release: what was read through the pin was read before.
+        self.slot(slot).store(0, Release);
+    }
+
+    /// Calls `pinned` for the state of each reader. What was visible before this is called stays pinned by
+    /// those only.
+    pub(crate) fn for_each_pinned(&self, mut pinned: impl FnMut(u64)) {
+        fence(SeqCst);
+        let used = self.word(BLOCKS_USED).load(Acquire) as usize;
+        for block in 0..used.min(self.block_count) {
+            if self.owner(block).load(Acquire) == 0 {
+                continue;
+            }
+            for slot in slots_of(block) {
+                // Acquire: see `unpin`.
+                if let Some(state) = self.slot(slot).load(Acquire).checked_sub(1) {
+                    pinned(state);
+                }
+            }
+        }
+    }
+
+    /// How many slots have to be looked at to know what is pinned.
+    pub(crate) fn slots_used(&self) -> usize {
+        let used = self.word(BLOCKS_USED).load(Relaxed) as usize;
+        used.min(self.block_count) * SLOTS_PER_BLOCK
+    }
+
+    /// Takes a block for `owner`, which is not 0; `None` if all are taken.
+    pub(crate) fn take_block(
+        &self,
+        owner: u64,
+    ) -> Option<impl DoubleEndedIterator<Item = Slot> + use<>> {
+        let is_taken = |block: &usize| {
+            let place = self.owner(*block);
+            place.load(Relaxed) == 0 && place.compare_exchange(0, owner, AcqRel, Relaxed).is_ok()
+        };
+        let block = (0..self.block_count).find(is_taken)?;
+        self.word(BLOCKS_USED).fetch_max(block as u64 + 1, AcqRel);
+        Some(slots_of(block))
+    }
+
+    /// Gives up all blocks of an owner that does not use them any more: it may have died.
+    pub(crate) fn give_up_blocks(&self, owner: u64) {
+        let used = self.word(BLOCKS_USED).load(Acquire) as usize;
+        for block in 0..used.min(self.block_count) {
+            if self.owner(block).load(Acquire) == owner {
+                slots_of(block).for_each(|slot| self.unpin(slot));
+                self.owner(block).store(0, Release);
+            }
+        }
+    }
+
+    fn owner(&self, block: usize) -> &AtomicU64 {
+        self.word(OWNERS + block)
+    }
+
+    #[inline]
+    fn slot(&self, slot: Slot) -> &AtomicU64 {
+        self.word(blocks_start(self.block_count) + slot.0 as usize * LINE)
+    }
+
+    #[inline]
+    fn word(&self, index: usize) -> &AtomicU64 {
+        &self.memory.words()[index]
+    }
+}
+
+/// What a slot holds that pins `state`; 0 is for one that pins nothing.
+fn pinning(state: u64) -> u64 {
+    state + 1
+}
+
+fn slots_of(block: usize) -> impl DoubleEndedIterator<Item = Slot> + use<> {
+    let start = (block * SLOTS_PER_BLOCK) as u32;
+    (start..start + SLOTS_PER_BLOCK as u32).map(Slot)
+}
+
+/// The first word behind the owners, at the start of a page.
+const fn blocks_start(block_count: usize) -> usize {
+    (OWNERS + block_count).next_multiple_of(PAGE)
+}

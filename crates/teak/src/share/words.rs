@@ -1,0 +1,16 @@
+//! Words that are shared, and what goes with them. A model of what is built on them has its own in the
+//! place of these.
+
+pub(super) use crate::store::Memory;
+pub(super) use std::sync::atomic::{
+    AtomicU64,
+    Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst},
+    fence,
+};
+
+/// Words of a cache line.
+pub(super) const LINE: usize = 8;
+/// Words of a page of the system's.
+pub(super) const PAGE: usize = 512;
+/// Slots that a process takes at once: a page of the system's, of one cache line for each.
+pub(super) const SLOTS_PER_BLOCK: usize = 64;

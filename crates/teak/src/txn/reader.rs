@@ -1,0 +1,265 @@
+//! Holds on states: who reads, and how a thread that reads often begins and ends without touching what
+//! others touch.
+//!
+//! A *hold* is a slot in the table of readers, the state that it pins, and the database. When a reader
+//! ends, its hold stays in a *seat* of the thread that ended it, the slot pinning nothing. The next reader of
+//! that thread takes it from there, and if no other state is visible by then, all it does is to pin. Only
+//! after a commit it takes a reference to the new state, which the commit's thread made.
+//!
+//! Seats must not keep a database open. So the last handle to it empties them when it goes: then nobody
+//! can begin to read any more, and who ends later leaves nothing behind. Either may come first, and
+//! all of it is sequentially consistent, so one of the two sees the other.
+
+use super::{engine::Engine, snapshot::Snapshot};
+use crate::{
+    Error, Result,
+    share::{ReaderTable, Slot},
+    store::{Memory, Seat},
+};
+use std::{
+    cell::RefCell,
+    ops::Deref,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError, Weak,
+        atomic::{AtomicBool, Ordering::SeqCst},
+    },
+};
+
+/// Seats of a thread, for all databases together. Enough for nested readers of a few databases.
+const SEATS_MAX: usize = 16;
+
+/// Blocks of slots: 65,536 readers.
+const BLOCK_COUNT: usize = 1024;
+
+/// The owner of blocks of slots.
+const OWNER: u64 = 1;
+
+/// All readers of one open database.
+#[derive(Debug)]
+pub(super) struct Readers {
+    pub(super) table: ReaderTable,
+    free: Mutex<Vec<Slot>>,
+    seats: Mutex<Vec<Weak<Seat<Hold>>>>,
+    /// Set when nothing is to be left in seats any more.
+    is_closing: Arc<AtomicBool>,
+}
+
+impl Readers {
+    pub(super) fn new() -> Self {
+        let memory = Memory::private(ReaderTable::len_bytes(BLOCK_COUNT));
+        Self {
+            table: ReaderTable::new(Arc::new(memory), BLOCK_COUNT),
+            free: Mutex::default(),
+            seats: Mutex::default(),
+            is_closing: Arc::default(),
+        }
+    }
+
+    fn take_slot(&self) -> Result<Slot> {
+        let mut free = lock(&self.free);
+        if free.is_empty() {
+            // The first of them is taken first.
+            free.extend(self.table.take_block(OWNER).into_iter().flatten().rev());
+        }
+        let too_many = || Error::TooManyReaders(self.table.slots_used());
+        free.pop().ok_or_else(too_many)
+    }
+
+    fn add_seat(&self, seat: &Arc<Seat<Hold>>) {
+        let mut seats = lock(&self.seats);
+        if seats.len() == seats.capacity() {
+            seats.retain(|seat| seat.strong_count() > 0);
+        }
+        seats.push(Arc::downgrade(seat));
+    }
+
+    /// Empties all seats, and has them left empty.
+    pub(super) fn close(&self) {
+        self.is_closing.store(true, SeqCst);
+        let seats = std::mem::take(&mut *lock(&self.seats));
+        for seat in seats.iter().filter_map(Weak::upgrade) {
+            drop(seat.take());
+        }
+    }
+}
+
+impl Drop for Readers {
+    fn drop(&mut self) {
+        self.table.give_up_blocks(OWNER);
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A slot, and what it pins when there is a [`Reader`] with this.
+#[derive(Debug)]
+struct Hold {
+    slot: Slot,
+    // In this order: the state goes before the engine does.
+    snapshot: Arc<Snapshot>,
+    engine: Arc<Engine>,
+}
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        let readers = &self.engine.readers;
+        readers.table.unpin(self.slot);
+        lock(&readers.free).push(self.slot);
+    }
+}
+
+/// A state that stays while this or a clone of it lives.
+#[derive(Clone, Debug)]
+pub(crate) struct Reader {
+    /// Absent only while it ends.
+    hold: Option<Arc<Hold>>,
+}
+
+impl Reader {
+    /// Begins to read the visible state.
+    #[inline]
+    pub(super) fn begin(engine: &Arc<Engine>) -> Result<Self> {
+        let mut hold = match take_seated(engine.id()) {
+            Some(hold) => hold,
+            None => new_hold(engine)?,
+        };
+        let state = engine.readers.table.pin(hold.slot);
+        if hold.snapshot.transaction().0 != state {
+            refresh(&mut hold, state)?;
+        }
+        Ok(Self { hold: Some(hold) })
+    }
+
+    #[inline]
+    fn hold(&self) -> &Hold {
+        self.hold
+            .as_ref()
+            .expect("a reader has its hold until it ends")
+    }
+
+    #[inline]
+    pub(crate) fn engine(&self) -> &Arc<Engine> {
+        &self.hold().engine
+    }
+}
+
+impl Deref for Reader {
+    type Target = Snapshot;
+
+    #[inline]
+    fn deref(&self) -> &Snapshot {
+        &self.hold().snapshot
+    }
+}
+
+impl Drop for Reader {
+    #[inline]
+    fn drop(&mut self) {
+        // The last clone has nobody beside it who could make another. If two end at the same time and
+        // both find the other, the hold is dropped, which is as well.
+        if let Some(hold) = self.hold.take()
+            && Arc::strong_count(&hold) == 1
+        {
+            hold.engine.readers.table.unpin(hold.slot);
+            leave_seated(hold);
+        }
+    }
+}
+
+#[cold]
+fn new_hold(engine: &Arc<Engine>) -> Result<Arc<Hold>> {
+    Ok(Arc::new(Hold {
+        slot: engine.readers.take_slot()?,
+        snapshot: engine.flusher.published.newest(),
+        engine: Arc::clone(engine),
+    }))
+}
+
+/// Takes a reference to the state that is pinned. Where another is visible by now, that is pinned instead.
+#[cold]
+fn refresh(hold: &mut Arc<Hold>, mut state: u64) -> Result<()> {
+    loop {
+        let visible = hold.engine.flusher.published.newest();
+        if visible.transaction().0 == state {
+            let hold = Arc::get_mut(hold).expect("a hold that was seated is alone");
+            hold.snapshot = visible;
+            return Ok(());
+        }
+        state = hold.engine.readers.table.pin(hold.slot);
+    }
+}
+
+/// A seat of this thread.
+struct OwnSeat {
+    engine: u64,
+    seat: Arc<Seat<Hold>>,
+    /// That of [`Readers`], which may be gone.
+    is_closing: Arc<AtomicBool>,
+}
+
+thread_local! {
+    static SEATS: RefCell<Vec<OwnSeat>> = const { RefCell::new(Vec::new()) };
+}
+
+/// A hold on this engine that this thread left.
+#[inline]
+fn take_seated(engine: u64) -> Option<Arc<Hold>> {
+    // A thread that ends has no seats any more.
+    let taken = SEATS.try_with(|seats| {
+        let seats = seats.borrow();
+        let mut own = seats.iter().filter(|own| own.engine == engine);
+        own.find_map(|own| own.seat.take())
+    });
+    taken.ok().flatten()
+}
+
+/// Leaves a hold, whose slot pins nothing, for the next reader of this thread.
+#[inline]
+fn leave_seated(hold: Arc<Hold>) {
+    let engine = hold.engine.id();
+    // What is left over is dropped behind the seats: it may be the end of the database.
+    let _left = SEATS.try_with(|seats| {
+        let mut hold = hold;
+        for own in seats.borrow().iter().filter(|own| own.engine == engine) {
+            match own.seat.put(hold) {
+                Some(other) => hold = other,
+                None if own.is_closing.load(SeqCst) => return own.seat.take(),
+                None => return None,
+            }
+        }
+        add_seat(&mut seats.borrow_mut(), hold)
+    });
+}
+
+/// Leaves a hold in a new seat; returns what there is no room for.
+#[cold]
+fn add_seat(seats: &mut Vec<OwnSeat>, hold: Arc<Hold>) -> Option<Arc<Hold>> {
+    seats.retain(|own| !own.is_closing.load(SeqCst));
+    if seats.len() >= SEATS_MAX {
+        return Some(hold);
+    }
+    let (engine, is_closing) = (
+        hold.engine.id(),
+        Arc::clone(&hold.engine.readers.is_closing),
+    );
+    let seat = Arc::new(Seat::default());
+    hold.engine.readers.add_seat(&seat);
+    let own = OwnSeat {
+        engine,
+        seat,
+        is_closing,
+    };
+    let displaced = own.seat.put(hold);
+    let left = match own.is_closing.load(SeqCst) {
+        true => own.seat.take(),
+        false => displaced,
+    };
+    seats.push(own);
+    left
+}
+
+#[cfg(test)]
+#[path = "reader_tests.rs"]
+mod tests;

@@ -35,14 +35,11 @@ impl World {
 
     fn read(&self, slot: Slot) {
         let state = self.table.pin(slot);
-        self.places[state as usize % 2].with(|place| {
+        let found = self.places[state as usize % 2].with(|place| {
             // SAFETY: nobody writes here, or `loom` fails.
-            assert_eq!(
-                unsafe { *place },
-                state,
-                "what is there is the state that is pinned"
-            );
+            unsafe { *place }
         });
+        assert_eq!(found, state, "what is there is the state that is pinned");
         self.table.unpin(slot);
     }
 

@@ -22,7 +22,7 @@ unsafe impl Sync for World {}
 
 fn table() -> ReaderTable {
     let memory = std::sync::Arc::new(Memory::new(ReaderTable::len_bytes(BLOCKS)));
-    ReaderTable::new(memory, BLOCKS)
+    ReaderTable::new(memory, 0, BLOCKS)
 }
 
 impl World {

@@ -118,7 +118,7 @@ fn tables_are_created_renamed_cleared_and_dropped() {
 }
 
 #[test]
-fn a_database_in_use_is_exit_code_4() {
+fn a_database_in_use_can_be_changed_but_not_salvaged() {
     let place = Place::new();
     // A load that waits for more input. It is a process of its own, since a lock of this one would
     // be inherited, for a moment, by the programs that other tests start.
@@ -139,7 +139,9 @@ fn a_database_in_use_is_exit_code_4() {
     stdout.read_line(&mut line).expect("a line for the commit");
     assert_eq!(line, "committed 1 1\n");
 
-    place.run(&["put", "a.teak", "k", "v"]).fails(4, "in use");
+    place.succeed(&["put", "a.teak", "k", "v"]);
+    let salvage = place.run(&["salvage", "a.teak", "b.teak"]);
+    salvage.fails(4, "in use");
     stdin
         .write_all(format!("DATA{end}").as_bytes())
         .expect("the program reads");

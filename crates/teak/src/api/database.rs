@@ -216,15 +216,16 @@ impl Database {
     pub fn stat(&self) -> Result<DatabaseStat> {
         let snapshot = self.engine().begin_read()?;
         let page_count = snapshot.page_count();
+        let [free_pages, pending_pages] = snapshot.counts()?;
         Ok(DatabaseStat {
             file_bytes: self.engine().file_bytes(),
             page_size: self.engine().page_size(),
             page_count,
             used_pages: page_count
-                .saturating_sub(snapshot.free_pages)
-                .saturating_sub(snapshot.pending_pages),
-            free_pages: snapshot.free_pages,
-            pending_pages: snapshot.pending_pages,
+                .saturating_sub(free_pages)
+                .saturating_sub(pending_pages),
+            free_pages,
+            pending_pages,
             transaction: snapshot.transaction(),
             durable_transaction: self.engine().durable(),
             table_count: snapshot.catalog().records,

@@ -88,6 +88,7 @@ pub(crate) const TREE_ROOT_LEN: usize = 64;
 
 const MAGIC: [u8; 8] = *b"TeakRec\x01";
 const CHECKED_FROM: usize = 16;
+const SLOT_AT: usize = 22;
 const FIXED_LEN: usize = 432;
 const RUN_LEN: usize = 8;
 const RESERVED_LEN: usize = 48;
@@ -311,6 +312,11 @@ impl Record {
         flag(self.asked_durable, ASKED_DURABLE)
             | flag(self.clean_close, CLEAN_CLOSE)
             | flag(self.written.is_none(), WRITTEN_LEFT_OUT)
+    }
+
+    /// The slot that bytes say they were written for, if they are a record.
+    pub(crate) fn slot_of(bytes: &[u8]) -> u8 {
+        bytes.get(SLOT_AT).copied().unwrap_or_default()
     }
 
     /// Reads the record that stands in `slot`. `bytes` begin there and may go on behind the record.

@@ -40,6 +40,8 @@ pub(crate) struct Slot(u32);
 #[derive(Clone, Debug)]
 pub(crate) struct ReaderTable {
     memory: Arc<Memory>,
+    /// The first word.
+    start: usize,
     block_count: usize,
 }
 
@@ -49,10 +51,11 @@ impl ReaderTable {
         (blocks_start(block_count) + block_count * SLOTS_PER_BLOCK * LINE) * size_of::<u64>()
     }
 
-    /// The table in `memory`, which holds one of so many blocks, or zeros.
-    pub(crate) fn new(memory: Arc<Memory>, block_count: usize) -> Self {
+    /// The table in `memory` from this word on, which holds one of so many blocks, or zeros.
+    pub(crate) fn new(memory: Arc<Memory>, start: usize, block_count: usize) -> Self {
         Self {
             memory,
+            start,
             block_count,
         }
     }
@@ -131,6 +134,30 @@ impl ReaderTable {
         Some(slots_of(block))
     }
 
+    /// Where the slots of a block stand: the first byte, and how many.
+    pub(crate) fn block_bytes(&self, slot: Slot) -> (usize, usize) {
+        let block = slot.0 as usize / SLOTS_PER_BLOCK;
+        let words = SLOTS_PER_BLOCK * LINE;
+        let start = self.start + blocks_start(self.block_count) + block * words;
+        (start * size_of::<u64>(), words * size_of::<u64>())
+    }
+
+    /// The bytes from the start on that are used whatever is in the table: where they stand, and how many.
+    pub(crate) fn head_bytes(&self) -> (usize, usize) {
+        let len = blocks_start(self.block_count) * size_of::<u64>();
+        (self.start * size_of::<u64>(), len)
+    }
+
+    /// The owners of blocks, each once.
+    pub(crate) fn owners(&self) -> Vec<u64> {
+        let used = self.word(BLOCKS_USED).load(Acquire) as usize;
+        let owners = (0..used.min(self.block_count)).map(|block| self.owner(block).load(Acquire));
+        let mut owners: Vec<_> = owners.filter(|owner| *owner != 0).collect();
+        owners.sort_unstable();
+        owners.dedup();
+        owners
+    }
+
     /// Gives up all blocks of an owner that does not use them any more: it may have died.
     pub(crate) fn give_up_blocks(&self, owner: u64) {
         let used = self.word(BLOCKS_USED).load(Acquire) as usize;
@@ -140,6 +167,12 @@ impl ReaderTable {
                 self.owner(block).store(0, Release);
             }
         }
+    }
+
+    /// Gives up a block that was never used, by one of its slots.
+    pub(crate) fn give_up_block(&self, slot: Slot) {
+        self.owner(slot.0 as usize / SLOTS_PER_BLOCK)
+            .store(0, Release);
     }
 
     fn owner(&self, block: usize) -> &AtomicU64 {
@@ -153,7 +186,7 @@ impl ReaderTable {
 
     #[inline]
     fn word(&self, index: usize) -> &AtomicU64 {
-        &self.memory.words()[index]
+        &self.memory.words()[self.start + index]
     }
 }
 

@@ -14,7 +14,7 @@ const BLOCKS: usize = 3;
 
 fn table() -> ReaderTable {
     let memory = Memory::private(ReaderTable::len_bytes(BLOCKS));
-    ReaderTable::new(Arc::new(memory), BLOCKS)
+    ReaderTable::new(Arc::new(memory), 0, BLOCKS)
 }
 
 fn pinned(table: &ReaderTable) -> Vec<u64> {
@@ -92,4 +92,73 @@ fn a_turn_may_end_on_another_thread() {
     let turn = turnstile.take();
     thread::spawn(move || drop(turn)).join().unwrap();
     drop(turnstile.take());
+}
+
+mod locks {
+    use super::super::{SharedLock, Taken};
+    use crate::store::Memory;
+    use std::{
+        sync::{
+            Arc,
+            atomic::{AtomicU32, Ordering::SeqCst},
+        },
+        thread,
+        time::{Duration, Instant},
+    };
+
+    fn lock() -> SharedLock {
+        SharedLock::new(Arc::new(Memory::private(4096)), 6)
+    }
+
+    #[test]
+    fn one_process_at_a_time_has_it_and_each_gets_it() {
+        let (lock, inside) = (lock(), Arc::new(AtomicU32::new(0)));
+        let threads: Vec<_> = (1..=4)
+            .map(|process| {
+                let (lock, inside) = (lock.clone(), Arc::clone(&inside));
+                thread::spawn(move || {
+                    for _ in 0..2000 {
+                        assert_eq!(lock.take(process, None, |_| true), Some(Taken::Free));
+                        assert_eq!(inside.swap(process, SeqCst), 0);
+                        inside.store(0, SeqCst);
+                        lock.give_back();
+                    }
+                })
+            })
+            .collect();
+        threads
+            .into_iter()
+            .for_each(|thread| thread.join().unwrap());
+        assert!(!lock.is_waited_for());
+    }
+
+    #[test]
+    fn it_is_taken_from_the_dead() {
+        let lock = lock();
+        assert_eq!(lock.take(7, None, |_| true), Some(Taken::Free));
+        let began = Instant::now();
+        let taken = lock.take(8, None, |process| process != 7);
+        assert_eq!(taken, Some(Taken::FromTheDead));
+        assert!(began.elapsed() < Duration::from_secs(5));
+        lock.give_back();
+        // A process that has the place of a dead one is not the one that took the lock.
+        assert_eq!(lock.take(7, None, |_| true), Some(Taken::Free));
+        assert_eq!(lock.take(7, None, |_| true), Some(Taken::FromTheDead));
+    }
+
+    #[test]
+    fn waiting_ends_when_it_is_to() {
+        let lock = lock();
+        assert_eq!(lock.take(1, None, |_| true), Some(Taken::Free));
+        assert_eq!(
+            lock.take(2, Some(Duration::from_millis(50)), |_| true),
+            None
+        );
+        assert_eq!(lock.take(2, Some(Duration::ZERO), |_| true), None);
+        lock.give_back();
+        assert_eq!(
+            lock.take(2, Some(Duration::ZERO), |_| true),
+            Some(Taken::Free)
+        );
+    }
 }

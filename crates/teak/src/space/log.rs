@@ -79,14 +79,24 @@ pub(super) const TAKEN_LEN_MAX: usize = 10;
 
 /// Reads a whole log: its groups and the transaction of the last one.
 pub(super) fn decode(log: &[u8]) -> Result<(Vec<Group>, TransactionId), &'static str> {
+    let groups = groups(log, TransactionId(0))?;
+    let last = groups.last().map_or(TransactionId(0), |(last, _)| *last);
+    Ok((groups.into_iter().map(|(_, group)| group).collect(), last))
+}
+
+/// Reads a log, or the end of one that stands behind a group of this transaction: its groups and their transactions.
+pub(super) fn groups(
+    log: &[u8],
+    previous: TransactionId,
+) -> Result<Vec<(TransactionId, Group)>, &'static str> {
     let mut rest = Reader { bytes: log };
     let mut groups = Vec::new();
-    let mut transaction = 0;
+    let mut transaction = previous.0;
     while !rest.bytes.is_empty() {
         transaction = rest.positive()?.checked_add(transaction).ok_or(NONSENSE)?;
-        groups.push(rest.group(transaction)?);
+        groups.push((TransactionId(transaction), rest.group(transaction)?));
     }
-    Ok((groups, TransactionId(transaction)))
+    Ok(groups)
 }
 
 const NONSENSE: &str = "the space log has a number that makes no sense";

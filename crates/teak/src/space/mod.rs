@@ -32,6 +32,7 @@
 
 mod bits;
 mod fold;
+mod follow;
 mod free_map;
 mod load;
 mod log;
@@ -45,6 +46,7 @@ mod writer;
 pub(crate) use crate::page::deaths::Death;
 #[cfg(test)]
 use fold::LOG_ROOM_MIN;
+pub(crate) use follow::taken_since;
 pub(crate) use free_map::Policy;
 pub(crate) use page_array::ArrayRoot;
 

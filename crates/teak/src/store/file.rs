@@ -13,7 +13,7 @@ mod folios;
 mod opening;
 mod vectored;
 
-pub(crate) use opening::{Access, Create, Created};
+pub(crate) use opening::{Access, Company, Create, Created};
 
 use super::{
     Mapping, Storage, WritableMapping, end_within, lock,
@@ -86,6 +86,11 @@ impl FileStorage {
             unnamed: Mutex::new(unnamed),
             reserve_len: RESERVE_LEN,
         })
+    }
+
+    /// Has other processes open the file as well. It was found to be in order.
+    pub(crate) fn admit_others(&self) -> io::Result<()> {
+        self.file.share()
     }
 
     fn grow(&self, blocks: &mut Blocks, old_len: u64, new_len: u64) -> io::Result<()> {
@@ -183,6 +188,15 @@ impl Storage for FileStorage {
         } else {
             Ok(())
         }
+    }
+
+    fn refresh(&self) -> io::Result<()> {
+        let _growth = lock(&self.growth);
+        let len = self.file.metadata()?.len();
+        if len == self.len() {
+            return Ok(());
+        }
+        self.publish_len(len)
     }
 
     fn write(&self, offset: u64, parts: &[IoSlice<'_>]) -> io::Result<()> {

@@ -1,8 +1,9 @@
-//! A file and the lock on it: exclusive for who writes, shared for who only reads.
+//! A file and the lock on it: exclusive for who is to be alone with it, shared for who is in company.
 
-use super::Access;
+use super::Company;
 use std::{
     fs::{File, TryLockError},
+    io,
     ops::Deref,
     process,
 };
@@ -16,15 +17,24 @@ pub(super) struct LockedFile {
 
 impl LockedFile {
     /// Locks `file`, without waiting for anybody.
-    pub(super) fn new(file: File, access: Access) -> Result<Self, TryLockError> {
-        match access {
-            Access::ReadOnly => file.try_lock_shared()?,
-            Access::ReadWrite => file.try_lock()?,
+    pub(super) fn new(file: File, company: Company) -> Result<Self, TryLockError> {
+        match company {
+            Company::None => file.try_lock()?,
+            Company::Others => file.try_lock_shared()?,
         }
         Ok(Self {
             file,
             owner_process: process::id(),
         })
+    }
+
+    /// Has others lock the file as well.
+    pub(super) fn share(&self) -> io::Result<()> {
+        match self.file.try_lock_shared() {
+            Ok(()) => Ok(()),
+            Err(TryLockError::WouldBlock) => Err(io::ErrorKind::ResourceBusy.into()),
+            Err(TryLockError::Error(error)) => Err(error),
+        }
     }
 }
 

@@ -1,9 +1,20 @@
-//! Memory that several parties read and change at any time: nothing but words that are atomic.
+//! Memory that several parties read and change at any time: nothing but words that are atomic. It is
+//! private to a process, or a file that processes share.
 
 use super::stretch::Stretch;
-use std::{fmt, slice, sync::atomic::AtomicU64};
+use rustix::{
+    fs::Timespec,
+    thread::futex::{self, Flags},
+};
+use std::{
+    fmt,
+    fs::File,
+    io, slice,
+    sync::atomic::{AtomicU32, AtomicU64},
+    time::Duration,
+};
 
-/// Words that start out as zero.
+/// Words that start out as zero. Whoever uses it keeps each of them one size: 32 bits or 64.
 pub(crate) struct Memory {
     stretch: Stretch,
 }
@@ -16,7 +27,14 @@ impl Memory {
         }
     }
 
-    /// All words. The first stands at the start of a page.
+    /// The first bytes of a file. Those that are touched must have their blocks.
+    pub(super) fn shared(file: &File, len_bytes: usize) -> io::Result<Self> {
+        Ok(Self {
+            stretch: Stretch::shared(file, len_bytes)?,
+        })
+    }
+
+    /// All words of 64 bits. The first stands at the start of a page.
     #[inline]
     pub(crate) fn words(&self) -> &[AtomicU64] {
         let len = self.stretch.len() as usize / size_of::<AtomicU64>();
@@ -24,6 +42,29 @@ impl Memory {
         // read and written as atomic words only.
         unsafe { slice::from_raw_parts(self.stretch.base().as_ptr().cast(), len) }
     }
+
+    /// All words of 32 bits.
+    #[inline]
+    pub(crate) fn half_words(&self) -> &[AtomicU32] {
+        let len = self.stretch.len() as usize / size_of::<AtomicU32>();
+        // SAFETY: as for `words`.
+        unsafe { slice::from_raw_parts(self.stretch.base().as_ptr().cast(), len) }
+    }
+}
+
+/// Sleeps while `word` holds `expected`, until it is woken, for as long as `limit`, or for no reason.
+pub(crate) fn sleep_on(word: &AtomicU32, expected: u32, limit: Duration) {
+    let limit = Timespec {
+        tv_sec: limit.as_secs() as i64,
+        tv_nsec: limit.subsec_nanos().into(),
+    };
+    // Whoever calls looks at the word again, whatever the reason is.
+    let _ = futex::wait(word, Flags::empty(), expected, Some(&limit));
+}
+
+/// Wakes one who sleeps on `word`; says whether there was one.
+pub(crate) fn wake_one(word: &AtomicU32) -> bool {
+    futex::wake(word, Flags::empty(), 1).is_ok_and(|woken| woken > 0)
 }
 
 impl fmt::Debug for Memory {

@@ -13,6 +13,7 @@
 
 mod boot;
 mod file;
+mod lock_file;
 mod locked;
 mod mapping;
 mod memory;
@@ -23,9 +24,10 @@ mod stretch;
 mod writable;
 
 pub(crate) use boot::{boot_id, random_id};
-pub(crate) use file::{Access, Create, Created, FileStorage};
+pub(crate) use file::{Access, Company, Create, Created, FileStorage};
+pub(crate) use lock_file::LockFile;
 pub(crate) use mapping::{Mapping, prefetch};
-pub(crate) use memory::Memory;
+pub(crate) use memory::{Memory, sleep_on, wake_one};
 pub(crate) use seat::Seat;
 pub(crate) use writable::{WritableMapping, WritableRun};
 
@@ -45,6 +47,14 @@ pub(crate) trait Storage: Send + Sync + std::fmt::Debug {
     /// What the system answers; the length is then what it was. `ResourceBusy` when a live
     /// [`WritableRun`](writable::WritableRun) reaches past the new length.
     fn set_len(&self, bytes: u64) -> io::Result<()>;
+
+    /// Takes over a length that another process has given the file.
+    ///
+    /// # Errors
+    /// What the system answers.
+    fn refresh(&self) -> io::Result<()> {
+        Ok(())
+    }
 
     /// Writes all parts, one behind the other, from `offset` on.
     ///

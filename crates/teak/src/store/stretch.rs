@@ -46,6 +46,8 @@ enum Origin {
         start: NonNull<u8>,
         layout: std::alloc::Layout,
     },
+    /// A file of words that processes share. Nothing but words is read or written there.
+    Shared,
 }
 
 // SAFETY: a stretch owns its addresses and gives out nothing but their values; whoever reads or
@@ -87,6 +89,15 @@ impl Stretch {
                 Err(_) => len = round(len / 2).max(needed),
             }
         }
+    }
+
+    /// Maps the first `len` bytes of a file that processes share, for reading and writing.
+    pub(super) fn shared(file: &File, len: usize) -> io::Result<Self> {
+        Ok(Self {
+            base: map_exactly(file, len as u64, Protection::ReadWrite)?,
+            len: len as u64,
+            origin: Origin::Shared,
+        })
     }
 
     /// Zeroed memory of the heap, at the start of a page; the system provides it as it is touched.
@@ -170,7 +181,7 @@ impl Stretch {
     pub(super) fn populate(&self, offset: u64, len: usize) -> io::Result<()> {
         let file = match &self.origin {
             Origin::File { locked } => locked,
-            Origin::Heap { .. } => return Ok(()),
+            Origin::Heap { .. } | Origin::Shared => return Ok(()),
         };
         let end = offset
             .checked_add(len as u64)
@@ -206,7 +217,7 @@ impl Stretch {
     fn is_mapped(&self) -> bool {
         match self.origin {
             Origin::File { .. } => true,
-            Origin::Heap { .. } => false,
+            Origin::Heap { .. } | Origin::Shared => false,
         }
     }
 }
@@ -247,9 +258,9 @@ fn map_exactly(file: &File, len: u64, protection: Protection) -> io::Result<NonN
 impl Drop for Stretch {
     fn drop(&mut self) {
         match &self.origin {
-            // SAFETY: these addresses were mapped by `map`, once, and whoever looks into them
+            // SAFETY: these addresses were mapped here, once, and whoever looks into them
             // holds the stretch.
-            Origin::File { .. } => unsafe {
+            Origin::File { .. } | Origin::Shared => unsafe {
                 let _ = mm::munmap(self.base.as_ptr().cast(), self.len as usize);
             },
             // SAFETY: allocated by `zeroed` with this layout.

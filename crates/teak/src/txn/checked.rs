@@ -131,6 +131,11 @@ impl Checked {
         });
     }
 
+    /// Forgets all pages: another process has written anew nobody here knows which.
+    pub(super) fn forget_all(&self) {
+        self.words.iter().for_each(|word| word.store(0, Relaxed));
+    }
+
     fn for_each_word(&self, run: Run, change: impl Fn(&AtomicU64, u64)) {
         let mut pages = run.pages().peekable();
         while let Some(first) = pages.next() {

@@ -202,6 +202,7 @@ impl WriteTransaction {
     ) -> Option<Arc<[UnwrittenPage]>> {
         let is_fit = self.pages.durability == Durability::Durable
             && committed.fold_pages.is_empty()
+            && !self.engine.flusher.place.is_wanted()
             && self.pages.writer.arena.mapped_bytes() == 0
             && self.pages.dirty_bytes() <= DEFERRED_BYTES_MAX
             && self.pages.writer.unwritten.len() * self.engine.page_size <= ALL_DEFERRED_BYTES_MAX;

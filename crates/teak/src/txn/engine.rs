@@ -4,22 +4,25 @@ use super::{
     Verification,
     arena::Arena,
     flusher::Flusher,
-    progress::{State, UnwrittenPage},
-    reader::{Reader, Readers},
+    open::Settled,
+    progress::UnwrittenPage,
+    published::{Published, foreign_snapshot},
+    reader::{Reader, Readers, private_table},
     recover::Recovery,
-    snapshot::Snapshot,
+    shared::{Shared, lock_file_error},
     ticket::Ticket,
     written::WrittenRuns,
 };
 use crate::{
     Error, PageNumber, Result, Run, TransactionId,
     commit::record::{FlushLimits, Record},
-    share::{Turn, Turnstile},
+    share::{Taken, Turn, Turnstile},
     space::Space,
     store::Storage,
 };
 use std::{
     collections::HashMap,
+    ops::{Deref, DerefMut},
     path::PathBuf,
     sync::{
         Arc, Mutex, PoisonError,
@@ -168,6 +171,35 @@ pub(super) struct Writer {
     pub(super) unwritten: Arc<[UnwrittenPage]>,
     /// Whether a clean close has to be noted.
     pub(super) is_changed: bool,
+    /// Whether all of this has yet to be read from the file.
+    pub(super) is_stale: bool,
+}
+
+/// The turn of a writer, and the writer's place among processes.
+#[derive(Debug)]
+pub(super) struct WriterTurn {
+    turn: Turn<Writer>,
+    flusher: Arc<Flusher>,
+}
+
+impl Deref for WriterTurn {
+    type Target = Writer;
+
+    fn deref(&self) -> &Writer {
+        &self.turn
+    }
+}
+
+impl DerefMut for WriterTurn {
+    fn deref_mut(&mut self) -> &mut Writer {
+        &mut self.turn
+    }
+}
+
+impl Drop for WriterTurn {
+    fn drop(&mut self) {
+        self.flusher.place.leave(&self.flusher.progress);
+    }
 }
 
 impl Engine {
@@ -175,34 +207,43 @@ impl Engine {
         path: PathBuf,
         storage: Arc<dyn Storage>,
         settings: &Settings,
-        newest: Snapshot,
-        state: State,
-        writer: Option<Writer>,
-        recovery: Recovery,
+        settled: Settled,
+        shared: Option<Arc<Shared>>,
     ) -> Self {
+        let Settled {
+            snapshot: newest,
+            state,
+            writer,
+            recovery,
+        } = settled;
         let policies = Policies::new(settings, &newest.record);
         let writer = writer.map(|mut writer| {
             writer.is_changed |= policies.note(settings, &mut writer.newest);
             writer
         });
-        let readers = Readers::new();
-        let table = readers.table.clone();
+        let region = shared.as_ref().map(|shared| shared.region.clone());
+        let table = match &region {
+            Some(region) => region.readers.clone(),
+            None => private_table(),
+        };
+        let page_size = newest.record.page_size as usize;
+        let published = Published::new(table.clone(), newest, Arc::clone(&storage), region);
         Self {
             id: unique_id(),
             path,
-            page_size: newest.record.page_size as usize,
+            page_size,
             policies,
             turnstile: writer.map(Turnstile::new),
             closed: AtomicBool::new(false),
             recovery,
             handles: Mutex::default(),
-            readers,
+            readers: Readers::new(table, shared.clone()),
             flusher: Arc::new(Flusher::new(
                 Arc::clone(&storage),
-                newest,
-                table,
+                published,
                 state,
                 policies.flush_limits,
+                shared,
             )),
             storage,
         }
@@ -286,12 +327,62 @@ impl Engine {
     }
 
     /// Waits until this is the only writer.
-    pub(super) fn take_turn(&self) -> Result<Turn<Writer>> {
+    pub(super) fn take_turn(&self) -> Result<WriterTurn> {
         let turnstile = self.turnstile.as_ref().ok_or(Error::ReadOnly)?;
         self.refuse_unwritable()?;
-        let turn = turnstile.take();
+        let mut writer = WriterTurn {
+            turn: turnstile.take(),
+            flusher: Arc::clone(&self.flusher),
+        };
+        let entered = self.flusher.place.enter();
         self.refuse_unwritable()?;
-        Ok(turn)
+        if let Some(taken) = entered {
+            self.follow(&mut writer, taken)?;
+        }
+        Ok(writer)
+    }
+
+    /// Brings what the writer has up to date, if another process wrote meanwhile.
+    fn follow(&self, writer: &mut Writer, taken: Taken) -> Result<()> {
+        let Some(shared) = self.flusher.progress.shared() else {
+            return Ok(());
+        };
+        let newest = {
+            let mut state = self.flusher.progress.lock();
+            if taken == Taken::FromTheDead {
+                shared.look_for_newer(&mut state);
+            }
+            state.newest
+        };
+        if newest.transaction == writer.newest.transaction && !writer.is_stale {
+            return Ok(());
+        }
+        let record = shared.record_in(newest.slot)?;
+        let record = record.filter(|record| record.transaction == newest.transaction);
+        let record = record.ok_or_else(|| {
+            let detail = "another process has written the newest commit there, and it is gone";
+            Error::corrupted(slot_page(newest.slot), "begin", detail)
+        })?;
+        let published = &self.flusher.published;
+        published.forget_held();
+        let before = published.newest_here();
+        let snapshot = foreign_snapshot(&*self.storage, record.clone(), &before)?;
+        let pins = self.flusher.pins();
+        let is_folded = writer.is_stale || writer.space.roots() != record.space_roots;
+        if is_folded
+            || !writer
+                .space
+                .follow(&record.space_log, record.page_count, &pins)
+        {
+            writer.is_stale = true;
+            writer.space = snapshot.space(&pins)?;
+        }
+        let snapshot = snapshot.with_counts_of(&writer.space);
+        writer.take_over(record);
+        if newest.transaction > published.visible() {
+            self.flusher.progress.lock().unpublished = Some(Arc::new(snapshot));
+        }
+        Ok(())
     }
 
     fn refuse_unwritable(&self) -> Result<()> {
@@ -368,10 +459,28 @@ impl Engine {
         closed
     }
 
-    fn write_last(&self, mut writer: Turn<Writer>) -> Result<()> {
-        if !writer.is_changed {
-            return Ok(());
+    fn write_last(&self, mut writer: WriterTurn) -> Result<()> {
+        let shared = self.flusher.progress.shared();
+        let gate = match shared {
+            Some(shared) => Some(shared.lock_file.pass_gate().map_err(lock_file_error)?),
+            None => None,
+        };
+        if let Some(shared) = shared
+            && shared.lock_file.has_others().map_err(lock_file_error)?
+        {
+            drop(gate);
+            return self.flusher.wait_quietly(self.flusher.newest());
         }
+        if writer.is_changed {
+            self.note_clean_close(&mut writer)?;
+        }
+        if let Some(shared) = shared {
+            shared.region.set_closed();
+        }
+        Ok(())
+    }
+
+    fn note_clean_close(&self, writer: &mut Writer) -> Result<()> {
         self.flusher.wait_quietly(writer.newest.transaction)?;
         let used = writer.space.page_count() - writer.space.trailing_free();
         writer.space.shrink(used);
@@ -406,10 +515,23 @@ impl Drop for Engine {
         // Whoever wants to know what closing says calls `close`.
         let _ = self.close();
         self.flusher.stop();
+        self.flusher.progress.leave();
     }
 }
 
 impl Writer {
+    /// Goes on from a commit of another process, as the space map does already.
+    fn take_over(&mut self, record: Record) {
+        self.written = WrittenRuns::of(&record);
+        self.newest = Record {
+            clean_close: false,
+            ..record
+        };
+        self.unwritten = Arc::default();
+        self.is_changed = true;
+        self.is_stale = false;
+    }
+
     /// Notes a commit, with what died in it, sorted.
     pub(super) fn note_record(&mut self, record: Record, deaths: &[(Run, TransactionId)]) {
         self.newest = record;

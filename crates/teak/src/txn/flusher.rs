@@ -15,15 +15,17 @@
 use super::{
     engine::{Durability, slot_page},
     pages::{WRITING_PAGES, write_pages},
-    progress::{Deferred, Due, Progress, State, Target, Written},
+    place::Place,
+    progress::{Deferred, Due, Progress, State, StateGuard, Target, Written},
     published::Published,
+    shared::Shared,
     snapshot::Snapshot,
 };
 use crate::{
     Error, Result, TransactionId,
     commit::record::{ERASED_LEN, FlushLimits, Record},
     planted::{Planted, is_planted},
-    share::ReaderTable,
+    share::Taken,
     store::Storage,
 };
 use std::{
@@ -39,6 +41,9 @@ use std::{
 
 const FLUSHING: &str = "flushing the file";
 const WRITING_RECORD: &str = "writing the commit record";
+
+/// What was tried, and what the system said.
+type FailedWrite = (&'static str, io::Error);
 
 /// A commit to be noted, its pages written.
 pub(super) struct Commit {
@@ -58,6 +63,8 @@ pub(super) struct Flusher {
     page_size: usize,
     limits: FlushLimits,
     is_poisoned: AtomicBool,
+    /// The writer's place among all processes.
+    pub(super) place: Place,
     /// Held by whoever writes what is deferred, until its record is noted. Taken before the progress
     /// is locked.
     pen: Mutex<()>,
@@ -69,26 +76,31 @@ pub(super) struct Flusher {
 impl Flusher {
     pub(super) fn new(
         storage: Arc<dyn Storage>,
-        newest: Snapshot,
-        table: ReaderTable,
+        published: Published,
         state: State,
         limits: FlushLimits,
+        shared: Option<Arc<Shared>>,
     ) -> Self {
+        let shared_place = shared.clone();
         Self {
-            progress: Arc::new(Progress::new(state)),
+            progress: Arc::new(Progress::new(state, shared)),
             storage,
-            page_size: newest.record.page_size as usize,
+            page_size: published.newest_here().record.page_size as usize,
             limits,
             is_poisoned: AtomicBool::new(false),
+            place: Place::new(shared_place),
             pen: Mutex::default(),
             told: Mutex::default(),
             thread: Mutex::default(),
-            published: Published::new(table, newest),
+            published,
         }
     }
 
     pub(super) fn refuse_poisoned(&self) -> Result<()> {
-        if self.is_poisoned.load(Ordering::Acquire) {
+        let has_failed = |shared: &Arc<Shared>| shared.has_failed();
+        if self.is_poisoned.load(Ordering::Acquire)
+            || self.progress.shared().is_some_and(has_failed)
+        {
             return Err(Error::Poisoned);
         }
         Ok(())
@@ -101,12 +113,12 @@ impl Flusher {
     }
 
     /// What the next commit builds on: the newest state, whether readers see it yet or not.
-    pub(super) fn base(&self) -> Arc<Snapshot> {
-        let state = self.progress.lock();
-        state
-            .unpublished
-            .clone()
-            .unwrap_or_else(|| self.published.newest())
+    pub(super) fn base(&self) -> Result<Arc<Snapshot>> {
+        let unpublished = self.progress.lock().unpublished.clone();
+        match unpublished {
+            Some(newest) => Ok(newest),
+            None => self.published.newest(),
+        }
     }
 
     /// The newest commit, whether readers see it yet or not.
@@ -119,7 +131,7 @@ impl Flusher {
     pub(super) fn pins(&self) -> Vec<TransactionId> {
         let state = self.progress.lock();
         let mut pins: Vec<_> = state.pins().collect();
-        pins.push(self.published.newest().transaction());
+        pins.push(self.published.visible());
         drop(state);
         self.published.add_held(&mut pins);
         pins.sort_unstable();
@@ -160,9 +172,11 @@ impl Flusher {
             return Ok(());
         };
         drop(state);
-        let result = self.write_out(&deferred, written);
+        let result = self.write_pages_of(&deferred);
         let mut state = self.progress.lock();
+        let result = result.and_then(|()| self.write_record_of(&deferred, written));
         state.note_written(written);
+        state.note_deferred_written();
         result.map_err(|(operation, error)| {
             self.fail(&mut state, operation, &error);
             Error::io(operation)(error)
@@ -173,19 +187,23 @@ impl Flusher {
         self.pen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Writes pages and record of what was deferred.
-    fn write_out(
-        &self,
-        deferred: &Deferred,
-        written: Written,
-    ) -> std::result::Result<(), (&'static str, io::Error)> {
+    /// Writes the pages of what was deferred.
+    fn write_pages_of(&self, deferred: &Deferred) -> std::result::Result<(), FailedWrite> {
         // Whoever has the pen has had all noted that was written.
         let newest = self.progress.lock().newest.transaction;
         let pages = deferred.pages.iter();
         let unwritten = pages.filter(|page| page.transaction > newest);
         let pages: Vec<_> = unwritten.map(|page| (page.number, &*page.bytes)).collect();
-        write_pages(&*self.storage, self.page_size, &pages)
-            .map_err(|error| (WRITING_PAGES, error))?;
+        write_pages(&*self.storage, self.page_size, &pages).map_err(|error| (WRITING_PAGES, error))
+    }
+
+    /// Writes the record of what was deferred, while the progress is locked: so nobody takes back what failed
+    /// meanwhile.
+    fn write_record_of(
+        &self,
+        deferred: &Deferred,
+        written: Written,
+    ) -> std::result::Result<(), FailedWrite> {
         let record = Record {
             slot: written.slot,
             sequence: written.sequence,
@@ -304,10 +322,21 @@ impl Flusher {
     /// Writes what is deferred and flushes, unless somebody else does by now, or has done what is
     /// wanted.
     fn flush(&self, is_wanted: impl Fn(&State) -> bool) {
-        let pen = self.pen();
         let mut state = self.progress.lock();
         if state.is_flushing() || state.has_failed() || !is_wanted(&state) {
             return;
+        }
+        state.lead();
+        drop(state);
+        let has_flush = self.take_flush();
+        let pen = self.pen();
+        let mut state = self.progress.lock();
+        if has_flush.is_some() && (state.has_failed() || !is_wanted(&state)) {
+            // Another process has done it, or nobody can any more.
+            drop(pen);
+            let told = state.take_told();
+            self.told().extend(told);
+            return self.end_flush(state, has_flush);
         }
         let deferred = state.take_deferred();
         let commit = deferred
@@ -317,13 +346,17 @@ impl Flusher {
         drop(state);
         let mut flushed = Ok(());
         if let Some((deferred, written)) = deferred {
-            flushed = self.write_out(&deferred, written);
+            flushed = self.write_pages_of(&deferred);
             let mut state = self.progress.lock();
+            flushed = flushed.and_then(|()| self.write_record_of(&deferred, written));
             // It may be there, or a part of it, also after an error. Nobody builds on it then.
             state.note_written(written);
+            state.note_deferred_written();
             if let Err((operation, error)) = &flushed {
                 self.note_failure(&mut state, operation, error);
             }
+            drop(state);
+            self.place.deferred_written(&self.progress);
         }
         drop(pen);
         let flushed =
@@ -346,8 +379,27 @@ impl Flusher {
         if state.has_failed() {
             self.take_back(&mut state);
         }
+        self.end_flush(state, has_flush);
+    }
+
+    /// Waits until no other process flushes, and keeps all others from it until the end of the flush.
+    fn take_flush(&self) -> Option<&Arc<Shared>> {
+        let shared = self.progress.shared()?;
+        if shared.take(&shared.region.flush) == Taken::FromTheDead {
+            self.progress.lock().forget_foreign_target();
+        }
+        Some(shared)
+    }
+
+    /// Ends the lead, and tells who waited.
+    fn end_flush(&self, mut state: StateGuard<'_>, has_flush: Option<&Arc<Shared>>) {
+        state.end_lead();
         let woken = self.progress.tell_flushed(&mut state);
         drop(state);
+        if let Some(shared) = has_flush {
+            shared.region.flush.give_back();
+            self.place.deferred_written(&self.progress);
+        }
         woken.iter().for_each(Thread::unpark);
     }
 
@@ -381,10 +433,18 @@ impl Flusher {
 
     /// Has readers see the state that became durable, unless they see a newer one.
     fn publish(&self, target: &Target) {
-        if let Some(snapshot) = &target.unpublished
-            && snapshot.transaction() > self.published.newest().transaction()
-        {
-            self.published.publish(Arc::clone(snapshot));
+        if target.commit.transaction <= self.published.visible() {
+            return;
+        }
+        match (&target.unpublished, self.progress.shared()) {
+            (Some(snapshot), _) => self.published.publish(Arc::clone(snapshot)),
+            // Another process has written it.
+            (None, Some(shared)) => {
+                if let Ok(Some(record)) = shared.record_in(target.commit.slot) {
+                    self.published.publish_record(&record);
+                }
+            }
+            (None, None) => {}
         }
     }
 
@@ -401,14 +461,19 @@ impl Flusher {
 
     fn note_failure(&self, state: &mut State, operation: &'static str, error: &io::Error) {
         self.is_poisoned.store(true, Ordering::Release);
+        if let Some(shared) = self.progress.shared() {
+            shared.set_failed();
+        }
         state.fail(operation, error);
-        self.published.newest().checked.distrust();
+        self.published.newest_here().checked.distrust();
     }
 
     /// Sees to it that who opens the database finds the state that readers see, as far as the disk
     /// takes that, and gives up all that is not durable. The error that is reported is the one before.
     fn take_back(&self, state: &mut State) {
-        let seen = self.published.newest();
+        let Ok(seen) = self.published.newest() else {
+            return;
+        };
         let is_unseen =
             |written: &&Written| written.sequence > 0 && written.transaction > seen.transaction();
         if is_unseen(&&state.newest) {
@@ -505,6 +570,14 @@ impl Flusher {
     fn run(&self) {
         let mut state = self.progress.lock();
         while !state.is_stopping {
+            let told = state.take_told();
+            if !told.is_empty() {
+                drop(state);
+                self.told().extend(told);
+                self.wake_told();
+                state = self.progress.lock();
+                continue;
+            }
             state = match state.due(self.limits) {
                 Due::Now => {
                     drop(state);
@@ -518,6 +591,17 @@ impl Flusher {
         }
     }
 
+    /// Gives up what is not durable. Where other processes have the database open, it may become so all the same.
+    fn give_up(&self, state: &mut State, error: &io::Error) {
+        if self.progress.shared().is_none() {
+            return self.fail(state, FLUSHING, error);
+        }
+        self.is_poisoned.store(true, Ordering::Release);
+        state.fail(FLUSHING, error);
+        let told = state.give_up();
+        self.told().extend(told);
+    }
+
     /// Ends the thread. Flushes what is due no more: what is not durable now will not be, by this
     /// database.
     pub(super) fn stop(&self) {
@@ -525,7 +609,7 @@ impl Flusher {
         state.is_stopping = true;
         if state.durable.transaction < state.last() && !state.has_failed() {
             let error = io::Error::other("the database was closed before it was on the disk");
-            self.fail(&mut state, FLUSHING, &error);
+            self.give_up(&mut state, &error);
         }
         self.progress.tell_flusher(&state);
         drop(state);

@@ -4,9 +4,11 @@ use super::{
     arena::Arena,
     catalog,
     checked::Checked,
+    door::Door,
     engine::{Engine, Settings, Writer, slot_page},
     progress::{State, Written},
     recover::{self, Found, Recovery},
+    shared::Shared,
     snapshot::Snapshot,
     written::WrittenRuns,
 };
@@ -14,7 +16,7 @@ use crate::{
     Error, Result, TransactionId,
     commit::record::{FlushLimits, Geometry, KNOWN_FEATURES, Marks, Record, SLOT_COUNT},
     space::{FIRST_PAGE, Space, SpaceRoots},
-    store::{Access, Create, Created, FileStorage, Storage, boot_id, random_id},
+    store::{Access, Company, Create, Created, FileStorage, Storage, boot_id, random_id},
 };
 use std::{
     io::{ErrorKind, IoSlice},
@@ -24,36 +26,48 @@ use std::{
 };
 
 impl Engine {
-    /// Opens the database in a file.
+    /// Opens the database in a file, which other processes may have open as well.
     pub(crate) fn open(
         path: &Path,
         access: Access,
         create: Create,
         settings: Settings,
     ) -> Result<Self> {
-        let (storage, created) = FileStorage::open(path, access, create)?;
-        let is_read_only = matches!(access, Access::ReadOnly);
-        let is_new = matches!(created, Created::Yes);
-        let storage = Arc::new(storage);
-        let owned_path = path.to_path_buf();
-        let again = settings.clone();
-        match Self::open_storage(
-            storage,
-            owned_path,
-            is_new,
-            is_read_only,
-            settings,
-            boot_id(),
-        ) {
-            // Somebody else created it meanwhile.
-            Err(Error::AlreadyExists(_)) if matches!(create, Create::IfMissing) => {
-                Self::open(path, access, Create::Never, again)
-            }
-            opened => opened,
+        if matches!(create, Create::Never) && !path.exists() {
+            return Err(Error::NotFound(path.to_path_buf()));
         }
+        let door = Door::pass(path, access)?;
+        let company = door.as_ref().map_or(Company::Others, Door::company);
+        let (storage, created) = FileStorage::open(path, access, create, company)?;
+        let storage = Arc::new(storage);
+        let how = How {
+            path: path.to_path_buf(),
+            is_new: matches!(created, Created::Yes),
+            is_read_only: matches!(access, Access::ReadOnly),
+            settings,
+            boot: boot_id(),
+        };
+        let dynamic: Arc<dyn Storage> = Arc::clone(&storage) as _;
+        let Some(mut door) = door else {
+            let settled = settle(&dynamic, &how)?;
+            return Ok(Self::new(how.path, dynamic, &how.settings, settled, None));
+        };
+        if let Some(newest) = door.joins(&how)? {
+            let shared = door.enter(&dynamic, newest.page_size as usize);
+            let settled = join(&dynamic, &how, newest, &shared)?;
+            let shared = Some(shared);
+            return Ok(Self::new(how.path, dynamic, &how.settings, settled, shared));
+        }
+        let settled = settle(&dynamic, &how)?;
+        storage
+            .admit_others()
+            .map_err(Error::io("locking the database file"))?;
+        let shared = Some(door.begin(&dynamic, &settled, &how)?);
+        Ok(Self::new(how.path, dynamic, &how.settings, settled, shared))
     }
 
-    /// Opens the database in a storage, whatever is behind it.
+    /// Opens the database in a storage, whatever is behind it, for this process alone.
+    #[cfg(any(test, feature = "testing"))]
     pub(crate) fn open_storage(
         storage: Arc<dyn Storage>,
         path: PathBuf,
@@ -62,42 +76,93 @@ impl Engine {
         settings: Settings,
         boot: [u8; 16],
     ) -> Result<Self> {
-        if is_new {
-            format(&*storage, &path, &settings, boot)?;
-        }
-        let found = find_and_settle(&storage, &path, is_read_only, boot)?;
-        let mapping = storage.mapping().map_err(Error::io("mapping the file"))?;
-        // What goes on from here, or is taken back to here, is of this boot.
-        let newest = Record {
-            boot_id: boot,
-            clean_close: false,
-            ..found.newest.clone()
-        };
-        let checked = Checked::new(settings.verification, newest.page_count);
-        let snapshot = Snapshot::new(newest.clone(), mapping, 16)?.with_checked(checked);
-        let space = match snapshot.space_to_look_at() {
-            Ok(space) => space,
-            // Reading does without the space map: what is there can be saved.
-            Err(_) if is_read_only => Space::new(newest.page_size as usize, FIRST_PAGE),
-            Err(error) => return Err(error),
-        };
-        let snapshot = snapshot.with_counts_of(&space);
-        let mut state = State::new(Written::of(&newest), found.sequences, found.durable_slot);
-        if is_read_only {
-            // Nothing was flushed.
-            state.durable.transaction = found.known_durable;
-        }
-        let writer = (!is_read_only).then(|| writer(newest, space, &found.recovery));
-        Ok(Self::new(
+        let how = How {
             path,
-            storage,
-            &settings,
-            snapshot,
-            state,
-            writer,
-            found.recovery,
-        ))
+            is_new,
+            is_read_only,
+            settings,
+            boot,
+        };
+        let settled = settle(&storage, &how)?;
+        Ok(Self::new(how.path, storage, &how.settings, settled, None))
     }
+}
+
+/// What a database is opened with.
+pub(super) struct How {
+    path: PathBuf,
+    is_new: bool,
+    pub(super) is_read_only: bool,
+    settings: Settings,
+    pub(super) boot: [u8; 16],
+}
+
+/// A database that nobody writes to, and what was found in it.
+pub(super) struct Settled {
+    pub(super) snapshot: Snapshot,
+    pub(super) state: State,
+    /// Absent where nothing may be written.
+    pub(super) writer: Option<Writer>,
+    pub(super) recovery: Recovery,
+}
+
+/// Finds the commit that counts, and sees to it that it stays so unless nothing may be written.
+fn settle(storage: &Arc<dyn Storage>, how: &How) -> Result<Settled> {
+    if how.is_new {
+        format(&**storage, &how.path, &how.settings, how.boot)?;
+    }
+    let found = find_and_settle(storage, &how.path, how.is_read_only, how.boot)?;
+    let mapping = storage.mapping().map_err(Error::io("mapping the file"))?;
+    // What goes on from here, or is taken back to here, is of this boot.
+    let newest = Record {
+        boot_id: how.boot,
+        clean_close: false,
+        ..found.newest.clone()
+    };
+    let checked = Checked::new(how.settings.verification, newest.page_count);
+    let snapshot = Snapshot::new(newest.clone(), mapping, 16)?.with_checked(checked);
+    let space = match snapshot.space_to_look_at() {
+        Ok(space) => space,
+        // Reading does without the space map: what is there can be saved.
+        Err(_) if how.is_read_only => Space::new(newest.page_size as usize, FIRST_PAGE),
+        Err(error) => return Err(error),
+    };
+    let snapshot = snapshot.with_counts_of(&space);
+    let mut state = State::new(Written::of(&newest), found.sequences, found.durable_slot);
+    if how.is_read_only {
+        // Nothing was flushed.
+        state.durable.transaction = found.known_durable;
+    }
+    let is_changed = found.recovery != Recovery::Clean;
+    Ok(Settled {
+        writer: (!how.is_read_only).then(|| writer(newest, space, is_changed)),
+        snapshot,
+        state,
+        recovery: found.recovery,
+    })
+}
+
+/// Opens a database that other processes have open, and have put in order. `newest` is the state that readers see.
+fn join(storage: &Arc<dyn Storage>, how: &How, newest: Record, shared: &Shared) -> Result<Settled> {
+    let mapping = storage.mapping().map_err(Error::io("mapping the file"))?;
+    let checked = Checked::new(how.settings.verification, newest.page_count);
+    let snapshot = Snapshot::new(newest.clone(), mapping, 16)?.with_checked(checked);
+    let writer = (!how.is_read_only).then(|| Writer {
+        is_stale: true,
+        ..writer(
+            newest.clone(),
+            Space::new(newest.page_size as usize, FIRST_PAGE),
+            true,
+        )
+    });
+    let mut state = State::new(Written::of(&newest), [0; SLOT_COUNT as usize], newest.slot);
+    shared.look(&mut state);
+    Ok(Settled {
+        snapshot,
+        state,
+        writer,
+        recovery: Recovery::Joined,
+    })
 }
 
 /// Decides which commit counts, and makes that hold unless nothing may be written.
@@ -152,13 +217,14 @@ fn refuse_unverified(found: &Found) -> Result<()> {
 }
 
 /// What the first write transaction begins with.
-fn writer(newest: Record, space: Space, recovery: &Recovery) -> Writer {
+fn writer(newest: Record, space: Space, is_changed: bool) -> Writer {
     Writer {
         space,
         arena: Arena::new(newest.page_size as usize),
         written: WrittenRuns::new(newest.page_size as usize),
         unwritten: Arc::default(),
-        is_changed: *recovery != Recovery::Clean,
+        is_changed,
+        is_stale: false,
         newest,
     }
 }

@@ -5,7 +5,7 @@ mod runs;
 use super::{
     arena::{Arena, FreshBits},
     checked::Checked,
-    engine::{Durability, Writer},
+    engine::{Durability, WriterTurn},
     progress::UnwrittenPage,
     snapshot::{Snapshot, outside, value_in},
 };
@@ -16,7 +16,6 @@ use crate::{
         value::ValueRun,
     },
     planted::{Planted, is_planted},
-    share::Turn,
     store::{Mapping, Storage, WritableMapping},
     tree::{PageSink, PageSource},
 };
@@ -48,7 +47,7 @@ pub(crate) struct WritePages {
     pub(super) durability: Durability,
     memory_bytes: usize,
     size_limit_pages: u64,
-    pub(super) writer: Turn<Writer>,
+    pub(super) writer: WriterTurn,
     /// What is left of the run that was taken last.
     open_run: Run,
     next_run_len: u32,
@@ -70,7 +69,7 @@ impl WritePages {
     pub(super) fn new(
         storage: Arc<dyn Storage>,
         base: &Snapshot,
-        writer: Turn<Writer>,
+        writer: WriterTurn,
         limits: Limits,
     ) -> Result<Self> {
         let mapping = storage.mapping().map_err(Error::io("mapping the file"))?;

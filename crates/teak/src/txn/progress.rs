@@ -19,16 +19,20 @@
 //!    commit, and each that did not ask to be seen only when it is durable.
 //! 4. What is deferred was committed behind all that is in the file, and its pages are those of the
 //!    last of its commits that no earlier one wrote.
-//! 5. Behind a failure nothing becomes durable any more but the target of a flush that was running.
+//! 5. What all processes know of commits (the newest in the file, the durable, the target, the slots) is that of
+//!    their shared memory from [`Progress::lock`] on until the guard goes; one process at a time has it.
+//! 6. Behind a failure nothing becomes durable any more but the target of a flush that was running.
 
-use super::snapshot::Snapshot;
+use super::{shared::Shared, snapshot::Snapshot};
 use crate::{
     Error, PageNumber, Result, TransactionId,
     commit::record::{FlushLimits, Record, SLOT_COUNT},
     planted::{Planted, is_planted},
+    share::{STATE_LEN, StateWords},
 };
 use std::{
     io,
+    ops::{Deref, DerefMut},
     sync::{
         Arc, Condvar, Mutex, MutexGuard, PoisonError,
         atomic::{
@@ -150,9 +154,15 @@ pub(super) struct State {
     /// The newest commit in the file.
     pub(super) newest: Written,
     deferred: Option<Deferred>,
+    /// Whether there are deferred commits that are not in the file.
+    has_deferred: bool,
     pub(super) unpublished: Option<Arc<Snapshot>>,
     pub(super) durable: Written,
+    /// Whether a thread of this process flushes, or is about to.
+    is_leading: bool,
     target: Option<Target>,
+    /// What another process is making durable.
+    foreign_target: Option<Written>,
     /// What stands in each slot; sequence 0 where there is no record.
     pub(super) slots: [Written; SLOT_COUNT as usize],
     failure: Option<Failure>,
@@ -180,12 +190,15 @@ impl State {
         Self {
             newest,
             deferred: None,
+            has_deferred: false,
             unpublished: None,
             durable: Written {
                 slot: durable_slot,
                 ..newest
             },
+            is_leading: false,
             target: None,
+            foreign_target: None,
             slots,
             failure: None,
             wanted: newest.transaction,
@@ -213,7 +226,7 @@ impl State {
     }
 
     fn unneeded(&self) -> impl Iterator<Item = &Written> {
-        let target = self.target.as_ref().map(|target| target.commit.slot);
+        let target = self.targeted().map(|target| target.slot);
         let spared = [
             Some(self.newest.slot),
             Some(self.durable.slot).filter(|_| !is_planted(Planted::SlotOfDurable)),
@@ -231,7 +244,7 @@ impl State {
 
     /// The states that a crash may lead back to, and the newest one.
     pub(super) fn pins(&self) -> impl Iterator<Item = TransactionId> {
-        let target = self.target.as_ref().map(|target| target.commit.transaction);
+        let target = self.targeted().map(|target| target.transaction);
         let durable = Some(self.durable.transaction);
         [
             Some(self.last()),
@@ -245,14 +258,24 @@ impl State {
 
     /// The newest commit that a flush was begun for.
     pub(super) fn last_target(&self) -> TransactionId {
-        let target = self.target.as_ref().map(|target| target.commit);
-        target.unwrap_or(self.durable).transaction
+        self.targeted().unwrap_or(self.durable).transaction
+    }
+
+    /// What a flush is making durable, by whichever process.
+    fn targeted(&self) -> Option<Written> {
+        let own = self.target.as_ref().map(|target| target.commit);
+        own.or(self.foreign_target)
     }
 
     /// Notes a commit whose record was written.
     pub(super) fn note_written(&mut self, written: Written) {
         self.slots[usize::from(written.slot)] = written;
         self.newest = written;
+    }
+
+    /// Notes that what was taken to be written is in the file.
+    pub(super) fn note_deferred_written(&mut self) {
+        self.has_deferred = self.deferred.is_some();
     }
 
     /// Notes that a commit of so many bytes waits, and that nobody has asked for it to be flushed.
@@ -277,8 +300,24 @@ impl State {
         self.wanted = self.wanted.max(transaction);
     }
 
+    /// Whether somebody of this process flushes, or is about to.
     pub(super) fn is_flushing(&self) -> bool {
-        self.target.is_some()
+        self.is_leading
+    }
+
+    /// Has nobody else of this process flush until [`Self::end_lead`].
+    pub(super) fn lead(&mut self) {
+        debug_assert!(!self.is_leading, "one flush at a time");
+        self.is_leading = true;
+    }
+
+    pub(super) fn end_lead(&mut self) {
+        self.is_leading = false;
+    }
+
+    /// Whether commits wait in memory for a flush that writes them.
+    pub(super) fn has_deferred(&self) -> bool {
+        self.has_deferred
     }
 
     /// When the flusher is to flush.
@@ -300,6 +339,7 @@ impl State {
     pub(super) fn defer(&mut self, deferred: Deferred) {
         self.unpublished = Some(Arc::clone(&deferred.snapshot));
         self.deferred = Some(deferred);
+        self.has_deferred = true;
     }
 
     /// What is deferred, to be written now, and what stands in the file then.
@@ -313,7 +353,7 @@ impl State {
         Some((deferred, written))
     }
 
-    /// Begins a flush of all up to `commit`: nobody else begins one until [`Self::end_flush`] or
+    /// Begins a flush of all up to `commit`, by who leads, until [`Self::end_flush`] or
     /// [`Self::end_failed_flush`].
     pub(super) fn begin_flush(&mut self, commit: Written) -> Target {
         debug_assert!(self.target.is_none(), "one flush at a time");
@@ -339,15 +379,19 @@ impl State {
         let durable = self.durable.transaction;
         self.unpublished
             .take_if(|snapshot| snapshot.transaction() <= durable);
-        let is_told = |ticket: &mut TicketWaiting| ticket.transaction <= durable;
-        let told = self.tickets.extract_if(.., is_told);
-        told.map(|ticket| ticket.waker).collect()
+        self.take_told()
     }
 
     /// Notes that nothing becomes durable any more, but the target of a flush that is running.
     pub(super) fn fail(&mut self, operation: &'static str, error: &io::Error) {
         self.failure
             .get_or_insert_with(|| Failure::new(operation, error));
+    }
+
+    /// The same, for what another process was told.
+    pub(super) fn fail_elsewhere(&mut self) {
+        let error = io::Error::other("a write or flush by another process failed");
+        self.fail("writing", &error);
     }
 
     /// Notes that the flush under way has failed.
@@ -359,6 +403,7 @@ impl State {
     pub(super) fn give_up(&mut self) -> Vec<Waker> {
         self.unpublished = None;
         self.deferred = None;
+        self.has_deferred = false;
         self.tickets.drain(..).map(|ticket| ticket.waker).collect()
     }
 
@@ -371,11 +416,87 @@ impl State {
         if transaction <= self.durable.transaction {
             return Some(Ok(()));
         }
-        let is_becoming = |target: &Target| transaction <= target.commit.transaction;
-        if self.target.as_ref().is_some_and(is_becoming) {
+        let is_becoming = |target: Written| transaction <= target.transaction;
+        if self.targeted().is_some_and(is_becoming) {
             return None;
         }
         self.failure.as_ref().map(|failure| Err(failure.to_error()))
+    }
+}
+
+/// So often who waits for a ticket looks whether another process has flushed.
+const TOLD_APART: Duration = Duration::from_millis(10);
+
+/// Words of a [`Written`].
+const WRITTEN_LEN: usize = 3;
+
+impl Written {
+    fn to_words(self) -> [u64; WRITTEN_LEN] {
+        [self.transaction.0, self.slot.into(), self.sequence]
+    }
+
+    fn from_words(words: &[u64]) -> Self {
+        Self {
+            transaction: TransactionId(words[0]),
+            slot: words[1] as u8 % SLOT_COUNT,
+            sequence: words[2],
+        }
+    }
+}
+
+/// What processes share of the state: newest, durable, whether there is a target and which, and the slots.
+impl State {
+    pub(super) fn to_words(&self) -> StateWords {
+        let target = self.targeted();
+        let mut all = vec![self.newest, self.durable, target.unwrap_or(self.durable)];
+        all.extend(self.slots);
+        let mut words = [0; STATE_LEN];
+        words[0] = target.is_some().into();
+        let places = words[1..].chunks_exact_mut(WRITTEN_LEN);
+        for (place, written) in places.zip(all) {
+            place.copy_from_slice(&written.to_words());
+        }
+        words
+    }
+
+    /// Takes over what other processes did meanwhile. Says whether more is durable than was known.
+    pub(super) fn take_words(&mut self, words: &StateWords) -> bool {
+        let mut all = words[1..]
+            .chunks_exact(WRITTEN_LEN)
+            .map(Written::from_words);
+        let mut next = || all.next().expect("the state has room for all");
+        let durable_before = self.durable.transaction;
+        (self.newest, self.durable) = (next(), next());
+        let target = next();
+        self.foreign_target = (words[0] != 0 && self.target.is_none()).then_some(target);
+        self.slots = std::array::from_fn(|_| next());
+        let (newest, durable) = (self.newest.transaction, self.durable.transaction);
+        let is_past = |snapshot: &mut Arc<Snapshot>| {
+            snapshot.transaction() <= durable || snapshot.transaction() < newest
+        };
+        self.unpublished.take_if(is_past);
+        if durable >= newest {
+            self.waiting = Waiting::default();
+        }
+        durable > durable_before
+    }
+
+    /// Whether somebody is to be told of a commit's becoming durable.
+    fn has_tickets(&self) -> bool {
+        self.ticket_sleepers > 0 || !self.tickets.is_empty()
+    }
+
+    /// Tickets whose commits another process has made durable.
+    pub(super) fn take_told(&mut self) -> Vec<Waker> {
+        let durable = self.durable.transaction;
+        let is_told = |ticket: &mut TicketWaiting| ticket.transaction <= durable;
+        let told = self.tickets.extract_if(.., is_told);
+        told.map(|ticket| ticket.waker).collect()
+    }
+
+    /// Notes that who flushed has died.
+    pub(super) fn forget_foreign_target(&mut self) {
+        self.foreign_target = None;
     }
 }
 
@@ -389,11 +510,60 @@ pub(super) struct Progress {
     told: Condvar,
     /// The flusher may have something to do.
     work: Condvar,
+    /// Absent where no other process can have the database open.
+    shared: Option<Arc<Shared>>,
+}
+
+/// The state, for one thread of one process.
+#[derive(Debug)]
+pub(super) struct StateGuard<'p> {
+    /// Absent only while it goes.
+    state: Option<MutexGuard<'p, State>>,
+    shared: Option<&'p Shared>,
+}
+
+impl<'p> StateGuard<'p> {
+    /// Gives back what processes share, and keeps what is this one's.
+    fn into_local(mut self) -> MutexGuard<'p, State> {
+        self.give_back();
+        self.state.take().expect("the state is here until it goes")
+    }
+
+    fn give_back(&mut self) {
+        if let (Some(shared), Some(state)) = (self.shared.take(), &self.state) {
+            shared.give_back(state);
+        }
+    }
+}
+
+impl Deref for StateGuard<'_> {
+    type Target = State;
+
+    fn deref(&self) -> &State {
+        self.state
+            .as_ref()
+            .expect("the state is here until it goes")
+    }
+}
+
+impl DerefMut for StateGuard<'_> {
+    fn deref_mut(&mut self) -> &mut State {
+        self.state
+            .as_mut()
+            .expect("the state is here until it goes")
+    }
+}
+
+impl Drop for StateGuard<'_> {
+    fn drop(&mut self) {
+        self.give_back();
+    }
 }
 
 impl Progress {
-    pub(super) fn new(state: State) -> Self {
+    pub(super) fn new(state: State, shared: Option<Arc<Shared>>) -> Self {
         Self {
+            shared,
             durable: AtomicU64::new(state.durable.transaction.0),
             state: Mutex::new(state),
             told: Condvar::new(),
@@ -401,17 +571,29 @@ impl Progress {
         }
     }
 
-    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(super) fn lock(&self) -> StateGuard<'_> {
+        self.with_shared(self.state.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Adds what processes share.
+    fn with_shared<'s>(&'s self, mut state: MutexGuard<'s, State>) -> StateGuard<'s> {
+        let shared = self
+            .shared
+            .as_deref()
+            .filter(|shared| shared.take_state(&mut state));
+        StateGuard {
+            state: Some(state),
+            shared,
+        }
     }
 
     /// Waits until a commit is durable; or, which returns the state, until it cannot become so or the
     /// flush under way is over and it is this thread's to begin the next one.
     pub(super) fn wait_flushed<'s>(
         &'s self,
-        mut state: MutexGuard<'s, State>,
+        mut state: StateGuard<'s>,
         transaction: TransactionId,
-    ) -> Option<MutexGuard<'s, State>> {
+    ) -> Option<StateGuard<'s>> {
         let thread = thread::current();
         let id = thread.id();
         state.sleepers.push(Sleeper {
@@ -439,12 +621,12 @@ impl Progress {
 
     /// Waits until there may be work for the flusher, or until then.
     pub(super) fn wait_work<'s>(
-        &self,
-        mut state: MutexGuard<'s, State>,
+        &'s self,
+        mut state: StateGuard<'s>,
         until: Option<Instant>,
-    ) -> MutexGuard<'s, State> {
+    ) -> StateGuard<'s> {
         state.flusher_sleeps = true;
-        let mut state = wait(&self.work, state, until);
+        let mut state = self.wait_for(&self.work, state, until);
         state.flusher_sleeps = false;
         state
     }
@@ -531,24 +713,46 @@ impl Progress {
                 return Ok(false);
             }
             state.ticket_sleepers += 1;
-            state = wait(&self.told, state, until);
+            state = self.wait_for(&self.told, state, until);
             state.ticket_sleepers -= 1;
         }
     }
-}
 
-/// Waits for a condition, or until then.
-fn wait<'s>(
-    condition: &Condvar,
-    state: MutexGuard<'s, State>,
-    until: Option<Instant>,
-) -> MutexGuard<'s, State> {
-    let Some(until) = until else {
-        return condition
-            .wait(state)
-            .unwrap_or_else(PoisonError::into_inner);
-    };
-    let left = until.saturating_duration_since(Instant::now());
-    let waited = condition.wait_timeout(state, left);
-    waited.unwrap_or_else(PoisonError::into_inner).0
+    /// Waits for a condition, or until then; not so long that it matters that other processes tell nobody.
+    fn wait_for<'s>(
+        &'s self,
+        condition: &Condvar,
+        state: StateGuard<'s>,
+        until: Option<Instant>,
+    ) -> StateGuard<'s> {
+        let is_shared = state.shared.is_some() && state.has_tickets();
+        let state = state.into_local();
+        let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+        let left = match (left, is_shared) {
+            (left, true) => Some(left.unwrap_or(TOLD_APART).min(TOLD_APART)),
+            (left, false) => left,
+        };
+        let state = match left {
+            None => condition
+                .wait(state)
+                .unwrap_or_else(PoisonError::into_inner),
+            Some(left) => {
+                let waited = condition.wait_timeout(state, left);
+                waited.unwrap_or_else(PoisonError::into_inner).0
+            }
+        };
+        self.with_shared(state)
+    }
+
+    /// Has nothing more to do with other processes.
+    pub(super) fn leave(&self) {
+        let _state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(shared) = &self.shared {
+            shared.leave();
+        }
+    }
+
+    pub(super) fn shared(&self) -> Option<&Arc<Shared>> {
+        self.shared.as_ref()
+    }
 }

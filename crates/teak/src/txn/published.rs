@@ -2,21 +2,31 @@
 
 use super::snapshot::Snapshot;
 use crate::{
-    TransactionId,
+    Error, Result, Run, TransactionId,
+    commit::record::Record,
     planted::{Planted, is_planted},
-    share::ReaderTable,
+    share::{ReaderTable, Region},
+    space,
+    store::Storage,
 };
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// So many slots of readers may be looked at for each commit.
 const SLOTS_PER_COMMIT: usize = 1024;
 
+/// What stands for counts that nobody has made.
+const UNCOUNTED: [u64; 2] = [u64::MAX; 2];
+
 /// What readers see.
 #[derive(Debug)]
 pub(super) struct Published {
     pub(super) table: ReaderTable,
+    /// The newest state that this process knows.
     newest: Mutex<Arc<Snapshot>>,
     held: Mutex<Held>,
+    storage: Arc<dyn Storage>,
+    /// Where the records of visible states are, for all processes.
+    region: Option<Region>,
 }
 
 /// States that readers may hold, as of the last look at the table and what came since.
@@ -28,29 +38,82 @@ struct Held {
 }
 
 impl Published {
-    pub(super) fn new(table: ReaderTable, newest: Snapshot) -> Self {
-        table.publish(newest.transaction().0);
+    /// `newest` is visible already where there is a region.
+    pub(super) fn new(
+        table: ReaderTable,
+        newest: Snapshot,
+        storage: Arc<dyn Storage>,
+        region: Option<Region>,
+    ) -> Self {
+        if region.is_none() {
+            table.publish(newest.transaction().0);
+        }
         Self {
             table,
             newest: Mutex::new(Arc::new(newest)),
             held: Mutex::default(),
+            storage,
+            region,
         }
     }
 
+    /// The state that readers begin with.
+    pub(super) fn visible(&self) -> TransactionId {
+        TransactionId(self.table.visible())
+    }
+
     /// The newest state that readers see. It stays only while something pins it.
-    pub(super) fn newest(&self) -> Arc<Snapshot> {
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`] and [`Error::Corrupted`], if another process made it and it cannot be looked at.
+    pub(super) fn newest(&self) -> Result<Arc<Snapshot>> {
+        let mut newest = lock(&self.newest);
+        if let Some(region) = &self.region {
+            while newest.transaction() != self.visible() {
+                // If it is not there, another is visible by now.
+                if let Some((bytes, counts)) = region.record(self.visible().0) {
+                    let snapshot = self.snapshot_of(&bytes, &newest)?;
+                    let counts = Some(counts).filter(|counts| *counts != UNCOUNTED);
+                    *newest = Arc::new(snapshot.with_counts(counts));
+                }
+            }
+        }
+        Ok(Arc::clone(&newest))
+    }
+
+    /// The newest state that this process knows.
+    pub(super) fn newest_here(&self) -> Arc<Snapshot> {
         Arc::clone(&lock(&self.newest))
+    }
+
+    fn snapshot_of(&self, bytes: &[u8], before: &Snapshot) -> Result<Snapshot> {
+        let slot = Record::slot_of(bytes);
+        let record = Record::decode(bytes, slot).map_err(|fault| {
+            let detail = format!("what other processes are told of it makes no sense: {fault}");
+            Error::corrupted(super::engine::slot_page(slot), "read", detail)
+        })?;
+        foreign_snapshot(&*self.storage, record, before)
     }
 
     /// Has readers begin with `state` from now on.
     pub(super) fn publish(&self, state: Arc<Snapshot>) {
         let mut newest = lock(&self.newest);
-        let transaction = state.transaction();
         let before = std::mem::replace(&mut *newest, state);
-        self.table.publish(transaction.0);
+        match &self.region {
+            Some(region) => publish_record(region, &newest.record, newest.known_counts()),
+            None => self.table.publish(newest.transaction().0),
+        }
         drop(newest);
         // It may be the last to hold a mapping.
         drop(before);
+    }
+
+    /// The same for a state that another process has made.
+    pub(super) fn publish_record(&self, record: &Record) {
+        if let Some(region) = &self.region {
+            publish_record(region, record, None);
+        }
     }
 
     /// How many readers there are.
@@ -82,6 +145,38 @@ impl Published {
         held.states.dedup();
         pins.clone_from(&held.states);
     }
+
+    /// Says that readers may have begun with states that this process does not know.
+    pub(super) fn forget_held(&self) {
+        lock(&self.held).age = usize::MAX / SLOTS_PER_COMMIT - 1;
+    }
+}
+
+/// The state that a record of another process makes, for this one, which knows an older state.
+pub(super) fn foreign_snapshot(
+    storage: &dyn Storage,
+    record: Record,
+    before: &Snapshot,
+) -> Result<Snapshot> {
+    storage
+        .refresh()
+        .map_err(Error::io("reading the length of the file"))?;
+    let mapping = storage.mapping().map_err(Error::io("mapping the file"))?;
+    let checked = before.checked.covering(record.page_count);
+    let is_folded = record.space_roots != before.record.space_roots;
+    let taken = space::taken_since(&record.space_log, before.transaction());
+    match taken.filter(|_| !is_folded) {
+        Some(taken) => taken.into_iter().for_each(|run: Run| checked.forget(run)),
+        None => checked.forget_all(),
+    }
+    let roots = before.root_places();
+    Ok(Snapshot::new(record, mapping, roots)?.with_checked(checked))
+}
+
+/// Keeps a record where all processes find it.
+pub(super) fn publish_record(region: &Region, record: &Record, counts: Option<[u64; 2]>) {
+    let bytes = record.encode(record.page_size as usize);
+    region.publish(record.transaction.0, &bytes, counts.unwrap_or(UNCOUNTED));
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -10,7 +10,7 @@
 //! can begin to read any more, and who ends later leaves nothing behind. Either may come first, and
 //! all of it is sequentially consistent, so one of the two sees the other.
 
-use super::{engine::Engine, snapshot::Snapshot};
+use super::{engine::Engine, shared::Shared, snapshot::Snapshot};
 use crate::{
     Error, Result,
     share::{ReaderTable, Slot},
@@ -28,16 +28,18 @@ use std::{
 /// Seats of a thread, for all databases together. Enough for nested readers of a few databases.
 const SEATS_MAX: usize = 16;
 
-/// Blocks of slots: 65,536 readers.
+/// Blocks of slots where there is one process: 65,536 readers.
 const BLOCK_COUNT: usize = 1024;
 
-/// The owner of blocks of slots.
+/// The owner of blocks of slots where there is one process.
 const OWNER: u64 = 1;
 
 /// All readers of one open database.
 #[derive(Debug)]
 pub(super) struct Readers {
     pub(super) table: ReaderTable,
+    /// Absent where no other process can have the database open.
+    shared: Option<Arc<Shared>>,
     free: Mutex<Vec<Slot>>,
     seats: Mutex<Vec<Weak<Seat<Hold>>>>,
     /// Set when nothing is to be left in seats any more.
@@ -45,10 +47,10 @@ pub(super) struct Readers {
 }
 
 impl Readers {
-    pub(super) fn new() -> Self {
-        let memory = Memory::private(ReaderTable::len_bytes(BLOCK_COUNT));
+    pub(super) fn new(table: ReaderTable, shared: Option<Arc<Shared>>) -> Self {
         Self {
-            table: ReaderTable::new(Arc::new(memory), BLOCK_COUNT),
+            table,
+            shared,
             free: Mutex::default(),
             seats: Mutex::default(),
             is_closing: Arc::default(),
@@ -59,10 +61,26 @@ impl Readers {
         let mut free = lock(&self.free);
         if free.is_empty() {
             // The first of them is taken first.
-            free.extend(self.table.take_block(OWNER).into_iter().flatten().rev());
+            free.extend(self.take_block()?.into_iter().rev());
         }
         let too_many = || Error::TooManyReaders(self.table.slots_used());
         free.pop().ok_or_else(too_many)
+    }
+
+    fn take_block(&self) -> Result<Vec<Slot>> {
+        let Some(shared) = &self.shared else {
+            return Ok(self.table.take_block(OWNER).into_iter().flatten().collect());
+        };
+        let mut block = self.table.take_block(shared.owner());
+        if block.is_none() {
+            shared.bury_the_dead();
+            block = self.table.take_block(shared.owner());
+        }
+        let block: Vec<_> = block.into_iter().flatten().collect();
+        if let Some(first) = block.first() {
+            shared.allocate_block(&self.table, *first)?;
+        }
+        Ok(block)
     }
 
     fn add_seat(&self, seat: &Arc<Seat<Hold>>) {
@@ -83,10 +101,10 @@ impl Readers {
     }
 }
 
-impl Drop for Readers {
-    fn drop(&mut self) {
-        self.table.give_up_blocks(OWNER);
-    }
+/// The table of a database that only one process can have open.
+pub(super) fn private_table() -> ReaderTable {
+    let memory = Memory::private(ReaderTable::len_bytes(BLOCK_COUNT));
+    ReaderTable::new(Arc::new(memory), 0, BLOCK_COUNT)
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -172,7 +190,7 @@ impl Drop for Reader {
 fn new_hold(engine: &Arc<Engine>) -> Result<Arc<Hold>> {
     Ok(Arc::new(Hold {
         slot: engine.readers.take_slot()?,
-        snapshot: engine.flusher.published.newest(),
+        snapshot: engine.flusher.published.newest_here(),
         engine: Arc::clone(engine),
     }))
 }
@@ -181,7 +199,7 @@ fn new_hold(engine: &Arc<Engine>) -> Result<Arc<Hold>> {
 #[cold]
 fn refresh(hold: &mut Arc<Hold>, mut state: u64) -> Result<()> {
     loop {
-        let visible = hold.engine.flusher.published.newest();
+        let visible = hold.engine.flusher.published.newest()?;
         if visible.transaction().0 == state {
             let hold = Arc::get_mut(hold).expect("a hold that was seated is alone");
             hold.snapshot = visible;

@@ -45,6 +45,8 @@ use std::{collections::HashSet, io::IoSlice, path::Path, sync::Arc};
 pub enum Recovery {
     /// The database had been closed.
     Clean,
+    /// Other processes have it open, so there was nothing to be done.
+    Joined,
     /// It had not been closed, but the machine stayed up: nothing is lost.
     Killed {
         /// The newest commit.

@@ -17,7 +17,7 @@ use super::{
 use crate::{
     Error, KeyRange, PageNumber, Result, Run, Tag, TransactionId,
     page::value::{StoredValue, ValueKind},
-    store::{Access, Create, FileStorage, Storage},
+    store::{Access, Company, Create, FileStorage, Storage},
     tree::{
         PageSource, TreeRoot,
         walk::{self, Finding, PageRole, Visitor},
@@ -97,7 +97,7 @@ pub(crate) struct Wreck {
 impl Wreck {
     /// Opens the file at `path` and finds the newest state in it that leads to its tables.
     pub(crate) fn open(path: &Path) -> Result<Self> {
-        let (storage, _) = FileStorage::open(path, Access::ReadOnly, Create::Never)?;
+        let (storage, _) = FileStorage::open(path, Access::ReadOnly, Create::Never, Company::None)?;
         Self::of_storage(&(Arc::new(storage) as Arc<dyn Storage>), path)
     }
 

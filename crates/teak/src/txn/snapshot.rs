@@ -31,9 +31,8 @@ pub(crate) struct Snapshot {
     /// Roots of tables by the number of their handle, found when they are first asked for; `None`
     /// for a table that does not exist.
     roots: Box<[OnceLock<Option<TreeRoot>>]>,
-    /// Free and pending pages when this was committed.
-    pub(crate) free_pages: u64,
-    pub(crate) pending_pages: u64,
+    /// Free and pending pages when this was committed, if they were counted.
+    counts: Option<[u64; 2]>,
 }
 
 impl Snapshot {
@@ -48,8 +47,7 @@ impl Snapshot {
             checked: Checked::new(Verification::Off, 0),
             catalog,
             roots: (0..root_count).map(|_| OnceLock::new()).collect(),
-            free_pages: 0,
-            pending_pages: 0,
+            counts: None,
             record,
             mapping,
         })
@@ -62,11 +60,26 @@ impl Snapshot {
 
     /// Notes how much space is left.
     pub(super) fn with_counts_of(self, space: &Space) -> Self {
-        Self {
-            free_pages: space.free_count(),
-            pending_pages: space.pending_count(),
-            ..self
+        let counts = Some([space.free_count(), space.pending_count()]);
+        Self { counts, ..self }
+    }
+
+    /// Notes what another process has counted.
+    pub(super) fn with_counts(self, counts: Option<[u64; 2]>) -> Self {
+        Self { counts, ..self }
+    }
+
+    pub(super) fn known_counts(&self) -> Option<[u64; 2]> {
+        self.counts
+    }
+
+    /// Free and pending pages when this was committed.
+    pub(crate) fn counts(&self) -> Result<[u64; 2]> {
+        if let Some(counts) = self.counts {
+            return Ok(counts);
         }
+        let space = self.space_to_look_at()?;
+        Ok([space.free_count(), space.pending_count()])
     }
 
     pub(crate) fn transaction(&self) -> TransactionId {
@@ -104,6 +117,11 @@ impl Snapshot {
         visit: impl FnMut(&[u8], catalog::Entry) -> Result<()>,
     ) -> Result<()> {
         catalog::for_each(self, &self.catalog, visit)
+    }
+
+    /// For how many tables there are places for roots.
+    pub(super) fn root_places(&self) -> usize {
+        self.roots.len()
     }
 
     /// A root that is known already.

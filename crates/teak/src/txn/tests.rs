@@ -77,7 +77,7 @@ fn an_aborted_transaction_leaves_nothing() {
     create_table(&mut txn, b"a");
     insert(&mut txn, b"a", b"key", b"value").unwrap();
     txn.commit().unwrap();
-    let free = engine.begin_read().unwrap().free_pages;
+    let free = engine.begin_read().unwrap().counts().unwrap()[0];
     for _ in 0..3 {
         let mut txn = WriteTransaction::begin(&engine).unwrap();
         for i in 0..20_000 {
@@ -91,7 +91,7 @@ fn an_aborted_transaction_leaves_nothing() {
     insert(&mut txn, b"a", b"key", b"other").unwrap();
     txn.commit().unwrap();
     assert_clean(&engine);
-    assert!(engine.begin_read().unwrap().free_pages >= free);
+    assert!(engine.begin_read().unwrap().counts().unwrap()[0] >= free);
 }
 
 /// The transaction held the turn that the end of the engine waited for.

@@ -44,7 +44,7 @@ impl WriteTransaction {
     /// Waits for the writer's place and begins.
     pub(crate) fn begin(engine: &Arc<Engine>) -> Result<Self> {
         let mut writer = engine.take_turn()?;
-        let base = engine.flusher.base();
+        let base = engine.flusher.base()?;
         writer.space.reclaim(&engine.flusher.pins());
         let limits = Limits {
             durability: engine.policies.durability,

@@ -4,7 +4,7 @@
 //! A flush makes durable what was written before it began. So the runs are kept in *generations*
 //! that end where a flush began, and the oldest is forgotten when its flush has succeeded.
 
-use crate::{Run, TransactionId};
+use crate::{Run, TransactionId, commit::record::Record};
 use std::ops::Range;
 
 #[derive(Debug)]
@@ -31,6 +31,16 @@ impl WrittenRuns {
             runs_max: page_size / 4 / size_of::<Run>(),
             generations: Vec::new(),
         }
+    }
+
+    /// Those that a record lists.
+    pub(super) fn of(record: &Record) -> Self {
+        let mut written = Self::new(record.page_size as usize);
+        written.generations.push(Generation {
+            until: record.transaction,
+            runs: record.written.clone(),
+        });
+        written
     }
 
     /// Forgets what is durable.

@@ -1,5 +1,5 @@
 use super::*;
-use crate::store::{Access, Create, Created, FileStorage, Storage, lock};
+use crate::store::{Access, Company, Create, Created, FileStorage, Storage, lock};
 use std::{fs, io::IoSlice, sync::Barrier, thread};
 use tempfile::TempDir;
 
@@ -14,7 +14,7 @@ impl FileStorage {
         path: &Path,
         fill: impl FnOnce(&Self) -> Result<()>,
     ) -> Result<Self> {
-        let (storage, _) = Self::open(path, Access::ReadWrite, Create::New)?;
+        let (storage, _) = Self::open(path, Access::ReadWrite, Create::New, Company::None)?;
         // Without the name at hand a flush by `fill` is just a flush.
         let unnamed = lock(&storage.unnamed).take();
         fill(&storage)?;
@@ -76,7 +76,7 @@ fn the_first_flush_gives_the_name() {
     let directory = TempDir::new().unwrap();
     let path = directory.path().join("file");
     let (storage, created) =
-        FileStorage::open(&path, Access::ReadWrite, Create::IfMissing).unwrap();
+        FileStorage::open(&path, Access::ReadWrite, Create::IfMissing, Company::None).unwrap();
     assert_eq!(created, Created::Yes);
     assert!(names(&directory).is_empty());
     fill(&storage, b"content").unwrap();
@@ -84,7 +84,7 @@ fn the_first_flush_gives_the_name() {
     storage.flush().unwrap();
     drop(storage);
     let (storage, created) =
-        FileStorage::open(&path, Access::ReadWrite, Create::IfMissing).unwrap();
+        FileStorage::open(&path, Access::ReadWrite, Create::IfMissing, Company::None).unwrap();
     assert_eq!((storage.len(), created), (7, Created::No));
 }
 
@@ -92,7 +92,7 @@ fn the_first_flush_gives_the_name() {
 fn what_must_or_must_not_be_there() {
     let directory = TempDir::new().unwrap();
     let path = directory.path().join("file");
-    let open = |access, create| FileStorage::open(&path, access, create);
+    let open = |access, create| FileStorage::open(&path, access, create, Company::None);
     assert!(matches!(
         open(Access::ReadWrite, Create::Never),
         Err(Error::NotFound(_))
@@ -160,7 +160,8 @@ fn of_many_who_create_one_wins() {
 fn a_file_that_is_not_finished_is_overtaken_without_loss() {
     let directory = TempDir::new().unwrap();
     let path = directory.path().join("file");
-    let (slow, _) = FileStorage::open(&path, Access::ReadWrite, Create::IfMissing).unwrap();
+    let (slow, _) =
+        FileStorage::open(&path, Access::ReadWrite, Create::IfMissing, Company::None).unwrap();
     let fast = FileStorage::create(&path, |storage| fill(storage, b"fast")).unwrap();
     fill(&slow, b"slow").unwrap();
     for _ in 0..2 {

@@ -12,10 +12,19 @@ use std::{
 /// What the file is opened for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Access {
-    /// For reading, together with others who only read.
+    /// For reading.
     ReadOnly,
-    /// For reading and writing, alone.
+    /// For reading and writing.
     ReadWrite,
+}
+
+/// Whether others may have the file open too.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Company {
+    /// Nobody.
+    None,
+    /// Those who know of each other, or who only read.
+    Others,
 }
 
 /// What to do when there is no file, or when there is one.
@@ -49,10 +58,15 @@ impl FileStorage {
     /// # Errors
     /// `NotFound`, `AlreadyExists` as `create` says; `InUse` when somebody else has it open;
     /// `NotADatabase` for what is not a regular file; `Io` for the rest.
-    pub(crate) fn open(path: &Path, access: Access, create: Create) -> Result<(Self, Created)> {
+    pub(crate) fn open(
+        path: &Path,
+        access: Access,
+        create: Create,
+        company: Company,
+    ) -> Result<(Self, Created)> {
         match (create, access) {
             (Create::Never, _) | (Create::IfMissing, Access::ReadOnly) => {
-                Ok((Self::open_existing(path, access)?, Created::No))
+                Ok((Self::open_existing(path, access, company)?, Created::No))
             }
             (Create::New, Access::ReadOnly) => Err(Error::InvalidArgument(
                 "a database cannot be created for reading only; create it for writing".into(),
@@ -61,14 +75,16 @@ impl FileStorage {
                 Ok(_) => Err(Error::AlreadyExists(path.into())),
                 Err(_) => Ok((Self::begin(path)?, Created::Yes)),
             },
-            (Create::IfMissing, Access::ReadWrite) => match Self::open_existing(path, access) {
-                Err(Error::NotFound(_)) => Ok((Self::begin(path)?, Created::Yes)),
-                other => Ok((other?, Created::No)),
-            },
+            (Create::IfMissing, Access::ReadWrite) => {
+                match Self::open_existing(path, access, company) {
+                    Err(Error::NotFound(_)) => Ok((Self::begin(path)?, Created::Yes)),
+                    other => Ok((other?, Created::No)),
+                }
+            }
         }
     }
 
-    fn open_existing(path: &Path, access: Access) -> Result<Self> {
+    fn open_existing(path: &Path, access: Access, company: Company) -> Result<Self> {
         // Before it is opened: opening a device may be an action, and opening a pipe may wait.
         refuse_irregular(
             path,
@@ -86,14 +102,14 @@ impl FileStorage {
                 .metadata()
                 .map_err(Error::io("reading the attributes of the database file"))?,
         )?;
-        let file = lock_file(path, file, access)?;
+        let file = lock_file(path, file, company)?;
         Self::new(file, access, None).map_err(Error::io("reading the length of the database file"))
     }
 
     fn begin(path: &Path) -> Result<Self> {
         let (file, unnamed) = Unnamed::begin(path)?;
         // Locked before it has a name, so that nobody opens it in between.
-        let file = lock_file(path, file, Access::ReadWrite)?;
+        let file = lock_file(path, file, Company::None)?;
         Self::new(file, Access::ReadWrite, Some(unnamed))
             .map_err(Error::io("reading the length of the new database file"))
     }
@@ -109,8 +125,8 @@ fn opening(path: &Path, source: io::Error) -> Error {
     }
 }
 
-fn lock_file(path: &Path, file: File, access: Access) -> Result<LockedFile> {
-    LockedFile::new(file, access).map_err(|error| match error {
+fn lock_file(path: &Path, file: File, company: Company) -> Result<LockedFile> {
+    LockedFile::new(file, company).map_err(|error| match error {
         TryLockError::WouldBlock => Error::InUse(path.into()),
         TryLockError::Error(source) => Error::Io {
             operation: "locking the database file",

@@ -14,8 +14,17 @@ fn new_file() -> (TempDir, FileStorage) {
 }
 
 fn reopen(directory: &TempDir, access: Access) -> Result<FileStorage> {
-    FileStorage::open(&directory.path().join("file"), access, Create::Never)
-        .map(|(storage, _)| storage)
+    let company = match access {
+        Access::ReadOnly => Company::Others,
+        Access::ReadWrite => Company::None,
+    };
+    FileStorage::open(
+        &directory.path().join("file"),
+        access,
+        Create::Never,
+        company,
+    )
+    .map(|(storage, _)| storage)
 }
 
 #[test]
@@ -224,7 +233,8 @@ fn only_regular_files_are_opened() {
     );
     for path in [directory.path(), &pipe, Path::new("/dev/null")] {
         for access in [Access::ReadOnly, Access::ReadWrite] {
-            let error = FileStorage::open(path, access, Create::IfMissing).unwrap_err();
+            let error =
+                FileStorage::open(path, access, Create::IfMissing, Company::None).unwrap_err();
             assert!(matches!(error, Error::NotADatabase { .. }), "{error}");
         }
     }
@@ -287,7 +297,8 @@ fn holes_that_cannot_be_filled_give_no_runs() {
     };
     let path = disk.0.path().join("file");
     fs::File::create(&path).unwrap().set_len(4 << 20).unwrap();
-    let (storage, _) = FileStorage::open(&path, Access::ReadWrite, Create::Never).unwrap();
+    let (storage, _) =
+        FileStorage::open(&path, Access::ReadWrite, Create::Never, Company::None).unwrap();
     assert!(storage.writable().unwrap().is_none());
     assert_eq!(storage.len(), 4 << 20);
 }

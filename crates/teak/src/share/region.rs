@@ -1,0 +1,210 @@
+//! The memory that all processes with a database open share: what stands where.
+//!
+//! | from byte | what |
+//! |---|---|
+//! | 0 | magic; which layout this is; the boot of the machine; the database; whether it is in use; its *epoch* |
+//! | 128 | the writer's lock |
+//! | 192 | the lock of who flushes |
+//! | 256 | the lock of the state of commits |
+//! | 320 | which of the two copies of that state counts; whether a write or flush has failed |
+//! | 512, 1024 | the two copies |
+//! | 4,096 | four places for the commit records of visible states |
+//! | 282,624 | the table of readers |
+//!
+//! The state of commits is changed by whoever has its lock, in the copy that does not count, which then counts by one
+//! store. So a process may die at any instruction.
+//!
+//! The epoch grows when the database is recovered while processes have it open that were told of a failure; to those it
+//! stays closed for writing.
+
+use super::{
+    lock::SharedLock,
+    readers::ReaderTable,
+    words::{AcqRel, Acquire, AtomicU64, Memory, Relaxed, Release, fence},
+};
+use std::sync::Arc;
+
+/// `TeakLock`, little-endian.
+const MAGIC: u64 = u64::from_le_bytes(*b"TeakLock");
+/// Grows with each change of what is described above.
+const LAYOUT: u64 = 1;
+
+const BOOT: usize = 2;
+const DATABASE: usize = 4;
+const IS_READY: usize = 6;
+const EPOCH: usize = 7;
+const WRITER: usize = 128;
+const FLUSH: usize = 192;
+const STATE_LOCK: usize = 256;
+const WHICH: usize = 40;
+const HAS_FAILED: usize = 41;
+const COPIES: [usize; 2] = [64, 128];
+const PLACES: usize = 512;
+const PLACE_COUNT: usize = 4;
+/// Words of a place: a line before the longest record.
+const PLACE_WORDS: usize = 8 + 65_536 / 8 + 504;
+const READERS: usize = PLACES + PLACE_COUNT * PLACE_WORDS;
+/// Blocks of slots: 1,048,576 readers.
+const BLOCK_COUNT: usize = 16_384;
+
+/// How long the shared memory is.
+pub(crate) const REGION_LEN: usize = READERS * 8 + ReaderTable::len_bytes(BLOCK_COUNT);
+/// How much of it is used from the start on, whatever is in it.
+pub(crate) const REGION_HEAD_LEN: usize = PLACES * 8;
+
+/// Words of the state of commits.
+pub(crate) const STATE_LEN: usize = 32;
+/// The state of commits, as the layer above lays it out.
+pub(crate) type StateWords = [u64; STATE_LEN];
+
+/// The shared memory of one database.
+#[derive(Clone, Debug)]
+pub(crate) struct Region {
+    memory: Arc<Memory>,
+    pub(crate) writer: SharedLock,
+    pub(crate) flush: SharedLock,
+    pub(crate) state: SharedLock,
+    pub(crate) readers: ReaderTable,
+}
+
+impl Region {
+    pub(crate) fn new(memory: Arc<Memory>) -> Self {
+        let lock = |byte: usize| SharedLock::new(Arc::clone(&memory), byte / 4);
+        Self {
+            writer: lock(WRITER),
+            flush: lock(FLUSH),
+            state: lock(STATE_LOCK),
+            readers: ReaderTable::new(Arc::clone(&memory), READERS, BLOCK_COUNT),
+            memory,
+        }
+    }
+
+    /// The boot of the machine in which it was begun.
+    pub(crate) fn boot(&self) -> [u8; 16] {
+        self.id(BOOT)
+    }
+
+    /// Whether the layout is the one described here.
+    pub(crate) fn is_known(&self) -> bool {
+        self.word(0).load(Acquire) == MAGIC && self.word(1).load(Relaxed) == LAYOUT
+    }
+
+    /// Whether somebody has the database open who found it in order.
+    pub(crate) fn is_ready(&self) -> bool {
+        self.word(IS_READY).load(Acquire) == 1
+    }
+
+    /// Notes that the database is closed: who comes next looks at its file.
+    pub(crate) fn set_closed(&self) {
+        self.word(IS_READY).store(0, Release);
+    }
+
+    /// Begins with what was found in the file; nobody uses that yet.
+    pub(crate) fn begin(&self, database: [u8; 16], boot: [u8; 16], state: &StateWords) {
+        self.set_id(DATABASE, database);
+        self.set_id(BOOT, boot);
+        self.word(1).store(LAYOUT, Relaxed);
+        self.word(0).store(MAGIC, Release);
+        self.store_state(state);
+    }
+
+    /// Begins a new epoch: what was found has been put in order.
+    pub(crate) fn set_ready(&self) {
+        self.word(EPOCH).fetch_add(1, AcqRel);
+        self.word(HAS_FAILED).store(0, Relaxed);
+        self.word(IS_READY).store(1, Release);
+    }
+
+    pub(crate) fn epoch(&self) -> u64 {
+        self.word(EPOCH).load(Acquire)
+    }
+
+    pub(crate) fn has_failed(&self) -> bool {
+        self.word(HAS_FAILED).load(Acquire) != 0
+    }
+
+    pub(crate) fn set_failed(&self) {
+        self.word(HAS_FAILED).store(1, Release);
+    }
+
+    /// The state of commits. The caller has its lock.
+    pub(crate) fn load_state(&self) -> StateWords {
+        let copy = COPIES[self.word(WHICH).load(Acquire) as usize % 2];
+        std::array::from_fn(|index| self.word(copy + index).load(Relaxed))
+    }
+
+    /// Has this be the state of commits. The caller has its lock.
+    pub(crate) fn store_state(&self, state: &StateWords) {
+        let which = (self.word(WHICH).load(Relaxed) + 1) % 2;
+        for (index, word) in state.iter().enumerate() {
+            self.word(COPIES[which as usize] + index)
+                .store(*word, Relaxed);
+        }
+        self.word(WHICH).store(which, Release);
+    }
+
+    /// Keeps the record of a state for all processes, with two counts of the caller's, and has readers begin with
+    /// it. One at a time does that.
+    pub(crate) fn publish(&self, transaction: u64, record: &[u8], counts: [u64; 2]) {
+        let visible = self.readers.visible() + 1;
+        let is_of_visible = |place: &usize| self.word(place_at(*place)).load(Relaxed) == visible;
+        let of_visible = (0..PLACE_COUNT).find(is_of_visible);
+        let start = place_at(of_visible.map_or(0, |place| (place + 1) % PLACE_COUNT));
+        self.word(start).store(0, Relaxed);
+        // So that nobody takes what follows for the record that was there.
+        fence(Release);
+        self.word(start + 1).store(record.len() as u64, Relaxed);
+        self.word(start + 2).store(counts[0], Relaxed);
+        self.word(start + 3).store(counts[1], Relaxed);
+        for (index, bytes) in record.chunks_exact(8).enumerate() {
+            let bytes = bytes.try_into().expect("eight bytes");
+            self.word(start + 8 + index)
+                .store(u64::from_ne_bytes(bytes), Relaxed);
+        }
+        self.word(start).store(transaction + 1, Release);
+        self.readers.publish(transaction);
+    }
+
+    /// The record of a state; `None` if it is not, or was not long enough, among the last that became visible.
+    pub(crate) fn record(&self, transaction: u64) -> Option<(Vec<u8>, [u64; 2])> {
+        let wanted = transaction + 1;
+        let starts = (0..PLACE_COUNT).map(place_at);
+        let start = { starts }.find(|start| self.word(*start).load(Acquire) == wanted)?;
+        let len = self.word(start + 1).load(Relaxed) as usize / 8;
+        let words = (0..len.min(PLACE_WORDS - 8))
+            .flat_map(|index| self.word(start + 8 + index).load(Relaxed).to_ne_bytes())
+            .collect();
+        let counts = [2, 3].map(|index| self.word(start + index).load(Relaxed));
+        fence(Acquire);
+        (self.word(start).load(Relaxed) == wanted).then_some((words, counts))
+    }
+
+    /// Where the bytes of records stand, for pages of this size, and how long they are: to be allocated.
+    pub(crate) fn record_places(page_size: usize) -> impl Iterator<Item = (usize, usize)> {
+        (0..PLACE_COUNT).map(move |place| (place_at(place) * 8, 64 + page_size))
+    }
+
+    fn id(&self, index: usize) -> [u8; 16] {
+        let mut id = [0; 16];
+        id[..8].copy_from_slice(&self.word(index).load(Relaxed).to_ne_bytes());
+        id[8..].copy_from_slice(&self.word(index + 1).load(Relaxed).to_ne_bytes());
+        id
+    }
+
+    fn set_id(&self, index: usize, id: [u8; 16]) {
+        let half = |from: usize| {
+            let bytes = id[from..from + 8].try_into();
+            u64::from_ne_bytes(bytes.expect("eight bytes"))
+        };
+        self.word(index).store(half(0), Relaxed);
+        self.word(index + 1).store(half(8), Relaxed);
+    }
+
+    fn word(&self, index: usize) -> &AtomicU64 {
+        &self.memory.words()[index]
+    }
+}
+
+fn place_at(place: usize) -> usize {
+    PLACES + place * PLACE_WORDS
+}

@@ -1,0 +1,52 @@
+//! Following what other processes commit: the map in memory is brought up to date by what their commits added
+//! to the log, without reading it from the file again.
+//!
+//! What another process has taken was dead, and no pin saw it. No pin that could see it can have come since: a
+//! state that nothing pins is gone for good. So once the deaths before it are looked at with the pins of now, it is free here as well.
+
+use super::{Space, log};
+use crate::types::{Run, TransactionId};
+
+impl Space {
+    /// Takes over what was committed since; `log` is that of the newest commit, which was not folded since, and
+    /// `pins` ascend. Says `false` if that cannot be done: the map is to be read anew then, whatever is in it.
+    #[must_use]
+    pub(crate) fn follow(&mut self, log: &[u8], page_count: u64, pins: &[TransactionId]) -> bool {
+        let Some(added) = log.strip_prefix(&self.log[..]) else {
+            return false;
+        };
+        let Ok(groups) = log::groups(added, self.log_transaction) else {
+            return false;
+        };
+        if page_count < self.page_count() || page_count > 1 << 32 {
+            return false;
+        }
+        self.grow(page_count);
+        for (transaction, group) in groups {
+            self.reclaim(pins);
+            for run in &group.taken {
+                if run.end() > page_count || self.free.count_free(*run) != u64::from(run.len) {
+                    return false;
+                }
+                self.free.take(*run);
+            }
+            let is_used = |run: Run| run.end() <= page_count && self.free.none_free(run);
+            if !group.deaths.iter().all(|death| is_used(death.run)) {
+                return false;
+            }
+            self.pending.add(group.deaths.into_iter());
+            self.log_transaction = transaction;
+        }
+        self.log = log.to_vec();
+        true
+    }
+}
+
+/// The runs that commits behind `since` have taken, as far as the log has them.
+pub(crate) fn taken_since(log: &[u8], since: TransactionId) -> Option<Vec<Run>> {
+    let groups = log::groups(log, TransactionId(0)).ok()?;
+    let later = groups
+        .into_iter()
+        .filter(|(transaction, _)| *transaction > since);
+    Some(later.flat_map(|(_, group)| group.taken).collect())
+}

@@ -1,0 +1,280 @@
+//! The lock file: memory that all processes with the database open share, and locks by which they know
+//! who lives.
+//!
+//! A process is known by an index, and as long as it lives it has a lock on a byte of the file that stands
+//! for that. The system drops the lock when the process ends, however it ends, and does not give it to its children;
+//! ids of processes, which are used again and differ between containers, do not come into it. (These are the locks of
+//! POSIX: a process also loses them when it closes the file through any other descriptor. So a process opens the
+//! lock file of a database once.)
+//!
+//! Who comes and who goes passes through the *gate*, one at a time. If nobody is there the file is made anew, whatever
+//! it held.
+
+use super::Memory;
+use std::{
+    fs::{self, File, OpenOptions},
+    io::{self, ErrorKind},
+    os::{
+        fd::AsRawFd,
+        unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt},
+    },
+    path::{Path, PathBuf},
+    process,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+/// Where the bytes stand that are locked. There is nothing in the file there.
+const LOCKS: i64 = 1 << 62;
+/// How many processes may have a database open.
+const PROCESSES_MAX: u32 = 4096;
+
+/// The lock file of a database that this process has open.
+#[derive(Debug)]
+pub(crate) struct LockFile {
+    // In this order: the name goes when the file is closed.
+    file: File,
+    memory: Arc<Memory>,
+    named: Named,
+}
+
+/// The lock files that this process has open, by process: a child that was forked has none yet.
+static OPEN: Mutex<Vec<(u32, PathBuf)>> = Mutex::new(Vec::new());
+
+/// The name of a lock file, which this process has open once.
+#[derive(Debug)]
+struct Named {
+    path: PathBuf,
+    process: u32,
+}
+
+impl Named {
+    fn new(path: &Path) -> io::Result<Self> {
+        let (mut open, entry) = (open_files(), (process::id(), path.to_path_buf()));
+        if open.contains(&entry) {
+            return Err(ErrorKind::ResourceBusy.into());
+        }
+        open.push(entry);
+        Ok(Self {
+            path: path.to_path_buf(),
+            process: process::id(),
+        })
+    }
+
+    /// Whether this is the process that opened it, and not a child of it.
+    fn is_own(&self) -> bool {
+        self.process == process::id()
+    }
+}
+
+impl Drop for Named {
+    fn drop(&mut self) {
+        open_files().retain(|(process, path)| (*process, path) != (self.process, &self.path));
+    }
+}
+
+fn open_files() -> MutexGuard<'static, Vec<(u32, PathBuf)>> {
+    OPEN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Who has it keeps all others from coming and going.
+#[derive(Debug)]
+pub(crate) struct Gate<'f> {
+    file: &'f LockFile,
+}
+
+impl LockFile {
+    /// Opens the lock file at `path`, or creates it with permissions `mode`, and passes the gate: nobody else comes or goes until
+    /// [`Self::leave_gate`]. Says whether anybody is there.
+    ///
+    /// # Errors
+    /// What the system answers; `ResourceBusy` if this process has it open; `InvalidData` where others use a file of another length.
+    pub(crate) fn open(path: &Path, len_bytes: usize, mode: u32) -> io::Result<(Self, bool)> {
+        let named = Named::new(path)?;
+        loop {
+            let file = OpenOptions::new()
+                .read(true)
+                .write(true)
+                .create(true)
+                .truncate(false)
+                .mode(mode & 0o666)
+                .custom_flags(libc::O_NONBLOCK)
+                .open(path)?;
+            let found = file.metadata()?;
+            if !found.is_file() {
+                return Err(irregular(&found));
+            }
+            lock(&file, Wait::Yes, 0, libc::F_WRLCK)?;
+            // It may have been removed, and another made, meanwhile.
+            if fs::metadata(path)
+                .is_ok_and(|named| (named.dev(), named.ino()) == (found.dev(), found.ino()))
+            {
+                return Self::enter(file, named, len_bytes);
+            }
+        }
+    }
+
+    /// The gate is this process's.
+    fn enter(file: File, named: Named, len_bytes: usize) -> io::Result<(Self, bool)> {
+        let is_alone = !is_locked(&file, 1, PROCESSES_MAX)?;
+        if is_alone {
+            file.set_len(0)?;
+            file.set_len(len_bytes as u64)?;
+        } else if file.metadata()?.len() != len_bytes as u64 {
+            return Err(io::Error::new(
+                ErrorKind::InvalidData,
+                "it is in use by another version of Teak",
+            ));
+        }
+        let memory = Arc::new(Memory::shared(&file, len_bytes)?);
+        let lock_file = Self {
+            file,
+            memory,
+            named,
+        };
+        Ok((lock_file, is_alone))
+    }
+
+    pub(crate) fn memory(&self) -> &Arc<Memory> {
+        &self.memory
+    }
+
+    /// Has blocks for these bytes, so that a full disk is an error here and not a signal later.
+    pub(crate) fn allocate(&self, offset: usize, len_bytes: usize) -> io::Result<()> {
+        use rustix::fs::{FallocateFlags, fallocate};
+        let flags = FallocateFlags::empty();
+        match rustix::io::retry_on_intr(|| {
+            fallocate(&self.file, flags, offset as u64, len_bytes as u64)
+        }) {
+            // Where blocks cannot be had in advance there is nothing more to be done.
+            Ok(()) | Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NOSYS) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Waits until nobody else is in the gate.
+    pub(crate) fn pass_gate(&self) -> io::Result<Gate<'_>> {
+        lock(&self.file, Wait::Yes, 0, libc::F_WRLCK)?;
+        Ok(Gate { file: self })
+    }
+
+    /// The same, but does not wait.
+    pub(crate) fn try_gate(&self) -> Option<Gate<'_>> {
+        lock(&self.file, Wait::No, 0, libc::F_WRLCK).ok()?;
+        Some(Gate { file: self })
+    }
+
+    /// The gate that [`Self::open`] passed.
+    pub(crate) fn gate(&self) -> Gate<'_> {
+        Gate { file: self }
+    }
+
+    /// Takes the place of a process, the lowest that is free; `None` if all are taken.
+    pub(crate) fn take_place(&self, _gate: &Gate<'_>) -> io::Result<Option<u32>> {
+        for place in 0..PROCESSES_MAX {
+            match lock(&self.file, Wait::No, byte_of(place), libc::F_WRLCK) {
+                Ok(()) => return Ok(Some(place)),
+                Err(error) if is_refusal(&error) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(None)
+    }
+
+    /// Gives a place back that this process took.
+    pub(crate) fn give_up_place(&self, _gate: &Gate<'_>, place: u32) {
+        if self.named.is_own() {
+            let _ = lock(&self.file, Wait::No, byte_of(place), libc::F_UNLCK);
+        }
+    }
+
+    /// Whether another process has this place. One whose state cannot be told counts as alive.
+    pub(crate) fn is_alive(&self, place: u32) -> bool {
+        is_locked(&self.file, byte_of(place), 1).unwrap_or(true)
+    }
+
+    /// Whether any process but this one has a place.
+    pub(crate) fn has_others(&self) -> io::Result<bool> {
+        is_locked(&self.file, 1, PROCESSES_MAX)
+    }
+
+    /// Removes the file: nobody else is there, and nobody looks at its memory any more. Who waits at the gate finds
+    /// that it is another file that has the name.
+    pub(crate) fn remove(&self, _gate: &Gate<'_>) {
+        if self.named.is_own() {
+            // It is made anew by whoever comes next, also if this fails.
+            let _ = fs::remove_file(&self.named.path);
+        }
+    }
+}
+
+impl Drop for Gate<'_> {
+    fn drop(&mut self) {
+        let _ = lock(&self.file.file, Wait::No, 0, libc::F_UNLCK);
+    }
+}
+
+fn byte_of(place: u32) -> u32 {
+    place + 1
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Wait {
+    Yes,
+    No,
+}
+
+fn is_refusal(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::EAGAIN | libc::EACCES))
+}
+
+fn irregular(found: &fs::Metadata) -> io::Error {
+    let what = match found.file_type() {
+        kind if kind.is_dir() => "it is a directory",
+        kind if kind.is_fifo() || kind.is_socket() => "it is a pipe or a socket",
+        _ => "it is a device",
+    };
+    io::Error::new(ErrorKind::InvalidInput, what)
+}
+
+fn range(first: u32, count: u32, kind: libc::c_int) -> libc::flock {
+    libc::flock {
+        l_type: kind as libc::c_short,
+        l_whence: libc::SEEK_SET as libc::c_short,
+        l_start: LOCKS + i64::from(first),
+        l_len: i64::from(count),
+        l_pid: 0,
+    }
+}
+
+/// Locks or unlocks a byte.
+fn lock(file: &File, wait: Wait, byte: u32, kind: libc::c_int) -> io::Result<()> {
+    let wanted = range(byte, 1, kind);
+    let command = match wait {
+        Wait::Yes => libc::F_SETLKW,
+        Wait::No => libc::F_SETLK,
+    };
+    loop {
+        // SAFETY: the descriptor is open, and the system only reads the structure.
+        if unsafe { libc::fcntl(file.as_raw_fd(), command, &raw const wanted) } == 0 {
+            return Ok(());
+        }
+        let error = io::Error::last_os_error();
+        if error.kind() != ErrorKind::Interrupted {
+            return Err(error);
+        }
+    }
+}
+
+/// Whether another process has locked one of these bytes.
+fn is_locked(file: &File, first: u32, count: u32) -> io::Result<bool> {
+    let mut found = range(first, count, libc::F_WRLCK);
+    // SAFETY: the descriptor is open, and the structure is there to be written to.
+    if unsafe { libc::fcntl(file.as_raw_fd(), libc::F_GETLK, &raw mut found) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(found.l_type != libc::F_UNLCK as libc::c_short)
+}
+
+#[cfg(test)]
+#[path = "lock_file_tests.rs"]
+mod tests;

@@ -1,0 +1,50 @@
+//! Who comes finds who is there. (That other processes are seen takes other processes: see the tests of the
+//! whole crate.)
+
+use super::LockFile;
+use std::{fs, io::ErrorKind, sync::atomic::Ordering::Relaxed};
+
+const LEN: usize = 1 << 16;
+
+#[test]
+fn a_process_opens_a_lock_file_once() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("x-lock");
+    let (one, is_alone) = LockFile::open(&path, LEN, 0o600).unwrap();
+    assert!(is_alone);
+    let refused = LockFile::open(&path, LEN, 0o600).unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::ResourceBusy);
+    drop(one);
+    LockFile::open(&path, LEN, 0o600).unwrap();
+}
+
+#[test]
+fn what_was_left_is_made_anew() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("x-lock");
+    fs::write(&path, [0xff; 100]).unwrap();
+    let (file, is_alone) = LockFile::open(&path, LEN, 0o600).unwrap();
+    assert!(is_alone && !file.has_others().unwrap());
+    assert!(
+        file.memory()
+            .words()
+            .iter()
+            .all(|word| word.load(Relaxed) == 0)
+    );
+    assert_eq!(file.memory().words().len(), LEN / 8);
+    assert_eq!(file.take_place(&file.gate()).unwrap(), Some(0));
+    file.allocate(0, LEN).unwrap();
+    file.remove(&file.gate());
+    assert!(!path.exists());
+}
+
+#[test]
+fn what_is_no_file_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    assert!(LockFile::open(directory.path(), LEN, 0o600).is_err());
+    let (path, file) = (directory.path().join("a"), directory.path().join("b"));
+    rustix::fs::mkfifoat(rustix::fs::CWD, &path, 0o600.into()).unwrap();
+    let refused = LockFile::open(&path, LEN, 0o600).unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::InvalidInput);
+    LockFile::open(&file, LEN, 0o600).unwrap();
+}

@@ -1,0 +1,187 @@
+//! This process's part in a database that others may have open as well.
+
+use super::{
+    demanded,
+    progress::{State, Written},
+};
+use crate::{
+    Error, Result,
+    commit::record::Record,
+    share::{ReaderTable, Region, SharedLock, Slot, Taken},
+    store::{LockFile, Storage},
+};
+use std::{
+    io,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering::SeqCst},
+    },
+    time::{Duration, Instant},
+};
+
+/// At most so often somebody looks who has died.
+const LOOKS_APART: Duration = Duration::from_millis(100);
+
+/// The memory that processes share, and this process's place among them.
+#[derive(Debug)]
+pub(super) struct Shared {
+    pub(super) region: Region,
+    pub(super) lock_file: LockFile,
+    /// This process, as the shared memory knows it: its place and 1.
+    me: u32,
+    /// Of the shared memory when the database was opened.
+    epoch: u64,
+    storage: Arc<dyn Storage>,
+    page_size: usize,
+    /// Set when this process has nothing more to do with the others.
+    has_left: AtomicBool,
+    looked: Mutex<Option<Instant>>,
+}
+
+impl Shared {
+    pub(super) fn new(
+        region: Region,
+        lock_file: LockFile,
+        place: u32,
+        storage: Arc<dyn Storage>,
+        page_size: usize,
+    ) -> Self {
+        Self {
+            page_size,
+            epoch: region.epoch(),
+            region,
+            lock_file,
+            me: place + 1,
+            storage,
+            has_left: AtomicBool::new(false),
+            looked: Mutex::default(),
+        }
+    }
+
+    /// The owner of blocks of slots.
+    pub(super) fn owner(&self) -> u64 {
+        self.me.into()
+    }
+
+    /// Takes the state for this process, as all of them have it; `false` if it has left.
+    pub(super) fn take_state(&self, state: &mut State) -> bool {
+        if self.has_left.load(SeqCst) {
+            return false;
+        }
+        let taken = self.take(&self.region.state);
+        state.take_words(&self.region.load_state());
+        if taken == Taken::FromTheDead {
+            self.look_for_newer(state);
+        }
+        if self.region.has_failed() || self.region.epoch() != self.epoch {
+            state.fail_elsewhere();
+        }
+        true
+    }
+
+    /// Takes over the state, and leaves it to the others.
+    pub(super) fn look(&self, state: &mut State) {
+        if self.take_state(state) {
+            self.region.state.give_back();
+        }
+    }
+
+    /// Gives the state to the others.
+    pub(super) fn give_back(&self, state: &State) {
+        self.region.store_state(&state.to_words());
+        self.region.state.give_back();
+    }
+
+    /// Waits for a lock.
+    pub(super) fn take(&self, lock: &SharedLock) -> Taken {
+        let is_alive = |process: u32| self.lock_file.is_alive(process - 1);
+        lock.take(self.me, None, is_alive)
+            .expect("without a limit there is no end but the lock")
+    }
+
+    /// Looks in the file for a commit that is newer than what is known: whoever wrote its record may have died before he could say
+    /// so.
+    pub(super) fn look_for_newer(&self, state: &mut State) {
+        for slot in 0..crate::commit::record::SLOT_COUNT {
+            if let Ok(Some(record)) = self.record_in(slot)
+                && record.sequence > state.newest.sequence
+            {
+                state.note_written(Written::of(&record));
+            }
+        }
+    }
+
+    /// The record in a slot, if there is one that can be read.
+    pub(super) fn record_in(&self, slot: u8) -> Result<Option<Record>> {
+        let mapping = self
+            .storage
+            .mapping()
+            .map_err(Error::io("mapping the file"))?;
+        let mut bytes = vec![0; self.page_size];
+        let offset = u64::from(slot) * self.page_size as u64;
+        if !demanded::copy(&mapping, offset, &mut bytes)? {
+            return Ok(None);
+        }
+        Ok(Record::decode(&bytes, slot).ok())
+    }
+
+    /// Notes that nothing more may be written, by any process.
+    pub(super) fn set_failed(&self) {
+        self.region.set_failed();
+    }
+
+    pub(super) fn has_failed(&self) -> bool {
+        self.region.has_failed() || self.region.epoch() != self.epoch
+    }
+
+    /// Has blocks for the slots of a block that this process has taken. Gives it up if there are none.
+    pub(super) fn allocate_block(&self, table: &ReaderTable, first: Slot) -> Result<()> {
+        let (offset, len) = table.block_bytes(first);
+        self.lock_file.allocate(offset, len).map_err(|error| {
+            table.give_up_block(first);
+            Error::io("making room for readers in the lock file")(error)
+        })
+    }
+
+    /// Looks, if nobody has lately, which processes have died, and gives up what they pin.
+    pub(super) fn bury_the_dead(&self) {
+        let mut looked = self.looked.lock().unwrap_or_else(PoisonError::into_inner);
+        if looked.is_some_and(|looked| looked.elapsed() < LOOKS_APART) {
+            return;
+        }
+        *looked = Some(Instant::now());
+        // With the gate nobody takes the place of a dead process meanwhile.
+        if let Some(_gate) = self.lock_file.try_gate() {
+            self.give_up_blocks_of_the_dead();
+        }
+    }
+
+    fn give_up_blocks_of_the_dead(&self) {
+        for owner in self.region.readers.owners() {
+            let is_other = owner != self.owner();
+            if is_other && !self.lock_file.is_alive(owner as u32 - 1) {
+                self.region.readers.give_up_blocks(owner);
+            }
+        }
+    }
+
+    /// Has nothing more to do with the others. The shared memory may end after this.
+    pub(super) fn leave(&self) {
+        if self.has_left.swap(true, SeqCst) {
+            return;
+        }
+        self.region.readers.give_up_blocks(self.owner());
+        let Ok(gate) = self.lock_file.pass_gate() else {
+            return;
+        };
+        if matches!(self.lock_file.has_others(), Ok(false)) {
+            self.lock_file.remove(&gate);
+        }
+        self.lock_file.give_up_place(&gate, self.me - 1);
+    }
+}
+
+/// What went wrong with the lock file.
+pub(super) fn lock_file_error(error: io::Error) -> Error {
+    Error::io("opening the lock file beside the database")(error)
+}

@@ -1,0 +1,315 @@
+//! One database in many processes. Each test starts this program again as another process, with an action for it.
+
+use std::{
+    env,
+    io::{BufRead, BufReader, Write},
+    path::Path,
+    process::{Child, ChildStdin, ChildStdout, Command, Stdio},
+};
+use teak::{
+    Database, Durability, Error, Recovery, Table, Transaction,
+    codec::{Str, U64},
+};
+
+/// Says what the other process is to do, and where.
+const ROLE: &str = "TEAK_TEST_ROLE";
+
+/// Another process, which does line by line what it is told, and answers each line with one.
+struct Other {
+    process: Child,
+    orders: ChildStdin,
+    answers: BufReader<ChildStdout>,
+}
+
+impl Other {
+    fn start(path: &Path) -> Self {
+        let mut process = Command::new(env::current_exe().unwrap())
+            .args([
+                "other_process",
+                "--exact",
+                "--ignored",
+                "--nocapture",
+                "--quiet",
+            ])
+            .env(ROLE, path)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let orders = process.stdin.take().unwrap();
+        let answers = BufReader::new(process.stdout.take().unwrap());
+        let mut other = Self {
+            process,
+            orders,
+            answers,
+        };
+        // What the test runner says comes first.
+        while other.answer() != "ready" {}
+        other
+    }
+
+    fn answer(&mut self) -> String {
+        let mut line = String::new();
+        let len = self.answers.read_line(&mut line).unwrap();
+        assert!(len > 0, "the other process has ended");
+        line.trim().to_owned()
+    }
+
+    fn tell(&mut self, order: &str) {
+        writeln!(self.orders, "{order}").unwrap();
+    }
+
+    fn ask(&mut self, order: &str) -> String {
+        self.tell(order);
+        self.answer()
+    }
+
+    fn kill(&mut self) {
+        self.process.kill().unwrap();
+        self.process.wait().unwrap();
+    }
+}
+
+impl Drop for Other {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// Not a test: what the other process does.
+#[test]
+#[ignore = "run by other tests, as a process of its own"]
+fn other_process() {
+    let Some(path) = env::var_os(ROLE) else {
+        return;
+    };
+    let path = Path::new(&path);
+    println!("\nready");
+    let mut database = None;
+    let mut reader = None;
+    let mut writer = None;
+    for order in std::io::stdin().lines() {
+        let order = order.unwrap();
+        let words: Vec<_> = order.split(' ').collect();
+        let done = match words[..] {
+            ["open"] => Database::open(path).map(|opened| {
+                let recovery = format!("{:?}", opened.recovery());
+                database = Some(opened);
+                recovery
+            }),
+            ["close"] => database
+                .take()
+                .unwrap()
+                .close()
+                .map(|()| "closed".to_owned()),
+            ["put", durability, key, value] => put(
+                database.as_ref().unwrap(),
+                durability,
+                key,
+                value.parse().unwrap(),
+            )
+            .map(|id| id.to_string()),
+            ["get", key] => get(database.as_ref().unwrap(), key).map(|found| format!("{found:?}")),
+            ["begin-read"] => database.as_ref().unwrap().begin_read().map(|begun| {
+                let id = begun.id().to_string();
+                reader = Some(begun);
+                id
+            }),
+            ["read", key] => {
+                get_in(reader.as_ref().unwrap(), key).map(|found| format!("{found:?}"))
+            }
+            ["end-read"] => {
+                reader = None;
+                Ok("ended".to_owned())
+            }
+            ["begin-write"] => database.as_ref().unwrap().begin_write().map(|begun| {
+                writer = Some(begun);
+                "begun".to_owned()
+            }),
+            ["commit"] => writer.take().unwrap().commit().map(|id| id.to_string()),
+            ["sync"] => database
+                .as_ref()
+                .unwrap()
+                .sync()
+                .map(|()| "synced".to_owned()),
+            _ => panic!("there is no order {order:?}"),
+        };
+        match done {
+            Ok(done) => println!("{done}"),
+            Err(error) => println!("error: {error}"),
+        }
+    }
+}
+
+fn table(database: &Database) -> Table<Str, U64> {
+    let txn = database.begin_read().unwrap();
+    txn.open_table("numbers").unwrap()
+}
+
+fn put(
+    database: &Database,
+    durability: &str,
+    key: &str,
+    value: u64,
+) -> teak::Result<teak::TransactionId> {
+    let mut txn = database.begin_write()?;
+    txn.set_durability(match durability {
+        "durable" => Durability::Durable,
+        "async" => Durability::Async,
+        _ => Durability::Lazy,
+    });
+    let numbers = txn.create_table::<Str, U64>("numbers")?;
+    numbers.insert(&mut txn, key, value)?;
+    txn.commit()
+}
+
+fn get_in(txn: &impl Transaction, key: &str) -> teak::Result<Option<u64>> {
+    txn.open_table::<Str, U64>("numbers")?.get(txn, key)
+}
+
+fn get(database: &Database, key: &str) -> teak::Result<Option<u64>> {
+    get_in(&database.begin_read()?, key)
+}
+
+fn assert_clean(database: &Database) {
+    let report = database.check(&mut |_| {}).unwrap();
+    assert!(report.is_clean(), "{report:#?}");
+}
+
+fn place() -> (tempfile::TempDir, std::path::PathBuf) {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("numbers.teak");
+    (directory, path)
+}
+
+#[test]
+fn what_one_process_commits_the_other_sees() {
+    let (_directory, path) = place();
+    let database = Database::open(&path).unwrap();
+    put(&database, "durable", "a", 1).unwrap();
+    let mut other = Other::start(&path);
+    assert_eq!(other.ask("open"), "Joined");
+    assert_eq!(other.ask("get a"), "Some(1)");
+    for round in 2..200 {
+        let durability = ["durable", "async", "lazy"][round as usize % 3];
+        match round % 2 {
+            0 => {
+                let order = format!("put {durability} a {round}");
+                assert!(!other.ask(&order).starts_with("error"));
+                assert_eq!(get(&database, "a").unwrap(), Some(round));
+            }
+            _ => {
+                put(&database, durability, "a", round).unwrap();
+                assert_eq!(other.ask("get a"), format!("Some({round})"));
+            }
+        }
+    }
+    assert_clean(&database);
+    assert_eq!(other.ask("close"), "closed");
+    assert_clean(&database);
+    database.close().unwrap();
+    assert!(!path.with_file_name("numbers.teak-lock").exists());
+    let database = Database::open(&path).unwrap();
+    assert_eq!(database.recovery(), Recovery::Clean);
+    assert_eq!(get(&database, "a").unwrap(), Some(199));
+    assert_clean(&database);
+}
+
+#[test]
+fn a_reader_of_another_process_keeps_its_state() {
+    let (_directory, path) = place();
+    let database = Database::open(&path).unwrap();
+    put(&database, "durable", "a", 1).unwrap();
+    let mut other = Other::start(&path);
+    other.ask("open");
+    other.ask("begin-read");
+    for round in 0..500 {
+        put(&database, "lazy", &format!("key {round}"), round).unwrap();
+    }
+    put(&database, "durable", "a", 2).unwrap();
+    assert_eq!(other.ask("read a"), "Some(1)");
+    assert_eq!(other.ask("get a"), "Some(2)");
+    assert_eq!(database.stat().unwrap().readers, 1);
+    other.kill();
+    assert_clean(&database);
+    // What the dead process held is given up when somebody wants space.
+    let numbers = table(&database);
+    for round in 0..2000 {
+        let mut txn = database.begin_write().unwrap();
+        txn.set_durability(Durability::Lazy);
+        numbers.insert(&mut txn, "a", round).unwrap();
+        txn.commit().unwrap();
+    }
+    assert_clean(&database);
+}
+
+#[test]
+fn a_writer_that_dies_leaves_the_place_to_the_next() {
+    let (_directory, path) = place();
+    let database = Database::open(&path).unwrap();
+    put(&database, "durable", "a", 1).unwrap();
+    let mut other = Other::start(&path);
+    other.ask("open");
+    assert_eq!(other.ask("begin-write"), "begun");
+    let began = std::time::Instant::now();
+    let waits = std::thread::spawn({
+        let database = database.clone();
+        move || put(&database, "durable", "a", 2).unwrap()
+    });
+    std::thread::sleep(std::time::Duration::from_millis(50));
+    assert!(!waits.is_finished(), "there is one writer");
+    other.kill();
+    waits.join().unwrap();
+    assert!(began.elapsed() < std::time::Duration::from_secs(10));
+    assert_eq!(get(&database, "a").unwrap(), Some(2));
+    assert_clean(&database);
+}
+
+#[test]
+fn a_killed_process_is_followed_by_another() {
+    let (_directory, path) = place();
+    for round in 0..5 {
+        let mut other = Other::start(&path);
+        let recovery = other.ask("open");
+        assert!(round == 0 || recovery.starts_with("Killed"), "{recovery}");
+        if round > 0 {
+            assert_eq!(other.ask("get a"), format!("Some({})", round - 1));
+        }
+        other.ask(&format!("put lazy a {round}"));
+        other.kill();
+    }
+    let database = Database::open(&path).unwrap();
+    assert_eq!(get(&database, "a").unwrap(), Some(4));
+    assert_clean(&database);
+}
+
+#[test]
+fn one_process_flushes_for_the_other() {
+    let (_directory, path) = place();
+    let database = Database::open(&path).unwrap();
+    put(&database, "durable", "a", 1).unwrap();
+    let mut other = Other::start(&path);
+    other.ask("open");
+    other.ask("put lazy a 2");
+    let newest = database.begin_read().unwrap().id();
+    assert!(database.stat().unwrap().durable_transaction < newest);
+    database.sync().unwrap();
+    assert!(database.stat().unwrap().durable_transaction >= newest);
+    put(&database, "lazy", "a", 3).unwrap();
+    let ticket = database
+        .ticket(database.begin_read().unwrap().id())
+        .unwrap();
+    assert_eq!(other.ask("sync"), "synced");
+    ticket.wait().unwrap();
+}
+
+#[test]
+fn a_process_opens_a_database_once() {
+    let (_directory, path) = place();
+    let database = Database::open(&path).unwrap();
+    assert!(matches!(Database::open(&path), Err(Error::InUse(_))));
+    put(&database, "durable", "a", 1).unwrap();
+    drop(database);
+    Database::open(&path).unwrap();
+}

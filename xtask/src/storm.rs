@@ -9,6 +9,7 @@
 //! ([`inspect`]), by a process of its own, so that the parent depends on nothing that it tests.
 
 mod crew;
+mod fork;
 mod inspect;
 mod invariants;
 mod journal;
@@ -54,6 +55,9 @@ pub(crate) struct Arguments {
     /// Where the databases are put; in memory where the machine has a place for that
     #[arg(long)]
     dir: Option<PathBuf>,
+    /// Workers fork too, and their children use what they have inherited
+    #[arg(long)]
+    fork: bool,
     /// Appends a line of what was counted to this file
     #[arg(long, value_name = "FILE")]
     results: Option<PathBuf>,
@@ -142,6 +146,7 @@ fn play(
     let plan = Plan {
         directory: directory.path().to_owned(),
         page_size: [4096, 4096, 8192, 65536][rng.usize(0..4)],
+        fork: arguments.fork,
         misbehaviour: arguments.misbehaviour,
         patience: Duration::from_secs(arguments.patience),
     };

@@ -31,6 +31,7 @@ pub(super) const GLANCE: Duration = Duration::from_millis(5);
 pub(super) struct Plan {
     pub(super) directory: PathBuf,
     pub(super) page_size: usize,
+    pub(super) fork: bool,
     pub(super) misbehaviour: Option<Misbehaviour>,
     /// How long a thread may stand still.
     pub(super) patience: Duration,
@@ -236,6 +237,9 @@ impl Worker {
         command.args(["--seed", &seed.to_string()]);
         command.args(["--page-size", &plan.page_size.to_string()]);
         command.args(["--role", role.name()]);
+        if plan.fork {
+            command.arg("--fork");
+        }
         if let Some(misbehaviour) = plan.misbehaviour {
             command.args(["--break", misbehaviour.name()]);
         }

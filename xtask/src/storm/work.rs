@@ -1,6 +1,7 @@
 //! What a thread of a worker does: one operation after the other, drawn at random.
 
 use super::{
+    fork,
     invariants::{self, Depth},
     journal::{Promises, Subject},
     misbehaviour::Misbehaviour,
@@ -31,11 +32,12 @@ enum Operation {
     Sync,
     Check,
     Reopen,
+    Fork,
     Rest,
 }
 
 impl Operation {
-    fn draw(rng: &mut Rng) -> Self {
+    fn draw(rng: &mut Rng, may_fork: bool) -> Self {
         match rng.u8(0..100) {
             0..58 => Self::Write,
             58..84 => Self::Read,
@@ -43,6 +45,7 @@ impl Operation {
             88..92 => Self::Sync,
             92..93 => Self::Check,
             93..95 => Self::Reopen,
+            95..97 if may_fork => Self::Fork,
             _ => Self::Rest,
         }
     }
@@ -55,6 +58,7 @@ impl Operation {
             Self::Sync => "sync",
             Self::Check => "check",
             Self::Reopen => "opening again",
+            Self::Fork => "fork",
             Self::Rest => "rest",
         }
     }
@@ -89,7 +93,7 @@ impl<'w, 'a> Thread<'w, 'a> {
             self.reporter.begin(operation.name())?;
             self.operate(operation)
                 .map_err(|Failure(text)| Failure(format!("{}: {text}", operation.name())))?;
-            operation = Operation::draw(&mut self.rng);
+            operation = Operation::draw(&mut self.rng, self.worker.arguments.fork);
         }
         self.reporter.end()
     }
@@ -112,6 +116,7 @@ impl<'w, 'a> Thread<'w, 'a> {
             (Operation::Sync, Access::Read) => refused(database.sync()),
             (Operation::LongRead, _) => self.read_long(opened),
             (Operation::Check, _) => check(database),
+            (Operation::Fork, _) => fork::fork(database),
             _ => self.read(database),
         }
     }

@@ -47,6 +47,9 @@ pub(crate) struct Arguments {
     pub(super) page_size: usize,
     #[arg(long, value_enum)]
     pub(super) role: Role,
+    /// Forks now and then
+    #[arg(long)]
+    pub(super) fork: bool,
     /// Does something wrong on purpose
     #[arg(long = "break")]
     pub(super) misbehaviour: Option<Misbehaviour>,

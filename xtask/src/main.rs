@@ -1,6 +1,7 @@
 //! What continuous integration and people run on Teak: `cargo xtask`, one task for each subcommand.
 
-#![forbid(unsafe_code)]
+// Only to fork, which a storm does: see `storm/fork.rs`.
+#![deny(unsafe_code)]
 
 mod ci;
 mod crash;
@@ -17,6 +18,7 @@ mod protocol;
 mod results;
 mod scratch;
 mod seeds;
+mod storm;
 mod teeth;
 mod threads;
 mod workload;
@@ -53,9 +55,13 @@ enum Task {
     Power(power::Arguments),
     Teeth(teeth::Arguments),
     Peers(peers::Arguments),
+    Storm(storm::Arguments),
     /// The program that is killed
     #[command(hide = true)]
     Victim(workload::Arguments),
+    /// One of the programs that storm starts
+    #[command(hide = true)]
+    StormWorker(storm::worker::Arguments),
     /// Writes the databases that fuzzing begins with anew, after a change of the format
     Seeds,
 }
@@ -100,6 +106,8 @@ fn main() -> ExitCode {
         Task::Power(arguments) => power::run(&arguments),
         Task::Teeth(arguments) => teeth::run(&arguments),
         Task::Peers(arguments) => peers::run(&arguments),
+        Task::Storm(arguments) => storm::run(&arguments),
+        Task::StormWorker(arguments) => storm::worker::run(&arguments),
         Task::Victim(arguments) => workload::run(&arguments),
         Task::Seeds => seeds::run(),
     };

@@ -1,0 +1,204 @@
+//! Several programs that work on one database at the same time, and are killed and stopped while
+//! they do: nothing that returned may be lost, every snapshot must be whole, and nobody may wait for
+//! ever.
+//!
+//! The parent starts this program anew for each worker ([`worker`]), kills workers, stops them, and
+//! watches that each thread moves ([`crew`]). What a worker was promised stands in a file that all
+//! append to ([`journal`]), so that whoever begins a transaction afterwards knows what it must see
+//! ([`invariants`]). A round lasts some seconds ([`round`]); then the database is inspected
+//! ([`inspect`]), by a process of its own, so that the parent depends on nothing that it tests.
+
+mod crew;
+mod fork;
+mod inspect;
+mod invariants;
+mod journal;
+mod misbehaviour;
+mod progress;
+mod round;
+mod tables;
+mod work;
+pub(crate) mod worker;
+mod writes;
+
+#[cfg(test)]
+mod tests;
+
+use crate::{Failure, results, scratch};
+use crew::Plan;
+use fastrand::Rng;
+use misbehaviour::Misbehaviour;
+use std::{
+    path::{Path, PathBuf},
+    str::FromStr,
+    time::{Duration, Instant},
+};
+
+/// A round has at most so many seconds.
+const ROUND_SECONDS: f64 = 4.0;
+
+/// Where so much is wrong, more of it tells nothing.
+const VIOLATIONS_MAX: u64 = 20;
+
+/// Has several programs work on one database, kills and stops them, and checks all they see and leave
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// How long
+    #[arg(long, default_value_t = 30)]
+    seconds: u64,
+    /// Everything that is random follows from this number, but for the machine's own timing
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// How many programs at a time; of several numbers each round has one
+    #[arg(long, default_value = "4..8")]
+    processes: Processes,
+    /// Where the databases are put; in memory where the machine has a place for that
+    #[arg(long)]
+    dir: Option<PathBuf>,
+    /// Workers fork too, and their children use what they have inherited
+    #[arg(long)]
+    fork: bool,
+    /// Appends a line of what was counted to this file
+    #[arg(long, value_name = "FILE")]
+    results: Option<PathBuf>,
+    /// Workers do this wrong, and it must be found
+    #[arg(long = "break", hide = true)]
+    misbehaviour: Option<Misbehaviour>,
+    /// For how many seconds a thread may stand still
+    #[arg(long, hide = true, default_value_t = 20)]
+    patience: u64,
+}
+
+/// The fewest and the most processes of a round.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Processes {
+    min: usize,
+    max: usize,
+}
+
+impl FromStr for Processes {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || format!("{text} is not a number of processes; one is 4, or 4..8");
+        let (min, max) = text.split_once("..").unwrap_or((text, text));
+        let [min, max] = [min, max].map(str::parse);
+        match (min, max) {
+            (Ok(min @ 1..), Ok(max)) if min <= max => Ok(Self { min, max }),
+            _ => Err(wrong()),
+        }
+    }
+}
+
+/// What was done, and what was wrong.
+#[derive(Clone, Copy, Default, Debug)]
+struct Tally {
+    rounds: u64,
+    starts: u64,
+    kills: u64,
+    stops: u64,
+    commits: u64,
+    violations: u64,
+}
+
+/// Plays rounds until the time is over.
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let commit = results::commit();
+    let scratch = scratch::directory(arguments.dir.as_deref())?;
+    let begin = Instant::now();
+    let mut rng = Rng::with_seed(arguments.seed);
+    let mut tally = Tally::default();
+    let violations_max = match arguments.misbehaviour {
+        None => VIOLATIONS_MAX,
+        Some(_) => 1,
+    };
+    loop {
+        let spent = begin.elapsed();
+        let rest = Duration::from_secs(arguments.seconds).saturating_sub(spent);
+        if rest.is_zero() || tally.violations >= violations_max {
+            break;
+        }
+        tally.rounds += 1;
+        play(arguments, scratch.path(), rng.fork(), rest, &mut tally)?;
+    }
+    tell(arguments, &tally, begin.elapsed());
+    append(arguments, &tally, commit)?;
+    println!("{} kills, {} violations", tally.kills, tally.violations);
+    if tally.violations == 0 {
+        return Ok(());
+    }
+    Err(Failure(
+        "several programs did not share a database well".to_owned(),
+    ))
+}
+
+/// Plays a round, and adds what came of it.
+fn play(
+    arguments: &Arguments,
+    scratch: &Path,
+    mut rng: Rng,
+    rest: Duration,
+    tally: &mut Tally,
+) -> Result<(), Failure> {
+    let directory = tempfile::tempdir_in(scratch)?;
+    let Processes { min, max } = arguments.processes;
+    let process_count = rng.usize(min..=max);
+    let plan = Plan {
+        directory: directory.path().to_owned(),
+        page_size: [4096, 4096, 8192, 65536][rng.usize(0..4)],
+        fork: arguments.fork,
+        misbehaviour: arguments.misbehaviour,
+        patience: Duration::from_secs(arguments.patience),
+    };
+    let length = Duration::from_secs_f64(ROUND_SECONDS * (0.3 + 0.7 * rng.f64()));
+    let name = format!("storm-{}-{}", arguments.seed, tally.rounds);
+    let outcome = round::play(plan, rng, process_count, length.min(rest), &name)?;
+    tally.starts += outcome.deeds.starts;
+    tally.kills += outcome.deeds.kills;
+    tally.stops += outcome.deeds.stops;
+    tally.commits += outcome.commits;
+    tally.violations += outcome.violations.len() as u64;
+    for violation in outcome.violations {
+        println!(
+            "violation in round {} of seed {}, with {process_count} processes: {violation}",
+            tally.rounds, arguments.seed
+        );
+    }
+    if let Some(kept) = outcome.kept {
+        println!("  its files: {}", kept.display());
+    }
+    Ok(())
+}
+
+fn tell(arguments: &Arguments, tally: &Tally, time: Duration) {
+    let seconds = time.as_secs_f64();
+    println!(
+        "seed {}: {} rounds, {} programs started, {} stopped for a while, {} commits acknowledged, \
+         {:.1} kills/s",
+        arguments.seed,
+        tally.rounds,
+        tally.starts,
+        tally.stops,
+        tally.commits,
+        tally.kills as f64 / seconds
+    );
+}
+
+fn append(arguments: &Arguments, tally: &Tally, commit: Option<String>) -> Result<(), Failure> {
+    results::append(
+        arguments.results.as_deref(),
+        &results::Line {
+            command: "storm",
+            seed: arguments.seed,
+            count: tally.kills,
+            violations: tally.violations,
+            counters: results::named([
+                ("rounds", tally.rounds),
+                ("starts", tally.starts),
+                ("stops", tally.stops),
+                ("commits", tally.commits),
+            ]),
+            commit,
+        },
+    )
+}

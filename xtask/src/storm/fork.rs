@@ -1,0 +1,70 @@
+//! A worker forks, and its child uses what it has inherited: that must fail, and nothing else.
+
+#![allow(unsafe_code)]
+
+use super::tables::NAMES;
+use crate::Failure;
+use rustix::process::{Pid, WaitOptions, waitpid};
+use teak::{Database, Error, ReadTxn, Table, Transaction, codec::U64};
+
+/// A child that takes longer hangs.
+const SECONDS_MAX: u32 = 10;
+
+/// Codes that the child ends with.
+const REFUSED: i32 = 0;
+const READ_BEGUN: i32 = 10;
+const WRITE_BEGUN: i32 = 11;
+const READ_ON: i32 = 12;
+
+/// Forks, and waits for the child.
+pub(super) fn fork(database: &Database) -> Result<(), Failure> {
+    let txn = database.begin_read()?;
+    let table = match txn.open_table::<U64, U64>(NAMES[0]) {
+        Ok(table) => table,
+        Err(Error::TableNotFound(_)) => return Ok(()),
+        Err(error) => return Err(error.into()),
+    };
+    // SAFETY: the child has one thread only, and locks of other threads may stay locked in it. It
+    // calls the functions of the engine that are to refuse at once, and then `_exit`, so that
+    // nothing of the parent's is dropped or flushed. If it waits for a lock the alarm ends it.
+    let pid = unsafe { libc::fork() };
+    if pid == 0 {
+        // SAFETY: has no preconditions.
+        unsafe { libc::alarm(SECONDS_MAX) };
+        let code = use_inherited(database, &txn, &table);
+        // SAFETY: has no preconditions.
+        unsafe { libc::_exit(code) };
+    }
+    match u32::try_from(pid) {
+        Ok(_) => judge(Pid::from_raw(pid)),
+        Err(_) => Err(std::io::Error::last_os_error().into()),
+    }
+}
+
+fn use_inherited(database: &Database, txn: &ReadTxn, table: &Table<U64, U64>) -> i32 {
+    if database.begin_read().is_ok() {
+        return READ_BEGUN;
+    }
+    if table.get(txn, 0).is_ok() {
+        return READ_ON;
+    }
+    if database.begin_write().is_ok() {
+        return WRITE_BEGUN;
+    }
+    REFUSED
+}
+
+fn judge(pid: Option<Pid>) -> Result<(), Failure> {
+    let Some((_, status)) = waitpid(pid, WaitOptions::empty())? else {
+        return Err(Failure("the child of a fork was not waited for".to_owned()));
+    };
+    let text = match status.exit_status() {
+        Some(REFUSED) => return Ok(()),
+        Some(READ_BEGUN) => "began to read".to_owned(),
+        Some(WRITE_BEGUN) => "began to write".to_owned(),
+        Some(READ_ON) => "read in a transaction of its parent".to_owned(),
+        Some(code) => format!("ended with code {code}"),
+        None => format!("ended by signal {:?}", status.terminating_signal()),
+    };
+    Err(Failure(format!("the child of a fork {text}")))
+}

@@ -1,0 +1,75 @@
+//! What looks at the database when a round is over, or nearly.
+
+use super::{
+    invariants::{self, Depth},
+    journal::{Journal, Promises},
+    progress::Reporter,
+    tables::{COMMITS, Tables},
+    worker::{Arguments, DATABASE, Role, THREADS_MAX},
+};
+use crate::Failure;
+use teak::{Database, Options, Transaction};
+
+/// Commits after which nothing may be kept for readers that are not there.
+const COMMITS_ALONE: u64 = 4;
+
+/// Pages that may wait then, for what the last commits replaced.
+const PENDING_MAX: u64 = 100;
+
+/// Opens the database, checks everything, and closes it.
+pub(super) fn run(arguments: &Arguments, reporter: &mut Reporter) -> Result<(), Failure> {
+    let journal = Journal::open(&arguments.directory)?;
+    let path = arguments.directory.join(DATABASE);
+    reporter.begin("opening to inspect")?;
+    let promises = journal.promises()?;
+    if !path.exists() && promises.is_empty() {
+        return Ok(());
+    }
+    let database = Options::new().create(false).open(&path)?;
+    reporter.begin("looking for damage")?;
+    let report = database.check(&mut |_| ())?;
+    if !report.is_clean() {
+        return Err(Failure(format!("check found damage: {:?}", report.damages)));
+    }
+    reporter.begin("looking at all tables")?;
+    look(&database, &promises)?;
+    if arguments.role == Role::Inspect {
+        reporter.begin("committing alone")?;
+        look_for_readers(&database, arguments.number * THREADS_MAX)?;
+        look(&database, &promises)?;
+    }
+    reporter.begin("closing")?;
+    Ok(database.close()?)
+}
+
+fn look(database: &Database, promises: &Promises) -> Result<(), Failure> {
+    let txn = database.begin_read()?;
+    let (found, seen) = (txn.id().0, promises.transaction);
+    if found < seen {
+        return Err(Failure(format!(
+            "the state is {found}, and {seen} was seen"
+        )));
+    }
+    invariants::check(&txn, promises, Depth::Values)?;
+    Ok(())
+}
+
+/// Fails if something is kept for readers, after commits that see that there are none.
+fn look_for_readers(database: &Database, writer: u64) -> Result<(), Failure> {
+    for commits in 1..=COMMITS_ALONE {
+        let mut txn = database.begin_write()?;
+        let tables = Tables::create(&mut txn)?;
+        let count = tables.count(&txn)?;
+        tables.counter.insert(&mut txn, COMMITS, count + 1)?;
+        tables.acknowledged.insert(&mut txn, writer, commits)?;
+        txn.commit()?;
+    }
+    let stat = database.stat()?;
+    if stat.readers != 0 || stat.pending_pages > PENDING_MAX {
+        return Err(Failure(format!(
+            "{} readers are counted and {} pages kept for readers, and there are none",
+            stat.readers, stat.pending_pages
+        )));
+    }
+    Ok(())
+}

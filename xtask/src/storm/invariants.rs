@@ -1,0 +1,157 @@
+//! What is true in every snapshot.
+
+use super::{
+    journal::Promises,
+    tables::{ACCOUNTS, BALANCE, NAMES, Tables, is_content},
+};
+use crate::Failure;
+use std::collections::BTreeMap;
+use teak::{Error, Transaction, codec::Bytes};
+use xxhash_rust::xxh3::Xxh3;
+
+/// How closely a snapshot is looked at.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Depth {
+    /// What was promised.
+    Promises,
+    /// What the tables say about each other.
+    Tables,
+    /// The content of every value too.
+    Values,
+}
+
+/// Fails unless the snapshot is as it must be; returns its counter.
+pub(super) fn check(
+    txn: &impl Transaction,
+    promises: &Promises,
+    depth: Depth,
+) -> Result<u64, Failure> {
+    let Some(tables) = Tables::open(txn)? else {
+        return if promises.is_empty() {
+            Ok(0)
+        } else {
+            Err(Failure(
+                "there are no tables, and commits were acknowledged".to_owned(),
+            ))
+        };
+    };
+    let count = check_promises(txn, &tables, promises)?;
+    if depth != Depth::Promises {
+        check_accounts(txn, &tables)?;
+        check_mirror(txn, &tables)?;
+    }
+    if depth == Depth::Values {
+        check_values(txn, &tables)?;
+    }
+    Ok(count)
+}
+
+fn check_promises(
+    txn: &impl Transaction,
+    tables: &Tables,
+    promises: &Promises,
+) -> Result<u64, Failure> {
+    let count = tables.count(txn)?;
+    if count < promises.counter {
+        return Err(Failure(format!(
+            "the counter is {count}, and {} was seen before",
+            promises.counter
+        )));
+    }
+    let made = tables.acknowledged.iter(txn)?;
+    let made = made.collect::<teak::Result<BTreeMap<u64, u64>>>()?;
+    for (writer, promised) in &promises.writers {
+        let made = made.get(writer).copied().unwrap_or(0);
+        if made < *promised {
+            return Err(Failure(format!(
+                "{made} commits of writer {writer} are there, and {promised} returned"
+            )));
+        }
+    }
+    let sum: u64 = made.values().sum();
+    if sum != count {
+        return Err(Failure(format!(
+            "the counter is {count}, and the commits of all writers are {sum}"
+        )));
+    }
+    Ok(count)
+}
+
+fn check_accounts(txn: &impl Transaction, tables: &Tables) -> Result<(), Failure> {
+    let (mut accounts, mut sum) = (0, 0u64);
+    for record in tables.accounts.iter(txn)? {
+        accounts += 1;
+        sum = sum.saturating_add(record?.1);
+    }
+    if (accounts, sum) != (ACCOUNTS, ACCOUNTS * BALANCE) {
+        return Err(Failure(format!(
+            "{accounts} accounts have {sum}, and {ACCOUNTS} should have {}",
+            ACCOUNTS * BALANCE
+        )));
+    }
+    Ok(())
+}
+
+fn check_mirror(txn: &impl Transaction, tables: &Tables) -> Result<(), Failure> {
+    for record in tables.mirror.iter(txn)? {
+        let (key, value) = record?;
+        let found = tables.inverse.get(txn, value)?;
+        if found != Some(key) {
+            return Err(Failure(format!(
+                "key {key} has value {value}, and the inverse of that is {found:?}"
+            )));
+        }
+    }
+    let [mirror, inverse] = [&tables.mirror, &tables.inverse].map(|table| table.iter(txn));
+    let (mirror, inverse) = (mirror?.count(), inverse?.count());
+    if mirror != inverse {
+        return Err(Failure(format!(
+            "the mirror has {mirror} records, and the inverse {inverse}"
+        )));
+    }
+    let counted = tables.mirror.len(txn)?;
+    if counted != mirror as u64 {
+        return Err(Failure(format!(
+            "the mirror has {mirror} records, and says {counted}"
+        )));
+    }
+    Ok(())
+}
+
+fn check_values(txn: &impl Transaction, tables: &Tables) -> Result<(), Failure> {
+    for record in tables.large.iter(txn)? {
+        let (key, value) = record?;
+        if !is_content(value) {
+            return Err(Failure(format!(
+                "large value {key} is not what was written"
+            )));
+        }
+    }
+    for record in tables.bulk.iter(txn)? {
+        let (key, value) = record?;
+        if !is_content(value) {
+            return Err(Failure(format!("record {key:?} is not what was written")));
+        }
+    }
+    Ok(())
+}
+
+/// A hash over all records of all tables.
+pub(super) fn digest(txn: &impl Transaction) -> Result<u64, Failure> {
+    let mut hash = Xxh3::new();
+    for name in NAMES {
+        let table = match txn.open_table::<Bytes, Bytes>(name) {
+            Ok(table) => table,
+            Err(Error::TableNotFound(_)) => continue,
+            Err(error) => return Err(error.into()),
+        };
+        for record in table.iter(txn)? {
+            let (key, value) = record?;
+            for part in [&key, value] {
+                hash.update(&(part.len() as u64).to_le_bytes());
+                hash.update(part);
+            }
+        }
+    }
+    Ok(hash.digest())
+}

@@ -1,0 +1,160 @@
+//! What each thread of a worker is doing, in a small file that outlives it.
+//!
+//! Each thread has a line of 64 bytes: how often it began something, and what.
+
+use crate::Failure;
+use std::{
+    fs::{self, File, OpenOptions},
+    os::unix::fs::FileExt,
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
+
+const LINE_LEN: usize = 64;
+
+/// What a thread says when it has nothing more to do.
+const ENDED: &str = "ended";
+
+/// Where the threads of a worker say what they do.
+pub(super) fn path(directory: &Path, worker: u64) -> PathBuf {
+    directory.join(format!("progress-{worker}"))
+}
+
+/// The line of one thread.
+pub(super) struct Reporter {
+    file: File,
+    offset: u64,
+    count: u64,
+}
+
+impl Reporter {
+    pub(super) fn open(path: &Path, thread: usize) -> Result<Self, Failure> {
+        let mut options = OpenOptions::new();
+        let options = options.create(true).truncate(false).write(true);
+        Ok(Self {
+            file: options.open(path)?,
+            offset: (thread * LINE_LEN) as u64,
+            count: 0,
+        })
+    }
+
+    /// Says what begins now.
+    pub(super) fn begin(&mut self, what: &str) -> Result<(), Failure> {
+        self.count += 1;
+        let line = format!("{:>9} {what:<53.53}\n", self.count);
+        Ok(self.file.write_all_at(line.as_bytes(), self.offset)?)
+    }
+
+    pub(super) fn end(&mut self) -> Result<(), Failure> {
+        self.begin(ENDED)
+    }
+}
+
+/// What the threads of a worker said last, and since when.
+pub(super) struct Watch {
+    path: PathBuf,
+    lines: Vec<Line>,
+}
+
+struct Line {
+    text: String,
+    since: Instant,
+}
+
+impl Watch {
+    pub(super) fn new(path: PathBuf) -> Self {
+        // Before the first line is there, its place counts.
+        let line = Line {
+            text: "starting".to_owned(),
+            since: Instant::now(),
+        };
+        Self {
+            path,
+            lines: vec![line],
+        }
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Counts the time of all threads from now on: the worker was stopped.
+    pub(super) fn restart(&mut self) {
+        for line in &mut self.lines {
+            line.since = Instant::now();
+        }
+    }
+
+    /// Says which thread has not moved for longer than `patience`, if one has not.
+    pub(super) fn stuck(&mut self, patience: Duration) -> Option<String> {
+        self.look();
+        let mut threads = self.lines.iter().enumerate();
+        let is_stuck = |line: &Line| !line.has_ended() && line.since.elapsed() > patience;
+        let (thread, line) = threads.find(|(_, line)| is_stuck(line))?;
+        let seconds = line.since.elapsed().as_secs_f64();
+        Some(format!(
+            "no progress for {seconds:.1} s, thread {thread}: {}",
+            line.text.trim()
+        ))
+    }
+
+    /// What each thread does.
+    pub(super) fn text(&mut self) -> String {
+        self.look();
+        let lines = self.lines.iter();
+        let text = lines.map(|line| line.text.trim());
+        text.collect::<Vec<_>>().join("; ")
+    }
+
+    fn look(&mut self) {
+        // There is no file yet, or a line is half written: the next look sees more.
+        let text = fs::read(&self.path).unwrap_or_default();
+        for (index, text) in text.chunks_exact(LINE_LEN).enumerate() {
+            let text = String::from_utf8_lossy(text).into_owned();
+            match self.lines.get_mut(index) {
+                Some(line) if line.text == text => {}
+                Some(line) => *line = Line::new(text),
+                None => self.lines.push(Line::new(text)),
+            }
+        }
+    }
+}
+
+impl Line {
+    fn new(text: String) -> Self {
+        Self {
+            text,
+            since: Instant::now(),
+        }
+    }
+
+    fn has_ended(&self) -> bool {
+        self.text.trim().ends_with(ENDED)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_does_not_move_is_found() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = path(directory.path(), 3);
+        let mut watch = Watch::new(path.clone());
+        let mut reporters = [0, 1].map(|thread| Reporter::open(&path, thread).unwrap());
+        reporters[0].begin("reading").unwrap();
+        reporters[1]
+            .begin("a name that is longer than a line has places for it")
+            .unwrap();
+        assert_eq!(watch.stuck(Duration::from_secs(60)), None);
+        std::thread::sleep(Duration::from_millis(30));
+        reporters[0].begin("reading").unwrap();
+        let stuck = watch.stuck(Duration::from_millis(20)).unwrap();
+        assert!(stuck.contains("thread 1: 1 a name that"), "{stuck}");
+        reporters[1].end().unwrap();
+        assert_eq!(watch.stuck(Duration::from_millis(20)), None);
+        watch.restart();
+        assert_eq!(watch.text(), "2 reading; 2 ended");
+    }
+}

@@ -1,0 +1,127 @@
+//! The tables that workers share, and what is in them.
+
+use teak::{
+    Error, Result, Table, TableOptions, Transaction, WriteTxn,
+    codec::{Bytes, Pair, Str, U64},
+};
+
+/// Accounts, and what is in each at the beginning: the sum stays.
+pub(super) const ACCOUNTS: u64 = 100;
+pub(super) const BALANCE: u64 = 1000;
+
+/// All tables.
+pub(super) const NAMES: [&str; 7] = [
+    "accounts",
+    "counter",
+    "mirror",
+    "inverse",
+    "acknowledged",
+    "large",
+    "bulk",
+];
+
+/// The one key of the table `counter`.
+pub(super) const COMMITS: &str = "commits";
+
+/// Handles to the tables.
+pub(super) struct Tables {
+    /// The sum of the values stays.
+    pub(super) accounts: Table<U64, U64>,
+    /// How many commits there were.
+    pub(super) counter: Table<Str, U64>,
+    /// Any keys and values, each value once.
+    pub(super) mirror: Table<U64, U64>,
+    /// The same, the other way round.
+    pub(super) inverse: Table<U64, U64>,
+    /// For each writer, how many commits it made.
+    pub(super) acknowledged: Table<U64, U64>,
+    /// Values that do not fit into a leaf: see [`content`].
+    pub(super) large: Table<U64, Bytes>,
+    /// Many records, which come and go in batches.
+    pub(super) bulk: Table<Pair<U64, U64>, Bytes>,
+}
+
+impl Tables {
+    /// The tables that `txn` sees; none if the first commit has not been made yet.
+    pub(super) fn open(txn: &impl Transaction) -> Result<Option<Self>> {
+        match txn.open_table::<U64, U64>(NAMES[0]) {
+            Ok(_) => Self::open_all(txn).map(Some),
+            Err(Error::TableNotFound(_)) if txn.tables()?.is_empty() => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn open_all(txn: &impl Transaction) -> Result<Self> {
+        Ok(Self {
+            accounts: txn.open_table(NAMES[0])?,
+            counter: txn.open_table(NAMES[1])?,
+            mirror: txn.open_table(NAMES[2])?,
+            inverse: txn.open_table(NAMES[3])?,
+            acknowledged: txn.open_table(NAMES[4])?,
+            large: txn.open_table(NAMES[5])?,
+            bulk: txn.open_table(NAMES[6])?,
+        })
+    }
+
+    /// The tables, made and filled if `txn` is the first that writes.
+    pub(super) fn create(txn: &mut WriteTxn) -> Result<Self> {
+        if let Some(tables) = Self::open(txn)? {
+            return Ok(tables);
+        }
+        let tables = Self {
+            accounts: txn.create_table(NAMES[0])?,
+            counter: txn.create_table(NAMES[1])?,
+            mirror: txn.create_table_with(NAMES[2], TableOptions::new().counted(true))?,
+            inverse: txn.create_table(NAMES[3])?,
+            acknowledged: txn.create_table(NAMES[4])?,
+            large: txn.create_table(NAMES[5])?,
+            bulk: txn.create_table(NAMES[6])?,
+        };
+        for account in 0..ACCOUNTS {
+            tables.accounts.insert(txn, account, BALANCE)?;
+        }
+        Ok(tables)
+    }
+
+    pub(super) fn count(&self, txn: &impl Transaction) -> Result<u64> {
+        Ok(self.counter.get(txn, COMMITS)?.unwrap_or(0))
+    }
+}
+
+/// The shortest value that [`is_content`] can tell from others.
+pub(super) const LEN_MIN: usize = 16;
+
+/// A value of at least [`LEN_MIN`] bytes that says by its first ones what the others are.
+pub(super) fn content(tag: u64, len: usize) -> Vec<u8> {
+    let word = tag.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_le_bytes();
+    let tag = tag.to_le_bytes();
+    tag.into_iter()
+        .chain(word.into_iter().cycle())
+        .take(len)
+        .collect()
+}
+
+/// Whether a value is one of those.
+pub(super) fn is_content(value: &[u8]) -> bool {
+    let Some((tag, _)) = value.split_first_chunk() else {
+        return false;
+    };
+    value == content(u64::from_le_bytes(*tag), value.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn content_is_known_again() {
+        for len in [16, 17, 100, 5000] {
+            let mut value = content(77, len);
+            assert_eq!(value.len(), len);
+            assert!(is_content(&value));
+            value[len - 1] ^= 1;
+            assert!(!is_content(&value));
+        }
+        assert!(!is_content(b"short"));
+    }
+}

@@ -1,0 +1,235 @@
+//! What a thread of a worker does: one operation after the other, drawn at random.
+
+use super::{
+    fork,
+    invariants::{self, Depth},
+    journal::{Promises, Subject},
+    misbehaviour::Misbehaviour,
+    progress::Reporter,
+    worker::{Access, Opened, THREADS_MAX, Worker},
+};
+use crate::Failure;
+use fastrand::Rng;
+use std::{thread, time::Duration};
+use teak::{Database, Error, ReadTxn, Transaction};
+
+/// A thread of a worker.
+pub(super) struct Thread<'w, 'a> {
+    pub(super) worker: &'w Worker<'a>,
+    /// Nobody else in the round has this number.
+    pub(super) writer: u64,
+    /// Commits that it has made.
+    pub(super) commits: u64,
+    pub(super) rng: Rng,
+    pub(super) reporter: Reporter,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Operation {
+    Write,
+    Read,
+    LongRead,
+    Sync,
+    Check,
+    Reopen,
+    Fork,
+    Rest,
+}
+
+impl Operation {
+    fn draw(rng: &mut Rng, may_fork: bool) -> Self {
+        match rng.u8(0..100) {
+            0..58 => Self::Write,
+            58..84 => Self::Read,
+            84..88 => Self::LongRead,
+            88..92 => Self::Sync,
+            92..93 => Self::Check,
+            93..95 => Self::Reopen,
+            95..97 if may_fork => Self::Fork,
+            _ => Self::Rest,
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Write => "write",
+            Self::Read => "read",
+            Self::LongRead => "long read",
+            Self::Sync => "sync",
+            Self::Check => "check",
+            Self::Reopen => "opening again",
+            Self::Fork => "fork",
+            Self::Rest => "rest",
+        }
+    }
+}
+
+/// What can be changed only by who opened the database to write.
+pub(super) fn refused<T>(result: teak::Result<T>) -> Result<(), Failure> {
+    match result {
+        Err(Error::ReadOnly) => Ok(()),
+        Err(error) => Err(error.into()),
+        Ok(_) => Err(Failure(
+            "it was done, and the database is open for reading only".to_owned(),
+        )),
+    }
+}
+
+impl<'w, 'a> Thread<'w, 'a> {
+    pub(super) fn new(worker: &'w Worker<'a>, index: usize, reporter: Reporter, rng: Rng) -> Self {
+        Self {
+            worker,
+            writer: worker.arguments.number * THREADS_MAX + index as u64,
+            commits: 0,
+            rng,
+            reporter,
+        }
+    }
+
+    /// Works until it is told to end. What was acknowledged before it began is looked for first.
+    pub(super) fn run(&mut self) -> Result<(), Failure> {
+        let mut operation = Operation::Read;
+        while !self.worker.is_to_end() {
+            self.reporter.begin(operation.name())?;
+            self.operate(operation)
+                .map_err(|Failure(text)| Failure(format!("{}: {text}", operation.name())))?;
+            operation = Operation::draw(&mut self.rng, self.worker.arguments.fork);
+        }
+        self.reporter.end()
+    }
+
+    fn operate(&mut self, operation: Operation) -> Result<(), Failure> {
+        let worker = self.worker;
+        match operation {
+            Operation::Reopen => worker.reopen(&mut self.rng),
+            Operation::Rest => self.rest(),
+            _ => worker.with(|opened| self.operate_on(operation, opened)),
+        }
+    }
+
+    fn operate_on(&mut self, operation: Operation, opened: &Opened) -> Result<(), Failure> {
+        let database = &opened.database;
+        match (operation, opened.access) {
+            (Operation::Write, Access::Write) => self.write(database),
+            (Operation::Write, Access::Read) => refused(database.begin_write()),
+            (Operation::Sync, Access::Write) => self.sync(database),
+            (Operation::Sync, Access::Read) => refused(database.sync()),
+            (Operation::LongRead, _) => self.read_long(opened),
+            (Operation::Check, _) => check(database),
+            (Operation::Fork, _) => fork::fork(database),
+            _ => self.read(database),
+        }
+    }
+
+    fn rest(&mut self) -> Result<(), Failure> {
+        if self.misbehaves(Misbehaviour::Hang) {
+            thread::sleep(Duration::MAX);
+        }
+        assert!(!self.misbehaves(Misbehaviour::Panic), "on purpose");
+        thread::sleep(Duration::from_micros(self.rng.u64(0..5000)));
+        Ok(())
+    }
+
+    fn sync(&mut self, database: &Database) -> Result<(), Failure> {
+        match self.rng.u8(0..4) {
+            0 => drop(database.sync_if_due()?),
+            1 => database.begin_sync()?.wait()?,
+            _ => database.sync()?,
+        }
+        Ok(())
+    }
+
+    /// Whether to do this wrong now.
+    pub(super) fn misbehaves(&mut self, misbehaviour: Misbehaviour) -> bool {
+        self.worker.arguments.misbehaviour == Some(misbehaviour) && self.rng.bool()
+    }
+
+    fn read(&mut self, database: &Database) -> Result<(), Failure> {
+        let depth = [Depth::Promises, Depth::Tables, Depth::Tables, Depth::Values];
+        let depth = depth[self.rng.usize(0..4)];
+        let (txn, promises) = self.begin_read(database)?;
+        self.look(&txn, &promises, depth)
+    }
+
+    /// Begins to read, and says what must be seen.
+    fn begin_read(&self, database: &Database) -> Result<(ReadTxn, Promises), Failure> {
+        let promises = self.worker.journal.promises()?;
+        let txn = database.begin_read()?;
+        let (found, seen) = (txn.id().0, promises.transaction);
+        if found < seen {
+            return Err(Failure(format!(
+                "the state is {found}, and {seen} was seen before"
+            )));
+        }
+        Ok((txn, promises))
+    }
+
+    /// Checks a snapshot, and notes what nobody may fall behind any more.
+    fn look(&self, txn: &ReadTxn, promises: &Promises, depth: Depth) -> Result<(), Failure> {
+        let count = invariants::check(txn, promises, depth)
+            .map_err(|Failure(text)| Failure(format!("in state {}: {text}", txn.id())))?;
+        let journal = &self.worker.journal;
+        if count > promises.counter {
+            journal.note(Subject::Counter, count)?;
+        }
+        if txn.id().0 > promises.transaction {
+            journal.note(Subject::Transaction, txn.id().0)?;
+        }
+        Ok(())
+    }
+
+    /// Holds a snapshot while others, or this thread, commit: it must stay as it is.
+    fn read_long(&mut self, opened: &Opened) -> Result<(), Failure> {
+        let (txn, promises) = self.begin_read(&opened.database)?;
+        let before = invariants::digest(&txn)?;
+        let txn = match self.rng.u8(0..3) {
+            0 => txn.clone(),
+            1 => elsewhere(txn, before)?,
+            _ => txn,
+        };
+        for _ in 0..self.rng.u8(1..16) {
+            if self.worker.is_to_end() {
+                break;
+            }
+            if opened.access == Access::Write && self.rng.bool() {
+                self.write(&opened.database)?;
+            } else {
+                thread::sleep(Duration::from_millis(self.rng.u64(0..30)));
+            }
+            self.reporter.begin("long read")?;
+        }
+        self.reporter.begin("the end of a long read")?;
+        let txn = if self.rng.bool() {
+            elsewhere(txn, before)?
+        } else {
+            txn
+        };
+        self.look(&txn, &promises, Depth::Values)?;
+        expect_digest(&txn, before)
+    }
+}
+
+/// Has another thread look at the snapshot, which goes there and comes back.
+fn elsewhere(txn: ReadTxn, digest: u64) -> Result<ReadTxn, Failure> {
+    let thread = thread::spawn(move || expect_digest(&txn, digest).map(|()| txn));
+    let result = thread.join();
+    result.map_err(|_| Failure("a thread that reads panicked".to_owned()))?
+}
+
+fn expect_digest(txn: &ReadTxn, expected: u64) -> Result<(), Failure> {
+    if invariants::digest(txn)? == expected {
+        return Ok(());
+    }
+    Err(Failure(format!(
+        "what snapshot {} sees is not what it saw before",
+        txn.id()
+    )))
+}
+
+fn check(database: &Database) -> Result<(), Failure> {
+    let report = database.check(&mut |_| ())?;
+    if report.is_clean() {
+        return Ok(());
+    }
+    Err(Failure(format!("check found damage: {:?}", report.damages)))
+}

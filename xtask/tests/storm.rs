@@ -1,0 +1,36 @@
+//! A storm finds what workers do wrong, each thing by its own check.
+
+use std::process::Command;
+
+/// What a storm says of workers that do this wrong.
+fn storm(misbehaviour: &str) -> String {
+    let output = Command::new(env!("CARGO_BIN_EXE_xtask"))
+        .args(["storm", "--processes", "1", "--seconds", "20"])
+        .args(["--patience", "2", "--break", misbehaviour])
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(
+        !output.status.success(),
+        "{misbehaviour} was not found: {text}"
+    );
+    text
+}
+
+#[test]
+fn each_misbehaviour_is_found() {
+    for (misbehaviour, expected) in [
+        ("lose-money", "100 accounts have "),
+        ("set-back", "the counter is "),
+        ("half-mirror", "the inverse "),
+        ("forget", "returned"),
+        ("uncounted", " of writer"),
+        ("garble", "is not what was written"),
+        ("hang", "no progress for "),
+        ("panic", "on purpose"),
+    ] {
+        let text = storm(misbehaviour);
+        assert!(text.contains("violation in round "), "{text}");
+        assert!(text.contains(expected), "{misbehaviour}: {text}");
+    }
+}

@@ -133,6 +133,11 @@ impl SharedLock {
         }
     }
 
+    /// Whether this process has it, or one that died in its place.
+    pub(crate) fn is_held_by(&self, me: u32) -> bool {
+        self.word().load(Relaxed) & !WAITED_FOR == me
+    }
+
     /// Whether somebody waits for the lock, which is the caller's.
     pub(crate) fn is_waited_for(&self) -> bool {
         self.word().load(Relaxed) & WAITED_FOR != 0

@@ -163,13 +163,13 @@ impl LockFile {
         Some(Gate { file: self })
     }
 
-    /// The gate that [`Self::open`] passed.
-    pub(crate) fn gate(&self) -> Gate<'_> {
-        Gate { file: self }
+    /// Lets others into the gate that [`Self::open`] passed.
+    pub(crate) fn leave_gate(&self) {
+        drop(Gate { file: self });
     }
 
-    /// Takes the place of a process, the lowest that is free; `None` if all are taken.
-    pub(crate) fn take_place(&self, _gate: &Gate<'_>) -> io::Result<Option<u32>> {
+    /// Takes the place of a process, the lowest that is free; `None` if all are taken. The caller is in the gate.
+    pub(crate) fn take_place(&self) -> io::Result<Option<u32>> {
         for place in 0..PROCESSES_MAX {
             match lock(&self.file, Wait::No, byte_of(place), libc::F_WRLCK) {
                 Ok(()) => return Ok(Some(place)),
@@ -180,8 +180,8 @@ impl LockFile {
         Ok(None)
     }
 
-    /// Gives a place back that this process took.
-    pub(crate) fn give_up_place(&self, _gate: &Gate<'_>, place: u32) {
+    /// Gives a place back that this process took. The caller is in the gate.
+    pub(crate) fn give_up_place(&self, place: u32) {
         if self.named.is_own() {
             let _ = lock(&self.file, Wait::No, byte_of(place), libc::F_UNLCK);
         }
@@ -197,9 +197,9 @@ impl LockFile {
         is_locked(&self.file, 1, PROCESSES_MAX)
     }
 
-    /// Removes the file: nobody else is there, and nobody looks at its memory any more. Who waits at the gate finds
-    /// that it is another file that has the name.
-    pub(crate) fn remove(&self, _gate: &Gate<'_>) {
+    /// Removes the file. The caller is in the gate, nobody else is there, and nobody looks at its memory any more. Who
+    /// waits at the gate finds that it is another file that has the name.
+    pub(crate) fn remove(&self) {
         if self.named.is_own() {
             // It is made anew by whoever comes next, also if this fails.
             let _ = fs::remove_file(&self.named.path);

@@ -32,9 +32,9 @@ fn what_was_left_is_made_anew() {
             .all(|word| word.load(Relaxed) == 0)
     );
     assert_eq!(file.memory().words().len(), LEN / 8);
-    assert_eq!(file.take_place(&file.gate()).unwrap(), Some(0));
+    assert_eq!(file.take_place().unwrap(), Some(0));
     file.allocate(0, LEN).unwrap();
-    file.remove(&file.gate());
+    file.remove();
     assert!(!path.exists());
 }
 

@@ -44,7 +44,7 @@ impl Drop for Door {
         if let Some(lock_file) = self.lock_file.take() {
             self.give_locks_back();
             if self.is_alone {
-                lock_file.remove(&lock_file.gate());
+                lock_file.remove();
             }
         }
     }
@@ -68,9 +68,7 @@ impl Door {
             }
             Err(error) => return Err(lock_file_error(error)),
         };
-        let place = lock_file
-            .take_place(&lock_file.gate())
-            .map_err(lock_file_error)?;
+        let place = lock_file.take_place().map_err(lock_file_error)?;
         let place = place.ok_or_else(|| {
             lock_file_error(io::Error::other(
                 "too many processes have it open; close some",
@@ -166,7 +164,7 @@ impl Door {
             .lock_file
             .take()
             .expect("a door has its file until the end");
-        drop(lock_file.gate());
+        lock_file.leave_gate();
         Arc::new(Shared::new(
             self.region.clone(),
             lock_file,

@@ -344,7 +344,7 @@ impl Engine {
 
     /// Brings what the writer has up to date, if another process wrote meanwhile.
     fn follow(&self, writer: &mut Writer, taken: Taken) -> Result<()> {
-        let Some(shared) = self.flusher.progress.shared() else {
+        let Some(shared) = &self.flusher.shared else {
             return Ok(());
         };
         let newest = {
@@ -460,7 +460,7 @@ impl Engine {
     }
 
     fn write_last(&self, mut writer: WriterTurn) -> Result<()> {
-        let shared = self.flusher.progress.shared();
+        let shared = &self.flusher.shared;
         let gate = match shared {
             Some(shared) => Some(shared.lock_file.pass_gate().map_err(lock_file_error)?),
             None => None,
@@ -515,7 +515,10 @@ impl Drop for Engine {
         // Whoever wants to know what closing says calls `close`.
         let _ = self.close();
         self.flusher.stop();
-        self.flusher.progress.leave();
+        let shared = &self.flusher.shared;
+        self.flusher
+            .progress
+            .leave(|| shared.iter().for_each(|shared| shared.leave()));
     }
 }
 

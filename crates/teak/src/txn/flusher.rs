@@ -63,6 +63,8 @@ pub(super) struct Flusher {
     page_size: usize,
     limits: FlushLimits,
     is_poisoned: AtomicBool,
+    /// Absent where no other process can have the database open.
+    pub(super) shared: Option<Arc<Shared>>,
     /// The writer's place among all processes.
     pub(super) place: Place,
     /// Held by whoever writes what is deferred, until its record is noted. Taken before the progress
@@ -81,14 +83,14 @@ impl Flusher {
         limits: FlushLimits,
         shared: Option<Arc<Shared>>,
     ) -> Self {
-        let shared_place = shared.clone();
         Self {
-            progress: Arc::new(Progress::new(state, shared)),
+            progress: Arc::new(Progress::new(state, shared.clone())),
             storage,
             page_size: published.newest_here().record.page_size as usize,
             limits,
             is_poisoned: AtomicBool::new(false),
-            place: Place::new(shared_place),
+            place: Place::new(shared.clone()),
+            shared,
             pen: Mutex::default(),
             told: Mutex::default(),
             thread: Mutex::default(),
@@ -98,8 +100,7 @@ impl Flusher {
 
     pub(super) fn refuse_poisoned(&self) -> Result<()> {
         let has_failed = |shared: &Arc<Shared>| shared.has_failed();
-        if self.is_poisoned.load(Ordering::Acquire)
-            || self.progress.shared().is_some_and(has_failed)
+        if self.is_poisoned.load(Ordering::Acquire) || self.shared.as_ref().is_some_and(has_failed)
         {
             return Err(Error::Poisoned);
         }
@@ -384,7 +385,7 @@ impl Flusher {
 
     /// Waits until no other process flushes, and keeps all others from it until the end of the flush.
     fn take_flush(&self) -> Option<&Arc<Shared>> {
-        let shared = self.progress.shared()?;
+        let shared = self.shared.as_ref()?;
         if shared.take(&shared.region.flush) == Taken::FromTheDead {
             self.progress.lock().forget_foreign_target();
         }
@@ -436,7 +437,7 @@ impl Flusher {
         if target.commit.transaction <= self.published.visible() {
             return;
         }
-        match (&target.unpublished, self.progress.shared()) {
+        match (&target.unpublished, &self.shared) {
             (Some(snapshot), _) => self.published.publish(Arc::clone(snapshot)),
             // Another process has written it.
             (None, Some(shared)) => {
@@ -461,7 +462,7 @@ impl Flusher {
 
     fn note_failure(&self, state: &mut State, operation: &'static str, error: &io::Error) {
         self.is_poisoned.store(true, Ordering::Release);
-        if let Some(shared) = self.progress.shared() {
+        if let Some(shared) = &self.shared {
             shared.set_failed();
         }
         state.fail(operation, error);
@@ -593,7 +594,7 @@ impl Flusher {
 
     /// Gives up what is not durable. Where other processes have the database open, it may become so all the same.
     fn give_up(&self, state: &mut State, error: &io::Error) {
-        if self.progress.shared().is_none() {
+        if self.shared.is_none() {
             return self.fail(state, FLUSHING, error);
         }
         self.is_poisoned.store(true, Ordering::Release);

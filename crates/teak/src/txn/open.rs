@@ -8,7 +8,6 @@ use super::{
     engine::{Engine, Settings, Writer, slot_page},
     progress::{State, Written},
     recover::{self, Found, Recovery},
-    shared::Shared,
     snapshot::Snapshot,
     written::WrittenRuns,
 };
@@ -22,7 +21,8 @@ use std::{
     io::{ErrorKind, IoSlice},
     path::{Path, PathBuf},
     sync::Arc,
-    time::{SystemTime, UNIX_EPOCH},
+    thread,
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
 impl Engine {
@@ -38,7 +38,7 @@ impl Engine {
         }
         let door = Door::pass(path, access)?;
         let company = door.as_ref().map_or(Company::Others, Door::company);
-        let (storage, created) = FileStorage::open(path, access, create, company)?;
+        let (storage, created) = open_file(path, access, create, company)?;
         let storage = Arc::new(storage);
         let how = How {
             path: path.to_path_buf(),
@@ -54,15 +54,18 @@ impl Engine {
         };
         if let Some(newest) = door.joins(&how)? {
             let shared = door.enter(&dynamic, newest.page_size as usize);
-            let settled = join(&dynamic, &how, newest, &shared)?;
+            let mut settled = join(&dynamic, &how, newest)?;
+            shared.succeed(&mut settled.state);
             let shared = Some(shared);
             return Ok(Self::new(how.path, dynamic, &how.settings, settled, shared));
         }
-        let settled = settle(&dynamic, &how)?;
+        let mut settled = settle(&dynamic, &how)?;
         storage
             .admit_others()
             .map_err(Error::io("locking the database file"))?;
-        let shared = Some(door.begin(&dynamic, &settled, &how)?);
+        let shared = door.begin(&dynamic, &settled, &how)?;
+        shared.succeed(&mut settled.state);
+        let shared = Some(shared);
         Ok(Self::new(how.path, dynamic, &how.settings, settled, shared))
     }
 
@@ -87,6 +90,25 @@ impl Engine {
         Ok(Self::new(how.path, storage, &how.settings, settled, None))
     }
 }
+
+/// Opens the file. A process that was killed, and is not wholly gone yet, is waited for.
+fn open_file(
+    path: &Path,
+    access: Access,
+    create: Create,
+    company: Company,
+) -> Result<(FileStorage, Created)> {
+    let began = Instant::now();
+    loop {
+        match FileStorage::open(path, access, create, company) {
+            Err(Error::InUse(_)) if began.elapsed() < GOING => thread::sleep(GOING / 100),
+            opened => return opened,
+        }
+    }
+}
+
+/// How long a process may take to go.
+const GOING: Duration = Duration::from_secs(1);
 
 /// What a database is opened with.
 pub(super) struct How {
@@ -143,7 +165,11 @@ fn settle(storage: &Arc<dyn Storage>, how: &How) -> Result<Settled> {
 }
 
 /// Opens a database that other processes have open, and have put in order. `newest` is the state that readers see.
-fn join(storage: &Arc<dyn Storage>, how: &How, newest: Record, shared: &Shared) -> Result<Settled> {
+fn join(storage: &Arc<dyn Storage>, how: &How, newest: Record) -> Result<Settled> {
+    // It may have been made, and the file have grown, since the file was opened.
+    storage
+        .refresh()
+        .map_err(Error::io("reading the length of the file"))?;
     let mapping = storage.mapping().map_err(Error::io("mapping the file"))?;
     let checked = Checked::new(how.settings.verification, newest.page_count);
     let snapshot = Snapshot::new(newest.clone(), mapping, 16)?.with_checked(checked);
@@ -155,8 +181,7 @@ fn join(storage: &Arc<dyn Storage>, how: &How, newest: Record, shared: &Shared) 
             true,
         )
     });
-    let mut state = State::new(Written::of(&newest), [0; SLOT_COUNT as usize], newest.slot);
-    shared.look(&mut state);
+    let state = State::new(Written::of(&newest), [0; SLOT_COUNT as usize], newest.slot);
     Ok(Settled {
         snapshot,
         state,

@@ -175,6 +175,8 @@ pub(super) struct State {
     ticket_sleepers: usize,
     flusher_sleeps: bool,
     pub(super) is_stopping: bool,
+    /// Absent where no other process can have the database open, and when this one has left.
+    shared: Option<Arc<Shared>>,
 }
 
 impl State {
@@ -208,6 +210,7 @@ impl State {
             ticket_sleepers: 0,
             flusher_sleeps: false,
             is_stopping: false,
+            shared: None,
         }
     }
 
@@ -510,8 +513,6 @@ pub(super) struct Progress {
     told: Condvar,
     /// The flusher may have something to do.
     work: Condvar,
-    /// Absent where no other process can have the database open.
-    shared: Option<Arc<Shared>>,
 }
 
 /// The state, for one thread of one process.
@@ -519,10 +520,23 @@ pub(super) struct Progress {
 pub(super) struct StateGuard<'p> {
     /// Absent only while it goes.
     state: Option<MutexGuard<'p, State>>,
-    shared: Option<&'p Shared>,
+    is_shared: bool,
 }
 
 impl<'p> StateGuard<'p> {
+    /// Adds what processes share.
+    fn new(mut state: MutexGuard<'p, State>) -> Self {
+        let shared = state.shared.take();
+        if let Some(shared) = &shared {
+            shared.take_state(&mut state);
+        }
+        state.shared = shared;
+        Self {
+            is_shared: state.shared.is_some(),
+            state: Some(state),
+        }
+    }
+
     /// Gives back what processes share, and keeps what is this one's.
     fn into_local(mut self) -> MutexGuard<'p, State> {
         self.give_back();
@@ -530,7 +544,10 @@ impl<'p> StateGuard<'p> {
     }
 
     fn give_back(&mut self) {
-        if let (Some(shared), Some(state)) = (self.shared.take(), &self.state) {
+        if std::mem::take(&mut self.is_shared)
+            && let Some(state) = &self.state
+            && let Some(shared) = &state.shared
+        {
             shared.give_back(state);
         }
     }
@@ -561,9 +578,9 @@ impl Drop for StateGuard<'_> {
 }
 
 impl Progress {
-    pub(super) fn new(state: State, shared: Option<Arc<Shared>>) -> Self {
+    pub(super) fn new(mut state: State, shared: Option<Arc<Shared>>) -> Self {
+        state.shared = shared;
         Self {
-            shared,
             durable: AtomicU64::new(state.durable.transaction.0),
             state: Mutex::new(state),
             told: Condvar::new(),
@@ -572,19 +589,11 @@ impl Progress {
     }
 
     pub(super) fn lock(&self) -> StateGuard<'_> {
-        self.with_shared(self.state.lock().unwrap_or_else(PoisonError::into_inner))
+        StateGuard::new(self.lock_local())
     }
 
-    /// Adds what processes share.
-    fn with_shared<'s>(&'s self, mut state: MutexGuard<'s, State>) -> StateGuard<'s> {
-        let shared = self
-            .shared
-            .as_deref()
-            .filter(|shared| shared.take_state(&mut state));
-        StateGuard {
-            state: Some(state),
-            shared,
-        }
+    fn lock_local(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Waits until a commit is durable; or, which returns the state, until it cannot become so or the
@@ -725,7 +734,7 @@ impl Progress {
         state: StateGuard<'s>,
         until: Option<Instant>,
     ) -> StateGuard<'s> {
-        let is_shared = state.shared.is_some() && state.has_tickets();
+        let is_shared = state.is_shared && state.has_tickets();
         let state = state.into_local();
         let left = until.map(|until| until.saturating_duration_since(Instant::now()));
         let left = match (left, is_shared) {
@@ -741,18 +750,12 @@ impl Progress {
                 waited.unwrap_or_else(PoisonError::into_inner).0
             }
         };
-        self.with_shared(state)
+        StateGuard::new(state)
     }
 
-    /// Has nothing more to do with other processes.
-    pub(super) fn leave(&self) {
-        let _state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(shared) = &self.shared {
-            shared.leave();
-        }
-    }
-
-    pub(super) fn shared(&self) -> Option<&Arc<Shared>> {
-        self.shared.as_ref()
+    /// Has nothing more to do with other processes: ends what is shared with `end`, while nobody looks.
+    pub(super) fn leave(&self, end: impl FnOnce()) {
+        self.lock_local().shared = None;
+        end();
     }
 }

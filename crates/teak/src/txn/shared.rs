@@ -12,10 +12,7 @@ use crate::{
 };
 use std::{
     io,
-    sync::{
-        Arc, Mutex, PoisonError,
-        atomic::{AtomicBool, Ordering::SeqCst},
-    },
+    sync::{Arc, Mutex, PoisonError},
     time::{Duration, Instant},
 };
 
@@ -33,8 +30,6 @@ pub(super) struct Shared {
     epoch: u64,
     storage: Arc<dyn Storage>,
     page_size: usize,
-    /// Set when this process has nothing more to do with the others.
-    has_left: AtomicBool,
     looked: Mutex<Option<Instant>>,
 }
 
@@ -53,7 +48,6 @@ impl Shared {
             lock_file,
             me: place + 1,
             storage,
-            has_left: AtomicBool::new(false),
             looked: Mutex::default(),
         }
     }
@@ -63,11 +57,8 @@ impl Shared {
         self.me.into()
     }
 
-    /// Takes the state for this process, as all of them have it; `false` if it has left.
-    pub(super) fn take_state(&self, state: &mut State) -> bool {
-        if self.has_left.load(SeqCst) {
-            return false;
-        }
+    /// Takes the state for this process, as all of them have it.
+    pub(super) fn take_state(&self, state: &mut State) {
         let taken = self.take(&self.region.state);
         state.take_words(&self.region.load_state());
         if taken == Taken::FromTheDead {
@@ -76,14 +67,22 @@ impl Shared {
         if self.region.has_failed() || self.region.epoch() != self.epoch {
             state.fail_elsewhere();
         }
-        true
     }
 
-    /// Takes over the state, and leaves it to the others.
-    pub(super) fn look(&self, state: &mut State) {
-        if self.take_state(state) {
-            self.region.state.give_back();
+    /// Takes over the state, and what another process had locked that died in this one's place: to the others it
+    /// seems to live.
+    pub(super) fn succeed(&self, state: &mut State) {
+        self.take_state(state);
+        let (writer, flush) = (&self.region.writer, &self.region.flush);
+        if flush.is_held_by(self.me) {
+            state.forget_foreign_target();
+            flush.give_back();
         }
+        if writer.is_held_by(self.me) {
+            self.look_for_newer(state);
+            writer.give_back();
+        }
+        self.give_back(state);
     }
 
     /// Gives the state to the others.
@@ -167,17 +166,14 @@ impl Shared {
 
     /// Has nothing more to do with the others. The shared memory may end after this.
     pub(super) fn leave(&self) {
-        if self.has_left.swap(true, SeqCst) {
-            return;
-        }
         self.region.readers.give_up_blocks(self.owner());
-        let Ok(gate) = self.lock_file.pass_gate() else {
+        let Ok(_gate) = self.lock_file.pass_gate() else {
             return;
         };
         if matches!(self.lock_file.has_others(), Ok(false)) {
-            self.lock_file.remove(&gate);
+            self.lock_file.remove();
         }
-        self.lock_file.give_up_place(&gate, self.me - 1);
+        self.lock_file.give_up_place(self.me - 1);
     }
 }
 

@@ -582,7 +582,7 @@ impl Flusher {
             state = match state.due(self.limits) {
                 Due::Now => {
                     drop(state);
-                    self.flush(|state| state.due(self.limits) == Due::Now);
+                    self.flush(|state| state.needs_flush(self.limits));
                     self.wake_told();
                     self.progress.lock()
                 }

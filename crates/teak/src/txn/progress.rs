@@ -323,12 +323,17 @@ impl State {
         self.has_deferred
     }
 
+    /// Whether commits wait that are to be flushed now.
+    pub(super) fn needs_flush(&self, limits: FlushLimits) -> bool {
+        self.wanted > self.durable.transaction || self.is_due(limits)
+    }
+
     /// When the flusher is to flush.
     pub(super) fn due(&self, limits: FlushLimits) -> Due {
         if self.failure.is_some() || self.is_flushing() {
             return Due::Never;
         }
-        if self.wanted > self.durable.transaction || self.is_due(limits) {
+        if self.needs_flush(limits) {
             return Due::Now;
         }
         let moment = self

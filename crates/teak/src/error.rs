@@ -67,6 +67,11 @@ pub enum Error {
         "an earlier write or flush failed, so what is on disk is uncertain; close the database and open it again to verify it"
     )]
     Poisoned,
+    /// This process was forked from the one that opened the database.
+    #[error(
+        "this process was forked from the one that opened the database, whose handles and transactions it cannot use; open the database in this process"
+    )]
+    Forked,
     /// There is no place for another reader.
     #[error("{0} read transactions are open, and there is no place for more; end some")]
     TooManyReaders(usize),

@@ -313,3 +313,76 @@ fn a_process_opens_a_database_once() {
     drop(database);
     Database::open(&path).unwrap();
 }
+
+/// Forks; the child runs `child` and says by its exit code whether it returned true.
+fn in_child(child: impl FnOnce() -> bool) -> bool {
+    // SAFETY: the child only runs `child` and ends, without unwinding into the test runner. The threads of other
+    // tests may hold locks of the allocator's, which the C library sees to, and of the standard library's, which the
+    // child does not need.
+    match unsafe { libc::fork() } {
+        0 => {
+            let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(child));
+            // SAFETY: ends this process at once.
+            unsafe { libc::_exit(i32::from(!done.unwrap_or(false))) }
+        }
+        pid => {
+            assert!(pid > 0, "the system forks");
+            let mut status = 0;
+            // SAFETY: waits for the child that was just made.
+            let waited = unsafe { libc::waitpid(pid, &raw mut status, 0) };
+            waited == pid && libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0
+        }
+    }
+}
+
+#[test]
+fn a_forked_child_is_refused_and_harms_nobody() {
+    let (_directory, path) = place();
+    let database = Database::open(&path).unwrap();
+    put(&database, "durable", "a", 1).unwrap();
+    let numbers = table(&database);
+    let reader = database.begin_read().unwrap();
+    let ticket = database.ticket(reader.id()).unwrap();
+    let mut writer = database.begin_write().unwrap();
+    numbers.insert(&mut writer, "b", 2).unwrap();
+    fn is_refused<T>(result: teak::Result<T>) -> bool {
+        matches!(result, Err(Error::Forked))
+    }
+    assert!(in_child(|| {
+        let refused = [
+            is_refused(database.begin_read()),
+            is_refused(database.begin_write()),
+            is_refused(database.sync()),
+            is_refused(database.stat()),
+            is_refused(database.begin_sync()),
+            is_refused(numbers.get(&reader, "a")),
+            is_refused(numbers.get(&writer, "b")),
+            is_refused(numbers.insert(&mut writer, "c", 3)),
+            is_refused(ticket.wait()),
+            is_refused(writer.commit()),
+            is_refused(database.clone().close()),
+        ];
+        drop((reader.clone(), database.clone()));
+        refused.iter().all(|is_refused| *is_refused)
+    }));
+    // `writer` went with the closure in the child only: the parent's is here.
+    assert_eq!(numbers.get(&reader, "a").unwrap(), Some(1));
+    drop(reader);
+    put(&database, "durable", "d", 4).unwrap();
+    assert_clean(&database);
+}
+
+#[test]
+fn a_forked_child_opens_the_database_anew() {
+    let (_directory, path) = place();
+    let database = Database::open(&path).unwrap();
+    put(&database, "durable", "a", 1).unwrap();
+    assert!(in_child(|| {
+        let own = Database::open(&path).unwrap();
+        put(&own, "durable", "a", 2).unwrap();
+        get(&own, "a").unwrap() == Some(2)
+    }));
+    assert_eq!(get(&database, "a").unwrap(), Some(2));
+    put(&database, "lazy", "a", 3).unwrap();
+    assert_clean(&database);
+}

@@ -83,6 +83,7 @@ impl sealed::Sealed for ReadTxn {
 
     #[inline]
     fn root_of(&self, handle: usize, name: &[u8]) -> Result<Option<Cow<'_, TreeRoot>>> {
+        self.reader.engine().refuse_forked()?;
         self.reader.root_of(handle, name)
     }
 

@@ -5,7 +5,7 @@
 //! only for pages of a snapshot that a live transaction holds; copy-on-write makes them immutable
 //! for that time*. Other processes are kept out by the lock on the file, which the mapping holds.
 
-use super::stretch::Stretch;
+use super::{forks::Generation, stretch::Stretch};
 use rustix::mm::Advice;
 use std::{
     fmt, io,
@@ -30,6 +30,7 @@ pub(crate) struct Mapping {
     /// Bytes from `base` on that may be read: the length of the file or of the stretch, whichever
     /// is less. The storage keeps it up to date.
     readable: AtomicU64,
+    generation: Generation,
     stretch: Arc<Stretch>,
 }
 
@@ -44,6 +45,7 @@ impl Mapping {
         let mapping = Self {
             base: stretch.base(),
             readable: AtomicU64::new(0),
+            generation: Generation::current(),
             stretch,
         };
         mapping.set_file_len(file_len);
@@ -63,16 +65,22 @@ impl Mapping {
     }
 
     /// `len` bytes of the file from `offset` on; `None` when they are not all inside the file and
-    /// the stretch of this mapping. Only for what does not change while the slice lives: see the
+    /// the stretch of this mapping, or [`Self::is_inherited`]. Only for what does not change while the slice lives: see the
     /// head of this module.
     #[inline]
     pub(crate) fn bytes(&self, offset: u64, len: usize) -> Option<&[u8]> {
-        if !self.contains(offset, len) {
+        if !self.contains(offset, len) || self.is_inherited() {
             return None;
         }
         // SAFETY: the range is inside the stretch, which lives as long as `self` and has at most
         // `isize::MAX` bytes, and inside the file; nobody changes these bytes by the rule above.
         Some(unsafe { slice::from_raw_parts(self.base.as_ptr().add(offset as usize), len) })
+    }
+
+    /// Whether this process is a child of the one that mapped the file: nothing keeps pages as they are for it.
+    #[inline]
+    pub(crate) fn is_inherited(&self) -> bool {
+        self.generation.is_past()
     }
 
     /// Has the system bring bytes into memory before somebody looks at them: what the disk does not

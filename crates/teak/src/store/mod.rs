@@ -13,6 +13,7 @@
 
 mod boot;
 mod file;
+mod forks;
 mod lock_file;
 mod locked;
 mod mapping;
@@ -25,6 +26,7 @@ mod writable;
 
 pub(crate) use boot::{boot_id, random_id};
 pub(crate) use file::{Access, Company, Create, Created, FileStorage};
+pub(crate) use forks::Generation;
 pub(crate) use lock_file::LockFile;
 pub(crate) use mapping::{Mapping, prefetch};
 pub(crate) use memory::{Memory, sleep_on, wake_one};

@@ -70,9 +70,7 @@ impl WriteTransaction {
     fn write(&mut self) -> Result<TransactionId> {
         let flusher = Arc::clone(&self.engine.flusher);
         flusher.refuse_poisoned()?;
-        if self.is_broken {
-            return Err(Error::TransactionBroken);
-        }
+        self.refuse_broken()?;
         flusher.start_for(self.pages.durability)?;
         if let Some(outermost) = self.outermost_savepoint() {
             self.end_savepoint(outermost)?;

@@ -18,7 +18,7 @@ use crate::{
     commit::record::{FlushLimits, Record},
     share::{Taken, Turn, Turnstile},
     space::Space,
-    store::Storage,
+    store::{Generation, Storage},
 };
 use std::{
     collections::HashMap,
@@ -146,6 +146,8 @@ impl Policies {
 pub(crate) struct Engine {
     /// Tells engines of this process apart.
     id: u64,
+    /// The process that opened it.
+    pub(super) generation: Generation,
     pub(super) path: PathBuf,
     pub(super) storage: Arc<dyn Storage>,
     pub(super) page_size: usize,
@@ -178,7 +180,9 @@ pub(super) struct Writer {
 /// The turn of a writer, and the writer's place among processes.
 #[derive(Debug)]
 pub(super) struct WriterTurn {
-    turn: Turn<Writer>,
+    /// Absent only at the end.
+    turn: Option<Turn<Writer>>,
+    generation: Generation,
     flusher: Arc<Flusher>,
 }
 
@@ -186,18 +190,27 @@ impl Deref for WriterTurn {
     type Target = Writer;
 
     fn deref(&self) -> &Writer {
-        &self.turn
+        self.turn
+            .as_ref()
+            .expect("a writer has its turn until it ends")
     }
 }
 
 impl DerefMut for WriterTurn {
     fn deref_mut(&mut self) -> &mut Writer {
-        &mut self.turn
+        self.turn
+            .as_mut()
+            .expect("a writer has its turn until it ends")
     }
 }
 
 impl Drop for WriterTurn {
     fn drop(&mut self) {
+        let turn = self.turn.take();
+        if self.generation.is_past() {
+            // It is the parent's, which goes on.
+            return std::mem::forget(turn);
+        }
         self.flusher.place.leave(&self.flusher.progress);
     }
 }
@@ -230,6 +243,7 @@ impl Engine {
         let published = Published::new(table.clone(), newest, Arc::clone(&storage), region);
         Self {
             id: unique_id(),
+            generation: Generation::current(),
             path,
             page_size,
             policies,
@@ -317,7 +331,18 @@ impl Engine {
         handles.next_power_of_two().clamp(16, ROOT_PLACES_MAX)
     }
 
+    /// Refuses who has inherited the database from the process that opened it.
+    #[inline]
+    pub(crate) fn refuse_forked(&self) -> Result<()> {
+        match self.generation.is_past() {
+            true => Err(Error::Forked),
+            false => Ok(()),
+        }
+    }
+
+    #[inline]
     fn refuse_closed(&self) -> Result<()> {
+        self.refuse_forked()?;
         if self.closed.load(Ordering::Acquire) {
             return Err(Error::InvalidArgument(
                 "the database has been closed; open it again".into(),
@@ -331,7 +356,8 @@ impl Engine {
         let turnstile = self.turnstile.as_ref().ok_or(Error::ReadOnly)?;
         self.refuse_unwritable()?;
         let mut writer = WriterTurn {
-            turn: turnstile.take(),
+            turn: Some(turnstile.take()),
+            generation: self.generation,
             flusher: Arc::clone(&self.flusher),
         };
         let entered = self.flusher.place.enter();
@@ -445,6 +471,7 @@ impl Engine {
     /// Flushes, cuts the free end of the file off, and notes that all is well. Nothing can be
     /// begun afterwards.
     pub(crate) fn close(&self) -> Result<()> {
+        self.refuse_forked()?;
         if self.turnstile.is_none() {
             self.closed.store(true, Ordering::Release);
             return Ok(());
@@ -512,6 +539,9 @@ impl Engine {
 
 impl Drop for Engine {
     fn drop(&mut self) {
+        if self.generation.is_past() {
+            return;
+        }
         // Whoever wants to know what closing says calls `close`.
         let _ = self.close();
         self.flusher.stop();

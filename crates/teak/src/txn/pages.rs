@@ -160,7 +160,7 @@ impl WritePages {
         let page = self
             .mapping
             .bytes(offset, self.page_size)
-            .ok_or_else(|| outside(number))?;
+            .ok_or_else(|| outside(&self.mapping, number))?;
         if self
             .arena()
             .tag(number)
@@ -315,7 +315,7 @@ impl PageSource for WritePages {
         }
         match self.mapping.bytes(self.offset_of(number), self.page_size) {
             Some(page) if number.0 >= crate::space::FIRST_PAGE => Ok(page),
-            _ => Err(outside(number)),
+            _ => Err(outside(&self.mapping, number)),
         }
     }
 
@@ -398,7 +398,7 @@ impl PageSink for WritePages {
         self.writer
             .arena
             .page_mut(number)
-            .ok_or_else(|| outside(number))
+            .ok_or_else(|| outside(&self.mapping, number))
     }
 
     fn own(&mut self, number: PageNumber) -> Result<PageNumber> {
@@ -421,12 +421,12 @@ impl PageSink for WritePages {
             let old = self
                 .mapping
                 .bytes(offset, self.page_size)
-                .ok_or_else(|| outside(number))?;
+                .ok_or_else(|| outside(&self.mapping, number))?;
             let page = self
                 .writer
                 .arena
                 .page_mut(new)
-                .ok_or_else(|| outside(new))?;
+                .ok_or_else(|| outside(&self.mapping, new))?;
             page.copy_from_slice(old);
         }
         let birth = self.transaction;
@@ -497,7 +497,7 @@ impl PageSink for WritePages {
             .map_err(|damage| damage.at(run.start, "write"))?;
         if pages.start.0 < crate::space::FIRST_PAGE || pages.end() > self.writer.space.page_count()
         {
-            return Err(outside(run.start));
+            return Err(outside(&self.mapping, run.start));
         }
         if self.arena().is_written(pages.start) {
             pages.pages().for_each(|number| self.discard(number));

@@ -122,6 +122,9 @@ struct Hold {
 
 impl Drop for Hold {
     fn drop(&mut self) {
+        if self.engine.generation.is_past() {
+            return;
+        }
         let readers = &self.engine.readers;
         readers.table.unpin(self.slot);
         lock(&readers.free).push(self.slot);
@@ -179,6 +182,7 @@ impl Drop for Reader {
         // both find the other, the hold is dropped, which is as well.
         if let Some(hold) = self.hold.take()
             && Arc::strong_count(&hold) == 1
+            && !hold.engine.generation.is_past()
         {
             hold.engine.readers.table.unpin(hold.slot);
             leave_seated(hold);

@@ -179,7 +179,7 @@ impl PageSource for Snapshot {
         let offset = u64::from(number.0) << self.page_shift;
         match self.mapping.bytes(offset, self.page_size) {
             Some(page) if self.pages.contains(&u64::from(number.0)) => Ok(page),
-            _ => Err(outside(number)),
+            _ => Err(outside(&self.mapping, number)),
         }
     }
 
@@ -224,7 +224,10 @@ impl SpacePages for Snapshot {
 }
 
 #[cold]
-pub(super) fn outside(number: PageNumber) -> Error {
+pub(super) fn outside(mapping: &Mapping, number: PageNumber) -> Error {
+    if mapping.is_inherited() {
+        return Error::Forked;
+    }
     Error::corrupted(number, "read", "a page number points outside of the file")
 }
 
@@ -239,11 +242,11 @@ pub(super) fn value_in<'m>(
         .pages(page_size)
         .map_err(|damage| damage.at(run.start, "read"))?;
     let offset = u64::from(run.start.0) * page_size as u64;
-    let len = usize::try_from(run.len_bytes).map_err(|_| outside(run.start))?;
+    let len = usize::try_from(run.len_bytes).map_err(|_| outside(mapping, run.start))?;
     match mapping.bytes(offset, len) {
         Some(bytes) if run.start.0 >= crate::space::FIRST_PAGE && pages.end() <= page_count => {
             Ok(bytes)
         }
-        _ => Err(outside(run.start)),
+        _ => Err(outside(mapping, run.start)),
     }
 }

@@ -1,7 +1,7 @@
 //! Waiting for a commit to become durable.
 
 use super::{engine::unique_id, progress::Progress};
-use crate::{Result, TransactionId};
+use crate::{Error, Result, TransactionId, store::Generation};
 use std::{
     future::Future,
     pin::Pin,
@@ -36,11 +36,14 @@ pub struct Ticket {
     id: u64,
     /// Whether it was polled, and is known to who tells tickets.
     is_waiting: bool,
+    /// The process that committed.
+    generation: Generation,
 }
 
 impl Ticket {
     pub(super) fn new(progress: Arc<Progress>, transaction: TransactionId) -> Self {
         Self {
+            generation: Generation::current(),
             progress,
             transaction,
             id: unique_id(),
@@ -54,6 +57,13 @@ impl Ticket {
         self.transaction
     }
 
+    fn refuse_forked(&self) -> Result<()> {
+        match self.generation.is_past() {
+            true => Err(Error::Forked),
+            false => Ok(()),
+        }
+    }
+
     /// Returns when the commit is durable.
     ///
     /// # Errors
@@ -61,6 +71,7 @@ impl Ticket {
     /// [`Error::Io`](crate::Error::Io) if a write or flush failed: the commit may be lost when the
     /// machine goes down, and the database takes no writes until it is opened anew.
     pub fn wait(&self) -> Result<()> {
+        self.refuse_forked()?;
         self.progress.wait(self.transaction, None).map(drop)
     }
 
@@ -70,6 +81,7 @@ impl Ticket {
     ///
     /// Those of [`Ticket::wait`].
     pub fn wait_timeout(&self, limit: Duration) -> Result<bool> {
+        self.refuse_forked()?;
         self.progress.wait(self.transaction, Some(limit))
     }
 
@@ -79,6 +91,7 @@ impl Ticket {
     ///
     /// Those of [`Ticket::wait`].
     pub fn is_durable(&self) -> Result<bool> {
+        self.refuse_forked()?;
         match self.progress.outcome(self.transaction) {
             Some(outcome) => outcome.map(|()| true),
             None => Ok(false),
@@ -91,6 +104,7 @@ impl Future for Ticket {
     type Output = Result<()>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<()>> {
+        self.refuse_forked()?;
         self.is_waiting = true;
         let waker = context.waker().clone();
         match self.progress.poll(self.id, self.transaction, waker) {
@@ -102,13 +116,15 @@ impl Future for Ticket {
 
 impl Clone for Ticket {
     fn clone(&self) -> Self {
-        Self::new(Arc::clone(&self.progress), self.transaction)
+        let mut clone = Self::new(Arc::clone(&self.progress), self.transaction);
+        clone.generation = self.generation;
+        clone
     }
 }
 
 impl Drop for Ticket {
     fn drop(&mut self) {
-        if self.is_waiting {
+        if self.is_waiting && !self.generation.is_past() {
             self.progress.forget(self.id);
         }
     }

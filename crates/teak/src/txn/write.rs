@@ -88,6 +88,7 @@ impl WriteTransaction {
     /// The root of a table, by its handle and name.
     #[inline]
     pub(crate) fn root_of(&self, handle: usize, name: &[u8]) -> Result<Option<Cow<'_, TreeRoot>>> {
+        self.engine.refuse_forked()?;
         if let Some(Some(table)) = self.tables.get(handle) {
             return Ok(table.root.as_ref().map(Cow::Borrowed));
         }
@@ -125,6 +126,7 @@ impl WriteTransaction {
     }
 
     pub(super) fn refuse_broken(&self) -> Result<()> {
+        self.engine.refuse_forked()?;
         if self.is_broken {
             Err(Error::TransactionBroken)
         } else {
@@ -246,7 +248,7 @@ impl WriteTransaction {
     }
 
     pub(super) fn undo(&mut self) {
-        if !std::mem::replace(&mut self.is_ended, true) {
+        if !std::mem::replace(&mut self.is_ended, true) && !self.engine.generation.is_past() {
             self.pages.abandon();
         }
     }

@@ -171,12 +171,14 @@ impl Region {
         let starts = (0..PLACE_COUNT).map(place_at);
         let start = { starts }.find(|start| self.word(*start).load(Acquire) == wanted)?;
         let len = self.word(start + 1).load(Relaxed) as usize / 8;
-        let words = (0..len.min(PLACE_WORDS - 8))
-            .flat_map(|index| self.word(start + 8 + index).load(Relaxed).to_ne_bytes())
-            .collect();
+        let mut record = vec![0; len.min(PLACE_WORDS - 8) * 8];
+        for (index, bytes) in record.chunks_exact_mut(8).enumerate() {
+            let word = self.word(start + 8 + index).load(Relaxed);
+            bytes.copy_from_slice(&word.to_ne_bytes());
+        }
         let counts = [2, 3].map(|index| self.word(start + index).load(Relaxed));
         fence(Acquire);
-        (self.word(start).load(Relaxed) == wanted).then_some((words, counts))
+        (self.word(start).load(Relaxed) == wanted).then_some((record, counts))
     }
 
     /// Where the bytes of records stand, for pages of this size, and how long they are: to be allocated.

@@ -42,11 +42,13 @@ impl Space {
     }
 }
 
-/// The runs that commits behind `since` have taken, as far as the log has them.
-pub(crate) fn taken_since(log: &[u8], since: TransactionId) -> Option<Vec<Run>> {
-    let groups = log::groups(log, TransactionId(0)).ok()?;
-    let later = groups
-        .into_iter()
-        .filter(|(transaction, _)| *transaction > since);
-    Some(later.flat_map(|(_, group)| group.taken).collect())
+/// The runs that commits have taken since the one with this log, `before`, if the space map was not folded since.
+pub(crate) fn taken_since(before: &[u8], last: TransactionId, log: &[u8]) -> Option<Vec<Run>> {
+    let groups = log::groups(log.strip_prefix(before)?, last).ok()?;
+    Some(
+        groups
+            .into_iter()
+            .flat_map(|(_, group)| group.taken)
+            .collect(),
+    )
 }

@@ -5,11 +5,12 @@ use super::{
     arena::Arena,
     flusher::Flusher,
     open::Settled,
-    progress::UnwrittenPage,
+    progress::{UnwrittenPage, Written},
     published::{Published, foreign_snapshot},
     reader::{Reader, Readers, private_table},
     recover::Recovery,
     shared::{Shared, lock_file_error},
+    snapshot::Snapshot,
     ticket::Ticket,
     written::WrittenRuns,
 };
@@ -383,16 +384,13 @@ impl Engine {
         if newest.transaction == writer.newest.transaction && !writer.is_stale {
             return Ok(());
         }
-        let record = shared.record_in(newest.slot)?;
-        let record = record.filter(|record| record.transaction == newest.transaction);
-        let record = record.ok_or_else(|| {
-            let detail = "another process has written the newest commit there, and it is gone";
-            Error::corrupted(slot_page(newest.slot), "begin", detail)
-        })?;
         let published = &self.flusher.published;
         published.forget_held();
-        let before = published.newest_here();
-        let snapshot = foreign_snapshot(&*self.storage, record.clone(), &before)?;
+        let snapshot = match newest.transaction == published.visible() {
+            true => published.newest()?,
+            false => Arc::new(self.unseen(shared, newest)?),
+        };
+        let record = &snapshot.record;
         let pins = self.flusher.pins();
         let is_folded = writer.is_stale || writer.space.roots() != record.space_roots;
         if is_folded
@@ -403,12 +401,23 @@ impl Engine {
             writer.is_stale = true;
             writer.space = snapshot.space(&pins)?;
         }
-        let snapshot = snapshot.with_counts_of(&writer.space);
-        writer.take_over(record);
+        writer.take_over(record.clone());
         if newest.transaction > published.visible() {
-            self.flusher.progress.lock().unpublished = Some(Arc::new(snapshot));
+            self.flusher.progress.lock().unpublished = Some(snapshot);
         }
         Ok(())
+    }
+
+    /// The state of a commit by another process that readers do not see yet.
+    fn unseen(&self, shared: &Shared, newest: Written) -> Result<Snapshot> {
+        let record = shared.record_in(newest.slot)?;
+        let record = record.filter(|record| record.transaction == newest.transaction);
+        let record = record.ok_or_else(|| {
+            let detail = "another process has written the newest commit there, and it is gone";
+            Error::corrupted(slot_page(newest.slot), "begin", detail)
+        })?;
+        let before = self.flusher.published.newest_here();
+        foreign_snapshot(&*self.storage, record, &before)
     }
 
     fn refuse_unwritable(&self) -> Result<()> {

@@ -2,7 +2,7 @@
 
 use super::snapshot::Snapshot;
 use crate::{
-    Error, Result, Run, TransactionId,
+    Error, Result, TransactionId,
     commit::record::Record,
     planted::{Planted, is_planted},
     share::{ReaderTable, Region},
@@ -158,15 +158,20 @@ pub(super) fn foreign_snapshot(
     record: Record,
     before: &Snapshot,
 ) -> Result<Snapshot> {
-    storage
-        .refresh()
-        .map_err(Error::io("reading the length of the file"))?;
+    if storage.len() < record.page_count * u64::from(record.page_size) {
+        storage
+            .refresh()
+            .map_err(Error::io("reading the length of the file"))?;
+    }
     let mapping = storage.mapping().map_err(Error::io("mapping the file"))?;
     let checked = before.checked.covering(record.page_count);
-    let is_folded = record.space_roots != before.record.space_roots;
-    let taken = space::taken_since(&record.space_log, before.transaction());
-    match taken.filter(|_| !is_folded) {
-        Some(taken) => taken.into_iter().for_each(|run: Run| checked.forget(run)),
+    let (log, last) = (&before.record.space_log, before.transaction());
+    let taken = match record.space_roots == before.record.space_roots {
+        true => space::taken_since(log, last, &record.space_log),
+        false => None,
+    };
+    match taken {
+        Some(taken) => taken.into_iter().for_each(|run| checked.forget(run)),
         None => checked.forget_all(),
     }
     let roots = before.root_places();

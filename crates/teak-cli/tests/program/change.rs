@@ -139,7 +139,7 @@ fn a_database_in_use_can_be_changed_but_not_salvaged() {
     stdout.read_line(&mut line).expect("a line for the commit");
     assert_eq!(line, "committed 1 1\n");
 
-    place.succeed(&["put", "a.teak", "k", "v", "--table", "beside", "--create"]);
+    place.succeed(&["put", "a.teak", "k", "v", "--table", "beside"]);
     let salvage = place.run(&["salvage", "a.teak", "b.teak"]);
     salvage.fails(4, "in use");
     stdin

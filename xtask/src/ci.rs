@@ -65,6 +65,7 @@ const STEPS: &[Step] = &[
     xtask("model", "model --ops 1000000 --seed 1"),
     xtask("protocol", "protocol --commits 3 --mishaps 2"),
     xtask("kill", "kill --count 200 --seed 1"),
+    xtask("storm", "storm --seconds 30 --seed 1 --fork"),
     xtask("crash", "crash --images 300000 --seed 1"),
     xtask("faults", "faults --count 10000 --seed 1"),
     xtask("mutate", "mutate --files 50000 --seed 1"),

@@ -42,7 +42,8 @@ pub enum Error {
     /// The file was written by a version that uses features this one does not know.
     #[error("this database needs a newer version of Teak ({0}); upgrade to open it")]
     UnknownFormat(String),
-    /// Another process, or another handle in this one, has the database open.
+    /// Somebody has the database open who cannot share it: for himself alone, or with another version of Teak,
+    /// or by a lock file that was removed, or this process has closed it and still reads.
     #[error("{} is in use by another process or handle; close that first", .0.display())]
     InUse(PathBuf),
     /// What is on disk is not what was written there.
@@ -67,6 +68,14 @@ pub enum Error {
         "an earlier write or flush failed, so what is on disk is uncertain; close the database and open it again to verify it"
     )]
     Poisoned,
+    /// This process has the database open with other options that matter.
+    #[error(
+        "this process has the database open with another `{option}`; open it with the same, or use that handle or a clone of it"
+    )]
+    OptionsDiffer {
+        /// The option, as [`Options`](crate::Options) calls it.
+        option: &'static str,
+    },
     /// This process was forked from the one that opened the database.
     #[error(
         "this process was forked from the one that opened the database, whose handles and transactions it cannot use; open the database in this process"

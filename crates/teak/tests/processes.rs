@@ -7,7 +7,7 @@ use std::{
     process::{Child, ChildStdin, ChildStdout, Command, Stdio},
 };
 use teak::{
-    Database, Durability, Error, Recovery, Table, Transaction,
+    Database, Durability, Error, Options, Recovery, Table, Transaction, Verification,
     codec::{Str, U64},
 };
 
@@ -240,7 +240,12 @@ fn a_reader_of_another_process_keeps_its_state() {
         txn.set_durability(Durability::Lazy);
         numbers.insert(&mut txn, "a", round).unwrap();
         txn.commit().unwrap();
+        if database.stat().unwrap().readers == 0 {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(1));
     }
+    assert_eq!(database.stat().unwrap().readers, 0);
     assert_clean(&database);
 }
 
@@ -305,13 +310,81 @@ fn one_process_flushes_for_the_other() {
 }
 
 #[test]
-fn a_process_opens_a_database_once() {
+fn a_database_that_is_opened_again_is_the_same_one() {
     let (_directory, path) = place();
     let database = Database::open(&path).unwrap();
-    assert!(matches!(Database::open(&path), Err(Error::InUse(_))));
     put(&database, "durable", "a", 1).unwrap();
+    let again = Database::open(&path).unwrap();
+    let writer = again.begin_write().unwrap();
+    assert!(database.try_begin_write().unwrap().is_none());
+    drop(writer);
+    put(&again, "lazy", "a", 2).unwrap();
+    assert_eq!(get(&database, "a").unwrap(), Some(2));
+    database.close().unwrap();
+    assert_eq!(get(&again, "a").unwrap(), Some(2));
+    let reader = Options::new().read_only(true).open(&path).unwrap();
+    assert!(matches!(reader.begin_write(), Err(Error::ReadOnly)));
+    assert_eq!(get(&reader, "a").unwrap(), Some(2));
+    let clone = again.clone();
+    again.close().unwrap();
+    assert!(
+        clone.begin_read().is_err(),
+        "what is closed is closed for clones too"
+    );
+    assert_eq!(get(&reader, "a").unwrap(), Some(2));
+    drop((clone, reader));
+    let database = Database::open(&path).unwrap();
+    assert_eq!(database.recovery(), Recovery::Clean);
+}
+
+#[test]
+fn openings_that_disagree_are_refused_with_the_reason() {
+    let (_directory, path) = place();
+    let database = Options::new()
+        .durability(Durability::Lazy)
+        .open(&path)
+        .unwrap();
+    let refused = |options: Options| match options.open(&path) {
+        Err(Error::OptionsDiffer { option }) => option,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(
+        refused(Options::new().durability(Durability::Durable)),
+        "durability"
+    );
+    assert_eq!(
+        refused(Options::new().verification(Verification::Always)),
+        "verification"
+    );
+    assert_eq!(
+        refused(Options::new().size_limit_bytes(Some(1 << 30))),
+        "size_limit_bytes"
+    );
+    let same = Options::new()
+        .durability(Durability::Lazy)
+        .open(&path)
+        .unwrap();
+    assert!(matches!(
+        Options::new().create_new(true).open(&path),
+        Err(Error::AlreadyExists(_))
+    ));
+    drop((database, same));
+    let reader = Options::new().read_only(true).open(&path).unwrap();
+    assert_eq!(refused(Options::new()), "read_only");
+    drop(reader);
+}
+
+#[test]
+fn a_database_whose_reader_outlives_it_is_opened_again() {
+    let (_directory, path) = place();
+    let database = Database::open(&path).unwrap();
+    put(&database, "durable", "a", 1).unwrap();
+    let reader = database.begin_read().unwrap();
     drop(database);
-    Database::open(&path).unwrap();
+    let database = Database::open(&path).unwrap();
+    put(&database, "durable", "a", 2).unwrap();
+    assert_eq!(get_in(&reader, "a").unwrap(), Some(1));
+    assert_eq!(get(&database, "a").unwrap(), Some(2));
 }
 
 /// Forks; the child runs `child` and says by its exit code whether it returned true.

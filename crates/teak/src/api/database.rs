@@ -4,11 +4,12 @@ use super::{CheckProgress, CheckReport, Options, PageUse, ReadTxn, Recovery, Tic
 use crate::{
     Error, PageNumber, Result, TransactionId,
     page::max_key_len,
-    txn::{Engine, WriteTransaction, check, survey},
+    txn::{Opening, WriteTransaction, check, survey},
 };
-use std::{path::Path, sync::Arc};
+use std::{path::Path, sync::Arc, time::Duration};
 
-/// An open database. Clones are handles to the same one, usable from every thread.
+/// An open database. Clones are handles to the same one, usable from every thread; so is what opening it again
+/// in the same process gives, until it is closed. Other processes may have it open as well.
 ///
 /// ```
 /// use teak::{Database, codec::{Str, U64}};
@@ -26,19 +27,7 @@ use std::{path::Path, sync::Arc};
 /// ```
 #[derive(Clone, Debug)]
 pub struct Database {
-    handle: Arc<Handle>,
-}
-
-/// What all clones share. When the last of them goes, nobody can begin anything any more.
-#[derive(Debug)]
-struct Handle {
-    engine: Arc<Engine>,
-}
-
-impl Drop for Handle {
-    fn drop(&mut self) {
-        self.engine.end_handles();
-    }
+    opening: Arc<Opening>,
 }
 
 /// Sizes and counts of a database.
@@ -68,15 +57,10 @@ pub struct DatabaseStat {
 }
 
 impl Database {
-    pub(super) fn new(engine: Engine) -> Self {
-        let engine = Arc::new(engine);
+    pub(super) fn new(opening: Opening) -> Self {
         Self {
-            handle: Arc::new(Handle { engine }),
+            opening: Arc::new(opening),
         }
-    }
-
-    fn engine(&self) -> &Arc<Engine> {
-        &self.handle.engine
     }
 
     /// Opens the database in the file at `path`, or creates it; [`Options`] has more choices.
@@ -95,10 +79,10 @@ impl Database {
     ///
     /// [`Error::InvalidArgument`] if the database has been closed.
     pub fn begin_read(&self) -> Result<ReadTxn> {
-        self.engine().begin_read().map(ReadTxn::new)
+        self.opening.readable()?.begin_read().map(ReadTxn::new)
     }
 
-    /// Begins to write; waits while there is another writer. A thread that has a [`WriteTxn`] must
+    /// Begins to write; waits while there is another writer, in this process or another. A thread that has a [`WriteTxn`] must
     /// not begin another one: it would wait for itself, for ever. (That is not found out, since the
     /// first one may be sent to another thread, and end there.)
     ///
@@ -107,7 +91,37 @@ impl Database {
     /// [`Error::ReadOnly`]; [`Error::Poisoned`] after a failed write or flush;
     /// [`Error::InvalidArgument`] if the database has been closed.
     pub fn begin_write(&self) -> Result<WriteTxn> {
-        WriteTransaction::begin(self.engine()).map(WriteTxn::new)
+        WriteTransaction::begin(self.opening.writable()?).map(WriteTxn::new)
+    }
+
+    /// The same if there is no other writer, in this process or another; `None` if there is.
+    ///
+    /// ```
+    /// # use teak::Database;
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// let txn = database.begin_write()?;
+    /// assert!(database.try_begin_write()?.is_none());
+    /// drop(txn);
+    /// assert!(database.try_begin_write()?.is_some());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Database::begin_write`].
+    pub fn try_begin_write(&self) -> Result<Option<WriteTxn>> {
+        self.begin_write_timeout(Duration::ZERO)
+    }
+
+    /// The same, but waits for other writers only as long as `limit`; `None` if that was not enough.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Database::begin_write`].
+    pub fn begin_write_timeout(&self, limit: Duration) -> Result<Option<WriteTxn>> {
+        let begun = WriteTransaction::begin_within(self.opening.writable()?, limit)?;
+        Ok(begun.map(WriteTxn::new))
     }
 
     /// Returns when every commit so far is on the disk. Does not wait for a write transaction that is
@@ -119,7 +133,7 @@ impl Database {
     /// anew. [`Error::Poisoned`] if that was so before; [`Error::ReadOnly`];
     /// [`Error::InvalidArgument`] if the database has been closed.
     pub fn sync(&self) -> Result<()> {
-        self.engine().sync()
+        self.opening.writable()?.sync()
     }
 
     /// The same, but only if lazy commits have reached one of the limits
@@ -129,7 +143,7 @@ impl Database {
     ///
     /// Those of [`Database::sync`].
     pub fn sync_if_due(&self) -> Result<bool> {
-        self.engine().sync_if_due()
+        self.opening.writable()?.sync_if_due()
     }
 
     /// Has every commit so far brought to the disk, and does not wait for that: the ticket tells.
@@ -138,7 +152,7 @@ impl Database {
     ///
     /// Those of [`Database::sync`].
     pub fn begin_sync(&self) -> Result<Ticket> {
-        self.engine().begin_sync()
+        self.opening.writable()?.begin_sync()
     }
 
     /// The same, but only if lazy commits have reached one of the limits, as
@@ -148,7 +162,7 @@ impl Database {
     ///
     /// Those of [`Database::sync`].
     pub fn begin_sync_if_due(&self) -> Result<Option<Ticket>> {
-        self.engine().begin_sync_if_due()
+        self.opening.writable()?.begin_sync_if_due()
     }
 
     /// What tells when the commit `transaction` is durable, whatever durability it asked for. A
@@ -159,15 +173,13 @@ impl Database {
     /// [`Error::InvalidArgument`] if there is no such commit yet; [`Error::ReadOnly`], since nothing
     /// becomes durable then.
     pub fn ticket(&self, transaction: TransactionId) -> Result<Ticket> {
-        if self.engine().is_read_only() {
-            return Err(Error::ReadOnly);
-        }
-        let newest = self.engine().newest();
+        let engine = self.opening.writable()?;
+        let newest = engine.newest();
         if transaction > newest {
             let text = format!("there is no commit {transaction} yet; the newest is {newest}");
             return Err(Error::InvalidArgument(text));
         }
-        Ok(self.engine().ticket(transaction))
+        Ok(engine.ticket(transaction))
     }
 
     /// Waits for a write transaction that is open, makes every commit durable, cuts the free end of
@@ -181,31 +193,31 @@ impl Database {
     ///
     /// [`Error::Io`].
     pub fn close(self) -> Result<()> {
-        self.engine().close()
+        self.opening.close()
     }
 
     /// What opening found and did.
     #[must_use]
     pub fn recovery(&self) -> Recovery {
-        self.engine().recovery().clone()
+        self.opening.engine().recovery().clone()
     }
 
     /// The path that the database was opened at.
     #[must_use]
     pub fn path(&self) -> &Path {
-        self.engine().path()
+        self.opening.engine().path()
     }
 
     /// The size of a page in bytes.
     #[must_use]
     pub fn page_size(&self) -> usize {
-        self.engine().page_size()
+        self.opening.engine().page_size()
     }
 
     /// The longest key in bytes: 256 less than a page has, at most 32,767.
     #[must_use]
     pub fn max_key_len(&self) -> usize {
-        max_key_len(self.engine().page_size())
+        max_key_len(self.opening.engine().page_size())
     }
 
     /// Sizes and counts, as of the newest commit.
@@ -214,12 +226,12 @@ impl Database {
     ///
     /// [`Error::InvalidArgument`] if the database has been closed.
     pub fn stat(&self) -> Result<DatabaseStat> {
-        let snapshot = self.engine().begin_read()?;
+        let snapshot = self.opening.readable()?.begin_read()?;
         let page_count = snapshot.page_count();
         let [free_pages, pending_pages] = snapshot.counts()?;
         Ok(DatabaseStat {
-            file_bytes: self.engine().file_bytes(),
-            page_size: self.engine().page_size(),
+            file_bytes: self.opening.engine().file_bytes(),
+            page_size: self.opening.engine().page_size(),
             page_count,
             used_pages: page_count
                 .saturating_sub(free_pages)
@@ -227,9 +239,9 @@ impl Database {
             free_pages,
             pending_pages,
             transaction: snapshot.transaction(),
-            durable_transaction: self.engine().durable(),
+            durable_transaction: self.opening.engine().durable(),
             table_count: snapshot.catalog().records,
-            readers: self.engine().reader_count() - 1,
+            readers: self.opening.engine().reader_count() - 1,
         })
     }
 
@@ -241,7 +253,10 @@ impl Database {
     /// [`Error::InvalidArgument`] if the database has been closed. Damage is not an error but in
     /// the report.
     pub fn check(&self, progress: &mut dyn FnMut(CheckProgress)) -> Result<CheckReport> {
-        Ok(check::check(&*self.engine().begin_read()?, progress))
+        Ok(check::check(
+            &*self.opening.readable()?.begin_read()?,
+            progress,
+        ))
     }
 
     /// What each page of the file is used for.
@@ -250,7 +265,7 @@ impl Database {
     ///
     /// [`Error::Corrupted`] if the space map cannot be read.
     pub fn page_kinds(&self) -> Result<Vec<PageUse>> {
-        survey::page_uses(&*self.engine().begin_read()?)
+        survey::page_uses(&*self.opening.readable()?.begin_read()?)
     }
 
     /// A page in words, many lines.
@@ -259,7 +274,7 @@ impl Database {
     ///
     /// [`Error::InvalidArgument`] if there is no such page.
     pub fn describe_page(&self, page: PageNumber) -> Result<String> {
-        let snapshot = self.engine().begin_read()?;
+        let snapshot = self.opening.readable()?.begin_read()?;
         if u64::from(page.0) >= snapshot.page_count() {
             let count = snapshot.page_count();
             let text = format!(

@@ -6,7 +6,7 @@ use crate::{
     page::key::KeyOrder,
     store::{Access, Create},
     tree::TreeRoot,
-    txn::{Durability, Engine, Settings, Verification},
+    txn::{Durability, Opening, Settings, Verification},
 };
 use std::{path::Path, time::Duration};
 
@@ -144,9 +144,9 @@ impl Options {
     ///
     /// [`Error::NotFound`] or [`Error::AlreadyExists`] if it is not to be created, or is to be;
     /// [`Error::NotADatabase`] and [`Error::UnknownFormat`] for another file; [`Error::InUse`]
-    /// while another process or handle has it open; [`Error::Corrupted`] if the newest commit is
+    /// while somebody has it open who cannot share it; [`Error::Corrupted`] if the newest commit is
     /// known to have been on disk and is not whole; [`Error::InvalidArgument`] for a page size
-    /// that is not possible; [`Error::Io`].
+    /// that is not possible; [`Error::OptionsDiffer`] if this process has it open with others; [`Error::Io`].
     pub fn open(&self, path: impl AsRef<Path>) -> Result<Database> {
         let settings = self.settings()?;
         let access = if self.is_read_only {
@@ -154,7 +154,7 @@ impl Options {
         } else {
             Access::ReadWrite
         };
-        Engine::open(path.as_ref(), access, self.create, settings).map(Database::new)
+        Opening::open(path.as_ref(), access, self.create, &settings).map(Database::new)
     }
 
     /// Opens the database in any storage, for tests.
@@ -166,8 +166,19 @@ impl Options {
         boot: [u8; 16],
     ) -> Result<Database> {
         let (path, settings) = ("simulated".into(), self.settings()?);
-        Engine::open_storage(storage, path, is_new, self.is_read_only, settings, boot)
-            .map(Database::new)
+        let access = match self.is_read_only {
+            true => Access::ReadOnly,
+            false => Access::ReadWrite,
+        };
+        let engine = crate::txn::Engine::open_storage(
+            storage,
+            path,
+            is_new,
+            self.is_read_only,
+            settings,
+            boot,
+        )?;
+        Ok(Database::new(Opening::alone(engine, access)))
     }
 
     fn settings(&self) -> Result<Settings> {

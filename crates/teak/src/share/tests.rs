@@ -8,6 +8,7 @@ use std::{
         atomic::{AtomicUsize, Ordering},
     },
     thread,
+    time::Duration,
 };
 
 const BLOCKS: usize = 3;
@@ -72,7 +73,7 @@ fn turns_do_not_overlap_and_none_is_forgotten() {
             let (turnstile, inside) = (Arc::clone(&turnstile), Arc::clone(&inside));
             thread::spawn(move || {
                 for _ in 0..500 {
-                    let mut turn = turnstile.take();
+                    let mut turn = turnstile.take(None).unwrap();
                     assert_eq!(inside.fetch_add(1, Ordering::SeqCst), 0);
                     *turn += 1;
                     inside.fetch_sub(1, Ordering::SeqCst);
@@ -83,15 +84,30 @@ fn turns_do_not_overlap_and_none_is_forgotten() {
     threads
         .into_iter()
         .for_each(|thread| thread.join().unwrap());
-    assert_eq!(*turnstile.take(), 4000);
+    assert_eq!(*turnstile.take(None).unwrap(), 4000);
 }
 
 #[test]
 fn a_turn_may_end_on_another_thread() {
     let turnstile = Turnstile::new(());
-    let turn = turnstile.take();
+    let turn = turnstile.take(None).unwrap();
     thread::spawn(move || drop(turn)).join().unwrap();
-    drop(turnstile.take());
+    drop(turnstile.take(None).unwrap());
+}
+
+#[test]
+fn who_waited_long_enough_goes_without_a_turn() {
+    let turnstile = Turnstile::new(());
+    let turn = turnstile.take(None).unwrap();
+    assert!(turnstile.take(Some(Duration::ZERO)).is_none());
+    let (first, second) = (Arc::clone(&turnstile), Arc::clone(&turnstile));
+    let first = thread::spawn(move || first.take(Some(Duration::from_millis(20))).is_none());
+    thread::sleep(Duration::from_millis(5));
+    let second = thread::spawn(move || drop(second.take(None).unwrap()));
+    assert!(first.join().unwrap());
+    drop(turn);
+    second.join().unwrap();
+    drop(turnstile.take(Some(Duration::ZERO)).unwrap());
 }
 
 mod locks {

@@ -11,6 +11,7 @@ use std::{
     ops::{Deref, DerefMut},
     sync::{Arc, Mutex},
     thread::{self, Thread},
+    time::{Duration, Instant},
 };
 
 /// So often the first in line is passed over.
@@ -45,15 +46,16 @@ impl<T> Turnstile<T> {
         })
     }
 
-    /// Waits for the turn.
-    pub(crate) fn take(self: &Arc<Self>) -> Turn<T> {
+    /// Waits for the turn, for as long as `limit`; `None` if that was not enough.
+    pub(crate) fn take(self: &Arc<Self>, limit: Option<Duration>) -> Option<Turn<T>> {
         let mut state = lock(&self.state);
         if (state.waiting.is_empty() || state.passed_over < PASSED_OVER_MAX)
             && let Some(held) = state.held.take()
         {
             state.passed_over += u32::from(!state.waiting.is_empty());
-            return self.turn(held);
+            return Some(self.turn(held));
         }
+        let until = limit.and_then(|limit| Instant::now().checked_add(limit));
         let ticket = state.next_ticket;
         state.next_ticket += 1;
         state.waiting.push_back((ticket, thread::current()));
@@ -65,10 +67,21 @@ impl<T> Turnstile<T> {
             if is_first && let Some(held) = state.held.take() {
                 state.waiting.pop_front();
                 state.passed_over = 0;
-                return self.turn(held);
+                return Some(self.turn(held));
+            }
+            let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+            if left == Some(Duration::ZERO) {
+                state.waiting.retain(|(waiting, _)| *waiting != ticket);
+                let next = state.first_of_free();
+                drop(state);
+                next.iter().for_each(Thread::unpark);
+                return None;
             }
             drop(state);
-            thread::park();
+            match left {
+                Some(left) => thread::park_timeout(left),
+                None => thread::park(),
+            }
             state = lock(&self.state);
         }
     }
@@ -83,11 +96,17 @@ impl<T> Turnstile<T> {
     fn give_back(&self, held: Box<T>) {
         let mut state = lock(&self.state);
         state.held = Some(held);
-        let first = state.waiting.front().map(|(_, thread)| thread.clone());
+        let first = state.first_of_free();
         drop(state);
-        if let Some(thread) = first {
-            thread.unpark();
-        }
+        first.iter().for_each(Thread::unpark);
+    }
+}
+
+impl<T> State<T> {
+    /// Who is to be woken, if the turn is free and somebody waits.
+    fn first_of_free(&self) -> Option<Thread> {
+        self.held.as_ref()?;
+        self.waiting.front().map(|(_, thread)| thread.clone())
     }
 }
 

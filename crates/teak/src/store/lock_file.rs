@@ -134,6 +134,11 @@ impl LockFile {
         Ok((lock_file, is_alone))
     }
 
+    /// Whether this process has the lock file at `path` open.
+    pub(crate) fn is_open_here(path: &Path) -> bool {
+        open_files().contains(&(process::id(), path.to_path_buf()))
+    }
+
     pub(crate) fn memory(&self) -> &Arc<Memory> {
         &self.memory
     }

@@ -198,7 +198,7 @@ impl Door {
 }
 
 /// Where the lock file of a database stands: beside the file itself, wherever a link to it is.
-fn lock_path(path: &Path) -> io::Result<PathBuf> {
+pub(super) fn lock_path(path: &Path) -> io::Result<PathBuf> {
     let file = match fs::canonicalize(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {

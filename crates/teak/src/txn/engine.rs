@@ -5,6 +5,7 @@ use super::{
     arena::Arena,
     flusher::Flusher,
     open::Settled,
+    place::Entered,
     progress::{UnwrittenPage, Written},
     published::{Published, foreign_snapshot},
     reader::{Reader, Readers, private_table},
@@ -19,17 +20,17 @@ use crate::{
     commit::record::{FlushLimits, Record},
     share::{Taken, Turn, Turnstile},
     space::Space,
-    store::{Generation, Storage},
+    store::{Access, Generation, Storage},
 };
 use std::{
     collections::HashMap,
     ops::{Deref, DerefMut},
     path::PathBuf,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 /// When a commit is on the disk. A process that is killed loses nothing of any; a power cut may
@@ -107,6 +108,7 @@ pub(super) struct Policies {
     pub(super) flush_limits: FlushLimits,
     pub(super) size_limit_bytes: u64,
     pub(super) write_memory_bytes: usize,
+    pub(super) verification: Verification,
 }
 
 impl Policies {
@@ -124,6 +126,7 @@ impl Policies {
                 .size_limit_bytes
                 .unwrap_or(record.geometry.upper_limit),
             write_memory_bytes: settings.write_memory_bytes,
+            verification: settings.verification,
         }
     }
 }
@@ -159,6 +162,8 @@ pub(crate) struct Engine {
     pub(super) closed: AtomicBool,
     pub(super) recovery: Recovery,
     pub(super) readers: Readers,
+    /// How often this process has the database open.
+    openings: Mutex<usize>,
     handles: Mutex<HashMap<Vec<u8>, usize>>,
 }
 
@@ -251,6 +256,7 @@ impl Engine {
             turnstile: writer.map(Turnstile::new),
             closed: AtomicBool::new(false),
             recovery,
+            openings: Mutex::default(),
             handles: Mutex::default(),
             readers: Readers::new(table, shared.clone()),
             flusher: Arc::new(Flusher::new(
@@ -306,9 +312,59 @@ impl Engine {
         Reader::begin(self)
     }
 
-    /// Says that nobody will begin to read any more: the last handle goes.
-    pub(crate) fn end_handles(&self) {
-        self.readers.close();
+    /// Somebody of this process opens the database, or opens it again.
+    pub(super) fn begin_opening(&self) {
+        let mut openings = self.openings();
+        if *openings == 0 {
+            self.readers.open();
+        }
+        *openings += 1;
+    }
+
+    /// An opening ends: with the last one, nobody will begin anything any more.
+    pub(super) fn end_opening(&self) {
+        let mut openings = self.openings();
+        *openings -= 1;
+        if *openings == 0 && !self.generation.is_past() {
+            self.readers.close();
+        }
+    }
+
+    pub(super) fn has_other_openings(&self) -> bool {
+        *self.openings() > 1
+    }
+
+    fn openings(&self) -> MutexGuard<'_, usize> {
+        self.openings.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether it can be opened again in this process.
+    pub(super) fn is_usable(&self) -> bool {
+        self.refuse_closed().is_ok() && self.flusher.refuse_poisoned().is_ok()
+    }
+
+    /// Refuses to be opened again with options that it was not opened with.
+    pub(super) fn refuse_other(&self, access: Access, asked: &Settings) -> Result<()> {
+        fn differs<T: PartialEq>(asked: Option<T>, is: T) -> bool {
+            asked.is_some_and(|asked| asked != is)
+        }
+        let is = &self.policies;
+        let option = if access == Access::ReadWrite && self.is_read_only() {
+            "read_only"
+        } else if differs(asked.durability, is.durability) {
+            "durability"
+        } else if differs(asked.flush_after_bytes, is.flush_limits.bytes) {
+            "flush_after_bytes"
+        } else if differs(asked.flush_after, is.flush_limits.age) {
+            "flush_after"
+        } else if differs(asked.size_limit_bytes, is.size_limit_bytes) {
+            "size_limit_bytes"
+        } else if asked.verification != is.verification {
+            "verification"
+        } else {
+            return Ok(());
+        };
+        Err(Error::OptionsDiffer { option })
     }
 
     /// The number under which everybody here knows the table `name`.
@@ -354,19 +410,32 @@ impl Engine {
 
     /// Waits until this is the only writer.
     pub(super) fn take_turn(&self) -> Result<WriterTurn> {
+        let turn = self.try_turn(None)?;
+        Ok(turn.expect("without a limit there is no end but the turn"))
+    }
+
+    /// Waits until this is the only writer, for as long as `limit`; `None` if that was not enough.
+    pub(super) fn try_turn(&self, limit: Option<Duration>) -> Result<Option<WriterTurn>> {
         let turnstile = self.turnstile.as_ref().ok_or(Error::ReadOnly)?;
         self.refuse_unwritable()?;
+        let until = limit.and_then(|limit| Instant::now().checked_add(limit));
+        let Some(turn) = turnstile.take(limit) else {
+            return Ok(None);
+        };
         let mut writer = WriterTurn {
-            turn: Some(turnstile.take()),
+            turn: Some(turn),
             generation: self.generation,
             flusher: Arc::clone(&self.flusher),
         };
-        let entered = self.flusher.place.enter();
+        let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+        let entered = self.flusher.place.enter(left);
         self.refuse_unwritable()?;
-        if let Some(taken) = entered {
-            self.follow(&mut writer, taken)?;
+        match entered {
+            Entered::No => return Ok(None),
+            Entered::Anew(taken) => self.follow(&mut writer, taken)?,
+            Entered::Kept => {}
         }
-        Ok(writer)
+        Ok(Some(writer))
     }
 
     /// Brings what the writer has up to date, if another process wrote meanwhile.

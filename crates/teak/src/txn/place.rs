@@ -3,7 +3,10 @@
 
 use super::{progress::Progress, shared::Shared};
 use crate::share::Taken;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::{
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
 
 /// Whether this process has the place of the writer, and what for. Threads of the process keep each other
 /// out by their turns.
@@ -12,6 +15,17 @@ pub(super) struct Place {
     /// Absent where no other process can have the database open.
     shared: Option<Arc<Shared>>,
     state: Mutex<State>,
+}
+
+/// How the place was entered.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Entered {
+    /// Nobody else has had it since the last turn.
+    Kept,
+    /// Others may have had it.
+    Anew(Taken),
+    /// Not in the time that there was.
+    No,
 }
 
 #[derive(Default, Debug)]
@@ -29,18 +43,24 @@ impl Place {
         }
     }
 
-    /// Waits for the place. The caller has the turn. `None` if it was kept since the last one.
-    pub(super) fn enter(&self) -> Option<Taken> {
-        let shared = self.shared.as_ref()?;
+    /// Waits for the place, for as long as `limit`. The caller has the turn.
+    pub(super) fn enter(&self, limit: Option<Duration>) -> Entered {
+        let Some(shared) = &self.shared else {
+            return Entered::Kept;
+        };
         let mut state = self.lock();
         state.is_in_turn = true;
         if state.is_held {
-            return None;
+            return Entered::Kept;
         }
         drop(state);
-        let taken = shared.take(&shared.region.writer);
-        self.lock().is_held = true;
-        Some(taken)
+        match shared.try_take(&shared.region.writer, limit) {
+            Some(taken) => {
+                self.lock().is_held = true;
+                Entered::Anew(taken)
+            }
+            None => Entered::No,
+        }
     }
 
     /// The turn ends.

@@ -91,6 +91,11 @@ impl Readers {
         seats.push(Arc::downgrade(seat));
     }
 
+    /// Has holds left in seats.
+    pub(super) fn open(&self) {
+        self.is_closing.store(false, SeqCst);
+    }
+
     /// Empties all seats, and has them left empty.
     pub(super) fn close(&self) {
         self.is_closing.store(true, SeqCst);

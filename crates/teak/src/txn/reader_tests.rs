@@ -57,7 +57,7 @@ fn what_threads_leave_behind_keeps_nothing_open() {
     });
     receiver.recv().unwrap();
     let late = engine.begin_read().unwrap();
-    engine.end_handles();
+    engine.readers.close();
     assert_eq!(Arc::strong_count(&engine), 2, "this one and the reader");
     drop(late);
     assert_eq!(Arc::strong_count(&engine), 1);

@@ -93,9 +93,14 @@ impl Shared {
 
     /// Waits for a lock.
     pub(super) fn take(&self, lock: &SharedLock) -> Taken {
-        let is_alive = |process: u32| self.lock_file.is_alive(process - 1);
-        lock.take(self.me, None, is_alive)
+        self.try_take(lock, None)
             .expect("without a limit there is no end but the lock")
+    }
+
+    /// Waits for a lock, for as long as `limit`.
+    pub(super) fn try_take(&self, lock: &SharedLock, limit: Option<Duration>) -> Option<Taken> {
+        let is_alive = |process: u32| self.lock_file.is_alive(process - 1);
+        lock.take(self.me, limit, is_alive)
     }
 
     /// Looks in the file for a commit that is newer than what is known: whoever wrote its record may have died before he could say

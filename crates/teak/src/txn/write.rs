@@ -2,7 +2,7 @@
 
 use super::{
     catalog,
-    engine::{Durability, Engine},
+    engine::{Durability, Engine, WriterTurn},
     located::located,
     pages::{Limits, WritePages},
     savepoint::SavepointState,
@@ -12,7 +12,7 @@ use crate::{
     Error, Result, TransactionId,
     tree::{TreeRoot, insert::Tree},
 };
-use std::{borrow::Cow, collections::HashMap, sync::Arc};
+use std::{borrow::Cow, collections::HashMap, sync::Arc, time::Duration};
 
 /// A table as this transaction sees it.
 #[derive(Clone, Debug)]
@@ -43,8 +43,22 @@ pub(crate) struct WriteTransaction {
 impl WriteTransaction {
     /// Waits for the writer's place and begins.
     pub(crate) fn begin(engine: &Arc<Engine>) -> Result<Self> {
-        let mut writer = engine.take_turn()?;
+        Self::begin_in(engine, engine.take_turn()?)
+    }
+
+    /// The same, but waits only as long as `limit`; `None` if that was not enough.
+    pub(crate) fn begin_within(engine: &Arc<Engine>, limit: Duration) -> Result<Option<Self>> {
+        let turn = engine.try_turn(Some(limit))?;
+        turn.map(|turn| Self::begin_in(engine, turn)).transpose()
+    }
+
+    fn begin_in(engine: &Arc<Engine>, mut writer: WriterTurn) -> Result<Self> {
         let base = engine.flusher.base()?;
+        engine
+            .flusher
+            .shared
+            .iter()
+            .for_each(|shared| shared.bury_the_dead());
         writer.space.reclaim(&engine.flusher.pins());
         let limits = Limits {
             durability: engine.policies.durability,

@@ -1,0 +1,146 @@
+//! Openings: a database that is opened again in one process is the same one, for as long as anybody there has it
+//! open. What the openings must agree on they agree on, or the second is refused.
+
+use super::{
+    door::lock_path,
+    engine::{Engine, Settings},
+};
+use crate::{
+    Error, Result,
+    store::{Access, Create, LockFile},
+};
+use std::{
+    path::{Path, PathBuf},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError, Weak,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+/// The databases that this process has open, by the names of their lock files.
+static OPEN: Mutex<Vec<(PathBuf, Weak<Engine>)>> = Mutex::new(Vec::new());
+
+/// How long a database that another thread is just opening or closing is waited for.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// One opening of a database, which may have others in this process.
+#[derive(Debug)]
+pub(crate) struct Opening {
+    engine: Arc<Engine>,
+    is_read_only: bool,
+    is_closed: AtomicBool,
+}
+
+impl Opening {
+    /// Opens the database in a file.
+    pub(crate) fn open(
+        path: &Path,
+        access: Access,
+        create: Create,
+        settings: &Settings,
+    ) -> Result<Self> {
+        let name = lock_path(path).unwrap_or_else(|_| path.to_path_buf());
+        let began = Instant::now();
+        loop {
+            if let Some(engine) = known(&name) {
+                if create == Create::New {
+                    return Err(Error::AlreadyExists(path.to_path_buf()));
+                }
+                engine.refuse_other(access, settings)?;
+                return Ok(Self::of(engine, access));
+            }
+            match Engine::open(path, access, create, settings.clone()) {
+                // Another thread may be opening or closing it.
+                Err(Error::InUse(_))
+                    if began.elapsed() < PATIENCE && LockFile::is_open_here(&name) =>
+                {
+                    thread::sleep(PATIENCE / 100);
+                }
+                opened => {
+                    let engine = Arc::new(opened?);
+                    open_databases().push((name, Arc::downgrade(&engine)));
+                    return Ok(Self::of(engine, access));
+                }
+            }
+        }
+    }
+
+    /// The one opening of a database that is behind no file.
+    #[cfg(any(test, feature = "testing"))]
+    pub(crate) fn alone(engine: Engine, access: Access) -> Self {
+        Self::of(Arc::new(engine), access)
+    }
+
+    fn of(engine: Arc<Engine>, access: Access) -> Self {
+        engine.begin_opening();
+        Self {
+            engine,
+            is_read_only: access == Access::ReadOnly,
+            is_closed: AtomicBool::new(false),
+        }
+    }
+
+    /// The database, for what can be asked of it at any time.
+    pub(crate) fn engine(&self) -> &Arc<Engine> {
+        &self.engine
+    }
+
+    /// The database, to read.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] if this opening was closed.
+    #[inline]
+    pub(crate) fn readable(&self) -> Result<&Arc<Engine>> {
+        match self.is_closed.load(Ordering::Acquire) {
+            true => Err(Error::InvalidArgument(
+                "the database has been closed; open it again".into(),
+            )),
+            false => Ok(&self.engine),
+        }
+    }
+
+    /// The database, to write.
+    ///
+    /// # Errors
+    /// Those of [`Self::readable`]; [`Error::ReadOnly`].
+    pub(crate) fn writable(&self) -> Result<&Arc<Engine>> {
+        match self.is_read_only {
+            true => Err(Error::ReadOnly),
+            false => self.readable(),
+        }
+    }
+
+    /// Closes the database, or, where it has other openings, sees to it that all is durable.
+    pub(crate) fn close(&self) -> Result<()> {
+        if self.is_closed.swap(true, Ordering::AcqRel) {
+            return Ok(());
+        }
+        if self.engine.has_other_openings() {
+            return match self.is_read_only {
+                true => Ok(()),
+                false => self.engine.sync(),
+            };
+        }
+        self.engine.close()
+    }
+}
+
+impl Drop for Opening {
+    fn drop(&mut self) {
+        self.engine.end_opening();
+    }
+}
+
+/// The database of that name, if this process, and not the one that it was forked from, has it open.
+fn known(name: &Path) -> Option<Arc<Engine>> {
+    let mut open = open_databases();
+    open.retain(|(_, engine)| engine.strong_count() > 0);
+    let mut engines = open.iter().filter(|(known, _)| known == name);
+    engines.find_map(|(_, engine)| engine.upgrade().filter(|engine| engine.is_usable()))
+}
+
+fn open_databases() -> MutexGuard<'static, Vec<(PathBuf, Weak<Engine>)>> {
+    OPEN.lock().unwrap_or_else(PoisonError::into_inner)
+}

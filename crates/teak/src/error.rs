@@ -68,6 +68,11 @@ pub enum Error {
         "an earlier write or flush failed, so what is on disk is uncertain; close the database and open it again to verify it"
     )]
     Poisoned,
+    /// The file is on a network file system, where processes of several machines could not share it.
+    #[error(
+        "{} is on a network file system; put it on a local one, or insist with `Options::allow_network` if one machine alone uses it", .0.display()
+    )]
+    NetworkFileSystem(PathBuf),
     /// This process has the database open with other options that matter.
     #[error(
         "this process has the database open with another `{option}`; open it with the same, or use that handle or a clone of it"

@@ -89,6 +89,7 @@ fn other_process() {
     let mut database = None;
     let mut reader = None;
     let mut writer = None;
+    let mut held = Vec::new();
     for order in std::io::stdin().lines() {
         let order = order.unwrap();
         let words: Vec<_> = order.split(' ').collect();
@@ -118,6 +119,14 @@ fn other_process() {
             }),
             ["read", key] => {
                 get_in(reader.as_ref().unwrap(), key).map(|found| format!("{found:?}"))
+            }
+            ["hold", count] => {
+                let begin = |_| database.as_ref().unwrap().begin_read();
+                let begun: teak::Result<Vec<_>> = (0..count.parse().unwrap()).map(begin).collect();
+                begun.map(|mut begun| {
+                    held.append(&mut begun);
+                    held.len().to_string()
+                })
             }
             ["end-read"] => {
                 reader = None;
@@ -250,6 +259,30 @@ fn a_reader_of_another_process_keeps_its_state() {
 }
 
 #[test]
+fn sixty_four_thousand_readers_of_sixty_four_processes() {
+    let (_directory, path) = place();
+    let database = Database::open(&path).unwrap();
+    put(&database, "durable", "a", 1).unwrap();
+    let mut others: Vec<_> = (0..64).map(|_| Other::start(&path)).collect();
+    for (round, other) in others.iter_mut().enumerate() {
+        assert_eq!(other.ask("open"), "Joined");
+        assert_eq!(other.ask("hold 1000"), "1000");
+        put(&database, "lazy", "a", round as u64).unwrap();
+    }
+    assert_eq!(database.stat().unwrap().readers, 64_000);
+    for round in 0..100 {
+        put(&database, "lazy", "a", round).unwrap();
+    }
+    others.iter_mut().for_each(Other::kill);
+    let wait = std::time::Instant::now();
+    while database.stat().unwrap().readers > 0 {
+        put(&database, "lazy", "a", 7).unwrap();
+        assert!(wait.elapsed() < std::time::Duration::from_secs(60));
+    }
+    assert_clean(&database);
+}
+
+#[test]
 fn a_writer_that_dies_leaves_the_place_to_the_next() {
     let (_directory, path) = place();
     let database = Database::open(&path).unwrap();
@@ -372,6 +405,32 @@ fn openings_that_disagree_are_refused_with_the_reason() {
     let reader = Options::new().read_only(true).open(&path).unwrap();
     assert_eq!(refused(Options::new()), "read_only");
     drop(reader);
+}
+
+#[test]
+fn who_is_to_be_alone_is_alone() {
+    let (_directory, path) = place();
+    let exclusive = || Options::new().exclusive(true).open(&path);
+    let database = exclusive().unwrap();
+    put(&database, "durable", "a", 1).unwrap();
+    let mut other = Other::start(&path);
+    let refused = other.ask("open");
+    assert!(
+        refused.starts_with("error") && refused.contains("in use"),
+        "{refused}"
+    );
+    drop(database);
+    assert_eq!(other.ask("open"), "Clean");
+    assert!(matches!(exclusive(), Err(Error::InUse(_))));
+    other.ask("close");
+    let shared = Database::open(&path).unwrap();
+    assert!(matches!(
+        exclusive(),
+        Err(Error::OptionsDiffer {
+            option: "exclusive"
+        })
+    ));
+    drop(shared);
 }
 
 #[test]

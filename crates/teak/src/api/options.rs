@@ -6,7 +6,7 @@ use crate::{
     page::key::KeyOrder,
     store::{Access, Create},
     tree::TreeRoot,
-    txn::{Durability, Opening, Settings, Verification},
+    txn::{Durability, Network, Opening, Settings, Sharing, Verification},
 };
 use std::{path::Path, time::Duration};
 
@@ -34,6 +34,8 @@ pub struct Options {
     verification: Verification,
     size_limit_bytes: Option<u64>,
     write_memory_bytes: usize,
+    sharing: Sharing,
+    network: Network,
 }
 
 impl Default for Options {
@@ -55,6 +57,8 @@ impl Options {
             verification: Verification::FirstTouch,
             size_limit_bytes: None,
             write_memory_bytes: 256 << 20,
+            sharing: Sharing::Processes,
+            network: Network::Refuse,
         }
     }
 
@@ -88,6 +92,35 @@ impl Options {
     /// Whether the database is opened for reading only: nothing is written, not even to recover.
     pub fn read_only(mut self, is_read_only: bool) -> Self {
         self.is_read_only = is_read_only;
+        self
+    }
+
+    /// Whether nobody else may have the database open: there is no lock file then, and other processes get
+    /// [`Error::InUse`].
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir()?;
+    /// # let path = directory.path().join("coins.teak");
+    /// let database = teak::Options::new().exclusive(true).open(&path)?;
+    /// assert!(!directory.path().join("coins.teak-lock").exists());
+    /// # drop(database);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn exclusive(mut self, is_exclusive: bool) -> Self {
+        self.sharing = match is_exclusive {
+            true => Sharing::Alone,
+            false => Sharing::Processes,
+        };
+        self
+    }
+
+    /// Whether a file on a network file system is opened. Only processes of one machine may use it then, which
+    /// nobody can check.
+    pub fn allow_network(mut self, is_allowed: bool) -> Self {
+        self.network = match is_allowed {
+            true => Network::Allow,
+            false => Network::Refuse,
+        };
         self
     }
 
@@ -197,6 +230,8 @@ impl Options {
             verification: self.verification,
             size_limit_bytes: self.size_limit_bytes,
             write_memory_bytes: self.write_memory_bytes,
+            sharing: self.sharing,
+            network: self.network,
         })
     }
 }

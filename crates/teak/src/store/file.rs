@@ -13,7 +13,7 @@ mod folios;
 mod opening;
 mod vectored;
 
-pub(crate) use opening::{Access, Company, Create, Created};
+pub(crate) use opening::{Access, Company, Create, Created, is_on_network};
 
 use super::{
     Mapping, Storage, WritableMapping, end_within, lock,

@@ -25,7 +25,7 @@ mod stretch;
 mod writable;
 
 pub(crate) use boot::{boot_id, random_id};
-pub(crate) use file::{Access, Company, Create, Created, FileStorage};
+pub(crate) use file::{Access, Company, Create, Created, FileStorage, is_on_network};
 pub(crate) use forks::Generation;
 pub(crate) use lock_file::LockFile;
 pub(crate) use mapping::{Mapping, prefetch};

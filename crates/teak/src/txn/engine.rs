@@ -88,6 +88,24 @@ pub(crate) struct Settings {
     pub(crate) verification: Verification,
     pub(crate) size_limit_bytes: Option<u64>,
     pub(crate) write_memory_bytes: usize,
+    pub(crate) sharing: Sharing,
+    pub(crate) network: Network,
+}
+
+/// Who else may have a database open.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Sharing {
+    /// Any number of processes.
+    Processes,
+    /// Nobody.
+    Alone,
+}
+
+/// What to do with a file that is on another machine.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Network {
+    Refuse,
+    Allow,
 }
 
 /// Table handles that a snapshot has places for; the tables of further ones are looked up.
@@ -109,6 +127,7 @@ pub(super) struct Policies {
     pub(super) size_limit_bytes: u64,
     pub(super) write_memory_bytes: usize,
     pub(super) verification: Verification,
+    sharing: Sharing,
 }
 
 impl Policies {
@@ -127,6 +146,7 @@ impl Policies {
                 .unwrap_or(record.geometry.upper_limit),
             write_memory_bytes: settings.write_memory_bytes,
             verification: settings.verification,
+            sharing: settings.sharing,
         }
     }
 }
@@ -359,6 +379,8 @@ impl Engine {
             "flush_after"
         } else if differs(asked.size_limit_bytes, is.size_limit_bytes) {
             "size_limit_bytes"
+        } else if asked.sharing != is.sharing {
+            "exclusive"
         } else if asked.verification != is.verification {
             "verification"
         } else {

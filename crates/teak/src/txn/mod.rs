@@ -30,7 +30,7 @@ mod written;
 
 pub use checked::Verification;
 pub use engine::Durability;
-pub(crate) use engine::{Engine, Settings};
+pub(crate) use engine::{Engine, Network, Settings, Sharing};
 pub(crate) use opening::Opening;
 pub(crate) use reader::Reader;
 pub use recover::Recovery;

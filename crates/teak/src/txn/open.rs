@@ -5,7 +5,7 @@ use super::{
     catalog,
     checked::Checked,
     door::Door,
-    engine::{Engine, Settings, Writer, slot_page},
+    engine::{Engine, Network, Settings, Sharing, Writer, slot_page},
     progress::{State, Written},
     recover::{self, Found, Recovery},
     snapshot::Snapshot,
@@ -15,7 +15,9 @@ use crate::{
     Error, Result, TransactionId,
     commit::record::{FlushLimits, Geometry, KNOWN_FEATURES, Marks, Record, SLOT_COUNT},
     space::{FIRST_PAGE, Space, SpaceRoots},
-    store::{Access, Company, Create, Created, FileStorage, Storage, boot_id, random_id},
+    store::{
+        Access, Company, Create, Created, FileStorage, Storage, boot_id, is_on_network, random_id,
+    },
 };
 use std::{
     io::{ErrorKind, IoSlice},
@@ -36,8 +38,17 @@ impl Engine {
         if matches!(create, Create::Never) && !path.exists() {
             return Err(Error::NotFound(path.to_path_buf()));
         }
-        let door = Door::pass(path, access)?;
-        let company = door.as_ref().map_or(Company::Others, Door::company);
+        if settings.network == Network::Refuse && is_on_network(path) {
+            return Err(Error::NetworkFileSystem(path.to_path_buf()));
+        }
+        let (door, company) = match settings.sharing {
+            Sharing::Alone => (None, Company::None),
+            Sharing::Processes => {
+                let door = Door::pass(path, access)?;
+                let company = door.as_ref().map_or(Company::Others, Door::company);
+                (door, company)
+            }
+        };
         let (storage, created) = open_file(path, access, create, company)?;
         let storage = Arc::new(storage);
         let how = How {

@@ -2,7 +2,8 @@
 //! to change them and to look at them.
 
 use super::{
-    Durability, Engine, Settings, Verification, WriteTransaction, check, snapshot::Snapshot,
+    Durability, Engine, Network, Settings, Sharing, Verification, WriteTransaction, check,
+    snapshot::Snapshot,
 };
 use crate::{
     Result, TransactionId,
@@ -34,6 +35,8 @@ fn settings() -> Settings {
         verification: Verification::FirstTouch,
         size_limit_bytes: None,
         write_memory_bytes: WRITE_MEMORY_BYTES,
+        sharing: Sharing::Alone,
+        network: Network::Refuse,
     }
 }
 

@@ -302,3 +302,14 @@ fn holes_that_cannot_be_filled_give_no_runs() {
     assert!(storage.writable().unwrap().is_none());
     assert_eq!(storage.len(), 4 << 20);
 }
+
+#[test]
+fn a_local_file_is_not_on_the_network() {
+    let directory = TempDir::new().unwrap();
+    for name in ["there is none", "file"] {
+        let path = directory.path().join(name);
+        assert!(!is_on_network(&path));
+        fs::write(directory.path().join("file"), "").unwrap();
+    }
+    assert!(!is_on_network(Path::new("file without a directory")));
+}

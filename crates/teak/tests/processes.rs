@@ -504,6 +504,75 @@ fn a_forked_child_is_refused_and_harms_nobody() {
     assert_clean(&database);
 }
 
+/// Closing what it has inherited made a child lose its own locks on the lock file, by the rules of POSIX locks, so that
+/// others took it for dead.
+#[test]
+fn a_child_that_drops_what_it_inherited_stays_alive_to_others() {
+    let (_directory, path) = place();
+    let mut database = Database::open(&path).unwrap();
+    put(&database, "durable", "a", 1).unwrap();
+    let mut other = Other::start(&path);
+    other.ask("open");
+    assert!(in_child(|| {
+        database = Database::open(&path).unwrap();
+        let writer = database.begin_write().unwrap();
+        other.tell("put durable a 2");
+        std::thread::sleep(std::time::Duration::from_millis(200));
+        let is_waiting = database.begin_read().unwrap().id().next() == writer.id();
+        drop(writer);
+        is_waiting
+    }));
+    assert!(!other.answer().starts_with("error"));
+}
+
+/// Who found a database closed, but its process still reading, took pages for free that the reader saw.
+#[test]
+fn a_closed_database_that_is_still_read_keeps_what_is_read() {
+    let (_directory, path) = place();
+    let database = Database::open(&path).unwrap();
+    for key in 0..500 {
+        put(&database, "lazy", &format!("key {key}"), 1).unwrap();
+    }
+    let reader = database.begin_read().unwrap();
+    let numbers = table(&database);
+    for key in 0..500 {
+        put(&database, "lazy", &format!("key {key}"), 2).unwrap();
+    }
+    database.close().unwrap();
+    let mut other = Other::start(&path);
+    assert!(!other.ask("open").starts_with("error"));
+    for key in 0..500 {
+        other.ask(&format!("put lazy key-{key} 3"));
+    }
+    for key in 0..500 {
+        let key = format!("key {key}");
+        assert_eq!(
+            numbers.get(&reader, key.as_str()).unwrap(),
+            Some(1),
+            "{key}"
+        );
+    }
+}
+
+/// A file that took the place of one in use was joined with the shared memory of the other one.
+#[test]
+fn a_file_that_was_replaced_is_not_joined() {
+    let (_directory, path) = place();
+    let backup = path.with_file_name("backup.teak");
+    let database = Database::open(&path).unwrap();
+    put(&database, "durable", "a", 1).unwrap();
+    database.close().unwrap();
+    std::fs::copy(&path, &backup).unwrap();
+    let mut other = Other::start(&path);
+    other.ask("open");
+    std::fs::rename(&backup, &path).unwrap();
+    assert!(matches!(Database::open(&path), Err(Error::InUse(_))));
+    std::fs::remove_file(&path).unwrap();
+    assert!(matches!(Database::open(&path), Err(Error::InUse(_))));
+    other.ask("close");
+    Database::open(&path).unwrap();
+}
+
 #[test]
 fn a_forked_child_opens_the_database_anew() {
     let (_directory, path) = place();

@@ -2,7 +2,7 @@
 //!
 //! | from byte | what |
 //! |---|---|
-//! | 0 | magic; which layout this is; the boot of the machine; the database; whether it is in use; its *epoch* |
+//! | 0 | magic; which layout this is; the boot of the machine; the database; whether it is in order; its *epoch*; device and inode of its file |
 //! | 128 | the writer's lock |
 //! | 192 | the lock of who flushes |
 //! | 256 | the lock of the state of commits |
@@ -33,6 +33,7 @@ const BOOT: usize = 2;
 const DATABASE: usize = 4;
 const IS_READY: usize = 6;
 const EPOCH: usize = 7;
+const FILE: usize = 8;
 const WRITER: usize = 128;
 const FLUSH: usize = 192;
 const STATE_LOCK: usize = 256;
@@ -99,7 +100,21 @@ impl Region {
         self.word(IS_READY).store(0, Release);
     }
 
-    /// Begins with what was found in the file; nobody uses that yet.
+    /// Device and inode of the database file.
+    pub(crate) fn file_id(&self) -> (u64, u64) {
+        (
+            self.word(FILE).load(Relaxed),
+            self.word(FILE + 1).load(Relaxed),
+        )
+    }
+
+    /// Notes which file the state is of.
+    pub(crate) fn set_file_id(&self, id: (u64, u64)) {
+        self.word(FILE).store(id.0, Relaxed);
+        self.word(FILE + 1).store(id.1, Relaxed);
+    }
+
+    /// Begins with what was found in the file. The caller has the lock of the state.
     pub(crate) fn begin(&self, database: [u8; 16], boot: [u8; 16], state: &StateWords) {
         self.set_id(DATABASE, database);
         self.set_id(BOOT, boot);
@@ -108,10 +123,12 @@ impl Region {
         self.store_state(state);
     }
 
-    /// Begins a new epoch: what was found has been put in order.
+    /// What was found has been put in order. After a failure a new epoch begins.
     pub(crate) fn set_ready(&self) {
-        self.word(EPOCH).fetch_add(1, AcqRel);
-        self.word(HAS_FAILED).store(0, Relaxed);
+        if self.has_failed() {
+            self.word(EPOCH).fetch_add(1, AcqRel);
+            self.word(HAS_FAILED).store(0, Release);
+        }
         self.word(IS_READY).store(1, Release);
     }
 

@@ -27,6 +27,7 @@ use folios::SmallWrites;
 use rustix::mm::Advice;
 use std::{
     io::{self, IoSlice},
+    os::unix::fs::MetadataExt,
     sync::{
         Arc, Mutex, MutexGuard, Weak,
         atomic::{AtomicU64, Ordering::Relaxed},
@@ -93,7 +94,19 @@ impl FileStorage {
         self.file.share()
     }
 
+    /// Device and inode.
+    pub(crate) fn id(&self) -> io::Result<(u64, u64)> {
+        let found = self.file.metadata()?;
+        Ok((found.dev(), found.ino()))
+    }
+
+    /// `old_len` is what this process knows; another one may have made the file longer, for a transaction that came to
+    /// nothing.
     fn grow(&self, blocks: &mut Blocks, old_len: u64, new_len: u64) -> io::Result<()> {
+        let old_len = old_len.max(self.file.metadata()?.len());
+        if old_len >= new_len {
+            return self.publish_len(old_len);
+        }
         if !blocks::extend(&self.file, old_len, new_len)? {
             *blocks = Blocks::Uncertain;
         }

@@ -10,7 +10,7 @@
 //! Who comes and who goes passes through the *gate*, one at a time. If nobody is there the file is made anew, whatever
 //! it held.
 
-use super::Memory;
+use super::{Memory, forks::Generation};
 use std::{
     fs::{self, File, OpenOptions},
     io::{self, ErrorKind},
@@ -31,64 +31,110 @@ const PROCESSES_MAX: u32 = 4096;
 /// The lock file of a database that this process has open.
 #[derive(Debug)]
 pub(crate) struct LockFile {
-    // In this order: the name goes when the file is closed.
-    file: File,
-    memory: Arc<Memory>,
+    // In this order: the name goes when the file is closed. Absent only at the end.
+    file: Option<File>,
     named: Named,
+    /// Threads of this process pass the gate one at a time.
+    gate: Mutex<()>,
 }
 
-/// The lock files that this process has open, by process: a child that was forked has none yet.
-static OPEN: Mutex<Vec<(u32, PathBuf)>> = Mutex::new(Vec::new());
+impl Drop for LockFile {
+    fn drop(&mut self) {
+        if !self.named.is_own() {
+            // A child that closes what it has inherited would lose its own locks, if it has the file open too.
+            std::mem::forget(self.file.take());
+        }
+    }
+}
+
+/// The lock files that this process has open: a child that was forked has none yet.
+static OPEN: Mutex<Vec<OpenFile>> = Mutex::new(Vec::new());
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct OpenFile {
+    process: (u32, Generation),
+    path: PathBuf,
+    /// Device and inode, once it is open.
+    id: Option<(u64, u64)>,
+}
 
 /// The name of a lock file, which this process has open once.
 #[derive(Debug)]
 struct Named {
     path: PathBuf,
-    process: u32,
+    process: (u32, Generation),
+}
+
+fn this_process() -> (u32, Generation) {
+    (process::id(), Generation::current())
 }
 
 impl Named {
+    /// Looks by the name alone what is there: opening and closing the file would drop the locks on it.
     fn new(path: &Path) -> io::Result<Self> {
-        let (mut open, entry) = (open_files(), (process::id(), path.to_path_buf()));
-        if open.contains(&entry) {
+        let process = this_process();
+        let id = fs::metadata(path).ok().map(|found| id_of(&found));
+        let mut open = open_files();
+        let is_same = |open: &OpenFile| open.path == path || id.is_some() && open.id == id;
+        if open
+            .iter()
+            .any(|open| open.process == process && is_same(open))
+        {
             return Err(ErrorKind::ResourceBusy.into());
         }
-        open.push(entry);
-        Ok(Self {
-            path: path.to_path_buf(),
-            process: process::id(),
-        })
+        let path = path.to_path_buf();
+        open.push(OpenFile {
+            process,
+            path: path.clone(),
+            id,
+        });
+        Ok(Self { path, process })
+    }
+
+    fn note_id(&self, id: (u64, u64)) {
+        let mut open = open_files();
+        let own = open.iter_mut().filter(|open| self.is_of(open));
+        own.for_each(|open| open.id = Some(id));
+    }
+
+    fn is_of(&self, open: &OpenFile) -> bool {
+        open.process == self.process && open.path == self.path
     }
 
     /// Whether this is the process that opened it, and not a child of it.
     fn is_own(&self) -> bool {
-        self.process == process::id()
+        self.process == this_process()
     }
 }
 
 impl Drop for Named {
     fn drop(&mut self) {
-        open_files().retain(|(process, path)| (*process, path) != (self.process, &self.path));
+        open_files().retain(|open| !self.is_of(open));
     }
 }
 
-fn open_files() -> MutexGuard<'static, Vec<(u32, PathBuf)>> {
+fn open_files() -> MutexGuard<'static, Vec<OpenFile>> {
     OPEN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn id_of(found: &fs::Metadata) -> (u64, u64) {
+    (found.dev(), found.ino())
 }
 
 /// Who has it keeps all others from coming and going.
 #[derive(Debug)]
 pub(crate) struct Gate<'f> {
     file: &'f LockFile,
+    _threads: MutexGuard<'f, ()>,
 }
 
 impl LockFile {
-    /// Opens the lock file at `path`, or creates it with permissions `mode`, and passes the gate: nobody else comes or goes until
-    /// [`Self::leave_gate`]. Says whether anybody is there.
+    /// Opens the lock file at `path`, or creates it with permissions `mode`, and passes the gate: nobody else comes or
+    /// goes until [`Self::leave_gate`]. Says whether anybody is there.
     ///
     /// # Errors
-    /// What the system answers; `ResourceBusy` if this process has it open; `InvalidData` where others use a file of another length.
-    pub(crate) fn open(path: &Path, len_bytes: usize, mode: u32) -> io::Result<(Self, bool)> {
+    /// What the system answers; `ResourceBusy` if this process has it open; `InvalidInput` for what is no file.
+    pub(crate) fn open(path: &Path, mode: u32) -> io::Result<(Self, bool)> {
         let named = Named::new(path)?;
         loop {
             let file = OpenOptions::new()
@@ -97,7 +143,7 @@ impl LockFile {
                 .create(true)
                 .truncate(false)
                 .mode(mode & 0o666)
-                .custom_flags(libc::O_NONBLOCK)
+                .custom_flags(libc::O_NONBLOCK | libc::O_NOFOLLOW)
                 .open(path)?;
             let found = file.metadata()?;
             if !found.is_file() {
@@ -105,42 +151,58 @@ impl LockFile {
             }
             lock(&file, Wait::Yes, 0, libc::F_WRLCK)?;
             // It may have been removed, and another made, meanwhile.
-            if fs::metadata(path)
-                .is_ok_and(|named| (named.dev(), named.ino()) == (found.dev(), found.ino()))
-            {
-                return Self::enter(file, named, len_bytes);
+            if fs::symlink_metadata(path).is_ok_and(|named| id_of(&named) == id_of(&found)) {
+                named.note_id(id_of(&found));
+                let is_alone = !is_locked(&file, 1, PROCESSES_MAX)?;
+                let lock_file = Self {
+                    file: Some(file),
+                    named,
+                    gate: Mutex::default(),
+                };
+                return Ok((lock_file, is_alone));
             }
         }
     }
 
-    /// The gate is this process's.
-    fn enter(file: File, named: Named, len_bytes: usize) -> io::Result<(Self, bool)> {
-        let is_alone = !is_locked(&file, 1, PROCESSES_MAX)?;
-        if is_alone {
-            file.set_len(0)?;
-            file.set_len(len_bytes as u64)?;
-        } else if file.metadata()?.len() != len_bytes as u64 {
-            return Err(io::Error::new(
-                ErrorKind::InvalidData,
-                "it is in use by another version of Teak",
-            ));
+    /// Whether any process uses the lock file at `path`, for who cannot write to it.
+    pub(crate) fn is_used(path: &Path) -> bool {
+        let mut options = OpenOptions::new();
+        let options = options.read(true).custom_flags(libc::O_NONBLOCK);
+        match options.open(path) {
+            Ok(file) => is_locked(&file, 1, PROCESSES_MAX).unwrap_or(true),
+            Err(error) => error.kind() != ErrorKind::NotFound,
         }
-        let memory = Arc::new(Memory::shared(&file, len_bytes)?);
-        let lock_file = Self {
-            file,
-            memory,
-            named,
-        };
-        Ok((lock_file, is_alone))
     }
 
     /// Whether this process has the lock file at `path` open.
     pub(crate) fn is_open_here(path: &Path) -> bool {
-        open_files().contains(&(process::id(), path.to_path_buf()))
+        let process = this_process();
+        let mut open = { open_files() }.clone().into_iter();
+        open.any(|open| open.process == process && open.path == path)
     }
 
-    pub(crate) fn memory(&self) -> &Arc<Memory> {
-        &self.memory
+    fn file(&self) -> &File {
+        self.file
+            .as_ref()
+            .expect("a lock file is open until the end")
+    }
+
+    /// The memory of the file, all zeros. The caller is in the gate and alone: nobody looks at what was there.
+    pub(crate) fn make_anew(&self, len_bytes: usize) -> io::Result<Arc<Memory>> {
+        self.file().set_len(0)?;
+        self.file().set_len(len_bytes as u64)?;
+        Ok(Arc::new(Memory::shared(self.file(), len_bytes)?))
+    }
+
+    /// The memory of the file as others use it.
+    ///
+    /// # Errors
+    /// What the system answers; `InvalidData` where the file has another length.
+    pub(crate) fn map(&self, len_bytes: usize) -> io::Result<Arc<Memory>> {
+        if self.file().metadata()?.len() != len_bytes as u64 {
+            return Err(ErrorKind::InvalidData.into());
+        }
+        Ok(Arc::new(Memory::shared(self.file(), len_bytes)?))
     }
 
     /// Has blocks for these bytes, so that a full disk is an error here and not a signal later.
@@ -148,7 +210,7 @@ impl LockFile {
         use rustix::fs::{FallocateFlags, fallocate};
         let flags = FallocateFlags::empty();
         match rustix::io::retry_on_intr(|| {
-            fallocate(&self.file, flags, offset as u64, len_bytes as u64)
+            fallocate(self.file(), flags, offset as u64, len_bytes as u64)
         }) {
             // Where blocks cannot be had in advance there is nothing more to be done.
             Ok(()) | Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NOSYS) => Ok(()),
@@ -158,25 +220,33 @@ impl LockFile {
 
     /// Waits until nobody else is in the gate.
     pub(crate) fn pass_gate(&self) -> io::Result<Gate<'_>> {
-        lock(&self.file, Wait::Yes, 0, libc::F_WRLCK)?;
-        Ok(Gate { file: self })
+        let threads = super::lock(&self.gate);
+        lock(self.file(), Wait::Yes, 0, libc::F_WRLCK)?;
+        Ok(Gate {
+            file: self,
+            _threads: threads,
+        })
     }
 
     /// The same, but does not wait.
     pub(crate) fn try_gate(&self) -> Option<Gate<'_>> {
-        lock(&self.file, Wait::No, 0, libc::F_WRLCK).ok()?;
-        Some(Gate { file: self })
+        let threads = self.gate.try_lock().ok()?;
+        lock(self.file(), Wait::No, 0, libc::F_WRLCK).ok()?;
+        Some(Gate {
+            file: self,
+            _threads: threads,
+        })
     }
 
     /// Lets others into the gate that [`Self::open`] passed.
     pub(crate) fn leave_gate(&self) {
-        drop(Gate { file: self });
+        let _ = lock(self.file(), Wait::No, 0, libc::F_UNLCK);
     }
 
     /// Takes the place of a process, the lowest that is free; `None` if all are taken. The caller is in the gate.
     pub(crate) fn take_place(&self) -> io::Result<Option<u32>> {
         for place in 0..PROCESSES_MAX {
-            match lock(&self.file, Wait::No, byte_of(place), libc::F_WRLCK) {
+            match lock(self.file(), Wait::No, byte_of(place), libc::F_WRLCK) {
                 Ok(()) => return Ok(Some(place)),
                 Err(error) if is_refusal(&error) => {}
                 Err(error) => return Err(error),
@@ -188,18 +258,18 @@ impl LockFile {
     /// Gives a place back that this process took. The caller is in the gate.
     pub(crate) fn give_up_place(&self, place: u32) {
         if self.named.is_own() {
-            let _ = lock(&self.file, Wait::No, byte_of(place), libc::F_UNLCK);
+            let _ = lock(self.file(), Wait::No, byte_of(place), libc::F_UNLCK);
         }
     }
 
     /// Whether another process has this place. One whose state cannot be told counts as alive.
     pub(crate) fn is_alive(&self, place: u32) -> bool {
-        is_locked(&self.file, byte_of(place), 1).unwrap_or(true)
+        is_locked(self.file(), byte_of(place), 1).unwrap_or(true)
     }
 
     /// Whether any process but this one has a place.
     pub(crate) fn has_others(&self) -> io::Result<bool> {
-        is_locked(&self.file, 1, PROCESSES_MAX)
+        is_locked(self.file(), 1, PROCESSES_MAX)
     }
 
     /// Removes the file. The caller is in the gate, nobody else is there, and nobody looks at its memory any more. Who
@@ -214,7 +284,7 @@ impl LockFile {
 
 impl Drop for Gate<'_> {
     fn drop(&mut self) {
-        let _ = lock(&self.file.file, Wait::No, 0, libc::F_UNLCK);
+        self.file.leave_gate();
     }
 }
 

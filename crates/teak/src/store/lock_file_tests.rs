@@ -10,12 +10,12 @@ const LEN: usize = 1 << 16;
 fn a_process_opens_a_lock_file_once() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("x-lock");
-    let (one, is_alone) = LockFile::open(&path, LEN, 0o600).unwrap();
+    let (one, is_alone) = LockFile::open(&path, 0o600).unwrap();
     assert!(is_alone);
-    let refused = LockFile::open(&path, LEN, 0o600).unwrap_err();
+    let refused = LockFile::open(&path, 0o600).unwrap_err();
     assert_eq!(refused.kind(), ErrorKind::ResourceBusy);
     drop(one);
-    LockFile::open(&path, LEN, 0o600).unwrap();
+    LockFile::open(&path, 0o600).unwrap();
 }
 
 #[test]
@@ -23,15 +23,12 @@ fn what_was_left_is_made_anew() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("x-lock");
     fs::write(&path, [0xff; 100]).unwrap();
-    let (file, is_alone) = LockFile::open(&path, LEN, 0o600).unwrap();
+    let (file, is_alone) = LockFile::open(&path, 0o600).unwrap();
     assert!(is_alone && !file.has_others().unwrap());
-    assert!(
-        file.memory()
-            .words()
-            .iter()
-            .all(|word| word.load(Relaxed) == 0)
-    );
-    assert_eq!(file.memory().words().len(), LEN / 8);
+    let memory = file.make_anew(LEN).unwrap();
+    assert!(memory.words().iter().all(|word| word.load(Relaxed) == 0));
+    assert_eq!(memory.words().len(), LEN / 8);
+    assert!(file.map(LEN + 8).is_err());
     assert_eq!(file.take_place().unwrap(), Some(0));
     file.allocate(0, LEN).unwrap();
     file.remove();
@@ -41,10 +38,25 @@ fn what_was_left_is_made_anew() {
 #[test]
 fn what_is_no_file_is_refused() {
     let directory = tempfile::tempdir().unwrap();
-    assert!(LockFile::open(directory.path(), LEN, 0o600).is_err());
+    assert!(LockFile::open(directory.path(), 0o600).is_err());
     let (path, file) = (directory.path().join("a"), directory.path().join("b"));
     rustix::fs::mkfifoat(rustix::fs::CWD, &path, 0o600.into()).unwrap();
-    let refused = LockFile::open(&path, LEN, 0o600).unwrap_err();
+    let refused = LockFile::open(&path, 0o600).unwrap_err();
     assert_eq!(refused.kind(), ErrorKind::InvalidInput);
-    LockFile::open(&file, LEN, 0o600).unwrap();
+    LockFile::open(&file, 0o600).unwrap();
+    // What a link points to is not emptied.
+    std::os::unix::fs::symlink(&file, directory.path().join("c")).unwrap();
+    assert!(LockFile::open(&directory.path().join("c"), 0o600).is_err());
+}
+
+#[test]
+fn a_process_opens_a_lock_file_once_by_whatever_name() {
+    let directory = tempfile::tempdir().unwrap();
+    let (path, link) = (directory.path().join("a"), directory.path().join("b"));
+    let (one, _) = LockFile::open(&path, 0o600).unwrap();
+    fs::hard_link(&path, &link).unwrap();
+    let refused = LockFile::open(&link, 0o600).unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::ResourceBusy);
+    drop(one);
+    LockFile::open(&link, 0o600).unwrap();
 }

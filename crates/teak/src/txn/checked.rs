@@ -118,7 +118,9 @@ impl Checked {
     /// From now on all pages are compared each time, by readers of older states too: a flush has failed,
     /// and the system may drop from its cache what never reached the disk.
     pub(super) fn distrust(&self) {
-        self.doubt.is_raised.store(true, Relaxed);
+        if self.doubt.is_raised.swap(true, Relaxed) {
+            return;
+        }
         for words in self.doubt.words().iter().filter_map(Weak::upgrade) {
             words.iter().for_each(|word| word.store(0, Relaxed));
         }

@@ -30,7 +30,8 @@ const WRITERS_PATIENCE: Duration = Duration::from_secs(5);
 pub(super) struct Door {
     /// Absent only at the end.
     lock_file: Option<LockFile>,
-    region: Region,
+    /// From [`Self::look`] on.
+    region: Option<Region>,
     place: u32,
     is_alone: bool,
     /// Whether nobody else may write until the database is in order.
@@ -51,19 +52,26 @@ impl Drop for Door {
 }
 
 impl Door {
-    /// Passes the gate. `None` for who only reads, where the lock file cannot be written to since nothing can.
+    /// Passes the gate. `None` for who only reads, where the lock file cannot be written to since nothing can, and
+    /// nobody is there.
     pub(super) fn pass(path: &Path, access: Access) -> Result<Option<Self>> {
         let lock_path = lock_path(path).map_err(lock_file_error)?;
         let mode = fs::metadata(path).map_or(0o644, |found| found.mode());
-        let (lock_file, is_alone) = match LockFile::open(&lock_path, REGION_LEN, mode) {
+        let (lock_file, is_alone) = match LockFile::open(&lock_path, mode) {
             Ok(opened) => opened,
             Err(error)
                 if access == Access::ReadOnly
-                    && error.kind() == io::ErrorKind::ReadOnlyFilesystem =>
+                    && error.kind() == io::ErrorKind::ReadOnlyFilesystem
+                    && !LockFile::is_used(&lock_path) =>
             {
                 return Ok(None);
             }
-            Err(error) if error.kind() == io::ErrorKind::ResourceBusy => {
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    io::ErrorKind::ResourceBusy | io::ErrorKind::ReadOnlyFilesystem
+                ) =>
+            {
                 return Err(Error::InUse(path.to_path_buf()));
             }
             Err(error) => return Err(lock_file_error(error)),
@@ -74,26 +82,59 @@ impl Door {
                 "too many processes have it open; close some",
             ))
         })?;
-        let door = Self {
-            region: Region::new(Arc::clone(lock_file.memory())),
+        Ok(Some(Self {
+            region: None,
             lock_file: Some(lock_file),
             place,
             is_alone,
             has_locks: false,
             path: path.to_path_buf(),
+        }))
+    }
+
+    /// Looks at the shared memory; who is alone makes it anew. `file_id` is that of the database file, which who is alone
+    /// has locked, so that nobody uses it whom the lock file does not know.
+    pub(super) fn look(&mut self, file_id: (u64, u64), boot: [u8; 16]) -> Result<()> {
+        let lock_file = self.lock_file();
+        let memory = match self.is_alone {
+            true => lock_file.make_anew(REGION_LEN),
+            false => lock_file.map(REGION_LEN),
         };
-        if is_alone {
-            door.allocate(0, REGION_HEAD_LEN)?;
+        let memory = memory.map_err(|error| match error.kind() {
+            io::ErrorKind::InvalidData => Error::InUse(self.path.clone()),
+            _ => lock_file_error(error),
+        })?;
+        let region = Region::new(memory);
+        if self.is_alone {
+            self.allocate(0, REGION_HEAD_LEN)?;
+            region.set_file_id(file_id);
+        } else if !region.is_known() || region.boot() != boot || region.file_id() != file_id {
+            // Another version's, or of a file that has been replaced by this one.
+            return Err(Error::InUse(self.path.clone()));
         }
-        Ok(Some(door))
+        self.region = Some(region);
+        Ok(())
+    }
+
+    fn lock_file(&self) -> &LockFile {
+        self.lock_file
+            .as_ref()
+            .expect("a door has its file until the end")
+    }
+
+    fn region(&self) -> &Region {
+        self.region
+            .as_ref()
+            .expect("the shared memory was looked at")
+    }
+
+    pub(super) fn is_alone(&self) -> bool {
+        self.is_alone
     }
 
     fn allocate(&self, offset: usize, len: usize) -> Result<()> {
-        let lock_file = self
-            .lock_file
-            .as_ref()
-            .expect("a door has its file until the end");
-        lock_file.allocate(offset, len).map_err(lock_file_error)
+        let allocated = self.lock_file().allocate(offset, len);
+        allocated.map_err(lock_file_error)
     }
 
     pub(super) fn company(&self) -> Company {
@@ -105,17 +146,18 @@ impl Door {
 
     /// The record of the state that readers see, if the database is in order.
     pub(super) fn joins(&mut self, how: &How) -> Result<Option<Record>> {
-        if self.is_alone || !self.region.is_ready() {
+        if self.is_alone || !self.region().is_ready() {
             return Ok(None);
         }
-        if !self.region.is_known() || how.boot != self.region.boot() {
+        if how.is_new {
             return Err(Error::InUse(self.path.clone()));
         }
-        if self.region.has_failed() && !how.is_read_only {
+        if self.region().has_failed() && !how.is_read_only {
             return self.wait_for_writers().map(|()| None);
         }
+        let region = self.region();
         loop {
-            if let Some((bytes, _)) = self.region.record(self.region.readers.visible()) {
+            if let Some((bytes, _)) = region.record(region.readers.visible()) {
                 let record = Record::decode(&bytes, Record::slot_of(&bytes));
                 let record = record.map_err(|fault| {
                     lock_file_error(io::Error::other(format!("it makes no sense: {fault}")))
@@ -128,45 +170,43 @@ impl Door {
     /// A write or flush has failed, and what counts is to be found out anew. Nobody begins to write any more; who has begun
     /// is waited for.
     fn wait_for_writers(&mut self) -> Result<()> {
-        let lock_file = self
-            .lock_file
-            .as_ref()
-            .expect("a door has its file until the end");
-        let is_alive = |process: u32| lock_file.is_alive(process - 1);
-        let me = self.place + 1;
-        let take = |lock: &SharedLock| lock.take(me, Some(WRITERS_PATIENCE), is_alive).is_some();
-        if !take(&self.region.writer) {
-            return Err(Error::InUse(self.path.clone()));
-        }
-        if !take(&self.region.flush) {
-            self.region.writer.give_back();
-            return Err(Error::InUse(self.path.clone()));
+        self.take(&self.region().writer)?;
+        if let Err(error) = self.take(&self.region().flush) {
+            self.region().writer.give_back();
+            return Err(error);
         }
         self.has_locks = true;
         Ok(())
     }
 
+    fn take(&self, lock: &SharedLock) -> Result<()> {
+        let is_alive = |process: u32| self.lock_file().is_alive(process - 1);
+        match lock.take(self.place + 1, Some(WRITERS_PATIENCE), is_alive) {
+            Some(_) => Ok(()),
+            None => Err(Error::InUse(self.path.clone())),
+        }
+    }
+
     fn give_locks_back(&mut self) {
         if std::mem::take(&mut self.has_locks) {
-            self.region.flush.give_back();
-            self.region.writer.give_back();
+            self.region().flush.give_back();
+            self.region().writer.give_back();
         }
     }
 
     /// Leaves the gate, to be one of those who have the database open.
     pub(super) fn enter(mut self, storage: &Arc<dyn Storage>, page_size: usize) -> Arc<Shared> {
+        let region = self.region().clone();
         // Another process had the place, and may have died there.
-        self.region
-            .readers
-            .give_up_blocks(u64::from(self.place) + 1);
+        region.readers.give_up_blocks(u64::from(self.place) + 1);
+        let epoch = region.epoch();
         self.give_locks_back();
-        let lock_file = self
-            .lock_file
-            .take()
-            .expect("a door has its file until the end");
+        let lock_file = self.lock_file.take();
+        let lock_file = lock_file.expect("a door has its file until the end");
         lock_file.leave_gate();
         Arc::new(Shared::new(
-            self.region.clone(),
+            region,
+            epoch,
             lock_file,
             self.place,
             Arc::clone(storage),
@@ -181,18 +221,23 @@ impl Door {
         settled: &Settled,
         how: &How,
     ) -> Result<Arc<Shared>> {
-        let newest = &settled.snapshot.record;
+        let (newest, region) = (&settled.snapshot.record, self.region());
+        if newest.transaction.0 < region.readers.visible() {
+            // Others read states that are not there any more, and their pages must not be used again.
+            return Err(Error::InUse(self.path.clone()));
+        }
         let page_size = newest.page_size as usize;
-        let table = self.region.readers.head_bytes();
+        let table = region.readers.head_bytes();
         for (offset, len) in Region::record_places(page_size).chain([table]) {
             self.allocate(offset, len)?;
         }
-        self.region
-            .begin(newest.database_id, how.boot, &settled.state.to_words());
-        publish_record(&self.region, newest, settled.snapshot.known_counts());
+        self.take(&region.state)?;
+        region.begin(newest.database_id, how.boot, &settled.state.to_words());
+        publish_record(region, newest, settled.snapshot.known_counts());
         if !how.is_read_only {
-            self.region.set_ready();
+            region.set_ready();
         }
+        region.state.give_back();
         Ok(self.enter(storage, page_size))
     }
 }

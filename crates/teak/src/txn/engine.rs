@@ -183,7 +183,9 @@ pub(crate) struct Engine {
     pub(super) recovery: Recovery,
     pub(super) readers: Readers,
     /// How often this process has the database open.
-    openings: Mutex<usize>,
+    openings: Mutex<u32>,
+    /// Whether the last opening was closed.
+    is_closing: AtomicBool,
     handles: Mutex<HashMap<Vec<u8>, usize>>,
 }
 
@@ -277,6 +279,7 @@ impl Engine {
             closed: AtomicBool::new(false),
             recovery,
             openings: Mutex::default(),
+            is_closing: AtomicBool::new(false),
             handles: Mutex::default(),
             readers: Readers::new(table, shared.clone()),
             flusher: Arc::new(Flusher::new(
@@ -333,28 +336,39 @@ impl Engine {
     }
 
     /// Somebody of this process opens the database, or opens it again.
-    pub(super) fn begin_opening(&self) {
+    /// `false` if it is being closed.
+    pub(super) fn begin_opening(&self) -> bool {
         let mut openings = self.openings();
+        if self.is_closing.load(Ordering::Acquire) {
+            return false;
+        }
         if *openings == 0 {
             self.readers.open();
         }
         *openings += 1;
+        true
     }
 
-    /// An opening ends: with the last one, nobody will begin anything any more.
-    pub(super) fn end_opening(&self) {
+    /// The last handle of an opening goes: with the last opening, nobody will begin anything any more.
+    pub(super) fn end_opening(&self, was_closed: bool) {
         let mut openings = self.openings();
-        *openings -= 1;
+        *openings -= u32::from(!was_closed);
         if *openings == 0 && !self.generation.is_past() {
             self.readers.close();
         }
     }
 
-    pub(super) fn has_other_openings(&self) -> bool {
-        *self.openings() > 1
+    /// An opening is closed; says whether it was the last, so that nobody opens the database again before it is closed.
+    pub(super) fn closes_with_this(&self) -> bool {
+        let mut openings = self.openings();
+        *openings -= 1;
+        if *openings == 0 {
+            self.is_closing.store(true, Ordering::Release);
+        }
+        *openings == 0
     }
 
-    fn openings(&self) -> MutexGuard<'_, usize> {
+    fn openings(&self) -> MutexGuard<'_, u32> {
         self.openings.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -444,11 +458,7 @@ impl Engine {
         let Some(turn) = turnstile.take(limit) else {
             return Ok(None);
         };
-        let mut writer = WriterTurn {
-            turn: Some(turn),
-            generation: self.generation,
-            flusher: Arc::clone(&self.flusher),
-        };
+        let mut writer = self.writer_turn(turn);
         let left = until.map(|until| until.saturating_duration_since(Instant::now()));
         let entered = self.flusher.place.enter(left);
         self.refuse_unwritable()?;
@@ -458,6 +468,14 @@ impl Engine {
             Entered::Kept => {}
         }
         Ok(Some(writer))
+    }
+
+    fn writer_turn(&self, turn: Turn<Writer>) -> WriterTurn {
+        WriterTurn {
+            turn: Some(turn),
+            generation: self.generation,
+            flusher: Arc::clone(&self.flusher),
+        }
     }
 
     /// Brings what the writer has up to date, if another process wrote meanwhile.
@@ -572,31 +590,39 @@ impl Engine {
     /// begun afterwards.
     pub(crate) fn close(&self) -> Result<()> {
         self.refuse_forked()?;
-        if self.turnstile.is_none() {
+        let Some(turnstile) = &self.turnstile else {
             self.closed.store(true, Ordering::Release);
             return Ok(());
-        }
+        };
         if self.closed.load(Ordering::Acquire) {
             return Ok(());
         }
-        let writer = self.take_turn()?;
+        self.refuse_unwritable()?;
+        let turn = turnstile.take(None);
+        let writer = self.writer_turn(turn.expect("without a limit there is no end but the turn"));
+        self.refuse_unwritable()?;
         self.closed.store(true, Ordering::Release);
         let closed = self.write_last(writer);
         self.flusher.wake_told();
         closed
     }
 
+    /// `writer` has no place among processes yet: while others have the database open, nobody waits for theirs.
     fn write_last(&self, mut writer: WriterTurn) -> Result<()> {
         let shared = &self.flusher.shared;
         let gate = match shared {
             Some(shared) => Some(shared.lock_file.pass_gate().map_err(lock_file_error)?),
             None => None,
         };
-        if let Some(shared) = shared
-            && shared.lock_file.has_others().map_err(lock_file_error)?
-        {
-            drop(gate);
-            return self.flusher.wait_quietly(self.flusher.newest());
+        if let Some(shared) = shared {
+            if shared.lock_file.has_others().map_err(lock_file_error)? {
+                drop(gate);
+                drop(writer);
+                return self.flusher.wait_quietly(self.flusher.newest());
+            }
+            if let Entered::Anew(taken) = self.flusher.place.enter(None) {
+                self.follow(&mut writer, taken)?;
+            }
         }
         if writer.is_changed {
             self.note_clean_close(&mut writer)?;

@@ -335,6 +335,9 @@ impl Flusher {
         if has_flush.is_some() && (state.has_failed() || !is_wanted(&state)) {
             // Another process has done it, or nobody can any more.
             drop(pen);
+            if state.has_failed() {
+                self.take_back(&mut state);
+            }
             let told = state.take_told();
             self.told().extend(told);
             return self.end_flush(state, has_flush);
@@ -366,10 +369,14 @@ impl Flusher {
         let _pen = flushed.is_err().then(|| self.pen());
         let mut state = self.progress.lock();
         match flushed {
-            Ok(()) => {
-                self.publish(&target);
+            Ok(()) if self.publish(&target) => {
                 let told = state.end_flush(&target);
                 self.told().extend(told);
+            }
+            Ok(()) => {
+                state.end_failed_flush();
+                let error = io::Error::other("its record cannot be read any more");
+                self.note_failure(&mut state, "showing a commit to readers", &error);
             }
             Err(_) if is_planted(Planted::WriteOn) => state.end_failed_flush(),
             Err((operation, error)) => {
@@ -433,19 +440,26 @@ impl Flusher {
     }
 
     /// Has readers see the state that became durable, unless they see a newer one.
-    fn publish(&self, target: &Target) {
+    /// Says `false` if another process has written it, and it is gone.
+    fn publish(&self, target: &Target) -> bool {
         if target.commit.transaction <= self.published.visible() {
-            return;
+            return true;
         }
-        match (&target.unpublished, &self.shared) {
-            (Some(snapshot), _) => self.published.publish(Arc::clone(snapshot)),
-            // Another process has written it.
-            (None, Some(shared)) => {
-                if let Ok(Some(record)) = shared.record_in(target.commit.slot) {
-                    self.published.publish_record(&record);
-                }
+        if let Some(snapshot) = &target.unpublished {
+            self.published.publish(Arc::clone(snapshot));
+            return true;
+        }
+        let record = self
+            .shared
+            .as_ref()
+            .map(|shared| shared.record_in(target.commit.slot));
+        match record {
+            Some(Ok(Some(record))) if record.transaction == target.commit.transaction => {
+                self.published.publish_record(&record);
+                true
             }
-            (None, None) => {}
+            Some(_) => false,
+            None => true,
         }
     }
 
@@ -453,7 +467,14 @@ impl Flusher {
     /// is to be taken back is taken back behind it.
     fn fail(&self, state: &mut State, operation: &'static str, error: &io::Error) {
         self.note_failure(state, operation, error);
-        if !state.is_flushing() {
+        if state.is_flushing() {
+            return;
+        }
+        if state.is_flushed_elsewhere() {
+            // Whoever flushes takes back what is to be taken back, when that is over.
+            let told = state.give_up();
+            self.told().extend(told);
+        } else {
             self.take_back(state);
             let woken = self.progress.tell_flushed(state);
             woken.iter().for_each(Thread::unpark);
@@ -472,6 +493,18 @@ impl Flusher {
     /// Sees to it that who opens the database finds the state that readers see, as far as the disk
     /// takes that, and gives up all that is not durable. The error that is reported is the one before.
     fn take_back(&self, state: &mut State) {
+        if !self
+            .shared
+            .as_ref()
+            .is_some_and(|shared| shared.is_ousted())
+        {
+            self.write_what_is_seen(state);
+        }
+        let told = state.give_up();
+        self.told().extend(told);
+    }
+
+    fn write_what_is_seen(&self, state: &State) {
         let Ok(seen) = self.published.newest() else {
             return;
         };
@@ -490,8 +523,6 @@ impl Flusher {
                 others.for_each(|written| self.erase(written.slot));
             }
         }
-        let told = state.give_up();
-        self.told().extend(told);
     }
 
     /// Writes a record to its slot.

@@ -63,6 +63,10 @@ impl Engine {
             let settled = settle(&dynamic, &how)?;
             return Ok(Self::new(how.path, dynamic, &how.settings, settled, None));
         };
+        let file_id = storage
+            .id()
+            .map_err(Error::io("reading the attributes of the database file"))?;
+        door.look(file_id, how.boot)?;
         if let Some(newest) = door.joins(&how)? {
             let shared = door.enter(&dynamic, newest.page_size as usize);
             let mut settled = join(&dynamic, &how, newest)?;
@@ -71,6 +75,10 @@ impl Engine {
             return Ok(Self::new(how.path, dynamic, &how.settings, settled, shared));
         }
         let mut settled = settle(&dynamic, &how)?;
+        if let Some(writer) = settled.writer.as_mut().filter(|_| !door.is_alone()) {
+            // What readers of other processes hold is pending, and not free.
+            writer.is_stale = true;
+        }
         storage
             .admit_others()
             .map_err(Error::io("locking the database file"))?;
@@ -124,7 +132,7 @@ const GOING: Duration = Duration::from_secs(1);
 /// What a database is opened with.
 pub(super) struct How {
     path: PathBuf,
-    is_new: bool,
+    pub(super) is_new: bool,
     pub(super) is_read_only: bool,
     settings: Settings,
     pub(super) boot: [u8; 16],

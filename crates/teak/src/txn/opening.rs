@@ -10,6 +10,8 @@ use crate::{
     store::{Access, Create, LockFile},
 };
 use std::{
+    fs,
+    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError, Weak,
@@ -19,8 +21,17 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// The databases that this process has open, by the names of their lock files.
-static OPEN: Mutex<Vec<(PathBuf, Weak<Engine>)>> = Mutex::new(Vec::new());
+/// The databases that this process has open.
+static OPEN: Mutex<Vec<Known>> = Mutex::new(Vec::new());
+
+/// A database that this process has open, or had.
+struct Known {
+    /// Of its lock file.
+    name: PathBuf,
+    /// Device and inode: another file may have got the name since.
+    file: Option<(u64, u64)>,
+    engine: Weak<Engine>,
+}
 
 /// How long a database that another thread is just opening or closing is waited for.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -44,12 +55,14 @@ impl Opening {
         let name = lock_path(path).unwrap_or_else(|_| path.to_path_buf());
         let began = Instant::now();
         loop {
-            if let Some(engine) = known(&name) {
+            if let Some(engine) = known(&name, path) {
                 if create == Create::New {
                     return Err(Error::AlreadyExists(path.to_path_buf()));
                 }
                 engine.refuse_other(access, settings)?;
-                return Ok(Self::of(engine, access));
+                if let Some(opening) = Self::of(engine, access) {
+                    return Ok(opening);
+                }
             }
             match Engine::open(path, access, create, settings.clone()) {
                 // Another thread may be opening or closing it.
@@ -60,8 +73,13 @@ impl Opening {
                 }
                 opened => {
                     let engine = Arc::new(opened?);
-                    open_databases().push((name, Arc::downgrade(&engine)));
-                    return Ok(Self::of(engine, access));
+                    open_databases().push(Known {
+                        name,
+                        file: file_id(path),
+                        engine: Arc::downgrade(&engine),
+                    });
+                    let opening = Self::of(engine, access);
+                    return Ok(opening.expect("nobody else has it who could close it"));
                 }
             }
         }
@@ -70,16 +88,16 @@ impl Opening {
     /// The one opening of a database that is behind no file.
     #[cfg(any(test, feature = "testing"))]
     pub(crate) fn alone(engine: Engine, access: Access) -> Self {
-        Self::of(Arc::new(engine), access)
+        Self::of(Arc::new(engine), access).expect("nobody else has it who could close it")
     }
 
-    fn of(engine: Arc<Engine>, access: Access) -> Self {
-        engine.begin_opening();
-        Self {
+    /// `None` if the database is just being closed.
+    fn of(engine: Arc<Engine>, access: Access) -> Option<Self> {
+        engine.begin_opening().then(|| Self {
             engine,
             is_read_only: access == Access::ReadOnly,
             is_closed: AtomicBool::new(false),
-        }
+        })
     }
 
     /// The database, for what can be asked of it at any time.
@@ -93,6 +111,7 @@ impl Opening {
     /// [`Error::InvalidArgument`] if this opening was closed.
     #[inline]
     pub(crate) fn readable(&self) -> Result<&Arc<Engine>> {
+        self.engine.refuse_forked()?;
         match self.is_closed.load(Ordering::Acquire) {
             true => Err(Error::InvalidArgument(
                 "the database has been closed; open it again".into(),
@@ -117,7 +136,7 @@ impl Opening {
         if self.is_closed.swap(true, Ordering::AcqRel) {
             return Ok(());
         }
-        if self.engine.has_other_openings() {
+        if !self.engine.closes_with_this() {
             return match self.is_read_only {
                 true => Ok(()),
                 false => self.engine.sync(),
@@ -129,18 +148,31 @@ impl Opening {
 
 impl Drop for Opening {
     fn drop(&mut self) {
-        self.engine.end_opening();
+        self.engine
+            .end_opening(self.is_closed.load(Ordering::Acquire));
     }
 }
 
 /// The database of that name, if this process, and not the one that it was forked from, has it open.
-fn known(name: &Path) -> Option<Arc<Engine>> {
-    let mut open = open_databases();
-    open.retain(|(_, engine)| engine.strong_count() > 0);
-    let mut engines = open.iter().filter(|(known, _)| known == name);
-    engines.find_map(|(_, engine)| engine.upgrade().filter(|engine| engine.is_usable()))
+fn known(name: &Path, path: &Path) -> Option<Arc<Engine>> {
+    let file = file_id(path);
+    let found: Vec<_> = {
+        let mut open = open_databases();
+        open.retain(|known| known.engine.strong_count() > 0);
+        let same = open
+            .iter()
+            .filter(|known| known.name == name && known.file == file);
+        same.filter_map(|known| known.engine.upgrade()).collect()
+    };
+    // Without the lock: what is not usable may go with this.
+    found.into_iter().find(|engine| engine.is_usable())
 }
 
-fn open_databases() -> MutexGuard<'static, Vec<(PathBuf, Weak<Engine>)>> {
+fn file_id(path: &Path) -> Option<(u64, u64)> {
+    let found = fs::metadata(path).ok()?;
+    Some((found.dev(), found.ino()))
+}
+
+fn open_databases() -> MutexGuard<'static, Vec<Known>> {
     OPEN.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -5,7 +5,7 @@ use super::{progress::Progress, shared::Shared};
 use crate::share::Taken;
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 /// Whether this process has the place of the writer, and what for. Threads of the process keep each other
@@ -16,6 +16,9 @@ pub(super) struct Place {
     shared: Option<Arc<Shared>>,
     state: Mutex<State>,
 }
+
+/// So long one waits before looking whether there is still something to be waited for.
+const SLICE: Duration = Duration::from_millis(100);
 
 /// How the place was entered.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -54,12 +57,18 @@ impl Place {
             return Entered::Kept;
         }
         drop(state);
-        match shared.try_take(&shared.region.writer, limit) {
-            Some(taken) => {
+        let until = limit.and_then(|limit| Instant::now().checked_add(limit));
+        loop {
+            let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+            let slice = left.map_or(SLICE, |left| left.min(SLICE));
+            if let Some(taken) = shared.try_take(&shared.region.writer, Some(slice)) {
                 self.lock().is_held = true;
-                Entered::Anew(taken)
+                return Entered::Anew(taken);
             }
-            None => Entered::No,
+            // After a failure whoever has the place may never give it back.
+            if left == Some(Duration::ZERO) || shared.has_failed() {
+                return Entered::No;
+            }
         }
     }
 

@@ -303,6 +303,11 @@ impl State {
         self.wanted = self.wanted.max(transaction);
     }
 
+    /// Whether another process flushes.
+    pub(super) fn is_flushed_elsewhere(&self) -> bool {
+        self.foreign_target.is_some()
+    }
+
     /// Whether somebody of this process flushes, or is about to.
     pub(super) fn is_flushing(&self) -> bool {
         self.is_leading
@@ -532,12 +537,12 @@ impl<'p> StateGuard<'p> {
     /// Adds what processes share.
     fn new(mut state: MutexGuard<'p, State>) -> Self {
         let shared = state.shared.take();
-        if let Some(shared) = &shared {
-            shared.take_state(&mut state);
-        }
+        let is_shared = shared
+            .as_ref()
+            .is_some_and(|shared| shared.take_state(&mut state));
         state.shared = shared;
         Self {
-            is_shared: state.shared.is_some(),
+            is_shared,
             state: Some(state),
         }
     }
@@ -694,6 +699,8 @@ impl Progress {
                     transaction,
                     waker,
                 });
+                // It looks now and then what other processes have flushed.
+                self.tell_flusher(&state);
                 None
             }
         };

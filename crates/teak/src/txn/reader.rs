@@ -21,7 +21,11 @@ use std::{
     ops::Deref,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError, Weak,
-        atomic::{AtomicBool, Ordering::SeqCst},
+        atomic::{
+            AtomicBool,
+            Ordering::{Acquire, SeqCst},
+            fence,
+        },
     },
 };
 
@@ -155,6 +159,11 @@ impl Reader {
         if hold.snapshot.transaction().0 != state {
             refresh(&mut hold, state)?;
         }
+        if let Some(shared) = &engine.readers.shared
+            && shared.has_failed()
+        {
+            hold.snapshot.checked.distrust();
+        }
         Ok(Self { hold: Some(hold) })
     }
 
@@ -189,6 +198,8 @@ impl Drop for Reader {
             && Arc::strong_count(&hold) == 1
             && !hold.engine.generation.is_past()
         {
+            // What a clone read on another thread was read before.
+            fence(Acquire);
             hold.engine.readers.table.unpin(hold.slot);
             leave_seated(hold);
         }

@@ -8,7 +8,7 @@ use crate::{
     Error, Result,
     commit::record::Record,
     share::{ReaderTable, Region, SharedLock, Slot, Taken},
-    store::{LockFile, Storage},
+    store::{Generation, LockFile, Storage},
 };
 use std::{
     io,
@@ -28,6 +28,7 @@ pub(super) struct Shared {
     me: u32,
     /// Of the shared memory when the database was opened.
     epoch: u64,
+    generation: Generation,
     storage: Arc<dyn Storage>,
     page_size: usize,
     looked: Mutex<Option<Instant>>,
@@ -36,6 +37,7 @@ pub(super) struct Shared {
 impl Shared {
     pub(super) fn new(
         region: Region,
+        epoch: u64,
         lock_file: LockFile,
         place: u32,
         storage: Arc<dyn Storage>,
@@ -43,7 +45,8 @@ impl Shared {
     ) -> Self {
         Self {
             page_size,
-            epoch: region.epoch(),
+            epoch,
+            generation: Generation::current(),
             region,
             lock_file,
             me: place + 1,
@@ -57,16 +60,31 @@ impl Shared {
         self.me.into()
     }
 
-    /// Takes the state for this process, as all of them have it.
-    pub(super) fn take_state(&self, state: &mut State) {
+    /// Takes the state for this process, as all of them have it; `false` if there is nothing to be given back, since this is a
+    /// child of the process.
+    pub(super) fn take_state(&self, state: &mut State) -> bool {
+        if self.generation.is_past() {
+            return false;
+        }
         let taken = self.take(&self.region.state);
+        if self.is_ousted() {
+            state.fail_elsewhere();
+            return true;
+        }
         state.take_words(&self.region.load_state());
         if taken == Taken::FromTheDead {
             self.look_for_newer(state);
         }
-        if self.region.has_failed() || self.region.epoch() != self.epoch {
+        if self.region.has_failed() {
             state.fail_elsewhere();
         }
+        true
+    }
+
+    /// Whether another process has recovered the database from a failure since this one opened it: the state is not
+    /// this one's any more.
+    pub(super) fn is_ousted(&self) -> bool {
+        self.region.epoch() != self.epoch
     }
 
     /// Takes over the state, and what another process had locked that died in this one's place: to the others it
@@ -87,7 +105,9 @@ impl Shared {
 
     /// Gives the state to the others.
     pub(super) fn give_back(&self, state: &State) {
-        self.region.store_state(&state.to_words());
+        if !self.is_ousted() {
+            self.region.store_state(&state.to_words());
+        }
         self.region.state.give_back();
     }
 
@@ -135,7 +155,7 @@ impl Shared {
     }
 
     pub(super) fn has_failed(&self) -> bool {
-        self.region.has_failed() || self.region.epoch() != self.epoch
+        self.region.has_failed() || self.is_ousted()
     }
 
     /// Has blocks for the slots of a block that this process has taken. Gives it up if there are none.

@@ -137,6 +137,10 @@ fn other_process() {
                 "begun".to_owned()
             }),
             ["commit"] => writer.take().unwrap().commit().map(|id| id.to_string()),
+            ["limit-files"] => {
+                limit_files();
+                Ok("limited".to_owned())
+            }
             ["sync"] => database
                 .as_ref()
                 .unwrap()
@@ -148,6 +152,19 @@ fn other_process() {
             Ok(done) => println!("{done}"),
             Err(error) => println!("error: {error}"),
         }
+    }
+}
+
+/// From now on no write to a file of this process succeeds.
+fn limit_files() {
+    let none = libc::rlimit {
+        rlim_cur: 0,
+        rlim_max: 0,
+    };
+    // SAFETY: the first makes what exceeds the limit an error and not a signal; the second reads the structure.
+    unsafe {
+        libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
+        assert_eq!(libc::setrlimit(libc::RLIMIT_FSIZE, &raw const none), 0);
     }
 }
 
@@ -501,6 +518,52 @@ fn a_forked_child_is_refused_and_harms_nobody() {
     assert_eq!(numbers.get(&reader, "a").unwrap(), Some(1));
     drop(reader);
     put(&database, "durable", "d", 4).unwrap();
+    assert_clean(&database);
+}
+
+#[test]
+fn a_failed_write_of_one_process_is_known_to_all() {
+    let (_directory, path) = place();
+    let database = Database::open(&path).unwrap();
+    for round in 0..50 {
+        put(&database, "durable", &format!("key {round}"), round).unwrap();
+    }
+    put(&database, "durable", "a", 1).unwrap();
+    let (mut failing, mut third) = (Other::start(&path), Other::start(&path));
+    failing.ask("open");
+    third.ask("open");
+    failing.ask("begin-read");
+    failing.ask("limit-files");
+    let failed = failing.ask("put lazy a 2");
+    assert!(failed.starts_with("error"), "{failed}");
+    let refused = |answer: String| assert!(answer.contains("an earlier write"), "{answer}");
+    refused(third.ask("put lazy a 3"));
+    assert!(matches!(database.begin_write(), Err(Error::Poisoned)));
+    // Everybody still reads, and nobody sees what failed.
+    assert_eq!(third.ask("get a"), "Some(1)");
+    assert_eq!(get(&database, "a").unwrap(), Some(1));
+    // Who opens it anew, while the others still have it open, finds out what counts, and goes on.
+    drop(database);
+    let database = Database::open(&path).unwrap();
+    assert!(!matches!(
+        database.recovery(),
+        Recovery::Joined | Recovery::Clean
+    ));
+    for round in 4..50 {
+        put(&database, ["durable", "lazy"][round % 2], "a", round as u64).unwrap();
+    }
+    assert_clean(&database);
+    // To those who were there when it failed it stays closed for writing, and open for reading.
+    refused(third.ask("put lazy a 3"));
+    assert_eq!(third.ask("get a"), "Some(49)");
+    assert_eq!(failing.ask("read a"), "Some(1)");
+    failing.ask("end-read");
+    third.ask("close");
+    assert_eq!(third.ask("open"), "Joined");
+    assert!(!third.ask("put durable a 50").starts_with("error"));
+    assert_eq!(get(&database, "a").unwrap(), Some(50));
+    drop(failing);
+    put(&database, "durable", "a", 51).unwrap();
     assert_clean(&database);
 }
 

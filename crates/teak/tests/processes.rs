@@ -567,6 +567,24 @@ fn a_failed_write_of_one_process_is_known_to_all() {
     assert_clean(&database);
 }
 
+/// The place in which a thread leaves its slot kept a database open that had been opened again.
+#[test]
+fn a_database_that_was_opened_again_is_closed_with_its_last_handle() {
+    let (_directory, path) = place();
+    let database = Database::open(&path).unwrap();
+    put(&database, "durable", "a", 1).unwrap();
+    get(&database, "a").unwrap();
+    let reader = database.begin_read().unwrap();
+    drop(database);
+    let again = Database::open(&path).unwrap();
+    drop(reader);
+    put(&again, "lazy", "a", 2).unwrap();
+    drop(again);
+    assert!(!path.with_file_name("numbers.teak-lock").exists());
+    let database = Database::open(&path).unwrap();
+    assert_eq!(database.recovery(), Recovery::Clean);
+}
+
 /// Closing what it has inherited made a child lose its own locks on the lock file, by the rules of POSIX locks, so that
 /// others took it for dead.
 #[test]

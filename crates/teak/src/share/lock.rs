@@ -79,8 +79,10 @@ impl SharedLock {
         loop {
             let found = self.word().load(Relaxed);
             let holder = found & !WAITED_FOR;
+            let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+            let is_over = left == Some(Duration::ZERO);
             let is_dead = holder == me
-                || holder != 0 && looked.elapsed() >= PATIENCE && {
+                || holder != 0 && (is_over || looked.elapsed() >= PATIENCE) && {
                     looked = Instant::now();
                     !is_alive(holder)
                 };
@@ -106,10 +108,10 @@ impl SharedLock {
                 }
                 continue;
             }
-            let patience = match until {
-                Some(until) => until.checked_duration_since(Instant::now())?.min(PATIENCE),
-                None => PATIENCE,
-            };
+            if is_over {
+                return None;
+            }
+            let patience = left.map_or(PATIENCE, |left| left.min(PATIENCE));
             let awaited = found | WAITED_FOR;
             if found == awaited
                 || self

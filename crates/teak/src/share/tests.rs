@@ -152,8 +152,9 @@ mod locks {
     fn it_is_taken_from_the_dead() {
         let lock = lock();
         assert_eq!(lock.take(7, None, |_| true), Some(Taken::Free));
+        assert_eq!(lock.take(8, Some(Duration::ZERO), |_| true), None);
         let began = Instant::now();
-        let taken = lock.take(8, None, |process| process != 7);
+        let taken = lock.take(8, Some(Duration::ZERO), |process| process != 7);
         assert_eq!(taken, Some(Taken::FromTheDead));
         assert!(began.elapsed() < Duration::from_secs(5));
         lock.give_back();

@@ -21,6 +21,8 @@ use std::{
     path::{Path, PathBuf},
     process,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
+    thread,
+    time::Duration,
 };
 
 /// Where the bytes stand that are locked. There is nothing in the file there.
@@ -109,6 +111,9 @@ impl Named {
 
 impl Drop for Named {
     fn drop(&mut self) {
+        if !self.is_own() {
+            return;
+        }
         open_files().retain(|open| !self.is_of(open));
     }
 }
@@ -334,8 +339,11 @@ fn lock(file: &File, wait: Wait, byte: u32, kind: libc::c_int) -> io::Result<()>
             return Ok(());
         }
         let error = io::Error::last_os_error();
-        if error.kind() != ErrorKind::Interrupted {
-            return Err(error);
+        match error.raw_os_error() {
+            Some(libc::EINTR) => {}
+            // The system takes all threads of a process for one, which wait for several gates and hold others.
+            Some(libc::EDEADLK) => thread::sleep(Duration::from_millis(2)),
+            _ => return Err(error),
         }
     }
 }

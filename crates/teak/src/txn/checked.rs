@@ -8,7 +8,11 @@
 use crate::{Error, PageNumber, Result, Run, Tag, page::value::ValueRun, store::Mapping};
 use std::sync::{
     Arc, Mutex, MutexGuard, PoisonError, Weak,
-    atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
+    atomic::{
+        AtomicBool, AtomicU64,
+        Ordering::{Relaxed, SeqCst},
+        fence,
+    },
 };
 
 /// When pages are compared with their tags, the 64-bit checksums that stand where they are pointed to.
@@ -83,10 +87,13 @@ impl Checked {
         }
         let old = |index: usize| self.words.get(index).map_or(0, |word| word.load(Relaxed));
         let words = (0..words.next_power_of_two()).map(|index| AtomicU64::new(old(index)));
-        let words = words.collect();
+        let words: Arc<[AtomicU64]> = words.collect();
         let mut all = self.doubt.words();
         all.retain(|words| words.strong_count() > 0);
         all.push(Arc::downgrade(&words));
+        if self.doubt.is_raised.load(Relaxed) {
+            words.iter().for_each(|word| word.store(0, Relaxed));
+        }
         drop(all);
         Self {
             words,
@@ -106,21 +113,26 @@ impl Checked {
 
     /// Notes pages whose tags are right.
     pub(super) fn note(&self, run: Run) {
-        let is_kept =
-            self.verification == Verification::FirstTouch && !self.doubt.is_raised.load(Relaxed);
-        if is_kept {
-            self.for_each_word(run, |word, bits| {
-                word.fetch_or(bits, Relaxed);
-            });
+        if self.verification != Verification::FirstTouch || self.doubt.is_raised.load(Relaxed) {
+            return;
+        }
+        self.for_each_word(run, |word, bits| {
+            word.fetch_or(bits, Relaxed);
+        });
+        // Either this sees that doubt was raised meanwhile, or what is cleared then is cleared behind this.
+        fence(SeqCst);
+        if self.doubt.is_raised.load(Relaxed) {
+            self.forget(run);
         }
     }
 
     /// From now on all pages are compared each time, by readers of older states too: a flush has failed,
     /// and the system may drop from its cache what never reached the disk.
     pub(super) fn distrust(&self) {
-        if self.doubt.is_raised.swap(true, Relaxed) {
+        if self.doubt.is_raised.load(Relaxed) || self.doubt.is_raised.swap(true, Relaxed) {
             return;
         }
+        fence(SeqCst);
         for words in self.doubt.words().iter().filter_map(Weak::upgrade) {
             words.iter().for_each(|word| word.store(0, Relaxed));
         }

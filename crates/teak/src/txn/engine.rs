@@ -351,9 +351,12 @@ impl Engine {
 
     /// The last handle of an opening goes: with the last opening, nobody will begin anything any more.
     pub(super) fn end_opening(&self, was_closed: bool) {
+        if self.generation.is_past() {
+            return;
+        }
         let mut openings = self.openings();
         *openings -= u32::from(!was_closed);
-        if *openings == 0 && !self.generation.is_past() {
+        if *openings == 0 {
             self.readers.close();
         }
     }
@@ -373,8 +376,9 @@ impl Engine {
     }
 
     /// Whether it can be opened again in this process.
-    pub(super) fn is_usable(&self) -> bool {
-        self.refuse_closed().is_ok() && self.flusher.refuse_poisoned().is_ok()
+    pub(super) fn is_usable(&self, access: Access) -> bool {
+        let is_writable = || self.flusher.refuse_poisoned().is_ok();
+        self.refuse_closed().is_ok() && (access == Access::ReadOnly || is_writable())
     }
 
     /// Refuses to be opened again with options that it was not opened with.
@@ -493,6 +497,10 @@ impl Engine {
         if newest.transaction == writer.newest.transaction && !writer.is_stale {
             return Ok(());
         }
+        // It may be shorter, too: what another process could not make longer.
+        self.storage
+            .refresh()
+            .map_err(Error::io("reading the length of the file"))?;
         let published = &self.flusher.published;
         published.forget_held();
         let snapshot = match newest.transaction == published.visible() {

@@ -290,6 +290,7 @@ impl Flusher {
         }
         loop {
             if let Some(outcome) = state.outcome(transaction) {
+                self.pass_on(state);
                 return outcome;
             }
             if !state.is_flushing() {
@@ -324,8 +325,10 @@ impl Flusher {
     /// wanted.
     fn flush(&self, is_wanted: impl Fn(&State) -> bool) {
         let mut state = self.progress.lock();
-        if state.is_flushing() || state.has_failed() || !is_wanted(&state) {
-            return;
+        // What another process flushes when something fails is waited for: it may become durable.
+        let is_over = state.has_failed() && !state.is_flushed_elsewhere();
+        if state.is_flushing() || is_over || !is_wanted(&state) {
+            return self.pass_on(state);
         }
         state.lead();
         drop(state);
@@ -388,6 +391,25 @@ impl Flusher {
             self.take_back(&mut state);
         }
         self.end_flush(state, has_flush);
+    }
+
+    /// Has others go on, where nobody of this process flushes: who waits was counted upon to flush, and does not need
+    /// to, since another process has, or cannot any more.
+    fn pass_on(&self, mut state: StateGuard<'_>) {
+        if state.is_flushing() {
+            return;
+        }
+        let has_failed = state.has_failed();
+        if has_failed && !state.is_flushed_elsewhere() {
+            let told = state.give_up();
+            self.told().extend(told);
+        }
+        let woken = self.progress.tell_flushed(&mut state);
+        drop(state);
+        woken.iter().for_each(Thread::unpark);
+        if has_failed {
+            self.place.deferred_written(&self.progress);
+        }
     }
 
     /// Waits until no other process flushes, and keeps all others from it until the end of the flush.
@@ -476,9 +498,9 @@ impl Flusher {
             self.told().extend(told);
         } else {
             self.take_back(state);
-            let woken = self.progress.tell_flushed(state);
-            woken.iter().for_each(Thread::unpark);
         }
+        let woken = self.progress.tell_flushed(state);
+        woken.iter().for_each(Thread::unpark);
     }
 
     fn note_failure(&self, state: &mut State, operation: &'static str, error: &io::Error) {
@@ -602,6 +624,12 @@ impl Flusher {
     fn run(&self) {
         let mut state = self.progress.lock();
         while !state.is_stopping {
+            if state.is_to_give_up() {
+                self.pass_on(state);
+                self.wake_told();
+                state = self.progress.lock();
+                continue;
+            }
             let told = state.take_told();
             if !told.is_empty() {
                 drop(state);

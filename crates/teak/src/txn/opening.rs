@@ -34,7 +34,9 @@ struct Known {
 }
 
 /// How long a database that another thread is just opening or closing is waited for.
-const PATIENCE: Duration = Duration::from_secs(1);
+const PATIENCE: Duration = Duration::from_secs(30);
+/// The same where somebody keeps it that cannot be opened again: it is closed, and somebody still reads.
+const KEPT_PATIENCE: Duration = Duration::from_secs(1);
 
 /// One opening of a database, which may have others in this process.
 #[derive(Debug)]
@@ -55,7 +57,9 @@ impl Opening {
         let name = lock_path(path).unwrap_or_else(|_| path.to_path_buf());
         let began = Instant::now();
         loop {
-            if let Some(engine) = known(&name, path) {
+            let (mut usable, is_kept) = known(&name, path, access);
+            let patience = if is_kept { KEPT_PATIENCE } else { PATIENCE };
+            if let Some(engine) = usable.pop() {
                 if create == Create::New {
                     return Err(Error::AlreadyExists(path.to_path_buf()));
                 }
@@ -67,9 +71,9 @@ impl Opening {
             match Engine::open(path, access, create, settings.clone()) {
                 // Another thread may be opening or closing it.
                 Err(Error::InUse(_))
-                    if began.elapsed() < PATIENCE && LockFile::is_open_here(&name) =>
+                    if began.elapsed() < patience && LockFile::is_open_here(&name) =>
                 {
-                    thread::sleep(PATIENCE / 100);
+                    thread::sleep(Duration::from_millis(5));
                 }
                 opened => {
                     let engine = Arc::new(opened?);
@@ -153,19 +157,23 @@ impl Drop for Opening {
     }
 }
 
-/// The database of that name, if this process, and not the one that it was forked from, has it open.
-fn known(name: &Path, path: &Path) -> Option<Arc<Engine>> {
+/// The databases of that name that this process has not let go of yet: those that can be opened again, one at most; and
+/// whether there is another one.
+fn known(name: &Path, path: &Path, access: Access) -> (Vec<Arc<Engine>>, bool) {
     let file = file_id(path);
-    let found: Vec<_> = {
+    // What is not usable may go with these, so not while they are locked.
+    let alive: Vec<_> = {
         let mut open = open_databases();
         open.retain(|known| known.engine.strong_count() > 0);
-        let same = open
-            .iter()
-            .filter(|known| known.name == name && known.file == file);
-        same.filter_map(|known| known.engine.upgrade()).collect()
+        let same = open.iter().filter(|known| known.name == name);
+        same.filter_map(|known| Some((known.file == file, known.engine.upgrade()?)))
+            .collect()
     };
-    // Without the lock: what is not usable may go with this.
-    found.into_iter().find(|engine| engine.is_usable())
+    let (usable, kept): (Vec<_>, Vec<_>) = alive
+        .into_iter()
+        .partition(|(is_same, engine)| *is_same && engine.is_usable(access));
+    let usable = usable.into_iter().map(|(_, engine)| engine).collect();
+    (usable, !kept.is_empty())
 }
 
 fn file_id(path: &Path) -> Option<(u64, u64)> {

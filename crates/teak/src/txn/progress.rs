@@ -499,6 +499,12 @@ impl State {
         self.ticket_sleepers > 0 || !self.tickets.is_empty()
     }
 
+    /// Whether something failed elsewhere, and there are tickets or deferred commits that nothing becomes of any more.
+    pub(super) fn is_to_give_up(&self) -> bool {
+        let has_some = self.has_deferred || !self.tickets.is_empty();
+        has_some && self.failure.is_some() && !self.is_leading && self.foreign_target.is_none()
+    }
+
     /// Tickets whose commits another process has made durable.
     pub(super) fn take_told(&mut self) -> Vec<Waker> {
         let durable = self.durable.transaction;

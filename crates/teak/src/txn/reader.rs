@@ -103,7 +103,8 @@ impl Readers {
     /// Empties all seats, and has them left empty.
     pub(super) fn close(&self) {
         self.is_closing.store(true, SeqCst);
-        let seats = std::mem::take(&mut *lock(&self.seats));
+        // They stay listed: an opening may come while a reader keeps the database, and have them used again.
+        let seats = lock(&self.seats).clone();
         for seat in seats.iter().filter_map(Weak::upgrade) {
             drop(seat.take());
         }

@@ -68,6 +68,7 @@ impl Shared {
         }
         let taken = self.take(&self.region.state);
         if self.is_ousted() {
+            state.forget_foreign_target();
             state.fail_elsewhere();
             return true;
         }

@@ -22,8 +22,10 @@ pub(crate) struct Memory {
 impl Memory {
     /// Memory of this process, which the system provides as it is touched.
     pub(crate) fn private(len_bytes: usize) -> Self {
+        // Not from the allocator, which may fill it with zeros although few of its pages are ever touched.
+        let anonymous = Stretch::anonymous(len_bytes);
         Self {
-            stretch: Stretch::zeroed(len_bytes),
+            stretch: anonymous.unwrap_or_else(|_| Stretch::zeroed(len_bytes)),
         }
     }
 

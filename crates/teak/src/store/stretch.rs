@@ -46,7 +46,7 @@ enum Origin {
         start: NonNull<u8>,
         layout: std::alloc::Layout,
     },
-    /// A file of words that processes share. Nothing but words is read or written there.
+    /// Words that threads, or, with a file behind them, processes share. Nothing but words is read or written there.
     Shared,
 }
 
@@ -95,6 +95,20 @@ impl Stretch {
     pub(super) fn shared(file: &File, len: usize) -> io::Result<Self> {
         Ok(Self {
             base: map_exactly(file, len as u64, Protection::ReadWrite)?,
+            len: len as u64,
+            origin: Origin::Shared,
+        })
+    }
+
+    /// Zeroed memory of this process, which the system provides as it is touched.
+    pub(super) fn anonymous(len: usize) -> io::Result<Self> {
+        let protection = ProtFlags::READ | ProtFlags::WRITE;
+        // SAFETY: the system chooses the address, so no memory in use is replaced.
+        let base = unsafe {
+            mm::mmap_anonymous(std::ptr::null_mut(), len, protection, MapFlags::PRIVATE)?
+        };
+        Ok(Self {
+            base: NonNull::new(base.cast()).ok_or(Errno::NOMEM)?,
             len: len as u64,
             origin: Origin::Shared,
         })

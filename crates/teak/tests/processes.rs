@@ -25,9 +25,8 @@ impl Other {
     fn start(path: &Path) -> Self {
         let mut process = Command::new(env::current_exe().unwrap())
             .args([
-                "other_process",
+                "another_process_answers",
                 "--exact",
-                "--ignored",
                 "--nocapture",
                 "--quiet",
             ])
@@ -77,14 +76,22 @@ impl Drop for Other {
     }
 }
 
-/// Not a test: what the other process does.
+/// That another process starts, opens a database and ends when it is told to; and, in that process, what it does.
 #[test]
-#[ignore = "run by other tests, as a process of its own"]
-fn other_process() {
-    let Some(path) = env::var_os(ROLE) else {
-        return;
-    };
-    let path = Path::new(&path);
+fn another_process_answers() {
+    if let Some(path) = env::var_os(ROLE) {
+        return obey(Path::new(&path));
+    }
+    let (_directory, path) = place();
+    let mut other = Other::start(&path);
+    assert_eq!(other.ask("open"), "Clean");
+    assert!(path.with_file_name("numbers.teak-lock").exists());
+    assert_eq!(other.ask("close"), "closed");
+    assert!(!path.with_file_name("numbers.teak-lock").exists());
+}
+
+/// Does what the lines of the standard input say.
+fn obey(path: &Path) {
     println!("\nready");
     let mut database = None;
     let mut reader = None;

@@ -16,7 +16,7 @@ mod vectored;
 pub(crate) use opening::{Access, Company, Create, Created, is_on_network};
 
 use super::{
-    Mapping, Storage, WritableMapping, end_within, lock,
+    Mapping, Storage, WritableMapping, end_within, id_of, lock,
     locked::LockedFile,
     stretch::{Protection, Stretch},
     writable::Claims,
@@ -27,7 +27,6 @@ use folios::SmallWrites;
 use rustix::mm::Advice;
 use std::{
     io::{self, IoSlice},
-    os::unix::fs::MetadataExt,
     sync::{
         Arc, Mutex, MutexGuard, Weak,
         atomic::{AtomicU64, Ordering::Relaxed},
@@ -96,8 +95,7 @@ impl FileStorage {
 
     /// Device and inode.
     pub(crate) fn id(&self) -> io::Result<(u64, u64)> {
-        let found = self.file.metadata()?;
-        Ok((found.dev(), found.ino()))
+        Ok(id_of(&self.file.metadata()?))
     }
 
     /// `old_len` is what this process knows; another one may have made the file longer, for a transaction that came to

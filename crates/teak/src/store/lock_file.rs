@@ -10,13 +10,13 @@
 //! Who comes and who goes passes through the *gate*, one at a time. If nobody is there the file is made anew, whatever
 //! it held.
 
-use super::{Memory, forks::Generation};
+use super::{Memory, forks::Generation, id_of};
 use std::{
     fs::{self, File, OpenOptions},
     io::{self, ErrorKind},
     os::{
         fd::AsRawFd,
-        unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt},
+        unix::fs::{FileTypeExt, OpenOptionsExt},
     },
     path::{Path, PathBuf},
     process,
@@ -120,10 +120,6 @@ impl Drop for Named {
 
 fn open_files() -> MutexGuard<'static, Vec<OpenFile>> {
     OPEN.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn id_of(found: &fs::Metadata) -> (u64, u64) {
-    (found.dev(), found.ino())
 }
 
 /// Who has it keeps all others from coming and going.

@@ -34,7 +34,9 @@ pub(crate) use seat::Seat;
 pub(crate) use writable::{WritableMapping, WritableRun};
 
 use std::{
+    fs::Metadata,
     io::{self, IoSlice},
+    os::unix::fs::MetadataExt,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
@@ -85,6 +87,11 @@ pub(crate) trait Storage: Send + Sync + std::fmt::Debug {
 
     /// Says that the caller changed these bytes through a [`WritableRun`](writable::WritableRun).
     fn mark_written(&self, offset: u64, len: u64);
+}
+
+/// Device and inode: what a file is, whatever it is called.
+pub(crate) fn id_of(found: &Metadata) -> (u64, u64) {
+    (found.dev(), found.ino())
 }
 
 /// Locks `mutex`. No code of this layer can leave what it guards half-changed by panicking.

@@ -4,6 +4,7 @@ use super::{
     Verification,
     arena::Arena,
     flusher::Flusher,
+    lock,
     open::Settled,
     place::Entered,
     progress::{UnwrittenPage, Written},
@@ -27,7 +28,7 @@ use std::{
     ops::{Deref, DerefMut},
     path::PathBuf,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc, Mutex, MutexGuard,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::{Duration, Instant},
@@ -372,7 +373,7 @@ impl Engine {
     }
 
     fn openings(&self) -> MutexGuard<'_, u32> {
-        self.openings.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.openings)
     }
 
     /// Whether it can be opened again in this process.
@@ -409,7 +410,7 @@ impl Engine {
 
     /// The number under which everybody here knows the table `name`.
     pub(crate) fn handle(&self, name: &[u8]) -> usize {
-        let mut handles = self.handles.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut handles = lock(&self.handles);
         if let Some(&handle) = handles.get(name) {
             return handle;
         }
@@ -420,11 +421,7 @@ impl Engine {
 
     /// Places that a new snapshot has for roots of tables.
     pub(super) fn root_places(&self) -> usize {
-        let handles = self
-            .handles
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .len();
+        let handles = lock(&self.handles).len();
         handles.next_power_of_two().clamp(16, ROOT_PLACES_MAX)
     }
 
@@ -441,9 +438,7 @@ impl Engine {
     fn refuse_closed(&self) -> Result<()> {
         self.refuse_forked()?;
         if self.closed.load(Ordering::Acquire) {
-            return Err(Error::InvalidArgument(
-                "the database has been closed; open it again".into(),
-            ));
+            return Err(closed());
         }
         Ok(())
     }
@@ -628,8 +623,10 @@ impl Engine {
                 drop(writer);
                 return self.flusher.wait_quietly(self.flusher.newest());
             }
-            if let Entered::Anew(taken) = self.flusher.place.enter(None) {
-                self.follow(&mut writer, taken)?;
+            match self.flusher.place.enter(None) {
+                Entered::Anew(taken) => self.follow(&mut writer, taken)?,
+                Entered::Kept => {}
+                Entered::No => return Err(Error::Poisoned),
             }
         }
         if writer.is_changed {
@@ -705,6 +702,11 @@ impl Writer {
         self.written.forget_dead(deaths);
         self.is_changed = true;
     }
+}
+
+/// What who uses a database is told that was closed.
+pub(super) fn closed() -> Error {
+    Error::InvalidArgument("the database has been closed; open it again".into())
 }
 
 /// The page in which a record stands, for messages.

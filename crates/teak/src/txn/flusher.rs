@@ -14,6 +14,7 @@
 
 use super::{
     engine::{Durability, slot_page},
+    lock,
     pages::{WRITING_PAGES, write_pages},
     place::Place,
     progress::{Deferred, Due, Progress, State, StateGuard, Target, Written},
@@ -32,7 +33,7 @@ use std::{
     io::{self, IoSlice},
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc, Mutex, MutexGuard,
         atomic::{AtomicBool, Ordering},
     },
     task::Waker,
@@ -185,7 +186,7 @@ impl Flusher {
     }
 
     fn pen(&self) -> MutexGuard<'_, ()> {
-        self.pen.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.pen)
     }
 
     /// Writes the pages of what was deferred.
@@ -434,7 +435,7 @@ impl Flusher {
     }
 
     fn told(&self) -> MutexGuard<'_, Vec<Waker>> {
-        self.told.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.told)
     }
 
     /// Wakes who is to be told. What a waker does is up to whoever made it, so the caller holds
@@ -610,7 +611,7 @@ impl Flusher {
     }
 
     fn start(self: &Arc<Self>) -> Result<()> {
-        let mut thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut thread = lock(&self.thread);
         if thread.is_none() {
             let flusher = Arc::clone(self);
             let named = thread::Builder::new().name("teak-flusher".to_owned());
@@ -674,11 +675,7 @@ impl Flusher {
         self.progress.tell_flusher(&state);
         drop(state);
         self.wake_told();
-        let thread = self
-            .thread
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
+        let thread = lock(&self.thread).take();
         // What a waker does may end the database on that very thread.
         if let Some(thread) = thread.filter(|thread| thread.thread().id() != thread::current().id())
         {

@@ -38,6 +38,13 @@ pub(crate) use savepoint::SavepointId;
 pub use ticket::Ticket;
 pub(crate) use write::WriteTransaction;
 
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Locks `mutex`, of which a panic leaves nothing half-changed.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 #[cfg(test)]
 mod deferred_tests;
 #[cfg(test)]

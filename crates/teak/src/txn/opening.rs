@@ -3,18 +3,18 @@
 
 use super::{
     door::lock_path,
-    engine::{Engine, Settings},
+    engine::{Engine, Settings, closed},
+    lock,
 };
 use crate::{
     Error, Result,
-    store::{Access, Create, LockFile},
+    store::{Access, Create, LockFile, id_of},
 };
 use std::{
     fs,
-    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError, Weak,
+        Arc, Mutex, MutexGuard, Weak,
         atomic::{AtomicBool, Ordering},
     },
     thread,
@@ -117,9 +117,7 @@ impl Opening {
     pub(crate) fn readable(&self) -> Result<&Arc<Engine>> {
         self.engine.refuse_forked()?;
         match self.is_closed.load(Ordering::Acquire) {
-            true => Err(Error::InvalidArgument(
-                "the database has been closed; open it again".into(),
-            )),
+            true => Err(closed()),
             false => Ok(&self.engine),
         }
     }
@@ -177,10 +175,9 @@ fn known(name: &Path, path: &Path, access: Access) -> (Vec<Arc<Engine>>, bool) {
 }
 
 fn file_id(path: &Path) -> Option<(u64, u64)> {
-    let found = fs::metadata(path).ok()?;
-    Some((found.dev(), found.ino()))
+    Some(id_of(&fs::metadata(path).ok()?))
 }
 
 fn open_databases() -> MutexGuard<'static, Vec<Known>> {
-    OPEN.lock().unwrap_or_else(PoisonError::into_inner)
+    lock(&OPEN)
 }

@@ -1,10 +1,10 @@
 //! The writer's place among processes: whoever writes has it, and this process keeps it from one turn to the
 //! next only as long as it has commits in memory that no other process could build upon.
 
-use super::{progress::Progress, shared::Shared};
+use super::{lock, progress::Progress, shared::Shared};
 use crate::share::Taken;
 use std::{
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard},
     time::{Duration, Instant},
 };
 
@@ -108,6 +108,6 @@ impl Place {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 }

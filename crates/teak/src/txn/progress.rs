@@ -23,7 +23,7 @@
 //!    their shared memory from [`Progress::lock`] on until the guard goes; one process at a time has it.
 //! 6. Behind a failure nothing becomes durable any more but the target of a flush that was running.
 
-use super::{shared::Shared, snapshot::Snapshot};
+use super::{lock, shared::Shared, snapshot::Snapshot};
 use crate::{
     Error, PageNumber, Result, TransactionId,
     commit::record::{FlushLimits, Record, SLOT_COUNT},
@@ -461,8 +461,8 @@ impl Written {
 impl State {
     pub(super) fn to_words(&self) -> StateWords {
         let target = self.targeted();
-        let mut all = vec![self.newest, self.durable, target.unwrap_or(self.durable)];
-        all.extend(self.slots);
+        let head = [self.newest, self.durable, target.unwrap_or(self.durable)];
+        let all = head.into_iter().chain(self.slots);
         let mut words = [0; STATE_LEN];
         words[0] = target.is_some().into();
         let places = words[1..].chunks_exact_mut(WRITTEN_LEN);
@@ -609,7 +609,7 @@ impl Progress {
     }
 
     fn lock_local(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     /// Waits until a commit is durable; or, which returns the state, until it cannot become so or the

@@ -1,6 +1,6 @@
 //! The state that readers begin with, and those that they hold.
 
-use super::snapshot::Snapshot;
+use super::{lock, snapshot::Snapshot};
 use crate::{
     Error, Result, TransactionId,
     commit::record::Record,
@@ -9,7 +9,7 @@ use crate::{
     space,
     store::Storage,
 };
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 /// So many slots of readers may be looked at for each commit.
 const SLOTS_PER_COMMIT: usize = 1024;
@@ -182,8 +182,4 @@ pub(super) fn foreign_snapshot(
 pub(super) fn publish_record(region: &Region, record: &Record, counts: Option<[u64; 2]>) {
     let bytes = record.encode(record.page_size as usize);
     region.publish(record.transaction.0, &bytes, counts.unwrap_or(UNCOUNTED));
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

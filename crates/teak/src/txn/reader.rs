@@ -10,7 +10,7 @@
 //! can begin to read any more, and who ends later leaves nothing behind. Either may come first, and
 //! all of it is sequentially consistent, so one of the two sees the other.
 
-use super::{engine::Engine, shared::Shared, snapshot::Snapshot};
+use super::{engine::Engine, lock, shared::Shared, snapshot::Snapshot};
 use crate::{
     Error, Result,
     share::{ReaderTable, Slot},
@@ -20,7 +20,7 @@ use std::{
     cell::RefCell,
     ops::Deref,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError, Weak,
+        Arc, Mutex, Weak,
         atomic::{
             AtomicBool,
             Ordering::{Acquire, SeqCst},
@@ -115,10 +115,6 @@ impl Readers {
 pub(super) fn private_table() -> ReaderTable {
     let memory = Memory::private(ReaderTable::len_bytes(BLOCK_COUNT));
     ReaderTable::new(Arc::new(memory), 0, BLOCK_COUNT)
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A slot, and what it pins when there is a [`Reader`] with this.

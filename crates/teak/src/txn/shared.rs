@@ -1,7 +1,7 @@
 //! This process's part in a database that others may have open as well.
 
 use super::{
-    demanded,
+    demanded, lock,
     progress::{State, Written},
 };
 use crate::{
@@ -12,7 +12,7 @@ use crate::{
 };
 use std::{
     io,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
     time::{Duration, Instant},
 };
 
@@ -170,7 +170,7 @@ impl Shared {
 
     /// Looks, if nobody has lately, which processes have died, and gives up what they pin.
     pub(super) fn bury_the_dead(&self) {
-        let mut looked = self.looked.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut looked = lock(&self.looked);
         if looked.is_some_and(|looked| looked.elapsed() < LOOKS_APART) {
             return;
         }

@@ -8,7 +8,7 @@ use std::{
 };
 use teak::{
     Database, Durability, Error, Options, Recovery, Table, Transaction, Verification,
-    codec::{Str, U64},
+    codec::{Bytes, Str, U64},
 };
 
 /// Says what the other process is to do, and where.
@@ -106,6 +106,14 @@ fn obey(path: &Path) {
                 database = Some(opened);
                 recovery
             }),
+            ["open", durability, limit] => Options::new()
+                .durability(durability_of(durability))
+                .size_limit_bytes(Some(limit.parse().unwrap()))
+                .open(path)
+                .map(|opened| {
+                    database = Some(opened);
+                    "opened".to_owned()
+                }),
             ["close"] => database
                 .take()
                 .unwrap()
@@ -118,6 +126,8 @@ fn obey(path: &Path) {
                 value.parse().unwrap(),
             )
             .map(|id| id.to_string()),
+            ["fill", count] => fill(database.as_ref().unwrap(), count.parse().unwrap())
+                .map(|()| "filled".to_owned()),
             ["get", key] => get(database.as_ref().unwrap(), key).map(|found| format!("{found:?}")),
             ["begin-read"] => database.as_ref().unwrap().begin_read().map(|begun| {
                 let id = begun.id().to_string();
@@ -180,6 +190,14 @@ fn table(database: &Database) -> Table<Str, U64> {
     txn.open_table("numbers").unwrap()
 }
 
+fn durability_of(word: &str) -> Durability {
+    match word {
+        "durable" => Durability::Durable,
+        "async" => Durability::Async,
+        _ => Durability::Lazy,
+    }
+}
+
 fn put(
     database: &Database,
     durability: &str,
@@ -187,14 +205,20 @@ fn put(
     value: u64,
 ) -> teak::Result<teak::TransactionId> {
     let mut txn = database.begin_write()?;
-    txn.set_durability(match durability {
-        "durable" => Durability::Durable,
-        "async" => Durability::Async,
-        _ => Durability::Lazy,
-    });
+    txn.set_durability(durability_of(durability));
     let numbers = txn.create_table::<Str, U64>("numbers")?;
     numbers.insert(&mut txn, key, value)?;
     txn.commit()
+}
+
+/// Makes the file longer by about so many pages.
+fn fill(database: &Database, count: u64) -> teak::Result<()> {
+    let mut txn = database.begin_write()?;
+    let table: Table<U64, Bytes> = txn.create_table("filler")?;
+    for number in 0..count {
+        table.insert(&mut txn, number, &[number as u8; 3000])?;
+    }
+    txn.commit().map(drop)
 }
 
 fn get_in(txn: &impl Transaction, key: &str) -> teak::Result<Option<u64>> {
@@ -247,6 +271,76 @@ fn what_one_process_commits_the_other_sees() {
     assert_eq!(database.recovery(), Recovery::Clean);
     assert_eq!(get(&database, "a").unwrap(), Some(199));
     assert_clean(&database);
+}
+
+#[test]
+fn who_has_the_database_open_sees_the_file_grow() {
+    let (_directory, path) = place();
+    let database = Database::open(&path).unwrap();
+    put(&database, "durable", "a", 1).unwrap();
+    let before = database.begin_read().unwrap();
+    let mut other = Other::start(&path);
+    other.ask("open");
+    for count in [100, 10_000] {
+        let pages = database.stat().unwrap().page_count;
+        assert_eq!(other.ask(&format!("fill {count}")), "filled");
+        assert!(database.stat().unwrap().page_count >= pages + count / 2);
+        let txn = database.begin_read().unwrap();
+        let filler: Table<U64, Bytes> = txn.open_table("filler").unwrap();
+        for record in filler.iter(&txn).unwrap() {
+            let (number, value) = record.unwrap();
+            assert_eq!(value, [number as u8; 3000]);
+        }
+        assert_eq!(filler.len(&txn).unwrap(), count);
+        assert_eq!(get_in(&before, "a").unwrap(), Some(1));
+        put(&database, "lazy", "a", count).unwrap();
+        assert_eq!(other.ask("get a"), format!("Some({count})"));
+    }
+    assert_clean(&database);
+}
+
+#[test]
+fn what_another_process_sets_holds_for_all() {
+    let (_directory, path) = place();
+    let database = Database::open(&path).unwrap();
+    put(&database, "durable", "a", 1).unwrap();
+    let mut other = Other::start(&path);
+    assert_eq!(other.ask("open lazy 4000000"), "opened");
+    put(&database, "durable", "a", 2).unwrap();
+    other.ask("put durable a 3");
+    let full = fill(&database, 10_000).unwrap_err();
+    assert!(
+        matches!(full, Error::Full { limit_bytes } if limit_bytes < 4_000_001),
+        "{full}"
+    );
+    // The next choice counts as much.
+    put(&database, "durable", "a", 4).unwrap();
+    assert_eq!(other.ask("close"), "closed");
+    database.close().unwrap();
+    let _database = Database::open(&path).unwrap();
+    let asked = |durability| Options::new().durability(durability).open(&path);
+    assert!(asked(Durability::Lazy).is_ok());
+    assert!(matches!(
+        asked(Durability::Durable),
+        Err(Error::OptionsDiffer { .. })
+    ));
+}
+
+#[test]
+fn of_two_that_close_at_the_same_moment_one_closes_cleanly() {
+    for _ in 0..20 {
+        let (_directory, path) = place();
+        let database = Database::open(&path).unwrap();
+        let mut other = Other::start(&path);
+        other.ask("open");
+        other.ask("put lazy a 1");
+        put(&database, "lazy", "b", 2).unwrap();
+        other.tell("close");
+        database.close().unwrap();
+        assert_eq!(other.answer(), "closed");
+        let database = Database::open(&path).unwrap();
+        assert_eq!(database.recovery(), Recovery::Clean);
+    }
 }
 
 #[test]

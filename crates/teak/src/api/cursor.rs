@@ -3,7 +3,7 @@
 use super::{ReadTxn, range::Source, table::check_probe, transaction::sealed::Sealed};
 use crate::{
     Result,
-    tree::{PageSource, TreeRoot, cursor, position::Position},
+    tree::{PageSource, TreeRoot, cursor, position::Position, reading::reading},
     txn::located::located,
 };
 use std::{fmt, sync::Arc};
@@ -176,10 +176,18 @@ impl OwnedCursor {
         step: impl FnOnce(&mut Position, &dyn PageSource, &TreeRoot) -> Result<bool>,
     ) -> Result<bool> {
         let source = self.txn.source();
-        let is_found = step(&mut self.position, source, &self.root);
-        self.key.clear();
-        let is_read = cursor::record_at(source, &self.position, &mut self.key);
-        self.located(is_found.and_then(|is_found| is_read.map(|_| is_found)))
+        let is_found = reading(source, || {
+            let is_found = step(&mut self.position, source, &self.root);
+            self.key.clear();
+            let is_read = cursor::record_at(source, &self.position, &mut self.key);
+            Ok(is_found.and_then(|is_found| is_read.map(|_| is_found)))
+        });
+        let is_found = is_found.unwrap_or_else(|unreadable| {
+            self.position.lose();
+            self.key.clear();
+            Err(unreadable)
+        });
+        self.located(is_found)
     }
 
     /// Says of damage which keys of the table it concerns.
@@ -265,7 +273,8 @@ impl OwnedCursor {
     ///
     /// Those of [`OwnedCursor::first`].
     pub fn value(&self) -> Result<&[u8]> {
-        let value = cursor::value_at(self.txn.source(), &self.position);
+        let source = self.txn.source();
+        let value = reading(source, || cursor::value_at(source, &self.position));
         Ok(self.located(value)?.unwrap_or_default())
     }
 }

@@ -4,7 +4,7 @@ use super::Database;
 use crate::{
     Error, Result,
     page::key::KeyOrder,
-    store::{Access, Create},
+    store::{Access, Create, handle_faults},
     tree::TreeRoot,
     txn::{Durability, Network, Opening, Settings, Sharing, Verification},
 };
@@ -36,6 +36,7 @@ pub struct Options {
     write_memory_bytes: usize,
     sharing: Sharing,
     network: Network,
+    handles_faults: bool,
 }
 
 impl Default for Options {
@@ -59,6 +60,7 @@ impl Options {
             write_memory_bytes: 256 << 20,
             sharing: Sharing::Processes,
             network: Network::Refuse,
+            handles_faults: true,
         }
     }
 
@@ -124,6 +126,25 @@ impl Options {
         self
     }
 
+    /// Whether a part of the file that cannot be read (a bad sector, or the file was cut short by somebody) is an
+    /// error of the operation that wanted it. It is by default. With `false` for all databases of a process, no
+    /// handler for the signal SIGBUS is installed, and where pages cannot be read that were read before, the
+    /// process ends.
+    ///
+    /// The handler concerns addresses of databases alone. Other signals go to the handler that was installed before. One that is
+    /// installed later has to do the same.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir()?;
+    /// # let path = directory.path().join("coins.teak");
+    /// let database = teak::Options::new().handle_faults(false).open(&path)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn handle_faults(mut self, is_handled: bool) -> Self {
+        self.handles_faults = is_handled;
+        self
+    }
+
     /// The durability of commits that do not ask for another. It is kept in the file by the next
     /// commit, or by closing: who opens the database without asking for one gets that. A new database has
     /// [`Durability::Durable`].
@@ -182,6 +203,9 @@ impl Options {
     /// that is not possible; [`Error::OptionsDiffer`] if this process has it open with others; [`Error::Io`].
     pub fn open(&self, path: impl AsRef<Path>) -> Result<Database> {
         let settings = self.settings()?;
+        if self.handles_faults {
+            handle_faults().map_err(Error::io("installing a handler for SIGBUS"))?;
+        }
         let access = if self.is_read_only {
             Access::ReadOnly
         } else {

@@ -7,6 +7,7 @@ use crate::{
         PageSource, TreeRoot,
         cursor::{self, Cursor, is_void},
         position::Position,
+        reading::{reading, reading_from},
     },
     txn::located::located,
 };
@@ -226,13 +227,30 @@ impl<K: Codec, V: Codec> OwnedRange<K, V> {
             return Ok(true);
         }
         let source = self.txn.source();
-        self.front.seek_bound(source, &self.root, low)?;
-        self.back.seek_end(source, &self.root, high)?;
+        reading(source, || {
+            self.front.seek_bound(source, &self.root, low)?;
+            self.back.seek_end(source, &self.root, high)
+        })?;
         self.have_met()
     }
 
     fn have_met(&self) -> Result<bool> {
         have_met(&self.root, &self.front, &self.back)
+    }
+
+    /// Takes a record at one end.
+    fn take(
+        &mut self,
+        take: impl FnOnce(&mut Self) -> Result<(K::Owned, ValueGuard)>,
+    ) -> Option<Result<(K::Owned, ValueGuard)>> {
+        let source = self.txn.source();
+        let (faults, page_size) = (source.faults(), source.page_size());
+        let begun = self.progress.begin()?;
+        let record = begun.and_then(|()| reading_from(faults, page_size, || take(self)));
+        if record.is_err() {
+            self.progress.is_done = true;
+        }
+        Some(record)
     }
 
     /// Says of damage that one end came across which keys of the table it concerns.
@@ -274,21 +292,15 @@ impl<K: Codec, V: Codec> Iterator for OwnedRange<K, V> {
     type Item = Result<(K::Owned, ValueGuard)>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let record = self.progress.begin()?.and_then(|()| self.take_front());
-        Some(record.map_err(|error| {
-            self.progress.is_done = true;
-            self.located(error, &self.front)
-        }))
+        let record = self.take(Self::take_front)?;
+        Some(record.map_err(|error| self.located(error, &self.front)))
     }
 }
 
 impl<K: Codec, V: Codec> DoubleEndedIterator for OwnedRange<K, V> {
     fn next_back(&mut self) -> Option<Self::Item> {
-        let record = self.progress.begin()?.and_then(|()| self.take_back());
-        Some(record.map_err(|error| {
-            self.progress.is_done = true;
-            self.located(error, &self.back)
-        }))
+        let record = self.take(Self::take_back)?;
+        Some(record.map_err(|error| self.located(error, &self.back)))
     }
 }
 

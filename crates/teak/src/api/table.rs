@@ -12,6 +12,7 @@ use crate::{
         insert::{Existing, Inserted},
         lookup,
         position::Position,
+        reading::reading,
     },
     txn::{Engine, catalog::Entry, located::located, write},
 };
@@ -296,13 +297,15 @@ impl<K: Codec, V: Codec> Table<K, V> {
         let root = self.root(txn)?;
         let key = K::encode(&key);
         let source = txn.source();
-        let value = match lookup::get(source, &root, key.as_ref()) {
-            Ok(Some(value)) => lookup::load(source, root.page, value),
-            Ok(None) => return Ok(None),
-            Err(error) => Err(error),
-        };
-        let value = value.map_err(|error| self.located(error, txn, &root, Some(key.as_ref())))?;
-        V::decode(value).map(Some)
+        let value = reading(source, || match lookup::get(source, &root, key.as_ref())? {
+            Some(value) => lookup::load(source, root.page, value).map(Some),
+            None => Ok(None),
+        });
+        match value {
+            Ok(Some(value)) => V::decode(value).map(Some),
+            Ok(None) => Ok(None),
+            Err(error) => Err(self.located(error, txn, &root, Some(key.as_ref()))),
+        }
     }
 
     /// Says of damage which keys of the table it concerns.
@@ -326,11 +329,13 @@ impl<K: Codec, V: Codec> Table<K, V> {
         let root = self.root(txn)?;
         let key = K::encode(&key);
         let mut position = Position::default();
-        let value = match position.seek(txn.source(), &root, key.as_ref()) {
-            Ok(Some(true)) => ValueGuard::at(txn, position),
-            Ok(_) => Ok(None),
-            Err(error) => Err(error),
-        };
+        let source = txn.source();
+        let value = reading(source, || {
+            match position.seek(source, &root, key.as_ref())? {
+                Some(true) => ValueGuard::at(txn, position),
+                _ => Ok(None),
+            }
+        });
         value.map_err(|error| self.located(error, txn, &root, Some(key.as_ref())))
     }
 
@@ -356,7 +361,9 @@ impl<K: Codec, V: Codec> Table<K, V> {
             Ok(())
         };
         let encoded = keys.iter().map(K::encode);
-        let found = lookup::get_many(source, &root, encoded, &mut add);
+        let found = reading(source, || {
+            lookup::get_many(source, &root, encoded, &mut add)
+        });
         match found {
             Ok(()) => Ok(values),
             Err(error) => {
@@ -374,7 +381,10 @@ impl<K: Codec, V: Codec> Table<K, V> {
     /// [`Error::TableNotFound`], [`Error::Corrupted`].
     pub fn contains<T: Transaction>(&self, txn: &T, key: K::Item<'_>) -> Result<bool> {
         let root = self.root(txn)?;
-        let value = lookup::get(txn.source(), &root, K::encode(&key).as_ref());
+        let source = txn.source();
+        let value = reading(source, || {
+            lookup::get(source, &root, K::encode(&key).as_ref())
+        });
         let value = value.map_err(|error| self.located(error, txn, &root, None))?;
         Ok(value.is_some())
     }

@@ -74,6 +74,30 @@ impl ReadTxn {
     pub(super) fn new(reader: Reader) -> Self {
         Self { reader }
     }
+
+    /// How often a part of the file could not be read, because the disk did not give it or somebody cut the file
+    /// short, since it was mapped. Every operation that meets such a part fails; but bytes that it has
+    /// returned may be lost later, and look like zeros then. So whoever keeps a slice for long or takes a large value
+    /// from it can ask before and afterwards: if both numbers are the same, what was read in between was real.
+    ///
+    /// ```
+    /// # use teak::{Database, codec::{Bytes, Str}};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// # let mut txn = database.begin_write()?;
+    /// # let blobs = txn.create_table::<Str, Bytes>("blobs")?;
+    /// # blobs.insert(&mut txn, "teak", &[7; 100_000])?;
+    /// # txn.commit()?;
+    /// let txn = database.begin_read()?;
+    /// let faults = txn.read_faults();
+    /// let copy = blobs.get(&txn, "teak")?.map(<[u8]>::to_vec);
+    /// assert_eq!(txn.read_faults(), faults, "what was copied is what stands in the file");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn read_faults(&self) -> u64 {
+        self.reader.read_faults()
+    }
 }
 
 impl sealed::Sealed for ReadTxn {

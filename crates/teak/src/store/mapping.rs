@@ -5,7 +5,7 @@
 //! only for pages of a snapshot that a live transaction holds; copy-on-write makes them immutable
 //! for that time*. Other processes are kept out by the lock on the file, which the mapping holds.
 
-use super::{forks::Generation, stretch::Stretch};
+use super::{faults::Faults, forks::Generation, stretch::Stretch};
 use rustix::mm::Advice;
 use std::{
     fmt, io,
@@ -31,6 +31,8 @@ pub(crate) struct Mapping {
     /// is less. The storage keeps it up to date.
     readable: AtomicU64,
     generation: Generation,
+    /// Those of `stretch`.
+    faults: &'static Faults,
     stretch: Arc<Stretch>,
 }
 
@@ -46,6 +48,7 @@ impl Mapping {
             base: stretch.base(),
             readable: AtomicU64::new(0),
             generation: Generation::current(),
+            faults: stretch.faults(),
             stretch,
         };
         mapping.set_file_len(file_len);
@@ -81,6 +84,12 @@ impl Mapping {
     #[inline]
     pub(crate) fn is_inherited(&self) -> bool {
         self.generation.is_past()
+    }
+
+    /// Counts what could not be read, and looked like zeros.
+    #[inline]
+    pub(crate) fn faults(&self) -> &'static Faults {
+        self.faults
     }
 
     /// Has the system bring bytes into memory before somebody looks at them: what the disk does not

@@ -12,6 +12,7 @@
 //! 4. No mapping gives access to bytes beyond the length of the file.
 
 mod boot;
+mod faults;
 mod file;
 mod forks;
 mod lock_file;
@@ -25,9 +26,10 @@ mod stretch;
 mod writable;
 
 pub(crate) use boot::{boot_id, random_id};
+pub(crate) use faults::{Faults, handle_faults};
 pub(crate) use file::{Access, Company, Create, Created, FileStorage, is_on_network};
 pub(crate) use forks::Generation;
-pub(crate) use lock_file::LockFile;
+pub(crate) use lock_file::{Gate, LockFile};
 pub(crate) use mapping::{Mapping, prefetch};
 pub(crate) use memory::{Memory, sleep_on, wake_one};
 pub(crate) use seat::Seat;

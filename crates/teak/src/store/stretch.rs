@@ -4,7 +4,10 @@
 //! A mapped stretch keeps its file open, and with it the lock on the file: nobody else can change
 //! bytes that somebody here still reads, even when the storage itself is long gone.
 
-use super::locked::LockedFile;
+use super::{
+    faults::{Faults, Watch},
+    locked::LockedFile,
+};
 use rustix::{
     io::Errno,
     mm::{self, Advice, MapFlags, ProtFlags},
@@ -12,7 +15,7 @@ use rustix::{
 use std::{
     fs::File,
     io,
-    os::unix::fs::FileExt,
+    os::{fd::AsFd, unix::fs::FileExt},
     ptr::NonNull,
     sync::{
         Arc,
@@ -36,6 +39,8 @@ pub(super) struct Stretch {
     base: NonNull<u8>,
     len: u64,
     origin: Origin,
+    /// Absent where there is no file.
+    watch: Option<Watch>,
 }
 
 #[derive(Debug)]
@@ -77,12 +82,16 @@ impl Stretch {
         loop {
             match map_exactly(file, len, protection) {
                 Ok(base) => {
+                    let is_writable = protection == Protection::ReadWrite;
+                    let address = base.as_ptr() as usize;
+                    let watch = Watch::new(address, len as usize, file.as_fd(), is_writable);
                     return Ok(Self {
                         base,
                         len,
                         origin: Origin::File {
                             locked: Arc::clone(file),
                         },
+                        watch: Some(watch),
                     });
                 }
                 Err(error) if len == needed => return Err(error),
@@ -97,6 +106,7 @@ impl Stretch {
             base: map_exactly(file, len as u64, Protection::ReadWrite)?,
             len: len as u64,
             origin: Origin::Shared,
+            watch: None,
         })
     }
 
@@ -111,6 +121,7 @@ impl Stretch {
             base: NonNull::new(base.cast()).ok_or(Errno::NOMEM)?,
             len: len as u64,
             origin: Origin::Shared,
+            watch: None,
         })
     }
 
@@ -131,6 +142,7 @@ impl Stretch {
             base,
             len: len as u64,
             origin: Origin::Heap { start, layout },
+            watch: None,
         }
     }
 
@@ -164,6 +176,11 @@ impl Stretch {
     /// Number of bytes, at most `isize::MAX`.
     pub(super) fn len(&self) -> u64 {
         self.len
+    }
+
+    /// Counts what could not be read.
+    pub(super) fn faults(&self) -> &'static Faults {
+        self.watch.as_ref().map_or(Faults::none(), Watch::faults)
     }
 
     /// Advises the system about the pages of memory that these bytes touch. A hint: errors are of
@@ -271,6 +288,7 @@ fn map_exactly(file: &File, len: u64, protection: Protection) -> io::Result<NonN
 
 impl Drop for Stretch {
     fn drop(&mut self) {
+        self.watch = None;
         match &self.origin {
             // SAFETY: these addresses were mapped here, once, and whoever looks into them
             // holds the stretch.

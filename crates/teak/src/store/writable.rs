@@ -16,7 +16,7 @@
 //! [`Mapping`]: super::Mapping
 //! [`Mapping::bytes`]: super::Mapping::bytes
 
-use super::{lock, stretch::Stretch};
+use super::{faults::Faults, lock, stretch::Stretch};
 use std::{
     collections::BTreeMap,
     fmt, io,
@@ -95,6 +95,11 @@ impl WritableMapping {
     /// How much of the file the mapping can show, however long that grows.
     pub(crate) fn stretch_len(&self) -> u64 {
         self.stretch.len()
+    }
+
+    /// Counts what could not be read, or written to.
+    pub(crate) fn faults(&self) -> &'static Faults {
+        self.stretch.faults()
     }
 
     /// The `len` bytes from `offset` on, to write to; `None` when they are not all inside the file

@@ -1,6 +1,11 @@
 //! The cursor that borrows its source, and what else is read at a [`Position`].
 
-use super::{PageSource, TreeRoot, position::Position, visit, visit_leaf};
+use super::{
+    PageSource, TreeRoot,
+    position::Position,
+    reading::{Faults, unreadable},
+    visit, visit_leaf,
+};
 use crate::{
     Error, PageNumber, Result,
     page::{
@@ -20,6 +25,9 @@ const AHEAD_LEN: usize = 128;
 #[derive(Debug)]
 pub(crate) struct Cursor<'s, S: ?Sized> {
     source: &'s S,
+    /// Those of the source, and their count when the leaf was entered.
+    faults: &'static Faults,
+    fault_count: u64,
     root: TreeRoot,
     position: Position,
     number: PageNumber,
@@ -51,6 +59,8 @@ impl<'s, S: PageSource + ?Sized> Cursor<'s, S> {
     pub(crate) fn new(source: &'s S, root: TreeRoot) -> Self {
         Self {
             source,
+            faults: source.faults(),
+            fault_count: source.faults().count(),
             root,
             position: Position::default(),
             number: PageNumber(0),
@@ -76,21 +86,39 @@ impl<'s, S: PageSource + ?Sized> Cursor<'s, S> {
         &self.position
     }
 
+    /// Goes somewhere, and fails if some of what was read on the way was not there.
+    #[inline]
+    fn moved<T>(&mut self, go: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        let before = self.faults.count();
+        self.fault_count = before;
+        let moved = go(self);
+        match self.faults.are_more_than(before) {
+            false => moved,
+            true => Err(self.lose()),
+        }
+    }
+
     pub(crate) fn first(&mut self) -> Result<bool> {
-        let moved = self.position.first(self.source, &self.root);
-        self.arrive(moved)
+        self.moved(|cursor| {
+            let moved = cursor.position.first(cursor.source, &cursor.root);
+            cursor.arrive(moved)
+        })
     }
 
     pub(crate) fn last(&mut self) -> Result<bool> {
-        let moved = self.position.last(self.source, &self.root);
-        self.arrive(moved)
+        self.moved(|cursor| {
+            let moved = cursor.position.last(cursor.source, &cursor.root);
+            cursor.arrive(moved)
+        })
     }
 
     #[inline]
     pub(crate) fn next(&mut self) -> Result<bool> {
         let Some(index) = self.position.next_in_leaf() else {
-            let moved = self.step_to_next_leaf();
-            return self.arrive(moved);
+            return self.moved(|cursor| {
+                let moved = cursor.step_to_next_leaf();
+                cursor.arrive(moved)
+            });
         };
         self.fetch_ahead();
         self.see(index)
@@ -100,7 +128,7 @@ impl<'s, S: PageSource + ?Sized> Cursor<'s, S> {
     #[inline]
     pub(crate) fn step(&mut self) -> Result<bool> {
         if self.position.next_in_leaf().is_none() {
-            return self.step_to_next_leaf();
+            return self.moved(Self::step_to_next_leaf);
         }
         self.fetch_ahead();
         Ok(true)
@@ -118,32 +146,36 @@ impl<'s, S: PageSource + ?Sized> Cursor<'s, S> {
 
     /// Goes to the record before without reading it.
     pub(crate) fn step_back(&mut self) -> Result<bool> {
-        self.position.prev(self.source, &self.root)
+        self.moved(|cursor| cursor.position.prev(cursor.source, &cursor.root))
     }
 
     #[inline]
     pub(crate) fn prev(&mut self) -> Result<bool> {
-        let moved = self.position.prev(self.source, &self.root);
-        self.arrive(moved)
+        self.moved(|cursor| {
+            let moved = cursor.position.prev(cursor.source, &cursor.root);
+            cursor.arrive(moved)
+        })
     }
 
     /// See [`Position::seek`].
     pub(crate) fn seek(&mut self, key: &[u8]) -> Result<Option<bool>> {
-        let found = self.position.seek(self.source, &self.root, key);
-        let settled = self.read_here();
-        let found = found?;
-        settled?;
-        Ok(found)
+        self.moved(|cursor| {
+            let found = cursor.position.seek(cursor.source, &cursor.root, key);
+            let settled = cursor.read_here();
+            let found = found?;
+            settled?;
+            Ok(found)
+        })
     }
 
-    /// See [`Position::seek_bound`]. Reads nothing.
+    /// See [`Position::seek_bound`]. Does not read the record.
     pub(crate) fn seek_bound(&mut self, bound: Bound<&[u8]>) -> Result<()> {
-        self.position.seek_bound(self.source, &self.root, bound)
+        self.moved(|cursor| (cursor.position).seek_bound(cursor.source, &cursor.root, bound))
     }
 
-    /// See [`Position::seek_end`]. Reads nothing.
+    /// See [`Position::seek_end`]. Does not read the record.
     pub(crate) fn seek_end(&mut self, bound: Bound<&[u8]>) -> Result<()> {
-        self.position.seek_end(self.source, &self.root, bound)
+        self.moved(|cursor| (cursor.position).seek_end(cursor.source, &cursor.root, bound))
     }
 
     /// Reads where a step led to. After an error there is no record to be read.
@@ -162,9 +194,11 @@ impl<'s, S: PageSource + ?Sized> Cursor<'s, S> {
             return Ok(false);
         };
         if self.number != number {
-            self.enter_leaf(PageNumber(0), Leaf::default());
-            self.forget_record();
-            self.enter_leaf(number, visit_leaf(self.source, number, "scan")?);
+            return self.moved(|cursor| {
+                cursor.leave_leaf();
+                cursor.enter_leaf(number, visit_leaf(cursor.source, number, "scan")?);
+                cursor.see(index)
+            });
         }
         self.see(index)
     }
@@ -172,10 +206,38 @@ impl<'s, S: PageSource + ?Sized> Cursor<'s, S> {
     /// Reads a record of the leaf, or shows none.
     #[inline(always)]
     fn see(&mut self, index: usize) -> Result<bool> {
-        match self.read(index) {
-            Ok(()) => Ok(true),
-            Err(damage) => Err(self.unreadable(damage)),
+        let read = self.read(index);
+        if self.faults.are_more_than(self.fault_count) {
+            return self.see_again(index);
         }
+        match read {
+            Ok(()) => Ok(true),
+            Err(damage) => Err(self.damaged(damage)),
+        }
+    }
+
+    /// Reads a record once more, since there was a fault, which may have been elsewhere.
+    #[cold]
+    fn see_again(&mut self, index: usize) -> Result<bool> {
+        self.fault_count = self.faults.count();
+        let read = self.read(index);
+        if self.faults.are_more_than(self.fault_count) {
+            return Err(self.lose());
+        }
+        read.map(|()| true).map_err(|damage| self.damaged(damage))
+    }
+
+    /// Is nowhere from now on, since something could not be read.
+    #[cold]
+    fn lose(&mut self) -> Error {
+        self.position.lose();
+        self.leave_leaf();
+        unreadable(self.faults, self.source.page_size())
+    }
+
+    fn leave_leaf(&mut self) {
+        self.enter_leaf(PageNumber(0), Leaf::default());
+        self.forget_record();
     }
 
     fn forget_record(&mut self) {
@@ -186,7 +248,7 @@ impl<'s, S: PageSource + ?Sized> Cursor<'s, S> {
 
     /// After a record that could not be read there is none to be seen.
     #[cold]
-    fn unreadable(&mut self, damage: Damage) -> Error {
+    fn damaged(&mut self, damage: Damage) -> Error {
         self.forget_record();
         damage.at(self.number, "scan")
     }

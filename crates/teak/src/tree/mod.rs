@@ -16,6 +16,7 @@ pub(crate) mod locate;
 pub(crate) mod lookup;
 pub(crate) mod position;
 pub(crate) mod range;
+pub(crate) mod reading;
 mod rebalance;
 pub(crate) mod remove;
 mod restructure;
@@ -51,6 +52,11 @@ pub trait PageSource {
     fn value(&self, run: &ValueRun) -> Result<&[u8]>;
     /// Says that cache lines of a page will be wanted soon, from `offset` on.
     fn prefetch(&self, _number: PageNumber, _offset: usize, _lines: usize) {}
+    /// Counts what could not be read, and looked like zeros.
+    #[inline]
+    fn faults(&self) -> &'static reading::Faults {
+        reading::Faults::none()
+    }
     /// Whether a page, or the large value that begins there, is to be compared with its tag before it
     /// is read. Asked on the way down to each page.
     #[inline]

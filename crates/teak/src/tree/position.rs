@@ -118,10 +118,15 @@ impl Position {
     /// After an error there is no place any more: half a path leads nowhere.
     fn unless_lost<T>(&mut self, result: Result<T>) -> Result<T> {
         if result.is_err() {
-            self.path.clear();
-            self.place = Place::Lost;
+            self.lose();
         }
         result
+    }
+
+    /// Is nowhere from now on.
+    pub(crate) fn lose(&mut self) {
+        self.path.clear();
+        self.place = Place::Lost;
     }
 
     /// Extends the path from `number` down to a leaf, along one edge.

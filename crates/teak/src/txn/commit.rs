@@ -68,6 +68,7 @@ impl WriteTransaction {
 
     /// Writes everything, and leaves it to the caller to wait until it is on the disk.
     fn write(&mut self) -> Result<TransactionId> {
+        self.pages.watch_reads();
         let flusher = Arc::clone(&self.engine.flusher);
         flusher.refuse_poisoned()?;
         self.refuse_broken()?;
@@ -163,6 +164,7 @@ impl WriteTransaction {
         if deferred.is_none() {
             self.write_every_page(&committed)?;
         }
+        self.pages.refuse_lost()?;
         let taken = union(taken, &committed.fold_taken);
         let bytes =
             taken.iter().map(|run| u64::from(run.len)).sum::<u64>() * self.engine.page_size as u64;

@@ -152,16 +152,40 @@ impl Policies {
     }
 }
 
-impl Policies {
-    /// Has records say what was asked for; says whether that is news.
-    fn note(&self, settings: &Settings, record: &mut Record) -> bool {
+/// What this process wants records to say, as long as it has not committed since it opened the database. Later what others
+/// want counts as much.
+#[derive(Clone, Copy, Default, Debug)]
+pub(super) struct Asked {
+    durability: Option<Durability>,
+    flush_after_bytes: Option<u64>,
+    flush_after: Option<Duration>,
+    size_limit_bytes: Option<u64>,
+}
+
+impl Asked {
+    fn new(settings: &Settings) -> Self {
+        Self {
+            durability: settings.durability,
+            flush_after_bytes: settings.flush_after_bytes,
+            flush_after: settings.flush_after,
+            size_limit_bytes: settings.size_limit_bytes,
+        }
+    }
+
+    /// Has a record say what was asked for; says whether that is news.
+    fn note(&self, record: &mut Record) -> bool {
         let before = record.clone();
         // A byte that a later version wrote stays, unless something else was asked for.
-        if settings.durability.is_some() {
-            record.default_durability = self.durability.to_byte();
+        if let Some(durability) = self.durability {
+            record.default_durability = durability.to_byte();
         }
-        record.flush_limits = self.flush_limits;
-        record.geometry.upper_limit = self.size_limit_bytes;
+        let limits = record.flush_limits;
+        record.flush_limits = FlushLimits {
+            bytes: self.flush_after_bytes.unwrap_or(limits.bytes),
+            age: self.flush_after.unwrap_or(limits.age),
+        };
+        let limit = &mut record.geometry.upper_limit;
+        *limit = self.size_limit_bytes.unwrap_or(*limit);
         *record != before
     }
 }
@@ -197,6 +221,7 @@ pub(super) struct Writer {
     pub(super) arena: Arena,
     /// The record of the newest commit. Its slot and sequence are decided when it is written.
     pub(super) newest: Record,
+    pub(super) asked: Asked,
     pub(super) written: WrittenRuns,
     /// Pages of the newest commit, those among them that may not be in the file yet, sorted.
     pub(super) unwritten: Arc<[UnwrittenPage]>,
@@ -260,7 +285,8 @@ impl Engine {
         } = settled;
         let policies = Policies::new(settings, &newest.record);
         let writer = writer.map(|mut writer| {
-            writer.is_changed |= policies.note(settings, &mut writer.newest);
+            writer.asked = Asked::new(settings);
+            writer.is_changed |= writer.asked.note(&mut writer.newest);
             writer
         });
         let region = shared.as_ref().map(|shared| shared.region.clone());
@@ -611,18 +637,23 @@ impl Engine {
     }
 
     /// `writer` has no place among processes yet: while others have the database open, nobody waits for theirs.
-    fn write_last(&self, mut writer: WriterTurn) -> Result<()> {
-        let shared = &self.flusher.shared;
-        let gate = match shared {
-            Some(shared) => Some(shared.lock_file.pass_gate().map_err(lock_file_error)?),
-            None => None,
+    fn write_last(&self, writer: WriterTurn) -> Result<()> {
+        let Some(shared) = &self.flusher.shared else {
+            return self.close_alone(writer);
         };
-        if let Some(shared) = shared {
-            if shared.lock_file.has_others().map_err(lock_file_error)? {
-                drop(gate);
-                drop(writer);
-                return self.flusher.wait_quietly(self.flusher.newest());
-            }
+        let gate = shared.lock_file.pass_gate().map_err(lock_file_error)?;
+        if !shared.lock_file.has_others().map_err(lock_file_error)? {
+            return self.close_alone(writer);
+        }
+        drop((gate, writer));
+        self.flusher.wait_quietly(self.flusher.newest())
+    }
+
+    /// Notes a clean close, since nobody else has the database open: where there are other processes, the caller is in
+    /// the gate.
+    fn close_alone(&self, mut writer: WriterTurn) -> Result<()> {
+        let shared = &self.flusher.shared;
+        if shared.is_some() {
             match self.flusher.place.enter(None) {
                 Entered::Anew(taken) => self.follow(&mut writer, taken)?,
                 Entered::Kept => {}
@@ -636,6 +667,20 @@ impl Engine {
             shared.region.set_closed();
         }
         Ok(())
+    }
+
+    /// Leaves the other processes. Of some that close at the same moment the last one finds that it is the last only now.
+    fn leave(&self, shared: &Shared) {
+        let gate = shared.lock_file.pass_gate().ok();
+        if let Some(turnstile) = self.turnstile.as_ref().filter(|_| gate.is_some())
+            && shared.region.is_ready()
+            && matches!(shared.lock_file.has_others(), Ok(false))
+            && self.flusher.refuse_poisoned().is_ok()
+            && let Some(turn) = turnstile.take(None)
+        {
+            let _ = self.close_alone(self.writer_turn(turn));
+        }
+        self.flusher.progress.leave(|| shared.leave(gate));
     }
 
     fn note_clean_close(&self, writer: &mut Writer) -> Result<()> {
@@ -676,10 +721,9 @@ impl Drop for Engine {
         // Whoever wants to know what closing says calls `close`.
         let _ = self.close();
         self.flusher.stop();
-        let shared = &self.flusher.shared;
-        self.flusher
-            .progress
-            .leave(|| shared.iter().for_each(|shared| shared.leave()));
+        if let Some(shared) = &self.flusher.shared {
+            self.leave(shared);
+        }
     }
 }
 
@@ -691,6 +735,7 @@ impl Writer {
             clean_close: false,
             ..record
         };
+        self.asked.note(&mut self.newest);
         self.unwritten = Arc::default();
         self.is_changed = true;
         self.is_stale = false;
@@ -699,6 +744,7 @@ impl Writer {
     /// Notes a commit, with what died in it, sorted.
     pub(super) fn note_record(&mut self, record: Record, deaths: &[(Run, TransactionId)]) {
         self.newest = record;
+        self.asked = Asked::default();
         self.written.forget_dead(deaths);
         self.is_changed = true;
     }

@@ -5,7 +5,7 @@ use super::{
     catalog,
     checked::Checked,
     door::Door,
-    engine::{Engine, Network, Settings, Sharing, Writer, slot_page},
+    engine::{Asked, Engine, Network, Settings, Sharing, Writer, slot_page},
     progress::{State, Written},
     recover::{self, Found, Recovery},
     snapshot::Snapshot,
@@ -269,6 +269,7 @@ fn writer(newest: Record, space: Space, is_changed: bool) -> Writer {
         unwritten: Arc::default(),
         is_changed,
         is_stale: false,
+        asked: Asked::default(),
         newest,
     }
 }

@@ -17,7 +17,10 @@ use crate::{
     },
     planted::{Planted, is_planted},
     store::{Mapping, Storage, WritableMapping},
-    tree::{PageSink, PageSource},
+    tree::{
+        PageSink, PageSource,
+        reading::{Faults, unreadable},
+    },
 };
 use std::{
     io::{self, IoSlice},
@@ -54,6 +57,8 @@ pub(crate) struct WritePages {
     taken_count: u64,
     /// The file, where lazy commits build pages in it.
     writable: Option<Arc<WritableMapping>>,
+    /// What must not have more faults when this is committed.
+    watched: Vec<(&'static Faults, u64)>,
     /// The pages that were allocated last, the oldest at `oldest_recent`.
     recent: [PageNumber; RECENT_PAGES],
     oldest_recent: usize,
@@ -89,6 +94,7 @@ impl WritePages {
             next_run_len: FIRST_RUN_LEN,
             taken_count: 0,
             writable: None,
+            watched: Vec::new(),
             recent: [PageNumber(0); RECENT_PAGES],
             oldest_recent: 0,
             deaths: Vec::new(),
@@ -141,6 +147,21 @@ impl WritePages {
         {
             let tag = Tag::of(page);
             self.writer.arena.set_tag(oldest, tag);
+        }
+    }
+
+    /// Has [`Self::refuse_lost`] speak of what is read from now on, too.
+    pub(super) fn watch_reads(&mut self) {
+        let faults = self.faults();
+        self.watched.push((faults, faults.count()));
+    }
+
+    /// Fails if something could not be read, or the system had no place for what was built in the file.
+    pub(super) fn refuse_lost(&self) -> Result<()> {
+        let mut watched = self.watched.iter();
+        match watched.find(|(faults, before)| faults.are_more_than(*before)) {
+            Some((faults, _)) => Err(unreadable(faults, self.page_size)),
+            None => Ok(()),
         }
     }
 
@@ -332,6 +353,11 @@ impl PageSource for WritePages {
     fn prefetch(&self, number: PageNumber, offset: usize, lines: usize) {
         self.mapping
             .prefetch(self.offset_of(number) + offset as u64, lines);
+    }
+
+    #[inline]
+    fn faults(&self) -> &'static Faults {
+        self.mapping.faults()
     }
 
     /// Pages that this transaction wrote have no tag yet, or none that stands anywhere.

@@ -8,7 +8,7 @@ use crate::{
     Error, Result,
     commit::record::Record,
     share::{ReaderTable, Region, SharedLock, Slot, Taken},
-    store::{Generation, LockFile, Storage},
+    store::{Gate, Generation, LockFile, Storage},
 };
 use std::{
     io,
@@ -191,9 +191,9 @@ impl Shared {
     }
 
     /// Has nothing more to do with the others. The shared memory may end after this.
-    pub(super) fn leave(&self) {
+    pub(super) fn leave(&self, gate: Option<Gate<'_>>) {
         self.region.readers.give_up_blocks(self.owner());
-        let Ok(_gate) = self.lock_file.pass_gate() else {
+        let Some(_gate) = gate else {
             return;
         };
         if matches!(self.lock_file.has_others(), Ok(false)) {

@@ -7,7 +7,10 @@ use crate::{
     page::value::ValueRun,
     space::{Space, SpacePages},
     store::Mapping,
-    tree::{PageSource, TreeRoot},
+    tree::{
+        PageSource, TreeRoot,
+        reading::{Faults, reading},
+    },
 };
 use std::{
     borrow::Cow,
@@ -90,6 +93,11 @@ impl Snapshot {
         self.record.page_count
     }
 
+    /// How often the file could not be read through this state's mapping.
+    pub(crate) fn read_faults(&self) -> u64 {
+        self.mapping.faults().total()
+    }
+
     pub(crate) fn catalog(&self) -> &TreeRoot {
         &self.catalog
     }
@@ -106,7 +114,7 @@ impl Snapshot {
 
     #[cold]
     fn find_root(&self, handle: usize, name: &[u8]) -> Result<Option<TreeRoot>> {
-        let root = catalog::find(self, &self.catalog, name)?;
+        let root = reading(self, || catalog::find(self, &self.catalog, name))?;
         self.set_root(handle, root);
         Ok(root)
     }
@@ -116,7 +124,7 @@ impl Snapshot {
         &self,
         visit: impl FnMut(&[u8], catalog::Entry) -> Result<()>,
     ) -> Result<()> {
-        catalog::for_each(self, &self.catalog, visit)
+        reading(self, || catalog::for_each(self, &self.catalog, visit))
     }
 
     /// For how many tables there are places for roots.
@@ -191,6 +199,11 @@ impl PageSource for Snapshot {
     fn prefetch(&self, number: PageNumber, offset: usize, lines: usize) {
         let page = u64::from(number.0) << self.page_shift;
         self.mapping.prefetch(page + offset as u64, lines);
+    }
+
+    #[inline]
+    fn faults(&self) -> &'static Faults {
+        self.mapping.faults()
     }
 
     #[inline]

@@ -10,7 +10,11 @@ use super::{
 };
 use crate::{
     Error, Result, TransactionId,
-    tree::{TreeRoot, insert::Tree},
+    tree::{
+        PageSource, TreeRoot,
+        insert::Tree,
+        reading::{reading, reading_from},
+    },
 };
 use std::{borrow::Cow, collections::HashMap, sync::Arc, time::Duration};
 
@@ -63,7 +67,7 @@ impl WriteTransaction {
         let limits = Limits {
             durability: engine.policies.durability,
             memory_bytes: engine.policies.write_memory_bytes,
-            size_limit_bytes: engine.policies.size_limit_bytes,
+            size_limit_bytes: writer.newest.geometry.upper_limit,
         };
         let pages = WritePages::new(Arc::clone(&engine.storage), &base, writer, limits)?;
         Ok(Self {
@@ -111,11 +115,16 @@ impl WriteTransaction {
                 return Ok(root.map(Cow::Borrowed));
             }
             // Not through the state itself: its pages may not be in the file yet.
-            let root = catalog::find(&self.pages, &self.catalog, name)?;
+            let root = self.find(name)?;
             self.base.set_root(handle, root);
             return Ok(root.map(Cow::Owned));
         }
-        Ok(catalog::find(&self.pages, &self.catalog, name)?.map(Cow::Owned))
+        Ok(self.find(name)?.map(Cow::Owned))
+    }
+
+    fn find(&self, name: &[u8]) -> Result<Option<TreeRoot>> {
+        let pages = &self.pages;
+        reading(pages, || catalog::find(pages, &self.catalog, name))
     }
 
     fn open(&mut self, handle: usize, name: &[u8]) -> Result<&mut OpenTable> {
@@ -163,7 +172,9 @@ impl WriteTransaction {
         };
         let before = root;
         self.is_broken = true;
-        let result = change(&mut Tree::new(&mut self.pages, &mut root));
+        let result = reading_from(self.pages.faults(), self.engine.page_size, || {
+            change(&mut Tree::new(&mut self.pages, &mut root))
+        });
         self.is_broken = result.is_err();
         let table = self.tables[handle].as_mut().expect("the table was opened");
         table.is_changed |= root != before;

@@ -70,6 +70,9 @@ impl WritePages {
         if self.writable.as_ref().is_none_or(|w| w.stretch_len() < end) {
             let writable = self.storage.writable();
             self.writable = writable.map_err(Error::io("mapping the file for writing"))?;
+            let faults = self.writable.iter().map(|writable| writable.faults());
+            self.watched
+                .extend(faults.map(|faults| (faults, faults.count())));
         }
         let offset = self.offset_of(run.start);
         if let Some(bytes) = self.writable.as_ref().and_then(|w| w.run(offset, len)) {

@@ -1,0 +1,353 @@
+//! Faults while mapped files are read: a sector that the disk does not give, or a file that was cut short
+//! behind our back. The system says SIGBUS, which ends a program that does nothing about it.
+//!
+//! A handler puts a page of zeros where the file could not be read and counts the fault, so that the
+//! thread goes on, and whoever read there finds at the end of its operation that the count has changed. What
+//! it read is worth nothing then, and its operation fails. The next one that begins has the file mapped
+//! there again. Signals for other addresses go to the handler that was there before.
+//!
+//! Orderings: a fault is counted before the zeros can be read, an operation reads the count before anything
+//! else, and once more behind a fence after everything else. So either it sees another count, or it has seen none
+//! of the zeros.
+
+use rustix::{
+    fd::BorrowedFd,
+    io::Errno,
+    mm::{self, Advice, MapFlags, ProtFlags},
+};
+use std::{
+    hint, io, ptr,
+    sync::{
+        OnceLock,
+        atomic::{
+            AtomicBool, AtomicI32, AtomicPtr, AtomicU64, AtomicUsize,
+            Ordering::{AcqRel, Acquire, Relaxed, Release},
+            fence,
+        },
+    },
+};
+
+/// Stands in [`Faults::base`] of an entry that nobody uses, and of one that is being filled in.
+const UNUSED: usize = 0;
+const CLAIMED: usize = 1;
+
+/// In [`Faults::word`]: zeros stand somewhere in the place of the file. The rest counts faults.
+const ZEROS: u64 = 1;
+const ONE_FAULT: u64 = 2;
+
+/// All stretches of mapped files, for the handler, which may neither wait for a lock that a thread holds nor
+/// allocate. Entries are used again, and never freed.
+static ENTRIES: AtomicPtr<Faults> = AtomicPtr::new(ptr::null_mut());
+
+/// The faults of one stretch of addresses.
+#[derive(Debug)]
+#[repr(align(64))]
+pub(crate) struct Faults {
+    word: AtomicU64,
+    base: AtomicUsize,
+    len: AtomicUsize,
+    descriptor: AtomicI32,
+    is_writable: AtomicBool,
+    /// Held by the handler and by [`Faults::heal`] for a few instructions and a call. No code that holds it
+    /// touches a mapped file, so no thread meets its own.
+    is_locked: AtomicBool,
+    /// From the first address with zeros to behind the last.
+    zeros_start: AtomicUsize,
+    zeros_end: AtomicUsize,
+    /// Where in the file the last fault was.
+    last_offset: AtomicU64,
+    next: AtomicPtr<Faults>,
+}
+
+/// Faults of memory that has none.
+static NONE: Faults = Faults::new();
+
+impl Faults {
+    const fn new() -> Self {
+        Self {
+            word: AtomicU64::new(0),
+            base: AtomicUsize::new(UNUSED),
+            len: AtomicUsize::new(0),
+            descriptor: AtomicI32::new(-1),
+            is_writable: AtomicBool::new(false),
+            is_locked: AtomicBool::new(false),
+            zeros_start: AtomicUsize::new(usize::MAX),
+            zeros_end: AtomicUsize::new(0),
+            last_offset: AtomicU64::new(0),
+            next: AtomicPtr::new(ptr::null_mut()),
+        }
+    }
+
+    /// Those of memory that has none.
+    pub(crate) fn none() -> &'static Self {
+        &NONE
+    }
+
+    /// A number that the next fault changes. Where zeros stand the file is mapped again first.
+    #[inline]
+    pub(crate) fn count(&self) -> u64 {
+        let word = self.word.load(Acquire);
+        match word & ZEROS {
+            0 => word,
+            _ => self.heal(),
+        }
+    }
+
+    /// Whether there was a fault since [`Faults::count`] said so.
+    #[inline]
+    pub(crate) fn are_more_than(&self, count: u64) -> bool {
+        fence(Acquire);
+        self.word.load(Relaxed) != count
+    }
+
+    /// How many faults there were.
+    pub(crate) fn total(&self) -> u64 {
+        self.word.load(Relaxed) / ONE_FAULT
+    }
+
+    /// Where in the file the last fault was, and what reading the file says there.
+    pub(crate) fn last(&self) -> (u64, io::Error) {
+        let offset = self.last_offset.load(Relaxed);
+        let gone = || io::Error::other("it could not be read, and can be now");
+        let descriptor = self.descriptor.load(Relaxed);
+        if descriptor < 0 {
+            return (offset, gone());
+        }
+        // SAFETY: whoever asks holds the stretch, and that holds the file.
+        let file = unsafe { BorrowedFd::borrow_raw(descriptor) };
+        let mut byte = [0];
+        let error = match rustix::io::pread(file, &mut byte, offset) {
+            Ok(0) => io::ErrorKind::UnexpectedEof.into(),
+            Ok(_) => gone(),
+            Err(error) => error.into(),
+        };
+        (offset, error)
+    }
+
+    fn lock(&self) -> Locked<'_> {
+        while self.is_locked.swap(true, Acquire) {
+            hint::spin_loop();
+        }
+        Locked(self)
+    }
+
+    /// Maps the file where zeros stand, and returns the count. If the system refuses, the count is one that
+    /// is wrong at the end of the operation.
+    #[cold]
+    fn heal(&self) -> u64 {
+        let _locked = self.lock();
+        let word = self.word.load(Relaxed);
+        let start = self.zeros_start.load(Relaxed);
+        let end = self.zeros_end.load(Relaxed);
+        if word & ZEROS == 0 || start >= end || self.map_again(start, end - start).is_err() {
+            return word & !ZEROS;
+        }
+        self.zeros_start.store(usize::MAX, Relaxed);
+        self.zeros_end.store(0, Relaxed);
+        self.word.store(word & !ZEROS, Release);
+        word & !ZEROS
+    }
+
+    fn protection(&self) -> ProtFlags {
+        match self.is_writable.load(Relaxed) {
+            true => ProtFlags::READ | ProtFlags::WRITE,
+            false => ProtFlags::READ,
+        }
+    }
+
+    fn map_again(&self, start: usize, len: usize) -> Result<(), Errno> {
+        let base = self.base.load(Relaxed);
+        // SAFETY: whoever heals holds the stretch, and that holds the file.
+        let file = unsafe { BorrowedFd::borrow_raw(self.descriptor.load(Relaxed)) };
+        // SAFETY: these addresses are inside the stretch, and show the same bytes of the same file afterwards.
+        unsafe {
+            let (start, flags) = (start as *mut _, MapFlags::SHARED | MapFlags::FIXED);
+            let offset = (start as usize - base) as u64;
+            mm::mmap(start, len, self.protection(), flags, file, offset)?;
+            let _ = mm::madvise(start, len, Advice::Random);
+        }
+        Ok(())
+    }
+
+    /// Puts zeros where `address` is, and counts. Called by the handler.
+    fn note(&self, base: usize, address: usize) -> bool {
+        let page_size = rustix::param::page_size();
+        let start = address - address % page_size;
+        let _locked = self.lock();
+        let word = self.word.load(Relaxed);
+        self.last_offset.store((start - base) as u64, Relaxed);
+        self.word.store((word + ONE_FAULT) | ZEROS, Release);
+        // SAFETY: the address is inside the stretch, which is mapped, since a thread has just read there.
+        let mapped = unsafe {
+            let flags = MapFlags::PRIVATE | MapFlags::FIXED;
+            mm::mmap_anonymous(start as *mut _, page_size, self.protection(), flags)
+        };
+        self.zeros_start.fetch_min(start, Relaxed);
+        self.zeros_end.fetch_max(start + page_size, Relaxed);
+        mapped.is_ok()
+    }
+}
+
+struct Locked<'f>(&'f Faults);
+
+impl Drop for Locked<'_> {
+    fn drop(&mut self) {
+        self.0.is_locked.store(false, Release);
+    }
+}
+
+/// Has the faults of a stretch counted while it lives.
+#[derive(Debug)]
+pub(super) struct Watch(&'static Faults);
+
+impl Watch {
+    /// The addresses belong to whoever calls until it drops this, before it unmaps them; `file` stays open
+    /// as long.
+    pub(super) fn new(base: usize, len: usize, file: BorrowedFd<'_>, is_writable: bool) -> Self {
+        use rustix::fd::AsRawFd;
+        let entry = claim_entry();
+        entry.len.store(len, Relaxed);
+        entry.descriptor.store(file.as_raw_fd(), Relaxed);
+        entry.is_writable.store(is_writable, Relaxed);
+        entry.zeros_start.store(usize::MAX, Relaxed);
+        entry.zeros_end.store(0, Relaxed);
+        entry.base.store(base, Release);
+        Self(entry)
+    }
+
+    #[inline]
+    pub(super) fn faults(&self) -> &'static Faults {
+        self.0
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        self.0.base.store(CLAIMED, Release);
+        self.0.word.fetch_and(!ZEROS, Relaxed);
+        self.0.descriptor.store(-1, Relaxed);
+        self.0.base.store(UNUSED, Release);
+    }
+}
+
+fn claim_entry() -> &'static Faults {
+    let claim = |entry: &&Faults| {
+        let claimed = entry
+            .base
+            .compare_exchange(UNUSED, CLAIMED, AcqRel, Relaxed);
+        claimed.is_ok()
+    };
+    if let Some(entry) = entries().find(claim) {
+        return entry;
+    }
+    let entry = Box::leak(Box::new(Faults::new()));
+    entry.base.store(CLAIMED, Relaxed);
+    let mut head = ENTRIES.load(Relaxed);
+    loop {
+        entry.next.store(head, Relaxed);
+        match ENTRIES.compare_exchange_weak(head, entry, Release, Relaxed) {
+            Ok(_) => return entry,
+            Err(other) => head = other,
+        }
+    }
+}
+
+fn entries() -> impl Iterator<Item = &'static Faults> {
+    let entry_at = |entry: &AtomicPtr<Faults>| {
+        // SAFETY: entries are leaked, and filled in before they are linked.
+        unsafe { entry.load(Acquire).as_ref() }
+    };
+    std::iter::successors(entry_at(&ENTRIES), move |entry| entry_at(&entry.next))
+}
+
+/// Takes a fault, if the address is in a stretch.
+fn absorb(address: usize) -> bool {
+    entries().any(|entry| {
+        let base = entry.base.load(Acquire);
+        if base <= CLAIMED || address < base || address - base >= entry.len.load(Acquire) {
+            return false;
+        }
+        // An entry that was filled in meanwhile is about other addresses.
+        entry.base.load(Relaxed) == base && entry.note(base, address)
+    })
+}
+
+/// What to do with signals that are none of ours.
+static BEFORE: OnceLock<libc::sigaction> = OnceLock::new();
+
+/// Has the faults of all stretches handled from now on, in the whole process.
+///
+/// # Errors
+/// What the system answers.
+pub(crate) fn handle_faults() -> io::Result<()> {
+    static INSTALLED: OnceLock<Result<(), i32>> = OnceLock::new();
+    let installed = INSTALLED.get_or_init(|| install().map_err(|e| e.raw_os_error().unwrap_or(0)));
+    installed.map_err(io::Error::from_raw_os_error)
+}
+
+fn install() -> io::Result<()> {
+    // SAFETY: `sigaction` is a plain structure, for which zeros are valid, and both are valid for the calls. The handler is
+    // one for `SA_SIGINFO`. It runs on the alternate stack, if the thread has one.
+    unsafe {
+        let mut before: libc::sigaction = std::mem::zeroed();
+        if libc::sigaction(libc::SIGBUS, ptr::null(), &mut before) != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        let _ = BEFORE.set(before);
+        let mut action: libc::sigaction = std::mem::zeroed();
+        let handler: extern "C" fn(i32, *mut libc::siginfo_t, *mut libc::c_void) = on_signal;
+        action.sa_sigaction = handler as usize;
+        action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
+        if libc::sigaction(libc::SIGBUS, &action, ptr::null_mut()) != 0 {
+            return Err(io::Error::last_os_error());
+        }
+    }
+    Ok(())
+}
+
+/// Only what may be done in a handler: atomic words, and calls to the system that leave `errno` alone.
+extern "C" fn on_signal(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
+    // SAFETY: the system calls a handler for `SA_SIGINFO` with valid information.
+    let (code, address) = unsafe { ((*info).si_code, (*info).si_addr() as usize) };
+    let is_access = matches!(
+        code,
+        libc::BUS_ADRERR | libc::BUS_OBJERR | libc::BUS_MCEERR_AR
+    );
+    if !is_access || !absorb(address) {
+        pass_on(signal, info, context);
+    }
+}
+
+/// Does what would have been done without this handler.
+fn pass_on(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
+    let Some(before) = BEFORE.get() else { return };
+    // SAFETY: what was installed before is called as it asked to be called, and the default is installed
+    // by a call that handlers may make.
+    unsafe {
+        match before.sa_sigaction {
+            libc::SIG_IGN if (*info).si_code <= 0 => {}
+            libc::SIG_IGN | libc::SIG_DFL => {
+                let mut default: libc::sigaction = std::mem::zeroed();
+                default.sa_sigaction = libc::SIG_DFL;
+                libc::sigaction(signal, &default, ptr::null_mut());
+                // An access comes again by itself.
+                if (*info).si_code <= 0 {
+                    libc::raise(signal);
+                }
+            }
+            handler if before.sa_flags & libc::SA_SIGINFO != 0 => {
+                let handler: extern "C" fn(i32, *mut libc::siginfo_t, *mut libc::c_void) =
+                    std::mem::transmute(handler);
+                handler(signal, info, context);
+            }
+            handler => {
+                let handler: extern "C" fn(i32) = std::mem::transmute(handler);
+                handler(signal);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "faults_tests.rs"]
+mod tests;

@@ -1,0 +1,40 @@
+//! Reading what may turn out not to be there: at the end of each operation its source is asked whether all that was
+//! read was real.
+
+use super::PageSource;
+use crate::{Error, PageNumber, Result};
+
+pub(crate) use crate::store::Faults;
+
+/// Does `read`, and fails if some of what it read was not there.
+#[inline(always)]
+pub(crate) fn reading<S: PageSource + ?Sized, T>(
+    source: &S,
+    read: impl FnOnce() -> Result<T>,
+) -> Result<T> {
+    reading_from(source.faults(), source.page_size(), read)
+}
+
+/// The same for who cannot borrow the source meanwhile.
+#[inline(always)]
+pub(crate) fn reading_from<T>(
+    faults: &Faults,
+    page_size: usize,
+    read: impl FnOnce() -> Result<T>,
+) -> Result<T> {
+    let before = faults.count();
+    let result = read();
+    match faults.are_more_than(before) {
+        false => result,
+        true => Err(unreadable(faults, page_size)),
+    }
+}
+
+/// Says what could not be read.
+#[cold]
+pub(crate) fn unreadable(faults: &Faults, page_size: usize) -> Error {
+    let (offset, error) = faults.last();
+    let page = PageNumber((offset / page_size as u64) as u32);
+    let detail = format!("it cannot be read from the file: {error}");
+    Error::corrupted(page, "read", detail)
+}

@@ -8,7 +8,7 @@ mod space;
 
 use crate::{
     commit::record::{
-        FORMAT_VERSION, Features, Geometry, KNOWN_FEATURES, Marks, Record, SECTOR_LEN, SLOT_COUNT,
+        FORMAT_VERSION, Features, KNOWN_FEATURES, Marks, Record, SECTOR_LEN, SLOT_COUNT,
         is_page_size,
     },
     page::{
@@ -25,7 +25,7 @@ use crate::{
     },
     space::{ArrayRoot, Change, FIRST_PAGE, Policy, Space, SpaceRoots},
     tree::TreeRoot,
-    types::{PageNumber, Run, Tag, TransactionId},
+    types::{Geometry, PageNumber, Run, Tag, TransactionId},
 };
 use document::{assemble, assemble_with, block, layout, markers, number, table};
 use std::collections::BTreeMap;

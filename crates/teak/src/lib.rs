@@ -83,4 +83,4 @@ pub use api::{
 };
 pub use error::{Error, KeyRange, Result};
 pub use page::key::KeyOrder;
-pub use types::{PageNumber, Run, Tag, TransactionId};
+pub use types::{Geometry, PageNumber, Run, Tag, TransactionId};

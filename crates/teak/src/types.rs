@@ -102,3 +102,63 @@ impl fmt::Debug for Run {
         write!(f, "p{}+{}", self.start.0, self.len)
     }
 }
+
+/// How long the file may be, and how it grows and shrinks; all in bytes, taken in whole pages. It is kept in the file.
+///
+/// ```
+/// use teak::{Geometry, Options};
+/// # let directory = tempfile::tempdir()?;
+/// # let path = directory.path().join("coins.teak");
+/// let geometry = Geometry {
+///     lower_limit_bytes: 1 << 20,
+///     upper_limit_bytes: 8 << 30,
+///     ..Geometry::default()
+/// };
+/// let database = Options::new().geometry(geometry).open(&path)?;
+/// assert_eq!(database.geometry()?, geometry);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub struct Geometry {
+    /// The file does not become shorter than this, and the first commit that needs space makes it this long.
+    pub lower_limit_bytes: u64,
+    /// Nor longer: what does not fit is [`Error::Full`](crate::Error::Full). `u64::MAX` for no limit.
+    pub upper_limit_bytes: u64,
+    /// What the file grows by, or more if a commit needs it. 0 is the engine's choice, which follows from the size.
+    pub growth_step_bytes: u64,
+    /// What has to be free at the end of the file before a commit cuts it off, down to half of this. 0 is the engine's
+    /// choice: an eighth of the file, and 1 MiB at least. `u64::MAX` for never.
+    pub shrink_threshold_bytes: u64,
+}
+
+impl Default for Geometry {
+    /// No limits, and the engine's choices.
+    fn default() -> Self {
+        Self {
+            lower_limit_bytes: 0,
+            upper_limit_bytes: u64::MAX,
+            growth_step_bytes: 0,
+            shrink_threshold_bytes: 0,
+        }
+    }
+}
+
+impl Geometry {
+    /// The engine's choice of what has to be free, at least.
+    const SHRINK_THRESHOLD_MIN_BYTES: u64 = 1 << 20;
+
+    pub(crate) fn is_possible(&self) -> bool {
+        self.lower_limit_bytes <= self.upper_limit_bytes
+    }
+
+    /// How long a file of `bytes`, of which the last `free` are free, is to become; `None` if it stays as it is.
+    pub(crate) fn shrunk(&self, bytes: u64, free: u64) -> Option<u64> {
+        let threshold = match self.shrink_threshold_bytes {
+            0 => Self::SHRINK_THRESHOLD_MIN_BYTES.max(bytes / 8),
+            asked => asked,
+        };
+        let kept = (bytes - free).saturating_add(threshold / 2);
+        let kept = kept.max(self.lower_limit_bytes);
+        (free >= threshold && kept < bytes).then_some(kept)
+    }
+}

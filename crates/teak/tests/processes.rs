@@ -300,7 +300,7 @@ fn who_has_the_database_open_sees_the_file_grow() {
 }
 
 #[test]
-fn what_another_process_sets_holds_for_all() {
+fn what_another_process_asks_for_is_kept_and_its_limits_hold_for_all() {
     let (_directory, path) = place();
     let database = Database::open(&path).unwrap();
     put(&database, "durable", "a", 1).unwrap();

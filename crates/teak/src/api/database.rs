@@ -2,7 +2,7 @@
 
 use super::{CheckProgress, CheckReport, Options, PageUse, ReadTxn, Recovery, Ticket, WriteTxn};
 use crate::{
-    Error, PageNumber, Result, TransactionId,
+    Error, Geometry, PageNumber, Result, TransactionId,
     page::max_key_len,
     txn::{Opening, WriteTransaction, check, survey},
 };
@@ -218,6 +218,15 @@ impl Database {
     #[must_use]
     pub fn max_key_len(&self) -> usize {
         max_key_len(self.opening.engine().page_size())
+    }
+
+    /// How long the file may be, and how it grows and shrinks, as of the newest commit.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidArgument`] if the database has been closed.
+    pub fn geometry(&self) -> Result<Geometry> {
+        Ok(self.opening.readable()?.begin_read()?.geometry())
     }
 
     /// Sizes and counts, as of the newest commit.

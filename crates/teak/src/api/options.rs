@@ -2,7 +2,7 @@
 
 use super::Database;
 use crate::{
-    Error, Result,
+    Error, Geometry, Result,
     page::key::KeyOrder,
     store::{Access, Create, handle_faults},
     tree::TreeRoot,
@@ -33,6 +33,7 @@ pub struct Options {
     flush_after: Option<Duration>,
     verification: Verification,
     size_limit_bytes: Option<u64>,
+    geometry: Option<Geometry>,
     write_memory_bytes: usize,
     sharing: Sharing,
     network: Network,
@@ -57,6 +58,7 @@ impl Options {
             flush_after: None,
             verification: Verification::FirstTouch,
             size_limit_bytes: None,
+            geometry: None,
             write_memory_bytes: 256 << 20,
             sharing: Sharing::Processes,
             network: Network::Refuse,
@@ -145,9 +147,9 @@ impl Options {
         self
     }
 
-    /// The durability of commits that do not ask for another. It is kept in the file by the next
-    /// commit, or by closing: who opens the database without asking for one gets that. A new database has
-    /// [`Durability::Durable`].
+    /// The durability of commits that do not ask for another. It is kept in the file by this process's next
+    /// commit, or by closing if nobody else has the database open: who opens it afterwards without asking for one gets
+    /// that. A new database has [`Durability::Durable`].
     pub fn durability(mut self, durability: Durability) -> Self {
         self.durability = Some(durability);
         self
@@ -180,6 +182,13 @@ impl Options {
     /// lifts it.
     pub fn size_limit_bytes(mut self, limit: Option<u64>) -> Self {
         self.size_limit_bytes = limit;
+        self
+    }
+
+    /// How long the file may be, and how it grows and shrinks. It is kept in the file: without this, the one found there
+    /// stays in force. [`Options::size_limit_bytes`] goes before its upper limit.
+    pub fn geometry(mut self, geometry: Geometry) -> Self {
+        self.geometry = Some(geometry);
         self
     }
 
@@ -246,6 +255,9 @@ impl Options {
             );
             return Err(Error::InvalidArgument(text));
         }
+        if let Some(geometry) = &self.geometry {
+            refuse_impossible(geometry)?;
+        }
         Ok(Settings {
             page_size: self.page_size,
             durability: self.durability,
@@ -253,11 +265,27 @@ impl Options {
             flush_after: self.flush_after,
             verification: self.verification,
             size_limit_bytes: self.size_limit_bytes,
+            geometry: self.geometry,
             write_memory_bytes: self.write_memory_bytes,
             sharing: self.sharing,
             network: self.network,
         })
     }
+}
+
+/// Refuses limits that cross.
+pub(super) fn refuse_impossible(geometry: &Geometry) -> Result<()> {
+    if geometry.is_possible() {
+        return Ok(());
+    }
+    let Geometry {
+        lower_limit_bytes,
+        upper_limit_bytes,
+        ..
+    } = geometry;
+    Err(Error::InvalidArgument(format!(
+        "a file cannot have {lower_limit_bytes} bytes at least and {upper_limit_bytes} at most; make the lower limit the lower one"
+    )))
 }
 
 /// What a table is created with. It stays so.

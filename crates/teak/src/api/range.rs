@@ -118,7 +118,8 @@ impl<'t, K: Codec, V: Codec> Range<'t, K, V> {
     fn read(cursor: &mut Cursor<'t, dyn PageSource + Sync + 't>) -> Result<Record<'t, K, V>> {
         cursor.read_here()?;
         let key = K::to_owned(K::decode(cursor.key())?);
-        Ok((key, V::decode(cursor.value()?)?))
+        let value = cursor.decode(V::decode)?;
+        Ok((key, value))
     }
 
     fn take_front(&mut self) -> Result<Record<'t, K, V>> {

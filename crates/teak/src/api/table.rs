@@ -12,7 +12,7 @@ use crate::{
         insert::{Existing, Inserted},
         lookup,
         position::Position,
-        reading::reading,
+        reading::{reading, reading_twice},
     },
     txn::{Engine, catalog::Entry, located::located, write},
 };
@@ -151,11 +151,20 @@ impl ValueGuard {
     }
 }
 
+impl ValueGuard {
+    /// The transaction that keeps the bytes; [`ReadTxn::read_faults`] says whether they were there all the time.
+    #[must_use]
+    pub fn transaction(&self) -> &ReadTxn {
+        &self.txn
+    }
+}
+
 impl Deref for ValueGuard {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        // Both were read without an error when the guard was made, and a snapshot does not change.
+        // Both were read without an error when the guard was made, and a snapshot does not change: it can only be that
+        // they cannot be read any more.
         match &self.place {
             Place::Leaf(position) => cursor::value_at(self.txn.source(), position)
                 .ok()
@@ -297,15 +306,11 @@ impl<K: Codec, V: Codec> Table<K, V> {
         let root = self.root(txn)?;
         let key = K::encode(&key);
         let source = txn.source();
-        let value = reading(source, || match lookup::get(source, &root, key.as_ref())? {
-            Some(value) => lookup::load(source, root.page, value).map(Some),
+        let value = reading_twice(source, || match lookup::get(source, &root, key.as_ref())? {
+            Some(value) => V::decode(lookup::load(source, root.page, value)?).map(Some),
             None => Ok(None),
         });
-        match value {
-            Ok(Some(value)) => V::decode(value).map(Some),
-            Ok(None) => Ok(None),
-            Err(error) => Err(self.located(error, txn, &root, Some(key.as_ref()))),
-        }
+        value.map_err(|error| self.located(error, txn, &root, Some(key.as_ref())))
     }
 
     /// Says of damage which keys of the table it concerns.
@@ -353,16 +358,16 @@ impl<K: Codec, V: Codec> Table<K, V> {
         let root = self.root(txn)?;
         let source = txn.source();
         let mut values = Vec::with_capacity(keys.len());
-        let mut add = |value: Option<StoredValue<'t>>| {
-            values.push(match value {
-                Some(value) => Some(V::decode(lookup::load(source, root.page, value)?)?),
-                None => None,
-            });
-            Ok(())
-        };
-        let encoded = keys.iter().map(K::encode);
-        let found = reading(source, || {
-            lookup::get_many(source, &root, encoded, &mut add)
+        let found = reading_twice(source, || {
+            values.clear();
+            let mut add = |value: Option<StoredValue<'t>>| {
+                values.push(match value {
+                    Some(value) => Some(V::decode(lookup::load(source, root.page, value)?)?),
+                    None => None,
+                });
+                Ok(())
+            };
+            lookup::get_many(source, &root, keys.iter().map(K::encode), &mut add)
         });
         match found {
             Ok(()) => Ok(values),
@@ -382,7 +387,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
     pub fn contains<T: Transaction>(&self, txn: &T, key: K::Item<'_>) -> Result<bool> {
         let root = self.root(txn)?;
         let source = txn.source();
-        let value = reading(source, || {
+        let value = reading_twice(source, || {
             lookup::get(source, &root, K::encode(&key).as_ref())
         });
         let value = value.map_err(|error| self.located(error, txn, &root, None))?;

@@ -3,9 +3,11 @@
 // The sealed trait speaks of the layers below, which no user can name.
 #![allow(private_interfaces)]
 
-use super::{Durability, Table, TableInfo, TableOptions, Ticket, codec::Codec};
+use super::{
+    Durability, Table, TableInfo, TableOptions, Ticket, codec::Codec, options::refuse_impossible,
+};
 use crate::{
-    Error, Result, TransactionId,
+    Error, Geometry, Result, TransactionId,
     tree::{PageSource, TreeRoot},
     txn::{Engine, Reader, SavepointId, WriteTransaction, write},
 };
@@ -248,6 +250,29 @@ impl WriteTxn {
     /// The durability of this commit.
     pub fn set_durability(&mut self, durability: Durability) {
         self.inner.set_durability(durability);
+    }
+
+    /// How long the file may be from this commit on, for all processes, and how it grows and shrinks. A file that is
+    /// longer than the new upper limit stays so until its end is free.
+    ///
+    /// ```
+    /// # use teak::{Database, Geometry};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// let mut txn = database.begin_write()?;
+    /// txn.set_geometry(Geometry { upper_limit_bytes: 1 << 30, ..database.geometry()? })?;
+    /// txn.commit()?;
+    /// assert_eq!(database.geometry()?.upper_limit_bytes, 1 << 30);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidArgument`] if the lower limit is above the upper one.
+    pub fn set_geometry(&mut self, geometry: Geometry) -> Result<()> {
+        refuse_impossible(&geometry)?;
+        self.inner.set_geometry(geometry);
+        Ok(())
     }
 
     /// Bytes of pages that are built and not written yet: those in memory, and those that a lazy

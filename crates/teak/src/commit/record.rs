@@ -66,7 +66,7 @@
 use crate::{
     planted::{Planted, is_planted},
     space::{ArrayRoot, FIRST_PAGE, SpaceRoots},
-    types::{PageNumber, Run, Tag, TransactionId},
+    types::{Geometry, PageNumber, Run, Tag, TransactionId},
 };
 
 use std::time::Duration;
@@ -113,19 +113,6 @@ pub(crate) const KNOWN_FEATURES: Features = Features {
     read_only_compatible: 0,
     incompatible: 0,
 };
-
-/// Sizes of the file, all in bytes.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub(crate) struct Geometry {
-    /// The file is never shorter.
-    pub(crate) lower_limit: u64,
-    /// Nor longer.
-    pub(crate) upper_limit: u64,
-    /// What it grows by.
-    pub(crate) growth_step: u64,
-    /// What must be free at its end before it is cut.
-    pub(crate) shrink_threshold: u64,
-}
 
 /// When lazy commits are flushed though nobody asks for it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -292,10 +279,10 @@ impl Record {
         out.u64(self.durable_transaction.0);
         out.u64(self.time_ms);
         out.u64(self.page_count);
-        out.u64(self.geometry.lower_limit);
-        out.u64(self.geometry.upper_limit);
-        out.u64(self.geometry.growth_step);
-        out.u64(self.geometry.shrink_threshold);
+        out.u64(self.geometry.lower_limit_bytes);
+        out.u64(self.geometry.upper_limit_bytes);
+        out.u64(self.geometry.growth_step_bytes);
+        out.u64(self.geometry.shrink_threshold_bytes);
         out.put(&self.catalog_root);
         out.put(&self.snapshots_root);
         self.marks.values.iter().for_each(|value| out.u64(*value));
@@ -376,10 +363,10 @@ impl Record {
             time_ms: fields.u64(),
             page_count: fields.u64(),
             geometry: Geometry {
-                lower_limit: fields.u64(),
-                upper_limit: fields.u64(),
-                growth_step: fields.u64(),
-                shrink_threshold: fields.u64(),
+                lower_limit_bytes: fields.u64(),
+                upper_limit_bytes: fields.u64(),
+                growth_step_bytes: fields.u64(),
+                shrink_threshold_bytes: fields.u64(),
             },
             catalog_root: fields.array(),
             snapshots_root: fields.array(),
@@ -436,7 +423,7 @@ impl Record {
                 "a later transaction is durable",
             ),
             (
-                self.geometry.lower_limit <= self.geometry.upper_limit,
+                self.geometry.lower_limit_bytes <= self.geometry.upper_limit_bytes,
                 "the size limits cross",
             ),
             (

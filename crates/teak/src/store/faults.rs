@@ -100,9 +100,10 @@ impl Faults {
         self.word.load(Relaxed) != count
     }
 
-    /// How many faults there were.
-    pub(crate) fn total(&self) -> u64 {
-        self.word.load(Relaxed) / ONE_FAULT
+    /// [`Faults::count`] for who has read something before.
+    pub(crate) fn count_behind(&self) -> u64 {
+        fence(Acquire);
+        self.count()
     }
 
     /// Where in the file the last fault was, and what reading the file says there.
@@ -131,15 +132,19 @@ impl Faults {
         Locked(self)
     }
 
-    /// Maps the file where zeros stand, and returns the count. If the system refuses, the count is one that
-    /// is wrong at the end of the operation.
+    /// Maps the file where zeros stand, and returns the count. If the system refuses, that is one that does not
+    /// come again, so that whatever is read fails.
     #[cold]
     fn heal(&self) -> u64 {
         let _locked = self.lock();
         let word = self.word.load(Relaxed);
         let start = self.zeros_start.load(Relaxed);
         let end = self.zeros_end.load(Relaxed);
-        if word & ZEROS == 0 || start >= end || self.map_again(start, end - start).is_err() {
+        if word & ZEROS == 0 {
+            return word;
+        }
+        if self.map_again(start, end - start).is_err() {
+            self.word.store(word + ONE_FAULT, Release);
             return word & !ZEROS;
         }
         self.zeros_start.store(usize::MAX, Relaxed);
@@ -206,7 +211,9 @@ impl Watch {
     pub(super) fn new(base: usize, len: usize, file: BorrowedFd<'_>, is_writable: bool) -> Self {
         use rustix::fd::AsRawFd;
         let entry = claim_entry();
-        entry.len.store(len, Relaxed);
+        // A child may have inherited it locked, from a thread that it has not.
+        entry.is_locked.store(false, Relaxed);
+        entry.len.store(len, Release);
         entry.descriptor.store(file.as_raw_fd(), Relaxed);
         entry.is_writable.store(is_writable, Relaxed);
         entry.zeros_start.store(usize::MAX, Relaxed);
@@ -314,24 +321,24 @@ extern "C" fn on_signal(signal: i32, info: *mut libc::siginfo_t, context: *mut l
         libc::BUS_ADRERR | libc::BUS_OBJERR | libc::BUS_MCEERR_AR
     );
     if !is_access || !absorb(address) {
-        pass_on(signal, info, context);
+        pass_on(signal, info, context, is_access);
     }
 }
 
 /// Does what would have been done without this handler.
-fn pass_on(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
+fn pass_on(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void, is_access: bool) {
     let Some(before) = BEFORE.get() else { return };
     // SAFETY: what was installed before is called as it asked to be called, and the default is installed
     // by a call that handlers may make.
     unsafe {
         match before.sa_sigaction {
-            libc::SIG_IGN if (*info).si_code <= 0 => {}
+            libc::SIG_IGN if !is_access => {}
             libc::SIG_IGN | libc::SIG_DFL => {
                 let mut default: libc::sigaction = std::mem::zeroed();
                 default.sa_sigaction = libc::SIG_DFL;
                 libc::sigaction(signal, &default, ptr::null_mut());
                 // An access comes again by itself.
-                if (*info).si_code <= 0 {
+                if !is_access {
                     libc::raise(signal);
                 }
             }

@@ -101,6 +101,7 @@ impl FileStorage {
     /// `old_len` is what this process knows; another one may have made the file longer, for a transaction that came to
     /// nothing.
     fn grow(&self, blocks: &mut Blocks, old_len: u64, new_len: u64) -> io::Result<()> {
+        self.refuse_cut()?;
         let old_len = old_len.max(self.file.metadata()?.len());
         if old_len >= new_len {
             return self.publish_len(old_len);
@@ -208,6 +209,16 @@ impl Storage for FileStorage {
             return Ok(());
         }
         self.publish_len(len)
+    }
+
+    fn refuse_cut(&self) -> io::Result<()> {
+        let (is, was) = (self.file.metadata()?.len(), self.len());
+        if is >= was {
+            return Ok(());
+        }
+        let text =
+            format!("somebody has cut the file short, from {was} bytes to {is}; restore a backup");
+        Err(io::Error::new(io::ErrorKind::UnexpectedEof, text))
     }
 
     fn write(&self, offset: u64, parts: &[IoSlice<'_>]) -> io::Result<()> {

@@ -102,6 +102,8 @@ impl Mapping {
         if !self.contains(offset, len) {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
+        // Zeros that stand in the place of the file would be there.
+        self.faults.count();
         self.stretch.populate(offset, len)
     }
 

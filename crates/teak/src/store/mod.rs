@@ -62,6 +62,14 @@ pub(crate) trait Storage: Send + Sync + std::fmt::Debug {
         Ok(())
     }
 
+    /// Fails if somebody has made the file shorter who does not know what it is.
+    ///
+    /// # Errors
+    /// `UnexpectedEof`, and what the system answers.
+    fn refuse_cut(&self) -> io::Result<()> {
+        Ok(())
+    }
+
     /// Writes all parts, one behind the other, from `offset` on.
     ///
     /// # Errors

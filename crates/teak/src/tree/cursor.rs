@@ -115,10 +115,8 @@ impl<'s, S: PageSource + ?Sized> Cursor<'s, S> {
     #[inline]
     pub(crate) fn next(&mut self) -> Result<bool> {
         let Some(index) = self.position.next_in_leaf() else {
-            return self.moved(|cursor| {
-                let moved = cursor.step_to_next_leaf();
-                cursor.arrive(moved)
-            });
+            let moved = self.step_to_next_leaf();
+            return self.arrive(moved);
         };
         self.fetch_ahead();
         self.see(index)
@@ -128,7 +126,7 @@ impl<'s, S: PageSource + ?Sized> Cursor<'s, S> {
     #[inline]
     pub(crate) fn step(&mut self) -> Result<bool> {
         if self.position.next_in_leaf().is_none() {
-            return self.moved(Self::step_to_next_leaf);
+            return self.step_to_next_leaf();
         }
         self.fetch_ahead();
         Ok(true)
@@ -136,12 +134,18 @@ impl<'s, S: PageSource + ?Sized> Cursor<'s, S> {
 
     #[inline(never)]
     fn step_to_next_leaf(&mut self) -> Result<bool> {
-        let Some(entered) = self.position.next_leaf(self.source, &self.root)? else {
-            return Ok(false);
-        };
-        self.enter_leaf(entered.number, entered.leaf);
-        self.look_ahead(entered.behind);
-        Ok(true)
+        let behind = self.moved(|cursor| {
+            let Some(entered) = cursor.position.next_leaf(cursor.source, &cursor.root)? else {
+                return Ok(None);
+            };
+            cursor.enter_leaf(entered.number, entered.leaf);
+            Ok(Some(entered.behind))
+        })?;
+        // A fault there is not one of this leaf.
+        behind
+            .into_iter()
+            .for_each(|behind| self.look_ahead(behind));
+        Ok(behind.is_some())
     }
 
     /// Goes to the record before without reading it.
@@ -328,6 +332,17 @@ impl<'s, S: PageSource + ?Sized> Cursor<'s, S> {
     /// The value of the record that the cursor is on, as its leaf holds it.
     pub(crate) fn stored_value(&self) -> StoredValue<'s> {
         self.value
+    }
+
+    /// What `decode` makes of the value of the record that the cursor is on.
+    #[inline]
+    pub(crate) fn decode<V>(&self, decode: impl FnOnce(&'s [u8]) -> Result<V>) -> Result<V> {
+        let before = self.faults.count();
+        let decoded = self.value().and_then(decode);
+        match self.faults.are_more_than(before) {
+            false => decoded,
+            true => Err(unreadable(self.faults, self.source.page_size())),
+        }
     }
 
     /// The value of the record that the cursor is on; empty if it is on none.

@@ -57,6 +57,11 @@ pub trait PageSource {
     fn faults(&self) -> &'static reading::Faults {
         reading::Faults::none()
     }
+    /// Fails if pages that a transaction has built were lost.
+    #[inline]
+    fn refuse_lost(&self) -> Result<()> {
+        Ok(())
+    }
     /// Whether a page, or the large value that begins there, is to be compared with its tag before it
     /// is read. Asked on the way down to each page.
     #[inline]

@@ -12,7 +12,30 @@ pub(crate) fn reading<S: PageSource + ?Sized, T>(
     source: &S,
     read: impl FnOnce() -> Result<T>,
 ) -> Result<T> {
-    reading_from(source.faults(), source.page_size(), read)
+    let result = reading_from(source.faults(), source.page_size(), read);
+    source.refuse_lost()?;
+    result
+}
+
+/// The same for what can be read twice: there may have been a fault of another thread, elsewhere.
+#[inline(always)]
+pub(crate) fn reading_twice<S: PageSource + ?Sized, T>(
+    source: &S,
+    mut read: impl FnMut() -> Result<T>,
+) -> Result<T> {
+    let faults = source.faults();
+    let before = faults.count();
+    let result = read();
+    if faults.are_more_than(before) {
+        return read_again(source, read);
+    }
+    source.refuse_lost()?;
+    result
+}
+
+#[cold]
+fn read_again<S: PageSource + ?Sized, T>(source: &S, read: impl FnMut() -> Result<T>) -> Result<T> {
+    reading(source, read)
 }
 
 /// The same for who cannot borrow the source meanwhile.

@@ -68,7 +68,6 @@ impl WriteTransaction {
 
     /// Writes everything, and leaves it to the caller to wait until it is on the disk.
     fn write(&mut self) -> Result<TransactionId> {
-        self.pages.watch_reads();
         let flusher = Arc::clone(&self.engine.flusher);
         flusher.refuse_poisoned()?;
         self.refuse_broken()?;
@@ -77,7 +76,7 @@ impl WriteTransaction {
             self.end_savepoint(outermost)?;
         }
         self.write_roots()?;
-        if self.pages.is_unchanged() {
+        if self.pages.is_unchanged() && self.geometry == self.base.record.geometry {
             flusher.write_nothing(self.pages.durability);
             return Ok(self.base.transaction());
         }
@@ -104,7 +103,9 @@ impl WriteTransaction {
                 continue;
             };
             seal::seal(&mut self.pages, &mut root)?;
-            super::catalog::put(&mut self.pages, &mut self.catalog, &name, &root)?;
+            self.change_catalog(|pages, catalog| {
+                super::catalog::put(pages, catalog, &name, &root)
+            })?;
             if let Some(Some(table)) = self.tables.get_mut(handle) {
                 table.root = Some(root);
                 table.is_changed = false;
@@ -134,6 +135,11 @@ impl WriteTransaction {
         let page_limit = self.pages.size_limit_pages().min(u64::from(u32::MAX));
         let durable = self.engine.durable();
         let writer = &mut *self.pages.writer;
+        let free = writer.space.trailing_free() * page_size as u64;
+        let bytes = writer.space.page_count() * page_size as u64;
+        if let Some(bytes) = self.geometry.shrunk(bytes, free) {
+            writer.space.shrink(bytes.div_ceil(page_size as u64));
+        }
         writer.written.forget(durable);
         let written = writer.written.with(taken);
         // A fold adds some.
@@ -165,6 +171,8 @@ impl WriteTransaction {
             self.write_every_page(&committed)?;
         }
         self.pages.refuse_lost()?;
+        let storage = &self.engine.storage;
+        storage.refuse_cut().map_err(Error::io(WRITING_PAGES))?;
         let taken = union(taken, &committed.fold_taken);
         let bytes =
             taken.iter().map(|run| u64::from(run.len)).sum::<u64>() * self.engine.page_size as u64;
@@ -276,6 +284,7 @@ impl WriteTransaction {
             asked_durable: self.pages.durability != Durability::Lazy,
             clean_close: is_planted(Planted::AlwaysClean),
             page_count,
+            geometry: self.geometry,
             catalog_root: self.catalog.encode(),
             space_roots: committed.roots,
             written: written.filter(fits),

@@ -3,8 +3,11 @@
 
 use super::snapshot::Snapshot;
 use crate::{
-    Error, PageNumber, Result, page::value::ValueRun, space::SpacePages, store::Mapping,
-    tree::PageSource,
+    Error, PageNumber, Result,
+    page::value::ValueRun,
+    space::SpacePages,
+    store::Mapping,
+    tree::{PageSource, reading::Faults},
 };
 
 /// A state whose pages are asked for before anybody looks at them.
@@ -26,6 +29,10 @@ impl PageSource for Demanded<'_> {
     fn page(&self, number: PageNumber) -> Result<&[u8]> {
         self.demand(number, PageSource::page_size(self.0))?;
         PageSource::page(self.0, number)
+    }
+
+    fn faults(&self) -> &'static Faults {
+        self.0.faults()
     }
 
     fn value(&self, run: &ValueRun) -> Result<&[u8]> {
@@ -56,5 +63,10 @@ pub(super) fn copy(mapping: &Mapping, offset: u64, out: &mut [u8]) -> Result<boo
         return Ok(false);
     }
     demand(mapping, offset, out.len())?;
-    Ok(mapping.copy(offset, out))
+    let fault_count = mapping.faults().count();
+    let is_inside = mapping.copy(offset, out);
+    match mapping.faults().are_more_than(fault_count) {
+        false => Ok(is_inside),
+        true => Err(Error::io("reading the file")(mapping.faults().last().1)),
+    }
 }

@@ -17,7 +17,7 @@ use super::{
     written::WrittenRuns,
 };
 use crate::{
-    Error, PageNumber, Result, Run, TransactionId,
+    Error, Geometry, PageNumber, Result, Run, TransactionId,
     commit::record::{FlushLimits, Record},
     share::{Taken, Turn, Turnstile},
     space::Space,
@@ -88,9 +88,21 @@ pub(crate) struct Settings {
     pub(crate) flush_after: Option<Duration>,
     pub(crate) verification: Verification,
     pub(crate) size_limit_bytes: Option<u64>,
+    pub(crate) geometry: Option<Geometry>,
     pub(crate) write_memory_bytes: usize,
     pub(crate) sharing: Sharing,
     pub(crate) network: Network,
+}
+
+impl Settings {
+    /// The geometry that is asked for, where the file has `recorded`.
+    pub(super) fn geometry_over(&self, recorded: Geometry) -> Geometry {
+        let geometry = self.geometry.unwrap_or(recorded);
+        Geometry {
+            upper_limit_bytes: self.size_limit_bytes.unwrap_or(geometry.upper_limit_bytes),
+            ..geometry
+        }
+    }
 }
 
 /// Who else may have a database open.
@@ -125,7 +137,7 @@ pub(super) fn unique_id() -> u64 {
 pub(super) struct Policies {
     pub(super) durability: Durability,
     pub(super) flush_limits: FlushLimits,
-    pub(super) size_limit_bytes: u64,
+    geometry: Geometry,
     pub(super) write_memory_bytes: usize,
     pub(super) verification: Verification,
     sharing: Sharing,
@@ -142,9 +154,7 @@ impl Policies {
                 bytes: settings.flush_after_bytes.unwrap_or(recorded.bytes),
                 age: settings.flush_after.unwrap_or(recorded.age),
             },
-            size_limit_bytes: settings
-                .size_limit_bytes
-                .unwrap_or(record.geometry.upper_limit),
+            geometry: settings.geometry_over(record.geometry),
             write_memory_bytes: settings.write_memory_bytes,
             verification: settings.verification,
             sharing: settings.sharing,
@@ -159,16 +169,17 @@ pub(super) struct Asked {
     durability: Option<Durability>,
     flush_after_bytes: Option<u64>,
     flush_after: Option<Duration>,
-    size_limit_bytes: Option<u64>,
+    geometry: Option<Geometry>,
 }
 
 impl Asked {
-    fn new(settings: &Settings) -> Self {
+    fn new(settings: &Settings, policies: &Policies) -> Self {
+        let asks = settings.geometry.is_some() || settings.size_limit_bytes.is_some();
         Self {
             durability: settings.durability,
             flush_after_bytes: settings.flush_after_bytes,
             flush_after: settings.flush_after,
-            size_limit_bytes: settings.size_limit_bytes,
+            geometry: asks.then_some(policies.geometry),
         }
     }
 
@@ -184,8 +195,7 @@ impl Asked {
             bytes: self.flush_after_bytes.unwrap_or(limits.bytes),
             age: self.flush_after.unwrap_or(limits.age),
         };
-        let limit = &mut record.geometry.upper_limit;
-        *limit = self.size_limit_bytes.unwrap_or(*limit);
+        record.geometry = self.geometry.unwrap_or(record.geometry);
         *record != before
     }
 }
@@ -229,6 +239,20 @@ pub(super) struct Writer {
     pub(super) is_changed: bool,
     /// Whether all of this has yet to be read from the file.
     pub(super) is_stale: bool,
+    /// Where the file may be cut, and when.
+    pub(super) excess: Excess,
+}
+
+/// What is known of how much of the file nobody needs. It may be cut off once no record can count, after whatever
+/// crash, that speaks of a longer file; and two records are on the disk that do not, so that one may rot.
+#[derive(Clone, Copy, Default, Debug)]
+pub(super) struct Excess {
+    /// The commit that made the database shorter.
+    since: TransactionId,
+    /// The most pages that a commit since then has.
+    page_count: u64,
+    /// The last durable commit when it was first seen that the other one is durable.
+    seen: Option<TransactionId>,
 }
 
 /// The turn of a writer, and the writer's place among processes.
@@ -285,7 +309,7 @@ impl Engine {
         } = settled;
         let policies = Policies::new(settings, &newest.record);
         let writer = writer.map(|mut writer| {
-            writer.asked = Asked::new(settings);
+            writer.asked = Asked::new(settings, &policies);
             writer.is_changed |= writer.asked.note(&mut writer.newest);
             writer
         });
@@ -414,6 +438,8 @@ impl Engine {
             asked.is_some_and(|asked| asked != is)
         }
         let is = &self.policies;
+        // Another process may have asked for it since.
+        let in_file = self.flusher.published.newest()?.geometry();
         let option = if access == Access::ReadWrite && self.is_read_only() {
             "read_only"
         } else if differs(asked.durability, is.durability) {
@@ -422,7 +448,11 @@ impl Engine {
             "flush_after_bytes"
         } else if differs(asked.flush_after, is.flush_limits.age) {
             "flush_after"
-        } else if differs(asked.size_limit_bytes, is.size_limit_bytes) {
+        } else if differs(asked.geometry, is.geometry) && differs(asked.geometry, in_file) {
+            "geometry"
+        } else if differs(asked.size_limit_bytes, is.geometry.upper_limit_bytes)
+            && differs(asked.size_limit_bytes, in_file.upper_limit_bytes)
+        {
             "size_limit_bytes"
         } else if asked.sharing != is.sharing {
             "exclusive"
@@ -674,19 +704,21 @@ impl Engine {
         let gate = shared.lock_file.pass_gate().ok();
         if let Some(turnstile) = self.turnstile.as_ref().filter(|_| gate.is_some())
             && shared.region.is_ready()
+            && !shared.has_failed()
             && matches!(shared.lock_file.has_others(), Ok(false))
-            && self.flusher.refuse_poisoned().is_ok()
             && let Some(turn) = turnstile.take(None)
         {
             let _ = self.close_alone(self.writer_turn(turn));
         }
+        self.flusher.stop();
         self.flusher.progress.leave(|| shared.leave(gate));
     }
 
     fn note_clean_close(&self, writer: &mut Writer) -> Result<()> {
         self.flusher.wait_quietly(writer.newest.transaction)?;
         let used = writer.space.page_count() - writer.space.trailing_free();
-        writer.space.shrink(used);
+        let lower = writer.newest.geometry.lower_limit_bytes / self.page_size as u64;
+        (writer.space).shrink(used.max(lower).min(writer.space.page_count()));
         let page_count = writer.space.page_count();
         // Two, so that one may rot: the records before them may speak of a longer file.
         let ([one, other], sequence) = {
@@ -720,9 +752,9 @@ impl Drop for Engine {
         }
         // Whoever wants to know what closing says calls `close`.
         let _ = self.close();
-        self.flusher.stop();
-        if let Some(shared) = &self.flusher.shared {
-            self.leave(shared);
+        match &self.flusher.shared {
+            Some(shared) => self.leave(shared),
+            None => self.flusher.stop(),
         }
     }
 }
@@ -739,14 +771,46 @@ impl Writer {
         self.unwritten = Arc::default();
         self.is_changed = true;
         self.is_stale = false;
+        self.excess = Excess::of(&self.newest);
+    }
+
+    /// Cuts off the end of the file that no commit has which recovery could choose. If that fails it stays for another
+    /// time.
+    pub(super) fn cut_file(&mut self, storage: &Arc<dyn Storage>, durable: TransactionId) {
+        let page_size = u64::from(self.newest.page_size);
+        let bytes = self.excess.page_count.max(self.space.page_count()) * page_size;
+        if storage.len() <= bytes || durable < self.excess.since {
+            return;
+        }
+        if durable > *self.excess.seen.get_or_insert(durable) {
+            let _ = storage.set_len(bytes);
+        }
     }
 
     /// Notes a commit, with what died in it, sorted.
     pub(super) fn note_record(&mut self, record: Record, deaths: &[(Run, TransactionId)]) {
+        self.excess = match record.page_count < self.newest.page_count {
+            true => Excess::of(&record),
+            false => Excess {
+                page_count: self.excess.page_count.max(record.page_count),
+                ..self.excess
+            },
+        };
         self.newest = record;
         self.asked = Asked::default();
         self.written.forget_dead(deaths);
         self.is_changed = true;
+    }
+}
+
+impl Excess {
+    /// From a commit on.
+    pub(super) fn of(record: &Record) -> Self {
+        Self {
+            since: record.transaction,
+            page_count: record.page_count,
+            seen: None,
+        }
     }
 }
 

@@ -5,15 +5,15 @@ use super::{
     catalog,
     checked::Checked,
     door::Door,
-    engine::{Asked, Engine, Network, Settings, Sharing, Writer, slot_page},
+    engine::{Asked, Engine, Excess, Network, Settings, Sharing, Writer, slot_page},
     progress::{State, Written},
     recover::{self, Found, Recovery},
     snapshot::Snapshot,
     written::WrittenRuns,
 };
 use crate::{
-    Error, Result, TransactionId,
-    commit::record::{FlushLimits, Geometry, KNOWN_FEATURES, Marks, Record, SLOT_COUNT},
+    Error, Geometry, Result, TransactionId,
+    commit::record::{FlushLimits, KNOWN_FEATURES, Marks, Record, SLOT_COUNT},
     space::{FIRST_PAGE, Space, SpaceRoots},
     store::{
         Access, Company, Create, Created, FileStorage, Storage, boot_id, is_on_network, random_id,
@@ -270,6 +270,7 @@ fn writer(newest: Record, space: Space, is_changed: bool) -> Writer {
         is_changed,
         is_stale: false,
         asked: Asked::default(),
+        excess: Excess::of(&newest),
         newest,
     }
 }
@@ -299,12 +300,7 @@ fn format(storage: &dyn Storage, path: &Path, settings: &Settings, boot: [u8; 16
             age: settings.flush_after.unwrap_or(FlushLimits::DEFAULT.age),
         },
         page_count: u64::from(FIRST_PAGE),
-        geometry: Geometry {
-            lower_limit: 0,
-            upper_limit: settings.size_limit_bytes.unwrap_or(u64::MAX),
-            growth_step: 0,
-            shrink_threshold: 0,
-        },
+        geometry: settings.geometry_over(Geometry::default()),
         catalog_root: empty,
         snapshots_root: empty,
         marks: Marks::default(),

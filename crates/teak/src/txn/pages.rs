@@ -10,7 +10,7 @@ use super::{
     snapshot::{Snapshot, outside, value_in},
 };
 use crate::{
-    Error, PageNumber, Result, Run, Tag, TransactionId,
+    Error, Geometry, PageNumber, Result, Run, Tag, TransactionId,
     page::{
         header::{Header, Kind},
         value::ValueRun,
@@ -49,16 +49,16 @@ pub(crate) struct WritePages {
     transaction: TransactionId,
     pub(super) durability: Durability,
     memory_bytes: usize,
-    size_limit_pages: u64,
+    pub(super) geometry: Geometry,
     pub(super) writer: WriterTurn,
     /// What is left of the run that was taken last.
     open_run: Run,
     next_run_len: u32,
     taken_count: u64,
-    /// The file, where lazy commits build pages in it.
-    writable: Option<Arc<WritableMapping>>,
-    /// What must not have more faults when this is committed.
-    watched: Vec<(&'static Faults, u64)>,
+    /// The file, where lazy commits build pages in it, and how many faults there were before. The last one is in use.
+    writable: Vec<(Arc<WritableMapping>, u64)>,
+    /// Mappings that the file has outgrown, whose faults may be asked for.
+    outgrown: Vec<Arc<Mapping>>,
     /// The pages that were allocated last, the oldest at `oldest_recent`.
     recent: [PageNumber; RECENT_PAGES],
     oldest_recent: usize,
@@ -88,13 +88,13 @@ impl WritePages {
             transaction: base.transaction().next(),
             durability: limits.durability,
             memory_bytes: limits.memory_bytes,
-            size_limit_pages: limits.size_limit_bytes / page_size as u64,
+            geometry: limits.geometry,
             writer,
             open_run: Run::new(0, 0),
             next_run_len: FIRST_RUN_LEN,
             taken_count: 0,
-            writable: None,
-            watched: Vec::new(),
+            writable: Vec::new(),
+            outgrown: Vec::new(),
             recent: [PageNumber(0); RECENT_PAGES],
             oldest_recent: 0,
             deaths: Vec::new(),
@@ -129,7 +129,7 @@ impl WritePages {
     }
 
     pub(super) fn size_limit_pages(&self) -> u64 {
-        self.size_limit_pages
+        self.geometry.upper_limit_bytes >> self.page_shift
     }
 
     fn offset_of(&self, number: PageNumber) -> u64 {
@@ -150,27 +150,26 @@ impl WritePages {
         }
     }
 
-    /// Has [`Self::refuse_lost`] speak of what is read from now on, too.
-    pub(super) fn watch_reads(&mut self) {
-        let faults = self.faults();
-        self.watched.push((faults, faults.count()));
-    }
-
-    /// Fails if something could not be read, or the system had no place for what was built in the file.
+    /// Fails if the system had no place for what was built in the file, or could not give it back.
+    #[inline]
     pub(super) fn refuse_lost(&self) -> Result<()> {
-        let mut watched = self.watched.iter();
-        match watched.find(|(faults, before)| faults.are_more_than(*before)) {
-            Some((faults, _)) => Err(unreadable(faults, self.page_size)),
+        let mut writable = self.writable.iter();
+        match writable.find(|(mapping, before)| mapping.faults().are_more_than(*before)) {
+            Some((mapping, _)) => Err(unreadable(mapping.faults(), self.page_size)),
             None => Ok(()),
         }
     }
 
     /// Sees to it that the mapping covers the file as it is now.
     pub(super) fn refresh_mapping(&mut self) -> Result<()> {
-        self.mapping = self
+        let mapping = self
             .storage
             .mapping()
             .map_err(Error::io("mapping the file"))?;
+        if !Arc::ptr_eq(&mapping, &self.mapping) {
+            self.outgrown
+                .push(std::mem::replace(&mut self.mapping, mapping));
+        }
         Ok(())
     }
 
@@ -317,7 +316,7 @@ impl WritePages {
 pub(super) struct Limits {
     pub(super) durability: Durability,
     pub(super) memory_bytes: usize,
-    pub(super) size_limit_bytes: u64,
+    pub(super) geometry: Geometry,
 }
 
 impl PageSource for WritePages {
@@ -358,6 +357,11 @@ impl PageSource for WritePages {
     #[inline]
     fn faults(&self) -> &'static Faults {
         self.mapping.faults()
+    }
+
+    #[inline]
+    fn refuse_lost(&self) -> Result<()> {
+        self.refuse_lost()
     }
 
     /// Pages that this transaction wrote have no tag yet, or none that stands anywhere.

@@ -2,14 +2,14 @@
 
 use super::{Verification, catalog, checked::Checked, demanded::Demanded};
 use crate::{
-    Error, PageNumber, Result, Tag, TransactionId,
+    Error, Geometry, PageNumber, Result, Tag, TransactionId,
     commit::record::Record,
     page::value::ValueRun,
     space::{Space, SpacePages},
     store::Mapping,
     tree::{
         PageSource, TreeRoot,
-        reading::{Faults, reading},
+        reading::{Faults, reading, reading_twice},
     },
 };
 use std::{
@@ -89,13 +89,17 @@ impl Snapshot {
         self.record.transaction
     }
 
+    pub(crate) fn geometry(&self) -> Geometry {
+        self.record.geometry
+    }
+
     pub(crate) fn page_count(&self) -> u64 {
         self.record.page_count
     }
 
     /// How often the file could not be read through this state's mapping.
     pub(crate) fn read_faults(&self) -> u64 {
-        self.mapping.faults().total()
+        self.mapping.faults().count_behind()
     }
 
     pub(crate) fn catalog(&self) -> &TreeRoot {
@@ -114,7 +118,7 @@ impl Snapshot {
 
     #[cold]
     fn find_root(&self, handle: usize, name: &[u8]) -> Result<Option<TreeRoot>> {
-        let root = reading(self, || catalog::find(self, &self.catalog, name))?;
+        let root = reading_twice(self, || catalog::find(self, &self.catalog, name))?;
         self.set_root(handle, root);
         Ok(root)
     }

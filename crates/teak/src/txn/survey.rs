@@ -8,7 +8,7 @@ use super::{
 use crate::{
     PageNumber, Result,
     page::print,
-    tree::{PageSource, walk},
+    tree::{PageSource, reading::reading, walk},
 };
 
 /// What each page of the file is used for.
@@ -29,5 +29,7 @@ pub(crate) fn describe(snapshot: &Snapshot, number: PageNumber) -> Result<String
     if number.0 < crate::space::FIRST_PAGE {
         return Ok(snapshot.describe_record(number.0 as u8));
     }
-    Ok(print::page(PageSource::page(snapshot, number)?))
+    reading(snapshot, || {
+        Ok(print::page(PageSource::page(snapshot, number)?))
+    })
 }

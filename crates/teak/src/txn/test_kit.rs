@@ -34,6 +34,7 @@ fn settings() -> Settings {
         flush_after: Some(Duration::MAX),
         verification: Verification::FirstTouch,
         size_limit_bytes: None,
+        geometry: None,
         write_memory_bytes: WRITE_MEMORY_BYTES,
         sharing: Sharing::Alone,
         network: Network::Refuse,

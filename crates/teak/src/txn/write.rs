@@ -9,11 +9,11 @@ use super::{
     snapshot::Snapshot,
 };
 use crate::{
-    Error, Result, TransactionId,
+    Error, Geometry, Result, TransactionId,
     tree::{
         PageSource, TreeRoot,
         insert::Tree,
-        reading::{reading, reading_from},
+        reading::{reading, reading_from, reading_twice},
     },
 };
 use std::{borrow::Cow, collections::HashMap, sync::Arc, time::Duration};
@@ -39,6 +39,8 @@ pub(crate) struct WriteTransaction {
     /// By the number of the table's handle.
     pub(super) tables: Vec<Option<OpenTable>>,
     pub(super) savepoints: Vec<SavepointState>,
+    /// What the file's is to be from now on.
+    pub(super) geometry: Geometry,
     /// Whether an error came in the middle of a change.
     pub(super) is_broken: bool,
     pub(super) is_ended: bool,
@@ -64,10 +66,12 @@ impl WriteTransaction {
             .iter()
             .for_each(|shared| shared.bury_the_dead());
         writer.space.reclaim(&engine.flusher.pins());
+        writer.cut_file(&engine.storage, engine.durable());
+        let geometry = writer.newest.geometry;
         let limits = Limits {
             durability: engine.policies.durability,
             memory_bytes: engine.policies.write_memory_bytes,
-            size_limit_bytes: writer.newest.geometry.upper_limit,
+            geometry,
         };
         let pages = WritePages::new(Arc::clone(&engine.storage), &base, writer, limits)?;
         Ok(Self {
@@ -77,6 +81,7 @@ impl WriteTransaction {
             pages,
             tables: Vec::new(),
             savepoints: Vec::new(),
+            geometry,
             is_broken: false,
             is_ended: false,
         })
@@ -97,6 +102,11 @@ impl WriteTransaction {
 
     pub(crate) fn dirty_bytes(&self) -> usize {
         self.pages.dirty_bytes()
+    }
+
+    pub(crate) fn set_geometry(&mut self, geometry: Geometry) {
+        self.geometry = geometry;
+        self.pages.geometry = geometry;
     }
 
     pub(crate) fn set_durability(&mut self, durability: Durability) {
@@ -124,7 +134,7 @@ impl WriteTransaction {
 
     fn find(&self, name: &[u8]) -> Result<Option<TreeRoot>> {
         let pages = &self.pages;
-        reading(pages, || catalog::find(pages, &self.catalog, name))
+        reading_twice(pages, || catalog::find(pages, &self.catalog, name))
     }
 
     fn open(&mut self, handle: usize, name: &[u8]) -> Result<&mut OpenTable> {
@@ -173,13 +183,25 @@ impl WriteTransaction {
         let before = root;
         self.is_broken = true;
         let result = reading_from(self.pages.faults(), self.engine.page_size, || {
-            change(&mut Tree::new(&mut self.pages, &mut root))
+            let changed = change(&mut Tree::new(&mut self.pages, &mut root))?;
+            self.pages.refuse_lost()?;
+            Ok(changed)
         });
         self.is_broken = result.is_err();
         let table = self.tables[handle].as_mut().expect("the table was opened");
         table.is_changed |= root != before;
         table.root = Some(root);
         result.map_err(|error| located(error, &self.pages, &root, name, None))
+    }
+
+    pub(super) fn change_catalog<R>(
+        &mut self,
+        change: impl FnOnce(&mut WritePages, &mut TreeRoot) -> Result<R>,
+    ) -> Result<R> {
+        let (faults, page_size) = (self.pages.faults(), self.engine.page_size);
+        reading_from(faults, page_size, || {
+            change(&mut self.pages, &mut self.catalog)
+        })
     }
 
     /// Creates a table; it must not exist.
@@ -199,7 +221,7 @@ impl WriteTransaction {
 
     /// Writes the root of a table that is open to the catalog.
     fn set_root(&mut self, handle: usize, name: &[u8], root: TreeRoot) -> Result<()> {
-        let put = catalog::put(&mut self.pages, &mut self.catalog, name, &root);
+        let put = self.change_catalog(|pages, catalog| catalog::put(pages, catalog, name, &root));
         self.is_broken |= put.is_err();
         put?;
         let table = self.open(handle, name)?;
@@ -220,7 +242,7 @@ impl WriteTransaction {
     }
 
     fn forget_table(&mut self, handle: usize, name: &[u8]) -> Result<()> {
-        let removed = catalog::remove(&mut self.pages, &mut self.catalog, name);
+        let removed = self.change_catalog(|pages, catalog| catalog::remove(pages, catalog, name));
         self.is_broken |= removed.is_err();
         removed?;
         let table = self.open(handle, name)?;
@@ -261,9 +283,11 @@ impl WriteTransaction {
             .flatten()
             .filter_map(|table| Some((table.name.as_slice(), table.root?)))
             .collect();
-        catalog::for_each(&self.pages, &self.catalog, |name, entry| {
-            let open = open.get(name).map(|root| catalog::Entry::Table(*root));
-            visit(name, open.unwrap_or(entry))
+        reading(&self.pages, || {
+            catalog::for_each(&self.pages, &self.catalog, |name, entry| {
+                let open = open.get(name).map(|root| catalog::Entry::Table(*root));
+                visit(name, open.unwrap_or(entry))
+            })
         })
     }
 

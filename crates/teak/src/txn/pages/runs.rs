@@ -67,15 +67,19 @@ impl WritePages {
         let run = self.open_run;
         let len = (run.len as usize) << self.page_shift;
         let end = run.end() << self.page_shift;
-        if self.writable.as_ref().is_none_or(|w| w.stretch_len() < end) {
+        let last = self.writable.last();
+        if last.is_none_or(|(writable, _)| writable.stretch_len() < end) {
             let writable = self.storage.writable();
-            self.writable = writable.map_err(Error::io("mapping the file for writing"))?;
-            let faults = self.writable.iter().map(|writable| writable.faults());
-            self.watched
-                .extend(faults.map(|faults| (faults, faults.count())));
+            let writable = writable.map_err(Error::io("mapping the file for writing"))?;
+            let counted = writable.map(|writable| {
+                let fault_count = writable.faults().count();
+                (writable, fault_count)
+            });
+            self.writable.extend(counted);
         }
         let offset = self.offset_of(run.start);
-        if let Some(bytes) = self.writable.as_ref().and_then(|w| w.run(offset, len)) {
+        let last = self.writable.last();
+        if let Some(bytes) = last.and_then(|(writable, _)| writable.run(offset, len)) {
             self.writer.arena.map(run, bytes);
         }
         Ok(())
@@ -91,7 +95,7 @@ impl WritePages {
 
     fn full(&self) -> Error {
         Error::Full {
-            limit_bytes: self.size_limit_pages << self.page_shift,
+            limit_bytes: self.size_limit_pages() << self.page_shift,
         }
     }
 
@@ -105,8 +109,16 @@ impl WritePages {
         };
         // A small file grows by a quarter, a large one by less than a hundredth.
         let step = (old / 128).max((old / 4).min(256));
-        let step = step.clamp(16, step_max >> self.page_shift).max(pages);
-        let limit = self.size_limit_pages.min(u64::from(u32::MAX));
+        let step = match self.geometry.growth_step_bytes >> self.page_shift {
+            0 => step.clamp(16, step_max >> self.page_shift),
+            asked => asked,
+        };
+        let lower = self.geometry.lower_limit_bytes >> self.page_shift;
+        let step = match lower.saturating_sub(old) {
+            0 => step.max(pages),
+            lacking => lacking.max(pages),
+        };
+        let limit = self.size_limit_pages().min(u64::from(u32::MAX));
         let trailing = self.writer.space.trailing_free();
         let huge = HUGE_PAGE_LEN >> self.page_shift;
         let new = if old >= 4 * huge {

@@ -1,0 +1,179 @@
+//! How long files are: limits, growth, and files that become shorter while they are used.
+
+use std::{fs, path::Path};
+use teak::{
+    CheckReport, Database, Durability, Error, Geometry, Options, Result, Table, codec::Bytes,
+    codec::U64,
+};
+
+const MIB: u64 = 1 << 20;
+
+type Numbers = Table<U64, Bytes>;
+
+fn place() -> (tempfile::TempDir, std::path::PathBuf) {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("space.teak");
+    (directory, path)
+}
+
+fn len(path: &Path) -> u64 {
+    fs::metadata(path).unwrap().len()
+}
+
+fn fill(database: &Database, numbers: std::ops::Range<u64>, value_len: usize) -> Result<Numbers> {
+    let mut txn = database.begin_write()?;
+    txn.set_durability(Durability::Lazy);
+    let table: Numbers = txn.create_table("numbers")?;
+    for number in numbers {
+        table.insert(&mut txn, number, &vec![number as u8; value_len])?;
+    }
+    txn.commit()?;
+    Ok(table)
+}
+
+fn empty(database: &Database, table: &Numbers) {
+    let mut txn = database.begin_write().unwrap();
+    table.clear(&mut txn).unwrap();
+    txn.commit().unwrap();
+}
+
+fn small_commits(database: &Database, table: &Numbers, count: u64) {
+    for number in 0..count {
+        let mut txn = database.begin_write().unwrap();
+        table.insert(&mut txn, number % 7, b"small").unwrap();
+        txn.commit().unwrap();
+    }
+}
+
+fn assert_clean(database: &Database) {
+    let report: CheckReport = database.check(&mut |_| {}).unwrap();
+    assert!(report.damages.is_empty(), "{:?}", report.damages);
+}
+
+#[test]
+fn the_file_becomes_shorter_while_it_is_used() {
+    let (_directory, path) = place();
+    let database = Database::open(&path).unwrap();
+    let table = fill(&database, 0..10_000, 1000).unwrap();
+    let full = len(&path);
+    assert!(full > 9 * MIB);
+    let before = database.begin_read().unwrap();
+    empty(&database, &table);
+    small_commits(&database, &table, 10);
+    assert!(len(&path) >= full, "a reader sees the end of the file");
+    assert_eq!(table.get(&before, 9_999).unwrap(), Some(&[15; 1000][..]));
+    drop(before);
+    small_commits(&database, &table, 10);
+    assert!(len(&path) < 2 * MIB, "{} bytes are left", len(&path));
+    let after = database.begin_read().unwrap();
+    assert_eq!(table.len(&after).unwrap(), 7);
+    assert_clean(&database);
+    fill(&database, 0..10_000, 1000).unwrap();
+    assert_clean(&database);
+    assert_eq!(table.len(&after).unwrap(), 7);
+    drop(after);
+    database.close().unwrap();
+    assert_clean(&Database::open(&path).unwrap());
+}
+
+#[test]
+fn a_file_is_not_cut_for_little() {
+    let (_directory, path) = place();
+    let database = Database::open(&path).unwrap();
+    let table = fill(&database, 0..500, 1000).unwrap();
+    let before = len(&path);
+    empty(&database, &table);
+    small_commits(&database, &table, 10);
+    assert!(len(&path) >= before, "less than 1 MiB is free");
+}
+
+#[test]
+fn a_threshold_may_be_set() {
+    let (_directory, path) = place();
+    let geometry = Geometry {
+        shrink_threshold_bytes: 64 << 10,
+        ..Geometry::default()
+    };
+    let database = Options::new().geometry(geometry).open(&path).unwrap();
+    let table = fill(&database, 0..500, 1000).unwrap();
+    empty(&database, &table);
+    small_commits(&database, &table, 10);
+    assert!(len(&path) < 200 << 10, "{} bytes are left", len(&path));
+    let mut txn = database.begin_write().unwrap();
+    let never = Geometry {
+        shrink_threshold_bytes: u64::MAX,
+        ..geometry
+    };
+    txn.set_geometry(never).unwrap();
+    txn.commit().unwrap();
+    assert_eq!(database.geometry().unwrap(), never);
+    fill(&database, 0..500, 1000).unwrap();
+    let before = len(&path);
+    empty(&database, &table);
+    small_commits(&database, &table, 10);
+    assert_eq!(len(&path), before);
+}
+
+#[test]
+fn limits_and_steps_are_kept_and_kept_to() {
+    let (_directory, path) = place();
+    let geometry = Geometry {
+        lower_limit_bytes: MIB,
+        upper_limit_bytes: 4 * MIB,
+        growth_step_bytes: MIB,
+        ..Geometry::default()
+    };
+    let database = Options::new().geometry(geometry).open(&path).unwrap();
+    let table = fill(&database, 0..10, 100).unwrap();
+    assert_eq!(len(&path), MIB);
+    fill(&database, 0..1000, 1000).unwrap();
+    assert_eq!(len(&path), 2 * MIB);
+
+    // A full database is an error, can be rolled back, and goes on.
+    let mut txn = database.begin_write().unwrap();
+    let put = |txn: &mut _, number| table.insert(txn, number, &[1; 1000]);
+    let full = (0..10_000)
+        .map(|number| put(&mut txn, number))
+        .find(Result::is_err);
+    assert!(matches!(full, Some(Err(Error::Full { limit_bytes })) if limit_bytes == 4 * MIB));
+    txn.abort();
+    assert_eq!(table.len(&database.begin_read().unwrap()).unwrap(), 1000);
+    small_commits(&database, &table, 3);
+    assert!(len(&path) <= 4 * MIB);
+
+    // Space comes back when readers end.
+    let reader = database.begin_read().unwrap();
+    fill(&database, 0..2000, 1000).unwrap();
+    assert!(matches!(
+        fill(&database, 0..2000, 999),
+        Err(Error::Full { .. })
+    ));
+    drop(reader);
+    empty(&database, &table);
+    fill(&database, 0..2000, 999).unwrap();
+
+    empty(&database, &table);
+    database.close().unwrap();
+    assert_eq!(len(&path), MIB);
+    let database = Database::open(&path).unwrap();
+    assert_eq!(database.geometry().unwrap(), geometry);
+    assert!(matches!(
+        Options::new().geometry(Geometry::default()).open(&path),
+        Err(Error::OptionsDiffer { option: "geometry" })
+    ));
+    let mut txn = database.begin_write().unwrap();
+    let crossed = Geometry {
+        lower_limit_bytes: 2,
+        upper_limit_bytes: 1,
+        ..geometry
+    };
+    assert!(matches!(
+        txn.set_geometry(crossed),
+        Err(Error::InvalidArgument(_))
+    ));
+    txn.set_geometry(Geometry::default()).unwrap();
+    txn.commit().unwrap();
+    fill(&database, 0..10_000, 1000).unwrap();
+    assert!(len(&path) > 4 * MIB);
+    assert_clean(&database);
+}

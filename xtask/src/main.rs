@@ -7,6 +7,7 @@ mod ci;
 mod crash;
 mod dump;
 mod faults;
+mod geometry;
 mod kill;
 mod layers;
 mod model;

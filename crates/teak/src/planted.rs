@@ -71,6 +71,7 @@ errors! {
     LoseTaken "lose-taken" "Pages that a transaction took are not noted as taken."
     IgnoreWriteError "ignore-write-error" "A write of pages that fails is passed over."
     HideCode "hide-code" "Every error of the disk is called EIO."
+    CutEarly "cut-early" "The file is cut as soon as a commit has no use for its end, although a crash may lead back to one that has."
     LazyUnrecorded "lazy-unrecorded" "A lazy commit writes no record."
 }
 

@@ -2,8 +2,8 @@
 
 use std::{fs, path::Path};
 use teak::{
-    CheckReport, Database, Durability, Error, Geometry, Options, Result, Table, codec::Bytes,
-    codec::U64,
+    CheckReport, Database, Durability, Error, Geometry, Options, Result, Table, Transaction,
+    codec::Bytes, codec::U64,
 };
 
 const MIB: u64 = 1 << 20;
@@ -40,7 +40,8 @@ fn empty(database: &Database, table: &Numbers) {
 fn small_commits(database: &Database, table: &Numbers, count: u64) {
     for number in 0..count {
         let mut txn = database.begin_write().unwrap();
-        table.insert(&mut txn, number % 7, b"small").unwrap();
+        let value = txn.id().0.to_le_bytes();
+        table.insert(&mut txn, number % 7, &value).unwrap();
         txn.commit().unwrap();
     }
 }
@@ -63,7 +64,7 @@ fn the_file_becomes_shorter_while_it_is_used() {
     assert!(len(&path) >= full, "a reader sees the end of the file");
     assert_eq!(table.get(&before, 9_999).unwrap(), Some(&[15; 1000][..]));
     drop(before);
-    small_commits(&database, &table, 10);
+    small_commits(&database, &table, 100);
     assert!(len(&path) < 2 * MIB, "{} bytes are left", len(&path));
     let after = database.begin_read().unwrap();
     assert_eq!(table.len(&after).unwrap(), 7);
@@ -143,16 +144,16 @@ fn limits_and_steps_are_kept_and_kept_to() {
 
     // Space comes back when readers end.
     let reader = database.begin_read().unwrap();
-    fill(&database, 0..2000, 1000).unwrap();
-    assert!(matches!(
-        fill(&database, 0..2000, 999),
-        Err(Error::Full { .. })
-    ));
+    fill(&database, 0..1800, 1001).unwrap();
+    let full = fill(&database, 0..1800, 999).map(drop);
+    assert!(matches!(full, Err(Error::Full { .. })));
     drop(reader);
     empty(&database, &table);
     fill(&database, 0..2000, 999).unwrap();
 
     empty(&database, &table);
+    small_commits(&database, &table, 100);
+    assert_eq!(len(&path), MIB);
     database.close().unwrap();
     assert_eq!(len(&path), MIB);
     let database = Database::open(&path).unwrap();
@@ -176,4 +177,92 @@ fn limits_and_steps_are_kept_and_kept_to() {
     fill(&database, 0..10_000, 1000).unwrap();
     assert!(len(&path) > 4 * MIB);
     assert_clean(&database);
+}
+
+/// Commits that change little, of which one in twenty is durable.
+fn many_small_commits(database: &Database, table: &Numbers, count: u64) {
+    for number in 0..count {
+        let mut txn = database.begin_write().unwrap();
+        if !number.is_multiple_of(20) {
+            txn.set_durability(Durability::Lazy);
+        }
+        table
+            .insert(&mut txn, number % 7, &number.to_le_bytes())
+            .unwrap();
+        txn.commit().unwrap();
+    }
+}
+
+#[test]
+fn what_is_left_of_a_large_database_moves_to_the_front() {
+    for value_len in [200, 6000] {
+        let (_directory, path) = place();
+        let database = Database::open(&path).unwrap();
+        let count = 8_000_000 / value_len as u64;
+        let table = fill(&database, 0..count, value_len).unwrap();
+        let mut txn = database.begin_write().unwrap();
+        for number in (0..count).filter(|number| number % 10 != 3) {
+            table.remove(&mut txn, number).unwrap();
+        }
+        txn.commit().unwrap();
+        let full = len(&path);
+        let reader = database.begin_read().unwrap();
+        many_small_commits(&database, &table, 3000);
+        for number in (0..count).filter(|number| number % 10 == 3) {
+            assert_eq!(
+                table.get(&reader, number).unwrap(),
+                Some(&vec![number as u8; value_len][..])
+            );
+        }
+        drop(reader);
+        many_small_commits(&database, &table, 3000);
+        let left = len(&path);
+        assert!(left < full / 4, "{left} bytes are left of {full}");
+        assert_clean(&database);
+        let txn = database.begin_read().unwrap();
+        for number in (10..count).filter(|number| number % 10 == 3) {
+            assert_eq!(
+                table.get(&txn, number).unwrap(),
+                Some(&vec![number as u8; value_len][..])
+            );
+        }
+    }
+}
+
+#[test]
+fn nothing_is_moved_where_that_is_not_wanted() {
+    let (_directory, path) = place();
+    let database = Options::new().move_percent(0).open(&path).unwrap();
+    let table = fill(&database, 0..10_000, 400).unwrap();
+    let mut txn = database.begin_write().unwrap();
+    for number in (0..10_000).filter(|number| number % 10 != 3) {
+        table.remove(&mut txn, number).unwrap();
+    }
+    txn.commit().unwrap();
+    let full = len(&path);
+    many_small_commits(&database, &table, 1000);
+    assert!(len(&path) > full / 2);
+    assert_clean(&database);
+}
+
+#[test]
+fn many_tables_and_their_catalog_move_too() {
+    let (_directory, path) = place();
+    let database = Database::open(&path).unwrap();
+    let filler = fill(&database, 0..10_000, 1000).unwrap();
+    let mut txn = database.begin_write().unwrap();
+    for number in 0..300u64 {
+        let table: Numbers = txn.create_table(format!("table {number}")).unwrap();
+        table.insert(&mut txn, number, &[7; 100]).unwrap();
+    }
+    txn.commit().unwrap();
+    empty(&database, &filler);
+    many_small_commits(&database, &filler, 2000);
+    assert!(len(&path) < 4 * MIB, "{} bytes are left", len(&path));
+    assert_clean(&database);
+    let txn = database.begin_read().unwrap();
+    for number in 0..300u64 {
+        let table: Numbers = txn.open_table(format!("table {number}")).unwrap();
+        assert_eq!(table.get(&txn, number).unwrap(), Some(&[7; 100][..]));
+    }
 }

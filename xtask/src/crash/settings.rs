@@ -1,8 +1,9 @@
 //! What an episode's database is made with.
 
+use crate::geometry;
 use fastrand::Rng;
 use std::time::Duration;
-use teak::{Database, Options, testing, testing::SimDisk};
+use teak::{Database, Geometry, Options, testing, testing::SimDisk};
 
 /// The boot of the machine in which workloads run.
 pub(super) const BOOT: [u8; 16] = [1; 16];
@@ -16,6 +17,7 @@ pub(super) struct Settings {
     pub(super) size_limit_bytes: Option<u64>,
     pub(super) write_memory_bytes: usize,
     pub(super) capacity: usize,
+    geometry: Geometry,
 }
 
 impl Settings {
@@ -29,6 +31,7 @@ impl Settings {
             size_limit_bytes: None,
             write_memory_bytes,
             capacity: CAPACITY,
+            geometry: geometry::draw(rng, page_size),
         }
     }
 
@@ -40,6 +43,7 @@ impl Settings {
     ) -> teak::Result<Database> {
         let options = Options::new()
             .page_size(self.page_size)
+            .geometry(self.geometry)
             .size_limit_bytes(self.size_limit_bytes)
             // Nothing happens by the clock.
             .flush_after(Duration::MAX)

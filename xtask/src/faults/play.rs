@@ -250,7 +250,9 @@ impl<'s> Play<'s> {
     }
 
     fn write(&mut self, database: &Database, work: &Work) -> Outcome {
-        let Answer::Done(mut txn) = self.judge(database.begin_write())? else {
+        // If the file cannot be cut off, it stays as it is.
+        let begun = self.judge_beside(&[Call::SetLen], database.begin_write())?;
+        let Answer::Done(mut txn) = begun else {
             return Ok(());
         };
         if self.is_poisoned {

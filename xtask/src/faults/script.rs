@@ -1,9 +1,10 @@
 //! What is done to a database while its disk fails: drawn once, played with each fault.
 
 use super::model::{self, Records, TABLE_COUNT, Tables, Value};
+use crate::geometry;
 use fastrand::Rng;
 use std::{sync::Arc, time::Duration};
-use teak::{Durability, Options, Result, Transaction, WriteTxn, codec::Bytes};
+use teak::{Durability, Geometry, Options, Result, Transaction, WriteTxn, codec::Bytes};
 
 /// Everything that is done, and with which options.
 pub(super) struct Script {
@@ -11,6 +12,7 @@ pub(super) struct Script {
     pub(super) write_memory_bytes: usize,
     pub(super) size_limit_bytes: Option<u64>,
     pub(super) acts: Vec<Act>,
+    geometry: Geometry,
 }
 
 pub(super) enum Act {
@@ -92,6 +94,7 @@ impl Script {
             write_memory_bytes: page_size * [4, 16, 1024][rng.usize(0..3)],
             size_limit_bytes: is_limited.then(|| page_size as u64 * rng.u64(24..80)),
             acts: (0..act_count).map(|_| draw_act(rng)).collect(),
+            geometry: geometry::draw(rng, page_size),
         }
     }
 
@@ -100,6 +103,7 @@ impl Script {
             .flush_after(Duration::MAX)
             .page_size(self.page_size)
             .write_memory_bytes(self.write_memory_bytes)
+            .geometry(self.geometry)
             .size_limit_bytes(self.size_limit_bytes)
     }
 }

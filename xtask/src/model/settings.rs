@@ -1,9 +1,10 @@
 //! The random options of an episode.
 
 use super::shape::ValueSizes;
+use crate::geometry;
 use fastrand::Rng;
 use std::{fmt, path::Path};
-use teak::{Database, Durability, Options};
+use teak::{Database, Durability, Geometry, Options};
 
 /// The kinds of operation; each episode prefers some and leaves out others.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -89,6 +90,7 @@ pub(crate) struct Settings {
     pub(crate) durability: Durability,
     pub(crate) write_memory_bytes: Option<usize>,
     pub(crate) size_limit_bytes: Option<u64>,
+    geometry: Geometry,
     /// Keys are made from numbers below this.
     pub(crate) domain: u64,
     pub(crate) value_sizes: ValueSizes,
@@ -104,12 +106,13 @@ impl fmt::Debug for Settings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "pages of {} bytes, {:?}, {:?} bytes of memory for writes, {:?} bytes of file, keys from {} numbers, values {:?}, \
+            "pages of {} bytes, {:?}, {:?} bytes of memory for writes, {:?} bytes of file, {:?}, keys from {} numbers, values {:?}, \
              {} operations a commit",
             self.page_size,
             self.durability,
             self.write_memory_bytes,
             self.size_limit_bytes,
+            self.geometry,
             self.domain,
             self.value_sizes,
             self.operations_per_commit
@@ -144,6 +147,7 @@ impl Settings {
             write_memory_bytes: (rng.u8(0..2) == 0).then(|| 1 << rng.u32(10..22)),
             size_limit_bytes: (rng.u8(0..6) == 0)
                 .then(|| page_size as u64 * rng.u64(20..pages_max)),
+            geometry: geometry::draw(rng, page_size),
             domain: 1 << rng.u32(4..15),
             value_sizes: ValueSizes::draw(rng, page_size),
             operations_per_commit: [3, 20, 100, 1_000][rng.usize(0..4)],
@@ -169,6 +173,7 @@ impl Settings {
     pub(crate) fn open(&self, path: &Path) -> teak::Result<Database> {
         let options = Options::new()
             .page_size(self.page_size)
+            .geometry(self.geometry)
             .size_limit_bytes(self.size_limit_bytes)
             .durability(self.durability);
         match self.write_memory_bytes {

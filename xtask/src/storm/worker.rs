@@ -10,7 +10,7 @@ use super::{
     progress::{self, Reporter},
     work::Thread,
 };
-use crate::Failure;
+use crate::{Failure, geometry};
 use fastrand::Rng;
 use std::{
     io::{self, Read, Write},
@@ -219,6 +219,9 @@ fn open(arguments: &Arguments, journal: &Journal, rng: &mut Rng) -> Result<Opene
 
 fn options(page_size: usize, rng: &mut Rng) -> Options {
     let mut options = Options::new().page_size(page_size);
+    if rng.bool() {
+        options = options.geometry(geometry::draw(rng, page_size));
+    }
     if rng.u8(0..3) == 0 {
         options = options.durability(durability(rng));
     }

@@ -17,7 +17,7 @@ use std::{
     time::Duration,
 };
 use teak::{
-    Database, Durability, Options, Table, Ticket, Transaction, WriteTxn,
+    Database, Durability, Geometry, Options, Table, Ticket, Transaction, WriteTxn,
     codec::{Bytes, Str},
 };
 
@@ -168,7 +168,13 @@ impl<'a> Victim<'a> {
 }
 
 pub(super) fn open_options(script: Script, page_size: usize) -> Options {
-    let options = Options::new().page_size(page_size);
+    // Nearly every commit cuts or moves something.
+    let geometry = Geometry {
+        growth_step_bytes: 2 * page_size as u64,
+        shrink_threshold_bytes: 2 * page_size as u64,
+        ..Geometry::default()
+    };
+    let options = Options::new().page_size(page_size).geometry(geometry);
     match script {
         Script::Plain | Script::Lazy => options
             .flush_after(Duration::MAX)

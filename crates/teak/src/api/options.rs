@@ -35,6 +35,7 @@ pub struct Options {
     size_limit_bytes: Option<u64>,
     geometry: Option<Geometry>,
     write_memory_bytes: usize,
+    move_percent: u32,
     sharing: Sharing,
     network: Network,
     handles_faults: bool,
@@ -60,6 +61,7 @@ impl Options {
             size_limit_bytes: None,
             geometry: None,
             write_memory_bytes: 256 << 20,
+            move_percent: 100,
             sharing: Sharing::Processes,
             network: Network::Refuse,
             handles_faults: true,
@@ -201,6 +203,14 @@ impl Options {
         self
     }
 
+    /// How many pages a commit may copy from the end of the file to free places before it, in per cent of the pages that it
+    /// writes anyway, and 8 pages at least; 0 for none. That is done only while half as much again is free as is in use, so
+    /// that the file can be made shorter. 100 by default.
+    pub fn move_percent(mut self, percent: u32) -> Self {
+        self.move_percent = percent;
+        self
+    }
+
     /// Opens the database in the file at `path`.
     ///
     /// # Errors
@@ -267,6 +277,7 @@ impl Options {
             size_limit_bytes: self.size_limit_bytes,
             geometry: self.geometry,
             write_memory_bytes: self.write_memory_bytes,
+            move_percent: self.move_percent,
             sharing: self.sharing,
             network: self.network,
         })

@@ -41,6 +41,7 @@ mod pending;
 mod plan;
 mod segments;
 mod summary;
+mod tail;
 mod writer;
 
 pub(crate) use crate::page::deaths::Death;

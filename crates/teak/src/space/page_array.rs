@@ -102,6 +102,29 @@ impl PageArray {
             .map(|(page, _)| page)
     }
 
+    /// Elements of which the page itself, or the first node above, is one of those that are wanted: writing them anew
+    /// writes these anew. Ascending on each level.
+    pub(super) fn elements_above(
+        &self,
+        is_wanted: impl Fn(PageNumber) -> bool,
+    ) -> impl Iterator<Item = u32> {
+        let mut below = 1;
+        self.levels
+            .iter()
+            .enumerate()
+            .flat_map(move |(level, slots)| {
+                if level > 0 {
+                    below *= self.fanout;
+                }
+                let wanted = |slot: &Slot| slot.page().is_some_and(|(page, _)| is_wanted(page));
+                let found: Vec<u32> = (slots.iter().enumerate())
+                    .filter(|(_, slot)| wanted(slot))
+                    .map(|(index, _)| (index * below) as u32)
+                    .collect();
+                found
+            })
+    }
+
     pub(super) fn root(&self) -> ArrayRoot {
         let top = self.levels.last().and_then(|level| level.first());
         let Pointer { page, info, tag } = top.copied().unwrap_or_default().pointer;

@@ -65,6 +65,26 @@ impl Pending {
         self.backlog
     }
 
+    /// Has the next commit fold.
+    pub(super) fn want_fold(&mut self) {
+        self.backlog = true;
+    }
+
+    /// Dissolves the segments at these positions of the array.
+    pub(super) fn dissolve_at(&mut self, positions: &[u32]) {
+        for &position in positions {
+            let slot = self.segments.at(position);
+            let buckets = self.buckets.iter_mut();
+            for bucket in buckets {
+                bucket.segments.retain(|other| *other != slot);
+            }
+            if !self.segments.dissolved().contains(&slot) {
+                let entries = self.segments.dissolve(slot);
+                self.fresh.extend(entries);
+            }
+        }
+    }
+
     /// Adds deaths, to be looked at by the next [`Self::reclaim`].
     pub(super) fn add(&mut self, deaths: impl Iterator<Item = Death>) {
         let before = self.fresh.len();

@@ -37,6 +37,11 @@ impl Segments {
         &self.slots[slot as usize]
     }
 
+    /// The slot of the segment at a position.
+    pub(super) fn at(&self, position: u32) -> u32 {
+        self.order[position as usize]
+    }
+
     pub(super) fn position(&self, slot: u32) -> u32 {
         self.slots[slot as usize].position
     }

@@ -36,6 +36,7 @@ enum End {
     Commit,
     CommitAndReload,
     CommitAndShrink,
+    CommitLeavingTail,
     Abort,
 }
 
@@ -56,6 +57,7 @@ fn step() -> impl Strategy<Value = Step> {
         8 => Just(End::Commit),
         2 => Just(End::CommitAndReload),
         2 => Just(End::CommitAndShrink),
+        2 => Just(End::CommitLeavingTail),
         1 => Just(End::Abort),
     ];
     (

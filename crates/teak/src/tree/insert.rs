@@ -212,7 +212,7 @@ impl<'t, S: PageSink> Tree<'t, S> {
     }
 
     #[inline(never)]
-    fn keep_in_run(&mut self, value: &[u8], bytes: &mut RunBytes) -> Result<()> {
+    pub(super) fn keep_in_run(&mut self, value: &[u8], bytes: &mut RunBytes) -> Result<()> {
         let run = self.sink.store_value(value)?;
         self.root.value_pages += value_pages(&run, self.sink.page_size());
         *bytes = run.encode();

@@ -14,6 +14,7 @@ pub(crate) mod enter;
 pub(crate) mod insert;
 pub(crate) mod locate;
 pub(crate) mod lookup;
+pub(crate) mod lower;
 pub(crate) mod position;
 pub(crate) mod range;
 pub(crate) mod reading;

@@ -55,6 +55,12 @@ enum End {
 }
 
 impl Position {
+    /// On the record that a path leads to.
+    pub(super) fn on(path: Vec<Step>) -> Self {
+        let place = Place::On;
+        Self { path, place }
+    }
+
     /// The leaf and the index in it, where the position is on a record.
     #[inline]
     pub(crate) fn record(&self) -> Option<(PageNumber, usize)> {

@@ -75,6 +75,28 @@ pub(super) fn for_each<S: PageSource + ?Sized>(
     Ok(())
 }
 
+/// The name of the first table behind `name`, or from it on, that this version knows.
+pub(super) fn table_from<S: PageSource + ?Sized>(
+    source: &S,
+    catalog: &TreeRoot,
+    name: &[u8],
+    is_included: bool,
+) -> Result<Option<Vec<u8>>> {
+    let mut cursor = Cursor::new(source, *catalog);
+    let found = cursor.seek(name)?;
+    let mut is_on_one = match found {
+        Some(true) if !is_included => cursor.next()?,
+        found => found.is_some(),
+    };
+    while is_on_one {
+        if let Entry::Table(_) = decode(catalog.page, cursor.stored_value())? {
+            return Ok(Some(cursor.key().to_vec()));
+        }
+        is_on_one = cursor.next()?;
+    }
+    Ok(None)
+}
+
 /// Writes the root of the table `name`.
 pub(super) fn put<S: PageSink>(
     sink: &mut S,

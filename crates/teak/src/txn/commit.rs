@@ -75,6 +75,10 @@ impl WriteTransaction {
         if let Some(outermost) = self.outermost_savepoint() {
             self.end_savepoint(outermost)?;
         }
+        if !self.pages.is_unchanged() || self.tables.iter().flatten().any(|table| table.is_changed)
+        {
+            self.empty_tail();
+        }
         self.write_roots()?;
         if self.pages.is_unchanged() && self.geometry == self.base.record.geometry {
             flusher.write_nothing(self.pages.durability);
@@ -138,7 +142,9 @@ impl WriteTransaction {
         let free = writer.space.trailing_free() * page_size as u64;
         let bytes = writer.space.page_count() * page_size as u64;
         if let Some(bytes) = self.geometry.shrunk(bytes, free) {
-            writer.space.shrink(bytes.div_ceil(page_size as u64));
+            let page_count = bytes.div_ceil(page_size as u64);
+            writer.space.shrink(page_count);
+            writer.written.cut(page_count);
         }
         writer.written.forget(durable);
         let written = writer.written.with(taken);

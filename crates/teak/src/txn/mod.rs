@@ -24,6 +24,7 @@ mod savepoint;
 mod shared;
 pub(crate) mod snapshot;
 pub(crate) mod survey;
+mod tail;
 mod ticket;
 pub(crate) mod write;
 mod written;

@@ -9,6 +9,7 @@ use super::{
     progress::{State, Written},
     recover::{self, Found, Recovery},
     snapshot::Snapshot,
+    tail::Tail,
     written::WrittenRuns,
 };
 use crate::{
@@ -271,6 +272,7 @@ fn writer(newest: Record, space: Space, is_changed: bool) -> Writer {
         is_stale: false,
         asked: Asked::default(),
         excess: Excess::of(&newest),
+        tail: Tail::default(),
         newest,
     }
 }

@@ -54,6 +54,8 @@ pub(crate) struct WritePages {
     /// What is left of the run that was taken last.
     open_run: Run,
     next_run_len: u32,
+    /// Whether pages are taken from the lowest places, however short their runs are.
+    is_placed_low: bool,
     taken_count: u64,
     /// The file, where lazy commits build pages in it, and how many faults there were before. The last one is in use.
     writable: Vec<(Arc<WritableMapping>, u64)>,
@@ -92,6 +94,7 @@ impl WritePages {
             writer,
             open_run: Run::new(0, 0),
             next_run_len: FIRST_RUN_LEN,
+            is_placed_low: false,
             taken_count: 0,
             writable: Vec::new(),
             outgrown: Vec::new(),
@@ -121,6 +124,18 @@ impl WritePages {
     /// Whether nothing was written and nothing died.
     pub(super) fn is_unchanged(&self) -> bool {
         self.taken_count == 0 && self.deaths.is_empty()
+    }
+
+    /// How many pages this transaction has taken and keeps.
+    pub(super) fn taken_count(&self) -> u64 {
+        self.taken_count
+    }
+
+    /// Has pages taken from the lowest places from now on, however short their runs are, or as it is best to write them.
+    pub(super) fn place_low(&mut self, is_placed_low: bool) {
+        self.give_back_rest();
+        self.is_placed_low = is_placed_low;
+        self.next_run_len = FIRST_RUN_LEN;
     }
 
     /// Bytes of pages that were built and are still in memory.

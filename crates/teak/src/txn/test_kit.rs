@@ -35,6 +35,7 @@ fn settings() -> Settings {
         verification: Verification::FirstTouch,
         size_limit_bytes: None,
         geometry: None,
+        move_percent: 100,
         write_memory_bytes: WRITE_MEMORY_BYTES,
         sharing: Sharing::Alone,
         network: Network::Refuse,

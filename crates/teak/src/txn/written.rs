@@ -65,6 +65,13 @@ impl WrittenRuns {
         }
     }
 
+    /// Forgets what is behind the new end of the file, where nothing is in use. A record lists what died in its own
+    /// commit, and who goes on from the record of another process knows no better.
+    pub(super) fn cut(&mut self, page_count: u64) {
+        let end = Run::new(page_count.min(u64::from(u32::MAX)) as u32, u32::MAX);
+        self.forget_dead(&[(end, TransactionId::default())]);
+    }
+
     /// Notes what a commit wrote. `last_target` is the newest commit that a flush was begun for.
     pub(super) fn note(
         &mut self,

@@ -42,3 +42,15 @@ fn what_died_is_not_listed_any_more() {
     let all = written.with(&runs(&[(20, 1)])).unwrap();
     assert_eq!(all, runs(&[(10, 1), (13, 1), (20, 1)]));
 }
+
+#[test]
+fn what_is_cut_off_is_not_listed() {
+    let mut written = WrittenRuns::new(4096);
+    written.note(
+        TransactionId(1),
+        &runs(&[(10, 4), (20, 10), (40, 1)]),
+        TransactionId(0),
+    );
+    written.cut(25);
+    assert_eq!(written.with(&[]), Some(runs(&[(10, 4), (20, 5)])));
+}

@@ -92,6 +92,9 @@ impl World {
         if step.end == End::Abort {
             taken.iter().for_each(|run| self.space.give_back(*run));
         } else {
+            if step.end == End::CommitLeavingTail {
+                self.space.leave_tail(self.space.page_count() / 2);
+            }
             self.commit(taken, step);
         }
         self.check_partition();

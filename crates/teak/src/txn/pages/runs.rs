@@ -24,7 +24,7 @@ impl WritePages {
         let space = &mut self.writer.space;
         let found = if is_exact {
             space.allocate(want, Policy::Contiguous)
-        } else if is_small {
+        } else if is_small && !self.is_placed_low {
             let in_a_row = space.allocate(want, Policy::Contiguous);
             let is_roomy = space.free_count() * 4 < space.page_count();
             in_a_row.or_else(|| {

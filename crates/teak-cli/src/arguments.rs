@@ -1,7 +1,8 @@
 //! The command line: what is common to all subcommands, and which there are.
 
 use crate::commands::{
-    check, completions, del, dump, get, load, man, page, put, salvage, scan, stat, table, tables,
+    check, compact, completions, del, dump, get, load, man, page, put, readers, salvage, scan,
+    stat, table, tables,
 };
 use crate::failure::Failure;
 use crate::output::Style;
@@ -46,7 +47,9 @@ enum Command {
     Tables(tables::Arguments),
     Table(table::Arguments),
     Stat(stat::Arguments),
+    Readers(readers::Arguments),
     Check(check::Arguments),
+    Compact(compact::Arguments),
     Salvage(salvage::Arguments),
     Page(page::Arguments),
     Completions(completions::Arguments),
@@ -72,7 +75,9 @@ impl Arguments {
             Command::Tables(arguments) => tables::run(&arguments, style),
             Command::Table(arguments) => table::run(&arguments, style),
             Command::Stat(arguments) => stat::run(&arguments, style),
+            Command::Readers(arguments) => readers::run(&arguments, style),
             Command::Check(arguments) => check::run(&arguments, style),
+            Command::Compact(arguments) => compact::run(&arguments, style),
             Command::Salvage(arguments) => salvage::run(&arguments, style),
             Command::Page(arguments) => page::run(&arguments, style),
             Command::Completions(arguments) => completions::run(&arguments),

@@ -76,10 +76,11 @@ mod types;
 mod format_tests;
 
 pub use api::{
-    BulkOptions, BulkProgress, CheckProgress, CheckReport, Cursor, Damage, Database, DatabaseStat,
-    Durability, Loss, Options, OwnedCursor, OwnedRange, PageUse, Range, ReadTxn, Recovery,
-    SalvageProgress, SalvageReport, SalvagedTable, Savepoint, Table, TableInfo, TableOptions,
-    TableStat, Ticket, Transaction, ValueGuard, Verification, WriteTxn, codec, salvage,
+    BulkOptions, BulkProgress, CheckProgress, CheckReport, CompactProgress, Cursor, Damage,
+    Database, DatabaseStat, Durability, Loss, Options, OwnedCursor, OwnedRange, PageUse, Range,
+    ReadTxn, ReaderInfo, Recovery, SalvageProgress, SalvageReport, SalvagedTable, Savepoint, Table,
+    TableInfo, TableOptions, TableStat, Ticket, Transaction, ValueGuard, Verification, WriteTxn,
+    codec, salvage,
 };
 pub use error::{Error, KeyRange, Result};
 pub use page::key::KeyOrder;

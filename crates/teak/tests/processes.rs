@@ -355,6 +355,15 @@ fn a_reader_of_another_process_keeps_its_state() {
         put(&database, "lazy", &format!("key {round}"), round).unwrap();
     }
     put(&database, "durable", "a", 2).unwrap();
+    let readers = database.readers().unwrap();
+    assert_eq!(readers.len(), 1);
+    assert_eq!(readers[0].process, Some(other.process.id()));
+    assert_eq!(readers[0].lag, 501);
+    assert!(
+        readers[0].kept_pages >= 2 && readers[0].kept_pages < 10,
+        "{readers:?}"
+    );
+    assert!(readers[0].age < std::time::Duration::from_secs(60));
     assert_eq!(other.ask("read a"), "Some(1)");
     assert_eq!(other.ask("get a"), "Some(2)");
     assert_eq!(database.stat().unwrap().readers, 1);

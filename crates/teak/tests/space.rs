@@ -1,6 +1,6 @@
 //! How long files are: limits, growth, and files that become shorter while they are used.
 
-use std::{fs, path::Path};
+use std::{fs, ops::ControlFlow, path::Path};
 use teak::{
     CheckReport, Database, Durability, Error, Geometry, Options, Result, Table, Transaction,
     codec::Bytes, codec::U64,
@@ -264,5 +264,56 @@ fn many_tables_and_their_catalog_move_too() {
     for number in 0..300u64 {
         let table: Numbers = txn.open_table(format!("table {number}")).unwrap();
         assert_eq!(table.get(&txn, number).unwrap(), Some(&[7; 100][..]));
+    }
+}
+
+#[test]
+fn compacting_makes_the_file_as_short_as_it_can_be() {
+    for value_len in [200, 6000] {
+        let (_directory, path) = place();
+        let database = Options::new().move_percent(0).open(&path).unwrap();
+        let count = 12_000_000 / value_len as u64;
+        let table = fill(&database, 0..count, value_len).unwrap();
+        let mut txn = database.begin_write().unwrap();
+        for number in (0..count).filter(|number| number % 10 != 3) {
+            table.remove(&mut txn, number).unwrap();
+        }
+        txn.commit().unwrap();
+        let reader = database.begin_read().unwrap();
+        let mut calls = 0;
+        let done = database.compact(&mut |progress| {
+            calls += 1;
+            assert!(progress.moved_pages > 0);
+            ControlFlow::Continue(())
+        });
+        let done = done.unwrap();
+        assert!(calls > 0 && done.moved_pages > 100, "{done:?}");
+        let kept = |number: &u64| number % 10 == 3;
+        for number in (0..count).filter(kept) {
+            assert_eq!(
+                table.get(&reader, number).unwrap(),
+                Some(&vec![number as u8; value_len][..])
+            );
+        }
+        drop(reader);
+        database
+            .compact(&mut |_| ControlFlow::Continue(()))
+            .unwrap();
+        assert_clean(&database);
+        let stat = database.stat().unwrap();
+        assert!(stat.page_count < stat.used_pages * 11 / 10 + 64, "{stat:?}");
+        assert_eq!(len(&path), stat.page_count * 4096);
+        let txn = database.begin_read().unwrap();
+        for number in (0..count).filter(kept) {
+            assert_eq!(
+                table.get(&txn, number).unwrap(),
+                Some(&vec![number as u8; value_len][..])
+            );
+        }
+        drop(txn);
+        let again = database.compact(&mut |_| ControlFlow::Break(())).unwrap();
+        assert!(again.moved_pages < 100, "{again:?}");
+        database.close().unwrap();
+        assert_clean(&Database::open(&path).unwrap());
     }
 }

@@ -1,6 +1,7 @@
 //! The subcommands, one file each: its arguments, and `run`.
 
 pub(crate) mod check;
+pub(crate) mod compact;
 pub(crate) mod completions;
 pub(crate) mod del;
 pub(crate) mod dump;
@@ -9,6 +10,7 @@ pub(crate) mod load;
 pub(crate) mod man;
 pub(crate) mod page;
 pub(crate) mod put;
+pub(crate) mod readers;
 pub(crate) mod salvage;
 pub(crate) mod scan;
 pub(crate) mod stat;

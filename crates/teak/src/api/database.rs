@@ -4,9 +4,9 @@ use super::{CheckProgress, CheckReport, Options, PageUse, ReadTxn, Recovery, Tic
 use crate::{
     Error, Geometry, PageNumber, Result, TransactionId,
     page::max_key_len,
-    txn::{Opening, WriteTransaction, check, survey},
+    txn::{CompactProgress, Opening, ReaderInfo, WriteTransaction, check, survey},
 };
-use std::{path::Path, sync::Arc, time::Duration};
+use std::{ops::ControlFlow, path::Path, sync::Arc, time::Duration};
 
 /// An open database. Clones are handles to the same one, usable from every thread; so is what opening it again
 /// in the same process gives, until it is closed. Other processes may have it open as well.
@@ -252,6 +252,63 @@ impl Database {
             table_count: snapshot.catalog().records,
             readers: self.opening.engine().reader_count() - 1,
         })
+    }
+
+    /// All read transactions of all processes, the one of the oldest state first: who they are, how old, and what of the
+    /// file is there for nobody but them. Reads the space map.
+    ///
+    /// ```
+    /// # use teak::{Database, codec::Str};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// let reader = database.begin_read()?;
+    /// let mut txn = database.begin_write()?;
+    /// txn.create_table::<Str, Str>("words")?;
+    /// txn.commit()?;
+    /// let readers = database.readers()?;
+    /// assert_eq!(readers.len(), 1);
+    /// assert_eq!((readers[0].process, readers[0].lag), (Some(std::process::id()), 1));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidArgument`] if the database has been closed; [`Error::Corrupted`].
+    pub fn readers(&self) -> Result<Vec<ReaderInfo>> {
+        self.opening.readable()?.readers()
+    }
+
+    /// Makes the file as short as it can be now: moves pages from its end to free places before it, some thousand with
+    /// each of a series of durable commits, and cuts the end off. Readers and writers of all processes go on meanwhile; what
+    /// readers of older states see at the end of the file stays. Commits do the same by and by; this is for who does not
+    /// want to wait. It ends when nothing is left to be moved, or when `progress` breaks.
+    ///
+    /// ```
+    /// # use teak::{Database, codec::{Bytes, U64}};
+    /// # use std::ops::ControlFlow;
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// # let mut txn = database.begin_write()?;
+    /// # let numbers = txn.create_table::<U64, Bytes>("numbers")?;
+    /// # for number in 0..1000 { numbers.insert(&mut txn, number, &[7; 500])?; }
+    /// # txn.commit()?;
+    /// # let mut txn = database.begin_write()?;
+    /// # for number in 100..1000 { numbers.remove(&mut txn, number)?; }
+    /// # txn.commit()?;
+    /// let before = database.stat()?.file_bytes;
+    /// let done = database.compact(&mut |_| ControlFlow::Continue(()))?;
+    /// assert!(done.file_bytes < before);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Database::begin_write`] and [`WriteTxn::commit`]; [`Error::Corrupted`] if what is to be moved is damaged.
+    pub fn compact(
+        &self,
+        progress: &mut dyn FnMut(CompactProgress) -> ControlFlow<()>,
+    ) -> Result<CompactProgress> {
+        self.opening.writable()?.compact(progress)
     }
 
     /// Checks everything that the newest commit holds: each page's tag, order, reachability, double

@@ -12,7 +12,7 @@ mod table;
 mod transaction;
 
 pub use crate::txn::{
-    Durability, Recovery, Ticket, Verification,
+    CompactProgress, Durability, ReaderInfo, Recovery, Ticket, Verification,
     check::{CheckProgress, CheckReport, Damage, PageUse},
     salvage::Loss,
 };

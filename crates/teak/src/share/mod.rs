@@ -8,7 +8,7 @@ mod turn;
 mod words;
 
 pub(crate) use lock::{SharedLock, Taken};
-pub(crate) use readers::{ReaderTable, Slot};
+pub(crate) use readers::{Pinned, ReaderTable, Slot};
 pub(crate) use region::{REGION_HEAD_LEN, REGION_LEN, Region, STATE_LEN, StateWords};
 pub(crate) use turn::{Turn, Turnstile};
 

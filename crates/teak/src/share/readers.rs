@@ -32,6 +32,20 @@ const BLOCKS_USED: usize = LINE;
 /// Where the owners of blocks stand, a word each; 0 for nobody.
 const OWNERS: usize = PAGE;
 
+/// In a slot, behind what it pins: the reader's thread, and when it began.
+const THREAD: usize = 1;
+const BEGAN: usize = 2;
+
+/// A reader, as the table knows it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Pinned {
+    pub(crate) state: u64,
+    /// Who has the block of its slot.
+    pub(crate) owner: u64,
+    pub(crate) thread: u64,
+    pub(crate) began: u64,
+}
+
 /// A reader's place in the table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Slot(u32);
@@ -89,6 +103,13 @@ impl ReaderTable {
         }
     }
 
+    /// Says who is about to pin by a slot, and when that is, for those who ask.
+    #[inline]
+    pub(crate) fn note(&self, slot: Slot, thread: u64, began: u64) {
+        self.word_of(slot, THREAD).store(thread, Relaxed);
+        self.word_of(slot, BEGAN).store(began, Relaxed);
+    }
+
     /// Ends what [`Self::pin`] began.
     #[inline]
     pub(crate) fn unpin(&self, slot: Slot) {
@@ -99,16 +120,35 @@ impl ReaderTable {
     /// Calls `pinned` for the state of each reader. What was visible before this is called stays pinned by
     /// those only.
     pub(crate) fn for_each_pinned(&self, mut pinned: impl FnMut(u64)) {
+        self.for_each_slot_that_pins(|_, _, state| pinned(state));
+    }
+
+    /// All readers, with what they have said of themselves.
+    pub(crate) fn readers(&self) -> Vec<Pinned> {
+        let mut readers = Vec::new();
+        self.for_each_slot_that_pins(|owner, slot, state| {
+            readers.push(Pinned {
+                state,
+                owner,
+                thread: self.word_of(slot, THREAD).load(Relaxed),
+                began: self.word_of(slot, BEGAN).load(Relaxed),
+            });
+        });
+        readers
+    }
+
+    fn for_each_slot_that_pins(&self, mut pinned: impl FnMut(u64, Slot, u64)) {
         fence(SeqCst);
         let used = self.word(BLOCKS_USED).load(Acquire) as usize;
         for block in 0..used.min(self.block_count) {
-            if self.owner(block).load(Acquire) == 0 {
+            let owner = self.owner(block).load(Acquire);
+            if owner == 0 {
                 continue;
             }
             for slot in slots_of(block) {
                 // Acquire: see `unpin`.
                 if let Some(state) = self.slot(slot).load(Acquire).checked_sub(1) {
-                    pinned(state);
+                    pinned(owner, slot, state);
                 }
             }
         }
@@ -181,7 +221,12 @@ impl ReaderTable {
 
     #[inline]
     fn slot(&self, slot: Slot) -> &AtomicU64 {
-        self.word(blocks_start(self.block_count) + slot.0 as usize * LINE)
+        self.word_of(slot, 0)
+    }
+
+    #[inline]
+    fn word_of(&self, slot: Slot, index: usize) -> &AtomicU64 {
+        self.word(blocks_start(self.block_count) + slot.0 as usize * LINE + index)
     }
 
     #[inline]

@@ -209,6 +209,19 @@ impl Space {
         self.pending.page_count()
     }
 
+    /// For each pin how many dead pages only it sees. `pins` ascends.
+    pub(crate) fn kept_alone(&self, pins: &[TransactionId]) -> Vec<u64> {
+        let mut kept = vec![0; pins.len()];
+        for death in self.pending.deaths() {
+            let below = pins.partition_point(|pin| *pin < death.died);
+            let seen = pins.partition_point(|pin| *pin < death.birth)..below;
+            if seen.len() == 1 {
+                kept[seen.start] += u64::from(death.run.len);
+            }
+        }
+        kept
+    }
+
     /// Free pages in a row at the end of the file.
     pub(crate) fn trailing_free(&self) -> u64 {
         self.free.trailing_free()

@@ -114,6 +114,7 @@ impl FileStorage {
     }
 
     fn shrink(&self, old_len: u64, new_len: u64) -> io::Result<()> {
+        self.refuse_cut()?;
         self.publish_len(new_len)?;
         self.file.set_len(new_len).inspect_err(|_| {
             // A longer file is never refused: only a live run behind its end is.

@@ -268,6 +268,12 @@ impl LockFile {
         is_locked(self.file(), byte_of(place), 1).unwrap_or(true)
     }
 
+    /// The id of the other process that has this place, if it has one here.
+    pub(crate) fn process_at(&self, place: u32) -> Option<u32> {
+        let found = holder(self.file(), byte_of(place), 1).ok()??;
+        u32::try_from(found).ok().filter(|process| *process > 0)
+    }
+
     /// Whether any process but this one has a place.
     pub(crate) fn has_others(&self) -> io::Result<bool> {
         is_locked(self.file(), 1, PROCESSES_MAX)
@@ -346,12 +352,18 @@ fn lock(file: &File, wait: Wait, byte: u32, kind: libc::c_int) -> io::Result<()>
 
 /// Whether another process has locked one of these bytes.
 fn is_locked(file: &File, first: u32, count: u32) -> io::Result<bool> {
+    Ok(holder(file, first, count)?.is_some())
+}
+
+/// The id of another process that has locked one of these bytes.
+fn holder(file: &File, first: u32, count: u32) -> io::Result<Option<libc::pid_t>> {
     let mut found = range(first, count, libc::F_WRLCK);
     // SAFETY: the descriptor is open, and the structure is there to be written to.
     if unsafe { libc::fcntl(file.as_raw_fd(), libc::F_GETLK, &raw mut found) } != 0 {
         return Err(io::Error::last_os_error());
     }
-    Ok(found.l_type != libc::F_UNLCK as libc::c_short)
+    let is_held = found.l_type != libc::F_UNLCK as libc::c_short;
+    Ok(is_held.then_some(found.l_pid))
 }
 
 #[cfg(test)]

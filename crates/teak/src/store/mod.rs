@@ -19,6 +19,7 @@ mod lock_file;
 mod locked;
 mod mapping;
 mod memory;
+mod moment;
 mod seat;
 #[cfg(any(test, feature = "testing"))]
 pub(crate) mod sim;
@@ -32,6 +33,7 @@ pub(crate) use forks::Generation;
 pub(crate) use lock_file::{Gate, LockFile};
 pub(crate) use mapping::{Mapping, prefetch};
 pub(crate) use memory::{Memory, sleep_on, wake_one};
+pub(crate) use moment::{thread_id, uptime_ms};
 pub(crate) use seat::Seat;
 pub(crate) use writable::{WritableMapping, WritableRun};
 

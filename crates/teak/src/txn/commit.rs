@@ -80,7 +80,8 @@ impl WriteTransaction {
             self.empty_tail();
         }
         self.write_roots()?;
-        if self.pages.is_unchanged() && self.geometry == self.base.record.geometry {
+        let has_news = self.is_compacting || self.geometry != self.base.record.geometry;
+        if self.pages.is_unchanged() && !has_news {
             flusher.write_nothing(self.pages.durability);
             return Ok(self.base.transaction());
         }
@@ -141,7 +142,12 @@ impl WriteTransaction {
         let writer = &mut *self.pages.writer;
         let free = writer.space.trailing_free() * page_size as u64;
         let bytes = writer.space.page_count() * page_size as u64;
-        if let Some(bytes) = self.geometry.shrunk(bytes, free) {
+        let shrunk = match self.is_compacting {
+            true => Some((bytes - free).max(self.geometry.lower_limit_bytes))
+                .filter(|kept| *kept < bytes),
+            false => self.geometry.shrunk(bytes, free),
+        };
+        if let Some(bytes) = shrunk {
             let page_count = bytes.div_ceil(page_size as u64);
             writer.space.shrink(page_count);
             writer.written.cut(page_count);

@@ -11,7 +11,7 @@ use super::{
     published::{Published, foreign_snapshot},
     reader::{Reader, Readers, private_table},
     recover::Recovery,
-    shared::{Shared, lock_file_error},
+    shared::Shared,
     snapshot::Snapshot,
     tail::Tail,
     ticket::Ticket,
@@ -27,6 +27,7 @@ use crate::{
 };
 use std::{
     collections::HashMap,
+    io,
     ops::{Deref, DerefMut},
     path::PathBuf,
     sync::{
@@ -531,7 +532,7 @@ impl Engine {
         Ok(Some(writer))
     }
 
-    fn writer_turn(&self, turn: Turn<Writer>) -> WriterTurn {
+    pub(super) fn writer_turn(&self, turn: Turn<Writer>) -> WriterTurn {
         WriterTurn {
             turn: Some(turn),
             generation: self.generation,
@@ -540,7 +541,7 @@ impl Engine {
     }
 
     /// Brings what the writer has up to date, if another process wrote meanwhile.
-    fn follow(&self, writer: &mut Writer, taken: Taken) -> Result<()> {
+    pub(super) fn follow(&self, writer: &mut Writer, taken: Taken) -> Result<()> {
         let Some(shared) = &self.flusher.shared else {
             return Ok(());
         };
@@ -556,7 +557,7 @@ impl Engine {
             .refresh()
             .map_err(Error::io("reading the length of the file"))?;
         if newest.transaction == writer.newest.transaction && !writer.is_stale {
-            return Ok(());
+            return self.refuse_shorter(&writer.newest);
         }
         let published = &self.flusher.published;
         published.forget_held();
@@ -565,6 +566,7 @@ impl Engine {
             false => Arc::new(self.unseen(shared, newest)?),
         };
         let record = &snapshot.record;
+        self.refuse_shorter(record)?;
         let pins = self.flusher.pins();
         let is_folded = writer.is_stale || writer.space.roots() != record.space_roots;
         if is_folded
@@ -582,6 +584,21 @@ impl Engine {
         Ok(())
     }
 
+    /// Fails if the file is shorter than a commit is that counts: no process has cut it then.
+    fn refuse_shorter(&self, record: &Record) -> Result<()> {
+        let (is, least) = (
+            self.storage.len(),
+            record.page_count * self.page_size as u64,
+        );
+        if is >= least {
+            return Ok(());
+        }
+        let text =
+            format!("somebody has cut the file short, to {is} bytes of {least}; restore a backup");
+        let error = io::Error::new(io::ErrorKind::UnexpectedEof, text);
+        Err(Error::io("following other processes")(error))
+    }
+
     /// The state of a commit by another process that readers do not see yet.
     fn unseen(&self, shared: &Shared, newest: Written) -> Result<Snapshot> {
         let record = shared.record_in(newest.slot)?;
@@ -594,7 +611,7 @@ impl Engine {
         foreign_snapshot(&*self.storage, record, &before)
     }
 
-    fn refuse_unwritable(&self) -> Result<()> {
+    pub(super) fn refuse_unwritable(&self) -> Result<()> {
         if self.turnstile.is_none() {
             return Err(Error::ReadOnly);
         }
@@ -649,105 +666,6 @@ impl Engine {
     /// The last commit that is known to be on the disk.
     pub(crate) fn durable(&self) -> TransactionId {
         self.flusher.progress.lock().durable.transaction
-    }
-
-    /// Flushes, cuts the free end of the file off, and notes that all is well. Nothing can be
-    /// begun afterwards.
-    pub(crate) fn close(&self) -> Result<()> {
-        self.refuse_forked()?;
-        let Some(turnstile) = &self.turnstile else {
-            self.closed.store(true, Ordering::Release);
-            return Ok(());
-        };
-        if self.closed.load(Ordering::Acquire) {
-            return Ok(());
-        }
-        self.refuse_unwritable()?;
-        let turn = turnstile.take(None);
-        let writer = self.writer_turn(turn.expect("without a limit there is no end but the turn"));
-        self.refuse_unwritable()?;
-        self.closed.store(true, Ordering::Release);
-        let closed = self.write_last(writer);
-        self.flusher.wake_told();
-        closed
-    }
-
-    /// `writer` has no place among processes yet: while others have the database open, nobody waits for theirs.
-    fn write_last(&self, writer: WriterTurn) -> Result<()> {
-        let Some(shared) = &self.flusher.shared else {
-            return self.close_alone(writer);
-        };
-        let gate = shared.lock_file.pass_gate().map_err(lock_file_error)?;
-        if !shared.lock_file.has_others().map_err(lock_file_error)? {
-            return self.close_alone(writer);
-        }
-        drop((gate, writer));
-        self.flusher.wait_quietly(self.flusher.newest())
-    }
-
-    /// Notes a clean close, since nobody else has the database open: where there are other processes, the caller is in
-    /// the gate.
-    fn close_alone(&self, mut writer: WriterTurn) -> Result<()> {
-        let shared = &self.flusher.shared;
-        if shared.is_some() {
-            match self.flusher.place.enter(None) {
-                Entered::Anew(taken) => self.follow(&mut writer, taken)?,
-                Entered::Kept => {}
-                Entered::No => return Err(Error::Poisoned),
-            }
-        }
-        if writer.is_changed {
-            self.note_clean_close(&mut writer)?;
-        }
-        if let Some(shared) = shared {
-            shared.region.set_closed();
-        }
-        Ok(())
-    }
-
-    /// Leaves the other processes. Of some that close at the same moment the last one finds that it is the last only now.
-    fn leave(&self, shared: &Shared) {
-        let gate = shared.lock_file.pass_gate().ok();
-        if let Some(turnstile) = self.turnstile.as_ref().filter(|_| gate.is_some())
-            && shared.region.is_ready()
-            && !shared.has_failed()
-            && matches!(shared.lock_file.has_others(), Ok(false))
-            && let Some(turn) = turnstile.take(None)
-        {
-            let _ = self.close_alone(self.writer_turn(turn));
-        }
-        self.flusher.stop();
-        self.flusher.progress.leave(|| shared.leave(gate));
-    }
-
-    fn note_clean_close(&self, writer: &mut Writer) -> Result<()> {
-        self.flusher.wait_quietly(writer.newest.transaction)?;
-        let used = writer.space.page_count() - writer.space.trailing_free();
-        let lower = writer.newest.geometry.lower_limit_bytes / self.page_size as u64;
-        (writer.space).shrink(used.max(lower).min(writer.space.page_count()));
-        let page_count = writer.space.page_count();
-        // Two, so that one may rot: the records before them may speak of a longer file.
-        let ([one, other], sequence) = {
-            let state = self.flusher.progress.lock();
-            (state.spare_slots(), state.newest.sequence)
-        };
-        let last = |slot, count| Record {
-            slot,
-            sequence: sequence + count,
-            durable_transaction: writer.newest.transaction,
-            clean_close: true,
-            page_count,
-            written: Some(Vec::new()),
-            ..writer.newest.clone()
-        };
-        self.flusher.write_last(&[last(one, 1), last(other, 2)])?;
-        let bytes = page_count * self.page_size as u64;
-        if bytes < self.storage.len() {
-            self.storage
-                .set_len(bytes)
-                .map_err(Error::io("making the file shorter"))?;
-        }
-        Ok(())
     }
 }
 

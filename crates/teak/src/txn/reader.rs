@@ -14,7 +14,7 @@ use super::{engine::Engine, lock, shared::Shared, snapshot::Snapshot};
 use crate::{
     Error, Result,
     share::{ReaderTable, Slot},
-    store::{Memory, Seat},
+    store::{Memory, Seat, thread_id, uptime_ms},
 };
 use std::{
     cell::RefCell,
@@ -152,7 +152,9 @@ impl Reader {
             Some(hold) => hold,
             None => new_hold(engine)?,
         };
-        let state = engine.readers.table.pin(hold.slot);
+        let table = &engine.readers.table;
+        table.note(hold.slot, thread_id(), uptime_ms());
+        let state = table.pin(hold.slot);
         if hold.snapshot.transaction().0 != state {
             refresh(&mut hold, state)?;
         }

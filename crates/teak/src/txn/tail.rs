@@ -5,11 +5,16 @@
 //! readers see at the end of the file cannot be moved; when a round through all tables finds nothing else,
 //! the next one waits.
 
-use super::{catalog, write::WriteTransaction};
+use super::{
+    catalog,
+    engine::{Durability, Engine},
+    write::WriteTransaction,
+};
 use crate::{
     Result, TransactionId,
     tree::{insert::Tree, lower::Lowering},
 };
+use std::{ops::ControlFlow, sync::Arc};
 
 /// Small commits move so many pages at least.
 const MOVED_MIN: u64 = 8;
@@ -50,9 +55,83 @@ fn boundary(page_count: u64, free: u64, least: u64, is_emptying: bool) -> Option
     (page_count > if is_emptying { enough } else { begin }).then_some(enough)
 }
 
+/// Pages that one commit of [`Engine::compact`] moves.
+const COMPACTED_AT_ONCE: u64 = 4096;
+/// Commits of [`Engine::compact`] that move nothing, so that what was moved before is free, and two records say so.
+const SETTLING: usize = 4;
+
+/// How far [`Database::compact`](crate::Database::compact) is.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[non_exhaustive]
+pub struct CompactProgress {
+    /// Pages that were moved so far.
+    pub moved_pages: u64,
+    /// How long the file is now.
+    pub file_bytes: u64,
+}
+
+impl Engine {
+    /// Moves pages from the end of the file to free ones before it, until none is left or `progress` says that it is
+    /// enough, and cuts the end off.
+    pub(crate) fn compact(
+        self: &Arc<Self>,
+        progress: &mut dyn FnMut(CompactProgress) -> ControlFlow<()>,
+    ) -> Result<CompactProgress> {
+        let mut done = CompactProgress::default();
+        let mut settling = 0;
+        while settling < SETTLING {
+            let mut txn = WriteTransaction::begin(self)?;
+            txn.pages.durability = Durability::Durable;
+            txn.is_compacting = true;
+            if done == CompactProgress::default() {
+                txn.pages.writer.tail = Tail::default();
+            }
+            let moved = match settling {
+                0 => txn.compact_some()?,
+                _ => 0,
+            };
+            txn.commit()?;
+            done.moved_pages += moved;
+            done.file_bytes = self.file_bytes();
+            if moved == 0 || progress(done).is_break() {
+                settling += 1;
+            }
+        }
+        // Begins, and so cuts.
+        WriteTransaction::begin(self)?.abort();
+        done.file_bytes = self.file_bytes();
+        Ok(done)
+    }
+}
+
 impl WriteTransaction {
+    /// Moves as much of the end of the file as one commit should.
+    fn compact_some(&mut self) -> Result<u64> {
+        let space = &mut self.pages.writer.space;
+        let used = space.page_count() - space.free_count();
+        // The pages on the way to those that are moved are copied, too.
+        let boundary = used + used / 64 + 16;
+        if space.page_count() <= boundary {
+            return Ok(0);
+        }
+        space.leave_tail(boundary);
+        let mut work = Lowering {
+            boundary,
+            pages_left: COMPACTED_AT_ONCE,
+            looks_left: u64::MAX,
+            moved: 0,
+        };
+        self.pages.place_low(true);
+        let walked = self.lower(&mut work);
+        self.pages.place_low(false);
+        walked.map(|()| work.moved)
+    }
+
     /// Moves some pages from the end of the file, if that is worth it.
     pub(super) fn empty_tail(&mut self) {
+        if self.is_compacting {
+            return;
+        }
         let percent = u64::from(self.engine.policies.move_percent);
         let budget = (self.pages.taken_count() * percent / 100).max(MOVED_MIN);
         if percent == 0 || self.is_broken {

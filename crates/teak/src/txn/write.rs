@@ -39,6 +39,8 @@ pub(crate) struct WriteTransaction {
     /// By the number of the table's handle.
     pub(super) tables: Vec<Option<OpenTable>>,
     pub(super) savepoints: Vec<SavepointState>,
+    /// Whether it commits also if nothing has changed, and cuts off all that is free.
+    pub(super) is_compacting: bool,
     /// What the file's is to be from now on.
     pub(super) geometry: Geometry,
     /// Whether an error came in the middle of a change.
@@ -81,6 +83,7 @@ impl WriteTransaction {
             pages,
             tables: Vec::new(),
             savepoints: Vec::new(),
+            is_compacting: false,
             geometry,
             is_broken: false,
             is_ended: false,

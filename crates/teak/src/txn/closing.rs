@@ -1,0 +1,110 @@
+//! Closing: the last who has a database open notes that all is well.
+
+use super::{
+    engine::{Engine, Writer, WriterTurn},
+    place::Entered,
+    shared::{Shared, lock_file_error},
+};
+use crate::{Error, Result, commit::record::Record};
+use std::sync::atomic::Ordering;
+
+impl Engine {
+    /// Flushes, cuts the free end of the file off, and notes that all is well. Nothing can be
+    /// begun afterwards.
+    pub(crate) fn close(&self) -> Result<()> {
+        self.refuse_forked()?;
+        let Some(turnstile) = &self.turnstile else {
+            self.closed.store(true, Ordering::Release);
+            return Ok(());
+        };
+        if self.closed.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        self.refuse_unwritable()?;
+        let turn = turnstile.take(None);
+        let writer = self.writer_turn(turn.expect("without a limit there is no end but the turn"));
+        self.refuse_unwritable()?;
+        self.closed.store(true, Ordering::Release);
+        let closed = self.write_last(writer);
+        self.flusher.wake_told();
+        closed
+    }
+
+    /// `writer` has no place among processes yet: while others have the database open, nobody waits for theirs.
+    fn write_last(&self, writer: WriterTurn) -> Result<()> {
+        let Some(shared) = &self.flusher.shared else {
+            return self.close_alone(writer);
+        };
+        let gate = shared.lock_file.pass_gate().map_err(lock_file_error)?;
+        if !shared.lock_file.has_others().map_err(lock_file_error)? {
+            return self.close_alone(writer);
+        }
+        drop((gate, writer));
+        self.flusher.wait_quietly(self.flusher.newest())
+    }
+
+    /// Notes a clean close, since nobody else has the database open: where there are other processes, the caller is in
+    /// the gate.
+    fn close_alone(&self, mut writer: WriterTurn) -> Result<()> {
+        let shared = &self.flusher.shared;
+        if shared.is_some() {
+            match self.flusher.place.enter(None) {
+                Entered::Anew(taken) => self.follow(&mut writer, taken)?,
+                Entered::Kept => {}
+                Entered::No => return Err(Error::Poisoned),
+            }
+        }
+        if writer.is_changed {
+            self.note_clean_close(&mut writer)?;
+        }
+        if let Some(shared) = shared {
+            shared.region.set_closed();
+        }
+        Ok(())
+    }
+
+    /// Leaves the other processes. Of some that close at the same moment the last one finds that it is the last only now.
+    pub(super) fn leave(&self, shared: &Shared) {
+        let gate = shared.lock_file.pass_gate().ok();
+        if let Some(turnstile) = self.turnstile.as_ref().filter(|_| gate.is_some())
+            && shared.region.is_ready()
+            && !shared.has_failed()
+            && matches!(shared.lock_file.has_others(), Ok(false))
+            && let Some(turn) = turnstile.take(None)
+        {
+            let _ = self.close_alone(self.writer_turn(turn));
+        }
+        self.flusher.stop();
+        self.flusher.progress.leave(|| shared.leave(gate));
+    }
+
+    fn note_clean_close(&self, writer: &mut Writer) -> Result<()> {
+        self.flusher.wait_quietly(writer.newest.transaction)?;
+        let used = writer.space.page_count() - writer.space.trailing_free();
+        let lower = writer.newest.geometry.lower_limit_bytes / self.page_size as u64;
+        (writer.space).shrink(used.max(lower).min(writer.space.page_count()));
+        let page_count = writer.space.page_count();
+        // Two, so that one may rot: the records before them may speak of a longer file.
+        let ([one, other], sequence) = {
+            let state = self.flusher.progress.lock();
+            (state.spare_slots(), state.newest.sequence)
+        };
+        let last = |slot, count| Record {
+            slot,
+            sequence: sequence + count,
+            durable_transaction: writer.newest.transaction,
+            clean_close: true,
+            page_count,
+            written: Some(Vec::new()),
+            ..writer.newest.clone()
+        };
+        self.flusher.write_last(&[last(one, 1), last(other, 2)])?;
+        let bytes = page_count * self.page_size as u64;
+        if bytes < self.storage.len() {
+            self.storage
+                .set_len(bytes)
+                .map_err(Error::io("making the file shorter"))?;
+        }
+        Ok(())
+    }
+}

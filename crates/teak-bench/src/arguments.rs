@@ -28,6 +28,8 @@ pub(crate) enum Command {
     Readers(Readers),
     /// Commit from processes at the same time, one record at a time, without waiting for the disk.
     Handover(Handover),
+    /// Commit beside a read transaction that stays open, and after most records were removed, and print how long the file is.
+    Space(SpaceRun),
     /// One of the processes of `handover`, which starts them.
     #[command(hide = true)]
     HandoverProcess(HandoverProcess),
@@ -167,6 +169,33 @@ pub(crate) struct Readers {
     /// Rounds; the figure is their median.
     #[arg(long, default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) repeat: u32,
+
+    /// The engines to run.
+    #[arg(long, value_name = "ENGINE", value_delimiter = ',', default_values_t = EngineKind::usual_beside_quick())]
+    pub(crate) engines: Vec<EngineKind>,
+
+    #[command(flatten)]
+    pub(crate) places: Places,
+}
+
+/// What a run that watches the files is to do.
+#[derive(Debug, Args)]
+pub(crate) struct SpaceRun {
+    /// Records to load before commits beside a reader.
+    #[arg(long, default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
+    pub(crate) records: u64,
+
+    /// Commits of one record beside a reader, on the disk before they return.
+    #[arg(long, default_value_t = 200_000, value_parser = clap::value_parser!(u64).range(10..=1_000_000_000))]
+    pub(crate) commits: u64,
+
+    /// Records to load of which nine in ten are removed; none for not doing that.
+    #[arg(long, default_value_t = 1_000_000, value_parser = clap::value_parser!(u64).range(0..=1_000_000_000))]
+    pub(crate) removal: u64,
+
+    /// Commits of one record after the removal.
+    #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(10..=1_000_000_000))]
+    pub(crate) commits_after: u64,
 
     /// The engines to run.
     #[arg(long, value_name = "ENGINE", value_delimiter = ',', default_values_t = EngineKind::usual_beside_quick())]

@@ -8,6 +8,7 @@
 //! cargo run --release -p teak-bench -- flushes --threads 1,16
 //! cargo run --release -p teak-bench -- readers --threads 1,2 --open 0,1000
 //! cargo run --release -p teak-bench -- handover --processes 1,2
+//! cargo run --release -p teak-bench -- space --records 100000 --commits 200000 --removal 10000000
 //! ```
 //!
 //! # What `quick` measures
@@ -74,6 +75,15 @@
 //! it has seen the other's last commit through a read of its own, and the wait is from its own last commit to that. An engine
 //! that fails shows its error instead.
 //!
+//! # What `space` measures
+//!
+//! What the file system has set aside for the file, each engine by itself, after each tenth of the commits:
+//!
+//! - `alone`, `reader`: after a load in random order each commit replaces the value of a random record, on the disk before it
+//!   returns. With `reader` one read transaction of the same process stays open from before the first commit to behind the last.
+//! - `removal`: nine of ten records, chosen at random, are removed in transactions of 10,000; then the same commits. `fresh` is the
+//!   size of a new database that is given what is left, in the order of keys, by the call that each engine has for that.
+//!
 //! # Why the figures may be compared
 //!
 //! The engines take turns: a round of loads runs one whole load after the other, everything else
@@ -127,11 +137,12 @@ mod latencies;
 mod measurement;
 mod readers;
 mod report;
+mod space;
 mod statistics;
 mod works;
 
 use anyhow::{Context, Result};
-use arguments::{Arguments, Command, Commits, Flushes, Handover, Places, Quick, Readers};
+use arguments::{Arguments, Command, Commits, Flushes, Handover, Places, Quick, Readers, SpaceRun};
 use clap::Parser;
 use serde::Serialize;
 use std::{
@@ -154,6 +165,7 @@ fn main() -> Result<()> {
         Command::Handover(handover) => {
             in_directory(&handover.places, |place| run_handover(&handover, place))
         }
+        Command::Space(space) => in_directory(&space.places, |place| run_space(&space, place)),
         Command::HandoverProcess(task) => handover::run_process(&task),
     }
 }
@@ -206,6 +218,12 @@ fn run_handover(handover: &Handover, directory: &Path) -> Result<()> {
     let figures = handover::run(handover, directory)?;
     println!("\n{}", handover::table(&figures));
     write_figures(&handover.places, &figures)
+}
+
+fn run_space(space: &SpaceRun, directory: &Path) -> Result<()> {
+    let figures = space::run(space, directory)?;
+    println!("\n{}", space::table(&figures));
+    write_figures(&space.places, &figures)
 }
 
 /// Writes the JSON file, if one was asked for.

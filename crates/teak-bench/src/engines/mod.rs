@@ -106,6 +106,9 @@ pub(crate) trait Engine {
     /// Inserts `records` in one transaction; a key that is there gets the new value.
     fn write(&mut self, records: &[Record], insertion: Insertion) -> Result<()>;
 
+    /// Removes `keys` in one transaction.
+    fn remove(&mut self, keys: &[Key]) -> Result<()>;
+
     /// Looks up `keys`, one after the other, in one read transaction.
     fn get(&mut self, keys: &[Key]) -> Result<Digest>;
 

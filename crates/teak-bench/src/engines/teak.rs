@@ -85,6 +85,15 @@ impl Engine for Teak {
         Ok(())
     }
 
+    fn remove(&mut self, keys: &[Key]) -> Result<()> {
+        let mut transaction = self.database.begin_write()?;
+        for key in keys {
+            self.table.remove(&mut transaction, &key[..])?;
+        }
+        transaction.commit()?;
+        Ok(())
+    }
+
     fn get(&mut self, keys: &[Key]) -> Result<Digest> {
         let transaction = self.database.begin_read()?;
         let mut digest = Digest::default();

@@ -173,6 +173,14 @@ impl<'e> Transaction<'e> {
         check(unsafe { ffi::mdb_put(handle, table, &raw mut key, &raw mut value, flags) })
     }
 
+    /// Removes a record that is there.
+    pub(super) fn remove(&mut self, key: &[u8]) -> Result<()> {
+        let mut key = borrowed(key);
+        let (handle, table) = (self.handle.as_ptr(), Table::Records as c_uint);
+        // SAFETY: the transaction runs; LMDB only reads the key, and is given no value.
+        check(unsafe { ffi::mdb_del(handle, table, &raw mut key, ptr::null_mut()) })
+    }
+
     /// Readies the unnamed database, whose order LMDB settles when it is first opened; ends the transaction.
     fn prepare(self) -> Result<()> {
         let mut table = 0;

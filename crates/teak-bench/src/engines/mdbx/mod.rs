@@ -75,6 +75,12 @@ impl Engine for Mdbx {
         transaction.commit()
     }
 
+    fn remove(&mut self, keys: &[Key]) -> Result<()> {
+        let mut transaction = self.environment.begin(Access::Write)?;
+        keys.iter().try_for_each(|key| transaction.remove(key))?;
+        transaction.commit()
+    }
+
     fn get(&mut self, keys: &[Key]) -> Result<Digest> {
         let transaction = self.environment.begin(Access::Read)?;
         let mut digest = Digest::default();

@@ -162,6 +162,13 @@ impl<'e> Transaction<'e> {
         check(unsafe { ffi::mdbx_put(handle, RECORDS, &raw const key, &raw mut value, flags) })
     }
 
+    /// Removes a record that is there.
+    pub(super) fn remove(&mut self, key: &[u8]) -> Result<()> {
+        let key = borrowed(key);
+        // SAFETY: the transaction runs; libmdbx only reads the key, and is given no value.
+        check(unsafe { ffi::mdbx_del(self.handle.as_ptr(), RECORDS, &raw const key, ptr::null()) })
+    }
+
     /// Readies the unnamed database; ends the transaction.
     fn prepare(self) -> Result<()> {
         let mut table = 0;

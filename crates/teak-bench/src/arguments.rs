@@ -197,6 +197,11 @@ pub(crate) struct SpaceRun {
     #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(10..=1_000_000_000))]
     pub(crate) commits_after: u64,
 
+    /// Free pages, none beside another, and dead pages that a reader still sees, beside which small commits are timed; none for not doing that.
+    /// Teak alone, and about nine times as many bytes of disk as so many pages have.
+    #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u64).range(0..=100_000_000))]
+    pub(crate) crumbs: u64,
+
     /// The engines to run.
     #[arg(long, value_name = "ENGINE", value_delimiter = ',', default_values_t = EngineKind::usual_beside_quick())]
     pub(crate) engines: Vec<EngineKind>,

@@ -84,6 +84,9 @@
 //! - `removal`: nine of ten records, chosen at random, are removed in transactions of 10,000; then the same commits. `fresh` is the
 //!   size of a new database that is given what is left, in the order of keys, by the call that each engine has for that.
 //!
+//! With `--crumbs N`: the time of one commit of one record of Teak in three databases in turns: as loaded; with N free pages, none beside
+//! another; and with N dead pages that an open reader sees.
+//!
 //! # Why the figures may be compared
 //!
 //! The engines take turns: a round of loads runs one whole load after the other, everything else
@@ -223,6 +226,9 @@ fn run_handover(handover: &Handover, directory: &Path) -> Result<()> {
 fn run_space(space: &SpaceRun, directory: &Path) -> Result<()> {
     let figures = space::run(space, directory)?;
     println!("\n{}", space::table(&figures));
+    if space.crumbs > 0 {
+        println!("\n{}", space::crumbs::run(space.crumbs, directory)?);
+    }
     write_figures(&space.places, &figures)
 }
 

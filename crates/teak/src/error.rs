@@ -86,6 +86,14 @@ pub enum Error {
         "this process was forked from the one that opened the database, whose handles and transactions it cannot use; open the database in this process"
     )]
     Forked,
+    /// What a parked read transaction read is not there any more: a writer wanted the space.
+    #[error("the state of this read transaction was given up while it was parked; begin a new one")]
+    SnapshotLost,
+    /// A write transaction wanted space that is kept for a reader of an old state alone, and was told not to make the file longer.
+    #[error(
+        "there is no space but what a reader keeps, which is {} commits behind (process {:?}, thread {}); end that reader, or let the file become longer", .0.lag, .0.process, .0.thread
+    )]
+    HeldByReader(Box<crate::ReaderInfo>),
     /// There is no place for another reader.
     #[error("{0} read transactions are open, and there is no place for more; end some")]
     TooManyReaders(usize),

@@ -77,10 +77,10 @@ mod format_tests;
 
 pub use api::{
     BulkOptions, BulkProgress, CheckProgress, CheckReport, CompactProgress, Cursor, Damage,
-    Database, DatabaseStat, Durability, Loss, Options, OwnedCursor, OwnedRange, PageUse, Range,
-    ReadTxn, ReaderInfo, Recovery, SalvageProgress, SalvageReport, SalvagedTable, Savepoint, Table,
-    TableInfo, TableOptions, TableStat, Ticket, Transaction, ValueGuard, Verification, WriteTxn,
-    codec, salvage,
+    Database, DatabaseStat, Durability, Loss, Options, OwnedCursor, OwnedRange, PageUse,
+    ParkedReadTxn, Range, ReadTxn, ReaderInfo, Recovery, SalvageProgress, SalvageReport,
+    SalvagedTable, Savepoint, SlowReader, SlowReaderChoice, Table, TableInfo, TableOptions,
+    TableStat, Ticket, Transaction, ValueGuard, Verification, WriteTxn, codec, salvage,
 };
 pub use error::{Error, KeyRange, Result};
 pub use page::key::KeyOrder;

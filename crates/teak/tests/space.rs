@@ -1,9 +1,14 @@
 //! How long files are: limits, growth, and files that become shorter while they are used.
 
-use std::{fs, ops::ControlFlow, path::Path};
+use std::{
+    fs,
+    ops::ControlFlow,
+    path::Path,
+    sync::{Arc, Mutex},
+};
 use teak::{
-    CheckReport, Database, Durability, Error, Geometry, Options, Result, Table, Transaction,
-    codec::Bytes, codec::U64,
+    CheckReport, Database, Durability, Error, Geometry, Options, Result, SlowReader,
+    SlowReaderChoice, Table, Transaction, codec::Bytes, codec::U64,
 };
 
 const MIB: u64 = 1 << 20;
@@ -316,4 +321,88 @@ fn compacting_makes_the_file_as_short_as_it_can_be() {
         database.close().unwrap();
         assert_clean(&Database::open(&path).unwrap());
     }
+}
+
+#[test]
+fn a_parked_reader_does_not_make_the_file_grow() {
+    let (_directory, path) = place();
+    let database = Database::open(&path).unwrap();
+    let table = fill(&database, 0..2000, 1000).unwrap();
+    let early = database.begin_read().unwrap();
+    let clone = early.clone();
+    assert!(matches!(early.park(), Err(Error::InvalidArgument(_))));
+    let parked = clone.park().unwrap();
+    let id = parked.id();
+    assert!(database.readers().unwrap()[0].is_parked);
+    // There was no need for its space yet.
+    let txn = parked.resume().unwrap();
+    assert_eq!(txn.id(), id);
+    assert_eq!(table.get(&txn, 1999).unwrap(), Some(&[207; 1000][..]));
+    let parked = txn.park().unwrap();
+    for round in 0..10 {
+        fill(&database, 0..2000, 900 + round).unwrap();
+        database.sync().unwrap();
+    }
+    assert!(matches!(parked.resume(), Err(Error::SnapshotLost)));
+    assert!(database.readers().unwrap().is_empty());
+    assert!(len(&path) < 9 * MIB, "{}", len(&path));
+    assert_clean(&database);
+}
+
+#[test]
+fn a_program_is_asked_about_slow_readers() {
+    let (_directory, path) = place();
+    let asked: Arc<Mutex<Vec<SlowReader>>> = Arc::default();
+    let choice = Arc::new(Mutex::new(SlowReaderChoice::GiveUp));
+    let (noted, chosen) = (Arc::clone(&asked), Arc::clone(&choice));
+    let database = Options::new()
+        .on_slow_reader(move |slow| {
+            noted.lock().unwrap().push(slow.clone());
+            *chosen.lock().unwrap()
+        })
+        .open(&path)
+        .unwrap();
+    let table = fill(&database, 0..2000, 1000).unwrap();
+    database.sync().unwrap();
+    assert!(asked.lock().unwrap().is_empty(), "nobody reads");
+    let reader = database.begin_read().unwrap();
+    fill(&database, 0..2000, 1001).unwrap();
+    database.sync().unwrap();
+
+    let failed = fill(&database, 0..2000, 1002).unwrap_err();
+    let Error::HeldByReader(info) = failed else {
+        panic!("another error: {failed}")
+    };
+    assert_eq!(info.process, Some(std::process::id()));
+    assert_eq!(info.transaction, reader.id());
+    assert!(info.kept_pages > 400 && info.kept_bytes == info.kept_pages * 4096);
+    let before = len(&path);
+    assert_eq!(
+        table.get(&database.begin_read().unwrap(), 7).unwrap(),
+        Some(&[7; 1001][..])
+    );
+
+    *choice.lock().unwrap() = SlowReaderChoice::Grow;
+    asked.lock().unwrap().clear();
+    fill(&database, 0..2000, 1002).unwrap();
+    database.sync().unwrap();
+    assert!(len(&path) > before);
+    assert_eq!(asked.lock().unwrap().len(), 1, "asked once");
+
+    *choice.lock().unwrap() = SlowReaderChoice::Wait;
+    asked.lock().unwrap().clear();
+    let before = len(&path);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while asked.lock().unwrap().len() < 3 {
+                std::thread::yield_now();
+            }
+            drop(reader);
+        });
+        fill(&database, 0..4000, 1003).unwrap();
+    });
+    let asked = asked.lock().unwrap();
+    assert!(asked.len() >= 3 && asked[2].asked == 2);
+    assert!(len(&path) < before + 6 * MIB);
+    assert_clean(&database);
 }

@@ -12,7 +12,8 @@ mod table;
 mod transaction;
 
 pub use crate::txn::{
-    CompactProgress, Durability, ReaderInfo, Recovery, Ticket, Verification,
+    CompactProgress, Durability, ReaderInfo, Recovery, SlowReader, SlowReaderChoice, Ticket,
+    Verification,
     check::{CheckProgress, CheckReport, Damage, PageUse},
     salvage::Loss,
 };
@@ -25,4 +26,4 @@ pub use range::{OwnedRange, Range};
 pub(crate) use salvage::salvage_into;
 pub use salvage::{SalvageProgress, SalvageReport, SalvagedTable, salvage};
 pub use table::{Table, TableInfo, TableStat, ValueGuard};
-pub use transaction::{ReadTxn, Savepoint, Transaction, WriteTxn};
+pub use transaction::{ParkedReadTxn, ReadTxn, Savepoint, Transaction, WriteTxn};

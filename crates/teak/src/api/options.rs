@@ -6,7 +6,10 @@ use crate::{
     page::key::KeyOrder,
     store::{Access, Create, handle_faults},
     tree::TreeRoot,
-    txn::{Durability, Network, Opening, Settings, Sharing, Verification},
+    txn::{
+        Durability, Network, Opening, Settings, Sharing, SlowReader, SlowReaderChoice,
+        SlowReaderHook, Verification,
+    },
 };
 use std::{path::Path, time::Duration};
 
@@ -36,6 +39,7 @@ pub struct Options {
     geometry: Option<Geometry>,
     write_memory_bytes: usize,
     move_percent: u32,
+    slow_readers: Option<SlowReaderHook>,
     sharing: Sharing,
     network: Network,
     handles_faults: bool,
@@ -62,6 +66,7 @@ impl Options {
             geometry: None,
             write_memory_bytes: 256 << 20,
             move_percent: 100,
+            slow_readers: None,
             sharing: Sharing::Processes,
             network: Network::Refuse,
             handles_faults: true,
@@ -211,6 +216,31 @@ impl Options {
         self
     }
 
+    /// What to ask before the file becomes longer while a reader of an old state keeps space that would do: wait for it, let the
+    /// file grow, or give up. It is called by the thread that writes, and must not begin another write transaction of the
+    /// same database. Without this the file grows.
+    ///
+    /// ```
+    /// use teak::{Options, SlowReaderChoice};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let path = directory.path().join("coins.teak");
+    /// let database = Options::new()
+    ///     .on_slow_reader(|slow| match slow.asked {
+    ///         0..200 => SlowReaderChoice::Wait,
+    ///         _ if slow.file_bytes < 1 << 40 => SlowReaderChoice::Grow,
+    ///         _ => SlowReaderChoice::GiveUp,
+    ///     })
+    ///     .open(&path)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn on_slow_reader(
+        mut self,
+        ask: impl Fn(&SlowReader) -> SlowReaderChoice + Send + Sync + 'static,
+    ) -> Self {
+        self.slow_readers = Some(SlowReaderHook::new(ask));
+        self
+    }
+
     /// Opens the database in the file at `path`.
     ///
     /// # Errors
@@ -278,6 +308,7 @@ impl Options {
             geometry: self.geometry,
             write_memory_bytes: self.write_memory_bytes,
             move_percent: self.move_percent,
+            slow_readers: self.slow_readers.clone(),
             sharing: self.sharing,
             network: self.network,
         })

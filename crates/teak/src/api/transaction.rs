@@ -9,7 +9,7 @@ use super::{
 use crate::{
     Error, Geometry, Result, TransactionId,
     tree::{PageSource, TreeRoot},
-    txn::{Engine, Reader, SavepointId, WriteTransaction, write},
+    txn::{Engine, Parked, Reader, SavepointId, WriteTransaction, write},
 };
 use std::{borrow::Cow, sync::Arc};
 
@@ -99,6 +99,57 @@ impl ReadTxn {
     #[must_use]
     pub fn read_faults(&self) -> u64 {
         self.reader.read_faults()
+    }
+}
+
+/// A read transaction that is not used for now, and whose state a writer may give up when it wants the space.
+#[derive(Debug)]
+pub struct ParkedReadTxn(Parked);
+
+impl ParkedReadTxn {
+    /// Goes on reading the same state.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::SnapshotLost`] if it was given up.
+    pub fn resume(self) -> Result<ReadTxn> {
+        self.0.resume().map(ReadTxn::new)
+    }
+
+    /// The state.
+    #[must_use]
+    pub fn id(&self) -> TransactionId {
+        self.0.transaction()
+    }
+}
+
+impl ReadTxn {
+    /// Parks the transaction: until it is resumed, a writer may give up the state that it reads when the file would have to become
+    /// longer. Whoever reads now and then, and can do without just this state, does not make the file grow so.
+    ///
+    /// ```
+    /// # use teak::{Database, Transaction, codec::Str};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// let txn = database.begin_read()?;
+    /// let parked = txn.park()?;
+    /// let txn = match parked.resume() {
+    ///     Err(teak::Error::SnapshotLost) => database.begin_read()?,
+    ///     resumed => resumed?,
+    /// };
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidArgument`] if a clone of it is there, or something that holds one: an owned cursor, range or value. It
+    /// has ended then.
+    pub fn park(self) -> Result<ParkedReadTxn> {
+        self.reader.park().map(ParkedReadTxn).map_err(|_| {
+            let text =
+                "a read transaction of which there are clones cannot be parked; end them first";
+            Error::InvalidArgument(text.into())
+        })
     }
 }
 

@@ -44,7 +44,11 @@ pub(crate) struct Pinned {
     pub(crate) owner: u64,
     pub(crate) thread: u64,
     pub(crate) began: u64,
+    pub(crate) is_parked: bool,
 }
+
+/// In what a slot pins: it may be taken away.
+const PARKED: u64 = 1 << 63;
 
 /// A reader's place in the table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -110,6 +114,30 @@ impl ReaderTable {
         self.word_of(slot, BEGAN).store(began, Relaxed);
     }
 
+    /// Lets others take away what a slot pins.
+    pub(crate) fn park(&self, slot: Slot) {
+        self.slot(slot).fetch_or(PARKED, Release);
+    }
+
+    /// Ends that; says `false` if it was taken away.
+    pub(crate) fn unpark(&self, slot: Slot) -> bool {
+        let word = self.slot(slot);
+        let parked = word.load(Acquire);
+        let kept = word.compare_exchange(parked, parked & !PARKED, AcqRel, Acquire);
+        parked != 0 && kept.is_ok()
+    }
+
+    /// Takes away what parked slots pin; says how many there were.
+    pub(crate) fn take_parked(&self) -> usize {
+        let mut taken = 0;
+        self.for_each_slot_that_pins(|_, slot, state| {
+            let parked = pinning(state) | PARKED;
+            let word = self.slot(slot);
+            taken += usize::from(word.compare_exchange(parked, 0, AcqRel, Relaxed).is_ok());
+        });
+        taken
+    }
+
     /// Ends what [`Self::pin`] began.
     #[inline]
     pub(crate) fn unpin(&self, slot: Slot) {
@@ -132,6 +160,7 @@ impl ReaderTable {
                 owner,
                 thread: self.word_of(slot, THREAD).load(Relaxed),
                 began: self.word_of(slot, BEGAN).load(Relaxed),
+                is_parked: self.slot(slot).load(Relaxed) & PARKED != 0,
             });
         });
         readers
@@ -147,7 +176,8 @@ impl ReaderTable {
             }
             for slot in slots_of(block) {
                 // Acquire: see `unpin`.
-                if let Some(state) = self.slot(slot).load(Acquire).checked_sub(1) {
+                let pinning = self.slot(slot).load(Acquire) & !PARKED;
+                if let Some(state) = pinning.checked_sub(1) {
                     pinned(owner, slot, state);
                 }
             }

@@ -10,6 +10,7 @@ use super::{
     progress::{UnwrittenPage, Written},
     published::{Published, foreign_snapshot},
     reader::{Reader, Readers, private_table},
+    readers_seen::SlowReaderHook,
     recover::Recovery,
     shared::Shared,
     snapshot::Snapshot,
@@ -94,6 +95,7 @@ pub(crate) struct Settings {
     pub(crate) geometry: Option<Geometry>,
     pub(crate) write_memory_bytes: usize,
     pub(crate) move_percent: u32,
+    pub(crate) slow_readers: Option<SlowReaderHook>,
     pub(crate) sharing: Sharing,
     pub(crate) network: Network,
 }
@@ -223,6 +225,7 @@ pub(crate) struct Engine {
     pub(super) closed: AtomicBool,
     pub(super) recovery: Recovery,
     pub(super) readers: Readers,
+    pub(super) slow_readers: Option<SlowReaderHook>,
     /// How often this process has the database open.
     openings: Mutex<u32>,
     /// Whether the last opening was closed.
@@ -269,6 +272,12 @@ pub(super) struct WriterTurn {
     turn: Option<Turn<Writer>>,
     generation: Generation,
     flusher: Arc<Flusher>,
+}
+
+impl WriterTurn {
+    pub(super) fn flusher(&self) -> &Arc<Flusher> {
+        &self.flusher
+    }
 }
 
 impl Deref for WriterTurn {
@@ -336,6 +345,7 @@ impl Engine {
             turnstile: writer.map(Turnstile::new),
             closed: AtomicBool::new(false),
             recovery,
+            slow_readers: settings.slow_readers.clone(),
             openings: Mutex::default(),
             is_closing: AtomicBool::new(false),
             handles: Mutex::default(),

@@ -7,6 +7,7 @@ use super::{
     checked::Checked,
     engine::{Durability, WriterTurn},
     progress::UnwrittenPage,
+    readers_seen::SlowReaders,
     snapshot::{Snapshot, outside, value_in},
 };
 use crate::{
@@ -50,6 +51,8 @@ pub(crate) struct WritePages {
     pub(super) durability: Durability,
     memory_bytes: usize,
     pub(super) geometry: Geometry,
+    /// Whom to ask before the file becomes longer, as long as the answer was not to do so.
+    pub(super) slow_readers: Option<SlowReaders>,
     pub(super) writer: WriterTurn,
     /// What is left of the run that was taken last.
     open_run: Run,
@@ -91,6 +94,7 @@ impl WritePages {
             durability: limits.durability,
             memory_bytes: limits.memory_bytes,
             geometry: limits.geometry,
+            slow_readers: limits.slow_readers,
             writer,
             open_run: Run::new(0, 0),
             next_run_len: FIRST_RUN_LEN,
@@ -124,6 +128,11 @@ impl WritePages {
     /// Whether nothing was written and nothing died.
     pub(super) fn is_unchanged(&self) -> bool {
         self.taken_count == 0 && self.deaths.is_empty()
+    }
+
+    /// The state that this builds on.
+    pub(super) fn base(&self) -> TransactionId {
+        TransactionId(self.transaction.0 - 1)
     }
 
     /// How many pages this transaction has taken and keeps.
@@ -327,11 +336,12 @@ impl WritePages {
 }
 
 /// What bounds a transaction.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Limits {
     pub(super) durability: Durability,
     pub(super) memory_bytes: usize,
     pub(super) geometry: Geometry,
+    pub(super) slow_readers: Option<SlowReaders>,
 }
 
 impl PageSource for WritePages {

@@ -12,7 +12,7 @@
 
 use super::{engine::Engine, lock, shared::Shared, snapshot::Snapshot};
 use crate::{
-    Error, Result,
+    Error, Result, TransactionId,
     share::{ReaderTable, Slot},
     store::{Memory, Seat, thread_id, uptime_ms},
 };
@@ -176,6 +176,45 @@ impl Reader {
     #[inline]
     pub(crate) fn engine(&self) -> &Arc<Engine> {
         &self.hold().engine
+    }
+}
+
+/// A reader that uses nothing of its state for now, and may lose it.
+#[derive(Debug)]
+pub(crate) struct Parked(Reader);
+
+impl Reader {
+    /// Parks it; the same again if a clone of it is there.
+    pub(crate) fn park(self) -> Result<Parked, Self> {
+        if Arc::strong_count(
+            self.hold
+                .as_ref()
+                .expect("a reader has its hold until it ends"),
+        ) > 1
+        {
+            return Err(self);
+        }
+        fence(Acquire);
+        let hold = self.hold();
+        hold.engine.readers.table.park(hold.slot);
+        Ok(Parked(self))
+    }
+}
+
+impl Parked {
+    /// Goes on reading the same state, if that was not taken away.
+    pub(crate) fn resume(self) -> Result<Reader> {
+        let hold = self.0.hold();
+        hold.engine.refuse_forked()?;
+        match hold.engine.readers.table.unpark(hold.slot) {
+            true => Ok(self.0),
+            false => Err(Error::SnapshotLost),
+        }
+    }
+
+    /// The state.
+    pub(crate) fn transaction(&self) -> TransactionId {
+        self.0.transaction()
     }
 }
 

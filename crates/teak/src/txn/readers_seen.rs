@@ -1,8 +1,14 @@
-//! Who reads what, and what of the file is there for nobody else.
+//! Who reads what, and what of the file is there for nobody else. Who wants space may ask, and take away
+//! what parked readers see.
 
-use super::engine::Engine;
-use crate::{Result, TransactionId, share::Pinned, store::uptime_ms};
-use std::{process, sync::Arc, time::Duration};
+use super::{engine::Engine, pages::WritePages};
+use crate::{Error, Result, Run, TransactionId, share::Pinned, space::Policy, store::uptime_ms};
+use std::{
+    fmt, process,
+    sync::{Arc, Weak},
+    thread,
+    time::Duration,
+};
 
 /// A read transaction of any process.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -18,11 +24,70 @@ pub struct ReaderInfo {
     pub transaction: TransactionId,
     /// So many commits have become visible since.
     pub lag: u64,
+    /// Whether it is parked: what it sees is given up when space is wanted.
+    pub is_parked: bool,
     /// Pages that would be free if nobody read this state. Other readers of the same state keep the same ones.
     pub kept_pages: u64,
     /// The bytes of these pages.
     pub kept_bytes: u64,
 }
+
+/// A reader of an old state that keeps space which a write transaction wants.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct SlowReader {
+    /// The one that keeps the most.
+    pub reader: ReaderInfo,
+    /// So many pages are wanted.
+    pub wanted_pages: u64,
+    /// How long the file is.
+    pub file_bytes: u64,
+    /// How often this was asked before, for the same pages.
+    pub asked: u32,
+}
+
+/// What a write transaction does about a [`SlowReader`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum SlowReaderChoice {
+    /// It waits some milliseconds and looks again, and asks again if nothing has changed.
+    Wait,
+    /// It makes the file longer, and does not ask again.
+    Grow,
+    /// It gives up: [`Error::HeldByReader`].
+    GiveUp,
+}
+
+/// What a program has to say about slow readers.
+type Ask = dyn Fn(&SlowReader) -> SlowReaderChoice + Send + Sync;
+
+/// Whom to ask.
+#[derive(Clone)]
+pub(crate) struct SlowReaderHook(Arc<Ask>);
+
+impl SlowReaderHook {
+    pub(crate) fn new(
+        ask: impl Fn(&SlowReader) -> SlowReaderChoice + Send + Sync + 'static,
+    ) -> Self {
+        Self(Arc::new(ask))
+    }
+}
+
+impl fmt::Debug for SlowReaderHook {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SlowReaderHook")
+    }
+}
+
+/// The hook, and the database that it is about.
+#[derive(Clone, Debug)]
+pub(super) struct SlowReaders {
+    pub(super) hook: SlowReaderHook,
+    pub(super) engine: Weak<Engine>,
+}
+
+/// How long a transaction waits before it looks again.
+const PAUSE: Duration = Duration::from_millis(5);
 
 impl Engine {
     /// All readers of all processes, the oldest state first.
@@ -30,16 +95,27 @@ impl Engine {
         let before = self.readers.table.readers();
         // Keeps the space map as it is while it is read. Who began before it is still there counts.
         let newest = self.begin_read()?;
-        let now = uptime_ms();
         let mut pinned = self.readers.table.readers();
         pinned.retain(|reader| before.contains(reader));
+        self.describe(pinned, newest.transaction(), |pins| {
+            Ok(newest.space(pins)?.kept_alone(pins))
+        })
+    }
+
+    fn describe(
+        &self,
+        mut pinned: Vec<Pinned>,
+        newest: TransactionId,
+        kept_alone: impl FnOnce(&[TransactionId]) -> Result<Vec<u64>>,
+    ) -> Result<Vec<ReaderInfo>> {
+        let now = uptime_ms();
         pinned.sort_unstable_by_key(|reader| (reader.state, reader.began));
-        let own = [newest.transaction(), self.durable()];
+        let own = [newest, self.durable()];
         let states = pinned.iter().map(|reader| TransactionId(reader.state));
         let mut pins: Vec<_> = states.chain(own).collect();
         pins.sort_unstable();
         pins.dedup();
-        let kept = newest.space(&pins)?.kept_alone(&pins);
+        let kept = kept_alone(&pins)?;
         let kept_by = |state: TransactionId| match own.contains(&state) {
             true => 0,
             false => pins.binary_search(&state).map_or(0, |index| kept[index]),
@@ -52,7 +128,8 @@ impl Engine {
                 thread: reader.thread,
                 age: Duration::from_millis(now.saturating_sub(reader.began)),
                 transaction,
-                lag: newest.transaction().0.saturating_sub(reader.state),
+                lag: newest.0.saturating_sub(reader.state),
+                is_parked: reader.is_parked,
                 kept_pages,
                 kept_bytes: kept_pages * self.page_size as u64,
             }
@@ -67,5 +144,66 @@ impl Engine {
             }
             _ => Some(process::id()),
         }
+    }
+}
+
+impl WritePages {
+    /// Looks for space that only readers keep, before the file becomes longer: takes away what parked ones see, and asks about
+    /// others. `None` if that came to nothing.
+    pub(super) fn ask_readers(
+        &mut self,
+        want: u32,
+        least: u64,
+        policy: Policy,
+    ) -> Result<Option<Run>> {
+        if self.writer.space.pending_count() < least {
+            return Ok(None);
+        }
+        if self.writer.flusher().published.table.take_parked() > 0 {
+            self.reclaim_again();
+            if let Some(run) = self.writer.space.allocate(want, policy) {
+                return Ok(Some(run));
+            }
+        }
+        let mut asked = 0;
+        while let Some(slow) = self.slow_readers.clone() {
+            let Some(engine) = slow.engine.upgrade() else {
+                break;
+            };
+            let pinned = engine.readers.table.readers();
+            let space = &self.writer.space;
+            let readers =
+                engine.describe(pinned, self.base(), |pins| Ok(space.kept_alone(pins)))?;
+            let slowest = readers.into_iter().max_by_key(|reader| reader.kept_pages);
+            let Some(reader) = slowest.filter(|reader| reader.kept_pages >= least) else {
+                break;
+            };
+            let question = SlowReader {
+                reader,
+                wanted_pages: least,
+                file_bytes: self.storage.len(),
+                asked,
+            };
+            match (slow.hook.0)(&question) {
+                SlowReaderChoice::Wait => thread::sleep(PAUSE),
+                SlowReaderChoice::Grow => self.slow_readers = None,
+                SlowReaderChoice::GiveUp => {
+                    return Err(Error::HeldByReader(Box::new(question.reader)));
+                }
+            }
+            asked += 1;
+            self.reclaim_again();
+            if let Some(run) = self.writer.space.allocate(want, policy) {
+                return Ok(Some(run));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Frees what readers have let go of since the transaction began.
+    fn reclaim_again(&mut self) {
+        let flusher = Arc::clone(self.writer.flusher());
+        flusher.published.forget_held();
+        self.writer.space.reclaim(&flusher.pins());
     }
 }

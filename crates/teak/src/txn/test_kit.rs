@@ -36,6 +36,7 @@ fn settings() -> Settings {
         size_limit_bytes: None,
         geometry: None,
         move_percent: 100,
+        slow_readers: None,
         write_memory_bytes: WRITE_MEMORY_BYTES,
         sharing: Sharing::Alone,
         network: Network::Refuse,

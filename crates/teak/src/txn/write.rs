@@ -5,6 +5,7 @@ use super::{
     engine::{Durability, Engine, WriterTurn},
     located::located,
     pages::{Limits, WritePages},
+    readers_seen::SlowReaders,
     savepoint::SavepointState,
     snapshot::Snapshot,
 };
@@ -74,6 +75,10 @@ impl WriteTransaction {
             durability: engine.policies.durability,
             memory_bytes: engine.policies.write_memory_bytes,
             geometry,
+            slow_readers: engine.slow_readers.clone().map(|hook| SlowReaders {
+                hook,
+                engine: Arc::downgrade(engine),
+            }),
         };
         let pages = WritePages::new(Arc::clone(&engine.storage), &base, writer, limits)?;
         Ok(Self {

@@ -46,6 +46,9 @@ impl WritePages {
             Policy::UpTo
         };
         let least = if is_exact { want.into() } else { 1 };
+        if let Some(run) = self.ask_readers(want, least, policy)? {
+            return Ok(run);
+        }
         if self.grow(least).is_err() {
             // What is left of the file and of the open run may be enough, or with a few pages more.
             self.give_back_rest();

@@ -1,5 +1,7 @@
 //! How long files become: beside a reader that stays, and after most records were removed.
 
+pub(crate) mod crumbs;
+
 use crate::{
     arguments::SpaceRun,
     bench::{Contender, settle},

@@ -1,8 +1,8 @@
 //! The command line: what is common to all subcommands, and which there are.
 
 use crate::commands::{
-    check, compact, completions, del, dump, get, load, man, page, put, readers, salvage, scan,
-    stat, table, tables,
+    backup, check, compact, completions, del, dump, get, load, man, page, put, readers, restore,
+    salvage, scan, stat, table, tables,
 };
 use crate::failure::Failure;
 use crate::output::Style;
@@ -48,6 +48,8 @@ enum Command {
     Table(table::Arguments),
     Stat(stat::Arguments),
     Readers(readers::Arguments),
+    Backup(backup::Arguments),
+    Restore(restore::Arguments),
     Check(check::Arguments),
     Compact(compact::Arguments),
     Salvage(salvage::Arguments),
@@ -76,6 +78,8 @@ impl Arguments {
             Command::Table(arguments) => table::run(&arguments, style),
             Command::Stat(arguments) => stat::run(&arguments, style),
             Command::Readers(arguments) => readers::run(&arguments, style),
+            Command::Backup(arguments) => backup::run(&arguments, style),
+            Command::Restore(arguments) => restore::run(&arguments, style),
             Command::Check(arguments) => check::run(&arguments, style),
             Command::Compact(arguments) => compact::run(&arguments, style),
             Command::Salvage(arguments) => salvage::run(&arguments, style),

@@ -76,8 +76,8 @@ mod types;
 mod format_tests;
 
 pub use api::{
-    BulkOptions, BulkProgress, CheckProgress, CheckReport, CompactProgress, Cursor, Damage,
-    Database, DatabaseStat, Durability, Loss, Options, OwnedCursor, OwnedRange, PageUse,
+    BackupProgress, BulkOptions, BulkProgress, CheckProgress, CheckReport, CompactProgress, Cursor,
+    Damage, Database, DatabaseStat, Durability, Loss, Options, OwnedCursor, OwnedRange, PageUse,
     ParkedReadTxn, Range, ReadTxn, ReaderInfo, Recovery, SalvageProgress, SalvageReport,
     SalvagedTable, Savepoint, SlowReader, SlowReaderChoice, Table, TableInfo, TableOptions,
     TableStat, Ticket, Transaction, ValueGuard, Verification, WriteTxn, codec, salvage,

@@ -7,7 +7,7 @@ use std::{
     sync::{Arc, Mutex},
 };
 use teak::{
-    CheckReport, Database, Durability, Error, Geometry, Options, Result, SlowReader,
+    CheckReport, Database, Durability, Error, Geometry, Options, Recovery, Result, SlowReader,
     SlowReaderChoice, Table, Transaction, codec::Bytes, codec::U64,
 };
 
@@ -405,4 +405,76 @@ fn a_program_is_asked_about_slow_readers() {
     assert!(asked.len() >= 3 && asked[2].asked == 2);
     assert!(len(&path) < before + 6 * MIB);
     assert_clean(&database);
+}
+
+#[test]
+fn a_backup_is_the_state_that_it_was_begun_with() {
+    let (directory, path) = place();
+    let database = Database::open(&path).unwrap();
+    let table = fill(&database, 0..3000, 1000).unwrap();
+    fill(&database, 0..1000, 5000).unwrap();
+    let mut txn = database.begin_write().unwrap();
+    for number in (0..3000).filter(|number| number % 3 == 0) {
+        table.remove(&mut txn, number).unwrap();
+    }
+    txn.commit().unwrap();
+    let [exact, dense] = ["exact", "dense"].map(|name| directory.path().join(name));
+    let mut told = Vec::new();
+    let done = database.backup(&exact, &mut |progress| {
+        // Others write meanwhile.
+        fill(&database, 0..300, 100 + told.len()).unwrap();
+        told.push(progress.bytes);
+        ControlFlow::Continue(())
+    });
+    let done = done.unwrap();
+    assert_eq!((done.bytes, done.total_bytes), (len(&exact), len(&exact)));
+    assert!(told.is_sorted() && told.len() > 3);
+    database.close().unwrap();
+
+    let original = |number: u64| match (number % 3, number) {
+        (0, _) => None,
+        (_, 0..1000) => Some(vec![number as u8; 5000]),
+        _ => Some(vec![number as u8; 1000]),
+    };
+    let assert_copy = |path: &Path| {
+        let copy = Database::open(path).unwrap();
+        assert_eq!(copy.recovery(), Recovery::Clean);
+        assert_clean(&copy);
+        let txn = copy.begin_read().unwrap();
+        for number in 0..3000 {
+            let value = table.get(&txn, number).unwrap().map(<[u8]>::to_vec);
+            assert_eq!(value, original(number), "{number}");
+        }
+        drop(txn);
+        // It can be written to.
+        fill(&copy, 0..3000, 700).unwrap();
+        assert_clean(&copy);
+    };
+    let copy = Database::open(&exact).unwrap();
+    let records = copy
+        .backup_compact(&dense, &mut |_| ControlFlow::Continue(()))
+        .unwrap();
+    assert_eq!(records, 2000);
+    assert!(len(&dense) < len(&exact));
+    assert!(matches!(
+        copy.backup(&dense, &mut |_| ControlFlow::Continue(())),
+        Err(Error::AlreadyExists(_))
+    ));
+    let ended = copy.backup(directory.path().join("none"), &mut |_| {
+        ControlFlow::Break(())
+    });
+    assert!(matches!(ended, Err(Error::Io { .. })));
+    let ended = copy.backup_compact(directory.path().join("none"), &mut |_| {
+        ControlFlow::Break(())
+    });
+    assert!(matches!(ended, Err(Error::Io { .. })));
+    copy.close().unwrap();
+    assert_copy(&exact);
+    assert_copy(&dense);
+    let mut left: Vec<_> = fs::read_dir(directory.path())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name())
+        .collect();
+    left.sort();
+    assert_eq!(left, ["dense", "exact", "space.teak"]);
 }

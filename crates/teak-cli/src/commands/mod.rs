@@ -1,5 +1,6 @@
 //! The subcommands, one file each: its arguments, and `run`.
 
+pub(crate) mod backup;
 pub(crate) mod check;
 pub(crate) mod compact;
 pub(crate) mod completions;
@@ -11,6 +12,7 @@ pub(crate) mod man;
 pub(crate) mod page;
 pub(crate) mod put;
 pub(crate) mod readers;
+pub(crate) mod restore;
 pub(crate) mod salvage;
 pub(crate) mod scan;
 pub(crate) mod stat;

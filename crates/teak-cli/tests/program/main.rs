@@ -6,4 +6,5 @@ mod inspect;
 mod interrupted;
 mod load_and_dump;
 mod read;
+mod space;
 mod support;

@@ -81,7 +81,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
         self.load_sorted(txn, records)
     }
 
-    fn load_sorted<Key: AsRef<[u8]>, Value: AsRef<[u8]>>(
+    pub(super) fn load_sorted<Key: AsRef<[u8]>, Value: AsRef<[u8]>>(
         &self,
         txn: &mut WriteTxn,
         records: impl Iterator<Item = Result<(Key, Value)>>,

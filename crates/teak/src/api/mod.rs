@@ -1,6 +1,7 @@
 //! What a user sees: databases, tables, transactions, cursors, options. Thin: everything is done
 //! in the layers below.
 
+mod backup;
 mod bulk;
 pub mod codec;
 mod cursor;
@@ -14,6 +15,7 @@ mod transaction;
 pub use crate::txn::{
     CompactProgress, Durability, ReaderInfo, Recovery, SlowReader, SlowReaderChoice, Ticket,
     Verification,
+    backup::BackupProgress,
     check::{CheckProgress, CheckReport, Damage, PageUse},
     salvage::Loss,
 };

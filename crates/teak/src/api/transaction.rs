@@ -9,7 +9,7 @@ use super::{
 use crate::{
     Error, Geometry, Result, TransactionId,
     tree::{PageSource, TreeRoot},
-    txn::{Engine, Parked, Reader, SavepointId, WriteTransaction, write},
+    txn::{Engine, Parked, Reader, SavepointId, WriteTransaction, snapshot::Snapshot, write},
 };
 use std::{borrow::Cow, sync::Arc};
 
@@ -75,6 +75,10 @@ pub struct ReadTxn {
 impl ReadTxn {
     pub(super) fn new(reader: Reader) -> Self {
         Self { reader }
+    }
+
+    pub(super) fn snapshot(&self) -> &Snapshot {
+        &self.reader
     }
 
     /// How often a part of the file could not be read, because the disk did not give it or somebody cut the file

@@ -2,6 +2,7 @@
 //! pipeline, opening and recovery.
 
 mod arena;
+pub(crate) mod backup;
 pub(crate) mod catalog;
 pub(crate) mod check;
 mod checked;

@@ -1,0 +1,171 @@
+//! Copies of a database while it is used.
+
+use super::{Database, Options, ReadTxn, Transaction, codec::Bytes, transaction::sealed::Sealed};
+use crate::{
+    Durability, Error, Result,
+    txn::backup::{self, BackupProgress},
+};
+use std::{fs::File, io::Write, ops::ControlFlow, path::Path};
+
+impl ReadTxn {
+    /// Writes an exact copy of the state that is read: a database file, from its first byte to its last, so that it may go to
+    /// a pipe. Others read and write meanwhile; this transaction keeps what it sees, as ever, and nothing younger. To write
+    /// more slowly, let `progress` sleep; if it breaks, the backup ends with an error.
+    ///
+    /// ```
+    /// # use teak::{Database, codec::{Str, U64}};
+    /// # use std::ops::ControlFlow;
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// # let mut txn = database.begin_write()?;
+    /// # let ages = txn.create_table::<Str, U64>("ages")?;
+    /// # ages.insert(&mut txn, "Ada", 36)?;
+    /// # txn.commit()?;
+    /// let copy = directory.path().join("copy.teak");
+    /// let mut file = std::fs::File::create(&copy)?;
+    /// database.begin_read()?.write_backup(&mut file, &mut |_| ControlFlow::Continue(()))?;
+    /// let txn = Database::open(&copy)?.begin_read()?;
+    /// assert_eq!(ages.get(&txn, "Ada")?, Some(36));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`], [`Error::Corrupted`].
+    pub fn write_backup(
+        &self,
+        out: &mut dyn Write,
+        progress: &mut dyn FnMut(BackupProgress) -> ControlFlow<()>,
+    ) -> Result<BackupProgress> {
+        self.engine().refuse_forked()?;
+        backup::write(self.snapshot(), out, progress)
+    }
+}
+
+impl Database {
+    /// Writes an exact copy of the newest state to a new file, which gets its name when it is whole and on the disk. See
+    /// [`ReadTxn::write_backup`].
+    ///
+    /// # Errors
+    ///
+    /// [`Error::AlreadyExists`] if there is something at `target`; those of [`ReadTxn::write_backup`].
+    pub fn backup(
+        &self,
+        target: impl AsRef<Path>,
+        progress: &mut dyn FnMut(BackupProgress) -> ControlFlow<()>,
+    ) -> Result<BackupProgress> {
+        let target = target.as_ref();
+        in_new_file(target, |file| {
+            self.begin_read()?.write_backup(file, progress)
+        })
+    }
+
+    /// Writes a copy of the newest state with its records as dense as they can be and in the order of keys to a new file, which
+    /// gets its name when it is whole and on the disk. `progress` is told the records that were copied so far; if it
+    /// breaks, that is an error.
+    ///
+    /// ```
+    /// # use teak::{Database, codec::{Str, U64}};
+    /// # use std::ops::ControlFlow;
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// # let mut txn = database.begin_write()?;
+    /// # let ages = txn.create_table::<Str, U64>("ages")?;
+    /// # ages.insert(&mut txn, "Ada", 36)?;
+    /// # txn.commit()?;
+    /// let copy = directory.path().join("copy.teak");
+    /// let records = database.backup_compact(&copy, &mut |_| ControlFlow::Continue(()))?;
+    /// assert_eq!(records, 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::AlreadyExists`] if there is something at `target`; [`Error::UnknownFormat`] if there is a table that only a newer
+    /// version can read; those of reading and writing.
+    pub fn backup_compact(
+        &self,
+        target: impl AsRef<Path>,
+        progress: &mut dyn FnMut(u64) -> ControlFlow<()>,
+    ) -> Result<u64> {
+        let (target, source) = (target.as_ref(), self.begin_read()?);
+        let place = new_place(target)?;
+        let path = place.path().join("copy");
+        let copy = Options::new()
+            .create_new(true)
+            .exclusive(true)
+            .page_size(self.page_size())
+            .geometry(self.geometry()?)
+            .durability(Durability::Lazy)
+            .open(&path)?;
+        let mut txn = copy.begin_write()?;
+        let mut count = 0;
+        for info in source.tables()? {
+            if let Some(what) = info.unknown {
+                return Err(Error::UnknownFormat(what));
+            }
+            let table = source.open_table::<Bytes, Bytes>(&info.name)?;
+            let copied = txn.create_table_with::<Bytes, Bytes>(&info.name, info.options)?;
+            let records = table.iter(&source)?.map(|record| {
+                count += 1;
+                match progress(count) {
+                    ControlFlow::Continue(()) => record,
+                    ControlFlow::Break(()) => Err(ended()),
+                }
+            });
+            copied.load_sorted(&mut txn, records)?;
+        }
+        txn.commit()?;
+        copy.close()?;
+        name(&path, target)?;
+        Ok(count)
+    }
+}
+
+fn ended() -> Error {
+    let text = "it was ended before it was complete";
+    Error::io("writing the backup")(std::io::Error::new(std::io::ErrorKind::Interrupted, text))
+}
+
+/// A directory beside `target` for what is not complete yet; there must be nothing at `target`.
+fn new_place(target: &Path) -> Result<tempfile::TempDir> {
+    if target.symlink_metadata().is_ok() {
+        return Err(Error::AlreadyExists(target.to_path_buf()));
+    }
+    let parent = match target.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    tempfile::Builder::new()
+        .prefix(".teak-backup-")
+        .tempdir_in(parent)
+        .map_err(Error::io("creating the backup"))
+}
+
+fn in_new_file<R>(target: &Path, write: impl FnOnce(&mut File) -> Result<R>) -> Result<R> {
+    let place = new_place(target)?;
+    let path = place.path().join("copy");
+    let mut file = File::create_new(&path).map_err(Error::io("creating the backup"))?;
+    let written = write(&mut file)?;
+    file.sync_all().map_err(Error::io("flushing the backup"))?;
+    name(&path, target)?;
+    Ok(written)
+}
+
+/// Gives what is complete and on the disk its name, which must not be taken.
+fn name(path: &Path, target: &Path) -> Result<()> {
+    let complete = tempfile::TempPath::try_from_path(path);
+    let complete = complete.map_err(Error::io("naming the backup"))?;
+    complete
+        .persist_noclobber(target)
+        .map_err(|failed| match failed.error.kind() {
+            std::io::ErrorKind::AlreadyExists => Error::AlreadyExists(target.to_path_buf()),
+            _ => Error::io("naming the backup")(failed.error),
+        })?;
+    let parent = target
+        .parent()
+        .filter(|parent| !parent.as_os_str().is_empty());
+    File::open(parent.unwrap_or(Path::new(".")))
+        .and_then(|directory| directory.sync_all())
+        .map_err(Error::io("flushing the directory of the backup"))
+}

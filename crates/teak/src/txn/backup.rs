@@ -1,0 +1,113 @@
+//! An exact copy of a state, byte for byte where it uses the file: written from the first page to the last, so that it can
+//! go to a pipe, and while others read and write.
+//!
+//! The state is held by a reader, so that none of its pages changes meanwhile. Instead of the commit records the copy gets those
+//! of a clean close. Pages that the state does not use are zeros.
+
+use super::snapshot::Snapshot;
+use crate::{
+    Error, Result, TransactionId,
+    commit::record::{Record, SLOT_COUNT},
+    space::FIRST_PAGE,
+    tree::{PageSource, reading::reading},
+};
+use std::{
+    io::{self, Write},
+    ops::ControlFlow,
+};
+
+/// Pages that are written at once.
+const PAGES_AT_ONCE: u64 = 256;
+
+/// How far a backup is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct BackupProgress {
+    /// The state that is copied.
+    pub transaction: TransactionId,
+    /// Bytes that were written so far.
+    pub bytes: u64,
+    /// Bytes that the copy will have.
+    pub total_bytes: u64,
+}
+
+/// Writes a copy of `state`, which the caller holds.
+pub(crate) fn write(
+    state: &Snapshot,
+    out: &mut dyn Write,
+    progress: &mut dyn FnMut(BackupProgress) -> ControlFlow<()>,
+) -> Result<BackupProgress> {
+    let told = |error| Error::io("writing the backup")(error);
+    let page_size = PageSource::page_size(state);
+    let space = state.space_to_look_at()?;
+    let page_count = space.page_count() - space.trailing_free();
+    let unused = space.classify();
+    let mut is_unused = vec![false; page_count as usize];
+    let pending = unused.pending.iter().map(|death| death.run);
+    for run in unused.free.into_iter().chain(pending) {
+        let end = run.end().min(page_count) as usize;
+        is_unused[run.start.index().min(end)..end].fill(true);
+    }
+    let mut done = BackupProgress {
+        transaction: state.transaction(),
+        bytes: 0,
+        total_bytes: page_count * page_size as u64,
+    };
+    let mut chunk = records(&state.record, page_count);
+    let mut next = u64::from(FIRST_PAGE);
+    loop {
+        out.write_all(&chunk).map_err(told)?;
+        done.bytes += chunk.len() as u64;
+        if progress(done).is_break() {
+            let ended = io::Error::new(
+                io::ErrorKind::Interrupted,
+                "it was ended before it was complete",
+            );
+            return Err(told(ended));
+        }
+        if next == page_count {
+            return Ok(done);
+        }
+        let end = page_count.min(next + PAGES_AT_ONCE);
+        chunk.clear();
+        for page in next..end {
+            match is_unused[page as usize] {
+                true => chunk.resize(chunk.len() + page_size, 0),
+                false => add_page(state, page * page_size as u64, page_size, &mut chunk)?,
+            }
+        }
+        next = end;
+    }
+}
+
+/// The commit records of the copy.
+fn records(record: &Record, page_count: u64) -> Vec<u8> {
+    let page_size = record.page_size as usize;
+    let record_of = |slot: u8| Record {
+        slot,
+        sequence: record.sequence + 1 + u64::from(slot),
+        durable_transaction: record.transaction,
+        clean_close: true,
+        page_count,
+        written: Some(Vec::new()),
+        ..record.clone()
+    };
+    let mut pages = Vec::new();
+    for slot in 0..SLOT_COUNT {
+        pages.extend(record_of(slot).encode(page_size));
+        pages.resize((usize::from(slot) + 1) * page_size, 0);
+    }
+    pages
+}
+
+fn add_page(state: &Snapshot, offset: u64, page_size: usize, chunk: &mut Vec<u8>) -> Result<()> {
+    let asked = state.mapping.demand(offset, page_size);
+    asked.map_err(Error::io("reading the file"))?;
+    reading(state, || {
+        let page = state.mapping.bytes(offset, page_size);
+        let page =
+            page.ok_or_else(|| Error::io("reading the file")(io::ErrorKind::UnexpectedEof.into()))?;
+        chunk.extend_from_slice(page);
+        Ok(())
+    })
+}

@@ -127,7 +127,7 @@ pub struct Geometry {
     /// What the file grows by, or more if a commit needs it. 0 is the engine's choice, which follows from the size.
     pub growth_step_bytes: u64,
     /// What has to be free at the end of the file before a commit cuts it off, down to half of this. 0 is the engine's
-    /// choice: an eighth of the file, and 1 MiB at least. `u64::MAX` for never.
+    /// choice: an eighth of the file, and more than it grows by. `u64::MAX` for never.
     pub shrink_threshold_bytes: u64,
 }
 
@@ -146,15 +146,27 @@ impl Default for Geometry {
 impl Geometry {
     /// The engine's choice of what has to be free, at least.
     const SHRINK_THRESHOLD_MIN_BYTES: u64 = 1 << 20;
+    /// What files that are not small grow by.
+    const LARGE_STEP_BYTES: u64 = 2 << 20;
 
     pub(crate) fn is_possible(&self) -> bool {
         self.lower_limit_bytes <= self.upper_limit_bytes
     }
 
+    /// What the engine chooses: more than it grows by, so that it does not undo that.
+    fn shrink_threshold_of_choice(&self, bytes: u64) -> u64 {
+        let step = match bytes {
+            0..0x80_0000 => 0,
+            _ => Self::LARGE_STEP_BYTES,
+        };
+        let steps = 2 * step.max(self.growth_step_bytes.min(u64::MAX / 2));
+        steps.max(bytes / 8).max(Self::SHRINK_THRESHOLD_MIN_BYTES)
+    }
+
     /// How long a file of `bytes`, of which the last `free` are free, is to become; `None` if it stays as it is.
     pub(crate) fn shrunk(&self, bytes: u64, free: u64) -> Option<u64> {
         let threshold = match self.shrink_threshold_bytes {
-            0 => Self::SHRINK_THRESHOLD_MIN_BYTES.max(bytes / 8),
+            0 => self.shrink_threshold_of_choice(bytes),
             asked => asked,
         };
         let kept = (bytes - free).saturating_add(threshold / 2);

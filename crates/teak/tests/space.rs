@@ -478,3 +478,140 @@ fn a_backup_is_the_state_that_it_was_begun_with() {
     left.sort();
     assert_eq!(left, ["dense", "exact", "space.teak"]);
 }
+
+#[test]
+fn compacting_ends_where_values_find_no_room_before() {
+    let (_directory, path) = place();
+    let database = Database::open(&path).unwrap();
+    let table = fill(&database, 0..1000, 8000).unwrap();
+    fill(&database, 2000..2001, 12_000).unwrap();
+    fill(&database, 3000..3001, 3_000_000).unwrap();
+    let mut txn = database.begin_write().unwrap();
+    for number in (0..1000).filter(|number| number % 2 == 0) {
+        table.remove(&mut txn, number).unwrap();
+    }
+    txn.commit().unwrap();
+    let mut calls = 0;
+    let done = database.compact(&mut |_| {
+        calls += 1;
+        ControlFlow::Continue(())
+    });
+    assert!(calls < 100, "{calls} {done:?}");
+    many_small_commits(&database, &table, 500);
+    assert_clean(&database);
+    let txn = database.begin_read().unwrap();
+    assert_eq!(table.get(&txn, 2000).unwrap(), Some(&[208; 12_000][..]));
+    assert_eq!(
+        table.get(&txn, 3000).unwrap().map(<[u8]>::len),
+        Some(3_000_000)
+    );
+    for number in (8..1000).filter(|number| number % 2 == 1) {
+        assert_eq!(
+            table.get(&txn, number).unwrap(),
+            Some(&vec![number as u8; 8000][..])
+        );
+    }
+}
+
+#[test]
+fn a_dense_copy_has_the_options_of_its_original() {
+    let (directory, path) = place();
+    let geometry = Geometry {
+        growth_step_bytes: 12 << 12,
+        ..Geometry::default()
+    };
+    let database = Options::new().geometry(geometry).open(&path).unwrap();
+    fill(&database, 0..10, 10).unwrap();
+    let copy = directory.path().join("copy");
+    database
+        .backup_compact(&copy, &mut |_| ControlFlow::Continue(()))
+        .unwrap();
+    let copied = Database::open(&copy).unwrap();
+    assert_eq!(copied.geometry().unwrap(), geometry);
+    assert!(
+        Options::new()
+            .durability(Durability::Durable)
+            .open(&copy)
+            .is_ok()
+    );
+    assert!(
+        Options::new()
+            .durability(Durability::Lazy)
+            .open(&copy)
+            .is_err()
+    );
+}
+
+#[test]
+fn a_parked_reader_of_what_is_needed_anyway_keeps_it() {
+    let (_directory, path) = place();
+    let database = Database::open(&path).unwrap();
+    fill(&database, 0..10, 1000).unwrap();
+    let parked = database.begin_read().unwrap().park().unwrap();
+    fill(&database, 10..3000, 1000).unwrap();
+    assert!(parked.resume().is_ok(), "there was nothing to be won by it");
+}
+
+#[test]
+fn a_geometry_is_rolled_back_with_its_savepoint() {
+    let (_directory, path) = place();
+    let geometry = Geometry {
+        growth_step_bytes: MIB,
+        ..Geometry::default()
+    };
+    let options = Options::new()
+        .geometry(geometry)
+        .size_limit_bytes(Some(64 * MIB));
+    let database = options.open(&path).unwrap();
+    assert!(options.open(&path).is_ok(), "the same once more");
+    fill(&database, 0..10, 10).unwrap();
+    let mut txn = database.begin_write().unwrap();
+    let savepoint = txn.savepoint().unwrap();
+    txn.set_geometry(Geometry::default()).unwrap();
+    txn.rollback_to(&savepoint).unwrap();
+    txn.commit().unwrap();
+    let kept = database.geometry().unwrap();
+    assert_eq!(
+        (kept.growth_step_bytes, kept.upper_limit_bytes),
+        (MIB, 64 * MIB)
+    );
+    // A step that is larger than the file does not come and go.
+    fill(&database, 0..500, 1000).unwrap();
+    let before = len(&path);
+    small_commits(&database, &fill(&database, 0..1, 10).unwrap(), 20);
+    assert_eq!(len(&path), before);
+}
+
+#[test]
+fn thousands_of_tables_move_without_handles() {
+    let (_directory, path) = place();
+    let database = Database::open(&path).unwrap();
+    let filler = fill(&database, 0..10_000, 1000).unwrap();
+    database.close().unwrap();
+    {
+        let database = Database::open(&path).unwrap();
+        for batch in 0..30u64 {
+            let mut txn = database.begin_write().unwrap();
+            for number in batch * 100..(batch + 1) * 100 {
+                let table: Numbers = txn.create_table(format!("table {number}")).unwrap();
+                table.insert(&mut txn, number, &[7; 100]).unwrap();
+            }
+            txn.commit().unwrap();
+        }
+        database.close().unwrap();
+    }
+    let database = Database::open(&path).unwrap();
+    empty(&database, &filler);
+    many_small_commits(&database, &filler, 3000);
+    assert_clean(&database);
+    database
+        .compact(&mut |_| ControlFlow::Continue(()))
+        .unwrap();
+    assert_clean(&database);
+    assert!(len(&path) < 16 * MIB, "{}", len(&path));
+    let txn = database.begin_read().unwrap();
+    for number in 0..3000u64 {
+        let table: Numbers = txn.open_table(format!("table {number}")).unwrap();
+        assert_eq!(table.get(&txn, number).unwrap(), Some(&[7; 100][..]));
+    }
+}

@@ -43,7 +43,8 @@ pub(crate) struct Arguments {
 
 #[derive(Serialize)]
 struct Report {
-    transaction: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    transaction: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     bytes: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -62,7 +63,6 @@ pub(crate) fn run(arguments: &Arguments, style: Style) -> Result<(), Failure> {
             return Err(Failure::Usage(text.to_owned()));
         }
         (true, false) => {
-            let transaction = database.stat()?.transaction;
             let records = database.backup_compact(target, &mut |records| {
                 if records.is_multiple_of(4096) {
                     bar.set_position(records);
@@ -70,7 +70,7 @@ pub(crate) fn run(arguments: &Arguments, style: Style) -> Result<(), Failure> {
                 ControlFlow::Continue(())
             })?;
             Report {
-                transaction: transaction.0,
+                transaction: None,
                 bytes: None,
                 records: Some(records),
             }
@@ -98,7 +98,7 @@ pub(crate) fn run(arguments: &Arguments, style: Style) -> Result<(), Failure> {
                 false => database.backup(target, &mut progress)?,
             };
             Report {
-                transaction: done.transaction.0,
+                transaction: Some(done.transaction.0),
                 bytes: Some(done.bytes),
                 records: None,
             }
@@ -110,11 +110,15 @@ pub(crate) fn run(arguments: &Arguments, style: Style) -> Result<(), Failure> {
     }
     match style {
         Style::Text => output::print(|output| {
-            let amount = match (report.bytes, report.records) {
-                (Some(bytes), _) => BinaryBytes(bytes).to_string(),
-                (_, records) => format!("{} records", HumanCount(records.unwrap_or_default())),
+            let line = match (report.transaction, report.bytes) {
+                (Some(transaction), Some(bytes)) => {
+                    writeln!(output, "transaction {transaction}, {}", BinaryBytes(bytes))
+                }
+                _ => {
+                    let records = report.records.unwrap_or_default();
+                    writeln!(output, "{} records", HumanCount(records))
+                }
             };
-            let line = writeln!(output, "transaction {}, {amount}", report.transaction);
             line.map_err(Failure::Output)
         }),
         Style::Json => output::print_json(&report),

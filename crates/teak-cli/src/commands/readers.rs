@@ -32,6 +32,7 @@ struct ReaderReport {
     age_ms: u128,
     transaction: u64,
     lag: u64,
+    parked: bool,
     kept_pages: u64,
     kept_bytes: u64,
 }
@@ -44,6 +45,7 @@ impl ReaderReport {
             age_ms: info.age.as_millis(),
             transaction: info.transaction.0,
             lag: info.lag,
+            parked: info.is_parked,
             kept_pages: info.kept_pages,
             kept_bytes: info.kept_bytes,
         }

@@ -38,28 +38,32 @@ struct Report {
 /// Runs the subcommand.
 pub(crate) fn run(arguments: &Arguments, style: Style) -> Result<(), Failure> {
     let target = arguments.database.as_path();
+    let exists = || teak::Error::AlreadyExists(target.to_path_buf());
+    if target.symlink_metadata().is_ok() {
+        return Err(exists().into());
+    }
     let mut source = open(&arguments.backup)?;
-    let mut file = File::create_new(target).map_err(|error| match error.kind() {
-        io::ErrorKind::AlreadyExists => teak::Error::AlreadyExists(target.to_path_buf()),
-        _ => failed("creating the database")(error),
-    })?;
-    let copied = io::copy(&mut source, &mut file).and_then(|bytes| {
-        file.sync_all()?;
-        Ok(bytes)
+    // It gets its name when it is whole.
+    let mut partial = target.as_os_str().to_owned();
+    partial.push(".restoring");
+    let partial = Path::new(&partial);
+    let mut file = File::create_new(partial).map_err(failed("creating the database"))?;
+    let restored = restore(&mut source, &mut file, partial).and_then(|report| {
+        fs::hard_link(partial, target).map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => exists(),
+            _ => failed("naming the database")(error),
+        })?;
+        Ok(report)
     });
-    let restored = copied.map_err(|error| failed("copying the backup")(error).into());
-    let restored = restored.and_then(|bytes| {
-        let records = check(target)?;
-        Ok(Report { bytes, records })
-    });
-    let report = match restored {
-        Ok(report) => report,
-        Err(failure) => {
-            // It was made here, and is of no use.
-            let _ = fs::remove_file(target);
-            return Err(failure);
-        }
-    };
+    let removed = fs::remove_file(partial).map_err(failed("removing the unfinished copy"));
+    let report = restored?;
+    removed?;
+    let directory = target
+        .parent()
+        .filter(|parent| !parent.as_os_str().is_empty());
+    File::open(directory.unwrap_or(Path::new(".")))
+        .and_then(|directory| directory.sync_all())
+        .map_err(failed("flushing the directory"))?;
     match style {
         Style::Text => output::print(|output| {
             let (bytes, records) = (BinaryBytes(report.bytes), HumanCount(report.records));
@@ -67,6 +71,17 @@ pub(crate) fn run(arguments: &Arguments, style: Style) -> Result<(), Failure> {
         }),
         Style::Json => output::print_json(&report),
     }
+}
+
+/// Copies the backup, to the disk, and checks the copy.
+fn restore(source: &mut dyn Read, file: &mut File, path: &Path) -> Result<Report, Failure> {
+    let bytes = io::copy(source, file).and_then(|bytes| {
+        file.sync_all()?;
+        Ok(bytes)
+    });
+    let bytes = bytes.map_err(failed("copying the backup"))?;
+    let records = check(path)?;
+    Ok(Report { bytes, records })
 }
 
 fn open(backup: &Path) -> Result<Box<dyn Read>, Failure> {

@@ -10,7 +10,8 @@ use std::{fs::File, io::Write, ops::ControlFlow, path::Path};
 impl ReadTxn {
     /// Writes an exact copy of the state that is read: a database file, from its first byte to its last, so that it may go to
     /// a pipe. Others read and write meanwhile; this transaction keeps what it sees, as ever, and nothing younger. To write
-    /// more slowly, let `progress` sleep; if it breaks, the backup ends with an error.
+    /// more slowly, let `progress` sleep; if it breaks, the backup ends with an error. Pages are copied as they are, damaged ones too:
+    /// [`Database::check`] the copy, as `teak restore` does.
     ///
     /// ```
     /// # use teak::{Database, codec::{Str, U64}};
@@ -91,14 +92,18 @@ impl Database {
         let (target, source) = (target.as_ref(), self.begin_read()?);
         let place = new_place(target)?;
         let path = place.path().join("copy");
+        let (durability, limits) = source.snapshot().defaults();
         let copy = Options::new()
             .create_new(true)
             .exclusive(true)
             .page_size(self.page_size())
-            .geometry(self.geometry()?)
-            .durability(Durability::Lazy)
+            .geometry(source.snapshot().geometry())
+            .durability(durability)
+            .flush_after_bytes(limits.bytes)
+            .flush_after(limits.age)
             .open(&path)?;
         let mut txn = copy.begin_write()?;
+        txn.set_durability(Durability::Lazy);
         let mut count = 0;
         for info in source.tables()? {
             if let Some(what) = info.unknown {

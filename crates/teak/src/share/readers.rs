@@ -37,7 +37,7 @@ const THREAD: usize = 1;
 const BEGAN: usize = 2;
 
 /// A reader, as the table knows it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Pinned {
     pub(crate) state: u64,
     /// Who has the block of its slot.
@@ -127,15 +127,14 @@ impl ReaderTable {
         parked != 0 && kept.is_ok()
     }
 
-    /// Takes away what parked slots pin; says how many there were.
-    pub(crate) fn take_parked(&self) -> usize {
-        let mut taken = 0;
+    /// Takes away those states from parked slots that are to be.
+    pub(crate) fn take_parked(&self, is_taken: impl Fn(u64) -> bool) {
         self.for_each_slot_that_pins(|_, slot, state| {
-            let parked = pinning(state) | PARKED;
-            let word = self.slot(slot);
-            taken += usize::from(word.compare_exchange(parked, 0, AcqRel, Relaxed).is_ok());
+            if is_taken(state) {
+                let parked = pinning(state) | PARKED;
+                let _ = (self.slot(slot)).compare_exchange(parked, 0, AcqRel, Relaxed);
+            }
         });
-        taken
     }
 
     /// Ends what [`Self::pin`] began.

@@ -209,6 +209,16 @@ impl Space {
         self.pending.page_count()
     }
 
+    /// How many dead pages none of these pins sees. `pins` ascends.
+    pub(crate) fn unseen_count(&self, pins: &[TransactionId]) -> u64 {
+        let is_unseen = |death: &Death| {
+            let below = pins.partition_point(|pin| *pin < death.died);
+            pins[..below].last().is_none_or(|pin| *pin < death.birth)
+        };
+        let unseen = self.pending.deaths().filter(is_unseen);
+        unseen.map(|death| u64::from(death.run.len)).sum()
+    }
+
     /// For each pin how many dead pages only it sees. `pins` ascends.
     pub(crate) fn kept_alone(&self, pins: &[TransactionId]) -> Vec<u64> {
         let mut kept = vec![0; pins.len()];

@@ -1,22 +1,26 @@
 //! Moving pages from the end of the file to free ones before it, a few at a time, so that the end can be cut off.
 //!
 //! A page is moved as if it was changed: it and what leads to it are copied, and the original dies. So a walk
-//! goes through the tree in the order of keys, from where it left off the last time. Inner pages know the numbers of
-//! leaves, which are not read unless they are moved, or the table has large values.
+//! goes through the tree in the order of keys, from where it left off the last time. On its way it lays
+//! leaves out anew that are so empty, several side by side, that they fit into two less.
 
 use super::{
     PageSink, enter,
     insert::{RunBytes, Tree},
     position::{Position, Step},
+    rebalance::part,
     visit_inner, visit_leaf,
 };
 use crate::{
-    PageNumber, Result,
+    Error, PageNumber, Result,
     page::{
+        entries::{Records, cut_greedily},
+        header::HEADER_LEN,
         leaf,
         value::{StoredValue, ValueKind, ValueRun},
     },
 };
+use std::ops::{Bound, Range};
 
 /// How far a walk may go, and what it did.
 #[derive(Clone, Copy, Debug)]
@@ -27,8 +31,10 @@ pub(crate) struct Lowering {
     pub(crate) pages_left: u64,
     /// So many pages may still be looked at.
     pub(crate) looks_left: u64,
-    /// Pages behind the boundary that were moved.
+    /// Pages that came to lie before the boundary, or are not needed any more.
     pub(crate) moved: u64,
+    /// Whether values are moved that are larger than what may be copied.
+    pub(crate) takes_any_value: bool,
 }
 
 impl Lowering {
@@ -36,10 +42,16 @@ impl Lowering {
         u64::from(page.0) >= self.boundary
     }
 
-    fn is_spent(&self) -> bool {
+    pub(crate) fn is_spent(&self) -> bool {
         self.pages_left == 0 || self.looks_left == 0
     }
 }
+
+/// Leaves that are looked at together, and how many less it has to be for them to be laid out anew.
+const WINDOW: usize = 8;
+const SAVED_MIN: usize = 2;
+/// How full they are then at most, so that a record more does not split them.
+const DENSE: (usize, usize) = (15, 16);
 
 impl<S: PageSink> Tree<'_, S> {
     /// Moves pages of the tree from the record `from` on. Returns the key to go on from, or `None` at the end. After an
@@ -55,10 +67,17 @@ impl<S: PageSink> Tree<'_, S> {
                 0 => path,
                 _ => self.lower_values(path, work)?,
             };
-            let Some(next) = self.next_to_lower(path, work)? else {
-                return Ok(None);
-            };
-            position = next;
+            if let Some(last_key) = self.densify(&path, work)? {
+                position.seek_bound(&*self.sink, self.root, Bound::Excluded(&last_key))?;
+                if position.record().is_none() {
+                    return Ok(None);
+                }
+            } else {
+                let Some(next) = self.next_to_lower(path, work)? else {
+                    return Ok(None);
+                };
+                position = next;
+            }
             if work.is_spent() {
                 return self.first_key(&position).map(Some);
             }
@@ -68,22 +87,24 @@ impl<S: PageSink> Tree<'_, S> {
     /// Moves what a path leads through, if any of it is too high.
     fn lower_path(&mut self, path: Vec<Step>, work: &mut Lowering) -> Result<Vec<Step>> {
         let is_high = |step: &&Step| work.is_high(step.page) && !self.sink.is_own(step.page);
-        let high = path.iter().filter(is_high).count() as u64;
-        if high == 0 {
+        if !path.iter().any(|step| is_high(&step)) {
             return Ok(path);
         }
         let before = path.clone();
         let path = self.own_path(path)?;
-        let copied = path
+        for (new, old) in path
             .iter()
             .zip(&before)
-            .filter(|(new, old)| new.page != old.page);
-        work.pages_left = work.pages_left.saturating_sub(copied.count() as u64);
-        work.moved += high;
+            .filter(|(new, old)| new.page != old.page)
+        {
+            work.pages_left = work.pages_left.saturating_sub(1);
+            work.moved += u64::from(work.is_high(old.page) && !work.is_high(new.page));
+        }
         Ok(path)
     }
 
-    /// Moves the large values of a leaf that are too high. One that is far larger than what may be copied stays.
+    /// Moves the large values of a leaf that are too high, if there is room for them before. One that is larger than what may
+    /// be copied stays, or is moved alone.
     fn lower_values(&mut self, mut path: Vec<Step>, work: &mut Lowering) -> Result<Vec<Step>> {
         let Some(&Step { page, count, .. }) = path.last() else {
             return Ok(path);
@@ -95,7 +116,12 @@ impl<S: PageSink> Tree<'_, S> {
             };
             let pages = run.len_bytes.div_ceil(self.sink.page_size() as u64);
             let is_high = u64::from(run.start.0) + pages > work.boundary;
-            if !is_high || pages > work.pages_left || self.sink.is_dirty(run.start) {
+            let is_too_large =
+                pages > work.pages_left && !(work.takes_any_value && work.moved == 0);
+            if !is_high || is_too_large || self.sink.is_dirty(run.start) {
+                continue;
+            }
+            if !self.sink.has_room_before(work.boundary, pages) {
                 continue;
             }
             let value = enter::value(&*self.sink, &run)?.to_vec();
@@ -107,10 +133,13 @@ impl<S: PageSink> Tree<'_, S> {
                 kind: ValueKind::Run,
                 bytes: &bytes,
             };
-            leaf::overwrite(self.sink.page_mut(leaf)?, index, kept)
-                .map_err(|damage| damage.at(leaf, "compact"))?;
+            let is_kept = leaf::overwrite(self.sink.page_mut(leaf)?, index, kept);
+            if !is_kept.map_err(|damage| damage.at(leaf, "compact"))? {
+                let detail = "the description of a large value has another length than others";
+                return Err(Error::corrupted(leaf, "compact", detail));
+            }
             self.release_run(&run)?;
-            work.pages_left -= pages;
+            work.pages_left = work.pages_left.saturating_sub(pages);
             work.moved += pages;
         }
         Ok(path)
@@ -120,6 +149,65 @@ impl<S: PageSink> Tree<'_, S> {
         let leaf = visit_leaf(&*self.sink, number, "compact")?;
         let run = leaf.node(index).and_then(|node| node.value.as_run());
         run.map_err(|damage| damage.at(number, "compact"))
+    }
+
+    /// Lays a leaf and those behind it out anew, if that saves some. Returns their last key then.
+    fn densify(&mut self, path: &[Step], work: &mut Lowering) -> Result<Option<Vec<u8>>> {
+        let [.., parent, leaf] = path else {
+            return Ok(None);
+        };
+        let children = parent.index..parent.count.min(parent.index + WINDOW);
+        let is_wanted = parent.index.is_multiple_of(WINDOW) && children.len() > SAVED_MIN;
+        if !is_wanted || work.pages_left < WINDOW as u64 {
+            return Ok(None);
+        }
+        work.looks_left = work.looks_left.saturating_sub(children.len() as u64);
+        let (pages, used_len) = self.used_in(parent.page, children.clone())?;
+        let page_len = part(self.sink.page_size(), DENSE) - HEADER_LEN;
+        if used_len.div_ceil(page_len) + SAVED_MIN > pages.len() {
+            return Ok(None);
+        }
+        let mut records = Records::with_capacity(pages.len(), self.sink.page_size());
+        for &page in &pages {
+            let leaf = visit_leaf(&*self.sink, page, "compact")?;
+            let all = 0..leaf.count();
+            let added = records.append(&leaf, all);
+            added.map_err(|damage| damage.at(page, "compact"))?;
+        }
+        let format = self.root.leaf_format();
+        let cuts = cut_greedily(records.len(), |range| {
+            records.page_len(format, range) <= page_len + HEADER_LEN
+        });
+        if cuts.is_empty() || cuts.len() + SAVED_MIN > pages.len() {
+            return Ok(None);
+        }
+        let last_key = records.key(records.len() - 1).to_vec();
+        let path = self.own_path(path.to_vec())?;
+        let first = path.last().map_or(leaf.page, |step| step.page);
+        for &page in &pages[1..] {
+            self.release_leaf(page)?;
+        }
+        work.pages_left = work.pages_left.saturating_sub(cuts.len() as u64);
+        work.moved += (pages.len() - cuts.len()) as u64;
+        self.lay_out(&path, children, (vec![first], records), cuts)?;
+        Ok(Some(last_key))
+    }
+
+    /// Leaves below an inner page, and how many bytes of them are in use without their headers.
+    fn used_in(
+        &self,
+        parent: PageNumber,
+        children: Range<usize>,
+    ) -> Result<(Vec<PageNumber>, usize)> {
+        let inner = visit_inner(&*self.sink, parent, 1, "compact")?;
+        let mut pages = Vec::with_capacity(children.len());
+        let mut used_len = 0;
+        for index in children {
+            let page = enter::child(&*self.sink, &inner, parent, index, "compact")?;
+            used_len += leaf::used_len(&self.header(page)?) - HEADER_LEN;
+            pages.push(page);
+        }
+        Ok((pages, used_len))
     }
 
     /// The next leaf that has to be looked at.
@@ -149,7 +237,8 @@ impl<S: PageSink> Tree<'_, S> {
         for index in step.index + 1..inner.count() {
             let child = inner.child(index);
             let child = child.map_err(|damage| damage.at(step.page, "compact"))?;
-            if work.is_high(child) && !self.sink.is_own(child) {
+            let is_first = index.is_multiple_of(WINDOW);
+            if is_first || work.is_high(child) && !self.sink.is_own(child) {
                 return Ok(Some(index));
             }
         }

@@ -98,6 +98,10 @@ pub(crate) trait PageSink: PageSource {
     fn release(&mut self, number: PageNumber) -> Result<()>;
     /// Writes a large value to a run of pages.
     fn store_value(&mut self, value: &[u8]) -> Result<ValueRun>;
+    /// Whether there is a place for so many pages in a row that ends before page `boundary`.
+    fn has_room_before(&mut self, _boundary: u64, _pages: u64) -> bool {
+        true
+    }
     /// Takes a large value out of the tree.
     fn release_value(&mut self, run: &ValueRun) -> Result<()>;
     /// The tag of a dirty page, where it is known already.

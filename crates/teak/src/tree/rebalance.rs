@@ -262,7 +262,6 @@ impl<S: PageSink> Tree<'_, S> {
         key: &[u8],
         value: StoredValue<'_>,
     ) -> Result<()> {
-        let depth = path.len() - 1;
         let format = self.root.leaf_format();
         let (pages, records) = self.gather(path, &window, key, value)?;
         let weights = records.weights(format);
@@ -271,6 +270,18 @@ impl<S: PageSink> Tree<'_, S> {
         let cuts = cut_evenly(&weights, window.pages, &mut fits)
             .or_else(|| cut_evenly(&weights, window.pages + 1, &mut fits))
             .unwrap_or_else(|| cut_greedily(records.len(), &mut fits));
+        self.lay_out(path, window.children, (pages, records), cuts)
+    }
+
+    /// Lays records out anew in the leaves `pages`, which may be changed and are as many as they are, in the place of children of
+    /// the same parent.
+    pub(super) fn lay_out(
+        &mut self,
+        path: &[Step],
+        replaced: Range<usize>,
+        (pages, records): (Vec<PageNumber>, Records),
+        cuts: Vec<Range<usize>>,
+    ) -> Result<()> {
         let mut pages = pages.into_iter();
         let mut children = Vec::with_capacity(cuts.len());
         for cut in cuts {
@@ -288,7 +299,7 @@ impl<S: PageSink> Tree<'_, S> {
         for unused in pages {
             self.release_leaf(unused)?;
         }
-        self.put_children(path, depth, window.children, children)
+        self.put_children(path, path.len() - 1, replaced, children)
     }
 
     /// The changeable pages and all records of a window, in order. A neighbour that is to be

@@ -91,7 +91,12 @@ impl WriteTransaction {
             true => Vec::new(),
             false => joined(&self.pages.deaths),
         };
-        let committed = self.commit_space(&taken, &deaths)?;
+        let committed = self.commit_space(&taken, &deaths);
+        if matches!(committed, Err(Error::Corrupted { .. })) {
+            // A page that was moved may be the damaged one.
+            self.rest(u64::MAX);
+        }
+        let committed = committed?;
         self.is_ended = true;
         let written = self.write_all(&taken, &deaths, committed);
         self.pages.writer.arena.clear();
@@ -145,6 +150,7 @@ impl WriteTransaction {
         let shrunk = match self.is_compacting {
             true => Some((bytes - free).max(self.geometry.lower_limit_bytes))
                 .filter(|kept| *kept < bytes),
+            false if self.pages.has_grown => None,
             false => self.geometry.shrunk(bytes, free),
         };
         if let Some(bytes) = shrunk {

@@ -457,6 +457,7 @@ impl Engine {
         let is = &self.policies;
         // Another process may have asked for it since.
         let in_file = self.flusher.published.newest()?.geometry();
+        let geometry = asked.geometry.map(|_| asked.geometry_over(in_file));
         let option = if access == Access::ReadWrite && self.is_read_only() {
             "read_only"
         } else if differs(asked.durability, is.durability) {
@@ -465,7 +466,7 @@ impl Engine {
             "flush_after_bytes"
         } else if differs(asked.flush_after, is.flush_limits.age) {
             "flush_after"
-        } else if differs(asked.geometry, is.geometry) && differs(asked.geometry, in_file) {
+        } else if differs(geometry, is.geometry) && differs(geometry, in_file) {
             "geometry"
         } else if differs(asked.size_limit_bytes, is.geometry.upper_limit_bytes)
             && differs(asked.size_limit_bytes, in_file.upper_limit_bytes)
@@ -479,6 +480,11 @@ impl Engine {
             return Ok(());
         };
         Err(Error::OptionsDiffer { option })
+    }
+
+    /// The number of a table, if anybody here has asked for it.
+    pub(super) fn known_handle(&self, name: &[u8]) -> Option<usize> {
+        lock(&self.handles).get(name).copied()
     }
 
     /// The number under which everybody here knows the table `name`.

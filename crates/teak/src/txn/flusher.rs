@@ -131,13 +131,18 @@ impl Flusher {
     /// The states whose pages must stay: what a crash may lead back to, the newest, and what is
     /// held.
     pub(super) fn pins(&self) -> Vec<TransactionId> {
-        let state = self.progress.lock();
-        let mut pins: Vec<_> = state.pins().collect();
-        pins.push(self.published.visible());
-        drop(state);
+        let mut pins = self.own_pins();
         self.published.add_held(&mut pins);
         pins.sort_unstable();
         pins.dedup();
+        pins
+    }
+
+    /// The same without what readers hold.
+    pub(super) fn own_pins(&self) -> Vec<TransactionId> {
+        let state = self.progress.lock();
+        let mut pins: Vec<_> = state.pins().collect();
+        pins.push(self.published.visible());
         pins
     }
 

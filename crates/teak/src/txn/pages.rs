@@ -17,6 +17,7 @@ use crate::{
         value::ValueRun,
     },
     planted::{Planted, is_planted},
+    space::Policy,
     store::{Mapping, Storage, WritableMapping},
     tree::{
         PageSink, PageSource,
@@ -57,8 +58,10 @@ pub(crate) struct WritePages {
     /// What is left of the run that was taken last.
     open_run: Run,
     next_run_len: u32,
-    /// Whether pages are taken from the lowest places, however short their runs are.
-    is_placed_low: bool,
+    /// Where pages are to be taken before, from the lowest places, however short their runs are: they are moved from behind it.
+    low_boundary: Option<u64>,
+    /// Whether this transaction has made the file longer.
+    pub(super) has_grown: bool,
     taken_count: u64,
     /// The file, where lazy commits build pages in it, and how many faults there were before. The last one is in use.
     writable: Vec<(Arc<WritableMapping>, u64)>,
@@ -98,7 +101,8 @@ impl WritePages {
             writer,
             open_run: Run::new(0, 0),
             next_run_len: FIRST_RUN_LEN,
-            is_placed_low: false,
+            low_boundary: None,
+            has_grown: false,
             taken_count: 0,
             writable: Vec::new(),
             outgrown: Vec::new(),
@@ -140,10 +144,11 @@ impl WritePages {
         self.taken_count
     }
 
-    /// Has pages taken from the lowest places from now on, however short their runs are, or as it is best to write them.
-    pub(super) fn place_low(&mut self, is_placed_low: bool) {
+    /// Has pages taken from the lowest places from now on, however short their runs are, or, with `None`, as it is best to write
+    /// them.
+    pub(super) fn place_low(&mut self, boundary: Option<u64>) {
         self.give_back_rest();
-        self.is_placed_low = is_placed_low;
+        self.low_boundary = boundary;
         self.next_run_len = FIRST_RUN_LEN;
     }
 
@@ -544,6 +549,17 @@ impl PageSink for WritePages {
         self.writer.arena.add_written(taken);
         self.taken_count += u64::from(taken.len);
         Ok(run)
+    }
+
+    fn has_room_before(&mut self, boundary: u64, pages: u64) -> bool {
+        let Ok(pages) = u32::try_from(pages) else {
+            return false;
+        };
+        let found = self.writer.space.allocate(pages, Policy::Contiguous);
+        found.is_some_and(|run| {
+            self.writer.space.give_back(run);
+            run.end() <= boundary
+        })
     }
 
     fn release_value(&mut self, run: &ValueRun) -> Result<()> {

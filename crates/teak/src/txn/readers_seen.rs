@@ -4,6 +4,7 @@
 use super::{engine::Engine, pages::WritePages};
 use crate::{Error, Result, Run, TransactionId, share::Pinned, space::Policy, store::uptime_ms};
 use std::{
+    collections::HashMap,
     fmt, process,
     sync::{Arc, Weak},
     thread,
@@ -92,11 +93,12 @@ const PAUSE: Duration = Duration::from_millis(5);
 impl Engine {
     /// All readers of all processes, the oldest state first.
     pub(crate) fn readers(self: &Arc<Self>) -> Result<Vec<ReaderInfo>> {
-        let before = self.readers.table.readers();
+        let mut before = self.readers.table.readers();
+        before.sort_unstable();
         // Keeps the space map as it is while it is read. Who began before it is still there counts.
         let newest = self.begin_read()?;
         let mut pinned = self.readers.table.readers();
-        pinned.retain(|reader| before.contains(reader));
+        pinned.retain(|reader| before.binary_search(reader).is_ok());
         self.describe(pinned, newest.transaction(), |pins| {
             Ok(newest.space(pins)?.kept_alone(pins))
         })
@@ -120,11 +122,14 @@ impl Engine {
             true => 0,
             false => pins.binary_search(&state).map_or(0, |index| kept[index]),
         };
-        let seen = |reader: &Pinned| {
+        let mut processes = HashMap::new();
+        let mut seen = |reader: &Pinned| {
             let transaction = TransactionId(reader.state);
             let kept_pages = kept_by(transaction);
             ReaderInfo {
-                process: self.process_of(reader.owner),
+                process: *processes
+                    .entry(reader.owner)
+                    .or_insert_with(|| self.process_of(reader.owner)),
                 thread: reader.thread,
                 age: Duration::from_millis(now.saturating_sub(reader.began)),
                 transaction,
@@ -134,7 +139,7 @@ impl Engine {
                 kept_bytes: kept_pages * self.page_size as u64,
             }
         };
-        Ok(pinned.iter().map(seen).collect())
+        Ok(pinned.iter().map(&mut seen).collect())
     }
 
     fn process_of(&self, owner: u64) -> Option<u32> {
@@ -159,7 +164,13 @@ impl WritePages {
         if self.writer.space.pending_count() < least {
             return Ok(None);
         }
-        if self.writer.flusher().published.table.take_parked() > 0 {
+        if self.parked_keep(least) {
+            let base = self.base().0;
+            self.writer
+                .flusher()
+                .published
+                .table
+                .take_parked(|state| state < base);
             self.reclaim_again();
             if let Some(run) = self.writer.space.allocate(want, policy) {
                 return Ok(Some(run));
@@ -200,9 +211,28 @@ impl WritePages {
         Ok(None)
     }
 
-    /// Frees what readers have let go of since the transaction began.
+    /// Whether so many pages would be free if there were no parked readers of older states.
+    fn parked_keep(&self, least: u64) -> bool {
+        let flusher = self.writer.flusher();
+        let readers = flusher.published.table.readers();
+        let is_taken = |reader: &Pinned| reader.is_parked && reader.state < self.base().0;
+        if !readers.iter().any(is_taken) {
+            return false;
+        }
+        let left = readers.iter().filter(|reader| !is_taken(reader));
+        let left = left.map(|reader| TransactionId(reader.state));
+        let mut pins: Vec<_> = flusher.own_pins().into_iter().chain(left).collect();
+        pins.sort_unstable();
+        self.writer.space.unseen_count(&pins) >= least
+    }
+
+    /// Frees what readers have let go of since the transaction began, dead ones too.
     fn reclaim_again(&mut self) {
         let flusher = Arc::clone(self.writer.flusher());
+        flusher
+            .shared
+            .iter()
+            .for_each(|shared| shared.bury_the_dead());
         flusher.published.forget_held();
         self.writer.space.reclaim(&flusher.pins());
     }

@@ -8,7 +8,7 @@ use super::{
     engine::unique_id,
     write::{OpenTable, WriteTransaction},
 };
-use crate::{Error, Result, tree::TreeRoot};
+use crate::{Error, Geometry, Result, tree::TreeRoot};
 
 /// Names a savepoint of one transaction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -22,6 +22,7 @@ pub(super) struct SavepointState {
     death_count: usize,
     catalog: TreeRoot,
     tables: Vec<Option<OpenTable>>,
+    geometry: Geometry,
 }
 
 impl WriteTransaction {
@@ -35,6 +36,7 @@ impl WriteTransaction {
             death_count: self.pages.deaths.len(),
             catalog: self.catalog,
             tables: self.tables.clone(),
+            geometry: self.geometry,
         };
         self.savepoints.push(state);
         Ok(SavepointId(id))
@@ -73,6 +75,7 @@ impl WriteTransaction {
             self.pages.undo_savepoint(state.fresh, state.death_count);
             self.catalog = state.catalog;
             self.tables = state.tables;
+            self.set_geometry(state.geometry);
         }
         // What broke halfway through a change is undone with it.
         self.is_broken = false;
@@ -82,6 +85,7 @@ impl WriteTransaction {
             death_count: self.pages.deaths.len(),
             catalog: self.catalog,
             tables: self.tables.clone(),
+            geometry: self.geometry,
         };
         self.savepoints.push(state);
         Ok(())

@@ -1,9 +1,9 @@
 //! A committed state, as a reader sees it.
 
-use super::{Verification, catalog, checked::Checked, demanded::Demanded};
+use super::{Durability, Verification, catalog, checked::Checked, demanded::Demanded};
 use crate::{
     Error, Geometry, PageNumber, Result, Tag, TransactionId,
-    commit::record::Record,
+    commit::record::{FlushLimits, Record},
     page::value::ValueRun,
     space::{Space, SpacePages},
     store::Mapping,
@@ -87,6 +87,12 @@ impl Snapshot {
 
     pub(crate) fn transaction(&self) -> TransactionId {
         self.record.transaction
+    }
+
+    /// The durability and the limits that its file says who opens it gets.
+    pub(crate) fn defaults(&self) -> (Durability, FlushLimits) {
+        let durability = Durability::from_byte(self.record.default_durability);
+        (durability, self.record.flush_limits)
     }
 
     pub(crate) fn geometry(&self) -> Geometry {

@@ -1,9 +1,8 @@
 //! Emptying the end of the file a few pages with each commit, so that it can be cut off.
 //!
-//! It begins when much more of the file is free than in use, and ends when what is left fits into a
-//! little more than it needs. What is copied is a share of what the commit writes anyway. What old
-//! readers see at the end of the file cannot be moved; when a round through all tables finds nothing else,
-//! the next one waits.
+//! It begins when half as much again is free as is in use, and ends after a round through all tables that found nothing to
+//! do, or after some rounds. What is copied is a share of what the commit writes anyway. What old
+//! readers see at the end of the file cannot be moved.
 
 use super::{
     catalog,
@@ -12,7 +11,13 @@ use super::{
 };
 use crate::{
     Result, TransactionId,
-    tree::{insert::Tree, lower::Lowering},
+    tree::{
+        PageSource,
+        insert::Tree,
+        lower::Lowering,
+        reading::{reading, reading_from},
+        seal,
+    },
 };
 use std::{ops::ControlFlow, sync::Arc};
 
@@ -22,7 +27,9 @@ const MOVED_MIN: u64 = 8;
 const LOOKED_AT: u64 = 64;
 /// Free pages that are nothing to speak of, where the geometry does not say what is.
 const FREE_MIN: u64 = 256;
-/// After a round that moved nothing so many commits pass before the next.
+/// So many rounds are made at most before it is looked anew whether it is worth it.
+const ROUNDS_MAX: u32 = 4;
+/// After the last round so many commits pass before the next.
 const REST: u64 = 64;
 /// Between two attempts to move pages of the space map so many commits pass.
 const MAP_APART: u64 = 16;
@@ -33,6 +40,8 @@ pub(super) struct Tail {
     is_emptying: bool,
     place: Place,
     moved_in_round: u64,
+    /// Rounds since it began.
+    rounds: u32,
     /// Nothing is done before this commit.
     rests_until: TransactionId,
 }
@@ -45,14 +54,6 @@ enum Place {
     Table { name: Vec<u8>, key: Vec<u8> },
     /// Behind all tables, in the catalog.
     Catalog,
-}
-
-/// The pages that are to be left to the end, if there is much to be gained.
-fn boundary(page_count: u64, free: u64, least: u64, is_emptying: bool) -> Option<u64> {
-    let used = page_count - free;
-    let enough = used + used / 8 + least / 4;
-    let begin = (used + used / 2).saturating_add(least);
-    (page_count > if is_emptying { enough } else { begin }).then_some(enough)
 }
 
 /// Pages that one commit of [`Engine::compact`] moves.
@@ -78,22 +79,26 @@ impl Engine {
         progress: &mut dyn FnMut(CompactProgress) -> ControlFlow<()>,
     ) -> Result<CompactProgress> {
         let mut done = CompactProgress::default();
+        let mut is_first = true;
         let mut settling = 0;
         while settling < SETTLING {
             let mut txn = WriteTransaction::begin(self)?;
             txn.pages.durability = Durability::Durable;
             txn.is_compacting = true;
-            if done == CompactProgress::default() {
-                txn.pages.writer.tail = Tail::default();
+            let tail = &mut txn.pages.writer.tail;
+            if std::mem::take(&mut is_first) {
+                *tail = Tail::default();
+                tail.is_emptying = true;
             }
-            let moved = match settling {
-                0 => txn.compact_some()?,
-                _ => 0,
+            let is_emptying = settling == 0 && tail.is_emptying;
+            let moved = match is_emptying {
+                true => txn.compact_some()?,
+                false => 0,
             };
             txn.commit()?;
             done.moved_pages += moved;
             done.file_bytes = self.file_bytes();
-            if moved == 0 || progress(done).is_break() {
+            if !is_emptying || moved > 0 && progress(done).is_break() {
                 settling += 1;
             }
         }
@@ -107,74 +112,93 @@ impl Engine {
 impl WriteTransaction {
     /// Moves as much of the end of the file as one commit should.
     fn compact_some(&mut self) -> Result<u64> {
-        let space = &mut self.pages.writer.space;
+        let space = &self.pages.writer.space;
         let used = space.page_count() - space.free_count();
         // The pages on the way to those that are moved are copied, too.
         let boundary = used + used / 64 + 16;
-        if space.page_count() <= boundary {
-            return Ok(0);
-        }
-        space.leave_tail(boundary);
+        self.pages.writer.space.leave_tail(boundary);
         let mut work = Lowering {
             boundary,
             pages_left: COMPACTED_AT_ONCE,
-            looks_left: u64::MAX,
+            looks_left: COMPACTED_AT_ONCE,
             moved: 0,
+            takes_any_value: true,
         };
-        self.pages.place_low(true);
-        let walked = self.lower(&mut work);
-        self.pages.place_low(false);
-        walked.map(|()| work.moved)
+        self.lower(&mut work)?;
+        Ok(work.moved)
     }
 
     /// Moves some pages from the end of the file, if that is worth it.
     pub(super) fn empty_tail(&mut self) {
-        if self.is_compacting {
-            return;
-        }
         let percent = u64::from(self.engine.policies.move_percent);
-        let budget = (self.pages.taken_count() * percent / 100).max(MOVED_MIN);
-        if percent == 0 || self.is_broken {
+        if self.is_compacting || percent == 0 || self.is_broken {
             return;
         }
-        let space = &self.pages.writer.space;
-        let tail = &self.pages.writer.tail;
-        let least = match self.geometry.shrink_threshold_bytes / self.engine.page_size as u64 {
+        let page_size = self.engine.page_size as u64;
+        let least = match self.geometry.shrink_threshold_bytes / page_size {
             0 => FREE_MIN,
             threshold => threshold,
         };
-        let (page_count, free) = (space.page_count(), space.free_count());
-        let boundary = boundary(page_count, free, least, tail.is_emptying);
+        let space = &self.pages.writer.space;
+        let used = space.page_count() - space.free_count();
+        let much = (used + used / 2).saturating_add(least);
+        let lower_limit = self.geometry.lower_limit_bytes / page_size;
+        // What is free at the end is cut off without this.
+        let is_bloated = space.page_count() > much.max(lower_limit)
+            && space.page_count() - space.trailing_free() > much.max(lower_limit);
+        let boundary = (used + used / 8).saturating_add(least / 4);
         let id = self.id();
         let tail = &mut self.pages.writer.tail;
-        tail.is_emptying = boundary.is_some();
-        let Some(boundary) = boundary.filter(|_| id >= tail.rests_until) else {
+        tail.is_emptying |= is_bloated;
+        if !tail.is_emptying || id < tail.rests_until {
             return;
-        };
-        let mut work = Lowering {
-            boundary,
-            pages_left: budget,
-            looks_left: LOOKED_AT,
-            moved: 0,
-        };
+        }
         if id.0.is_multiple_of(MAP_APART) {
             self.pages.writer.space.leave_tail(boundary);
         }
-        self.pages.place_low(true);
-        let walked = self.lower(&mut work);
-        self.pages.place_low(false);
-        let tail = &mut self.pages.writer.tail;
-        tail.moved_in_round += work.moved;
-        if walked.is_err() {
+        let mut work = Lowering {
+            boundary,
+            pages_left: (self.pages.taken_count() * percent / 100).max(MOVED_MIN),
+            looks_left: LOOKED_AT,
+            moved: 0,
+            takes_any_value: false,
+        };
+        if self.lower(&mut work).is_err() {
             // What is wrong will be told to whoever wants it.
-            tail.rests_until = TransactionId(id.0 + REST);
-            tail.place = Place::Begin;
+            self.rest(REST);
         }
     }
 
-    /// Goes on with the walk through all tables, as far as the work allows.
+    /// Does nothing of this for so many commits.
+    pub(super) fn rest(&mut self, commits: u64) {
+        let until = TransactionId(self.id().0.saturating_add(commits));
+        let tail = &mut self.pages.writer.tail;
+        tail.rests_until = tail.rests_until.max(until);
+        tail.place = Place::Begin;
+    }
+
+    /// Goes on with the walk through all tables, as far as the work allows. If that fails, all of it is undone: the
+    /// transaction is as it was.
     fn lower(&mut self, work: &mut Lowering) -> Result<()> {
-        while work.pages_left > 0 && work.looks_left > 0 {
+        self.pages.place_low(Some(work.boundary));
+        let savepoint = self.begin_savepoint()?;
+        let walked = self.walk(work);
+        self.pages.place_low(None);
+        if walked.is_err() {
+            self.roll_back_to(savepoint)?;
+        }
+        self.end_savepoint(savepoint)?;
+        walked?;
+        self.pages.writer.tail.moved_in_round += work.moved;
+        if matches!(self.pages.writer.tail.place, Place::Begin) {
+            self.end_round();
+        }
+        Ok(())
+    }
+
+    /// Until the work is spent, or the catalog has had its turn: the place is the beginning then.
+    fn walk(&mut self, work: &mut Lowering) -> Result<()> {
+        loop {
             let place = std::mem::take(&mut self.pages.writer.tail.place);
             let next = match place {
                 Place::Begin => self.table_from(&[], true)?,
@@ -183,30 +207,37 @@ impl WriteTransaction {
                     None => self.table_from(&name, false)?,
                 },
                 Place::Catalog => {
-                    let mut tree = Tree::new(&mut self.pages, &mut self.catalog);
-                    tree.lower(&[], work)?;
-                    self.end_round(work);
-                    return Ok(());
+                    return self
+                        .change_catalog(|pages, catalog| Tree::new(pages, catalog).lower(&[], work))
+                        .map(drop);
                 }
             };
             work.looks_left = work.looks_left.saturating_sub(1);
             self.pages.writer.tail.place = next.unwrap_or(Place::Catalog);
+            if work.is_spent() {
+                return Ok(());
+            }
         }
-        Ok(())
     }
 
-    fn end_round(&mut self, work: &Lowering) {
-        let rested = TransactionId(self.id().0 + REST);
+    fn end_round(&mut self) {
         let tail = &mut self.pages.writer.tail;
-        if tail.moved_in_round + work.moved == 0 {
-            tail.rests_until = rested;
+        tail.rounds += 1;
+        // What is written meanwhile may come to lie at the end again.
+        if tail.moved_in_round == 0 || tail.rounds >= ROUNDS_MAX {
+            tail.is_emptying = false;
+            tail.rounds = 0;
+            self.rest(REST);
         }
-        tail.moved_in_round = 0;
+        self.pages.writer.tail.moved_in_round = 0;
     }
 
     /// The first table behind a name, or from it on.
     fn table_from(&self, name: &[u8], is_included: bool) -> Result<Option<Place>> {
-        let found = catalog::table_from(&self.pages, &self.catalog, name, is_included)?;
+        let pages = &self.pages;
+        let found = reading(pages, || {
+            catalog::table_from(pages, &self.catalog, name, is_included)
+        })?;
         Ok(found.map(|name| Place::Table {
             name,
             key: Vec::new(),
@@ -219,10 +250,22 @@ impl WriteTransaction {
         key: &[u8],
         work: &mut Lowering,
     ) -> Result<Option<Vec<u8>>> {
-        let handle = self.engine.handle(name);
-        let lowered = self.change(handle, name, |tree| tree.lower(key, work));
-        // A tree whose pages were moved in part is as good as before.
-        self.is_broken = false;
-        lowered
+        // A table that nobody has a handle to does not get one for this.
+        if let Some(handle) = self.engine.known_handle(name) {
+            return self.change(handle, name, |tree| tree.lower(key, work));
+        }
+        let Some(mut root) = self.find(name)? else {
+            return Ok(None);
+        };
+        let before = root;
+        let (faults, page_size) = (self.pages.faults(), self.engine.page_size);
+        let next = reading_from(faults, page_size, || {
+            Tree::new(&mut self.pages, &mut root).lower(key, work)
+        })?;
+        if root != before {
+            seal::seal(&mut self.pages, &mut root)?;
+            self.change_catalog(|pages, catalog| catalog::put(pages, catalog, name, &root))?;
+        }
+        Ok(next)
     }
 }

@@ -140,7 +140,7 @@ impl WriteTransaction {
         Ok(self.find(name)?.map(Cow::Owned))
     }
 
-    fn find(&self, name: &[u8]) -> Result<Option<TreeRoot>> {
+    pub(super) fn find(&self, name: &[u8]) -> Result<Option<TreeRoot>> {
         let pages = &self.pages;
         reading_twice(pages, || catalog::find(pages, &self.catalog, name))
     }

@@ -24,7 +24,7 @@ impl WritePages {
         let space = &mut self.writer.space;
         let found = if is_exact {
             space.allocate(want, Policy::Contiguous)
-        } else if is_small && !self.is_placed_low {
+        } else if is_small && self.low_boundary.is_none() {
             let in_a_row = space.allocate(want, Policy::Contiguous);
             let is_roomy = space.free_count() * 4 < space.page_count();
             in_a_row.or_else(|| {
@@ -46,6 +46,10 @@ impl WritePages {
             Policy::UpTo
         };
         let least = if is_exact { want.into() } else { 1 };
+        if self.low_boundary.is_some() {
+            // What is only moved neither makes the file longer nor asks anybody for space.
+            return Err(self.full());
+        }
         if let Some(run) = self.ask_readers(want, least, policy)? {
             return Ok(run);
         }
@@ -137,6 +141,7 @@ impl WritePages {
         let new = self.extend_file(new).or_else(|_| self.extend_file(least))?;
         self.refresh_mapping()?;
         self.writer.space.grow(new);
+        self.has_grown = true;
         Ok(())
     }
 

@@ -77,7 +77,7 @@ impl WriteTransaction {
         }
         if !self.pages.is_unchanged() || self.tables.iter().flatten().any(|table| table.is_changed)
         {
-            self.empty_tail();
+            self.empty_tail()?;
         }
         self.write_roots()?;
         let has_news = self.is_compacting || self.geometry != self.base.record.geometry;

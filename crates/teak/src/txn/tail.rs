@@ -10,7 +10,7 @@ use super::{
     write::WriteTransaction,
 };
 use crate::{
-    Result, TransactionId,
+    Error, Result, TransactionId,
     tree::{
         PageSource,
         insert::Tree,
@@ -128,11 +128,12 @@ impl WriteTransaction {
         Ok(work.moved)
     }
 
-    /// Moves some pages from the end of the file, if that is worth it.
-    pub(super) fn empty_tail(&mut self) {
+    /// Moves some pages from the end of the file, if that is worth it. A disk that fails is an error; what is wrong with pages
+    /// will be told to whoever wants them.
+    pub(super) fn empty_tail(&mut self) -> Result<()> {
         let percent = u64::from(self.engine.policies.move_percent);
         if self.is_compacting || percent == 0 || self.is_broken {
-            return;
+            return Ok(());
         }
         let page_size = self.engine.page_size as u64;
         let least = match self.geometry.shrink_threshold_bytes / page_size {
@@ -151,7 +152,7 @@ impl WriteTransaction {
         let tail = &mut self.pages.writer.tail;
         tail.is_emptying |= is_bloated;
         if !tail.is_emptying || id < tail.rests_until {
-            return;
+            return Ok(());
         }
         if id.0.is_multiple_of(MAP_APART) {
             self.pages.writer.space.leave_tail(boundary);
@@ -163,9 +164,13 @@ impl WriteTransaction {
             moved: 0,
             takes_any_value: false,
         };
-        if self.lower(&mut work).is_err() {
-            // What is wrong will be told to whoever wants it.
+        let lowered = self.lower(&mut work);
+        if lowered.is_err() {
             self.rest(REST);
+        }
+        match lowered {
+            Err(error @ Error::Io { .. }) => Err(error),
+            _ => Ok(()),
         }
     }
 

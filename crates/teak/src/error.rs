@@ -6,7 +6,7 @@ pub use key_range::KeyRange;
 
 use crate::{
     planted::{Planted, is_planted},
-    types::PageNumber,
+    types::{PageNumber, TransactionId},
 };
 use std::{io, path::PathBuf};
 
@@ -91,9 +91,20 @@ pub enum Error {
     SnapshotLost,
     /// A write transaction wanted space that is kept for a reader of an old state alone, and was told not to make the file longer.
     #[error(
-        "there is no space but what a reader keeps, which is {} commits behind (process {:?}, thread {}); end that reader, or let the file become longer", .0.lag, .0.process, .0.thread
+        "there is no space but what a reader keeps ({kept_bytes} bytes, {lag} commits behind, process {process:?}, thread {thread}); end that reader, or let the file become longer"
     )]
-    HeldByReader(Box<crate::ReaderInfo>),
+    HeldByReader {
+        /// The id of its process, if that is known here.
+        process: Option<u32>,
+        /// The system's number of its thread.
+        thread: u64,
+        /// The state that it reads.
+        transaction: TransactionId,
+        /// So many commits have become visible since.
+        lag: u64,
+        /// What would be free without it.
+        kept_bytes: u64,
+    },
     /// There is no place for another reader.
     #[error("{0} read transactions are open, and there is no place for more; end some")]
     TooManyReaders(usize),

@@ -199,7 +199,14 @@ impl WritePages {
                 SlowReaderChoice::Wait => thread::sleep(PAUSE),
                 SlowReaderChoice::Grow => self.slow_readers = None,
                 SlowReaderChoice::GiveUp => {
-                    return Err(Error::HeldByReader(Box::new(question.reader)));
+                    let reader = question.reader;
+                    return Err(Error::HeldByReader {
+                        process: reader.process,
+                        thread: reader.thread,
+                        transaction: reader.transaction,
+                        lag: reader.lag,
+                        kept_bytes: reader.kept_bytes,
+                    });
                 }
             }
             asked += 1;

@@ -20,17 +20,19 @@ fn storm(misbehaviour: &str) -> String {
 #[test]
 fn each_misbehaviour_is_found() {
     for (misbehaviour, expected) in [
-        ("lose-money", "100 accounts have "),
-        ("set-back", "the counter is "),
-        ("half-mirror", "the inverse "),
-        ("forget", "returned"),
-        ("uncounted", " of writer"),
-        ("garble", "is not what was written"),
-        ("hang", "no progress for "),
-        ("panic", "on purpose"),
+        ("lose-money", &["100 accounts have "][..]),
+        ("set-back", &["the counter is "]),
+        ("half-mirror", &["the inverse "]),
+        // What is forgotten may be the first commit of all.
+        ("forget", &["returned", "commits were acknowledged"]),
+        ("uncounted", &[" of writer"]),
+        ("garble", &["is not what was written"]),
+        ("hang", &["no progress for "]),
+        ("panic", &["on purpose"]),
     ] {
         let text = storm(misbehaviour);
         assert!(text.contains("violation in round "), "{text}");
-        assert!(text.contains(expected), "{misbehaviour}: {text}");
+        let is_told = expected.iter().any(|expected| text.contains(expected));
+        assert!(is_told, "{misbehaviour}: {text}");
     }
 }

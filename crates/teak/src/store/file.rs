@@ -101,8 +101,7 @@ impl FileStorage {
     /// `old_len` is what this process knows; another one may have made the file longer, for a transaction that came to
     /// nothing.
     fn grow(&self, blocks: &mut Blocks, old_len: u64, new_len: u64) -> io::Result<()> {
-        self.refuse_cut()?;
-        let old_len = old_len.max(self.file.metadata()?.len());
+        let old_len = old_len.max(self.uncut_len()?);
         if old_len >= new_len {
             return self.publish_len(old_len);
         }
@@ -120,6 +119,20 @@ impl FileStorage {
             // A longer file is never refused: only a live run behind its end is.
             let _ = self.publish_len(old_len);
         })
+    }
+
+    /// How long the file is, which is longer than it was known to be if another process has made it so.
+    ///
+    /// # Errors
+    /// `UnexpectedEof` if somebody has made it shorter who does not know what it is.
+    fn uncut_len(&self) -> io::Result<u64> {
+        let (is, was) = (self.file.metadata()?.len(), self.len());
+        if is >= was {
+            return Ok(is);
+        }
+        let text =
+            format!("somebody has cut the file short, from {was} bytes to {is}; restore a backup");
+        Err(io::Error::new(io::ErrorKind::UnexpectedEof, text))
     }
 
     fn publish_len(&self, len: u64) -> io::Result<()> {
@@ -213,13 +226,7 @@ impl Storage for FileStorage {
     }
 
     fn refuse_cut(&self) -> io::Result<()> {
-        let (is, was) = (self.file.metadata()?.len(), self.len());
-        if is >= was {
-            return Ok(());
-        }
-        let text =
-            format!("somebody has cut the file short, from {was} bytes to {is}; restore a backup");
-        Err(io::Error::new(io::ErrorKind::UnexpectedEof, text))
+        self.uncut_len().map(drop)
     }
 
     fn write(&self, offset: u64, parts: &[IoSlice<'_>]) -> io::Result<()> {

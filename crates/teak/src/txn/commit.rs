@@ -31,7 +31,7 @@ use crate::{
     planted::{Planted, is_planted},
     space::{Change, Committed},
     store::Mapping,
-    tree::{TreeRoot, seal},
+    tree::{PageSource, TreeRoot, seal},
 };
 use std::sync::Arc;
 
@@ -80,7 +80,7 @@ impl WriteTransaction {
             self.empty_tail()?;
         }
         self.write_roots()?;
-        let has_news = self.is_compacting || self.geometry != self.base.record.geometry;
+        let has_news = self.is_compacting || self.pages.geometry != self.base.record.geometry;
         if self.pages.is_unchanged() && !has_news {
             flusher.write_nothing(self.pages.durability);
             return Ok(self.base.transaction());
@@ -148,10 +148,10 @@ impl WriteTransaction {
         let free = writer.space.trailing_free() * page_size as u64;
         let bytes = writer.space.page_count() * page_size as u64;
         let shrunk = match self.is_compacting {
-            true => Some((bytes - free).max(self.geometry.lower_limit_bytes))
+            true => Some((bytes - free).max(self.pages.geometry.lower_limit_bytes))
                 .filter(|kept| *kept < bytes),
             false if self.pages.has_grown => None,
-            false => self.geometry.shrunk(bytes, free),
+            false => self.pages.geometry.shrunk(bytes, free),
         };
         if let Some(bytes) = shrunk {
             let page_count = bytes.div_ceil(page_size as u64);
@@ -302,7 +302,7 @@ impl WriteTransaction {
             asked_durable: self.pages.durability != Durability::Lazy,
             clean_close: is_planted(Planted::AlwaysClean),
             page_count,
-            geometry: self.geometry,
+            geometry: self.pages.geometry,
             catalog_root: self.catalog.encode(),
             space_roots: committed.roots,
             written: written.filter(fits),

@@ -179,16 +179,6 @@ impl WritePages {
         }
     }
 
-    /// Fails if the system had no place for what was built in the file, or could not give it back.
-    #[inline]
-    pub(super) fn refuse_lost(&self) -> Result<()> {
-        let mut writable = self.writable.iter();
-        match writable.find(|(mapping, before)| mapping.faults().are_more_than(*before)) {
-            Some((mapping, _)) => Err(unreadable(mapping.faults(), self.page_size)),
-            None => Ok(()),
-        }
-    }
-
     /// Sees to it that the mapping covers the file as it is now.
     pub(super) fn refresh_mapping(&mut self) -> Result<()> {
         let mapping = self
@@ -389,9 +379,14 @@ impl PageSource for WritePages {
         self.mapping.faults()
     }
 
+    /// Fails if the system had no place for what was built in the file, or could not give it back.
     #[inline]
     fn refuse_lost(&self) -> Result<()> {
-        self.refuse_lost()
+        let mut writable = self.writable.iter();
+        match writable.find(|(mapping, before)| mapping.faults().are_more_than(*before)) {
+            Some((mapping, _)) => Err(unreadable(mapping.faults(), self.page_size)),
+            None => Ok(()),
+        }
     }
 
     /// Pages that this transaction wrote have no tag yet, or none that stands anywhere.

@@ -36,7 +36,7 @@ impl WriteTransaction {
             death_count: self.pages.deaths.len(),
             catalog: self.catalog,
             tables: self.tables.clone(),
-            geometry: self.geometry,
+            geometry: self.pages.geometry,
         };
         self.savepoints.push(state);
         Ok(SavepointId(id))
@@ -85,7 +85,7 @@ impl WriteTransaction {
             death_count: self.pages.deaths.len(),
             catalog: self.catalog,
             tables: self.tables.clone(),
-            geometry: self.geometry,
+            geometry: self.pages.geometry,
         };
         self.savepoints.push(state);
         Ok(())

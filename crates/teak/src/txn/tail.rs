@@ -7,17 +7,11 @@
 use super::{
     catalog,
     engine::{Durability, Engine},
-    write::WriteTransaction,
+    write::{WriteTransaction, changing},
 };
 use crate::{
     Error, Result, TransactionId,
-    tree::{
-        PageSource,
-        insert::Tree,
-        lower::Lowering,
-        reading::{reading, reading_from},
-        seal,
-    },
+    tree::{insert::Tree, lower::Lowering, reading::reading, seal},
 };
 use std::{ops::ControlFlow, sync::Arc};
 
@@ -136,14 +130,14 @@ impl WriteTransaction {
             return Ok(());
         }
         let page_size = self.engine.page_size as u64;
-        let least = match self.geometry.shrink_threshold_bytes / page_size {
+        let least = match self.pages.geometry.shrink_threshold_bytes / page_size {
             0 => FREE_MIN,
             threshold => threshold,
         };
         let space = &self.pages.writer.space;
         let used = space.page_count() - space.free_count();
         let much = (used + used / 2).saturating_add(least);
-        let lower_limit = self.geometry.lower_limit_bytes / page_size;
+        let lower_limit = self.pages.geometry.lower_limit_bytes / page_size;
         // What is free at the end is cut off without this.
         let is_bloated = space.page_count() > much.max(lower_limit)
             && space.page_count() - space.trailing_free() > much.max(lower_limit);
@@ -263,9 +257,8 @@ impl WriteTransaction {
             return Ok(None);
         };
         let before = root;
-        let (faults, page_size) = (self.pages.faults(), self.engine.page_size);
-        let next = reading_from(faults, page_size, || {
-            Tree::new(&mut self.pages, &mut root).lower(key, work)
+        let next = changing(&mut self.pages, |pages| {
+            Tree::new(pages, &mut root).lower(key, work)
         })?;
         if root != before {
             seal::seal(&mut self.pages, &mut root)?;

@@ -42,8 +42,6 @@ pub(crate) struct WriteTransaction {
     pub(super) savepoints: Vec<SavepointState>,
     /// Whether it commits also if nothing has changed, and cuts off all that is free.
     pub(super) is_compacting: bool,
-    /// What the file's is to be from now on.
-    pub(super) geometry: Geometry,
     /// Whether an error came in the middle of a change.
     pub(super) is_broken: bool,
     pub(super) is_ended: bool,
@@ -70,11 +68,10 @@ impl WriteTransaction {
             .for_each(|shared| shared.bury_the_dead());
         writer.space.reclaim(&engine.flusher.pins());
         writer.cut_file(&engine.storage, engine.durable());
-        let geometry = writer.newest.geometry;
         let limits = Limits {
             durability: engine.policies.durability,
             memory_bytes: engine.policies.write_memory_bytes,
-            geometry,
+            geometry: writer.newest.geometry,
             slow_readers: engine.slow_readers.clone().map(|hook| SlowReaders {
                 hook,
                 engine: Arc::downgrade(engine),
@@ -89,7 +86,6 @@ impl WriteTransaction {
             tables: Vec::new(),
             savepoints: Vec::new(),
             is_compacting: false,
-            geometry,
             is_broken: false,
             is_ended: false,
         })
@@ -113,7 +109,6 @@ impl WriteTransaction {
     }
 
     pub(crate) fn set_geometry(&mut self, geometry: Geometry) {
-        self.geometry = geometry;
         self.pages.geometry = geometry;
     }
 
@@ -190,10 +185,8 @@ impl WriteTransaction {
         };
         let before = root;
         self.is_broken = true;
-        let result = reading_from(self.pages.faults(), self.engine.page_size, || {
-            let changed = change(&mut Tree::new(&mut self.pages, &mut root))?;
-            self.pages.refuse_lost()?;
-            Ok(changed)
+        let result = changing(&mut self.pages, |pages| {
+            change(&mut Tree::new(pages, &mut root))
         });
         self.is_broken = result.is_err();
         let table = self.tables[handle].as_mut().expect("the table was opened");
@@ -206,10 +199,7 @@ impl WriteTransaction {
         &mut self,
         change: impl FnOnce(&mut WritePages, &mut TreeRoot) -> Result<R>,
     ) -> Result<R> {
-        let (faults, page_size) = (self.pages.faults(), self.engine.page_size);
-        reading_from(faults, page_size, || {
-            change(&mut self.pages, &mut self.catalog)
-        })
+        changing(&mut self.pages, |pages| change(pages, &mut self.catalog))
     }
 
     /// Creates a table; it must not exist.
@@ -315,6 +305,18 @@ impl Drop for WriteTransaction {
     fn drop(&mut self) {
         self.undo();
     }
+}
+
+/// Changes pages, and fails if some of what was read for it was not there.
+pub(super) fn changing<R>(
+    pages: &mut WritePages,
+    change: impl FnOnce(&mut WritePages) -> Result<R>,
+) -> Result<R> {
+    reading_from(pages.faults(), pages.page_size(), || {
+        let changed = change(pages)?;
+        pages.refuse_lost()?;
+        Ok(changed)
+    })
 }
 
 pub(crate) fn not_found(name: &[u8]) -> Error {

@@ -159,8 +159,10 @@ impl Geometry {
             0..0x80_0000 => 0,
             _ => Self::LARGE_STEP_BYTES,
         };
-        let steps = 2 * step.max(self.growth_step_bytes.min(u64::MAX / 2));
-        steps.max(bytes / 8).max(Self::SHRINK_THRESHOLD_MIN_BYTES)
+        let step = step.max(self.growth_step_bytes.min(u64::MAX / 2));
+        (step + step / 2)
+            .max(bytes / 8)
+            .max(Self::SHRINK_THRESHOLD_MIN_BYTES)
     }
 
     /// How long a file of `bytes`, of which the last `free` are free, is to become; `None` if it stays as it is.

@@ -235,6 +235,29 @@ fn what_is_left_of_a_large_database_moves_to_the_front() {
 }
 
 #[test]
+fn leaves_that_became_thin_are_laid_out_anew() {
+    let (_directory, path) = place();
+    let database = Database::open(&path).unwrap();
+    let table = fill(&database, 0..60_000, 100).unwrap();
+    let leaves = || {
+        let txn = database.begin_read().unwrap();
+        table.stat(&txn).unwrap().leaf_pages
+    };
+    let full = leaves();
+    let mut txn = database.begin_write().unwrap();
+    // Neighbours merge where both are less than half full; these are a little more.
+    for number in (0..60_000).filter(|number| number % 20 < 9) {
+        table.remove(&mut txn, number).unwrap();
+    }
+    txn.commit().unwrap();
+    assert!(leaves() > full * 9 / 10, "{} of {full}", leaves());
+    many_small_commits(&database, &table, 3000);
+    assert!(leaves() < full * 13 / 20, "{} of {full}", leaves());
+    assert!(len(&path) < u64::from(leaves()) * 4096 * 5 / 4 + 3 * MIB);
+    assert_clean(&database);
+}
+
+#[test]
 fn nothing_is_moved_where_that_is_not_wanted() {
     let (_directory, path) = place();
     let database = Options::new().move_percent(0).open(&path).unwrap();
@@ -292,7 +315,7 @@ fn compacting_makes_the_file_as_short_as_it_can_be() {
             ControlFlow::Continue(())
         });
         let done = done.unwrap();
-        assert!(calls > 0 && done.moved_pages > 100, "{done:?}");
+        assert!(calls > 0 && done.moved_pages > 50, "{done:?}");
         let kept = |number: &u64| number % 10 == 3;
         for number in (0..count).filter(kept) {
             assert_eq!(

@@ -199,6 +199,11 @@ impl Space {
         self.free.page_count()
     }
 
+    /// Pages that are in use, or dead and seen by some pin.
+    pub(crate) fn used_count(&self) -> u64 {
+        self.page_count() - self.free_count()
+    }
+
     /// Pages that may be allocated now.
     pub(crate) fn free_count(&self) -> u64 {
         self.free.free_count()

@@ -2,14 +2,14 @@
 //!
 //! A page is moved as if it was changed: it and what leads to it are copied, and the original dies. So a walk
 //! goes through the tree in the order of keys, from where it left off the last time. On its way it lays
-//! leaves out anew that are so empty, several side by side, that they fit into two less.
+//! leaves out anew that are so empty, several side by side, that they fit into one less.
 
 use super::{
-    PageSink, enter,
+    PageSink, PageSource, TreeRoot, enter,
     insert::{RunBytes, Tree},
     position::{Position, Step},
     rebalance::part,
-    visit_inner, visit_leaf,
+    visit, visit_inner, visit_leaf,
 };
 use crate::{
     Error, PageNumber, Result,
@@ -48,10 +48,36 @@ impl Lowering {
 }
 
 /// Leaves that are looked at together, and how many less it has to be for them to be laid out anew.
-const WINDOW: usize = 8;
-const SAVED_MIN: usize = 2;
+const WINDOW: usize = 16;
+const SAVED_MIN: usize = 1;
 /// How full they are then at most, so that a record more does not split them.
 const DENSE: (usize, usize) = (15, 16);
+
+/// How full the leaves of a tree are, of 100: the mean of `count` of them, which are chosen by lot.
+pub(crate) fn sampled_fill_percent<S: PageSource>(
+    source: &S,
+    root: &TreeRoot,
+    count: usize,
+    seed: u64,
+) -> Result<usize> {
+    let mut lot = seed;
+    let mut used_len = 0;
+    for _ in 0..count {
+        let mut number = enter::root(source, root, "compact")?;
+        for level in (1..root.depth).rev() {
+            let inner = visit_inner(source, number, level, "compact")?;
+            // The multiplier and the increment of a common linear congruential generator.
+            lot = lot
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            let index = (lot >> 33) as usize % inner.count().max(1);
+            number = enter::child(source, &inner, number, index, "compact")?;
+        }
+        let (_, header) = visit(source, number, 0, "compact")?;
+        used_len += leaf::used_len(&header).min(source.page_size());
+    }
+    Ok(used_len * 100 / (count * source.page_size()).max(1))
+}
 
 impl<S: PageSink> Tree<'_, S> {
     /// Moves pages of the tree from the record `from` on. Returns the key to go on from, or `None` at the end. After an
@@ -158,7 +184,7 @@ impl<S: PageSink> Tree<'_, S> {
         };
         let children = parent.index..parent.count.min(parent.index + WINDOW);
         let is_wanted = parent.index.is_multiple_of(WINDOW) && children.len() > SAVED_MIN;
-        if !is_wanted || work.pages_left < WINDOW as u64 {
+        if !is_wanted || work.pages_left == 0 {
             return Ok(None);
         }
         work.looks_left = work.looks_left.saturating_sub(children.len() as u64);

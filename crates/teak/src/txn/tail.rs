@@ -1,8 +1,8 @@
 //! Emptying the end of the file a few pages with each commit, so that it can be cut off.
 //!
-//! It begins when half as much again is free as is in use, and ends after a round through all tables that found nothing to
-//! do, or after some rounds. What is copied is a share of what the commit writes anyway. What old
-//! readers see at the end of the file cannot be moved.
+//! It begins when a third as much is free as is in use, or when leaves of a large table have become thin, which samples
+//! tell. It ends after a round through all tables that found little to do, or after some rounds. What is copied is a share
+//! of what the commit writes anyway. What old readers see at the end of the file cannot be moved.
 
 use super::{
     catalog,
@@ -11,9 +11,14 @@ use super::{
 };
 use crate::{
     Error, Result, TransactionId,
-    tree::{insert::Tree, lower::Lowering, reading::reading, seal},
+    tree::{
+        insert::Tree,
+        lower::{Lowering, sampled_fill_percent},
+        reading::reading,
+        seal,
+    },
 };
-use std::{ops::ControlFlow, sync::Arc};
+use std::{borrow::Cow, ops::ControlFlow, sync::Arc};
 
 /// Small commits move so many pages at least.
 const MOVED_MIN: u64 = 8;
@@ -22,9 +27,19 @@ const LOOKED_AT: u64 = 64;
 /// Free pages that are nothing to speak of, where the geometry does not say what is.
 const FREE_MIN: u64 = 256;
 /// So many rounds are made at most before it is looked anew whether it is worth it.
-const ROUNDS_MAX: u32 = 4;
+const ROUNDS_MAX: u32 = 16;
+/// A round that moves a smaller part of the pages in use found little.
+const LITTLE: u64 = 64;
 /// After the last round so many commits pass before the next.
 const REST: u64 = 64;
+/// A sample is so many leaves of a table, and is taken when such a part of all pages in use was written.
+const SAMPLE: usize = 32;
+const SAMPLED_AFTER: u64 = 16;
+/// Leaves are thin that are less full than this. Where keys come in no order they are four fifths full.
+const THIN_PERCENT: usize = 72;
+/// Tables with fewer leaves are not worth it, and so many are passed over at once.
+const LEAVES_MIN: u32 = 512;
+const PASSED_OVER_MAX: usize = 8;
 /// Between two attempts to move pages of the space map so many commits pass.
 const MAP_APART: u64 = 16;
 
@@ -32,12 +47,24 @@ const MAP_APART: u64 = 16;
 #[derive(Clone, Default, Debug)]
 pub(super) struct Tail {
     is_emptying: bool,
+    /// Pages from here on are moved.
+    boundary: u64,
     place: Place,
     moved_in_round: u64,
     /// Rounds since it began.
     rounds: u32,
     /// Nothing is done before this commit.
     rests_until: TransactionId,
+    /// Pages that were written since the last sample, and the table that it was of.
+    written: u64,
+    sampled: Option<Vec<u8>>,
+}
+
+impl Tail {
+    /// Where the file shall end, while pages behind that are moved.
+    pub(super) fn boundary(&self) -> Option<u64> {
+        self.is_emptying.then_some(self.boundary)
+    }
 }
 
 #[derive(Clone, Default, Debug)]
@@ -107,7 +134,7 @@ impl WriteTransaction {
     /// Moves as much of the end of the file as one commit should.
     fn compact_some(&mut self) -> Result<u64> {
         let space = &self.pages.writer.space;
-        let used = space.page_count() - space.free_count();
+        let used = space.used_count();
         // The pages on the way to those that are moved are copied, too.
         let boundary = used + used / 64 + 16;
         self.pages.writer.space.leave_tail(boundary);
@@ -135,16 +162,26 @@ impl WriteTransaction {
             threshold => threshold,
         };
         let space = &self.pages.writer.space;
-        let used = space.page_count() - space.free_count();
-        let much = (used + used / 2).saturating_add(least);
+        let used = space.used_count();
+        let much = (used + used / 3).saturating_add(least);
         let lower_limit = self.pages.geometry.lower_limit_bytes / page_size;
         // What is free at the end is cut off without this.
         let is_bloated = space.page_count() > much.max(lower_limit)
             && space.page_count() - space.trailing_free() > much.max(lower_limit);
-        let boundary = (used + used / 8).saturating_add(least / 4);
+        let boundary = (used + used / 16).saturating_add(least / 4);
         let id = self.id();
+        let taken = self.pages.taken_count();
         let tail = &mut self.pages.writer.tail;
+        tail.written += taken;
         tail.is_emptying |= is_bloated;
+        if !tail.is_emptying && tail.written > used / SAMPLED_AFTER + u64::from(LEAVES_MIN) {
+            tail.written = 0;
+            // What is damaged is told to whoever reads it.
+            let is_thin = self.has_thin_table().unwrap_or(false);
+            self.pages.writer.tail.is_emptying = is_thin;
+        }
+        let tail = &mut self.pages.writer.tail;
+        tail.boundary = boundary;
         if !tail.is_emptying || id < tail.rests_until {
             return Ok(());
         }
@@ -166,6 +203,32 @@ impl WriteTransaction {
             Err(error @ Error::Io { .. }) => Err(error),
             _ => Ok(()),
         }
+    }
+
+    /// Whether the leaves of a large table are thin: the first large one behind that of the last sample.
+    fn has_thin_table(&mut self) -> Result<bool> {
+        let mut sampled = self.pages.writer.tail.sampled.take();
+        for _ in 0..PASSED_OVER_MAX {
+            let next =
+                self.table_from(sampled.as_deref().unwrap_or_default(), sampled.is_none())?;
+            let Some(Place::Table { name, .. }) = next else {
+                return Ok(false);
+            };
+            let root = match self.engine.known_handle(&name) {
+                Some(handle) => self.root_of(handle, &name)?.map(Cow::into_owned),
+                None => self.find(&name)?,
+            };
+            sampled = Some(name);
+            let Some(root) = root.filter(|root| root.leaf_pages >= LEAVES_MIN) else {
+                continue;
+            };
+            let (pages, seed) = (&self.pages, self.id().0);
+            let fill = reading(pages, || sampled_fill_percent(pages, &root, SAMPLE, seed))?;
+            self.pages.writer.tail.sampled = sampled;
+            return Ok(fill < THIN_PERCENT);
+        }
+        self.pages.writer.tail.sampled = sampled;
+        Ok(false)
     }
 
     /// Does nothing of this for so many commits.
@@ -220,10 +283,11 @@ impl WriteTransaction {
     }
 
     fn end_round(&mut self) {
+        let used = self.pages.writer.space.used_count();
         let tail = &mut self.pages.writer.tail;
         tail.rounds += 1;
         // What is written meanwhile may come to lie at the end again.
-        if tail.moved_in_round == 0 || tail.rounds >= ROUNDS_MAX {
+        if tail.moved_in_round <= used / LITTLE || tail.rounds >= ROUNDS_MAX {
             tail.is_emptying = false;
             tail.rounds = 0;
             self.rest(REST);

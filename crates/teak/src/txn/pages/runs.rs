@@ -21,19 +21,23 @@ impl WritePages {
     fn find_run(&mut self, want: u32, is_exact: bool) -> Result<Run> {
         let is_small =
             self.durability != Durability::Lazy && self.taken_count < SMALL_TRANSACTION_PAGES;
+        let boundary = self.writer.tail.boundary();
         let space = &mut self.writer.space;
         let found = if is_exact {
             space.allocate(want, Policy::Contiguous)
         } else if is_small && self.low_boundary.is_none() {
             let in_a_row = space.allocate(want, Policy::Contiguous);
-            let is_roomy = space.free_count() * 4 < space.page_count();
-            in_a_row.or_else(|| {
-                if is_roomy {
-                    None
-                } else {
-                    space.allocate(want, Policy::UpTo)
+            match (in_a_row, boundary) {
+                (Some(run), Some(boundary)) if run.end() > boundary => {
+                    space.give_back(run);
+                    space.allocate(want, Policy::Crumbs)
                 }
-            })
+                (Some(run), _) => Some(run),
+                (None, Some(_)) => space.allocate(want, Policy::Crumbs),
+                // With so little that is free the file becomes longer.
+                (None, None) if space.free_count() * 10 < space.page_count() => None,
+                (None, None) => space.allocate(want, Policy::UpTo),
+            }
         } else {
             space.allocate(want, Policy::Crumbs)
         };

@@ -89,6 +89,14 @@ pub enum Error {
     /// What a parked read transaction read is not there any more: a writer wanted the space.
     #[error("the state of this read transaction was given up while it was parked; begin a new one")]
     SnapshotLost,
+    /// There is no named snapshot of that name.
+    #[error(
+        "there is no snapshot {0:?}; `Database::snapshots` and `teak snapshot list` tell which there are"
+    )]
+    SnapshotNotFound(String),
+    /// There is a named snapshot of that name already.
+    #[error("there is a snapshot {0:?} already; drop it first, or choose another name")]
+    SnapshotExists(String),
     /// A write transaction wanted space that is kept for a reader of an old state alone, and was told not to make the file longer.
     #[error(
         "there is no space but what a reader keeps ({kept_bytes} bytes, {lag} commits behind, process {process:?}, thread {thread}); end that reader, or let the file become longer"

@@ -79,8 +79,9 @@ pub use api::{
     BackupProgress, BulkOptions, BulkProgress, CheckProgress, CheckReport, CompactProgress, Cursor,
     Damage, Database, DatabaseStat, Durability, Loss, Options, OwnedCursor, OwnedRange, PageUse,
     ParkedReadTxn, Range, ReadTxn, ReaderInfo, Recovery, SalvageProgress, SalvageReport,
-    SalvagedTable, Savepoint, SlowReader, SlowReaderChoice, Table, TableInfo, TableOptions,
-    TableStat, Ticket, Transaction, ValueGuard, Verification, WriteTxn, codec, salvage,
+    SalvagedTable, Savepoint, SlowReader, SlowReaderChoice, SnapshotInfo, Table, TableInfo,
+    TableOptions, TableStat, Ticket, Transaction, ValueGuard, Verification, WriteTxn, codec,
+    salvage,
 };
 pub use error::{Error, KeyRange, Result};
 pub use page::key::KeyOrder;

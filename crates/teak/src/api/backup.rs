@@ -39,7 +39,17 @@ impl ReadTxn {
         progress: &mut dyn FnMut(BackupProgress) -> ControlFlow<()>,
     ) -> Result<BackupProgress> {
         self.engine().refuse_forked()?;
-        backup::write(self.snapshot(), out, progress)
+        let named = self.engine().hold_named(self.snapshot());
+        if let Err(Error::SnapshotNotFound(name)) = named {
+            let text = format!(
+                "the snapshot {name:?} was dropped since this transaction began; begin a new one"
+            );
+            return Err(Error::InvalidArgument(text));
+        }
+        let named = named?;
+        let written = backup::write(self.snapshot(), out, progress);
+        drop(named);
+        written
     }
 }
 

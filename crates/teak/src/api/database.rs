@@ -2,7 +2,7 @@
 
 use super::{CheckProgress, CheckReport, Options, PageUse, ReadTxn, Recovery, Ticket, WriteTxn};
 use crate::{
-    Error, Geometry, PageNumber, Result, TransactionId,
+    Error, Geometry, PageNumber, Result, SnapshotInfo, TransactionId,
     page::max_key_len,
     txn::{CompactProgress, Opening, ReaderInfo, WriteTransaction, check, survey},
 };
@@ -278,6 +278,65 @@ impl Database {
         self.opening.readable()?.readers()
     }
 
+    /// All named snapshots, in the order of their names, and what each keeps. Reads the space map.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidArgument`] if the database has been closed; [`Error::Corrupted`].
+    pub fn snapshots(&self) -> Result<Vec<SnapshotInfo>> {
+        self.opening.readable()?.snapshots()
+    }
+
+    /// Gives the newest state a name, in a transaction of its own; see [`WriteTxn::create_snapshot`].
+    ///
+    /// # Errors
+    ///
+    /// [`Error::SnapshotExists`], [`Error::KeyTooLong`]; those of [`Database::begin_write`] and [`WriteTxn::commit`].
+    pub fn create_snapshot(&self, name: impl AsRef<[u8]>) -> Result<TransactionId> {
+        let mut txn = self.begin_write()?;
+        txn.create_snapshot(name)?;
+        txn.commit()
+    }
+
+    /// Drops a named snapshot, in a transaction of its own; see [`WriteTxn::drop_snapshot`].
+    ///
+    /// # Errors
+    ///
+    /// [`Error::SnapshotNotFound`]; those of [`Database::begin_write`] and [`WriteTxn::commit`].
+    pub fn drop_snapshot(&self, name: impl AsRef<[u8]>) -> Result<TransactionId> {
+        let mut txn = self.begin_write()?;
+        txn.drop_snapshot(name)?;
+        txn.commit()
+    }
+
+    /// Begins to read the state of a named snapshot: the database as it was then, with all its tables.
+    ///
+    /// ```
+    /// # use teak::{Database, codec::{Str, U64}};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// let mut txn = database.begin_write()?;
+    /// let ages = txn.create_table::<Str, U64>("ages")?;
+    /// ages.insert(&mut txn, "Ada", 36)?;
+    /// txn.create_snapshot("monday")?;
+    /// txn.commit()?;
+    ///
+    /// let mut txn = database.begin_write()?;
+    /// ages.insert(&mut txn, "Ada", 37)?;
+    /// txn.commit()?;
+    /// let monday = database.open_snapshot("monday")?;
+    /// assert_eq!(ages.get(&monday, "Ada")?, Some(36));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::SnapshotNotFound`]; [`Error::InvalidArgument`] if the database has been closed.
+    pub fn open_snapshot(&self, name: impl AsRef<[u8]>) -> Result<ReadTxn> {
+        let reader = self.opening.readable()?.begin_read_at(name.as_ref())?;
+        Ok(ReadTxn::new(reader))
+    }
+
     /// Makes the file as short as it can be now: moves pages from its end to free places before it, some thousand with
     /// each of a series of durable commits, and cuts the end off. Readers and writers of all processes go on meanwhile; what
     /// readers of older states see at the end of the file stays. Commits do the same by and by; this is for who does not
@@ -319,10 +378,8 @@ impl Database {
     /// [`Error::InvalidArgument`] if the database has been closed. Damage is not an error but in
     /// the report.
     pub fn check(&self, progress: &mut dyn FnMut(CheckProgress)) -> Result<CheckReport> {
-        Ok(check::check(
-            &*self.opening.readable()?.begin_read()?,
-            progress,
-        ))
+        let (state, named) = self.opening.readable()?.begin_read_all()?;
+        Ok(check::check(&state, &named, progress))
     }
 
     /// What each page of the file is used for.

@@ -13,8 +13,8 @@ mod table;
 mod transaction;
 
 pub use crate::txn::{
-    CompactProgress, Durability, ReaderInfo, Recovery, SlowReader, SlowReaderChoice, Ticket,
-    Verification,
+    CompactProgress, Durability, ReaderInfo, Recovery, SlowReader, SlowReaderChoice, SnapshotInfo,
+    Ticket, Verification,
     backup::BackupProgress,
     check::{CheckProgress, CheckReport, Damage, PageUse},
     salvage::Loss,

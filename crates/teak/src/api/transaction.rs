@@ -13,6 +13,9 @@ use crate::{
 };
 use std::{borrow::Cow, sync::Arc};
 
+/// The longest name of a snapshot in bytes.
+const SNAPSHOT_NAME_MAX: usize = 255;
+
 /// What tables are read through: a [`ReadTxn`] or a [`WriteTxn`].
 pub trait Transaction: sealed::Sealed {
     /// The state that is read: the commit that made it, or, in a write transaction, that it will
@@ -300,6 +303,66 @@ impl WriteTxn {
         let name = name.as_ref();
         let handle = self.inner.engine().handle(name);
         self.inner.drop_table(handle, name)
+    }
+
+    /// Gives the state that this transaction makes a name, under which it stays, across restarts, until the snapshot is
+    /// dropped. That costs nothing but the pages that later transactions would have used again. A snapshot has all tables, and
+    /// not the list of snapshots.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::SnapshotExists`]; [`Error::KeyTooLong`] for a name of more than 255 bytes.
+    pub fn create_snapshot(&mut self, name: impl AsRef<[u8]>) -> Result<()> {
+        let name = name.as_ref();
+        if name.len() > SNAPSHOT_NAME_MAX {
+            return Err(Error::KeyTooLong {
+                len: name.len(),
+                max: SNAPSHOT_NAME_MAX,
+            });
+        }
+        self.inner.create_snapshot(name)
+    }
+
+    /// Drops a named snapshot. What only it has kept is free when no crash can bring it back and nobody reads it any more.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::SnapshotNotFound`].
+    pub fn drop_snapshot(&mut self, name: impl AsRef<[u8]>) -> Result<()> {
+        self.inner.drop_snapshot(name.as_ref())
+    }
+
+    /// Has this transaction go on from the state of a named snapshot: all tables are as they were then, and tables created since are
+    /// gone. It is a change like any other: nobody sees it before it is committed, others keep reading what they read, and the
+    /// snapshot, those made after it, and the geometry stay. It copies nothing; it reads the inner pages of both states,
+    /// and the leaves of tables with large values.
+    ///
+    /// ```
+    /// # use teak::{Database, codec::{Str, U64}};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// # let mut txn = database.begin_write()?;
+    /// # let ages = txn.create_table::<Str, U64>("ages")?;
+    /// # ages.insert(&mut txn, "Ada", 36)?;
+    /// # txn.commit()?;
+    /// database.create_snapshot("before")?;
+    /// let mut txn = database.begin_write()?;
+    /// ages.clear(&mut txn)?;
+    /// txn.commit()?;
+    ///
+    /// let mut txn = database.begin_write()?;
+    /// txn.roll_back_to_snapshot("before")?;
+    /// txn.commit()?;
+    /// assert_eq!(ages.get(&database.begin_read()?, "Ada")?, Some(36));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::SnapshotNotFound`]; [`Error::InvalidArgument`] if this transaction has changed something already;
+    /// [`Error::UnknownFormat`] if there is a table that only a newer version can read; [`Error::Corrupted`].
+    pub fn roll_back_to_snapshot(&mut self, name: impl AsRef<[u8]>) -> Result<()> {
+        self.inner.roll_back_to_snapshot(name.as_ref())
     }
 
     /// The durability of this commit.

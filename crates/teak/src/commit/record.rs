@@ -107,10 +107,13 @@ pub(crate) struct Features {
     pub(crate) incompatible: u32,
 }
 
+/// There are named snapshots, whose pages a writer must spare.
+pub(crate) const NAMED_SNAPSHOTS: u32 = 1;
+
 /// The features that this code knows.
 pub(crate) const KNOWN_FEATURES: Features = Features {
     compatible: 0,
-    read_only_compatible: 0,
+    read_only_compatible: NAMED_SNAPSHOTS,
     incompatible: 0,
 };
 

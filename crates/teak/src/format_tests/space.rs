@@ -108,6 +108,7 @@ fn the_example_of_a_log() {
         transaction: TransactionId(7),
         taken: &[Run::new(10, 2), Run::new(20, 1)],
         deaths: &[(Run::new(300, 1), TransactionId(3))],
+        revived: &[],
         log_room: 3000,
         page_limit: u64::MAX,
     };

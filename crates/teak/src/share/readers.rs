@@ -107,6 +107,13 @@ impl ReaderTable {
         }
     }
 
+    /// Pins a state that something else pins, too, until this one is looked at: it is looked for first by whoever sees later that
+    /// nothing else does.
+    pub(crate) fn pin_state(&self, slot: Slot, state: u64) {
+        self.slot(slot).store(pinning(state), Release);
+        fence(SeqCst);
+    }
+
     /// Says who is about to pin by a slot, and when that is, for those who ask.
     #[inline]
     pub(crate) fn note(&self, slot: Slot, thread: u64, began: u64) {

@@ -60,6 +60,7 @@ use crate::{
 use free_map::FreeMap;
 use page_array::PageArray;
 use pending::Pending;
+use std::borrow::Cow;
 
 /// The first page that is not a commit record.
 pub(crate) const FIRST_PAGE: u32 = 4;
@@ -90,6 +91,8 @@ pub(crate) struct Change<'a> {
     pub(crate) taken: &'a [Run],
     /// All that it no longer uses, sorted, with their births, which are earlier transactions.
     pub(crate) deaths: &'a [(Run, TransactionId)],
+    /// Dead pages that some pin sees, and that are in use again, sorted and apart.
+    pub(crate) revived: &'a [Run],
     /// How many bytes the record has for the log; at least [`LOG_ROOM_MIN`].
     pub(crate) log_room: usize,
     /// The longest that the file may become, in pages.
@@ -214,6 +217,21 @@ impl Space {
         self.pending.page_count()
     }
 
+    /// The dead pages that some pin may see and that are wanted, sorted.
+    pub(crate) fn pending_in(&self, is_wanted: impl Fn(PageNumber) -> bool) -> Vec<Run> {
+        let pages = self.pending.deaths().flat_map(|death| death.run.pages());
+        let mut wanted: Vec<_> = pages.filter(|page| is_wanted(*page)).collect();
+        wanted.sort_unstable();
+        let mut runs: Vec<Run> = Vec::new();
+        for start in wanted {
+            match runs.last_mut() {
+                Some(last) if last.end() == u64::from(start.0) => last.len += 1,
+                _ => runs.push(Run { start, len: 1 }),
+            }
+        }
+        runs
+    }
+
     /// How many dead pages none of these pins sees. `pins` ascends.
     pub(crate) fn unseen_count(&self, pins: &[TransactionId]) -> u64 {
         let is_unseen = |death: &Death| {
@@ -251,13 +269,16 @@ impl Space {
     /// that is damaged may hold such pages.
     /// [`Full`](crate::Error::Full) if a fold finds no pages within the limit,
     /// [`InvalidArgument`](crate::Error::InvalidArgument) if there is hardly any room for a log.
-    /// Nothing has changed then; the caller gives back what it allocated.
+    /// Nothing has changed then; the caller gives back what it allocated. Where pages were to be revived, the map is to be read
+    /// anew.
     pub(crate) fn commit(&mut self, change: Change<'_>) -> Result<Committed> {
         self.check_deaths(change.deaths)?;
         let (len, last) = (self.log.len(), self.log_transaction);
+        self.pending.revive(change.revived)?;
+        let in_use = merged(change.taken, change.revived);
         let logged = match is_planted(Planted::LoseTaken) {
             true => &[],
-            false => change.taken,
+            false => &in_use[..],
         };
         self.append_group(change.transaction, logged, change.deaths.iter().copied());
         if self.log.len() <= change.log_room && !self.pending.has_backlog() {
@@ -322,6 +343,16 @@ impl Space {
             own,
         }
     }
+}
+
+/// Two lists of runs, each sorted, and apart from each other, as one.
+fn merged<'r>(a: &'r [Run], b: &[Run]) -> Cow<'r, [Run]> {
+    if b.is_empty() {
+        return Cow::Borrowed(a);
+    }
+    let mut all = [a, b].concat();
+    all.sort_unstable();
+    Cow::Owned(all)
 }
 
 #[cfg(test)]

@@ -19,6 +19,7 @@
 
 use super::{Death, free_map::FreeMap, segments::Segments};
 use crate::{
+    Error, Result,
     planted::{Planted, is_planted},
     types::{Run, TransactionId},
 };
@@ -82,6 +83,47 @@ impl Pending {
                 let entries = self.segments.dissolve(slot);
                 self.fresh.extend(entries);
             }
+        }
+    }
+
+    /// Takes pages that are in use again out of all deaths. Segments that speak of them are dissolved.
+    pub(super) fn revive(&mut self, runs: &[Run]) -> Result<()> {
+        if runs.is_empty() {
+            return Ok(());
+        }
+        let before = self.page_count;
+        let is_touched = |death: &Death| subtract(death.run, runs) != [death.run];
+        for index in 0..self.buckets.len() {
+            let mut slots = std::mem::take(&mut self.buckets[index].segments);
+            let touched: Vec<_> = slots
+                .extract_if(.., |slot| {
+                    self.segments.get(*slot).entries.iter().any(is_touched)
+                })
+                .collect();
+            self.buckets[index].segments = slots;
+            for slot in touched {
+                let entries = self.segments.dissolve(slot);
+                self.fresh.extend(entries);
+                self.backlog = true;
+            }
+        }
+        let loose = self.buckets.iter_mut().map(|bucket| &mut bucket.loose);
+        for deaths in loose.chain([&mut self.fresh]) {
+            let left = deaths.iter().flat_map(|death| {
+                let left = subtract(death.run, runs).into_iter();
+                left.map(|run| Death { run, ..*death })
+            });
+            *deaths = left.collect();
+        }
+        self.page_count = self.deaths().map(|death| u64::from(death.run.len)).sum();
+        let revived: u64 = runs.iter().map(|run| u64::from(run.len)).sum();
+        match before - self.page_count == revived {
+            true => Ok(()),
+            false => Err(Error::corrupted(
+                runs[0].start,
+                "rolling back",
+                "it is to be used again, and is not among the dead pages",
+            )),
         }
     }
 

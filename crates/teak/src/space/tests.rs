@@ -99,6 +99,7 @@ fn change<'a>(id: u64, taken: &'a [Run], deaths: &'a [(Run, TransactionId)]) -> 
         transaction,
         taken,
         deaths,
+        revived: &[],
         log_room: 3000,
         page_limit: u64::MAX,
     }
@@ -256,6 +257,7 @@ fn a_fold_that_finds_no_room_changes_nothing() {
     let state = |space: &Space| format!("{:?} {:?}", space.classify(), space.log);
     let before = state(&space);
     let limited = Change {
+        revived: &[],
         log_room: 300,
         page_limit: 204,
         ..change(2, &[], &deaths)
@@ -265,6 +267,7 @@ fn a_fold_that_finds_no_room_changes_nothing() {
     assert_eq!(state(&space), before);
     let narrow = space
         .commit(Change {
+            revived: &[],
             log_room: 10,
             ..limited
         })

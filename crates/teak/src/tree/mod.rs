@@ -15,6 +15,7 @@ pub(crate) mod insert;
 pub(crate) mod locate;
 pub(crate) mod lookup;
 pub(crate) mod lower;
+pub(crate) mod pages;
 pub(crate) mod position;
 pub(crate) mod range;
 pub(crate) mod reading;

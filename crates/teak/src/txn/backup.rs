@@ -37,14 +37,19 @@ pub(crate) fn write(
     out: &mut dyn Write,
     progress: &mut dyn FnMut(BackupProgress) -> ControlFlow<()>,
 ) -> Result<BackupProgress> {
+    if state.is_past {
+        let text = "an exact copy can be made of the newest state only, which has the named snapshots in it; of a named one make a \
+                    dense copy";
+        return Err(Error::InvalidArgument(text.into()));
+    }
     let told = |error| Error::io("writing the backup")(error);
     let page_size = PageSource::page_size(state);
     let space = state.space_to_look_at()?;
     let page_count = space.page_count() - space.trailing_free();
     let unused = space.classify();
     let mut is_unused = vec![false; page_count as usize];
-    let pending = unused.pending.iter().map(|death| death.run);
-    for run in unused.free.into_iter().chain(pending) {
+    // What is pending is there for named snapshots.
+    for run in unused.free {
         let end = run.end().min(page_count) as usize;
         is_unused[run.start.index().min(end)..end].fill(true);
     }

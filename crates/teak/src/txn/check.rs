@@ -8,6 +8,7 @@ use super::{
     catalog::{self, Entry},
     demanded::Demanded,
     engine::slot_page,
+    reader::Reader,
     snapshot::Snapshot,
 };
 use crate::{
@@ -113,8 +114,12 @@ pub(super) struct Audit<'a> {
     progress: &'a mut dyn FnMut(CheckProgress),
 }
 
-/// Checks everything that a snapshot holds.
-pub(crate) fn check(snapshot: &Snapshot, progress: &mut dyn FnMut(CheckProgress)) -> CheckReport {
+/// Checks everything that a snapshot holds, and the named ones that it lists.
+pub(crate) fn check(
+    snapshot: &Snapshot,
+    named: &[(Vec<u8>, Reader)],
+    progress: &mut dyn FnMut(CheckProgress),
+) -> CheckReport {
     let mut audit = Audit::new(snapshot, progress);
     let mut report = CheckReport {
         pages: snapshot.page_count(),
@@ -139,7 +144,18 @@ pub(crate) fn check(snapshot: &Snapshot, progress: &mut dyn FnMut(CheckProgress)
     }
     audit.table = None;
     match snapshot.space_to_look_at() {
-        Ok(space) => audit.census(&space.classify()),
+        Ok(space) => {
+            audit.census(&space.classify());
+            let mut past = Past {
+                visited: vec![false; audit.uses.len()],
+                name: &[],
+                audit: &mut audit,
+                tables: Vec::new(),
+            };
+            named
+                .iter()
+                .for_each(|(name, state)| past.check(name, state));
+        }
         Err(error) => audit.damage(None, &error.to_string()),
     }
     report.unknown_tables = audit.unknown_tables;
@@ -282,6 +298,79 @@ impl<'a> Audit<'a> {
 
     pub(super) fn take_tables(&mut self) -> Vec<(Vec<u8>, TreeRoot)> {
         std::mem::take(&mut self.tables)
+    }
+}
+
+/// What named snapshots see and the newest state does not.
+struct Past<'p, 'a> {
+    audit: &'p mut Audit<'a>,
+    visited: Vec<bool>,
+    name: &'p [u8],
+    tables: Vec<(Vec<u8>, TreeRoot)>,
+}
+
+impl<'p> Past<'p, '_> {
+    fn check(&mut self, name: &'p [u8], state: &Snapshot) {
+        self.name = name;
+        walk::walk(&Demanded(state), state.catalog(), self);
+        for (table, root) in std::mem::take(&mut self.tables) {
+            self.audit.table = Some(table);
+            walk::walk(&Demanded(state), &root, self);
+        }
+        self.audit.table = None;
+    }
+
+    fn in_words(&self, detail: &str) -> String {
+        let name = String::from_utf8_lossy(self.name);
+        format!("in the snapshot {name:?}: {detail}")
+    }
+}
+
+impl Visitor for Past<'_, '_> {
+    fn enter(&mut self, run: Run, _: PageRole) -> bool {
+        let pages = run.start.index()..run.end() as usize;
+        let (uses, visited) = (
+            self.audit.uses.get(pages.clone()),
+            self.visited.get_mut(pages),
+        );
+        let (Some([first, ..]), Some(visited)) = (uses, visited) else {
+            let detail = self.in_words("it is used, and lies behind the end of the database");
+            self.audit.damage(Some(run.start), &detail);
+            return false;
+        };
+        match first {
+            PageUse::Pending if visited[0] => false,
+            PageUse::Pending if !visited.contains(&true) => {
+                visited.fill(true);
+                true
+            }
+            // It was checked already.
+            PageUse::Inner | PageUse::Leaf | PageUse::Value => false,
+            other => {
+                let detail = self.in_words(&format!("it is used, and is {other:?}"));
+                self.audit.damage(Some(run.start), &detail);
+                false
+            }
+        }
+    }
+
+    fn finding(&mut self, finding: Finding) {
+        let detail = self.in_words(finding.detail);
+        self.audit.note(Damage {
+            page: Some(finding.page),
+            table: self.audit.table.clone(),
+            key_range: Some((finding.low, finding.high)),
+            detail,
+        });
+    }
+
+    fn record(&mut self, _leaf: PageNumber, key: &[u8], value: StoredValue<'_>) {
+        if value.kind == ValueKind::Tree
+            && self.audit.table.is_none()
+            && let Ok(Entry::Table(root)) = catalog::decode(PageNumber(0), value)
+        {
+            self.tables.push((key.to_vec(), root));
+        }
     }
 }
 

@@ -17,6 +17,7 @@
 use super::{
     engine::Durability,
     flusher::Commit,
+    named,
     open::now_ms,
     pages::{WRITING_PAGES, write_pages},
     progress::{Deferred, UnwrittenPage},
@@ -80,12 +81,15 @@ impl WriteTransaction {
             self.empty_tail()?;
         }
         self.write_roots()?;
-        let has_news = self.is_compacting || self.pages.geometry != self.base.record.geometry;
+        let has_news = self.is_compacting
+            || !self.named.is_empty()
+            || self.pages.geometry != self.base.record.geometry;
         if self.pages.is_unchanged() && !has_news {
             flusher.write_nothing(self.pages.durability);
             return Ok(self.base.transaction());
         }
         seal::seal(&mut self.pages, &mut self.catalog)?;
+        self.write_named()?;
         let taken = self.pages.settle();
         let deaths = match is_planted(Planted::LoseDeaths) {
             true => Vec::new(),
@@ -96,9 +100,11 @@ impl WriteTransaction {
             // A page that was moved may be the damaged one.
             self.rest(u64::MAX);
         }
-        let committed = committed?;
+        if committed.is_err() && self.revived.is_none() {
+            return committed.map(|_| self.id());
+        }
         self.is_ended = true;
-        let written = self.write_all(&taken, &deaths, committed);
+        let written = committed.and_then(|committed| self.write_all(&taken, &deaths, committed));
         self.pages.writer.arena.clear();
         if written.is_err() {
             self.restore_space();
@@ -167,6 +173,7 @@ impl WriteTransaction {
             transaction,
             taken,
             deaths,
+            revived: self.revived.as_deref().unwrap_or_default(),
             log_room,
             page_limit,
         })
@@ -194,7 +201,11 @@ impl WriteTransaction {
         let taken = union(taken, &committed.fold_taken);
         let bytes =
             taken.iter().map(|run| u64::from(run.len)).sum::<u64>() * self.engine.page_size as u64;
-        let record = self.record(&committed, &taken, page_count);
+        let record = self.record(
+            &committed,
+            &union(&taken, self.revived.as_deref().unwrap_or_default()),
+            page_count,
+        );
         let transaction = record.transaction;
         let snapshot = self.new_snapshot(record.clone(), mapping, &taken)?;
         let flusher = &self.engine.flusher;
@@ -216,6 +227,9 @@ impl WriteTransaction {
             }
         };
         self.pages.writer.note_record(record, deaths);
+        if let Some(pins) = self.named_pins.take() {
+            self.pages.writer.named = pins;
+        }
         Ok(transaction)
     }
 
@@ -226,7 +240,9 @@ impl WriteTransaction {
         committed: &Committed,
         deaths: &[(Run, TransactionId)],
     ) -> Option<Arc<[UnwrittenPage]>> {
+        // Pages that a later one of them no longer uses are never written: so not those of a state that stays.
         let is_fit = self.pages.durability == Durability::Durable
+            && self.named_pins.is_none()
             && committed.fold_pages.is_empty()
             && !self.engine.flusher.place.is_wanted()
             && self.pages.writer.arena.mapped_bytes() == 0
@@ -290,7 +306,7 @@ impl WriteTransaction {
         let written = writer.written.with(taken);
         writer.written.note(transaction, taken, last_target);
         let fits = |runs: &Vec<Run>| committed.log.len() <= Record::log_room(page_size, runs.len());
-        Record {
+        let mut record = Record {
             slot,
             sequence,
             transaction,
@@ -308,7 +324,9 @@ impl WriteTransaction {
             written: written.filter(fits),
             space_log: committed.log.clone(),
             ..writer.newest.clone()
-        }
+        };
+        named::note(&mut record, &self.snapshots);
+        record
     }
 
     /// The state that this commit makes, with the roots that are known.
@@ -328,6 +346,8 @@ impl WriteTransaction {
         for handle in 0..places {
             match self.tables.get(handle) {
                 Some(Some(table)) => snapshot.set_root(handle, table.root),
+                // Those of the state before are others after a rollback.
+                _ if self.revived.is_some() => {}
                 _ => {
                     if let Some(root) = self.base.known_root(handle) {
                         snapshot.set_root(handle, root.copied());
@@ -340,7 +360,7 @@ impl WriteTransaction {
 
     /// After a failed write the space map is read anew, as the record before has it.
     fn restore_space(&mut self) {
-        let pins = self.engine.flusher.pins();
+        let pins = self.engine.flusher.pins(&self.pages.writer.named);
         match self.base.space(&pins) {
             Ok(space) => self.pages.writer.space = space,
             Err(_) => self.engine.flusher.poison("reading the space map anew"),

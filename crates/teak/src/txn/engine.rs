@@ -5,6 +5,7 @@ use super::{
     arena::Arena,
     flusher::Flusher,
     lock,
+    named::NamedPin,
     open::Settled,
     place::Entered,
     progress::{UnwrittenPage, Written},
@@ -251,6 +252,8 @@ pub(super) struct Writer {
     /// Where the file may be cut, and when.
     pub(super) excess: Excess,
     pub(super) tail: Tail,
+    /// The states that stay because they have a name.
+    pub(super) named: Vec<NamedPin>,
 }
 
 /// What is known of how much of the file nobody needs. It may be cut off once no record can count, after whatever
@@ -401,6 +404,12 @@ impl Engine {
     pub(crate) fn begin_read(self: &Arc<Self>) -> Result<Reader> {
         self.refuse_closed()?;
         Reader::begin(self)
+    }
+
+    /// Begins to read the state of a named snapshot.
+    pub(crate) fn begin_read_at(self: &Arc<Self>, name: &[u8]) -> Result<Reader> {
+        self.refuse_closed()?;
+        Reader::begin_at(self, name)
     }
 
     /// Somebody of this process opens the database, or opens it again.
@@ -583,7 +592,10 @@ impl Engine {
         };
         let record = &snapshot.record;
         self.refuse_shorter(record)?;
-        let pins = self.flusher.pins();
+        if writer.is_stale || record.snapshots_root != writer.newest.snapshots_root {
+            writer.named = snapshot.named_pins()?;
+        }
+        let pins = self.flusher.pins(&writer.named);
         let is_folded = writer.is_stale || writer.space.roots() != record.space_roots;
         if is_folded
             || !writer

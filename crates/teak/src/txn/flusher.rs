@@ -15,6 +15,7 @@
 use super::{
     engine::{Durability, slot_page},
     lock,
+    named::NamedPin,
     pages::{WRITING_PAGES, write_pages},
     place::Place,
     progress::{Deferred, Due, Progress, State, StateGuard, Target, Written},
@@ -128,11 +129,14 @@ impl Flusher {
         self.progress.lock().last()
     }
 
-    /// The states whose pages must stay: what a crash may lead back to, the newest, and what is
-    /// held.
-    pub(super) fn pins(&self) -> Vec<TransactionId> {
+    /// The states whose pages must stay: what a crash may lead back to, the newest, what is held, and what has a name, or had
+    /// one in a state that a crash may lead back to.
+    pub(super) fn pins(&self, named: &[NamedPin]) -> Vec<TransactionId> {
         let mut pins = self.own_pins();
+        let oldest = pins.iter().min().copied();
         self.published.add_held(&mut pins);
+        let is_kept = |pin: &&NamedPin| pin.dropped.is_none_or(|dropped| Some(dropped) > oldest);
+        pins.extend(named.iter().filter(is_kept).map(|pin| pin.state));
         pins.sort_unstable();
         pins.dedup();
         pins

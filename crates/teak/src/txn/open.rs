@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     Error, Geometry, Result, TransactionId,
-    commit::record::{FlushLimits, KNOWN_FEATURES, Marks, Record, SLOT_COUNT},
+    commit::record::{Features, FlushLimits, KNOWN_FEATURES, Marks, Record, SLOT_COUNT},
     space::{FIRST_PAGE, Space, SpaceRoots},
     store::{
         Access, Company, Create, Created, FileStorage, Storage, boot_id, is_on_network, random_id,
@@ -169,6 +169,10 @@ fn settle(storage: &Arc<dyn Storage>, how: &How) -> Result<Settled> {
         Err(_) if how.is_read_only => Space::new(newest.page_size as usize, FIRST_PAGE),
         Err(error) => return Err(error),
     };
+    let named = match how.is_read_only {
+        true => Vec::new(),
+        false => snapshot.named_pins()?,
+    };
     let snapshot = snapshot.with_counts_of(&space);
     let mut state = State::new(Written::of(&newest), found.sequences, found.durable_slot);
     if how.is_read_only {
@@ -177,7 +181,10 @@ fn settle(storage: &Arc<dyn Storage>, how: &How) -> Result<Settled> {
     }
     let is_changed = found.recovery != Recovery::Clean;
     Ok(Settled {
-        writer: (!how.is_read_only).then(|| writer(newest, space, is_changed)),
+        writer: (!how.is_read_only).then(|| Writer {
+            named,
+            ..writer(newest, space, is_changed)
+        }),
         snapshot,
         state,
         recovery: found.recovery,
@@ -271,6 +278,7 @@ fn writer(newest: Record, space: Space, is_changed: bool) -> Writer {
         is_changed,
         is_stale: false,
         asked: Asked::default(),
+        named: Vec::new(),
         excess: Excess::of(&newest),
         tail: Tail::default(),
         newest,
@@ -283,7 +291,7 @@ fn format(storage: &dyn Storage, path: &Path, settings: &Settings, boot: [u8; 16
     let empty = catalog::empty().encode();
     let record = Record {
         slot: 0,
-        features: KNOWN_FEATURES,
+        features: Features::default(),
         page_size: page_size as u32,
         reserved_per_page: 0,
         database_id: random_id().map_err(Error::io("making a database id"))?,

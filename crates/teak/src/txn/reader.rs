@@ -166,6 +166,29 @@ impl Reader {
         Ok(Self { hold: Some(hold) })
     }
 
+    /// Begins to read the state of a named snapshot.
+    pub(super) fn begin_at(engine: &Arc<Engine>, name: &[u8]) -> Result<Self> {
+        let mut newest = Self::begin(engine)?;
+        loop {
+            let named = newest.named(name)?;
+            let hold = Hold {
+                slot: engine.readers.take_slot()?,
+                snapshot: Arc::new(newest.past(&named)?),
+                engine: Arc::clone(engine),
+            };
+            let table = &engine.readers.table;
+            table.note(hold.slot, thread_id(), uptime_ms());
+            table.pin_state(hold.slot, named.transaction.0);
+            // Who drops the snapshot after this state has been seen looks at the slots later, and finds the pin.
+            newest = Self::begin(engine)?;
+            if newest.named(name)? == named {
+                return Ok(Self {
+                    hold: Some(Arc::new(hold)),
+                });
+            }
+        }
+    }
+
     #[inline]
     fn hold(&self) -> &Hold {
         self.hold
@@ -234,6 +257,7 @@ impl Drop for Reader {
         // both find the other, the hold is dropped, which is as well.
         if let Some(hold) = self.hold.take()
             && Arc::strong_count(&hold) == 1
+            && !hold.snapshot.is_past
             && !hold.engine.generation.is_past()
         {
             // What a clone read on another thread was read before.

@@ -241,6 +241,7 @@ impl WritePages {
             .iter()
             .for_each(|shared| shared.bury_the_dead());
         flusher.published.forget_held();
-        self.writer.space.reclaim(&flusher.pins());
+        let pins = flusher.pins(&self.writer.named);
+        self.writer.space.reclaim(&pins);
     }
 }

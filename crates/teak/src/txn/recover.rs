@@ -22,6 +22,7 @@ use super::{
     catalog::{self, Entry},
     demanded::{self, Demanded},
     engine::slot_page,
+    named,
     snapshot::Snapshot,
 };
 use crate::{
@@ -250,8 +251,9 @@ impl Found {
         let page_size = u64::from(self.newest.page_size);
         let mut runs = match &self.newest.written {
             Some(runs) => runs.clone(),
-            None => young_runs(&self.newest, &mapping)?,
+            None => Vec::new(),
         };
+        runs.extend(young_runs(&self.newest, &mapping)?);
         runs.push(Run {
             start: slot_page(self.newest.slot),
             len: 1,
@@ -278,11 +280,17 @@ impl Found {
 /// Bytes that are written again at once.
 const CHUNK_LEN: u64 = 1 << 20;
 
-/// All runs that are younger than the last durable commit, where the record does not list them.
+/// All runs that are younger than the last durable commit and that the record does not list.
 fn young_runs(record: &Record, mapping: &Arc<Mapping>) -> Result<Vec<Run>> {
     let snapshot = Snapshot::new(record.clone(), Arc::clone(mapping), 0)?;
     let mut audit = Audit::new(record);
+    if record.written.is_some() {
+        audit.walk_named(&snapshot)?;
+        return Ok(audit.young);
+    }
     audit.walk(&snapshot, snapshot.catalog());
+    audit.walk(&snapshot, &named::root(record)?);
+    audit.walk_named(&snapshot)?;
     let mut runs = audit.young;
     let own = snapshot.space_to_look_at()?.classify().own;
     runs.extend(own.into_iter().map(|start| Run { start, len: 1 }));
@@ -387,6 +395,11 @@ fn verify(record: &Record, mapping: &Arc<Mapping>, file_len: u64) -> Result<Verd
         }
     }
     if audit.fault.is_none()
+        && let Err(error) = audit.walk_named(&snapshot)
+    {
+        audit.note(page, error.to_string());
+    }
+    if audit.fault.is_none()
         && let Err(error) = snapshot.space_to_look_at()
     {
         let page = match &error {
@@ -442,6 +455,22 @@ impl<'r> Audit<'r> {
             }
             walk::walk(&pages, &table, self);
         }
+    }
+
+    /// Walks the named snapshots that may not be on the disk. What they use and the newest state does not is not listed.
+    fn walk_named(&mut self, snapshot: &Snapshot) -> Result<()> {
+        self.written = None;
+        for (name, named) in snapshot.all_named()? {
+            if named.transaction > self.durable {
+                let catalog = TreeRoot::decode(&named.catalog);
+                let catalog = catalog.map_err(|fault| {
+                    let name = String::from_utf8_lossy(&name).into_owned();
+                    fault.at(PageNumber(0), "recovery", &format!("the snapshot {name:?}"))
+                })?;
+                self.walk(snapshot, &catalog);
+            }
+        }
+        Ok(())
     }
 
     fn note(&mut self, page: PageNumber, detail: String) {

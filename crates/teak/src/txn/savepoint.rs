@@ -6,6 +6,7 @@
 use super::{
     arena::FreshBits,
     engine::unique_id,
+    named::NamedChange,
     write::{OpenTable, WriteTransaction},
 };
 use crate::{Error, Geometry, Result, tree::TreeRoot};
@@ -23,6 +24,8 @@ pub(super) struct SavepointState {
     catalog: TreeRoot,
     tables: Vec<Option<OpenTable>>,
     geometry: Geometry,
+    snapshots: TreeRoot,
+    named: Vec<NamedChange>,
 }
 
 impl WriteTransaction {
@@ -37,6 +40,8 @@ impl WriteTransaction {
             catalog: self.catalog,
             tables: self.tables.clone(),
             geometry: self.pages.geometry,
+            snapshots: self.snapshots,
+            named: self.named.clone(),
         };
         self.savepoints.push(state);
         Ok(SavepointId(id))
@@ -76,6 +81,8 @@ impl WriteTransaction {
             self.catalog = state.catalog;
             self.tables = state.tables;
             self.set_geometry(state.geometry);
+            self.snapshots = state.snapshots;
+            self.named = state.named;
         }
         // What broke halfway through a change is undone with it.
         self.is_broken = false;
@@ -86,6 +93,8 @@ impl WriteTransaction {
             catalog: self.catalog,
             tables: self.tables.clone(),
             geometry: self.pages.geometry,
+            snapshots: self.snapshots,
+            named: self.named.clone(),
         };
         self.savepoints.push(state);
         Ok(())

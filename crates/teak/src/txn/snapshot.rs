@@ -34,6 +34,8 @@ pub(crate) struct Snapshot {
     /// Roots of tables by the number of their handle, found when they are first asked for; `None`
     /// for a table that does not exist.
     roots: Box<[OnceLock<Option<TreeRoot>>]>,
+    /// Whether the space map that the record leads to is of a later state: this one has a name.
+    pub(super) is_past: bool,
     /// Free and pending pages when this was committed, if they were counted.
     counts: Option<[u64; 2]>,
 }
@@ -50,6 +52,7 @@ impl Snapshot {
             checked: Checked::new(Verification::Off, 0),
             catalog,
             roots: (0..root_count).map(|_| OnceLock::new()).collect(),
+            is_past: false,
             counts: None,
             record,
             mapping,
@@ -182,7 +185,11 @@ impl Snapshot {
 
     /// The space map, for whoever wants to know what is where and allocates nothing.
     pub(crate) fn space_to_look_at(&self) -> Result<Space> {
-        self.space(&[self.record.transaction])
+        let mut pins: Vec<_> = self.named_pins()?.iter().map(|pin| pin.state).collect();
+        pins.push(self.record.transaction);
+        pins.sort_unstable();
+        pins.dedup();
+        self.space(&pins)
     }
 }
 

@@ -4,13 +4,14 @@ use super::{
     catalog,
     engine::{Durability, Engine, WriterTurn},
     located::located,
+    named::{self, NamedChange, NamedPin},
     pages::{Limits, WritePages},
     readers_seen::SlowReaders,
     savepoint::SavepointState,
     snapshot::Snapshot,
 };
 use crate::{
-    Error, Geometry, Result, TransactionId,
+    Error, Geometry, Result, Run, TransactionId,
     tree::{
         PageSource, TreeRoot,
         insert::Tree,
@@ -40,6 +41,13 @@ pub(crate) struct WriteTransaction {
     /// By the number of the table's handle.
     pub(super) tables: Vec<Option<OpenTable>>,
     pub(super) savepoints: Vec<SavepointState>,
+    /// The list of named snapshots, and what is to be done to it.
+    pub(super) snapshots: TreeRoot,
+    pub(super) named: Vec<NamedChange>,
+    /// What must stay once that is done.
+    pub(super) named_pins: Option<Vec<NamedPin>>,
+    /// After a rollback to a named snapshot, the dead pages that it has made alive again, sorted.
+    pub(super) revived: Option<Vec<Run>>,
     /// Whether it commits also if nothing has changed, and cuts off all that is free.
     pub(super) is_compacting: bool,
     /// Whether an error came in the middle of a change.
@@ -66,7 +74,8 @@ impl WriteTransaction {
             .shared
             .iter()
             .for_each(|shared| shared.bury_the_dead());
-        writer.space.reclaim(&engine.flusher.pins());
+        let pins = engine.flusher.pins(&writer.named);
+        writer.space.reclaim(&pins);
         writer.cut_file(&engine.storage, engine.durable());
         let limits = Limits {
             durability: engine.policies.durability,
@@ -81,10 +90,14 @@ impl WriteTransaction {
         Ok(Self {
             engine: Arc::clone(engine),
             catalog: base.catalog,
-            base,
             pages,
             tables: Vec::new(),
             savepoints: Vec::new(),
+            snapshots: named::root(&base.record)?,
+            named: Vec::new(),
+            named_pins: None,
+            revived: None,
+            base,
             is_compacting: false,
             is_broken: false,
             is_ended: false,

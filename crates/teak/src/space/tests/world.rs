@@ -172,6 +172,7 @@ impl World {
             transaction,
             taken: &taken,
             deaths: &deaths,
+            revived: &[],
             log_room: step.log_room,
             page_limit: u64::MAX,
         };

@@ -308,7 +308,7 @@ fn assert_survives(
             "mask {mask:05b}: {recovery:?}"
         );
         assert!(
-            check::check(&snapshot, &mut |_| {}).is_clean(),
+            check::check(&snapshot, &[], &mut |_| {}).is_clean(),
             "mask {mask:05b}"
         );
     }

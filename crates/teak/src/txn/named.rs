@@ -1,0 +1,409 @@
+//! Named snapshots: states that stay until they are dropped. Their list is a tree of its own beside the catalog, so that
+//! no rollback takes it back, and each commit record has its root.
+//!
+//! | key | value |
+//! |---|---|
+//! | 0, then the name | the state: transaction (8), time of the commit in milliseconds since 1970 (8), root of the catalog (64) |
+//! | 1, then the transaction of the state, big-endian (8), then the transaction that dropped it, big-endian (8) | nothing |
+//!
+//! What is dropped is noted so that whoever writes next, in whichever process, knows that its pages must stay as long as a crash
+//! could lead back to where it was not dropped yet. The notes go with a later change of the list.
+//!
+//! Invariant: the state of every entry is a pin of each writer.
+
+use super::{
+    demanded::Demanded,
+    engine::{Engine, slot_page},
+    open::now_ms,
+    reader::Reader,
+    snapshot::Snapshot,
+    write::{WriteTransaction, changing, printable},
+};
+use crate::{
+    Error, Result, TransactionId,
+    commit::record::{NAMED_SNAPSHOTS, Record},
+    page::value::{StoredValue, ValueKind},
+    tree::{
+        PageSource, TreeRoot,
+        cursor::Cursor,
+        insert::{Existing, Tree},
+        reading::{reading, reading_twice},
+        seal,
+    },
+};
+use std::{
+    sync::Arc,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+const LIVE: u8 = 0;
+const DROPPED: u8 = 1;
+const STATE_LEN: usize = 80;
+
+/// A state that has a name.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Named {
+    pub(super) transaction: TransactionId,
+    pub(super) time_ms: u64,
+    pub(super) catalog: [u8; 64],
+}
+
+/// A state whose pages must stay.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct NamedPin {
+    pub(super) state: TransactionId,
+    /// Where it was dropped: it must stay until nothing leads back behind that.
+    pub(super) dropped: Option<TransactionId>,
+}
+
+/// What a transaction does to the list.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum NamedChange {
+    /// The state that the transaction makes gets this name.
+    Create(Vec<u8>),
+    Drop(Vec<u8>, Named),
+}
+
+impl Named {
+    fn encode(&self) -> [u8; STATE_LEN] {
+        let mut bytes = [0; STATE_LEN];
+        bytes[..8].copy_from_slice(&self.transaction.0.to_le_bytes());
+        bytes[8..16].copy_from_slice(&self.time_ms.to_le_bytes());
+        bytes[16..].copy_from_slice(&self.catalog);
+        bytes
+    }
+
+    fn decode(root: &TreeRoot, value: StoredValue<'_>) -> Result<Self> {
+        let bytes: Option<&[u8; STATE_LEN]> = value.bytes.try_into().ok();
+        let (Some(bytes), ValueKind::Inline) = (bytes, value.kind) else {
+            return Err(damaged(
+                root,
+                "a named snapshot is not described as it should be",
+            ));
+        };
+        let u64_at =
+            |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"));
+        Ok(Self {
+            transaction: TransactionId(u64_at(0)),
+            time_ms: u64_at(8),
+            catalog: bytes[16..].try_into().expect("what is left of them"),
+        })
+    }
+}
+
+fn damaged(root: &TreeRoot, detail: &'static str) -> Error {
+    Error::corrupted(root.page, "reading the list of named snapshots", detail)
+}
+
+/// The key of a name.
+fn live_key(name: &[u8]) -> Vec<u8> {
+    [&[LIVE], name].concat()
+}
+
+/// The root of the list, as a record has it.
+pub(super) fn root(record: &Record) -> Result<TreeRoot> {
+    TreeRoot::decode(&record.snapshots_root).map_err(|fault| {
+        fault.at(
+            slot_page(record.slot),
+            "open",
+            "the tree of named snapshots",
+        )
+    })
+}
+
+/// Calls `visit` with the name of each named snapshot, in the order of names.
+pub(super) fn for_each<S: PageSource + ?Sized>(
+    source: &S,
+    root: &TreeRoot,
+    mut visit: impl FnMut(&[u8], Named) -> Result<()>,
+) -> Result<()> {
+    let mut cursor = Cursor::new(source, *root);
+    while cursor.next()? {
+        if let [LIVE, name @ ..] = cursor.key() {
+            visit(name, Named::decode(root, cursor.stored_value())?)?;
+        }
+    }
+    Ok(())
+}
+
+/// All states that must stay, whose notes are in the list.
+fn pins<S: PageSource + ?Sized>(source: &S, root: &TreeRoot) -> Result<Vec<NamedPin>> {
+    let mut pins = Vec::new();
+    let mut cursor = Cursor::new(source, *root);
+    while cursor.next()? {
+        let pin = match cursor.key() {
+            [LIVE, ..] => NamedPin {
+                state: Named::decode(root, cursor.stored_value())?.transaction,
+                dropped: None,
+            },
+            [DROPPED, states @ ..] => dropped_pin(states)
+                .ok_or_else(|| damaged(root, "what was dropped is not noted as it should be"))?,
+            _ => {
+                return Err(damaged(
+                    root,
+                    "there is an entry of a kind that is not known",
+                ));
+            }
+        };
+        pins.push(pin);
+    }
+    Ok(pins)
+}
+
+fn dropped_pin(states: &[u8]) -> Option<NamedPin> {
+    let (state, dropped) = states.split_first_chunk()?;
+    Some(NamedPin {
+        state: TransactionId(u64::from_be_bytes(*state)),
+        dropped: Some(TransactionId(u64::from_be_bytes(dropped.try_into().ok()?))),
+    })
+}
+
+fn dropped_key(state: TransactionId, dropped: TransactionId) -> Vec<u8> {
+    let (state, dropped) = (state.0.to_be_bytes(), dropped.0.to_be_bytes());
+    [&[DROPPED], &state[..], &dropped[..]].concat()
+}
+
+fn find<S: PageSource + ?Sized>(source: &S, root: &TreeRoot, name: &[u8]) -> Result<Option<Named>> {
+    let mut cursor = Cursor::new(source, *root);
+    match cursor.seek(&live_key(name))? {
+        Some(true) => Named::decode(root, cursor.stored_value()).map(Some),
+        _ => Ok(None),
+    }
+}
+
+impl Snapshot {
+    /// The named snapshot of that name, as this state has it.
+    pub(super) fn named(&self, name: &[u8]) -> Result<Named> {
+        let root = root(&self.record)?;
+        reading_twice(self, || find(self, &root, name))?.ok_or_else(|| not_found(name))
+    }
+
+    /// All named snapshots, in the order of names.
+    pub(super) fn all_named(&self) -> Result<Vec<(Vec<u8>, Named)>> {
+        let root = root(&self.record)?;
+        reading(self, || {
+            let mut all = Vec::new();
+            for_each(&Demanded(self), &root, |name, named| {
+                all.push((name.to_vec(), named));
+                Ok(())
+            })?;
+            Ok(all)
+        })
+    }
+
+    /// The states that must stay for names.
+    pub(super) fn named_pins(&self) -> Result<Vec<NamedPin>> {
+        let root = root(&self.record)?;
+        match root.is_empty() {
+            true => Ok(Vec::new()),
+            false => {
+                let pins = reading(self, || pins(&Demanded(self), &root))?;
+                match pins.iter().all(|pin| pin.state <= self.transaction()) {
+                    true => Ok(pins),
+                    false => Err(damaged(&root, "there is one of a transaction to come")),
+                }
+            }
+        }
+    }
+
+    /// A state that has a name, by this one, which is the newest. Whoever wants to read it pins it.
+    pub(super) fn past(&self, named: &Named) -> Result<Self> {
+        let record = Record {
+            transaction: named.transaction,
+            time_ms: named.time_ms,
+            catalog_root: named.catalog,
+            ..self.record.clone()
+        };
+        let past = Self::new(record, Arc::clone(&self.mapping), self.root_places())?;
+        let mut past = past.with_checked(self.checked.clone());
+        past.is_past = true;
+        Ok(past)
+    }
+}
+
+fn not_found(name: &[u8]) -> Error {
+    Error::SnapshotNotFound(printable(name))
+}
+
+/// A named snapshot.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct SnapshotInfo {
+    /// Its name.
+    pub name: Vec<u8>,
+    /// The commit whose state it is.
+    pub transaction: TransactionId,
+    /// When that was made.
+    pub time: SystemTime,
+    /// Pages that would be free without it. Other names of the same state keep the same ones.
+    pub kept_pages: u64,
+    /// The bytes of these pages.
+    pub kept_bytes: u64,
+}
+
+impl Engine {
+    /// Begins to read the newest state, and all named ones that it lists.
+    pub(crate) fn begin_read_all(self: &Arc<Self>) -> Result<(Reader, Vec<(Vec<u8>, Reader)>)> {
+        loop {
+            let newest = self.begin_read()?;
+            match self.hold_named(&newest) {
+                // One was dropped meanwhile.
+                Err(Error::SnapshotNotFound(_)) => {}
+                named => return Ok((newest, named?)),
+            }
+        }
+    }
+
+    /// Begins to read all named snapshots that a state lists, if they are still there.
+    pub(crate) fn hold_named(self: &Arc<Self>, state: &Snapshot) -> Result<Vec<(Vec<u8>, Reader)>> {
+        let mut readers = Vec::new();
+        for (name, named) in state.all_named()? {
+            let reader = self.begin_read_at(&name)?;
+            if reader.transaction() != named.transaction {
+                return Err(not_found(&name));
+            }
+            readers.push((name, reader));
+        }
+        Ok(readers)
+    }
+
+    /// All named snapshots, in the order of names, with what they keep.
+    pub(crate) fn snapshots(self: &Arc<Self>) -> Result<Vec<SnapshotInfo>> {
+        let newest = self.begin_read()?;
+        let all = newest.all_named()?;
+        let mut pins = self.flusher.pins(&[]);
+        pins.push(newest.transaction());
+        pins.extend(all.iter().map(|(_, named)| named.transaction));
+        pins.sort_unstable();
+        pins.dedup();
+        let kept = match all.is_empty() {
+            true => Vec::new(),
+            false => newest.space(&pins)?.kept_alone(&pins),
+        };
+        let info = |(name, named): (Vec<u8>, Named)| {
+            let place = pins.binary_search(&named.transaction);
+            let is_newest = named.transaction == newest.transaction();
+            let kept_pages = place
+                .ok()
+                .filter(|_| !is_newest)
+                .map_or(0, |index| kept[index]);
+            SnapshotInfo {
+                name,
+                transaction: named.transaction,
+                time: UNIX_EPOCH + Duration::from_millis(named.time_ms),
+                kept_pages,
+                kept_bytes: kept_pages * self.page_size as u64,
+            }
+        };
+        Ok(all.into_iter().map(info).collect())
+    }
+}
+
+impl WriteTransaction {
+    /// The state of that name as this transaction sees it; `None` for one that it makes itself.
+    fn find_named(&self, name: &[u8]) -> Result<Option<Named>> {
+        for change in self.named.iter().rev() {
+            match change {
+                NamedChange::Create(created) if created == name => return Ok(None),
+                NamedChange::Drop(dropped, _) if dropped == name => return Err(not_found(name)),
+                _ => {}
+            }
+        }
+        let found = reading_twice(&self.pages, || find(&self.pages, &self.snapshots, name))?;
+        found.map(Some).ok_or_else(|| not_found(name))
+    }
+
+    /// Gives the state that this transaction makes a name.
+    pub(crate) fn create_snapshot(&mut self, name: &[u8]) -> Result<()> {
+        self.refuse_broken()?;
+        match self.find_named(name) {
+            Err(Error::SnapshotNotFound(_)) => {
+                self.named.push(NamedChange::Create(name.to_vec()));
+                Ok(())
+            }
+            Ok(_) => Err(Error::SnapshotExists(printable(name))),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Drops a named snapshot.
+    pub(crate) fn drop_snapshot(&mut self, name: &[u8]) -> Result<()> {
+        self.refuse_broken()?;
+        match self.find_named(name)? {
+            Some(named) => self.named.push(NamedChange::Drop(name.to_vec(), named)),
+            None => self.named.retain(
+                |change| !matches!(change, NamedChange::Create(created) if created == name),
+            ),
+        }
+        Ok(())
+    }
+
+    /// The state of a named snapshot that was there before this transaction.
+    pub(super) fn committed_named(&self, name: &[u8]) -> Result<Named> {
+        self.find_named(name)?.ok_or_else(|| {
+            let text = "this transaction has only just created the snapshot; commit it first";
+            Error::InvalidArgument(text.into())
+        })
+    }
+
+    /// Writes and seals the list. The catalog is sealed.
+    pub(super) fn write_named(&mut self) -> Result<()> {
+        if self.named.is_empty() {
+            return seal::seal(&mut self.pages, &mut self.snapshots);
+        }
+        let oldest = self.engine.flusher.own_pins().into_iter().min();
+        let is_over = |pin: &NamedPin| pin.dropped.is_some_and(|dropped| Some(dropped) <= oldest);
+        let over: Vec<_> = self
+            .pages
+            .writer
+            .named
+            .iter()
+            .copied()
+            .filter(is_over)
+            .collect();
+        let transaction = self.id();
+        let made = Named {
+            transaction,
+            time_ms: now_ms(),
+            catalog: self.catalog.encode(),
+        };
+        let changes = std::mem::take(&mut self.named);
+        let list = &mut self.snapshots;
+        let kept = changing(&mut self.pages, |pages| {
+            let mut tree = Tree::new(pages, list);
+            for pin in over {
+                let dropped = pin.dropped.unwrap_or_default();
+                tree.remove(&dropped_key(pin.state, dropped))?;
+            }
+            for change in &changes {
+                match change {
+                    NamedChange::Create(name) => put(&mut tree, &live_key(name), &made.encode())?,
+                    NamedChange::Drop(name, named) => {
+                        tree.remove(&live_key(name))?;
+                        put(&mut tree, &dropped_key(named.transaction, transaction), &[])?;
+                    }
+                }
+            }
+            pins(pages, list)
+        })?;
+        self.named_pins = Some(kept);
+        seal::seal(&mut self.pages, &mut self.snapshots)
+    }
+}
+
+fn put<S: crate::tree::PageSink>(tree: &mut Tree<'_, S>, key: &[u8], bytes: &[u8]) -> Result<()> {
+    let value = StoredValue {
+        kind: ValueKind::Inline,
+        bytes,
+    };
+    tree.insert(key, value, Existing::Replace).map(drop)
+}
+
+/// Notes the root of the list in a record, and whether those who do not know such lists may write.
+pub(super) fn note(record: &mut Record, root: &TreeRoot) {
+    record.snapshots_root = root.encode();
+    record.features.read_only_compatible &= !NAMED_SNAPSHOTS;
+    if !root.is_empty() {
+        record.features.read_only_compatible |= NAMED_SNAPSHOTS;
+    }
+}

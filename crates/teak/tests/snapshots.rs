@@ -1,0 +1,382 @@
+//! Named snapshots: states that stay, and rolling back to them.
+
+use std::{collections::BTreeMap, ops::ControlFlow, path::Path};
+use teak::{
+    Database, Durability, Error, Result, Table, Transaction, WriteTxn,
+    codec::{Bytes, U64},
+};
+
+type Numbers = Table<U64, Bytes>;
+type Model = BTreeMap<u64, Vec<u8>>;
+
+fn open(path: &Path) -> Database {
+    Database::open(path).unwrap()
+}
+
+fn place() -> (tempfile::TempDir, std::path::PathBuf) {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("snapshots.teak");
+    (directory, path)
+}
+
+fn numbers(database: &Database) -> Numbers {
+    let mut txn = database.begin_write().unwrap();
+    let table = txn.create_table("numbers").unwrap();
+    txn.commit().unwrap();
+    table
+}
+
+fn fill(txn: &mut WriteTxn, table: &Numbers, numbers: std::ops::Range<u64>, byte: u8) {
+    for number in numbers {
+        table.insert(txn, number, &[byte; 100]).unwrap();
+    }
+}
+
+fn all(table: &Numbers, txn: &impl Transaction) -> Model {
+    let records = table.iter(txn).unwrap();
+    records
+        .map(|record| record.map(|(key, value)| (key, value.to_vec())))
+        .collect::<Result<_>>()
+        .unwrap()
+}
+
+fn assert_clean(database: &Database) {
+    let report = database.check(&mut |_| {}).unwrap();
+    assert!(report.damages.is_empty(), "{:?}", report.damages);
+}
+
+#[test]
+fn a_snapshot_stays_as_it_was() {
+    let (_directory, path) = place();
+    let database = open(&path);
+    let table = numbers(&database);
+    let mut txn = database.begin_write().unwrap();
+    fill(&mut txn, &table, 0..2000, 1);
+    txn.create_snapshot("one").unwrap();
+    let one = txn.commit().unwrap();
+    for round in 0..30 {
+        let mut txn = database.begin_write().unwrap();
+        fill(&mut txn, &table, round * 50..round * 50 + 400, 2);
+        txn.commit().unwrap();
+    }
+    assert_clean(&database);
+    let past = database.open_snapshot("one").unwrap();
+    assert_eq!(past.id(), one);
+    let expected: Model = (0..2000).map(|number| (number, vec![1; 100])).collect();
+    assert!(all(&table, &past) == expected);
+    drop(past);
+    database.close().unwrap();
+
+    let database = open(&path);
+    assert_clean(&database);
+    let mut txn = database.begin_write().unwrap();
+    let table: Numbers = txn.open_table("numbers").unwrap();
+    fill(&mut txn, &table, 0..2000, 3);
+    txn.commit().unwrap();
+    assert_eq!(
+        all(&table, &database.open_snapshot("one").unwrap()),
+        expected
+    );
+    let [info] = &database.snapshots().unwrap()[..] else {
+        panic!("there is one snapshot");
+    };
+    assert_eq!((&info.name[..], info.transaction), (&b"one"[..], one));
+    assert!(info.kept_pages > 50, "{info:?}");
+    assert_clean(&database);
+}
+
+#[test]
+fn what_a_dropped_snapshot_kept_is_used_again() {
+    let (_directory, path) = place();
+    let database = open(&path);
+    let table = numbers(&database);
+    let mut txn = database.begin_write().unwrap();
+    fill(&mut txn, &table, 0..5000, 1);
+    txn.commit().unwrap();
+    database.create_snapshot("one").unwrap();
+    let mut txn = database.begin_write().unwrap();
+    table.clear(&mut txn).unwrap();
+    txn.commit().unwrap();
+    let small = |count: u64| {
+        for number in 0..count {
+            let mut txn = database.begin_write().unwrap();
+            table
+                .insert(&mut txn, number % 3, &number.to_le_bytes())
+                .unwrap();
+            txn.commit().unwrap();
+        }
+    };
+    small(20);
+    let kept = database.stat().unwrap();
+    assert!(kept.pending_pages > 100, "{kept:?}");
+    let past = database.open_snapshot("one").unwrap();
+    database.drop_snapshot("one").unwrap();
+    assert!(matches!(
+        database.open_snapshot("one"),
+        Err(Error::SnapshotNotFound(_))
+    ));
+    small(20);
+    assert_eq!(table.len(&past).unwrap(), 5000, "a reader keeps it");
+    assert!(all(&table, &past).len() == 5000);
+    drop(past);
+    small(20);
+    let freed = database.stat().unwrap();
+    assert!(freed.pending_pages < 30, "{freed:?}");
+    assert_eq!(database.snapshots().unwrap(), []);
+    assert_clean(&database);
+}
+
+#[test]
+fn names_are_unique_and_follow_their_transaction() {
+    let (_directory, path) = place();
+    let database = open(&path);
+    let table = numbers(&database);
+    let mut txn = database.begin_write().unwrap();
+    txn.create_snapshot("a").unwrap();
+    assert!(matches!(
+        txn.create_snapshot("a"),
+        Err(Error::SnapshotExists(_))
+    ));
+    txn.drop_snapshot("a").unwrap();
+    assert!(matches!(
+        txn.drop_snapshot("a"),
+        Err(Error::SnapshotNotFound(_))
+    ));
+    txn.abort();
+    database.create_snapshot("a").unwrap();
+    let mut txn = database.begin_write().unwrap();
+    let savepoint = txn.savepoint().unwrap();
+    txn.drop_snapshot("a").unwrap();
+    txn.create_snapshot("b").unwrap();
+    txn.rollback_to(&savepoint).unwrap();
+    assert!(matches!(
+        txn.create_snapshot("a"),
+        Err(Error::SnapshotExists(_))
+    ));
+    txn.release(savepoint).unwrap();
+    fill(&mut txn, &table, 0..10, 1);
+    txn.drop_snapshot("a").unwrap();
+    txn.create_snapshot("a").unwrap();
+    txn.commit().unwrap();
+    assert_eq!(
+        table.len(&database.open_snapshot("a").unwrap()).unwrap(),
+        10
+    );
+    let mut txn = database.begin_write().unwrap();
+    assert!(matches!(
+        txn.create_snapshot([7; 256]),
+        Err(Error::KeyTooLong { .. })
+    ));
+    txn.create_snapshot([7; 255]).unwrap();
+    txn.create_snapshot([]).unwrap();
+    txn.commit().unwrap();
+    assert_eq!(database.snapshots().unwrap().len(), 3);
+    database.close().unwrap();
+    let database = open(&path);
+    assert_eq!(database.snapshots().unwrap().len(), 3);
+    assert_clean(&database);
+}
+
+#[test]
+fn the_database_is_rolled_back_and_forward() {
+    let (_directory, path) = place();
+    let database = open(&path);
+    let table = numbers(&database);
+    let mut txn = database.begin_write().unwrap();
+    fill(&mut txn, &table, 0..3000, 1);
+    table.insert(&mut txn, 1, &vec![9; 50_000]).unwrap();
+    txn.create_snapshot("one").unwrap();
+    txn.commit().unwrap();
+    let one = all(&table, &database.begin_read().unwrap());
+
+    let mut txn = database.begin_write().unwrap();
+    fill(&mut txn, &table, 1000..6000, 2);
+    table.remove(&mut txn, 1).unwrap();
+    table.insert(&mut txn, 2, &vec![8; 90_000]).unwrap();
+    let other: Numbers = txn.create_table("other").unwrap();
+    other.insert(&mut txn, 5, b"five").unwrap();
+    txn.create_snapshot("two").unwrap();
+    txn.commit().unwrap();
+    let two = all(&table, &database.begin_read().unwrap());
+    let reader = database.begin_read().unwrap();
+
+    for round in 0..3 {
+        for (name, expected, others) in [("one", &one, 0), ("two", &two, 1)] {
+            let mut txn = database.begin_write().unwrap();
+            txn.roll_back_to_snapshot(name).unwrap();
+            assert!(&all(&table, &txn) == expected);
+            txn.commit().unwrap();
+            let after = database.begin_read().unwrap();
+            assert!(&all(&table, &after) == expected, "round {round}");
+            assert_eq!(after.tables().unwrap().len(), 1 + others);
+            assert_clean(&database);
+            assert!(all(&table, &reader) == two);
+            let mut txn = database.begin_write().unwrap();
+            fill(&mut txn, &table, round * 100..round * 100 + 500, 7);
+            txn.commit().unwrap();
+            assert_clean(&database);
+        }
+    }
+    drop(reader);
+    assert!(all(&table, &database.open_snapshot("one").unwrap()) == one);
+    database.drop_snapshot("one").unwrap();
+    database.drop_snapshot("two").unwrap();
+    for _ in 0..3 {
+        let mut txn = database.begin_write().unwrap();
+        fill(&mut txn, &table, 0..10, 7);
+        txn.commit().unwrap();
+    }
+    assert_clean(&database);
+    let stat = database.stat().unwrap();
+    assert!(stat.pending_pages < 40, "{stat:?}");
+    database.close().unwrap();
+    assert_clean(&open(&path));
+}
+
+#[test]
+fn a_rollback_is_a_change_that_may_be_undone() {
+    let (_directory, path) = place();
+    let database = open(&path);
+    let table = numbers(&database);
+    database.create_snapshot("empty").unwrap();
+    let mut txn = database.begin_write().unwrap();
+    fill(&mut txn, &table, 0..1000, 1);
+    assert!(matches!(
+        txn.roll_back_to_snapshot("empty"),
+        Err(Error::InvalidArgument(_))
+    ));
+    txn.commit().unwrap();
+    let mut txn = database.begin_write().unwrap();
+    assert!(matches!(
+        txn.roll_back_to_snapshot("full"),
+        Err(Error::SnapshotNotFound(_))
+    ));
+    txn.roll_back_to_snapshot("empty").unwrap();
+    fill(&mut txn, &table, 5..10, 3);
+    txn.abort();
+    assert_eq!(table.len(&database.begin_read().unwrap()).unwrap(), 1000);
+    assert_clean(&database);
+    let mut txn = database.begin_write().unwrap();
+    txn.roll_back_to_snapshot("empty").unwrap();
+    let savepoint = txn.savepoint().unwrap();
+    fill(&mut txn, &table, 0..500, 3);
+    txn.rollback_to(&savepoint).unwrap();
+    fill(&mut txn, &table, 5..10, 3);
+    txn.create_snapshot("five").unwrap();
+    txn.commit().unwrap();
+    assert_eq!(table.len(&database.begin_read().unwrap()).unwrap(), 5);
+    assert_clean(&database);
+    assert_eq!(
+        table.len(&database.open_snapshot("five").unwrap()).unwrap(),
+        5
+    );
+}
+
+#[test]
+fn a_copy_has_the_snapshots_of_its_original() {
+    let (directory, path) = place();
+    let database = open(&path);
+    let table = numbers(&database);
+    let mut txn = database.begin_write().unwrap();
+    fill(&mut txn, &table, 0..3000, 1);
+    txn.create_snapshot("one").unwrap();
+    txn.commit().unwrap();
+    let mut txn = database.begin_write().unwrap();
+    fill(&mut txn, &table, 0..3000, 2);
+    txn.commit().unwrap();
+    let mut txn = database.begin_write().unwrap();
+    fill(&mut txn, &table, 0..10, 3);
+    txn.commit().unwrap();
+    let copy = directory.path().join("copy.teak");
+    database
+        .backup(&copy, &mut |_| ControlFlow::Continue(()))
+        .unwrap();
+    let past = database.open_snapshot("one").unwrap();
+    let refused = past.write_backup(&mut Vec::new(), &mut |_| ControlFlow::Continue(()));
+    assert!(matches!(refused, Err(Error::InvalidArgument(_))));
+    let copy = open(&copy);
+    assert_clean(&copy);
+    let table: Numbers = copy.begin_read().unwrap().open_table("numbers").unwrap();
+    let one = copy.open_snapshot("one").unwrap();
+    assert_eq!(table.get(&one, 2999).unwrap(), Some(&[1; 100][..]));
+    assert_eq!(
+        table.get(&copy.begin_read().unwrap(), 5).unwrap(),
+        Some(&[3; 100][..])
+    );
+}
+
+/// Many changes at random: snapshots that come and go, rollbacks, restarts, all compared with a model.
+#[test]
+fn many_snapshots_agree_with_a_model() {
+    let (_directory, path) = place();
+    let mut database = open(&path);
+    numbers(&database);
+    let mut seed = 0x5eed_u64;
+    let mut draw = |below: u64| {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (seed >> 33) % below
+    };
+    let mut present = Model::new();
+    let mut named: BTreeMap<Vec<u8>, Model> = BTreeMap::new();
+    for step in 0..400_u64 {
+        let mut txn = database.begin_write().unwrap();
+        let table: Numbers = txn.open_table("numbers").unwrap();
+        txn.set_durability([Durability::Durable, Durability::Lazy][draw(2) as usize]);
+        if draw(8) == 0
+            && let Some(name) = named.keys().nth(draw(named.len().max(1) as u64) as usize)
+        {
+            txn.roll_back_to_snapshot(name).unwrap();
+            present = named[name].clone();
+        }
+        for _ in 0..draw(60) {
+            let (key, len) = (draw(500), [20, 700, 5000][draw(3) as usize]);
+            if draw(3) == 0 {
+                table.remove(&mut txn, key).unwrap();
+                present.remove(&key);
+            } else {
+                let value = vec![step as u8; len];
+                table.insert(&mut txn, key, &value).unwrap();
+                present.insert(key, value);
+            }
+        }
+        if draw(5) == 0
+            && let Some(name) = named
+                .keys()
+                .nth(draw(named.len().max(1) as u64) as usize)
+                .cloned()
+        {
+            txn.drop_snapshot(&name).unwrap();
+            named.remove(&name);
+        }
+        if draw(3) == 0 && named.len() < 8 {
+            let name = format!("s{}", draw(20)).into_bytes();
+            if !named.contains_key(&name) {
+                txn.create_snapshot(&name).unwrap();
+                named.insert(name, present.clone());
+            }
+        }
+        txn.commit().unwrap();
+        if draw(30) == 0 {
+            database.close().unwrap();
+            database = open(&path);
+        }
+        if step % 20 == 19 {
+            let table: Numbers = database
+                .begin_read()
+                .unwrap()
+                .open_table("numbers")
+                .unwrap();
+            assert_eq!(
+                all(&table, &database.begin_read().unwrap()),
+                present,
+                "step {step}"
+            );
+            for (name, model) in &named {
+                let past = database.open_snapshot(name).unwrap();
+                assert_eq!(&all(&table, &past), model, "step {step}");
+            }
+            assert_eq!(database.snapshots().unwrap().len(), named.len());
+            assert_clean(&database);
+        }
+    }
+}

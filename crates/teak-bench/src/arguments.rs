@@ -30,6 +30,17 @@ pub(crate) enum Command {
     Handover(Handover),
     /// Commit beside a read transaction that stays open, and after most records were removed, and print how long the file is.
     Space(SpaceRun),
+    /// Insert, update and delete values of a few pages at random, and print times and how long the file is.
+    Values(Values),
+    /// Copy a database, change some records, copy it again, and print what was read and written.
+    Backup(BackupRun),
+    /// Open and write a file whose space map is of many more pages than it has blocks, and print times and memory.
+    #[cfg(feature = "space-map")]
+    SpaceMap(SpaceMapRun),
+    /// One of the processes of `space-map`, which starts them.
+    #[cfg(feature = "space-map")]
+    #[command(hide = true)]
+    SpaceMapProcess(SpaceMapProcess),
     /// One of the processes of `handover`, which starts them.
     #[command(hide = true)]
     HandoverProcess(HandoverProcess),
@@ -185,8 +196,8 @@ pub(crate) struct SpaceRun {
     #[arg(long, default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
     pub(crate) records: u64,
 
-    /// Commits of one record beside a reader, on the disk before they return.
-    #[arg(long, default_value_t = 200_000, value_parser = clap::value_parser!(u64).range(10..=1_000_000_000))]
+    /// Commits of one record beside a reader, on the disk before they return; none for not doing that.
+    #[arg(long, default_value_t = 200_000, value_parser = clap::value_parser!(u64).range(0..=1_000_000_000))]
     pub(crate) commits: u64,
 
     /// Records to load of which nine in ten are removed; none for not doing that.
@@ -197,8 +208,8 @@ pub(crate) struct SpaceRun {
     #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(10..=1_000_000_000))]
     pub(crate) commits_after: u64,
 
-    /// Free pages, none beside another, and dead pages that a reader still sees, beside which small commits are timed; none for not doing that.
-    /// Teak alone, and about nine times as many bytes of disk as so many pages have.
+    /// Dead pages that a reader still sees, and then free pages, none beside another, beside which small commits are timed; none for not
+    /// doing that. Teak alone. Somewhat more than twice as many pages of 4 KiB are written.
     #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u64).range(0..=100_000_000))]
     pub(crate) crumbs: u64,
 
@@ -208,6 +219,136 @@ pub(crate) struct SpaceRun {
 
     #[command(flatten)]
     pub(crate) places: Places,
+}
+
+/// What a run of random values is to do.
+#[derive(Debug, Args)]
+pub(crate) struct Values {
+    /// Insertions, new values and removals.
+    #[arg(long, default_value_t = 1_000_000, value_parser = clap::value_parser!(u64).range(20..=1_000_000_000))]
+    pub(crate) operations: u64,
+
+    /// Operations of a commit.
+    #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) per_commit: u32,
+
+    /// Keys, of which about three in four have a record at any time.
+    #[arg(long, default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(1..=100_000_000))]
+    pub(crate) keys: u64,
+
+    /// Bytes of the shortest value.
+    #[arg(long, value_name = "BYTES", default_value_t = 2048, value_parser = clap::value_parser!(u32).range(1..=1 << 26))]
+    pub(crate) shortest: u32,
+
+    /// Bytes of the longest value; all lengths between are as frequent.
+    #[arg(long, value_name = "BYTES", default_value_t = 10_240, value_parser = clap::value_parser!(u32).range(1..=1 << 26))]
+    pub(crate) longest: u32,
+
+    /// Have each commit on the disk before it returns.
+    #[arg(long)]
+    pub(crate) durable: bool,
+
+    /// The engines to run.
+    #[arg(long, value_name = "ENGINE", value_delimiter = ',', default_values_t = EngineKind::usual_beside_quick())]
+    pub(crate) engines: Vec<EngineKind>,
+
+    #[command(flatten)]
+    pub(crate) places: Places,
+}
+
+impl Values {
+    /// The durability of commits.
+    pub(crate) fn durability(&self) -> Durability {
+        match self.durable {
+            true => Durability::Durable,
+            false => Durability::Lazy,
+        }
+    }
+}
+
+/// What a run of copies is to do.
+#[derive(Debug, Args)]
+pub(crate) struct BackupRun {
+    /// Bytes of keys and values to load before.
+    #[arg(long, default_value_t = 1_000_000_000, value_parser = clap::value_parser!(u64).range(100_000..=1_000_000_000_000))]
+    pub(crate) bytes: u64,
+
+    /// Of a thousand records so many get a new value between the copies.
+    #[arg(long, value_name = "COUNT", default_value_t = 1.0)]
+    pub(crate) changed_permille: f64,
+
+    /// The engines to run.
+    #[arg(long, value_name = "ENGINE", value_delimiter = ',', default_values_t = EngineKind::usual_beside_quick())]
+    pub(crate) engines: Vec<EngineKind>,
+
+    #[command(flatten)]
+    pub(crate) places: Places,
+}
+
+/// What a run on a large space map is to do.
+#[cfg(feature = "space-map")]
+#[derive(Debug, Args)]
+pub(crate) struct SpaceMapRun {
+    /// Pages of the files, of 4 KiB each; the first is what the others are compared with.
+    #[arg(long, value_name = "COUNT", value_delimiter = ',', default_values_t = [1 << 20, 1 << 28], value_parser = clap::value_parser!(u64).range(1 << 18..=1 << 31))]
+    pub(crate) pages: Vec<u64>,
+
+    /// Pages of a hundred that are in use, chosen at random.
+    #[arg(long, value_name = "PERCENT", default_value_t = 90, value_parser = clap::value_parser!(u32).range(1..=99))]
+    pub(crate) used_percent: u32,
+
+    /// Dead pages, none beside another, that are not free yet.
+    #[arg(long, value_name = "COUNT", default_value_t = 20_000, value_parser = clap::value_parser!(u64).range(0..=10_000_000))]
+    pub(crate) pending: u64,
+
+    /// Bytes of the largest value, for which no free run is long enough. So much of the disk is used.
+    #[arg(long, value_name = "MIB", default_value_t = 1024, value_parser = clap::value_parser!(u64).range(1..=65_536))]
+    pub(crate) largest_mib: u64,
+
+    /// Allocate all blocks of the files, and time lazy commits as well. For a file system that need not have them: one in a sparse file.
+    #[arg(long)]
+    pub(crate) allocate: bool,
+
+    /// Small commits of each kind.
+    #[arg(long, value_name = "COUNT", default_value_t = 2000, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) commits: u32,
+
+    /// Times that each file is opened; the figure is the median.
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) repeat: u32,
+
+    #[command(flatten)]
+    pub(crate) places: Places,
+}
+
+/// What a process is to do with a file of a large space map.
+#[cfg(feature = "space-map")]
+#[derive(Debug, Args)]
+pub(crate) struct SpaceMapProcess {
+    /// The database, which was closed.
+    #[arg(long)]
+    pub(crate) path: PathBuf,
+    /// Small commits of each kind; none if it is opened only.
+    #[arg(long)]
+    pub(crate) commits: u32,
+    #[arg(long)]
+    pub(crate) largest_mib: u64,
+    /// Whether lazy commits are timed as well.
+    #[arg(long)]
+    pub(crate) lazy: bool,
+}
+
+#[cfg(feature = "space-map")]
+impl SpaceMapProcess {
+    /// The arguments that tell this program to do it.
+    pub(crate) fn to_command_line(&self) -> Vec<OsString> {
+        let mut words: Vec<OsString> = vec!["space-map-process".into()];
+        words.extend(["--path".into(), self.path.clone().into_os_string()]);
+        words.extend(["--commits".into(), self.commits.to_string().into()]);
+        words.extend(["--largest-mib".into(), self.largest_mib.to_string().into()]);
+        words.extend(self.lazy.then(|| "--lazy".into()));
+        words
+    }
 }
 
 /// What a run of processes that commit is to do.

@@ -27,10 +27,17 @@ impl Latencies {
     /// Does `operation` and notes its time.
     #[inline]
     pub(crate) fn time<R>(&mut self, operation: impl FnOnce() -> R) -> R {
+        self.time_known(operation).0
+    }
+
+    /// The same, and says how long it took.
+    #[inline]
+    pub(crate) fn time_known<R>(&mut self, operation: impl FnOnce() -> R) -> (R, Duration) {
         let start = Instant::now();
         let result = operation();
-        self.note(start.elapsed());
-        result
+        let elapsed = start.elapsed();
+        self.note(elapsed);
+        (result, elapsed)
     }
 
     /// Notes a time.

@@ -9,6 +9,9 @@
 //! cargo run --release -p teak-bench -- readers --threads 1,2 --open 0,1000
 //! cargo run --release -p teak-bench -- handover --processes 1,2
 //! cargo run --release -p teak-bench -- space --records 100000 --commits 200000 --removal 10000000
+//! cargo run --release -p teak-bench -- values --operations 1000000 --per-commit 100
+//! cargo run --release -p teak-bench -- backup --bytes 1000000000
+//! cargo run --release -p teak-bench --features space-map -- space-map --pages 1048576,268435456
 //! ```
 //!
 //! # What `quick` measures
@@ -84,8 +87,25 @@
 //! - `removal`: nine of ten records, chosen at random, are removed in transactions of 10,000; then the same commits. `fresh` is the
 //!   size of a new database that is given what is left, in the order of keys, by the call that each engine has for that.
 //!
-//! With `--crumbs N`: the time of one commit of one record of Teak in three databases in turns: as loaded; with N free pages, none beside
-//! another; and with N dead pages that an open reader sees.
+//! With `--crumbs N`: the time of one commit of one record of Teak, in two databases in turns: as loaded; and with N dead pages that an open
+//! reader sees, then, when the reader is gone and commits have freed them, with N free pages, none beside another.
+//!
+//! # What `values` measures
+//!
+//! Values of 2 to 10 KiB that are inserted, updated and removed at random, 100 such operations in a commit: the operations of all
+//! commits a second, how long commits take, and how many bytes the file system has set aside for each byte of keys and values that is
+//! there. The engines are given the same operations, a twentieth of them in turn.
+//!
+//! # What `backup` measures
+//!
+//! Copies of a whole database that is open: what comes from the disk, what goes to it, and how long it takes until the copy is there.
+//! Then some records get new values, and it is copied again. `plain` is `Database::backup`, `mdb_env_copy` and `mdbx_env_copy`;
+//! `compact` is `Database::backup_compact` and both with their flags to compact.
+//!
+//! # What `space-map` measures
+//!
+//! With `--features space-map`: Teak on files whose space map is of many pages, while they have few blocks. How long opening takes a new
+//! process, with the file in the system's memory and not; its memory; commits of one record, of many, and of large values.
 //!
 //! # Why the figures may be compared
 //!
@@ -129,6 +149,7 @@
 #![deny(unsafe_code)]
 
 mod arguments;
+mod backup;
 mod bench;
 mod commits;
 mod data;
@@ -138,14 +159,20 @@ mod flushes;
 mod handover;
 mod latencies;
 mod measurement;
+mod process;
 mod readers;
 mod report;
 mod space;
+#[cfg(feature = "space-map")]
+mod space_map;
 mod statistics;
+mod values;
 mod works;
 
 use anyhow::{Context, Result};
-use arguments::{Arguments, Command, Commits, Flushes, Handover, Places, Quick, Readers, SpaceRun};
+use arguments::{
+    Arguments, BackupRun, Command, Commits, Flushes, Handover, Places, Quick, Readers, SpaceRun, Values,
+};
 use clap::Parser;
 use serde::Serialize;
 use std::{
@@ -169,6 +196,12 @@ fn main() -> Result<()> {
             in_directory(&handover.places, |place| run_handover(&handover, place))
         }
         Command::Space(space) => in_directory(&space.places, |place| run_space(&space, place)),
+        Command::Values(values) => in_directory(&values.places, |place| run_values(&values, place)),
+        Command::Backup(backup) => in_directory(&backup.places, |place| run_backup(&backup, place)),
+        #[cfg(feature = "space-map")]
+        Command::SpaceMap(map) => in_directory(&map.places, |place| run_space_map(&map, place)),
+        #[cfg(feature = "space-map")]
+        Command::SpaceMapProcess(task) => space_map::run_process(&task),
         Command::HandoverProcess(task) => handover::run_process(&task),
     }
 }
@@ -226,10 +259,41 @@ fn run_handover(handover: &Handover, directory: &Path) -> Result<()> {
 fn run_space(space: &SpaceRun, directory: &Path) -> Result<()> {
     let figures = space::run(space, directory)?;
     println!("\n{}", space::table(&figures));
+    let mut all = to_values(&figures)?;
     if space.crumbs > 0 {
-        println!("\n{}", space::crumbs::run(space.crumbs, directory)?);
+        let figures = space::crumbs::run(space.crumbs, directory)?;
+        println!("\n{}", space::crumbs::table(&figures));
+        all.extend(to_values(&figures)?);
     }
-    write_figures(&space.places, &figures)
+    write_figures(&space.places, &all)
+}
+
+/// Figures of any kind, as one list of JSON has them.
+fn to_values(figures: &[impl Serialize]) -> Result<Vec<serde_json::Value>> {
+    let values = figures.iter().map(serde_json::to_value);
+    Ok(values.collect::<Result<_, _>>()?)
+}
+
+fn run_values(values: &Values, directory: &Path) -> Result<()> {
+    println!("{}", values::describe_run(values));
+    let figures = values::run(values, directory)?;
+    println!("\n{}", values::table(&figures));
+    write_figures(&values.places, &figures)
+}
+
+fn run_backup(backup: &BackupRun, directory: &Path) -> Result<()> {
+    println!("{}", backup::describe_run(backup));
+    let figures = backup::run(backup, directory)?;
+    println!("\n{}", backup::table(&figures));
+    write_figures(&backup.places, &figures)
+}
+
+#[cfg(feature = "space-map")]
+fn run_space_map(map: &arguments::SpaceMapRun, directory: &Path) -> Result<()> {
+    println!("{}", space_map::describe_run(map));
+    let figures = space_map::run(map, directory)?;
+    println!("\n{}", space_map::table(&figures));
+    write_figures(&map.places, &figures)
 }
 
 /// Writes the JSON file, if one was asked for.

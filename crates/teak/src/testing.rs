@@ -6,6 +6,7 @@ mod forge;
 mod hostile;
 mod records;
 mod repair;
+mod vast;
 
 pub use crate::planted::{Planted, plant};
 pub use crate::store::sim::{Call, CrashPoints, Event, Fault, OpenBlock, SimDisk};
@@ -14,6 +15,7 @@ pub use forge::{Forgery, forge};
 pub use hostile::exercise;
 pub use records::{RecordSummary, newest_record, without_accidents};
 pub use repair::{anonymize, repair};
+pub use vast::{VastCounts, VastFile, make_vast};
 
 use crate::{
     Database, Durability, Options, Result, SalvageReport,

@@ -48,6 +48,24 @@ pub(crate) enum Insertion {
     Append,
 }
 
+/// What a key is to have.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Change<'c> {
+    pub(crate) key: &'c Key,
+    /// The new value; none for a record that is there and is to go.
+    pub(crate) value: Option<&'c [u8]>,
+}
+
+/// How a database is copied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Copying {
+    /// Page by page, those without use as zeros.
+    Plain,
+    /// Without what is not in use.
+    Compact,
+}
+
 /// Records in the order of their keys, which are random and differ in their first eight bytes.
 fn in_key_order(records: &[Record]) -> Vec<&Record> {
     let lead = |record: &Record| {
@@ -108,6 +126,12 @@ pub(crate) trait Engine {
 
     /// Removes `keys` in one transaction.
     fn remove(&mut self, keys: &[Key]) -> Result<()>;
+
+    /// Makes `changes`, one after the other, in one transaction.
+    fn change(&mut self, changes: &[Change<'_>]) -> Result<()>;
+
+    /// Copies the newest state to a new database in `directory`, while others could go on.
+    fn copy(&mut self, copying: Copying, directory: &Path) -> Result<()>;
 
     /// Looks up `keys`, one after the other, in one read transaction.
     fn get(&mut self, keys: &[Key]) -> Result<Digest>;

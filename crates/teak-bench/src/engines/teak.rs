@@ -1,7 +1,7 @@
 //! Teak, through its public interface: one table of raw bytes.
 
 use super::{
-    Committer, Durability, Engine, Held, Insertion, ReadStep, Reader, Reading, Space, in_key_order,
+    Change, Committer, Copying, Durability, Engine, Held, Insertion, ReadStep, Reader, Reading, Space, in_key_order,
     reading::fold_keys,
 };
 use crate::{
@@ -9,7 +9,7 @@ use crate::{
     latencies::Latencies,
 };
 use anyhow::Result;
-use std::path::Path;
+use std::{ops::ControlFlow, path::Path};
 use teak::{Database, Options, ReadTxn, Table, Ticket, Verification, codec::Bytes};
 
 const FILE_NAME: &str = "bench.teak";
@@ -91,6 +91,34 @@ impl Engine for Teak {
             self.table.remove(&mut transaction, &key[..])?;
         }
         transaction.commit()?;
+        Ok(())
+    }
+
+    fn change(&mut self, changes: &[Change<'_>]) -> Result<()> {
+        let mut transaction = self.database.begin_write()?;
+        for change in changes {
+            let key = &change.key[..];
+            match change.value {
+                Some(value) => drop(self.table.insert(&mut transaction, key, value)?),
+                None => drop(self.table.remove(&mut transaction, key)?),
+            }
+        }
+        transaction.commit()?;
+        Ok(())
+    }
+
+    fn copy(&mut self, copying: Copying, directory: &Path) -> Result<()> {
+        let target = directory.join(FILE_NAME);
+        match copying {
+            Copying::Plain => {
+                self.database
+                    .backup(target, &mut |_| ControlFlow::Continue(()))?;
+            }
+            Copying::Compact => {
+                self.database
+                    .backup_compact(target, &mut |_| ControlFlow::Continue(()))?;
+            }
+        }
         Ok(())
     }
 

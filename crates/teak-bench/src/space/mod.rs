@@ -39,7 +39,7 @@ pub(crate) struct Figure {
 /// Runs what `space` asks for, with databases below `directory`.
 pub(crate) fn run(space: &SpaceRun, directory: &Path) -> Result<Vec<Figure>> {
     let mut figures = Vec::new();
-    for &kind in &space.engines {
+    for &kind in space.engines.iter().filter(|_| space.commits > 0) {
         for (work, held) in [("alone", 0), ("reader", 1)] {
             eprintln!("{kind}: {work}");
             let mut contender = Contender::new(kind, directory.join(kind.name()));

@@ -47,6 +47,17 @@ impl Space {
         let plan = Plan::new(self, change);
         self.check_room(plan.page_count(), change)?;
         let runs = self.take_fold_runs(plan.page_count(), change.page_limit);
+        Ok(self.write_planned(&plan, change, &runs, runs.clone()))
+    }
+
+    /// Writes what was planned to the pages of `places`, sorted; `taken` are those of them that were free.
+    pub(super) fn write_planned(
+        &mut self,
+        plan: &Plan,
+        change: &Change<'_>,
+        places: &[Run],
+        taken: Vec<Run>,
+    ) -> Committed {
         let died = change.transaction;
         let dead = plan.dead.iter().map(|(run, birth)| Death {
             run: *run,
@@ -55,26 +66,26 @@ impl Space {
         });
         self.pending.add(change.deaths().chain(dead));
 
-        let mut writer = PageWriter::new(self.page_size, change.transaction, &runs);
-        self.write_bitmaps(&plan, &runs, &mut writer);
-        self.write_segments(&plan, &mut writer);
+        let mut writer = PageWriter::new(self.page_size, change.transaction, places);
+        self.write_bitmaps(plan, &taken, &mut writer);
+        self.write_segments(plan, &mut writer);
         self.bitmaps.write_nodes(&plan.bitmap_nodes, &mut writer);
         self.segments.write_nodes(&plan.segment_nodes, &mut writer);
 
         self.free.changed().clear();
-        runs.iter().for_each(|run| self.free.mark_changed(*run));
+        taken.iter().for_each(|run| self.free.mark_changed(*run));
         self.pending.folded(plan.segment_count());
-        self.begin_log(change.transaction, &runs);
+        self.begin_log(change.transaction, &taken);
         assert!(
             self.log.len() <= change.log_room,
             "a fold leaves a log that fits"
         );
-        Ok(Committed {
+        Committed {
             roots: self.roots(),
             log: self.log.clone(),
             fold_pages: writer.finish(),
-            fold_taken: runs,
-        })
+            fold_taken: taken,
+        }
     }
 
     /// Whether there are pages enough for a fold, and room for what it writes into the log.

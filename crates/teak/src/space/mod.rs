@@ -33,6 +33,8 @@
 mod bits;
 mod fold;
 mod follow;
+#[cfg(any(test, feature = "testing"))]
+mod forge;
 mod free_map;
 mod load;
 mod log;
@@ -48,6 +50,8 @@ pub(crate) use crate::page::deaths::Death;
 #[cfg(test)]
 use fold::LOG_ROOM_MIN;
 pub(crate) use follow::taken_since;
+#[cfg(any(test, feature = "testing"))]
+pub(crate) use forge::Forged;
 pub(crate) use free_map::Policy;
 pub(crate) use page_array::ArrayRoot;
 

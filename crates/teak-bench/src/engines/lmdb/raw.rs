@@ -103,6 +103,13 @@ impl Environment {
         })
     }
 
+    /// Copies the newest state to a new file.
+    pub(super) fn copy(&self, target: &Path, flags: c_uint) -> Result<()> {
+        let target = CString::new(target.as_os_str().as_bytes())?;
+        // SAFETY: the environment is open, and the path ends with a zero byte.
+        check(unsafe { ffi::mdb_env_copy2(self.handle.as_ptr(), target.as_ptr(), flags) })
+    }
+
     /// Sizes of the map and of what is used of it.
     pub(super) fn info(&self) -> Result<ffi::MDB_envinfo> {
         let mut info = ffi::MDB_envinfo {

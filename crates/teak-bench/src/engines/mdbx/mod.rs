@@ -3,7 +3,7 @@
 mod raw;
 
 use super::{
-    Committer, Durability, Engine, Held, Insertion, Opening, ReadStep, Reader, Reading, Slots,
+    Change, Committer, Copying, Durability, Engine, Held, Insertion, Opening, ReadStep, Reader, Reading, Slots,
     Space, in_key_order, reading::fold_keys,
 };
 use crate::{
@@ -79,6 +79,25 @@ impl Engine for Mdbx {
         let mut transaction = self.environment.begin(Access::Write)?;
         keys.iter().try_for_each(|key| transaction.remove(key))?;
         transaction.commit()
+    }
+
+    fn change(&mut self, changes: &[Change<'_>]) -> Result<()> {
+        let mut transaction = self.environment.begin(Access::Write)?;
+        for change in changes {
+            match change.value {
+                Some(value) => transaction.put(change.key, value, ffi::MDBX_UPSERT)?,
+                None => transaction.remove(change.key)?,
+            }
+        }
+        transaction.commit()
+    }
+
+    fn copy(&mut self, copying: Copying, directory: &Path) -> Result<()> {
+        let flags = match copying {
+            Copying::Plain => ffi::MDBX_CP_DEFAULTS,
+            Copying::Compact => ffi::MDBX_CP_COMPACT,
+        };
+        self.environment.copy(&directory.join(FILE_NAME), flags)
     }
 
     fn get(&mut self, keys: &[Key]) -> Result<Digest> {

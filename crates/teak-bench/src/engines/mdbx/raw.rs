@@ -106,6 +106,13 @@ impl Environment {
         })
     }
 
+    /// Copies the newest state to a new file.
+    pub(super) fn copy(&self, target: &Path, flags: ffi::MDBX_copy_flags_t) -> Result<()> {
+        let target = CString::new(target.as_os_str().as_bytes())?;
+        // SAFETY: the environment is open, and the path ends with a zero byte.
+        check(unsafe { ffi::mdbx_env_copy(self.handle.as_ptr(), target.as_ptr(), flags) })
+    }
+
     /// Shape of the tree, and page size.
     pub(super) fn page_size(&self) -> Result<u64> {
         let mut stat = MaybeUninit::<ffi::MDBX_stat>::zeroed();

@@ -1,0 +1,209 @@
+//! Copies of a whole database while it is open: what is read and written for them, before and after few records were changed.
+//!
+//! Before each copy the database is closed, what the system keeps of it in memory is forgotten, and it is opened again: so what is read
+//! is read from the disk. The clock stops when the copy is on the disk. Each copy is opened and a sample of its records compared.
+
+mod report;
+
+pub(crate) use report::{describe_run, table};
+
+use crate::{
+    arguments::BackupRun,
+    bench::{Contender, settle},
+    data::{DataSet, Key, RECORD_LEN, Record},
+    engines::{Copying, Durability, EngineKind, Insertion},
+    process::{Traffic, forget_cached},
+};
+use anyhow::{Context, Result, ensure};
+use fastrand::Rng;
+use serde::Serialize;
+use std::{
+    fs::{self, File},
+    os::unix::fs::MetadataExt,
+    path::{Path, PathBuf},
+    time::Instant,
+};
+
+/// Records of a transaction, of the load and of the changes.
+const LOADED_AT_ONCE: usize = 10_000;
+const CHANGED_AT_ONCE: usize = 100;
+/// Records of each kind that are compared in each copy.
+const COMPARED: usize = 1000;
+const SEED: u64 = 0x636f_7079;
+
+/// The copies of each state, in this order.
+const COPYINGS: &[Copying] = &[Copying::Plain, Copying::Compact];
+
+/// Since when a database is what it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum State {
+    Loaded,
+    Changed,
+}
+
+/// The length of a file, and what the file system has set aside for it.
+#[derive(Clone, Copy, Debug, Serialize)]
+struct Length {
+    file_bytes: u64,
+    allocated_bytes: u64,
+}
+
+/// What one copy came to.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Figure {
+    work: &'static str,
+    engine: EngineKind,
+    state: State,
+    copying: Copying,
+    data_bytes: u64,
+    /// Records that were changed since the first copy.
+    changed_records: u64,
+    source: Length,
+    copy: Length,
+    #[serde(flatten)]
+    traffic: Traffic,
+    seconds: f64,
+}
+
+/// One engine's database, and what is in it.
+struct Source<'d> {
+    contender: Contender,
+    data: &'d DataSet,
+    /// Keys that have another value than they were loaded with.
+    changed: Vec<Key>,
+    /// Where copies go.
+    target: PathBuf,
+}
+
+/// Runs what `backup` asks for, with databases below `directory`.
+pub(crate) fn run(backup: &BackupRun, directory: &Path) -> Result<Vec<Figure>> {
+    let data = DataSet::new(usize::try_from(backup.bytes)? / RECORD_LEN);
+    let mut figures = Vec::new();
+    for &kind in &backup.engines {
+        eprintln!("{kind}");
+        let mut source = Source {
+            contender: Contender::new(kind, directory.join(kind.name())),
+            data: &data,
+            changed: Vec::new(),
+            target: directory.join("copy"),
+        };
+        let copied = source.run(backup);
+        figures.extend(copied.with_context(|| format!("{kind} failed"))?);
+        source.contender.discard()?;
+    }
+    Ok(figures)
+}
+
+impl Source<'_> {
+    fn run(&mut self, backup: &BackupRun) -> Result<Vec<Figure>> {
+        self.load()?;
+        let mut figures = self.copy_all(State::Loaded)?;
+        self.change(backup.changed_permille)?;
+        figures.extend(self.copy_all(State::Changed)?);
+        Ok(figures)
+    }
+
+    fn load(&mut self) -> Result<()> {
+        self.contender.start_anew(self.data)?;
+        for keys in self.data.keys.chunks(LOADED_AT_ONCE) {
+            let records: Vec<_> = keys.iter().map(|key| Record::new(*key, 0)).collect();
+            self.contender
+                .engine()?
+                .write(&records, Insertion::Batch)?;
+        }
+        Ok(())
+    }
+
+    /// Gives random records new values.
+    fn change(&mut self, permille: f64) -> Result<()> {
+        let mut rng = Rng::with_seed(SEED);
+        let count = (self.data.keys.len() as f64 * permille / 1000.0).round() as usize;
+        let mut changed = rng.choose_multiple(self.data.keys.iter().copied(), count);
+        rng.shuffle(&mut changed);
+        for keys in changed.chunks(CHANGED_AT_ONCE) {
+            let records: Vec<_> = keys.iter().map(|key| Record::new(*key, 1)).collect();
+            self.contender
+                .engine()?
+                .write(&records, Insertion::Single)?;
+        }
+        self.changed = changed;
+        Ok(())
+    }
+
+    fn copy_all(&mut self, state: State) -> Result<Vec<Figure>> {
+        let copy = |copying: &Copying| self.copy(state, *copying);
+        COPYINGS.iter().map(copy).collect()
+    }
+
+    /// Makes one copy, compares it and removes it.
+    fn copy(&mut self, state: State, copying: Copying) -> Result<Figure> {
+        self.contender.close()?;
+        settle(self.contender.directory())?;
+        forget_cached(self.contender.directory())?;
+        self.contender.reopen(Durability::Durable, self.data)?;
+        fs::create_dir_all(&self.target)?;
+        let before = Traffic::so_far();
+        let begin = Instant::now();
+        self.contender.engine()?.copy(copying, &self.target)?;
+        File::open(largest(&self.target)?)?.sync_all()?;
+        let seconds = begin.elapsed().as_secs_f64();
+        let traffic = Traffic::so_far().since(before);
+        let figure = Figure {
+            work: "backup",
+            engine: self.contender.kind,
+            state,
+            copying,
+            data_bytes: self.data.bytes(),
+            changed_records: self.changed.len() as u64,
+            source: length(self.contender.directory())?,
+            copy: length(&self.target)?,
+            traffic,
+            seconds,
+        };
+        let mut copy = Contender::new(self.contender.kind, self.target.clone());
+        copy.reopen(Durability::Durable, self.data)?;
+        self.compare(&mut copy).context("a copy is not whole")?;
+        copy.discard()?;
+        Ok(figure)
+    }
+
+    /// Compares a sample of what was changed and of what was loaded.
+    fn compare(&self, copy: &mut Contender) -> Result<()> {
+        let engine = copy.engine()?;
+        let sample = |keys: &[Key]| {
+            let every = keys.len().div_ceil(COMPARED).max(1);
+            keys.iter().step_by(every).copied().collect::<Vec<Key>>()
+        };
+        for key in sample(&self.changed) {
+            let value = Record::new(key, 1).value;
+            ensure!(engine.value(&key)?.as_deref() == Some(&value[..]));
+        }
+        for key in sample(&self.data.keys) {
+            if !self.changed.contains(&key) {
+                let value = Record::new(key, 0).value;
+                ensure!(engine.value(&key)?.as_deref() == Some(&value[..]));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn length(directory: &Path) -> Result<Length> {
+    let metadata = fs::metadata(largest(directory)?)?;
+    Ok(Length {
+        file_bytes: metadata.len(),
+        allocated_bytes: metadata.blocks() * 512,
+    })
+}
+
+/// The largest file of a directory, which is that of the data.
+fn largest(directory: &Path) -> Result<PathBuf> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(directory)? {
+        let entry = entry?;
+        files.push((entry.metadata()?.len(), entry.path()));
+    }
+    let largest = files.into_iter().max();
+    Ok(largest.context("there is no file of the data")?.1)
+}

@@ -1,0 +1,109 @@
+//! What the system says of this process. Linux tells; elsewhere nobody does.
+
+use anyhow::Result;
+use rustix::fs::{Advice, fadvise};
+use serde::{Deserialize, Serialize};
+use std::{
+    fs::{self, File},
+    path::Path,
+};
+
+/// What a process has read and written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub(crate) struct Traffic {
+    /// Bytes that came from the disk, those that were read ahead and those of mapped memory included.
+    read_bytes: u64,
+    /// Bytes of pages that are, or were, to go to the disk.
+    written_bytes: u64,
+    /// Bytes that were returned by calls that read.
+    read_by_calls_bytes: u64,
+    /// Bytes that were given to calls that write.
+    written_by_calls_bytes: u64,
+}
+
+impl Traffic {
+    /// Since the process began; zeros if nobody tells.
+    pub(crate) fn so_far() -> Self {
+        let text = fs::read_to_string("/proc/self/io").unwrap_or_default();
+        let field = |name| number_of(&text, name).unwrap_or_default();
+        Self {
+            read_bytes: field("read_bytes"),
+            written_bytes: field("write_bytes"),
+            read_by_calls_bytes: field("rchar"),
+            written_by_calls_bytes: field("wchar"),
+        }
+    }
+
+    /// What came behind `earlier`.
+    pub(crate) fn since(self, earlier: Self) -> Self {
+        Self {
+            read_bytes: self.read_bytes - earlier.read_bytes,
+            written_bytes: self.written_bytes - earlier.written_bytes,
+            read_by_calls_bytes: self.read_by_calls_bytes - earlier.read_by_calls_bytes,
+            written_by_calls_bytes: self.written_by_calls_bytes - earlier.written_by_calls_bytes,
+        }
+    }
+
+    /// Bytes that came from the disk.
+    pub(crate) fn read_bytes(self) -> u64 {
+        self.read_bytes
+    }
+
+    /// Bytes that are, or were, to go to the disk.
+    pub(crate) fn written_bytes(self) -> u64 {
+        self.written_bytes
+    }
+}
+
+/// The memory of a process.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(
+    not(any(test, feature = "space-map")),
+    expect(dead_code, reason = "nothing else asks")
+)]
+pub(crate) struct Memory {
+    /// Bytes of its own.
+    pub(crate) own_bytes: u64,
+    /// The same when they were most, with bytes of files that it has mapped and touched.
+    pub(crate) most_bytes: u64,
+}
+
+#[cfg_attr(
+    not(any(test, feature = "space-map")),
+    expect(dead_code, reason = "nothing else asks")
+)]
+impl Memory {
+    /// As it is; zeros if nobody tells.
+    pub(crate) fn now() -> Self {
+        let text = fs::read_to_string("/proc/self/status").unwrap_or_default();
+        let field = |name| number_of(&text, name).unwrap_or_default() * 1024;
+        Self {
+            own_bytes: field("RssAnon"),
+            most_bytes: field("VmHWM"),
+        }
+    }
+}
+
+/// The number behind `name` and a colon, at the beginning of a line.
+fn number_of(text: &str, name: &str) -> Option<u64> {
+    let values = text.lines().filter_map(|line| line.split_once(':'));
+    let (_, value) = values.into_iter().find(|(found, _)| *found == name)?;
+    value.split_whitespace().next()?.parse().ok()
+}
+
+/// Has the system forget what it keeps in memory of the files in `directory`, as far as nobody has it mapped.
+pub(crate) fn forget_cached(directory: &Path) -> Result<()> {
+    for entry in fs::read_dir(directory)? {
+        let path = entry?.path();
+        if path.is_file() {
+            let file = File::open(path)?;
+            file.sync_all()?;
+            fadvise(&file, 0, None, Advice::DontNeed)?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+#[path = "process_tests.rs"]
+mod tests;

@@ -1,0 +1,20 @@
+use super::*;
+
+#[test]
+fn numbers_are_found_by_the_whole_name() {
+    let text = "rchar: 12\nread_bytes: 4096\nVmHWM:\t    77 kB\n";
+    assert_eq!(number_of(text, "rchar"), Some(12));
+    assert_eq!(number_of(text, "read_bytes"), Some(4096));
+    assert_eq!(number_of(text, "VmHWM"), Some(77));
+    assert_eq!(number_of(text, "char"), None);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_process_has_memory_and_reads() {
+    assert!(Memory::now().most_bytes > 0);
+    let before = Traffic::so_far();
+    let text = fs::read_to_string("/proc/self/stat").expect("it is there");
+    let traffic = Traffic::so_far().since(before);
+    assert!(traffic.read_by_calls_bytes >= text.len() as u64);
+}

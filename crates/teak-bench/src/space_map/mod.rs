@@ -1,0 +1,173 @@
+//! A file whose space map is of many pages: what opening it costs, and what commits cost, beside a smaller one.
+//!
+//! A database of 100,000 records is closed, and its space map written anew: as one of a far longer file, most of whose pages are in use
+//! and have no contents. The file is sparse, so that it takes as many blocks as the records and the space map. A process of its own opens
+//! it each time, with and without its pages in the system's memory; the last one commits.
+//!
+//! A lazy commit, and one beside a flush, has the engine allocate what blocks the file lacks. In a sparse file they would be all the
+//! file system has. So there are none, unless all blocks are allocated at first: `--allocate`, for a file system that need not have them,
+//! like one in a sparse file.
+
+mod process;
+mod report;
+
+pub(crate) use process::run_process;
+pub(crate) use report::{describe_run, table};
+
+use crate::{
+    arguments::{SpaceMapProcess, SpaceMapRun},
+    bench::settle,
+    data::{DataSet, Key},
+    process::{Memory, forget_cached},
+    statistics::Samples,
+};
+use anyhow::{Context, Result, bail, ensure};
+use fastrand::Rng;
+use process::{Outcome, Work};
+use rustix::fs::{FallocateFlags, fallocate, statvfs};
+use serde::Serialize;
+use std::{
+    env,
+    fs::{self, OpenOptions},
+    os::unix::fs::MetadataExt,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+use teak::{
+    Database, Durability, Table,
+    codec::Bytes,
+    testing::{VastCounts, VastFile, make_vast},
+};
+
+const RECORDS: usize = 100_000;
+const SEED: u64 = 0x7370_6163;
+/// Pages in a row, for small commits to find.
+const ROW: u32 = 4096;
+/// Free runs that have room for a value of 1 MiB and for the pages of its tree, and one for a value of 64 MiB.
+const RUNS: [u32; 8] = [512; 8];
+const LONG_RUN: u32 = 64 * 256 + 512;
+
+/// What came of one file.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Figure {
+    work: &'static str,
+    pages: u64,
+    free_pages: u64,
+    pending_pages: u64,
+    /// Pages of the space map.
+    map_pages: u64,
+    /// What the file system has set aside before the first commit, and behind the last.
+    allocated_bytes: [u64; 2],
+    /// Medians. With nothing of the file in the system's memory, and with what opening reads.
+    open_cold_us: f64,
+    open_warm_us: f64,
+    /// When it was opened.
+    memory: Memory,
+    #[serde(flatten)]
+    commits: Work,
+}
+
+/// Runs what `space-map` asks for, with databases below `directory`.
+pub(crate) fn run(map: &SpaceMapRun, directory: &Path) -> Result<Vec<Figure>> {
+    let run = |pages: &u64| {
+        eprintln!("{pages} pages");
+        let place = directory.join(pages.to_string());
+        fs::create_dir_all(&place)?;
+        let figure = measure(map, *pages, &place)?;
+        fs::remove_dir_all(&place)?;
+        Ok(figure)
+    };
+    map.pages.iter().map(run).collect()
+}
+
+fn measure(map: &SpaceMapRun, pages: u64, place: &Path) -> Result<Figure> {
+    let path = place.join("vast.teak");
+    let counts = prepare(map, pages, &path)?;
+    settle(place)?;
+    let before = fs::metadata(&path)?.blocks() * 512;
+    let (mut cold, mut warm) = (Samples::default(), Samples::default());
+    for _ in 0..map.repeat {
+        forget_cached(place)?;
+        cold.push(start(map, &path, 0)?.open_us);
+        warm.push(start(map, &path, 0)?.open_us);
+    }
+    let outcome = start(map, &path, map.commits)?;
+    Ok(Figure {
+        work: "space-map",
+        pages,
+        free_pages: counts.free_pages,
+        pending_pages: counts.pending_pages,
+        map_pages: counts.map_pages,
+        allocated_bytes: [before, fs::metadata(&path)?.blocks() * 512],
+        open_cold_us: cold.median().unwrap_or_default(),
+        open_warm_us: warm.median().unwrap_or_default(),
+        memory: outcome.memory,
+        commits: outcome.work.context("a process did nothing")?,
+    })
+}
+
+/// Makes the database and then the file a vast one.
+fn prepare(map: &SpaceMapRun, pages: u64, path: &Path) -> Result<VastCounts> {
+    let database = Database::open(path)?;
+    for part in keys().chunks(RECORDS / 2) {
+        let mut txn = database.begin_write()?;
+        txn.set_durability(Durability::Lazy);
+        let table: Table<Bytes, Bytes> = txn.create_table("records")?;
+        for key in part {
+            table.insert(&mut txn, key, &[0; 100])?;
+        }
+        txn.commit()?;
+    }
+    database.close()?;
+    let mut rng = Rng::with_seed(SEED ^ pages);
+    let vast = VastFile {
+        page_count: pages,
+        used_percent: map.used_percent,
+        pending_pages: map.pending,
+        free_runs: [&[ROW], &RUNS[..], &[LONG_RUN]].concat(),
+    };
+    let counts = make_vast(path, &vast, &mut || rng.u64(..))?;
+    if map.allocate {
+        allocate(path)?;
+    }
+    Ok(counts)
+}
+
+/// Allocates each block of the file.
+fn allocate(path: &Path) -> Result<()> {
+    let file = OpenOptions::new().write(true).open(path)?;
+    let len = file.metadata()?.len();
+    let system = statvfs(path)?;
+    let room = system.f_bavail * system.f_frsize;
+    ensure!(
+        len < room,
+        "the file system has {room} bytes and not {len}; do without --allocate, or mount one that has them, \
+         like one in a sparse file"
+    );
+    fallocate(&file, FallocateFlags::empty(), 0, len)?;
+    Ok(file.sync_all()?)
+}
+
+/// The keys of the records.
+fn keys() -> Vec<Key> {
+    DataSet::new(RECORDS).keys
+}
+
+/// Has a process of its own open the file, and commit if there are `commits`.
+fn start(map: &SpaceMapRun, path: &PathBuf, commits: u32) -> Result<Outcome> {
+    let task = SpaceMapProcess {
+        path: path.clone(),
+        commits,
+        largest_mib: map.largest_mib,
+        lazy: map.allocate,
+    };
+    let program = env::current_exe().context("cannot find this program's path")?;
+    let output = Command::new(program)
+        .args(task.to_command_line())
+        .stderr(Stdio::inherit())
+        .output()?;
+    if !output.status.success() {
+        bail!("a process that opens {} failed", path.display());
+    }
+    Ok(serde_json::from_slice(&output.stdout)?)
+}

@@ -1,0 +1,229 @@
+//! What a process does with the file, and how long it takes.
+
+use super::keys;
+use crate::{
+    arguments::SpaceMapProcess,
+    data::{Key, random_key},
+    latencies::Latencies,
+    process::Memory,
+};
+use anyhow::Result;
+use fastrand::Rng;
+use serde::{Deserialize, Serialize};
+use std::time::Instant;
+use teak::{Database, Durability, Table, WriteTxn, codec::Bytes};
+
+const SEED: u64 = 0x636f_6d6d;
+/// Dead pages that a commit leaves in any case.
+const SETTLED_PAGES: u64 = 64;
+/// Commits until no more is pending, at most.
+const SETTLING_MAX: u32 = 10_000;
+/// So many changes in a commit are more than the log has room for: it folds.
+const FOLDED: usize = 2000;
+const FOLDS: u32 = 20;
+/// Values of 1 MiB.
+const MEDIUM_VALUES: u32 = 5;
+const MIB: u64 = 1 << 20;
+
+/// What a process came to.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Outcome {
+    pub(super) open_us: f64,
+    /// When it was opened.
+    pub(super) memory: Memory,
+    /// Absent if it was opened only.
+    pub(super) work: Option<Work>,
+}
+
+/// The times of the commits of one kind.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(crate) struct Times {
+    pub(super) count: u64,
+    pub(super) median_us: f64,
+    pub(super) p99_us: f64,
+    pub(super) longest_us: f64,
+}
+
+/// A commit of one large value.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(crate) struct LargeValue {
+    pub(super) mib: u64,
+    /// Whether there was no free run that was long enough.
+    pub(super) file_grew: bool,
+    pub(super) insert_us: f64,
+    pub(super) commit_us: f64,
+}
+
+/// What was committed.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Work {
+    /// The first durable commits, until what was dead is free.
+    pub(super) settling: Times,
+    pub(super) durable: Times,
+    /// Durable commits that fold.
+    pub(super) folding: Times,
+    pub(super) large: Vec<LargeValue>,
+    /// Until the call returns.
+    pub(super) asynchronous: Times,
+    /// The first has the engine look for blocks that the file lacks.
+    pub(super) first_lazy_us: Option<f64>,
+    pub(super) lazy: Option<Times>,
+    /// When all was done.
+    pub(super) memory_after: Memory,
+    pub(super) close_us: f64,
+}
+
+/// The open database.
+struct Writer {
+    database: Database,
+    table: Table<Bytes, Bytes>,
+    keys: Vec<Key>,
+    rng: Rng,
+}
+
+/// Does what `task` asks for, and tells on the standard output.
+pub(crate) fn run_process(task: &SpaceMapProcess) -> Result<()> {
+    let begin = Instant::now();
+    let database = Database::open(&task.path)?;
+    let open_us = microseconds(begin);
+    let memory = Memory::now();
+    let work = match task.commits {
+        0 => None,
+        commits => Some(Writer::new(database)?.work(commits, task)?),
+    };
+    let outcome = Outcome {
+        open_us,
+        memory,
+        work,
+    };
+    println!("{}", serde_json::to_string(&outcome)?);
+    Ok(())
+}
+
+impl Writer {
+    fn new(database: Database) -> Result<Self> {
+        let table = database.begin_read()?.open_table("records")?;
+        Ok(Self {
+            database,
+            table,
+            keys: keys(),
+            rng: Rng::with_seed(SEED),
+        })
+    }
+
+    fn work(mut self, commits: u32, task: &SpaceMapProcess) -> Result<Work> {
+        let settling = self.settle()?;
+        let durable = self.small(commits, Durability::Durable)?;
+        let folding = self.fold()?;
+        let mut large = Vec::new();
+        for _ in 0..MEDIUM_VALUES {
+            large.push(self.large(1)?);
+        }
+        for mib in [64, task.largest_mib] {
+            large.push(self.large(mib)?);
+        }
+        // What is flushed meanwhile must be, before a durable commit comes.
+        let asynchronous = self.small(commits, Durability::Async)?;
+        self.database.sync()?;
+        let (mut first_lazy_us, mut lazy) = (None, None);
+        if task.lazy {
+            first_lazy_us = Some(self.small(1, Durability::Lazy)?.longest_us);
+            lazy = Some(self.small(commits, Durability::Lazy)?);
+        }
+        let memory_after = Memory::now();
+        let begin = Instant::now();
+        self.database.close()?;
+        Ok(Work {
+            settling,
+            durable,
+            folding,
+            large,
+            asynchronous,
+            first_lazy_us,
+            lazy,
+            memory_after,
+            close_us: microseconds(begin),
+        })
+    }
+
+    /// Durable commits until what was dead is free.
+    fn settle(&mut self) -> Result<Times> {
+        let mut latencies = Latencies::new()?;
+        for _ in 0..SETTLING_MAX {
+            latencies.time(|| self.commit(1, Durability::Durable))?;
+            if self.database.stat()?.pending_pages < SETTLED_PAGES {
+                break;
+            }
+        }
+        Ok(Times::of(&latencies))
+    }
+
+    fn small(&mut self, count: u32, durability: Durability) -> Result<Times> {
+        let mut latencies = Latencies::new()?;
+        for _ in 0..count {
+            latencies.time(|| self.commit(1, durability))?;
+        }
+        Ok(Times::of(&latencies))
+    }
+
+    fn fold(&mut self) -> Result<Times> {
+        let mut latencies = Latencies::new()?;
+        for _ in 0..FOLDS {
+            latencies.time(|| self.commit(FOLDED, Durability::Durable))?;
+        }
+        Ok(Times::of(&latencies))
+    }
+
+    /// A durable commit of a new record with a large value.
+    fn large(&mut self, mib: u64) -> Result<LargeValue> {
+        let value = vec![self.rng.u8(..); usize::try_from(mib * MIB)?];
+        let key = random_key(&mut self.rng);
+        let pages_before = self.database.stat()?.page_count;
+        let begin = Instant::now();
+        let mut txn = self.begin(Durability::Durable)?;
+        self.table.insert(&mut txn, &key, &value)?;
+        let insert_us = microseconds(begin);
+        let begin = Instant::now();
+        txn.commit()?;
+        Ok(LargeValue {
+            mib,
+            insert_us,
+            commit_us: microseconds(begin),
+            file_grew: self.database.stat()?.page_count > pages_before,
+        })
+    }
+
+    /// Gives `count` random records new values.
+    fn commit(&mut self, count: usize, durability: Durability) -> Result<()> {
+        let mut txn = self.begin(durability)?;
+        for _ in 0..count {
+            let key = self.keys[self.rng.usize(..self.keys.len())];
+            let value = self.rng.u64(..).to_le_bytes();
+            self.table.insert(&mut txn, &key, &value)?;
+        }
+        txn.commit()?;
+        Ok(())
+    }
+
+    fn begin(&self, durability: Durability) -> Result<WriteTxn> {
+        let mut txn = self.database.begin_write()?;
+        txn.set_durability(durability);
+        Ok(txn)
+    }
+}
+
+impl Times {
+    fn of(latencies: &Latencies) -> Self {
+        let microseconds = |percent| latencies.percentile_ns(percent) as f64 / 1e3;
+        Self {
+            count: latencies.count(),
+            median_us: microseconds(50.0),
+            p99_us: microseconds(99.0),
+            longest_us: microseconds(100.0),
+        }
+    }
+}
+
+fn microseconds(begin: Instant) -> f64 {
+    begin.elapsed().as_secs_f64() * 1e6
+}

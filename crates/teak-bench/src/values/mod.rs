@@ -1,0 +1,191 @@
+//! Values of a few pages that come, change and go at random: how long the file becomes, and how long commits take.
+//!
+//! All engines are given the same operations, a part of them in turn. Behind each part the file system is flushed, outside the clock, so that
+//! none pays for what another has left to be written.
+
+mod report;
+mod stream;
+
+pub(crate) use report::{describe_run, table};
+
+use crate::{
+    arguments::Values,
+    bench::{Contender, settle, turn_order},
+    data::DataSet,
+    engines::{Change, Durability, EngineKind, Opening, Slots, Space},
+    latencies::Latencies,
+};
+use anyhow::{Context, Result, ensure};
+use serde::Serialize;
+use std::{fs, path::Path, time::Duration};
+use stream::{Operation, Stream};
+
+/// How often the files are looked at.
+const LOOKS: u64 = 20;
+/// One of so many keys is compared in the end.
+const CHECK_EVERY: usize = 17;
+
+/// The size of a file at a time, and what is to be in it.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(crate) struct Look {
+    /// Operations so far.
+    operations: u64,
+    /// Keys and values that are there.
+    live_bytes: u64,
+    #[serde(flatten)]
+    space: Space,
+}
+
+impl Look {
+    /// Bytes that the file system has set aside for each byte that is there.
+    fn bytes_per_live_byte(&self) -> f64 {
+        self.space.allocated_bytes as f64 / self.live_bytes.max(1) as f64
+    }
+}
+
+/// What one engine came to.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Figure {
+    work: &'static str,
+    engine: EngineKind,
+    durability: Durability,
+    keys: u64,
+    operations: u64,
+    per_commit: u32,
+    commits: u64,
+    /// Of all commits together.
+    seconds: f64,
+    operations_per_second: f64,
+    /// Of a commit with its operations.
+    median_us: f64,
+    p999_us: f64,
+    longest_us: f64,
+    /// What is set aside for each byte that is there, in the end.
+    bytes_per_live_byte: f64,
+    looks: Vec<Look>,
+}
+
+/// An engine at work.
+struct Runner {
+    contender: Contender,
+    latencies: Latencies,
+    elapsed: Duration,
+    looks: Vec<Look>,
+}
+
+/// Runs what `values` asks for, with databases below `directory`.
+pub(crate) fn run(values: &Values, directory: &Path) -> Result<Vec<Figure>> {
+    let (shortest, longest) = (values.shortest as usize, values.longest as usize);
+    ensure!(
+        shortest <= longest,
+        "--shortest must not be more than --longest"
+    );
+    let keys = DataSet::new(usize::try_from(values.keys)?).keys;
+    let mut stream = Stream::new(keys, shortest..=longest);
+    let mut runners = Vec::new();
+    for &kind in &values.engines {
+        runners.push(Runner::start(kind, values, directory)?);
+    }
+    for look in 1..=LOOKS {
+        let done = values.operations * look / LOOKS;
+        let operations = stream.take(done - values.operations * (look - 1) / LOOKS);
+        for index in turn_order(runners.len(), look as usize) {
+            let runner = &mut runners[index];
+            let applied = runner.apply(&operations, &stream, values.per_commit as usize);
+            applied.with_context(|| format!("{} failed", runner.contender.kind))?;
+            settle(directory)?;
+            runner.look(done, stream.live_bytes())?;
+        }
+        eprintln!("{done} operations");
+    }
+    let mut figures = Vec::new();
+    for mut runner in runners {
+        let kind = runner.contender.kind;
+        runner
+            .check(&stream)
+            .with_context(|| format!("{kind} lost a value"))?;
+        figures.extend(runner.figure(values));
+        runner.contender.discard()?;
+    }
+    Ok(figures)
+}
+
+impl Runner {
+    fn start(kind: EngineKind, values: &Values, directory: &Path) -> Result<Self> {
+        let directory = directory.join(kind.name());
+        fs::create_dir_all(&directory)?;
+        let mut contender = Contender::new(kind, directory);
+        contender.reopen_for(&Opening {
+            durability: values.durability(),
+            data_bytes: values.keys * u64::from(values.longest),
+            slots: Slots::Threads,
+        })?;
+        Ok(Self {
+            contender,
+            latencies: Latencies::new()?,
+            elapsed: Duration::ZERO,
+            looks: Vec::new(),
+        })
+    }
+
+    fn apply(
+        &mut self,
+        operations: &[Operation],
+        stream: &Stream,
+        per_commit: usize,
+    ) -> Result<()> {
+        let engine = self.contender.engine()?;
+        for operations in operations.chunks(per_commit) {
+            let changes: Vec<Change<'_>> = operations
+                .iter()
+                .map(|operation| stream.change(operation))
+                .collect();
+            let (applied, time) = self.latencies.time_known(|| engine.change(&changes));
+            applied?;
+            self.elapsed += time;
+        }
+        Ok(())
+    }
+
+    fn look(&mut self, operations: u64, live_bytes: u64) -> Result<()> {
+        let space = self.contender.engine()?.space()?;
+        self.looks.push(Look {
+            operations,
+            live_bytes,
+            space,
+        });
+        Ok(())
+    }
+
+    /// Compares what some keys have with what they should.
+    fn check(&mut self, stream: &Stream) -> Result<()> {
+        let engine = self.contender.engine()?;
+        for (key, value) in stream.records().step_by(CHECK_EVERY) {
+            ensure!(engine.value(key)?.as_deref() == value, "key {key:02x?}");
+        }
+        Ok(())
+    }
+
+    /// `None` if nothing was done.
+    fn figure(&self, values: &Values) -> Option<Figure> {
+        let last = self.looks.last()?;
+        let seconds = self.elapsed.as_secs_f64();
+        let microseconds = |percent| self.latencies.percentile_ns(percent) as f64 / 1e3;
+        Some(Figure {
+            work: "values",
+            engine: self.contender.kind,
+            durability: values.durability(),
+            keys: values.keys,
+            operations: values.operations,
+            per_commit: values.per_commit,
+            commits: self.latencies.count(),
+            seconds,
+            operations_per_second: values.operations as f64 / seconds,
+            median_us: microseconds(50.0),
+            p999_us: microseconds(99.9),
+            longest_us: microseconds(100.0),
+            bytes_per_live_byte: last.bytes_per_live_byte(),
+            looks: self.looks.clone(),
+        })
+    }
+}

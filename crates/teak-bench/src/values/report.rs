@@ -1,0 +1,96 @@
+//! The tables on the terminal.
+
+use super::{Figure, LOOKS, Look};
+use crate::{arguments::Values, engines::Durability, report::plain_table};
+use comfy_table::{CellAlignment, Table};
+
+/// Looks at the files that have a column.
+const SHOWN_EVERY: usize = 2;
+
+/// What this run does, in a line.
+pub(crate) fn describe_run(values: &Values) -> String {
+    let commits = match values.durability() {
+        Durability::Durable => "durable",
+        _ => "lazy",
+    };
+    format!(
+        "{} operations on {} keys, values of {} to {} bytes, {} in a commit, {commits}\n",
+        values.operations, values.keys, values.shortest, values.longest, values.per_commit
+    )
+}
+
+/// A line for each engine, and below it how many bytes each byte of data took in the course of the work.
+pub(crate) fn table(figures: &[Figure]) -> String {
+    format!("{}\n\n{}", times(figures), ratios(figures))
+}
+
+fn times(figures: &[Figure]) -> Table {
+    let header = [
+        "engine",
+        "seconds",
+        "operations/s",
+        "commit us: median",
+        "99.9 %",
+        "longest",
+        "live MB",
+        "used MB",
+        "allocated MB",
+        "file MB",
+        "used / live",
+        "allocated / live",
+    ];
+    let mut table = plain_table(header.map(str::to_owned).to_vec());
+    for figure in figures {
+        let Some(last) = figure.looks.last() else {
+            continue;
+        };
+        table.add_row([
+            figure.engine.to_string(),
+            format!("{:.1}", figure.seconds),
+            format!("{:.0}", figure.operations_per_second),
+            format!("{:.0}", figure.median_us),
+            format!("{:.0}", figure.p999_us),
+            format!("{:.0}", figure.longest_us),
+            megabytes(last.live_bytes),
+            megabytes(last.space.used_bytes),
+            megabytes(last.space.allocated_bytes),
+            megabytes(last.space.file_bytes),
+            ratio(last.space.used_bytes, last),
+            ratio(last.space.allocated_bytes, last),
+        ]);
+    }
+    to_the_right(table)
+}
+
+fn ratios(figures: &[Figure]) -> Table {
+    let shown = (SHOWN_EVERY..=LOOKS as usize).step_by(SHOWN_EVERY);
+    let mut header = vec!["allocated / live".to_owned()];
+    header.extend(shown.map(|look| format!("{} %", 100 * look as u64 / LOOKS)));
+    let mut table = plain_table(header);
+    for figure in figures {
+        let looks = figure.looks.iter().skip(SHOWN_EVERY - 1);
+        let mut row = vec![figure.engine.to_string()];
+        row.extend(
+            looks
+                .step_by(SHOWN_EVERY)
+                .map(|look| format!("{:.2}", look.bytes_per_live_byte())),
+        );
+        table.add_row(row);
+    }
+    to_the_right(table)
+}
+
+fn megabytes(bytes: u64) -> String {
+    format!("{:.1}", bytes as f64 / 1e6)
+}
+
+fn ratio(bytes: u64, look: &Look) -> String {
+    format!("{:.2}", bytes as f64 / look.live_bytes.max(1) as f64)
+}
+
+fn to_the_right(mut table: Table) -> Table {
+    for column in table.column_iter_mut().skip(1) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    table
+}

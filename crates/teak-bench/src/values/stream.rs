@@ -1,0 +1,107 @@
+//! The operations: on a key without a record an insertion, else a new value or, one time in three, a removal. So three keys of
+//! four have a record in the long run.
+//!
+//! Invariant: the same seed, keys and lengths give the same operations.
+
+use crate::{data::Key, engines::Change};
+use fastrand::Rng;
+use std::ops::RangeInclusive;
+
+const SEED: u64 = 0x7661_6c75;
+/// Bytes that values are cut from: more than caches hold.
+const FILLER_LEN: usize = 64 << 20;
+/// One of so many operations on a record removes it.
+const REMOVED_PART: u32 = 3;
+
+/// Where a value stands in what values are cut from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Span {
+    start: usize,
+    pub(super) len: usize,
+}
+
+/// What one key is to have from now on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Operation {
+    key: usize,
+    value: Option<Span>,
+}
+
+/// What an operation or a record is about, with all its bytes.
+pub(super) struct Stream {
+    keys: Vec<Key>,
+    lens: RangeInclusive<usize>,
+    filler: Vec<u8>,
+    /// What each key has when all operations so far are done.
+    values: Vec<Option<Span>>,
+    live_bytes: u64,
+    rng: Rng,
+}
+
+impl Stream {
+    /// Nothing has been done yet. `lens` is of values.
+    pub(super) fn new(keys: Vec<Key>, lens: RangeInclusive<usize>) -> Self {
+        let mut rng = Rng::with_seed(SEED);
+        let mut filler = vec![0; FILLER_LEN + lens.end()];
+        rng.fill(&mut filler);
+        Self {
+            values: vec![None; keys.len()],
+            keys,
+            lens,
+            filler,
+            live_bytes: 0,
+            rng,
+        }
+    }
+
+    /// The next operations, so many.
+    pub(super) fn take(&mut self, count: u64) -> Vec<Operation> {
+        (0..count).map(|_| self.operation()).collect()
+    }
+
+    fn operation(&mut self) -> Operation {
+        let key = self.rng.usize(..self.keys.len());
+        let is_removed = self.values[key].is_some() && self.rng.u32(..REMOVED_PART) == 0;
+        let value = (!is_removed).then(|| Span {
+            start: self.rng.usize(..FILLER_LEN),
+            len: self.rng.usize(self.lens.clone()),
+        });
+        self.live_bytes += value.map_or(0, |value| self.record_bytes(value));
+        let before = std::mem::replace(&mut self.values[key], value);
+        self.live_bytes -= before.map_or(0, |value| self.record_bytes(value));
+        Operation { key, value }
+    }
+
+    fn record_bytes(&self, value: Span) -> u64 {
+        (size_of::<Key>() + value.len) as u64
+    }
+
+    /// Bytes of all keys that have a record, and of their values.
+    pub(super) fn live_bytes(&self) -> u64 {
+        self.live_bytes
+    }
+
+    /// An operation as engines are told it.
+    pub(super) fn change(&self, operation: &Operation) -> Change<'_> {
+        Change {
+            key: &self.keys[operation.key],
+            value: operation.value.map(|value| self.bytes(value)),
+        }
+    }
+
+    /// Each key, and the value that it has.
+    pub(super) fn records(&self) -> impl Iterator<Item = (&Key, Option<&[u8]>)> {
+        let values = self.values.iter();
+        self.keys
+            .iter()
+            .zip(values.map(|value| value.map(|value| self.bytes(value))))
+    }
+
+    fn bytes(&self, value: Span) -> &[u8] {
+        &self.filler[value.start..value.start + value.len]
+    }
+}
+
+#[cfg(test)]
+#[path = "stream_tests.rs"]
+mod tests;

@@ -1,0 +1,45 @@
+//! Space maps that no commits have led to, written as a fold writes them: so that files can be looked at that would take
+//! too long to fill.
+
+use super::{Change, Committed, Death, FIRST_PAGE, Space, plan::Plan};
+use crate::types::{Run, TransactionId};
+
+/// What a space map is to say.
+#[derive(Debug)]
+pub(crate) struct Forged<'f> {
+    pub(crate) page_size: usize,
+    pub(crate) page_count: u64,
+    /// The newest commit.
+    pub(crate) transaction: TransactionId,
+    /// A bit for each page, set if it is free.
+    pub(crate) free: &'f [u64],
+    /// Runs that are not free, and that some pin may see.
+    pub(crate) deaths: &'f [Death],
+    /// How many bytes the record has for the log.
+    pub(crate) log_room: usize,
+}
+
+impl Forged<'_> {
+    /// Writes the map to pages that are in use. `choose` is told how many it takes, and returns as many, ascending.
+    pub(crate) fn write(&self, choose: impl FnOnce(usize) -> Vec<Run>) -> Committed {
+        let mut space = Space::new(self.page_size, FIRST_PAGE);
+        space.grow(self.page_count);
+        let words_per_bitmap = space.pages_per_bitmap as usize / 64;
+        for (index, words) in self.free.chunks(words_per_bitmap).enumerate() {
+            space
+                .free
+                .replace_words(index as u32, words.iter().copied());
+        }
+        space.pending.add(self.deaths.iter().copied());
+        let change = Change {
+            transaction: self.transaction,
+            taken: &[],
+            deaths: &[],
+            log_room: self.log_room,
+            page_limit: self.page_count,
+        };
+        let plan = Plan::new(&space, &change);
+        let places = choose(plan.page_count());
+        space.write_planned(&plan, &change, &places, Vec::new())
+    }
+}

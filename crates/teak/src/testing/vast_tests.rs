@@ -1,0 +1,119 @@
+//! A file that says that it has a million pages is one that can be used.
+
+use super::*;
+use crate::{Database, Options, PageUse, Result, Table, Transaction, codec::U64};
+use std::{ops::Range, path::PathBuf};
+
+/// 4 GiB, nearly all of them holes.
+const PAGES: u64 = 1 << 20;
+
+/// SplitMix64, of Steele, Lea and Flood.
+fn numbers(mut state: u64) -> impl FnMut() -> u64 {
+    move || {
+        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (state ^ state >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ mixed >> 31
+    }
+}
+
+fn insert(database: &Database, keys: Range<u64>) -> Result<()> {
+    let mut txn = database.begin_write()?;
+    let table: Table<U64, U64> = txn.create_table("numbers")?;
+    for key in keys {
+        table.insert(&mut txn, key, key + 1)?;
+    }
+    txn.commit()?;
+    Ok(())
+}
+
+/// A vast file, what stands in it, and its path.
+fn vast(directory: &Path, vast: &VastFile) -> Result<(PathBuf, VastCounts)> {
+    let path = directory.join("vast");
+    let database = Database::open(&path)?;
+    insert(&database, 0..1000)?;
+    insert(&database, 1000..2000)?;
+    database.close()?;
+    let counts = make_vast(&path, vast, &mut numbers(1))?;
+    Ok((path, counts))
+}
+
+fn count(database: &Database, wanted: PageUse) -> Result<u64> {
+    let uses = database.page_kinds()?;
+    Ok(uses.iter().filter(|found| **found == wanted).count() as u64)
+}
+
+#[test]
+fn the_map_says_what_was_asked_for() -> Result<()> {
+    let directory = tempfile::tempdir().unwrap();
+    let asked = VastFile {
+        page_count: PAGES,
+        used_percent: 90,
+        pending_pages: 30_000,
+        free_runs: vec![256, 16_384],
+    };
+    let (path, counts) = vast(directory.path(), &asked)?;
+    assert_eq!(counts.pending_pages, 30_000);
+    assert!(counts.free_pages.abs_diff(PAGES / 10) < PAGES / 50);
+
+    let database = Options::new().read_only(true).open(&path)?;
+    let stat = database.stat()?;
+    assert_eq!(stat.page_count, PAGES);
+    // Some of what is dead is seen to be free when it is read.
+    let unused = counts.free_pages + counts.pending_pages;
+    assert_eq!(stat.free_pages + stat.pending_pages, unused);
+    assert_eq!(count(&database, PageUse::Free)?, stat.free_pages);
+    assert_eq!(count(&database, PageUse::SpaceMap)?, counts.map_pages);
+    let longest = database
+        .page_kinds()?
+        .chunk_by(|a, b| a == b)
+        .filter(|run| run[0] == PageUse::Free)
+        .map(<[_]>::len)
+        .max();
+    assert_eq!(longest, Some(16_384));
+    Ok(())
+}
+
+#[test]
+fn it_can_be_written_to_and_closed() -> Result<()> {
+    let directory = tempfile::tempdir().unwrap();
+    let asked = VastFile {
+        page_count: PAGES,
+        used_percent: 90,
+        pending_pages: 5000,
+        free_runs: vec![],
+    };
+    let (path, counts) = vast(directory.path(), &asked)?;
+    let database = Database::open(&path)?;
+    for key in 0..200 {
+        insert(&database, 5000 + 10 * key..5000 + 10 * (key + 1))?;
+    }
+    // Those of the last commit alone.
+    assert!(database.stat()?.pending_pages < 64);
+    insert(&database, 7000..7001)?;
+    database.close()?;
+
+    let database = Database::open(&path)?;
+    let stat = database.stat()?;
+    assert!(stat.free_pages > counts.free_pages + 4000);
+    let read = database.begin_read()?;
+    let table: Table<U64, U64> = read.open_table("numbers")?;
+    for key in (0..2000).chain(5000..7001) {
+        assert_eq!(table.get(&read, key)?, Some(key + 1));
+    }
+    Ok(())
+}
+
+#[test]
+fn what_has_no_room_is_refused() -> Result<()> {
+    let directory = tempfile::tempdir().unwrap();
+    let asked = VastFile {
+        page_count: 1000,
+        used_percent: 90,
+        pending_pages: 0,
+        free_runs: vec![1000],
+    };
+    let refused = vast(directory.path(), &asked).unwrap_err();
+    assert!(matches!(refused, Error::InvalidArgument(_)), "{refused}");
+    Ok(())
+}

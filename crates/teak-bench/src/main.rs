@@ -171,7 +171,8 @@ mod works;
 
 use anyhow::{Context, Result};
 use arguments::{
-    Arguments, BackupRun, Command, Commits, Flushes, Handover, Places, Quick, Readers, SpaceRun, Values,
+    Arguments, BackupRun, Command, Commits, Flushes, Handover, Places, Quick, Readers, SpaceRun,
+    Values,
 };
 use clap::Parser;
 use serde::Serialize;

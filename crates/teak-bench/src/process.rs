@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use rustix::fs::{Advice, fadvise};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use std::{
     fs::{self, File},
     path::Path,
@@ -56,11 +56,8 @@ impl Traffic {
 }
 
 /// The memory of a process.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(
-    not(any(test, feature = "space-map")),
-    expect(dead_code, reason = "nothing else asks")
-)]
+#[cfg(feature = "space-map")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, serde::Deserialize)]
 pub(crate) struct Memory {
     /// Bytes of its own.
     pub(crate) own_bytes: u64,
@@ -68,10 +65,7 @@ pub(crate) struct Memory {
     pub(crate) most_bytes: u64,
 }
 
-#[cfg_attr(
-    not(any(test, feature = "space-map")),
-    expect(dead_code, reason = "nothing else asks")
-)]
+#[cfg(feature = "space-map")]
 impl Memory {
     /// As it is; zeros if nobody tells.
     pub(crate) fn now() -> Self {

@@ -13,11 +13,15 @@ fn run(directory: &Path, more: &[&str]) -> Vec<Value> {
 
 /// Runs the program over 2,000 records and returns its JSON result.
 fn run_command(directory: &Path, arguments: &[&str]) -> Vec<Value> {
+    run_exactly(directory, &[arguments, &["--records", "2000"]].concat())
+}
+
+/// Runs the program and returns its JSON result.
+fn run_exactly(directory: &Path, arguments: &[&str]) -> Vec<Value> {
     let json = directory.join("figures.json");
     let databases = directory.join("databases");
     let output = Command::new(env!("CARGO_BIN_EXE_teak-bench"))
         .args(arguments)
-        .args(["--records", "2000"])
         .arg("--json")
         .arg(&json)
         .arg("--dir")
@@ -131,7 +135,7 @@ fn commits_have_a_figure_for_every_number_of_threads_and_every_engine() {
     let arguments = ["commits", "--threads", "1,3", "--commits", "40"];
     let more = ["--repeat", "2", "--mode", "async,lazy"];
     let figures = run_command(directory.path(), &[&arguments[..], &more].concat());
-    let engines = 1 + usize::from(cfg!(feature = "lmdb")) + usize::from(cfg!(feature = "mdbx"));
+    let engines = engine_count();
     assert_eq!(figures.len(), 2 * (engines + 2));
     for figure in &figures {
         let rate = figure["commits_per_second"].as_f64();
@@ -210,7 +214,7 @@ fn assert_rates(figure: &Value) {
 fn one_process_hands_over_to_itself() {
     let directory = tempfile::tempdir().expect("a directory");
     let figures = run_handover(directory.path(), &["--processes", "1"]);
-    let engines = 1 + usize::from(cfg!(feature = "lmdb")) + usize::from(cfg!(feature = "mdbx"));
+    let engines = engine_count();
     assert_eq!(figures.len(), 2 * engines);
     figures.iter().for_each(assert_rates);
     assert_eq!(figures[0]["mode"], "free");
@@ -253,4 +257,115 @@ fn more_processes_than_records_are_refused() {
     assert!(!output.status.success());
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(errors.contains("give more --records"), "{errors}");
+}
+
+/// How many engines there are by default.
+fn engine_count() -> usize {
+    1 + usize::from(cfg!(feature = "lmdb")) + usize::from(cfg!(feature = "mdbx"))
+}
+
+fn assert_positive(figure: &Value, names: &[&str]) {
+    for name in names {
+        let value = figure[name].as_f64();
+        assert!(value.is_some_and(|value| value > 0.0), "{name}: {figure}");
+    }
+}
+
+#[test]
+fn values_have_times_and_sizes_for_every_engine() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let arguments = ["values", "--operations", "2000", "--keys", "200"];
+    for more in [&["--per-commit", "7"][..], &["--durable"]] {
+        let figures = run_exactly(directory.path(), &[&arguments[..], more].concat());
+        assert_eq!(figures.len(), engine_count());
+        for figure in &figures {
+            let names = ["seconds", "operations_per_second", "median_us", "p999_us"];
+            assert_positive(figure, &names);
+            assert!(figure["p999_us"].as_f64() <= figure["longest_us"].as_f64());
+            let ratio = figure["bytes_per_live_byte"].as_f64();
+            assert!(ratio.is_some_and(|ratio| ratio > 1.0), "{figure}");
+            let looks = figure["looks"].as_array().expect("files are looked at");
+            assert_eq!(looks.len(), 20);
+            for look in looks {
+                assert_positive(look, &["live_bytes", "allocated_bytes", "used_bytes"]);
+            }
+            // All are given the same.
+            assert_eq!(
+                looks[19]["live_bytes"],
+                figures[0]["looks"][19]["live_bytes"]
+            );
+        }
+    }
+}
+
+#[test]
+fn copies_are_made_before_and_after_changes() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let arguments = ["backup", "--bytes", "2000000", "--changed-permille", "10"];
+    let figures = run_exactly(directory.path(), &arguments);
+    assert_eq!(figures.len(), 4 * engine_count());
+    let kinds: Vec<_> = figures[..4]
+        .iter()
+        .map(|figure| (figure["state"].as_str(), figure["copying"].as_str()))
+        .collect();
+    let (plain, compact) = (Some("plain"), Some("compact"));
+    let (loaded, changed) = (Some("loaded"), Some("changed"));
+    assert_eq!(
+        kinds,
+        [
+            (loaded, plain),
+            (loaded, compact),
+            (changed, plain),
+            (changed, compact)
+        ]
+    );
+    for figure in &figures {
+        assert_positive(figure, &["seconds"]);
+        let is_changed = figure["state"] == "changed";
+        assert_eq!(figure["changed_records"], if is_changed { 172 } else { 0 });
+        let copied = figure["copy"]["file_bytes"].as_u64();
+        assert!(copied > figure["data_bytes"].as_u64(), "{figure}");
+    }
+}
+
+#[test]
+fn commits_beside_crumbs_have_figures() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let arguments = [
+        "space",
+        "--crumbs",
+        "500",
+        "--commits",
+        "0",
+        "--removal",
+        "0",
+    ];
+    let figures = run_command(directory.path(), &arguments);
+    assert_eq!(figures.len(), 5);
+    for figure in &figures {
+        assert_eq!(figure["work"], "crumbs");
+        assert_positive(&figure["durable"], &["median_us", "p99_us"]);
+    }
+}
+
+#[cfg(feature = "space-map")]
+#[test]
+fn a_large_space_map_is_opened_and_written() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let arguments = ["space-map", "--pages", "262144,1048576", "--repeat", "1"];
+    let more = ["--largest-mib", "2", "--commits", "50"];
+    let figures = run_exactly(directory.path(), &[&arguments[..], &more].concat());
+    assert_eq!(figures.len(), 2);
+    for figure in &figures {
+        assert_positive(
+            figure,
+            &["open_cold_us", "open_warm_us", "free_pages", "close_us"],
+        );
+        assert_positive(&figure["durable"], &["median_us", "p99_us"]);
+        assert_eq!(figure["large"].as_array().map(Vec::len), Some(7));
+        assert!(figure["lazy"].is_null(), "there would be no room: {figure}");
+        let allocated = figure["allocated_bytes"][0].as_u64();
+        assert!(allocated.is_some_and(|bytes| bytes < 200 << 20), "{figure}");
+    }
+    assert_eq!(figures[1]["pages"], 1 << 20);
 }

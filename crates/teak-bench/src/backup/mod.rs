@@ -108,9 +108,7 @@ impl Source<'_> {
         self.contender.start_anew(self.data)?;
         for keys in self.data.keys.chunks(LOADED_AT_ONCE) {
             let records: Vec<_> = keys.iter().map(|key| Record::new(*key, 0)).collect();
-            self.contender
-                .engine()?
-                .write(&records, Insertion::Batch)?;
+            self.contender.engine()?.write(&records, Insertion::Batch)?;
         }
         Ok(())
     }

@@ -1,8 +1,8 @@
 //! Teak, through its public interface: one table of raw bytes.
 
 use super::{
-    Change, Committer, Copying, Durability, Engine, Held, Insertion, ReadStep, Reader, Reading, Space, in_key_order,
-    reading::fold_keys,
+    Change, Committer, Copying, Durability, Engine, Held, Insertion, ReadStep, Reader, Reading,
+    Space, in_key_order, reading::fold_keys,
 };
 use crate::{
     data::{Digest, Key, Record},

@@ -79,10 +79,7 @@ pub(crate) fn run(pages: u64, directory: &Path) -> Result<Vec<Figure>> {
     let mut figures = take_turns(&keys, [("nothing", &alone), ("pending", &beside)])?;
     drop(reader);
     figures.push(beside.settle(&keys, &mut rng)?);
-    figures.extend(take_turns(
-        &keys,
-        [("nothing", &alone), ("free", &beside)],
-    )?);
+    figures.extend(take_turns(&keys, [("nothing", &alone), ("free", &beside)])?);
     Ok(figures)
 }
 

@@ -30,7 +30,7 @@ use std::{
     env,
     fs::{self, OpenOptions},
     os::unix::fs::MetadataExt,
-    path::{Path, PathBuf},
+    path::Path,
     process::{Command, Stdio},
 };
 use teak::{
@@ -154,9 +154,9 @@ fn keys() -> Vec<Key> {
 }
 
 /// Has a process of its own open the file, and commit if there are `commits`.
-fn start(map: &SpaceMapRun, path: &PathBuf, commits: u32) -> Result<Outcome> {
+fn start(map: &SpaceMapRun, path: &Path, commits: u32) -> Result<Outcome> {
     let task = SpaceMapProcess {
-        path: path.clone(),
+        path: path.to_path_buf(),
         commits,
         largest_mib: map.largest_mib,
         lazy: map.allocate,

@@ -11,7 +11,7 @@ use anyhow::Result;
 use fastrand::Rng;
 use serde::{Deserialize, Serialize};
 use std::time::Instant;
-use teak::{Database, Durability, Table, WriteTxn, codec::Bytes};
+use teak::{Database, Durability, Table, Transaction, WriteTxn, codec::Bytes};
 
 const SEED: u64 = 0x636f_6d6d;
 /// Dead pages that a commit leaves in any case.

@@ -33,12 +33,8 @@ pub(crate) fn table(figures: &[Figure]) -> Table {
     add("allocated MB", &|figure| {
         figure.allocated_bytes.map(megabytes).join(" to ")
     });
-    add("open ms, cold", &|figure| {
-        milliseconds(figure.open_cold_us)
-    });
-    add("open ms, warm", &|figure| {
-        milliseconds(figure.open_warm_us)
-    });
+    add("open ms, cold", &|figure| milliseconds(figure.open_cold_us));
+    add("open ms, warm", &|figure| milliseconds(figure.open_warm_us));
     add("own memory MB, opened", &|figure| {
         megabytes(figure.memory.own_bytes)
     });
@@ -48,7 +44,9 @@ pub(crate) fn table(figures: &[Figure]) -> Table {
     add("own memory MB, behind all", &|figure| {
         megabytes(figure.commits.memory_after.own_bytes)
     });
-    add("first commits us", &|figure| times(&figure.commits.settling));
+    add("first commits us", &|figure| {
+        times(&figure.commits.settling)
+    });
     add("durable us", &|figure| times(&figure.commits.durable));
     add("folding us", &|figure| times(&figure.commits.folding));
     add("asynchronous us", &|figure| {

@@ -8,11 +8,15 @@ use crate::{
     types::Run,
 };
 use std::{
+    collections::BTreeSet,
     fs::{File, OpenOptions},
     io::Read,
     os::unix::fs::FileExt,
     path::Path,
 };
+
+/// A page is looked for so many times.
+const TRIES_EACH: usize = 1000;
 
 /// What a file is to look like.
 #[derive(Clone, Debug)]
@@ -21,7 +25,7 @@ pub struct VastFile {
     pub page_count: u64,
     /// Of a hundred pages, so many are in use; which ones is left to chance.
     pub used_percent: u32,
-    /// Pages that are dead, none beside another, and that a state before the newest may see.
+    /// Single pages that are dead, and that a state before the newest may see.
     pub pending_pages: u64,
     /// Lengths, in pages, of longer free runs, far from each other.
     pub free_runs: Vec<u32>,
@@ -210,29 +214,31 @@ impl Map {
         Ok(())
     }
 
-    /// About evenly spread over the file, so many pages behind the contents that are neither free nor among `others`, which
-    /// ascend.
+    /// So many pages behind the contents, ascending, that are neither free nor among `others`, which ascend.
     fn pick(
         &self,
         count: usize,
         others: &[Run],
         random: &mut dyn FnMut() -> u64,
     ) -> Result<Vec<Run>> {
-        let part = (self.page_count - self.first) / (count as u64).max(1);
-        let mut picked: Vec<Run> = Vec::with_capacity(count);
-        for index in 0..count as u64 {
-            let chosen = self.first + part * index + random() % part.max(1);
-            let next = picked.last().map_or(0, |run| run.end());
-            let is_other = |page: u64| {
-                let found = others.binary_search_by_key(&page, |run| u64::from(run.start.0));
-                found.is_ok()
-            };
-            let page = (chosen.max(next)..self.page_count)
-                .find(|page| !self.is_free(*page) && !is_other(*page))
-                .ok_or_else(|| refused("too few of its pages are in use"))?;
-            picked.push(Run::new(page as u32, 1));
+        let is_other = |page: u64| {
+            let found = others.binary_search_by_key(&page, |run| u64::from(run.start.0));
+            found.is_ok()
+        };
+        let mut picked = BTreeSet::new();
+        for _ in 0..TRIES_EACH * count {
+            if picked.len() == count {
+                break;
+            }
+            let page = self.first + random() % (self.page_count - self.first);
+            if !self.is_free(page) && !is_other(page) {
+                picked.insert(page as u32);
+            }
         }
-        Ok(picked)
+        match picked.len() == count {
+            true => Ok(picked.into_iter().map(|page| Run::new(page, 1)).collect()),
+            false => Err(refused("too few of its pages are in use")),
+        }
     }
 }
 

@@ -3,8 +3,8 @@
 mod raw;
 
 use super::{
-    Change, Committer, Copying, Durability, Engine, Held, Insertion, Opening, ReadStep, Reader, Reading, Slots,
-    Space, in_key_order, reading::fold_keys,
+    Change, Committer, Copying, Durability, Engine, Held, Insertion, Opening, ReadStep, Reader,
+    Reading, Slots, Space, in_key_order, reading::fold_keys,
 };
 use crate::{
     data::{Digest, Key, Record},

@@ -297,8 +297,8 @@ pub(crate) struct SpaceMapRun {
     #[arg(long, value_name = "PERCENT", default_value_t = 90, value_parser = clap::value_parser!(u32).range(1..=99))]
     pub(crate) used_percent: u32,
 
-    /// Dead pages, none beside another, that are not free yet.
-    #[arg(long, value_name = "COUNT", default_value_t = 20_000, value_parser = clap::value_parser!(u64).range(0..=10_000_000))]
+    /// Dead pages, one by one, that are not free yet.
+    #[arg(long, value_name = "COUNT", default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(0..=10_000_000))]
     pub(crate) pending: u64,
 
     /// Bytes of the largest value, for which no free run is long enough. So much of the disk is used.

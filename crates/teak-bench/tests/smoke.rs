@@ -353,7 +353,7 @@ fn commits_beside_crumbs_have_figures() {
 fn a_large_space_map_is_opened_and_written() {
     let directory = tempfile::tempdir().expect("a directory");
     let arguments = ["space-map", "--pages", "262144,1048576", "--repeat", "1"];
-    let more = ["--largest-mib", "2", "--commits", "50"];
+    let more = ["--largest-mib", "2", "--commits", "50", "--pending", "5000"];
     let figures = run_exactly(directory.path(), &[&arguments[..], &more].concat());
     assert_eq!(figures.len(), 2);
     for figure in &figures {

@@ -76,16 +76,21 @@ pub(crate) fn run(pages: u64, directory: &Path) -> Result<Vec<Figure>> {
     let beside = Place::load(&directory.join("beside"), &keys)?;
     eprintln!("preparing {pages} pages");
     let reader = beside.add_dead(pages)?;
-    let mut figures = take_turns(&keys, [("nothing", &alone), ("pending", &beside)])?;
+    let pending = [("nothing", &alone), ("pending", &beside)];
+    let mut figures = take_turns(&keys, &mut rng, pending)?;
     drop(reader);
     figures.push(beside.settle(&keys, &mut rng)?);
-    figures.extend(take_turns(&keys, [("nothing", &alone), ("free", &beside)])?);
+    let free = [("nothing", &alone), ("free", &beside)];
+    figures.extend(take_turns(&keys, &mut rng, free)?);
     Ok(figures)
 }
 
 /// Commits to both databases in slices.
-fn take_turns(keys: &[Key], places: [(&'static str, &Place); 2]) -> Result<Vec<Figure>> {
-    let mut rng = Rng::with_seed(keys.len() as u64);
+fn take_turns(
+    keys: &[Key],
+    rng: &mut Rng,
+    places: [(&'static str, &Place); 2],
+) -> Result<Vec<Figure>> {
     let mut courses = Vec::new();
     for (beside, place) in places {
         courses.push(Course::new(beside, place)?);
@@ -93,7 +98,7 @@ fn take_turns(keys: &[Key], places: [(&'static str, &Place); 2]) -> Result<Vec<F
     for slice in 0..SLICES {
         for turn in 0..courses.len() {
             let index = (slice + turn) % courses.len();
-            courses[index].run_slice(keys, &mut rng)?;
+            courses[index].run_slice(keys, rng)?;
         }
         if slice == 0 {
             for course in &mut courses {

@@ -41,8 +41,9 @@ use teak::{
 
 const RECORDS: usize = 100_000;
 const SEED: u64 = 0x7370_6163;
-/// Pages in a row, for small commits to find.
-const ROW: u32 = 4096;
+/// Pages in a row, for small commits and for folds to find; at most a part of the file.
+const ROW: u32 = 1 << 16;
+const ROW_PART: u64 = 16;
 /// Free runs that have room for a value of 1 MiB and for the pages of its tree, and one for a value of 64 MiB.
 const RUNS: [u32; 8] = [512; 8];
 const LONG_RUN: u32 = 64 * 256 + 512;
@@ -120,11 +121,12 @@ fn prepare(map: &SpaceMapRun, pages: u64, path: &Path) -> Result<VastCounts> {
     }
     database.close()?;
     let mut rng = Rng::with_seed(SEED ^ pages);
+    let row = ROW.min((pages / ROW_PART) as u32);
     let vast = VastFile {
         page_count: pages,
         used_percent: map.used_percent,
         pending_pages: map.pending,
-        free_runs: [&[ROW], &RUNS[..], &[LONG_RUN]].concat(),
+        free_runs: [&[row], &RUNS[..], &[LONG_RUN]].concat(),
     };
     let counts = make_vast(path, &vast, &mut || rng.u64(..))?;
     if map.allocate {

@@ -19,8 +19,8 @@ const SETTLED_PAGES: u64 = 64;
 /// Commits until no more is pending, at most.
 const SETTLING_MAX: u32 = 10_000;
 /// So many changes in a commit are more than the log has room for: it folds.
-const FOLDED: usize = 2000;
-const FOLDS: u32 = 20;
+const FOLDED: usize = 500;
+const FOLDS: u32 = 50;
 /// Values of 1 MiB.
 const MEDIUM_VALUES: u32 = 5;
 const MIB: u64 = 1 << 20;
@@ -60,7 +60,7 @@ pub(crate) struct Work {
     /// The first durable commits, until what was dead is free.
     pub(super) settling: Times,
     pub(super) durable: Times,
-    /// Durable commits that fold.
+    /// Commits of many changes, which fold, until the call returns.
     pub(super) folding: Times,
     pub(super) large: Vec<LargeValue>,
     /// Until the call returns.
@@ -166,10 +166,12 @@ impl Writer {
         Ok(Times::of(&latencies))
     }
 
+    /// Asynchronous commits, each of them on the disk before the next.
     fn fold(&mut self) -> Result<Times> {
         let mut latencies = Latencies::new()?;
         for _ in 0..FOLDS {
-            latencies.time(|| self.commit(FOLDED, Durability::Durable))?;
+            latencies.time(|| self.commit(FOLDED, Durability::Async))?;
+            self.database.sync()?;
         }
         Ok(Times::of(&latencies))
     }

@@ -9,6 +9,13 @@ pub(super) struct Bits {
 }
 
 impl Bits {
+    /// So many words of clear bits, which take no memory before they are written to.
+    pub(super) fn clear_words(word_count: usize) -> Self {
+        Self {
+            words: vec![0; word_count],
+        }
+    }
+
     pub(super) fn words(&self) -> &[u64] {
         &self.words
     }

@@ -186,8 +186,7 @@ impl FreeMap {
     pub(super) fn bitmap_words(&self, bitmap: u32, also: &[Run]) -> Vec<u64> {
         let word_count = self.pages_per_bitmap as usize / 64;
         let first = bitmap as usize * word_count;
-        let mut words = Bits::default();
-        words.resize(word_count);
+        let mut words = Bits::clear_words(word_count);
         let present = self.bits.words().get(first..).unwrap_or_default();
         words
             .words_mut()

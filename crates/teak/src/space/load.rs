@@ -99,18 +99,17 @@ pub(super) fn load(
     }
     let mut space = Space::new(pages.page_size(), FIRST_PAGE);
     space.grow(page_count);
-    let mut blank = Bits::default();
-    blank.resize(page_count.div_ceil(64) as usize);
+    let blank = || Bits::clear_words(page_count.div_ceil(64) as usize);
     let pages = Checked {
         pages,
         page_count,
         newest,
-        read: blank.clone(),
+        read: blank(),
     };
     let mut loader = Loader {
         space,
         pages,
-        pending: blank,
+        pending: blank(),
         log_deaths: BTreeMap::new(),
         taken: Vec::new(),
         outdated: Vec::new(),

@@ -50,8 +50,16 @@ const STEPS: &[Step] = &[
     xtask("layers", "layers"),
     cargo("lints", "clippy --workspace --all-targets -- -D warnings"),
     cargo(
+        "lints, benchmark",
+        "clippy --package teak-bench --all-targets --features space-map -- -D warnings",
+    ),
+    cargo(
         "tests",
         "test --workspace --exclude interleavings --lib --bins --tests --examples",
+    ),
+    cargo(
+        "large space map",
+        "test --package teak-bench --features space-map --test smoke a_large_space_map",
     ),
     cargo(
         "interleavings",

@@ -105,7 +105,13 @@
 //! # What `space-map` measures
 //!
 //! With `--features space-map`: Teak on files whose space map is of many pages, while they have few blocks. How long opening takes a new
-//! process, with the file in the system's memory and not; its memory; commits of one record, of many, and of large values.
+//! process, with the file in the system's memory and not; its memory; commits of one record, of many, and of large values. Lazy commits need
+//! `--allocate`, and a file system with room for the whole file. One in a sparse file takes up little itself:
+//!
+//! ```text
+//! truncate --size 1200G image && mkfs.xfs -l size=64m image && mount -o loop image DIRECTORY
+//! cargo run --release -p teak-bench --features space-map -- space-map --allocate --dir DIRECTORY
+//! ```
 //!
 //! # Why the figures may be compared
 //!

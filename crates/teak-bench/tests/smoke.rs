@@ -328,26 +328,6 @@ fn copies_are_made_before_and_after_changes() {
     }
 }
 
-#[test]
-fn commits_beside_crumbs_have_figures() {
-    let directory = tempfile::tempdir().expect("a directory");
-    let arguments = [
-        "space",
-        "--crumbs",
-        "500",
-        "--commits",
-        "0",
-        "--removal",
-        "0",
-    ];
-    let figures = run_command(directory.path(), &arguments);
-    assert_eq!(figures.len(), 5);
-    for figure in &figures {
-        assert_eq!(figure["work"], "crumbs");
-        assert_positive(&figure["durable"], &["median_us", "p99_us"]);
-    }
-}
-
 #[cfg(feature = "space-map")]
 #[test]
 fn a_large_space_map_is_opened_and_written() {

@@ -3,7 +3,7 @@ use super::*;
 #[test]
 fn what_is_said_to_be_beside_commits_is_there() {
     let directory = tempfile::tempdir().expect("a directory");
-    let pages = 3000;
+    let pages = 6000;
     let figures = run(pages, directory.path()).expect("it runs");
     let names: Vec<&str> = figures.iter().map(|figure| figure.beside).collect();
     let [first, pending, freed, second, free] = &figures[..] else {

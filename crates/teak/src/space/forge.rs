@@ -35,6 +35,7 @@ impl Forged<'_> {
             transaction: self.transaction,
             taken: &[],
             deaths: &[],
+            revived: &[],
             log_room: self.log_room,
             page_limit: self.page_count,
         };

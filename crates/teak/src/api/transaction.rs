@@ -334,8 +334,7 @@ impl WriteTxn {
 
     /// Has this transaction go on from the state of a named snapshot: all tables are as they were then, and tables created since are
     /// gone. It is a change like any other: nobody sees it before it is committed, others keep reading what they read, and the
-    /// snapshot, those made after it, and the geometry stay. It copies nothing; it reads the inner pages of both states,
-    /// and the leaves of tables with large values.
+    /// snapshot, those made after it, and the geometry stay. It copies nothing, and reads as many pages as have changed since.
     ///
     /// ```
     /// # use teak::{Database, codec::{Str, U64}};

@@ -221,21 +221,6 @@ impl Space {
         self.pending.page_count()
     }
 
-    /// The dead pages that some pin may see and that are wanted, sorted.
-    pub(crate) fn pending_in(&self, is_wanted: impl Fn(PageNumber) -> bool) -> Vec<Run> {
-        let pages = self.pending.deaths().flat_map(|death| death.run.pages());
-        let mut wanted: Vec<_> = pages.filter(|page| is_wanted(*page)).collect();
-        wanted.sort_unstable();
-        let mut runs: Vec<Run> = Vec::new();
-        for start in wanted {
-            match runs.last_mut() {
-                Some(last) if last.end() == u64::from(start.0) => last.len += 1,
-                _ => runs.push(Run { start, len: 1 }),
-            }
-        }
-        runs
-    }
-
     /// How many dead pages none of these pins sees. `pins` ascends.
     pub(crate) fn unseen_count(&self, pins: &[TransactionId]) -> u64 {
         let is_unseen = |death: &Death| {

@@ -1,127 +1,146 @@
-//! The pages of a tree by their numbers, without reading what need not be read: leaves only where they may lead to large values.
+//! What pages two forests of trees do not share, by page numbers. Both are of states that are held, so that a page that both
+//! lead to is one that did not change.
+//!
+//! It goes down level by level. A page stands on the same level of all trees that have it, and what it leads to belongs to all of them.
+//! So of each level only those pages are read that one forest has and the other has not: as many as have changed.
 
 use super::{PageSource, TreeRoot, enter, visit, visit_inner, visit_leaf};
-use crate::{
-    Error, PageNumber, Result, Run, TransactionId,
-    page::{header::Header, value::ValueRun},
-};
+use crate::{PageNumber, Result, Run, Tag, TransactionId, page::header::Header};
 
-const ROLLING_BACK: &str = "rolling back";
+const COMPARING: &str = "comparing states";
 
-/// Whoever wants to know of the pages of a tree.
-pub(crate) trait PageVisitor {
-    /// Pages of the tree; `false` says that what is below them is not wanted. The birth is that of a large value, which no
-    /// page tells.
-    fn enter(&mut self, run: Run, value_birth: Option<TransactionId>) -> Result<bool>;
-    /// Whether leaves are read, and [`Self::birth`] is told, in any case.
-    const READS_ALL: bool;
-    /// The birth of a page that was entered and read.
-    fn birth(&mut self, _page: PageNumber, _birth: TransactionId) {}
+/// A page that a forest leads to.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct Step {
+    page: PageNumber,
+    tag: u64,
+    /// Whether leaves of its tree lead to large values.
+    has_values: bool,
 }
 
-/// Tells the visitor of each page of a tree that can be reached by those it enters.
-pub(crate) fn visit_pages<S: PageSource + ?Sized, V: PageVisitor>(
-    source: &S,
-    root: &TreeRoot,
-    visitor: &mut V,
-) -> Result<()> {
-    let Some(level) = root.depth.checked_sub(1) else {
-        return Ok(());
-    };
-    let reads_leaves = V::READS_ALL || root.value_pages > 0;
-    if visitor.enter(single(root.page), None)? && (level > 0 || reads_leaves) {
-        enter::root(source, root, ROLLING_BACK)?;
-        below(source, root.page, level, reads_leaves, visitor)?;
-    }
-    Ok(())
+/// The trees of a state.
+#[derive(Default, Debug)]
+pub(crate) struct Forest {
+    levels: Vec<Vec<Step>>,
+    values: Vec<(Run, TransactionId)>,
+    /// Pages that only this forest has, with their births.
+    only_here: Vec<(Run, TransactionId)>,
 }
 
-fn below<S: PageSource + ?Sized, V: PageVisitor>(
-    source: &S,
-    number: PageNumber,
-    level: u8,
-    reads_leaves: bool,
-    visitor: &mut V,
-) -> Result<()> {
-    let (page, _) = visit(source, number, level, ROLLING_BACK)?;
-    visitor.birth(number, Header::read(page).birth);
-    if level == 0 {
-        return values(source, number, visitor);
-    }
-    let inner = visit_inner(source, number, level, ROLLING_BACK)?;
-    for index in 0..inner.count() {
-        let child = inner.child(index);
-        let child = child.map_err(|damage| damage.at(number, ROLLING_BACK))?;
-        if visitor.enter(single(child), None)? && (level > 1 || reads_leaves) {
-            enter::child(source, &inner, number, index, ROLLING_BACK)?;
-            below(source, child, level - 1, reads_leaves, visitor)?;
-        }
-    }
-    Ok(())
-}
-
-fn values<S: PageSource + ?Sized, V: PageVisitor>(
-    source: &S,
-    number: PageNumber,
-    visitor: &mut V,
-) -> Result<()> {
-    let leaf = visit_leaf(source, number, ROLLING_BACK)?;
-    for index in 0..leaf.count() {
-        let run: Result<Option<ValueRun>, _> =
-            leaf.node(index).and_then(|node| node.value.as_run());
-        let Some(run) = run.map_err(|damage| damage.at(number, ROLLING_BACK))? else {
-            continue;
+impl Forest {
+    pub(crate) fn add(&mut self, root: &TreeRoot) {
+        let step = Step {
+            page: root.page,
+            tag: root.tag.0,
+            has_values: root.value_pages > 0,
         };
-        let pages = run.pages(source.page_size());
-        let pages = pages.map_err(|damage| damage.at(number, ROLLING_BACK))?;
-        visitor.enter(pages, Some(run.birth))?;
-    }
-    Ok(())
-}
-
-fn single(start: PageNumber) -> Run {
-    Run { start, len: 1 }
-}
-
-/// A set of pages of a file.
-#[derive(Debug)]
-pub(crate) struct PageSet(Vec<bool>);
-
-impl PageSet {
-    /// None, of a file of so many pages.
-    pub(crate) fn new(page_count: u64) -> Self {
-        Self(vec![false; page_count.min(1 << 32) as usize])
-    }
-
-    pub(crate) fn contains(&self, page: PageNumber) -> bool {
-        self.0.get(page.index()).is_some_and(|is_in| *is_in)
-    }
-
-    /// Adds pages; `false` if the first was there already.
-    pub(crate) fn add(&mut self, run: Run) -> Result<bool> {
-        let pages = self.0.get_mut(run.start.index()..run.end() as usize);
-        let Some(pages) = pages.filter(|pages| !pages.is_empty()) else {
-            let detail = "it is used, and lies behind the end of the database";
-            return Err(Error::corrupted(run.start, ROLLING_BACK, detail));
-        };
-        if pages[0] {
-            return Ok(false);
+        if let Some(level) = root.depth.checked_sub(1) {
+            self.level(level.into()).push(step);
         }
-        // Whoever forges a file makes runs overlap, and would have them filled again and again.
-        if pages.contains(&true) {
-            let detail = "it is used twice";
-            return Err(Error::corrupted(run.start, ROLLING_BACK, detail));
+    }
+
+    fn level(&mut self, level: usize) -> &mut Vec<Step> {
+        if self.levels.len() <= level {
+            self.levels.resize_with(level + 1, Vec::new);
         }
-        pages.fill(true);
-        Ok(true)
+        &mut self.levels[level]
+    }
+
+    fn take(&mut self, level: usize) -> Vec<Step> {
+        let mut steps = self
+            .levels
+            .get_mut(level)
+            .map(std::mem::take)
+            .unwrap_or_default();
+        steps.sort_unstable();
+        // A forged page leads to another twice.
+        steps.dedup_by_key(|step| step.page);
+        steps
+    }
+
+    /// Notes a page that the other forest has not, and what it leads to.
+    fn visit<S: PageSource + ?Sized>(
+        &mut self,
+        source: &S,
+        level: usize,
+        step: Step,
+    ) -> Result<()> {
+        let number = step.page;
+        enter::page(source, number, Tag(step.tag), COMPARING)?;
+        let (page, _) = visit(source, number, level as u8, COMPARING)?;
+        let birth = Header::read(page).birth;
+        self.only_here.push((
+            Run {
+                start: number,
+                len: 1,
+            },
+            birth,
+        ));
+        if level > 0 {
+            let inner = visit_inner(source, number, level as u8, COMPARING)?;
+            for index in 0..inner.count() {
+                let child = inner
+                    .child(index)
+                    .and_then(|child| Ok((child, inner.tag(index)?)));
+                let (page, tag) = child.map_err(|damage| damage.at(number, COMPARING))?;
+                let tag = tag.0;
+                self.level(level - 1).push(Step { page, tag, ..step });
+            }
+        } else if step.has_values {
+            let leaf = visit_leaf(source, number, COMPARING)?;
+            for index in 0..leaf.count() {
+                let run = leaf.node(index).and_then(|node| node.value.as_run());
+                let run = run.and_then(|run| match run {
+                    Some(run) => Ok(Some((run.pages(source.page_size())?, run.birth))),
+                    None => Ok(None),
+                });
+                self.values
+                    .extend(run.map_err(|damage| damage.at(number, COMPARING))?);
+            }
+        }
+        Ok(())
     }
 }
 
-/// All pages go into a set, each looked at once.
-impl PageVisitor for PageSet {
-    const READS_ALL: bool = false;
-
-    fn enter(&mut self, run: Run, _: Option<TransactionId>) -> Result<bool> {
-        self.add(run)
+/// The pages that only `a`, and only `b` has, with their births, in no order.
+pub(crate) fn unshared<S: PageSource + ?Sized>(
+    source: &S,
+    mut a: Forest,
+    mut b: Forest,
+) -> Result<[Vec<(Run, TransactionId)>; 2]> {
+    for level in (0..a.levels.len().max(b.levels.len())).rev() {
+        let (steps_a, steps_b) = (a.take(level), b.take(level));
+        for step in only_in(&steps_a, &steps_b, |step| step.page) {
+            a.visit(source, level, *step)?;
+        }
+        for step in only_in(&steps_b, &steps_a, |step| step.page) {
+            b.visit(source, level, *step)?;
+        }
     }
+    for forest in [&mut a, &mut b] {
+        forest.values.sort_unstable_by_key(|(run, _)| run.start);
+        forest.values.dedup_by_key(|(run, _)| run.start);
+    }
+    let start = |value: &(Run, TransactionId)| value.0.start;
+    a.only_here.extend(only_in(&a.values, &b.values, start));
+    b.only_here.extend(only_in(&b.values, &a.values, start));
+    Ok([a.only_here, b.only_here])
 }
+
+/// Those of `a` whose page is not in `b`, both sorted by it.
+fn only_in<'a, T>(
+    a: &'a [T],
+    b: &'a [T],
+    page: impl Fn(&T) -> PageNumber,
+) -> impl Iterator<Item = &'a T> {
+    let mut left = b;
+    a.iter().filter(move |item| {
+        let wanted = page(item);
+        left = &left[left.partition_point(|other| page(other) < wanted)..];
+        left.first().is_none_or(|other| page(other) != wanted)
+    })
+}
+
+#[cfg(test)]
+#[path = "pages_tests.rs"]
+mod tests;

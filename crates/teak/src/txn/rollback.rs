@@ -7,10 +7,10 @@ use super::{
     write::WriteTransaction,
 };
 use crate::{
-    Error, PageNumber, Result, Run, TransactionId,
+    Error, Result, Run,
     tree::{
         PageSource, TreeRoot,
-        pages::{PageSet, PageVisitor, visit_pages},
+        pages::{Forest, unshared},
         reading::reading,
     },
 };
@@ -21,7 +21,10 @@ impl WriteTransaction {
         self.refuse_broken()?;
         let is_begun =
             !self.pages.is_unchanged() || !self.named.is_empty() || !self.savepoints.is_empty();
-        if is_begun || self.tables.iter().flatten().any(|table| table.is_changed) {
+        if is_begun
+            || self.revived.is_some()
+            || self.tables.iter().flatten().any(|table| table.is_changed)
+        {
             let text = "only a transaction that has changed nothing can roll the database back to a snapshot; begin a new one";
             return Err(Error::InvalidArgument(text.into()));
         }
@@ -34,66 +37,33 @@ impl WriteTransaction {
             )
         })?;
         let pages = &self.pages;
-        let page_count = pages.writer.space.page_count();
-        let (past, died) = reading(pages, || {
-            let mut past = PageSet::new(page_count);
-            for_all_trees(pages, &catalog, &mut past)?;
-            let mut present = Present {
-                past: &past,
-                seen: PageSet::new(page_count),
-                died: Vec::new(),
-            };
-            for_all_trees(pages, &self.catalog, &mut present)?;
-            let died = present.died;
-            Ok((past, died))
+        let [born, died] = reading(pages, || {
+            unshared(
+                pages,
+                forest(pages, &self.catalog)?,
+                forest(pages, &catalog)?,
+            )
         })?;
-        let space = &self.pages.writer.space;
-        self.revived = Some(space.pending_in(|page| past.contains(page)));
-        self.pages.deaths = died;
+        let mut revived: Vec<Run> = died.into_iter().map(|(run, _)| run).collect();
+        revived.sort_unstable();
+        self.revived = Some(revived);
+        self.pages.deaths = born;
         self.catalog = catalog;
         self.tables.clear();
         Ok(())
     }
 }
 
-/// Visits the pages of a catalog, and of all tables in it.
-fn for_all_trees<S: PageSource + ?Sized, V: PageVisitor>(
-    source: &S,
-    catalog: &TreeRoot,
-    visitor: &mut V,
-) -> Result<()> {
-    visit_pages(source, catalog, visitor)?;
+/// All trees of a state: the catalog, and the tables in it.
+pub(super) fn forest<S: PageSource + ?Sized>(source: &S, catalog: &TreeRoot) -> Result<Forest> {
+    let mut forest = Forest::default();
+    forest.add(catalog);
     catalog::for_each(source, catalog, |name, entry| match entry {
-        Entry::Table(root) => visit_pages(source, &root, visitor),
-        Entry::Unknown(unknown) => Err(unknown.error(&catalog::in_words(name))),
-    })
-}
-
-/// What the present state uses and the past one does not.
-struct Present<'p> {
-    past: &'p PageSet,
-    seen: PageSet,
-    died: Vec<(Run, TransactionId)>,
-}
-
-impl PageVisitor for Present<'_> {
-    const READS_ALL: bool = true;
-
-    fn enter(&mut self, run: Run, value_birth: Option<TransactionId>) -> Result<bool> {
-        let is_wanted = !self.past.contains(run.start) && self.seen.add(run)?;
-        if let Some(birth) = value_birth.filter(|_| is_wanted) {
-            self.died.push((run, birth));
+        Entry::Table(root) => {
+            forest.add(&root);
+            Ok(())
         }
-        Ok(is_wanted)
-    }
-
-    fn birth(&mut self, page: PageNumber, birth: TransactionId) {
-        self.died.push((
-            Run {
-                start: page,
-                len: 1,
-            },
-            birth,
-        ));
-    }
+        Entry::Unknown(unknown) => Err(unknown.error(&catalog::in_words(name))),
+    })?;
+    Ok(forest)
 }

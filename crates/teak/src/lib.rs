@@ -49,6 +49,8 @@
 //! | choose when a commit is on the disk | [`Durability`], [`Options::flush_after`], [`Database::sync`] |
 //! | commit now and wait later | [`WriteTxn::commit_async`], [`Ticket`] |
 //! | know what opening found | [`Database::recovery`] |
+//! | know what changed between two states | [`Table::differences`], [`ReadTxn::changed_tables`] |
+//! | follow what is committed, by whichever process | [`Database::follow`], [`Database::wait_for_commit`] |
 //! | look for damage | [`Database::check`] |
 //! | have damage found when it is read | [`Verification`]; on by default |
 //! | save what can be read of a damaged file | [`salvage`] |
@@ -76,12 +78,12 @@ mod types;
 mod format_tests;
 
 pub use api::{
-    BackupProgress, BulkOptions, BulkProgress, CheckProgress, CheckReport, CompactProgress, Cursor,
-    Damage, Database, DatabaseStat, Durability, Loss, Options, OwnedCursor, OwnedRange, PageUse,
-    ParkedReadTxn, Range, ReadTxn, ReaderInfo, Recovery, SalvageProgress, SalvageReport,
-    SalvagedTable, Savepoint, SlowReader, SlowReaderChoice, SnapshotInfo, Table, TableInfo,
-    TableOptions, TableStat, Ticket, Transaction, ValueGuard, Verification, WriteTxn, codec,
-    salvage,
+    BackupProgress, BulkOptions, BulkProgress, ChangeFeed, Changes, CheckProgress, CheckReport,
+    CompactProgress, Cursor, Damage, Database, DatabaseStat, Difference, Differences, Durability,
+    Loss, Options, OwnedCursor, OwnedRange, PageUse, ParkedReadTxn, Range, ReadTxn, ReaderInfo,
+    Recovery, SalvageProgress, SalvageReport, SalvagedTable, Savepoint, SlowReader,
+    SlowReaderChoice, SnapshotInfo, Table, TableChange, TableInfo, TableOptions, TableStat, Ticket,
+    Transaction, ValueGuard, Verification, WriteTxn, codec, salvage,
 };
 pub use error::{Error, KeyRange, Result};
 pub use page::key::KeyOrder;

@@ -27,7 +27,7 @@ use std::{ops::ControlFlow, path::Path, sync::Arc, time::Duration};
 /// ```
 #[derive(Clone, Debug)]
 pub struct Database {
-    opening: Arc<Opening>,
+    pub(super) opening: Arc<Opening>,
 }
 
 /// Sizes and counts of a database.

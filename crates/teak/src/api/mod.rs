@@ -6,6 +6,8 @@ mod bulk;
 pub mod codec;
 mod cursor;
 mod database;
+mod differences;
+mod feed;
 mod options;
 mod range;
 mod salvage;
@@ -22,6 +24,8 @@ pub use crate::txn::{
 pub use bulk::{BulkOptions, BulkProgress};
 pub use cursor::{Cursor, OwnedCursor};
 pub use database::{Database, DatabaseStat};
+pub use differences::{Difference, Differences, TableChange};
+pub use feed::{ChangeFeed, Changes};
 pub use options::{Options, TableOptions};
 pub use range::{OwnedRange, Range};
 #[cfg(any(test, feature = "testing"))]

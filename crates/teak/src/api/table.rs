@@ -231,6 +231,10 @@ impl<K, V> Table<K, V> {
         &self.name
     }
 
+    pub(super) fn shared_name(&self) -> Arc<[u8]> {
+        Arc::clone(&self.name)
+    }
+
     /// The table's name.
     #[must_use]
     pub fn name(&self) -> &[u8] {
@@ -705,9 +709,9 @@ impl<K: Codec, V: Codec> Table<K, V> {
     }
 }
 
-type OwnedBounds = (Bound<Vec<u8>>, Bound<Vec<u8>>);
+pub(super) type OwnedBounds = (Bound<Vec<u8>>, Bound<Vec<u8>>);
 
-fn encoded_bounds<'k, K: Codec>(
+pub(super) fn encoded_bounds<'k, K: Codec>(
     root: &TreeRoot,
     range: &impl RangeBounds<K::Item<'k>>,
 ) -> Result<OwnedBounds>
@@ -733,6 +737,6 @@ pub(super) fn check_probe(root: &TreeRoot, key: &[u8]) -> Result<()> {
     Err(wrong_integer(root, key))
 }
 
-fn as_slices(bound: &Bound<Vec<u8>>) -> Bound<&[u8]> {
+pub(super) fn as_slices(bound: &Bound<Vec<u8>>) -> Bound<&[u8]> {
     bound.as_ref().map(Vec::as_slice)
 }

@@ -1,14 +1,16 @@
 //! What transactions of one database share: which state is visible, who reads which, and the writer's
 //! place.
 
+mod bell;
 mod lock;
 mod readers;
 mod region;
 mod turn;
 mod words;
 
+pub(crate) use bell::Bell;
 pub(crate) use lock::{SharedLock, Taken};
-pub(crate) use readers::{Pinned, ReaderTable, Slot};
+pub(crate) use readers::{Pinned, ReaderTable, SPARE, Slot};
 pub(crate) use region::{REGION_HEAD_LEN, REGION_LEN, Region, STATE_LEN, StateWords};
 pub(crate) use turn::{Turn, Turnstile};
 

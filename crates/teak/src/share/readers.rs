@@ -27,6 +27,8 @@ use std::sync::Arc;
 
 /// Where the visible state stands.
 const VISIBLE: usize = 0;
+/// A word in the cache line of the visible state that the table leaves to others.
+pub(crate) const SPARE: usize = 1;
 /// Where the number of blocks stands that were ever taken.
 const BLOCKS_USED: usize = LINE;
 /// Where the owners of blocks stand, a word each; 0 for nobody.

@@ -9,7 +9,7 @@
 //! | 320 | which of the two copies of that state counts; whether a write or flush has failed |
 //! | 512, 1024 | the two copies |
 //! | 4,096 | four places for the commit records of visible states |
-//! | 282,624 | the table of readers |
+//! | 282,624 | the table of readers: the visible state; behind that, the bell that is rung when it changes; owners; slots |
 //!
 //! The state of commits is changed by whoever has its lock, in the copy that does not count, which then counts by one
 //! store. So a process may die at any instruction.
@@ -18,8 +18,9 @@
 //! stays closed for writing.
 
 use super::{
+    bell::Bell,
     lock::SharedLock,
-    readers::ReaderTable,
+    readers::{ReaderTable, SPARE},
     words::{AcqRel, Acquire, AtomicU64, Memory, Relaxed, Release, fence},
 };
 use std::sync::Arc;
@@ -27,7 +28,7 @@ use std::sync::Arc;
 /// `TeakLock`, little-endian.
 const MAGIC: u64 = u64::from_le_bytes(*b"TeakLock");
 /// Grows with each change of what is described above.
-const LAYOUT: u64 = 1;
+const LAYOUT: u64 = 2;
 
 const BOOT: usize = 2;
 const DATABASE: usize = 4;
@@ -66,6 +67,8 @@ pub(crate) struct Region {
     pub(crate) flush: SharedLock,
     pub(crate) state: SharedLock,
     pub(crate) readers: ReaderTable,
+    /// Rung when another state becomes visible.
+    pub(crate) bell: Bell,
 }
 
 impl Region {
@@ -76,6 +79,7 @@ impl Region {
             flush: lock(FLUSH),
             state: lock(STATE_LOCK),
             readers: ReaderTable::new(Arc::clone(&memory), READERS, BLOCK_COUNT),
+            bell: Bell::new(Arc::clone(&memory), (READERS + SPARE) * 2),
             memory,
         }
     }

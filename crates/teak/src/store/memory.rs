@@ -69,6 +69,11 @@ pub(crate) fn wake_one(word: &AtomicU32) -> bool {
     futex::wake(word, Flags::empty(), 1).is_ok_and(|woken| woken > 0)
 }
 
+/// Wakes all who sleep on `word`.
+pub(crate) fn wake_all(word: &AtomicU32) {
+    let _ = futex::wake(word, Flags::empty(), i32::MAX as u32);
+}
+
 impl fmt::Debug for Memory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Memory")

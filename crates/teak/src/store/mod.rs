@@ -32,7 +32,7 @@ pub(crate) use file::{Access, Company, Create, Created, FileStorage, is_on_netwo
 pub(crate) use forks::Generation;
 pub(crate) use lock_file::{Gate, LockFile};
 pub(crate) use mapping::{Mapping, prefetch};
-pub(crate) use memory::{Memory, sleep_on, wake_one};
+pub(crate) use memory::{Memory, sleep_on, wake_all, wake_one};
 pub(crate) use moment::{thread_id, uptime_ms};
 pub(crate) use seat::Seat;
 pub(crate) use writable::{WritableMapping, WritableRun};

@@ -8,7 +8,7 @@ use crate::{
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A sink whose pages are boxes. Each `commit` makes all pages old, so that they are copied.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct MemoryPages {
     page_size: usize,
     transaction: TransactionId,
@@ -38,6 +38,11 @@ impl MemoryPages {
     /// Pages of trees, and runs of large values, that have not been released.
     pub(crate) fn live(&self) -> (usize, usize) {
         (self.pages.len(), self.values.len())
+    }
+
+    /// Takes new pages from this far behind the last one on.
+    pub(crate) fn skip(&mut self, pages: u32) {
+        self.next += pages;
     }
 
     pub(crate) fn own_count(&self) -> usize {

@@ -10,6 +10,7 @@
 pub(crate) mod batch;
 pub(crate) mod bulk;
 pub(crate) mod cursor;
+pub(crate) mod differences;
 pub(crate) mod enter;
 pub(crate) mod insert;
 pub(crate) mod locate;
@@ -25,6 +26,7 @@ mod restructure;
 pub(crate) mod root;
 pub(crate) mod seal;
 mod share;
+mod side;
 pub(crate) mod sort;
 pub(crate) mod walk;
 

@@ -333,12 +333,12 @@ impl Engine {
             writer
         });
         let region = shared.as_ref().map(|shared| shared.region.clone());
-        let table = match &region {
-            Some(region) => region.readers.clone(),
+        let (table, bell) = match &region {
+            Some(region) => (region.readers.clone(), region.bell.clone()),
             None => private_table(),
         };
         let page_size = newest.record.page_size as usize;
-        let published = Published::new(table.clone(), newest, Arc::clone(&storage), region);
+        let published = Published::new((table.clone(), bell), newest, Arc::clone(&storage), region);
         Self {
             id: unique_id(),
             generation: Generation::current(),

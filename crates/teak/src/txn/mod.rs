@@ -12,6 +12,7 @@ mod demanded;
 mod door;
 pub(crate) mod engine;
 mod flusher;
+mod following;
 pub(crate) mod located;
 mod named;
 mod open;

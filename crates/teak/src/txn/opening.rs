@@ -138,6 +138,8 @@ impl Opening {
         if self.is_closed.swap(true, Ordering::AcqRel) {
             return Ok(());
         }
+        // Who waits for commits is told that there will be none.
+        self.engine.flusher.published.bell.ring();
         if !self.engine.closes_with_this() {
             return match self.is_read_only {
                 true => Ok(()),

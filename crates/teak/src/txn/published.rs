@@ -5,7 +5,7 @@ use crate::{
     Error, Result, TransactionId,
     commit::record::Record,
     planted::{Planted, is_planted},
-    share::{ReaderTable, Region},
+    share::{Bell, ReaderTable, Region},
     space,
     store::Storage,
 };
@@ -21,6 +21,8 @@ const UNCOUNTED: [u64; 2] = [u64::MAX; 2];
 #[derive(Debug)]
 pub(super) struct Published {
     pub(super) table: ReaderTable,
+    /// Rung when another state becomes visible.
+    pub(super) bell: Bell,
     /// The newest state that this process knows.
     newest: Mutex<Arc<Snapshot>>,
     held: Mutex<Held>,
@@ -40,7 +42,7 @@ struct Held {
 impl Published {
     /// `newest` is visible already where there is a region.
     pub(super) fn new(
-        table: ReaderTable,
+        (table, bell): (ReaderTable, Bell),
         newest: Snapshot,
         storage: Arc<dyn Storage>,
         region: Option<Region>,
@@ -50,6 +52,7 @@ impl Published {
         }
         Self {
             table,
+            bell,
             newest: Mutex::new(Arc::new(newest)),
             held: Mutex::default(),
             storage,
@@ -105,6 +108,7 @@ impl Published {
             None => self.table.publish(newest.transaction().0),
         }
         drop(newest);
+        self.bell.ring();
         // It may be the last to hold a mapping.
         drop(before);
     }
@@ -113,6 +117,7 @@ impl Published {
     pub(super) fn publish_record(&self, record: &Record) {
         if let Some(region) = &self.region {
             publish_record(region, record, None);
+            self.bell.ring();
         }
     }
 

@@ -13,7 +13,7 @@
 use super::{engine::Engine, lock, shared::Shared, snapshot::Snapshot};
 use crate::{
     Error, Result, TransactionId,
-    share::{ReaderTable, Slot},
+    share::{Bell, ReaderTable, SPARE, Slot},
     store::{Memory, Seat, thread_id, uptime_ms},
 };
 use std::{
@@ -111,10 +111,12 @@ impl Readers {
     }
 }
 
-/// The table of a database that only one process can have open.
-pub(super) fn private_table() -> ReaderTable {
-    let memory = Memory::private(ReaderTable::len_bytes(BLOCK_COUNT));
-    ReaderTable::new(Arc::new(memory), 0, BLOCK_COUNT)
+/// The table of a database that only one process can have open, and the bell that is rung when another state becomes
+/// visible.
+pub(super) fn private_table() -> (ReaderTable, Bell) {
+    let memory = Arc::new(Memory::private(ReaderTable::len_bytes(BLOCK_COUNT)));
+    let bell = Bell::new(Arc::clone(&memory), SPARE * 2);
+    (ReaderTable::new(memory, 0, BLOCK_COUNT), bell)
 }
 
 /// A slot, and what it pins when there is a [`Reader`] with this.

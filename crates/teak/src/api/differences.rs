@@ -1,0 +1,339 @@
+//! What differs between two states.
+
+// The sealed trait speaks of the layers below, which no user can name.
+#![allow(private_interfaces)]
+
+use super::{
+    ReadTxn, Table,
+    codec::Codec,
+    range::Source,
+    table::{as_slices, encoded_bounds},
+    transaction::sealed::Sealed,
+};
+use crate::{
+    Error, Result,
+    page::key::KeyOrder,
+    tree::{
+        PageSource, TreeRoot,
+        differences::{self, Kind},
+    },
+    txn::{located::located, write},
+};
+use std::{
+    fmt,
+    marker::PhantomData,
+    ops::{Bound, RangeBounds},
+    sync::Arc,
+};
+
+/// A record that differs between two states; see [`Table::differences`].
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Difference<K, V> {
+    /// Only the newer state has it.
+    Inserted {
+        /// Its key.
+        key: K,
+        /// Its value.
+        value: V,
+    },
+    /// Both have it, with different values.
+    Changed {
+        /// Its key.
+        key: K,
+        /// Its value in the older state.
+        old: V,
+        /// Its value in the newer state.
+        new: V,
+    },
+    /// Only the older state has it.
+    Removed {
+        /// Its key.
+        key: K,
+        /// Its value.
+        value: V,
+    },
+}
+
+impl<K, V> Difference<K, V> {
+    /// The key of the record.
+    ///
+    /// ```
+    /// # use teak::Difference;
+    /// let change = Difference::Changed { key: "teak", old: 1, new: 2 };
+    /// assert_eq!((change.key(), change.old(), change.new()), (&"teak", Some(&1), Some(&2)));
+    /// ```
+    pub fn key(&self) -> &K {
+        match self {
+            Self::Inserted { key, .. } | Self::Changed { key, .. } | Self::Removed { key, .. } => {
+                key
+            }
+        }
+    }
+
+    /// Its value in the older state, if it is there.
+    pub fn old(&self) -> Option<&V> {
+        match self {
+            Self::Inserted { .. } => None,
+            Self::Changed { old: value, .. } | Self::Removed { value, .. } => Some(value),
+        }
+    }
+
+    /// Its value in the newer state, if it is there.
+    #[allow(clippy::new_ret_no_self)]
+    pub fn new(&self) -> Option<&V> {
+        match self {
+            Self::Removed { .. } => None,
+            Self::Changed { new: value, .. } | Self::Inserted { value, .. } => Some(value),
+        }
+    }
+}
+
+/// The records in which two states of a table differ, in the order of keys; see [`Table::differences`].
+pub struct Differences<'t, K, V> {
+    walk: differences::Differences<'t, dyn PageSource + Sync + 't>,
+    name: Arc<[u8]>,
+    is_done: bool,
+    types: PhantomData<fn() -> (K, V)>,
+}
+
+impl<'t, K: Codec, V: Codec> Differences<'t, K, V> {
+    fn take(&mut self) -> Result<Option<Difference<K::Owned, V::Item<'t>>>> {
+        let Some(kind) = self.walk.next()? else {
+            return Ok(None);
+        };
+        let key = K::to_owned(K::decode(self.walk.key())?);
+        Ok(Some(match kind {
+            Kind::Inserted => Difference::Inserted {
+                key,
+                value: self.walk.new_value(V::decode)?,
+            },
+            Kind::Removed => Difference::Removed {
+                key,
+                value: self.walk.old_value(V::decode)?,
+            },
+            Kind::Changed => Difference::Changed {
+                key,
+                old: self.walk.old_value(V::decode)?,
+                new: self.walk.new_value(V::decode)?,
+            },
+        }))
+    }
+
+    /// Says of damage which keys of the table it concerns.
+    #[cold]
+    fn located(&self, error: Error) -> Error {
+        let (source, root) = self.walk.tree_at_fault();
+        located(error, source, root, &self.name, Some(self.walk.key()))
+    }
+}
+
+impl<'t, K: Codec, V: Codec> Iterator for Differences<'t, K, V> {
+    type Item = Result<Difference<K::Owned, V::Item<'t>>>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.is_done {
+            return None;
+        }
+        let taken = self.take();
+        self.is_done = !matches!(taken, Ok(Some(_)));
+        taken.map_err(|error| self.located(error)).transpose()
+    }
+}
+
+impl<K, V> fmt::Debug for Differences<'_, K, V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Differences")
+            .field("is_done", &self.is_done)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<K: Codec, V: Codec> Table<K, V> {
+    /// The records in which two states differ, in the order of keys. What the states share is not read, so this takes as
+    /// long as there are changes, however large the table is. A state that does not have the table counts as one in which it is
+    /// empty.
+    ///
+    /// The states may also be given the other way round: what was inserted counts as removed then.
+    ///
+    /// ```
+    /// # use teak::{Database, Difference::{Changed, Inserted, Removed}, codec::{Str, U64}};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// let mut txn = database.begin_write()?;
+    /// let counts = txn.create_table::<Str, U64>("counts")?;
+    /// counts.insert_many(&mut txn, &[("ash", 1), ("oak", 2), ("teak", 3)])?;
+    /// txn.commit()?;
+    /// let older = database.begin_read()?;
+    ///
+    /// let mut txn = database.begin_write()?;
+    /// counts.insert(&mut txn, "elm", 7)?;
+    /// counts.insert(&mut txn, "oak", 5)?;
+    /// counts.remove(&mut txn, "teak")?;
+    /// txn.commit()?;
+    /// let newer = database.begin_read()?;
+    ///
+    /// let differences: Vec<_> = counts.differences(&older, &newer)?.collect::<teak::Result<_>>()?;
+    /// assert_eq!(differences, [
+    ///     Inserted { key: "elm".to_owned(), value: 7 },
+    ///     Changed { key: "oak".to_owned(), old: 2, new: 5 },
+    ///     Removed { key: "teak".to_owned(), value: 3 },
+    /// ]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TableNotFound`] if neither state has the table; [`Error::InvalidArgument`] for states of two databases, and
+    /// where the table was dropped meanwhile and created again with another order of keys;
+    /// [`Error::Corrupted`], [`Error::Decode`].
+    pub fn differences<'t>(
+        &self,
+        older: &'t ReadTxn,
+        newer: &'t ReadTxn,
+    ) -> Result<Differences<'t, K, V>> {
+        let [older, newer] = self.states(older, newer)?;
+        Ok(self.walk(older, newer, Bound::Unbounded, Bound::Unbounded))
+    }
+
+    /// The same for a range of keys.
+    ///
+    /// ```
+    /// # use teak::{Database, codec::{Str, U64}};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// # let older = database.begin_read()?;
+    /// # let mut txn = database.begin_write()?;
+    /// # let counts = txn.create_table::<Str, U64>("counts")?;
+    /// # counts.insert_many(&mut txn, &[("ash", 1), ("oak", 2), ("teak", 3)])?;
+    /// # txn.commit()?;
+    /// # let newer = database.begin_read()?;
+    /// assert_eq!(counts.differences_in(&older, &newer, "b".."p")?.count(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Table::differences`]; [`Error::InvalidArgument`] for bounds that are integers of another length than the
+    /// keys.
+    pub fn differences_in<'t, 'k>(
+        &self,
+        older: &'t ReadTxn,
+        newer: &'t ReadTxn,
+        range: impl RangeBounds<K::Item<'k>>,
+    ) -> Result<Differences<'t, K, V>>
+    where
+        K::Item<'k>: 'k,
+    {
+        let [older, newer] = self.states(older, newer)?;
+        let (low, high) = encoded_bounds::<K>(&older.1, &range)?;
+        encoded_bounds::<K>(&newer.1, &range)?;
+        Ok(self.walk(older, newer, as_slices(&low), as_slices(&high)))
+    }
+
+    /// Both states of the tree.
+    fn states<'t>(
+        &self,
+        older: &'t ReadTxn,
+        newer: &'t ReadTxn,
+    ) -> Result<[(Source<'t>, TreeRoot); 2]> {
+        refuse_other_database(older, newer)?;
+        let root = |txn: &ReadTxn| -> Result<Option<TreeRoot>> {
+            let root = txn.root_of(self.handle(txn), self.name())?;
+            Ok(root.map(|root| *root))
+        };
+        let roots = (root(older)?, root(newer)?);
+        let (old, new) = match roots {
+            (None, None) => return Err(write::not_found(self.name())),
+            (Some(old), None) => (old, old.emptied()),
+            (None, Some(new)) => (new.emptied(), new),
+            (Some(old), Some(new)) => (old, new),
+        };
+        if old.order != new.order {
+            return Err(self.reordered(old.order, new.order));
+        }
+        Ok([(older.source(), old), (newer.source(), new)])
+    }
+
+    #[cold]
+    fn reordered(&self, old: KeyOrder, new: KeyOrder) -> Error {
+        let name = write::printable(self.name());
+        Error::InvalidArgument(format!(
+            "table {name:?} was dropped between these states and created again with another order of keys ({old:?}, then {new:?}), so they cannot be compared; read all of both"
+        ))
+    }
+
+    fn walk<'t>(
+        &self,
+        older: (Source<'t>, TreeRoot),
+        newer: (Source<'t>, TreeRoot),
+        low: Bound<&[u8]>,
+        high: Bound<&[u8]>,
+    ) -> Differences<'t, K, V> {
+        Differences {
+            walk: differences::Differences::new(older, newer, low, high),
+            name: self.shared_name(),
+            is_done: false,
+            types: PhantomData,
+        }
+    }
+}
+
+fn refuse_other_database(older: &ReadTxn, newer: &ReadTxn) -> Result<()> {
+    if older.engine().id() == newer.engine().id() {
+        return Ok(());
+    }
+    let text = "these read transactions are of two databases, or of one that was closed and opened again between them; only states of one can be compared";
+    Err(Error::InvalidArgument(text.into()))
+}
+
+/// What became of a table between two states; see [`ReadTxn::changed_tables`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum TableChange {
+    /// Only the newer state has it.
+    Created,
+    /// Only the older state has it.
+    Dropped,
+    /// Both have it, and it has been changed in between, or its pages were moved; or it was dropped and created again.
+    Changed,
+}
+
+impl ReadTxn {
+    /// The tables that were created, dropped or changed since an older state, in the order of names. A table that was
+    /// renamed was dropped and created.
+    ///
+    /// ```
+    /// # use teak::{Database, TableChange, codec::Str};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// let older = database.begin_read()?;
+    /// let mut txn = database.begin_write()?;
+    /// txn.create_table::<Str, Str>("words")?;
+    /// txn.commit()?;
+    /// let newer = database.begin_read()?;
+    /// assert_eq!(newer.changed_tables(&older)?, [(b"words".to_vec(), TableChange::Created)]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidArgument`] for states of two databases; [`Error::Corrupted`].
+    pub fn changed_tables(&self, older: &Self) -> Result<Vec<(Vec<u8>, TableChange)>> {
+        refuse_other_database(older, self)?;
+        older.engine().refuse_forked()?;
+        let state = |txn: &Self| *txn.snapshot().catalog();
+        let (low, high) = (Bound::Unbounded, Bound::Unbounded);
+        let (old, new) = ((older.source(), state(older)), (self.source(), state(self)));
+        let mut walk = differences::Differences::new(old, new, low, high);
+        let mut tables = Vec::new();
+        while let Some(kind) = walk.next()? {
+            let change = match kind {
+                Kind::Inserted => TableChange::Created,
+                Kind::Removed => TableChange::Dropped,
+                Kind::Changed => TableChange::Changed,
+            };
+            tables.push((walk.key().to_vec(), change));
+        }
+        Ok(tables)
+    }
+}

@@ -1,0 +1,73 @@
+use super::{Bell, WAITED_FOR};
+use crate::store::Memory;
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering::SeqCst},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+const LONG: Duration = Duration::from_secs(60);
+
+fn bell() -> Bell {
+    Bell::new(Arc::new(Memory::private(4096)), 2)
+}
+
+#[test]
+fn nobody_sleeps_for_what_is_so_already() {
+    let began = Instant::now();
+    bell().wait(LONG, || true);
+    assert!(began.elapsed() < LONG / 2);
+}
+
+#[test]
+fn waiting_ends_at_its_limit() {
+    bell().wait(Duration::from_millis(5), || false);
+}
+
+#[test]
+fn ringing_for_nobody_changes_nothing() {
+    let bell = bell();
+    bell.ring();
+    assert_eq!(bell.word().load(SeqCst), 0);
+}
+
+#[test]
+fn who_died_waiting_is_rung_for_once() {
+    let bell = bell();
+    bell.wait(Duration::from_millis(1), || false);
+    assert_eq!(bell.word().load(SeqCst), WAITED_FOR);
+    bell.ring();
+    assert_eq!(bell.word().load(SeqCst), 1);
+    bell.ring();
+    assert_eq!(bell.word().load(SeqCst), 1);
+}
+
+#[test]
+fn every_state_is_heard_of() {
+    let (bell, state) = (bell(), Arc::new(AtomicU64::new(0)));
+    let heard = Arc::new(AtomicU64::new(0));
+    let waiting = {
+        let (bell, state, heard) = (bell.clone(), Arc::clone(&state), Arc::clone(&heard));
+        thread::spawn(move || {
+            for seen in 0..2000 {
+                while state.load(SeqCst) <= seen {
+                    bell.wait(LONG, || state.load(SeqCst) > seen);
+                }
+                heard.store(seen + 1, SeqCst);
+            }
+        })
+    };
+    let began = Instant::now();
+    for next in 1..=2000 {
+        state.store(next, SeqCst);
+        bell.ring();
+        while heard.load(SeqCst) < next && next % 3 == 0 {
+            thread::yield_now();
+            assert!(began.elapsed() < LONG / 2, "{next} was not heard of");
+        }
+    }
+    waiting.join().unwrap();
+}

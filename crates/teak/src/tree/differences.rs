@@ -1,0 +1,289 @@
+//! The records in which two trees differ, in the order of keys: found without reading what the trees share.
+//!
+//! The trees are two states of one table, and somebody holds both. A page that both lead to is the same page then:
+//! pages that a held state sees are neither changed nor used again. So a walk goes along both trees at once, and
+//! passes a page that comes next in both with all that is below it, unread.
+//!
+//! # How the walk keeps step
+//!
+//! In each tree there is something that comes next: a record, or a subtree that has not been entered, of which no more
+//! is known than the separator before it. No key in the subtree is smaller than that.
+//!
+//! - Two records: the smaller one is in one tree only. Equal ones are in both, and their values are compared.
+//! - A record before a subtree's separator is in one tree only; else the subtree is entered.
+//! - Of two subtrees the one with the smaller separator is entered; if the separators are equal, the higher one; if both
+//!   are equally high, both.
+//! - If one tree's next subtree is one that was entered in the other tree, and nothing in it has been passed, the walk
+//!   leaves it there and passes it in both. So it does no harm that a separator before a shared page has changed, or that
+//!   it is noted at another height.
+//!
+//! Every page that is not shared is entered once. A shared page is entered only on the way down to where a key is
+//! missing in the other tree, or where its separator has changed: a path of pages for each such place, at most. If pages were moved, there
+//! is nothing in common any more and all are read, but only records that differ are reported.
+//!
+//! In a damaged tree a walk ends too: levels descend, and subtrees that are entered and keys that are read ascend.
+
+use super::{
+    PageSource, TreeRoot,
+    cursor::is_void,
+    reading::reading,
+    side::{Item, Side},
+};
+use crate::{
+    Result,
+    page::value::{StoredValue, ValueKind},
+};
+use std::{cmp::Ordering, ops::Bound};
+
+/// How a record differs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Kind {
+    Inserted,
+    Changed,
+    Removed,
+}
+
+/// One of the two trees.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Tree {
+    Older,
+    Newer,
+}
+
+/// A walk along two trees of the same order.
+#[derive(Debug)]
+pub(crate) struct Differences<'s, S: ?Sized> {
+    older: Side<'s, S>,
+    newer: Side<'s, S>,
+    /// What the walk stands on.
+    found: Option<Kind>,
+    /// The tree that was read last.
+    read: Tree,
+}
+
+impl<'s, S: PageSource + ?Sized> Differences<'s, S> {
+    /// Begins before the first difference in a range of keys.
+    pub(crate) fn new(
+        older: (&'s S, TreeRoot),
+        newer: (&'s S, TreeRoot),
+        low: Bound<&[u8]>,
+        high: Bound<&[u8]>,
+    ) -> Self {
+        debug_assert_eq!(older.1.order, newer.1.order, "the caller compares them");
+        let is_void = is_void(&older.1, low, high);
+        let side = |(source, root): (&'s S, TreeRoot)| {
+            let root = match is_void {
+                true => root.emptied(),
+                false => root,
+            };
+            let owned = |bound: Bound<&[u8]>| bound.map(<[u8]>::to_vec);
+            Side::new(source, root, owned(low), owned(high))
+        };
+        Self {
+            older: side(older),
+            newer: side(newer),
+            found: None,
+            read: Tree::Older,
+        }
+    }
+
+    /// Goes to the next difference. After an error there is none to be seen.
+    pub(crate) fn next(&mut self) -> Result<Option<Kind>> {
+        let (older, newer) = (self.older.source(), self.newer.source());
+        let before = self.found.take();
+        self.found = reading(older, || reading(newer, || self.find(before)))?;
+        Ok(self.found)
+    }
+
+    /// The key of the record that the walk stands on.
+    pub(crate) fn key(&self) -> &[u8] {
+        match self.found {
+            Some(Kind::Removed) => self.older.key(),
+            _ => self.newer.key(),
+        }
+    }
+
+    /// What `decode` makes of the older value of the record that the walk stands on, if it has one.
+    pub(crate) fn old_value<V>(&mut self, decode: impl FnOnce(&'s [u8]) -> Result<V>) -> Result<V> {
+        self.read = Tree::Older;
+        let side = &self.older;
+        reading(side.source(), || side.value().and_then(decode))
+    }
+
+    /// The same for the newer value.
+    pub(crate) fn new_value<V>(&mut self, decode: impl FnOnce(&'s [u8]) -> Result<V>) -> Result<V> {
+        self.read = Tree::Newer;
+        let side = &self.newer;
+        reading(side.source(), || side.value().and_then(decode))
+    }
+
+    /// The tree that was read last: that of an error.
+    pub(crate) fn tree_at_fault(&self) -> (&'s S, &TreeRoot) {
+        let side = match self.read {
+            Tree::Older => &self.older,
+            Tree::Newer => &self.newer,
+        };
+        (side.source(), side.root())
+    }
+
+    fn find(&mut self, before: Option<Kind>) -> Result<Option<Kind>> {
+        match before {
+            Some(Kind::Inserted) => self.pass(Tree::Newer)?,
+            Some(Kind::Removed) => self.pass(Tree::Older)?,
+            Some(Kind::Changed) => self.pass_both()?,
+            None => {}
+        }
+        loop {
+            let (old, new) = (self.older.item(), self.newer.item());
+            match (old, new) {
+                (Item::End, Item::End) => return Ok(None),
+                (Item::Record, Item::End) => return Ok(Some(Kind::Removed)),
+                (Item::End, Item::Record) => return Ok(Some(Kind::Inserted)),
+                (Item::Record, Item::Record) => {
+                    if let Some(kind) = self.compare_records()? {
+                        return Ok(Some(kind));
+                    }
+                }
+                _ if self.pass_shared()? => {}
+                (Item::Subtree { .. }, Item::End) => self.enter(Tree::Older)?,
+                (Item::End, Item::Subtree { .. }) => self.enter(Tree::Newer)?,
+                (Item::Record, Item::Subtree { .. }) => {
+                    if self.is_record_alone(Tree::Older)? {
+                        return Ok(Some(Kind::Removed));
+                    }
+                    self.enter(Tree::Newer)?;
+                }
+                (Item::Subtree { .. }, Item::Record) => {
+                    if self.is_record_alone(Tree::Newer)? {
+                        return Ok(Some(Kind::Inserted));
+                    }
+                    self.enter(Tree::Older)?;
+                }
+                (Item::Subtree { level: old, .. }, Item::Subtree { level: new, .. }) => {
+                    self.enter_first(old, new)?;
+                }
+            }
+        }
+    }
+
+    /// Compares the records that come next in both trees, and passes them if they are the same.
+    fn compare_records(&mut self) -> Result<Option<Kind>> {
+        let order = self.older.root().order;
+        match order.compare(self.older.key(), self.newer.key()) {
+            Ordering::Less => return Ok(Some(Kind::Removed)),
+            Ordering::Greater => return Ok(Some(Kind::Inserted)),
+            Ordering::Equal => {}
+        }
+        if !self.has_same_value()? {
+            return Ok(Some(Kind::Changed));
+        }
+        self.pass_both()?;
+        Ok(None)
+    }
+
+    /// Whether the record that comes next in both trees has the same value. A large value is read only if it may be the same
+    /// and stands elsewhere.
+    fn has_same_value(&mut self) -> Result<bool> {
+        let (old, new) = (self.older.stored_value(), self.newer.stored_value());
+        if old == new {
+            return Ok(true);
+        }
+        let is_run = |value: StoredValue<'_>| value.kind == ValueKind::Run;
+        if old.kind == new.kind && !is_run(old) {
+            return Ok(false);
+        }
+        if let (true, true) = (is_run(old), is_run(new)) {
+            let page = self.older.root().page;
+            let run = |value: StoredValue<'_>| {
+                value
+                    .as_run()
+                    .map_err(|damage| damage.at(page, "differences"))
+            };
+            let (old, new) = (run(old)?, run(new)?);
+            let what = |run: crate::page::value::ValueRun| (run.len_bytes, run.tag);
+            if old.map(what) != new.map(what) {
+                return Ok(false);
+            }
+        }
+        self.read = Tree::Older;
+        let old = self.older.value()?;
+        self.read = Tree::Newer;
+        Ok(old == self.newer.value()?)
+    }
+
+    /// Whether the record that comes next in this tree comes before the subtree that does in the other.
+    fn is_record_alone(&mut self, tree: Tree) -> Result<bool> {
+        let order = self.older.root().order;
+        let (side, other) = match tree {
+            Tree::Older => (&self.older, &mut self.newer),
+            Tree::Newer => (&self.newer, &mut self.older),
+        };
+        Ok(order.compare(side.key(), other.low()?).is_lt())
+    }
+
+    /// Passes the subtree that comes next in one tree if it comes next in the other too, entered or not; says whether it did.
+    fn pass_shared(&mut self) -> Result<bool> {
+        let (old, new) = (self.older.item(), self.newer.item());
+        if let Item::Subtree { number, level } = old {
+            if old == new {
+                self.pass_both()?;
+                return Ok(true);
+            }
+            if let Some(depth) = self.newer.is_at_start_of(number, level) {
+                self.pass(Tree::Older)?;
+                self.read = Tree::Newer;
+                self.newer.pass_subtree(depth)?;
+                return Ok(true);
+            }
+        }
+        if let Item::Subtree { number, level } = new
+            && let Some(depth) = self.older.is_at_start_of(number, level)
+        {
+            self.pass(Tree::Newer)?;
+            self.read = Tree::Older;
+            self.older.pass_subtree(depth)?;
+            return Ok(true);
+        }
+        Ok(false)
+    }
+
+    /// Enters one of the subtrees that come next, of these levels, or both.
+    fn enter_first(&mut self, old_level: u8, new_level: u8) -> Result<()> {
+        let order = self.older.root().order;
+        let lows = order.compare(self.older.low()?, self.newer.low()?);
+        match lows.then(new_level.cmp(&old_level)) {
+            Ordering::Less => self.enter(Tree::Older),
+            Ordering::Greater => self.enter(Tree::Newer),
+            Ordering::Equal => {
+                self.enter(Tree::Older)?;
+                self.enter(Tree::Newer)
+            }
+        }
+    }
+
+    fn enter(&mut self, tree: Tree) -> Result<()> {
+        self.side(tree).enter()
+    }
+
+    fn pass(&mut self, tree: Tree) -> Result<()> {
+        self.side(tree).pass()
+    }
+
+    fn pass_both(&mut self) -> Result<()> {
+        self.pass(Tree::Older)?;
+        self.pass(Tree::Newer)
+    }
+
+    /// A side that is about to be read.
+    fn side(&mut self, tree: Tree) -> &mut Side<'s, S> {
+        self.read = tree;
+        match tree {
+            Tree::Older => &mut self.older,
+            Tree::Newer => &mut self.newer,
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "differences_tests.rs"]
+mod tests;

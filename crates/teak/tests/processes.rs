@@ -5,9 +5,12 @@ use std::{
     io::{BufRead, BufReader, Write},
     path::Path,
     process::{Child, ChildStdin, ChildStdout, Command, Stdio},
+    thread,
+    time::{Duration, Instant},
 };
 use teak::{
-    Database, Durability, Error, Options, Recovery, Table, Transaction, Verification,
+    Database, Durability, Error, Options, Recovery, Table, Transaction, TransactionId,
+    Verification,
     codec::{Bytes, Str, U64},
 };
 
@@ -154,6 +157,11 @@ fn obey(path: &Path) {
                 "begun".to_owned()
             }),
             ["commit"] => writer.take().unwrap().commit().map(|id| id.to_string()),
+            ["wait-for-commit", after] => {
+                let after = TransactionId(after.parse().unwrap());
+                let waited = database.as_ref().unwrap().wait_for_commit(after, None);
+                waited.map(|id| id.unwrap().to_string())
+            }
             ["limit-files"] => {
                 limit_files();
                 Ok("limited".to_owned())
@@ -271,6 +279,42 @@ fn what_one_process_commits_the_other_sees() {
     assert_eq!(database.recovery(), Recovery::Clean);
     assert_eq!(get(&database, "a").unwrap(), Some(199));
     assert_clean(&database);
+}
+
+#[test]
+fn who_waits_for_a_commit_is_woken_by_another_process() {
+    let (_directory, path) = place();
+    let database = Database::open(&path).unwrap();
+    let mut seen = put(&database, "durable", "a", 0).unwrap();
+    let (mut other, mut third) = (Other::start(&path), Other::start(&path));
+    other.ask("open");
+    third.ask("open");
+    let began = Instant::now();
+    for round in 1..=40 {
+        other.tell(&format!("wait-for-commit {seen}"));
+        third.tell(&format!("wait-for-commit {seen}"));
+        // Sometimes they sleep by then, sometimes they do not.
+        thread::sleep(Duration::from_millis(round % 4 * 5));
+        let durability = ["durable", "async", "lazy"][round as usize % 3];
+        seen = put(&database, durability, "a", round).unwrap();
+        assert_eq!(other.answer(), seen.to_string());
+        assert_eq!(third.answer(), seen.to_string());
+    }
+    // A look each second would take far longer.
+    assert!(began.elapsed() < Duration::from_secs(20));
+    // One that dies waiting is no harm to anybody.
+    other.tell(&format!("wait-for-commit {seen}"));
+    thread::sleep(Duration::from_millis(20));
+    other.kill();
+    for round in 1..=20 {
+        third.tell(&format!("wait-for-commit {seen}"));
+        seen = put(&database, "lazy", "a", round).unwrap();
+        assert_eq!(third.answer(), seen.to_string());
+    }
+    let order = format!("put durable a {}", 7);
+    let committed = third.ask(&order);
+    let waited = database.wait_for_commit(seen, None).unwrap().unwrap();
+    assert_eq!(waited.to_string(), committed);
 }
 
 #[test]

@@ -80,7 +80,9 @@ fn open_to_write(
     let disk = disk_of(image);
     let is_clean = open(&disk, options, false, boot).is_ok_and(|database| {
         let report = database.check(&mut |_| {});
+        let before = database.begin_read();
         let _ = changes::change(&database);
+        let _ = before.and_then(|before| reads::differ(&before, &database.begin_read()?));
         behind_change(&database);
         let _ = changes::drop_all(&database);
         let _ = database.check(&mut |_| {});

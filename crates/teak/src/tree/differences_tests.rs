@@ -3,20 +3,21 @@
 
 use super::{Differences, Kind};
 use crate::{
-    PageNumber, Result,
+    PageNumber, Result, Tag,
     page::{
+        entries::Child,
         key::KeyOrder,
         value::{StoredValue, ValueRun},
     },
     tree::{
-        PageSource, TreeRoot,
+        PageSink, PageSource, TreeRoot,
         insert::{Existing, Tree},
         memory::MemoryPages,
         seal,
     },
 };
 use std::{
-    cell::RefCell,
+    cell::{Cell, RefCell},
     collections::{BTreeMap, BTreeSet},
     ops::Bound,
 };
@@ -111,12 +112,16 @@ fn key(number: u64) -> Vec<u8> {
 struct Counted<'p> {
     pages: &'p MemoryPages,
     read: RefCell<BTreeSet<PageNumber>>,
+    calls: Cell<usize>,
 }
 
 impl<'p> Counted<'p> {
     fn new(pages: &'p MemoryPages) -> Self {
-        let read = RefCell::default();
-        Self { pages, read }
+        Self {
+            pages,
+            read: RefCell::default(),
+            calls: Cell::default(),
+        }
     }
 
     fn count(&self) -> usize {
@@ -131,6 +136,7 @@ impl PageSource for Counted<'_> {
 
     fn page(&self, number: PageNumber) -> Result<&[u8]> {
         self.read.borrow_mut().insert(number);
+        self.calls.set(self.calls.get() + 1);
         self.pages.page(number)
     }
 
@@ -220,7 +226,7 @@ fn the_same_tree_differs_nowhere_and_nothing_is_read() {
 #[test]
 fn what_is_new_against_nothing_is_inserted() {
     let state = State::of(1000);
-    assert!(compare(&State::bytes(), &state) > 20);
+    assert_eq!(compare(&State::bytes(), &state), state.pages.live().0);
 }
 
 #[test]
@@ -345,6 +351,70 @@ fn a_large_value_is_read_only_where_it_may_be_the_same() {
     moved.insert(b"same", &[1; 5000]);
     moved.commit();
     compare(&older, &moved);
+}
+
+/// A tree of that depth, above a leaf, in which all children of a page are the same one.
+fn tangled(pages: &mut MemoryPages, root: TreeRoot, depth: u8) -> TreeRoot {
+    let mut below = root.page;
+    for level in root.depth..depth {
+        let child = |index| Child {
+            separator: key(index),
+            page: below,
+            tag: Tag(0),
+            records: 0,
+        };
+        let children: Vec<_> = (0..20).map(child).collect();
+        let (number, birth) = (pages.allocate().unwrap(), pages.transaction());
+        let page = pages.page_mut(number).unwrap();
+        root.inner_format()
+            .build(page, number, birth, level, &children);
+        below = number;
+    }
+    TreeRoot {
+        page: below,
+        depth,
+        ..root
+    }
+}
+
+#[test]
+fn pages_that_are_their_own_neighbours_end_the_walk() {
+    let mut state = State::of(1);
+    let older = tangled(&mut state.pages, state.root, 40);
+    let newer = tangled(&mut state.pages, state.root, 40);
+    let counted = Counted::new(&state.pages);
+    let (low, high) = (Bound::Unbounded, Bound::Unbounded);
+    let walked = collect((&counted, older), (&counted, newer), low, high);
+    let error = walked.unwrap_err().to_string();
+    assert!(error.contains("ascending order"), "{error}");
+    assert!(counted.calls.get() < 1000);
+}
+
+#[test]
+fn a_page_that_is_not_what_its_parent_says_is_an_error() {
+    let older = State::of(1000);
+    let mut newer = older.clone();
+    newer.insert(&key(77), b"another");
+    newer.commit();
+    let root = newer.root;
+    for wrong in [
+        TreeRoot {
+            depth: root.depth + 1,
+            ..root
+        },
+        TreeRoot {
+            depth: root.depth - 1,
+            ..root
+        },
+        TreeRoot {
+            page: PageNumber(u32::MAX),
+            ..root
+        },
+    ] {
+        let counted = [Counted::new(&older.pages), Counted::new(&newer.pages)];
+        let (old, new) = ((&counted[0], older.root), (&counted[1], wrong));
+        assert!(collect(old, new, Bound::Unbounded, Bound::Unbounded).is_err());
+    }
 }
 
 #[test]

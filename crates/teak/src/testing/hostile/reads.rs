@@ -74,6 +74,18 @@ fn step_through<T: Transaction>(txn: &T, table: &Table<Bytes, Bytes>) -> Result<
     Ok(())
 }
 
+/// Looks what differs between two states, one way and the other.
+pub(super) fn differ(older: &ReadTxn, newer: &ReadTxn) -> Result<()> {
+    for info in known(older.tables()?) {
+        let table = newer.open_table::<Bytes, Bytes>(&info.name)?;
+        for (older, newer) in [(older, newer), (newer, older)] {
+            let differences = table.differences(older, newer)?.take(RECORDS_MAX);
+            let _ = differences.take_while(Result::is_ok).count();
+        }
+    }
+    newer.changed_tables(older).map(drop)
+}
+
 fn read_owned(txn: &ReadTxn, table: &Table<Bytes, Bytes>, keys: &[Vec<u8>]) -> Result<()> {
     for key in keys.iter().rev().step_by(KEY_STEP) {
         let value = table.get_owned(txn, key);

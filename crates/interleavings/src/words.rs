@@ -4,7 +4,8 @@ pub(super) use loom::sync::atomic::{
     AtomicU64,
     Ordering::{self, AcqRel, Acquire, Relaxed, Release, SeqCst},
 };
-use std::cell::Cell;
+use loom::sync::{Condvar, Mutex, atomic};
+use std::{cell::Cell, time::Duration};
 
 pub(super) const LINE: usize = 1;
 pub(super) const PAGE: usize = 2;
@@ -12,17 +13,74 @@ pub(super) const SLOTS_PER_BLOCK: usize = 1;
 
 /// Words that begin as zero.
 #[derive(Debug)]
-pub(crate) struct Memory(Vec<AtomicU64>);
+pub(crate) struct Memory(Vec<AtomicU64>, Vec<AtomicU32>);
+
+/// How many words of 32 bits there are, beside the others.
+const HALF_WORDS: usize = 4;
 
 impl Memory {
     pub(crate) fn new(len_bytes: usize) -> Self {
         let len = len_bytes / size_of::<u64>();
-        Self((0..len).map(|_| AtomicU64::new(0)).collect())
+        let words = (0..len).map(|_| AtomicU64::new(0)).collect();
+        let half_words = (0..HALF_WORDS).map(|_| AtomicU32::new()).collect();
+        Self(words, half_words)
     }
 
     pub(crate) fn words(&self) -> &[AtomicU64] {
         &self.0
     }
+
+    pub(crate) fn half_words(&self) -> &[AtomicU32] {
+        &self.1
+    }
+}
+
+/// A word that one can sleep on, as the system does that: looking at the word and going to sleep are one.
+#[derive(Debug)]
+pub(crate) struct AtomicU32 {
+    word: atomic::AtomicU32,
+    sleep: Mutex<()>,
+    woken: Condvar,
+}
+
+impl AtomicU32 {
+    fn new() -> Self {
+        Self {
+            word: atomic::AtomicU32::new(0),
+            sleep: Mutex::new(()),
+            woken: Condvar::new(),
+        }
+    }
+
+    pub(crate) fn load(&self, ordering: Ordering) -> u32 {
+        self.word.load(ordering)
+    }
+
+    pub(crate) fn fetch_or(&self, bits: u32, ordering: Ordering) -> u32 {
+        self.word.fetch_or(bits, ordering)
+    }
+
+    pub(crate) fn fetch_update(
+        &self,
+        set: Ordering,
+        fetch: Ordering,
+        update: impl FnMut(u32) -> Option<u32>,
+    ) -> Result<u32, u32> {
+        self.word.fetch_update(set, fetch, update)
+    }
+}
+
+/// Sleeps until it is woken, without a limit, so that whoever is not woken is found.
+pub(super) fn sleep_on(word: &AtomicU32, expected: u32, _limit: Duration) {
+    let sleep = word.sleep.lock().expect("no panic");
+    if word.load(Relaxed) == expected {
+        drop(word.woken.wait(sleep));
+    }
+}
+
+pub(super) fn wake_all(word: &AtomicU32) {
+    let _sleep = word.sleep.lock().expect("no panic");
+    word.woken.notify_all();
 }
 
 thread_local! {

@@ -60,8 +60,9 @@ impl<K, V> Difference<K, V> {
     /// ```
     /// # use teak::Difference;
     /// let change = Difference::Changed { key: "teak", old: 1, new: 2 };
-    /// assert_eq!((change.key(), change.old(), change.new()), (&"teak", Some(&1), Some(&2)));
+    /// assert_eq!((change.key(), change.old_value(), change.new_value()), (&"teak", Some(&1), Some(&2)));
     /// ```
+    #[must_use]
     pub fn key(&self) -> &K {
         match self {
             Self::Inserted { key, .. } | Self::Changed { key, .. } | Self::Removed { key, .. } => {
@@ -71,7 +72,8 @@ impl<K, V> Difference<K, V> {
     }
 
     /// Its value in the older state, if it is there.
-    pub fn old(&self) -> Option<&V> {
+    #[must_use]
+    pub fn old_value(&self) -> Option<&V> {
         match self {
             Self::Inserted { .. } => None,
             Self::Changed { old: value, .. } | Self::Removed { value, .. } => Some(value),
@@ -79,8 +81,8 @@ impl<K, V> Difference<K, V> {
     }
 
     /// Its value in the newer state, if it is there.
-    #[allow(clippy::new_ret_no_self)]
-    pub fn new(&self) -> Option<&V> {
+    #[must_use]
+    pub fn new_value(&self) -> Option<&V> {
         match self {
             Self::Removed { .. } => None,
             Self::Changed { new: value, .. } | Self::Inserted { value, .. } => Some(value),

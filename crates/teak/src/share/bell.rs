@@ -7,18 +7,8 @@
 //!
 //! Ringing takes back what who waited has said, so that who died waiting is woken once and then forgotten.
 
-use crate::store::{Memory, sleep_on, wake_all};
-use std::{
-    sync::{
-        Arc,
-        atomic::{
-            AtomicU32,
-            Ordering::{AcqRel, Relaxed, SeqCst},
-            fence,
-        },
-    },
-    time::Duration,
-};
+use super::words::{AcqRel, AtomicU32, Memory, Relaxed, SeqCst, fence, sleep_on, wake_all};
+use std::{sync::Arc, time::Duration};
 
 /// Set while somebody may wait.
 const WAITED_FOR: u32 = 1 << 31;
@@ -65,7 +55,3 @@ impl Bell {
         &self.memory.half_words()[self.index]
     }
 }
-
-#[cfg(test)]
-#[path = "bell_tests.rs"]
-mod tests;

@@ -22,4 +22,6 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 #[cfg(test)]
+mod bell_tests;
+#[cfg(test)]
 mod tests;

@@ -1,9 +1,9 @@
 //! Words that are shared, and what goes with them. A model of what is built on them has its own in the
 //! place of these.
 
-pub(super) use crate::store::Memory;
+pub(super) use crate::store::{Memory, sleep_on, wake_all};
 pub(super) use std::sync::atomic::{
-    AtomicU64,
+    AtomicU32, AtomicU64,
     Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst},
     fence,
 };

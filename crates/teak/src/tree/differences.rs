@@ -214,10 +214,11 @@ impl<'s, S: PageSource + ?Sized> Differences<'s, S> {
     /// Whether the record that comes next in this tree comes before the subtree that does in the other.
     fn is_record_alone(&mut self, tree: Tree) -> Result<bool> {
         let order = self.older.root().order;
-        let (side, other) = match tree {
-            Tree::Older => (&self.older, &mut self.newer),
-            Tree::Newer => (&self.newer, &mut self.older),
+        let (side, other, read) = match tree {
+            Tree::Older => (&self.older, &mut self.newer, Tree::Newer),
+            Tree::Newer => (&self.newer, &mut self.older, Tree::Older),
         };
+        self.read = read;
         Ok(order.compare(side.key(), other.low()?).is_lt())
     }
 
@@ -250,7 +251,10 @@ impl<'s, S: PageSource + ?Sized> Differences<'s, S> {
     /// Enters one of the subtrees that come next, of these levels, or both.
     fn enter_first(&mut self, old_level: u8, new_level: u8) -> Result<()> {
         let order = self.older.root().order;
-        let lows = order.compare(self.older.low()?, self.newer.low()?);
+        self.read = Tree::Older;
+        let older = self.older.low()?;
+        self.read = Tree::Newer;
+        let lows = order.compare(older, self.newer.low()?);
         match lows.then(new_level.cmp(&old_level)) {
             Ordering::Less => self.enter(Tree::Older),
             Ordering::Greater => self.enter(Tree::Newer),

@@ -305,6 +305,7 @@ fn only_states_of_one_database_and_one_order_are_compared() {
     for refused in [
         words.differences(&older, &other).unwrap_err(),
         other.changed_tables(&older).unwrap_err(),
+        database.follow_from(other.clone()).unwrap_err(),
     ] {
         assert!(refused.to_string().contains("two databases"), "{refused}");
     }
@@ -460,15 +461,13 @@ fn a_feed_goes_on_from_where_it_was() {
     let seen = database.follow().unwrap().into_seen();
     put(&database, Durability::Durable, 1);
     put(&database, Durability::Durable, 2);
-    let mut feed = database.follow_from(seen);
+    let mut feed = database.follow_from(seen).unwrap();
     let changes = feed.poll().unwrap().unwrap();
     let numbers = changes.newer().open_table::<U64, U64>("numbers").unwrap();
     assert_eq!(changes.of(&numbers).unwrap().count(), 2);
     assert!(feed.poll().unwrap().is_none());
-    let again = database
-        .follow_from(changes.older().clone())
-        .poll()
-        .unwrap();
+    let mut again = database.follow_from(changes.older().clone()).unwrap();
+    let again = again.poll().unwrap();
     assert_eq!(again.unwrap().of(&numbers).unwrap().count(), 2);
 }
 

@@ -17,7 +17,7 @@ use crate::{
         PageSource, TreeRoot,
         differences::{self, Kind},
     },
-    txn::{located::located, write},
+    txn::{Engine, located::located, write},
 };
 use std::{
     fmt,
@@ -238,7 +238,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
         older: &'t ReadTxn,
         newer: &'t ReadTxn,
     ) -> Result<[(Source<'t>, TreeRoot); 2]> {
-        refuse_other_database(older, newer)?;
+        refuse_other_database(older.engine(), newer.engine())?;
         let root = |txn: &ReadTxn| -> Result<Option<TreeRoot>> {
             let root = txn.root_of(self.handle(txn), self.name())?;
             Ok(root.map(|root| *root))
@@ -280,11 +280,12 @@ impl<K: Codec, V: Codec> Table<K, V> {
     }
 }
 
-fn refuse_other_database(older: &ReadTxn, newer: &ReadTxn) -> Result<()> {
-    if older.engine().id() == newer.engine().id() {
+/// Refuses states of two databases.
+pub(super) fn refuse_other_database(one: &Engine, other: &Engine) -> Result<()> {
+    if one.id() == other.id() {
         return Ok(());
     }
-    let text = "these read transactions are of two databases, or of one that was closed and opened again between them; only states of one can be compared";
+    let text = "these states are of two databases, or of one that was closed and opened again between them; only states of one can be compared";
     Err(Error::InvalidArgument(text.into()))
 }
 
@@ -321,7 +322,7 @@ impl ReadTxn {
     ///
     /// [`Error::InvalidArgument`] for states of two databases; [`Error::Corrupted`].
     pub fn changed_tables(&self, older: &Self) -> Result<Vec<(Vec<u8>, TableChange)>> {
-        refuse_other_database(older, self)?;
+        refuse_other_database(older.engine(), self.engine())?;
         older.engine().refuse_forked()?;
         let state = |txn: &Self| *txn.snapshot().catalog();
         let (low, high) = (Bound::Unbounded, Bound::Unbounded);

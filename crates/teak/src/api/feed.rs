@@ -1,6 +1,9 @@
 //! Following what is committed.
 
-use super::{Database, Differences, ReadTxn, Table, TableChange, Transaction, codec::Codec};
+use super::{
+    Database, Differences, ReadTxn, Table, TableChange, Transaction, codec::Codec,
+    differences::refuse_other_database, transaction::sealed::Sealed,
+};
 use crate::{Result, TransactionId};
 use std::time::Duration;
 
@@ -40,20 +43,47 @@ impl Database {
 
     /// Follows what is committed from now on.
     ///
+    /// ```
+    /// # use teak::Database;
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// let mut feed = database.follow()?;
+    /// assert!(feed.poll()?.is_none(), "nothing was committed since");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// Those of [`Database::begin_read`].
     pub fn follow(&self) -> Result<ChangeFeed> {
-        Ok(self.follow_from(self.begin_read()?))
+        self.follow_from(self.begin_read()?)
     }
 
     /// Follows what was and is committed behind a state of this database.
-    #[must_use]
-    pub fn follow_from(&self, seen: ReadTxn) -> ChangeFeed {
-        ChangeFeed {
+    ///
+    /// ```
+    /// # use teak::{Database, TableChange, codec::Str};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// let seen = database.begin_read()?;
+    /// let mut txn = database.begin_write()?;
+    /// txn.create_table::<Str, Str>("words")?;
+    /// txn.commit()?;
+    /// let mut feed = database.follow_from(seen)?;
+    /// let changes = feed.poll()?.expect("there was a commit");
+    /// assert_eq!(changes.tables()?, [(b"words".to_vec(), TableChange::Created)]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) for a state of another database.
+    pub fn follow_from(&self, seen: ReadTxn) -> Result<ChangeFeed> {
+        refuse_other_database(seen.engine(), self.opening.engine())?;
+        Ok(ChangeFeed {
             database: self.clone(),
             seen,
-        }
+        })
     }
 }
 

@@ -83,7 +83,7 @@ pub use api::{
     Loss, Options, OwnedCursor, OwnedRange, PageUse, ParkedReadTxn, Range, ReadTxn, ReaderInfo,
     Recovery, SalvageProgress, SalvageReport, SalvagedTable, Savepoint, SlowReader,
     SlowReaderChoice, SnapshotInfo, Table, TableChange, TableInfo, TableOptions, TableStat, Ticket,
-    Transaction, ValueGuard, Verification, WriteTxn, codec, salvage,
+    Transaction, ValueGuard, Verification, WriteTxn, codec, restore, salvage,
 };
 pub use error::{Error, KeyRange, Result};
 pub use page::key::KeyOrder;

@@ -380,3 +380,113 @@ fn many_snapshots_agree_with_a_model() {
         }
     }
 }
+
+fn keep_on(_: teak::BackupProgress) -> ControlFlow<()> {
+    ControlFlow::Continue(())
+}
+
+#[test]
+fn increments_lead_from_a_copy_to_the_present() {
+    let (directory, path) = place();
+    let database = open(&path);
+    let table = numbers(&database);
+    let mut txn = database.begin_write().unwrap();
+    fill(&mut txn, &table, 0..20_000, 1);
+    table.insert(&mut txn, 7, &vec![7; 50_000]).unwrap();
+    txn.commit().unwrap();
+    database.create_snapshot("one").unwrap();
+    let mut txn = database.begin_write().unwrap();
+    fill(&mut txn, &table, 100..110, 2);
+    txn.commit().unwrap();
+    // The copy is of a later state than the snapshot.
+    let full = directory.path().join("full.teak");
+    database.backup(&full, &mut keep_on).unwrap();
+    let mut increments = Vec::new();
+    let mut models = vec![all(&table, &database.begin_read().unwrap())];
+    let mut since = "one".to_owned();
+    for round in 0..4_u64 {
+        let mut txn = database.begin_write().unwrap();
+        fill(&mut txn, &table, round * 3000..round * 3000 + 5, 3);
+        table
+            .insert(&mut txn, round, &vec![round as u8; 9000])
+            .unwrap();
+        txn.commit().unwrap();
+        if round == 2 {
+            let mut txn = database.begin_write().unwrap();
+            txn.roll_back_to_snapshot("one").unwrap();
+            fill(&mut txn, &table, 500..505, 9);
+            txn.commit().unwrap();
+        }
+        let name = format!("round {round}");
+        database.create_snapshot(&name).unwrap();
+        let mut txn = database.begin_write().unwrap();
+        fill(&mut txn, &table, 40..42, round as u8);
+        txn.commit().unwrap();
+        let mut increment = Vec::new();
+        let older = database.open_snapshot(&since).unwrap();
+        let newer = database.begin_read().unwrap();
+        let done = newer
+            .write_backup_since(&older, &mut increment, &mut keep_on)
+            .unwrap();
+        assert_eq!(done.bytes, done.total_bytes);
+        assert!(done.bytes < 60 * 4096, "{done:?}");
+        let refused = older.write_backup_since(&newer, &mut Vec::new(), &mut keep_on);
+        assert!(matches!(refused, Err(Error::InvalidArgument(_))));
+        increments.push(increment);
+        models.push(all(&table, &newer));
+        since = name;
+    }
+    for count in 0..=increments.len() {
+        let target = directory.path().join(format!("restored-{count}.teak"));
+        let mut parts: Vec<&[u8]> = increments[..count].iter().map(Vec::as_slice).collect();
+        let mut parts: Vec<_> = parts
+            .iter_mut()
+            .map(|part| part as &mut dyn std::io::Read)
+            .collect();
+        let mut source = std::fs::File::open(&full).unwrap();
+        teak::restore(&mut source, &mut parts, &target).unwrap();
+        let restored = open(&target);
+        let table: Numbers = restored
+            .begin_read()
+            .unwrap()
+            .open_table("numbers")
+            .unwrap();
+        assert!(
+            all(&table, &restored.begin_read().unwrap()) == models[count],
+            "{count}"
+        );
+        let one = restored.open_snapshot("one").unwrap();
+        assert_eq!(table.get(&one, 100).unwrap(), Some(&[1; 100][..]));
+        assert_eq!(restored.snapshots().unwrap().len(), 1 + count);
+        let mut txn = restored.begin_write().unwrap();
+        fill(&mut txn, &table, 0..5000, 5);
+        txn.commit().unwrap();
+        assert_clean(&restored);
+    }
+    // In another order, with one missing, damaged, or cut short, nothing is restored.
+    let (first, second, third) = (&increments[0][..], &increments[1][..], &increments[2][..]);
+    let mut damaged = first.to_vec();
+    damaged[30_000] ^= 1;
+    let wrong: [&[&[u8]]; 5] = [
+        &[second, first],
+        &[first, third],
+        &[&damaged],
+        &[&first[..first.len() - 9]],
+        &[b"nonsense"],
+    ];
+    let target = directory.path().join("wrong.teak");
+    for parts in wrong {
+        let mut parts = parts.to_vec();
+        let mut parts: Vec<_> = parts
+            .iter_mut()
+            .map(|part| part as &mut dyn std::io::Read)
+            .collect();
+        let mut source = std::fs::File::open(&full).unwrap();
+        let restored = teak::restore(&mut source, &mut parts, &target);
+        assert!(
+            matches!(restored, Err(Error::InvalidArgument(_))),
+            "{restored:?}"
+        );
+        assert!(!target.exists());
+    }
+}

@@ -3,9 +3,19 @@
 use super::{Database, Options, ReadTxn, Transaction, codec::Bytes, transaction::sealed::Sealed};
 use crate::{
     Durability, Error, Result,
-    txn::backup::{self, BackupProgress},
+    txn::{
+        Reader,
+        backup::{self, BackupProgress},
+        delta,
+    },
 };
-use std::{fs::File, io::Write, ops::ControlFlow, path::Path};
+use std::{
+    fs::File,
+    io::{BufWriter, Write},
+    ops::ControlFlow,
+    path::Path,
+    sync::Arc,
+};
 
 impl ReadTxn {
     /// Writes an exact copy of the state that is read: a database file, from its first byte to its last, so that it may go to
@@ -38,18 +48,73 @@ impl ReadTxn {
         out: &mut dyn Write,
         progress: &mut dyn FnMut(BackupProgress) -> ControlFlow<()>,
     ) -> Result<BackupProgress> {
-        self.engine().refuse_forked()?;
-        let named = self.engine().hold_named(self.snapshot());
-        if let Err(Error::SnapshotNotFound(name)) = named {
-            let text = format!(
-                "the snapshot {name:?} was dropped since this transaction began; begin a new one"
-            );
-            return Err(Error::InvalidArgument(text));
+        let _named = self.hold_named()?;
+        backup::write(self.snapshot(), out, progress)
+    }
+
+    /// Writes an incremental backup: what a copy of `since`, or of a later state up to this one, lacks of the state that is read.
+    /// `since` is a named snapshot as a rule, made before the copy was; [`restore`](super::restore) puts copy and increments together. As
+    /// many pages are read as have changed, and the inner pages and leaves above them.
+    ///
+    /// ```
+    /// # use teak::{Database, codec::{Str, U64}};
+    /// # use std::{fs::File, ops::ControlFlow};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// # let mut txn = database.begin_write()?;
+    /// # let ages = txn.create_table::<Str, U64>("ages")?;
+    /// # ages.insert(&mut txn, "Ada", 36)?;
+    /// # txn.commit()?;
+    /// let full = directory.path().join("full.teak");
+    /// database.create_snapshot("monday")?;
+    /// database.backup(&full, &mut |_| ControlFlow::Continue(()))?;
+    /// # let mut txn = database.begin_write()?;
+    /// # ages.insert(&mut txn, "Ada", 37)?;
+    /// # txn.commit()?;
+    ///
+    /// let monday = database.open_snapshot("monday")?;
+    /// let mut delta = Vec::new();
+    /// let now = database.begin_read()?;
+    /// now.write_backup_since(&monday, &mut delta, &mut |_| ControlFlow::Continue(()))?;
+    ///
+    /// let target = directory.path().join("restored.teak");
+    /// teak::restore(&mut File::open(&full)?, &mut [&mut &delta[..]], &target)?;
+    /// let txn = Database::open(&target)?.begin_read()?;
+    /// assert_eq!(ages.get(&txn, "Ada")?, Some(37));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidArgument`] if `since` is of another database, or younger; [`Error::Io`], [`Error::Corrupted`];
+    /// [`Error::UnknownFormat`] if there is a table that only a newer version can read.
+    pub fn write_backup_since(
+        &self,
+        since: &Self,
+        out: &mut dyn Write,
+        progress: &mut dyn FnMut(BackupProgress) -> ControlFlow<()>,
+    ) -> Result<BackupProgress> {
+        let is_same = Arc::ptr_eq(self.engine(), since.engine());
+        if !is_same || since.id() > self.id() {
+            let text = "an increment leads from an older state to a newer one of the same database";
+            return Err(Error::InvalidArgument(text.into()));
         }
-        let named = named?;
-        let written = backup::write(self.snapshot(), out, progress);
-        drop(named);
-        written
+        let named = self.hold_named()?;
+        delta::write((self.snapshot(), &named), since.snapshot(), out, progress)
+    }
+
+    /// Keeps what the copy has beside the newest state.
+    fn hold_named(&self) -> Result<Vec<(Vec<u8>, Reader)>> {
+        self.engine().refuse_forked()?;
+        match self.engine().hold_named(self.snapshot()) {
+            Err(Error::SnapshotNotFound(name)) => {
+                let text = format!(
+                    "the snapshot {name:?} was dropped since this transaction began; begin a new one"
+                );
+                Err(Error::InvalidArgument(text))
+            }
+            named => named,
+        }
     }
 }
 
@@ -68,6 +133,26 @@ impl Database {
         let target = target.as_ref();
         in_new_file(target, |file| {
             self.begin_read()?.write_backup(file, progress)
+        })
+    }
+
+    /// Writes an incremental backup of the newest state to a new file, which gets its name when it is whole and on the disk. See
+    /// [`ReadTxn::write_backup_since`].
+    ///
+    /// # Errors
+    ///
+    /// [`Error::AlreadyExists`] if there is something at `target`; those of [`ReadTxn::write_backup_since`].
+    pub fn backup_since(
+        &self,
+        since: &ReadTxn,
+        target: impl AsRef<Path>,
+        progress: &mut dyn FnMut(BackupProgress) -> ControlFlow<()>,
+    ) -> Result<BackupProgress> {
+        in_new_file(target.as_ref(), |file| {
+            let mut buffered = BufWriter::new(file);
+            let done = (self.begin_read()?).write_backup_since(since, &mut buffered, progress)?;
+            buffered.flush().map_err(Error::io("writing the backup"))?;
+            Ok(done)
         })
     }
 
@@ -143,7 +228,7 @@ fn ended() -> Error {
 }
 
 /// A directory beside `target` for what is not complete yet; there must be nothing at `target`.
-fn new_place(target: &Path) -> Result<tempfile::TempDir> {
+pub(super) fn new_place(target: &Path) -> Result<tempfile::TempDir> {
     if target.symlink_metadata().is_ok() {
         return Err(Error::AlreadyExists(target.to_path_buf()));
     }
@@ -168,7 +253,7 @@ fn in_new_file<R>(target: &Path, write: impl FnOnce(&mut File) -> Result<R>) -> 
 }
 
 /// Gives what is complete and on the disk its name, which must not be taken.
-fn name(path: &Path, target: &Path) -> Result<()> {
+pub(super) fn name(path: &Path, target: &Path) -> Result<()> {
     let complete = tempfile::TempPath::try_from_path(path);
     let complete = complete.map_err(Error::io("naming the backup"))?;
     complete

@@ -10,6 +10,7 @@ mod differences;
 mod feed;
 mod options;
 mod range;
+mod restore;
 mod salvage;
 mod table;
 mod transaction;
@@ -28,6 +29,7 @@ pub use differences::{Difference, Differences, TableChange};
 pub use feed::{ChangeFeed, Changes};
 pub use options::{Options, TableOptions};
 pub use range::{OwnedRange, Range};
+pub use restore::restore;
 #[cfg(any(test, feature = "testing"))]
 pub(crate) use salvage::salvage_into;
 pub use salvage::{SalvageProgress, SalvageReport, SalvagedTable, salvage};

@@ -2,7 +2,7 @@ use super::*;
 use crate::{
     page::{
         key::KeyOrder,
-        value::{StoredValue, ValueKind},
+        value::{StoredValue, ValueKind, ValueRun},
     },
     tree::{
         insert::{Existing, Tree},
@@ -34,18 +34,36 @@ fn numbers(pages: &[(Run, TransactionId)]) -> BTreeSet<u32> {
     pages.iter().map(|(run, _)| run.start.0).collect()
 }
 
+/// The pages of two states.
+struct Both<'p>(&'p MemoryPages, &'p MemoryPages);
+
+impl PageSource for Both<'_> {
+    fn page_size(&self) -> usize {
+        self.0.page_size()
+    }
+
+    fn page(&self, number: PageNumber) -> Result<&[u8]> {
+        self.0.page(number).or_else(|_| self.1.page(number))
+    }
+
+    fn value(&self, run: &ValueRun) -> Result<&[u8]> {
+        self.0.value(run).or_else(|_| self.1.value(run))
+    }
+}
+
 #[test]
 fn what_is_not_shared_is_found_and_no_more_is_read() {
     let mut pages = MemoryPages::new(1024);
     let mut root = TreeRoot::new(KeyOrder::Bytes, true, false, 0);
     change(&mut pages, &mut root, 0..5000, 1);
-    let old = root;
+    let (old, old_pages) = (root, pages.clone());
     let [all, none] = unshared(&pages, forest(&old), Forest::default()).unwrap();
     assert_eq!(all.len() as u64, old.page_count());
     assert!(none.is_empty());
     // Other heights, splits, and leaves that stay.
-    change(&mut pages, &mut root, (10_000..40_000).chain([77, 4000]), 2);
-    assert!(root.depth > old.depth);
+    change(&mut pages, &mut root, (10_000..90_000).chain([77, 4000]), 2);
+    assert!(root.depth > old.depth, "{}", root.depth);
+    let pages = Both(&pages, &old_pages);
     let [born, died] = unshared(&pages, forest(&root), forest(&old)).unwrap();
     let (born, died) = (numbers(&born), numbers(&died));
     assert!(born.is_disjoint(&died));

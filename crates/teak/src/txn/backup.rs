@@ -37,11 +37,7 @@ pub(crate) fn write(
     out: &mut dyn Write,
     progress: &mut dyn FnMut(BackupProgress) -> ControlFlow<()>,
 ) -> Result<BackupProgress> {
-    if state.is_past {
-        let text = "an exact copy can be made of the newest state only, which has the named snapshots in it; of a named one make a \
-                    dense copy";
-        return Err(Error::InvalidArgument(text.into()));
-    }
+    refuse_past(state)?;
     let told = |error| Error::io("writing the backup")(error);
     let page_size = PageSource::page_size(state);
     let space = state.space_to_look_at()?;
@@ -63,13 +59,7 @@ pub(crate) fn write(
     loop {
         out.write_all(&chunk).map_err(told)?;
         done.bytes += chunk.len() as u64;
-        if progress(done).is_break() {
-            let ended = io::Error::new(
-                io::ErrorKind::Interrupted,
-                "it was ended before it was complete",
-            );
-            return Err(told(ended));
-        }
+        tell(done, progress)?;
         if next == page_count {
             return Ok(done);
         }
@@ -85,8 +75,33 @@ pub(crate) fn write(
     }
 }
 
+/// An exact copy needs the space map of its state.
+pub(super) fn refuse_past(state: &Snapshot) -> Result<()> {
+    if !state.is_past {
+        return Ok(());
+    }
+    let text = "an exact copy can be made of the newest state only, which has the named snapshots in it; of a named one make a \
+                dense copy";
+    Err(Error::InvalidArgument(text.into()))
+}
+
+/// Tells how far the backup is; an error if that is enough.
+pub(super) fn tell(
+    done: BackupProgress,
+    progress: &mut dyn FnMut(BackupProgress) -> ControlFlow<()>,
+) -> Result<()> {
+    match progress(done) {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break(()) => {
+            let text = "it was ended before it was complete";
+            let ended = io::Error::new(io::ErrorKind::Interrupted, text);
+            Err(Error::io("writing the backup")(ended))
+        }
+    }
+}
+
 /// The commit records of the copy.
-fn records(record: &Record, page_count: u64) -> Vec<u8> {
+pub(super) fn records(record: &Record, page_count: u64) -> Vec<u8> {
     let page_size = record.page_size as usize;
     let record_of = |slot: u8| Record {
         slot,
@@ -105,7 +120,12 @@ fn records(record: &Record, page_count: u64) -> Vec<u8> {
     pages
 }
 
-fn add_page(state: &Snapshot, offset: u64, page_size: usize, chunk: &mut Vec<u8>) -> Result<()> {
+pub(super) fn add_page(
+    state: &Snapshot,
+    offset: u64,
+    page_size: usize,
+    chunk: &mut Vec<u8>,
+) -> Result<()> {
     let asked = state.mapping.demand(offset, page_size);
     asked.map_err(Error::io("reading the file"))?;
     reading(state, || {

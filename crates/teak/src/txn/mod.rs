@@ -8,6 +8,7 @@ pub(crate) mod check;
 mod checked;
 mod closing;
 mod commit;
+pub(crate) mod delta;
 mod demanded;
 mod door;
 pub(crate) mod engine;

@@ -178,6 +178,11 @@ impl Snapshot {
         reading_twice(self, || find(self, &root, name))?.ok_or_else(|| not_found(name))
     }
 
+    /// The root of the list.
+    pub(super) fn named_list(&self) -> Result<TreeRoot> {
+        root(&self.record)
+    }
+
     /// All named snapshots, in the order of names.
     pub(super) fn all_named(&self) -> Result<Vec<(Vec<u8>, Named)>> {
         let root = root(&self.record)?;

@@ -88,6 +88,10 @@ impl Snapshot {
         Ok([space.free_count(), space.pending_count()])
     }
 
+    pub(crate) fn record(&self) -> &Record {
+        &self.record
+    }
+
     pub(crate) fn transaction(&self) -> TransactionId {
         self.record.transaction
     }

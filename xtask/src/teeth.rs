@@ -44,6 +44,15 @@ const CAMPAIGNS: &[&[&str]] = &[
         "--workload",
         "faults",
     ],
+    &[
+        "crash",
+        "--images",
+        "12000",
+        "--seed",
+        "5",
+        "--workload",
+        "named",
+    ],
     &["faults", "--count", "6000", "--seed", "2"],
     &["crash", "--images", "60000", "--seed", "4"],
 ];

@@ -141,6 +141,10 @@ fn begin(
     let base = history.states.iter().rposition(|state| state.gone == NEVER);
     let mut tables = history.states[base.unwrap_or(0)].tables.clone();
     records::put(&mut txn, &mut tables, rng, 3)?;
+    if rng.u8(0..4) == 0 {
+        records::name(&mut txn, &mut tables, rng)?;
+    }
+    let tables = tables.committed();
     // It is seen, and with it what it was built on.
     history.seen_early = None;
     let index = history.begin(txn.id(), tables, disk.event_count());

@@ -3,14 +3,71 @@
 //! Times are counts of events of the simulated disk: something that happened at time *t* had happened
 //! before a crash behind the first *t* events.
 
-use std::{collections::BTreeMap, sync::Arc};
-use teak::{Recovery, Transaction, TransactionId, codec::Bytes};
+use std::{
+    collections::BTreeMap,
+    ops::{Deref, DerefMut},
+    sync::Arc,
+};
+use teak::{Database, Recovery, Transaction, TransactionId, codec::Bytes};
 
 /// The records of a table.
 pub(super) type Records = BTreeMap<Vec<u8>, Arc<[u8]>>;
 
-/// Tables by name. Cheap to clone, since each state has its own.
-pub(super) type Tables = BTreeMap<&'static str, Arc<Records>>;
+/// Tables by name, and the named snapshots beside them. Cheap to clone, since each state has its own.
+#[derive(Clone, Default, Debug)]
+pub(super) struct Tables {
+    tables: BTreeMap<&'static str, Arc<Records>>,
+    pub(super) named: BTreeMap<&'static str, Arc<Tables>>,
+    /// What the open transaction calls the state that it makes.
+    names: Vec<&'static str>,
+}
+
+impl Tables {
+    pub(super) fn new() -> Self {
+        Self::default()
+    }
+
+    /// The state that the open transaction makes gets a name.
+    pub(super) fn name(&mut self, name: &'static str) {
+        self.names.push(name);
+    }
+
+    /// Whether there is a snapshot of this name, or will be.
+    pub(super) fn is_named(&self, name: &str) -> bool {
+        self.named.contains_key(name) || self.names.contains(&name)
+    }
+
+    /// As they are once the transaction has committed.
+    pub(super) fn committed(mut self) -> Self {
+        for name in std::mem::take(&mut self.names) {
+            let state = Self {
+                tables: self.tables.clone(),
+                ..Self::default()
+            };
+            self.named.insert(name, Arc::new(state));
+        }
+        self
+    }
+
+    /// The tables of a named snapshot instead of these.
+    pub(super) fn go_back(&mut self, name: &str) {
+        self.tables = self.named[name].tables.clone();
+    }
+}
+
+impl Deref for Tables {
+    type Target = BTreeMap<&'static str, Arc<Records>>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.tables
+    }
+}
+
+impl DerefMut for Tables {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.tables
+    }
+}
 
 /// What happens at this time has not happened.
 pub(super) const NEVER: usize = usize::MAX;
@@ -202,6 +259,22 @@ impl History {
             .iter()
             .any(|&(begun, closed)| begun <= time && closed == index)
     }
+}
+
+/// Fails, and says how, unless these are exactly the named snapshots that there are.
+pub(super) fn compare_named(database: &Database, tables: &Tables) -> Result<(), String> {
+    let failed = |error| format!("snapshots: {error}");
+    let found = database.snapshots().map_err(failed)?;
+    let names = found.iter().map(|snapshot| snapshot.name.as_slice());
+    if !names.eq(tables.named.keys().map(|name| name.as_bytes())) {
+        let expected: Vec<_> = tables.named.keys().collect();
+        return Err(format!("there are snapshots {found:?}, not {expected:?}"));
+    }
+    for (name, tables) in &tables.named {
+        let state = database.open_snapshot(name).map_err(failed)?;
+        compare(&state, tables).map_err(|difference| format!("snapshot {name}: {difference}"))?;
+    }
+    Ok(())
 }
 
 /// Fails, and says how, unless these are exactly the tables and records that `txn` sees.

@@ -175,3 +175,45 @@ pub(super) fn savepoints(
     }
     txn.release(outer)
 }
+
+/// The names of snapshots.
+const SNAPSHOTS: [&str; 3] = ["one", "three", "two"];
+
+/// Names the state that the transaction makes.
+pub(super) fn name(txn: &mut WriteTxn, tables: &mut Tables, rng: &mut Rng) -> teak::Result<()> {
+    let name = SNAPSHOTS[rng.usize(0..SNAPSHOTS.len())];
+    if !tables.is_named(name) {
+        txn.create_snapshot(name)?;
+        tables.name(name);
+    }
+    Ok(())
+}
+
+/// A snapshot that is there.
+fn named(tables: &Tables, rng: &mut Rng) -> Option<&'static str> {
+    let count = tables.named.len();
+    let name = tables.named.keys().nth(rng.usize(0..count.max(1)));
+    name.copied()
+}
+
+/// Drops a named snapshot, if there is one.
+pub(super) fn drop_snapshot(
+    txn: &mut WriteTxn,
+    tables: &mut Tables,
+    rng: &mut Rng,
+) -> teak::Result<()> {
+    if let Some(name) = named(tables, rng) {
+        txn.drop_snapshot(name)?;
+        tables.named.remove(name);
+    }
+    Ok(())
+}
+
+/// Goes back to a named snapshot, if there is one; the transaction has not changed anything yet.
+pub(super) fn go_back(txn: &mut WriteTxn, tables: &mut Tables, rng: &mut Rng) -> teak::Result<()> {
+    if let Some(name) = named(tables, rng) {
+        txn.roll_back_to_snapshot(name)?;
+        tables.go_back(name);
+    }
+    Ok(())
+}

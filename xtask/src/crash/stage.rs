@@ -2,7 +2,7 @@
 
 use super::{
     during_flush::DuringFlush,
-    history::{Cut, History, Tables, compare},
+    history::{Cut, History, State, Tables, compare, compare_named},
     records,
     settings::{BOOT, Settings},
 };
@@ -163,7 +163,7 @@ impl Stage {
         let Some((txn, tables)) = self.txn.take() else {
             return Ok(());
         };
-        let (id, begun) = (txn.id(), self.time());
+        let (id, begun, tables) = (txn.id(), self.time(), tables.committed());
         let index = self.with_history(|history| {
             let index = history.begin(id, tables, begun);
             history.seen_early = (mode == Durability::Async).then_some(index);
@@ -300,7 +300,12 @@ impl Stage {
         let txn = self.read()?;
         let now = self.time();
         let found = self.with_history(|history| {
-            let fits = |index: &usize| compare(&txn, &history.states[*index].tables).is_ok();
+            let fits = |index: &usize| {
+                let State { id, tables, .. } = &history.states[*index];
+                *id == txn.id()
+                    && compare(&txn, tables).is_ok()
+                    && compare_named(&self.database, tables).is_ok()
+            };
             let found = history.possible(time, Cut::Kill).find(fits);
             found.inspect(|&index| history.note_opened(index, now))
         });
@@ -317,8 +322,16 @@ impl Stage {
 
     fn expect_newest(&self, when: &str) -> Outcome {
         let txn = self.read()?;
-        self.with_history(|history| compare(&txn, &history.states[history.newest()].tables))
+        let tables = self.with_history(|history| history.states[history.newest()].tables.clone());
+        compare(&txn, &tables)
+            .and_then(|()| compare_named(&self.database, &tables))
             .map_err(|difference| format!("{when}: {difference}"))
+    }
+
+    /// Begins a transaction that goes back to a named snapshot, if there is one.
+    pub(super) fn go_back(&mut self) -> Outcome {
+        self.commit_open()?;
+        self.change(records::go_back)
     }
 
     pub(super) fn begin_reader(&mut self) -> Outcome {

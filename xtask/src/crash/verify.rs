@@ -1,7 +1,7 @@
 //! Opening what a crash left, and holding it against the history.
 
 use super::{
-    history::{Cut, History, compare},
+    history::{Cut, History, compare, compare_named},
     records,
     settings::{BOOT, Settings},
     stage::Outcome,
@@ -119,7 +119,8 @@ fn identify(database: &Database, expected: Expected<'_>) -> Outcome<(Transaction
         if state.id != txn.id() {
             continue;
         }
-        match compare(&txn, &state.tables) {
+        let compared = compare(&txn, &state.tables);
+        match compared.and_then(|()| compare_named(database, &state.tables)) {
             Ok(()) => return Ok((state.id, index)),
             Err(found) => difference = Some(found),
         }
@@ -226,7 +227,9 @@ fn reopen(disk: &SimDisk, settings: &Settings, history: &History) -> Outcome {
     let txn = again
         .begin_read()
         .map_err(|error| format!("beginning to read again: {error}"))?;
-    compare(&txn, &history.states[history.newest()].tables)
+    let tables = &history.states[history.newest()].tables;
+    compare(&txn, tables)
+        .and_then(|()| compare_named(&again, tables))
         .map_err(|difference| format!("opened again: {difference}"))?;
     drop(txn);
     expect_clean(&again, "behind the next commit")

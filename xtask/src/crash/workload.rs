@@ -29,12 +29,16 @@ pub(super) enum Step {
     Kill,
     BeginReader,
     EndReader,
+    /// Names the state of the open transaction, drops such a name, goes back to such a state.
+    Name,
+    Unname,
+    GoBack,
     /// Has a call to the disk fail soon.
     Fault,
 }
 
 /// The letters that all short sequences are made of.
-pub(super) const ALPHABET: [Step; 12] = [
+pub(super) const ALPHABET: [Step; 15] = [
     Step::Put(5),
     Step::Delete(20),
     Step::Large,
@@ -47,6 +51,9 @@ pub(super) const ALPHABET: [Step; 12] = [
     Step::Grow,
     Step::Shrink,
     Step::Reopen,
+    Step::Name,
+    Step::Unname,
+    Step::GoBack,
 ];
 
 /// The longest of the sequences that are all played.
@@ -81,10 +88,12 @@ pub(super) enum Workload {
     Shrink,
     /// Reads and commits while a flush runs
     Flush,
+    /// Named snapshots that come and go, and rollbacks to them
+    Named,
 }
 
 /// All but the sequences, which have episodes of their own.
-pub(super) const DRAWN: [Workload; 9] = [
+pub(super) const DRAWN: [Workload; 10] = [
     Workload::Random,
     Workload::Reader,
     Workload::Lazy,
@@ -94,6 +103,7 @@ pub(super) const DRAWN: [Workload; 9] = [
     Workload::Growth,
     Workload::Shrink,
     Workload::Flush,
+    Workload::Named,
 ];
 
 impl Workload {
@@ -109,6 +119,7 @@ impl Workload {
             Self::Growth => "growth",
             Self::Shrink => "shrink",
             Self::Flush => "flush",
+            Self::Named => "named",
         }
     }
 
@@ -148,6 +159,9 @@ impl Workload {
                 (Kill, 2),
                 (BeginReader, 2),
                 (EndReader, 2),
+                (Name, 2),
+                (Unname, 1),
+                (GoBack, 1),
             ],
             Self::Reader => &[
                 (Put(20), 8),
@@ -171,6 +185,9 @@ impl Workload {
                 (Large, 2),
                 (Delete(20), 3),
                 (Fault, 5),
+                (Name, 2),
+                (Unname, 1),
+                (GoBack, 1),
                 (Sync, 2),
                 (Kill, 2),
                 (Reopen, 1),
@@ -191,13 +208,36 @@ impl Workload {
                 (Reopen, 2),
                 (Kill, 1),
             ],
-            Self::Flush => &[(Put(6), 8), (Large, 2), (Delete(20), 4), (Sync, 3)],
+            Self::Flush => &[
+                (Put(6), 8),
+                (Large, 2),
+                (Delete(20), 4),
+                (Sync, 3),
+                (Name, 1),
+            ],
+            Self::Named => &[
+                (Put(6), 6),
+                (Large, 2),
+                (Delete(30), 3),
+                (DropTable, 1),
+                (Name, 5),
+                (Unname, 2),
+                (GoBack, 4),
+                (Savepoints, 1),
+                (Shrink, 1),
+                (Sync, 1),
+                (Reopen, 1),
+                (Kill, 2),
+                (BeginReader, 1),
+                (EndReader, 1),
+            ],
         }
     }
 
     fn draw_mode(self, rng: &mut Rng) -> Durability {
         match self {
             Self::Lazy if rng.u8(0..8) != 0 => Durability::Lazy,
+            Self::Named if rng.bool() => Durability::Lazy,
             Self::Flush | Self::Growth if rng.u8(0..4) != 0 => Durability::Durable,
             _ => MODES[rng.usize(0..MODES.len())],
         }
@@ -293,6 +333,9 @@ impl Step {
             Self::Kill => stage.kill(),
             Self::BeginReader => stage.begin_reader(),
             Self::EndReader => stage.end_reader(),
+            Self::Name => stage.change(records::name),
+            Self::Unname => stage.change(records::drop_snapshot),
+            Self::GoBack => stage.go_back(),
             Self::Fault => {
                 stage.plan_fault();
                 Ok(())

@@ -14,6 +14,7 @@ use teak::{Durability, KeyOrder};
 const TABLES_MAX: usize = 6;
 const READERS_MAX: usize = 6;
 const SAVEPOINTS_MAX: usize = 5;
+const SNAPSHOTS_MAX: usize = 5;
 /// Bytes of values in a table, above which records are rather removed.
 const TABLE_BYTES_MAX: usize = 8 << 20;
 
@@ -27,6 +28,10 @@ pub(crate) struct View<'a> {
     pub(crate) readers: Vec<&'a Tables>,
     pub(crate) is_writing: bool,
     pub(crate) savepoint_count: usize,
+    /// The names of snapshots, those included that the open transaction makes.
+    pub(crate) snapshots: Vec<&'a str>,
+    /// Those that were committed.
+    pub(crate) committed_snapshots: Vec<&'a str>,
 }
 
 impl View<'_> {
@@ -165,6 +170,26 @@ impl View<'_> {
                 Operation::CloseReader(rng.usize(0..reader_count))
             }
             Kind::ReadElsewhere => return self.draw_elsewhere(rng),
+            Kind::CreateSnapshot if self.snapshots.len() < SNAPSHOTS_MAX => {
+                let name = format!("snapshot {}", rng.u8(0..20));
+                if self.snapshots.contains(&&*name) {
+                    return None;
+                }
+                Operation::CreateSnapshot(name)
+            }
+            Kind::DropSnapshot if !self.snapshots.is_empty() => {
+                Operation::DropSnapshot(pick_name(rng, &self.snapshots))
+            }
+            Kind::RollBackToSnapshot
+                if !self.is_writing && !self.committed_snapshots.is_empty() =>
+            {
+                Operation::RollBackToSnapshot(pick_name(rng, &self.committed_snapshots))
+            }
+            Kind::VerifySnapshots => Operation::VerifySnapshots,
+            Kind::Compare if reader_count > 0 => {
+                let other = rng.bool().then(|| rng.usize(0..reader_count));
+                Operation::Compare(rng.usize(0..reader_count), other)
+            }
             Kind::OpenCopy => Operation::OpenCopy,
             Kind::Sync if !self.is_writing => Operation::Sync,
             Kind::Check if !self.is_writing => Operation::Check,
@@ -304,6 +329,10 @@ fn draw_end(rng: &mut Rng) -> Operation {
         3 => Operation::Commit(Some(Durability::Async)),
         _ => Operation::Commit(None),
     }
+}
+
+fn pick_name(rng: &mut Rng, names: &[&str]) -> String {
+    names[rng.usize(0..names.len())].to_owned()
 }
 
 fn draw_bound(rng: &mut Rng, key: Key) -> Bound<Key> {

@@ -43,8 +43,12 @@ struct Reader {
 struct Writing {
     txn: WriteTxn,
     tables: Tables,
-    savepoints: Vec<(Savepoint, Tables)>,
+    savepoints: Vec<(Savepoint, Tables, Snapshots)>,
+    snapshots: Snapshots,
 }
+
+/// Named snapshots; `None` for one that the open transaction makes.
+type Snapshots = BTreeMap<String, Option<Tables>>;
 
 struct Episode {
     settings: Settings,
@@ -53,6 +57,7 @@ struct Episode {
     /// Absent only while it is being opened anew.
     database: Option<Database>,
     committed: Tables,
+    snapshots: Snapshots,
     writing: Option<Writing>,
     readers: Vec<Reader>,
     /// Handles outlive the transaction they come from; kept here until a table is dropped or renamed.
@@ -96,6 +101,7 @@ impl Episode {
             key_len_max: database.max_key_len(),
             database: Some(database),
             committed: Tables::new(),
+            snapshots: Snapshots::new(),
             writing: None,
             readers: Vec::new(),
             handles: BTreeMap::new(),
@@ -123,6 +129,12 @@ impl Episode {
                 .writing
                 .as_ref()
                 .map_or(0, |writing| writing.savepoints.len()),
+            snapshots: (self.writing.as_ref())
+                .map_or(&self.snapshots, |writing| &writing.snapshots)
+                .keys()
+                .map(String::as_str)
+                .collect(),
+            committed_snapshots: self.snapshots.keys().map(String::as_str).collect(),
         }
     }
 
@@ -156,6 +168,11 @@ impl Episode {
             }
             Operation::VerifyReader(index) => self.readers[*index].verify(),
             Operation::CloseReader(index) => self.readers.swap_remove(*index).verify(),
+            Operation::CreateSnapshot(name) => self.create_snapshot(name),
+            Operation::DropSnapshot(name) => self.drop_snapshot(name),
+            Operation::RollBackToSnapshot(name) => self.roll_back_to_snapshot(name),
+            Operation::VerifySnapshots => self.verify_snapshots(),
+            Operation::Compare(older, newer) => self.compare(*older, *newer),
             Operation::Sync => Ok(self.database()?.sync()?),
             Operation::Check => self.check(),
             Operation::OpenCopy => self.open_copy(),
@@ -212,6 +229,7 @@ impl Episode {
                 txn,
                 tables: self.committed.clone(),
                 savepoints: Vec::new(),
+                snapshots: self.snapshots.clone(),
             });
         }
         self.writing
@@ -297,18 +315,21 @@ impl Episode {
 
     fn savepoint(&mut self) -> Outcome {
         let writing = self.writing()?;
-        writing
-            .savepoints
-            .push((writing.txn.savepoint()?, writing.tables.clone()));
+        writing.savepoints.push((
+            writing.txn.savepoint()?,
+            writing.tables.clone(),
+            writing.snapshots.clone(),
+        ));
         Ok(())
     }
 
     fn roll_back(&mut self, index: usize) -> Outcome {
         self.handles.clear();
         let writing = self.writing()?;
-        let (savepoint, tables) = &writing.savepoints[index];
+        let (savepoint, tables, snapshots) = &writing.savepoints[index];
         writing.txn.rollback_to(savepoint)?;
         writing.tables = tables.clone();
+        writing.snapshots = snapshots.clone();
         writing.savepoints.truncate(index + 1);
         reads::list_tables(&writing.txn, &writing.tables)
     }
@@ -317,7 +338,7 @@ impl Episode {
     fn release(&mut self, index: usize) -> Outcome {
         let writing = self.writing()?;
         while writing.savepoints.len() > index {
-            if let Some((savepoint, _)) = writing.savepoints.pop() {
+            if let Some((savepoint, ..)) = writing.savepoints.pop() {
                 writing.txn.release(savepoint)?;
             }
         }
@@ -326,7 +347,10 @@ impl Episode {
 
     fn commit(&mut self, durability: Option<Durability>) -> Outcome {
         let Some(Writing {
-            mut txn, tables, ..
+            mut txn,
+            tables,
+            mut snapshots,
+            ..
         }) = self.writing.take()
         else {
             return Ok(());
@@ -335,6 +359,10 @@ impl Episode {
             txn.set_durability(durability);
         }
         txn.commit()?;
+        for state in snapshots.values_mut() {
+            state.get_or_insert_with(|| tables.clone());
+        }
+        self.snapshots = snapshots;
         self.committed = tables;
         // What is small is checked every time: a tag that is wrong may be right again soon.
         let records: usize = self.committed.values().map(|table| table.len()).sum();
@@ -362,6 +390,67 @@ impl Episode {
         if let Some(writing) = self.writing.take() {
             writing.txn.abort();
         }
+    }
+
+    fn create_snapshot(&mut self, name: &str) -> Outcome {
+        let writing = self.writing()?;
+        writing.txn.create_snapshot(name)?;
+        let again = writing.txn.create_snapshot(name);
+        writing.snapshots.insert(name.to_owned(), None);
+        expect_error("a snapshot of a name that is taken", again, |error| {
+            matches!(error, Error::SnapshotExists(_))
+        })
+    }
+
+    fn drop_snapshot(&mut self, name: &str) -> Outcome {
+        let writing = self.writing()?;
+        writing.txn.drop_snapshot(name)?;
+        let again = writing.txn.drop_snapshot(name);
+        writing.snapshots.remove(name);
+        expect_error("a snapshot that is not there", again, |error| {
+            matches!(error, Error::SnapshotNotFound(_))
+        })
+    }
+
+    fn roll_back_to_snapshot(&mut self, name: &str) -> Outcome {
+        self.handles.clear();
+        let tables = self.snapshots[name].clone().unwrap_or_default();
+        let writing = self.writing()?;
+        writing.txn.roll_back_to_snapshot(name)?;
+        writing.tables = tables;
+        reads::list_tables(&writing.txn, &writing.tables)
+    }
+
+    fn verify_snapshots(&self) -> Outcome {
+        let database = self.database()?;
+        let found: Vec<_> = (database.snapshots()?.into_iter())
+            .map(|info| String::from_utf8_lossy(&info.name).into_owned())
+            .collect();
+        let names: Vec<_> = self.snapshots.keys().cloned().collect();
+        expect_same("the names of snapshots", found, names)?;
+        for (name, tables) in &self.snapshots {
+            let tables = tables.as_ref().into_iter();
+            for tables in tables {
+                reads::verify(&database.open_snapshot(name)?, tables)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn compare(&self, older: usize, newer: Option<usize>) -> Outcome {
+        let older = &self.readers[older];
+        let newest;
+        let newer = match newer {
+            Some(index) => &self.readers[index],
+            None => {
+                newest = Reader {
+                    txn: self.database()?.begin_read()?,
+                    tables: self.committed.clone(),
+                };
+                &newest
+            }
+        };
+        reads::compare((&older.txn, &older.tables), (&newer.txn, &newer.tables))
     }
 
     fn open_reader(&mut self) -> Outcome {
@@ -452,6 +541,7 @@ impl Episode {
         }
         self.check()?;
         self.reopen(Leave::Drop)?;
+        self.verify_snapshots()?;
         self.check()
     }
 }

@@ -119,6 +119,15 @@ pub(crate) enum Operation {
     CloneReader(usize),
     VerifyReader(usize),
     CloseReader(usize),
+    /// The state that the open transaction makes gets this name.
+    CreateSnapshot(String),
+    DropSnapshot(String),
+    /// A transaction that begins with the state of a named snapshot.
+    RollBackToSnapshot(String),
+    /// All named snapshots against what they are to hold.
+    VerifySnapshots,
+    /// What differs between the states of two readers, or of the first and the newest one.
+    Compare(usize, Option<usize>),
     Sync,
     Check,
     /// Opens a copy of the file, which is what a killed process would leave.

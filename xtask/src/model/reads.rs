@@ -6,8 +6,11 @@ use super::{
     shape::{Key, Record, Value},
     violation::{Outcome, Violation, expect_bytes, expect_same},
 };
-use std::ops::Bound;
-use teak::{Cursor, Table, Transaction, codec::Bytes};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ops::Bound,
+};
+use teak::{Cursor, ReadTxn, Table, Transaction, codec::Bytes};
 
 /// A table of the engine as the model uses it.
 pub(crate) type RawTable = Table<Bytes, Bytes>;
@@ -41,6 +44,63 @@ pub(crate) fn verify<T: Transaction>(txn: &T, tables: &Tables) -> Outcome {
     for (name, model) in tables {
         let table = txn.open_table::<Bytes, Bytes>(name)?;
         scan(txn, &table, model, &ALL, Direction::Forwards, usize::MAX)?;
+    }
+    Ok(())
+}
+
+/// Compares what differs between two states with what differs between their models.
+pub(crate) fn compare(
+    (older, older_tables): (&ReadTxn, &Tables),
+    (newer, newer_tables): (&ReadTxn, &Tables),
+) -> Outcome {
+    let names: BTreeSet<_> = older_tables.keys().chain(newer_tables.keys()).collect();
+    for name in names {
+        let (old, new) = (older_tables.get(name), newer_tables.get(name));
+        if let (Some(old), Some(new)) = (old, new)
+            && (old.kind.order != new.kind.order)
+        {
+            // Dropped, and created with another order: refused.
+            continue;
+        }
+        let table: RawTable = match new {
+            Some(_) => newer.open_table(name)?,
+            None => older.open_table(name)?,
+        };
+        let mut expected = BTreeMap::new();
+        for (key, value) in old.iter().flat_map(|table| table.range(&ALL)) {
+            expected.insert(key, (Some(value), None));
+        }
+        for (key, value) in new.iter().flat_map(|table| table.range(&ALL)) {
+            expected.entry(key).or_insert((None, None)).1 = Some(value);
+        }
+        let bytes = |value: Option<Value>| value.map(|value| value.bytes().to_vec());
+        let expected: BTreeMap<_, _> = expected
+            .into_iter()
+            .map(|(key, (old, new))| (key.to_vec(), (bytes(old), bytes(new))))
+            .filter(|(_, (old, new))| old != new)
+            .collect();
+        let mut found = BTreeMap::new();
+        let mut last: Option<Vec<u8>> = None;
+        for difference in table.differences(older, newer)? {
+            let difference = difference?;
+            let key = difference.key().clone();
+            let values = (
+                difference.old_value().map(|value| value.to_vec()),
+                difference.new_value().map(|value| value.to_vec()),
+            );
+            let model = new
+                .or(old)
+                .ok_or_else(|| Violation::Other("no table".to_owned()))?;
+            let is_behind = |last: &Vec<u8>| model.sorts_before(last, &key);
+            if !last.as_ref().is_none_or(is_behind) {
+                return Err(Violation::Other(
+                    "differences are not in the order of keys".to_owned(),
+                ));
+            }
+            last = Some(key.clone());
+            found.insert(key, values);
+        }
+        expect_same("differences", found, expected)?;
     }
     Ok(())
 }

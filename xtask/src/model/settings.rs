@@ -39,6 +39,11 @@ pub(crate) enum Kind {
     VerifyReader,
     CloseReader,
     ReadElsewhere,
+    CreateSnapshot,
+    DropSnapshot,
+    RollBackToSnapshot,
+    VerifySnapshots,
+    Compare,
     Sync,
     Check,
     OpenCopy,
@@ -46,7 +51,7 @@ pub(crate) enum Kind {
 }
 
 /// How often each kind is drawn, before an episode's preferences.
-const WEIGHTS: [(Kind, u32); 34] = [
+const WEIGHTS: [(Kind, u32); 39] = [
     (Kind::Get, 18_000),
     (Kind::GetMany, 1_000),
     (Kind::Ends, 2_000),
@@ -77,6 +82,11 @@ const WEIGHTS: [(Kind, u32); 34] = [
     (Kind::VerifyReader, 40),
     (Kind::CloseReader, 150),
     (Kind::ReadElsewhere, 60),
+    (Kind::CreateSnapshot, 120),
+    (Kind::DropSnapshot, 80),
+    (Kind::RollBackToSnapshot, 60),
+    (Kind::VerifySnapshots, 20),
+    (Kind::Compare, 60),
     (Kind::Sync, 40),
     (Kind::Check, 50),
     (Kind::OpenCopy, 10),

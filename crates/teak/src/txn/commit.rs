@@ -242,7 +242,7 @@ impl WriteTransaction {
     ) -> Option<Arc<[UnwrittenPage]>> {
         // Pages that a later one of them no longer uses are never written: so not those of a state that stays.
         let is_fit = self.pages.durability == Durability::Durable
-            && self.named_pins.is_none()
+            && (self.named_pins.is_none() || is_planted(Planted::DeferNamed))
             && committed.fold_pages.is_empty()
             && !self.engine.flusher.place.is_wanted()
             && self.pages.writer.arena.mapped_bytes() == 0

@@ -135,7 +135,10 @@ impl Flusher {
         let mut pins = self.own_pins();
         let oldest = pins.iter().min().copied();
         self.published.add_held(&mut pins);
-        let is_kept = |pin: &&NamedPin| pin.dropped.is_none_or(|dropped| Some(dropped) > oldest);
+        let is_kept = |pin: &&NamedPin| match pin.dropped {
+            None => !is_planted(Planted::FreeNamed),
+            Some(dropped) => Some(dropped) > oldest && !is_planted(Planted::FreeDropped),
+        };
         pins.extend(named.iter().filter(is_kept).map(|pin| pin.state));
         pins.sort_unstable();
         pins.dedup();

@@ -8,6 +8,7 @@ use super::{
 };
 use crate::{
     Error, Result, Run,
+    planted::{Planted, is_planted},
     tree::{
         PageSource, TreeRoot,
         pages::{Forest, unshared},
@@ -46,6 +47,9 @@ impl WriteTransaction {
         })?;
         let mut revived: Vec<Run> = died.into_iter().map(|(run, _)| run).collect();
         revived.sort_unstable();
+        if is_planted(Planted::ReviveNothing) {
+            revived.clear();
+        }
         self.revived = Some(revived);
         self.pages.deaths = born;
         self.catalog = catalog;

@@ -8,8 +8,8 @@ mod space;
 
 use crate::{
     commit::record::{
-        FORMAT_VERSION, Features, KNOWN_FEATURES, Marks, Record, SECTOR_LEN, SLOT_COUNT,
-        is_page_size,
+        FORMAT_VERSION, Features, KNOWN_FEATURES, Marks, NAMED_SNAPSHOTS, Record, SECTOR_LEN,
+        SLOT_COUNT, is_page_size,
     },
     page::{
         array::{self, Pointer},

@@ -22,8 +22,10 @@ use teak::testing;
 
 /// Addresses that the process may have, in bytes. Two threads have stretches of their own.
 const MEMORY_MAX: u64 = 512 << 20;
-/// What a file may take for each mebibyte that it has, and a small one.
+/// What a file may take of the processor for each mebibyte that it has, and a small one.
 const TIME_MAX: Duration = Duration::from_secs(2);
+/// So much longer it may take where others use the processor, too.
+const PATIENCE: u32 = 60;
 const GLANCE: Duration = Duration::from_millis(100);
 
 /// Opens the files from one index up to another.
@@ -61,6 +63,12 @@ fn limit_memory() -> Result<(), Failure> {
     Ok(setrlimit(Resource::As, limit)?)
 }
 
+/// What the process has had of the processor.
+fn processor_time() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+}
+
 /// Ends the process when a file takes too long.
 struct Watchdog {
     work: Arc<Mutex<Option<Work>>>,
@@ -69,6 +77,7 @@ struct Watchdog {
 struct Work {
     index: u64,
     end: Instant,
+    end_of_processor_time: Duration,
 }
 
 impl Watchdog {
@@ -80,7 +89,10 @@ impl Watchdog {
                 thread::sleep(GLANCE);
                 let work = watched.lock().unwrap_or_else(|poison| poison.into_inner());
                 let work: &Option<Work> = &work;
-                if let Some(work) = work.as_ref().filter(|work| work.end < Instant::now()) {
+                let is_over = |work: &&Work| {
+                    work.end_of_processor_time < processor_time() || work.end < Instant::now()
+                };
+                if let Some(work) = work.as_ref().filter(is_over) {
                     println!("slow {}", work.index);
                     process::abort();
                 }
@@ -93,7 +105,8 @@ impl Watchdog {
         let mebibytes = len.div_ceil(1 << 20).max(1) as u32;
         self.set(Some(Work {
             index,
-            end: Instant::now() + TIME_MAX * mebibytes,
+            end: Instant::now() + TIME_MAX * mebibytes * PATIENCE,
+            end_of_processor_time: processor_time() + TIME_MAX * mebibytes,
         }));
     }
 

@@ -1,7 +1,7 @@
 //! Who reads what, and what of the file is there for nobody else. Who wants space may ask, and take away
 //! what parked readers see.
 
-use super::{engine::Engine, pages::WritePages};
+use super::{engine::Engine, named::NamedPin, pages::WritePages};
 use crate::{Error, Result, Run, TransactionId, share::Pinned, space::Policy, store::uptime_ms};
 use std::{
     collections::HashMap,
@@ -99,7 +99,8 @@ impl Engine {
         let newest = self.begin_read()?;
         let mut pinned = self.readers.table.readers();
         pinned.retain(|reader| before.binary_search(reader).is_ok());
-        self.describe(pinned, newest.transaction(), |pins| {
+        let named = newest.named_pins()?;
+        self.describe(pinned, newest.transaction(), &named, |pins| {
             Ok(newest.space(pins)?.kept_alone(pins))
         })
     }
@@ -108,13 +109,15 @@ impl Engine {
         &self,
         mut pinned: Vec<Pinned>,
         newest: TransactionId,
+        named: &[NamedPin],
         kept_alone: impl FnOnce(&[TransactionId]) -> Result<Vec<u64>>,
     ) -> Result<Vec<ReaderInfo>> {
         let now = uptime_ms();
         pinned.sort_unstable_by_key(|reader| (reader.state, reader.began));
-        let own = [newest, self.durable()];
+        let mut own = vec![newest, self.durable()];
+        own.extend(named.iter().map(|pin| pin.state));
         let states = pinned.iter().map(|reader| TransactionId(reader.state));
-        let mut pins: Vec<_> = states.chain(own).collect();
+        let mut pins: Vec<_> = states.chain(own.iter().copied()).collect();
         pins.sort_unstable();
         pins.dedup();
         let kept = kept_alone(&pins)?;
@@ -182,9 +185,14 @@ impl WritePages {
                 break;
             };
             let pinned = engine.readers.table.readers();
-            let space = &self.writer.space;
+            let (space, named) = (&self.writer.space, &self.writer.named);
             let readers =
-                engine.describe(pinned, self.base(), |pins| Ok(space.kept_alone(pins)))?;
+                engine.describe(
+                    pinned,
+                    self.base(),
+                    named,
+                    |pins| Ok(space.kept_alone(pins)),
+                )?;
             let slowest = readers.into_iter().max_by_key(|reader| reader.kept_pages);
             let Some(reader) = slowest.filter(|reader| reader.kept_pages >= least) else {
                 break;
@@ -228,7 +236,9 @@ impl WritePages {
         }
         let left = readers.iter().filter(|reader| !is_taken(reader));
         let left = left.map(|reader| TransactionId(reader.state));
-        let mut pins: Vec<_> = flusher.own_pins().into_iter().chain(left).collect();
+        let named = self.writer.named.iter().map(|pin| pin.state);
+        let own = flusher.own_pins().into_iter();
+        let mut pins: Vec<_> = own.chain(left).chain(named).collect();
         pins.sort_unstable();
         self.writer.space.unseen_count(&pins) >= least
     }

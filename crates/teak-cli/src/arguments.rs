@@ -1,14 +1,14 @@
 //! The command line: what is common to all subcommands, and which there are.
 
 use crate::commands::{
-    backup, check, compact, completions, del, dump, get, load, man, page, put, readers, restore,
-    salvage, scan, stat, table, tables,
+    backup, check, compact, completions, del, diff, dump, get, load, man, page, put, readers,
+    restore, salvage, scan, snapshot, stat, table, tables,
 };
 use crate::failure::Failure;
 use crate::output::Style;
 use crate::text::decode_hex;
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
 /// The table that is meant when none is named.
@@ -17,7 +17,7 @@ pub(crate) const DEFAULT_TABLE: &str = "main";
 const EXIT_CODES: &str = "\
 Exit codes:
   0  done
-  1  the key or the table was not found
+  1  the key, the table or the snapshot was not found
   2  the command line makes no sense
   3  the database is damaged
   4  the database is missing, in use, or not a database
@@ -48,6 +48,8 @@ enum Command {
     Table(table::Arguments),
     Stat(stat::Arguments),
     Readers(readers::Arguments),
+    Snapshot(snapshot::Arguments),
+    Diff(diff::Arguments),
     Backup(backup::Arguments),
     Restore(restore::Arguments),
     Check(check::Arguments),
@@ -78,6 +80,8 @@ impl Arguments {
             Command::Table(arguments) => table::run(&arguments, style),
             Command::Stat(arguments) => stat::run(&arguments, style),
             Command::Readers(arguments) => readers::run(&arguments, style),
+            Command::Snapshot(arguments) => snapshot::run(&arguments, style),
+            Command::Diff(arguments) => diff::run(&arguments, style),
             Command::Backup(arguments) => backup::run(&arguments, style),
             Command::Restore(arguments) => restore::run(&arguments, style),
             Command::Check(arguments) => check::run(&arguments, style),
@@ -110,6 +114,21 @@ impl TableArgument {
     /// Its name, as bytes.
     pub(crate) fn name(&self) -> &[u8] {
         self.table.as_encoded_bytes()
+    }
+}
+
+/// Which state a subcommand reads.
+#[derive(Args)]
+pub(crate) struct SnapshotArgument {
+    /// Read this named snapshot; without it, the newest state
+    #[arg(long, value_name = "NAME")]
+    snapshot: Option<OsString>,
+}
+
+impl SnapshotArgument {
+    /// The name of the snapshot, as bytes; none for the newest state.
+    pub(crate) fn name(&self) -> Option<&[u8]> {
+        self.snapshot.as_deref().map(OsStr::as_encoded_bytes)
     }
 }
 

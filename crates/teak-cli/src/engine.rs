@@ -50,9 +50,21 @@ fn tell_recovery(database: Database) -> Result<Database, Failure> {
     Ok(database)
 }
 
-/// Begins a read and opens a table in it.
-pub(crate) fn read_table(database: &Database, name: &[u8]) -> Result<(ReadTxn, RawTable), Failure> {
-    let txn = database.begin_read()?;
+/// Begins to read a named snapshot, or the newest state where none is named.
+pub(crate) fn begin_read(database: &Database, snapshot: Option<&[u8]>) -> Result<ReadTxn, Failure> {
+    Ok(match snapshot {
+        Some(name) => database.open_snapshot(name)?,
+        None => database.begin_read()?,
+    })
+}
+
+/// Begins a read of the newest state, or of a named snapshot, and opens a table in it.
+pub(crate) fn read_table(
+    database: &Database,
+    snapshot: Option<&[u8]>,
+    name: &[u8],
+) -> Result<(ReadTxn, RawTable), Failure> {
+    let txn = begin_read(database, snapshot)?;
     let table = open_table(&txn, name)?;
     Ok((txn, table))
 }
@@ -158,6 +170,32 @@ pub(crate) fn for_each_in_range(
         let Some(record) = next else { break };
         let (key, value) = record?;
         visit(&key, value)?;
+    }
+    Ok(())
+}
+
+/// A record that differs between two states: its value in either, if it is there.
+#[derive(Clone, Copy)]
+pub(crate) struct RecordChange<'a> {
+    pub(crate) key: &'a [u8],
+    pub(crate) old: Option<&'a [u8]>,
+    pub(crate) new: Option<&'a [u8]>,
+}
+
+/// Shows the records of a table that differ between two states to `visit`, in the order of keys.
+pub(crate) fn for_each_change(
+    (older, newer): (&ReadTxn, &ReadTxn),
+    name: &[u8],
+    mut visit: impl FnMut(RecordChange<'_>) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let table = open_table(newer, name)?;
+    for difference in table.differences(older, newer)? {
+        let difference = difference?;
+        visit(RecordChange {
+            key: difference.key(),
+            old: difference.old_value().copied(),
+            new: difference.new_value().copied(),
+        })?;
     }
     Ok(())
 }

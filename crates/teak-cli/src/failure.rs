@@ -14,7 +14,7 @@ use std::process::ExitCode;
 pub(crate) enum Failure {
     /// The engine refused.
     Engine(teak::Error),
-    /// A key or table is not there.
+    /// A key is not there.
     NotFound(String),
     /// The arguments do not fit each other, or the database.
     Usage(String),
@@ -236,9 +236,10 @@ impl Failure {
 fn engine_kind(error: &teak::Error) -> Kind {
     use teak::Error;
     match error {
-        Error::TableNotFound(_) => Kind::NotFound,
+        Error::TableNotFound(_) | Error::SnapshotNotFound(_) => Kind::NotFound,
         Error::InvalidArgument(_)
         | Error::TableExists(_)
+        | Error::SnapshotExists(_)
         | Error::TableMismatch { .. }
         | Error::KeyTooLong { .. } => Kind::Usage,
         Error::Corrupted { .. } | Error::Decode { .. } => Kind::Damaged,

@@ -2,8 +2,10 @@
 
 use crate::failure::Failure;
 use crate::text::printable;
+use jiff::Timestamp;
 use serde::Serialize;
 use std::io::{self, BufWriter, StdoutLock, Write};
+use std::time::SystemTime;
 
 /// Whom a report is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,6 +34,12 @@ pub(crate) fn hexadecimal(bytes: &[u8]) -> String {
 /// The name of a table as text, with escapes for what is not.
 pub(crate) fn table_name(name: &[u8]) -> String {
     printable(name)
+}
+
+/// A time to the second, in UTC, as RFC 3339 has it; none for one that no calendar has.
+pub(crate) fn time(time: SystemTime) -> Option<String> {
+    let seconds = Timestamp::try_from(time).ok()?.as_second();
+    Some(Timestamp::from_second(seconds).ok()?.to_string())
 }
 
 /// Writes to standard output what `write` writes, and flushes it.

@@ -1,28 +1,41 @@
-//! `teak backup`: a copy of a database while others use it.
+//! `teak backup`: a copy of a database while others use it, or an increment to one.
 
 use crate::arguments::DatabaseArgument;
 use crate::engine;
 use crate::failure::Failure;
 use crate::output::{self, Style};
+use crate::text::printable;
 use clap::Args;
 use indicatif::{BinaryBytes, HumanCount, ProgressBar, ProgressStyle};
 use serde::Serialize;
-use std::io::{self, Write};
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
-use teak::BackupProgress;
+use teak::Transaction as _;
+use teak::{BackupProgress, Database, ReadTxn};
 
 const EXAMPLES: &str = "\
 Examples:
   teak backup coins.teak /mnt/backup/coins.teak
   teak backup coins.teak - | zstd > coins.teak.zst
   teak backup coins.teak small.teak --compact
+  teak backup coins.teak monday.teak --compact --of monday
 
-A backup is a database file: it can be opened as it is. `teak restore` copies and checks it.";
+A full copy, then what has changed each day:
+  teak backup coins.teak full.teak --snapshot sunday
+  teak backup coins.teak monday.delta --since sunday --snapshot monday
+  teak backup coins.teak tuesday.delta --since monday --snapshot tuesday
+  teak restore full.teak monday.delta tuesday.delta restored.teak
 
-/// Copy a database while others use it
+A copy is a database file: it can be opened as it is. An increment has the pages that have changed \
+since the named snapshot. `teak restore` puts them together, and checks all pages. A snapshot that no \
+further increment begins with can be dropped: `teak snapshot drop`.";
+
+/// Copy a database while others use it, or what has changed since a snapshot
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Arguments {
@@ -32,17 +45,31 @@ pub(crate) struct Arguments {
     /// A file that does not exist yet, or `-` for the standard output
     target: PathBuf,
 
+    /// Write an increment: what a copy of this named snapshot, or of a later state, lacks
+    #[arg(long, value_name = "SNAPSHOT", conflicts_with = "compact")]
+    since: Option<OsString>,
+
+    /// Give the newest state this name first, so that the next increment can begin there
+    #[arg(long, value_name = "NAME", conflicts_with = "compact")]
+    snapshot: Option<OsString>,
+
     /// Write records anew, as dense as they can be, instead of copying pages
     #[arg(long)]
     compact: bool,
+
+    /// Copy this named snapshot, not the newest state
+    #[arg(long, value_name = "SNAPSHOT", requires = "compact")]
+    of: Option<OsString>,
 
     /// Write so many million bytes a second at most
     #[arg(long, value_name = "MB", conflicts_with = "compact", value_parser = clap::value_parser!(u64).range(1..))]
     max_rate: Option<u64>,
 }
 
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 struct Report {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    since: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     transaction: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -53,76 +80,160 @@ struct Report {
 
 /// Runs the subcommand.
 pub(crate) fn run(arguments: &Arguments, style: Style) -> Result<(), Failure> {
-    let database = engine::open_for_reading(&arguments.database.path)?;
-    let target = arguments.target.as_path();
-    let is_pipe = target == Path::new("-");
     let bar = ProgressBar::new(0).with_style(bar_style(arguments.compact));
-    let report = match (arguments.compact, is_pipe) {
-        (true, true) => {
-            let text = "a compact copy cannot be written to the standard output; name a file";
-            return Err(Failure::Usage(text.to_owned()));
-        }
-        (true, false) => {
-            let records = database.backup_compact(target, &mut |records| {
-                if records.is_multiple_of(4096) {
-                    bar.set_position(records);
-                }
-                ControlFlow::Continue(())
-            })?;
-            Report {
-                transaction: None,
-                bytes: None,
-                records: Some(records),
-            }
-        }
-        (false, _) => {
-            let begun = Instant::now();
-            let mut progress = |progress: BackupProgress| {
-                bar.set_length(progress.total_bytes);
-                bar.set_position(progress.bytes);
-                if let Some(rate) = arguments.max_rate {
-                    let due = Duration::from_secs_f64(progress.bytes as f64 / (rate as f64 * 1e6));
-                    thread::sleep(due.saturating_sub(begun.elapsed()));
-                }
-                ControlFlow::Continue(())
-            };
-            let done = match is_pipe {
-                true => {
-                    let mut output = io::stdout().lock();
-                    let done = database
-                        .begin_read()?
-                        .write_backup(&mut output, &mut progress)?;
-                    output.flush().map_err(Failure::Output)?;
-                    done
-                }
-                false => database.backup(target, &mut progress)?,
-            };
-            Report {
-                transaction: Some(done.transaction.0),
-                bytes: Some(done.bytes),
-                records: None,
-            }
-        }
+    let report = match arguments.compact {
+        true => copy_dense(arguments, &bar),
+        false => copy_pages(arguments, &bar),
     };
     bar.finish_and_clear();
-    if is_pipe {
+    let report = report?;
+    if arguments.is_to_pipe() {
         return Ok(());
     }
     match style {
-        Style::Text => output::print(|output| {
-            let line = match (report.transaction, report.bytes) {
-                (Some(transaction), Some(bytes)) => {
-                    writeln!(output, "transaction {transaction}, {}", BinaryBytes(bytes))
-                }
-                _ => {
-                    let records = report.records.unwrap_or_default();
-                    writeln!(output, "{} records", HumanCount(records))
-                }
-            };
-            line.map_err(Failure::Output)
-        }),
+        Style::Text => {
+            output::print(|output| write_report(&report, output).map_err(Failure::Output))
+        }
         Style::Json => output::print_json(&report),
     }
+}
+
+fn write_report(report: &Report, output: &mut impl Write) -> io::Result<()> {
+    let bytes = BinaryBytes(report.bytes.unwrap_or_default());
+    match (report.since, report.transaction) {
+        (Some(since), Some(transaction)) => {
+            writeln!(output, "from transaction {since} to {transaction}, {bytes}")
+        }
+        (None, Some(transaction)) => writeln!(output, "transaction {transaction}, {bytes}"),
+        _ => {
+            let records = report.records.unwrap_or_default();
+            writeln!(output, "{} records", HumanCount(records))
+        }
+    }
+}
+
+impl Arguments {
+    fn is_to_pipe(&self) -> bool {
+        self.target == Path::new("-")
+    }
+}
+
+/// Writes the records anew; to a pipe by way of a temporary file, since they are not written from the first byte to the last.
+fn copy_dense(arguments: &Arguments, bar: &ProgressBar) -> Result<Report, Failure> {
+    let database = engine::open_for_reading(&arguments.database.path)?;
+    let of = arguments.of.as_deref().map(OsStr::as_encoded_bytes);
+    let state = engine::begin_read(&database, of)?;
+    let mut progress = |records: u64| {
+        if records.is_multiple_of(4096) {
+            bar.set_position(records);
+        }
+        ControlFlow::Continue(())
+    };
+    let records = match arguments.is_to_pipe() {
+        false => state.copy_dense(&arguments.target, &mut progress)?,
+        true => {
+            let place = tempfile::Builder::new().prefix("teak-backup-").tempdir();
+            let place = place.map_err(failed("creating a temporary directory"))?;
+            let path = place.path().join("copy");
+            let records = state.copy_dense(&path, &mut progress)?;
+            let mut copy = File::open(&path).map_err(failed("opening the copy"))?;
+            let mut output = io::stdout().lock();
+            let copied = io::copy(&mut copy, &mut output).and_then(|_| output.flush());
+            copied.map_err(failed("writing the backup"))?;
+            records
+        }
+    };
+    Ok(Report {
+        records: Some(records),
+        ..Report::default()
+    })
+}
+
+/// Copies pages: all, or what has changed.
+fn copy_pages(arguments: &Arguments, bar: &ProgressBar) -> Result<Report, Failure> {
+    let name = arguments.snapshot.as_deref().map(OsStr::as_encoded_bytes);
+    let database = match name {
+        Some(_) => engine::open_for_writing(&arguments.database.path)?,
+        None => engine::open_for_reading(&arguments.database.path)?,
+    };
+    let since = arguments.since.as_deref().map(OsStr::as_encoded_bytes);
+    let since = since
+        .map(|since| database.open_snapshot(since))
+        .transpose()?;
+    if let Some(name) = name {
+        engine::change(&database, |txn| Ok(txn.create_snapshot(name)?))?;
+    }
+    let written = write_pages(&database, since.as_ref(), arguments, bar);
+    let done = written.map_err(|failure| match name {
+        Some(name) => drop_useless(&database, name, failure),
+        None => failure,
+    })?;
+    let since = since.map(|since| since.id().0);
+    database.close()?;
+    let bytes = match (since, arguments.is_to_pipe()) {
+        // An increment has more than pages.
+        (Some(_), false) => {
+            let file = arguments.target.metadata();
+            file.map_err(Failure::file("looking at", &arguments.target))?
+                .len()
+        }
+        _ => done.bytes,
+    };
+    Ok(Report {
+        since,
+        transaction: Some(done.transaction.0),
+        bytes: Some(bytes),
+        records: None,
+    })
+}
+
+fn write_pages(
+    database: &Database,
+    since: Option<&ReadTxn>,
+    arguments: &Arguments,
+    bar: &ProgressBar,
+) -> Result<BackupProgress, Failure> {
+    let begun = Instant::now();
+    let mut progress = |progress: BackupProgress| {
+        bar.set_length(progress.total_bytes);
+        bar.set_position(progress.bytes);
+        if let Some(rate) = arguments.max_rate {
+            let due = Duration::from_secs_f64(progress.bytes as f64 / (rate as f64 * 1e6));
+            thread::sleep(due.saturating_sub(begun.elapsed()));
+        }
+        ControlFlow::Continue(())
+    };
+    if !arguments.is_to_pipe() {
+        return Ok(match since {
+            Some(since) => database.backup_since(since, &arguments.target, &mut progress)?,
+            None => database.backup(&arguments.target, &mut progress)?,
+        });
+    }
+    let state = database.begin_read()?;
+    let mut output = BufWriter::new(io::stdout().lock());
+    let done = match since {
+        Some(since) => state.write_backup_since(since, &mut output, &mut progress)?,
+        None => state.write_backup(&mut output, &mut progress)?,
+    };
+    output.flush().map_err(failed("writing the backup"))?;
+    Ok(done)
+}
+
+/// Drops the snapshot that was made for a backup which failed, so that the same can be tried again.
+fn drop_useless(database: &Database, name: &[u8], failure: Failure) -> Failure {
+    let dropped = engine::change(database, |txn| Ok(txn.drop_snapshot(name)?));
+    match dropped {
+        Ok(_) => failure,
+        Err(_) => Failure::During {
+            context: format!("the snapshot \"{}\" was made and stays", printable(name)),
+            cause: Box::new(failure),
+        },
+    }
+}
+
+/// A backup that nobody takes is a failure, unlike a list whose beginning was enough.
+fn failed(operation: &'static str) -> impl FnOnce(io::Error) -> teak::Error {
+    move |source| teak::Error::Io { operation, source }
 }
 
 fn bar_style(counts_records: bool) -> ProgressStyle {

@@ -16,7 +16,7 @@ Examples:
   teak check coins.teak
   teak check coins.teak --json | jq '.damages[].page'
 
-Exit code 3 says that damages were found; each is listed with its page, its table and the range of \
+Named snapshots are checked too. Exit code 3 says that damages were found; each is listed with its page, its table and the range of \
 keys that it concerns. `teak page` shows a page, `teak dump` saves tables that can still be read.";
 
 /// Check every page for damage
@@ -33,6 +33,7 @@ struct Report {
     pages: u64,
     tables: u64,
     records: u64,
+    snapshots: Option<u64>,
     unknown_tables: Vec<String>,
     damages: Vec<DamageReport>,
 }
@@ -72,15 +73,18 @@ pub(crate) fn run(arguments: &Arguments, style: Style) -> Result<(), Failure> {
         bar.set_position(engine::wide(progress.pages_done));
     })?;
     bar.finish_and_clear();
+    // Where they cannot be listed the report says why.
+    let snapshots = (database.snapshots().ok()).map(|snapshots| engine::wide(snapshots.len()));
     match style {
-        Style::Text => {
-            output::print(|output| write_report(&report, output).map_err(Failure::Output))
-        }
+        Style::Text => output::print(|output| {
+            write_report(&report, snapshots, output).map_err(Failure::Output)
+        }),
         Style::Json => output::print_json(&Report {
             clean: report.is_clean(),
             pages: engine::wide(report.pages),
             tables: engine::wide(report.tables),
             records: engine::wide(report.records),
+            snapshots,
             unknown_tables: report
                 .unknown_tables
                 .iter()
@@ -104,7 +108,11 @@ fn bar_style() -> ProgressStyle {
         .unwrap_or_else(|_| ProgressStyle::default_bar())
 }
 
-fn write_report(report: &CheckReport, output: &mut impl Write) -> io::Result<()> {
+fn write_report(
+    report: &CheckReport,
+    snapshots: Option<u64>,
+    output: &mut impl Write,
+) -> io::Result<()> {
     for damage in &report.damages {
         writeln!(output, "{}", describe(damage))?;
     }
@@ -120,9 +128,13 @@ fn write_report(report: &CheckReport, output: &mut impl Write) -> io::Result<()>
     } else {
         counted(report.damages.len() as u64 + report.more_damages, "damage")
     };
+    let snapshots = match snapshots {
+        None | Some(0) => String::new(),
+        Some(count) => format!(", and in {}", counted(count, "named snapshot")),
+    };
     writeln!(
         output,
-        "{verdict} in {}, {} and {}",
+        "{verdict} in {}, {} and {}{snapshots}",
         counted(engine::wide(report.pages), "page"),
         counted(engine::wide(report.tables), "table"),
         counted(engine::wide(report.records), "record"),

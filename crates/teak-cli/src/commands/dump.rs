@@ -1,6 +1,6 @@
 //! `teak dump`: tables as text that `teak load`, `mdb_load` and `mdbx_load` read.
 
-use crate::arguments::{DEFAULT_TABLE, DatabaseArgument};
+use crate::arguments::{DEFAULT_TABLE, DatabaseArgument, SnapshotArgument};
 use crate::engine;
 use crate::failure::Failure;
 use crate::output;
@@ -18,6 +18,7 @@ Examples:
   teak dump coins.teak -o coins.dump
   teak dump coins.teak --all --format print | less
   teak dump coins.teak --table prices --format tsv > prices.tsv
+  teak dump coins.teak --all --snapshot monday -o monday.dump
   teak dump coins.teak | mdb_load -n coins.mdb
 
 All of a dump is one snapshot, whatever is written meanwhile. The table `main` alone is dumped \
@@ -38,6 +39,9 @@ pub(crate) struct Arguments {
     /// All tables, one behind the other
     #[arg(short, long, conflicts_with = "table")]
     all: bool,
+
+    #[command(flatten)]
+    snapshot: SnapshotArgument,
 
     /// How to write records
     #[arg(short, long, value_enum, default_value_t)]
@@ -82,7 +86,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         return Err(Failure::Usage(message.to_owned()));
     }
     let database = engine::open_for_reading(&arguments.database.path)?;
-    let txn = database.begin_read()?;
+    let txn = engine::begin_read(&database, arguments.snapshot.name())?;
     let selection = select(&txn, arguments)?;
     match &arguments.output {
         None => output::print(|output| {

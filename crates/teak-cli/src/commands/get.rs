@@ -1,6 +1,6 @@
 //! `teak get`: the value of one key.
 
-use crate::arguments::{DatabaseArgument, KeyFormatArgument, TableArgument};
+use crate::arguments::{DatabaseArgument, KeyFormatArgument, SnapshotArgument, TableArgument};
 use crate::engine;
 use crate::failure::Failure;
 use crate::output::{self, Style};
@@ -14,9 +14,10 @@ const EXAMPLES: &str = "\
 Examples:
   teak get coins.teak bitcoin
   teak get coins.teak --hex 00ff --format hex
+  teak get coins.teak bitcoin --snapshot monday
   teak get photos.teak cover.jpg --format raw > cover.jpg
 
-Exit code 1 says that the key, or the table, is not there.";
+Exit code 1 says that the key, the table or the snapshot is not there.";
 
 /// Print the value of a key
 #[derive(Args)]
@@ -31,6 +32,9 @@ pub(crate) struct Arguments {
 
     #[command(flatten)]
     table: TableArgument,
+
+    #[command(flatten)]
+    snapshot: SnapshotArgument,
 
     #[command(flatten)]
     key_format: KeyFormatArgument,
@@ -67,7 +71,7 @@ pub(crate) fn run(arguments: &Arguments, style: Style) -> Result<(), Failure> {
     let key = arguments.key_format.parse(&arguments.key)?;
     let name = arguments.table.name();
     let database = engine::open_for_reading(&arguments.database.path)?;
-    let (txn, table) = engine::read_table(&database, name)?;
+    let (txn, table) = engine::read_table(&database, arguments.snapshot.name(), name)?;
     let Some(value) = table.get(&txn, &key)? else {
         let message = format!(
             "there is no key \"{}\" in table \"{}\"",

@@ -1,31 +1,35 @@
-//! `teak restore`: a database from a backup, checked.
+//! `teak restore`: a database from a copy and its increments, checked.
 
-use crate::engine;
 use crate::failure::Failure;
 use crate::output::{self, Style};
 use clap::Args;
 use indicatif::{BinaryBytes, HumanCount};
 use serde::Serialize;
-use std::fs::{self, File};
+use std::cell::Cell;
+use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 const EXAMPLES: &str = "\
 Examples:
   teak restore /mnt/backup/coins.teak coins.teak
+  teak restore full.teak monday.delta tuesday.delta coins.teak
   zstd -d < coins.teak.zst | teak restore - coins.teak
 
-Every page is compared with its checksum. If the backup is damaged nothing is left (exit code 3); \
-`teak salvage` saves what can be read of it.";
+Every page is compared with its checksum. If something is damaged, or an increment does not go on from \
+where those before it lead, nothing is left; `teak salvage` saves what can be read of a damaged copy. \
+Exit code 3 says that pages are damaged, 2 that an increment is not whole, or does not fit.";
 
-/// Copy a backup to where the database is to be, and check it
+/// Make a database of a copy and its increments, and check it
 #[derive(Args)]
-#[command(after_long_help = EXAMPLES)]
+#[command(after_long_help = EXAMPLES, override_usage = "teak restore [OPTIONS] <COPY> [INCREMENT]... <DATABASE>")]
 pub(crate) struct Arguments {
-    /// The backup, or `-` for the standard input
-    backup: PathBuf,
+    /// The copy, and behind it its increments in the order in which they were made; one of them may be `-`, the standard input
+    #[arg(required = true, value_name = "COPY", value_hint = clap::ValueHint::FilePath)]
+    backups: Vec<PathBuf>,
 
     /// A file that does not exist yet
+    #[arg(value_hint = clap::ValueHint::FilePath)]
     database: PathBuf,
 }
 
@@ -33,37 +37,39 @@ pub(crate) struct Arguments {
 struct Report {
     bytes: u64,
     records: u64,
+    increments: usize,
 }
 
 /// Runs the subcommand.
 pub(crate) fn run(arguments: &Arguments, style: Style) -> Result<(), Failure> {
-    let target = arguments.database.as_path();
-    let exists = || teak::Error::AlreadyExists(target.to_path_buf());
-    if target.symlink_metadata().is_ok() {
-        return Err(exists().into());
+    let backups = arguments.backups.as_slice();
+    if backups.iter().filter(|backup| is_pipe(backup)).count() > 1 {
+        let text =
+            "only one of the backups can come from the standard input; name files for the others";
+        return Err(Failure::Usage(text.to_owned()));
     }
-    let mut source = open(&arguments.backup)?;
-    // It gets its name when it is whole.
-    let mut partial = target.as_os_str().to_owned();
-    partial.push(".restoring");
-    let partial = Path::new(&partial);
-    let mut file = File::create_new(partial).map_err(failed("creating the database"))?;
-    let restored = restore(&mut source, &mut file, partial).and_then(|report| {
-        fs::hard_link(partial, target).map_err(|error| match error.kind() {
-            io::ErrorKind::AlreadyExists => exists(),
-            _ => failed("naming the database")(error),
-        })?;
-        Ok(report)
-    });
-    let removed = fs::remove_file(partial).map_err(failed("removing the unfinished copy"));
-    let report = restored?;
-    removed?;
-    let directory = target
-        .parent()
-        .filter(|parent| !parent.as_os_str().is_empty());
-    File::open(directory.unwrap_or(Path::new(".")))
-        .and_then(|directory| directory.sync_all())
-        .map_err(failed("flushing the directory"))?;
+    let target = arguments.database.as_path();
+    let reading = Cell::new(0);
+    let mut sources = Vec::new();
+    for (index, backup) in backups.iter().enumerate() {
+        sources.push(Source {
+            input: open(backup)?,
+            index,
+            reading: &reading,
+        });
+    }
+    let mut sources = sources.iter_mut().map(|source| source as &mut dyn Read);
+    let Some(copy) = sources.next() else {
+        return Err(Failure::Usage("there is no backup to restore".to_owned()));
+    };
+    let restored = teak::restore(copy, &mut sources.collect::<Vec<_>>(), target);
+    let restored = restored.map_err(|error| tell(error, backups, reading.get()))?;
+    let file = target.metadata();
+    let report = Report {
+        bytes: file.map_err(Failure::file("looking at", target))?.len(),
+        records: restored.records,
+        increments: backups.len() - 1,
+    };
     match style {
         Style::Text => output::print(|output| {
             let (bytes, records) = (BinaryBytes(report.bytes), HumanCount(report.records));
@@ -73,41 +79,62 @@ pub(crate) fn run(arguments: &Arguments, style: Style) -> Result<(), Failure> {
     }
 }
 
-/// Copies the backup, to the disk, and checks the copy.
-fn restore(source: &mut dyn Read, file: &mut File, path: &Path) -> Result<Report, Failure> {
-    let bytes = io::copy(source, file).and_then(|bytes| {
-        file.sync_all()?;
-        Ok(bytes)
-    });
-    let bytes = bytes.map_err(failed("copying the backup"))?;
-    let records = check(path)?;
-    Ok(Report { bytes, records })
+/// A copy or an increment, which says when it is read.
+struct Source<'a> {
+    input: Box<dyn Read>,
+    index: usize,
+    reading: &'a Cell<usize>,
+}
+
+impl Read for Source<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.reading.set(self.index);
+        self.input.read(buffer)
+    }
+}
+
+/// Says what an error means for somebody who has only the backups, of which that at `index` was read last.
+fn tell(error: teak::Error, backups: &[PathBuf], index: usize) -> Failure {
+    let path = |index: usize| match is_pipe(&backups[index]) {
+        true => PathBuf::from("the standard input"),
+        false => backups[index].clone(),
+    };
+    let failure = match error {
+        teak::Error::Corrupted { page, detail, .. } => {
+            return Failure::Damaged(format!(
+                "the backup is damaged: page {page}: {detail}; nothing was restored"
+            ));
+        }
+        // It was opened under the name that it has until it is complete.
+        teak::Error::NotADatabase { reason, .. } => {
+            let path = path(0);
+            return teak::Error::NotADatabase { path, reason }.into();
+        }
+        other => other.into(),
+    };
+    match index {
+        0 => failure,
+        _ => Failure::During {
+            context: format!(
+                "{} was being applied; nothing was restored",
+                path(index).display()
+            ),
+            cause: Box::new(failure),
+        },
+    }
+}
+
+fn is_pipe(backup: &Path) -> bool {
+    backup == Path::new("-")
 }
 
 fn open(backup: &Path) -> Result<Box<dyn Read>, Failure> {
-    if backup == Path::new("-") {
+    if is_pipe(backup) {
         return Ok(Box::new(io::stdin().lock()));
     }
     let file = File::open(backup).map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => teak::Error::NotFound(backup.to_path_buf()),
-        _ => failed("opening the backup")(error),
+        io::ErrorKind::NotFound => teak::Error::NotFound(backup.to_path_buf()).into(),
+        _ => Failure::file("opening", backup)(error),
     })?;
     Ok(Box::new(file))
-}
-
-fn failed(operation: &'static str) -> impl FnOnce(io::Error) -> teak::Error {
-    move |source| teak::Error::Io { operation, source }
-}
-
-/// Looks at every page; says how many records there are.
-fn check(target: &Path) -> Result<u64, Failure> {
-    let database = engine::open_for_reading(target)?;
-    let report = database.check(&mut |_| {})?;
-    match report.damages.first() {
-        None => Ok(report.records),
-        Some(damage) => Err(Failure::Damaged(format!(
-            "the backup is damaged: {}; nothing was restored",
-            damage.detail
-        ))),
-    }
 }

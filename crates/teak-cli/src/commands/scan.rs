@@ -1,6 +1,6 @@
 //! `teak scan`: the records of a range.
 
-use crate::arguments::{DatabaseArgument, KeyFormatArgument, TableArgument};
+use crate::arguments::{DatabaseArgument, KeyFormatArgument, SnapshotArgument, TableArgument};
 use crate::engine::{self, Direction, KeyBound};
 use crate::failure::Failure;
 use crate::output::{self, Style};
@@ -16,6 +16,7 @@ const EXAMPLES: &str = "\
 Examples:
   teak scan coins.teak
   teak scan coins.teak --prefix bit --limit 10
+  teak scan coins.teak --snapshot monday
   teak scan coins.teak --from a --to c --reverse --format json
 
 Text has one record on each line: key, tab, value, with the escapes \\t \\n \\r \\\\ and \\xHH. It can \
@@ -30,6 +31,9 @@ pub(crate) struct Arguments {
 
     #[command(flatten)]
     table: TableArgument,
+
+    #[command(flatten)]
+    snapshot: SnapshotArgument,
 
     /// Begin with this key, or the next one behind it
     #[arg(long, value_name = "KEY", allow_hyphen_values = true)]
@@ -61,7 +65,7 @@ pub(crate) struct Arguments {
 
 /// How to print a record.
 #[derive(Clone, Copy, Default, ValueEnum)]
-enum Format {
+pub(crate) enum Format {
     /// Key, tab, value, with escapes
     #[default]
     Text,
@@ -88,7 +92,7 @@ pub(crate) fn run(arguments: &Arguments, style: Style) -> Result<(), Failure> {
     let (from, to) = bounds(arguments)?;
     let name = arguments.table.name();
     let database = engine::open_for_reading(&arguments.database.path)?;
-    let (txn, table) = engine::read_table(&database, name)?;
+    let (txn, table) = engine::read_table(&database, arguments.snapshot.name(), name)?;
     if arguments.prefix.is_some() {
         require_byte_order(&txn, name)?;
     }

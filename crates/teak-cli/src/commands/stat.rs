@@ -13,7 +13,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use teak::Transaction as _;
-use teak::{Database, PageUse, ReadTxn, TableInfo};
+use teak::{Database, PageUse, ReadTxn, SnapshotInfo, TableInfo};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -21,7 +21,7 @@ Examples:
   teak stat coins.teak --fill
   teak stat coins.teak --json | jq .free_pages
 
-Pending pages are dead, but a reader may still see them. The picture shows the file from its \
+Pending pages are dead, but a reader or a named snapshot may still see them. The picture shows the file from its \
 first page to its last; each character stands for the kind that most of its pages have.";
 
 /// Show how the file is filled
@@ -47,6 +47,8 @@ struct Report {
     transaction: u64,
     durable_transaction: u64,
     readers: u64,
+    snapshots: u64,
+    snapshots_kept_bytes: u64,
     page_kinds: BTreeMap<&'static str, u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     data_bytes: Option<u64>,
@@ -60,6 +62,7 @@ struct Facts {
     stat: FileStat,
     infos: Vec<TableInfo>,
     kinds: Vec<PageUse>,
+    snapshots: Vec<SnapshotInfo>,
     data_bytes: Option<u64>,
 }
 
@@ -87,6 +90,7 @@ fn facts(database: &Database, arguments: &Arguments) -> Result<Facts, Failure> {
         stat: engine::file_stat(database)?,
         infos,
         kinds: database.page_kinds()?,
+        snapshots: database.snapshots()?,
         data_bytes,
     })
 }
@@ -104,6 +108,15 @@ fn data_bytes(txn: &ReadTxn, infos: &[TableInfo]) -> Result<u64, Failure> {
 }
 
 impl Facts {
+    /// What would be free if one of the named snapshots were not there. What several keep is not in it.
+    fn snapshots_kept_bytes(&self) -> u64 {
+        let kept = self
+            .snapshots
+            .iter()
+            .map(|info| (info.transaction, info.kept_bytes));
+        BTreeMap::from_iter(kept).values().sum()
+    }
+
     fn used_bytes(&self) -> u64 {
         self.stat.used_pages * self.stat.page_size_bytes
     }
@@ -126,6 +139,8 @@ fn report(facts: &Facts) -> Report {
         transaction: stat.transaction.0,
         durable_transaction: stat.durable_transaction.0,
         readers: stat.readers,
+        snapshots: engine::wide(facts.snapshots.len()),
+        snapshots_kept_bytes: facts.snapshots_kept_bytes(),
         page_kinds: picture::count_kinds(&facts.kinds),
         data_bytes: facts.data_bytes,
         page_bytes_per_data_byte: facts.page_bytes_per_data_byte(),
@@ -152,6 +167,11 @@ fn write_report(name: &str, facts: &Facts, output: &mut impl Write) -> io::Resul
         stat.transaction, stat.durable_transaction
     )?;
     writeln!(output, "  {}", counted(stat.readers, "reader"))?;
+    if !facts.snapshots.is_empty() {
+        let count = counted(engine::wide(facts.snapshots.len()), "named snapshot");
+        let kept = BinaryBytes(facts.snapshots_kept_bytes());
+        writeln!(output, "  {count}, at least {kept} kept for them alone")?;
+    }
     write_share("used", stat.used_pages, facts, output)?;
     write_share("free", stat.free_pages, facts, output)?;
     write_share("pending", stat.pending_pages, facts, output)?;

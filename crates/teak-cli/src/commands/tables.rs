@@ -1,6 +1,6 @@
 //! `teak tables`: which tables there are.
 
-use crate::arguments::DatabaseArgument;
+use crate::arguments::{DatabaseArgument, SnapshotArgument};
 use crate::engine;
 use crate::failure::Failure;
 use crate::output::{self, Style};
@@ -15,6 +15,7 @@ use teak::Transaction as _;
 const EXAMPLES: &str = "\
 Examples:
   teak tables coins.teak
+  teak tables coins.teak --snapshot monday
   teak tables coins.teak --json | jq -r '.[].name'";
 
 /// List the tables
@@ -23,6 +24,9 @@ Examples:
 pub(crate) struct Arguments {
     #[command(flatten)]
     database: DatabaseArgument,
+
+    #[command(flatten)]
+    snapshot: SnapshotArgument,
 }
 
 /// A table in JSON.
@@ -74,7 +78,7 @@ fn order_name(order: Order) -> &'static str {
 /// Runs the subcommand.
 pub(crate) fn run(arguments: &Arguments, style: Style) -> Result<(), Failure> {
     let database = engine::open_for_reading(&arguments.database.path)?;
-    let infos = database.begin_read()?.tables()?;
+    let infos = engine::begin_read(&database, arguments.snapshot.name())?.tables()?;
     let page_size_bytes = engine::wide(database.page_size());
     match style {
         Style::Text => output::print(|output| {

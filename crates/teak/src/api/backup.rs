@@ -103,6 +103,85 @@ impl ReadTxn {
         delta::write((self.snapshot(), &named), since.snapshot(), out, progress)
     }
 
+    /// Writes a dense copy of the state that is read, that of a named snapshot too: its records are written anew, as dense as they can
+    /// be and in the order of keys, to a new file, which gets its name when it is whole and on the disk. `progress` is
+    /// told the records that were copied so far; if it breaks, that is an error. Returns how many there are. The copy is a database of its own:
+    /// it has no named snapshots, and no increment leads on from it.
+    ///
+    /// ```
+    /// # use teak::{Database, codec::{Str, U64}};
+    /// # use std::ops::ControlFlow;
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// # let mut txn = database.begin_write()?;
+    /// # let ages = txn.create_table::<Str, U64>("ages")?;
+    /// # ages.insert(&mut txn, "Ada", 36)?;
+    /// # txn.commit()?;
+    /// database.create_snapshot("monday")?;
+    /// # let mut txn = database.begin_write()?;
+    /// # ages.insert(&mut txn, "Ada", 37)?;
+    /// # txn.commit()?;
+    ///
+    /// let copy = directory.path().join("monday.teak");
+    /// let monday = database.open_snapshot("monday")?;
+    /// assert_eq!(monday.copy_dense(&copy, &mut |_| ControlFlow::Continue(()))?, 1);
+    /// let txn = Database::open(&copy)?.begin_read()?;
+    /// assert_eq!(ages.get(&txn, "Ada")?, Some(36));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::AlreadyExists`] if there is something at `target`; [`Error::UnknownFormat`] if there is a table that only a newer
+    /// version can read; those of reading and writing.
+    pub fn copy_dense(
+        &self,
+        target: impl AsRef<Path>,
+        progress: &mut dyn FnMut(u64) -> ControlFlow<()>,
+    ) -> Result<u64> {
+        let target = target.as_ref();
+        let place = new_place(target)?;
+        let path = place.path().join("copy");
+        let copy = self.create_alike(&path)?;
+        let mut txn = copy.begin_write()?;
+        txn.set_durability(Durability::Lazy);
+        let mut count = 0;
+        for info in self.tables()? {
+            if let Some(what) = info.unknown {
+                return Err(Error::UnknownFormat(what));
+            }
+            let table = self.open_table::<Bytes, Bytes>(&info.name)?;
+            let copied = txn.create_table_with::<Bytes, Bytes>(&info.name, info.options)?;
+            let records = table.iter(self)?.map(|record| {
+                count += 1;
+                match progress(count) {
+                    ControlFlow::Continue(()) => record,
+                    ControlFlow::Break(()) => Err(ended()),
+                }
+            });
+            copied.load_sorted(&mut txn, records)?;
+        }
+        txn.commit()?;
+        copy.close()?;
+        name(&path, target)?;
+        Ok(count)
+    }
+
+    /// A new database with the options of the one that is read.
+    fn create_alike(&self, path: &Path) -> Result<Database> {
+        let state = self.snapshot();
+        let (durability, limits) = state.defaults();
+        Options::new()
+            .create_new(true)
+            .exclusive(true)
+            .page_size(self.engine().page_size())
+            .geometry(state.geometry())
+            .durability(durability)
+            .flush_after_bytes(limits.bytes)
+            .flush_after(limits.age)
+            .open(path)
+    }
+
     /// Keeps what the copy has beside the newest state.
     fn hold_named(&self) -> Result<Vec<(Vec<u8>, Reader)>> {
         self.engine().refuse_forked()?;
@@ -156,69 +235,17 @@ impl Database {
         })
     }
 
-    /// Writes a copy of the newest state with its records as dense as they can be and in the order of keys to a new file, which
-    /// gets its name when it is whole and on the disk. `progress` is told the records that were copied so far; if it
-    /// breaks, that is an error.
-    ///
-    /// ```
-    /// # use teak::{Database, codec::{Str, U64}};
-    /// # use std::ops::ControlFlow;
-    /// # let directory = tempfile::tempdir()?;
-    /// # let database = Database::open(directory.path().join("x.teak"))?;
-    /// # let mut txn = database.begin_write()?;
-    /// # let ages = txn.create_table::<Str, U64>("ages")?;
-    /// # ages.insert(&mut txn, "Ada", 36)?;
-    /// # txn.commit()?;
-    /// let copy = directory.path().join("copy.teak");
-    /// let records = database.backup_compact(&copy, &mut |_| ControlFlow::Continue(()))?;
-    /// assert_eq!(records, 1);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// Writes a dense copy of the newest state; see [`ReadTxn::copy_dense`].
     ///
     /// # Errors
     ///
-    /// [`Error::AlreadyExists`] if there is something at `target`; [`Error::UnknownFormat`] if there is a table that only a newer
-    /// version can read; those of reading and writing.
+    /// Those of [`ReadTxn::copy_dense`].
     pub fn backup_compact(
         &self,
         target: impl AsRef<Path>,
         progress: &mut dyn FnMut(u64) -> ControlFlow<()>,
     ) -> Result<u64> {
-        let (target, source) = (target.as_ref(), self.begin_read()?);
-        let place = new_place(target)?;
-        let path = place.path().join("copy");
-        let (durability, limits) = source.snapshot().defaults();
-        let copy = Options::new()
-            .create_new(true)
-            .exclusive(true)
-            .page_size(self.page_size())
-            .geometry(source.snapshot().geometry())
-            .durability(durability)
-            .flush_after_bytes(limits.bytes)
-            .flush_after(limits.age)
-            .open(&path)?;
-        let mut txn = copy.begin_write()?;
-        txn.set_durability(Durability::Lazy);
-        let mut count = 0;
-        for info in source.tables()? {
-            if let Some(what) = info.unknown {
-                return Err(Error::UnknownFormat(what));
-            }
-            let table = source.open_table::<Bytes, Bytes>(&info.name)?;
-            let copied = txn.create_table_with::<Bytes, Bytes>(&info.name, info.options)?;
-            let records = table.iter(&source)?.map(|record| {
-                count += 1;
-                match progress(count) {
-                    ControlFlow::Continue(()) => record,
-                    ControlFlow::Break(()) => Err(ended()),
-                }
-            });
-            copied.load_sorted(&mut txn, records)?;
-        }
-        txn.commit()?;
-        copy.close()?;
-        name(&path, target)?;
-        Ok(count)
+        self.begin_read()?.copy_dense(target, progress)
     }
 }
 

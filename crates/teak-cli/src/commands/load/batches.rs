@@ -99,7 +99,7 @@ fn end_target(state: &mut LoadState<'_>, target: Target) {
 
 /// What a table holds before the load.
 fn checksum_before(state: &LoadState<'_>, name: &[u8]) -> Result<Checksum, Failure> {
-    match engine::read_table(state.database, name) {
+    match engine::read_table(state.database, None, name) {
         Ok((txn, table)) => Checksum::of_table(&txn, &table),
         Err(Failure::Engine(teak::Error::TableNotFound(_))) => Ok(Checksum::default()),
         Err(failure) => Err(failure),

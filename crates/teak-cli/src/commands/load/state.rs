@@ -131,7 +131,7 @@ impl<'a> LoadState<'a> {
     pub(super) fn verify(&self) -> Result<u64, Failure> {
         let mut verified = 0;
         for (name, expectation) in &self.expectations {
-            let (txn, table) = engine::read_table(self.database, name)?;
+            let (txn, table) = engine::read_table(self.database, None, name)?;
             let found = Checksum::of_table(&txn, &table)?;
             let fits = match expectation {
                 Expectation::Checksum(expected) => found == *expected,

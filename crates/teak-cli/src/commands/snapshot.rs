@@ -1,0 +1,287 @@
+//! `teak snapshot`: listing, creating and dropping named snapshots, and rolling back to them.
+
+use crate::arguments::DatabaseArgument;
+use crate::engine;
+use crate::failure::Failure;
+use crate::output::{self, Style};
+use crate::text::printable;
+use clap::{Args, Subcommand};
+use indicatif::BinaryBytes;
+use serde::Serialize;
+use std::ffi::{OsStr, OsString};
+use std::io::{self, Write};
+use teak::Transaction as _;
+use teak::{Database, SnapshotInfo, TransactionId, WriteTxn};
+
+const EXAMPLES: &str = "\
+Examples:
+  teak snapshot create coins.teak monday
+  teak snapshot list coins.teak
+  teak diff coins.teak monday
+  teak snapshot rollback coins.teak monday --keep before-rollback
+  teak snapshot drop coins.teak before-rollback
+
+A named snapshot is a state that stays, with all its tables, until it is dropped. It costs the pages \
+that have changed since: what `list` shows as kept would be free without that snapshot alone.";
+
+/// How often the present state is named anew when somebody commits between that and the rollback.
+const KEEP_TRIES: usize = 20;
+
+/// List, create and drop named snapshots, and roll back to them
+#[derive(Args)]
+#[command(after_long_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Subcommand)]
+enum Action {
+    /// List the named snapshots
+    List(ListArguments),
+    /// Give the newest state a name
+    Create(NamedArguments),
+    /// Drop a named snapshot, so that what it alone has kept becomes free
+    Drop(NamedArguments),
+    /// Make all tables as they were in a named snapshot, which stays
+    Rollback(RollbackArguments),
+}
+
+#[derive(Args)]
+struct ListArguments {
+    #[command(flatten)]
+    database: DatabaseArgument,
+}
+
+#[derive(Args)]
+struct NamedArguments {
+    #[command(flatten)]
+    database: DatabaseArgument,
+
+    /// The snapshot
+    name: OsString,
+}
+
+#[derive(Args)]
+struct RollbackArguments {
+    #[command(flatten)]
+    snapshot: NamedArguments,
+
+    /// Give the present state this name first, so that nothing is lost
+    #[arg(long, value_name = "NAME")]
+    keep: Option<OsString>,
+}
+
+/// A named snapshot in JSON.
+#[derive(Serialize)]
+struct SnapshotReport {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name_hex: Option<String>,
+    transaction: u64,
+    time: Option<String>,
+    kept_pages: u64,
+    kept_bytes: u64,
+}
+
+#[derive(Serialize)]
+struct ChangeReport {
+    transaction: u64,
+}
+
+#[derive(Serialize)]
+struct RollbackReport {
+    transaction: u64,
+    back_to: SnapshotReport,
+    kept_transaction: Option<u64>,
+}
+
+impl SnapshotReport {
+    fn new(info: &SnapshotInfo) -> Self {
+        let (name, name_hex) = output::json_bytes(&info.name);
+        Self {
+            name: name.map(str::to_owned),
+            name_hex,
+            transaction: info.transaction.0,
+            time: output::time(info.time),
+            kept_pages: info.kept_pages,
+            kept_bytes: info.kept_bytes,
+        }
+    }
+}
+
+/// Runs the subcommand.
+pub(crate) fn run(arguments: &Arguments, style: Style) -> Result<(), Failure> {
+    match &arguments.action {
+        Action::List(arguments) => list(arguments, style),
+        Action::Create(arguments) => change(arguments, style, WriteTxn::create_snapshot),
+        Action::Drop(arguments) => change(arguments, style, WriteTxn::drop_snapshot),
+        Action::Rollback(arguments) => roll_back(arguments, style),
+    }
+}
+
+fn list(arguments: &ListArguments, style: Style) -> Result<(), Failure> {
+    let snapshots = engine::open_for_reading(&arguments.database.path)?.snapshots()?;
+    match style {
+        Style::Text => {
+            output::print(|output| write_list(&snapshots, output).map_err(Failure::Output))
+        }
+        Style::Json => {
+            let reports: Vec<_> = snapshots.iter().map(SnapshotReport::new).collect();
+            output::print_json(&reports)
+        }
+    }
+}
+
+fn write_list(snapshots: &[SnapshotInfo], output: &mut impl Write) -> io::Result<()> {
+    if snapshots.is_empty() {
+        return writeln!(output, "no named snapshots");
+    }
+    let names: Vec<String> = (snapshots.iter())
+        .map(|info| printable(&info.name))
+        .collect();
+    let width = names.iter().map(|name| name.chars().count()).max();
+    let width = width.unwrap_or(0).max("snapshot".len());
+    writeln!(
+        output,
+        "{:width$}  {:>12}  {:20}  {:>12}",
+        "snapshot", "transaction", "time", "keeps"
+    )?;
+    for (info, name) in snapshots.iter().zip(&names) {
+        writeln!(
+            output,
+            "{name:width$}  {:>12}  {:20}  {:>12}",
+            info.transaction.0,
+            time(info),
+            BinaryBytes(info.kept_bytes).to_string(),
+        )?;
+    }
+    Ok(())
+}
+
+fn time(info: &SnapshotInfo) -> String {
+    output::time(info.time).unwrap_or_else(|| "?".to_owned())
+}
+
+fn change<'a>(
+    arguments: &'a NamedArguments,
+    style: Style,
+    change: impl FnOnce(&mut WriteTxn, &'a [u8]) -> teak::Result<()>,
+) -> Result<(), Failure> {
+    let name = arguments.name.as_encoded_bytes();
+    let database = engine::open_for_writing(&arguments.database.path)?;
+    let ((), transaction) = engine::change(&database, |txn| Ok(change(txn, name)?))?;
+    database.close()?;
+    match style {
+        Style::Text => Ok(()),
+        Style::Json => output::print_json(&ChangeReport {
+            transaction: transaction.0,
+        }),
+    }
+}
+
+fn roll_back(arguments: &RollbackArguments, style: Style) -> Result<(), Failure> {
+    let name = arguments.snapshot.name.as_encoded_bytes();
+    let keep = arguments.keep.as_deref().map(OsStr::as_encoded_bytes);
+    let database = engine::open_for_writing(&arguments.snapshot.database.path)?;
+    find(&database, name)?;
+    let (info, kept, transaction) = match keep {
+        Some(keep) => {
+            let (kept, info, transaction) = keep_and_go_back(&database, keep, name)?;
+            (info, Some(kept), transaction)
+        }
+        None => {
+            let (info, transaction) =
+                engine::change(&database, |txn| go_back(&database, txn, name))?;
+            (info, None, transaction)
+        }
+    };
+    database.close()?;
+    let kept_transaction = kept.as_ref().map(|kept| kept.transaction.0);
+    match style {
+        Style::Json => output::print_json(&RollbackReport {
+            transaction: transaction.0,
+            back_to: SnapshotReport::new(&info),
+            kept_transaction,
+        }),
+        Style::Text => output::print(|output| {
+            let (name, past) = (printable(name), info.transaction);
+            let told = writeln!(
+                output,
+                "transaction {transaction} goes back to \"{name}\", the state of transaction {past} of {}",
+                time(&info)
+            );
+            told.and_then(|()| match &kept {
+                Some(kept) => writeln!(
+                    output,
+                    "the state before is kept as \"{}\"",
+                    printable(kept.name)
+                ),
+                None => Ok(()),
+            })
+            .map_err(Failure::Output)
+        }),
+    }
+}
+
+/// Names the present state and rolls back from just that one.
+fn keep_and_go_back<'a>(
+    database: &Database,
+    keep: &'a [u8],
+    name: &[u8],
+) -> Result<(Kept<'a>, SnapshotInfo, TransactionId), Failure> {
+    for _ in 0..KEEP_TRIES {
+        let kept = Kept::create(database, keep)?;
+        let (info, transaction) = engine::change(database, |txn| match kept.is_newest(txn) {
+            true => go_back(database, txn, name).map(Some),
+            false => kept.drop_in(txn),
+        })?;
+        if let Some(info) = info {
+            return Ok((kept, info, transaction));
+        }
+    }
+    let text = "others write all the time, so the state before the rollback gets no name; have them stop, or create the \
+                snapshot yourself and roll back without --keep";
+    Err(Failure::During {
+        context: text.to_owned(),
+        cause: Box::new(teak::Error::InUse(database.path().to_owned()).into()),
+    })
+}
+
+/// Rolls back; nobody else changes the list of snapshots during a write transaction.
+fn go_back(database: &Database, txn: &mut WriteTxn, name: &[u8]) -> Result<SnapshotInfo, Failure> {
+    let info = find(database, name)?;
+    txn.roll_back_to_snapshot(name)?;
+    Ok(info)
+}
+
+fn find(database: &Database, name: &[u8]) -> Result<SnapshotInfo, Failure> {
+    let found = (database.snapshots()?.into_iter()).find(|info| info.name == name);
+    found.ok_or_else(|| teak::Error::SnapshotNotFound(printable(name)).into())
+}
+
+/// The state before a rollback, which has got a name. That takes a transaction of its own, since a name is given to the state that a
+/// transaction makes; somebody else may commit between it and the rollback.
+struct Kept<'a> {
+    name: &'a [u8],
+    transaction: TransactionId,
+}
+
+impl<'a> Kept<'a> {
+    fn create(database: &Database, name: &'a [u8]) -> Result<Self, Failure> {
+        let ((), transaction) = engine::change(database, |txn| Ok(txn.create_snapshot(name)?))?;
+        Ok(Self { name, transaction })
+    }
+
+    /// Whether a write transaction begins with just this state.
+    fn is_newest(&self, txn: &WriteTxn) -> bool {
+        txn.id().0 == self.transaction.0 + 1
+    }
+
+    /// Takes the name back, for a newer state to get it.
+    fn drop_in(&self, txn: &mut WriteTxn) -> Result<Option<SnapshotInfo>, Failure> {
+        txn.drop_snapshot(self.name)?;
+        Ok(None)
+    }
+}

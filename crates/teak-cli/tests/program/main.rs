@@ -2,9 +2,12 @@
 
 mod change;
 mod damage;
+mod diff;
+mod increments;
 mod inspect;
 mod interrupted;
 mod load_and_dump;
 mod read;
+mod snapshot;
 mod space;
 mod support;

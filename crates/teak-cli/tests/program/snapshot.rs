@@ -1,0 +1,148 @@
+//! `teak snapshot`, and `--snapshot` of the commands that read.
+
+use crate::support::{Place, parse};
+
+/// A database of which a snapshot `monday` has other records.
+fn changed() -> Place {
+    let place = Place::new();
+    place.write("in.tsv", "ash\t1\noak\t2\n");
+    place.succeed(&["load", "in.tsv", "a.teak"]);
+    place.succeed(&["snapshot", "create", "a.teak", "monday"]);
+    place.succeed(&["put", "a.teak", "oak", "5"]);
+    place.succeed(&["put", "a.teak", "--table", "new", "key", "value"]);
+    place
+}
+
+const MONDAY: &str = "ash\t1\noak\t2\n";
+const NOW: &str = "ash\t1\noak\t5\n";
+
+#[test]
+fn snapshots_are_listed() {
+    let place = Place::new();
+    place.succeed(&["put", "a.teak", "key", "value"]);
+    let list = || place.succeed(&["snapshot", "list", "a.teak"]);
+    assert_eq!(list(), "no named snapshots\n");
+    let none = place.json(&["snapshot", "list", "a.teak", "--json"]);
+    assert_eq!(none.to_string(), "[]");
+
+    let place = changed();
+    let text = place.succeed(&["snapshot", "list", "a.teak"]);
+    let line = text.lines().nth(1).expect("a line for the snapshot");
+    let fields: Vec<&str> = line.split_whitespace().collect();
+    assert_eq!(fields[..2], ["monday", "2"], "{text}");
+    assert!(fields[2].ends_with('Z') && fields[2].len() == 20, "{text}");
+    let report = place.json(&["snapshot", "list", "a.teak", "--json"]);
+    let info = &report[0];
+    assert_eq!(
+        (&info["name"], &info["transaction"]),
+        (&"monday".into(), &2.into())
+    );
+    assert_eq!(info["time"], fields[2]);
+    assert!(info["kept_bytes"].as_u64() >= Some(4096), "{report}");
+}
+
+#[test]
+fn names_are_taken_and_given_back() {
+    let place = changed();
+    let create = ["snapshot", "create", "a.teak", "monday"];
+    place
+        .run(&create)
+        .fails(2, "there is a snapshot \"monday\" already");
+    let report = place.json(&["snapshot", "drop", "a.teak", "monday", "--json"]);
+    assert_eq!(report["transaction"], 5);
+    let drop = place.run(&["snapshot", "drop", "a.teak", "monday", "--json"]);
+    assert_eq!(
+        (drop.code, &parse(&drop.stderr)["kind"]),
+        (1, &"not_found".into())
+    );
+    place.succeed(&create);
+    place
+        .run(&["snapshot", "create", "none.teak", "x"])
+        .fails(4, "none.teak");
+    assert!(!place.path("none.teak").exists());
+}
+
+#[test]
+fn commands_that_read_read_a_snapshot() {
+    let place = changed();
+    let past = |arguments: &[&str]| {
+        place.succeed(&[arguments, &["a.teak", "--snapshot", "monday"]].concat())
+    };
+    assert_eq!(past(&["scan"]), MONDAY);
+    assert_eq!(place.succeed(&["scan", "a.teak"]), NOW);
+    assert_eq!(past(&["dump", "--format", "tsv"]), MONDAY);
+    assert!(!past(&["dump", "--all"]).contains("database=new"));
+    assert!(!past(&["tables"]).contains("new"));
+    let get = |key| place.run(&["get", "a.teak", key, "--snapshot", "monday"]);
+    assert_eq!(get("oak").stdout, "2\n");
+    get("elm").fails(1, "there is no key \"elm\"");
+    for command in ["scan", "dump", "tables"] {
+        let run = place.run(&[command, "a.teak", "--snapshot", "tuesday"]);
+        run.fails(1, "there is no snapshot \"tuesday\"");
+    }
+}
+
+#[test]
+fn a_rollback_says_what_it_goes_back_to_and_loses_nothing() {
+    let place = changed();
+    let rollback = [
+        "snapshot", "rollback", "a.teak", "monday", "--keep", "before",
+    ];
+    let text = place.succeed(&rollback);
+    assert!(
+        text.contains("goes back to \"monday\", the state of transaction 2 of 2"),
+        "{text}"
+    );
+    assert!(
+        text.contains("the state before is kept as \"before\""),
+        "{text}"
+    );
+    assert_eq!(place.succeed(&["scan", "a.teak"]), MONDAY);
+    place
+        .run(&["scan", "a.teak", "--table", "new"])
+        .fails(1, "there is no table");
+    place
+        .run(&rollback)
+        .fails(2, "there is a snapshot \"before\" already");
+
+    let report = place.json(&["snapshot", "rollback", "a.teak", "before", "--json"]);
+    assert_eq!(report["back_to"]["name"], "before");
+    assert_eq!(report["kept_transaction"], serde_json::Value::Null);
+    assert_eq!(place.succeed(&["scan", "a.teak"]), NOW);
+    assert_eq!(
+        place.succeed(&["get", "a.teak", "key", "--table", "new"]),
+        "value\n"
+    );
+    place.succeed(&["check", "a.teak"]);
+
+    // What cannot be done leaves no name behind.
+    let run = place.run(&["snapshot", "rollback", "a.teak", "none", "--keep", "left"]);
+    run.fails(1, "there is no snapshot \"none\"");
+    assert!(
+        !place
+            .succeed(&["snapshot", "list", "a.teak"])
+            .contains("left")
+    );
+}
+
+#[test]
+fn check_and_stat_tell_of_snapshots() {
+    let place = changed();
+    let text = place.succeed(&["check", "a.teak"]);
+    assert!(text.contains("and in 1 named snapshot"), "{text}");
+    assert_eq!(place.json(&["check", "a.teak", "--json"])["snapshots"], 1);
+    let list = place.json(&["snapshot", "list", "a.teak", "--json"]);
+    let stat = place.json(&["stat", "a.teak", "--json"]);
+    assert_eq!(
+        (&stat["snapshots"], &stat["snapshots_kept_bytes"]),
+        (&1.into(), &list[0]["kept_bytes"])
+    );
+    // Another name of the same state keeps the same pages, which count once.
+    place.succeed(&["snapshot", "rollback", "a.teak", "monday", "--keep", "one"]);
+    let text = place.succeed(&["stat", "a.teak"]);
+    assert!(text.contains("  2 named snapshots, at least "), "{text}");
+    place.succeed(&["snapshot", "drop", "a.teak", "monday"]);
+    place.succeed(&["snapshot", "drop", "a.teak", "one"]);
+    assert!(!place.succeed(&["stat", "a.teak"]).contains("named"));
+    assert!(!place.succeed(&["check", "a.teak"]).contains("named"));
+}

@@ -1,6 +1,7 @@
 //! `teak snapshot`, and `--snapshot` of the commands that read.
 
 use crate::support::{Place, parse};
+use std::process::Stdio;
 
 /// A database of which a snapshot `monday` has other records.
 fn changed() -> Place {
@@ -145,4 +146,48 @@ fn check_and_stat_tell_of_snapshots() {
     place.succeed(&["snapshot", "drop", "a.teak", "one"]);
     assert!(!place.succeed(&["stat", "a.teak"]).contains("named"));
     assert!(!place.succeed(&["check", "a.teak"]).contains("named"));
+}
+
+/// The state that gets the name is the one just before the rollback, or there is neither.
+#[test]
+fn a_rollback_while_others_write_keeps_just_the_state_before() {
+    let place = changed();
+    let records: String = (0..20_000)
+        .map(|number| format!("k{number}\tv\n"))
+        .collect();
+    place.write("many.tsv", records);
+    let load = "load many.tsv a.teak --table other --batch 1 --durability lazy --no-verify";
+    let mut command = place.command(&load.split(' ').collect::<Vec<_>>());
+    let mut writer = command
+        .stdout(Stdio::null())
+        .spawn()
+        .expect("the program runs");
+    let mut names = vec!["monday".to_owned()];
+    for round in 0..5 {
+        let name = format!("round-{round}");
+        let run = place.run(&[
+            "snapshot", "rollback", "a.teak", "monday", "--keep", &name, "--json",
+        ]);
+        if run.code == 0 {
+            let report = parse(&run.stdout);
+            let [kept, transaction] =
+                ["kept_transaction", "transaction"].map(|field| report[field].as_u64());
+            if kept == transaction {
+                // Where nothing has changed since the last rollback there is nothing to commit.
+                let same = place.succeed(&["diff", "a.teak", "monday", &name]);
+                assert_eq!(same, "", "{report}");
+            } else {
+                assert_eq!(kept.map(|kept| kept + 1), transaction, "{report}");
+            }
+            names.push(name);
+        } else {
+            run.fails(4, "others write all the time");
+        }
+    }
+    assert!(writer.wait().expect("the writer ends").success());
+    let list = place.json(&["snapshot", "list", "a.teak", "--json"]);
+    let listed = list.as_array().into_iter().flatten();
+    let listed: Vec<_> = listed.filter_map(|info| info["name"].as_str()).collect();
+    assert_eq!(listed, names);
+    place.succeed(&["check", "a.teak"]);
 }

@@ -253,7 +253,7 @@ fn leaves_that_became_thin_are_laid_out_anew() {
     assert!(leaves() > full * 9 / 10, "{} of {full}", leaves());
     many_small_commits(&database, &table, 3000);
     assert!(leaves() < full * 13 / 20, "{} of {full}", leaves());
-    assert!(len(&path) < u64::from(leaves()) * 4096 * 5 / 4 + 3 * MIB);
+    assert!(len(&path) < leaves() * 4096 * 5 / 4 + 3 * MIB);
     assert_clean(&database);
 }
 

@@ -4,7 +4,7 @@ use super::{Database, Options, ReadTxn, Transaction, codec::Bytes, transaction::
 use crate::{
     Durability, Error, Result,
     txn::{
-        Reader,
+        NamedReaders,
         backup::{self, BackupProgress},
         delta,
     },
@@ -183,7 +183,7 @@ impl ReadTxn {
     }
 
     /// Keeps what the copy has beside the newest state.
-    fn hold_named(&self) -> Result<Vec<(Vec<u8>, Reader)>> {
+    fn hold_named(&self) -> Result<NamedReaders> {
         self.engine().refuse_forked()?;
         match self.engine().hold_named(self.snapshot()) {
             Err(Error::SnapshotNotFound(name)) => {

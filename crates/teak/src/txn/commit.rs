@@ -83,6 +83,10 @@ impl WriteTransaction {
         self.write_roots()?;
         let has_news = self.is_compacting
             || !self.named.is_empty()
+            || self
+                .revived
+                .as_ref()
+                .is_some_and(|revived| !revived.is_empty())
             || self.pages.geometry != self.base.record.geometry;
         if self.pages.is_unchanged() && !has_news {
             flusher.write_nothing(self.pages.durability);

@@ -276,7 +276,11 @@ impl<'r> Delta<'r> {
         let hash = self.hash.finish();
         match u64::from_le_bytes(self.array()?) == hash {
             true => Ok(()),
-            false => Err(not_one("it is damaged: its checksum is another")),
+            false => Err(Error::corrupted(
+                PageNumber(0),
+                "reading an incremental backup",
+                "its checksum is another; make the backup again",
+            )),
         }
     }
 }

@@ -39,6 +39,7 @@ mod written;
 pub use checked::Verification;
 pub use engine::Durability;
 pub(crate) use engine::{Engine, Network, Settings, Sharing};
+pub(crate) use named::NamedReaders;
 pub use named::SnapshotInfo;
 pub(crate) use opening::Opening;
 pub(crate) use reader::{Parked, Reader};

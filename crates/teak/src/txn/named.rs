@@ -230,6 +230,9 @@ fn not_found(name: &[u8]) -> Error {
     Error::SnapshotNotFound(printable(name))
 }
 
+/// Readers of named snapshots, with the names.
+pub(crate) type NamedReaders = Vec<(Vec<u8>, Reader)>;
+
 /// A named snapshot.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
@@ -248,7 +251,7 @@ pub struct SnapshotInfo {
 
 impl Engine {
     /// Begins to read the newest state, and all named ones that it lists.
-    pub(crate) fn begin_read_all(self: &Arc<Self>) -> Result<(Reader, Vec<(Vec<u8>, Reader)>)> {
+    pub(crate) fn begin_read_all(self: &Arc<Self>) -> Result<(Reader, NamedReaders)> {
         loop {
             let newest = self.begin_read()?;
             match self.hold_named(&newest) {
@@ -260,7 +263,7 @@ impl Engine {
     }
 
     /// Begins to read all named snapshots that a state lists, if they are still there.
-    pub(crate) fn hold_named(self: &Arc<Self>, state: &Snapshot) -> Result<Vec<(Vec<u8>, Reader)>> {
+    pub(crate) fn hold_named(self: &Arc<Self>, state: &Snapshot) -> Result<NamedReaders> {
         let mut readers = Vec::new();
         for (name, named) in state.all_named()? {
             let reader = self.begin_read_at(&name)?;

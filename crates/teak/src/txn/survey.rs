@@ -17,6 +17,7 @@ pub(crate) fn page_uses(snapshot: &Snapshot) -> Result<Vec<PageUse>> {
     let mut audit = Audit::new(snapshot, &mut ignore);
     let pages = Demanded(snapshot);
     walk::walk(&pages, snapshot.catalog(), &mut audit);
+    walk::walk(&pages, &snapshot.named_list()?, &mut audit);
     for (_, root) in audit.take_tables() {
         walk::walk(&pages, &root, &mut audit);
     }

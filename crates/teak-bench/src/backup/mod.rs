@@ -11,7 +11,7 @@ use crate::{
     arguments::BackupRun,
     bench::{Contender, settle},
     data::{DataSet, Key, RECORD_LEN, Record},
-    engines::{Copying, Durability, EngineKind, Insertion},
+    engines::{self, Copying, Durability, EngineKind, Insertion},
     process::{Traffic, forget_cached},
 };
 use anyhow::{Context, Result, ensure};
@@ -31,8 +31,15 @@ const CHANGED_AT_ONCE: usize = 100;
 const COMPARED: usize = 1000;
 const SEED: u64 = 0x636f_7079;
 
-/// The copies of each state, in this order.
-const COPYINGS: &[Copying] = &[Copying::Plain, Copying::Compact];
+/// The copies of a state, in this order.
+fn copyings(kind: EngineKind, state: State) -> &'static [Copying] {
+    match (kind, state) {
+        (EngineKind::Teak, State::Changed) => {
+            &[Copying::Increment, Copying::Plain, Copying::Compact]
+        }
+        _ => &[Copying::Plain, Copying::Compact],
+    }
+}
 
 /// Since when a database is what it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -74,6 +81,8 @@ struct Source<'d> {
     changed: Vec<Key>,
     /// Where copies go.
     target: PathBuf,
+    /// The first copy, which increments belong to.
+    first: PathBuf,
 }
 
 /// Runs what `backup` asks for, with databases below `directory`.
@@ -87,8 +96,10 @@ pub(crate) fn run(backup: &BackupRun, directory: &Path) -> Result<Vec<Figure>> {
             data: &data,
             changed: Vec::new(),
             target: directory.join("copy"),
+            first: directory.join("first"),
         };
         let copied = source.run(backup);
+        let _ = fs::remove_dir_all(&source.first);
         figures.extend(copied.with_context(|| format!("{kind} failed"))?);
         source.contender.discard()?;
     }
@@ -130,8 +141,9 @@ impl Source<'_> {
     }
 
     fn copy_all(&mut self, state: State) -> Result<Vec<Figure>> {
+        let copyings = copyings(self.contender.kind, state);
         let copy = |copying: &Copying| self.copy(state, *copying);
-        COPYINGS.iter().map(copy).collect()
+        copyings.iter().map(copy).collect()
     }
 
     /// Makes one copy, compares it and removes it.
@@ -159,10 +171,19 @@ impl Source<'_> {
             traffic,
             seconds,
         };
+        if copying == Copying::Increment {
+            engines::teak::apply_increment(&self.first, &self.target)?;
+        }
         let mut copy = Contender::new(self.contender.kind, self.target.clone());
         copy.reopen(Durability::Durable, self.data)?;
         self.compare(&mut copy).context("a copy is not whole")?;
-        copy.discard()?;
+        match (state, copying) {
+            (State::Loaded, Copying::Plain) => {
+                copy.close()?;
+                fs::rename(&self.target, &self.first)?;
+            }
+            _ => copy.discard()?,
+        }
         Ok(figure)
     }
 

@@ -40,6 +40,7 @@ pub(crate) fn table(figures: &[Figure]) -> Table {
         let copying = match figure.copying {
             Copying::Plain => "plain",
             Copying::Compact => "compact",
+            Copying::Increment => "increment",
         };
         table.add_row([
             figure.engine.to_string(),

@@ -8,7 +8,7 @@ mod lmdb;
 #[cfg(feature = "mdbx")]
 mod mdbx;
 mod reading;
-mod teak;
+pub(crate) mod teak;
 
 pub(crate) use reading::{Held, ReadStep, Reader, Reading, Slots};
 
@@ -64,6 +64,8 @@ pub(crate) enum Copying {
     Plain,
     /// Without what is not in use.
     Compact,
+    /// What the first plain copy lacks. Teak alone has such.
+    Increment,
 }
 
 /// Records in the order of their keys, which are random and differ in their first eight bytes.

@@ -9,10 +9,17 @@ use crate::{
     latencies::Latencies,
 };
 use anyhow::Result;
-use std::{ops::ControlFlow, path::Path};
+use std::{
+    fs::{self, File},
+    ops::ControlFlow,
+    path::Path,
+};
 use teak::{Database, Options, ReadTxn, Table, Ticket, Verification, codec::Bytes};
 
 const FILE_NAME: &str = "bench.teak";
+const INCREMENT_NAME: &str = "increment";
+/// The named snapshot of the first copy.
+const COPIED: &str = "copied";
 const TABLE_NAME: &str = "records";
 
 /// An open Teak database.
@@ -111,12 +118,22 @@ impl Engine for Teak {
         let target = directory.join(FILE_NAME);
         match copying {
             Copying::Plain => {
+                // So that an increment can begin there.
+                if self.database.snapshots()?.is_empty() {
+                    self.database.create_snapshot(COPIED)?;
+                }
                 self.database
                     .backup(target, &mut |_| ControlFlow::Continue(()))?;
             }
             Copying::Compact => {
                 self.database
                     .backup_compact(target, &mut |_| ControlFlow::Continue(()))?;
+            }
+            Copying::Increment => {
+                let since = self.database.open_snapshot(COPIED)?;
+                let target = directory.join(INCREMENT_NAME);
+                self.database
+                    .backup_since(&since, target, &mut |_| ControlFlow::Continue(()))?;
             }
         }
         Ok(())
@@ -286,4 +303,12 @@ impl Teak {
         transaction.commit()?;
         Ok(None)
     }
+}
+
+/// Makes a database of a plain copy and an increment, in place of the increment.
+pub(crate) fn apply_increment(copy: &Path, increment: &Path) -> Result<()> {
+    let path = increment.join(INCREMENT_NAME);
+    let (mut full, mut part) = (File::open(copy.join(FILE_NAME))?, File::open(&path)?);
+    teak::restore(&mut full, &mut [&mut part], increment.join(FILE_NAME))?;
+    Ok(fs::remove_file(path)?)
 }

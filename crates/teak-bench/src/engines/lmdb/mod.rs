@@ -102,6 +102,7 @@ impl Engine for Lmdb {
         let flags = match copying {
             Copying::Plain => 0,
             Copying::Compact => ffi::MDB_CP_COMPACT,
+            Copying::Increment => bail!("LMDB makes no incremental copies"),
         };
         self.environment.copy(&directory.join(FILE_NAME), flags)
     }

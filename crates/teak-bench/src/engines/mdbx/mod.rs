@@ -96,6 +96,7 @@ impl Engine for Mdbx {
         let flags = match copying {
             Copying::Plain => ffi::MDBX_CP_DEFAULTS,
             Copying::Compact => ffi::MDBX_CP_COMPACT,
+            Copying::Increment => bail!("libmdbx makes no incremental copies"),
         };
         self.environment.copy(&directory.join(FILE_NAME), flags)
     }

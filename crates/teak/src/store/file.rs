@@ -28,7 +28,7 @@ use rustix::mm::Advice;
 use std::{
     io::{self, IoSlice},
     sync::{
-        Arc, Mutex, MutexGuard, Weak,
+        Arc, Mutex, Weak,
         atomic::{AtomicU64, Ordering::Relaxed},
     },
 };
@@ -80,7 +80,7 @@ impl FileStorage {
             file: Arc::new(file),
             access,
             len: AtomicU64::new(len),
-            growth: Mutex::new(Blocks::Unknown),
+            growth: Mutex::default(),
             views: Mutex::default(),
             claims,
             unnamed: Mutex::new(unnamed),
@@ -105,9 +105,8 @@ impl FileStorage {
         if old_len >= new_len {
             return self.publish_len(old_len);
         }
-        if !blocks::extend(&self.file, old_len, new_len)? {
-            *blocks = Blocks::Uncertain;
-        }
+        let is_allocated = blocks::extend(&self.file, old_len, new_len)?;
+        blocks.note_growth(old_len..new_len, is_allocated);
         blocks::fill_huge_pages(&self.file, old_len, new_len);
         self.publish_len(new_len)
     }
@@ -174,19 +173,6 @@ impl FileStorage {
         }
     }
 
-    /// Sees to it that each byte has its block, where the file system can do that. The file does not
-    /// become longer as long as the guard lives.
-    fn secure(&self) -> io::Result<Option<MutexGuard<'_, Blocks>>> {
-        if self.access == Access::ReadOnly {
-            return Ok(None);
-        }
-        let mut blocks = lock(&self.growth);
-        if *blocks == Blocks::Unknown {
-            *blocks = blocks::secure(&self.file, self.len())?;
-        }
-        Ok((*blocks == Blocks::Secured).then_some(blocks))
-    }
-
     fn check_writable(&self) -> io::Result<()> {
         match self.access {
             Access::ReadWrite => Ok(()),
@@ -210,6 +196,7 @@ impl Storage for FileStorage {
         if bytes > old_len {
             self.grow(&mut blocks, old_len, bytes)
         } else if bytes < old_len {
+            blocks.forget(bytes..u64::MAX);
             self.shrink(old_len, bytes)
         } else {
             Ok(())
@@ -217,7 +204,8 @@ impl Storage for FileStorage {
     }
 
     fn refresh(&self) -> io::Result<()> {
-        let _growth = lock(&self.growth);
+        let mut blocks = lock(&self.growth);
+        blocks.forget(0..u64::MAX);
         let len = self.file.metadata()?.len();
         if len == self.len() {
             return Ok(());
@@ -271,14 +259,18 @@ impl Storage for FileStorage {
         Ok(mapping)
     }
 
-    fn is_secured(&self) -> io::Result<bool> {
-        Ok(self.secure()?.is_some())
+    fn secure(&self, offset: u64, len: u64) -> io::Result<bool> {
+        self.check_writable()?;
+        let mut blocks = lock(&self.growth);
+        let end = end_within(offset, len, self.len())?;
+        blocks.secure(&self.file, offset..end)
     }
 
     fn writable(&self) -> io::Result<Option<Arc<WritableMapping>>> {
-        let Some(_growth) = self.secure()? else {
+        let mut blocks = lock(&self.growth);
+        if self.access == Access::ReadOnly || !blocks.stay_in_place(&self.file)? {
             return Ok(None);
-        };
+        }
         let len = self.len();
         let mut views = lock(&self.views);
         if let Some(mapping) = &views.writable

@@ -20,6 +20,7 @@ mod locked;
 mod mapping;
 mod memory;
 mod moment;
+mod ranges;
 mod seat;
 #[cfg(any(test, feature = "testing"))]
 pub(crate) mod sim;
@@ -90,11 +91,15 @@ pub(crate) trait Storage: Send + Sync + std::fmt::Debug {
     /// addresses suffices.
     fn mapping(&self) -> io::Result<Arc<Mapping>>;
 
-    /// Whether a write inside of the file needs no block that a full disk may not have.
-    fn is_secured(&self) -> io::Result<bool>;
+    /// Sees to it that these bytes, which are in the file, have their blocks. Says whether a write to them then needs no block that
+    /// a full disk may not have: there are file systems that cannot promise that.
+    ///
+    /// # Errors
+    /// What the system answers; `StorageFull` and `QuotaExceeded` when there are no blocks.
+    fn secure(&self, offset: u64, len: u64) -> io::Result<bool>;
 
     /// Memory of the file in which pages can be built, or `None` where a full disk could turn a
-    /// store into it into a signal.
+    /// store into it into a signal. Runs of it are for bytes that were [secured](Self::secure).
     fn writable(&self) -> io::Result<Option<Arc<WritableMapping>>>;
 
     /// Says that the caller changed these bytes through a [`WritableRun`](writable::WritableRun).

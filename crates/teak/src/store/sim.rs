@@ -410,8 +410,8 @@ impl Storage for SimDisk {
         Ok(Arc::clone(&self.inner.mapping))
     }
 
-    fn is_secured(&self) -> io::Result<bool> {
-        Ok(true)
+    fn secure(&self, offset: u64, len: u64) -> io::Result<bool> {
+        end_within(offset, len, self.state()?.len).map(|_| true)
     }
 
     fn writable(&self) -> io::Result<Option<Arc<WritableMapping>>> {

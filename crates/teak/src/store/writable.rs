@@ -5,13 +5,12 @@
 //! because they belong to pages that no snapshot can see: that is the engine's rule, as for
 //! [`Mapping::bytes`]. Claims also keep the file from being cut short under a live run.
 //!
-//! A store into a hole of a mapped file needs a block, and a full disk makes it a SIGBUS. So this
-//! mapping exists only where all blocks below the file's length are known to be allocated:
-//! [`set_len`](super::Storage::set_len) allocates them, holes of a file that was copied sparsely
-//! are filled first, and where `fallocate` is not to be had, or the file system needs new blocks
-//! to overwrite old ones, there is no such mapping. Beyond what a program can see remain: a disk
-//! that promises more blocks than it has (thin provisioning), and a copy sharing the file's blocks
-//! that is made while the file is open.
+//! A store into a hole of a mapped file needs a block, and a full disk makes it a SIGBUS. So runs are
+//! given out only for bytes whose blocks are known to be allocated: [`set_len`](super::Storage::set_len)
+//! allocates them, [`secure`](super::Storage::secure) does where the file has a hole, and where `fallocate`
+//! is not to be had, or the file system needs new blocks to overwrite old ones, there is no such mapping.
+//! Beyond what a program can see remain: a disk that promises more blocks than it has (thin
+//! provisioning), and a copy sharing the file's blocks that is made while the file is open.
 //!
 //! [`Mapping`]: super::Mapping
 //! [`Mapping::bytes`]: super::Mapping::bytes

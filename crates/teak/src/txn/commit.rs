@@ -258,7 +258,7 @@ impl WriteTransaction {
             .written_under_flush()
             .filter(|_| is_fit)?;
         // Who is told that the disk is full is to be alone with it.
-        if !self.engine.storage.is_secured().unwrap_or(false) {
+        if !self.pages.is_secured {
             return None;
         }
         let transaction = self.id();

@@ -63,6 +63,8 @@ pub(crate) struct WritePages {
     /// Whether this transaction has made the file longer.
     pub(super) has_grown: bool,
     taken_count: u64,
+    /// Whether the file has blocks for all that was taken, so that no write can find the disk full.
+    pub(super) is_secured: bool,
     /// The file, where lazy commits build pages in it, and how many faults there were before. The last one is in use.
     writable: Vec<(Arc<WritableMapping>, u64)>,
     /// Mappings that the file has outgrown, whose faults may be asked for.
@@ -104,6 +106,7 @@ impl WritePages {
             low_boundary: None,
             has_grown: false,
             taken_count: 0,
+            is_secured: true,
             writable: Vec::new(),
             outgrown: Vec::new(),
             recent: [PageNumber(0); RECENT_PAGES],

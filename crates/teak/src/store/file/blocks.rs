@@ -1,13 +1,19 @@
-//! Blocks behind the bytes of the file: allocated when it grows, so that a full disk is an error
-//! of [`set_len`] and not of some later write, let alone a signal.
+//! Blocks behind the bytes of the file: allocated when it grows, or before pages are put where it has none, so that a full
+//! disk is an error of [`set_len`] or [`secure`] and not of some later write, let alone a signal.
+//!
+//! Nothing is allocated for bytes that nobody is about to write: a file that has holes keeps them. What is known to be
+//! allocated is remembered; in a file without holes that is one call to the system. Another process that writes may punch
+//! holes, so nothing is known after it had its turn.
 //!
 //! [`set_len`]: crate::store::Storage::set_len
+//! [`secure`]: crate::store::Storage::secure
 
+use crate::store::ranges::Ranges;
 use rustix::{
-    fs::{FallocateFlags, fallocate, fstatfs},
+    fs::{FallocateFlags, SeekFrom, fallocate, fstatfs, seek},
     io::{Errno, retry_on_intr},
 };
-use std::{fs::File, io};
+use std::{fs::File, io, ops::Range};
 
 /// Length of a huge page on x86-64 and on most 64-bit ARM systems.
 pub(super) const HUGE_PAGE_LEN: u64 = 2 << 20;
@@ -15,20 +21,21 @@ pub(super) const HUGE_PAGE_LEN: u64 = 2 << 20;
 /// What `statfs` gives for ext2, ext3 and ext4.
 const EXT: u32 = 0xEF53;
 
+/// So many ranges are remembered at most. Then it is found out anew which blocks there are.
+const KNOWN_MAX: usize = 1 << 14;
+
 /// What is known about the blocks below the end of the file.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Blocks {
-    /// The file may have holes: it may have been copied by a program that makes them.
-    Unknown,
-    /// Each byte has its block, and a store to it needs no other one.
-    Secured,
-    /// A store may need a block that there is not.
-    Uncertain,
+#[derive(Debug, Default)]
+pub(super) struct Blocks {
+    /// Absent as long as nobody has asked.
+    in_place: Option<InPlace>,
+    /// Each of these bytes has its block, and a store to it needs no other one.
+    known: Ranges,
 }
 
 /// File systems that overwrite an allocated block in place, by the type that `statfs` gives. The
 /// others (Btrfs, ZFS, Bcachefs, F2FS, those of the network) may need space for an overwrite too.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum InPlace {
     /// Ext2, ext3, ext4 and tmpfs.
     Always,
@@ -68,20 +75,73 @@ pub(super) fn fill_huge_pages(file: &File, old_len: u64, new_len: u64) {
     }
 }
 
-/// Allocates what the first `len` bytes lack.
-pub(super) fn secure(file: &File, len: u64) -> io::Result<Blocks> {
-    let flags = match in_place(file)? {
-        InPlace::Always => FallocateFlags::empty(),
-        InPlace::Unshared => FallocateFlags::UNSHARE_RANGE,
-        InPlace::No => return Ok(Blocks::Uncertain),
-    };
-    if len == 0 {
-        return Ok(Blocks::Secured);
+impl Blocks {
+    /// Whether a store to a byte that has its block needs no other one.
+    pub(super) fn stay_in_place(&mut self, file: &File) -> io::Result<bool> {
+        Ok(self.in_place(file)? != InPlace::No)
     }
-    match retry_on_intr(|| fallocate(file, flags, 0, len)) {
-        Ok(()) => Ok(Blocks::Secured),
-        Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::NOSPC | Errno::DQUOT) => Ok(Blocks::Uncertain),
-        Err(error) => Err(error.into()),
+
+    fn in_place(&mut self, file: &File) -> io::Result<InPlace> {
+        if let Some(in_place) = self.in_place {
+            return Ok(in_place);
+        }
+        let in_place = in_place(file)?;
+        self.in_place = Some(in_place);
+        Ok(in_place)
+    }
+
+    /// Allocates what these bytes lack, and nothing else. Says whether a store to them then needs no block that a full disk may
+    /// not have.
+    pub(super) fn secure(&mut self, file: &File, range: Range<u64>) -> io::Result<bool> {
+        let in_place = self.in_place(file)?;
+        let flags = match in_place {
+            InPlace::Always => FallocateFlags::empty(),
+            InPlace::Unshared => FallocateFlags::UNSHARE_RANGE,
+            InPlace::No => return Ok(false),
+        };
+        if self.known.covers(&range) {
+            return Ok(true);
+        }
+        if self.known.len() >= KNOWN_MAX {
+            self.known.clear();
+        }
+        // What is allocated and was never written counts as a hole here, and is found to have its blocks below.
+        if in_place == InPlace::Always
+            && let Ok(hole) = seek(file, SeekFrom::Hole(range.start))
+            && hole >= range.end
+        {
+            self.known.insert(range.start..hole);
+            return Ok(true);
+        }
+        match retry_on_intr(|| fallocate(file, flags, range.start, range.end - range.start)) {
+            Ok(()) => {
+                self.known.insert(range);
+                Ok(true)
+            }
+            Err(Errno::OPNOTSUPP | Errno::NOSYS) => {
+                self.in_place = Some(InPlace::No);
+                Ok(false)
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The file has become longer, by blocks that are allocated or not.
+    pub(super) fn note_growth(&mut self, range: Range<u64>, is_allocated: bool) {
+        match is_allocated {
+            true => self.known.insert(range),
+            false => self.in_place = Some(InPlace::No),
+        }
+    }
+
+    #[cfg(test)]
+    pub(super) fn knows(&self, range: &Range<u64>) -> bool {
+        self.known.covers(range)
+    }
+
+    /// These bytes may have no blocks any more.
+    pub(super) fn forget(&mut self, range: Range<u64>) {
+        self.known.remove(range);
     }
 }
 

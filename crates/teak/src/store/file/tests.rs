@@ -80,7 +80,7 @@ fn many_parts_are_written() {
 fn growing_allocates_blocks() {
     let (_directory, storage) = new_file();
     storage.set_len(1 << 20).unwrap();
-    if *lock(&storage.growth) != Blocks::Uncertain {
+    if storage.secure(0, 1 << 20).unwrap() {
         assert!(storage.file.metadata().unwrap().blocks() * 512 >= 1 << 20);
     }
 }
@@ -159,27 +159,59 @@ fn runs_write_into_the_file() {
     storage.set_len(4096).unwrap();
 }
 
+/// A file of `len` bytes that has no blocks at all.
+fn hole(path: &Path, len: u64) -> FileStorage {
+    fs::File::create(path).unwrap().set_len(len).unwrap();
+    let opened = FileStorage::open(path, Access::ReadWrite, Create::Never, Company::None);
+    let (storage, _) = opened.unwrap();
+    assert_eq!(allocated(&storage), 0);
+    storage
+}
+
+fn allocated(storage: &FileStorage) -> u64 {
+    storage.file.metadata().unwrap().blocks() * 512
+}
+
 #[test]
-fn holes_are_filled_before_runs_are_given() {
+fn only_what_is_to_be_written_gets_blocks() {
+    let directory = TempDir::new().unwrap();
+    let storage = hole(&directory.path().join("file"), 1 << 30);
+    assert!(storage.writable().is_ok());
+    if !storage.secure(1 << 20, 1 << 16).unwrap() {
+        return;
+    }
+    let before = allocated(&storage);
+    assert!((1 << 16..1 << 20).contains(&before), "{before} bytes");
+    let writable = storage.writable().unwrap().unwrap();
+    writable.run(1 << 20, 1 << 16).unwrap().fill(7);
+    storage.flush().unwrap();
+    assert_eq!(allocated(&storage), before);
+}
+
+#[test]
+fn a_file_without_holes_is_asked_once() {
     let (directory, storage) = new_file();
-    drop(storage);
-    fs::OpenOptions::new()
-        .write(true)
-        .open(directory.path().join("file"))
-        .unwrap()
-        .set_len(1 << 20)
+    storage.set_len(8 << 20).unwrap();
+    storage
+        .write(0, &[IoSlice::new(&vec![7; 8 << 20])])
         .unwrap();
+    storage.flush().unwrap();
+    drop(storage);
     let storage = reopen(&directory, Access::ReadWrite).unwrap();
-    assert_eq!(storage.file.metadata().unwrap().blocks(), 0);
-    if storage.writable().unwrap().is_some() {
-        assert!(storage.file.metadata().unwrap().blocks() * 512 >= 1 << 20);
+    if storage.secure(1 << 20, 4096).unwrap() {
+        let whole = 1 << 20..8 << 20;
+        assert!(lock(&storage.growth).knows(&whole));
+        storage.set_len(4 << 20).unwrap();
+        assert!(!lock(&storage.growth).knows(&whole));
+        storage.refresh().unwrap();
+        assert!(!lock(&storage.growth).knows(&(1 << 20..2 << 20)));
     }
 }
 
 #[test]
-fn uncertain_blocks_give_no_runs() {
+fn blocks_that_are_not_kept_give_no_runs() {
     let (_directory, storage) = new_file();
-    *lock(&storage.growth) = Blocks::Uncertain;
+    lock(&storage.growth).note_growth(0..0, false);
     assert!(storage.writable().unwrap().is_none());
 }
 
@@ -290,16 +322,25 @@ fn a_full_disk_is_an_error_of_growing() {
     );
 }
 
+/// All blocks that a full disk had left were taken for holes that nobody wrote to, and kept.
 #[test]
-fn holes_that_cannot_be_filled_give_no_runs() {
+fn a_file_of_holes_does_not_fill_the_disk() {
     let Some(disk) = TinyDisk::mount() else {
         return;
     };
-    let path = disk.0.path().join("file");
-    fs::File::create(&path).unwrap().set_len(4 << 20).unwrap();
-    let (storage, _) =
-        FileStorage::open(&path, Access::ReadWrite, Create::Never, Company::None).unwrap();
-    assert!(storage.writable().unwrap().is_none());
+    let storage = hole(&disk.0.path().join("file"), 4 << 20);
+    assert!(storage.secure(1 << 20, 1 << 16).unwrap());
+    assert_eq!(allocated(&storage), 1 << 16);
+    let error = storage.secure(2 << 20, 2 << 20).unwrap_err();
+    assert_eq!(error.kind(), io::ErrorKind::StorageFull);
+    assert!(storage.secure(3 << 20, 1 << 16).unwrap());
+    storage
+        .writable()
+        .unwrap()
+        .unwrap()
+        .run(3 << 20, 1 << 16)
+        .unwrap()
+        .fill(7);
     assert_eq!(storage.len(), 4 << 20);
 }
 

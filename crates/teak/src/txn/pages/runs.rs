@@ -2,6 +2,7 @@
 
 use super::WritePages;
 use crate::{Error, Result, Run, space::Policy, txn::engine::Durability};
+use std::io;
 
 /// A durable transaction up to this size wants its pages in a row rather than crumbs.
 const SMALL_TRANSACTION_PAGES: u64 = 64;
@@ -15,6 +16,16 @@ impl WritePages {
     pub(super) fn take_run(&mut self, want: u32, is_exact: bool) -> Result<Run> {
         let run = self.find_run(want, is_exact)?;
         self.checked.forget(run);
+        let len = u64::from(run.len) << self.page_shift;
+        // Where there are no blocks for it the write will fail, if there are none by then.
+        self.is_secured &= match self.storage.secure(self.offset_of(run.start), len) {
+            Ok(is_secured) => is_secured,
+            Err(error) if is_full(&error) => false,
+            Err(error) => {
+                self.writer.space.give_back(run);
+                return Err(Error::io("allocating blocks")(error));
+            }
+        };
         Ok(run)
     }
 
@@ -72,7 +83,7 @@ impl WritePages {
     /// Has the pages of the open run built in their final place, where that can be done: pages
     /// that are not to be flushed need not be written then.
     pub(super) fn map_open_run(&mut self) -> Result<()> {
-        if self.durability != Durability::Lazy {
+        if self.durability != Durability::Lazy || !self.is_secured {
             return Ok(());
         }
         let run = self.open_run;
@@ -167,4 +178,12 @@ impl WritePages {
             self.writer.space.give_back(rest);
         }
     }
+}
+
+/// Whether an error says that there are no blocks left.
+fn is_full(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
+    )
 }

@@ -59,8 +59,8 @@ impl Storage for ForgetfulDisk {
         self.disk.mapping()
     }
 
-    fn is_secured(&self) -> io::Result<bool> {
-        self.disk.is_secured()
+    fn secure(&self, offset: u64, len: u64) -> io::Result<bool> {
+        self.disk.secure(offset, len)
     }
 
     fn writable(&self) -> io::Result<Option<Arc<WritableMapping>>> {

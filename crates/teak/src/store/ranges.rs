@@ -1,0 +1,62 @@
+//! A set of bytes of a file, kept as the ranges that they form.
+
+use std::{collections::BTreeMap, ops::Range};
+
+/// Ranges that neither overlap nor touch.
+#[derive(Clone, Default, Debug)]
+pub(super) struct Ranges {
+    /// From the start of each to its end.
+    ends: BTreeMap<u64, u64>,
+}
+
+impl Ranges {
+    /// How many ranges there are.
+    pub(super) fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.ends.clear();
+    }
+
+    /// Whether all of `range` is in the set.
+    pub(super) fn covers(&self, range: &Range<u64>) -> bool {
+        let before = self.ends.range(..=range.start).next_back();
+        range.is_empty() || before.is_some_and(|(_, end)| *end >= range.end)
+    }
+
+    pub(super) fn insert(&mut self, range: Range<u64>) {
+        if range.is_empty() {
+            return;
+        }
+        let mut all = range;
+        while let Some((&start, &end)) = self.ends.range(..=all.end).next_back()
+            && end >= all.start
+        {
+            self.ends.remove(&start);
+            all = all.start.min(start)..all.end.max(end);
+        }
+        self.ends.insert(all.start, all.end);
+    }
+
+    pub(super) fn remove(&mut self, range: Range<u64>) {
+        if range.is_empty() {
+            return;
+        }
+        while let Some((&start, &end)) = self.ends.range(..range.end).next_back()
+            && end > range.start
+        {
+            self.ends.remove(&start);
+            if end > range.end {
+                self.ends.insert(range.end, end);
+            }
+            if start < range.start {
+                self.ends.insert(start, range.start);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "ranges_tests.rs"]
+mod tests;

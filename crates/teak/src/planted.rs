@@ -77,6 +77,7 @@ errors! {
     IgnoreWriteError "ignore-write-error" "A write of pages that fails is passed over."
     HideCode "hide-code" "Every error of the disk is called EIO."
     CutEarly "cut-early" "The file is cut as soon as a commit has no use for its end, although a crash may lead back to one that has."
+    PunchPending "punch-pending" "Blocks of dead pages are given back that some pin sees."
     LazyUnrecorded "lazy-unrecorded" "A lazy commit writes no record."
 }
 

@@ -200,10 +200,10 @@ impl<'s> Play<'s> {
         self.judge_beside(&[], result)
     }
 
-    /// Looks at what a call of the engine returned that may make the file longer, which it tries in
+    /// Looks at what a call of the engine returned that may make the file longer, or fill its holes, which it tries in
     /// several ways.
     fn judge_growing<T>(&mut self, result: teak::Result<T>) -> Outcome<Answer<T>> {
-        self.judge_beside(&[Call::SetLen, Call::Mapping], result)
+        self.judge_beside(&[Call::SetLen, Call::Allocate, Call::Mapping], result)
     }
 
     fn judge_beside<T>(
@@ -250,8 +250,8 @@ impl<'s> Play<'s> {
     }
 
     fn write(&mut self, database: &Database, work: &Work) -> Outcome {
-        // If the file cannot be cut off, it stays as it is.
-        let begun = self.judge_beside(&[Call::SetLen], database.begin_write())?;
+        // If the file cannot be cut off, or blocks not be given back, it stays as it is.
+        let begun = self.judge_beside(&[Call::SetLen, Call::Punch], database.begin_write())?;
         let Answer::Done(mut txn) = begun else {
             return Ok(());
         };

@@ -102,8 +102,13 @@ impl Bits {
 
     /// How many bits right below `end` are set.
     pub(super) fn set_before(&self, end: u64) -> u64 {
+        self.set_before_within(end, u64::MAX)
+    }
+
+    /// The same, but it is not counted on once there are `enough`.
+    pub(super) fn set_before_within(&self, end: u64, enough: u64) -> u64 {
         let mut at = end;
-        while at > 0 {
+        while at > 0 && end - at < enough {
             let word = self.words[((at - 1) / 64) as usize];
             let used = (at - 1) % 64 + 1;
             let ones = u64::from((word << (64 - used)).leading_ones()).min(used);

@@ -121,7 +121,7 @@ impl Space {
             if let Some(run) = self.allocate(left, Policy::UpTo) {
                 left -= run.len;
                 runs.push(run);
-            } else {
+            } else if self.free.open_hole(1, left).is_none() {
                 self.grow(longer);
             }
         }

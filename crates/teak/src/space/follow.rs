@@ -22,6 +22,8 @@ impl Space {
             return false;
         }
         self.grow(page_count);
+        // Others may have filled some.
+        self.forget_holes(u64::MAX);
         for (transaction, group) in groups {
             self.reclaim(pins);
             for run in &group.taken {

@@ -1,11 +1,13 @@
 //! The free pages of the file, in memory: a bit for each page and a tree of summaries over them.
 //!
-//! Invariants: no bit at or behind `page_count` is set; `free_count` is the number of set bits;
+//! Invariants: no bit at or behind `page_count` is set; `ready_count` is the number of set bits; a page in a hole is free, and
+//! has no bit here;
 //! every bitmap page whose bits may differ from what is on disk is in `changed`; no page below
 //! `none_below` is free.
 
 use super::{
     bits::Bits,
+    holes::Holes,
     summary::{GROUP_PAGES, GROUP_WORDS, Summaries},
 };
 use crate::types::{PageNumber, Run};
@@ -30,7 +32,9 @@ pub(crate) enum Policy {
 pub(super) struct FreeMap {
     bits: Bits,
     page_count: u64,
-    free_count: u64,
+    /// Free pages that are not in a hole.
+    ready_count: u64,
+    holes: Holes,
     none_below: u64,
     summaries: Summaries,
     pages_per_bitmap: u32,
@@ -43,7 +47,8 @@ impl FreeMap {
         let mut map = Self {
             bits: Bits::default(),
             page_count: 0,
-            free_count: 0,
+            ready_count: 0,
+            holes: Holes::default(),
             none_below: 0,
             summaries: Summaries::default(),
             pages_per_bitmap,
@@ -58,46 +63,59 @@ impl FreeMap {
     }
 
     pub(super) fn free_count(&self) -> u64 {
-        self.free_count
+        self.ready_count + self.holes.page_count()
+    }
+
+    /// Free pages that are not known to be in a hole.
+    pub(super) fn ready_count(&self) -> u64 {
+        self.ready_count
     }
 
     pub(super) fn is_free(&self, page: PageNumber) -> bool {
-        self.bits.get(u64::from(page.0))
+        let page = u64::from(page.0);
+        self.bits.get(page) || self.holes.bits().get(page)
     }
 
     /// Whether no page of the run is free.
     pub(super) fn none_free(&self, run: Run) -> bool {
-        self.bits.none(run)
+        self.bits.none(run) && self.holes.bits().none(run)
     }
 
     /// How many pages of the run are free.
     pub(super) fn count_free(&self, run: Run) -> u64 {
-        self.bits.count(run)
+        self.bits.count(run) + self.count_in_holes(run)
+    }
+
+    fn count_in_holes(&self, run: Run) -> u64 {
+        match self.holes.bits().none(run) {
+            true => 0,
+            false => self.holes.bits().count(run),
+        }
     }
 
     /// Makes pages free that are not.
     pub(super) fn free(&mut self, run: Run) {
         debug_assert!(
-            self.bits.none(run) && run.end() <= self.page_count,
+            self.none_free(run) && run.end() <= self.page_count,
             "{run:?} freed twice"
         );
         self.bits.set(run);
         self.none_below = self.none_below.min(u64::from(run.start.0));
-        self.free_count += u64::from(run.len);
+        self.ready_count += u64::from(run.len);
         self.touch(run);
     }
 
-    /// Takes free pages out.
+    /// Takes free pages out that are in no hole.
     pub(super) fn take(&mut self, run: Run) {
         debug_assert!(self.bits.all(run), "{run:?} is not free");
         self.bits.clear(run);
-        self.free_count -= u64::from(run.len);
+        self.ready_count -= u64::from(run.len);
         self.touch(run);
     }
 
     /// Takes out a run of pages as `policy` has it, or nothing if there is none.
     pub(super) fn take_run(&mut self, want: u32, policy: Policy) -> Option<Run> {
-        if want == 0 || self.free_count == 0 {
+        if want == 0 || self.ready_count == 0 {
             return None;
         }
         let start = self.find(want, policy)?;
@@ -136,8 +154,12 @@ impl FreeMap {
                 self.free(run);
             }
         } else {
+            for run in self.holes.below(old) {
+                let start = page_count.max(u64::from(run.start.0));
+                runs_between(start, run.end()).for_each(|cut| self.holes.remove(cut));
+            }
             for run in runs_between(page_count, old) {
-                self.free_count -= self.bits.count(run);
+                self.ready_count -= self.bits.count(run);
                 self.bits.clear(run);
                 self.touch_groups(run);
             }
@@ -155,12 +177,77 @@ impl FreeMap {
 
     /// Free pages in a row at the end of the file.
     pub(super) fn trailing_free(&self) -> u64 {
-        self.bits.set_before(self.page_count)
+        let mut start = self.page_count;
+        loop {
+            let ready = self.bits.set_before(start);
+            let in_hole = self.holes.before(start - ready);
+            start -= ready + in_hole;
+            if in_hole == 0 {
+                return self.page_count - start;
+            }
+        }
     }
 
     /// All free runs, in order.
-    pub(super) fn runs(&self) -> impl Iterator<Item = Run> {
-        self.bits.runs()
+    pub(super) fn runs(&self) -> Vec<Run> {
+        if self.holes.page_count() == 0 {
+            return self.bits.runs().collect();
+        }
+        let mut all = self.bits.clone();
+        self.holes
+            .below(self.page_count)
+            .into_iter()
+            .for_each(|hole| all.set(hole));
+        all.runs().collect()
+    }
+
+    /// A part of the highest free run of at least `least` pages that is in no hole: its last pages, about `most` of them.
+    pub(super) fn highest(&mut self, least: u32, most: u32) -> Option<Run> {
+        self.summaries.refresh(self.bits.words());
+        let end = self.summaries.find_last(self.bits.words(), least)?;
+        let len = self.bits.set_before_within(end, most.into());
+        Some(Run::new((end - len) as u32, len as u32))
+    }
+
+    /// Notes that free pages are in a hole.
+    pub(super) fn add_hole(&mut self, run: Run) {
+        debug_assert!(self.bits.all(run), "{run:?} is not free");
+        self.bits.clear(run);
+        self.ready_count -= u64::from(run.len);
+        self.touch_groups(run);
+        self.holes.add(run, self.page_count);
+    }
+
+    /// The free pages from the first one of `run` on, up to `end`, that are in no hole.
+    pub(super) fn ready_from(&self, run: Run, end: u64) -> Run {
+        let start = u64::from(run.start.0);
+        let end = self.bits.next_clear(start, end.min(self.page_count));
+        Run::new(run.start.0, (end - start) as u32)
+    }
+
+    /// Hands the first pages of the lowest hole that has at least `least` out again: at most `most` of them.
+    pub(super) fn open_hole(&mut self, least: u32, most: u32) -> Option<Run> {
+        let run = self.holes.lowest(least, most)?;
+        self.open(run);
+        Some(run)
+    }
+
+    /// Hands all pages below `end` out again that are in holes.
+    pub(super) fn forget_holes(&mut self, end: u64) {
+        if self.holes.page_count() > 0 {
+            self.holes
+                .below(end)
+                .into_iter()
+                .for_each(|run| self.open(run));
+        }
+    }
+
+    fn open(&mut self, run: Run) {
+        self.holes.remove(run);
+        self.bits.set(run);
+        self.none_below = self.none_below.min(u64::from(run.start.0));
+        self.ready_count += u64::from(run.len);
+        self.touch_groups(run);
     }
 
     /// Puts the words of a bitmap page in place of those that are here. A bitmap page wholly
@@ -177,7 +264,7 @@ impl FreeMap {
         }
         self.none_below = self.none_below.min(u64::from(run.start.0));
         self.clear_behind_end();
-        self.free_count = self.free_count - before + self.bits.count(run);
+        self.ready_count = self.ready_count - before + self.bits.count(run);
         self.touch(run);
     }
 
@@ -193,6 +280,12 @@ impl FreeMap {
             .iter_mut()
             .zip(present)
             .for_each(|(word, mine)| *word = *mine);
+        let holes = self.holes.bits().words().get(first..).unwrap_or_default();
+        words
+            .words_mut()
+            .iter_mut()
+            .zip(holes)
+            .for_each(|(word, holes)| *word |= holes);
         let covered = self.covered(bitmap);
         let base = u64::from(covered.start.0);
         let behind = [(self.page_count, base + u64::from(self.pages_per_bitmap))];

@@ -19,6 +19,7 @@
 //!   last durable record, the one being flushed, and the newest must all be spared.
 //! - A page behind the end of the file is free as soon as the file grows over it; a bitmap that is
 //!   absent says that all its pages are free. So growing needs no trace on disk.
+//! - Where the file has holes is known in memory only, as far as it is known ([`holes`]).
 //! - A page is handed out only if no pin sees it, and so is free after [`Space::reclaim`].
 //! - Reclaiming leaves no trace on disk: it follows from the pins. A page that the log takes is
 //!   free or pending in what stands before it.
@@ -36,6 +37,7 @@ mod follow;
 #[cfg(any(test, feature = "testing"))]
 mod forge;
 mod free_map;
+mod holes;
 mod load;
 mod log;
 mod page_array;
@@ -75,6 +77,8 @@ pub(crate) trait SpacePages {
     fn page_size(&self) -> usize;
     /// A whole page. It is asked for pages below the page count only, and checked by its tag.
     fn page(&self, number: PageNumber) -> Result<&[u8]>;
+    /// Says which pages are asked for next, in no order; such that there are not may be among them.
+    fn announce(&self, _pages: &mut dyn Iterator<Item = PageNumber>) {}
 }
 
 /// The roots of both arrays, as they stand in the commit record.
@@ -185,6 +189,33 @@ impl Space {
         self.free.free(run);
     }
 
+    /// A part of the highest stretch of free pages that has at least `least` and is in no hole: its end, about `most` pages long.
+    pub(crate) fn highest_free(&mut self, least: u32, most: u32) -> Option<Run> {
+        self.free.highest(least, most)
+    }
+
+    /// Notes that free pages are in a hole of the file: they are handed out no more until it is opened.
+    pub(crate) fn add_hole(&mut self, run: Run) {
+        self.free.add_hole(run);
+    }
+
+    /// The same for pages that were handed out, and for those right behind them, up to `end`, that are free.
+    pub(crate) fn give_back_hole(&mut self, run: Run, end: u64) {
+        self.free.free(run);
+        let hole = self.free.ready_from(run, end.max(run.end()));
+        self.free.add_hole(hole);
+    }
+
+    /// Has the first pages of the lowest hole with at least `least` handed out again, at most `most` of them. Says which.
+    pub(crate) fn open_hole(&mut self, least: u32, most: u32) -> Option<Run> {
+        self.free.open_hole(least, most)
+    }
+
+    /// Has pages below `end` handed out again that are in holes.
+    pub(crate) fn forget_holes(&mut self, end: u64) {
+        self.free.forget_holes(end);
+    }
+
     /// Makes the file that the map is of longer: up to `page_count` pages, the new ones free.
     pub(crate) fn grow(&mut self, page_count: u64) {
         assert!(
@@ -211,9 +242,14 @@ impl Space {
         self.page_count() - self.free_count()
     }
 
-    /// Pages that may be allocated now.
+    /// Pages that are free, also those in holes.
     pub(crate) fn free_count(&self) -> u64 {
         self.free.free_count()
+    }
+
+    /// Those of them that are not known to be in a hole of the file.
+    pub(crate) fn ready_count(&self) -> u64 {
+        self.free.ready_count()
     }
 
     /// Dead pages that some pin may see.
@@ -327,7 +363,7 @@ impl Space {
         let mut own: Vec<_> = self.bitmaps.pages().chain(self.segments.pages()).collect();
         own.sort_unstable();
         Census {
-            free: self.free.runs().collect(),
+            free: self.free.runs(),
             pending: self.pending.deaths().collect(),
             own,
         }

@@ -131,6 +131,30 @@ impl Summaries {
         Some(node as u64 * GROUP_PAGES + within)
     }
 
+    /// The end of the highest run of at least `want` pages. Only right after [`Self::refresh`].
+    pub(super) fn find_last(&self, words: &[u64], want: u32) -> Option<u64> {
+        if want == 0 || self.longest() < want {
+            return None;
+        }
+        let mut node = 0;
+        for level in (0..self.levels.len() - 1).rev() {
+            let span = GROUP_PAGES * (FANOUT as u64).pow(level as u32);
+            match self.find_last_in_children(level, node, span, want) {
+                Step::Found(end) => return Some(end),
+                Step::Into(child) => node = child,
+            }
+        }
+        let start = node * GROUP_WORDS;
+        let mut mirrored = [0; GROUP_WORDS];
+        let group = words[start..start + GROUP_WORDS].iter().rev();
+        mirrored
+            .iter_mut()
+            .zip(group)
+            .for_each(|(mirror, word)| *mirror = word.reverse_bits());
+        let behind = find_in_words(&mirrored, want)?;
+        Some((node as u64 + 1) * GROUP_PAGES - behind)
+    }
+
     fn find_in_children(&self, level: usize, node: usize, span: u64, want: u32) -> Step {
         let children = &self.levels[level];
         let first = node * FANOUT;
@@ -146,6 +170,28 @@ impl Summaries {
                 carried + child.prefix
             } else {
                 child.suffix
+            };
+        }
+        debug_assert!(false, "a summary promised a run that is not there");
+        Step::Into(first)
+    }
+
+    fn find_last_in_children(&self, level: usize, node: usize, span: u64, want: u32) -> Step {
+        let children = &self.levels[level];
+        let first = node * FANOUT;
+        let last = children.len().min(first + FANOUT);
+        let mut carried = 0;
+        for (index, child) in children[..last].iter().enumerate().skip(first).rev() {
+            if carried + child.suffix >= want {
+                return Step::Found((index as u64 + 1) * span + u64::from(carried));
+            }
+            if child.longest >= want {
+                return Step::Into(index);
+            }
+            carried = if is_full(child, span) {
+                carried + child.suffix
+            } else {
+                child.prefix
             };
         }
         debug_assert!(false, "a summary promised a run that is not there");

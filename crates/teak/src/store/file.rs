@@ -266,6 +266,17 @@ impl Storage for FileStorage {
         blocks.secure(&self.file, offset..end)
     }
 
+    fn punch(&self, offset: u64, len: u64) -> io::Result<bool> {
+        self.check_writable()?;
+        let mut blocks = lock(&self.growth);
+        let end = end_within(offset, len, self.len())?;
+        blocks.punch(&self.file, offset..end)
+    }
+
+    fn next_data(&self, offset: u64) -> io::Result<u64> {
+        Ok(blocks::next_data(&self.file, offset)?.unwrap_or_else(|| self.len()))
+    }
+
     fn writable(&self) -> io::Result<Option<Arc<WritableMapping>>> {
         let mut blocks = lock(&self.growth);
         if self.access == Access::ReadOnly || !blocks.stay_in_place(&self.file)? {

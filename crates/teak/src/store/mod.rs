@@ -98,6 +98,21 @@ pub(crate) trait Storage: Send + Sync + std::fmt::Debug {
     /// What the system answers; `StorageFull` and `QuotaExceeded` when there are no blocks.
     fn secure(&self, offset: u64, len: u64) -> io::Result<bool>;
 
+    /// Gives the blocks behind these bytes back to the file system: they are zeros from now on. Says `false`, and has changed nothing,
+    /// where that cannot be done. They are to belong to pages that no snapshot can see.
+    ///
+    /// # Errors
+    /// What the system answers; some of the bytes may be zeros then.
+    fn punch(&self, offset: u64, len: u64) -> io::Result<bool>;
+
+    /// The first byte from `offset` on that is not known to be in a hole: that is the end of the file if there is none.
+    ///
+    /// # Errors
+    /// What the system answers.
+    fn next_data(&self, offset: u64) -> io::Result<u64> {
+        Ok(offset)
+    }
+
     /// Memory of the file in which pages can be built, or `None` where a full disk could turn a
     /// store into it into a signal. Runs of it are for bytes that were [secured](Self::secure).
     fn writable(&self) -> io::Result<Option<Arc<WritableMapping>>>;

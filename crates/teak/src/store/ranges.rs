@@ -25,6 +25,13 @@ impl Ranges {
         range.is_empty() || before.is_some_and(|(_, end)| *end >= range.end)
     }
 
+    /// Whether any of `range` is in the set.
+    #[cfg(any(test, feature = "testing"))]
+    pub(super) fn touches(&self, range: &Range<u64>) -> bool {
+        let before = self.ends.range(..range.end).next_back();
+        !range.is_empty() && before.is_some_and(|(_, end)| *end > range.start)
+    }
+
     pub(super) fn insert(&mut self, range: Range<u64>) {
         if range.is_empty() {
             return;

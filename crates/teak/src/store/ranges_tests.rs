@@ -22,6 +22,7 @@ fn ranges_are_as_bits() {
         let end = start + (seed >> 50 & 15);
         let mask = (start..end).fold(0, |mask, byte| mask | 1 << byte);
         assert_eq!(ranges.covers(&(start..end)), bits & mask == mask);
+        assert_eq!(ranges.touches(&(start..end)), bits & mask != 0);
         if seed >> 60 & 1 == 0 {
             ranges.insert(start..end);
             bits |= mask;

@@ -20,7 +20,8 @@ pub use crash::{CrashPoints, OpenBlock};
 pub use fault::{Call, Fault};
 
 use super::{
-    Mapping, Storage, WritableMapping, end_within, lock, stretch::Stretch, writable::Claims,
+    Mapping, Storage, WritableMapping, end_within, lock, ranges::Ranges, stretch::Stretch,
+    writable::Claims,
 };
 use crash::Blocks;
 use fault::Faults;
@@ -48,6 +49,13 @@ pub enum Event {
     SetLen {
         /// To this.
         bytes: u64,
+    },
+    /// The blocks behind these bytes were given back: they are zeros.
+    Punch {
+        /// Where.
+        offset: u64,
+        /// How many bytes.
+        len: u64,
     },
     /// The cache pages with these bytes, as they are now, and the length reached the disk: what a
     /// write does behind which the system waits for the disk (`O_DSYNC`). It is the page that is
@@ -104,6 +112,8 @@ struct State {
     /// What was on the disk before the first event.
     initial: Arc<Vec<u8>>,
     events: Vec<Arc<Event>>,
+    /// Bytes that have no blocks since they were given back.
+    holes: Ranges,
     faults: Faults,
 }
 
@@ -181,6 +191,7 @@ impl SimDisk {
                 len,
                 initial: Arc::default(),
                 events: Vec::new(),
+                holes: Ranges::default(),
                 faults: Faults::default(),
             }),
             on_flush: Mutex::default(),
@@ -356,6 +367,7 @@ impl SimDisk {
         self.inner.claims.set_file_len(bytes)?;
         self.inner.mapping.set_file_len(bytes);
         state.len = bytes;
+        state.holes.remove(bytes..u64::MAX);
         state.events.push(Arc::new(Event::SetLen { bytes }));
         Ok(())
     }
@@ -382,6 +394,7 @@ impl Storage for SimDisk {
             bytes.truncate(fault.written_of(bytes.len()));
         }
         self.inner.stretch.store(offset, &bytes);
+        state.holes.remove(offset..offset + bytes.len() as u64);
         state.record_write(offset, bytes);
         fault.map_or(Ok(()), |fault| Err(fault.to_error()))
     }
@@ -411,7 +424,23 @@ impl Storage for SimDisk {
     }
 
     fn secure(&self, offset: u64, len: u64) -> io::Result<bool> {
-        end_within(offset, len, self.state()?.len).map(|_| true)
+        let mut state = self.state()?;
+        let end = end_within(offset, len, state.len)?;
+        if state.holes.touches(&(offset..end)) {
+            state.faults.count_call(Call::Allocate)?;
+            state.holes.remove(offset..end);
+        }
+        Ok(true)
+    }
+
+    fn punch(&self, offset: u64, len: u64) -> io::Result<bool> {
+        let mut state = self.state()?;
+        let end = end_within(offset, len, state.len)?;
+        state.faults.count_call(Call::Punch)?;
+        self.inner.stretch.store(offset, &vec![0; len as usize]);
+        state.holes.insert(offset..end);
+        state.events.push(Arc::new(Event::Punch { offset, len }));
+        Ok(true)
     }
 
     fn writable(&self) -> io::Result<Option<Arc<WritableMapping>>> {

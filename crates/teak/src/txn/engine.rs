@@ -4,6 +4,7 @@ use super::{
     Verification,
     arena::Arena,
     flusher::Flusher,
+    holes::Punching,
     lock,
     named::NamedPin,
     open::Settled,
@@ -252,6 +253,7 @@ pub(super) struct Writer {
     /// Where the file may be cut, and when.
     pub(super) excess: Excess,
     pub(super) tail: Tail,
+    pub(super) punching: Punching,
     /// The states that stay because they have a name.
     pub(super) named: Vec<NamedPin>,
 }

@@ -98,6 +98,10 @@ impl Storage for GatedDisk {
         self.disk.secure(offset, len)
     }
 
+    fn punch(&self, offset: u64, len: u64) -> io::Result<bool> {
+        self.disk.punch(offset, len)
+    }
+
     fn writable(&self) -> io::Result<Option<Arc<WritableMapping>>> {
         self.disk.writable()
     }

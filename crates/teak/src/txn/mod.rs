@@ -14,6 +14,7 @@ mod door;
 pub(crate) mod engine;
 mod flusher;
 mod following;
+mod holes;
 pub(crate) mod located;
 mod named;
 mod open;

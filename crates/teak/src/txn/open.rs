@@ -6,6 +6,7 @@ use super::{
     checked::Checked,
     door::Door,
     engine::{Asked, Engine, Excess, Network, Settings, Sharing, Writer, slot_page},
+    holes::Punching,
     progress::{State, Written},
     recover::{self, Found, Recovery},
     snapshot::Snapshot,
@@ -281,6 +282,7 @@ fn writer(newest: Record, space: Space, is_changed: bool) -> Writer {
         named: Vec::new(),
         excess: Excess::of(&newest),
         tail: Tail::default(),
+        punching: Punching::default(),
         newest,
     }
 }

@@ -242,6 +242,7 @@ impl WriteTransaction {
     /// Goes on with the walk through all tables, as far as the work allows. If that fails, all of it is undone: the
     /// transaction is as it was.
     fn lower(&mut self, work: &mut Lowering) -> Result<()> {
+        self.pages.writer.space.forget_holes(work.boundary);
         self.pages.place_low(Some(work.boundary));
         let savepoint = self.begin_savepoint()?;
         let walked = self.walk(work);

@@ -77,6 +77,7 @@ impl WriteTransaction {
         let pins = engine.flusher.pins(&writer.named);
         writer.space.reclaim(&pins);
         writer.cut_file(&engine.storage, engine.durable());
+        writer.punch_some(&*engine.storage);
         let limits = Limits {
             durability: engine.policies.durability,
             memory_bytes: engine.policies.write_memory_bytes,

@@ -10,6 +10,17 @@ enum Step {
     SetPageCount(u64),
     Flip { at: u64, len: u32 },
     TakeRun { want: u32, policy: Policy },
+    MakeHole { least: u32, most: u32 },
+    OpenHole { least: u32, most: u32 },
+    ForgetHoles(u64),
+}
+
+/// What a page is, for the model.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Is {
+    Used,
+    Ready,
+    InHole,
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -24,13 +35,16 @@ fn step() -> impl Strategy<Value = Step> {
         8 => (any::<u64>(), prop_oneof![1..4u32, 1..1500u32])
             .prop_map(|(at, len)| Step::Flip { at, len }),
         4 => (want, policy).prop_map(|(want, policy)| Step::TakeRun { want, policy }),
+        3 => (1..1500u32, 1..3000u32).prop_map(|(least, most)| Step::MakeHole { least, most }),
+        2 => (1..900u32, 1..3000u32).prop_map(|(least, most)| Step::OpenHole { least, most }),
+        1 => (0..40_000u64).prop_map(Step::ForgetHoles),
     ]
 }
 
-/// Free runs of the model, in order.
-fn model_runs(model: &[bool]) -> Vec<Run> {
+/// Runs of the model that are so, in order.
+fn model_runs(model: &[Is], wanted: impl Fn(Is) -> bool) -> Vec<Run> {
     let mut runs: Vec<Run> = Vec::new();
-    for (page, _) in model.iter().enumerate().filter(|(_, free)| **free) {
+    for (page, _) in model.iter().enumerate().filter(|(_, is)| wanted(**is)) {
         match runs.last_mut() {
             Some(run) if run.end() == page as u64 => run.len += 1,
             _ => runs.push(Run::new(page as u32, 1)),
@@ -39,8 +53,8 @@ fn model_runs(model: &[bool]) -> Vec<Run> {
     runs
 }
 
-fn model_take(model: &[bool], want: u32, policy: Policy) -> Option<Run> {
-    let runs = model_runs(model);
+fn model_take(model: &[Is], want: u32, policy: Policy) -> Option<Run> {
+    let runs = model_runs(model, |is| is == Is::Ready);
     let fitting = runs.iter().find(|run| run.len >= want);
     let found = match policy {
         Policy::Contiguous => fitting,
@@ -57,55 +71,109 @@ fn model_take(model: &[bool], want: u32, policy: Policy) -> Option<Run> {
 }
 
 /// Frees the pages of a run that are taken, and takes those that are free.
-fn flip(map: &mut FreeMap, model: &mut [bool], at: u64, len: u32) {
+fn flip(map: &mut FreeMap, model: &mut [Is], at: u64, len: u32) {
     if model.is_empty() {
         return;
     }
     let start = (at % model.len() as u64) as usize;
     let end = model.len().min(start + len as usize);
-    let all_free = model[start..end].iter().all(|free| *free);
-    let run = Run::new(start as u32, (end - start) as u32);
-    if all_free {
-        map.take(run);
-    } else {
-        for (page, _) in (start..end)
-            .zip(&model[start..end])
-            .filter(|(_, free)| !**free)
-        {
+    let all_ready = model[start..end].iter().all(|is| *is == Is::Ready);
+    if all_ready {
+        map.take(Run::new(start as u32, (end - start) as u32));
+        model[start..end].fill(Is::Used);
+        return;
+    }
+    for page in start..end {
+        if model[page] == Is::Used {
             map.free(Run::new(page as u32, 1));
+            model[page] = Is::Ready;
         }
     }
-    model[start..end].fill(!all_free);
+}
+
+/// Does to the model what the map has done to a run.
+fn set(model: &mut [Is], run: Option<Run>, is: Is) {
+    for page in run.into_iter().flat_map(Run::pages) {
+        model[page.index()] = is;
+    }
+}
+
+/// What [`Step::MakeHole`] finds.
+fn model_highest(model: &[Is], least: u32, most: u32) -> Option<(u64, u32)> {
+    let runs = model_runs(model, |is| is == Is::Ready);
+    let run = runs.iter().rfind(|run| run.len >= least)?;
+    Some((run.end(), run.len.min(most)))
+}
+
+fn model_lowest_hole(model: &[Is], least: u32, most: u32) -> Option<Run> {
+    let runs = model_runs(model, |is| is == Is::InHole);
+    let run = runs.iter().find(|run| run.len >= least)?;
+    Some(Run::new(run.start.0, run.len.min(most.max(least))))
+}
+
+/// Makes one step with the map and the model.
+fn make(map: &mut FreeMap, model: &mut Vec<Is>, step: Step) {
+    match step {
+        Step::SetPageCount(count) => {
+            map.set_page_count(count);
+            model.resize(count as usize, Is::Ready);
+        }
+        Step::Flip { at, len } => flip(map, model, at, len),
+        Step::TakeRun { want, policy } => {
+            let expected = model_take(model, want, policy);
+            assert_eq!(map.take_run(want, policy), expected);
+            set(model, expected, Is::Used);
+        }
+        Step::MakeHole { least, most } => {
+            let found = map.highest(least, most);
+            let expected = model_highest(model, least, most);
+            assert_eq!(found.map(Run::end), expected.map(|(end, _)| end));
+            if let (Some(run), Some((_, len))) = (found, expected) {
+                assert!((len..len + 64).contains(&run.len), "{run:?} for {len}");
+                map.add_hole(run);
+            }
+            set(model, found, Is::InHole);
+        }
+        Step::OpenHole { least, most } => {
+            let expected = model_lowest_hole(model, least, most);
+            assert_eq!(map.open_hole(least, most), expected);
+            set(model, expected, Is::Ready);
+        }
+        Step::ForgetHoles(end) => {
+            map.forget_holes(end);
+            let below = model.iter_mut().take(end as usize);
+            below
+                .filter(|is| **is == Is::InHole)
+                .for_each(|is| *is = Is::Ready);
+        }
+    }
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
     #[test]
-    fn behaves_like_a_row_of_booleans(steps in prop::collection::vec(step(), 1..120)) {
+    fn behaves_like_a_row_of_pages(steps in prop::collection::vec(step(), 1..120)) {
         let mut map = FreeMap::new(PER_BITMAP, 0);
-        let mut model: Vec<bool> = Vec::new();
+        let mut model: Vec<Is> = Vec::new();
         for step in steps {
-            match step {
-                Step::SetPageCount(count) => {
-                    map.set_page_count(count);
-                    model.resize(count as usize, true);
-                }
-                Step::Flip { at, len } => flip(&mut map, &mut model, at, len),
-                Step::TakeRun { want, policy } => {
-                    let expected = model_take(&model, want, policy);
-                    prop_assert_eq!(map.take_run(want, policy), expected);
-                    for page in expected.into_iter().flat_map(Run::pages) {
-                        model[page.index()] = false;
-                    }
-                }
-            }
-            let free = model.iter().filter(|free| **free).count() as u64;
-            prop_assert_eq!(map.free_count(), free);
-            let trailing = model.iter().rev().take_while(|free| **free).count() as u64;
+            make(&mut map, &mut model, step);
+            let count = |wanted: Is| model.iter().filter(|is| **is == wanted).count() as u64;
+            prop_assert_eq!(map.ready_count(), count(Is::Ready));
+            prop_assert_eq!(map.free_count(), count(Is::Ready) + count(Is::InHole));
+            let trailing = model.iter().rev().take_while(|is| **is != Is::Used).count() as u64;
             prop_assert_eq!(map.trailing_free(), trailing);
         }
-        prop_assert_eq!(map.runs().collect::<Vec<_>>(), model_runs(&model));
+        let is_free = |is| is != Is::Used;
+        prop_assert_eq!(map.runs(), model_runs(&model, is_free));
+        for bitmap in 0..(model.len() as u32).div_ceil(PER_BITMAP) {
+            let words = map.bitmap_words(bitmap, &[]);
+            for bit in 0..PER_BITMAP {
+                let page = (bitmap * PER_BITMAP + bit) as usize;
+                let expected = model.get(page).is_none_or(|is| is_free(*is));
+                prop_assert_eq!(words[bit as usize / 64] >> (bit % 64) & 1 == 1, expected);
+            }
+        }
     }
 }
 

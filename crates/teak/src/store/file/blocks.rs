@@ -31,6 +31,8 @@ pub(super) struct Blocks {
     in_place: Option<InPlace>,
     /// Each of these bytes has its block, and a store to it needs no other one.
     known: Ranges,
+    /// The file system has said that it cannot make holes.
+    cannot_punch: bool,
 }
 
 /// File systems that overwrite an allocated block in place, by the type that `statfs` gives. The
@@ -134,6 +136,23 @@ impl Blocks {
         }
     }
 
+    /// Gives blocks back. `false` where the file system cannot do that.
+    pub(super) fn punch(&mut self, file: &File, range: Range<u64>) -> io::Result<bool> {
+        if self.cannot_punch || range.is_empty() {
+            return Ok(false);
+        }
+        self.forget(range.clone());
+        let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+        match retry_on_intr(|| fallocate(file, flags, range.start, range.end - range.start)) {
+            Ok(()) => Ok(true),
+            Err(Errno::OPNOTSUPP | Errno::NOSYS) => {
+                self.cannot_punch = true;
+                Ok(false)
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
     #[cfg(test)]
     pub(super) fn knows(&self, range: &Range<u64>) -> bool {
         self.known.covers(range)
@@ -142,6 +161,15 @@ impl Blocks {
     /// These bytes may have no blocks any more.
     pub(super) fn forget(&mut self, range: Range<u64>) {
         self.known.remove(range);
+    }
+}
+
+/// The first byte from `offset` on that was written; `None` if there is none.
+pub(super) fn next_data(file: &File, offset: u64) -> io::Result<Option<u64>> {
+    match seek(file, SeekFrom::Data(offset)) {
+        Ok(data) => Ok(Some(data)),
+        Err(Errno::NXIO) => Ok(None),
+        Err(error) => Err(error.into()),
     }
 }
 

@@ -216,6 +216,33 @@ fn blocks_that_are_not_kept_give_no_runs() {
 }
 
 #[test]
+fn blocks_are_given_back_and_taken_again() {
+    let (_directory, storage) = new_file();
+    storage.set_len(4 << 20).unwrap();
+    storage
+        .write(0, &[IoSlice::new(&vec![7; 4 << 20])])
+        .unwrap();
+    let is_secured = storage.secure(0, 4 << 20).unwrap();
+    if !storage.punch(1 << 20, 2 << 20).unwrap() {
+        return;
+    }
+    let mapping = storage.mapping().unwrap();
+    let bytes = mapping.bytes(0, 4 << 20).unwrap();
+    assert!(bytes[1 << 20..3 << 20].iter().all(|byte| *byte == 0));
+    assert_eq!((bytes[(1 << 20) - 1], bytes[3 << 20]), (7, 7));
+    assert!(allocated(&storage) < 3 << 20);
+    assert_eq!(storage.len(), 4 << 20);
+    assert_eq!(storage.next_data(1 << 20).unwrap(), 3 << 20);
+    assert_eq!(storage.next_data(4 << 20).unwrap(), 4 << 20);
+    if is_secured {
+        assert!(storage.secure(2 << 20, 1 << 20).unwrap());
+        assert!(allocated(&storage) >= 3 << 20);
+        assert!(!lock(&storage.growth).knows(&(1 << 20..2 << 20)));
+    }
+    assert!(storage.punch(3 << 20, 2 << 20).is_err(), "behind the end");
+}
+
+#[test]
 fn one_writer_or_many_readers() {
     let (directory, writer) = new_file();
     assert!(matches!(

@@ -12,6 +12,9 @@
 //! goes with the length: of a block that was cut, only states that were reached behind the cut go
 //! with a length set at or behind it, and only states before it go with an earlier length.
 //!
+//! Blocks that are given back become zeros, each by itself, as by a write; but that too is metadata, and not forgotten
+//! when a flush fails.
+//!
 //! The system keeps the file in *cache pages*. A flush that fails marks them clean: what they hold
 //! is *stranded*, in memory and not on the disk, until something in the same page is written again.
 
@@ -73,8 +76,17 @@ struct BlockState {
     bytes: Box<[u8]>,
     /// The event that made it, counted from 1.
     made_by: usize,
-    /// Whether it was made by cutting the file short.
-    is_cut: bool,
+    maker: Maker,
+}
+
+/// What makes another state of a block.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Maker {
+    Write,
+    /// The file was cut short.
+    Cut,
+    /// The block was given back.
+    Punch,
 }
 
 /// How the file is divided into blocks.
@@ -135,6 +147,7 @@ impl CrashPoints {
         match &*event {
             Event::Write { offset, bytes } => self.apply_write(*offset, bytes),
             Event::SetLen { bytes } => self.apply_length(*bytes),
+            Event::Punch { offset, len } => self.apply_punch(*offset, offset + len),
             Event::Synced { offset, len } => self.apply_synced(*offset, offset + len),
             Event::Flush => {}
             Event::FlushEnded { began } => self.apply_flush(*began),
@@ -239,7 +252,19 @@ impl CrashPoints {
         for block in self.blocks.touched(offset, end).chain(again) {
             self.stranded.remove(&block);
             let content = self.in_memory(block);
-            self.note_state(block, content, false);
+            self.note_state(block, content, Maker::Write);
+        }
+    }
+
+    fn apply_punch(&mut self, offset: u64, end: u64) {
+        self.memory[offset as usize..end as usize].fill(0);
+        for block in self.blocks.touched(offset, end) {
+            let mut content: Box<[u8]> = self.newest_state(block).into();
+            let start = offset.saturating_sub(block) as usize;
+            let end = content.len().min((end - block) as usize);
+            content[start..end].fill(0);
+            self.note_state(block, content, Maker::Punch);
+            self.strand_if_different(block);
         }
     }
 
@@ -254,14 +279,14 @@ impl CrashPoints {
     }
 
     /// Notes what the next event makes of a block, if it is anything new.
-    fn note_state(&mut self, block: u64, bytes: Box<[u8]>, is_cut: bool) {
+    fn note_state(&mut self, block: u64, bytes: Box<[u8]>, maker: Maker) {
         // A cut tells the states before it from those behind it even if it changes nothing.
-        let is_told = is_cut && self.pending.contains_key(&block);
+        let is_told = maker == Maker::Cut && self.pending.contains_key(&block);
         if is_told || *bytes != *self.newest_state(block) {
             self.pending.entry(block).or_default().push(BlockState {
                 bytes,
                 made_by: self.event_index + 1,
-                is_cut,
+                maker,
             });
         }
     }
@@ -277,7 +302,7 @@ impl CrashPoints {
             let mut content: Box<[u8]> = self.newest_state(block).into();
             let kept = bytes.saturating_sub(block) as usize;
             content[kept..].fill(0);
-            self.note_state(block, content, true);
+            self.note_state(block, content, Maker::Cut);
             self.strand_if_different(block);
         }
         self.lengths.push(Length {
@@ -326,8 +351,8 @@ impl CrashPoints {
     fn apply_failed_flush(&mut self, began: usize) {
         let mut dirty = Vec::new();
         for (block, mut history) in std::mem::take(&mut self.pending) {
-            history.retain(|state| state.is_cut || state.made_by > began);
-            if history.iter().any(|state| !state.is_cut) {
+            history.retain(|state| state.maker != Maker::Write || state.made_by > began);
+            if history.iter().any(|state| state.maker == Maker::Write) {
                 dirty.push(block);
             }
             if !history.is_empty() {
@@ -339,7 +364,7 @@ impl CrashPoints {
             for stranded in self.stranded_beside(block, block + 1) {
                 self.stranded.remove(&stranded);
                 let content = self.in_memory(stranded);
-                self.note_state(stranded, content, false);
+                self.note_state(stranded, content, Maker::Write);
             }
         }
     }
@@ -414,7 +439,7 @@ impl Blocks {
 /// counted from the durable state as 0.
 fn states_beside(history: &History, length: Length) -> (usize, usize) {
     let is_cut = |state: &BlockState, before: bool| {
-        state.is_cut && (state.made_by <= length.set_by) == before
+        state.maker == Maker::Cut && (state.made_by <= length.set_by) == before
     };
     let first = history
         .iter()

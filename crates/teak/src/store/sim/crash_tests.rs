@@ -443,3 +443,32 @@ fn a_synced_write_takes_its_cache_page_and_the_length_along_and_no_other_page() 
     ];
     assert_eq!(images_of_record(events), expected);
 }
+
+fn punch(disk: &SimDisk, block: u64, count: u64) {
+    let len = BLOCK as u64;
+    assert!(disk.punch(block * len, count * len).unwrap());
+}
+
+#[test]
+fn what_was_given_back_is_as_it_was_or_zero() {
+    let disk = disk("abc");
+    punch(&disk, 0, 2);
+    assert_eq!(images_now(&disk), ["..c", ".bc", "a.c", "abc"]);
+    write(&disk, 1, "x");
+    assert_eq!(
+        images_now(&disk),
+        ["..c", ".bc", ".xc", "a.c", "abc", "axc"]
+    );
+    disk.flush().unwrap();
+    assert_eq!(images_now(&disk), [".xc"]);
+}
+
+#[test]
+fn a_failed_flush_does_not_bring_back_what_was_given_back() {
+    let disk = disk("ab");
+    write(&disk, 1, "x");
+    punch(&disk, 0, 1);
+    disk.fail_on(disk.calls(), Fault::DISK_ERROR);
+    assert!(disk.flush().is_err());
+    assert_eq!(images_now(&disk), [".b", "ab"]);
+}

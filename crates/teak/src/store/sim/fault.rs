@@ -9,6 +9,10 @@ pub enum Call {
     Write,
     /// The file is made longer or shorter.
     SetLen,
+    /// A hole gets blocks.
+    Allocate,
+    /// Blocks are given back.
+    Punch,
     /// All that was written is to reach the disk.
     Flush,
     /// The file is mapped for reading.

@@ -193,3 +193,23 @@ fn a_killed_process_does_nothing_any_more() {
     write(&next, 0, b"cd").unwrap();
     assert_eq!(next.process_crash(), *b"cd\0\0");
 }
+
+#[test]
+fn what_is_punched_is_zero_and_needs_blocks_again() {
+    let disk = SimDisk::new(1 << 16);
+    disk.set_len(1 << 16).unwrap();
+    write(&disk, 0, &[7; 1 << 16]).unwrap();
+    assert!(disk.punch(4096, 8192).unwrap());
+    assert!(disk.punch(1 << 16, 4096).is_err());
+    let mapping = disk.mapping().unwrap();
+    let bytes = mapping.bytes(0, 1 << 16).unwrap();
+    assert!(bytes[4096..][..8192].iter().all(|byte| *byte == 0));
+    assert_eq!((bytes[4095], bytes[3 * 4096]), (7, 7));
+    disk.fail_on(disk.calls(), Fault::DISK_FULL);
+    assert!(disk.secure(0, 4096).unwrap(), "nothing was to be allocated");
+    let error = disk.secure(8192, 8192).unwrap_err();
+    assert_eq!(error.kind(), io::ErrorKind::StorageFull);
+    assert!(disk.secure(8192, 8192).unwrap());
+    write(&disk, 4096, b"x").unwrap();
+    assert!(!disk.call_kinds()[disk.calls() as usize - 1..].contains(&Call::Allocate));
+}

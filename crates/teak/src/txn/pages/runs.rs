@@ -10,23 +10,59 @@ const SMALL_TRANSACTION_PAGES: u64 = 64;
 const HUGE_PAGE_LEN: u64 = 2 << 20;
 /// The most bytes that the file grows by beyond what is needed.
 const GROWTH_MAX: u64 = 8 << 20;
+/// Where the disk is full, so many stretches without blocks are passed over to find pages that have some.
+const HOLES_PASSED_MAX: usize = 64;
 
 impl WritePages {
-    /// Takes a run of free pages, makes the file longer if there is none.
+    /// Takes a run of free pages, makes the file longer if there is none. They have their blocks, where that can be promised.
     pub(super) fn take_run(&mut self, want: u32, is_exact: bool) -> Result<Run> {
-        let run = self.find_run(want, is_exact)?;
-        self.checked.forget(run);
-        let len = u64::from(run.len) << self.page_shift;
-        // Where there are no blocks for it the write will fail, if there are none by then.
-        self.is_secured &= match self.storage.secure(self.offset_of(run.start), len) {
-            Ok(is_secured) => is_secured,
-            Err(error) if is_full(&error) => false,
-            Err(error) => {
-                self.writer.space.give_back(run);
-                return Err(Error::io("allocating blocks")(error));
+        let mut passed_over = 0;
+        loop {
+            let run = self.find_run(want, is_exact)?;
+            match self.secure(run) {
+                Ok(is_secured) => {
+                    self.is_secured &= is_secured;
+                    self.checked.forget(run);
+                    return Ok(run);
+                }
+                // There may be free pages that have blocks.
+                Err(error) if is_full(&error) && passed_over < HOLES_PASSED_MAX => {
+                    self.pass_over_hole(run);
+                    passed_over += 1;
+                }
+                Err(error) => {
+                    self.writer.space.give_back(run);
+                    return Err(Error::io("allocating blocks")(error));
+                }
             }
-        };
-        Ok(run)
+        }
+    }
+
+    fn secure(&self, run: Run) -> io::Result<bool> {
+        let len = u64::from(run.len) << self.page_shift;
+        self.storage.secure(self.offset_of(run.start), len)
+    }
+
+    /// Notes that pages are in a hole for which there are no blocks.
+    fn pass_over_hole(&mut self, run: Run) {
+        let data = self.storage.next_data(self.offset_of(run.start));
+        let end = data.map_or(0, |data| data >> self.page_shift);
+        self.writer.space.give_back_hole(run, end);
+    }
+
+    /// Has pages of a hole handed out again, at least so many in a row; says whether there are any.
+    fn open_hole(&mut self, least: u32) -> bool {
+        let step = self.growth_step(self.writer.space.page_count());
+        for most in [u32::try_from(step).unwrap_or(u32::MAX), least] {
+            let Some(run) = self.writer.space.open_hole(least, most) else {
+                return false;
+            };
+            if self.secure(run).is_ok() {
+                return true;
+            }
+            self.writer.space.add_hole(run);
+        }
+        false
     }
 
     fn find_run(&mut self, want: u32, is_exact: bool) -> Result<Run> {
@@ -46,7 +82,7 @@ impl WritePages {
                 (Some(run), _) => Some(run),
                 (None, Some(_)) => space.allocate(want, Policy::Crumbs),
                 // With so little that is free the file becomes longer.
-                (None, None) if space.free_count() * 10 < space.page_count() => None,
+                (None, None) if space.ready_count() * 10 < space.page_count() => None,
                 (None, None) => space.allocate(want, Policy::UpTo),
             }
         } else {
@@ -64,6 +100,11 @@ impl WritePages {
         if self.low_boundary.is_some() {
             // What is only moved neither makes the file longer nor asks anybody for space.
             return Err(self.full());
+        }
+        if self.open_hole(least as u32)
+            && let Some(run) = self.writer.space.allocate(want, policy)
+        {
+            return Ok(run);
         }
         if let Some(run) = self.ask_readers(want, least, policy)? {
             return Ok(run);
@@ -124,17 +165,7 @@ impl WritePages {
     /// Makes the file longer, by at least `pages`.
     fn grow(&mut self, pages: u64) -> Result<()> {
         let old = self.writer.space.page_count();
-        let step_max = match self.durability {
-            // The new part is filled with zeros, and this commit is to wait until they are on disk.
-            Durability::Durable | Durability::Async => HUGE_PAGE_LEN,
-            Durability::Lazy => GROWTH_MAX,
-        };
-        // A small file grows by a quarter, a large one by less than a hundredth.
-        let step = (old / 128).max((old / 4).min(256));
-        let step = match self.geometry.growth_step_bytes >> self.page_shift {
-            0 => step.clamp(16, step_max >> self.page_shift),
-            asked => asked,
-        };
+        let step = self.growth_step(old);
         let lower = self.geometry.lower_limit_bytes >> self.page_shift;
         let step = match lower.saturating_sub(old) {
             0 => step.max(pages),
@@ -158,6 +189,21 @@ impl WritePages {
         self.writer.space.grow(new);
         self.has_grown = true;
         Ok(())
+    }
+
+    /// By how many pages a file of `old` is made longer, if that suffices.
+    fn growth_step(&self, old: u64) -> u64 {
+        let step_max = match self.durability {
+            // The new part is filled with zeros, and this commit is to wait until they are on disk.
+            Durability::Durable | Durability::Async => HUGE_PAGE_LEN,
+            Durability::Lazy => GROWTH_MAX,
+        };
+        // A small file grows by a quarter, a large one by less than a hundredth.
+        let step = (old / 128).max((old / 4).min(256));
+        match self.geometry.growth_step_bytes >> self.page_shift {
+            0 => step.clamp(16, step_max >> self.page_shift),
+            asked => asked,
+        }
     }
 
     /// Makes the file this many pages long, if it is shorter.

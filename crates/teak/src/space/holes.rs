@@ -1,0 +1,92 @@
+//! Free pages without blocks: parts of the file that were given back to the file system.
+//!
+//! They are free as others are, and on disk nothing tells them apart. But they are handed out only after they were opened,
+//! which happens where the file would have to become longer otherwise: so what has blocks is used first. A hole that is not known
+//! to be one is handed out as any free page is, and gets its blocks then; one that somebody has filled is only used later. So it does
+//! no harm to forget them.
+
+use super::{
+    bits::Bits,
+    summary::{GROUP_PAGES, GROUP_WORDS, Summaries},
+};
+use crate::types::Run;
+
+/// The holes that are known. No memory is used as long as there was none.
+#[derive(Default, Debug)]
+pub(super) struct Holes {
+    bits: Bits,
+    summaries: Summaries,
+    page_count: u64,
+}
+
+impl Holes {
+    /// Pages that are in holes.
+    pub(super) fn page_count(&self) -> u64 {
+        self.page_count
+    }
+
+    pub(super) fn bits(&self) -> &Bits {
+        &self.bits
+    }
+
+    /// Adds pages that are in none, of a file that has `page_count` pages.
+    pub(super) fn add(&mut self, run: Run, page_count: u64) {
+        let group_count = page_count.div_ceil(GROUP_PAGES) as usize;
+        if self.bits.words().len() < group_count * GROUP_WORDS {
+            self.bits.resize(group_count * GROUP_WORDS);
+            self.summaries.resize(group_count);
+        }
+        self.bits.set(run);
+        self.page_count += u64::from(run.len);
+        self.touch(run);
+    }
+
+    /// Takes pages out that are in holes.
+    pub(super) fn remove(&mut self, run: Run) {
+        debug_assert!(self.bits.all(run), "{run:?} is no hole");
+        self.bits.clear(run);
+        self.page_count -= u64::from(run.len);
+        self.touch(run);
+    }
+
+    /// The first pages of the lowest hole of at least `least` pages: at most `most` of them.
+    pub(super) fn lowest(&mut self, least: u32, most: u32) -> Option<Run> {
+        if self.page_count < u64::from(least) || self.page_count == 0 {
+            return None;
+        }
+        self.summaries.refresh(self.bits.words());
+        let start = self.summaries.find(self.bits.words(), least)?;
+        let end = self
+            .bits
+            .next_clear(start, start + u64::from(most.max(least)));
+        Some(Run::new(start as u32, (end - start) as u32))
+    }
+
+    /// How many pages right before `end` are in holes.
+    pub(super) fn before(&self, end: u64) -> u64 {
+        let known = self.bits.words().len() as u64 * 64;
+        match end <= known {
+            true => self.bits.set_before(end),
+            false => 0,
+        }
+    }
+
+    /// The holes, in order, as far as they are below `end`.
+    pub(super) fn below(&self, end: u64) -> Vec<Run> {
+        let runs = self
+            .bits
+            .runs()
+            .take_while(|run| u64::from(run.start.0) < end);
+        let clipped = runs.map(|run| {
+            let len = end.min(run.end()) - u64::from(run.start.0);
+            Run::new(run.start.0, len as u32)
+        });
+        clipped.collect()
+    }
+
+    fn touch(&mut self, run: Run) {
+        for group in u64::from(run.start.0) / GROUP_PAGES..run.end().div_ceil(GROUP_PAGES) {
+            self.summaries.touch(group as usize);
+        }
+    }
+}

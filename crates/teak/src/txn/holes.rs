@@ -1,0 +1,150 @@
+//! Giving blocks of free pages back to the file system where they lie inside of the file.
+//!
+//! A page that is free in the writer's space map is seen by no pin, so that its bytes are nobody's: a write transaction, when it
+//! begins, punches some of the long stretches of such pages, the highest first, while lower ones are handed out. Nothing on disk
+//! tells of it; a crash leaves of such a page what was there, or zeros, and nothing that counts refers to it.
+//!
+//! A database that loads and removes in turns should not make holes and fill them all the time. So as many free pages stay
+//! as were in use lately beyond those that are now, and some more; it begins when there are twice as many, and ends when
+//! there are no more than that. What was in use lately is forgotten slowly, with each transaction a little.
+//!
+//! Holes are filled when the file would have to become longer (`txn/pages/runs.rs`).
+
+use super::engine::Writer;
+use crate::{
+    Geometry, Run,
+    planted::{Planted, is_planted},
+    store::Storage,
+};
+
+/// Free pages that are nothing to speak of, where the geometry does not say what is.
+const FREE_MIN: u64 = 256;
+/// Of what was in use lately, a part like this is forgotten with each transaction, and a few pages.
+const FORGOTTEN: u64 = 256;
+const FORGOTTEN_PAGES: u64 = 256;
+/// Bytes that are given back at once, and what is looked through for stretches that are holes already.
+const PUNCHED_MAX: u64 = 32 << 20;
+const LOOKED_THROUGH: u64 = 16;
+/// The shortest hole, unless so little counts as much by the geometry.
+const HOLE_LEN_MIN: u64 = 1 << 20;
+
+/// What is known of how much of the free space will be used again.
+#[derive(Clone, Default, Debug)]
+pub(super) struct Punching {
+    /// The most pages that were in use lately. Absent at first.
+    lately: Option<u64>,
+    is_punching: bool,
+    /// The file system cannot do it, or does not want to.
+    is_refused: bool,
+}
+
+/// How much is to be given back.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Aim {
+    /// Free pages that keep their blocks.
+    kept: u64,
+    /// The shortest hole, in pages.
+    least: u64,
+}
+
+impl Punching {
+    /// What the geometry and the use of pages lead to, with `used` of `page_count` in use.
+    fn aim(
+        &mut self,
+        geometry: &Geometry,
+        page_size: u64,
+        page_count: u64,
+        used: u64,
+    ) -> Option<Aim> {
+        let threshold = match geometry.shrink_threshold_bytes {
+            0 => FREE_MIN,
+            u64::MAX => return None,
+            bytes => (bytes / page_size).max(1),
+        };
+        let before = self.lately.unwrap_or(page_count).min(page_count);
+        let forgotten = before.saturating_sub(used) / FORGOTTEN + threshold.min(FORGOTTEN_PAGES);
+        let lately = before.saturating_sub(forgotten).max(used);
+        self.lately = Some(lately);
+        let lower_limit = geometry.lower_limit_bytes / page_size;
+        let kept = (lately - used)
+            .saturating_add(threshold)
+            .saturating_add(used / 16)
+            .max(lower_limit.saturating_sub(used));
+        Some(Aim {
+            kept,
+            least: (HOLE_LEN_MIN / page_size).min(threshold).max(1),
+        })
+    }
+}
+
+impl Writer {
+    /// Gives some blocks back, if there are far too many.
+    pub(super) fn punch_some(&mut self, storage: &dyn Storage) {
+        let page_size = u64::from(self.newest.page_size);
+        let (page_count, used) = (self.space.page_count(), self.space.used_count());
+        let geometry = self.newest.geometry;
+        let aim = self.punching.aim(&geometry, page_size, page_count, used);
+        let Some(aim) = aim.filter(|_| !self.punching.is_refused) else {
+            return;
+        };
+        let ready = self.space.ready_count();
+        self.punching.is_punching |= ready / 2 > aim.kept;
+        let trailing = self.space.trailing_free() * page_size;
+        let is_cut_soon = geometry.shrunk(page_count * page_size, trailing).is_some();
+        if !self.punching.is_punching || is_cut_soon {
+            return;
+        }
+        if is_planted(Planted::PunchPending) {
+            for run in self.space.pending_in(|_| true) {
+                let _ = punch(storage, page_size, run);
+            }
+        }
+        let mut left = ready.saturating_sub(aim.kept).min(PUNCHED_MAX / page_size);
+        while left >= aim.least {
+            match self.punch_highest(storage, aim.least, left) {
+                Some(count) => left = left.saturating_sub(count),
+                None => {
+                    self.punching.is_punching = false;
+                    return;
+                }
+            }
+        }
+        self.punching.is_punching &= self.space.ready_count() > aim.kept + aim.least;
+    }
+
+    /// Makes a hole of at most `most` pages, or finds one that is there already, for which nothing counts. `None` if there is
+    /// nothing left for that.
+    fn punch_highest(&mut self, storage: &dyn Storage, least: u64, most: u64) -> Option<u64> {
+        let page_size = u64::from(self.newest.page_size);
+        // Pages before the boundary are wanted for what is moved from behind it.
+        let boundary = self.tail.boundary().unwrap_or(0);
+        let looked_through = most.saturating_mul(LOOKED_THROUGH);
+        let found = self.space.highest_free(
+            least as u32,
+            u32::try_from(looked_through).unwrap_or(u32::MAX),
+        )?;
+        let start = u64::from(found.start.0).max(boundary);
+        let len = found.end().checked_sub(start).filter(|len| *len >= least)?;
+        let data = storage.next_data(start * page_size).ok()?;
+        let is_hole = data >= found.end() * page_size;
+        let len = if is_hole { len } else { len.min(most) };
+        let run = Run::new((found.end() - len) as u32, len as u32);
+        if !punch(storage, page_size, run) {
+            self.punching.is_refused = true;
+            return None;
+        }
+        self.space.add_hole(run);
+        Some(if is_hole { 0 } else { len })
+    }
+}
+
+/// Makes a hole, and says whether it is there. Nobody needs what an error leaves.
+fn punch(storage: &dyn Storage, page_size: u64, run: Run) -> bool {
+    let offset = u64::from(run.start.0) * page_size;
+    let punched = storage.punch(offset, u64::from(run.len) * page_size);
+    punched.unwrap_or(false)
+}
+
+#[cfg(test)]
+#[path = "holes_tests.rs"]
+mod tests;

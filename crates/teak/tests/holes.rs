@@ -1,0 +1,262 @@
+//! Blocks of free pages inside of a file: given back when there are many, taken again before they are written to.
+
+use std::{
+    fs::{self, File},
+    io::{self, Write},
+    os::unix::fs::{FileExt, MetadataExt},
+    path::{Path, PathBuf},
+    process::Command,
+};
+use teak::{
+    CheckReport, Database, Durability, Error, Geometry, Options, Result, Table, Transaction,
+    codec::Bytes, codec::U64,
+};
+
+const MIB: u64 = 1 << 20;
+/// Commits in which the free pages were not needed, so that they are given back.
+const MANY: u64 = 250;
+
+type Numbers = Table<U64, Bytes>;
+
+/// Nothing is moved, so that the free pages stay where they are.
+fn options() -> Options {
+    Options::new().move_percent(0)
+}
+
+fn fill(database: &Database, numbers: std::ops::Range<u64>, mode: Durability) -> Result<Numbers> {
+    let mut txn = database.begin_write()?;
+    txn.set_durability(mode);
+    let table: Numbers = txn.create_table("numbers")?;
+    for number in numbers {
+        table.insert(&mut txn, number, &[number as u8; 1000])?;
+    }
+    txn.commit()?;
+    Ok(table)
+}
+
+/// Removes most records, but not the last ones.
+fn hollow_out(database: &Database, table: &Numbers, numbers: std::ops::Range<u64>) {
+    let mut txn = database.begin_write().unwrap();
+    table.remove_range(&mut txn, numbers).unwrap();
+    txn.commit().unwrap();
+}
+
+fn small_commits(database: &Database, table: &Numbers, count: u64) {
+    for number in 0..count {
+        let mut txn = database.begin_write().unwrap();
+        txn.set_durability(Durability::Lazy);
+        let value = txn.id().0.to_le_bytes();
+        table.insert(&mut txn, number % 7, &value).unwrap();
+        txn.commit().unwrap();
+    }
+    database.sync().unwrap();
+}
+
+fn allocated(path: &Path) -> u64 {
+    fs::metadata(path).unwrap().blocks() * 512
+}
+
+fn len(path: &Path) -> u64 {
+    fs::metadata(path).unwrap().len()
+}
+
+fn assert_clean(database: &Database) {
+    let report: CheckReport = database.check(&mut |_| {}).unwrap();
+    assert!(report.damages.is_empty(), "{:?}", report.damages);
+}
+
+fn assert_has(database: &Database, table: &Numbers, numbers: std::ops::Range<u64>) {
+    let txn = database.begin_read().unwrap();
+    for number in numbers {
+        let value = table.get(&txn, number).unwrap();
+        assert_eq!(value, Some(&[number as u8; 1000][..]));
+    }
+}
+
+/// Whether the file system of this directory makes holes.
+fn makes_holes(directory: &Path) -> bool {
+    let path = directory.join("probe");
+    let file = File::create(&path).unwrap();
+    file.write_all_at(&[7], 4 * MIB).unwrap();
+    file.sync_all().unwrap();
+    file.metadata().unwrap().blocks() * 512 < MIB
+}
+
+#[test]
+fn blocks_are_given_back_and_taken_again() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("holes.teak");
+    let database = options().open(&path).unwrap();
+    let table = fill(&database, 0..40_000, Durability::Lazy).unwrap();
+    database.sync().unwrap();
+    let (whole, file_len) = (allocated(&path), len(&path));
+    let reader = database.begin_read().unwrap();
+    hollow_out(&database, &table, 100..39_000);
+    small_commits(&database, &table, MANY);
+    assert!(allocated(&path) >= whole, "a reader sees all of it");
+    assert_eq!(table.get(&reader, 20_000).unwrap(), Some(&[32; 1000][..]));
+    drop(reader);
+    small_commits(&database, &table, MANY);
+    if makes_holes(directory.path()) {
+        assert!(allocated(&path) < 12 * MIB, "{} bytes", allocated(&path));
+    }
+    assert!(len(&path) >= file_len);
+    assert_clean(&database);
+    assert_has(&database, &table, 39_000..40_000);
+
+    for mode in [Durability::Lazy, Durability::Durable] {
+        fill(&database, 100..20_000, mode).unwrap();
+        assert_eq!(len(&path), file_len, "holes are filled first");
+        assert_has(&database, &table, 100..20_000);
+        assert_clean(&database);
+        hollow_out(&database, &table, 100..39_000);
+        small_commits(&database, &table, MANY);
+    }
+    database.close().unwrap();
+    let database = options().open(&path).unwrap();
+    small_commits(&database, &table, 10);
+    fill(&database, 100..20_000, Durability::Lazy).unwrap();
+    assert_has(&database, &table, 100..20_000);
+    assert_has(&database, &table, 39_000..40_000);
+    assert_clean(&database);
+}
+
+#[test]
+fn whoever_loads_and_removes_in_turns_keeps_the_blocks() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("turns.teak");
+    let database = options().open(&path).unwrap();
+    let table = fill(&database, 0..20_000, Durability::Lazy).unwrap();
+    database.sync().unwrap();
+    let whole = allocated(&path);
+    for _ in 0..20 {
+        hollow_out(&database, &table, 100..19_000);
+        small_commits(&database, &table, 5);
+        assert!(allocated(&path) >= whole);
+        fill(&database, 100..19_000, Durability::Lazy).unwrap();
+    }
+}
+
+#[test]
+fn nothing_is_given_back_where_the_file_is_never_to_shrink() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("never.teak");
+    let never = Geometry {
+        shrink_threshold_bytes: u64::MAX,
+        ..Geometry::default()
+    };
+    let database = options().geometry(never).open(&path).unwrap();
+    let table = fill(&database, 0..20_000, Durability::Lazy).unwrap();
+    database.sync().unwrap();
+    let whole = allocated(&path);
+    hollow_out(&database, &table, 100..19_000);
+    small_commits(&database, &table, MANY);
+    assert!(allocated(&path) >= whole);
+}
+
+/// A file system of 32 MiB, where the test may mount one.
+struct SmallDisk(tempfile::TempDir);
+
+impl SmallDisk {
+    fn mount() -> Option<Self> {
+        let directory = tempfile::tempdir().unwrap();
+        let arguments = ["-t", "tmpfs", "-o", "size=32m", "teak-test"];
+        let mount = Command::new("mount")
+            .args(arguments)
+            .arg(directory.path())
+            .output();
+        mount.ok()?.status.success().then(|| Self(directory))
+    }
+
+    /// Takes what is free, and returns what holds it.
+    fn fill(&self) -> PathBuf {
+        let path = self.0.path().join("filler");
+        let mut file = File::create(&path).unwrap();
+        while file.write_all(&[1; 4096]).is_ok() {}
+        path
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        let _ = Command::new("umount")
+            .arg("--lazy")
+            .arg(self.0.path())
+            .status();
+    }
+}
+
+fn assert_disk_full(result: Result<Numbers>) {
+    match result {
+        Err(Error::Io { source, .. }) => assert_eq!(source.kind(), io::ErrorKind::StorageFull),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn holes_that_cannot_be_filled_are_an_error() {
+    let Some(disk) = SmallDisk::mount() else {
+        return;
+    };
+    let path = disk.0.path().join("holes.teak");
+    // There is no lock file then, which may want to grow as well.
+    let options = || options().exclusive(true);
+    let mut database = options().open(&path).unwrap();
+    let table = fill(&database, 0..20_000, Durability::Lazy).unwrap();
+    hollow_out(&database, &table, 100..19_000);
+    small_commits(&database, &table, MANY);
+    assert!(allocated(&path) < 8 * MIB, "{} bytes", allocated(&path));
+    let filler = disk.fill();
+    for is_opened_anew in [false, true] {
+        if is_opened_anew {
+            // Where the holes are is not known then.
+            database.close().unwrap();
+            database = options().open(&path).unwrap();
+        }
+        for mode in [Durability::Lazy, Durability::Durable] {
+            assert_disk_full(fill(&database, 100..19_000, mode));
+            assert_has(&database, &table, 19_000..20_000);
+            // What is free and has blocks suffices for little.
+            small_commits(&database, &table, 20);
+            let last = if is_opened_anew { 19_200 } else { 19_100 };
+            let from = last + if mode == Durability::Lazy { 0 } else { 50 };
+            hollow_out(&database, &table, from..from + 50);
+            fill(&database, from..from + 50, mode).unwrap();
+            assert_clean(&database);
+        }
+    }
+    fs::remove_file(filler).unwrap();
+    fill(&database, 100..19_000, Durability::Lazy).unwrap();
+    assert_has(&database, &table, 100..20_000);
+    assert_clean(&database);
+}
+
+/// A lazy commit used to allocate the whole of a file that had holes, and so filled the disk.
+#[test]
+fn a_copy_with_holes_stays_one() {
+    let directory = tempfile::tempdir().unwrap();
+    if !makes_holes(directory.path()) {
+        return;
+    }
+    let path = directory.path().join("whole.teak");
+    let database = options().open(&path).unwrap();
+    let table = fill(&database, 0..20_000, Durability::Lazy).unwrap();
+    hollow_out(&database, &table, 100..19_000);
+    small_commits(&database, &table, 3);
+    database.close().unwrap();
+    let copy = directory.path().join("copy.teak");
+    let copied = Command::new("cp")
+        .args(["--sparse=always"])
+        .args([&path, &copy])
+        .status();
+    assert!(copied.unwrap().success());
+    // What was free is not zeros: holes are made there by hand.
+    let file = File::options().write(true).open(&copy).unwrap();
+    file.set_len(len(&path) + 64 * MIB).unwrap();
+    drop(file);
+    let before = allocated(&copy);
+    let database = options().open(&copy).unwrap();
+    small_commits(&database, &table, 3);
+    assert!(allocated(&copy) < before + 2 * MIB);
+    assert_clean(&database);
+}

@@ -5,7 +5,7 @@ use crate::{
     Durability, Error, Result,
     txn::{
         NamedReaders,
-        backup::{self, BackupProgress},
+        backup::{self, BackupProgress, NewFile, Stream, Target},
         delta,
     },
 };
@@ -46,6 +46,14 @@ impl ReadTxn {
     pub fn write_backup(
         &self,
         out: &mut dyn Write,
+        progress: &mut dyn FnMut(BackupProgress) -> ControlFlow<()>,
+    ) -> Result<BackupProgress> {
+        self.copy_to(&mut Stream(out), progress)
+    }
+
+    fn copy_to(
+        &self,
+        out: &mut dyn Target,
         progress: &mut dyn FnMut(BackupProgress) -> ControlFlow<()>,
     ) -> Result<BackupProgress> {
         let _named = self.hold_named()?;
@@ -198,8 +206,8 @@ impl ReadTxn {
 }
 
 impl Database {
-    /// Writes an exact copy of the newest state to a new file, which gets its name when it is whole and on the disk. See
-    /// [`ReadTxn::write_backup`].
+    /// Writes an exact copy of the newest state to a new file, which gets its name when it is whole and on the disk. Where many pages
+    /// in a row are not in use it has holes. See [`ReadTxn::write_backup`].
     ///
     /// # Errors
     ///
@@ -211,7 +219,7 @@ impl Database {
     ) -> Result<BackupProgress> {
         let target = target.as_ref();
         in_new_file(target, |file| {
-            self.begin_read()?.write_backup(file, progress)
+            self.begin_read()?.copy_to(&mut NewFile(file), progress)
         })
     }
 

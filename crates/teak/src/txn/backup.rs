@@ -2,7 +2,7 @@
 //! go to a pipe, and while others read and write.
 //!
 //! The state is held by a reader, so that none of its pages changes meanwhile. Instead of the commit records the copy gets those
-//! of a clean close. Pages that the state does not use are zeros.
+//! of a clean close. Pages that the state does not use are zeros, and in a file of its own holes, where many of them lie in a row.
 
 use super::snapshot::Snapshot;
 use crate::{
@@ -12,12 +12,59 @@ use crate::{
     tree::{PageSource, reading::reading},
 };
 use std::{
-    io::{self, Write},
-    ops::ControlFlow,
+    fs::File,
+    io::{self, Seek, SeekFrom, Write},
+    ops::{ControlFlow, Range},
 };
 
 /// Pages that are written at once.
 const PAGES_AT_ONCE: u64 = 256;
+
+/// Fewer bytes of zeros in a row are written.
+const HOLE_LEN_MIN: u64 = 64 << 10;
+
+/// Where a copy goes, from its first byte to its last.
+pub(crate) trait Target {
+    /// The next bytes.
+    ///
+    /// # Errors
+    /// What the system answers.
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()>;
+
+    /// So many bytes that are zero come next.
+    ///
+    /// # Errors
+    /// What the system answers.
+    fn skip(&mut self, len: u64) -> io::Result<()>;
+}
+
+/// A target to which all bytes are written.
+pub(crate) struct Stream<'w>(pub(crate) &'w mut dyn Write);
+
+impl Target for Stream<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.0.write_all(bytes)
+    }
+
+    fn skip(&mut self, len: u64) -> io::Result<()> {
+        io::copy(&mut io::Read::take(io::repeat(0), len), self.0).map(drop)
+    }
+}
+
+/// A file that is empty at first, and has no blocks for what is skipped.
+pub(crate) struct NewFile<'f>(pub(crate) &'f mut File);
+
+impl Target for NewFile<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.0.write_all(bytes)
+    }
+
+    fn skip(&mut self, len: u64) -> io::Result<()> {
+        let len = i64::try_from(len).map_err(io::Error::other)?;
+        let end = self.0.seek(SeekFrom::Current(len))?;
+        self.0.set_len(end)
+    }
+}
 
 /// How far a backup is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -34,7 +81,7 @@ pub struct BackupProgress {
 /// Writes a copy of `state`, which the caller holds.
 pub(crate) fn write(
     state: &Snapshot,
-    out: &mut dyn Write,
+    out: &mut dyn Target,
     progress: &mut dyn FnMut(BackupProgress) -> ControlFlow<()>,
 ) -> Result<BackupProgress> {
     refuse_past(state)?;
@@ -54,22 +101,30 @@ pub(crate) fn write(
         bytes: 0,
         total_bytes: page_count * page_size as u64,
     };
-    let mut chunk = records(&state.record, page_count);
+    let mut copied = records(&state.record, page_count);
     let mut next = u64::from(FIRST_PAGE);
+    out.write(&copied).map_err(told)?;
     loop {
-        out.write_all(&chunk).map_err(told)?;
-        done.bytes += chunk.len() as u64;
+        done.bytes = next * page_size as u64;
         tell(done, progress)?;
         if next == page_count {
             return Ok(done);
         }
         let end = page_count.min(next + PAGES_AT_ONCE);
-        chunk.clear();
-        for page in next..end {
-            match is_unused[page as usize] {
-                true => chunk.resize(chunk.len() + page_size, 0),
-                false => add_page(state, page * page_size as u64, page_size, &mut chunk)?,
+        for (pages, is_hole) in stretches(&is_unused, next..end, page_size as u64) {
+            let len = (pages.end - pages.start) * page_size as u64;
+            if is_hole {
+                out.skip(len).map_err(told)?;
+                continue;
             }
+            copied.clear();
+            for page in pages {
+                match is_unused[page as usize] {
+                    true => copied.resize(copied.len() + page_size, 0),
+                    false => add_page(state, page * page_size as u64, page_size, &mut copied)?,
+                }
+            }
+            out.write(&copied).map_err(told)?;
         }
         next = end;
     }
@@ -136,3 +191,7 @@ pub(super) fn add_page(
         Ok(())
     })
 }
+
+#[cfg(test)]
+#[path = "backup_tests.rs"]
+mod tests;

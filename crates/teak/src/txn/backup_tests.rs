@@ -1,0 +1,33 @@
+use super::*;
+use std::io::Read;
+
+#[test]
+fn only_long_stretches_are_left_out() {
+    let mut is_unused = vec![false; 100];
+    is_unused[10..12].fill(true);
+    is_unused[20..50].fill(true);
+    is_unused[90..100].fill(true);
+    let stretches = stretches(&is_unused, 4..100, 4096);
+    assert_eq!(
+        stretches,
+        [(4..20, false), (20..50, true), (50..100, false)]
+    );
+}
+
+#[test]
+fn what_is_skipped_is_zero_in_every_target() {
+    let mut file = tempfile::tempfile().unwrap();
+    let mut stream = Vec::new();
+    let (mut to_file, mut to_stream) = (NewFile(&mut file), Stream(&mut stream));
+    for target in [&mut to_file as &mut dyn Target, &mut to_stream] {
+        target.write(b"ab").unwrap();
+        target.skip(100_000).unwrap();
+        target.write(b"c").unwrap();
+        target.skip(7).unwrap();
+    }
+    let mut found = Vec::new();
+    file.seek(SeekFrom::Start(0)).unwrap();
+    file.read_to_end(&mut found).unwrap();
+    assert_eq!(found.len(), 100_010);
+    assert_eq!(found, stream);
+}

@@ -12,8 +12,12 @@
 //! twice.
 
 use super::{
-    ArrayRoot, Death, FIRST_PAGE, Space, SpacePages, SpaceRoots, bits::Bits, fold::absent_bitmap,
-    log, page_array::PageArray, pending::subtract,
+    ArrayRoot, Death, FIRST_PAGE, Space, SpacePages, SpaceRoots,
+    bits::Bits,
+    fold::absent_bitmap,
+    log,
+    page_array::{PageArray, Slot},
+    pending::subtract,
 };
 use crate::{
     Error, Result,
@@ -36,6 +40,12 @@ pub(super) struct Checked<'a> {
 }
 
 impl<'a> Checked<'a> {
+    /// Says which pages are read next.
+    pub(super) fn announce<'s>(&self, pointers: impl Iterator<Item = &'s Slot>) {
+        let pages = pointers.filter_map(Slot::page).map(|(page, _)| page);
+        self.pages.announce(&mut { pages });
+    }
+
     /// The page of that number, if it is the one with this tag and of this kind.
     pub(super) fn read(
         &mut self,
@@ -138,6 +148,7 @@ impl Loader<'_> {
         }
         let fanout = array::fanout(self.space.page_size);
         self.space.bitmaps = PageArray::read(fanout, root, &mut self.pages)?;
+        self.pages.announce(self.space.bitmaps.elements().iter());
         for (index, element) in self.space.bitmaps.elements_mut().iter_mut().enumerate() {
             let Pointer {
                 page: number,
@@ -161,10 +172,13 @@ impl Loader<'_> {
             element.birth = header.birth;
             let free = &mut self.space.free;
             free.replace_words(index as u32, bitmap::words(page));
-            if !free
-                .bitmap_words(index as u32, &[])
-                .into_iter()
-                .eq(bitmap::words(page))
+            // Of pages behind the end it may say otherwise.
+            let is_inside = (index as u64 + 1) * u64::from(per_bitmap) <= free.page_count();
+            if !is_inside
+                && !free
+                    .bitmap_words(index as u32, &[])
+                    .into_iter()
+                    .eq(bitmap::words(page))
             {
                 self.outdated.push(index as u32);
             }
@@ -182,6 +196,7 @@ impl Loader<'_> {
         }
         let fanout = array::fanout(self.space.page_size);
         self.space.segments = PageArray::read(fanout, root, &mut self.pages)?;
+        self.pages.announce(self.space.segments.elements().iter());
         let mut segments = Vec::new();
         for element in self.space.segments.elements_mut() {
             let Pointer {

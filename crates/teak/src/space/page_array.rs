@@ -231,6 +231,7 @@ impl PageArray {
         let mut levels = vec![vec![top; usize::from(root.count > 0)]];
         for level in (1..counts.len()).rev() {
             let mut children = Vec::new();
+            pages.announce(levels.last().into_iter().flatten());
             for (index, node) in levels.last_mut().into_iter().flatten().enumerate() {
                 let expected = fanout.min(counts[level - 1] - index * fanout);
                 read_node(node, level as u8, expected, pages, &mut children)?;

@@ -107,6 +107,11 @@ impl Mapping {
         self.stretch.populate(offset, len)
     }
 
+    /// Has the system begin to read bytes that will be [demanded](Self::demand). No more than a hint.
+    pub(crate) fn announce(&self, offset: u64, len: u64) {
+        self.stretch.advise(offset, len, Advice::WillNeed);
+    }
+
     /// Has the system take the folio apart, if it is a large one, in which the page at `offset` is.
     /// No more than a hint.
     pub(super) fn split_folio(&self, offset: u64) {

@@ -3,12 +3,16 @@
 
 use super::snapshot::Snapshot;
 use crate::{
-    Error, PageNumber, Result,
+    Error, PageNumber, Result, Run,
     page::value::ValueRun,
     space::SpacePages,
     store::Mapping,
     tree::{PageSource, reading::Faults},
 };
+use std::cell::{Cell, RefCell};
+
+/// So many pages of the space map are brought into memory at once, at most.
+const AT_ONCE_MAX: u32 = 1024;
 
 /// A state whose pages are asked for before anybody looks at them.
 #[derive(Debug)]
@@ -42,13 +46,85 @@ impl PageSource for Demanded<'_> {
     }
 }
 
-impl SpacePages for Demanded<'_> {
+/// The pages of the space map of a state. Those that are announced are asked for together: the system reads them all at once,
+/// and is called once for such as lie in a row.
+#[derive(Debug)]
+pub(super) struct MapPages<'s> {
+    pages: Demanded<'s>,
+    /// What was announced last, in order.
+    announced: RefCell<Vec<Run>>,
+    /// The one of them that is in memory.
+    at_hand: Cell<Run>,
+}
+
+impl<'s> MapPages<'s> {
+    pub(super) fn new(state: &'s Snapshot) -> Self {
+        Self {
+            pages: Demanded(state),
+            announced: RefCell::default(),
+            at_hand: Cell::new(Run::new(0, 0)),
+        }
+    }
+
+    /// Whether the page was brought into memory with those beside it. If that fails each of them is asked for alone.
+    fn is_at_hand(&self, number: PageNumber) -> bool {
+        let holds = |run: Run| run.start <= number && u64::from(number.0) < run.end();
+        if holds(self.at_hand.get()) {
+            return true;
+        }
+        let announced = self.announced.borrow();
+        let behind = announced.partition_point(|run| run.start <= number);
+        let found = announced[..behind]
+            .last()
+            .copied()
+            .filter(|run| holds(*run));
+        let Some(run) = found.filter(|run| run.len > 1) else {
+            return false;
+        };
+        let len = run.len as usize * SpacePages::page_size(self);
+        let is_there = self.pages.demand(run.start, len).is_ok();
+        if is_there {
+            self.at_hand.set(run);
+        }
+        is_there
+    }
+}
+
+impl SpacePages for MapPages<'_> {
     fn page_size(&self) -> usize {
-        PageSource::page_size(self.0)
+        PageSource::page_size(&self.pages)
     }
 
     fn page(&self, number: PageNumber) -> Result<&[u8]> {
-        PageSource::page(self, number)
+        match self.is_at_hand(number) {
+            true => PageSource::page(self.pages.0, number),
+            false => PageSource::page(&self.pages, number),
+        }
+    }
+
+    fn announce(&self, pages: &mut dyn Iterator<Item = PageNumber>) {
+        let mut pages: Vec<_> = pages.collect();
+        pages.sort_unstable();
+        pages.dedup();
+        let mut runs: Vec<Run> = Vec::new();
+        for page in pages {
+            match runs.last_mut() {
+                Some(last) if last.end() == u64::from(page.0) && last.len < AT_ONCE_MAX => {
+                    last.len += 1;
+                }
+                _ => runs.push(Run::new(page.0, 1)),
+            }
+        }
+        let page_size = SpacePages::page_size(self) as u64;
+        let mapping = &self.pages.0.mapping;
+        if runs.len() > 1 {
+            for run in &runs {
+                let (start, len) = (u64::from(run.start.0), u64::from(run.len));
+                mapping.announce(start * page_size, len * page_size);
+            }
+        }
+        self.announced.replace(runs);
+        self.at_hand.set(Run::new(0, 0));
     }
 }
 

@@ -1,6 +1,6 @@
 //! A committed state, as a reader sees it.
 
-use super::{Durability, Verification, catalog, checked::Checked, demanded::Demanded};
+use super::{Durability, Verification, catalog, checked::Checked, demanded::MapPages};
 use crate::{
     Error, Geometry, PageNumber, Result, Tag, TransactionId,
     commit::record::{FlushLimits, Record},
@@ -179,7 +179,7 @@ impl Snapshot {
     pub(crate) fn space(&self, pins: &[TransactionId]) -> Result<Space> {
         let record = &self.record;
         Space::load(
-            &Demanded(self),
+            &MapPages::new(self),
             &record.space_roots,
             &record.space_log,
             record.page_count,

@@ -3,6 +3,7 @@
 use std::{
     fs::{self, File},
     io::{self, Write},
+    ops::ControlFlow,
     os::unix::fs::{FileExt, MetadataExt},
     path::{Path, PathBuf},
     process::Command,
@@ -229,6 +230,37 @@ fn holes_that_cannot_be_filled_are_an_error() {
     fill(&database, 100..19_000, Durability::Lazy).unwrap();
     assert_has(&database, &table, 100..20_000);
     assert_clean(&database);
+}
+
+#[test]
+fn a_backup_has_no_blocks_for_what_is_not_used() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("whole.teak");
+    let database = options().open(&path).unwrap();
+    let table = fill(&database, 0..20_000, Durability::Lazy).unwrap();
+    hollow_out(&database, &table, 100..19_000);
+    small_commits(&database, &table, 3);
+    let copy = directory.path().join("copy.teak");
+    let done = database
+        .backup(&copy, &mut |_| ControlFlow::Continue(()))
+        .unwrap();
+    assert_eq!((done.bytes, done.total_bytes), (len(&copy), len(&copy)));
+    assert!(len(&copy) > 15 * MIB);
+    if makes_holes(directory.path()) {
+        assert!(allocated(&copy) < 4 * MIB, "{} bytes", allocated(&copy));
+    }
+    let mut stream = Vec::new();
+    let reader = database.begin_read().unwrap();
+    reader
+        .write_backup(&mut stream, &mut |_| ControlFlow::Continue(()))
+        .unwrap();
+    assert_eq!(stream, fs::read(&copy).unwrap());
+
+    let database = options().open(&copy).unwrap();
+    assert_clean(&database);
+    fill(&database, 100..10_000, Durability::Lazy).unwrap();
+    assert_has(&database, &table, 100..10_000);
+    assert_has(&database, &table, 19_000..20_000);
 }
 
 /// A lazy commit used to allocate the whole of a file that had holes, and so filled the disk.

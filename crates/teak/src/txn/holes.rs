@@ -89,9 +89,12 @@ impl Writer {
         };
         let ready = self.space.ready_count();
         self.punching.is_punching |= ready / 2 > aim.kept;
+        if !self.punching.is_punching {
+            return;
+        }
         let trailing = self.space.trailing_free() * page_size;
-        let is_cut_soon = geometry.shrunk(page_count * page_size, trailing).is_some();
-        if !self.punching.is_punching || is_cut_soon {
+        if geometry.shrunk(page_count * page_size, trailing).is_some() {
+            // The next commit cuts it off.
             return;
         }
         if is_planted(Planted::PunchPending) {

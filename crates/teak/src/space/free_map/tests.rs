@@ -83,11 +83,10 @@ fn flip(map: &mut FreeMap, model: &mut [Is], at: u64, len: u32) {
         model[start..end].fill(Is::Used);
         return;
     }
-    for page in start..end {
-        if model[page] == Is::Used {
-            map.free(Run::new(page as u32, 1));
-            model[page] = Is::Ready;
-        }
+    let used = model[start..end].iter_mut().enumerate();
+    for (index, is) in used.filter(|(_, is)| **is == Is::Used) {
+        map.free(Run::new((start + index) as u32, 1));
+        *is = Is::Ready;
     }
 }
 

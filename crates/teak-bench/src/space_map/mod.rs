@@ -4,9 +4,8 @@
 //! and have no contents. The file is sparse, so that it takes as many blocks as the records and the space map. A process of its own opens
 //! it each time, with and without its pages in the system's memory; the last one commits.
 //!
-//! A lazy commit, and one beside a flush, has the engine allocate what blocks the file lacks. In a sparse file they would be all the
-//! file system has. So there are none, unless all blocks are allocated at first: `--allocate`, for a file system that need not have them,
-//! like one in a sparse file.
+//! In holes each run of pages gets its blocks when a commit takes it. To time lazy commits, which then do hardly anything else, as they are
+//! in other files, all blocks are allocated at first: `--allocate`, for a file system that need not have them, like one in a sparse file.
 
 mod process;
 mod report;

@@ -96,9 +96,10 @@ impl Blocks {
     /// not have.
     pub(super) fn secure(&mut self, file: &File, range: Range<u64>) -> io::Result<bool> {
         let in_place = self.in_place(file)?;
+        // A file that somebody has cut short is not to look whole again.
         let flags = match in_place {
-            InPlace::Always => FallocateFlags::empty(),
-            InPlace::Unshared => FallocateFlags::UNSHARE_RANGE,
+            InPlace::Always => FallocateFlags::KEEP_SIZE,
+            InPlace::Unshared => FallocateFlags::UNSHARE_RANGE | FallocateFlags::KEEP_SIZE,
             InPlace::No => return Ok(false),
         };
         if self.known.covers(&range) {

@@ -130,6 +130,23 @@ pub(crate) fn write(
     }
 }
 
+/// The pages as stretches that are to be written, and such, not in use, that may be left out.
+fn stretches(is_unused: &[bool], pages: Range<u64>, page_size: u64) -> Vec<(Range<u64>, bool)> {
+    let mut stretches: Vec<(Range<u64>, bool)> = Vec::new();
+    let same_use = is_unused[pages.start as usize..pages.end as usize].chunk_by(|a, b| a == b);
+    let mut start = pages.start;
+    for same in same_use {
+        let end = start + same.len() as u64;
+        let is_hole = same[0] && same.len() as u64 * page_size >= HOLE_LEN_MIN;
+        match stretches.last_mut() {
+            Some((last, false)) if !is_hole => last.end = end,
+            _ => stretches.push((start..end, is_hole)),
+        }
+        start = end;
+    }
+    stretches
+}
+
 /// An exact copy needs the space map of its state.
 pub(super) fn refuse_past(state: &Snapshot) -> Result<()> {
     if !state.is_past {

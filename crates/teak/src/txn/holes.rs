@@ -98,8 +98,8 @@ impl Writer {
             return;
         }
         if is_planted(Planted::PunchPending) {
-            for run in self.space.pending_in(|_| true) {
-                let _ = punch(storage, page_size, run);
+            for death in self.space.classify().pending {
+                let _ = punch(storage, page_size, death.run);
             }
         }
         let mut left = ready.saturating_sub(aim.kept).min(PUNCHED_MAX / page_size);

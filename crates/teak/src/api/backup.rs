@@ -57,6 +57,7 @@ impl ReadTxn {
         progress: &mut dyn FnMut(BackupProgress) -> ControlFlow<()>,
     ) -> Result<BackupProgress> {
         let _named = self.hold_named()?;
+        self.engine().make_durable(self.id())?;
         backup::write(self.snapshot(), out, progress)
     }
 
@@ -108,6 +109,7 @@ impl ReadTxn {
             return Err(Error::InvalidArgument(text.into()));
         }
         let named = self.hold_named()?;
+        self.engine().make_durable(self.id())?;
         delta::write((self.snapshot(), &named), since.snapshot(), out, progress)
     }
 
@@ -193,6 +195,7 @@ impl ReadTxn {
     /// Keeps what the copy has beside the newest state.
     fn hold_named(&self) -> Result<NamedReaders> {
         self.engine().refuse_forked()?;
+        backup::refuse_past(self.snapshot())?;
         match self.engine().hold_named(self.snapshot()) {
             Err(Error::SnapshotNotFound(name)) => {
                 let text = format!(

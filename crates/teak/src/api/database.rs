@@ -291,7 +291,7 @@ impl Database {
     ///
     /// # Errors
     ///
-    /// [`Error::SnapshotExists`], [`Error::KeyTooLong`]; those of [`Database::begin_write`] and [`WriteTxn::commit`].
+    /// [`Error::SnapshotExists`], [`Error::InvalidArgument`]; those of [`Database::begin_write`] and [`WriteTxn::commit`].
     pub fn create_snapshot(&self, name: impl AsRef<[u8]>) -> Result<TransactionId> {
         let mut txn = self.begin_write()?;
         txn.create_snapshot(name)?;
@@ -340,7 +340,8 @@ impl Database {
     /// Makes the file as short as it can be now: moves pages from its end to free places before it, some thousand with
     /// each of a series of durable commits, and cuts the end off. Readers and writers of all processes go on meanwhile; what
     /// readers of older states see at the end of the file stays. Commits do the same by and by; this is for who does not
-    /// want to wait. It ends when nothing is left to be moved, or when `progress` breaks.
+    /// want to wait. It ends when nothing is left to be moved, or when `progress` breaks: at a
+    /// length that is short enough, or after so many pages.
     ///
     /// ```
     /// # use teak::{Database, codec::{Bytes, U64}};

@@ -30,6 +30,9 @@ impl Database {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
+    /// A lazy commit that was seen may be lost when the machine goes down, and another one gets its number. Who keeps numbers across that
+    /// compares with [`DatabaseStat::durable_transaction`](crate::DatabaseStat::durable_transaction).
+    ///
     /// # Errors
     ///
     /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if the database has been closed, also meanwhile.

@@ -66,11 +66,12 @@ fn apply(increment: &mut dyn Read, path: &Path, file: &File) -> Result<()> {
         let record = state.snapshot().record();
         let is_next = record.database_id == head.database_id
             && record.page_size == head.page_size
-            && (head.since..=head.transaction).contains(&record.transaction);
+            && (head.since..=head.transaction).contains(&record.transaction)
+            && head.continues(state.snapshot())?;
         if !is_next {
             let text = format!(
                 "the increment leads from transaction {} to {}, and the copy so far is of transaction {}: it is of another \
-                 database, or one before it is missing, or they are in another order",
+                 database or history, or one before it is missing, or they are in another order",
                 head.since, head.transaction, record.transaction
             );
             return Err(Error::InvalidArgument(text));

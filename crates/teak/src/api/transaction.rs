@@ -311,14 +311,13 @@ impl WriteTxn {
     ///
     /// # Errors
     ///
-    /// [`Error::SnapshotExists`]; [`Error::KeyTooLong`] for a name of more than 255 bytes.
+    /// [`Error::SnapshotExists`]; [`Error::InvalidArgument`] for a name that is empty or has more than 255 bytes.
     pub fn create_snapshot(&mut self, name: impl AsRef<[u8]>) -> Result<()> {
         let name = name.as_ref();
-        if name.len() > SNAPSHOT_NAME_MAX {
-            return Err(Error::KeyTooLong {
-                len: name.len(),
-                max: SNAPSHOT_NAME_MAX,
-            });
+        if !(1..=SNAPSHOT_NAME_MAX).contains(&name.len()) {
+            let len = name.len();
+            let text = format!("a snapshot's name has 1 to {SNAPSHOT_NAME_MAX} bytes, not {len}");
+            return Err(Error::InvalidArgument(text));
         }
         self.inner.create_snapshot(name)
     }

@@ -168,7 +168,7 @@ impl<'s, S: PageSource + ?Sized> Side<'s, S> {
             Page::Inner(inner) => inner.count(),
         };
         if count == 0 {
-            return Err(Damage("a leaf of a tree is empty").at(number, OPERATION));
+            return Err(Damage("a page of a tree is empty").at(number, OPERATION));
         }
         let start = match self.is_on_edge {
             true => self

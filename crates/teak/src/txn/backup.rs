@@ -84,7 +84,6 @@ pub(crate) fn write(
     out: &mut dyn Target,
     progress: &mut dyn FnMut(BackupProgress) -> ControlFlow<()>,
 ) -> Result<BackupProgress> {
-    refuse_past(state)?;
     let told = |error| Error::io("writing the backup")(error);
     let page_size = PageSource::page_size(state);
     let space = state.space_to_look_at()?;
@@ -148,7 +147,7 @@ fn stretches(is_unused: &[bool], pages: Range<u64>, page_size: u64) -> Vec<(Rang
 }
 
 /// An exact copy needs the space map of its state.
-pub(super) fn refuse_past(state: &Snapshot) -> Result<()> {
+pub(crate) fn refuse_past(state: &Snapshot) -> Result<()> {
     if !state.is_past {
         return Ok(());
     }

@@ -13,6 +13,7 @@
 //! | 4 | page size |
 //! | 16 | database id |
 //! | 8 | transaction of the older state |
+//! | 8 | tag of the catalog of the older state |
 //! | 8 | transaction of the newer state |
 //! | 8 | pages of the file |
 //! | then for each run | first page (4), length in pages (4), the pages; the first run has the commit records |
@@ -25,7 +26,7 @@ use super::{
     snapshot::Snapshot,
 };
 use crate::{
-    Error, PageNumber, Result, Run, TransactionId,
+    Error, PageNumber, Result, Run, Tag, TransactionId,
     space::FIRST_PAGE,
     tree::{
         PageSource,
@@ -50,16 +51,32 @@ pub(crate) struct Head {
     pub(crate) page_size: u32,
     pub(crate) database_id: [u8; 16],
     pub(crate) since: TransactionId,
+    pub(crate) since_tag: Tag,
     pub(crate) transaction: TransactionId,
     pub(crate) page_count: u64,
 }
 
 impl Head {
+    /// Whether a copy of `state` has the older state in its history, as far as it can tell: it is that, or has a name for it.
+    pub(crate) fn continues(&self, state: &Snapshot) -> Result<bool> {
+        let mut tags = Vec::new();
+        if state.transaction() == self.since {
+            tags.push(state.catalog().tag);
+        }
+        for (_, named) in state.all_named()? {
+            if named.transaction == self.since {
+                tags.push(named.catalog_tag());
+            }
+        }
+        Ok(tags.iter().all(|tag| *tag == self.since_tag))
+    }
+
     fn encode(&self) -> Vec<u8> {
         let mut bytes = MAGIC.to_vec();
         bytes.extend(self.page_size.to_le_bytes());
         bytes.extend(self.database_id);
         bytes.extend(self.since.0.to_le_bytes());
+        bytes.extend(self.since_tag.0.to_le_bytes());
         bytes.extend(self.transaction.0.to_le_bytes());
         bytes.extend(self.page_count.to_le_bytes());
         bytes
@@ -73,13 +90,13 @@ pub(crate) fn write<R: Deref<Target = Snapshot>>(
     out: &mut dyn Write,
     progress: &mut dyn FnMut(BackupProgress) -> ControlFlow<()>,
 ) -> Result<BackupProgress> {
-    backup::refuse_past(state)?;
     let page_size = PageSource::page_size(state);
     let (page_count, young) = young_pages(state, named, since)?;
     let head = Head {
         page_size: page_size as u32,
         database_id: state.record.database_id,
         since: since.transaction(),
+        since_tag: since.catalog().tag,
         transaction: state.transaction(),
         page_count,
     };
@@ -98,7 +115,7 @@ pub(crate) fn write<R: Deref<Target = Snapshot>>(
         out.run(run)?;
         let mut start = run.start.0;
         while u64::from(start) < run.end() {
-            let end = run.end().min(u64::from(start + PAGES_AT_ONCE)) as u32;
+            let end = run.end().min(u64::from(start) + u64::from(PAGES_AT_ONCE)) as u32;
             chunk.clear();
             for page in start..end {
                 let offset = u64::from(page) * page_size as u64;
@@ -206,6 +223,7 @@ impl<'r> Delta<'r> {
             page_size: 0,
             database_id: [0; 16],
             since: TransactionId(0),
+            since_tag: Tag(0),
             transaction: TransactionId(0),
             page_count: 0,
         };
@@ -218,6 +236,7 @@ impl<'r> Delta<'r> {
             page_size: u32::from_le_bytes(delta.array()?),
             database_id: delta.array()?,
             since: TransactionId(u64::from_le_bytes(delta.array()?)),
+            since_tag: Tag(u64::from_le_bytes(delta.array()?)),
             transaction: TransactionId(u64::from_le_bytes(delta.array()?)),
             page_count: u64::from_le_bytes(delta.array()?),
         };

@@ -655,6 +655,14 @@ impl Engine {
         self.flusher.wait(self.flusher.newest())
     }
 
+    /// Returns when a commit is durable. One that was opened for reading cannot see to that.
+    pub(crate) fn make_durable(&self, transaction: TransactionId) -> Result<()> {
+        match self.is_read_only() {
+            true => Ok(()),
+            false => self.flusher.wait(transaction),
+        }
+    }
+
     /// The same if the limits for lazy commits are reached; says whether they were.
     pub(crate) fn sync_if_due(&self) -> Result<bool> {
         self.refuse_unwritable()?;

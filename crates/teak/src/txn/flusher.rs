@@ -134,12 +134,13 @@ impl Flusher {
     pub(super) fn pins(&self, named: &[NamedPin]) -> Vec<TransactionId> {
         let mut pins = self.own_pins();
         let oldest = pins.iter().min().copied();
-        self.published.add_held(&mut pins);
         let is_kept = |pin: &&NamedPin| match pin.dropped {
             None => !is_planted(Planted::FreeNamed),
-            Some(dropped) => Some(dropped) > oldest && !is_planted(Planted::FreeDropped),
+            Some(_) => pin.counts_for(oldest) && !is_planted(Planted::FreeDropped),
         };
+        // Before what is held: readers may begin with these, too.
         pins.extend(named.iter().filter(is_kept).map(|pin| pin.state));
+        self.published.add_held(&mut pins);
         pins.sort_unstable();
         pins.dedup();
         pins

@@ -20,7 +20,7 @@ use super::{
     write::{WriteTransaction, changing, printable},
 };
 use crate::{
-    Error, Result, TransactionId,
+    Error, Result, Tag, TransactionId,
     commit::record::{NAMED_SNAPSHOTS, Record},
     page::value::{StoredValue, ValueKind},
     tree::{
@@ -56,6 +56,13 @@ pub(super) struct NamedPin {
     pub(super) dropped: Option<TransactionId>,
 }
 
+impl NamedPin {
+    /// Whether the state must stay where `oldest` is the oldest state that something leads back to.
+    pub(super) fn counts_for(&self, oldest: Option<TransactionId>) -> bool {
+        self.dropped.is_none_or(|dropped| Some(dropped) > oldest)
+    }
+}
+
 /// What a transaction does to the list.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum NamedChange {
@@ -71,6 +78,11 @@ impl Named {
         bytes[8..16].copy_from_slice(&self.time_ms.to_le_bytes());
         bytes[16..].copy_from_slice(&self.catalog);
         bytes
+    }
+
+    /// The tag of the catalog's root page.
+    pub(super) fn catalog_tag(&self) -> Tag {
+        TreeRoot::decode(&self.catalog).map_or(Tag(0), |catalog| catalog.tag)
     }
 
     fn decode(root: &TreeRoot, value: StoredValue<'_>) -> Result<Self> {
@@ -217,6 +229,8 @@ impl Snapshot {
             transaction: named.transaction,
             time_ms: named.time_ms,
             catalog_root: named.catalog,
+            // The list is not held with it.
+            snapshots_root: super::catalog::empty().encode(),
             ..self.record.clone()
         };
         let past = Self::new(record, Arc::clone(&self.mapping), self.root_places())?;
@@ -243,7 +257,7 @@ pub struct SnapshotInfo {
     pub transaction: TransactionId,
     /// When that was made.
     pub time: SystemTime,
-    /// Pages that would be free without it. Other names of the same state keep the same ones.
+    /// Pages that would be free if nothing kept this state. Readers of it and other names for it keep the same ones.
     pub kept_pages: u64,
     /// The bytes of these pages.
     pub kept_bytes: u64,
@@ -279,8 +293,10 @@ impl Engine {
     pub(crate) fn snapshots(self: &Arc<Self>) -> Result<Vec<SnapshotInfo>> {
         let newest = self.begin_read()?;
         let all = newest.all_named()?;
-        let mut pins = self.flusher.pins(&[]);
-        pins.push(newest.transaction());
+        // Not as writers do it, who remember what they saw.
+        let mut pins = self.flusher.own_pins();
+        let table = &self.readers.table;
+        table.for_each_pinned(|state| pins.push(TransactionId(state)));
         pins.extend(all.iter().map(|(_, named)| named.transaction));
         pins.sort_unstable();
         pins.dedup();

@@ -144,7 +144,7 @@ impl Published {
             self.table
                 .for_each_pinned(|state| held.states.push(TransactionId(state)));
         }
-        // Whoever begins until the next look begins with one of these.
+        // Whoever begins until the next look begins with one of these, those with names included.
         held.states.extend_from_slice(pins);
         held.states.sort_unstable();
         held.states.dedup();

@@ -115,7 +115,9 @@ impl Engine {
         let now = uptime_ms();
         pinned.sort_unstable_by_key(|reader| (reader.state, reader.began));
         let mut own = vec![newest, self.durable()];
-        own.extend(named.iter().map(|pin| pin.state));
+        let oldest = own.iter().min().copied();
+        let named = named.iter().filter(|pin| pin.counts_for(oldest));
+        own.extend(named.map(|pin| pin.state));
         let states = pinned.iter().map(|reader| TransactionId(reader.state));
         let mut pins: Vec<_> = states.chain(own.iter().copied()).collect();
         pins.sort_unstable();
@@ -236,9 +238,11 @@ impl WritePages {
         }
         let left = readers.iter().filter(|reader| !is_taken(reader));
         let left = left.map(|reader| TransactionId(reader.state));
-        let named = self.writer.named.iter().map(|pin| pin.state);
-        let own = flusher.own_pins().into_iter();
-        let mut pins: Vec<_> = own.chain(left).chain(named).collect();
+        let mut pins = flusher.own_pins();
+        let oldest = pins.iter().min().copied();
+        let named = self.writer.named.iter();
+        let named = named.filter(|pin| pin.counts_for(oldest));
+        pins.extend(named.map(|pin| pin.state).chain(left));
         pins.sort_unstable();
         self.writer.space.unseen_count(&pins) >= least
     }

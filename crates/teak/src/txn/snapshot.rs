@@ -189,7 +189,9 @@ impl Snapshot {
 
     /// The space map, for whoever wants to know what is where and allocates nothing.
     pub(crate) fn space_to_look_at(&self) -> Result<Space> {
-        let mut pins: Vec<_> = self.named_pins()?.iter().map(|pin| pin.state).collect();
+        let mut pins = self.named_pins()?;
+        pins.retain(|pin| pin.dropped.is_none());
+        let mut pins: Vec<_> = pins.iter().map(|pin| pin.state).collect();
         pins.push(self.record.transaction);
         pins.sort_unstable();
         pins.dedup();

@@ -30,8 +30,12 @@ const FREE_MIN: u64 = 256;
 const ROUNDS_MAX: u32 = 16;
 /// A round that moves a smaller part of the pages in use found little.
 const LITTLE: u64 = 64;
-/// After the last round so many commits pass before the next.
+/// After what failed so many commits pass before the next attempt.
 const REST: u64 = 64;
+/// After the last round such a part of the pages in use is written before the next, and some pages more; after rounds
+/// that were of little use twice, four times as many, and so on, up to this power.
+const RESTING: u64 = 8;
+const FRUITLESS_MAX: u32 = 7;
 /// A sample is so many leaves of a table, and is taken when such a part of all pages in use was written.
 const SAMPLE: usize = 32;
 const SAMPLED_AFTER: u64 = 16;
@@ -55,6 +59,12 @@ pub(super) struct Tail {
     rounds: u32,
     /// Nothing is done before this commit.
     rests_until: TransactionId,
+    /// Nor before so many pages were written, unless a fourth of the pages that were in use then are free before.
+    resting: u64,
+    used: u64,
+    /// How often in a row it was of little use.
+    fruitless: u32,
+    moved: u64,
     /// Pages that were written since the last sample, and the table that it was of.
     written: u64,
     sampled: Option<Vec<u8>>,
@@ -173,6 +183,14 @@ impl WriteTransaction {
         let taken = self.pages.taken_count();
         let tail = &mut self.pages.writer.tail;
         tail.written += taken;
+        let is_other = used + u64::from(LEAVES_MIN) < tail.used && used < tail.used / 4 * 3;
+        tail.resting = match is_other {
+            true => 0,
+            false => tail.resting.saturating_sub(taken),
+        };
+        if tail.resting > 0 {
+            return Ok(());
+        }
         tail.is_emptying |= is_bloated;
         if !tail.is_emptying && tail.written > used / SAMPLED_AFTER + u64::from(LEAVES_MIN) {
             tail.written = 0;
@@ -287,13 +305,20 @@ impl WriteTransaction {
         let used = self.pages.writer.space.used_count();
         let tail = &mut self.pages.writer.tail;
         tail.rounds += 1;
+        tail.moved += tail.moved_in_round;
         // What is written meanwhile may come to lie at the end again.
         if tail.moved_in_round <= used / LITTLE || tail.rounds >= ROUNDS_MAX {
+            tail.fruitless = match tail.moved <= used / LITTLE {
+                true => (tail.fruitless + 1).min(FRUITLESS_MAX),
+                false => 0,
+            };
+            tail.resting = (used / RESTING + u64::from(LEAVES_MIN)) << tail.fruitless;
+            tail.used = used;
+            tail.moved = 0;
             tail.is_emptying = false;
             tail.rounds = 0;
-            self.rest(REST);
         }
-        self.pages.writer.tail.moved_in_round = 0;
+        tail.moved_in_round = 0;
     }
 
     /// The first table behind a name, or from it on.

@@ -212,6 +212,17 @@ impl Database {
     /// Writes an exact copy of the newest state to a new file, which gets its name when it is whole and on the disk. Where many pages
     /// in a row are not in use it has holes. See [`ReadTxn::write_backup`].
     ///
+    /// ```
+    /// # use teak::Database;
+    /// # use std::ops::ControlFlow;
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// let copy = directory.path().join("copy.teak");
+    /// database.backup(&copy, &mut |_| ControlFlow::Continue(()))?;
+    /// assert!(Database::open(&copy)?.check(&mut |_| {})?.is_clean());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`Error::AlreadyExists`] if there is something at `target`; those of [`ReadTxn::write_backup`].
@@ -228,6 +239,18 @@ impl Database {
 
     /// Writes an incremental backup of the newest state to a new file, which gets its name when it is whole and on the disk. See
     /// [`ReadTxn::write_backup_since`].
+    ///
+    /// ```
+    /// # use teak::Database;
+    /// # use std::ops::ControlFlow;
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// # database.create_snapshot("monday")?;
+    /// let since = database.open_snapshot("monday")?;
+    /// let target = directory.path().join("tuesday.increment");
+    /// database.backup_since(&since, target, &mut |_| ControlFlow::Continue(()))?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     ///

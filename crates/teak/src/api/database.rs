@@ -280,6 +280,16 @@ impl Database {
 
     /// All named snapshots, in the order of their names, and what each keeps. Reads the space map.
     ///
+    /// ```
+    /// # use teak::Database;
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// let transaction = database.create_snapshot("monday")?;
+    /// let snapshots = database.snapshots()?;
+    /// assert_eq!((&snapshots[0].name[..], snapshots[0].transaction), (&b"monday"[..], transaction));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`Error::InvalidArgument`] if the database has been closed; [`Error::Corrupted`].
@@ -288,6 +298,15 @@ impl Database {
     }
 
     /// Gives the newest state a name, in a transaction of its own; see [`WriteTxn::create_snapshot`].
+    ///
+    /// ```
+    /// # use teak::Database;
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// database.create_snapshot("monday")?;
+    /// assert!(database.create_snapshot("monday").is_err(), "the name is taken");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -299,6 +318,16 @@ impl Database {
     }
 
     /// Drops a named snapshot, in a transaction of its own; see [`WriteTxn::drop_snapshot`].
+    ///
+    /// ```
+    /// # use teak::Database;
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// database.create_snapshot("monday")?;
+    /// database.drop_snapshot("monday")?;
+    /// assert!(database.snapshots()?.is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     ///

@@ -16,6 +16,19 @@ use std::{
 /// the root in its commit record on. The file gets its name when it is whole, without damage, and on the disk. See
 /// [`ReadTxn::write_backup_since`](crate::ReadTxn::write_backup_since).
 ///
+/// ```
+/// # use teak::Database;
+/// # use std::{fs::File, ops::ControlFlow};
+/// # let directory = tempfile::tempdir()?;
+/// # let database = Database::open(directory.path().join("x.teak"))?;
+/// # let copy = directory.path().join("copy.teak");
+/// # database.backup(&copy, &mut |_| ControlFlow::Continue(()))?;
+/// let target = directory.path().join("restored.teak");
+/// let report = teak::restore(&mut File::open(&copy)?, &mut [], &target)?;
+/// assert!(report.is_clean() && target.exists());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// # Errors
 ///
 /// [`Error::AlreadyExists`] if there is something at `target`; [`Error::InvalidArgument`] for an increment that is not whole, that is

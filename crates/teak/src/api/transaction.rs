@@ -309,6 +309,19 @@ impl WriteTxn {
     /// dropped. That costs nothing but the pages that later transactions would have used again. A snapshot has all tables, and
     /// not the list of snapshots.
     ///
+    /// ```
+    /// # use teak::{Database, codec::{Str, U64}};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// let mut txn = database.begin_write()?;
+    /// let ages = txn.create_table::<Str, U64>("ages")?;
+    /// ages.insert(&mut txn, "Ada", 36)?;
+    /// txn.create_snapshot("monday")?;
+    /// txn.commit()?;
+    /// assert_eq!(ages.get(&database.open_snapshot("monday")?, "Ada")?, Some(36));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`Error::SnapshotExists`]; [`Error::InvalidArgument`] for a name that is empty or has more than 255 bytes.
@@ -323,6 +336,19 @@ impl WriteTxn {
     }
 
     /// Drops a named snapshot. What only it has kept is free when no crash can bring it back and nobody reads it any more.
+    ///
+    /// ```
+    /// # use teak::Database;
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// # database.create_snapshot("monday")?;
+    /// let mut txn = database.begin_write()?;
+    /// txn.drop_snapshot("monday")?;
+    /// txn.create_snapshot("tuesday")?;
+    /// txn.commit()?;
+    /// assert!(database.open_snapshot("monday").is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     ///

@@ -62,7 +62,8 @@ impl Bits {
     /// How many bits of the run are set.
     pub(super) fn count(&self, run: Run) -> u64 {
         parts(run)
-            .map(|(index, mask)| u64::from((self.words[index] & mask).count_ones()))
+            .map_while(|(index, mask)| Some(self.words.get(index)? & mask))
+            .map(|word| u64::from(word.count_ones()))
             .sum()
     }
 

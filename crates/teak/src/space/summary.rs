@@ -183,7 +183,9 @@ impl Summaries {
         let mut carried = 0;
         for (index, child) in children[..last].iter().enumerate().skip(first).rev() {
             if carried + child.suffix >= want {
-                return Step::Found((index as u64 + 1) * span + u64::from(carried));
+                // The last one may stand for less than the others.
+                let all = self.levels[0].len() as u64 * GROUP_PAGES;
+                return Step::Found(((index as u64 + 1) * span).min(all) + u64::from(carried));
             }
             if child.longest >= want {
                 return Step::Into(index);

@@ -200,3 +200,15 @@ fn the_last_page_number_can_be_taken() {
     assert_eq!(map.take_run(5, Policy::UpTo), Some(last));
     assert_eq!(map.take_run(1, Policy::Crumbs), None);
 }
+
+#[test]
+fn the_highest_run_of_a_map_of_any_size_is_found() {
+    for count in [600, 8192, 8704, 3 * 8192 + 512, 131_072 + 5120, 200_000] {
+        let mut map = FreeMap::new(32_512, 4);
+        map.set_page_count(count);
+        let run = map.highest(700.min(count as u32 - 4), 64).unwrap();
+        assert_eq!(run.end(), count);
+        map.take(Run::new(count as u32 - 1, 1));
+        assert_eq!(map.highest(64, 64).unwrap().end(), count - 1);
+    }
+}

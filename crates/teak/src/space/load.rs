@@ -367,7 +367,7 @@ impl Loader<'_> {
 }
 
 /// Runs sorted, and joined where they overlap or touch.
-fn joined(mut runs: Vec<Run>) -> Vec<Run> {
+pub(crate) fn joined(mut runs: Vec<Run>) -> Vec<Run> {
     runs.sort_unstable();
     let mut joined: Vec<Run> = Vec::new();
     for run in runs {

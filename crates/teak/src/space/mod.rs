@@ -55,6 +55,7 @@ pub(crate) use follow::taken_since;
 #[cfg(any(test, feature = "testing"))]
 pub(crate) use forge::Forged;
 pub(crate) use free_map::Policy;
+pub(crate) use load::joined;
 pub(crate) use page_array::ArrayRoot;
 
 use crate::{

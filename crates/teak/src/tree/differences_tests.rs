@@ -14,6 +14,7 @@ use crate::{
         insert::{Existing, Tree},
         memory::MemoryPages,
         seal,
+        tests::Random,
     },
 };
 use std::{
@@ -23,22 +24,6 @@ use std::{
 };
 
 const PAGE_SIZE: usize = 1024;
-
-/// A small generator (xorshift), so that a failing test is repeated by its seed.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
-    }
-
-    fn below(&mut self, limit: u64) -> u64 {
-        (self.next() >> 32) % limit
-    }
-}
 
 type Model = BTreeMap<Vec<u8>, Vec<u8>>;
 type Found = Vec<(Kind, Vec<u8>, Option<Vec<u8>>, Option<Vec<u8>>)>;

@@ -2,23 +2,7 @@
 //!
 //! A page that was born after the older state is in none of its copies, and one that was born before it and is needed now is in
 //! all copies of it or of a later state: from then on it was in use, or a named snapshot saw it. So births decide.
-//!
-//! # Layout of a delta
-//!
-//! Numbers are little-endian.
-//!
-//! | bytes | what |
-//! |---|---|
-//! | 8 | `TeakDlt` and a byte 1 |
-//! | 4 | page size |
-//! | 16 | database id |
-//! | 8 | transaction of the older state |
-//! | 8 | tag of the catalog of the older state |
-//! | 8 | transaction of the newer state |
-//! | 8 | pages of the file |
-//! | then for each run | first page (4), length in pages (4), the pages; the first run has the commit records |
-//! | 8 | a run of no pages |
-//! | 8 | XXH3-64 of all before |
+//! How they are laid out stands in `docs/format.md`.
 
 use super::{
     backup::{self, BackupProgress},
@@ -27,7 +11,7 @@ use super::{
 };
 use crate::{
     Error, PageNumber, Result, Run, Tag, TransactionId,
-    space::FIRST_PAGE,
+    space::{self, FIRST_PAGE},
     tree::{
         PageSource,
         pages::{Forest, unshared},
@@ -171,17 +155,8 @@ fn young_pages<R: Deref<Target = Snapshot>>(
         }
         Ok(())
     })?;
-    pages.sort_unstable();
-    let mut runs: Vec<Run> = Vec::new();
-    for run in pages {
-        match runs.last_mut() {
-            Some(last) if last.end() >= u64::from(run.start.0) => {
-                last.len = (last.end().max(run.end()) - u64::from(last.start.0)) as u32;
-            }
-            _ => runs.push(run),
-        }
-    }
-    Ok((space.page_count() - space.trailing_free(), runs))
+    let page_count = space.page_count() - space.trailing_free();
+    Ok((page_count, space::joined(pages)))
 }
 
 /// What goes out, and the hash of it.

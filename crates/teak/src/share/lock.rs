@@ -34,7 +34,8 @@ const PATIENCE: Duration = Duration::from_millis(20);
 #[derive(Clone, Debug)]
 pub(crate) struct SharedLock {
     memory: Arc<Memory>,
-    /// Which word of 32 bits. The one behind it counts how often somebody was passed over.
+    /// Which word of 32 bits. The one behind it counts how often somebody was passed over, and the next says who took the
+    /// lock last.
     index: usize,
 }
 
@@ -44,6 +45,8 @@ pub(crate) struct SharedLock {
 pub(crate) enum Taken {
     /// It was free.
     Free,
+    /// It was free, and nobody else has had it since this process had, or one that had its place before.
+    Again,
     /// This process had it; or it was taken from a process that died with it. What it guards may be half-changed.
     FromTheDead,
 }
@@ -61,7 +64,7 @@ impl SharedLock {
         is_alive: impl Fn(u32) -> bool,
     ) -> Option<Taken> {
         match self.word().compare_exchange(0, me, Acquire, Relaxed) {
-            Ok(_) => Some(Taken::Free),
+            Ok(_) => Some(self.note_taker(me)),
             Err(_) => self.wait(me, limit, is_alive),
         }
     }
@@ -100,11 +103,8 @@ impl SharedLock {
                     .is_ok()
                 {
                     self.note_passing(!has_slept && found & WAITED_FOR != 0);
-                    return Some(if is_dead {
-                        Taken::FromTheDead
-                    } else {
-                        Taken::Free
-                    });
+                    let taken = self.note_taker(me);
+                    return Some(if is_dead { Taken::FromTheDead } else { taken });
                 }
                 continue;
             }
@@ -156,6 +156,16 @@ impl SharedLock {
             false => 0,
         };
         self.passed_over().store(count, Relaxed);
+    }
+
+    /// Who dies before this is done leaves a lock that is taken from the dead.
+    fn note_taker(&self, me: u32) -> Taken {
+        let last = &self.memory.half_words()[self.index + 2];
+        if last.load(Relaxed) == me {
+            return Taken::Again;
+        }
+        last.store(me, Relaxed);
+        Taken::Free
     }
 
     fn word(&self) -> &AtomicU32 {

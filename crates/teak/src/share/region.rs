@@ -6,7 +6,7 @@
 //! | 128 | the writer's lock |
 //! | 192 | the lock of who flushes |
 //! | 256 | the lock of the state of commits |
-//! | 320 | which of the two copies of that state counts; whether a write or flush has failed |
+//! | 320 | which of the two copies of that state counts; whether a write or flush has failed; how often blocks of the file were given back |
 //! | 512, 1024 | the two copies |
 //! | 4,096 | four places for the commit records of visible states |
 //! | 282,624 | the table of readers: the visible state; behind that, the bell that is rung when it changes; owners; slots |
@@ -28,7 +28,7 @@ use std::sync::Arc;
 /// `TeakLock`, little-endian.
 const MAGIC: u64 = u64::from_le_bytes(*b"TeakLock");
 /// Grows with each change of what is described above.
-const LAYOUT: u64 = 2;
+const LAYOUT: u64 = 3;
 
 const BOOT: usize = 2;
 const DATABASE: usize = 4;
@@ -40,6 +40,7 @@ const FLUSH: usize = 192;
 const STATE_LOCK: usize = 256;
 const WHICH: usize = 40;
 const HAS_FAILED: usize = 41;
+const GIVEN_BACK: usize = 42;
 const COPIES: [usize; 2] = [64, 128];
 const PLACES: usize = 512;
 const PLACE_COUNT: usize = 4;
@@ -146,6 +147,16 @@ impl Region {
 
     pub(crate) fn set_failed(&self) {
         self.word(HAS_FAILED).store(1, Release);
+    }
+
+    /// How often the writers gave blocks of the file back. The caller has the writer's lock.
+    pub(crate) fn blocks_given_back(&self) -> u64 {
+        self.word(GIVEN_BACK).load(Relaxed)
+    }
+
+    /// The caller, who has the writer's lock, gave blocks back.
+    pub(crate) fn note_blocks_given_back(&self) {
+        self.word(GIVEN_BACK).fetch_add(1, Relaxed);
     }
 
     /// The state of commits. The caller has its lock.

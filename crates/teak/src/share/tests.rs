@@ -129,12 +129,17 @@ mod locks {
     #[test]
     fn one_process_at_a_time_has_it_and_each_gets_it() {
         let (lock, inside) = (lock(), Arc::new(AtomicU32::new(0)));
+        let last = Arc::new(AtomicU32::new(0));
         let threads: Vec<_> = (1..=4)
             .map(|process| {
                 let (lock, inside) = (lock.clone(), Arc::clone(&inside));
+                let last = Arc::clone(&last);
                 thread::spawn(move || {
                     for _ in 0..2000 {
-                        assert_eq!(lock.take(process, None, |_| true), Some(Taken::Free));
+                        let taken = lock.take(process, None, |_| true);
+                        let was_last = last.swap(process, SeqCst) == process;
+                        let expected = if was_last { Taken::Again } else { Taken::Free };
+                        assert_eq!(taken, Some(expected));
                         assert_eq!(inside.swap(process, SeqCst), 0);
                         inside.store(0, SeqCst);
                         lock.give_back();

@@ -203,9 +203,11 @@ impl Storage for FileStorage {
         }
     }
 
-    fn refresh(&self) -> io::Result<()> {
+    fn refresh(&self, has_same_blocks: bool) -> io::Result<()> {
         let mut blocks = lock(&self.growth);
-        blocks.forget(0..u64::MAX);
+        if !has_same_blocks {
+            blocks.forget(0..u64::MAX);
+        }
         let len = self.file.metadata()?.len();
         if len == self.len() {
             return Ok(());

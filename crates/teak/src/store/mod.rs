@@ -57,11 +57,12 @@ pub(crate) trait Storage: Send + Sync + std::fmt::Debug {
     /// [`WritableRun`](writable::WritableRun) reaches past the new length.
     fn set_len(&self, bytes: u64) -> io::Result<()>;
 
-    /// Takes over a length that another process has given the file.
+    /// Takes over a length that another process has given the file. Without `has_same_blocks` it may also have given blocks
+    /// back.
     ///
     /// # Errors
     /// What the system answers.
-    fn refresh(&self) -> io::Result<()> {
+    fn refresh(&self, _has_same_blocks: bool) -> io::Result<()> {
         Ok(())
     }
 

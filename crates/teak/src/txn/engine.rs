@@ -129,6 +129,8 @@ pub(crate) enum Network {
     Allow,
 }
 
+/// What a turn begins with.
+const FOLLOWING: &str = "following other processes";
 /// Table handles that a snapshot has places for; the tables of further ones are looked up.
 const ROOT_PLACES_MAX: usize = 1024;
 
@@ -250,6 +252,8 @@ pub(super) struct Writer {
     pub(super) is_changed: bool,
     /// Whether all of this has yet to be read from the file.
     pub(super) is_stale: bool,
+    /// How often processes had given blocks of the file back.
+    pub(super) blocks_given_back: u64,
     /// Where the file may be cut, and when.
     pub(super) excess: Excess,
     pub(super) tail: Tail,
@@ -572,6 +576,11 @@ impl Engine {
         let Some(shared) = &self.flusher.shared else {
             return Ok(());
         };
+        if taken == Taken::Again && !writer.is_stale {
+            return self.storage.refuse_cut().map_err(Error::io(FOLLOWING));
+        }
+        // Whatever fails is done again in the next turn.
+        let was_stale = std::mem::replace(&mut writer.is_stale, true);
         let newest = {
             let mut state = self.flusher.progress.lock();
             if taken == Taken::FromTheDead {
@@ -580,11 +589,16 @@ impl Engine {
             state.newest
         };
         // It may be shorter, too, also where the other process committed nothing.
+        let given_back = shared.region.blocks_given_back();
+        let has_same_blocks = given_back == writer.blocks_given_back && taken != Taken::FromTheDead;
         self.storage
-            .refresh()
+            .refresh(has_same_blocks)
             .map_err(Error::io("reading the length of the file"))?;
-        if newest.transaction == writer.newest.transaction && !writer.is_stale {
-            return self.refuse_shorter(&writer.newest);
+        writer.blocks_given_back = given_back;
+        if newest.transaction == writer.newest.transaction && !was_stale {
+            self.refuse_shorter(&writer.newest)?;
+            writer.is_stale = false;
+            return Ok(());
         }
         let published = &self.flusher.published;
         published.forget_held();
@@ -594,17 +608,16 @@ impl Engine {
         };
         let record = &snapshot.record;
         self.refuse_shorter(record)?;
-        if writer.is_stale || record.snapshots_root != writer.newest.snapshots_root {
+        if was_stale || record.snapshots_root != writer.newest.snapshots_root {
             writer.named = snapshot.named_pins()?;
         }
         let pins = self.flusher.pins(&writer.named);
-        let is_folded = writer.is_stale || writer.space.roots() != record.space_roots;
+        let is_folded = was_stale || writer.space.roots() != record.space_roots;
         if is_folded
             || !writer
                 .space
                 .follow(&record.space_log, record.page_count, &pins)
         {
-            writer.is_stale = true;
             writer.space = snapshot.space(&pins)?;
         }
         writer.take_over(record.clone());
@@ -626,7 +639,7 @@ impl Engine {
         let text =
             format!("somebody has cut the file short, to {is} bytes of {least}; restore a backup");
         let error = io::Error::new(io::ErrorKind::UnexpectedEof, text);
-        Err(Error::io("following other processes")(error))
+        Err(Error::io(FOLLOWING)(error))
     }
 
     /// The state of a commit by another process that readers do not see yet.
@@ -736,18 +749,17 @@ impl Writer {
         self.excess = Excess::of(&self.newest);
     }
 
-    /// Cuts off the end of the file that no commit has which recovery could choose. If that fails it stays for another
-    /// time.
-    pub(super) fn cut_file(&mut self, storage: &Arc<dyn Storage>, durable: TransactionId) {
+    /// Cuts off the end of the file that no commit has which recovery could choose, and says whether it did. If that fails it
+    /// stays for another time.
+    pub(super) fn cut_file(&mut self, storage: &Arc<dyn Storage>, durable: TransactionId) -> bool {
         let page_size = u64::from(self.newest.page_size);
         let bytes = self.excess.page_count.max(self.space.page_count()) * page_size;
         let is_early = is_planted(Planted::CutEarly);
         if storage.len() <= bytes || durable < self.excess.since && !is_early {
-            return;
+            return false;
         }
-        if durable > *self.excess.seen.get_or_insert(durable) || is_early {
-            let _ = storage.set_len(bytes);
-        }
+        let is_due = durable > *self.excess.seen.get_or_insert(durable) || is_early;
+        is_due && storage.set_len(bytes).is_ok()
     }
 
     /// Notes a commit, with what died in it, sorted.

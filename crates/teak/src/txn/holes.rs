@@ -78,41 +78,43 @@ impl Punching {
 }
 
 impl Writer {
-    /// Gives some blocks back, if there are far too many.
-    pub(super) fn punch_some(&mut self, storage: &dyn Storage) {
+    /// Gives some blocks back, if there are far too many, and says whether it did.
+    pub(super) fn punch_some(&mut self, storage: &dyn Storage) -> bool {
         let page_size = u64::from(self.newest.page_size);
         let (page_count, used) = (self.space.page_count(), self.space.used_count());
         let geometry = self.newest.geometry;
         let aim = self.punching.aim(&geometry, page_size, page_count, used);
         let Some(aim) = aim.filter(|_| !self.punching.is_refused) else {
-            return;
+            return false;
         };
         let ready = self.space.ready_count();
         self.punching.is_punching |= ready / 2 > aim.kept;
         if !self.punching.is_punching {
-            return;
+            return false;
         }
         let trailing = self.space.trailing_free() * page_size;
         if geometry.shrunk(page_count * page_size, trailing).is_some() {
             // The next commit cuts it off.
-            return;
+            return false;
         }
         if is_planted(Planted::PunchPending) {
             for death in self.space.classify().pending {
                 let _ = punch(storage, page_size, death.run);
             }
         }
-        let mut left = ready.saturating_sub(aim.kept).min(PUNCHED_MAX / page_size);
+        let most = ready.saturating_sub(aim.kept).min(PUNCHED_MAX / page_size);
+        let mut left = most;
         while left >= aim.least {
             match self.punch_highest(storage, aim.least, left) {
                 Some(count) => left = left.saturating_sub(count),
                 None => {
                     self.punching.is_punching = false;
-                    return;
+                    break;
                 }
             }
         }
         self.punching.is_punching &= self.space.ready_count() > aim.kept + aim.least;
+        left < most
     }
 
     /// Makes a hole of at most `most` pages, or finds one that is there already, for which nothing counts. `None` if there is

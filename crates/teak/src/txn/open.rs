@@ -196,7 +196,7 @@ fn settle(storage: &Arc<dyn Storage>, how: &How) -> Result<Settled> {
 fn join(storage: &Arc<dyn Storage>, how: &How, newest: Record) -> Result<Settled> {
     // It may have been made, and the file have grown, since the file was opened.
     storage
-        .refresh()
+        .refresh(true)
         .map_err(Error::io("reading the length of the file"))?;
     let mapping = storage.mapping().map_err(Error::io("mapping the file"))?;
     let checked = Checked::new(how.settings.verification, newest.page_count);
@@ -278,6 +278,7 @@ fn writer(newest: Record, space: Space, is_changed: bool) -> Writer {
         unwritten: Arc::default(),
         is_changed,
         is_stale: false,
+        blocks_given_back: 0,
         asked: Asked::default(),
         named: Vec::new(),
         excess: Excess::of(&newest),

@@ -165,7 +165,7 @@ pub(super) fn foreign_snapshot(
 ) -> Result<Snapshot> {
     if storage.len() < record.page_count * u64::from(record.page_size) {
         storage
-            .refresh()
+            .refresh(true)
             .map_err(Error::io("reading the length of the file"))?;
     }
     let mapping = storage.mapping().map_err(Error::io("mapping the file"))?;

@@ -69,15 +69,16 @@ impl WriteTransaction {
 
     fn begin_in(engine: &Arc<Engine>, mut writer: WriterTurn) -> Result<Self> {
         let base = engine.flusher.base()?;
-        engine
-            .flusher
-            .shared
-            .iter()
-            .for_each(|shared| shared.bury_the_dead());
+        let shared = engine.flusher.shared.as_ref();
+        shared.iter().for_each(|shared| shared.bury_the_dead());
         let pins = engine.flusher.pins(&writer.named);
         writer.space.reclaim(&pins);
-        writer.cut_file(&engine.storage, engine.durable());
-        writer.punch_some(&*engine.storage);
+        let is_cut = writer.cut_file(&engine.storage, engine.durable());
+        if (writer.punch_some(&*engine.storage) || is_cut)
+            && let Some(shared) = shared
+        {
+            shared.region.note_blocks_given_back();
+        }
         let limits = Limits {
             durability: engine.policies.durability,
             memory_bytes: engine.policies.write_memory_bytes,

@@ -2,8 +2,8 @@
 //! disk is an error of [`set_len`] or [`secure`] and not of some later write, let alone a signal.
 //!
 //! Nothing is allocated for bytes that nobody is about to write: a file that has holes keeps them. What is known to be
-//! allocated is remembered; in a file without holes that is one call to the system. Another process that writes may punch
-//! holes, so nothing is known after it had its turn.
+//! allocated is remembered; in a file without holes that is one call to the system, though one that walks all its extents. After another
+//! process has punched holes nothing is known.
 //!
 //! [`set_len`]: crate::store::Storage::set_len
 //! [`secure`]: crate::store::Storage::secure

@@ -203,7 +203,9 @@ fn a_file_without_holes_is_asked_once() {
         assert!(lock(&storage.growth).knows(&whole));
         storage.set_len(4 << 20).unwrap();
         assert!(!lock(&storage.growth).knows(&whole));
-        storage.refresh().unwrap();
+        storage.refresh(true).unwrap();
+        assert!(lock(&storage.growth).knows(&(1 << 20..2 << 20)));
+        storage.refresh(false).unwrap();
         assert!(!lock(&storage.growth).knows(&(1 << 20..2 << 20)));
     }
 }

@@ -34,6 +34,8 @@ const FIRST_RUN_LEN: u32 = 16;
 const RUN_LEN_MAX: u32 = 1024;
 /// Pages that fit in a processor's cache beside everything else.
 const RECENT_PAGES: usize = 32;
+/// Lazy transactions store values of so many bytes into the mapped file; a call costs more than that, and less for longer ones.
+const STORED_VALUE_MAX: u64 = 64 << 10;
 /// What errors say was being done.
 pub(super) const WRITING_PAGES: &str = "writing pages";
 /// Parts of one write at most, so that a write has bounded bookkeeping.
@@ -216,6 +218,26 @@ impl WritePages {
             .make_resident(number)
             .copy_from_slice(page);
         Ok(())
+    }
+
+    /// Writes a large value to its final place.
+    fn write_value(&mut self, run: Run, value: &[u8]) -> Result<()> {
+        let (offset, len) = (
+            self.offset_of(run.start),
+            u64::from(run.len) << self.page_shift,
+        );
+        if len <= STORED_VALUE_MAX
+            && let Some(mut bytes) = self.writable_run(run)?
+        {
+            bytes[..value.len()].copy_from_slice(value);
+            bytes[value.len()..].fill(0);
+            self.storage.mark_written(offset, len);
+            return Ok(());
+        }
+        let rest = vec![0; len as usize - value.len()];
+        self.storage
+            .write(offset, &[IoSlice::new(value), IoSlice::new(&rest)])
+            .map_err(Error::io("writing a large value"))
     }
 
     /// Writes leaves to their final place when there are more pages in memory than allowed.
@@ -535,14 +557,9 @@ impl PageSink for WritePages {
         let pages = run.pages(self.page_size).map_err(too_long)?;
         let taken = self.take_run(pages.len, true)?;
         run.start = taken.start;
-        let offset = self.offset_of(taken.start);
-        let rest = vec![0; (u64::from(taken.len) << self.page_shift) as usize - value.len()];
-        let written = self
-            .storage
-            .write(offset, &[IoSlice::new(value), IoSlice::new(&rest)]);
-        if let Err(error) = written {
+        if let Err(error) = self.write_value(taken, value) {
             self.writer.space.give_back(taken);
-            return Err(Error::io("writing a large value")(error));
+            return Err(error);
         }
         self.writer.arena.add_written(taken);
         self.taken_count += u64::from(taken.len);

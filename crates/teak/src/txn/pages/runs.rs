@@ -1,7 +1,7 @@
 //! Runs of free pages for a transaction: taken from the space map, or from a file made longer.
 
 use super::WritePages;
-use crate::{Error, Result, Run, space::Policy, txn::engine::Durability};
+use crate::{Error, Result, Run, space::Policy, store::WritableRun, txn::engine::Durability};
 use std::io;
 
 /// A durable transaction up to this size wants its pages in a row rather than crumbs.
@@ -124,10 +124,18 @@ impl WritePages {
     /// Has the pages of the open run built in their final place, where that can be done: pages
     /// that are not to be flushed need not be written then.
     pub(super) fn map_open_run(&mut self) -> Result<()> {
-        if self.durability != Durability::Lazy || !self.is_secured {
-            return Ok(());
-        }
         let run = self.open_run;
+        if let Some(bytes) = self.writable_run(run)? {
+            self.writer.arena.map(run, bytes);
+        }
+        Ok(())
+    }
+
+    /// The memory that is the file there, to build in; `None` where pages are better written, or have to be.
+    pub(super) fn writable_run(&mut self, run: Run) -> Result<Option<WritableRun>> {
+        if self.durability != Durability::Lazy || !self.is_secured {
+            return Ok(None);
+        }
         let len = (run.len as usize) << self.page_shift;
         let end = run.end() << self.page_shift;
         let last = self.writable.last();
@@ -142,10 +150,7 @@ impl WritePages {
         }
         let offset = self.offset_of(run.start);
         let last = self.writable.last();
-        if let Some(bytes) = last.and_then(|(writable, _)| writable.run(offset, len)) {
-            self.writer.arena.map(run, bytes);
-        }
-        Ok(())
+        Ok(last.and_then(|(writable, _)| writable.run(offset, len)))
     }
 
     /// Says which pages were built in their final place.

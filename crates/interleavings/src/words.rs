@@ -7,9 +7,15 @@ pub(super) use loom::sync::atomic::{
 use loom::sync::{Condvar, Mutex, atomic};
 use std::{cell::Cell, time::Duration};
 
-pub(super) const LINE: usize = 1;
-pub(super) const PAGE: usize = 2;
+pub(super) const LINE: usize = 4;
+pub(super) const PAGE: usize = 8;
 pub(super) const SLOTS_PER_BLOCK: usize = 1;
+
+/// In the engine this is a store. What reads and writes a word at once reads what stands before its own write in the order of
+/// modification, so a store behind what it read is behind its own write as well; `loom` does not hold to that, but for a swap.
+pub(super) fn overwrite(word: &AtomicU64, value: u64) {
+    word.swap(value, Release);
+}
 
 /// Words that begin as zero.
 #[derive(Debug)]

@@ -86,8 +86,10 @@ pub enum Error {
         "this process was forked from the one that opened the database, whose handles and transactions it cannot use; open the database in this process"
     )]
     Forked,
-    /// What a parked read transaction read is not there any more: a writer wanted the space.
-    #[error("the state of this read transaction was given up while it was parked; begin a new one")]
+    /// A writer wanted the space that this read transaction kept: it has lost its state while it was parked, or was cancelled.
+    #[error(
+        "this read transaction kept space that was wanted, and has lost its state while it was parked or was cancelled; drop it and begin a new one"
+    )]
     SnapshotLost,
     /// There is no named snapshot of that name.
     #[error(

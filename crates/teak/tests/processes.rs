@@ -9,8 +9,8 @@ use std::{
     time::{Duration, Instant},
 };
 use teak::{
-    Database, Durability, Error, Options, Recovery, Table, Transaction, TransactionId,
-    Verification,
+    Database, Durability, Error, Options, Recovery, SlowReaderChoice, Table, Transaction,
+    TransactionId, Verification,
     codec::{Bytes, Str, U64},
 };
 
@@ -146,6 +146,21 @@ fn obey(path: &Path) {
                 begun.map(|mut begun| {
                     held.append(&mut begun);
                     held.len().to_string()
+                })
+            }
+            // Reads until that fails, and then begins anew.
+            ["read-on", key] => {
+                let failed = loop {
+                    if let Err(error) = get_in(reader.as_ref().unwrap(), key) {
+                        break error;
+                    }
+                };
+                reader = None;
+                let begun = database.as_ref().unwrap().begin_read();
+                begun.and_then(|begun| {
+                    let found = get_in(&begun, key)?;
+                    reader = Some(begun);
+                    Ok(format!("{failed}, {found:?}"))
                 })
             }
             ["end-read"] => {
@@ -820,5 +835,55 @@ fn a_forked_child_opens_the_database_anew() {
     }));
     assert_eq!(get(&database, "a").unwrap(), Some(2));
     put(&database, "lazy", "a", 3).unwrap();
+    assert_clean(&database);
+}
+
+#[test]
+fn a_reader_of_another_process_is_cancelled() {
+    let (_directory, path) = place();
+    let database = Options::new()
+        .on_slow_reader(|_| SlowReaderChoice::Cancel)
+        .open(&path)
+        .unwrap();
+    put(&database, "durable", "a", 1).unwrap();
+    let mut other = Other::start(&path);
+    other.ask("open");
+    let lost = Error::SnapshotLost.to_string();
+
+    other.ask("begin-read");
+    let readers = database.readers().unwrap();
+    assert_eq!(readers[0].process, Some(other.process.id()));
+    assert!(database.cancel_reader(&readers[0]).unwrap());
+    assert_eq!(other.ask("read a"), format!("error: {lost}"));
+    assert_eq!(other.ask("read-on a"), format!("{lost}, Some(1)"));
+    assert!(!database.cancel_reader(&readers[0]).unwrap());
+    assert_eq!(other.ask("read a"), "Some(1)");
+
+    // A writer that wants what it keeps cancels it by itself.
+    fill(&database, 2000).unwrap();
+    other.ask("end-read");
+    other.ask("begin-read");
+    for round in 0..3 {
+        put(&database, "durable", "a", round).unwrap();
+        let mut txn = database.begin_write().unwrap();
+        txn.drop_table("filler").unwrap();
+        txn.commit().unwrap();
+        if round == 0 {
+            other.tell("read-on a");
+        }
+        fill(&database, 2000).unwrap();
+    }
+    assert_eq!(other.answer(), format!("{lost}, Some(0)"));
+    // What a dead one leaves behind is not for who gets its slots.
+    assert!(
+        database
+            .cancel_reader(&database.readers().unwrap()[0])
+            .unwrap()
+    );
+    other.kill();
+    let mut next = Other::start(&path);
+    next.ask("open");
+    next.ask("begin-read");
+    assert_eq!(next.ask("read a"), "Some(2)");
     assert_clean(&database);
 }

@@ -14,15 +14,48 @@ const EXAMPLES: &str = "\
 Examples:
   teak readers coins.teak
   teak readers coins.teak --json | jq '.[] | select(.kept_bytes > 1000000)'
+  teak readers coins.teak --cancel 4711
 
-Kept are pages that would be free if nobody read that state: readers of one state keep the same ones.";
+Kept are pages that would be free if nobody read that state: readers of one state keep the same ones. \
+Who is cancelled finds that with what it does next, an error, and its pages come back when it ends its transaction.";
 
-/// List the read transactions of all processes
+/// List the read transactions of all processes, or cancel some
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Arguments {
     #[command(flatten)]
     database: DatabaseArgument,
+
+    /// Cancel the read transactions of this process, or of one thread of it, and list those
+    #[arg(long, value_name = "PROCESS[:THREAD]", value_parser = parse_whom)]
+    cancel: Option<Whom>,
+}
+
+/// Whose read transactions are to be cancelled.
+#[derive(Clone, Copy)]
+struct Whom {
+    process: u32,
+    thread: Option<u64>,
+}
+
+impl Whom {
+    fn is_meant(self, reader: &ReaderInfo) -> bool {
+        reader.process == Some(self.process)
+            && self.thread.is_none_or(|thread| thread == reader.thread)
+    }
+}
+
+fn parse_whom(text: &str) -> Result<Whom, String> {
+    let (process, thread) = match text.split_once(':') {
+        Some((process, thread)) => (process, Some(thread)),
+        None => (text, None),
+    };
+    let process = process.parse().ok();
+    let thread = thread.map(str::parse).transpose().ok();
+    match (process, thread) {
+        (Some(process), Some(thread)) => Ok(Whom { process, thread }),
+        _ => Err("give the number of a process, or those of a process and a thread with a colon between them".to_owned()),
+    }
 }
 
 #[derive(Serialize)]
@@ -33,6 +66,7 @@ struct ReaderReport {
     transaction: u64,
     lag: u64,
     parked: bool,
+    cancelled: bool,
     kept_pages: u64,
     kept_bytes: u64,
 }
@@ -46,6 +80,7 @@ impl ReaderReport {
             transaction: info.transaction.0,
             lag: info.lag,
             parked: info.is_parked,
+            cancelled: info.is_cancelled,
             kept_pages: info.kept_pages,
             kept_bytes: info.kept_bytes,
         }
@@ -54,7 +89,19 @@ impl ReaderReport {
 
 /// Runs the subcommand.
 pub(crate) fn run(arguments: &Arguments, style: Style) -> Result<(), Failure> {
-    let readers = engine::open_for_reading(&arguments.database.path)?.readers()?;
+    let database = engine::open_for_reading(&arguments.database.path)?;
+    let mut readers = database.readers()?;
+    if let Some(whom) = arguments.cancel {
+        readers.retain(|reader| whom.is_meant(reader));
+        for reader in &mut readers {
+            reader.is_cancelled = database.cancel_reader(reader)?;
+        }
+        readers.retain(|reader| reader.is_cancelled);
+        if readers.is_empty() {
+            let text = "there is no such reader, or it has ended; `teak readers` lists those that there are";
+            return Err(Failure::NotFound(text.to_owned()));
+        }
+    }
     match style {
         Style::Text => {
             output::print(|output| write_list(&readers, output).map_err(Failure::Output))
@@ -79,9 +126,14 @@ fn write_list(readers: &[ReaderInfo], output: &mut impl Write) -> io::Result<()>
         let process = reader
             .process
             .map_or_else(|| "?".to_owned(), |id| id.to_string());
+        let note = match (reader.is_cancelled, reader.is_parked) {
+            (true, _) => "  cancelled",
+            (false, true) => "  parked",
+            (false, false) => "",
+        };
         writeln!(
             output,
-            "{process:>10}  {:>10}  {:>12}  {:>12}  {:>12}  {:>12}",
+            "{process:>10}  {:>10}  {:>12}  {:>12}  {:>12}  {:>12}{note}",
             reader.thread,
             HumanDuration(reader.age).to_string(),
             reader.transaction.0,

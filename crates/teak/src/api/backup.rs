@@ -42,7 +42,7 @@ impl ReadTxn {
     ///
     /// # Errors
     ///
-    /// [`Error::Io`], [`Error::Corrupted`].
+    /// [`Error::Io`], [`Error::Corrupted`]; [`Error::SnapshotLost`] if the transaction was cancelled.
     pub fn write_backup(
         &self,
         out: &mut dyn Write,
@@ -58,7 +58,26 @@ impl ReadTxn {
     ) -> Result<BackupProgress> {
         let _named = self.hold_named()?;
         self.engine().make_durable(self.id())?;
-        backup::write(self.snapshot(), out, progress)
+        self.until_cancelled(progress, |progress| {
+            backup::write(self.snapshot(), out, progress)
+        })
+    }
+
+    /// Has work that tells how far it is end when the transaction is cancelled.
+    fn until_cancelled<T>(
+        &self,
+        progress: &mut dyn FnMut(BackupProgress) -> ControlFlow<()>,
+        work: impl FnOnce(&mut dyn FnMut(BackupProgress) -> ControlFlow<()>) -> Result<T>,
+    ) -> Result<T> {
+        let mut asked = self.refuse_cancelled();
+        let done = work(&mut |done| {
+            asked = self.refuse_cancelled();
+            match asked {
+                Ok(()) => progress(done),
+                Err(_) => ControlFlow::Break(()),
+            }
+        });
+        asked.and(done)
     }
 
     /// Writes an incremental backup: what a copy of `since`, or of a later state up to this one, lacks of the state that is read.
@@ -110,7 +129,9 @@ impl ReadTxn {
         }
         let named = self.hold_named()?;
         self.engine().make_durable(self.id())?;
-        delta::write((self.snapshot(), &named), since.snapshot(), out, progress)
+        self.until_cancelled(progress, |progress| {
+            delta::write((self.snapshot(), &named), since.snapshot(), out, progress)
+        })
     }
 
     /// Writes a dense copy of the state that is read, that of a named snapshot too: its records are written anew, as dense as they can

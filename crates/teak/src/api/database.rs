@@ -278,6 +278,34 @@ impl Database {
         self.opening.readable()?.readers()
     }
 
+    /// Cancels a read transaction of whatever process: asks it to give up its state. From then on all that it does fails with
+    /// [`Error::SnapshotLost`]; iterators and cursors fail when they go on to another leaf. What it has borrowed stays as it is, and so
+    /// its pages come back when it is dropped, and not before. Says `false` if it has ended already. It is only this transaction
+    /// that is cancelled: the next one of the same thread begins as ever.
+    ///
+    /// ```
+    /// # use teak::{Database, Error, Transaction};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// let txn = database.begin_read()?;
+    /// for reader in database.readers()? {
+    ///     database.cancel_reader(&reader)?;
+    /// }
+    /// assert!(matches!(txn.tables(), Err(Error::SnapshotLost)));
+    /// drop(txn);
+    /// assert!(database.begin_read()?.tables().is_ok());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// A check, and other work of the library's own that only reads, goes on to its end.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidArgument`] if the reader was not listed by [`Database::readers`] of this database, or the database has been closed.
+    pub fn cancel_reader(&self, reader: &ReaderInfo) -> Result<bool> {
+        self.opening.readable()?.cancel_reader(reader)
+    }
+
     /// All named snapshots, in the order of their names, and what each keeps. Reads the space map.
     ///
     /// ```

@@ -216,8 +216,8 @@ impl Options {
         self
     }
 
-    /// What to ask before the file becomes longer while a reader of an old state keeps space that would do: wait for it, let the
-    /// file grow, or give up. It is called by the thread that writes, and must not begin another write transaction of the
+    /// What to ask before the file becomes longer while a reader of an old state keeps space that would do: wait for it, cancel
+    /// it, let the file grow, or give up. It is called by the thread that writes, and must not begin another write transaction of the
     /// same database. Without this the file grows.
     ///
     /// ```
@@ -227,6 +227,7 @@ impl Options {
     /// let database = Options::new()
     ///     .on_slow_reader(|slow| match slow.asked {
     ///         0..200 => SlowReaderChoice::Wait,
+    ///         200..400 => SlowReaderChoice::Cancel,
     ///         _ if slow.file_bytes < 1 << 40 => SlowReaderChoice::Grow,
     ///         _ => SlowReaderChoice::GiveUp,
     ///     })

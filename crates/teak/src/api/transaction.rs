@@ -84,6 +84,12 @@ impl ReadTxn {
         &self.reader
     }
 
+    /// Fails if somebody has cancelled the transaction.
+    #[inline]
+    pub(super) fn refuse_cancelled(&self) -> Result<()> {
+        self.reader.hold().refuse_cancelled()
+    }
+
     /// How often a part of the file could not be read, because the disk did not give it or somebody cut the file
     /// short, since it was mapped. Every operation that meets such a part fails; but bytes that it has
     /// returned may be lost later, and look like zeros then. So whoever keeps a slice for long or takes a large value
@@ -118,7 +124,7 @@ impl ParkedReadTxn {
     ///
     /// # Errors
     ///
-    /// [`Error::SnapshotLost`] if it was given up.
+    /// [`Error::SnapshotLost`] if it was given up, or the transaction was cancelled.
     pub fn resume(self) -> Result<ReadTxn> {
         self.0.resume().map(ReadTxn::new)
     }
@@ -150,8 +156,9 @@ impl ReadTxn {
     /// # Errors
     ///
     /// [`Error::InvalidArgument`] if a clone of it is there, or something that holds one: an owned cursor, range or value. It
-    /// has ended then.
+    /// has ended then. [`Error::SnapshotLost`] if it was cancelled.
     pub fn park(self) -> Result<ParkedReadTxn> {
+        self.refuse_cancelled()?;
         self.reader.park().map(ParkedReadTxn).map_err(|_| {
             let text =
                 "a read transaction of which there are clones cannot be parked; end them first";
@@ -168,12 +175,13 @@ impl sealed::Sealed for ReadTxn {
     #[inline]
     fn root_of(&self, handle: usize, name: &[u8]) -> Result<Option<Cow<'_, TreeRoot>>> {
         self.reader.engine().refuse_forked()?;
+        self.refuse_cancelled()?;
         self.reader.root_of(handle, name)
     }
 
     #[inline]
     fn source(&self) -> &(impl PageSource + Sync) {
-        &*self.reader
+        self.reader.hold()
     }
 }
 
@@ -183,6 +191,7 @@ impl Transaction for ReadTxn {
     }
 
     fn tables(&self) -> Result<Vec<TableInfo>> {
+        self.refuse_cancelled()?;
         let mut tables = Vec::new();
         self.reader.for_each_table(|name, entry| {
             tables.push(TableInfo::new(name, &entry));

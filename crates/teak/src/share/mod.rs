@@ -10,7 +10,7 @@ mod words;
 
 pub(crate) use bell::Bell;
 pub(crate) use lock::{SharedLock, Taken};
-pub(crate) use readers::{Pinned, ReaderTable, SPARE, Slot};
+pub(crate) use readers::{Pinned, ReaderId, ReaderTable, SPARE, Slot};
 pub(crate) use region::{REGION_HEAD_LEN, REGION_LEN, Region, STATE_LEN, StateWords};
 pub(crate) use turn::{Turn, Turnstile};
 

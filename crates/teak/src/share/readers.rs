@@ -21,7 +21,7 @@
 
 use super::words::{
     AcqRel, Acquire, AtomicU64, LINE, Memory, PAGE, Relaxed, Release, SLOTS_PER_BLOCK, SeqCst,
-    fence,
+    fence, overwrite,
 };
 use std::sync::Arc;
 
@@ -37,6 +37,11 @@ const OWNERS: usize = PAGE;
 /// In a slot, behind what it pins: the reader's thread, and when it began.
 const THREAD: usize = 1;
 const BEGAN: usize = 2;
+/// The reader's number, which no other one of the slot has, and whether it is cancelled.
+const NUMBER: usize = 3;
+
+/// In a reader's number: it is asked to end.
+const CANCELLED: u64 = 1;
 
 /// A reader, as the table knows it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -47,13 +52,22 @@ pub(crate) struct Pinned {
     pub(crate) thread: u64,
     pub(crate) began: u64,
     pub(crate) is_parked: bool,
+    pub(crate) is_cancelled: bool,
+    pub(crate) reader: ReaderId,
+}
+
+/// A reader, of all that a slot ever has.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct ReaderId {
+    slot: Slot,
+    number: u64,
 }
 
 /// In what a slot pins: it may be taken away.
 const PARKED: u64 = 1 << 63;
 
 /// A reader's place in the table.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Slot(u32);
 
 /// The table, in memory that all who use it share.
@@ -116,11 +130,31 @@ impl ReaderTable {
         fence(SeqCst);
     }
 
-    /// Says who is about to pin by a slot, and when that is, for those who ask.
+    /// Says who is about to pin by a slot, and when that is, for those who ask; nobody has cancelled that reader.
     #[inline]
     pub(crate) fn note(&self, slot: Slot, thread: u64, began: u64) {
-        self.word_of(slot, THREAD).store(thread, Relaxed);
-        self.word_of(slot, BEGAN).store(began, Relaxed);
+        let number = self.word_of(slot, NUMBER);
+        // A mark that comes between the two was for the reader before. Release, as for what follows: see `readers`.
+        let next = (number.load(Relaxed) | CANCELLED).wrapping_add(1);
+        overwrite(number, next);
+        self.word_of(slot, THREAD).store(thread, Release);
+        self.word_of(slot, BEGAN).store(began, Release);
+    }
+
+    /// Asks a reader to end, as it finds by [`Self::is_cancelled`]; says `false` if it has ended. Whoever has its slot by then
+    /// has another number.
+    pub(crate) fn cancel(&self, reader: ReaderId) -> bool {
+        let (number, marked) = (reader.number, reader.number | CANCELLED);
+        let word = self.word_of(reader.slot, NUMBER);
+        let found = word.compare_exchange(number, marked, Relaxed, Relaxed);
+        let is_marked = found.is_ok() || found == Err(marked);
+        is_marked && self.slot(reader.slot).load(Relaxed) != 0
+    }
+
+    /// Whether the reader that has the slot is asked to end.
+    #[inline]
+    pub(crate) fn is_cancelled(&self, slot: Slot) -> bool {
+        self.word_of(slot, NUMBER).load(Relaxed) & CANCELLED != 0
     }
 
     /// Lets others take away what a slot pins.
@@ -159,17 +193,30 @@ impl ReaderTable {
         self.for_each_slot_that_pins(|_, _, state| pinned(state));
     }
 
-    /// All readers, with what they have said of themselves.
+    /// All readers, with what they have said of themselves; but for such as began while this looks at their slots.
     pub(crate) fn readers(&self) -> Vec<Pinned> {
         let mut readers = Vec::new();
-        self.for_each_slot_that_pins(|owner, slot, state| {
-            readers.push(Pinned {
-                state,
-                owner,
-                thread: self.word_of(slot, THREAD).load(Relaxed),
-                began: self.word_of(slot, BEGAN).load(Relaxed),
-                is_parked: self.slot(slot).load(Relaxed) & PARKED != 0,
-            });
+        self.for_each_slot_that_pins(|owner, slot, _| {
+            let number_word = self.word_of(slot, NUMBER);
+            let number = number_word.load(Acquire) & !CANCELLED;
+            let word = self.slot(slot).load(Acquire);
+            let [thread, began] = [THREAD, BEGAN].map(|at| self.word_of(slot, at).load(Acquire));
+            // Who has read something of a later reader finds its number here.
+            let marked = number_word.load(Relaxed);
+            let Some(state) = (word & !PARKED).checked_sub(1) else {
+                return;
+            };
+            if marked & !CANCELLED == number {
+                readers.push(Pinned {
+                    state,
+                    owner,
+                    thread,
+                    began,
+                    is_parked: word & PARKED != 0,
+                    is_cancelled: marked & CANCELLED != 0,
+                    reader: ReaderId { slot, number },
+                });
+            }
         });
         readers
     }

@@ -65,6 +65,29 @@ fn blocks_go_round_and_the_dead_lose_theirs() {
 }
 
 #[test]
+fn a_mark_dies_with_the_reader() {
+    let table = table();
+    let mut seen = Vec::new();
+    for owner in 1..4 {
+        let slot = table.take_block(owner).unwrap().next().unwrap();
+        for _ in 0..2 {
+            table.note(slot, 7, 8);
+            table.pin(slot);
+            assert!(!table.is_cancelled(slot));
+            assert!(seen.iter().all(|ended| !table.cancel(*ended)));
+            let reader = table.readers()[0];
+            assert!(table.cancel(reader.reader) && table.readers()[0].is_cancelled);
+            assert!(!reader.is_cancelled && table.is_cancelled(slot));
+            seen.push(reader.reader);
+            table.unpin(slot);
+            assert!(!table.cancel(reader.reader), "it has ended");
+        }
+        // As if it had died.
+        table.give_up_blocks(owner);
+    }
+}
+
+#[test]
 fn turns_do_not_overlap_and_none_is_forgotten() {
     let turnstile = Turnstile::new(0usize);
     let inside = Arc::new(AtomicUsize::new(0));

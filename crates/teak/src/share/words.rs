@@ -8,6 +8,12 @@ pub(super) use std::sync::atomic::{
     fence,
 };
 
+/// Stores a value over one that others compare and exchange: what they put there before is gone.
+#[inline]
+pub(super) fn overwrite(word: &AtomicU64, value: u64) {
+    word.store(value, Release);
+}
+
 /// Words of a cache line.
 pub(super) const LINE: usize = 8;
 /// Words of a page of the system's.

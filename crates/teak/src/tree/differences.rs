@@ -90,6 +90,8 @@ impl<'s, S: PageSource + ?Sized> Differences<'s, S> {
     /// Goes to the next difference. After an error there is none to be seen.
     pub(crate) fn next(&mut self) -> Result<Option<Kind>> {
         let (older, newer) = (self.older.source(), self.newer.source());
+        older.refuse_cancelled()?;
+        newer.refuse_cancelled()?;
         let before = self.found.take();
         self.found = reading(older, || reading(newer, || self.find(before)))?;
         Ok(self.found)

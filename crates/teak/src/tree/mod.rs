@@ -66,6 +66,11 @@ pub trait PageSource {
     fn refuse_lost(&self) -> Result<()> {
         Ok(())
     }
+    /// Fails if whoever reads was asked to end. Looked at where cursors are positioned, and where they go to another leaf.
+    #[inline]
+    fn refuse_cancelled(&self) -> Result<()> {
+        Ok(())
+    }
     /// Whether a page, or the large value that begins there, is to be compared with its tag before it
     /// is read. Asked on the way down to each page.
     #[inline]

@@ -107,6 +107,7 @@ impl Position {
         root: &TreeRoot,
         end: End,
     ) -> Result<Option<Entered<'s>>> {
+        source.refuse_cancelled()?;
         self.path.clear();
         if root.is_empty() {
             self.place = match end {
@@ -181,6 +182,7 @@ impl Position {
         root: &TreeRoot,
         key: &[u8],
     ) -> Result<Option<bool>> {
+        source.refuse_cancelled()?;
         self.path.clear();
         if root.is_empty() {
             self.place = Place::Behind;
@@ -314,6 +316,7 @@ impl Position {
         source: &'s S,
         root: &TreeRoot,
     ) -> Result<Option<Entered<'s>>> {
+        source.refuse_cancelled()?;
         match self.place {
             Place::Unset | Place::Before => return self.edge(source, root, End::First),
             Place::Behind => return Ok(None),
@@ -352,6 +355,7 @@ impl Position {
     }
 
     fn prev_leaf<S: PageSource + ?Sized>(&mut self, source: &S, root: &TreeRoot) -> Result<bool> {
+        source.refuse_cancelled()?;
         match self.place {
             Place::Unset | Place::Behind => return self.last(source, root),
             Place::Before => return Ok(false),

@@ -12,9 +12,11 @@
 
 use super::{engine::Engine, lock, shared::Shared, snapshot::Snapshot};
 use crate::{
-    Error, Result, TransactionId,
+    Error, PageNumber, Result, Tag, TransactionId,
+    page::value::ValueRun,
     share::{Bell, ReaderTable, SPARE, Slot},
     store::{Memory, Seat, thread_id, uptime_ms},
+    tree::{PageSource, reading::Faults},
 };
 use std::{
     cell::RefCell,
@@ -119,9 +121,9 @@ pub(super) fn private_table() -> (ReaderTable, Bell) {
     (ReaderTable::new(memory, 0, BLOCK_COUNT), bell)
 }
 
-/// A slot, and what it pins when there is a [`Reader`] with this.
+/// A slot, and what it pins when there is a [`Reader`] with this: pages to read, until others ask for the end of that.
 #[derive(Debug)]
-struct Hold {
+pub(crate) struct Hold {
     slot: Slot,
     // In this order: the state goes before the engine does.
     snapshot: Arc<Snapshot>,
@@ -136,6 +138,55 @@ impl Drop for Hold {
         let readers = &self.engine.readers;
         readers.table.unpin(self.slot);
         lock(&readers.free).push(self.slot);
+    }
+}
+
+impl PageSource for Hold {
+    #[inline]
+    fn page_size(&self) -> usize {
+        PageSource::page_size(&*self.snapshot)
+    }
+
+    #[inline]
+    fn page(&self, number: PageNumber) -> Result<&[u8]> {
+        PageSource::page(&*self.snapshot, number)
+    }
+
+    fn value(&self, run: &ValueRun) -> Result<&[u8]> {
+        self.snapshot.value(run)
+    }
+
+    #[inline]
+    fn prefetch(&self, number: PageNumber, offset: usize, lines: usize) {
+        self.snapshot.prefetch(number, offset, lines);
+    }
+
+    #[inline]
+    fn faults(&self) -> &'static Faults {
+        self.snapshot.faults()
+    }
+
+    #[inline]
+    fn refuse_cancelled(&self) -> Result<()> {
+        match self.engine.readers.table.is_cancelled(self.slot) {
+            true => Err(Error::SnapshotLost),
+            false => Ok(()),
+        }
+    }
+
+    #[inline]
+    fn needs_check(&self, number: PageNumber) -> bool {
+        self.snapshot.needs_check(number)
+    }
+
+    #[cold]
+    fn check_page(&self, number: PageNumber, tag: Tag, operation: &'static str) -> Result<()> {
+        self.snapshot.check_page(number, tag, operation)
+    }
+
+    #[cold]
+    fn check_value(&self, run: &ValueRun) -> Result<()> {
+        self.snapshot.check_value(run)
     }
 }
 
@@ -191,8 +242,9 @@ impl Reader {
         }
     }
 
+    /// The pages of the state, and what others ask of this reader.
     #[inline]
-    fn hold(&self) -> &Hold {
+    pub(crate) fn hold(&self) -> &Hold {
         self.hold
             .as_ref()
             .expect("a reader has its hold until it ends")
@@ -231,10 +283,11 @@ impl Parked {
     pub(crate) fn resume(self) -> Result<Reader> {
         let hold = self.0.hold();
         hold.engine.refuse_forked()?;
-        match hold.engine.readers.table.unpark(hold.slot) {
-            true => Ok(self.0),
-            false => Err(Error::SnapshotLost),
+        if !hold.engine.readers.table.unpark(hold.slot) {
+            return Err(Error::SnapshotLost);
         }
+        hold.refuse_cancelled()?;
+        Ok(self.0)
     }
 
     /// The state.

@@ -2,7 +2,12 @@
 //! what parked readers see.
 
 use super::{engine::Engine, named::NamedPin, pages::WritePages};
-use crate::{Error, Result, Run, TransactionId, share::Pinned, space::Policy, store::uptime_ms};
+use crate::{
+    Error, Result, Run, TransactionId,
+    share::{Pinned, ReaderId},
+    space::Policy,
+    store::uptime_ms,
+};
 use std::{
     collections::HashMap,
     fmt, process,
@@ -31,6 +36,10 @@ pub struct ReaderInfo {
     pub kept_pages: u64,
     /// The bytes of these pages.
     pub kept_bytes: u64,
+    /// Whether it was cancelled, and has not ended yet.
+    pub is_cancelled: bool,
+    /// The open database, and the reader there.
+    id: (u64, ReaderId),
 }
 
 /// A reader of an old state that keeps space which a write transaction wants.
@@ -53,6 +62,9 @@ pub struct SlowReader {
 pub enum SlowReaderChoice {
     /// It waits some milliseconds and looks again, and asks again if nothing has changed.
     Wait,
+    /// It cancels the reader, as [`Database::cancel_reader`](crate::Database::cancel_reader) does, and waits like that until
+    /// that has ended. A reader that does nothing does not end: then it is asked again, and `reader.is_cancelled` is set.
+    Cancel,
     /// It makes the file longer, and does not ask again.
     Grow,
     /// It gives up: [`Error::HeldByReader`].
@@ -142,9 +154,21 @@ impl Engine {
                 is_parked: reader.is_parked,
                 kept_pages,
                 kept_bytes: kept_pages * self.page_size as u64,
+                is_cancelled: reader.is_cancelled,
+                id: (self.id(), reader.reader),
             }
         };
         Ok(pinned.iter().map(&mut seen).collect())
+    }
+
+    /// Asks a reader to end; says `false` if it has.
+    pub(crate) fn cancel_reader(&self, reader: &ReaderInfo) -> Result<bool> {
+        let (engine, reader) = reader.id;
+        if engine != self.id() {
+            let text = "this reader was listed by another database, or before this one was opened; list the readers again";
+            return Err(Error::InvalidArgument(text.into()));
+        }
+        Ok(self.readers.table.cancel(reader))
     }
 
     fn process_of(&self, owner: u64) -> Option<u32> {
@@ -195,7 +219,10 @@ impl WritePages {
                     named,
                     |pins| Ok(space.kept_alone(pins)),
                 )?;
-            let slowest = readers.into_iter().max_by_key(|reader| reader.kept_pages);
+            // Of readers of the same state those come first that have not been cancelled.
+            let slowest = readers
+                .into_iter()
+                .max_by_key(|reader| (reader.kept_pages, !reader.is_cancelled));
             let Some(reader) = slowest.filter(|reader| reader.kept_pages >= least) else {
                 break;
             };
@@ -207,6 +234,10 @@ impl WritePages {
             };
             match (slow.hook.0)(&question) {
                 SlowReaderChoice::Wait => thread::sleep(PAUSE),
+                SlowReaderChoice::Cancel => {
+                    engine.cancel_reader(&question.reader)?;
+                    thread::sleep(PAUSE);
+                }
                 SlowReaderChoice::Grow => self.slow_readers = None,
                 SlowReaderChoice::GiveUp => {
                     let reader = question.reader;

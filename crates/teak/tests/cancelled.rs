@@ -1,0 +1,214 @@
+//! Read transactions that somebody cancels: they find it where they go on, and keep what they have until they end.
+
+use std::{
+    collections::HashSet,
+    ops::ControlFlow,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, AtomicU64, Ordering::SeqCst},
+    },
+    thread,
+};
+use teak::{
+    Database, Durability, Error, Options, ReaderInfo, Result, SlowReaderChoice, Table, Transaction,
+    codec::{Bytes, U64},
+};
+
+type Numbers = Table<U64, Bytes>;
+
+fn place() -> (tempfile::TempDir, std::path::PathBuf) {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("cancelled.teak");
+    (directory, path)
+}
+
+fn fill(database: &Database, value_len: usize) -> Result<Numbers> {
+    let mut txn = database.begin_write()?;
+    txn.set_durability(Durability::Lazy);
+    let table: Numbers = txn.create_table("numbers")?;
+    for number in 0..2000 {
+        table.insert(&mut txn, number, &vec![number as u8; value_len])?;
+    }
+    txn.commit()?;
+    Ok(table)
+}
+
+fn is_lost<T>(result: Result<T>) -> bool {
+    matches!(result, Err(Error::SnapshotLost))
+}
+
+fn only_reader(database: &Database) -> ReaderInfo {
+    let mut readers = database.readers().unwrap();
+    assert_eq!(readers.len(), 1, "{readers:?}");
+    readers.remove(0)
+}
+
+#[test]
+fn all_that_a_cancelled_reader_does_fails_and_what_it_has_stays() {
+    let (directory, path) = place();
+    let database = Database::open(&path).unwrap();
+    let table = fill(&database, 300).unwrap();
+    let txn = database.begin_read().unwrap();
+    let value = table.get(&txn, 7).unwrap().unwrap();
+    let mut range = table.iter(&txn).unwrap();
+    let mut backwards = table.iter(&txn).unwrap();
+    let mut owned = table.range_owned(&txn, ..).unwrap();
+    let mut cursor = table.cursor(&txn).unwrap();
+    assert!(cursor.first().unwrap() && range.next().unwrap().is_ok() && owned.next().is_some());
+
+    let reader = only_reader(&database);
+    assert!(!reader.is_cancelled && database.cancel_reader(&reader).unwrap());
+    assert!(only_reader(&database).is_cancelled);
+    assert!(database.cancel_reader(&reader).unwrap(), "twice is as once");
+
+    assert!(is_lost(table.get(&txn, 8)) && is_lost(table.contains(&txn, 8)));
+    assert!(is_lost(table.get_many(&txn, &[1, 2])) && is_lost(table.get_owned(&txn, 8)));
+    assert!(is_lost(table.iter(&txn)) && is_lost(table.cursor(&txn)) && is_lost(table.len(&txn)));
+    assert!(is_lost(txn.open_table::<U64, Bytes>("numbers")) && is_lost(txn.tables()));
+    assert!(is_lost(cursor.seek(&7u64.to_be_bytes())) && is_lost(cursor.last()));
+    assert!(
+        is_lost(range.find(Result::is_err).unwrap()),
+        "in another leaf"
+    );
+    assert!(is_lost(backwards.rfind(Result::is_err).unwrap()));
+    assert!(is_lost(owned.find(Result::is_err).unwrap()));
+    assert!(is_lost(txn.clone().park()));
+    let other = database.begin_read().unwrap();
+    assert!(is_lost(other.changed_tables(&txn)));
+    let target = directory.path().join("copy.teak");
+    assert!(is_lost(
+        txn.copy_dense(&target, &mut |_| ControlFlow::Continue(()))
+    ));
+    assert_eq!(value, [7; 300], "what was borrowed stays");
+    assert_eq!(table.get(&other, 8).unwrap(), Some(&[8; 300][..]));
+    drop((range, backwards, owned, cursor, other));
+
+    // The next one of this thread has the same slot.
+    drop(txn);
+    let txn = database.begin_read().unwrap();
+    assert!(!database.cancel_reader(&reader).unwrap());
+    assert!(!only_reader(&database).is_cancelled);
+    assert_eq!(table.get(&txn, 7).unwrap(), Some(&[7; 300][..]));
+    assert!(database.check(&mut |_| {}).unwrap().is_clean());
+}
+
+#[test]
+fn a_reader_of_another_database_cannot_be_cancelled() {
+    let (directory, path) = place();
+    let database = Database::open(&path).unwrap();
+    let other = Database::open(directory.path().join("other.teak")).unwrap();
+    let txn = database.begin_read().unwrap();
+    let refused = other.cancel_reader(&only_reader(&database));
+    assert!(matches!(refused, Err(Error::InvalidArgument(_))));
+    assert!(txn.tables().is_ok());
+}
+
+#[test]
+fn a_parked_reader_and_a_backup_are_cancelled() {
+    let (_directory, path) = place();
+    let database = Database::open(&path).unwrap();
+    fill(&database, 2000).unwrap();
+    let parked = database.begin_read().unwrap().park().unwrap();
+    assert!(database.cancel_reader(&only_reader(&database)).unwrap());
+    assert!(is_lost(parked.resume()));
+
+    let txn = database.begin_read().unwrap();
+    let mut told = 0;
+    let backup = txn.write_backup(&mut std::io::sink(), &mut |_| {
+        told += 1;
+        database.cancel_reader(&only_reader(&database)).unwrap();
+        ControlFlow::Continue(())
+    });
+    assert!(is_lost(backup));
+    assert_eq!(told, 1);
+}
+
+#[test]
+fn a_writer_that_wants_space_cancels_and_waits() {
+    let (_directory, path) = place();
+    let asked = Arc::new(AtomicU64::new(0));
+    let noted = Arc::clone(&asked);
+    let database = Options::new()
+        .on_slow_reader(move |slow| {
+            noted.fetch_add(1, SeqCst);
+            assert_eq!(slow.reader.is_cancelled, slow.asked > 0);
+            SlowReaderChoice::Cancel
+        })
+        .open(&path)
+        .unwrap();
+    let table = fill(&database, 1000).unwrap();
+    database.sync().unwrap();
+    let txn = database.begin_read().unwrap();
+    fill(&database, 1001).unwrap();
+    database.sync().unwrap();
+    assert_eq!(asked.load(SeqCst), 0);
+    let before = database.stat().unwrap().file_bytes;
+    thread::scope(|scope| {
+        let asked = &asked;
+        let table = &table;
+        scope.spawn(move || {
+            while !is_lost(table.get(&txn, 7)) {
+                thread::yield_now();
+            }
+            // It goes on being waited for until it has ended.
+            while asked.load(SeqCst) < 3 {
+                thread::yield_now();
+            }
+        });
+        fill(&database, 1002).unwrap();
+    });
+    assert!(asked.load(SeqCst) >= 3);
+    assert_eq!(database.stat().unwrap().file_bytes, before);
+    assert!(database.check(&mut |_| {}).unwrap().is_clean());
+}
+
+/// Threads that come and go get each other's slots. Those of every other one are to be left alone.
+#[test]
+fn cancelling_hits_nobody_who_begins_meanwhile() {
+    let (_directory, path) = place();
+    let database = Database::open(&path).unwrap();
+    let table = fill(&database, 100).unwrap();
+    let spared = Mutex::new(HashSet::new());
+    let (is_over, met) = (AtomicBool::new(false), AtomicU64::new(0));
+    let reads = || {
+        let txn = database.begin_read().unwrap();
+        let mut reads = (0..20).map(|number| table.get(&txn, number).map(drop));
+        reads.find(Result::is_err).unwrap_or(Ok(()))
+    };
+    thread::scope(|scope| {
+        let (spared, met, reads) = (&spared, &met, &reads);
+        let canceller = scope.spawn(|| {
+            while !is_over.load(SeqCst) {
+                for reader in database.readers().unwrap() {
+                    if !spared.lock().unwrap().contains(&reader.thread) {
+                        database.cancel_reader(&reader).unwrap();
+                    }
+                }
+            }
+        });
+        for round in 0..400 {
+            let cancelled = move || {
+                for _ in 0..20 {
+                    met.fetch_add(u64::from(is_lost(reads())), SeqCst);
+                }
+            };
+            let spared = move || {
+                // SAFETY: it returns a number.
+                let thread = unsafe { libc::gettid() };
+                spared.lock().unwrap().insert(thread as u64);
+                (0..20).for_each(|_| reads().unwrap());
+            };
+            let thread = match round % 2 {
+                0 => scope.spawn(cancelled),
+                _ => scope.spawn(spared),
+            };
+            if round % 4 == 3 {
+                thread.join().unwrap();
+            }
+        }
+        while met.load(SeqCst) == 0 && !canceller.is_finished() {
+            met.fetch_add(u64::from(is_lost(reads())), SeqCst);
+        }
+        is_over.store(true, SeqCst);
+    });
+}

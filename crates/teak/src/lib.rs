@@ -81,9 +81,9 @@ pub use api::{
     BackupProgress, BulkOptions, BulkProgress, ChangeFeed, Changes, CheckProgress, CheckReport,
     CompactProgress, Cursor, Damage, Database, DatabaseStat, Difference, Differences, Durability,
     Loss, Options, OwnedCursor, OwnedRange, PageUse, ParkedReadTxn, Range, ReadTxn, ReaderInfo,
-    Recovery, SalvageProgress, SalvageReport, SalvagedTable, Savepoint, SlowReader,
-    SlowReaderChoice, SnapshotInfo, Table, TableChange, TableInfo, TableOptions, TableStat, Ticket,
-    Transaction, ValueGuard, Verification, WriteTxn, codec, restore, salvage,
+    Recovery, RestoreProgress, SalvageProgress, SalvageReport, SalvagedTable, Savepoint,
+    SlowReader, SlowReaderChoice, SnapshotInfo, Table, TableChange, TableInfo, TableOptions,
+    TableStat, Ticket, Transaction, ValueGuard, Verification, WriteTxn, codec, restore, salvage,
 };
 pub use error::{Error, KeyRange, Result};
 pub use page::key::KeyOrder;

@@ -449,7 +449,28 @@ fn increments_lead_from_a_copy_to_the_present() {
             .map(|part| part as &mut dyn std::io::Read)
             .collect();
         let mut source = std::fs::File::open(&full).unwrap();
-        teak::restore(&mut source, &mut parts, &target).unwrap();
+        let mut told = Vec::new();
+        let restored = teak::restore(&mut source, &mut parts, &target, &mut |done| {
+            told.push(done);
+            ControlFlow::Continue(())
+        });
+        restored.unwrap();
+        assert!(told.is_sorted_by_key(|done| (done.bytes, done.check.map(|c| c.pages_done))));
+        assert!(told.iter().any(|done| done.check.is_none()));
+        // It ends where that is wanted, and leaves nothing.
+        for is_checking in [false, true] {
+            let target = target.with_extension("ended");
+            let mut source = std::fs::File::open(&full).unwrap();
+            let ended = teak::restore(&mut source, &mut [], &target, &mut |done| match done
+                .check
+                .is_some()
+                == is_checking
+            {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
+            });
+            assert!(matches!(ended, Err(Error::Io { .. })) && !target.exists());
+        }
         let restored = open(&target);
         let table: Numbers = restored
             .begin_read()
@@ -487,7 +508,9 @@ fn increments_lead_from_a_copy_to_the_present() {
             .map(|part| part as &mut dyn std::io::Read)
             .collect();
         let mut source = std::fs::File::open(&full).unwrap();
-        let restored = teak::restore(&mut source, &mut parts, &target);
+        let restored = teak::restore(&mut source, &mut parts, &target, &mut |_| {
+            ControlFlow::Continue(())
+        });
         assert!(
             matches!(
                 restored,

@@ -309,6 +309,9 @@ impl Teak {
 pub(crate) fn apply_increment(copy: &Path, increment: &Path) -> Result<()> {
     let path = increment.join(INCREMENT_NAME);
     let (mut full, mut part) = (File::open(copy.join(FILE_NAME))?, File::open(&path)?);
-    teak::restore(&mut full, &mut [&mut part], increment.join(FILE_NAME))?;
+    let target = increment.join(FILE_NAME);
+    teak::restore(&mut full, &mut [&mut part], target, &mut |_| {
+        ControlFlow::Continue(())
+    })?;
     Ok(fs::remove_file(path)?)
 }

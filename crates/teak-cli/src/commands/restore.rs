@@ -3,12 +3,14 @@
 use crate::failure::Failure;
 use crate::output::{self, Style};
 use clap::Args;
-use indicatif::{BinaryBytes, HumanCount};
+use indicatif::{BinaryBytes, HumanCount, ProgressBar, ProgressStyle};
 use serde::Serialize;
 use std::cell::Cell;
 use std::fs::File;
 use std::io::{self, Read, Write};
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use teak::RestoreProgress;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -62,7 +64,18 @@ pub(crate) fn run(arguments: &Arguments, style: Style) -> Result<(), Failure> {
     let Some(copy) = sources.next() else {
         return Err(Failure::Usage("there is no backup to restore".to_owned()));
     };
-    let restored = teak::restore(copy, &mut sources.collect::<Vec<_>>(), target);
+    let bar = ProgressBar::new(0).with_style(bar_style());
+    let total_bytes = total_bytes(backups);
+    let restored = teak::restore(
+        copy,
+        &mut sources.collect::<Vec<_>>(),
+        target,
+        &mut |progress| {
+            show(progress, total_bytes, &bar);
+            ControlFlow::Continue(())
+        },
+    );
+    bar.finish_and_clear();
     let restored = restored.map_err(|error| tell(error, backups, reading.get()))?;
     let file = target.metadata();
     let report = Report {
@@ -77,6 +90,27 @@ pub(crate) fn run(arguments: &Arguments, style: Style) -> Result<(), Failure> {
         }),
         Style::Json => output::print_json(&report),
     }
+}
+
+/// What is to be written, as far as the files tell.
+fn total_bytes(backups: &[PathBuf]) -> u64 {
+    let lens = backups.iter().filter_map(|backup| backup.metadata().ok());
+    lens.map(|file| file.len()).sum()
+}
+
+fn show(progress: RestoreProgress, total_bytes: u64, bar: &ProgressBar) {
+    let (message, done, total) = match progress.check {
+        None => ("writing", progress.bytes, total_bytes),
+        Some(check) => ("checking", check.pages_done, check.pages_total),
+    };
+    bar.set_message(message);
+    bar.set_length(total);
+    bar.set_position(done);
+}
+
+fn bar_style() -> ProgressStyle {
+    ProgressStyle::with_template("{msg} {wide_bar} {percent} %")
+        .unwrap_or_else(|_| ProgressStyle::default_bar())
 }
 
 /// A copy or an increment, which says when it is read.

@@ -106,7 +106,8 @@ impl ReadTxn {
     /// now.write_backup_since(&monday, &mut delta, &mut |_| ControlFlow::Continue(()))?;
     ///
     /// let target = directory.path().join("restored.teak");
-    /// teak::restore(&mut File::open(&full)?, &mut [&mut &delta[..]], &target)?;
+    /// let mut full = File::open(&full)?;
+    /// teak::restore(&mut full, &mut [&mut &delta[..]], &target, &mut |_| ControlFlow::Continue(()))?;
     /// let txn = Database::open(&target)?.begin_read()?;
     /// assert_eq!(ages.get(&txn, "Ada")?, Some(37));
     /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -4,6 +4,7 @@ use super::{CheckProgress, CheckReport, Options, PageUse, ReadTxn, Recovery, Tic
 use crate::{
     Error, Geometry, PageNumber, Result, SnapshotInfo, TransactionId,
     page::max_key_len,
+    tree::PageSource,
     txn::{CompactProgress, Opening, ReaderInfo, WriteTransaction, check, survey},
 };
 use std::{ops::ControlFlow, path::Path, sync::Arc, time::Duration};
@@ -297,8 +298,6 @@ impl Database {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
-    /// A check, and other work of the library's own that only reads, goes on to its end.
-    ///
     /// # Errors
     ///
     /// [`Error::InvalidArgument`] if the reader was not listed by [`Database::readers`] of this database, or the database has been closed.
@@ -433,11 +432,30 @@ impl Database {
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidArgument`] if the database has been closed. Damage is not an error but in
-    /// the report.
+    /// [`Error::InvalidArgument`] if the database has been closed; [`Error::SnapshotLost`] if somebody cancels its reader.
+    /// Damage is not an error but in the report.
     pub fn check(&self, progress: &mut dyn FnMut(CheckProgress)) -> Result<CheckReport> {
+        let report = self.check_while(&mut |done| {
+            progress(done);
+            ControlFlow::Continue(())
+        })?;
+        report.ok_or(Error::SnapshotLost)
+    }
+
+    /// The same; `None` if `progress` breaks or somebody cancels the reader.
+    pub(super) fn check_while(
+        &self,
+        progress: &mut dyn FnMut(CheckProgress) -> ControlFlow<()>,
+    ) -> Result<Option<CheckReport>> {
         let (state, named) = self.opening.readable()?.begin_read_all()?;
-        Ok(check::check(&state, &named, progress))
+        Ok(check::check(
+            &state,
+            &named,
+            &mut |done| match state.hold().refuse_cancelled() {
+                Ok(()) => progress(done),
+                Err(_) => ControlFlow::Break(()),
+            },
+        ))
     }
 
     /// What each page of the file is used for.

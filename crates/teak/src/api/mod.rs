@@ -29,7 +29,7 @@ pub use differences::{Difference, Differences, TableChange};
 pub use feed::{ChangeFeed, Changes};
 pub use options::{Options, TableOptions};
 pub use range::{OwnedRange, Range};
-pub use restore::restore;
+pub use restore::{RestoreProgress, restore};
 #[cfg(any(test, feature = "testing"))]
 pub(crate) use salvage::salvage_into;
 pub use salvage::{SalvageProgress, SalvageReport, SalvagedTable, salvage};

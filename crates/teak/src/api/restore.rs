@@ -1,20 +1,35 @@
 //! A database from its backups.
 
 use super::{
-    CheckReport, Options,
+    CheckProgress, CheckReport, Options,
     backup::{name, new_place},
 };
 use crate::{Error, Result, txn::delta::Delta};
 use std::{
     fs::File,
-    io::{self, Read},
+    io::{self, Read, Write},
+    ops::ControlFlow,
     os::unix::fs::FileExt,
     path::Path,
 };
 
+/// Bytes of the copy that are read at once.
+const CHUNK_LEN: usize = 1 << 20;
+
+/// How far [`restore`] is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct RestoreProgress {
+    /// Bytes of the copy and the increments that were written so far.
+    pub bytes: u64,
+    /// How far the check is, once all of them are.
+    pub check: Option<CheckProgress>,
+}
+
 /// Makes a database from an exact copy and incremental backups in the order in which they were made, and checks every page of it, from
 /// the root in its commit record on. The file gets its name when it is whole, without damage, and on the disk. See
-/// [`ReadTxn::write_backup_since`](crate::ReadTxn::write_backup_since).
+/// [`ReadTxn::write_backup_since`](crate::ReadTxn::write_backup_since). If `progress` breaks, it ends with an error, and nothing is
+/// left.
 ///
 /// ```
 /// # use teak::Database;
@@ -24,7 +39,7 @@ use std::{
 /// # let copy = directory.path().join("copy.teak");
 /// # database.backup(&copy, &mut |_| ControlFlow::Continue(()))?;
 /// let target = directory.path().join("restored.teak");
-/// let report = teak::restore(&mut File::open(&copy)?, &mut [], &target)?;
+/// let report = teak::restore(&mut File::open(&copy)?, &mut [], &target, &mut |_| ControlFlow::Continue(()))?;
 /// assert!(report.is_clean() && target.exists());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -38,6 +53,7 @@ pub fn restore(
     full: &mut dyn Read,
     increments: &mut [&mut dyn Read],
     target: impl AsRef<Path>,
+    progress: &mut dyn FnMut(RestoreProgress) -> ControlFlow<()>,
 ) -> Result<CheckReport> {
     let target = target.as_ref();
     let place = new_place(target)?;
@@ -48,14 +64,29 @@ pub fn restore(
         .create_new(true)
         .open(&path)
         .map_err(Error::io("creating the database"))?;
-    io::copy(full, &mut file).map_err(Error::io("copying the backup"))?;
+    let mut done = RestoreProgress {
+        bytes: 0,
+        check: None,
+    };
+    let mut tell = |written: usize| {
+        done.bytes += written as u64;
+        match progress(done) {
+            ControlFlow::Continue(()) => Ok(()),
+            ControlFlow::Break(()) => Err(ended()),
+        }
+    };
+    copy(full, &mut file, &mut tell)?;
     for increment in increments {
-        apply(*increment, &path, &file)?;
+        apply(*increment, &path, &file, &mut tell)?;
     }
     file.sync_all()
         .map_err(Error::io("flushing the database"))?;
     let database = Options::new().read_only(true).open(&path)?;
-    let report = database.check(&mut |_| {})?;
+    let report = database.check_while(&mut |check| {
+        done.check = Some(check);
+        progress(done)
+    })?;
+    let report = report.ok_or_else(ended)?;
     if let Some(damage) = report.damages.first() {
         let page = damage.page.unwrap_or_default();
         return Err(Error::corrupted(
@@ -69,8 +100,31 @@ pub fn restore(
     Ok(report)
 }
 
+fn ended() -> Error {
+    let text = "it was ended before it was complete";
+    Error::io("restoring the backup")(io::Error::new(io::ErrorKind::Interrupted, text))
+}
+
+/// Who is told how many bytes were written since it was told last, and may end that.
+type Tell<'t> = dyn FnMut(usize) -> Result<()> + 't;
+
+/// Writes all of the copy.
+fn copy(full: &mut dyn Read, file: &mut File, tell: &mut Tell<'_>) -> Result<()> {
+    let mut chunk = vec![0; CHUNK_LEN];
+    loop {
+        let len = match full.read(&mut chunk) {
+            Ok(0) => return Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            read => read.map_err(Error::io("reading the backup"))?,
+        };
+        file.write_all(&chunk[..len])
+            .map_err(Error::io("copying the backup"))?;
+        tell(len)?;
+    }
+}
+
 /// Writes the pages of an increment into the copy.
-fn apply(increment: &mut dyn Read, path: &Path, file: &File) -> Result<()> {
+fn apply(increment: &mut dyn Read, path: &Path, file: &File, tell: &mut Tell<'_>) -> Result<()> {
     let delta = Delta::open(increment)?;
     let head = delta.head;
     {
@@ -93,7 +147,8 @@ fn apply(increment: &mut dyn Read, path: &Path, file: &File) -> Result<()> {
     let page_size = u64::from(head.page_size);
     delta.apply(|first, pages| {
         let written = file.write_all_at(pages, u64::from(first.0) * page_size);
-        written.map_err(Error::io("writing the database"))
+        written.map_err(Error::io("writing the database"))?;
+        tell(pages.len())
     })?;
     file.set_len(head.page_count * page_size)
         .map_err(Error::io("writing the database"))

@@ -20,6 +20,7 @@ use crate::{
         walk::{self, Finding, PageRole, Totals, Visitor},
     },
 };
+use std::ops::ControlFlow;
 
 /// What a page of the file is used for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
@@ -111,15 +112,20 @@ pub(super) struct Audit<'a> {
     tables: Vec<(Vec<u8>, TreeRoot)>,
     unknown_tables: Vec<Vec<u8>>,
     done: u64,
-    progress: &'a mut dyn FnMut(CheckProgress),
+    /// Whether `progress` has broken: nothing is looked at any more.
+    is_ended: bool,
+    progress: &'a mut Told<'a>,
 }
 
-/// Checks everything that a snapshot holds, and the named ones that it lists.
-pub(crate) fn check(
+/// Whoever is told how far a check is, and may end it.
+pub(super) type Told<'t> = dyn FnMut(CheckProgress) -> ControlFlow<()> + 't;
+
+/// Checks everything that a snapshot holds, and the named ones that it lists; `None` if `progress` breaks.
+pub(crate) fn check<'a>(
     snapshot: &Snapshot,
     named: &[(Vec<u8>, Reader)],
-    progress: &mut dyn FnMut(CheckProgress),
-) -> CheckReport {
+    progress: &'a mut Told<'a>,
+) -> Option<CheckReport> {
     let mut audit = Audit::new(snapshot, progress);
     let mut report = CheckReport {
         pages: snapshot.page_count(),
@@ -161,11 +167,17 @@ pub(crate) fn check(
     report.unknown_tables = audit.unknown_tables;
     report.damages = audit.damages;
     report.more_damages = audit.more_damages;
-    report
+    (!audit.is_ended).then_some(report)
+}
+
+/// A check to its end, of no named snapshots.
+#[cfg(test)]
+pub(super) fn report(snapshot: &Snapshot) -> CheckReport {
+    check(snapshot, &[], &mut |_| ControlFlow::Continue(())).expect("nobody ends it")
 }
 
 impl<'a> Audit<'a> {
-    pub(super) fn new(snapshot: &Snapshot, progress: &'a mut dyn FnMut(CheckProgress)) -> Self {
+    pub(super) fn new(snapshot: &Snapshot, progress: &'a mut Told<'a>) -> Self {
         let count = snapshot.page_count().min(1 << 32) as usize;
         let mut uses = vec![PageUse::Unreachable; count];
         let records = count.min(FIRST_PAGE as usize);
@@ -180,6 +192,7 @@ impl<'a> Audit<'a> {
             tables: Vec::new(),
             unknown_tables: Vec::new(),
             done: 0,
+            is_ended: false,
             progress,
         }
     }
@@ -296,6 +309,16 @@ impl<'a> Audit<'a> {
         }
     }
 
+    /// Tells how far this is; `false` if that is enough.
+    fn tell(&mut self) -> bool {
+        let done = CheckProgress {
+            pages_done: self.done,
+            pages_total: self.uses.len() as u64,
+        };
+        self.is_ended = self.is_ended || (self.progress)(done).is_break();
+        !self.is_ended
+    }
+
     pub(super) fn take_tables(&mut self) -> Vec<(Vec<u8>, TreeRoot)> {
         std::mem::take(&mut self.tables)
     }
@@ -328,6 +351,9 @@ impl<'p> Past<'p, '_> {
 
 impl Visitor for Past<'_, '_> {
     fn enter(&mut self, run: Run, _: PageRole) -> bool {
+        if !self.audit.tell() {
+            return false;
+        }
         let pages = run.start.index()..run.end() as usize;
         let (uses, visited) = (
             self.audit.uses.get(pages.clone()),
@@ -382,12 +408,7 @@ impl Visitor for Audit<'_> {
             PageRole::Value => PageUse::Value,
         };
         let is_marked = self.mark(run, page_use);
-        let pages_total = self.uses.len() as u64;
-        (self.progress)(CheckProgress {
-            pages_done: self.done,
-            pages_total,
-        });
-        is_marked
+        self.tell() && is_marked
     }
 
     fn finding(&mut self, finding: Finding) {

@@ -10,10 +10,11 @@ use crate::{
     page::print,
     tree::{PageSource, reading::reading, walk},
 };
+use std::ops::ControlFlow;
 
 /// What each page of the file is used for.
 pub(crate) fn page_uses(snapshot: &Snapshot) -> Result<Vec<PageUse>> {
-    let mut ignore = |_| {};
+    let mut ignore = |_| ControlFlow::Continue(());
     let mut audit = Audit::new(snapshot, &mut ignore);
     let pages = Demanded(snapshot);
     walk::walk(&pages, snapshot.catalog(), &mut audit);

@@ -68,7 +68,7 @@ fn assert_others_work(engine: &Arc<Engine>) {
     assert!(text.contains("table \"b\""), "{text}");
     assert!(text.contains("newer version"), "{text}");
 
-    let report = check::check(&snapshot, &[], &mut |_| {});
+    let report = check::report(&snapshot);
     assert_eq!(report.unknown_tables, [b"b".to_vec()]);
     assert_eq!((report.tables, report.records), (1, 300));
     assert!(report.is_clean(), "{:#?}", report.damages);

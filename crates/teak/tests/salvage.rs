@@ -1,9 +1,10 @@
 //! What is saved of damaged files: all records whose pages are sound, and the names of the others.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fs,
     path::{Path, PathBuf},
+    time::UNIX_EPOCH,
 };
 use teak::{
     Database, Error, KeyOrder, Loss, PageNumber, PageUse, SalvageReport, SalvagedTable,
@@ -306,4 +307,64 @@ fn catalog_page(path: &Path) -> PageNumber {
     let bytes = fs::read(path).unwrap();
     let at = newest_slots(path, 1)[0] as usize * PAGE + CATALOG;
     PageNumber(u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap()))
+}
+
+#[test]
+fn named_snapshots_are_told_as_lost() {
+    let place = Place::new();
+    let path = place.directory.path().join("a.teak");
+    let database = Database::open(&path).unwrap();
+    let names: Vec<_> = (0..200).map(|number| format!("day {number:03}")).collect();
+    let mut txn = database.begin_write().unwrap();
+    for name in names.iter().chain([&"dropped".to_owned()]) {
+        txn.create_snapshot(name).unwrap();
+    }
+    txn.commit().unwrap();
+    database.drop_snapshot("dropped").unwrap();
+    let first = database.snapshots().unwrap().remove(0);
+    database.close().unwrap();
+    let (report, saved) = place.salvage();
+    let lost: Vec<_> = report
+        .lost_snapshots
+        .iter()
+        .map(|name| str::from_utf8(name).unwrap())
+        .collect();
+    assert_eq!(lost, names);
+    assert!(!report.is_complete() && report.snapshot_list_losses.is_empty());
+    assert!(report.to_string().contains("snapshot \"day 007\" is lost"));
+    assert!(saved.snapshots().unwrap().is_empty());
+    for (name, known) in &place.content {
+        assert_eq!(records(&saved, name), *known);
+    }
+    drop(saved);
+
+    // A leaf of the list has the transaction and the time of each; copies of leaves that are free are of no account.
+    let bytes = fs::read(&path).unwrap();
+    let time = first.time.duration_since(UNIX_EPOCH).unwrap().as_millis() as u64;
+    let needle = [first.transaction.0.to_le_bytes(), time.to_le_bytes()].concat();
+    let found = bytes
+        .windows(16)
+        .enumerate()
+        .filter(|(_, part)| *part == needle);
+    let pages: BTreeSet<usize> = found.map(|(at, _)| at / PAGE).collect();
+    let mut hits = 0;
+    for page in pages {
+        fs::write(&path, &bytes).unwrap();
+        place.damage(PageNumber(page as u32), |bytes| bytes[PAGE - 1] ^= 1);
+        fs::remove_file(place.directory.path().join("saved.teak")).unwrap();
+        let (report, _) = place.salvage();
+        let [loss] = &report.snapshot_list_losses[..] else {
+            continue;
+        };
+        hits += 1;
+        for name in &names {
+            let is_found = report.lost_snapshots.contains(&name.clone().into_bytes());
+            assert_ne!(
+                is_found,
+                is_among(name.as_bytes(), loss),
+                "{name}: {report}"
+            );
+        }
+    }
+    assert!(hits > 2, "{hits}");
 }

@@ -40,6 +40,8 @@ struct Report {
     tables: Vec<TableReport>,
     catalog_losses: Vec<LossReport>,
     unknown_tables: Vec<String>,
+    lost_snapshots: Vec<String>,
+    snapshot_list_losses: Vec<LossReport>,
     more_losses: u64,
 }
 
@@ -93,6 +95,8 @@ impl Report {
             tables: report.tables.iter().map(table).collect(),
             catalog_losses: LossReport::all(&report.catalog_losses),
             unknown_tables: report.unknown_tables.iter().map(|n| printable(n)).collect(),
+            lost_snapshots: report.lost_snapshots.iter().map(|n| printable(n)).collect(),
+            snapshot_list_losses: LossReport::all(&report.snapshot_list_losses),
             more_losses: report.more_losses,
         }
     }

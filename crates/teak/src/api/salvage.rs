@@ -64,17 +64,23 @@ pub struct SalvageReport {
     pub catalog_losses: Vec<Loss>,
     /// Names of tables that only a newer version can read. They were not saved.
     pub unknown_tables: Vec<Vec<u8>>,
+    /// Names of the named snapshots. None of them is saved: that is the newest state only.
+    pub lost_snapshots: Vec<Vec<u8>>,
+    /// Losses of the list of named snapshots: there may have been some whose names are among these keys.
+    pub snapshot_list_losses: Vec<Loss>,
     /// Losses beyond those that are listed.
     pub more_losses: u64,
 }
 
 impl SalvageReport {
-    /// Whether nothing of the state was lost. (There may have been newer ones: see
+    /// Whether nothing of the state, and no named snapshot, was lost. (There may have been newer ones: see
     /// [`SalvageReport::passed_over`].)
     #[must_use]
     pub fn is_complete(&self) -> bool {
         self.catalog_losses.is_empty()
             && self.unknown_tables.is_empty()
+            && self.lost_snapshots.is_empty()
+            && self.snapshot_list_losses.is_empty()
             && self.more_losses == 0
             && self.tables.iter().all(SalvagedTable::is_complete)
     }
@@ -82,7 +88,8 @@ impl SalvageReport {
 
 /// Copies what can be read of a damaged database into a new one, and tells what was lost. The damaged
 /// file is not changed, and need not be one that can be opened: see `docs/durability.md` for what is tried.
-/// The new database has the page size of the old one, and its tables have the options of the old ones. If
+/// The new database has the page size of the old one, and its tables have the options of the old ones. Named snapshots are not
+/// saved; their names are in the report. If
 /// salvage ends with an error, the new database stays as far as it came.
 ///
 /// ```
@@ -134,6 +141,8 @@ pub(crate) fn salvage_into(
         tables: Vec::new(),
         catalog_losses: Vec::new(),
         unknown_tables: Vec::new(),
+        lost_snapshots: Vec::new(),
+        snapshot_list_losses: Vec::new(),
         more_losses: 0,
     };
     let tables = wreck.tables()?;
@@ -165,6 +174,8 @@ pub(crate) fn salvage_into(
             Entry::Unknown(_) => report.unknown_tables.push(name),
         }
     }
+    report.lost_snapshots = wreck.snapshots()?;
+    report.snapshot_list_losses = wreck.losses.take();
     report.more_losses = wreck.losses.more;
     database.close()?;
     Ok(report)
@@ -282,6 +293,17 @@ impl fmt::Display for SalvageReport {
             writeln!(
                 f,
                 "table \"{name}\" was not saved: it needs a newer version"
+            )?;
+        }
+        for name in &self.lost_snapshots {
+            let name = name.escape_ascii();
+            writeln!(f, "snapshot \"{name}\" is lost: no older state was saved")?;
+        }
+        for loss in &self.snapshot_list_losses {
+            writeln!(
+                f,
+                "list of named snapshots, where their names are the keys: {}",
+                InWords(loss)
             )?;
         }
         if self.more_losses > 0 {

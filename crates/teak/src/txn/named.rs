@@ -112,6 +112,14 @@ fn live_key(name: &[u8]) -> Vec<u8> {
     [&[LIVE], name].concat()
 }
 
+/// The name that a key of the list stands for, if it stands for one.
+pub(super) fn name_in(key: &[u8]) -> Option<&[u8]> {
+    match key {
+        [LIVE, name @ ..] => Some(name),
+        _ => None,
+    }
+}
+
 /// The root of the list, as a record has it.
 pub(super) fn root(record: &Record) -> Result<TreeRoot> {
     TreeRoot::decode(&record.snapshots_root).map_err(|fault| {
@@ -131,7 +139,7 @@ pub(super) fn for_each<S: PageSource + ?Sized>(
 ) -> Result<()> {
     let mut cursor = Cursor::new(source, *root);
     while cursor.next()? {
-        if let [LIVE, name @ ..] = cursor.key() {
+        if let Some(name) = name_in(cursor.key()) {
             visit(name, Named::decode(root, cursor.stored_value())?)?;
         }
     }

@@ -12,6 +12,8 @@ mod pages;
 use super::demanded::Demanded;
 use super::{
     catalog::{self, Entry},
+    engine::slot_page,
+    named,
     snapshot::Snapshot,
 };
 use crate::{
@@ -35,7 +37,8 @@ const LOSSES_MAX: usize = 10_000;
 pub struct Loss {
     /// The page that is damaged.
     pub page: PageNumber,
-    /// The keys that it had, as far as that is known; in the catalog these are names of tables.
+    /// The keys that it had, as far as that is known; in the catalog these are names of tables, in the list of named snapshots their
+    /// names.
     pub keys: Option<KeyRange>,
     /// No more records than this were there. Known in tables that count, and of whole tables.
     pub records_max: Option<u64>,
@@ -139,6 +142,32 @@ impl Wreck {
             Ok(())
         })?;
         Ok(tables)
+    }
+
+    /// The names of named snapshots that can be found. In the losses of their list names are the keys.
+    pub(crate) fn snapshots(&mut self) -> Result<Vec<Vec<u8>>> {
+        let mut names = Vec::new();
+        let before = self.losses.listed.len();
+        match self.state.named_list() {
+            Ok(list) => self.harvest(&list, &mut |_| {}, &mut |key, _| {
+                names.extend(named::name_in(key).map(<[u8]>::to_vec));
+                Ok(())
+            })?,
+            Err(error) => self.losses.add(Loss {
+                page: slot_page(self.state.record().slot),
+                keys: None,
+                records_max: None,
+                detail: error.to_string(),
+            }),
+        }
+        let name = |key: Option<Vec<u8>>| named::name_in(&key?).map(<[u8]>::to_vec);
+        for loss in &mut self.losses.listed[before..] {
+            loss.keys = loss.keys.take().map(|keys| KeyRange {
+                low: name(keys.low),
+                high: name(keys.high),
+            });
+        }
+        Ok(names)
     }
 
     /// Hands out the records of a table that can be read, in the order of keys. An error of `take` ends it.

@@ -239,6 +239,54 @@ fn the_database_is_rolled_back_and_forward() {
 }
 
 #[test]
+fn the_state_before_a_rollback_gets_a_name_in_the_same_transaction() {
+    let (_directory, path) = place();
+    for durability in [Durability::Durable, Durability::Lazy, Durability::Async] {
+        let database = open(&path);
+        let table = numbers(&database);
+        let name = |number: u64| format!("{number} {durability:?}");
+        let old = format!("old {durability:?}");
+        database.create_snapshot(&old).unwrap();
+        let mut expected = Vec::new();
+        for round in 0..6 {
+            let mut txn = database.begin_write().unwrap();
+            txn.set_durability(durability);
+            fill(&mut txn, &table, 0..1000 + round, round as u8);
+            txn.commit().unwrap();
+            let before = database.begin_read().unwrap();
+            let mut txn = database.begin_write().unwrap();
+            txn.set_durability(durability);
+            txn.create_snapshot(name(round)).unwrap();
+            txn.create_snapshot("not wanted").unwrap();
+            txn.drop_snapshot("not wanted").unwrap();
+            txn.roll_back_to_snapshot(&old).unwrap();
+            assert!(matches!(
+                txn.create_snapshot(name(round)),
+                Err(Error::SnapshotExists(_))
+            ));
+            fill(&mut txn, &table, 0..round, 77);
+            txn.create_snapshot(name(100 + round)).unwrap();
+            txn.commit().unwrap();
+            let made = database.begin_read().unwrap();
+            for (number, state) in [(round, &before), (100 + round, &made)] {
+                let named = database.open_snapshot(name(number)).unwrap();
+                assert_eq!(named.id(), state.id());
+                assert_eq!(all(&table, &named), all(&table, state));
+                expected.push((name(number), all(&table, state)));
+            }
+        }
+        assert_clean(&database);
+        database.close().unwrap();
+        let database = open(&path);
+        assert_clean(&database);
+        for (name, model) in &expected {
+            let state = database.open_snapshot(name).unwrap();
+            assert_eq!(all(&numbers(&database), &state), *model);
+        }
+    }
+}
+
+#[test]
 fn a_rollback_is_a_change_that_may_be_undone() {
     let (_directory, path) = place();
     let database = open(&path);
@@ -578,4 +626,39 @@ fn who_reads_a_dropped_snapshot_is_seen_among_many_readers() {
         }
     }
     assert_clean(&database);
+}
+
+/// Prints what small commits cost beside many named snapshots: `cargo test --release -p teak --test snapshots names -- --ignored
+/// --nocapture`.
+#[test]
+#[ignore = "it measures"]
+fn commits_beside_ten_thousand_names() {
+    for names in [0, 100, 10_000] {
+        let (_directory, path) = place();
+        let database = open(&path);
+        let table = numbers(&database);
+        let mut txn = database.begin_write().unwrap();
+        fill(&mut txn, &table, 0..20_000, 1);
+        txn.commit().unwrap();
+        let commit = |number: u64, name: Option<u64>| {
+            let mut txn = database.begin_write().unwrap();
+            txn.set_durability(Durability::Lazy);
+            table
+                .insert(&mut txn, number * 7919 % 20_000, &number.to_le_bytes())
+                .unwrap();
+            if let Some(name) = name {
+                txn.create_snapshot(name.to_be_bytes()).unwrap();
+            }
+            txn.commit().unwrap();
+        };
+        let begun = std::time::Instant::now();
+        (0..names).for_each(|name| commit(name, Some(name)));
+        let naming = begun.elapsed() / names.max(1) as u32;
+        (0..500).for_each(|number| commit(number, None));
+        let begun = std::time::Instant::now();
+        (0..5000).for_each(|number| commit(number, None));
+        let small = begun.elapsed() / 5000;
+        println!("{names} names: {naming:?} for each that gives one, {small:?} for each small one");
+        assert_clean(&database);
+    }
 }

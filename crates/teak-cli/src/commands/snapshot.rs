@@ -10,8 +10,7 @@ use indicatif::BinaryBytes;
 use serde::Serialize;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
-use teak::Transaction as _;
-use teak::{Database, SnapshotInfo, TransactionId, WriteTxn};
+use teak::{Database, SnapshotInfo, WriteTxn};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -23,9 +22,6 @@ Examples:
 
 A named snapshot is a state that stays, with all its tables, until it is dropped. It costs the pages \
 that have changed since: what `list` shows as kept would be free without that snapshot alone.";
-
-/// How often the present state is named anew when somebody commits between that and the rollback.
-const KEEP_TRIES: usize = 20;
 
 /// List, create and drop named snapshots, and roll back to them
 #[derive(Args)]
@@ -186,17 +182,14 @@ fn roll_back(arguments: &RollbackArguments, style: Style) -> Result<(), Failure>
     let keep = arguments.keep.as_deref().map(OsStr::as_encoded_bytes);
     let database = engine::open_for_writing(&arguments.snapshot.database.path)?;
     find(&database, name)?;
-    let (info, kept, transaction) = match keep {
-        Some(keep) => {
-            let (kept, info, transaction) = keep_and_go_back(&database, keep, name)?;
-            (info, Some(kept), transaction)
-        }
-        None => {
-            let (info, transaction) =
-                engine::change(&database, |txn| go_back(&database, txn, name))?;
-            (info, None, transaction)
-        }
-    };
+    let (info, transaction) = engine::change(&database, |txn| {
+        keep.map_or(Ok(()), |keep| txn.create_snapshot(keep))?;
+        // Nobody else changes the list of snapshots meanwhile.
+        let info = find(&database, name)?;
+        txn.roll_back_to_snapshot(name)?;
+        Ok(info)
+    })?;
+    let kept = keep.map(|keep| find(&database, keep)).transpose()?;
     database.close()?;
     let kept_transaction = kept.as_ref().map(|kept| kept.transaction.0);
     match style {
@@ -216,7 +209,7 @@ fn roll_back(arguments: &RollbackArguments, style: Style) -> Result<(), Failure>
                 Some(kept) => writeln!(
                     output,
                     "the state before is kept as \"{}\"",
-                    printable(kept.name)
+                    printable(&kept.name)
                 ),
                 None => Ok(()),
             })
@@ -225,63 +218,7 @@ fn roll_back(arguments: &RollbackArguments, style: Style) -> Result<(), Failure>
     }
 }
 
-/// Names the present state and rolls back from just that one.
-fn keep_and_go_back<'a>(
-    database: &Database,
-    keep: &'a [u8],
-    name: &[u8],
-) -> Result<(Kept<'a>, SnapshotInfo, TransactionId), Failure> {
-    for _ in 0..KEEP_TRIES {
-        let kept = Kept::create(database, keep)?;
-        let (info, transaction) = engine::change(database, |txn| match kept.is_newest(txn) {
-            true => go_back(database, txn, name).map(Some),
-            false => kept.drop_in(txn),
-        })?;
-        if let Some(info) = info {
-            return Ok((kept, info, transaction));
-        }
-    }
-    let text = "others write all the time, so the state before the rollback gets no name; have them stop, or create the \
-                snapshot yourself and roll back without --keep";
-    Err(Failure::During {
-        context: text.to_owned(),
-        cause: Box::new(teak::Error::InUse(database.path().to_owned()).into()),
-    })
-}
-
-/// Rolls back; nobody else changes the list of snapshots during a write transaction.
-fn go_back(database: &Database, txn: &mut WriteTxn, name: &[u8]) -> Result<SnapshotInfo, Failure> {
-    let info = find(database, name)?;
-    txn.roll_back_to_snapshot(name)?;
-    Ok(info)
-}
-
 fn find(database: &Database, name: &[u8]) -> Result<SnapshotInfo, Failure> {
     let found = (database.snapshots()?.into_iter()).find(|info| info.name == name);
     found.ok_or_else(|| teak::Error::SnapshotNotFound(printable(name)).into())
-}
-
-/// The state before a rollback, which has got a name. That takes a transaction of its own, since a name is given to the state that a
-/// transaction makes; somebody else may commit between it and the rollback.
-struct Kept<'a> {
-    name: &'a [u8],
-    transaction: TransactionId,
-}
-
-impl<'a> Kept<'a> {
-    fn create(database: &Database, name: &'a [u8]) -> Result<Self, Failure> {
-        let ((), transaction) = engine::change(database, |txn| Ok(txn.create_snapshot(name)?))?;
-        Ok(Self { name, transaction })
-    }
-
-    /// Whether a write transaction begins with just this state.
-    fn is_newest(&self, txn: &WriteTxn) -> bool {
-        txn.id().0 == self.transaction.0 + 1
-    }
-
-    /// Takes the name back, for a newer state to get it.
-    fn drop_in(&self, txn: &mut WriteTxn) -> Result<Option<SnapshotInfo>, Failure> {
-        txn.drop_snapshot(self.name)?;
-        Ok(None)
-    }
 }

@@ -315,7 +315,7 @@ impl WriteTxn {
     }
 
     /// Gives the state that this transaction makes a name, under which it stays, across restarts, until the snapshot is
-    /// dropped. That costs nothing but the pages that later transactions would have used again. A snapshot has all tables, and
+    /// dropped; if [`WriteTxn::roll_back_to_snapshot`] follows, the state that it began with. That costs nothing but the pages that later transactions would have used again. A snapshot has all tables, and
     /// not the list of snapshots.
     ///
     /// ```
@@ -368,7 +368,8 @@ impl WriteTxn {
 
     /// Has this transaction go on from the state of a named snapshot: all tables are as they were then, and tables created since are
     /// gone. It is a change like any other: nobody sees it before it is committed, others keep reading what they read, and the
-    /// snapshot, those made after it, and the geometry stay. It copies nothing, and reads as many pages as have changed since.
+    /// snapshot, those made after it, and the geometry stay. It copies nothing, and reads as many pages as have changed since. Names that
+    /// this transaction has given before are for the state that it began with, so that a rollback can be taken back.
     ///
     /// ```
     /// # use teak::{Database, codec::{Str, U64}};
@@ -384,15 +385,18 @@ impl WriteTxn {
     /// txn.commit()?;
     ///
     /// let mut txn = database.begin_write()?;
+    /// txn.create_snapshot("mistaken")?;
     /// txn.roll_back_to_snapshot("before")?;
     /// txn.commit()?;
     /// assert_eq!(ages.get(&database.begin_read()?, "Ada")?, Some(36));
+    /// assert_eq!(ages.get(&database.open_snapshot("mistaken")?, "Ada")?, None);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
     ///
-    /// [`Error::SnapshotNotFound`]; [`Error::InvalidArgument`] if this transaction has changed something already;
+    /// [`Error::SnapshotNotFound`]; [`Error::InvalidArgument`] if this transaction has changed a table already, has a savepoint, or was
+    /// rolled back before;
     /// [`Error::UnknownFormat`] if there is a table that only a newer version can read; [`Error::Corrupted`].
     pub fn roll_back_to_snapshot(&mut self, name: impl AsRef<[u8]>) -> Result<()> {
         self.inner.roll_back_to_snapshot(name.as_ref())

@@ -66,9 +66,18 @@ impl NamedPin {
 /// What a transaction does to the list.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum NamedChange {
-    /// The state that the transaction makes gets this name.
-    Create(Vec<u8>),
+    /// A state gets this name.
+    Create(Vec<u8>, Which),
     Drop(Vec<u8>, Named),
+}
+
+/// Which state gets a name.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Which {
+    /// The one that the transaction makes.
+    Made,
+    /// The one that it began with: it has been rolled back since it gave the name.
+    Base,
 }
 
 impl Named {
@@ -336,7 +345,7 @@ impl WriteTransaction {
     fn find_named(&self, name: &[u8]) -> Result<Option<Named>> {
         for change in self.named.iter().rev() {
             match change {
-                NamedChange::Create(created) if created == name => return Ok(None),
+                NamedChange::Create(created, _) if created == name => return Ok(None),
                 NamedChange::Drop(dropped, _) if dropped == name => return Err(not_found(name)),
                 _ => {}
             }
@@ -350,7 +359,8 @@ impl WriteTransaction {
         self.refuse_broken()?;
         match self.find_named(name) {
             Err(Error::SnapshotNotFound(_)) => {
-                self.named.push(NamedChange::Create(name.to_vec()));
+                self.named
+                    .push(NamedChange::Create(name.to_vec(), Which::Made));
                 Ok(())
             }
             Ok(_) => Err(Error::SnapshotExists(printable(name))),
@@ -364,7 +374,7 @@ impl WriteTransaction {
         match self.find_named(name)? {
             Some(named) => self.named.push(NamedChange::Drop(name.to_vec(), named)),
             None => self.named.retain(
-                |change| !matches!(change, NamedChange::Create(created) if created == name),
+                |change| !matches!(change, NamedChange::Create(created, _) if created == name),
             ),
         }
         Ok(())
@@ -376,6 +386,16 @@ impl WriteTransaction {
             let text = "this transaction has only just created the snapshot; commit it first";
             Error::InvalidArgument(text.into())
         })
+    }
+
+    /// Names that were given so far are for the state that the transaction began with. That is a pin of this writer, as the newest
+    /// state, and what is deferred of it is written before a commit that changes the list.
+    pub(super) fn name_base(&mut self) {
+        for change in &mut self.named {
+            if let NamedChange::Create(_, which) = change {
+                *which = Which::Base;
+            }
+        }
     }
 
     /// Writes and seals the list. The catalog is sealed.
@@ -399,6 +419,11 @@ impl WriteTransaction {
             time_ms: now_ms(),
             catalog: self.catalog.encode(),
         };
+        let base = Named {
+            transaction: self.base.transaction(),
+            time_ms: self.base.record.time_ms,
+            catalog: self.base.record.catalog_root,
+        };
         let changes = std::mem::take(&mut self.named);
         let list = &mut self.snapshots;
         let kept = changing(&mut self.pages, |pages| {
@@ -409,7 +434,13 @@ impl WriteTransaction {
             }
             for change in &changes {
                 match change {
-                    NamedChange::Create(name) => put(&mut tree, &live_key(name), &made.encode())?,
+                    NamedChange::Create(name, which) => {
+                        let named = match which {
+                            Which::Made => &made,
+                            Which::Base => &base,
+                        };
+                        put(&mut tree, &live_key(name), &named.encode())?;
+                    }
                     NamedChange::Drop(name, named) => {
                         tree.remove(&live_key(name))?;
                         put(&mut tree, &dropped_key(named.transaction, transaction), &[])?;

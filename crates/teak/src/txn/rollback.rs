@@ -17,16 +17,15 @@ use crate::{
 };
 
 impl WriteTransaction {
-    /// Has the transaction go on from the state of a named snapshot. It must not have changed anything yet.
+    /// Has the transaction go on from the state of a named snapshot. It must not have changed any table yet.
     pub(crate) fn roll_back_to_snapshot(&mut self, name: &[u8]) -> Result<()> {
         self.refuse_broken()?;
-        let is_begun =
-            !self.pages.is_unchanged() || !self.named.is_empty() || !self.savepoints.is_empty();
-        if is_begun
+        if !self.pages.is_unchanged()
+            || !self.savepoints.is_empty()
             || self.revived.is_some()
             || self.tables.iter().flatten().any(|table| table.is_changed)
         {
-            let text = "only a transaction that has changed nothing can roll the database back to a snapshot; begin a new one";
+            let text = "only a transaction that has changed no table, and has no savepoint, can roll the database back to a snapshot; begin a new one";
             return Err(Error::InvalidArgument(text.into()));
         }
         let named = self.committed_named(name)?;
@@ -51,6 +50,7 @@ impl WriteTransaction {
             revived.clear();
         }
         self.revived = Some(revived);
+        self.name_base();
         self.pages.deaths = born;
         self.catalog = catalog;
         self.tables.clear();

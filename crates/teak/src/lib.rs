@@ -79,11 +79,12 @@ mod format_tests;
 
 pub use api::{
     BackupProgress, BulkOptions, BulkProgress, ChangeFeed, Changes, CheckProgress, CheckReport,
-    CompactProgress, Cursor, Damage, Database, DatabaseStat, Difference, Differences, Durability,
-    Loss, Options, OwnedCursor, OwnedRange, PageUse, ParkedReadTxn, Range, ReadTxn, ReaderInfo,
-    Recovery, RestoreProgress, SalvageProgress, SalvageReport, SalvagedTable, Savepoint,
-    SlowReader, SlowReaderChoice, SnapshotInfo, Table, TableChange, TableInfo, TableOptions,
-    TableStat, Ticket, Transaction, ValueGuard, Verification, WriteTxn, codec, restore, salvage,
+    CompactOptions, CompactProgress, Cursor, Damage, Database, DatabaseStat, Difference,
+    Differences, Durability, Loss, Options, OwnedCursor, OwnedRange, PageUse, ParkedReadTxn, Range,
+    ReadTxn, ReaderInfo, Recovery, RestoreProgress, SalvageProgress, SalvageReport, SalvagedTable,
+    Savepoint, SlowReader, SlowReaderChoice, SnapshotInfo, Table, TableChange, TableInfo,
+    TableOptions, TableStat, Ticket, Transaction, ValueGuard, Verification, WriteTxn, codec,
+    restore, salvage,
 };
 pub use error::{Error, KeyRange, Result};
 pub use page::key::KeyOrder;

@@ -7,8 +7,8 @@ use std::{
     sync::{Arc, Mutex},
 };
 use teak::{
-    CheckReport, Database, Durability, Error, Geometry, Options, Recovery, Result, SlowReader,
-    SlowReaderChoice, Table, Transaction, codec::Bytes, codec::U64,
+    CheckReport, CompactOptions, Database, Durability, Error, Geometry, Options, Recovery, Result,
+    SlowReader, SlowReaderChoice, Table, Transaction, codec::Bytes, codec::U64,
 };
 
 const MIB: u64 = 1 << 20;
@@ -644,4 +644,86 @@ fn thousands_of_tables_move_without_handles() {
         let table: Numbers = txn.open_table(format!("table {number}")).unwrap();
         assert_eq!(table.get(&txn, number).unwrap(), Some(&[7; 100][..]));
     }
+}
+
+/// A file of which most is free, all over it.
+fn bloated(path: &Path) -> Database {
+    // So that commits do not make it shorter by themselves.
+    let database = Options::new().move_percent(0).open(path).unwrap();
+    // A leaf for each record, so that those that are left stay where they are.
+    let table = fill(&database, 0..3000, 3000).unwrap();
+    let mut txn = database.begin_write().unwrap();
+    for number in (0..3000).filter(|number| number % 8 > 0) {
+        table.remove(&mut txn, number).unwrap();
+    }
+    txn.commit().unwrap();
+    database
+}
+
+#[test]
+fn compacting_ends_where_it_is_to() {
+    let (directory, path) = place();
+    let database = bloated(&path);
+    let before = database.stat().unwrap();
+    let mut go_on = |_| ControlFlow::Continue(());
+    // It is short enough already.
+    let options = CompactOptions::new().until_file_bytes(before.file_bytes);
+    let done = database.compact_with(&options, &mut go_on).unwrap();
+    assert_eq!((done.moved_pages, done.file_bytes), (0, before.file_bytes));
+    assert_eq!(database.stat().unwrap().transaction, before.transaction);
+    // A part of it.
+    let target = before.file_bytes / 4 * 3;
+    let options = CompactOptions::new().until_file_bytes(target);
+    let done = database.compact_with(&options, &mut go_on).unwrap();
+    assert!(
+        (target / 10 * 9..=target).contains(&done.file_bytes),
+        "{done:?} of {before:?}"
+    );
+    assert_clean(&database);
+    // So much of it free.
+    let options = CompactOptions::new().until_free_percent(50);
+    let half = database.compact_with(&options, &mut go_on).unwrap();
+    let stat = database.stat().unwrap();
+    assert!(
+        (35..=50).contains(&(stat.free_pages * 100 / stat.page_count)),
+        "{stat:?}"
+    );
+    assert!(half.file_bytes < done.file_bytes);
+    let options = CompactOptions::new().until_free_percent(100);
+    assert_eq!(
+        database
+            .compact_with(&options, &mut go_on)
+            .unwrap()
+            .moved_pages,
+        0
+    );
+    let all = database.compact(&mut go_on).unwrap();
+    assert!(
+        all.file_bytes < half.file_bytes * 2 / 3,
+        "{all:?} after {half:?}"
+    );
+    assert_clean(&database);
+    database.close().unwrap();
+
+    // So much in all, with each commit, and so slowly.
+    let database = bloated(&directory.path().join("other.teak"));
+    let pause = std::time::Duration::from_millis(20);
+    let options = CompactOptions::new()
+        .max_moved_bytes(400 << 10)
+        .max_commit_bytes(100 << 10)
+        .pause(pause);
+    let begun = std::time::Instant::now();
+    let mut moved = Vec::new();
+    let done = database.compact_with(&options, &mut |progress| {
+        moved.push(progress.moved_pages);
+        ControlFlow::Continue(())
+    });
+    let done = done.unwrap();
+    assert!((100..140).contains(&done.moved_pages), "{done:?}");
+    assert!(
+        moved.windows(2).all(|pair| pair[1] - pair[0] <= 35),
+        "{moved:?}"
+    );
+    assert!(begun.elapsed() >= pause * 3);
+    assert_clean(&database);
 }

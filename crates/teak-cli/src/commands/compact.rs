@@ -9,25 +9,67 @@ use indicatif::{BinaryBytes, HumanCount, ProgressBar, ProgressStyle};
 use serde::Serialize;
 use std::io::Write;
 use std::ops::ControlFlow;
+use std::time::Duration;
+use teak::CompactOptions;
 
 const EXAMPLES: &str = "\
 Examples:
   teak compact coins.teak
-  teak compact coins.teak --max-pages 100000
+  teak compact coins.teak --until-free 20 --commit-bytes 1000000 --pause-ms 50
+  teak compact coins.teak --until-bytes 1000000000 --max-bytes 100000000
 
 Others may read and write meanwhile. What old readers see at the end of the file stays: `teak readers` \
 lists them. Commits make the file shorter by themselves, by and by, when much of it is free.";
 
-/// Make the file as short as it can be
+/// Make the file as short as it can be, or as it is to be
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Arguments {
     #[command(flatten)]
     database: DatabaseArgument,
 
+    /// Stop when the file is no longer than this
+    #[arg(long, value_name = "BYTES")]
+    until_bytes: Option<u64>,
+
+    /// Stop when no more of the file is free than this part, of a hundred
+    #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u8).range(..=100))]
+    until_free: Option<u8>,
+
+    /// Stop when about so many bytes were moved
+    #[arg(long, value_name = "BYTES")]
+    max_bytes: Option<u64>,
+
     /// Stop when about so many pages were moved
     #[arg(long, value_name = "PAGES")]
     max_pages: Option<u64>,
+
+    /// Move about so many bytes with each commit, at most
+    #[arg(long, value_name = "BYTES")]
+    commit_bytes: Option<u64>,
+
+    /// Wait so many milliseconds between two commits
+    #[arg(long, value_name = "MS", default_value_t = 0)]
+    pause_ms: u64,
+}
+
+impl Arguments {
+    fn options(&self) -> CompactOptions {
+        let mut options = CompactOptions::new().pause(Duration::from_millis(self.pause_ms));
+        if let Some(bytes) = self.until_bytes {
+            options = options.until_file_bytes(bytes);
+        }
+        if let Some(percent) = self.until_free {
+            options = options.until_free_percent(percent);
+        }
+        if let Some(bytes) = self.max_bytes {
+            options = options.max_moved_bytes(bytes);
+        }
+        if let Some(bytes) = self.commit_bytes {
+            options = options.max_commit_bytes(bytes);
+        }
+        options
+    }
 }
 
 #[derive(Serialize)]
@@ -46,7 +88,7 @@ pub(crate) fn run(arguments: &Arguments, style: Style) -> Result<(), Failure> {
             .unwrap_or_else(|_| ProgressStyle::default_spinner()),
     );
     let max_pages = arguments.max_pages.unwrap_or(u64::MAX);
-    let done = database.compact(&mut |progress| {
+    let done = database.compact_with(&arguments.options(), &mut |progress| {
         bar.set_message(format!(
             "{} pages moved, {}",
             HumanCount(progress.moved_pages),

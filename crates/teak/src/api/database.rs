@@ -5,7 +5,7 @@ use crate::{
     Error, Geometry, PageNumber, Result, SnapshotInfo, TransactionId,
     page::max_key_len,
     tree::PageSource,
-    txn::{CompactProgress, Opening, ReaderInfo, WriteTransaction, check, survey},
+    txn::{CompactOptions, CompactProgress, Opening, ReaderInfo, WriteTransaction, check, survey},
 };
 use std::{ops::ControlFlow, path::Path, sync::Arc, time::Duration};
 
@@ -424,7 +424,34 @@ impl Database {
         &self,
         progress: &mut dyn FnMut(CompactProgress) -> ControlFlow<()>,
     ) -> Result<CompactProgress> {
-        self.opening.writable()?.compact(progress)
+        self.compact_with(&CompactOptions::new(), progress)
+    }
+
+    /// The same, to a length or a free share that is short enough, with no more than so many bytes moved, or slowly. Where the file is
+    /// short enough already nothing is done.
+    ///
+    /// ```
+    /// # use teak::{CompactOptions, Database};
+    /// # use std::{ops::ControlFlow, time::Duration};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// let options = CompactOptions::new()
+    ///     .until_free_percent(20)
+    ///     .max_commit_bytes(1 << 20)
+    ///     .pause(Duration::from_millis(50));
+    /// database.compact_with(&options, &mut |_| ControlFlow::Continue(()))?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Database::compact`].
+    pub fn compact_with(
+        &self,
+        options: &CompactOptions,
+        progress: &mut dyn FnMut(CompactProgress) -> ControlFlow<()>,
+    ) -> Result<CompactProgress> {
+        self.opening.writable()?.compact(options, progress)
     }
 
     /// Checks everything that the newest commit holds: each page's tag, order, reachability, double

@@ -16,8 +16,8 @@ mod table;
 mod transaction;
 
 pub use crate::txn::{
-    CompactProgress, Durability, ReaderInfo, Recovery, SlowReader, SlowReaderChoice, SnapshotInfo,
-    Ticket, Verification,
+    CompactOptions, CompactProgress, Durability, ReaderInfo, Recovery, SlowReader,
+    SlowReaderChoice, SnapshotInfo, Ticket, Verification,
     backup::BackupProgress,
     check::{CheckProgress, CheckReport, Damage, PageUse},
     salvage::Loss,

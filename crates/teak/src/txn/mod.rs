@@ -8,6 +8,7 @@ pub(crate) mod check;
 mod checked;
 mod closing;
 mod commit;
+mod compact;
 pub(crate) mod delta;
 mod demanded;
 mod door;
@@ -38,6 +39,7 @@ pub(crate) mod write;
 mod written;
 
 pub use checked::Verification;
+pub use compact::{CompactOptions, CompactProgress};
 pub use engine::Durability;
 pub(crate) use engine::{Engine, Network, Settings, Sharing};
 pub(crate) use named::NamedReaders;
@@ -48,7 +50,6 @@ pub(crate) use readers_seen::SlowReaderHook;
 pub use readers_seen::{ReaderInfo, SlowReader, SlowReaderChoice};
 pub use recover::Recovery;
 pub(crate) use savepoint::SavepointId;
-pub use tail::CompactProgress;
 pub use ticket::Ticket;
 pub(crate) use write::WriteTransaction;
 

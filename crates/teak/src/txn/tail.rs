@@ -6,7 +6,6 @@
 
 use super::{
     catalog,
-    engine::{Durability, Engine},
     write::{WriteTransaction, changing},
 };
 use crate::{
@@ -18,7 +17,7 @@ use crate::{
         seal,
     },
 };
-use std::{borrow::Cow, ops::ControlFlow, sync::Arc};
+use std::borrow::Cow;
 
 /// Small commits move so many pages at least.
 const MOVED_MIN: u64 = 8;
@@ -71,6 +70,18 @@ pub(super) struct Tail {
 }
 
 impl Tail {
+    /// Begins to move what is behind the pages in use, whether that is worth it or not.
+    pub(super) fn begin(&mut self) {
+        *self = Self {
+            is_emptying: true,
+            ..Self::default()
+        };
+    }
+
+    pub(super) fn is_emptying(&self) -> bool {
+        self.is_emptying
+    }
+
     /// Where the file shall end, while pages behind that are moved.
     pub(super) fn boundary(&self) -> Option<u64> {
         self.is_emptying.then_some(self.boundary)
@@ -87,78 +98,7 @@ enum Place {
     Catalog,
 }
 
-/// Pages that one commit of [`Engine::compact`] moves.
-const COMPACTED_AT_ONCE: u64 = 4096;
-/// Commits of [`Engine::compact`] that move nothing, so that what was moved before is free, and two records say so.
-const SETTLING: usize = 4;
-
-/// How far [`Database::compact`](crate::Database::compact) is.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-#[non_exhaustive]
-pub struct CompactProgress {
-    /// Pages that were moved so far.
-    pub moved_pages: u64,
-    /// How long the file is now.
-    pub file_bytes: u64,
-}
-
-impl Engine {
-    /// Moves pages from the end of the file to free ones before it, until none is left or `progress` says that it is
-    /// enough, and cuts the end off.
-    pub(crate) fn compact(
-        self: &Arc<Self>,
-        progress: &mut dyn FnMut(CompactProgress) -> ControlFlow<()>,
-    ) -> Result<CompactProgress> {
-        let mut done = CompactProgress::default();
-        let mut is_first = true;
-        let mut settling = 0;
-        while settling < SETTLING {
-            let mut txn = WriteTransaction::begin(self)?;
-            txn.pages.durability = Durability::Durable;
-            txn.is_compacting = true;
-            let tail = &mut txn.pages.writer.tail;
-            if std::mem::take(&mut is_first) {
-                *tail = Tail::default();
-                tail.is_emptying = true;
-            }
-            let is_emptying = settling == 0 && tail.is_emptying;
-            let moved = match is_emptying {
-                true => txn.compact_some()?,
-                false => 0,
-            };
-            txn.commit()?;
-            done.moved_pages += moved;
-            done.file_bytes = self.file_bytes();
-            if !is_emptying || moved > 0 && progress(done).is_break() {
-                settling += 1;
-            }
-        }
-        // Begins, and so cuts.
-        WriteTransaction::begin(self)?.abort();
-        done.file_bytes = self.file_bytes();
-        Ok(done)
-    }
-}
-
 impl WriteTransaction {
-    /// Moves as much of the end of the file as one commit should.
-    fn compact_some(&mut self) -> Result<u64> {
-        let space = &self.pages.writer.space;
-        let used = space.used_count();
-        // The pages on the way to those that are moved are copied, too.
-        let boundary = used + used / 64 + 16;
-        self.pages.writer.space.leave_tail(boundary);
-        let mut work = Lowering {
-            boundary,
-            pages_left: COMPACTED_AT_ONCE,
-            looks_left: COMPACTED_AT_ONCE,
-            moved: 0,
-            takes_any_value: true,
-        };
-        self.lower(&mut work)?;
-        Ok(work.moved)
-    }
-
     /// Moves some pages from the end of the file, if that is worth it. A disk that fails is an error; what is wrong with pages
     /// will be told to whoever wants them.
     pub(super) fn empty_tail(&mut self) -> Result<()> {
@@ -259,7 +199,7 @@ impl WriteTransaction {
 
     /// Goes on with the walk through all tables, as far as the work allows. If that fails, all of it is undone: the
     /// transaction is as it was.
-    fn lower(&mut self, work: &mut Lowering) -> Result<()> {
+    pub(super) fn lower(&mut self, work: &mut Lowering) -> Result<()> {
         self.pages.writer.space.forget_holes(work.boundary);
         self.pages.place_low(Some(work.boundary));
         let savepoint = self.begin_savepoint()?;

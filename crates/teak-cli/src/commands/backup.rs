@@ -161,7 +161,8 @@ fn copy_pages(arguments: &Arguments, bar: &ProgressBar) -> Result<Report, Failur
         .map(|since| database.open_snapshot(since))
         .transpose()?;
     if let Some(name) = name {
-        engine::change(&database, |txn| Ok(txn.create_snapshot(name)?))?;
+        let made = engine::change(&database, |txn| Ok(txn.create_snapshot(name)?));
+        made.map_err(|failure| tell_where_from(&database, name, failure))?;
     }
     let written = write_pages(&database, since.as_ref(), arguments, bar);
     let done = written.map_err(|failure| match name {
@@ -217,6 +218,36 @@ fn write_pages(
     };
     output.flush().map_err(failed("writing the backup"))?;
     Ok(done)
+}
+
+/// Says of a name that is taken where it may come from: a backup that is killed leaves the snapshot that it has made.
+fn tell_where_from(database: &Database, name: &[u8], failure: Failure) -> Failure {
+    if !matches!(failure, Failure::Engine(teak::Error::SnapshotExists(_))) {
+        return failure;
+    }
+    let snapshots = database.snapshots().unwrap_or_default();
+    let Some(taken) = snapshots.iter().find(|info| info.name == name) else {
+        return failure;
+    };
+    let mut readers = database.readers().unwrap_or_default().into_iter();
+    let is_read = readers.any(|reader| reader.transaction == taken.transaction);
+    let advice = match is_read {
+        true => "somebody reads that state now, as a backup does that is under way".to_owned(),
+        false => format!(
+            "nobody reads that state now; if a backup that was killed has left it, and no backup of yours was made with it, drop it: \
+             teak snapshot drop {} {}",
+            database.path().display(),
+            printable(name)
+        ),
+    };
+    let time = output::time(taken.time).unwrap_or_else(|| "?".to_owned());
+    Failure::During {
+        context: format!(
+            "it is of transaction {}, {time}; {advice}",
+            taken.transaction
+        ),
+        cause: Box::new(failure),
+    }
 }
 
 /// Drops the snapshot that was made for a backup which failed, so that the same can be tried again.

@@ -1,8 +1,9 @@
-//! A load that is killed leaves what it has acknowledged.
+//! What a load and a backup leave that are killed.
 
 use crate::support::{Place, numbered_dump};
 use std::io::{BufRead, BufReader, Write};
 use std::process::Stdio;
+use std::time::Duration;
 
 #[test]
 fn what_was_acknowledged_is_there_after_a_kill() {
@@ -49,4 +50,30 @@ fn what_was_acknowledged_is_there_after_a_kill() {
     place.write("all.dump", dump);
     place.succeed(&["load", "all.dump", "a.teak"]);
     assert_eq!(place.succeed(&["scan", "a.teak"]).lines().count(), 20_000);
+}
+
+#[test]
+fn a_snapshot_that_a_killed_backup_left_is_told_of() {
+    let place = Place::new();
+    place.write("all.dump", numbered_dump(60_000));
+    place.succeed(&["load", "all.dump", "a.teak"]);
+    let arguments = ["backup", "a.teak", "b.teak", "--snapshot", "sunday"];
+    let mut slow = place.command(&[&arguments[..], &["--max-rate", "1"]].concat());
+    let mut slow = slow.spawn().expect("the program runs");
+    let list = || place.succeed(&["snapshot", "list", "a.teak"]);
+    while !list().contains("sunday") {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    place
+        .run(&["backup", "a.teak", "c.teak", "--snapshot", "sunday"])
+        .fails(2, "a backup does that is under way");
+    slow.kill().expect("the program is killed");
+    slow.wait().expect("the program ends");
+    assert!(!place.path("b.teak").exists() && list().contains("sunday"));
+    place
+        .run(&arguments)
+        .fails(2, "teak snapshot drop a.teak sunday");
+    place.succeed(&["snapshot", "drop", "a.teak", "sunday"]);
+    place.succeed(&arguments);
+    place.succeed(&["check", "b.teak"]);
 }

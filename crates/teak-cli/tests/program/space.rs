@@ -2,6 +2,8 @@
 
 use crate::support::{Place, numbered_dump};
 use std::fs;
+use std::process::Stdio;
+use std::time::Duration;
 
 fn loaded() -> Place {
     let place = Place::new();
@@ -18,6 +20,57 @@ fn nobody_reads_a_database_that_nobody_has_open() {
         place.json(&["readers", "a.teak", "--json"]).to_string(),
         "[]"
     );
+}
+
+#[test]
+fn a_backup_is_cancelled() {
+    let place = loaded();
+    let mut slow = place.command(&["backup", "a.teak", "b.teak", "--max-rate", "1"]);
+    let slow = slow.stderr(Stdio::piped()).spawn();
+    let slow = slow.expect("the program runs");
+    let process = slow.id().to_string();
+    while place.json(&["readers", "a.teak", "--json"]).to_string() == "[]" {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    place
+        .run(&["readers", "a.teak", "--cancel", "1"])
+        .fails(1, "there is no such reader");
+    place
+        .run(&["readers", "a.teak", "--cancel", "one:2"])
+        .fails(2, "the number of a process");
+    let readers = place.json(&["readers", "a.teak", "--cancel", &process, "--json"]);
+    assert_eq!(readers[0]["process"].to_string(), process);
+    assert_eq!(readers[0]["cancelled"], true);
+    let ended = slow.wait_with_output().expect("the program ends");
+    assert!(!ended.status.success() && !place.path("b.teak").exists());
+    let text = String::from_utf8_lossy(&ended.stderr);
+    assert!(text.contains("or was cancelled"), "{text}");
+    place.succeed(&["backup", "a.teak", "b.teak"]);
+}
+
+#[test]
+fn a_file_is_made_shorter_as_far_as_it_is_to_be() {
+    let place = loaded();
+    place.succeed(&["load", "in.dump", "a.teak", "--table", "other"]);
+    place.succeed(&["table", "clear", "a.teak", "main"]);
+    let len = || fs::metadata(place.path("a.teak")).unwrap().len();
+    let before = len();
+    let limited = "compact a.teak --max-bytes 100000 --commit-bytes 50000 --pause-ms 10 --json";
+    let report = place.json(&limited.split(' ').collect::<Vec<_>>());
+    assert!(report["moved_pages"].as_u64() < Some(40), "{report}");
+    let target = (before / 10 * 8).to_string();
+    let report = place.json(&["compact", "a.teak", "--until-bytes", &target, "--json"]);
+    assert!(len() <= before / 10 * 8, "{report}");
+    place.succeed(&["compact", "a.teak", "--until-free", "10"]);
+    let stat = place.json(&["stat", "a.teak", "--json"]);
+    let [free, all] = ["free_pages", "page_count"].map(|field| stat[field].as_u64().unwrap());
+    assert!(free * 10 <= all, "{stat}");
+    let report = place.json(&["compact", "a.teak", "--until-free", "10", "--json"]);
+    assert_eq!(report["moved_pages"], 0);
+    place
+        .run(&["compact", "a.teak", "--until-free", "101"])
+        .fails(2, "101");
+    place.succeed(&["check", "a.teak"]);
 }
 
 #[test]

@@ -44,7 +44,7 @@ const NUMBER: usize = 3;
 const CANCELLED: u64 = 1;
 
 /// A reader, as the table knows it.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Pinned {
     pub(crate) state: u64,
     /// Who has the block of its slot.

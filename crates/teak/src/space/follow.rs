@@ -4,14 +4,13 @@
 //! What another process has taken was dead, and no pin saw it. No pin that could see it can have come since: a
 //! state that nothing pins is gone for good. So once the deaths before it are looked at with the pins of now, it is free here as well.
 
-use super::{Space, log};
+use super::{Pins, Space, log};
 use crate::types::{Run, TransactionId};
 
 impl Space {
-    /// Takes over what was committed since; `log` is that of the newest commit, which was not folded since, and
-    /// `pins` ascend. Says `false` if that cannot be done: the map is to be read anew then, whatever is in it.
+    /// Takes over what was committed since; `log` is that of the newest commit, which was not folded since. Says `false` if that cannot be done: the map is to be read anew then, whatever is in it.
     #[must_use]
-    pub(crate) fn follow(&mut self, log: &[u8], page_count: u64, pins: &[TransactionId]) -> bool {
+    pub(crate) fn follow(&mut self, log: &[u8], page_count: u64, pins: &Pins) -> bool {
         let Some(added) = log.strip_prefix(&self.log[..]) else {
             return false;
         };

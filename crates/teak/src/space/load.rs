@@ -12,7 +12,7 @@
 //! twice.
 
 use super::{
-    ArrayRoot, Death, FIRST_PAGE, Space, SpacePages, SpaceRoots,
+    ArrayRoot, Death, FIRST_PAGE, Pins, Space, SpacePages, SpaceRoots,
     bits::Bits,
     fold::absent_bitmap,
     log,
@@ -387,9 +387,8 @@ fn damaged(page: u32, detail: impl Into<String>) -> Error {
 }
 
 impl Space {
-    /// Reads the space map of a commit: its roots, and the log on top. What no pin sees (`pins` is
-    /// ascending, and ends with that commit) is free at once, except that only so many segments are
-    /// dissolved in one go.
+    /// Reads the space map of a commit: its roots, and the log on top. What no pin sees (the newest is
+    /// that commit) is free at once, except that only so many segments are dissolved in one go.
     ///
     /// # Errors
     ///
@@ -399,9 +398,9 @@ impl Space {
         roots: &SpaceRoots,
         log: &[u8],
         page_count: u64,
-        pins: &[TransactionId],
+        pins: &Pins,
     ) -> Result<Self> {
-        let newest = pins.last().copied().unwrap_or_default();
+        let newest = pins.newest().unwrap_or_default();
         let mut space = load(pages, roots, log, page_count, newest)?;
         space.reclaim(pins);
         Ok(space)

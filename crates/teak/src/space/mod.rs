@@ -42,6 +42,7 @@ mod load;
 mod log;
 mod page_array;
 mod pending;
+mod pins;
 mod plan;
 mod segments;
 mod summary;
@@ -57,6 +58,7 @@ pub(crate) use forge::Forged;
 pub(crate) use free_map::Policy;
 pub(crate) use load::joined;
 pub(crate) use page_array::ArrayRoot;
+pub(crate) use pins::Pins;
 
 use crate::{
     Error, Result,
@@ -174,8 +176,8 @@ impl Space {
         }
     }
 
-    /// Frees what no pin sees any more. `pins` is ascending and holds the newest commit.
-    pub(crate) fn reclaim(&mut self, pins: &[TransactionId]) {
+    /// Frees what no pin sees any more. The newest commit is among the pins.
+    pub(crate) fn reclaim(&mut self, pins: &Pins) {
         self.pending.reclaim(pins, &mut self.free);
     }
 

@@ -17,12 +17,13 @@
 //! Segments of which it is not known which pin holds them (they were read, or written before their
 //! deaths were looked at) are in the bucket of a pin that cannot exist, [`UNSORTED`].
 
-use super::{Death, free_map::FreeMap, segments::Segments};
+use super::{Death, Pins, free_map::FreeMap, segments::Segments};
 use crate::{
     Error, Result,
     planted::{Planted, is_planted},
     types::{Run, TransactionId},
 };
+use std::sync::Arc;
 
 /// Segments that may be dissolved between two folds, in addition to twice those just written: so
 /// that dissolving keeps up with large transactions.
@@ -53,6 +54,10 @@ pub(super) struct Pending {
     page_count: u64,
     backlog: bool,
     written_last: usize,
+    /// The pins that stayed when buckets were looked at last.
+    lasting: Arc<[TransactionId]>,
+    /// Pins of buckets that are not known to be among these.
+    passing: Vec<TransactionId>,
 }
 
 impl Pending {
@@ -148,35 +153,43 @@ impl Pending {
         self.add(entries.into_iter());
     }
 
-    /// Frees what no pin sees. `pins` is ascending.
-    pub(super) fn reclaim(&mut self, pins: &[TransactionId], free: &mut FreeMap) {
-        debug_assert!(pins.is_sorted());
+    /// Frees what no pin sees.
+    pub(super) fn reclaim(&mut self, pins: &Pins, free: &mut FreeMap) {
         let mut fresh = std::mem::take(&mut self.fresh);
         for death in fresh.drain(..) {
             self.place(death, pins, free);
         }
         self.fresh = fresh;
         self.backlog = false;
-        if self.all_pinned(pins) {
-            return;
-        }
-        let is_gone = |bucket: &mut Bucket| pins.binary_search(&bucket.pin).is_err();
-        let gone: Vec<Bucket> = self.buckets.extract_if(.., is_gone).collect();
-        for bucket in gone.into_iter().rev() {
-            self.empty(bucket, pins, free);
+        for pin in self.gone(pins) {
+            if let Ok(index) = self.position(pin) {
+                let bucket = self.buckets.remove(index);
+                self.empty(bucket, pins, free);
+            }
         }
     }
 
-    /// Whether the pin of every bucket is still there.
-    fn all_pinned(&self, pins: &[TransactionId]) -> bool {
-        let mut pins = pins.iter();
-        self.buckets
-            .iter()
-            .all(|bucket| pins.any(|pin| *pin == bucket.pin))
+    /// The pins of buckets that are not there any more, descending. As long as those that last are the same, only the few buckets of
+    /// others are looked at.
+    fn gone(&mut self, pins: &Pins) -> Vec<TransactionId> {
+        if !Arc::ptr_eq(&self.lasting, &pins.lasting) {
+            self.lasting = Arc::clone(&pins.lasting);
+            self.passing = self.buckets.iter().map(|bucket| bucket.pin).collect();
+        }
+        self.passing.retain(|pin| !pins.is_lasting(*pin));
+        let is_gone = |pin: &mut TransactionId| !pins.is_other(*pin);
+        let mut gone: Vec<_> = self.passing.extract_if(.., is_gone).collect();
+        gone.sort_unstable_by(|a, b| b.cmp(a));
+        gone.dedup();
+        gone
+    }
+
+    fn position(&self, pin: TransactionId) -> Result<usize, usize> {
+        self.buckets.binary_search_by_key(&pin, |bucket| bucket.pin)
     }
 
     /// Finds new places for what a bucket whose pin is gone held.
-    fn empty(&mut self, mut bucket: Bucket, pins: &[TransactionId], free: &mut FreeMap) {
+    fn empty(&mut self, mut bucket: Bucket, pins: &Pins, free: &mut FreeMap) {
         for death in bucket.loose.drain(..) {
             self.place(death, pins, free);
         }
@@ -189,9 +202,9 @@ impl Pending {
     }
 
     /// Gives a death to the pin that holds it, or frees its pages.
-    fn place(&mut self, death: Death, pins: &[TransactionId], free: &mut FreeMap) {
+    fn place(&mut self, death: Death, pins: &Pins, free: &mut FreeMap) {
         let early = u64::from(is_planted(Planted::FreeEarly));
-        match highest_below(pins, TransactionId(death.died.0 - early)) {
+        match pins.highest_below(TransactionId(death.died.0 - early)) {
             Some(pin) if pin >= death.birth => self.bucket(pin).loose.push(death),
             _ => {
                 free.free(death.run);
@@ -202,9 +215,9 @@ impl Pending {
 
     /// Gives a segment to the pin that holds all of it, or dissolves it if there is no such pin.
     /// Returns whether it could.
-    fn settle(&mut self, slot: u32, pins: &[TransactionId], free: &mut FreeMap) -> bool {
+    fn settle(&mut self, slot: u32, pins: &Pins, free: &mut FreeMap) -> bool {
         let segment = self.segments.get(slot);
-        let pin = highest_below(pins, segment.died_max);
+        let pin = pins.highest_below(segment.died_max);
         if let Some(pin) = pin
             && segment.birth_max <= pin
             && pin < segment.died_min
@@ -230,9 +243,10 @@ impl Pending {
 
     /// The bucket of a pin, made if need be.
     pub(super) fn bucket(&mut self, pin: TransactionId) -> &mut Bucket {
-        let index = match self.buckets.binary_search_by_key(&pin, |bucket| bucket.pin) {
+        let index = match self.position(pin) {
             Ok(index) => index,
             Err(index) => {
+                self.passing.push(pin);
                 self.buckets.insert(
                     index,
                     Bucket {
@@ -266,11 +280,6 @@ impl Pending {
         let in_segments = segments.flat_map(|slot| &self.segments.get(*slot).entries);
         self.loose().chain(in_segments).copied()
     }
-}
-
-fn highest_below(pins: &[TransactionId], died: TransactionId) -> Option<TransactionId> {
-    let below = pins.partition_point(|pin| *pin < died);
-    below.checked_sub(1).map(|index| pins[index])
 }
 
 fn page_count(deaths: &[Death]) -> u64 {

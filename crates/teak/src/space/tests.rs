@@ -118,7 +118,7 @@ fn an_old_reader_keeps_only_what_it_can_see() {
     let reader = TransactionId(1);
     let mut young = None;
     for id in 2..50 {
-        space.reclaim(&[reader, TransactionId(id - 1)]);
+        space.reclaim(&[reader, TransactionId(id - 1)][..].into());
         let taken = space.allocate(1, Policy::UpTo).unwrap();
         let deaths: Vec<_> = young
             .map(|run| (run, TransactionId(id - 1)))
@@ -135,9 +135,9 @@ fn an_old_reader_keeps_only_what_it_can_see() {
     space
         .commit(change(50, &[], &[(first, TransactionId(1))]))
         .unwrap();
-    space.reclaim(&[reader, TransactionId(50)]);
+    space.reclaim(&[reader, TransactionId(50)][..].into());
     assert_eq!(space.pending_count(), 10);
-    space.reclaim(&[TransactionId(50)]);
+    space.reclaim(&[TransactionId(50)][..].into());
     assert_eq!(space.pending_count(), 0);
 }
 
@@ -226,7 +226,7 @@ fn a_large_bucket_is_emptied_bit_by_bit() {
     for part in scattered.chunks(1000) {
         let deaths: Vec<_> = part.iter().map(|run| (*run, TransactionId(1))).collect();
         let (newest, _) = commit(&mut space, &[], &deaths);
-        space.reclaim(&[TransactionId(1), newest]);
+        space.reclaim(&[TransactionId(1), newest][..].into());
     }
     assert!(space.pending.segments.len() >= count as usize / 170);
     assert!(space.pending_count() >= count);
@@ -234,7 +234,7 @@ fn a_large_bucket_is_emptied_bit_by_bit() {
     while space.pending.has_backlog() || commits == 0 {
         let before = space.free_count();
         let (newest, committed) = commit(&mut space, &[], &[]);
-        space.reclaim(&[newest]);
+        space.reclaim(&[newest][..].into());
         assert!(space.free_count() - before < 25_000, "bounded");
         assert!(committed.fold_pages.len() < 150, "bounded");
         commits += 1;
@@ -284,7 +284,7 @@ fn a_page_does_not_die_twice() {
     space.grow(100);
     let taken = space.allocate(10, Policy::Contiguous).unwrap();
     space.commit(change(1, &[taken], &[])).unwrap();
-    space.reclaim(&[TransactionId(1)]);
+    space.reclaim(&[TransactionId(1)][..].into());
     let page = (Run::new(taken.start.0, 1), TransactionId(1));
     let free = (Run::new(taken.start.0 + 10, 1), TransactionId(1));
     let record = (Run::new(0, 1), TransactionId(1));

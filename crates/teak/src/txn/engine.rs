@@ -6,7 +6,7 @@ use super::{
     flusher::Flusher,
     holes::Punching,
     lock,
-    named::NamedPin,
+    named::NamedPins,
     open::Settled,
     place::Entered,
     progress::{UnwrittenPage, Written},
@@ -259,7 +259,7 @@ pub(super) struct Writer {
     pub(super) tail: Tail,
     pub(super) punching: Punching,
     /// The states that stay because they have a name.
-    pub(super) named: Vec<NamedPin>,
+    pub(super) named: NamedPins,
 }
 
 /// What is known of how much of the file nobody needs. It may be cut off once no record can count, after whatever

@@ -15,7 +15,7 @@
 use super::{
     engine::{Durability, slot_page},
     lock,
-    named::NamedPin,
+    named::NamedPins,
     pages::{WRITING_PAGES, write_pages},
     place::Place,
     progress::{Deferred, Due, Progress, State, StateGuard, Target, Written},
@@ -28,6 +28,7 @@ use crate::{
     commit::record::{ERASED_LEN, FlushLimits, Record},
     planted::{Planted, is_planted},
     share::Taken,
+    space::Pins,
     store::Storage,
 };
 use std::{
@@ -131,19 +132,19 @@ impl Flusher {
 
     /// The states whose pages must stay: what a crash may lead back to, the newest, what is held, and what has a name, or had
     /// one in a state that a crash may lead back to.
-    pub(super) fn pins(&self, named: &[NamedPin]) -> Vec<TransactionId> {
+    pub(super) fn pins(&self, named: &NamedPins) -> Pins {
         let mut pins = self.own_pins();
         let oldest = pins.iter().min().copied();
-        let is_kept = |pin: &&NamedPin| match pin.dropped {
-            None => !is_planted(Planted::FreeNamed),
-            Some(_) => pin.counts_for(oldest) && !is_planted(Planted::FreeDropped),
+        if !is_planted(Planted::FreeDropped) {
+            pins.extend(named.dropped(oldest));
+        }
+        let live = match is_planted(Planted::FreeNamed) {
+            true => Arc::default(),
+            false => Arc::clone(named.live()),
         };
-        // Before what is held: readers may begin with these, too.
-        pins.extend(named.iter().filter(is_kept).map(|pin| pin.state));
-        self.published.add_held(&mut pins);
-        pins.sort_unstable();
-        pins.dedup();
-        pins
+        // Behind those: readers may begin with them, too.
+        self.published.add_held(&mut pins, &live);
+        Pins::new(live, pins)
     }
 
     /// The same without what readers hold.

@@ -48,18 +48,80 @@ pub(super) struct Named {
     pub(super) catalog: [u8; 64],
 }
 
-/// A state whose pages must stay.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct NamedPin {
-    pub(super) state: TransactionId,
-    /// Where it was dropped: it must stay until nothing leads back behind that.
-    pub(super) dropped: Option<TransactionId>,
+/// The states whose pages must stay, as the list has them.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub(super) struct NamedPins {
+    /// Those that have a name, each as often as it has one, ascending. Another slice after each change of the list.
+    live: Arc<[TransactionId]>,
+    dropped: Vec<DroppedPin>,
 }
 
-impl NamedPin {
+/// A state that had a name.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct DroppedPin {
+    state: TransactionId,
+    /// Where it was dropped: it must stay until nothing leads back behind that.
+    dropped: TransactionId,
+}
+
+impl DroppedPin {
     /// Whether the state must stay where `oldest` is the oldest state that something leads back to.
-    pub(super) fn counts_for(&self, oldest: Option<TransactionId>) -> bool {
-        self.dropped.is_none_or(|dropped| Some(dropped) > oldest)
+    fn counts_for(&self, oldest: Option<TransactionId>) -> bool {
+        Some(self.dropped) > oldest
+    }
+}
+
+impl NamedPins {
+    /// Those that have a name.
+    pub(super) fn live(&self) -> &Arc<[TransactionId]> {
+        &self.live
+    }
+
+    /// Those that were dropped and must stay yet, where `oldest` is the oldest state that something leads back to.
+    pub(super) fn dropped(
+        &self,
+        oldest: Option<TransactionId>,
+    ) -> impl Iterator<Item = TransactionId> {
+        let counting = self
+            .dropped
+            .iter()
+            .filter(move |pin| pin.counts_for(oldest));
+        counting.map(|pin| pin.state)
+    }
+
+    /// All that must stay.
+    pub(super) fn counting(
+        &self,
+        oldest: Option<TransactionId>,
+    ) -> impl Iterator<Item = TransactionId> {
+        self.live.iter().copied().chain(self.dropped(oldest))
+    }
+
+    /// What is left when these are named and those dropped, and some notes are taken away.
+    fn changed(
+        &self,
+        named: impl Iterator<Item = TransactionId>,
+        dropped: Vec<DroppedPin>,
+        over: &[DroppedPin],
+    ) -> Self {
+        let mut live = self.live.to_vec();
+        for state in named {
+            live.insert(live.partition_point(|other| *other <= state), state);
+        }
+        for pin in &dropped {
+            if let Ok(index) = live.binary_search(&pin.state) {
+                live.remove(index);
+            }
+        }
+        let left = self.dropped.iter().filter(|pin| !over.contains(pin));
+        let mut dropped: Vec<_> = left.copied().chain(dropped).collect();
+        // Of two names of one state there is one note.
+        dropped.sort_unstable();
+        dropped.dedup();
+        Self {
+            live: live.into(),
+            dropped,
+        }
     }
 }
 
@@ -156,39 +218,42 @@ pub(super) fn for_each<S: PageSource + ?Sized>(
 }
 
 /// All states that must stay, whose notes are in the list.
-fn pins<S: PageSource + ?Sized>(source: &S, root: &TreeRoot) -> Result<Vec<NamedPin>> {
-    let mut pins = Vec::new();
+fn pins<S: PageSource + ?Sized>(source: &S, root: &TreeRoot) -> Result<NamedPins> {
+    let (mut live, mut dropped) = (Vec::new(), Vec::new());
     let mut cursor = Cursor::new(source, *root);
     while cursor.next()? {
-        let pin = match cursor.key() {
-            [LIVE, ..] => NamedPin {
-                state: Named::decode(root, cursor.stored_value())?.transaction,
-                dropped: None,
-            },
-            [DROPPED, states @ ..] => dropped_pin(states)
-                .ok_or_else(|| damaged(root, "what was dropped is not noted as it should be"))?,
+        match cursor.key() {
+            [LIVE, ..] => live.push(Named::decode(root, cursor.stored_value())?.transaction),
+            [DROPPED, states @ ..] => {
+                dropped.push(dropped_pin(states).ok_or_else(|| {
+                    damaged(root, "what was dropped is not noted as it should be")
+                })?)
+            }
             _ => {
                 return Err(damaged(
                     root,
                     "there is an entry of a kind that is not known",
                 ));
             }
-        };
-        pins.push(pin);
+        }
     }
-    Ok(pins)
-}
-
-fn dropped_pin(states: &[u8]) -> Option<NamedPin> {
-    let (state, dropped) = states.split_first_chunk()?;
-    Some(NamedPin {
-        state: TransactionId(u64::from_be_bytes(*state)),
-        dropped: Some(TransactionId(u64::from_be_bytes(dropped.try_into().ok()?))),
+    live.sort_unstable();
+    Ok(NamedPins {
+        live: live.into(),
+        dropped,
     })
 }
 
-fn dropped_key(state: TransactionId, dropped: TransactionId) -> Vec<u8> {
-    let (state, dropped) = (state.0.to_be_bytes(), dropped.0.to_be_bytes());
+fn dropped_pin(states: &[u8]) -> Option<DroppedPin> {
+    let (state, dropped) = states.split_first_chunk()?;
+    Some(DroppedPin {
+        state: TransactionId(u64::from_be_bytes(*state)),
+        dropped: TransactionId(u64::from_be_bytes(dropped.try_into().ok()?)),
+    })
+}
+
+fn dropped_key(pin: &DroppedPin) -> Vec<u8> {
+    let (state, dropped) = (pin.state.0.to_be_bytes(), pin.dropped.0.to_be_bytes());
     [&[DROPPED], &state[..], &dropped[..]].concat()
 }
 
@@ -226,13 +291,14 @@ impl Snapshot {
     }
 
     /// The states that must stay for names.
-    pub(super) fn named_pins(&self) -> Result<Vec<NamedPin>> {
+    pub(super) fn named_pins(&self) -> Result<NamedPins> {
         let root = root(&self.record)?;
         match root.is_empty() {
-            true => Ok(Vec::new()),
+            true => Ok(NamedPins::default()),
             false => {
                 let pins = reading(self, || pins(&Demanded(self), &root))?;
-                match pins.iter().all(|pin| pin.state <= self.transaction()) {
+                let newest = pins.counting(None).max();
+                match newest <= Some(self.transaction()) {
                     true => Ok(pins),
                     false => Err(damaged(&root, "there is one of a transaction to come")),
                 }
@@ -319,7 +385,7 @@ impl Engine {
         pins.dedup();
         let kept = match all.is_empty() {
             true => Vec::new(),
-            false => newest.space(&pins)?.kept_alone(&pins),
+            false => newest.space(&pins[..].into())?.kept_alone(&pins),
         };
         let info = |(name, named): (Vec<u8>, Named)| {
             let place = pins.binary_search(&named.transaction);
@@ -404,15 +470,9 @@ impl WriteTransaction {
             return seal::seal(&mut self.pages, &mut self.snapshots);
         }
         let oldest = self.engine.flusher.own_pins().into_iter().min();
-        let is_over = |pin: &NamedPin| pin.dropped.is_some_and(|dropped| Some(dropped) <= oldest);
-        let over: Vec<_> = self
-            .pages
-            .writer
-            .named
-            .iter()
-            .copied()
-            .filter(is_over)
-            .collect();
+        let before = &self.pages.writer.named;
+        let mut over = before.dropped.clone();
+        over.retain(|pin| !pin.counts_for(oldest));
         let transaction = self.id();
         let made = Named {
             transaction,
@@ -426,11 +486,11 @@ impl WriteTransaction {
         };
         let changes = std::mem::take(&mut self.named);
         let list = &mut self.snapshots;
+        let (mut live, mut dropped) = (Vec::new(), Vec::new());
         let kept = changing(&mut self.pages, |pages| {
             let mut tree = Tree::new(pages, list);
-            for pin in over {
-                let dropped = pin.dropped.unwrap_or_default();
-                tree.remove(&dropped_key(pin.state, dropped))?;
+            for pin in &over {
+                tree.remove(&dropped_key(pin))?;
             }
             for change in &changes {
                 match change {
@@ -440,14 +500,20 @@ impl WriteTransaction {
                             Which::Base => &base,
                         };
                         put(&mut tree, &live_key(name), &named.encode())?;
+                        live.push(named.transaction);
                     }
                     NamedChange::Drop(name, named) => {
                         tree.remove(&live_key(name))?;
-                        put(&mut tree, &dropped_key(named.transaction, transaction), &[])?;
+                        let pin = DroppedPin {
+                            state: named.transaction,
+                            dropped: transaction,
+                        };
+                        put(&mut tree, &dropped_key(&pin), &[])?;
+                        dropped.push(pin);
                     }
                 }
             }
-            pins(pages, list)
+            Ok((pages.writer.named).changed(live.into_iter(), dropped, &over))
         })?;
         self.named_pins = Some(kept);
         seal::seal(&mut self.pages, &mut self.snapshots)
@@ -470,3 +536,7 @@ pub(super) fn note(record: &mut Record, root: &TreeRoot) {
         record.features.read_only_compatible |= NAMED_SNAPSHOTS;
     }
 }
+
+#[cfg(test)]
+#[path = "named_tests.rs"]
+mod tests;

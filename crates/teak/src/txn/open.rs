@@ -7,6 +7,7 @@ use super::{
     door::Door,
     engine::{Asked, Engine, Excess, Network, Settings, Sharing, Writer, slot_page},
     holes::Punching,
+    named::NamedPins,
     progress::{State, Written},
     recover::{self, Found, Recovery},
     snapshot::Snapshot,
@@ -171,7 +172,7 @@ fn settle(storage: &Arc<dyn Storage>, how: &How) -> Result<Settled> {
         Err(error) => return Err(error),
     };
     let named = match how.is_read_only {
-        true => Vec::new(),
+        true => NamedPins::default(),
         false => snapshot.named_pins()?,
     };
     let snapshot = snapshot.with_counts_of(&space);
@@ -280,7 +281,7 @@ fn writer(newest: Record, space: Space, is_changed: bool) -> Writer {
         is_stale: false,
         blocks_given_back: 0,
         asked: Asked::default(),
-        named: Vec::new(),
+        named: NamedPins::default(),
         excess: Excess::of(&newest),
         tail: Tail::default(),
         punching: Punching::default(),

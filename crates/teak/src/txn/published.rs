@@ -37,6 +37,8 @@ struct Held {
     states: Vec<TransactionId>,
     /// Commits since the last look.
     age: usize,
+    /// The states that had names then.
+    named: Arc<[TransactionId]>,
 }
 
 impl Published {
@@ -128,23 +130,26 @@ impl Published {
         count
     }
 
-    /// Adds the states that readers hold to `pins`, where those stand already that they may begin with.
+    /// Adds the states that readers hold to `pins`, where those stand already that they may begin with, but for those that have a
+    /// name.
     ///
     /// All slots are looked at, but where there are many not for each commit: until the next look, what was
-    /// held stays so, and with it all that readers may have begun with since.
-    pub(super) fn add_held(&self, pins: &mut Vec<TransactionId>) {
+    /// held stays so, and with it all that readers may have begun with since. Names stay until there is another list of them.
+    pub(super) fn add_held(&self, pins: &mut Vec<TransactionId>, named: &Arc<[TransactionId]>) {
         if is_planted(Planted::FreeHeld) {
             return;
         }
         let mut held = lock(&self.held);
         held.age += 1;
-        if held.age * SLOTS_PER_COMMIT > self.table.slots_used() {
+        if held.age * SLOTS_PER_COMMIT > self.table.slots_used() || !Arc::ptr_eq(&held.named, named)
+        {
             held.age = 0;
+            held.named = Arc::clone(named);
             held.states.clear();
             self.table
                 .for_each_pinned(|state| held.states.push(TransactionId(state)));
         }
-        // Whoever begins until the next look begins with one of these, those with names included.
+        // Whoever begins until the next look begins with one of these, or with one that has a name.
         held.states.extend_from_slice(pins);
         held.states.sort_unstable();
         held.states.dedup();

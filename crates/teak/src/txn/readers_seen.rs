@@ -1,7 +1,7 @@
 //! Who reads what, and what of the file is there for nobody else. Who wants space may ask, and take away
 //! what parked readers see.
 
-use super::{engine::Engine, named::NamedPin, pages::WritePages};
+use super::{engine::Engine, named::NamedPins, pages::WritePages};
 use crate::{
     Error, Result, Run, TransactionId,
     share::{Pinned, ReaderId},
@@ -105,15 +105,16 @@ const PAUSE: Duration = Duration::from_millis(5);
 impl Engine {
     /// All readers of all processes, the oldest state first.
     pub(crate) fn readers(self: &Arc<Self>) -> Result<Vec<ReaderInfo>> {
-        let mut before = self.readers.table.readers();
+        let same = |reader: &Pinned| (reader.reader, reader.state);
+        let mut before: Vec<_> = self.readers.table.readers().iter().map(same).collect();
         before.sort_unstable();
         // Keeps the space map as it is while it is read. Who began before it is still there counts.
         let newest = self.begin_read()?;
         let mut pinned = self.readers.table.readers();
-        pinned.retain(|reader| before.binary_search(reader).is_ok());
+        pinned.retain(|reader| before.binary_search(&same(reader)).is_ok());
         let named = newest.named_pins()?;
         self.describe(pinned, newest.transaction(), &named, |pins| {
-            Ok(newest.space(pins)?.kept_alone(pins))
+            Ok(newest.space(&pins.into())?.kept_alone(pins))
         })
     }
 
@@ -121,15 +122,14 @@ impl Engine {
         &self,
         mut pinned: Vec<Pinned>,
         newest: TransactionId,
-        named: &[NamedPin],
+        named: &NamedPins,
         kept_alone: impl FnOnce(&[TransactionId]) -> Result<Vec<u64>>,
     ) -> Result<Vec<ReaderInfo>> {
         let now = uptime_ms();
         pinned.sort_unstable_by_key(|reader| (reader.state, reader.began));
         let mut own = vec![newest, self.durable()];
         let oldest = own.iter().min().copied();
-        let named = named.iter().filter(|pin| pin.counts_for(oldest));
-        own.extend(named.map(|pin| pin.state));
+        own.extend(named.counting(oldest));
         let states = pinned.iter().map(|reader| TransactionId(reader.state));
         let mut pins: Vec<_> = states.chain(own.iter().copied()).collect();
         pins.sort_unstable();
@@ -271,9 +271,7 @@ impl WritePages {
         let left = left.map(|reader| TransactionId(reader.state));
         let mut pins = flusher.own_pins();
         let oldest = pins.iter().min().copied();
-        let named = self.writer.named.iter();
-        let named = named.filter(|pin| pin.counts_for(oldest));
-        pins.extend(named.map(|pin| pin.state).chain(left));
+        pins.extend(self.writer.named.counting(oldest).chain(left));
         pins.sort_unstable();
         self.writer.space.unseen_count(&pins) >= least
     }

@@ -5,7 +5,7 @@ use crate::{
     Error, Geometry, PageNumber, Result, Tag, TransactionId,
     commit::record::{FlushLimits, Record},
     page::value::ValueRun,
-    space::{Space, SpacePages},
+    space::{Pins, Space, SpacePages},
     store::Mapping,
     tree::{
         PageSource, TreeRoot,
@@ -176,7 +176,7 @@ impl Snapshot {
 
     /// The space map as it was when this was committed. What no pin sees is free; without any pin
     /// but this state itself, all that is dead is free.
-    pub(crate) fn space(&self, pins: &[TransactionId]) -> Result<Space> {
+    pub(crate) fn space(&self, pins: &Pins) -> Result<Space> {
         let record = &self.record;
         Space::load(
             &MapPages::new(self),
@@ -189,13 +189,9 @@ impl Snapshot {
 
     /// The space map, for whoever wants to know what is where and allocates nothing.
     pub(crate) fn space_to_look_at(&self) -> Result<Space> {
-        let mut pins = self.named_pins()?;
-        pins.retain(|pin| pin.dropped.is_none());
-        let mut pins: Vec<_> = pins.iter().map(|pin| pin.state).collect();
-        pins.push(self.record.transaction);
-        pins.sort_unstable();
-        pins.dedup();
-        self.space(&pins)
+        let named = self.named_pins()?;
+        let newest = vec![self.record.transaction];
+        self.space(&Pins::new(Arc::clone(named.live()), newest))
     }
 }
 

@@ -4,7 +4,7 @@ use super::{
     catalog,
     engine::{Durability, Engine, WriterTurn},
     located::located,
-    named::{self, NamedChange, NamedPin},
+    named::{self, NamedChange, NamedPins},
     pages::{Limits, WritePages},
     readers_seen::SlowReaders,
     savepoint::SavepointState,
@@ -45,7 +45,7 @@ pub(crate) struct WriteTransaction {
     pub(super) snapshots: TreeRoot,
     pub(super) named: Vec<NamedChange>,
     /// What must stay once that is done.
-    pub(super) named_pins: Option<Vec<NamedPin>>,
+    pub(super) named_pins: Option<NamedPins>,
     /// After a rollback to a named snapshot, the dead pages that it has made alive again, sorted.
     pub(super) revived: Option<Vec<Run>>,
     /// Whether it commits also if nothing has changed, and cuts off all that is free.

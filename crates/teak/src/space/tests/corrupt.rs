@@ -27,7 +27,7 @@ fn load(world: &World, state: &State) -> Result<Space> {
         &state.roots,
         &state.log,
         state.page_count,
-        &world.pins(),
+        &world.pins()[..].into(),
     )
 }
 
@@ -78,7 +78,13 @@ fn the_map_does_not_call_its_own_pages_free() {
         log,
         page_count,
     } = &state;
-    let loaded = Space::load(&world.disk, roots, log, *page_count, &[last.next()]);
+    let loaded = Space::load(
+        &world.disk,
+        roots,
+        log,
+        *page_count,
+        &[last.next()][..].into(),
+    );
     assert!(loaded.is_err());
 }
 

@@ -2,7 +2,7 @@
 
 use super::{End, PinStep, Step, *};
 use crate::Error;
-use std::collections::HashMap;
+use std::{collections::HashMap, sync::Arc};
 
 /// A disk: what was last written to each page.
 pub(super) struct Disk {
@@ -43,6 +43,7 @@ pub(super) struct World {
     past: HashMap<u32, Vec<(u64, u64)>>,
     newest: TransactionId,
     held: BTreeSet<TransactionId>,
+    lasting: Arc<[TransactionId]>,
     pub(super) states: BTreeMap<TransactionId, State>,
 }
 
@@ -59,6 +60,7 @@ impl World {
             past: HashMap::new(),
             newest: TransactionId(0),
             held: BTreeSet::new(),
+            lasting: Arc::default(),
             states: BTreeMap::new(),
         }
     }
@@ -67,6 +69,14 @@ impl World {
         let mut pins = self.held.clone();
         pins.insert(self.newest);
         pins.into_iter().collect()
+    }
+
+    /// The same, but those that are held as such that stay, and the same slice as long as they do.
+    fn split_pins(&mut self) -> Pins {
+        if !self.held.iter().eq(self.lasting.iter()) {
+            self.lasting = self.held.iter().copied().collect();
+        }
+        Pins::new(Arc::clone(&self.lasting), vec![self.newest])
     }
 
     pub(super) fn newest_state(&self) -> &State {
@@ -87,7 +97,8 @@ impl World {
             }
             PinStep::UnpinAll => self.held.clear(),
         }
-        self.space.reclaim(&self.pins());
+        let pins = self.split_pins();
+        self.space.reclaim(&pins);
         let taken = self.take(step);
         if step.end == End::Abort {
             taken.iter().for_each(|run| self.space.give_back(*run));
@@ -255,7 +266,7 @@ impl World {
                 log,
                 page_count,
             } = state;
-            let loaded = Space::load(&self.disk, roots, log, *page_count, &[*pin]);
+            let loaded = Space::load(&self.disk, roots, log, *page_count, &[*pin][..].into());
             loaded.unwrap_or_else(|error| panic!("{pin}: {error}"));
         }
         let State {
@@ -263,8 +274,9 @@ impl World {
             log,
             page_count,
         } = self.newest_state();
-        let loaded = Space::load(&self.disk, roots, log, *page_count, &pins).unwrap();
-        self.space.reclaim(&pins);
+        let loaded = Space::load(&self.disk, roots, log, *page_count, &pins[..].into()).unwrap();
+        let split = self.split_pins();
+        self.space.reclaim(&split);
         if !self.space.pending.has_backlog() && !loaded.pending.has_backlog() {
             assert_eq!(summary(&loaded), summary(&self.space));
             self.check_all_seen(&pins);

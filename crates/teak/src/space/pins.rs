@@ -1,0 +1,53 @@
+//! The states whose pages must stay.
+
+use crate::types::TransactionId;
+use std::sync::Arc;
+
+/// States whose pages must stay: many, it may be, that are the same for a long time, and others. So a commit that changes only some
+/// of the others does not look at all.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Pins {
+    /// Those that stay, ascending; as long as nothing of them changes, they are the same slice.
+    pub(super) lasting: Arc<[TransactionId]>,
+    /// Ascending.
+    others: Vec<TransactionId>,
+}
+
+impl Pins {
+    /// These that stay, ascending, and these others.
+    pub(crate) fn new(lasting: Arc<[TransactionId]>, mut others: Vec<TransactionId>) -> Self {
+        debug_assert!(lasting.is_sorted());
+        others.sort_unstable();
+        others.dedup();
+        Self { lasting, others }
+    }
+
+    /// The newest.
+    pub(super) fn newest(&self) -> Option<TransactionId> {
+        self.highest_below(TransactionId(u64::MAX))
+    }
+
+    /// The highest below the transaction in which something died.
+    pub(super) fn highest_below(&self, died: TransactionId) -> Option<TransactionId> {
+        highest_below(&self.lasting, died).max(highest_below(&self.others, died))
+    }
+
+    pub(super) fn is_lasting(&self, pin: TransactionId) -> bool {
+        self.lasting.binary_search(&pin).is_ok()
+    }
+
+    pub(super) fn is_other(&self, pin: TransactionId) -> bool {
+        self.others.binary_search(&pin).is_ok()
+    }
+}
+
+impl From<&[TransactionId]> for Pins {
+    fn from(pins: &[TransactionId]) -> Self {
+        Self::new(Arc::default(), pins.to_vec())
+    }
+}
+
+fn highest_below(pins: &[TransactionId], died: TransactionId) -> Option<TransactionId> {
+    let below = pins.partition_point(|pin| *pin < died);
+    below.checked_sub(1).map(|index| pins[index])
+}

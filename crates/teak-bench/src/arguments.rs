@@ -208,10 +208,18 @@ pub(crate) struct SpaceRun {
     #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(10..=1_000_000_000))]
     pub(crate) commits_after: u64,
 
+    /// Threads that meanwhile, again and again, read a whole state and compare it with what was committed.
+    #[arg(long, value_name = "COUNT", default_value_t = 2, value_parser = clap::value_parser!(u32).range(0..=64))]
+    pub(crate) verifiers: u32,
+
     /// Dead pages that a reader still sees, and then free pages, none beside another, beside which small commits are timed; none for not
-    /// doing that. Teak alone. Somewhat more than twice as many pages of 4 KiB are written.
+    /// doing that. Somewhat more than three times as many pages of 4 KiB are written.
     #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u64).range(0..=100_000_000))]
     pub(crate) crumbs: u64,
+
+    /// Also draw the sizes in the course of the commits beside a reader, and alone, into this file, as SVG.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) chart: Option<PathBuf>,
 
     /// The engines to run.
     #[arg(long, value_name = "ENGINE", value_delimiter = ',', default_values_t = EngineKind::usual_beside_quick())]

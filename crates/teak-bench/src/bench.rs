@@ -2,7 +2,7 @@
 
 use crate::{
     data::DataSet,
-    engines::{Durability, Engine, EngineKind, Opening, Reader, Slots},
+    engines::{Durability, Engine, EngineKind, Opening, Reader},
     statistics::Samples,
 };
 use anyhow::{Context, Result, anyhow};
@@ -36,8 +36,13 @@ impl Contender {
 
     /// The open database, for many who read.
     pub(crate) fn reader(&self) -> Result<&dyn Reader> {
+        Ok(self.shared()?.reader())
+    }
+
+    /// The open database, beside others who use it.
+    pub(crate) fn shared(&self) -> Result<&dyn Engine> {
         match &self.engine {
-            Some(engine) => Ok(engine.reader()),
+            Some(engine) => Ok(engine.as_ref()),
             None => Err(anyhow!("{} has no open database", self.kind)),
         }
     }
@@ -52,11 +57,7 @@ impl Contender {
 
     /// Closes the database, if it is open, and opens it in `durability`.
     pub(crate) fn reopen(&mut self, durability: Durability, data: &DataSet) -> Result<()> {
-        self.reopen_for(&Opening {
-            durability,
-            data_bytes: data.bytes(),
-            slots: Slots::Threads,
-        })
+        self.reopen_for(&Opening::usual(durability, data.bytes()))
     }
 
     /// The same, with all that can be chosen.

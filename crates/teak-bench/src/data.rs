@@ -4,6 +4,7 @@
 //! from its key and version alone, so that whatever is read can be checked without storing it twice.
 
 use fastrand::Rng;
+use twox_hash::XxHash3_64;
 
 /// Bytes of a key.
 pub(crate) const KEY_LEN: usize = 16;
@@ -99,6 +100,43 @@ impl Digest {
         }
         digest
     }
+}
+
+/// What the records of a state come to: other records come to something else, but for a chance that does not count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Fingerprint {
+    count: u64,
+    /// Of the hashes of all records.
+    sum: u64,
+}
+
+impl Fingerprint {
+    /// That of `records`.
+    pub(crate) fn of(records: impl Iterator<Item = Record>) -> Self {
+        let mut fingerprint = Self::default();
+        for record in records {
+            fingerprint.add(&record.key, &record.value);
+        }
+        fingerprint
+    }
+
+    /// Counts a record.
+    #[inline]
+    pub(crate) fn add(&mut self, key: &[u8], value: &[u8]) {
+        self.count += 1;
+        self.sum = self.sum.wrapping_add(hash(key, value));
+    }
+
+    /// Takes a record off again that was counted.
+    pub(crate) fn remove(&mut self, record: &Record) {
+        self.count -= 1;
+        self.sum = self.sum.wrapping_sub(hash(&record.key, &record.value));
+    }
+}
+
+#[inline]
+fn hash(key: &[u8], value: &[u8]) -> u64 {
+    XxHash3_64::oneshot_with_seed(XxHash3_64::oneshot(key), value)
 }
 
 /// The keys of a run.

@@ -85,10 +85,15 @@
 //! - `alone`, `reader`: after a load in random order each commit replaces the value of a random record, on the disk before it
 //!   returns. With `reader` one read transaction of the same process stays open from before the first commit to behind the last.
 //! - `removal`: nine of ten records, chosen at random, are removed in transactions of 10,000; then the same commits. `fresh` is the
-//!   size of a new database that is given what is left, in the order of keys, by the call that each engine has for that.
+//!   size of a new database that is given what is left, in the order of keys, by the call that each engine has for that. Meanwhile
+//!   `--verifiers` threads read whole states, one after the other, each in a transaction, and compare count and hashes of the records
+//!   with what was committed before the transaction began. The first that is something else ends the run with an error.
 //!
-//! With `--crumbs N`: the time of one commit of one record of Teak, in two databases in turns: as loaded; and with N dead pages that an open
-//! reader sees, then, when the reader is gone and commits have freed them, with N free pages, none beside another.
+//! With `--chart FILE` the sizes of `alone` and `reader` are drawn.
+//!
+//! With `--crumbs N`: the time of one commit of one record, lazy and durable, in two databases of an engine in turns, with the same records: one
+//! with nothing else, and one with N dead pages that an open reader sees, then, when the reader is gone, with N free pages. LMDB's lazy
+//! commits have `MDB_NOSYNC` in their transaction, libmdbx's `MDBX_TXN_NOSYNC`.
 //!
 //! # What `values` measures
 //!
@@ -133,6 +138,7 @@
 //! | `lmdb-writemap`, lazy | `MDB_WRITEMAP`, `MDB_NOSYNC` | may be corrupt |
 //! | `lmdb-writemap`, durable | `MDB_WRITEMAP` | every commit that returned |
 //! | `mdbx`, lazy | `MDBX_SAFE_NOSYNC` | the last commit that was flushed; never corrupt |
+//! | `mdbx`, before what `space` measures, and while it removes | `MDBX_UTTERLY_NOSYNC`; the others as lazy | may be corrupt |
 //! | `mdbx`, durable | `MDBX_SYNC_DURABLE`: two flushes a commit | every commit that returned |
 //!
 //! `--engines` also knows `teak-unverified` and `teak-always`: Teak with `Verification::Off` and
@@ -175,7 +181,7 @@ mod statistics;
 mod values;
 mod works;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use arguments::{
     Arguments, BackupRun, Command, Commits, Flushes, Handover, Places, Quick, Readers, SpaceRun,
     Values,
@@ -264,11 +270,19 @@ fn run_handover(handover: &Handover, directory: &Path) -> Result<()> {
 }
 
 fn run_space(space: &SpaceRun, directory: &Path) -> Result<()> {
+    ensure!(
+        space.chart.is_none() || space.commits > 0,
+        "--chart draws the files in the course of --commits, which are none"
+    );
     let figures = space::run(space, directory)?;
     println!("\n{}", space::table(&figures));
+    if let Some(path) = &space.chart {
+        space::chart::draw(&figures, space.records, path)?;
+        println!("chart drawn to {}", path.display());
+    }
     let mut all = to_values(&figures)?;
     if space.crumbs > 0 {
-        let figures = space::crumbs::run(space.crumbs, directory)?;
+        let figures = space::crumbs::run(space, directory)?;
         println!("\n{}", space::crumbs::table(&figures));
         all.extend(to_values(&figures)?);
     }

@@ -299,6 +299,52 @@ fn values_have_times_and_sizes_for_every_engine() {
 }
 
 #[test]
+fn files_are_watched_for_every_engine() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let chart = directory.path().join("chart.svg");
+    let chart = chart.to_str().expect("it is text");
+    let arguments = ["space", "--records", "2000", "--commits", "40"];
+    let more = [
+        "--removal",
+        "3000",
+        "--commits-after",
+        "20",
+        "--chart",
+        chart,
+    ];
+    let figures = run_exactly(directory.path(), &[&arguments[..], &more].concat());
+    let engines = engine_count();
+    assert_eq!(figures.len(), 3 * engines);
+    for figure in &figures[..2 * engines] {
+        assert_eq!(figure["bytes"].as_array().map(Vec::len), Some(11));
+        assert!(figure["fresh_bytes"].is_null(), "{figure}");
+    }
+    for figure in &figures[2 * engines..] {
+        assert_eq!(figure["work"], "removal");
+        assert_positive(figure, &["fresh_bytes", "removal_seconds"]);
+        // Each of the two threads compares one at least.
+        for verified in ["verified_in_removal", "verified_in_commits"] {
+            assert!(figure[verified].as_u64() >= Some(2), "{figure}");
+        }
+    }
+    let chart = fs::read_to_string(chart).expect("it was drawn");
+    assert!(chart.contains("teak, with a reader"));
+}
+
+#[test]
+fn a_chart_of_nothing_is_refused() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let output = Command::new(env!("CARGO_BIN_EXE_teak-bench"))
+        .args(["space", "--commits", "0", "--chart", "chart.svg", "--dir"])
+        .arg(directory.path())
+        .output()
+        .expect("the program starts");
+    assert!(!output.status.success());
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(errors.contains("--chart draws"), "{errors}");
+}
+
+#[test]
 fn copies_are_made_before_and_after_changes() {
     let directory = tempfile::tempdir().expect("a directory");
     let arguments = ["backup", "--bytes", "2000000", "--changed-permille", "10"];

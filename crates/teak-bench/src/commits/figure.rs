@@ -65,6 +65,6 @@ pub(super) fn name(engine: EngineKind, mode: Durability) -> String {
     match mode {
         Durability::Durable => engine.to_string(),
         Durability::Async => format!("{engine} async"),
-        Durability::Lazy => format!("{engine} lazy"),
+        Durability::Lazy | Durability::Careless => format!("{engine} lazy"),
     }
 }

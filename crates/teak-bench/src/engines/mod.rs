@@ -32,6 +32,8 @@ pub(crate) enum Durability {
     Async,
     /// It returns at once.
     Lazy,
+    /// The same, for work that is not measured: where the engine has such a mode, a power cut leaves nothing that can be relied on.
+    Careless,
 }
 
 /// How records are put into a table.
@@ -95,6 +97,35 @@ pub(crate) struct Opening {
     /// About how many bytes of records there are to be: LMDB and libmdbx have to be told how large the data may grow.
     pub(crate) data_bytes: u64,
     pub(crate) slots: Slots,
+    pub(crate) shrinking: Shrinking,
+}
+
+impl Opening {
+    /// How databases come, for one transaction of a thread at a time.
+    pub(crate) fn usual(durability: Durability, data_bytes: u64) -> Self {
+        Self {
+            durability,
+            data_bytes,
+            slots: Slots::Threads,
+            shrinking: Shrinking::Usual,
+        }
+    }
+}
+
+/// Whether Teak makes its file shorter. LMDB never does, nor libmdbx as it is opened here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Shrinking {
+    Usual,
+    /// What is free stays where it is.
+    Never,
+}
+
+/// Pages that the newest state has no use for.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(crate) struct DeadPages {
+    pub(crate) count: u64,
+    /// Those of them that cannot be used again yet; Teak alone tells.
+    pub(crate) pending: Option<u64>,
 }
 
 /// The size of a database.
@@ -126,11 +157,16 @@ pub(crate) trait Engine {
     /// Inserts `records` in one transaction; a key that is there gets the new value.
     fn write(&mut self, records: &[Record], insertion: Insertion) -> Result<()>;
 
-    /// Removes `keys` in one transaction.
-    fn remove(&mut self, keys: &[Key]) -> Result<()>;
-
     /// Makes `changes`, one after the other, in one transaction.
-    fn change(&mut self, changes: &[Change<'_>]) -> Result<()>;
+    fn change(&self, changes: &[Change<'_>]) -> Result<()>;
+
+    /// Commits `records`, a transaction each that does not wait for the disk, however the database was opened, and notes how
+    /// long each took to return.
+    fn commit_each_lazily(
+        &self,
+        records: &mut dyn Iterator<Item = &Record>,
+        latencies: &mut Latencies,
+    ) -> Result<()>;
 
     /// Copies the newest state to a new database in `directory`, while others could go on.
     fn copy(&mut self, copying: Copying, directory: &Path) -> Result<()>;
@@ -152,6 +188,9 @@ pub(crate) trait Engine {
 
     /// The size of the database now.
     fn space(&mut self) -> Result<Space>;
+
+    /// Pages that the newest state has no use for.
+    fn dead_pages(&self) -> Result<DeadPages>;
 
     /// What threads share to commit to the database.
     fn committer(&self) -> &dyn Committer;
@@ -283,7 +322,7 @@ fn open_teak(
     opening: &Opening,
     verification: Verification,
 ) -> Result<Box<dyn Engine>> {
-    let opened = teak::Teak::open(directory, opening.durability, verification)?;
+    let opened = teak::Teak::open(directory, opening, verification)?;
     Ok(Box::new(opened))
 }
 

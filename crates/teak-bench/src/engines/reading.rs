@@ -1,6 +1,6 @@
 //! What engines do for readers: transactions of at most one lookup, from many threads at the same time, beside others that stay open.
 
-use crate::data::{Digest, Key};
+use crate::data::{Digest, Fingerprint, Key};
 use anyhow::Result;
 
 /// How a read transaction of one lookup is begun and ended.
@@ -47,6 +47,9 @@ impl Slots {
 pub(crate) trait Reader: Sync {
     /// Does `step` for each key of each batch, one after the other. The values found come to the digest.
     fn read(&self, step: ReadStep, batches: &mut dyn Iterator<Item = &[Key]>) -> Result<Digest>;
+
+    /// Begins a read transaction, calls `begun`, and reads every record.
+    fn fingerprint(&self, begun: &mut dyn FnMut()) -> Result<Fingerprint>;
 
     /// Begins `count` read transactions, which stay open until what is returned is dropped.
     fn hold(&self, count: u32) -> Result<Box<dyn Held + '_>>;

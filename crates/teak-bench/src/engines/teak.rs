@@ -1,11 +1,11 @@
 //! Teak, through its public interface: one table of raw bytes.
 
 use super::{
-    Change, Committer, Copying, Durability, Engine, Held, Insertion, ReadStep, Reader, Reading,
-    Space, in_key_order, reading::fold_keys,
+    Change, Committer, Copying, DeadPages, Durability, Engine, Held, Insertion, Opening, ReadStep,
+    Reader, Reading, Shrinking, Space, in_key_order, reading::fold_keys,
 };
 use crate::{
-    data::{Digest, Key, Record},
+    data::{Digest, Fingerprint, Key, Record},
     latencies::Latencies,
 };
 use anyhow::Result;
@@ -14,7 +14,7 @@ use std::{
     ops::ControlFlow,
     path::Path,
 };
-use teak::{Database, Options, ReadTxn, Table, Ticket, Verification, codec::Bytes};
+use teak::{Database, Geometry, Options, ReadTxn, Table, Ticket, Verification, codec::Bytes};
 
 const FILE_NAME: &str = "bench.teak";
 const INCREMENT_NAME: &str = "increment";
@@ -33,19 +33,27 @@ impl Teak {
     /// Opens the database in `directory`, or creates it.
     pub(super) fn open(
         directory: &Path,
-        durability: Durability,
+        opening: &Opening,
         verification: Verification,
     ) -> Result<Self> {
+        let durability = opening.durability;
         let of_commits = match durability {
             Durability::Durable => teak::Durability::Durable,
             Durability::Async => teak::Durability::Async,
-            Durability::Lazy => teak::Durability::Lazy,
+            Durability::Lazy | Durability::Careless => teak::Durability::Lazy,
         };
         let path = directory.join(FILE_NAME);
-        let database = Options::new()
+        let mut options = Options::new()
             .durability(of_commits)
-            .verification(verification)
-            .open(&path)?;
+            .verification(verification);
+        if opening.shrinking == Shrinking::Never {
+            let geometry = Geometry {
+                shrink_threshold_bytes: u64::MAX,
+                ..Geometry::default()
+            };
+            options = options.geometry(geometry).move_percent(0);
+        }
+        let database = options.open(&path)?;
         let mut transaction = database.begin_write()?;
         let table = transaction.create_table::<Bytes, Bytes>(TABLE_NAME)?;
         transaction.commit()?;
@@ -92,16 +100,7 @@ impl Engine for Teak {
         Ok(())
     }
 
-    fn remove(&mut self, keys: &[Key]) -> Result<()> {
-        let mut transaction = self.database.begin_write()?;
-        for key in keys {
-            self.table.remove(&mut transaction, &key[..])?;
-        }
-        transaction.commit()?;
-        Ok(())
-    }
-
-    fn change(&mut self, changes: &[Change<'_>]) -> Result<()> {
+    fn change(&self, changes: &[Change<'_>]) -> Result<()> {
         let mut transaction = self.database.begin_write()?;
         for change in changes {
             let key = &change.key[..];
@@ -111,6 +110,23 @@ impl Engine for Teak {
             }
         }
         transaction.commit()?;
+        Ok(())
+    }
+
+    fn commit_each_lazily(
+        &self,
+        records: &mut dyn Iterator<Item = &Record>,
+        latencies: &mut Latencies,
+    ) -> Result<()> {
+        for record in records {
+            latencies.time(|| {
+                let mut transaction = self.database.begin_write()?;
+                transaction.set_durability(teak::Durability::Lazy);
+                self.table
+                    .insert(&mut transaction, &record.key[..], &record.value[..])?;
+                transaction.commit()
+            })?;
+        }
         Ok(())
     }
 
@@ -203,6 +219,14 @@ impl Engine for Teak {
         Space::of_file(self.database.path(), used_bytes)
     }
 
+    fn dead_pages(&self) -> Result<DeadPages> {
+        let stat = self.database.stat()?;
+        Ok(DeadPages {
+            count: stat.free_pages + stat.pending_pages,
+            pending: Some(stat.pending_pages),
+        })
+    }
+
     fn committer(&self) -> &dyn Committer {
         self
     }
@@ -273,6 +297,19 @@ impl Reader for Teak {
             }
         }
         Ok(digest)
+    }
+
+    fn fingerprint(&self, begun: &mut dyn FnMut()) -> Result<Fingerprint> {
+        let transaction = self.database.begin_read()?;
+        begun();
+        let mut cursor = self.table.cursor(&transaction)?;
+        let mut fingerprint = Fingerprint::default();
+        let mut found = cursor.first()?;
+        while found {
+            fingerprint.add(cursor.key(), cursor.value()?);
+            found = cursor.next()?;
+        }
+        Ok(fingerprint)
     }
 
     fn hold(&self, count: u32) -> Result<Box<dyn Held + '_>> {

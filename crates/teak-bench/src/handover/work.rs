@@ -7,7 +7,7 @@ use super::{
 use crate::{
     arguments::{HandoverProcess, Turns},
     data::{DataSet, Key, RECORD_LEN, Record},
-    engines::{Durability, Engine, Insertion, Opening, Slots},
+    engines::{Durability, Engine, Insertion, Opening},
     latencies::Latencies,
 };
 use anyhow::{Context, Result, ensure};
@@ -33,11 +33,7 @@ fn tell(answer: &Answer) -> Result<()> {
 }
 
 fn open_and_commit(task: &HandoverProcess) -> Result<Share> {
-    let opening = Opening {
-        durability: Durability::Lazy,
-        data_bytes: task.records * RECORD_LEN as u64,
-        slots: Slots::Threads,
-    };
+    let opening = Opening::usual(Durability::Lazy, task.records * RECORD_LEN as u64);
     let mut own = OwnRecords::new(task)?;
     let mut engine = task.engine.open(&task.directory, &opening)?;
     tell(&Answer::Ready)?;

@@ -38,11 +38,7 @@ fn each_value_is_new_and_remembered() {
 #[test]
 fn what_was_committed_is_looked_for() {
     let directory = tempfile::tempdir().expect("a directory");
-    let opening = Opening {
-        durability: Durability::Lazy,
-        data_bytes: 1000,
-        slots: Slots::Threads,
-    };
+    let opening = Opening::usual(Durability::Lazy, 1000);
     let opened = EngineKind::Teak.open(directory.path(), &opening);
     let mut engine = opened.expect("it opens");
     let mut own = OwnRecords::new(&task(0, 1, 10)).expect("there are keys");

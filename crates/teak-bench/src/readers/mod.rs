@@ -61,9 +61,8 @@ pub(crate) fn run(readers: &Readers, directory: &Path) -> Result<Vec<Figure>> {
         eprintln!("loading {}, not measured", runner.contender.kind);
         load::fill(&mut runner.contender, &data)?;
         runner.contender.reopen_for(&Opening {
-            durability: Durability::Lazy,
-            data_bytes: data.bytes(),
             slots: runner.slots,
+            ..Opening::usual(Durability::Lazy, data.bytes())
         })?;
     }
     settle(directory)?;

@@ -1,34 +1,35 @@
-//! Small commits beside many free and many pending pages: neither should be felt.
+//! Small commits beside many dead pages: those that an open reader sees, and those that nobody does.
 //!
-//! Two databases commit in turns. Both have the same records. The other one has besides them values of a page each, every second of which
-//! was removed: at first beside a reader that sees them, so that their pages are pending; then without it, so that they are free, and none
-//! is beside another. What is compared with each other was so measured in the same minute. The file is never cut, and no pages are moved.
+//! Two databases of each engine commit in turns. Both have the same records: small ones, which the commits change, and values of a page
+//! each. In the other one there were twice as many of those, and every second was removed beside a reader, who sees them at first; then it
+//! ends. What is compared with each other was so measured in the same minute.
 
 use crate::{
-    data::{Key, random_key},
+    arguments::SpaceRun,
+    bench::{Contender, settle, turn_order},
+    data::{DataSet, Key, RECORD_LEN, Record},
+    engines::{
+        Change, DeadPages, Durability, Engine, EngineKind, Insertion, Opening, Shrinking, Slots,
+    },
     latencies::Latencies,
     report::plain_table,
 };
 use anyhow::Result;
-use comfy_table::{CellAlignment, Table as Lines};
+use comfy_table::{CellAlignment, Table};
 use fastrand::Rng;
 use serde::Serialize;
-use std::path::Path;
-use teak::{
-    Database, Durability, Geometry, Options, PageUse, ReadTxn, Table,
-    codec::{Bytes, U64},
-};
+use std::{fs, path::Path};
 
 /// Records that small commits change.
 const RECORDS: usize = 100_000;
-/// Commits of a slice, and slices of each database in each state. The first slice is not counted.
+/// Commits of a slice, and slices of each database in each state, of which the first is not counted.
 const LAZY: usize = 400;
 const DURABLE: usize = 100;
 const SLICES: usize = 11;
 /// A value of this length has a page of its own.
 const PAGE_VALUE_LEN: usize = 4000;
 /// Values of a transaction.
-const BATCH: u64 = 50_000;
+const BATCH: usize = 50_000;
 /// Dead pages that one small commit leaves in any case, and more.
 const SETTLED_PAGES: u64 = 64;
 
@@ -36,12 +37,10 @@ const SETTLED_PAGES: u64 = 64;
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Figure {
     work: &'static str,
+    engine: EngineKind,
     beside: &'static str,
     /// In the end.
-    free_pages: u64,
-    /// Free pages in a row count once.
-    free_runs: u64,
-    pending_pages: u64,
+    dead_pages: DeadPages,
     lazy: Option<Times>,
     durable: Times,
 }
@@ -54,189 +53,179 @@ struct Times {
     longest_us: f64,
 }
 
-/// A database that commits.
-struct Place {
-    database: Database,
-    table: Table<Bytes, Bytes>,
-}
-
 /// What a database commits in one state.
-struct Course<'p> {
+struct Course<'c> {
     beside: &'static str,
-    place: &'p Place,
+    contender: &'c Contender,
     lazy: Latencies,
     durable: Latencies,
 }
 
-/// Times commits beside `pages` pages of each kind.
-pub(crate) fn run(pages: u64, directory: &Path) -> Result<Vec<Figure>> {
-    let mut rng = Rng::with_seed(pages);
-    let keys: Vec<Key> = (0..RECORDS).map(|_| random_key(&mut rng)).collect();
-    let alone = Place::load(&directory.join("alone"), &keys)?;
-    let beside = Place::load(&directory.join("beside"), &keys)?;
-    eprintln!("preparing {pages} pages");
-    let reader = beside.add_dead(pages)?;
-    let pending = [("nothing", &alone), ("pending", &beside)];
-    let mut figures = take_turns(&keys, &mut rng, pending)?;
-    drop(reader);
-    figures.push(beside.settle(&keys, &mut rng)?);
-    let free = [("nothing", &alone), ("free", &beside)];
-    figures.extend(take_turns(&keys, &mut rng, free)?);
+/// Small records that get new values.
+struct Records {
+    keys: Vec<Key>,
+    rng: Rng,
+}
+
+/// Times commits of each engine beside as many dead pages as are asked for.
+pub(crate) fn run(space: &SpaceRun, directory: &Path) -> Result<Vec<Figure>> {
+    let mut figures = Vec::new();
+    for &kind in &space.engines {
+        eprintln!("{kind}: {} dead pages", space.crumbs);
+        figures.extend(run_engine(kind, space.crumbs, SLICES, directory)?);
+    }
     Ok(figures)
+}
+
+fn run_engine(
+    kind: EngineKind,
+    pages: u64,
+    slices: usize,
+    directory: &Path,
+) -> Result<Vec<Figure>> {
+    let mut records = Records {
+        keys: DataSet::new(RECORDS).keys,
+        rng: Rng::with_seed(pages),
+    };
+    let all: Vec<u64> = (0..2 * pages).collect();
+    let (even, odd): (Vec<u64>, Vec<u64>) = all.iter().partition(|number| *number % 2 == 0);
+    let mut alone = load(kind, &directory.join("alone"), &records.keys, &odd)?;
+    let mut beside = load(kind, &directory.join("beside"), &records.keys, &all)?;
+    let opening = Opening {
+        durability: Durability::Durable,
+        ..opening(2 * pages)
+    };
+    alone.reopen_for(&opening)?;
+    beside.reopen_for(&opening)?;
+    let reader = beside.reader()?.hold(1)?;
+    change(beside.shared()?, &even, None)?;
+    let states = [("nothing", &alone), ("pages that a reader sees", &beside)];
+    let mut figures = take_turns(states, &mut records, slices, directory)?;
+    drop(reader);
+    figures.push(free(&beside, &mut records)?);
+    let states = [("nothing", &alone), ("free pages", &beside)];
+    figures.extend(take_turns(states, &mut records, slices, directory)?);
+    alone.discard()?;
+    beside.discard()?;
+    Ok(figures)
+}
+
+/// A database of `keys`, and of `numbers` with a value of a page each.
+fn load(kind: EngineKind, directory: &Path, keys: &[Key], numbers: &[u64]) -> Result<Contender> {
+    let mut contender = Contender::new(kind, directory.to_owned());
+    fs::create_dir_all(directory)?;
+    contender.reopen_for(&opening(numbers.len() as u64))?;
+    let records: Vec<_> = keys.iter().map(|key| Record::new(*key, 0)).collect();
+    contender.engine()?.write(&records, Insertion::Batch)?;
+    let mut value = [0; PAGE_VALUE_LEN];
+    Rng::with_seed(0).fill(&mut value);
+    change(contender.shared()?, numbers, Some(&value))?;
+    Ok(contender)
+}
+
+/// How a database of so many values is opened.
+fn opening(values: u64) -> Opening {
+    let data_bytes = values * PAGE_VALUE_LEN as u64 + (RECORDS * RECORD_LEN) as u64;
+    Opening {
+        slots: Slots::Transactions { max: 126 },
+        shrinking: Shrinking::Never,
+        ..Opening::usual(Durability::Careless, data_bytes)
+    }
+}
+
+/// Gives `numbers` this value, or none.
+fn change(engine: &dyn Engine, numbers: &[u64], value: Option<&[u8]>) -> Result<()> {
+    for numbers in numbers.chunks(BATCH) {
+        // Before the keys of the small records, which are random.
+        let keys: Vec<Key> = numbers
+            .iter()
+            .map(|number| u128::from(*number).to_be_bytes())
+            .collect();
+        let changes: Vec<_> = keys.iter().map(|key| Change { key, value }).collect();
+        engine.change(&changes)?;
+    }
+    Ok(())
+}
+
+/// Durable commits behind the end of a reader, until what it saw is free.
+fn free(contender: &Contender, records: &mut Records) -> Result<Figure> {
+    let mut course = Course::new("what becomes free", contender)?;
+    loop {
+        let records = records.take(DURABLE);
+        let committer = contender.shared()?.committer();
+        committer.commit_each(&mut records.iter(), &mut course.durable)?;
+        let figure = course.figure()?;
+        if figure.dead_pages.pending.unwrap_or_default() < SETTLED_PAGES {
+            return Ok(figure);
+        }
+    }
 }
 
 /// Commits to both databases in slices.
 fn take_turns(
-    keys: &[Key],
-    rng: &mut Rng,
-    places: [(&'static str, &Place); 2],
+    states: [(&'static str, &Contender); 2],
+    records: &mut Records,
+    slices: usize,
+    directory: &Path,
 ) -> Result<Vec<Figure>> {
     let mut courses = Vec::new();
-    for (beside, place) in places {
-        courses.push(Course::new(beside, place)?);
+    for (beside, contender) in states {
+        courses.push(Course::new(beside, contender)?);
     }
-    for slice in 0..SLICES {
-        for turn in 0..courses.len() {
-            let index = (slice + turn) % courses.len();
-            courses[index].run_slice(keys, rng)?;
+    for slice in 0..slices {
+        for index in turn_order(courses.len(), slice) {
+            courses[index].run_slice(records, directory)?;
         }
         if slice == 0 {
             for course in &mut courses {
-                *course = Course::new(course.beside, course.place)?;
+                *course = Course::new(course.beside, course.contender)?;
             }
         }
     }
     courses.iter().map(Course::figure).collect()
 }
 
-impl<'p> Course<'p> {
-    fn new(beside: &'static str, place: &'p Place) -> Result<Self> {
+impl<'c> Course<'c> {
+    fn new(beside: &'static str, contender: &'c Contender) -> Result<Self> {
         Ok(Self {
             beside,
-            place,
+            contender,
             lazy: Latencies::new()?,
             durable: Latencies::new()?,
         })
     }
 
     /// First lazy commits, then, when those are on the disk, durable ones.
-    fn run_slice(&mut self, keys: &[Key], rng: &mut Rng) -> Result<()> {
-        for _ in 0..LAZY {
-            let commit = || self.place.commit(keys, rng, Durability::Lazy);
-            self.lazy.time(commit)?;
-        }
-        self.place.database.sync()?;
-        for _ in 0..DURABLE {
-            let commit = || self.place.commit(keys, rng, Durability::Durable);
-            self.durable.time(commit)?;
-        }
-        Ok(())
+    fn run_slice(&mut self, records: &mut Records, directory: &Path) -> Result<()> {
+        let engine = self.contender.shared()?;
+        let (lazy, durable) = (records.take(LAZY), records.take(DURABLE));
+        engine.commit_each_lazily(&mut lazy.iter(), &mut self.lazy)?;
+        let committer = engine.committer();
+        committer.settle()?;
+        settle(directory)?;
+        committer.commit_each(&mut durable.iter(), &mut self.durable)
     }
 
     fn figure(&self) -> Result<Figure> {
-        let lazy = Some(Times::of(&self.lazy));
-        self.place.figure(self.beside, lazy, &self.durable)
+        Ok(Figure {
+            work: "crumbs",
+            engine: self.contender.kind,
+            beside: self.beside,
+            dead_pages: self.contender.shared()?.dead_pages()?,
+            lazy: (self.lazy.count() > 0).then(|| Times::of(&self.lazy)),
+            durable: Times::of(&self.durable),
+        })
     }
 }
 
-impl Place {
-    fn load(path: &Path, keys: &[Key]) -> Result<Self> {
-        // What is free is to stay so.
-        let geometry = Geometry {
-            shrink_threshold_bytes: u64::MAX,
-            ..Geometry::default()
+impl Records {
+    /// New values of random keys.
+    fn take(&mut self, count: usize) -> Vec<Record> {
+        let record = |_| {
+            let key = self.keys[self.rng.usize(..self.keys.len())];
+            Record::new(key, self.rng.u64(1..))
         };
-        let database = Options::new()
-            .geometry(geometry)
-            .move_percent(0)
-            .open(path)?;
-        let mut txn = database.begin_write()?;
-        txn.set_durability(Durability::Lazy);
-        let table = txn.create_table::<Bytes, Bytes>("records")?;
-        for key in keys {
-            table.insert(&mut txn, key, &[0; 100])?;
-        }
-        txn.commit()?;
-        database.sync()?;
-        Ok(Self { database, table })
-    }
-
-    /// Has `pages` pages die, none beside another, and returns who sees them.
-    fn add_dead(&self, pages: u64) -> Result<ReadTxn> {
-        let mut txn = self.database.begin_write()?;
-        let values = txn.create_table::<U64, Bytes>("values")?;
-        txn.commit()?;
-        for first in (0..2 * pages).step_by(BATCH as usize) {
-            let mut txn = self.database.begin_write()?;
-            txn.set_durability(Durability::Lazy);
-            for number in first..(first + BATCH).min(2 * pages) {
-                values.insert(&mut txn, number, &[number as u8; PAGE_VALUE_LEN])?;
-            }
-            txn.commit()?;
-        }
-        self.database.sync()?;
-        let reader = self.database.begin_read()?;
-        for first in (0..2 * pages).step_by(BATCH as usize) {
-            let mut txn = self.database.begin_write()?;
-            txn.set_durability(Durability::Lazy);
-            for number in (first..(first + BATCH).min(2 * pages)).step_by(2) {
-                values.remove(&mut txn, number)?;
-            }
-            txn.commit()?;
-        }
-        self.database.sync()?;
-        Ok(reader)
-    }
-
-    /// Durable commits until what nobody sees any more is free.
-    fn settle(&self, keys: &[Key], rng: &mut Rng) -> Result<Figure> {
-        let mut latencies = Latencies::new()?;
-        loop {
-            latencies.time(|| self.commit(keys, rng, Durability::Durable))?;
-            if self.database.stat()?.pending_pages < SETTLED_PAGES {
-                return self.figure("what becomes free", None, &latencies);
-            }
-        }
-    }
-
-    /// Gives a random record a new value.
-    fn commit(&self, keys: &[Key], rng: &mut Rng, durability: Durability) -> Result<()> {
-        let key = keys[rng.usize(..keys.len())];
-        let value = rng.u64(..).to_le_bytes();
-        let mut txn = self.database.begin_write()?;
-        txn.set_durability(durability);
-        self.table.insert(&mut txn, &key, &value)?;
-        txn.commit()?;
-        Ok(())
-    }
-
-    fn figure(
-        &self,
-        beside: &'static str,
-        lazy: Option<Times>,
-        durable: &Latencies,
-    ) -> Result<Figure> {
-        let stat = self.database.stat()?;
-        // To who looks at the file what is pending looks free.
-        let free_runs = match stat.pending_pages < SETTLED_PAGES {
-            true => self.free_runs()?,
-            false => 0,
-        };
-        Ok(Figure {
-            work: "crumbs",
-            beside,
-            free_pages: stat.free_pages,
-            free_runs,
-            pending_pages: stat.pending_pages,
-            lazy,
-            durable: Times::of(durable),
-        })
-    }
-
-    fn free_runs(&self) -> Result<u64> {
-        let uses = self.database.page_kinds()?;
-        let runs = uses.chunk_by(|a, b| a == b);
-        Ok(runs.filter(|run| run[0] == PageUse::Free).count() as u64)
+        (0..count).map(record).collect()
     }
 }
 
@@ -257,12 +246,12 @@ impl Times {
 }
 
 /// A line for each state of each database; those of the same turns stand together.
-pub(crate) fn table(figures: &[Figure]) -> Lines {
+pub(crate) fn table(figures: &[Figure]) -> Table {
     let header = [
+        "engine",
         "beside",
-        "free pages",
-        "free runs",
-        "pending pages",
+        "dead pages",
+        "of them pending",
         "lazy us: median",
         "99 %",
         "longest",
@@ -273,18 +262,17 @@ pub(crate) fn table(figures: &[Figure]) -> Lines {
     ];
     let mut lines = plain_table(header.map(str::to_owned).to_vec());
     for figure in figures {
-        let mut line = vec![figure.beside.to_owned()];
-        line.extend(
-            [figure.free_pages, figure.free_runs, figure.pending_pages]
-                .map(|count| count.to_string()),
-        );
+        let dead = figure.dead_pages;
+        let pending = dead.pending.map(|pages| pages.to_string());
+        let mut line = vec![figure.engine.to_string(), figure.beside.to_owned()];
+        line.extend([dead.count.to_string(), pending.unwrap_or_default()]);
         let none = || [const { String::new() }; 3];
         line.extend(figure.lazy.as_ref().map_or_else(none, Times::cells));
         line.extend(figure.durable.cells());
         line.push(figure.durable.count.to_string());
         lines.add_row(line);
     }
-    for column in lines.column_iter_mut().skip(1) {
+    for column in lines.column_iter_mut().skip(2) {
         column.set_cell_alignment(CellAlignment::Right);
     }
     lines

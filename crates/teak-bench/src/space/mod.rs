@@ -1,12 +1,14 @@
 //! How long files become: beside a reader that stays, and after most records were removed.
 
+pub(crate) mod chart;
 pub(crate) mod crumbs;
+mod watched;
 
 use crate::{
     arguments::SpaceRun,
     bench::{Contender, settle},
-    data::{DataSet, Key, Record},
-    engines::{Durability, EngineKind, Insertion, Opening, Slots},
+    data::{DataSet, Fingerprint, Key, Record},
+    engines::{Change, Durability, Engine, EngineKind, Insertion, Opening, Slots},
     latencies::Latencies,
     report::plain_table,
 };
@@ -14,7 +16,13 @@ use anyhow::Result;
 use comfy_table::{CellAlignment, Table};
 use fastrand::Rng;
 use serde::Serialize;
-use std::{fs, os::unix::fs::MetadataExt, path::Path};
+use std::{
+    fs,
+    os::unix::fs::MetadataExt,
+    path::Path,
+    time::{Duration, Instant},
+};
+use watched::Watched;
 
 /// Records of a transaction of a load, or of a removal.
 const BATCH: usize = 10_000;
@@ -31,9 +39,20 @@ pub(crate) struct Figure {
     bytes: Vec<(u64, u64)>,
     /// The longest commit, in microseconds.
     longest_us: f64,
+    #[serde(flatten)]
+    removal: Option<Removal>,
+}
+
+/// What else there is to say after most records were removed.
+#[derive(Clone, Copy, Debug, Serialize)]
+struct Removal {
     /// The size of a new database with the same records.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    fresh_bytes: Option<u64>,
+    fresh_bytes: u64,
+    /// How long it took to remove them.
+    removal_seconds: f64,
+    /// States that readers compared meanwhile, and then during the commits.
+    verified_in_removal: u64,
+    verified_in_commits: u64,
 }
 
 /// Runs what `space` asks for, with databases below `directory`.
@@ -45,13 +64,13 @@ pub(crate) fn run(space: &SpaceRun, directory: &Path) -> Result<Vec<Figure>> {
             let mut contender = Contender::new(kind, directory.join(kind.name()));
             let data = DataSet::new(usize::try_from(space.records)?);
             load(&mut contender, &data)?;
-            figures.push(commit(
-                &mut contender,
-                &data.keys,
+            let course = Course {
                 work,
                 held,
-                space.commits,
-            )?);
+                verifiers: 0,
+                commits: space.commits,
+            };
+            figures.push(course.run(&mut contender, &data.keys)?.0);
             contender.discard()?;
         }
     }
@@ -64,6 +83,8 @@ pub(crate) fn run(space: &SpaceRun, directory: &Path) -> Result<Vec<Figure>> {
 
 fn load(contender: &mut Contender, data: &DataSet) -> Result<()> {
     contender.start_anew(data)?;
+    // Of what dies LMDB and libmdbx use nothing again that who reads may see, which takes room.
+    contender.reopen_for(&Opening::usual(Durability::Careless, data.bytes() * 4))?;
     for keys in data.keys.chunks(BATCH) {
         let records: Vec<_> = keys.iter().map(|key| Record::new(*key, 0)).collect();
         contender.engine()?.write(&records, Insertion::Batch)?;
@@ -71,48 +92,81 @@ fn load(contender: &mut Contender, data: &DataSet) -> Result<()> {
     Ok(())
 }
 
-/// Replaces values one by one, beside readers that stay.
-fn commit(
-    contender: &mut Contender,
-    keys: &[Key],
+/// Values that are replaced one by one, on the disk before the next.
+struct Course {
     work: &'static str,
+    /// Read transactions that stay open.
     held: u32,
+    /// Threads that compare what they see.
+    verifiers: u32,
     commits: u64,
-) -> Result<Figure> {
-    contender.reopen_for(&Opening {
-        durability: Durability::Durable,
-        // Of LMDB a commit beside a reader takes up to 30 KB.
-        data_bytes: keys.len() as u64 * 1000 + commits * 4000,
-        slots: Slots::Transactions { max: 126 },
-    })?;
-    settle(contender.directory())?;
-    let directory = contender.directory().to_owned();
-    let mut bytes = vec![(0, allocated(&directory)?)];
-    let mut latencies = Latencies::new()?;
-    let mut rng = Rng::with_seed(SEED);
-    let engine = &*contender.engine()?;
-    let readers = engine.reader().hold(held)?;
-    for look in 1..=LOOKS {
-        let count = commits * look / LOOKS - commits * (look - 1) / LOOKS;
-        let records: Vec<_> = (0..count)
-            .map(|_| Record::new(keys[rng.usize(..keys.len())], rng.u64(1..)))
-            .collect();
-        engine
-            .committer()
-            .commit_each(&mut records.iter(), &mut latencies)?;
-        bytes.push((commits * look / LOOKS, allocated(&directory)?));
-    }
-    drop(readers);
-    Ok(Figure {
-        work,
-        engine: contender.kind.to_string(),
-        bytes,
-        longest_us: latencies.percentile_ns(100.0) as f64 / 1e3,
-        fresh_bytes: None,
-    })
 }
 
-/// Removes nine of ten records, and commits on.
+impl Course {
+    /// What it comes to, and how many states were compared. `keys` have what they were loaded with.
+    fn run(&self, contender: &mut Contender, keys: &[Key]) -> Result<(Figure, u64)> {
+        contender.reopen_for(&Opening {
+            slots: Slots::Transactions { max: 126 },
+            // Of LMDB a commit beside a reader takes up to 30 KB.
+            ..Opening::usual(
+                Durability::Durable,
+                keys.len() as u64 * 1000 + self.commits * 4000,
+            )
+        })?;
+        settle(contender.directory())?;
+        let reader = contender.reader()?;
+        let watched = Watched::new(fingerprint(keys));
+        let held = reader.hold(self.held)?;
+        let work = || self.commit_all(contender, keys, &watched);
+        let (figure, verified) = watched.verify_beside(reader, self.verifiers, work)?;
+        drop(held);
+        Ok((figure, verified))
+    }
+
+    fn commit_all(&self, contender: &Contender, keys: &[Key], watched: &Watched) -> Result<Figure> {
+        let directory = contender.directory();
+        let mut bytes = vec![(0, allocated(directory)?)];
+        let mut latencies = Latencies::new()?;
+        let mut rng = Rng::with_seed(SEED);
+        let mut versions = vec![0; keys.len()];
+        for look in 1..=LOOKS {
+            let done = self.commits * look / LOOKS;
+            let count = done - self.commits * (look - 1) / LOOKS;
+            let changes: Vec<_> = (0..count)
+                .map(|_| {
+                    let index = rng.usize(..keys.len());
+                    let before = Record::new(keys[index], versions[index]);
+                    versions[index] = rng.u64(1..);
+                    (before, Record::new(keys[index], versions[index]))
+                })
+                .collect();
+            let mut records = changes.iter().map(|(before, record)| {
+                watched.will_commit(|state| {
+                    state.remove(before);
+                    state.add(&record.key, &record.value);
+                });
+                record
+            });
+            let committer = contender.shared()?.committer();
+            committer.commit_each(&mut records, &mut latencies)?;
+            bytes.push((done, allocated(directory)?));
+        }
+        Ok(Figure {
+            work: self.work,
+            engine: contender.kind.to_string(),
+            bytes,
+            longest_us: latencies.percentile_ns(100.0) as f64 / 1e3,
+            removal: None,
+        })
+    }
+}
+
+/// Of the records that were loaded.
+fn fingerprint(keys: &[Key]) -> Fingerprint {
+    Fingerprint::of(keys.iter().map(|key| Record::new(*key, 0)))
+}
+
+/// Removes nine of ten records, and commits on, beside threads that compare what they see.
 fn remove(kind: EngineKind, space: &SpaceRun, directory: &Path) -> Result<Figure> {
     let mut contender = Contender::new(kind, directory.join(kind.name()));
     let data = DataSet::new(usize::try_from(space.removal)?);
@@ -120,23 +174,53 @@ fn remove(kind: EngineKind, space: &SpaceRun, directory: &Path) -> Result<Figure
     let mut keys = data.keys.clone();
     Rng::with_seed(SEED).shuffle(&mut keys);
     let left = keys.split_off(keys.len() * 9 / 10);
-    for keys in keys.chunks(BATCH) {
-        contender.engine()?.remove(keys)?;
-    }
-    let mut figure = commit(&mut contender, &left, "removal", 0, space.commits_after)?;
+    let watched = Watched::new(fingerprint(&data.keys));
+    let work = || remove_all(contender.shared()?, &keys, &watched);
+    let (time, verified_in_removal) =
+        watched.verify_beside(contender.reader()?, space.verifiers, work)?;
+    let course = Course {
+        work: "removal",
+        held: 0,
+        verifiers: space.verifiers,
+        commits: space.commits_after,
+    };
+    let (mut figure, verified_in_commits) = course.run(&mut contender, &left)?;
     contender.discard()?;
-
-    let mut fresh = Contender::new(kind, directory.join(kind.name()));
-    fresh.start_anew(&data)?;
-    let mut sorted = left;
-    sorted.sort_unstable();
-    let records: Vec<_> = sorted.iter().map(|key| Record::new(*key, 0)).collect();
-    fresh.engine()?.write(&records, Insertion::Append)?;
-    fresh.close()?;
-    settle(directory)?;
-    figure.fresh_bytes = Some(allocated(fresh.directory())?);
-    fresh.discard()?;
+    figure.removal = Some(Removal {
+        fresh_bytes: fresh(kind, &data, left, directory)?,
+        removal_seconds: time.as_secs_f64(),
+        verified_in_removal,
+        verified_in_commits,
+    });
     Ok(figure)
+}
+
+fn remove_all(engine: &dyn Engine, keys: &[Key], watched: &Watched) -> Result<Duration> {
+    let begin = Instant::now();
+    for keys in keys.chunks(BATCH) {
+        watched.will_commit(|state| {
+            for key in keys {
+                state.remove(&Record::new(*key, 0));
+            }
+        });
+        let removal = |key| Change { key, value: None };
+        engine.change(&keys.iter().map(removal).collect::<Vec<_>>())?;
+    }
+    Ok(begin.elapsed())
+}
+
+/// The size of a new database of the records of `keys`.
+fn fresh(kind: EngineKind, data: &DataSet, mut keys: Vec<Key>, directory: &Path) -> Result<u64> {
+    let mut contender = Contender::new(kind, directory.join(kind.name()));
+    contender.start_anew(data)?;
+    keys.sort_unstable();
+    let records: Vec<_> = keys.iter().map(|key| Record::new(*key, 0)).collect();
+    contender.engine()?.write(&records, Insertion::Append)?;
+    contender.close()?;
+    settle(directory)?;
+    let bytes = allocated(contender.directory())?;
+    contender.discard()?;
+    Ok(bytes)
 }
 
 /// What the file system has set aside for the largest file, which is that of the data.
@@ -153,14 +237,27 @@ pub(crate) fn table(figures: &[Figure]) -> Table {
     let mut header = vec!["work".to_owned(), "engine".to_owned()];
     header.push("MB at first".to_owned());
     header.extend((1..=LOOKS).map(|look| format!("{} %", 100 * look / LOOKS)));
-    header.extend(["fresh".to_owned(), "longest ms".to_owned()]);
+    let rest = ["fresh", "longest ms", "removal s", "verified meanwhile"];
+    header.extend(rest.map(str::to_owned));
     let mut table = plain_table(header);
     let megabytes = |bytes: u64| format!("{:.1}", bytes as f64 / 1e6);
     for figure in figures {
         let mut row = vec![figure.work.to_owned(), figure.engine.clone()];
         row.extend(figure.bytes.iter().map(|(_, bytes)| megabytes(*bytes)));
-        row.push(figure.fresh_bytes.map_or_else(String::new, megabytes));
+        let of_removal = |cell: &dyn Fn(&Removal) -> String| {
+            figure.removal.as_ref().map_or_else(String::new, cell)
+        };
+        row.push(of_removal(&|removal| megabytes(removal.fresh_bytes)));
         row.push(format!("{:.1}", figure.longest_us / 1e3));
+        row.push(of_removal(&|removal| {
+            format!("{:.1}", removal.removal_seconds)
+        }));
+        row.push(of_removal(&|removal| {
+            format!(
+                "{} + {}",
+                removal.verified_in_removal, removal.verified_in_commits
+            )
+        }));
         table.add_row(row);
     }
     for column in table.column_iter_mut().skip(2) {

@@ -12,7 +12,7 @@ use crate::{
     arguments::Values,
     bench::{Contender, settle, turn_order},
     data::DataSet,
-    engines::{Change, Durability, EngineKind, Opening, Slots, Space},
+    engines::{Change, Durability, EngineKind, Opening, Space},
     latencies::Latencies,
 };
 use anyhow::{Context, Result, ensure};
@@ -115,11 +115,10 @@ impl Runner {
         let directory = directory.join(kind.name());
         fs::create_dir_all(&directory)?;
         let mut contender = Contender::new(kind, directory);
-        contender.reopen_for(&Opening {
-            durability: values.durability(),
-            data_bytes: values.keys * u64::from(values.longest),
-            slots: Slots::Threads,
-        })?;
+        contender.reopen_for(&Opening::usual(
+            values.durability(),
+            values.keys * u64::from(values.longest),
+        ))?;
         Ok(Self {
             contender,
             latencies: Latencies::new()?,

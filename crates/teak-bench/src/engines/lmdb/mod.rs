@@ -3,11 +3,11 @@
 mod raw;
 
 use super::{
-    Change, Committer, Copying, Durability, Engine, Held, Insertion, Opening, ReadStep, Reader,
-    Reading, Slots, Space, in_key_order, reading::fold_keys,
+    Change, Committer, Copying, DeadPages, Durability, Engine, Held, Insertion, Opening, ReadStep,
+    Reader, Reading, Slots, Space, in_key_order, reading::fold_keys,
 };
 use crate::{
-    data::{Digest, Key, Record},
+    data::{Digest, Fingerprint, Key, Record},
     latencies::Latencies,
 };
 use anyhow::{Context, Result, bail};
@@ -43,7 +43,7 @@ impl Lmdb {
         let mut flags = ffi::MDB_NOSUBDIR | ffi::MDB_NORDAHEAD;
         match opening.durability {
             Durability::Durable => {}
-            Durability::Lazy => flags |= ffi::MDB_NOSYNC,
+            Durability::Lazy | Durability::Careless => flags |= ffi::MDB_NOSYNC,
             Durability::Async => bail!("LMDB has no asynchronous commits"),
         }
         if writing == Writing::Map {
@@ -81,13 +81,7 @@ impl Engine for Lmdb {
         transaction.commit()
     }
 
-    fn remove(&mut self, keys: &[Key]) -> Result<()> {
-        let mut transaction = self.environment.begin(Access::Write)?;
-        keys.iter().try_for_each(|key| transaction.remove(key))?;
-        transaction.commit()
-    }
-
-    fn change(&mut self, changes: &[Change<'_>]) -> Result<()> {
+    fn change(&self, changes: &[Change<'_>]) -> Result<()> {
         let mut transaction = self.environment.begin(Access::Write)?;
         for change in changes {
             match change.value {
@@ -96,6 +90,14 @@ impl Engine for Lmdb {
             }
         }
         transaction.commit()
+    }
+
+    fn commit_each_lazily(
+        &self,
+        records: &mut dyn Iterator<Item = &Record>,
+        latencies: &mut Latencies,
+    ) -> Result<()> {
+        self.commit_each_by(Access::WriteLazily, records, latencies)
     }
 
     fn copy(&mut self, copying: Copying, directory: &Path) -> Result<()> {
@@ -160,6 +162,13 @@ impl Engine for Lmdb {
         Space::of_file(&self.path, (pages - free) * page_size)
     }
 
+    fn dead_pages(&self) -> Result<DeadPages> {
+        Ok(DeadPages {
+            count: free_pages(&self.environment)?,
+            pending: None,
+        })
+    }
+
     fn committer(&self) -> &dyn Committer {
         self
     }
@@ -179,14 +188,7 @@ impl Committer for Lmdb {
         records: &mut dyn Iterator<Item = &Record>,
         latencies: &mut Latencies,
     ) -> Result<()> {
-        for record in records {
-            latencies.time(|| {
-                let mut transaction = self.environment.begin(Access::Write)?;
-                transaction.put(&record.key, &record.value, 0)?;
-                transaction.commit()
-            })?;
-        }
-        Ok(())
+        self.commit_each_by(Access::Write, records, latencies)
     }
 
     fn commit_in_turn(
@@ -198,6 +200,24 @@ impl Committer for Lmdb {
             let mut transaction = waits.time(|| self.environment.begin(Access::Write))?;
             transaction.put(&record.key, &record.value, 0)?;
             transaction.commit()?;
+        }
+        Ok(())
+    }
+}
+
+impl Lmdb {
+    fn commit_each_by(
+        &self,
+        access: Access,
+        records: &mut dyn Iterator<Item = &Record>,
+        latencies: &mut Latencies,
+    ) -> Result<()> {
+        for record in records {
+            latencies.time(|| {
+                let mut transaction = self.environment.begin(access)?;
+                transaction.put(&record.key, &record.value, 0)?;
+                transaction.commit()
+            })?;
         }
         Ok(())
     }
@@ -216,6 +236,17 @@ impl Reader for Lmdb {
             }
             ReadStep::Lookup => get_each(&self.environment, batches),
         }
+    }
+
+    fn fingerprint(&self, begun: &mut dyn FnMut()) -> Result<Fingerprint> {
+        let transaction = self.environment.begin(Access::Read)?;
+        begun();
+        let mut cursor = transaction.cursor(Table::Records)?;
+        let mut fingerprint = Fingerprint::default();
+        while let Some((key, value)) = cursor.go(Move::Next)? {
+            fingerprint.add(key, value);
+        }
+        Ok(fingerprint)
     }
 
     fn hold(&self, count: u32) -> Result<Box<dyn Held + '_>> {

@@ -25,6 +25,8 @@ const FILE_MODE: ffi::mdb_mode_t = 0o644;
 pub(super) enum Access {
     Read,
     Write,
+    /// A commit does not wait for the disk.
+    WriteLazily,
 }
 
 /// The two tables that each environment has.
@@ -87,10 +89,10 @@ impl Environment {
     /// Begins a transaction.
     #[inline]
     pub(super) fn begin(&self, access: Access) -> Result<Transaction<'_>> {
-        let flags = if access == Access::Read {
-            ffi::MDB_RDONLY
-        } else {
-            0
+        let flags = match access {
+            Access::Read => ffi::MDB_RDONLY,
+            Access::Write => 0,
+            Access::WriteLazily => ffi::MDB_NOSYNC,
         };
         let mut handle = ptr::null_mut();
         let (environment, no_parent) = (self.handle.as_ptr(), ptr::null_mut());

@@ -3,11 +3,11 @@
 mod raw;
 
 use super::{
-    Change, Committer, Copying, Durability, Engine, Held, Insertion, Opening, ReadStep, Reader,
-    Reading, Slots, Space, in_key_order, reading::fold_keys,
+    Change, Committer, Copying, DeadPages, Durability, Engine, Held, Insertion, Opening, ReadStep,
+    Reader, Reading, Slots, Space, in_key_order, reading::fold_keys,
 };
 use crate::{
-    data::{Digest, Key, Record},
+    data::{Digest, Fingerprint, Key, Record},
     latencies::Latencies,
 };
 use anyhow::{Result, bail};
@@ -36,6 +36,7 @@ impl Mdbx {
         let sync = match opening.durability {
             Durability::Durable => ffi::MDBX_SYNC_DURABLE,
             Durability::Lazy => ffi::MDBX_SAFE_NOSYNC,
+            Durability::Careless => ffi::MDBX_UTTERLY_NOSYNC,
             Durability::Async => bail!("libmdbx has no asynchronous commits"),
         };
         let mut flags = ffi::MDBX_NOSUBDIR | ffi::MDBX_NORDAHEAD | sync;
@@ -75,13 +76,7 @@ impl Engine for Mdbx {
         transaction.commit()
     }
 
-    fn remove(&mut self, keys: &[Key]) -> Result<()> {
-        let mut transaction = self.environment.begin(Access::Write)?;
-        keys.iter().try_for_each(|key| transaction.remove(key))?;
-        transaction.commit()
-    }
-
-    fn change(&mut self, changes: &[Change<'_>]) -> Result<()> {
+    fn change(&self, changes: &[Change<'_>]) -> Result<()> {
         let mut transaction = self.environment.begin(Access::Write)?;
         for change in changes {
             match change.value {
@@ -90,6 +85,14 @@ impl Engine for Mdbx {
             }
         }
         transaction.commit()
+    }
+
+    fn commit_each_lazily(
+        &self,
+        records: &mut dyn Iterator<Item = &Record>,
+        latencies: &mut Latencies,
+    ) -> Result<()> {
+        self.commit_each_by(Access::WriteLazily, records, latencies)
     }
 
     fn copy(&mut self, copying: Copying, directory: &Path) -> Result<()> {
@@ -143,6 +146,13 @@ impl Engine for Mdbx {
         Space::of_file(&self.path, used_pages * page_size)
     }
 
+    fn dead_pages(&self) -> Result<DeadPages> {
+        Ok(DeadPages {
+            count: self.environment.begin(Access::Read)?.dead_pages()?,
+            pending: None,
+        })
+    }
+
     fn committer(&self) -> &dyn Committer {
         self
     }
@@ -162,14 +172,7 @@ impl Committer for Mdbx {
         records: &mut dyn Iterator<Item = &Record>,
         latencies: &mut Latencies,
     ) -> Result<()> {
-        for record in records {
-            latencies.time(|| {
-                let mut transaction = self.environment.begin(Access::Write)?;
-                transaction.put(&record.key, &record.value, ffi::MDBX_UPSERT)?;
-                transaction.commit()
-            })?;
-        }
-        Ok(())
+        self.commit_each_by(Access::Write, records, latencies)
     }
 
     fn commit_in_turn(
@@ -181,6 +184,24 @@ impl Committer for Mdbx {
             let mut transaction = waits.time(|| self.environment.begin(Access::Write))?;
             transaction.put(&record.key, &record.value, ffi::MDBX_UPSERT)?;
             transaction.commit()?;
+        }
+        Ok(())
+    }
+}
+
+impl Mdbx {
+    fn commit_each_by(
+        &self,
+        access: Access,
+        records: &mut dyn Iterator<Item = &Record>,
+        latencies: &mut Latencies,
+    ) -> Result<()> {
+        for record in records {
+            latencies.time(|| {
+                let mut transaction = self.environment.begin(access)?;
+                transaction.put(&record.key, &record.value, ffi::MDBX_UPSERT)?;
+                transaction.commit()
+            })?;
         }
         Ok(())
     }
@@ -199,6 +220,17 @@ impl Reader for Mdbx {
             }
             ReadStep::Lookup => get_each(&self.environment, batches),
         }
+    }
+
+    fn fingerprint(&self, begun: &mut dyn FnMut()) -> Result<Fingerprint> {
+        let transaction = self.environment.begin(Access::Read)?;
+        begun();
+        let mut cursor = transaction.cursor()?;
+        let mut fingerprint = Fingerprint::default();
+        while let Some((key, value)) = cursor.next()? {
+            fingerprint.add(key, value);
+        }
+        Ok(fingerprint)
     }
 
     fn hold(&self, count: u32) -> Result<Box<dyn Held + '_>> {

@@ -27,6 +27,8 @@ const RECORDS: ffi::MDBX_dbi = 1;
 pub(super) enum Access {
     Read,
     Write,
+    /// A commit does not wait for the disk.
+    WriteLazily,
 }
 
 /// How the file grows.
@@ -91,6 +93,7 @@ impl Environment {
         let flags = match access {
             Access::Read => ffi::MDBX_TXN_RDONLY,
             Access::Write => ffi::MDBX_TXN_READWRITE,
+            Access::WriteLazily => ffi::MDBX_TXN_NOSYNC,
         };
         let mut handle = ptr::null_mut();
         let (environment, no_parent) = (self.handle.as_ptr(), ptr::null_mut());
@@ -221,6 +224,16 @@ impl<'e> Transaction<'e> {
 
     /// Pages that hold something.
     pub(super) fn used_pages(&self) -> Result<u64> {
+        let info = self.gc_info()?;
+        Ok((info.pages_allocated - info.pages_gc) as u64)
+    }
+
+    /// Pages that the newest state has no use for.
+    pub(super) fn dead_pages(&self) -> Result<u64> {
+        Ok(self.gc_info()?.pages_gc as u64)
+    }
+
+    fn gc_info(&self) -> Result<ffi::MDBX_gc_info_t> {
         let mut info = MaybeUninit::<ffi::MDBX_gc_info_t>::zeroed();
         let (place, size) = (info.as_mut_ptr(), size_of::<ffi::MDBX_gc_info_t>());
         let (handle, no_context) = (self.handle.as_ptr(), ptr::null_mut());
@@ -231,8 +244,7 @@ impl<'e> Transaction<'e> {
             check(code)?;
         }
         // SAFETY: it is made of numbers, all of which were zero before the call filled them.
-        let info = unsafe { info.assume_init() };
-        Ok((info.pages_allocated - info.pages_gc) as u64)
+        Ok(unsafe { info.assume_init() })
     }
 }
 

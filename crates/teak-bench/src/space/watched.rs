@@ -1,0 +1,84 @@
+//! Threads that read whole states and compare them with what was committed, again and again, while one thread commits.
+//!
+//! Invariant: who commits announces each state before, and the next one when the commit has returned. So a transaction sees
+//! one of the states that were announced until it had begun, and none that is older than the last but one was before it began.
+
+use crate::{data::Fingerprint, engines::Reader};
+use anyhow::{Result, anyhow, ensure};
+use std::{
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread,
+};
+
+/// The states of a database.
+pub(super) struct Watched {
+    states: Mutex<Vec<Fingerprint>>,
+    is_over: AtomicBool,
+}
+
+impl Watched {
+    /// It has `state`.
+    pub(super) fn new(state: Fingerprint) -> Self {
+        Self {
+            states: Mutex::new(vec![state]),
+            is_over: AtomicBool::new(false),
+        }
+    }
+
+    /// The next commit will do to the state what `change` does.
+    pub(super) fn will_commit(&self, change: impl FnOnce(&mut Fingerprint)) {
+        let mut state = self.states().last().copied().unwrap_or_default();
+        change(&mut state);
+        self.states().push(state);
+    }
+
+    fn states(&self) -> MutexGuard<'_, Vec<Fingerprint>> {
+        self.states.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Does `work` while so many threads compare what `reader` gives them. Returns how many states they compared, each at least one.
+    pub(super) fn verify_beside<R>(
+        &self,
+        reader: &dyn Reader,
+        threads: u32,
+        work: impl FnOnce() -> Result<R>,
+    ) -> Result<(R, u64)> {
+        thread::scope(|scope| {
+            let running: Vec<_> = (0..threads)
+                .map(|_| scope.spawn(|| self.verify(reader)))
+                .collect();
+            let done = work();
+            self.is_over.store(true, Ordering::Relaxed);
+            let mut verified = 0;
+            for thread in running {
+                let ended = thread.join();
+                verified += ended.map_err(|_| anyhow!("a thread that reads panicked"))??;
+            }
+            Ok((done?, verified))
+        })
+    }
+
+    fn verify(&self, reader: &dyn Reader) -> Result<u64> {
+        let mut verified = 0;
+        loop {
+            let oldest = self.states().len().saturating_sub(2);
+            let mut announced = 0;
+            let found = reader.fingerprint(&mut || announced = self.states().len())?;
+            ensure!(
+                self.states()[oldest..announced].contains(&found),
+                "a read transaction saw {found:?}, which is not what was committed"
+            );
+            verified += 1;
+            if self.is_over.load(Ordering::Relaxed) {
+                return Ok(verified);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "watched_tests.rs"]
+mod tests;

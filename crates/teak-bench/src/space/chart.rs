@@ -7,7 +7,7 @@ use plotters::{
     element::DashedPathElement,
     prelude::{
         BLACK, ChartBuilder, Color, DashedLineSeries, IntoDrawingArea, LineSeries, RGBColor,
-        SVGBackend, SeriesLabelPosition, WHITE,
+        SVGBackend, SeriesLabelPosition, TRANSPARENT, WHITE,
     },
 };
 use std::{fs, ops::Range, path::Path};
@@ -71,7 +71,7 @@ fn paint(
         .y_desc("MB set aside for the file")
         .x_label_formatter(&|commits| commits.to_string())
         .y_label_formatter(&|megabytes| format!("{megabytes:.0}"))
-        .max_light_lines(0)
+        .light_line_style(TRANSPARENT)
         .label_style(LABEL_FONT)
         .draw()?;
     let mut engines: Vec<&str> = lines.iter().map(|line| line.engine.as_str()).collect();

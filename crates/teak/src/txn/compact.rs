@@ -47,8 +47,8 @@ impl CompactOptions {
         self
     }
 
-    /// Ends when no more than this part of the file is free, of a hundred. If there is a length as well, it ends with what is reached
-    /// first.
+    /// Ends when no more than this part of the file is free, of a hundred, or 16 pages and a sixty-fourth: that much is always left
+    /// for the pages on the way to those that are moved. If there is a length as well, it ends with what is reached first.
     #[must_use]
     pub fn until_free_percent(mut self, percent: u8) -> Self {
         self.free_percent = Some(percent);

@@ -42,6 +42,7 @@
 //! | open and create with other options | [`Options`], [`TableOptions`], [`KeyOrder`] |
 //! | keep other types than bytes | [`codec`] |
 //! | read a range, a prefix, from both ends | [`Table::range`], [`Table::prefix`], [`Cursor`] |
+//! | change a record by what is there | [`Table::modify`], [`Table::replace`], [`Table::compare_and_swap`] and their neighbours |
 //! | read many keys at once | [`Table::get_many`] |
 //! | take what was read to another thread | [`Table::get_owned`], [`Table::range_owned`], [`Table::cursor_owned`] |
 //! | undo a part of a transaction | [`WriteTxn::nested`], [`WriteTxn::savepoint`] |
@@ -78,13 +79,13 @@ mod types;
 mod format_tests;
 
 pub use api::{
-    BackupProgress, BulkOptions, BulkProgress, ChangeFeed, Changes, CheckProgress, CheckReport,
-    CompactOptions, CompactProgress, Cursor, Damage, Database, DatabaseStat, Difference,
-    Differences, Durability, Loss, Options, OwnedCursor, OwnedRange, PageUse, ParkedReadTxn, Range,
-    ReadTxn, ReaderInfo, Recovery, RestoreProgress, SalvageProgress, SalvageReport, SalvagedTable,
-    Savepoint, SlowReader, SlowReaderChoice, SnapshotInfo, Table, TableChange, TableInfo,
-    TableOptions, TableStat, Ticket, Transaction, ValueGuard, Verification, WriteTxn, codec,
-    restore, salvage,
+    Action, BackupProgress, BulkOptions, BulkProgress, CachedPlace, ChangeFeed, Changes,
+    CheckProgress, CheckReport, CompactOptions, CompactProgress, Cursor, Damage, Database,
+    DatabaseStat, Difference, Differences, Durability, Exactness, Freshness, Loss, Options,
+    OwnedCursor, OwnedRange, PageUse, ParkedReadTxn, Range, ReadTxn, ReaderInfo, Recovery,
+    RestoreProgress, SalvageProgress, SalvageReport, SalvagedTable, Savepoint, SlowReader,
+    SlowReaderChoice, SnapshotInfo, Swap, Table, TableChange, TableInfo, TableOptions, TableStat,
+    Ticket, Transaction, ValueGuard, Verification, WriteTxn, codec, restore, salvage,
 };
 pub use error::{Error, KeyRange, Result};
 pub use page::key::KeyOrder;

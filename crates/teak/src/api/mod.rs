@@ -3,12 +3,14 @@
 
 mod backup;
 mod bulk;
+mod cached;
 pub mod codec;
 mod cursor;
 mod database;
 mod differences;
 mod feed;
 mod options;
+mod point;
 mod range;
 mod restore;
 mod salvage;
@@ -23,11 +25,13 @@ pub use crate::txn::{
     salvage::Loss,
 };
 pub use bulk::{BulkOptions, BulkProgress};
+pub use cached::{CachedPlace, Freshness};
 pub use cursor::{Cursor, OwnedCursor};
 pub use database::{Database, DatabaseStat};
 pub use differences::{Difference, Differences, TableChange};
 pub use feed::{ChangeFeed, Changes};
 pub use options::{Options, TableOptions};
+pub use point::{Action, Exactness, Swap};
 pub use range::{OwnedRange, Range};
 pub use restore::{RestoreProgress, restore};
 #[cfg(any(test, feature = "testing"))]

@@ -319,7 +319,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
 
     /// Says of damage which keys of the table it concerns.
     #[cold]
-    fn located<T: Transaction>(
+    pub(super) fn located<T: Transaction>(
         &self,
         error: Error,
         txn: &T,

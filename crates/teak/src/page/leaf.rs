@@ -26,7 +26,7 @@ use super::{
     Damage,
     header::{HEADER_LEN, Header, Kind, arrays_start, write_prefix},
     key::{self, AgainstPrefix, KeyOrder},
-    value::{StoredValue, ValueKind},
+    value::{StoredValue, VALUE_RUN_LEN, ValueKind},
 };
 use crate::{PageNumber, TransactionId};
 use std::{cmp::Ordering, ops::Range};
@@ -87,6 +87,13 @@ impl LeafFormat {
             + self.stored_key_len(prefix_len, key_len)
             + value_len
             + ((1 << self.value_align_log2) - 1)
+    }
+
+    /// Whether a value of this length stays in the leaf.
+    #[inline(always)]
+    pub(crate) fn stays_inline(self, page_size: usize, key_len: usize, value_len: usize) -> bool {
+        value_len <= VALUE_RUN_LEN
+            || self.record_len(0, key_len, value_len) <= Self::max_inline_record_len(page_size)
     }
 
     /// The longest record that stays in the leaf; longer ones keep their value in a run.
@@ -747,11 +754,25 @@ pub(crate) fn overwrite(
     if node.value.kind != value.kind || node.value.bytes.len() != value.bytes.len() {
         return Ok(false);
     }
+    let range = value_range(&leaf, index, &node);
+    page[range].copy_from_slice(value.bytes);
+    Ok(true)
+}
+
+/// The bytes of the value at `index`, to be changed where they are.
+pub(crate) fn value_mut(page: &mut [u8], index: usize) -> Result<&mut [u8], Damage> {
+    let leaf = Leaf::parse(page)?;
+    let range = value_range(&leaf, index, &leaf.node(index)?);
+    Ok(&mut page[range])
+}
+
+/// Where in its page the value of a node is.
+#[inline]
+fn value_range(leaf: &Leaf<'_>, index: usize, node: &Node<'_>) -> Range<usize> {
     let key_end =
         leaf.node_offset(index).unwrap_or_default() + NODE_HEADER_LEN + node.stored_key.len();
     let start = (key_end + leaf.node_format().align_mask) & !leaf.node_format().align_mask;
-    page[start..start + value.bytes.len()].copy_from_slice(value.bytes);
-    Ok(true)
+    start..start + node.value.bytes.len()
 }
 
 /// Bytes of the page that its records use, garbage not counted.

@@ -18,7 +18,7 @@ use crate::{
         header::Header,
         inner,
         key::KeyOrder,
-        leaf::{self, InPlace, LeafFormat},
+        leaf::{self, InPlace},
         value::{StoredValue, VALUE_RUN_LEN, ValueKind, ValueRun},
     },
 };
@@ -84,20 +84,35 @@ impl<'t, S: PageSink> Tree<'t, S> {
             return Ok(Inserted::New);
         }
         let mut position = Position::default();
-        if position.descend(&*self.sink, self.root, key)? {
-            return self.replace(&position, key, value, existing);
+        if !position.descend(&*self.sink, self.root, key)? {
+            self.add(position.into_path(), key, value)?;
+            return Ok(Inserted::New);
         }
-        let path = self.own_path(position.into_path())?;
+        match existing {
+            Existing::Replace => self.replace(position, key, value),
+            Existing::Keep => Ok(Inserted::Unchanged),
+        }
+    }
+
+    /// Adds a record where the path leads, which is its place.
+    #[inline(always)]
+    pub(super) fn add(
+        &mut self,
+        path: Vec<Step>,
+        key: &[u8],
+        value: StoredValue<'_>,
+    ) -> Result<()> {
+        let path = self.own_path(path)?;
         let mut run = RunBytes::default();
         let kept = self.keep(key.len(), value, &mut run)?;
         self.root.records += 1;
         self.touch();
         self.place(&path, key, kept)?;
-        Ok(Inserted::New)
+        Ok(())
     }
 
     /// The first record of an empty tree.
-    fn plant(&mut self, key: &[u8], value: StoredValue<'_>) -> Result<()> {
+    pub(super) fn plant(&mut self, key: &[u8], value: StoredValue<'_>) -> Result<()> {
         let mut run = RunBytes::default();
         let kept = self.keep(key.len(), value, &mut run)?;
         let number = self.new_leaf()?;
@@ -122,17 +137,14 @@ impl<'t, S: PageSink> Tree<'t, S> {
         }
     }
 
-    fn replace(
+    /// Gives the record at a position, which has this key, another value.
+    pub(super) fn replace(
         &mut self,
-        position: &Position,
+        position: Position,
         key: &[u8],
         value: StoredValue<'_>,
-        existing: Existing,
     ) -> Result<Inserted> {
         let (number, index) = position.record().expect("the key was found");
-        if existing == Existing::Keep {
-            return Ok(Inserted::Unchanged);
-        }
         let leaf = visit_leaf(&*self.sink, number, "insert")?;
         let node = leaf
             .node(index)
@@ -142,21 +154,33 @@ impl<'t, S: PageSink> Tree<'t, S> {
         if self.is_same(number, old, value)? {
             return Ok(Inserted::Unchanged);
         }
-        let path = self.own_path(position.path().to_vec())?;
+        let path = self.own_path(position.into_path())?;
         let mut run = RunBytes::default();
         let kept = self.keep(key.len(), value, &mut run)?;
         self.touch();
-        let number = path.last().expect("a path has a leaf").page;
-        let damaged = |damage: Damage| damage.at(number, "insert");
-        let page = self.sink.page_mut(number)?;
-        if !leaf::overwrite(page, index, kept).map_err(damaged)? {
-            leaf::remove(page, index).map_err(damaged)?;
-            self.place(&path, key, kept)?;
-        }
+        self.put_value(&path, key, kept)?;
         if let Some(run) = old_run {
             self.release_run(&run)?;
         }
         Ok(Inserted::Replaced)
+    }
+
+    /// Puts a value in the place of the one where the path leads. What that refers to is the caller's to release.
+    #[inline(always)]
+    pub(super) fn put_value(
+        &mut self,
+        path: &[Step],
+        key: &[u8],
+        value: StoredValue<'_>,
+    ) -> Result<InPlace> {
+        let step = *path.last().expect("a path has a leaf");
+        let damaged = |damage: Damage| damage.at(step.page, "insert");
+        let page = self.sink.page_mut(step.page)?;
+        if leaf::overwrite(page, step.index, value).map_err(damaged)? {
+            return Ok(InPlace::Done);
+        }
+        leaf::remove(page, step.index).map_err(damaged)?;
+        self.place(path, key, value)
     }
 
     /// Whether the stored value has these bytes already.
@@ -195,12 +219,8 @@ impl<'t, S: PageSink> Tree<'t, S> {
         value: StoredValue<'v>,
         run: &'v mut RunBytes,
     ) -> Result<StoredValue<'v>> {
-        let record_len = self
-            .root
-            .leaf_format()
-            .record_len(0, key_len, value.bytes.len());
-        let is_small = value.bytes.len() <= VALUE_RUN_LEN
-            || record_len <= LeafFormat::max_inline_record_len(self.sink.page_size());
+        let (format, page_size) = (self.root.leaf_format(), self.sink.page_size());
+        let is_small = format.stays_inline(page_size, key_len, value.bytes.len());
         if is_small || value.kind != ValueKind::Inline {
             return Ok(value);
         }
@@ -219,22 +239,41 @@ impl<'t, S: PageSink> Tree<'t, S> {
         Ok(())
     }
 
+    /// The large value of a record of a leaf, if it has one.
+    pub(super) fn run_at(
+        &self,
+        number: PageNumber,
+        index: usize,
+        operation: &'static str,
+    ) -> Result<Option<ValueRun>> {
+        let leaf = visit_leaf(&*self.sink, number, operation)?;
+        let run = leaf.node(index).and_then(|node| node.value.as_run());
+        run.map_err(|damage| damage.at(number, operation))
+    }
+
     pub(super) fn release_run(&mut self, run: &ValueRun) -> Result<()> {
         let pages = value_pages(run, self.sink.page_size());
         self.root.value_pages = self.root.value_pages.saturating_sub(pages);
         self.sink.release_value(run)
     }
 
-    /// Puts a record where the path leads, in place if the leaf has room for it.
-    fn place(&mut self, path: &[Step], key: &[u8], value: StoredValue<'_>) -> Result<()> {
+    /// Puts a record where the path leads, in place if the leaf has room for it: then the path leads to the record.
+    pub(super) fn place(
+        &mut self,
+        path: &[Step],
+        key: &[u8],
+        value: StoredValue<'_>,
+    ) -> Result<InPlace> {
         let step = *path.last().expect("a path has a leaf");
         let order = self.root.order;
         let page = self.sink.page_mut(step.page)?;
         let done = leaf::insert(page, order, step.index, key, value);
-        match done.map_err(|damage| damage.at(step.page, "insert"))? {
-            InPlace::Done => self.recount(path, path.len() - 1),
-            InPlace::Rebuild => rebalance::insert_anew(self, path, key, value),
+        let done = done.map_err(|damage| damage.at(step.page, "insert"))?;
+        match done {
+            InPlace::Done => self.recount(path, path.len() - 1)?,
+            InPlace::Rebuild => rebalance::insert_anew(self, path, key, value)?,
         }
+        Ok(done)
     }
 
     /// Makes every page of the path changeable, from the root down, and returns the new path.

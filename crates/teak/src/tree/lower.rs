@@ -17,7 +17,7 @@ use crate::{
         entries::{Records, cut_greedily},
         header::HEADER_LEN,
         leaf,
-        value::{StoredValue, ValueKind, ValueRun},
+        value::{StoredValue, ValueKind},
     },
 };
 use std::ops::{Bound, Range};
@@ -137,7 +137,7 @@ impl<S: PageSink> Tree<'_, S> {
         };
         for index in 0..count {
             let leaf = path.last().map_or(page, |step| step.page);
-            let Some(run) = self.run_at(leaf, index)? else {
+            let Some(run) = self.run_at(leaf, index, "compact")? else {
                 continue;
             };
             let pages = run.len_bytes.div_ceil(self.sink.page_size() as u64);
@@ -169,12 +169,6 @@ impl<S: PageSink> Tree<'_, S> {
             work.moved += pages;
         }
         Ok(path)
-    }
-
-    fn run_at(&self, number: PageNumber, index: usize) -> Result<Option<ValueRun>> {
-        let leaf = visit_leaf(&*self.sink, number, "compact")?;
-        let run = leaf.node(index).and_then(|node| node.value.as_run());
-        run.map_err(|damage| damage.at(number, "compact"))
     }
 
     /// Lays a leaf and those behind it out anew, if that saves some. Returns their last key then.

@@ -5,7 +5,13 @@ use crate::{
     PageNumber, Result, Run, Tag, TransactionId,
     page::{header::Header, value::ValueRun},
 };
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
 
 /// A sink whose pages are boxes. Each `commit` makes all pages old, so that they are copied.
 #[derive(Clone, Debug)]
@@ -16,6 +22,7 @@ pub(crate) struct MemoryPages {
     values: BTreeMap<PageNumber, Vec<u8>>,
     own: BTreeSet<PageNumber>,
     next: u32,
+    reads: Arc<AtomicU64>,
 }
 
 impl MemoryPages {
@@ -27,6 +34,7 @@ impl MemoryPages {
             values: BTreeMap::new(),
             own: BTreeSet::new(),
             next: 4,
+            reads: Arc::default(),
         }
     }
 
@@ -45,6 +53,11 @@ impl MemoryPages {
         self.next += pages;
     }
 
+    /// How often pages of this and its clones were asked for.
+    pub(crate) fn reads(&self) -> u64 {
+        self.reads.load(Ordering::Relaxed)
+    }
+
     pub(crate) fn own_count(&self) -> usize {
         self.own.len()
     }
@@ -56,6 +69,7 @@ impl PageSource for MemoryPages {
     }
 
     fn page(&self, number: PageNumber) -> Result<&[u8]> {
+        self.reads.fetch_add(1, Ordering::Relaxed);
         let page = self.pages.get(&number);
         page.map(|page| bytemuck::cast_slice(page))
             .ok_or_else(|| crate::Error::corrupted(number, "test", "released, or never allocated"))

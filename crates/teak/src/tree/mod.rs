@@ -9,6 +9,7 @@
 
 pub(crate) mod batch;
 pub(crate) mod bulk;
+pub(crate) mod cached;
 pub(crate) mod cursor;
 pub(crate) mod differences;
 pub(crate) mod enter;
@@ -16,6 +17,7 @@ pub(crate) mod insert;
 pub(crate) mod locate;
 pub(crate) mod lookup;
 pub(crate) mod lower;
+pub(crate) mod modify;
 pub(crate) mod pages;
 pub(crate) mod position;
 pub(crate) mod range;

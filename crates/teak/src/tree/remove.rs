@@ -1,6 +1,6 @@
 //! Removal of one record.
 
-use super::{PageSink, insert::Tree, position::Position, visit_leaf};
+use super::{PageSink, insert::Tree, position::Position};
 use crate::{Result, page::leaf};
 
 impl<S: PageSink> Tree<'_, S> {
@@ -13,11 +13,15 @@ impl<S: PageSink> Tree<'_, S> {
         if !position.descend(&*self.sink, self.root, key)? {
             return Ok(false);
         }
+        self.remove_at(position)?;
+        Ok(true)
+    }
+
+    /// Removes the record at a position.
+    pub(super) fn remove_at(&mut self, position: Position) -> Result<()> {
         let path = self.own_path(position.into_path())?;
         let step = *path.last().expect("a path has a leaf");
-        let leaf = visit_leaf(&*self.sink, step.page, "remove")?;
-        let run = leaf.node(step.index).and_then(|node| node.value.as_run());
-        let run = run.map_err(|damage| damage.at(step.page, "remove"))?;
+        let run = self.run_at(step.page, step.index, "remove")?;
         leaf::remove(self.sink.page_mut(step.page)?, step.index)
             .map_err(|damage| damage.at(step.page, "remove"))?;
         if let Some(run) = run {
@@ -25,7 +29,6 @@ impl<S: PageSink> Tree<'_, S> {
         }
         self.root.records = self.root.records.saturating_sub(1);
         self.touch();
-        self.mend_leaf(&path)?;
-        Ok(true)
+        self.mend_leaf(&path)
     }
 }

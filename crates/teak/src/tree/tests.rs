@@ -37,12 +37,12 @@ impl Random {
     }
 }
 
-type Model = BTreeMap<Vec<u8>, Vec<u8>>;
+pub(super) type Model = BTreeMap<Vec<u8>, Vec<u8>>;
 
-struct Fixture {
-    pages: MemoryPages,
-    root: TreeRoot,
-    model: Model,
+pub(super) struct Fixture {
+    pub(super) pages: MemoryPages,
+    pub(super) root: TreeRoot,
+    pub(super) model: Model,
 }
 
 /// Counts what the walk finds and makes sure that no page is met twice.
@@ -70,7 +70,7 @@ impl Visitor for Audit {
 }
 
 impl Fixture {
-    fn new(page_size: usize, root: TreeRoot) -> Self {
+    pub(super) fn new(page_size: usize, root: TreeRoot) -> Self {
         Self {
             pages: MemoryPages::new(page_size),
             root,
@@ -78,11 +78,11 @@ impl Fixture {
         }
     }
 
-    fn tree(&mut self) -> Tree<'_, MemoryPages> {
+    pub(super) fn tree(&mut self) -> Tree<'_, MemoryPages> {
         Tree::new(&mut self.pages, &mut self.root)
     }
 
-    fn insert(&mut self, key: &[u8], value: &[u8]) {
+    pub(super) fn insert(&mut self, key: &[u8], value: &[u8]) {
         let inserted = self
             .tree()
             .insert(key, StoredValue::inline(value), Existing::Replace)
@@ -95,7 +95,7 @@ impl Fixture {
         assert_eq!(inserted, expected);
     }
 
-    fn remove(&mut self, key: &[u8]) {
+    pub(super) fn remove(&mut self, key: &[u8]) {
         let removed = self.tree().remove(key).unwrap();
         assert_eq!(removed, self.model.remove(key).is_some());
     }
@@ -110,7 +110,7 @@ impl Fixture {
     }
 
     /// Everything that must hold of a tree, and that it holds what the model does.
-    fn audit(&mut self) {
+    pub(super) fn audit(&mut self) {
         seal::seal(&mut self.pages, &mut self.root).unwrap();
         let mut audit = Audit::default();
         let totals = walk::walk(&self.pages, &self.root, &mut audit);
@@ -142,11 +142,11 @@ impl Fixture {
     }
 }
 
-fn bytes_root() -> TreeRoot {
+pub(super) fn bytes_root() -> TreeRoot {
     TreeRoot::new(KeyOrder::Bytes, true, false, 0)
 }
 
-fn roots() -> Vec<TreeRoot> {
+pub(super) fn roots() -> Vec<TreeRoot> {
     vec![
         bytes_root(),
         TreeRoot::new(KeyOrder::Bytes, false, true, 3),
@@ -156,7 +156,12 @@ fn roots() -> Vec<TreeRoot> {
     ]
 }
 
-fn random_key(random: &mut Random, order: KeyOrder, page_size: usize, spread: u64) -> Vec<u8> {
+pub(super) fn random_key(
+    random: &mut Random,
+    order: KeyOrder,
+    page_size: usize,
+    spread: u64,
+) -> Vec<u8> {
     let number = random.below(spread);
     match order {
         KeyOrder::Integer => (number << random.below(40)).to_le_bytes().to_vec(),
@@ -179,7 +184,7 @@ fn random_key(random: &mut Random, order: KeyOrder, page_size: usize, spread: u6
     }
 }
 
-fn random_value(random: &mut Random) -> Vec<u8> {
+pub(super) fn random_value(random: &mut Random) -> Vec<u8> {
     let len = match random.below(30) {
         0 => 0,
         1 => random.below(20_000),

@@ -1,0 +1,485 @@
+//! What is done to one record beyond reading, inserting and removing it: most of it depends on what is there, and takes one
+//! descent all the same.
+
+use super::{
+    Table, Transaction, WriteTxn,
+    codec::Codec,
+    table::{check_key, check_probe},
+    transaction::sealed::Sealed,
+};
+use crate::{
+    Error, Result,
+    page::value::StoredValue,
+    tree::{
+        PageSource, cursor::record_at, insert::Existing, lookup, modify::Verdict,
+        position::Position, reading::reading,
+    },
+};
+use std::marker::PhantomData;
+
+/// Whether the record that was found is the one that was asked for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Exactness {
+    /// It has the key that was asked for.
+    Exact,
+    /// There is none with that key; this is the first one behind it.
+    Greater,
+}
+
+/// What [`Table::compare_and_swap`] did.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Swap<T> {
+    /// What was there is what was expected, and now the new value is there, or no record, if there was to be none.
+    Done,
+    /// Something else is there, this value or no record, and nothing changed.
+    Other(Option<T>),
+}
+
+/// What is to become of a record that [`Table::modify`] has shown.
+#[derive(Debug)]
+#[must_use]
+pub struct Action<V> {
+    verdict: Verdict<'static>,
+    types: PhantomData<fn() -> V>,
+}
+
+impl<V: Codec> Action<V> {
+    fn new(verdict: Verdict<'static>) -> Self {
+        let types = PhantomData;
+        Self { verdict, types }
+    }
+
+    /// It stays as it is, or away.
+    pub fn keep() -> Self {
+        Self::new(Verdict::Leave)
+    }
+
+    /// It has this value from now on, and is inserted if there is none with its key.
+    pub fn put(value: V::Item<'_>) -> Self {
+        Self::new(Verdict::Put(V::encode(&value).as_ref().to_vec().into()))
+    }
+
+    /// It is removed, if it is there.
+    pub fn remove() -> Self {
+        Self::new(Verdict::Remove)
+    }
+}
+
+impl<K: Codec, V: Codec> Table<K, V> {
+    /// The record of a key: with the key as it is stored.
+    ///
+    /// ```
+    /// # use teak::{Database, codec::{Str, U32}};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// # let mut txn = database.begin_write()?;
+    /// let counts = txn.create_table::<Str, U32>("counts")?;
+    /// counts.insert(&mut txn, "teak", 1)?;
+    /// assert_eq!(counts.get_record(&txn, "teak")?, Some(("teak".to_owned(), 1)));
+    /// assert_eq!(counts.get_record(&txn, "oak")?, None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Table::get`].
+    pub fn get_record<'t, T: Transaction>(
+        &self,
+        txn: &'t T,
+        key: K::Item<'_>,
+    ) -> Result<Option<(K::Owned, V::Item<'t>)>> {
+        let found = self.find(txn, &key, |exactness| exactness == Exactness::Exact)?;
+        Ok(found.map(|(_, key, value)| (key, value)))
+    }
+
+    /// The record of a key, or, if there is none, the first one with a greater key, and which of both it is.
+    ///
+    /// ```
+    /// # use teak::{Database, Exactness, codec::{Str, U32}};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// # let mut txn = database.begin_write()?;
+    /// let counts = txn.create_table::<Str, U32>("counts")?;
+    /// counts.insert(&mut txn, "teak", 1)?;
+    /// let found = counts.get_or_next(&txn, "oak")?;
+    /// assert_eq!(found, Some((Exactness::Greater, "teak".to_owned(), 1)));
+    /// assert_eq!(counts.get_or_next(&txn, "yew")?, None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Table::get`]; [`Error::InvalidArgument`] for an integer of another length than the keys.
+    pub fn get_or_next<'t, T: Transaction>(
+        &self,
+        txn: &'t T,
+        key: K::Item<'_>,
+    ) -> Result<Option<(Exactness, K::Owned, V::Item<'t>)>> {
+        check_probe(&*self.root(txn)?, K::encode(&key).as_ref())?;
+        self.find(txn, &key, |_| true)
+    }
+
+    /// The record of a key or the next one, if that is wanted.
+    fn find<'t, T: Transaction>(
+        &self,
+        txn: &'t T,
+        key: &K::Item<'_>,
+        is_wanted: impl FnOnce(Exactness) -> bool,
+    ) -> Result<Option<(Exactness, K::Owned, V::Item<'t>)>> {
+        let root = self.root(txn)?;
+        let key = K::encode(key);
+        let source = txn.source();
+        let found = reading(source, || {
+            let mut position = Position::default();
+            let exactness = match position.seek(source, &root, key.as_ref())? {
+                Some(true) => Exactness::Exact,
+                Some(false) => Exactness::Greater,
+                None => return Ok(None),
+            };
+            let mut stored_key = Vec::new();
+            let record = match is_wanted(exactness) {
+                true => record_at(source, &position, &mut stored_key)?,
+                false => None,
+            };
+            let Some((leaf, value)) = record else {
+                return Ok(None);
+            };
+            let value = V::decode(lookup::load(source, leaf, value)?)?;
+            let stored_key = K::to_owned(K::decode(&stored_key)?);
+            Ok(Some((exactness, stored_key, value)))
+        });
+        found.map_err(|error| self.located(error, txn, &root, Some(key.as_ref())))
+    }
+
+    /// Has `decide` look at the value of a key and does what that says. If it fails, nothing changes.
+    fn decide<'v, R>(
+        &self,
+        txn: &mut WriteTxn,
+        key: &K::Item<'_>,
+        decide: impl FnOnce(Option<&[u8]>) -> Result<(Verdict<'v>, R)>,
+    ) -> Result<R> {
+        let key = K::encode(key);
+        let key = key.as_ref();
+        check_key(&*self.root(txn)?, txn.source().page_size(), key)?;
+        let handle = self.handle(txn);
+        // An error of `change` itself would end the transaction; what `decide` refuses does not.
+        txn.inner.change(handle, self.raw_name(), |tree| {
+            tree.modify(key, |old| match decide(old) {
+                Ok((verdict, decided)) => (verdict, Ok(decided)),
+                Err(error) => (Verdict::Leave, Err(error)),
+            })
+        })?
+    }
+
+    /// Inserts a record if there is none with this key; if there is one, returns its value.
+    ///
+    /// ```
+    /// # use teak::{Database, codec::{Str, U32}};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// # let mut txn = database.begin_write()?;
+    /// let counts = txn.create_table::<Str, U32>("counts")?;
+    /// assert_eq!(counts.get_or_insert(&mut txn, "teak", 1)?, None);
+    /// assert_eq!(counts.get_or_insert(&mut txn, "teak", 2)?, Some(1));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Table::insert`]; [`Error::Decode`] if what is there is no such value.
+    pub fn get_or_insert(
+        &self,
+        txn: &mut WriteTxn,
+        key: K::Item<'_>,
+        value: V::Item<'_>,
+    ) -> Result<Option<V::Owned>> {
+        let value = V::encode(&value);
+        self.decide(txn, &key, |old| {
+            let verdict = match old {
+                Some(_) => Verdict::Leave,
+                None => Verdict::Put(value.as_ref().into()),
+            };
+            Ok((verdict, owned::<V>(old)?))
+        })
+    }
+
+    /// Replaces the value of a key if there is a record with this key; says whether there is.
+    ///
+    /// ```
+    /// # use teak::{Database, codec::{Str, U32}};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// # let mut txn = database.begin_write()?;
+    /// let counts = txn.create_table::<Str, U32>("counts")?;
+    /// counts.insert(&mut txn, "teak", 1)?;
+    /// assert!(counts.update(&mut txn, "teak", 2)?);
+    /// assert!(!counts.update(&mut txn, "oak", 2)?);
+    /// assert_eq!(counts.get(&txn, "oak")?, None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Table::insert`].
+    pub fn update(&self, txn: &mut WriteTxn, key: K::Item<'_>, value: V::Item<'_>) -> Result<bool> {
+        let value = V::encode(&value);
+        self.decide(txn, &key, |old| {
+            Ok(match old {
+                Some(_) => (Verdict::Put(value.as_ref().into()), true),
+                None => (Verdict::Leave, false),
+            })
+        })
+    }
+
+    /// Inserts a record, or replaces the value of the key; returns the value that was there.
+    ///
+    /// ```
+    /// # use teak::{Database, codec::{Str, U32}};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// # let mut txn = database.begin_write()?;
+    /// let counts = txn.create_table::<Str, U32>("counts")?;
+    /// assert_eq!(counts.replace(&mut txn, "teak", 1)?, None);
+    /// assert_eq!(counts.replace(&mut txn, "teak", 2)?, Some(1));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Table::get_or_insert`]: what was there is decoded before anything changes.
+    pub fn replace(
+        &self,
+        txn: &mut WriteTxn,
+        key: K::Item<'_>,
+        value: V::Item<'_>,
+    ) -> Result<Option<V::Owned>> {
+        let value = V::encode(&value);
+        self.decide(txn, &key, |old| {
+            Ok((Verdict::Put(value.as_ref().into()), owned::<V>(old)?))
+        })
+    }
+
+    /// Removes a record; returns the value that was there.
+    ///
+    /// ```
+    /// # use teak::{Database, codec::{Str, U32}};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// # let mut txn = database.begin_write()?;
+    /// let counts = txn.create_table::<Str, U32>("counts")?;
+    /// counts.insert(&mut txn, "teak", 1)?;
+    /// assert_eq!(counts.take(&mut txn, "teak")?, Some(1));
+    /// assert_eq!(counts.take(&mut txn, "teak")?, None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Table::get_or_insert`]: what was there is decoded before anything changes.
+    pub fn take(&self, txn: &mut WriteTxn, key: K::Item<'_>) -> Result<Option<V::Owned>> {
+        self.decide(txn, &key, |old| Ok((Verdict::Remove, owned::<V>(old)?)))
+    }
+
+    /// Removes a record if it has this value; says whether it did.
+    ///
+    /// ```
+    /// # use teak::{Database, codec::{Str, U32}};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// # let mut txn = database.begin_write()?;
+    /// let counts = txn.create_table::<Str, U32>("counts")?;
+    /// counts.insert(&mut txn, "teak", 1)?;
+    /// assert!(!counts.remove_if(&mut txn, "teak", 2)?);
+    /// assert!(counts.remove_if(&mut txn, "teak", 1)?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Table::insert`].
+    pub fn remove_if(
+        &self,
+        txn: &mut WriteTxn,
+        key: K::Item<'_>,
+        value: V::Item<'_>,
+    ) -> Result<bool> {
+        let value = V::encode(&value);
+        self.decide(txn, &key, |old| {
+            Ok(match old == Some(value.as_ref()) {
+                true => (Verdict::Remove, true),
+                false => (Verdict::Leave, false),
+            })
+        })
+    }
+
+    /// Puts `new` in the place of `old`, if that is what is there; values are compared as bytes. `None` stands for no record: as
+    /// `old` it has the record inserted only if it is not there, as `new` it has it removed.
+    ///
+    /// ```
+    /// # use teak::{Database, Swap, codec::{Str, U32}};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// # let mut txn = database.begin_write()?;
+    /// let counts = txn.create_table::<Str, U32>("counts")?;
+    /// assert_eq!(counts.compare_and_swap(&mut txn, "teak", None, Some(1))?, Swap::Done);
+    /// assert_eq!(counts.compare_and_swap(&mut txn, "teak", Some(1), Some(2))?, Swap::Done);
+    /// assert_eq!(counts.compare_and_swap(&mut txn, "teak", Some(1), None)?, Swap::Other(Some(2)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Table::get_or_insert`].
+    pub fn compare_and_swap(
+        &self,
+        txn: &mut WriteTxn,
+        key: K::Item<'_>,
+        old: Option<V::Item<'_>>,
+        new: Option<V::Item<'_>>,
+    ) -> Result<Swap<V::Owned>> {
+        let expected = old.as_ref().map(V::encode);
+        let new = new.as_ref().map(V::encode);
+        self.decide(txn, &key, |old| {
+            if old != expected.as_ref().map(AsRef::as_ref) {
+                return Ok((Verdict::Leave, Swap::Other(owned::<V>(old)?)));
+            }
+            let verdict = match &new {
+                Some(new) => Verdict::Put(new.as_ref().into()),
+                None => Verdict::Remove,
+            };
+            Ok((verdict, Swap::Done))
+        })
+    }
+
+    /// Has `change` look at the value of a key, if there is one, and does with the record what that says; returns what `change`
+    /// returns beside. If `change` fails, nothing is changed, and the transaction can go on; if it panics, the transaction can only
+    /// be rolled back.
+    ///
+    /// ```
+    /// # use teak::{Action, Database, codec::{Str, U32}};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// # let mut txn = database.begin_write()?;
+    /// let counts = txn.create_table::<Str, U32>("counts")?;
+    /// for word in ["teak", "oak", "teak"] {
+    ///     counts.modify(&mut txn, word, |count| Ok((Action::put(count.unwrap_or(0) + 1), ())))?;
+    /// }
+    /// assert_eq!(counts.get(&txn, "teak")?, Some(2));
+    /// // Counts down, and removes what has come to nothing.
+    /// let left = counts.modify(&mut txn, "oak", |count| {
+    ///     Ok(match count {
+    ///         Some(2..) => (Action::put(count.unwrap_or(0) - 1), true),
+    ///         _ => (Action::remove(), false),
+    ///     })
+    /// })?;
+    /// assert!(!left && !counts.contains(&txn, "oak")?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// What `change` returns; those of [`Table::get_or_insert`].
+    pub fn modify<R>(
+        &self,
+        txn: &mut WriteTxn,
+        key: K::Item<'_>,
+        change: impl FnOnce(Option<V::Item<'_>>) -> Result<(Action<V>, R)>,
+    ) -> Result<R> {
+        self.decide(txn, &key, |old| {
+            let (action, result) = change(old.map(V::decode).transpose()?)?;
+            Ok((action.verdict, result))
+        })
+    }
+
+    /// Inserts a record whose value has `len` bytes, or replaces the value of the key, and has `fill` write the value: it is given
+    /// zeros, in the page if the value is small enough to stand in one. If it panics there, the transaction can only be rolled back.
+    ///
+    /// ```
+    /// # use teak::{Database, codec::{Bytes, Str}};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// # let mut txn = database.begin_write()?;
+    /// let blobs = txn.create_table::<Str, Bytes>("blobs")?;
+    /// blobs.insert_with(&mut txn, "teak", 6, |value| value[..3].fill(7))?;
+    /// assert_eq!(blobs.get(&txn, "teak")?, Some(&[7, 7, 7, 0, 0, 0][..]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Table::insert`]; [`Error::InvalidArgument`] if there is no memory for so many bytes.
+    pub fn insert_with(
+        &self,
+        txn: &mut WriteTxn,
+        key: K::Item<'_>,
+        len: usize,
+        fill: impl FnOnce(&mut [u8]),
+    ) -> Result<()> {
+        let key = K::encode(&key);
+        let key = key.as_ref();
+        let page_size = txn.source().page_size();
+        let format = {
+            let root = self.root(txn)?;
+            check_key(&root, page_size, key)?;
+            root.leaf_format()
+        };
+        let handle = self.handle(txn);
+        if len < page_size && format.stays_inline(page_size, key.len(), len) {
+            return txn.inner.change(handle, self.raw_name(), |tree| {
+                tree.insert_with(key, len, fill)
+            });
+        }
+        // The tag of a large value has to be known before its record is.
+        let mut value = Vec::new();
+        value.try_reserve_exact(len).map_err(|_| {
+            Error::InvalidArgument(format!("there is no memory for a value of {len} bytes"))
+        })?;
+        value.resize(len, 0);
+        fill(&mut value);
+        txn.inner.change(handle, self.raw_name(), |tree| {
+            tree.insert(key, StoredValue::inline(&value), Existing::Replace)
+        })?;
+        Ok(())
+    }
+
+    /// Inserts a record behind the last one, without a search. For many such records [`Table::bulk_load`] is faster: it stays
+    /// at the last leaf.
+    ///
+    /// ```
+    /// # use teak::{Database, Error, codec::{Str, U32}};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// # let mut txn = database.begin_write()?;
+    /// let counts = txn.create_table::<Str, U32>("counts")?;
+    /// counts.append(&mut txn, "oak", 1)?;
+    /// counts.append(&mut txn, "teak", 2)?;
+    /// assert!(matches!(counts.append(&mut txn, "ash", 3), Err(Error::NotSorted { index: 2 })));
+    /// assert_eq!(counts.len(&txn)?, 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotSorted`], with the number of records that there are, if the key is not behind the last one: nothing is changed then,
+    /// and the transaction can go on. Those of [`Table::insert`].
+    pub fn append(&self, txn: &mut WriteTxn, key: K::Item<'_>, value: V::Item<'_>) -> Result<()> {
+        let (key, value) = (K::encode(&key), V::encode(&value));
+        let (key, value) = (key.as_ref(), StoredValue::inline(value.as_ref()));
+        check_key(&*self.root(txn)?, txn.source().page_size(), key)?;
+        let handle = self.handle(txn);
+        txn.inner.change(handle, self.raw_name(), |tree| {
+            Ok(match tree.append(key, value)? {
+                true => Ok(()),
+                false => Err(Error::NotSorted {
+                    index: tree.root().records,
+                }),
+            })
+        })?
+    }
+}
+
+/// A value that is there, independent of its page.
+fn owned<V: Codec>(value: Option<&[u8]>) -> Result<Option<V::Owned>> {
+    let item = value.map(V::decode).transpose()?;
+    Ok(item.map(V::to_owned))
+}

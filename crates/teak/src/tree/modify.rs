@@ -1,0 +1,126 @@
+//! Changes of one record that depend on what is there: one descent finds it, and what is decided then is done on the same path.
+
+use super::{PageSink, cursor::value_at, insert::Tree, position::Position, visit_leaf};
+use crate::{
+    PageNumber, Result,
+    page::{
+        leaf::{self, InPlace},
+        value::StoredValue,
+    },
+};
+use std::borrow::Cow;
+
+/// What is to become of a record.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Verdict<'v> {
+    /// Nothing changes.
+    Leave,
+    /// It gets this value, and is inserted if it is not there.
+    Put(Cow<'v, [u8]>),
+    /// It is removed if it is there.
+    Remove,
+}
+
+/// As long as a value in a leaf can be: half of the largest page.
+static ZEROS: [u8; 1 << 15] = [0; 1 << 15];
+
+impl<S: PageSink> Tree<'_, S> {
+    /// Finds the record of `key`, has `decide` look at its value, and does what that says. The key must not be longer than
+    /// the longest that a page carries.
+    pub(crate) fn modify<'v, R>(
+        &mut self,
+        key: &[u8],
+        decide: impl FnOnce(Option<&[u8]>) -> (Verdict<'v>, R),
+    ) -> Result<R> {
+        let mut position = Position::default();
+        let is_there = !self.root.is_empty() && position.descend(&*self.sink, self.root, key)?;
+        let old = match is_there {
+            true => value_at(&*self.sink, &position)?,
+            false => None,
+        };
+        let (verdict, decided) = decide(old);
+        match verdict {
+            Verdict::Put(value) => {
+                let value = StoredValue::inline(&value);
+                if is_there {
+                    self.replace(position, key, value)?;
+                } else if self.root.is_empty() {
+                    self.plant(key, value)?;
+                } else {
+                    self.add(position.into_path(), key, value)?;
+                }
+            }
+            Verdict::Remove if is_there => self.remove_at(position)?,
+            Verdict::Remove | Verdict::Leave => {}
+        }
+        Ok(decided)
+    }
+
+    /// Inserts a record behind the last one, without a search; `false`, and nothing changes, if its key is not behind the
+    /// last one.
+    pub(crate) fn append(&mut self, key: &[u8], value: StoredValue<'_>) -> Result<bool> {
+        if self.root.is_empty() {
+            self.plant(key, value)?;
+            return Ok(true);
+        }
+        let mut position = Position::default();
+        position.last(&*self.sink, self.root)?;
+        let mut path = position.into_path();
+        let end = path.last_mut().expect("a path has a leaf");
+        let leaf = visit_leaf(&*self.sink, end.page, "append")?;
+        let place = leaf.search(self.root.order, key);
+        if place.map_err(|damage| damage.at(end.page, "append"))? != Err(end.count) {
+            return Ok(false);
+        }
+        end.index = end.count;
+        self.add(path, key, value)?;
+        Ok(true)
+    }
+
+    /// Inserts a record with `len` zeros as its value, or replaces the value by them, and has `fill` write over them where they are.
+    /// The value must be one that stays inline.
+    pub(crate) fn insert_with(
+        &mut self,
+        key: &[u8],
+        len: usize,
+        fill: impl FnOnce(&mut [u8]),
+    ) -> Result<()> {
+        let (number, index) = self.put_zeros(key, StoredValue::inline(&ZEROS[..len]))?;
+        let value = leaf::value_mut(self.sink.page_mut(number)?, index);
+        fill(value.map_err(|damage| damage.at(number, "insert"))?);
+        Ok(())
+    }
+
+    /// Puts the value that is to be filled, and says in which leaf it is and at which index.
+    fn put_zeros(&mut self, key: &[u8], zeros: StoredValue<'_>) -> Result<(PageNumber, usize)> {
+        if self.root.is_empty() {
+            self.plant(key, zeros)?;
+            return Ok((self.root.page, 0));
+        }
+        let mut position = Position::default();
+        let is_there = position.descend(&*self.sink, self.root, key)?;
+        let path = self.own_path(position.into_path())?;
+        self.touch();
+        let placed = if is_there {
+            let leaf = path[path.len() - 1];
+            let old_run = self.run_at(leaf.page, leaf.index, "insert")?;
+            let placed = self.put_value(&path, key, zeros)?;
+            if let Some(run) = old_run {
+                self.release_run(&run)?;
+            }
+            placed
+        } else {
+            self.root.records += 1;
+            self.place(&path, key, zeros)?
+        };
+        let mut position = Position::on(path);
+        if placed == InPlace::Rebuild {
+            position.descend(&*self.sink, self.root, key)?;
+        }
+        Ok(position.record().expect("the record was put there"))
+    }
+}
+
+#[cfg(test)]
+#[path = "modify_tests.rs"]
+mod tests;

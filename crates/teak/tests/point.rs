@@ -1,0 +1,590 @@
+//! What is done to one record, and to many at once, against a `BTreeMap`; what is refused, and what that leaves behind.
+
+use std::{collections::BTreeMap, panic::AssertUnwindSafe, path::Path};
+use teak::{
+    Action, CachedPlace, Database, Durability, Error, Exactness, Freshness, KeyOrder, Options,
+    Swap, Table, TableOptions, Transaction, Verification, WriteTxn,
+    codec::{Bytes, Str, U32, U64},
+};
+
+type Raw = Table<Bytes, Bytes>;
+type Model = BTreeMap<Vec<u8>, Vec<u8>>;
+
+/// A small generator (xorshift), so that a failing test is repeated by its seed.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
+    }
+
+    fn below(&mut self, limit: u64) -> u64 {
+        (self.next() >> 32) % limit
+    }
+}
+
+fn place() -> (tempfile::TempDir, std::path::PathBuf) {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("x.teak");
+    (directory, path)
+}
+
+fn database(path: &Path, durability: Durability) -> Database {
+    Options::new()
+        .durability(durability)
+        .verification(Verification::Always)
+        .open(path)
+        .unwrap()
+}
+
+/// Tables with all options that there are.
+fn options() -> [(&'static str, TableOptions); 4] {
+    let order = |order| TableOptions::new().order(order);
+    [
+        ("plain", TableOptions::new()),
+        (
+            "counted",
+            TableOptions::new()
+                .share_prefixes(false)
+                .counted(true)
+                .value_align(8),
+        ),
+        ("reverse", order(KeyOrder::ReverseBytes).counted(true)),
+        ("integers", order(KeyOrder::Integer)),
+    ]
+}
+
+/// A table, what it must hold, and how it sorts.
+struct Checked {
+    table: Raw,
+    order: KeyOrder,
+    model: Model,
+}
+
+impl Checked {
+    fn compare(&self, a: &[u8], b: &[u8]) -> std::cmp::Ordering {
+        match self.order {
+            KeyOrder::Integer | KeyOrder::ReverseBytes => a.iter().rev().cmp(b.iter().rev()),
+            _ => a.cmp(b),
+        }
+    }
+
+    fn sorted(&self) -> Vec<(&[u8], &[u8])> {
+        let mut records: Vec<_> = self
+            .model
+            .iter()
+            .map(|(key, value)| (key.as_slice(), value.as_slice()))
+            .collect();
+        records.sort_by(|a, b| self.compare(a.0, b.0));
+        records
+    }
+
+    fn key(&self, random: &mut Random) -> Vec<u8> {
+        let number = random.below(300);
+        match self.order {
+            KeyOrder::Integer => number.to_le_bytes().to_vec(),
+            _ => match random.below(10) {
+                0 => vec![number as u8; 200],
+                1 => Vec::new(),
+                _ => number.to_be_bytes()[6..].to_vec(),
+            },
+        }
+    }
+
+    fn step(&mut self, txn: &mut WriteTxn, random: &mut Random) {
+        let key = self.key(random);
+        let value = some_value(random);
+        let (table, old) = (self.table.clone(), self.model.get(&key).cloned());
+        match random.below(11) {
+            0 => {
+                let found = table.get_or_insert(txn, &key, &value).unwrap();
+                assert_eq!(found, old);
+                self.model.entry(key).or_insert(value);
+            }
+            1 => {
+                assert_eq!(table.update(txn, &key, &value).unwrap(), old.is_some());
+                self.model.entry(key).and_modify(|old| *old = value);
+            }
+            2 => {
+                assert_eq!(table.replace(txn, &key, &value).unwrap(), old);
+                self.model.insert(key, value);
+            }
+            3 => {
+                assert_eq!(table.take(txn, &key).unwrap(), old);
+                self.model.remove(&key);
+            }
+            4 => {
+                let expected = match (random.below(2), &old) {
+                    (0, Some(old)) => old.clone(),
+                    _ => value,
+                };
+                let is_same = old.as_ref() == Some(&expected);
+                assert_eq!(table.remove_if(txn, &key, &expected).unwrap(), is_same);
+                if is_same {
+                    self.model.remove(&key);
+                }
+            }
+            5 => self.swap(txn, random, key, old),
+            6 => self.modify(txn, random, key, old),
+            7 => {
+                let fill = |room: &mut [u8]| room.copy_from_slice(&value);
+                table.insert_with(txn, &key, value.len(), fill).unwrap();
+                self.model.insert(key, value);
+            }
+            8 => {
+                let records = self.sorted();
+                let count = records.len() as u64;
+                let is_behind = records
+                    .last()
+                    .is_none_or(|(last, _)| self.compare(last, &key).is_lt());
+                match table.append(txn, &key, &value) {
+                    Ok(()) => assert!(is_behind),
+                    Err(Error::NotSorted { index }) => assert!(!is_behind && index == count),
+                    Err(other) => panic!("{other}"),
+                }
+                if is_behind {
+                    self.model.insert(key, value);
+                }
+            }
+            9 => {
+                let new = table.insert_new(txn, &key, &value).unwrap();
+                assert_eq!(new, old.is_none());
+                self.model.entry(key).or_insert(value);
+            }
+            _ => self.many(txn, random),
+        }
+    }
+
+    fn swap(
+        &mut self,
+        txn: &mut WriteTxn,
+        random: &mut Random,
+        key: Vec<u8>,
+        old: Option<Vec<u8>>,
+    ) {
+        let mut one_of = |old: &Option<Vec<u8>>| match random.below(3) {
+            0 => None,
+            1 => Some(some_value(random)),
+            _ => old.clone(),
+        };
+        let (expected, new) = (one_of(&old), one_of(&old));
+        let swapped = self
+            .table
+            .compare_and_swap(txn, &key, expected.as_deref(), new.as_deref())
+            .unwrap();
+        if old != expected {
+            return assert_eq!(swapped, Swap::Other(old));
+        }
+        assert_eq!(swapped, Swap::Done);
+        match new {
+            Some(new) => self.model.insert(key, new),
+            None => self.model.remove(&key),
+        };
+    }
+
+    fn modify(
+        &mut self,
+        txn: &mut WriteTxn,
+        random: &mut Random,
+        key: Vec<u8>,
+        old: Option<Vec<u8>>,
+    ) {
+        let choice = random.below(4);
+        let mut longer = old.clone().unwrap_or_default();
+        longer.push(choice as u8);
+        let modified = self.table.modify(txn, &key, |value| {
+            let seen = value.map(<[u8]>::to_vec);
+            Ok(match choice {
+                0 => (Action::keep(), seen),
+                1 => (Action::remove(), seen),
+                2 => (Action::put(&longer[..]), seen),
+                _ => return Err(Error::InvalidArgument("no".into())),
+            })
+        });
+        match choice {
+            3 => assert!(matches!(modified, Err(Error::InvalidArgument(text)) if text == "no")),
+            _ => assert_eq!(modified.unwrap(), old),
+        }
+        match choice {
+            1 => drop(self.model.remove(&key)),
+            2 => drop(self.model.insert(key, longer)),
+            _ => {}
+        }
+    }
+
+    fn many(&mut self, txn: &mut WriteTxn, random: &mut Random) {
+        let records: Vec<_> = (0..random.below(40))
+            .map(|_| (self.key(random), some_value(random)))
+            .collect();
+        if random.below(2) == 0 {
+            let before = self.model.len();
+            self.model.extend(records.iter().cloned());
+            let borrowed: Vec<_> = records.iter().map(|(k, v)| (&k[..], &v[..])).collect();
+            let added = self.table.insert_many(txn, &borrowed).unwrap();
+            assert_eq!(added, (self.model.len() - before) as u64);
+        } else {
+            let keys: Vec<_> = records.iter().map(|(key, _)| &key[..]).collect();
+            let removed = self.table.remove_many(txn, &keys).unwrap();
+            let there = keys.iter().filter(|key| self.model.remove(**key).is_some());
+            assert_eq!(removed, there.count() as u64);
+        }
+    }
+
+    /// All ways to read one record.
+    fn audit(&self, txn: &impl Transaction, random: &mut Random) {
+        let records = self.sorted();
+        let all: Vec<_> = self
+            .table
+            .iter(txn)
+            .unwrap()
+            .collect::<teak::Result<_>>()
+            .unwrap();
+        let owned = |(key, value): (&[u8], &[u8])| (key.to_vec(), value.to_vec());
+        assert!(
+            all.into_iter()
+                .eq(records.iter().map(|&(key, value)| (key.to_vec(), value)))
+        );
+        for _ in 0..50 {
+            let key = self.key(random);
+            let exact = self.model.get_key_value(&key);
+            let exact = exact.map(|(key, value)| owned((key, value)));
+            let record = self.table.get_record(txn, &key).unwrap();
+            assert_eq!(record.map(|(key, value)| (key, value.to_vec())), exact);
+            let next = records
+                .iter()
+                .find(|(other, _)| self.compare(other, &key).is_ge());
+            let next = next.map(|&record| match record.0 == key {
+                true => (Exactness::Exact, owned(record)),
+                false => (Exactness::Greater, owned(record)),
+            });
+            let found = self.table.get_or_next(txn, &key).unwrap();
+            let found = found.map(|(exactness, key, value)| (exactness, (key, value.to_vec())));
+            assert_eq!(found, next);
+        }
+    }
+}
+
+fn some_value(random: &mut Random) -> Vec<u8> {
+    let len = match random.below(20) {
+        0 => 0,
+        1 => random.below(20_000),
+        2 => 1900 + random.below(200),
+        _ => random.below(100),
+    };
+    (0..len).map(|_| random.next() as u8).collect()
+}
+
+#[test]
+fn random_operations_on_one_record_match_a_map() {
+    for (seed, durability) in [(1, Durability::Lazy), (2, Durability::Durable)] {
+        let (_directory, path) = place();
+        let mut open = database(&path, durability);
+        let mut random = Random(seed);
+        let mut txn = open.begin_write().unwrap();
+        let mut tables: Vec<_> = options()
+            .into_iter()
+            .map(|(name, options)| Checked {
+                table: txn.create_table_with(name, options).unwrap(),
+                order: options.key_order(),
+                model: Model::new(),
+            })
+            .collect();
+        txn.commit().unwrap();
+        for round in 0..30 {
+            let mut txn = open.begin_write().unwrap();
+            for table in &mut tables {
+                for _ in 0..random.below(30) {
+                    table.step(&mut txn, &mut random);
+                }
+                if random.below(3) == 0 {
+                    let before = table.model.clone();
+                    let undone = txn.nested(|txn| {
+                        for _ in 0..random.below(30) {
+                            table.step(txn, &mut random);
+                        }
+                        Err::<(), _>(Error::ReadOnly)
+                    });
+                    assert!(matches!(undone, Err(Error::ReadOnly)));
+                    table.model = before;
+                }
+                table.audit(&txn, &mut random);
+            }
+            txn.commit().unwrap();
+            let txn = open.begin_read().unwrap();
+            tables
+                .iter()
+                .for_each(|table| table.audit(&txn, &mut random));
+            drop(txn);
+            if round % 10 == 9 {
+                let report = open.check(&mut |_| {}).unwrap();
+                assert!(report.is_clean(), "{report:?}");
+                open.close().unwrap();
+                open = database(&path, durability);
+            }
+        }
+    }
+}
+
+/// A table of texts in which a number stands too, and a transaction on it.
+fn words(database: &Database) -> (WriteTxn, Table<Str, Str>, Raw) {
+    let mut txn = database.begin_write().unwrap();
+    let words = txn.create_table::<Str, Str>("words").unwrap();
+    let raw: Raw = words.retype();
+    words.insert(&mut txn, "oak", "1").unwrap();
+    raw.insert(&mut txn, b"teak", &[0xff]).unwrap();
+    (txn, words, raw)
+}
+
+#[test]
+fn what_cannot_be_decoded_is_refused_and_stays() {
+    let (_directory, path) = place();
+    let database = Database::open(path).unwrap();
+    let (mut txn, words, raw) = words(&database);
+    let refused = |result: teak::Result<()>| {
+        assert!(matches!(result, Err(Error::Decode { .. })), "{result:?}");
+    };
+    refused(words.replace(&mut txn, "teak", "2").map(drop));
+    refused(words.take(&mut txn, "teak").map(drop));
+    refused(words.get_or_insert(&mut txn, "teak", "2").map(drop));
+    let swapped = words.compare_and_swap(&mut txn, "teak", Some("1"), None);
+    refused(swapped.map(drop));
+    let modified = words.modify(&mut txn, "teak", |_| Ok((Action::remove(), ())));
+    refused(modified);
+    refused(words.get_record(&txn, "teak").map(drop));
+    refused(words.get_or_next(&txn, "p").map(drop));
+    assert_eq!(raw.get(&txn, b"teak").unwrap(), Some(&[0xff][..]));
+    // What needs not look at the old value does not.
+    assert!(!words.remove_if(&mut txn, "teak", "2").unwrap());
+    assert!(words.update(&mut txn, "teak", "2").unwrap());
+    txn.commit().unwrap();
+    let txn = database.begin_read().unwrap();
+    assert_eq!(words.get(&txn, "teak").unwrap(), Some("2"));
+}
+
+#[test]
+fn what_is_refused_changes_nothing() {
+    let (_directory, path) = place();
+    let database = Database::open(path).unwrap();
+    let (mut txn, words, raw) = words(&database);
+    let before: Vec<_> = raw.iter(&txn).unwrap().map(Result::unwrap).collect();
+    let before: Vec<_> = before.into_iter().map(|(k, v)| (k, v.to_vec())).collect();
+    for key in ["oak", "teak", "a"] {
+        let refused = words.append(&mut txn, key, "");
+        assert!(
+            matches!(refused, Err(Error::NotSorted { index: 2 })),
+            "{refused:?}"
+        );
+    }
+    let long = "k".repeat(5000);
+    let refused = |result: teak::Result<()>| {
+        assert!(
+            matches!(result, Err(Error::KeyTooLong { .. })),
+            "{result:?}"
+        );
+    };
+    refused(words.append(&mut txn, &long, ""));
+    refused(words.insert_with(&mut txn, &long, 1, |_| panic!("called")));
+    refused(words.update(&mut txn, &long, "").map(drop));
+    refused(words.replace(&mut txn, &long, "").map(drop));
+    refused(words.get_or_insert(&mut txn, &long, "").map(drop));
+    refused(words.modify(&mut txn, &long, |_| panic!("called")));
+    refused(
+        words
+            .insert_many(&mut txn, &[("a", ""), (&long, "")])
+            .map(drop),
+    );
+    let refused = words.insert_with(&mut txn, "oak", usize::MAX, |_| panic!("called"));
+    assert!(
+        matches!(refused, Err(Error::InvalidArgument(_))),
+        "{refused:?}"
+    );
+    assert_eq!(words.get_record(&txn, &long).unwrap(), None);
+    let after = raw.iter(&txn).unwrap().map(Result::unwrap);
+    assert!(after.map(|(k, v)| (k, v.to_vec())).eq(before));
+    txn.commit().unwrap();
+}
+
+#[test]
+fn integers_of_another_length_are_refused() {
+    let (_directory, path) = place();
+    let database = Database::open(path).unwrap();
+    let mut txn = database.begin_write().unwrap();
+    let options = TableOptions::new().order(KeyOrder::Integer);
+    let table: Raw = txn.create_table_with("integers", options).unwrap();
+    let (four, eight) = ([7; 4], [7; 8]);
+    let refused = |result: teak::Result<()>| {
+        assert!(
+            matches!(result, Err(Error::InvalidArgument(_))),
+            "{result:?}"
+        );
+    };
+    refused(table.append(&mut txn, b"abc", b""));
+    assert_eq!(table.get_or_next(&txn, &four).unwrap(), None);
+    table.append(&mut txn, &four, b"v").unwrap();
+    refused(table.append(&mut txn, &eight, b""));
+    refused(table.insert_with(&mut txn, &eight, 1, |_| {}));
+    refused(table.replace(&mut txn, &eight, b"").map(drop));
+    refused(table.take(&mut txn, &eight).map(drop));
+    refused(table.get_or_next(&txn, &eight).map(drop));
+    assert_eq!(table.get_record(&txn, &eight).unwrap(), None);
+    assert_eq!(table.len(&txn).unwrap(), 1);
+}
+
+#[test]
+fn a_panic_in_the_middle_leaves_nothing_but_rolling_back() {
+    let (_directory, path) = place();
+    let database = Database::open(path).unwrap();
+    let (txn, words, _) = words(&database);
+    txn.commit().unwrap();
+    for is_filling in [true, false] {
+        let mut txn = database.begin_write().unwrap();
+        let caught = std::panic::catch_unwind(AssertUnwindSafe(|| match is_filling {
+            true => words.insert_with(&mut txn, "oak", 3, |_| panic!("expected")),
+            false => words.modify(&mut txn, "oak", |_| panic!("expected")),
+        }));
+        assert!(caught.is_err());
+        let refused = words.insert(&mut txn, "oak", "2");
+        assert!(
+            matches!(refused, Err(Error::TransactionBroken)),
+            "{refused:?}"
+        );
+        drop(txn);
+        let txn = database.begin_read().unwrap();
+        assert_eq!(words.get(&txn, "oak").unwrap(), Some("1"));
+    }
+    // A large value is filled before anything changes.
+    let mut txn = database.begin_write().unwrap();
+    let caught = std::panic::catch_unwind(AssertUnwindSafe(|| {
+        words.insert_with(&mut txn, "oak", 100_000, |_| panic!("expected"))
+    }));
+    assert!(caught.is_err());
+    words.insert(&mut txn, "oak", "2").unwrap();
+    txn.commit().unwrap();
+}
+
+#[test]
+fn what_changes_nothing_commits_nothing() {
+    let (_directory, path) = place();
+    let database = Database::open(path).unwrap();
+    let (txn, words, _) = words(&database);
+    txn.commit().unwrap();
+    let before = database.begin_read().unwrap().id();
+    let mut txn = database.begin_write().unwrap();
+    assert!(words.update(&mut txn, "oak", "1").unwrap());
+    assert_eq!(
+        words.replace(&mut txn, "oak", "1").unwrap().as_deref(),
+        Some("1")
+    );
+    assert_eq!(
+        words
+            .get_or_insert(&mut txn, "oak", "2")
+            .unwrap()
+            .as_deref(),
+        Some("1")
+    );
+    assert!(!words.update(&mut txn, "elm", "1").unwrap());
+    assert!(!words.remove_if(&mut txn, "oak", "2").unwrap());
+    assert_eq!(words.take(&mut txn, "elm").unwrap(), None);
+    let same = words.compare_and_swap(&mut txn, "oak", Some("1"), Some("1"));
+    assert_eq!(same.unwrap(), Swap::Done);
+    let nothing = words.compare_and_swap(&mut txn, "elm", None, None);
+    assert_eq!(nothing.unwrap(), Swap::Done);
+    words
+        .modify(&mut txn, "elm", |_| Ok((Action::remove(), ())))
+        .unwrap();
+    assert_eq!(words.remove_many(&mut txn, &["elm", "ash"]).unwrap(), 0);
+    assert_eq!(words.insert_many(&mut txn, &[("oak", "1")]).unwrap(), 0);
+    txn.commit().unwrap();
+    assert_eq!(database.begin_read().unwrap().id(), before);
+}
+
+/// Many records at once leave pages as full as records one after the other do.
+#[test]
+fn many_records_fill_their_pages() {
+    let (_directory, path) = place();
+    let database = Database::open(path).unwrap();
+    let mut txn = database.begin_write().unwrap();
+    let table = txn.create_table::<U64, U64>("numbers").unwrap();
+    let sparse: Vec<_> = (0..2000u64).map(|n| (n * 1000, n)).collect();
+    table.insert_many(&mut txn, &sparse).unwrap();
+    let mut random = Random(3);
+    let dense: Vec<_> = (0..60_000).map(|n| (random.below(2_000_000), n)).collect();
+    table.insert_many(&mut txn, &dense).unwrap();
+    let stat = table.stat(&txn).unwrap();
+    let full = stat.records / (4096 / 24);
+    println!("{} leaves, {full} if they were full", stat.leaf_pages);
+    assert!(stat.leaf_pages * 2 / 3 < full, "{stat:?}");
+}
+
+#[test]
+fn a_place_is_kept_until_the_table_changes() {
+    let (_directory, path) = place();
+    let open = database(&path, Durability::Durable);
+    let mut txn = open.begin_write().unwrap();
+    let numbers = txn.create_table::<U32, Bytes>("numbers").unwrap();
+    let others = txn.create_table::<U32, Bytes>("others").unwrap();
+    for number in 0..3000 {
+        numbers
+            .insert(&mut txn, number, &number.to_be_bytes())
+            .unwrap();
+    }
+    numbers.insert(&mut txn, 5, &[5; 50_000]).unwrap();
+    txn.commit().unwrap();
+    let (renewed, kept) = (Freshness::Renewed, Freshness::Kept);
+    let mut place = CachedPlace::default();
+    let mut absent = CachedPlace::default();
+    let txn = open.begin_read().unwrap();
+    for freshness in [renewed, kept] {
+        let found = numbers.get_cached(&txn, 5, &mut place).unwrap();
+        assert_eq!(found, (Some(&[5; 50_000][..]), freshness));
+        let found = numbers.get_cached(&txn, 9999, &mut absent).unwrap();
+        assert_eq!(found, (None, freshness));
+    }
+    drop(txn);
+    // A commit to another table.
+    let mut txn = open.begin_write().unwrap();
+    others.insert(&mut txn, 1, b"").unwrap();
+    txn.commit().unwrap();
+    let txn = open.begin_read().unwrap();
+    assert_eq!(numbers.get_cached(&txn, 5, &mut place).unwrap().1, kept);
+    assert_eq!(
+        numbers.get_cached(&txn, 9999, &mut absent).unwrap(),
+        (None, kept)
+    );
+    drop(txn);
+    // To this one, elsewhere, and to this key.
+    let mut txn = open.begin_write().unwrap();
+    numbers.insert(&mut txn, 2000, b"").unwrap();
+    numbers.insert(&mut txn, 9999, b"new").unwrap();
+    txn.commit().unwrap();
+    let txn = open.begin_read().unwrap();
+    assert_eq!(numbers.get_cached(&txn, 5, &mut place).unwrap().1, renewed);
+    let found = numbers.get_cached(&txn, 9999, &mut absent).unwrap();
+    assert_eq!(found, (Some(&b"new"[..]), renewed));
+    // Another key, another table, and back.
+    let found = numbers.get_cached(&txn, 6, &mut place).unwrap();
+    assert_eq!(found, (Some(&6u32.to_be_bytes()[..]), renewed));
+    let found = others.get_cached(&txn, 6, &mut place).unwrap();
+    assert_eq!(found, (None, renewed));
+    let found = numbers.get_cached(&txn, 6, &mut place).unwrap();
+    assert_eq!(found, (Some(&6u32.to_be_bytes()[..]), renewed));
+    drop(txn);
+    // The file opened anew holds the same trees.
+    open.close().unwrap();
+    let open = database(&path, Durability::Durable);
+    let txn = open.begin_read().unwrap();
+    let found = numbers.get_cached(&txn, 6, &mut place).unwrap();
+    assert_eq!(found, (Some(&6u32.to_be_bytes()[..]), kept));
+    drop(txn);
+    let mut txn = open.begin_write().unwrap();
+    numbers.clear(&mut txn).unwrap();
+    txn.commit().unwrap();
+    let txn = open.begin_read().unwrap();
+    assert_eq!(
+        numbers.get_cached(&txn, 6, &mut place).unwrap(),
+        (None, renewed)
+    );
+}

@@ -110,6 +110,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
     /// # Errors
     ///
     /// Those of [`Table::get`]; [`Error::InvalidArgument`] for an integer of another length than the keys.
+    #[allow(clippy::type_complexity)]
     pub fn get_or_next<'t, T: Transaction>(
         &self,
         txn: &'t T,
@@ -120,6 +121,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
     }
 
     /// The record of a key or the next one, if that is wanted.
+    #[allow(clippy::type_complexity)]
     fn find<'t, T: Transaction>(
         &self,
         txn: &'t T,

@@ -2,24 +2,44 @@
 //!
 //! Neighbours then meet their leaf and the pages above it while these are near, new pages lie in
 //! the file in the order of their keys, and while one record is changed the leaf of one that comes
-//! soon is on its way into the cache.
+//! soon is on its way into the cache. Where so many come to one leaf that they fill others, they and what it has are
+//! laid out together, so that each page is written once and full.
 
 use super::{
     PageSink,
     bulk::{Appender, Builder},
-    insert::{Existing, Inserted, Tree},
+    insert::{Existing, Inserted, RunBytes, Tree},
     lookup::find_leaf,
+    position::{Position, Step},
+    rebalance::place_of,
+    visit_inner, visit_leaf,
 };
 use crate::{
     Result,
-    page::{key::KeyOrder, value::StoredValue},
+    page::{
+        Damage,
+        entries::{Records, cut_evenly, cut_greedily},
+        header::HEADER_LEN,
+        key::KeyOrder,
+        value::{StoredValue, VALUE_RUN_LEN},
+    },
 };
+use std::ops::Range;
 
 /// A leaf is asked for so many records before it is changed.
 const AHEAD: usize = 4;
 /// Cache lines of it that are asked for: those that a search reads and those where copying it
 /// begins; no more than a processor fetches at once.
 const LEAF_LINES: usize = 12;
+/// Records of one leaf are laid out together if with those that it has they fill more pages than this. Of fewer the last would
+/// be left emptier than where they come one by one.
+const TOGETHER_MIN: usize = 3;
+/// And no more than this many pages at once.
+const TOGETHER_MAX: usize = 64;
+/// Where they are not, this many are inserted one by one before it is tried again, and then twice as many, up to the second.
+const ONE_BY_ONE: (usize, usize) = (32, 1024);
+/// Their prefix is that of so many, which is near enough for a guess of how many pages they fill.
+const PREFIX_OF: usize = 1 << 13;
 
 impl<S: PageSink> Tree<'_, S> {
     /// Inserts records, or replaces their values; returns how many keys were not there. Of records
@@ -51,13 +71,27 @@ impl<S: PageSink> Tree<'_, S> {
             order.partition_point(|&index| key_order.compare(record(index).0, &last_key).is_le());
         let (among, behind) = order.split_at(behind);
         let mut added = behind.len() as u64;
-        for (place, &index) in among.iter().enumerate() {
+        let (mut place, mut next_try, mut step) = (0, 0, ONE_BY_ONE.0);
+        while place < among.len() {
+            if place >= next_try {
+                let rest = among[place..].iter().copied().map(record);
+                let (taken, new) = self.insert_together(rest)?;
+                place += taken;
+                added += new;
+                if taken > 0 {
+                    step = ONE_BY_ONE.0;
+                    continue;
+                }
+                next_try = place + step;
+                step = (2 * step).min(ONE_BY_ONE.1);
+            }
             if let Some(&ahead) = among.get(place + AHEAD) {
                 self.fetch_leaf(record(ahead).0)?;
             }
-            let (key, value) = record(index);
+            let (key, value) = record(among[place]);
             let inserted = self.insert(key, value, Existing::Replace)?;
             added += u64::from(inserted == Inserted::New);
+            place += 1;
         }
         if !behind.is_empty() {
             let mut appender = Appender::new(self)?;
@@ -65,6 +99,122 @@ impl<S: PageSink> Tree<'_, S> {
                 appender.push(key, value)?;
             }
         }
+        Ok(added)
+    }
+
+    /// Inserts the first of these records, which are in order and begin before the last key of the tree, as far as they belong to one
+    /// leaf, if they fill several; returns how many these are, and how many of their keys were not there.
+    fn insert_together<'r>(
+        &mut self,
+        records: impl Iterator<Item = (&'r [u8], StoredValue<'r>)> + Clone,
+    ) -> Result<(usize, u64)> {
+        let Some((first, _)) = records.clone().next() else {
+            return Ok((0, 0));
+        };
+        let mut position = Position::default();
+        position.descend(&*self.sink, self.root, first)?;
+        let end = self.separator_behind(position.path())?;
+        let order = self.root.order;
+        let of_leaf = records.take_while(|(key, _)| {
+            let end = end.as_deref();
+            end.is_none_or(|end| order.compare(key, end).is_lt())
+        });
+        let (format, page_size) = (self.root.leaf_format(), self.sink.page_size());
+        let room = page_size - HEADER_LEN;
+        let Some((last, _)) = of_leaf.clone().take(PREFIX_OF).last() else {
+            return Ok((0, 0));
+        };
+        let prefix_len = format.prefix_len(first, last);
+        let kept_len = |key: &[u8], value: StoredValue<'_>| {
+            let len = value.bytes.len();
+            match format.stays_inline(page_size, key.len(), len) {
+                true => len,
+                false => VALUE_RUN_LEN,
+            }
+        };
+        let (mut count, mut len) = (0, 0);
+        for (key, value) in of_leaf.clone() {
+            len += format.record_len(prefix_len, key.len(), kept_len(key, value));
+            count += 1;
+            if len > TOGETHER_MAX * room {
+                break;
+            }
+        }
+        if len <= TOGETHER_MIN * room {
+            return Ok((0, 0));
+        }
+        let added = self.merge(position.into_path(), of_leaf.take(count))?;
+        Ok((count, added))
+    }
+
+    /// The separator behind the leaf of a path; `None` if it is the last one.
+    fn separator_behind(&self, path: &[Step]) -> Result<Option<Vec<u8>>> {
+        for depth in (0..path.len() - 1).rev() {
+            let Step { page, index, count } = path[depth];
+            if index + 1 < count {
+                let inner = visit_inner(&*self.sink, page, self.level_of(depth), "insert")?;
+                let separator = inner.separator(index + 1);
+                return separator
+                    .map(Some)
+                    .map_err(|damage| damage.at(page, "insert"));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Lays the leaf of a path out anew together with records that belong there, in as many pages as they fill; returns how many
+    /// of their keys were not there.
+    fn merge<'r>(
+        &mut self,
+        path: Vec<Step>,
+        new: impl Iterator<Item = (&'r [u8], StoredValue<'r>)>,
+    ) -> Result<u64> {
+        let number = path.last().expect("a path has a leaf").page;
+        let damaged = |damage: Damage| damage.at(number, "insert");
+        let (mut merged, mut replaced) = (Records::default(), Vec::new());
+        let (mut from, mut added, mut is_changed) = (0, 0, false);
+        for (key, value) in new {
+            let leaf = visit_leaf(&*self.sink, number, "insert")?;
+            let slot = leaf.search(self.root.order, key).map_err(damaged)?;
+            let (Ok(to) | Err(to)) = slot;
+            merged.append(&leaf, from..to).map_err(damaged)?;
+            from = to;
+            if slot.is_ok() {
+                let old = leaf.node(to).map_err(damaged)?.value;
+                if self.is_same(number, old, value)? {
+                    continue;
+                }
+                replaced.extend(old.as_run().map_err(damaged)?);
+                from += 1;
+            } else {
+                added += 1;
+            }
+            is_changed = true;
+            let mut run = RunBytes::default();
+            let kept = self.keep(key.len(), value, &mut run)?;
+            merged.push(key, kept);
+        }
+        if !is_changed {
+            return Ok(0);
+        }
+        let leaf = visit_leaf(&*self.sink, number, "insert")?;
+        merged.append(&leaf, from..leaf.count()).map_err(damaged)?;
+        let path = self.own_path(path)?;
+        let (format, page_size) = (self.root.leaf_format(), self.sink.page_size());
+        let weights = merged.weights(format);
+        let pages = weights
+            .iter()
+            .sum::<usize>()
+            .div_ceil(page_size - HEADER_LEN);
+        let mut fits = |range: Range<usize>| merged.page_len(format, range) <= page_size;
+        let cuts = cut_evenly(&weights, pages, &mut fits)
+            .or_else(|| cut_evenly(&weights, pages + 1, &mut fits))
+            .unwrap_or_else(|| cut_greedily(merged.len(), &mut fits));
+        self.root.records += added;
+        self.touch();
+        let leaf = path[path.len() - 1].page;
+        self.lay_out(&path, place_of(&path), (vec![leaf], merged), cuts)?;
+        replaced.iter().try_for_each(|run| self.release_run(run))?;
         Ok(added)
     }
 
@@ -115,3 +265,7 @@ fn lead_of(key: &[u8]) -> u64 {
     eight[..len].copy_from_slice(&key[..len]);
     u64::from_be_bytes(eight)
 }
+
+#[cfg(test)]
+#[path = "batch_tests.rs"]
+mod tests;

@@ -184,7 +184,7 @@ impl<'t, S: PageSink> Tree<'t, S> {
     }
 
     /// Whether the stored value has these bytes already.
-    fn is_same(
+    pub(super) fn is_same(
         &self,
         leaf: PageNumber,
         old: StoredValue<'_>,

@@ -44,6 +44,8 @@
 //! | read a range, a prefix, from both ends | [`Table::range`], [`Table::prefix`], [`Cursor`] |
 //! | change a record by what is there | [`Table::modify`], [`Table::replace`], [`Table::compare_and_swap`] and their neighbours |
 //! | read many keys at once | [`Table::get_many`] |
+//! | count a range, find the n-th record | [`Table::count_range`], [`Table::rank`], [`Table::nth`], [`Table::estimate_range`] |
+//! | read a range with several threads | [`Table::split`] |
 //! | take what was read to another thread | [`Table::get_owned`], [`Table::range_owned`], [`Table::cursor_owned`] |
 //! | undo a part of a transaction | [`WriteTxn::nested`], [`WriteTxn::savepoint`] |
 //! | load much at once | [`Table::bulk_load`], [`Table::bulk_load_unsorted`] |
@@ -81,8 +83,8 @@ mod format_tests;
 pub use api::{
     Action, BackupProgress, BulkOptions, BulkProgress, CachedPlace, ChangeFeed, Changes,
     CheckProgress, CheckReport, CompactOptions, CompactProgress, Cursor, Damage, Database,
-    DatabaseStat, Difference, Differences, Durability, Exactness, Freshness, Loss, Options,
-    OwnedCursor, OwnedRange, PageUse, ParkedReadTxn, Range, ReadTxn, ReaderInfo, Recovery,
+    DatabaseStat, Difference, Differences, Durability, Estimate, Exactness, Freshness, Loss,
+    Options, OwnedCursor, OwnedRange, PageUse, ParkedReadTxn, Range, ReadTxn, ReaderInfo, Recovery,
     RestoreProgress, SalvageProgress, SalvageReport, SalvagedTable, Savepoint, SlowReader,
     SlowReaderChoice, SnapshotInfo, Swap, Table, TableChange, TableInfo, TableOptions, TableStat,
     Ticket, Transaction, ValueGuard, Verification, WriteTxn, codec, restore, salvage,

@@ -65,6 +65,7 @@ fn all_that_a_cancelled_reader_does_fails_and_what_it_has_stays() {
     assert!(is_lost(table.get_many(&txn, &[1, 2])) && is_lost(table.get_owned(&txn, 8)));
     assert!(is_lost(table.iter(&txn)) && is_lost(table.cursor(&txn)) && is_lost(table.len(&txn)));
     assert!(is_lost(txn.open_table::<U64, Bytes>("numbers")) && is_lost(txn.tables()));
+    assert!(is_lost(table.count_range(&txn, 7..)) && is_lost(cursor.skip(1500)));
     assert!(is_lost(cursor.seek(&7u64.to_be_bytes())) && is_lost(cursor.last()));
     assert!(
         is_lost(range.find(Result::is_err).unwrap()),

@@ -114,6 +114,9 @@ fn every_way_to_read(verification: Verification) {
     refused(first_error(table.iter(&txn).unwrap().rev()));
     refused(first_error(table.range_owned(&txn, ..).unwrap()));
     refused(first_error(table.range_owned(&txn, ..).unwrap().rev()));
+    refused(table.count_range(&txn, &key(0)[..]..));
+    refused(table.estimate_range(&txn, &key(wanted)[..]..));
+    refused(cursor.skip(i64::from(COUNT)));
     refused(cursor.seek(&key(wanted)));
     assert!(!cursor.is_on_record() && cursor.key().is_empty());
     refused(owned.seek(&key(wanted)));

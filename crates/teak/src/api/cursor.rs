@@ -1,5 +1,7 @@
 //! Cursors over the raw bytes of a table.
 
+mod steps;
+
 use super::{ReadTxn, range::Source, table::check_probe, transaction::sealed::Sealed};
 use crate::{
     Result,

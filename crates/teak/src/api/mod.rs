@@ -5,6 +5,7 @@ mod backup;
 mod bulk;
 mod cached;
 pub mod codec;
+mod count;
 mod cursor;
 mod database;
 mod differences;
@@ -26,6 +27,7 @@ pub use crate::txn::{
 };
 pub use bulk::{BulkOptions, BulkProgress};
 pub use cached::{CachedPlace, Freshness};
+pub use count::Estimate;
 pub use cursor::{Cursor, OwnedCursor};
 pub use database::{Database, DatabaseStat};
 pub use differences::{Difference, Differences, TableChange};

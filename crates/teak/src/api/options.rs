@@ -383,7 +383,8 @@ impl TableOptions {
         self
     }
 
-    /// Whether inner pages keep the number of records below each child.
+    /// Whether inner pages keep the number of records below each child: for [`Table::rank`](crate::Table::rank),
+    /// [`Table::nth`](crate::Table::nth), and counts of ranges that take two descents. It costs 8 bytes for each leaf.
     pub fn counted(mut self, is_counted: bool) -> Self {
         self.is_counted = is_counted;
         self

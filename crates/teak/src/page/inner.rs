@@ -49,7 +49,8 @@ impl InnerFormat {
         self.order != KeyOrder::Bytes
     }
 
-    fn slot_len(self) -> usize {
+    /// The least bytes that a child takes of a page.
+    pub(crate) fn slot_len(self) -> usize {
         if self.counted { 26 } else { 18 }
     }
 
@@ -217,6 +218,7 @@ impl Arrays {
 /// More records than 2^32 pages hold, so few that the counts of all children can be added.
 const RECORDS_MAX: u64 = 1 << 48;
 
+const TOO_MANY_RECORDS: Damage = Damage("it counts more records than there can be");
 const BEHIND_LAST: Damage = Damage("an index lies behind the last child");
 
 /// An inner page, its bounds checked, its arrays at hand.
@@ -310,9 +312,41 @@ impl<'p> Inner<'p> {
         let bytes = self.in_array(arrays.counts + 8 * index, arrays.offsets)?;
         let records = u64::from_le_bytes(bytes);
         if records > RECORDS_MAX {
-            return Err(Damage("it counts more records than there can be"));
+            return Err(TOO_MANY_RECORDS);
         }
         Ok(records)
+    }
+
+    /// The records below the children before `index`, all together.
+    pub(crate) fn records_before(&self, index: usize) -> Result<u64, Damage> {
+        let counts = self.counts()?.get(..index).ok_or(BEHIND_LAST)?;
+        let sum = |sum: u64, count: &[u8; 8]| sum.saturating_add(u64::from_le_bytes(*count));
+        let records = counts.iter().fold(0, sum);
+        if records > RECORDS_MAX {
+            return Err(TOO_MANY_RECORDS);
+        }
+        Ok(records)
+    }
+
+    /// The child below which record `number` of this page is, and which record of that child it is.
+    pub(crate) fn find_record(&self, mut number: u64) -> Result<(usize, u64), Damage> {
+        for (index, count) in self.counts()?.iter().enumerate() {
+            let count = u64::from_le_bytes(*count);
+            if number < count {
+                return Ok((index, number));
+            }
+            number -= count;
+        }
+        Err(Damage("it counts fewer records than its parent says"))
+    }
+
+    fn counts(&self) -> Result<&'p [[u8; 8]], Damage> {
+        if self.flags & COUNTED == 0 {
+            return Err(Damage("it does not count records, as its table does"));
+        }
+        let arrays = self.arrays();
+        let bytes = self.page.get(arrays.counts..arrays.offsets);
+        Ok(bytes.ok_or(BEHIND_LAST)?.as_chunks().0)
     }
 
     #[inline]

@@ -171,6 +171,7 @@ impl Reader<'_> {
                 self.lookups(&txn, &table, records);
                 self.ranges(&txn, &table, records);
                 self.cursors(&txn, &table, records);
+                self.counts(&txn, &table, records);
                 self.owned(&txn, &table, records);
             }
         }
@@ -275,6 +276,31 @@ impl Reader<'_> {
             if let Some(is_found) = self.keep(cursor.prev()) {
                 assert_eq!(is_found.then(|| cursor.key()), before.map(|key| &key[..]));
             }
+        }
+    }
+
+    fn counts(&mut self, txn: &ReadTxn, table: &Raw, records: &[Record]) {
+        let is_counted = table.options(txn).is_ok_and(|options| options.is_counted());
+        for (index, (key, _)) in records.iter().enumerate().step_by(13) {
+            let behind = (records.len() - index) as u64;
+            if let Some(count) = self.keep(table.count_range(txn, &key[..]..)) {
+                assert_eq!(count, behind, "count_range");
+            }
+            if let Some(about) = self.keep(table.estimate_range(txn, &key[..]..)) {
+                assert!((about.at_least..=about.at_most).contains(&behind));
+            }
+            if !is_counted {
+                continue;
+            }
+            if let Some(rank) = self.keep(table.rank(txn, key)) {
+                assert_eq!(rank, index as u64, "rank");
+            }
+            if let Some(record) = self.keep(table.nth(txn, index as u64)) {
+                assert_eq!(record.map(|(key, _)| key).as_ref(), Some(key), "nth");
+            }
+        }
+        if let Some(parts) = self.keep(table.split(txn, .., 3)) {
+            self.sequence("split", Ok(parts.into_iter().flatten()), records.iter());
         }
     }
 

@@ -182,6 +182,22 @@ impl<'s, S: PageSource + ?Sized> Cursor<'s, S> {
         self.moved(|cursor| (cursor.position).seek_end(cursor.source, &cursor.root, bound))
     }
 
+    /// See [`Position::seek_nth`].
+    pub(crate) fn seek_nth(&mut self, number: u64) -> Result<bool> {
+        self.moved(|cursor| {
+            let moved = (cursor.position).seek_nth(cursor.source, &cursor.root, number);
+            cursor.arrive(moved)
+        })
+    }
+
+    /// See [`Position::skip`].
+    pub(crate) fn skip(&mut self, steps: i64) -> Result<bool> {
+        self.moved(|cursor| {
+            let moved = cursor.position.skip(cursor.source, &cursor.root, steps);
+            cursor.arrive(moved)
+        })
+    }
+
     /// Reads where a step led to. After an error there is no record to be read.
     #[inline]
     fn arrive(&mut self, moved: Result<bool>) -> Result<bool> {

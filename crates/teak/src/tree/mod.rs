@@ -10,9 +10,11 @@
 pub(crate) mod batch;
 pub(crate) mod bulk;
 pub(crate) mod cached;
+pub(crate) mod count;
 pub(crate) mod cursor;
 pub(crate) mod differences;
 pub(crate) mod enter;
+pub(crate) mod estimate;
 pub(crate) mod insert;
 pub(crate) mod locate;
 pub(crate) mod lookup;
@@ -30,6 +32,7 @@ pub(crate) mod seal;
 mod share;
 mod side;
 pub(crate) mod sort;
+pub(crate) mod split;
 pub(crate) mod walk;
 
 pub(crate) use root::{RootFault, TreeRoot, UnknownTree};

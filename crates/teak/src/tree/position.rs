@@ -1,6 +1,8 @@
 //! Positions in a tree: a path of page numbers and indices. A [`Position`] holds no reference, so
 //! that it can be kept beside whatever keeps the pages alive; each step is told the source anew.
 
+mod steps;
+
 use super::{PageSource, TreeRoot, enter, lookup::prefetch_start, visit_inner, visit_leaf};
 use crate::{
     Error, PageNumber, Result,

@@ -207,7 +207,7 @@ fn random_range(random: &mut Random, keys: &[Vec<u8>]) -> (Bound<Vec<u8>>, Bound
     (bound(), bound())
 }
 
-fn as_slices(bound: &Bound<Vec<u8>>) -> Bound<&[u8]> {
+pub(super) fn as_slices(bound: &Bound<Vec<u8>>) -> Bound<&[u8]> {
     bound.as_ref().map(|key| key.as_slice())
 }
 

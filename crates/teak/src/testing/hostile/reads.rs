@@ -37,6 +37,7 @@ pub(super) fn read_table<T: Transaction>(
     let backwards = table.iter(txn)?.rev().take(RECORDS_MAX);
     let _ = backwards.take_while(Result::is_ok).count();
     let _ = step_through(txn, table);
+    let _ = count(txn, table, keys);
     for key in keys.iter().rev().step_by(KEY_STEP) {
         let _ = (table.get(txn, key), table.contains(txn, key));
         let _ = table
@@ -49,6 +50,27 @@ pub(super) fn read_table<T: Transaction>(
         let _ = (cursor.seek(key), cursor.value().map(<[u8]>::len));
         let _ = (cursor.prev(), cursor.next(), cursor.next());
         let _ = (cursor.seek_exact(key), cursor.is_on_record());
+    }
+    Ok(())
+}
+
+/// All that counts, and parts of ranges.
+fn count<T: Transaction>(txn: &T, table: &Table<Bytes, Bytes>, keys: &[Vec<u8>]) -> Result<()> {
+    let mut cursor = table.cursor(txn)?;
+    for (step, key) in keys.iter().rev().step_by(KEY_STEP).enumerate() {
+        let number = (step * step) as u64;
+        let _ = (table.rank(txn, key), table.nth(txn, number));
+        let _ = table.estimate_range(txn, &key[..]..);
+        let _ = (cursor.skip(number as i64), cursor.seek_nth(number));
+        let _ = (cursor.skip(-(step as i64)), cursor.distance(&cursor));
+    }
+    let middle = &keys[keys.len() / 2][..];
+    let _ = (
+        table.count_range(txn, ..middle),
+        table.split_keys(txn, middle.., 5),
+    );
+    for part in table.split(txn, .., 3)? {
+        let _ = part.take(RECORDS_MAX).take_while(Result::is_ok).count();
     }
     Ok(())
 }

@@ -1,0 +1,135 @@
+//! Steps of cursors over many records at once.
+
+use super::{Cursor, OwnedCursor};
+use crate::{
+    Error, Result,
+    api::{count::check_counted, transaction::sealed::Sealed},
+    tree::{TreeRoot, reading::reading},
+};
+
+impl Cursor<'_> {
+    /// Goes to record `number` of the table, counted from 0; `false` if there are not so many, and then the cursor is behind
+    /// the last one.
+    ///
+    /// ```
+    /// # use teak::{Database, TableOptions, codec::{Str, U64}};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// # let mut txn = database.begin_write()?;
+    /// let words = txn.create_table_with::<Str, U64>("words", TableOptions::new().counted(true))?;
+    /// words.insert_many(&mut txn, &[("ash", 1), ("elm", 2), ("oak", 3), ("teak", 4)])?;
+    /// let mut cursor = words.cursor(&txn)?;
+    /// assert!(cursor.seek_nth(2)?);
+    /// assert_eq!(cursor.key(), b"oak");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidArgument`] for a table that does not count; those of [`Cursor::first`].
+    pub fn seek_nth(&mut self, number: u64) -> Result<bool> {
+        check_counted(self.inner.root(), &self.name)?;
+        let found = self.inner.seek_nth(number);
+        self.located(found)
+    }
+
+    /// Does what so many calls of [`Cursor::next`] do, or of [`Cursor::prev`] if `steps` is negative; says whether the cursor
+    /// is on a record then. In a table that counts this takes two descents, in others all leaves on the way are passed.
+    ///
+    /// ```
+    /// # use teak::{Database, codec::{Str, U64}};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// # let mut txn = database.begin_write()?;
+    /// let words = txn.create_table::<Str, U64>("words")?;
+    /// words.insert_many(&mut txn, &[("ash", 1), ("elm", 2), ("oak", 3), ("teak", 4)])?;
+    /// let mut cursor = words.cursor(&txn)?;
+    /// assert!(cursor.skip(3)?);
+    /// assert_eq!(cursor.key(), b"oak");
+    /// assert!(cursor.skip(-2)?);
+    /// assert_eq!(cursor.key(), b"ash");
+    /// assert!(!cursor.skip(9)?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Cursor::first`].
+    pub fn skip(&mut self, steps: i64) -> Result<bool> {
+        let moved = self.inner.skip(steps);
+        self.located(moved)
+    }
+
+    /// How many steps forward lead from this cursor to another one of the same state of the same table; negative if that one
+    /// is before this one. A cursor that is nowhere yet counts as before the first record. In a table that counts this takes
+    /// two descents, in others all leaves in between are passed.
+    ///
+    /// ```
+    /// # use teak::{Database, codec::{Str, U64}};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// # let mut txn = database.begin_write()?;
+    /// let words = txn.create_table::<Str, U64>("words")?;
+    /// words.insert_many(&mut txn, &[("ash", 1), ("elm", 2), ("oak", 3), ("teak", 4)])?;
+    /// let (mut one, mut other) = (words.cursor(&txn)?, words.cursor(&txn)?);
+    /// one.seek(b"b")?;
+    /// other.last()?;
+    /// assert_eq!((one.distance(&other)?, other.distance(&one)?), (2, -2));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidArgument`] for cursors of different tables or states; those of [`Cursor::first`].
+    pub fn distance(&self, other: &Cursor<'_>) -> Result<i64> {
+        let (source, root) = (self.inner.source(), self.inner.root());
+        check_same(root, other.inner.root())?;
+        let (from, to) = (self.inner.position(), other.inner.position());
+        let distance = reading(source, || from.distance(to, source, root));
+        self.located(distance)
+    }
+}
+
+impl OwnedCursor {
+    /// Goes to record `number` of the table, counted from 0; like [`Cursor::seek_nth`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Cursor::seek_nth`].
+    pub fn seek_nth(&mut self, number: u64) -> Result<bool> {
+        check_counted(&self.root, &self.name)?;
+        self.step(|position, source, root| position.seek_nth(source, root, number))
+    }
+
+    /// Does what so many calls of [`OwnedCursor::next`] or [`OwnedCursor::prev`] do; like [`Cursor::skip`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`OwnedCursor::first`].
+    pub fn skip(&mut self, steps: i64) -> Result<bool> {
+        self.step(|position, source, root| position.skip(source, root, steps))
+    }
+
+    /// How many steps forward lead from this cursor to another one; like [`Cursor::distance`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Cursor::distance`].
+    pub fn distance(&self, other: &Self) -> Result<i64> {
+        check_same(&self.root, &other.root)?;
+        let source = self.txn.source();
+        let distance = reading(source, || {
+            self.position.distance(&other.position, source, &self.root)
+        });
+        self.located(distance)
+    }
+}
+
+/// Refuses places in two trees.
+fn check_same(one: &TreeRoot, other: &TreeRoot) -> Result<()> {
+    if one == other {
+        return Ok(());
+    }
+    let text = "these cursors are of different tables, or of different states of one; only places of one state have a distance";
+    Err(Error::InvalidArgument(text.into()))
+}

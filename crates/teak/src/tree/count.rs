@@ -1,0 +1,186 @@
+//! Counting: how many records are before a place, which record is the n-th, how many lie between two places.
+//!
+//! Where a tree counts, its inner pages hold the number of records below each child, so each of these takes a descent or
+//! two. Elsewhere the leaves between two places are passed one by one, and of each no more than its header is read.
+
+use super::{
+    PageSource, TreeRoot,
+    cursor::is_void,
+    enter,
+    lookup::prefetch_start,
+    position::{Position, Step},
+    visit_inner, visit_leaf,
+};
+use crate::{Error, Result, page::Damage};
+use std::{cmp::Ordering, ops::Bound};
+
+/// Where a range begins and ends: the paths to its first record, and to where the first one behind it would be. An
+/// index in a leaf may be that behind its last record.
+#[derive(Debug)]
+pub(crate) struct Ends {
+    pub(super) low: Vec<Step>,
+    pub(super) high: Vec<Step>,
+}
+
+/// The ends of a range; `None` if it is empty whatever the tree holds, or the tree is empty.
+pub(crate) fn ends<S: PageSource + ?Sized>(
+    source: &S,
+    root: &TreeRoot,
+    low: Bound<&[u8]>,
+    high: Bound<&[u8]>,
+) -> Result<Option<Ends>> {
+    source.refuse_cancelled()?;
+    if root.is_empty() || is_void(root, low, high) {
+        return Ok(None);
+    }
+    let (mut from, mut to) = (Position::default(), Position::default());
+    let is_low_passed = match low {
+        Bound::Unbounded => from.first(source, root).map(|_| false)?,
+        Bound::Included(key) => from.descend(source, root, key).map(|_| false)?,
+        Bound::Excluded(key) => from.descend(source, root, key)?,
+    };
+    let is_high_passed = match high {
+        Bound::Unbounded => to.last(source, root)?,
+        Bound::Included(key) => to.descend(source, root, key)?,
+        Bound::Excluded(key) => to.descend(source, root, key).map(|_| false)?,
+    };
+    let path = |position: Position, is_passed: bool| {
+        let mut path = position.into_path();
+        if let (Some(leaf), true) = (path.last_mut(), is_passed) {
+            leaf.index += 1;
+        }
+        path
+    };
+    let (low, high) = (path(from, is_low_passed), path(to, is_high_passed));
+    match order(&low, &high) {
+        Ordering::Greater => Err(out_of_order(root)),
+        _ => Ok(Some(Ends { low, high })),
+    }
+}
+
+/// Which of two paths of a tree leads further forward.
+pub(super) fn order(a: &[Step], b: &[Step]) -> Ordering {
+    let indices = |path: &[Step]| path.iter().map(|step| step.index).collect::<Vec<_>>();
+    indices(a).cmp(&indices(b))
+}
+
+/// The records between two bounds.
+pub(crate) fn count<S: PageSource + ?Sized>(
+    source: &S,
+    root: &TreeRoot,
+    low: Bound<&[u8]>,
+    high: Bound<&[u8]>,
+) -> Result<u64> {
+    if let (Bound::Unbounded, Bound::Unbounded) = (low, high) {
+        return Ok(root.records);
+    }
+    match ends(source, root, low, high)? {
+        Some(ends) => between(source, root, &ends),
+        None => Ok(0),
+    }
+}
+
+/// The records between two ends.
+pub(super) fn between<S: PageSource + ?Sized>(
+    source: &S,
+    root: &TreeRoot,
+    ends: &Ends,
+) -> Result<u64> {
+    if !root.counted {
+        return pass_leaves(source, root, ends);
+    }
+    let (low, high) = (
+        before(source, root, &ends.low)?,
+        before(source, root, &ends.high)?,
+    );
+    high.checked_sub(low).ok_or_else(|| out_of_order(root))
+}
+
+/// Goes from leaf to leaf.
+fn pass_leaves<S: PageSource + ?Sized>(source: &S, root: &TreeRoot, ends: &Ends) -> Result<u64> {
+    let mut position = Position::on(ends.low.clone());
+    let mut records = 0;
+    while let (Some(leaf), Some(last)) = (position.path().last(), ends.high.last()) {
+        if leaf.page == last.page {
+            return Ok(records + last.index.saturating_sub(leaf.index) as u64);
+        }
+        records += leaf.count.saturating_sub(leaf.index) as u64;
+        let Some(entered) = position.next_leaf(source, root)? else {
+            return Err(out_of_order(root));
+        };
+        for page in entered.behind.into_iter().flatten() {
+            source.prefetch(page, 0, 1);
+        }
+    }
+    Ok(records)
+}
+
+/// The records before the place that a path leads to, in a tree that counts.
+pub(super) fn before<S: PageSource + ?Sized>(
+    source: &S,
+    root: &TreeRoot,
+    path: &[Step],
+) -> Result<u64> {
+    let mut records = 0;
+    for (step, level) in path.iter().zip((0..root.depth).rev()) {
+        records += match level {
+            0 => step.index as u64,
+            _ => visit_inner(source, step.page, level, "count")?
+                .records_before(step.index)
+                .map_err(|damage| damage.at(step.page, "count"))?,
+        };
+    }
+    Ok(records)
+}
+
+/// The records with smaller keys, in a tree that counts.
+pub(crate) fn rank<S: PageSource + ?Sized>(source: &S, root: &TreeRoot, key: &[u8]) -> Result<u64> {
+    source.refuse_cancelled()?;
+    if root.is_empty() {
+        return Ok(0);
+    }
+    let mut position = Position::default();
+    position.descend(source, root, key)?;
+    before(source, root, position.path())
+}
+
+/// The place of record `number`, counted from 0, in a tree that counts; `None` if there are not so many.
+pub(crate) fn nth<S: PageSource + ?Sized>(
+    source: &S,
+    root: &TreeRoot,
+    mut number: u64,
+) -> Result<Option<Position>> {
+    source.refuse_cancelled()?;
+    if root.is_empty() || number >= root.records {
+        return Ok(None);
+    }
+    let mut path = Vec::with_capacity(usize::from(root.depth));
+    let mut page = enter::root(source, root, "count")?;
+    for level in (1..root.depth).rev() {
+        let inner = visit_inner(source, page, level, "count")?;
+        let (index, rest) = inner
+            .find_record(number)
+            .map_err(|damage| damage.at(page, "count"))?;
+        let count = inner.count();
+        path.push(Step { page, index, count });
+        page = enter::child(source, &inner, page, index, "count")?;
+        prefetch_start(source, page, level - 1);
+        number = rest;
+    }
+    let count = visit_leaf(source, page, "count")?.count();
+    if number >= count as u64 {
+        return Err(Damage("it has fewer records than its parent counts").at(page, "count"));
+    }
+    let index = number as usize;
+    path.push(Step { page, index, count });
+    Ok(Some(Position::on(path)))
+}
+
+#[cold]
+fn out_of_order(root: &TreeRoot) -> Error {
+    Damage("the keys or counts of this tree are not in order").at(root.page, "count")
+}
+
+#[cfg(test)]
+#[path = "count_tests.rs"]
+pub(super) mod tests;

@@ -1,0 +1,251 @@
+//! How many records a range has, about: for trees that do not count.
+//!
+//! The paths to both ends of the range are exact. What lies between them is known level by level, from the top down: the
+//! children of pages that lie wholly between, and those beside the two paths. Of each level at most [`SEEN_MAX`] pages are
+//! looked at, evenly spread, and what they have on average all are taken to have. As long as all pages of a level were
+//! looked at the number of those below them is exact, so a range of few leaves is counted.
+//!
+//! The bounds hold whatever is on the pages that were not looked at: an inner page has at least one child, a leaf at least one
+//! record, and neither has more than fit; and the root says how many leaves and records there are in all.
+
+use super::{
+    PageSource, TreeRoot,
+    count::{self, Ends},
+    enter, visit_inner, visit_leaf,
+};
+use crate::{
+    PageNumber, Result,
+    page::{header::HEADER_LEN, leaf::LeafFormat, max_key_len},
+};
+use std::ops::{Bound, Range};
+
+/// Pages of a level that are looked at.
+const SEEN_MAX: u64 = 64;
+
+/// About how many records there are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Estimate {
+    pub(crate) records: u64,
+    /// Standard deviation of that, by what the pages that were looked at differ.
+    pub(crate) deviation: u64,
+    pub(crate) at_least: u64,
+    pub(crate) at_most: u64,
+}
+
+/// A number of pages or records between the ends.
+#[derive(Clone, Copy, Debug)]
+struct Guess {
+    value: f64,
+    variance: f64,
+    at_least: u64,
+    at_most: u64,
+}
+
+impl Guess {
+    fn exactly(number: u64) -> Self {
+        Self {
+            value: number as f64,
+            variance: 0.0,
+            at_least: number,
+            at_most: number,
+        }
+    }
+
+    fn plus(self, number: u64) -> Self {
+        Self {
+            value: self.value + number as f64,
+            variance: self.variance,
+            at_least: self.at_least.saturating_add(number),
+            at_most: self.at_most.saturating_add(number),
+        }
+    }
+
+    /// How many entries these pages have together, if those that were seen have so many, and none more than `most`.
+    fn entries(self, seen: &[u64], most: u64) -> Self {
+        let (pages, sum) = (seen.len() as u64, seen.iter().sum::<u64>());
+        if pages >= self.at_most {
+            return Self::exactly(sum);
+        }
+        let mean = sum as f64 / pages as f64;
+        let squares = seen.iter().map(|&entries| (entries as f64 - mean).powi(2));
+        let variance_of_one = squares.sum::<f64>() / (pages as f64 - 1.0).max(1.0);
+        let unseen = (1.0 - pages as f64 / self.value).max(0.0);
+        let variance_of_mean = variance_of_one / pages as f64 * unseen;
+        let rest = |all: u64, each: u64| all.saturating_sub(pages).saturating_mul(each);
+        Self {
+            value: self.value * mean,
+            variance: self.variance * mean.powi(2) + self.value.powi(2) * variance_of_mean,
+            at_least: sum.saturating_add(rest(self.at_least, 1)),
+            at_most: sum.saturating_add(rest(self.at_most, most)),
+        }
+    }
+
+    /// What is left of the bounds if others are known, too.
+    fn within(self, at_least: u64, at_most: u64) -> Self {
+        let at_most = self.at_most.min(at_most).max(self.at_least);
+        let at_least = self.at_least.max(at_least).min(at_most);
+        Self {
+            value: self.value.clamp(at_least as f64, at_most as f64),
+            variance: self.variance,
+            at_least,
+            at_most,
+        }
+    }
+}
+
+impl From<Guess> for Estimate {
+    fn from(guess: Guess) -> Self {
+        let reach = guess.at_most - guess.at_least;
+        Self {
+            records: (guess.value.round() as u64).clamp(guess.at_least, guess.at_most),
+            deviation: (guess.variance.sqrt().ceil() as u64).min(reach),
+            at_least: guess.at_least,
+            at_most: guess.at_most,
+        }
+    }
+}
+
+/// Some children of a page, each of which stands for so many pages.
+struct Children {
+    page: PageNumber,
+    range: Range<usize>,
+    weight: f64,
+}
+
+/// Estimates the number of records between two bounds.
+pub(crate) fn estimate<S: PageSource + ?Sized>(
+    source: &S,
+    root: &TreeRoot,
+    low: Bound<&[u8]>,
+    high: Bound<&[u8]>,
+) -> Result<Estimate> {
+    if let (Bound::Unbounded, Bound::Unbounded) = (low, high) {
+        return Ok(Guess::exactly(root.records).into());
+    }
+    let Some(ends) = count::ends(source, root, low, high)? else {
+        return Ok(Guess::exactly(0).into());
+    };
+    if root.counted {
+        return Ok(Guess::exactly(count::between(source, root, &ends)?).into());
+    }
+    Ok(between(source, root, &ends)?.into())
+}
+
+fn between<S: PageSource + ?Sized>(source: &S, root: &TreeRoot, ends: &Ends) -> Result<Guess> {
+    let (mut pages, mut seen) = (Guess::exactly(0), Vec::new());
+    let mut have_parted = false;
+    let steps = ends.low.iter().zip(&ends.high);
+    for ((low, high), level) in steps.zip((1..root.depth).rev()) {
+        let (left, right) = match have_parted {
+            true => (low.index + 1..low.count, 0..high.index),
+            false => (low.index + 1..high.index, 0..0),
+        };
+        have_parted |= low.index != high.index;
+        let mut counts = Vec::with_capacity(seen.len());
+        for &page in &seen {
+            counts.push(visit_inner(source, page, level, "estimate")?.count() as u64);
+        }
+        let weight = pages.value / seen.len() as f64;
+        let between = seen.iter().zip(&counts).map(|(&page, &count)| Children {
+            page,
+            range: 0..count as usize,
+            weight,
+        });
+        let beside = |page, range| Children {
+            page,
+            range,
+            weight: 1.0,
+        };
+        let children: Vec<_> = [beside(low.page, left.clone())]
+            .into_iter()
+            .chain(between)
+            .chain([beside(high.page, right.clone())])
+            .collect();
+        let most = (source.page_size() - HEADER_LEN) / root.inner_format().slot_len();
+        pages = pages
+            .entries(&counts, most as u64)
+            .plus((left.len() + right.len()) as u64);
+        seen = pick(source, level, &children, pages.value)?;
+    }
+    records(source, root, ends, pages, &seen)
+}
+
+/// Enters some of these children, evenly spread, or all if there are few.
+fn pick<S: PageSource + ?Sized>(
+    source: &S,
+    level: u8,
+    children: &[Children],
+    pages: f64,
+) -> Result<Vec<PageNumber>> {
+    let mut seen = Vec::new();
+    if pages < 1.0 {
+        return Ok(seen);
+    }
+    let step = pages / pages.ceil().min(SEEN_MAX as f64);
+    let (mut begin, mut next) = (0.0, step / 2.0);
+    for some in children {
+        let end = begin + some.range.len() as f64 * some.weight;
+        if next < end {
+            let inner = visit_inner(source, some.page, level, "estimate")?;
+            while next < end {
+                let index = some.range.start + ((next - begin) / some.weight) as usize;
+                let index = index.min(some.range.end - 1);
+                seen.push(enter::child(source, &inner, some.page, index, "estimate")?);
+                next += step;
+            }
+        }
+        begin = end;
+    }
+    Ok(seen)
+}
+
+/// The records between the ends, given the leaves between them, of which some were picked.
+fn records<S: PageSource + ?Sized>(
+    source: &S,
+    root: &TreeRoot,
+    ends: &Ends,
+    leaves: Guess,
+    seen: &[PageNumber],
+) -> Result<Guess> {
+    let (Some(low), Some(high)) = (ends.low.last(), ends.high.last()) else {
+        return Ok(Guess::exactly(0));
+    };
+    if low.page == high.page {
+        let records = high.index.saturating_sub(low.index);
+        return Ok(Guess::exactly(records as u64));
+    }
+    let others = u64::from(root.leaf_pages).saturating_sub(2);
+    let leaves = leaves.within(0, others);
+    let mut counts = Vec::with_capacity(seen.len());
+    for &page in seen {
+        counts.push(visit_leaf(source, page, "estimate")?.count() as u64);
+    }
+    let most = records_max(root, source.page_size());
+    let beside = low.count.saturating_sub(low.index) + high.index;
+    let records = leaves.entries(&counts, most).plus(beside as u64);
+    let outside = low.index + high.count.saturating_sub(high.index);
+    let outside_at = |leaves: u64, each: u64| {
+        let elsewhere = others.saturating_sub(leaves).saturating_mul(each);
+        root.records
+            .saturating_sub(elsewhere.saturating_add(outside as u64))
+    };
+    Ok(records.within(
+        outside_at(leaves.at_least, most),
+        outside_at(leaves.at_most, 1),
+    ))
+}
+
+/// The most records that a leaf holds: with empty values, and as little of each key as can be.
+fn records_max(root: &TreeRoot, page_size: usize) -> u64 {
+    let unaligned = LeafFormat {
+        value_align_log2: 0,
+        ..root.leaf_format()
+    };
+    let key_len = usize::from(root.key_len);
+    let least = unaligned.record_len(max_key_len(page_size), key_len, 0);
+    ((page_size - HEADER_LEN) / least) as u64
+}
+
+#[cfg(test)]
+#[path = "estimate_tests.rs"]
+mod tests;

@@ -1,0 +1,229 @@
+//! Counting records, estimates, and ranges in parts, against sorted lists.
+
+use std::{collections::BTreeMap, ops::Bound};
+use teak::{
+    Database, Error, KeyOrder, OwnedRange, Range, Result, Table, TableOptions, Transaction,
+    codec::{Bytes, Str, U64},
+};
+
+struct Directory {
+    _directory: tempfile::TempDir,
+    database: Database,
+}
+
+fn database() -> Directory {
+    let directory = tempfile::tempdir().unwrap();
+    let database = Database::open(directory.path().join("counting.teak")).unwrap();
+    Directory {
+        _directory: directory,
+        database,
+    }
+}
+
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 16) % limit
+    }
+}
+
+fn is_refused<T>(result: Result<T>) -> bool {
+    matches!(result.map(drop), Err(Error::InvalidArgument(_)))
+}
+
+/// All that a transaction sees of a table of numbers that counts.
+fn compare<T: Transaction>(txn: &T, table: &Table<U64, Bytes>, model: &BTreeMap<u64, usize>) {
+    let keys: Vec<u64> = model.keys().copied().collect();
+    let mut cursor = table.cursor(txn).unwrap();
+    for (number, key) in keys.iter().enumerate().step_by(7) {
+        assert_eq!(table.rank(txn, *key).unwrap(), number as u64);
+        let (found, value) = table.nth(txn, number as u64).unwrap().unwrap();
+        assert_eq!((found, value.len()), (*key, model[key]));
+        assert!(cursor.seek_nth(number as u64).unwrap());
+        assert_eq!(cursor.key(), key.to_be_bytes());
+        assert_eq!(cursor.value().unwrap().len(), model[key]);
+        let expected = keys.get(number + 1000).map(|key| key.to_be_bytes());
+        assert_eq!(cursor.skip(1000).unwrap(), expected.is_some());
+        assert_eq!(cursor.key(), expected.as_ref().map_or(&[][..], |key| key));
+    }
+    assert!(table.nth(txn, keys.len() as u64).unwrap().is_none());
+    assert_eq!(table.count_range(txn, ..).unwrap(), keys.len() as u64);
+    let mut random = Random(3);
+    for _ in 0..200 {
+        let (low, high) = (random.below(100_000), random.below(100_000));
+        let expected = keys.iter().filter(|key| (low..high).contains(key)).count();
+        assert_eq!(table.count_range(txn, low..high).unwrap(), expected as u64);
+        let about = table.estimate_range(txn, low..high).unwrap();
+        assert!(about.is_exact() && about.records == expected as u64);
+    }
+}
+
+#[test]
+fn counts_are_right_after_changes_rollbacks_and_commits() {
+    let Directory { database, .. } = &database();
+    let mut random = Random(1);
+    let mut model = BTreeMap::new();
+    let mut txn = database.begin_write().unwrap();
+    let options = TableOptions::new().counted(true);
+    let table = txn
+        .create_table_with::<U64, Bytes>("numbers", options)
+        .unwrap();
+    txn.commit().unwrap();
+    for round in 0..6 {
+        let mut txn = database.begin_write().unwrap();
+        let before = model.clone();
+        let savepoint = txn.savepoint().unwrap();
+        for _ in 0..3000 {
+            let (key, len) = (random.below(100_000), random.below(300) as usize);
+            if random.below(4) == 0 {
+                let removed = table.remove(&mut txn, key).unwrap();
+                assert_eq!(removed, model.remove(&key).is_some());
+            } else {
+                table.insert(&mut txn, key, &vec![7; len]).unwrap();
+                model.insert(key, len);
+            }
+        }
+        let low = random.below(90_000);
+        table.remove_range(&mut txn, low..low + 3000).unwrap();
+        model.retain(|key, _| !(low..low + 3000).contains(key));
+        compare(&txn, &table, &model);
+        if round % 3 == 2 {
+            txn.rollback_to(&savepoint).unwrap();
+            model = before;
+            compare(&txn, &table, &model);
+        }
+        txn.commit().unwrap();
+        compare(&database.begin_read().unwrap(), &table, &model);
+    }
+}
+
+#[test]
+fn what_a_table_cannot_do_is_refused_with_words_that_help() {
+    let Directory { database, .. } = &database();
+    let mut txn = database.begin_write().unwrap();
+    let plain = txn.create_table::<U64, U64>("plain").unwrap();
+    plain.insert(&mut txn, 1, 1).unwrap();
+    let text = plain.rank(&txn, 1).unwrap_err().to_string();
+    assert!(text.contains("\"plain\"") && text.contains("TableOptions::counted"));
+    assert!(is_refused(plain.nth(&txn, 0)));
+    assert!(is_refused(plain.cursor(&txn).unwrap().seek_nth(0)));
+    assert!(is_refused(plain.split(&txn, .., 0)));
+    assert!(is_refused(plain.split_keys(&txn, .., 0)));
+
+    let options = TableOptions::new().order(KeyOrder::Integer).counted(true);
+    let integers = txn
+        .create_table_with::<Bytes, U64>("integers", options)
+        .unwrap();
+    assert_eq!(integers.rank(&txn, b"of any length").unwrap(), 0);
+    integers.insert(&mut txn, &[1, 0, 0, 0], 1).unwrap();
+    let long = &[2; 8][..];
+    assert!(is_refused(integers.rank(&txn, long)));
+    assert!(is_refused(integers.count_range(&txn, long..)));
+    assert!(is_refused(integers.estimate_range(&txn, ..=long)));
+    assert!(is_refused(integers.split(&txn, long.., 2)));
+
+    let (one, other) = (plain.cursor(&txn).unwrap(), integers.cursor(&txn).unwrap());
+    assert!(is_refused(one.distance(&other)));
+    txn.drop_table("plain").unwrap();
+    let missing = plain.count_range(&txn, ..);
+    assert!(matches!(missing, Err(Error::TableNotFound(_))));
+}
+
+#[test]
+fn ranges_that_end_before_they_begin_have_nothing() {
+    let Directory { database, .. } = &database();
+    let mut txn = database.begin_write().unwrap();
+    let words = txn.create_table::<Str, U64>("words").unwrap();
+    words
+        .insert_many(&mut txn, &[("ash", 1), ("oak", 2)])
+        .unwrap();
+    assert_eq!(words.count_range(&txn, "z".."a").unwrap(), 0);
+    let about = words.estimate_range(&txn, "z".."a").unwrap();
+    assert!(about.is_exact() && about.records == 0 && about.deviation == 0);
+    let parts = words.split(&txn, "z".."a", 3).unwrap();
+    assert_eq!((parts.len(), parts.into_iter().flatten().count()), (1, 0));
+    let excluded = (Bound::Excluded("ash"), Bound::Excluded("oak"));
+    assert_eq!(words.count_range(&txn, excluded).unwrap(), 0);
+}
+
+#[test]
+fn parts_together_are_the_range() {
+    let Directory { database, .. } = &database();
+    let mut txn = database.begin_write().unwrap();
+    for (name, options) in [
+        ("plain", TableOptions::new()),
+        ("counted", TableOptions::new().counted(true)),
+        ("reverse", TableOptions::new().order(KeyOrder::ReverseBytes)),
+    ] {
+        let table = txn.create_table_with::<U64, U64>(name, options).unwrap();
+        for number in 0..20_000_u64 {
+            table.insert(&mut txn, number, number).unwrap();
+        }
+    }
+    txn.commit().unwrap();
+    let txn = database.begin_read().unwrap();
+    for info in txn.tables().unwrap() {
+        let table: Table<U64, U64> = txn.open_table(&info.name).unwrap();
+        let range = || table.range(&txn, 300..18_000).unwrap();
+        let expected: Vec<_> = range().collect::<Result<_>>().unwrap();
+        for parts in [1, 2, 7, 100] {
+            let split: Vec<Range<_, _>> = table.split(&txn, 300..18_000, parts).unwrap();
+            let keys = table.split_keys(&txn, 300..18_000, parts).unwrap();
+            assert_eq!((split.len(), keys.len()), (parts, parts - 1));
+            let found: Vec<_> = split.into_iter().flatten().collect::<Result<_>>().unwrap();
+            assert!(found == expected);
+            let owned: Vec<OwnedRange<_, _>> = table.split_owned(&txn, 300..18_000, parts).unwrap();
+            let threads: Vec<_> = owned
+                .into_iter()
+                .map(|part| std::thread::spawn(|| part.map(|r| r.unwrap().0).collect::<Vec<_>>()))
+                .collect();
+            let found = threads
+                .into_iter()
+                .flat_map(|thread| thread.join().unwrap());
+            assert!(found.eq(expected.iter().map(|(key, _)| *key)));
+        }
+    }
+}
+
+#[test]
+fn owned_cursors_skip_and_measure_as_others_do() {
+    let Directory { database, .. } = &database();
+    let mut txn = database.begin_write().unwrap();
+    let plain = txn.create_table::<U64, U64>("plain").unwrap();
+    let options = TableOptions::new().counted(true);
+    let counted = txn
+        .create_table_with::<U64, U64>("counted", options)
+        .unwrap();
+    for number in 0..5000 {
+        plain.insert(&mut txn, number, number).unwrap();
+        counted.insert(&mut txn, number, number).unwrap();
+    }
+    txn.commit().unwrap();
+    let txn = database.begin_read().unwrap();
+    for table in [&plain, &counted] {
+        let mut one = table.cursor_owned(&txn).unwrap();
+        let mut other = table.cursor_owned(&database.begin_read().unwrap()).unwrap();
+        assert!(one.skip(-1000).unwrap() && other.skip(1001).unwrap());
+        assert_eq!(one.key(), 4000_u64.to_be_bytes());
+        assert_eq!(other.value().unwrap(), 1000_u64.to_be_bytes());
+        assert_eq!(one.distance(&other).unwrap(), -3000);
+        assert!(!one.skip(i64::MAX).unwrap() && !other.skip(i64::MIN).unwrap());
+        assert!(!one.is_on_record() && one.key().is_empty());
+        assert_eq!(other.distance(&one).unwrap(), 5001);
+    }
+    let mut owned = counted.cursor_owned(&txn).unwrap();
+    assert!(owned.seek_nth(17).unwrap());
+    assert_eq!(owned.key(), 17_u64.to_be_bytes());
+    assert!(is_refused(plain.cursor_owned(&txn).unwrap().seek_nth(17)));
+
+    let before = plain.cursor_owned(&txn).unwrap();
+    let mut change = database.begin_write().unwrap();
+    plain.insert(&mut change, 9999, 1).unwrap();
+    change.commit().unwrap();
+    let after = plain.cursor_owned(&database.begin_read().unwrap()).unwrap();
+    assert!(is_refused(before.distance(&after)));
+}

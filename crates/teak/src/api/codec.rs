@@ -1,8 +1,10 @@
 //! Codecs: how typed keys and values stand in bytes.
 //!
 //! Codecs of keys keep the order: `a < b` exactly if the bytes of `a` come before those of `b`.
-//! Integers are big-endian, signed ones with their sign bit flipped; tuples are their parts one
+//! Integers are big-endian, signed ones with their sign bit flipped; floats are in their total order; tuples are their parts one
 //! behind the other, and all but the last part have a fixed length.
+//!
+//! [`NativeU64`] and the like are for tables in the order [`KeyOrder::Integer`](crate::KeyOrder::Integer) alone.
 //!
 //! ```
 //! use teak::{Database, codec::{Pair, Str, U32}};
@@ -14,6 +16,10 @@
 //! assert_eq!(lines.get(&txn, (1, 2))?, Some("second line of the first page"));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+
+pub mod ordered;
+
+pub use ordered::{F32, F64, NativeF32, NativeF64, NativeI32, NativeI64, NativeU32, NativeU64};
 
 use crate::{Error, Result};
 use std::marker::PhantomData;
@@ -197,8 +203,11 @@ integer_codec!(U16, u16, 0, "Unsigned integers of 16 bits");
 integer_codec!(U32, u32, 0, "Unsigned integers of 32 bits");
 integer_codec!(U64, u64, 0, "Unsigned integers of 64 bits");
 integer_codec!(U128, u128, 0, "Unsigned integers of 128 bits");
+integer_codec!(I8, i8, i8::MIN, "Signed integers of 8 bits");
+integer_codec!(I16, i16, i16::MIN, "Signed integers of 16 bits");
 integer_codec!(I32, i32, i32::MIN, "Signed integers of 32 bits");
 integer_codec!(I64, i64, i64::MIN, "Signed integers of 64 bits");
+integer_codec!(I128, i128, i128::MIN, "Signed integers of 128 bits");
 
 /// Two parts, sorted by the first and then by the second.
 #[derive(Debug)]

@@ -1,0 +1,127 @@
+//! The order of encodings is the order of what was encoded.
+
+use super::*;
+use crate::{
+    codec::{I8, I16, I32, I64, I128},
+    page::key::KeyOrder,
+};
+use proptest::prelude::*;
+use std::cmp::Ordering;
+
+/// Holds a codec against the order of its items, and against itself.
+fn assert_order<C>(
+    order: KeyOrder,
+    items: &[C::Owned],
+    compare: impl Fn(&C::Owned, &C::Owned) -> Ordering,
+) where
+    C: for<'a> Codec<Item<'a> = <C as Codec>::Owned>,
+    C::Owned: Copy + std::fmt::Debug,
+{
+    for a in items {
+        let a_bytes = C::encode(a).as_ref().to_vec();
+        let back = C::to_owned(C::decode(&a_bytes).unwrap());
+        assert_eq!(compare(a, &back), Ordering::Equal, "{a:?}");
+        assert!(C::decode(&a_bytes[1..]).is_err());
+        for b in items {
+            let b_bytes = C::encode(b).as_ref().to_vec();
+            assert_eq!(
+                order.compare(&a_bytes, &b_bytes),
+                compare(a, b),
+                "{a:?} {b:?}"
+            );
+        }
+    }
+}
+
+const FLOATS: [f64; 15] = [
+    -f64::NAN,
+    f64::NEG_INFINITY,
+    f64::MIN,
+    -1e10,
+    -1.0,
+    -f64::MIN_POSITIVE,
+    -0.0,
+    0.0,
+    5e-324,
+    f64::EPSILON,
+    1.0,
+    9_007_199_254_740_993.0,
+    f64::MAX,
+    f64::INFINITY,
+    f64::NAN,
+];
+
+fn assert_all(mut integers: Vec<i128>, mut floats: Vec<f64>) {
+    integers.extend([
+        i128::MIN,
+        i64::MIN.into(),
+        i32::MIN.into(),
+        -1,
+        0,
+        1,
+        i64::MAX.into(),
+        i128::MAX,
+    ]);
+    floats.extend(FLOATS);
+    let narrow: Vec<f32> = floats.iter().map(|float| *float as f32).collect();
+    assert_order::<F64>(KeyOrder::Bytes, &floats, f64::total_cmp);
+    assert_order::<F32>(KeyOrder::Bytes, &narrow, f32::total_cmp);
+    assert_order::<NativeF64>(KeyOrder::Integer, &floats, f64::total_cmp);
+    assert_order::<NativeF32>(KeyOrder::Integer, &narrow, f32::total_cmp);
+    macro_rules! assert_integers {
+        ($($codec:ident $integer:ty, $order:ident;)*) => {$(
+            let items: Vec<$integer> = integers.iter().map(|integer| *integer as $integer).collect();
+            assert_order::<$codec>(KeyOrder::$order, &items, Ord::cmp);
+        )*};
+    }
+    assert_integers! {
+        I8 i8, Bytes; I16 i16, Bytes; I32 i32, Bytes; I64 i64, Bytes; I128 i128, Bytes;
+        NativeU32 u32, Integer; NativeU64 u64, Integer; NativeI32 i32, Integer; NativeI64 i64, Integer;
+    }
+}
+
+#[test]
+fn edges_sort_as_they_should() {
+    assert_all(Vec::new(), Vec::new());
+    assert!(FLOATS.is_sorted_by(|a, b| u64_of_f64(*a) < u64_of_f64(*b)));
+    assert_eq!(f64_of_u64(u64_of_f64(-0.0)).to_bits(), (-0.0f64).to_bits());
+    assert_eq!((i32_of_u32(0), i64_of_u64(u64::MAX)), (i32::MIN, i64::MAX));
+}
+
+#[test]
+fn integers_of_json_are_their_floats() {
+    for (integer, float) in [
+        (0, 0.0),
+        (-7, -7.0),
+        (1 << 53, 9_007_199_254_740_992.0),
+        (i64::MIN, -(2f64.powi(63))),
+    ] {
+        assert_eq!(
+            u64_of_json_integer(integer),
+            Some(u64_of_f64(float)),
+            "{integer}"
+        );
+    }
+    for integer in [(1 << 53) + 1, -(1 << 53) - 1, i64::MAX, i64::MAX - 1] {
+        assert_eq!(u64_of_json_integer(integer), None, "{integer}");
+    }
+    assert!(u64_of_json_integer((1 << 53) + 2).is_some());
+}
+
+proptest! {
+    #[test]
+    fn random_numbers_sort_as_they_should(
+        integers in proptest::collection::vec(any::<i128>(), 1..8),
+        bits in proptest::collection::vec(any::<u64>(), 1..8),
+    ) {
+        assert_all(integers, bits.into_iter().map(f64::from_bits).collect());
+    }
+
+    #[test]
+    fn mapped_numbers_come_back(bits in any::<u64>()) {
+        prop_assert_eq!(u64_of_f64(f64_of_u64(bits)), bits);
+        prop_assert_eq!(u64_of_i64(i64_of_u64(bits)), bits);
+        prop_assert_eq!(u32_of_f32(f32_of_u32(bits as u32)), bits as u32);
+        prop_assert_eq!(u32_of_i32(i32_of_u32(bits as u32)), bits as u32);
+    }
+}

@@ -150,6 +150,26 @@ pub enum Error {
         /// What differs.
         detail: String,
     },
+    /// A table is in the order of a comparison that the database was not opened with.
+    #[error(
+        "table {table:?} is in the order of the comparison {comparison:?}, which is missing; open the database with it (`Options::comparison`)"
+    )]
+    ComparisonMissing {
+        /// The table.
+        table: String,
+        /// The name of the comparison.
+        comparison: String,
+    },
+    /// The keys of a table are in another order than its comparison says.
+    #[error(
+        "the keys of table {table:?} are in another order than the comparison {comparison:?} says; open the database with the comparison that the table was made with"
+    )]
+    ComparisonMismatch {
+        /// The table.
+        table: String,
+        /// The name of the comparison.
+        comparison: String,
+    },
     /// Bytes of a key or value that its codec cannot read.
     #[error(
         "a record cannot be read as {expected}: {detail}; open the table with the types it was written with"

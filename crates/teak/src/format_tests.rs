@@ -9,11 +9,12 @@ mod space;
 use crate::{
     commit::record::{
         FORMAT_VERSION, Features, KNOWN_FEATURES, Marks, NAMED_SNAPSHOTS, Record, SECTOR_LEN,
-        SLOT_COUNT, is_page_size,
+        SLOT_COUNT, TABLE_KINDS, is_page_size,
     },
     page::{
         array::{self, Pointer},
         bitmap,
+        comparison::{Comparison, Comparisons},
         deaths::{self, Death},
         entries::Child,
         header::{HEADER_LEN, Header, Kind},
@@ -24,7 +25,7 @@ use crate::{
         value::{StoredValue, TREE_ROOT_LEN, VALUE_RUN_LEN, ValueKind, ValueRun},
     },
     space::{ArrayRoot, Change, FIRST_PAGE, Policy, Space, SpaceRoots},
-    tree::TreeRoot,
+    tree::{TreeKind, TreeRoot},
     types::{Geometry, PageNumber, Run, Tag, TransactionId},
 };
 use document::{assemble, assemble_with, block, layout, markers, number, table};
@@ -172,7 +173,10 @@ fn kinds_and_orders() {
         Kind::from_byte(code).map(|kind| format!("{kind:?}"))
     });
     assert_codes("table: key orders", |code| {
-        KeyOrder::from_byte(code).map(|order| format!("{order:?}"))
+        KeyOrder::from_code(code).map(|order| match order {
+            KeyOrder::Custom(_) => "Custom".to_owned(),
+            order => format!("{order:?}"),
+        })
     });
     assert_codes("table: value kinds", |code| {
         (code < 4).then(|| format!("{:?}", ValueKind::from_bits(code.into())))
@@ -184,11 +188,15 @@ fn kinds_and_orders() {
         (KeyOrder::ReverseBytes, b"a", 0x6100_0000),
         (KeyOrder::Integer, &[1, 2, 3, 4], 0x0403_0201),
         (KeyOrder::Integer, &[1, 2, 3, 4, 5, 6, 7, 8], 0x0807_0605),
+        (KeyOrder::Custom(&BACKWARDS), b"abcde", 0),
     ];
     for (order, key, head) in heads {
         assert_eq!(order.head(key), head, "{order:?} {key:?}");
     }
 }
+
+static BACKWARDS: Comparison = Comparison::new("backwards", &|a, b| b.cmp(a));
+static UNTAGGED: Comparison = Comparison::new("länge", &|a, b| a.len().cmp(&b.len()));
 
 /// Flags by their names.
 fn flags(marker: &str) -> BTreeMap<&'static str, u64> {
@@ -231,6 +239,7 @@ fn tree_root() {
         share_prefixes: true,
         counted: true,
         value_align_log2: 3,
+        kind: TreeKind::default(),
         key_len,
         tag: Tag(tag),
         records,
@@ -266,29 +275,75 @@ fn tree_root() {
 
 #[test]
 fn tree_flags() {
-    for row in table("table: tree flags") {
-        let (flag, name, is_written) = (number(row[0]), row[1], row[2] == "yes");
-        let root = TreeRoot::new(
-            KeyOrder::Bytes,
-            name == "SHARE_PREFIXES",
-            name == "COUNTED",
-            0,
-        );
-        let mut bytes = root.encode();
-        assert_eq!(
-            u64::from(bytes[6]),
-            if is_written { flag } else { 0 },
-            "{name}"
-        );
-        bytes[6] = flag as u8;
-        assert_eq!(TreeRoot::decode(&bytes).is_ok(), is_written, "{name}");
-    }
-    // The reserved ones are nowhere in the code yet, and must not change all the same.
-    let all = [
-        ("SHARE_PREFIXES", 1),
-        ("COUNTED", 2),
-        ("MULTI_VALUE", 4),
-        ("FIXED", 8),
+    type Change = fn(&mut TreeRoot);
+    let in_code: [(&str, Change); 6] = [
+        ("SHARE_PREFIXES", |root| root.share_prefixes = true),
+        ("COUNTED", |root| root.counted = true),
+        ("MULTI_VALUE", |root| {
+            root.kind.values = Some(KeyOrder::Bytes)
+        }),
+        ("FIXED", |root| root.kind.fixed = true),
+        ("FIRST_DECIDES", |root| root.kind.first_decides = true),
+        ("DROPPED", |root| root.kind.dropped = true),
     ];
-    assert_eq!(flags("table: tree flags"), all.into());
+    let flags_of = |change: Change| {
+        let mut root = TreeRoot::new(KeyOrder::Bytes, false, false, 0);
+        change(&mut root);
+        let bytes = root.encode();
+        u64::from(u16::from_le_bytes([bytes[6], bytes[7]]))
+    };
+    let in_code = in_code.map(|(name, change)| (name, flags_of(change)));
+    assert_eq!(flags("table: tree flags"), in_code.into());
+    for row in table("table: tree flags") {
+        let mut bytes = TreeRoot::new(KeyOrder::Bytes, false, false, 0).encode();
+        bytes[6] = number(row[0]) as u8;
+        // What is reserved is refused, as a tree of a newer version.
+        assert_eq!(
+            TreeRoot::decode(&bytes).is_ok(),
+            row[2] == "yes",
+            "{}",
+            row[1]
+        );
+    }
+}
+
+/// The bytes that a catalog entry has behind the root.
+#[test]
+fn comparison_names() {
+    let plain = TreeRoot::new(KeyOrder::Integer, true, true, 3);
+    assert_eq!(plain.encode_entry(), plain.encode());
+    let ordered = TreeRoot {
+        order: KeyOrder::Custom(&BACKWARDS),
+        ..plain
+    };
+    assert_eq!(ordered.encode()[5], 3);
+    assert_eq!(
+        ordered.encode_entry(),
+        [&ordered.encode()[..], b"\x09backwards"].concat()
+    );
+    let both = TreeRoot {
+        value_align_log2: 0,
+        kind: TreeKind {
+            values: Some(KeyOrder::Custom(&UNTAGGED)),
+            ..TreeKind::default()
+        },
+        ..ordered
+    };
+    let bytes = both.encode_entry();
+    assert_eq!(
+        bytes,
+        [&both.encode()[..], b"\x09backwards\x06l\xc3\xa4nge"].concat()
+    );
+    let (mut root, names) = TreeRoot::decode_entry(&bytes).unwrap();
+    assert!(!root.order.is_resolved());
+    let known = Comparisons::new(&[&BACKWARDS, &UNTAGGED]);
+    assert!(names.resolve(&mut root, &known).is_empty());
+    assert_eq!(root, both);
+    for len in 0..bytes.len() {
+        assert!(
+            TreeRoot::decode_entry(&bytes[..len]).is_err(),
+            "{len} bytes"
+        );
+    }
+    assert!(TreeRoot::decode_entry(&[&bytes[..], &[0]].concat()).is_err());
 }

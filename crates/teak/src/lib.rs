@@ -41,6 +41,7 @@
 //! |---|---|
 //! | open and create with other options | [`Options`], [`TableOptions`], [`KeyOrder`] |
 //! | keep other types than bytes | [`codec`] |
+//! | bring an order of one's own | [`Comparison`], [`Options::comparison`] |
 //! | read a range, a prefix, from both ends | [`Table::range`], [`Table::prefix`], [`Cursor`] |
 //! | change a record by what is there | [`Table::modify`], [`Table::replace`], [`Table::compare_and_swap`] and their neighbours |
 //! | read many keys at once | [`Table::get_many`] |
@@ -87,8 +88,8 @@ pub use api::{
     Options, OwnedCursor, OwnedRange, PageUse, ParkedReadTxn, Range, ReadTxn, ReaderInfo, Recovery,
     RestoreProgress, SalvageProgress, SalvageReport, SalvagedTable, Savepoint, SlowReader,
     SlowReaderChoice, SnapshotInfo, Swap, Table, TableChange, TableInfo, TableOptions, TableStat,
-    Ticket, Transaction, ValueGuard, Verification, WriteTxn, codec, restore, salvage,
+    Ticket, Transaction, ValueGuard, Verification, WriteTxn, codec, restore, salvage, salvage_with,
 };
 pub use error::{Error, KeyRange, Result};
-pub use page::key::KeyOrder;
+pub use page::{comparison::Comparison, key::KeyOrder};
 pub use types::{Geometry, PageNumber, Run, Tag, TransactionId};

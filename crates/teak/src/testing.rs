@@ -22,6 +22,7 @@ use crate::{
     api::salvage_into,
     commit::record::{Record, SLOT_COUNT, find_page_size},
     page::{
+        comparison::Comparisons,
         header::Header,
         inner::Inner,
         key::KeyOrder,
@@ -53,7 +54,7 @@ pub fn open(disk: &SimDisk, options: &Options, is_new: bool, boot: [u8; 16]) -> 
 /// Those of [`salvage`](crate::salvage).
 pub fn salvage(disk: &SimDisk, target: &SimDisk) -> Result<SalvageReport> {
     let storage: Arc<dyn Storage> = Arc::new(disk.clone());
-    let wreck = Wreck::of_storage(&storage, Path::new("simulated"))?;
+    let wreck = Wreck::of_storage(&storage, Path::new("simulated"), Comparisons::default())?;
     let options = Options::new().page_size(wreck.page_size());
     let database = open(target, &options.durability(Durability::Lazy), true, [1; 16])?;
     salvage_into(wreck, database, &mut |_| {})

@@ -165,7 +165,7 @@ impl ReadTxn {
     /// # Errors
     ///
     /// [`Error::AlreadyExists`] if there is something at `target`; [`Error::UnknownFormat`] if there is a table that only a newer
-    /// version can read; those of reading and writing.
+    /// version can read; [`Error::ComparisonMissing`]; those of reading and writing.
     pub fn copy_dense(
         &self,
         target: impl AsRef<Path>,
@@ -211,6 +211,7 @@ impl ReadTxn {
             .durability(durability)
             .flush_after_bytes(limits.bytes)
             .flush_after(limits.age)
+            .with_comparisons_of(state.comparisons())
             .open(path)
     }
 

@@ -38,6 +38,6 @@ pub use range::{OwnedRange, Range};
 pub use restore::{RestoreProgress, restore};
 #[cfg(any(test, feature = "testing"))]
 pub(crate) use salvage::salvage_into;
-pub use salvage::{SalvageProgress, SalvageReport, SalvagedTable, salvage};
+pub use salvage::{SalvageProgress, SalvageReport, SalvagedTable, salvage, salvage_with};
 pub use table::{Table, TableInfo, TableStat, ValueGuard};
 pub use transaction::{ParkedReadTxn, ReadTxn, Savepoint, Transaction, WriteTxn};

@@ -3,7 +3,10 @@
 use super::Database;
 use crate::{
     Error, Geometry, Result,
-    page::key::KeyOrder,
+    page::{
+        comparison::{COMPARISON_NAME_MAX, Comparison, Comparisons},
+        key::KeyOrder,
+    },
     store::{Access, Create, handle_faults},
     tree::TreeRoot,
     txn::{
@@ -43,6 +46,7 @@ pub struct Options {
     sharing: Sharing,
     network: Network,
     handles_faults: bool,
+    comparisons: Vec<&'static Comparison>,
 }
 
 impl Default for Options {
@@ -70,6 +74,7 @@ impl Options {
             sharing: Sharing::Processes,
             network: Network::Refuse,
             handles_faults: true,
+            comparisons: Vec::new(),
         }
     }
 
@@ -242,6 +247,27 @@ impl Options {
         self
     }
 
+    /// A comparison that tables of this database may be ordered by: [`KeyOrder::Custom`]. Each is to be given whenever the
+    /// database is opened. A table whose comparison is missing is listed, checked but for its order, and can be dropped; it
+    /// cannot be opened ([`Error::ComparisonMissing`]), and others are none the worse for it.
+    ///
+    /// Only the name of a comparison is in the file. When a table is first opened in a process, a few of its pages are looked
+    /// at: if their keys are not in the order that the comparison says, that is [`Error::ComparisonMismatch`]. A comparison that
+    /// differs from the one of old for rare keys alone is not noticed so: [`Database::check`] finds what is in
+    /// disorder. A panic of a comparison goes to the caller; a write transaction can only be rolled back then.
+    ///
+    /// [`Comparison`] has an example.
+    pub fn comparison(mut self, comparison: &'static Comparison) -> Self {
+        self.comparisons.push(comparison);
+        self
+    }
+
+    /// Has those of another database.
+    pub(super) fn with_comparisons_of(mut self, comparisons: &Comparisons) -> Self {
+        self.comparisons.extend(comparisons.all());
+        self
+    }
+
     /// Opens the database in the file at `path`.
     ///
     /// # Errors
@@ -250,7 +276,7 @@ impl Options {
     /// [`Error::NotADatabase`] and [`Error::UnknownFormat`] for another file; [`Error::InUse`]
     /// while somebody has it open who cannot share it; [`Error::Corrupted`] if the newest commit is
     /// known to have been on disk and is not whole; [`Error::InvalidArgument`] for a page size
-    /// that is not possible; [`Error::OptionsDiffer`] if this process has it open with others; [`Error::Io`].
+    /// that is not possible, and for comparisons whose names are; [`Error::OptionsDiffer`] if this process has it open with others; [`Error::Io`].
     pub fn open(&self, path: impl AsRef<Path>) -> Result<Database> {
         let settings = self.settings()?;
         if self.handles_faults {
@@ -299,6 +325,9 @@ impl Options {
         if let Some(geometry) = &self.geometry {
             refuse_impossible(geometry)?;
         }
+        for (index, comparison) in self.comparisons.iter().enumerate() {
+            refuse_impossible_name(comparison, &self.comparisons[..index])?;
+        }
         Ok(Settings {
             page_size: self.page_size,
             durability: self.durability,
@@ -312,6 +341,7 @@ impl Options {
             slow_readers: self.slow_readers.clone(),
             sharing: self.sharing,
             network: self.network,
+            comparisons: Comparisons::new(&self.comparisons),
         })
     }
 }
@@ -329,6 +359,20 @@ pub(super) fn refuse_impossible(geometry: &Geometry) -> Result<()> {
     Err(Error::InvalidArgument(format!(
         "a file cannot have {lower_limit_bytes} bytes at least and {upper_limit_bytes} at most; make the lower limit the lower one"
     )))
+}
+
+/// Refuses a comparison whose name cannot be kept, or is one of `others`.
+fn refuse_impossible_name(comparison: &Comparison, others: &[&Comparison]) -> Result<()> {
+    let name = comparison.name();
+    let text = if !(1..=COMPARISON_NAME_MAX).contains(&name.len()) {
+        let len = name.len();
+        format!("the name of a comparison has 1 to {COMPARISON_NAME_MAX} bytes, not {len}")
+    } else if others.contains(&comparison) {
+        format!("two comparisons are called {name:?}; give each a name of its own")
+    } else {
+        return Ok(());
+    };
+    Err(Error::InvalidArgument(text))
 }
 
 /// What a table is created with. It stays so.
@@ -370,7 +414,7 @@ impl TableOptions {
         }
     }
 
-    /// How keys are ordered.
+    /// How keys are ordered. The comparison of [`KeyOrder::Custom`] has to be one that the database was opened with.
     pub fn order(mut self, order: KeyOrder) -> Self {
         self.order = order;
         self

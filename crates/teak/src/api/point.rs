@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     Error, Result,
-    page::value::StoredValue,
+    page::{key::KeyOrder, value::StoredValue},
     tree::{
         PageSource, cursor::record_at, insert::Existing, lookup, modify::Verdict,
         position::Position, reading::reading,
@@ -426,7 +426,9 @@ impl<K: Codec, V: Codec> Table<K, V> {
             root.leaf_format()
         };
         let handle = self.handle(txn);
-        if len < page_size && format.stays_inline(page_size, key.len(), len) {
+        // A key that a comparison calls the same may be longer, and it is the one that stays.
+        let is_own_key = !matches!(format.order, KeyOrder::Custom(_));
+        if is_own_key && len < page_size && format.stays_inline(page_size, key.len(), len) {
             return txn.inner.change(handle, self.raw_name(), |tree| {
                 tree.insert_with(key, len, fill)
             });

@@ -3,6 +3,7 @@
 use super::{Durability, Options, Table, TableOptions, WriteTxn, codec::Bytes};
 use crate::{
     Database, Error, Result, TransactionId,
+    page::comparison::{Comparison, Comparisons},
     tree::TreeRoot,
     txn::{
         catalog::Entry,
@@ -64,6 +65,8 @@ pub struct SalvageReport {
     pub catalog_losses: Vec<Loss>,
     /// Names of tables that only a newer version can read. They were not saved.
     pub unknown_tables: Vec<Vec<u8>>,
+    /// Names of tables in the order of comparisons that are missing: see [`salvage_with`]. They were not saved.
+    pub unordered_tables: Vec<Vec<u8>>,
     /// Names of the named snapshots. None of them is saved: that is the newest state only.
     pub lost_snapshots: Vec<Vec<u8>>,
     /// Losses of the list of named snapshots: there may have been some whose names are among these keys.
@@ -79,6 +82,7 @@ impl SalvageReport {
     pub fn is_complete(&self) -> bool {
         self.catalog_losses.is_empty()
             && self.unknown_tables.is_empty()
+            && self.unordered_tables.is_empty()
             && self.lost_snapshots.is_empty()
             && self.snapshot_list_losses.is_empty()
             && self.more_losses == 0
@@ -120,11 +124,44 @@ pub fn salvage(
     target: impl AsRef<Path>,
     progress: &mut dyn FnMut(SalvageProgress),
 ) -> Result<SalvageReport> {
-    let wreck = Wreck::open(source.as_ref())?;
+    salvage_with(source, target, &[], progress)
+}
+
+/// The same for a database that has tables in orders of the application's: they are saved if their comparisons are given.
+///
+/// ```
+/// # use teak::{Comparison, Database, KeyOrder, Options, TableOptions, codec::{Str, U64}};
+/// # let directory = tempfile::tempdir()?;
+/// # let (damaged, saved) = (directory.path().join("damaged.teak"), directory.path().join("saved.teak"));
+/// static BY_LENGTH: Comparison =
+///     Comparison::new("length, then bytes", &|a, b| a.len().cmp(&b.len()).then(a.cmp(b)));
+/// # let database = Options::new().comparison(&BY_LENGTH).open(&damaged)?;
+/// # let mut txn = database.begin_write()?;
+/// # let options = TableOptions::new().order(KeyOrder::Custom(&BY_LENGTH));
+/// # txn.create_table_with::<Str, U64>("ages", options)?.insert(&mut txn, "Ada", 36)?;
+/// # txn.commit()?;
+/// # database.close()?;
+/// let report = teak::salvage_with(&damaged, &saved, &[&BY_LENGTH], &mut |_| {})?;
+/// assert!(report.is_complete());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+///
+/// Those of [`salvage`]; [`Error::InvalidArgument`] for comparisons whose names are not possible.
+pub fn salvage_with(
+    source: impl AsRef<Path>,
+    target: impl AsRef<Path>,
+    comparisons: &[&'static Comparison],
+    progress: &mut dyn FnMut(SalvageProgress),
+) -> Result<SalvageReport> {
+    let comparisons = Comparisons::new(comparisons);
+    let wreck = Wreck::open(source.as_ref(), comparisons.clone())?;
     let database = Options::new()
         .create_new(true)
         .page_size(wreck.page_size())
         .durability(Durability::Lazy)
+        .with_comparisons_of(&comparisons)
         .open(target)?;
     salvage_into(wreck, database, progress)
 }
@@ -141,6 +178,7 @@ pub(crate) fn salvage_into(
         tables: Vec::new(),
         catalog_losses: Vec::new(),
         unknown_tables: Vec::new(),
+        unordered_tables: Vec::new(),
         lost_snapshots: Vec::new(),
         snapshot_list_losses: Vec::new(),
         more_losses: 0,
@@ -171,6 +209,7 @@ pub(crate) fn salvage_into(
                     saved => saved?,
                 });
             }
+            Entry::Unordered(..) => report.unordered_tables.push(name),
             Entry::Unknown(_) => report.unknown_tables.push(name),
         }
     }
@@ -293,6 +332,13 @@ impl fmt::Display for SalvageReport {
             writeln!(
                 f,
                 "table \"{name}\" was not saved: it needs a newer version"
+            )?;
+        }
+        for name in &self.unordered_tables {
+            let name = name.escape_ascii();
+            writeln!(
+                f,
+                "table \"{name}\" was not saved: it is in an order of an application's, which has to save it (teak::salvage_with)"
             )?;
         }
         for name in &self.lost_snapshots {

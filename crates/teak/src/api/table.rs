@@ -65,6 +65,9 @@ pub struct TableInfo {
     /// What this version does not know about it, in words, if a newer version created it. It cannot be
     /// opened or dropped then, nor are its options and counts known: those here mean nothing.
     pub unknown: Option<String>,
+    /// Names of the comparisons that its order needs and that the database was not opened with. It can be dropped then, and not
+    /// be opened; the order in its options is that of a comparison without a name.
+    pub missing_comparisons: Vec<String>,
 }
 
 /// Counts of a table. None of them takes a walk.
@@ -88,15 +91,18 @@ pub struct TableStat {
 impl TableInfo {
     pub(super) fn new(name: &[u8], entry: &Entry) -> Self {
         let nothing = TreeRoot::new(KeyOrder::Bytes, true, false, 0);
-        let (root, unknown) = match entry {
-            Entry::Table(root) => (root, None),
-            Entry::Unknown(unknown) => (&nothing, Some(unknown.what.to_owned())),
+        let root = entry.root().unwrap_or(&nothing);
+        let (unknown, missing) = match entry {
+            Entry::Table(_) => (None, &[][..]),
+            Entry::Unordered(_, missing) => (None, &missing[..]),
+            Entry::Unknown(unknown) => (Some(unknown.what.to_owned()), &[][..]),
         };
         Self {
             name: name.to_vec(),
             options: TableOptions::of_root(root),
             stat: TableStat::new(root),
             unknown,
+            missing_comparisons: missing.to_vec(),
         }
     }
 }

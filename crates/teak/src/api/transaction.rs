@@ -26,10 +26,11 @@ pub trait Transaction: sealed::Sealed {
     ///
     /// # Errors
     ///
-    /// [`Error::TableNotFound`]; [`Error::Corrupted`].
+    /// [`Error::TableNotFound`]; [`Error::ComparisonMissing`], [`Error::ComparisonMismatch`]; [`Error::Corrupted`].
     fn open_table<K: Codec, V: Codec>(&self, name: impl AsRef<[u8]>) -> Result<Table<K, V>> {
         let table = Table::new(self.engine(), name.as_ref());
-        table.root(self)?;
+        let (root, place) = (table.root(self)?, (table.handle(self), name.as_ref()));
+        self.engine().refuse_disorder(self.source(), &root, place)?;
         Ok(table)
     }
 
@@ -252,7 +253,8 @@ impl WriteTxn {
     /// # Errors
     ///
     /// [`Error::TableMismatch`] if it exists with other options; [`Error::KeyTooLong`] for a name
-    /// that is longer than keys may be; [`Error::InvalidArgument`] for options that make no sense.
+    /// that is longer than keys may be; [`Error::InvalidArgument`] for options that make no sense;
+    /// [`Error::ComparisonMissing`], [`Error::ComparisonMismatch`].
     pub fn create_table_with<K: Codec, V: Codec>(
         &mut self,
         name: impl AsRef<[u8]>,
@@ -265,14 +267,16 @@ impl WriteTxn {
         let handle = self.inner.engine().handle(name);
         match self.inner.root_of(handle, name)? {
             None => self.inner.create_table(handle, name, root)?,
-            Some(existing) => {
-                let existing = TableOptions::of_root(&existing);
+            Some(root) => {
+                let existing = TableOptions::of_root(&root);
                 if existing != options {
                     return Err(Error::TableMismatch {
                         name: write::printable(name),
                         detail: format!("it was created with {existing:?}"),
                     });
                 }
+                let (engine, pages) = (self.inner.engine(), self.inner.pages());
+                engine.refuse_disorder(pages, &root, (handle, name))?;
             }
         }
         Ok(table)

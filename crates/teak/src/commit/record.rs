@@ -110,11 +110,14 @@ pub(crate) struct Features {
 /// There are named snapshots, whose pages a writer must spare.
 pub(crate) const NAMED_SNAPSHOTS: u32 = 1;
 
+/// There are, or were, tables of kinds that programs which do not know them must not pass over.
+pub(crate) const TABLE_KINDS: u32 = 2;
+
 /// The features that this code knows.
 pub(crate) const KNOWN_FEATURES: Features = Features {
     compatible: 0,
     read_only_compatible: NAMED_SNAPSHOTS,
-    incompatible: 0,
+    incompatible: TABLE_KINDS,
 };
 
 /// When lazy commits are flushed though nobody asks for it.

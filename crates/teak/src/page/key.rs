@@ -4,30 +4,48 @@
 //! until they are equal. For byte order it is the first four bytes behind the prefix that the
 //! page shares, big-endian, filled up with zeros.
 
+use super::comparison::{Comparison, UNRESOLVED};
 use std::{cmp::Ordering, hint::select_unpredictable};
 
 /// How the keys of a table are ordered.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
 #[non_exhaustive]
-#[repr(u8)]
 pub enum KeyOrder {
     /// As bytes, from the first to the last; a key that begins another comes before it.
     #[default]
-    Bytes = 0,
+    Bytes,
     /// As bytes, compared from the last to the first.
-    ReverseBytes = 1,
+    ReverseBytes,
     /// Little-endian unsigned integers of 4 or of 8 bytes. The first key decides for the table.
-    Integer = 2,
+    Integer,
+    /// As a comparison says that the application brings. Keys share no prefixes then, and a search looks at whole keys.
+    Custom(&'static Comparison),
 }
 
 impl KeyOrder {
-    pub(crate) fn from_byte(byte: u8) -> Option<Self> {
-        Some(match byte {
+    /// The order of this code, with a comparison that is yet to be found by its name.
+    pub(crate) fn from_code(code: u8) -> Option<Self> {
+        Some(match code {
             0 => Self::Bytes,
             1 => Self::ReverseBytes,
             2 => Self::Integer,
+            3 => Self::Custom(&UNRESOLVED),
             _ => return None,
         })
+    }
+
+    pub(crate) fn code(self) -> u8 {
+        match self {
+            Self::Bytes => 0,
+            Self::ReverseBytes => 1,
+            Self::Integer => 2,
+            Self::Custom(_) => 3,
+        }
+    }
+
+    /// Whether keys can be compared: not if the comparison is not known here.
+    pub(crate) fn is_resolved(self) -> bool {
+        !matches!(self, Self::Custom(comparison) if comparison.name().is_empty())
     }
 
     /// Compares two whole keys.
@@ -36,6 +54,7 @@ impl KeyOrder {
             Self::Bytes => a.cmp(b),
             Self::ReverseBytes => a.iter().rev().cmp(b.iter().rev()),
             Self::Integer => integer(a).cmp(&integer(b)).then(a.len().cmp(&b.len())),
+            Self::Custom(comparison) => comparison.compare(a, b),
         }
     }
 
@@ -52,6 +71,8 @@ impl KeyOrder {
             }
             Self::Integer if key.len() <= 4 => integer(key) as u32,
             Self::Integer => (integer(key) >> 32) as u32,
+            // Equal heads: the keys decide.
+            Self::Custom(_) => 0,
         }
     }
 }

@@ -19,6 +19,8 @@ const ROUNDS: usize = 5;
 const CHECKSUM: Range<usize> = 8..16;
 const LENGTH: Range<usize> = 16..20;
 const CHECKED_FROM: usize = 16;
+/// Where the root of a tree has the tag of its page.
+const ROOT_TAG: Range<usize> = 8..16;
 
 /// Gives records their checksums, and whatever points to a page the tag of that page as it is.
 pub fn repair(image: &mut [u8]) {
@@ -124,7 +126,7 @@ fn repair_leaf(image: &[u8], page: &mut [u8]) {
         let bytes = node.value.bytes;
         let at = bytes.as_ptr().addr() - page.as_ptr().addr();
         let repaired = match node.value.kind {
-            ValueKind::Tree => repaired_root(image, page_size, bytes).map(|root| root.to_vec()),
+            ValueKind::Tree => repaired_root(image, page_size, bytes),
             ValueKind::Run => repaired_run(image, page_size, bytes).map(|run| run.to_vec()),
             _ => None,
         };
@@ -134,10 +136,12 @@ fn repair_leaf(image: &[u8], page: &mut [u8]) {
     }
 }
 
-fn repaired_root(image: &[u8], page_size: usize, bytes: &[u8]) -> Option<[u8; 64]> {
-    let mut root = TreeRoot::decode(bytes).ok()?;
-    root.tag = tag_at(image, page_size, root.page, page_size)?;
-    Some(root.encode())
+fn repaired_root(image: &[u8], page_size: usize, bytes: &[u8]) -> Option<Vec<u8>> {
+    let (root, _) = TreeRoot::decode_entry(bytes).ok()?;
+    let tag = tag_at(image, page_size, root.page, page_size)?;
+    let mut repaired = bytes.to_vec();
+    repaired[ROOT_TAG].copy_from_slice(&tag.0.to_le_bytes());
+    Some(repaired)
 }
 
 fn repaired_run(image: &[u8], page_size: usize, bytes: &[u8]) -> Option<[u8; 32]> {
@@ -156,7 +160,10 @@ fn repair_record(image: &mut [u8], page_size: usize, slot: u8) {
         return;
     }
     for root in [&mut record.catalog_root, &mut record.snapshots_root] {
-        *root = repaired_root(image, page_size, root).unwrap_or(*root);
+        let repaired = repaired_root(image, page_size, &*root);
+        *root = repaired
+            .and_then(|root| root.try_into().ok())
+            .unwrap_or(*root);
     }
     let roots = &mut record.space_roots;
     for root in [&mut roots.bitmaps, &mut roots.deaths] {

@@ -179,7 +179,9 @@ impl<S: PageSink> Tree<'_, S> {
             let (Ok(to) | Err(to)) = slot;
             merged.append(&leaf, from..to).map_err(damaged)?;
             from = to;
+            let mut stored_key = None;
             if slot.is_ok() {
+                stored_key = self.stored_key(&leaf, to).map_err(damaged)?;
                 let old = leaf.node(to).map_err(damaged)?.value;
                 if self.is_same(number, old, value)? {
                     continue;
@@ -190,6 +192,7 @@ impl<S: PageSink> Tree<'_, S> {
                 added += 1;
             }
             is_changed = true;
+            let key = stored_key.as_deref().unwrap_or(key);
             let mut run = RunBytes::default();
             let kept = self.keep(key.len(), value, &mut run)?;
             merged.push(key, kept);

@@ -221,7 +221,8 @@ impl<'s, S: PageSource + ?Sized> Differences<'s, S> {
             Tree::Newer => (&self.newer, &mut self.older, Tree::Older),
         };
         self.read = read;
-        Ok(order.compare(side.key(), other.low()?).is_lt())
+        let low = other.low()?;
+        Ok(low.is_some_and(|low| order.compare(side.key(), low).is_lt()))
     }
 
     /// Passes the subtree that comes next in one tree if it comes next in the other too, entered or not; says whether it did.
@@ -256,7 +257,11 @@ impl<'s, S: PageSource + ?Sized> Differences<'s, S> {
         self.read = Tree::Older;
         let older = self.older.low()?;
         self.read = Tree::Newer;
-        let lows = order.compare(older, self.newer.low()?);
+        let lows = match (older, self.newer.low()?) {
+            (Some(older), Some(newer)) => order.compare(older, newer),
+            // A first subtree has no separator before it.
+            (older, newer) => older.is_some().cmp(&newer.is_some()),
+        };
         match lows.then(new_level.cmp(&old_level)) {
             Ordering::Less => self.enter(Tree::Older),
             Ordering::Greater => self.enter(Tree::Newer),

@@ -18,7 +18,7 @@ use crate::{
         header::Header,
         inner,
         key::KeyOrder,
-        leaf::{self, InPlace},
+        leaf::{self, InPlace, Leaf},
         value::{StoredValue, VALUE_RUN_LEN, ValueKind, ValueRun},
     },
 };
@@ -154,6 +154,9 @@ impl<'t, S: PageSink> Tree<'t, S> {
         if self.is_same(number, old, value)? {
             return Ok(Inserted::Unchanged);
         }
+        let stored_key = self.stored_key(&leaf, index);
+        let stored_key = stored_key.map_err(|damage| damage.at(number, "insert"))?;
+        let key = stored_key.as_deref().unwrap_or(key);
         let path = self.own_path(position.into_path())?;
         let mut run = RunBytes::default();
         let kept = self.keep(key.len(), value, &mut run)?;
@@ -163,6 +166,20 @@ impl<'t, S: PageSink> Tree<'t, S> {
             self.release_run(&run)?;
         }
         Ok(Inserted::Replaced)
+    }
+
+    /// The key of a record that is about to get another value, where the one that was looked for may be other bytes: the key
+    /// stays as it is.
+    #[inline]
+    pub(super) fn stored_key(
+        &self,
+        leaf: &Leaf<'_>,
+        index: usize,
+    ) -> Result<Option<Vec<u8>>, Damage> {
+        match self.root.order {
+            KeyOrder::Custom(_) => leaf.key(index).map(Some),
+            _ => Ok(None),
+        }
     }
 
     /// Puts a value in the place of the one where the path leads. What that refers to is the caller's to release.

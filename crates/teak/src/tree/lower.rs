@@ -80,11 +80,20 @@ pub(crate) fn sampled_fill_percent<S: PageSource>(
 }
 
 impl<S: PageSink> Tree<'_, S> {
-    /// Moves pages of the tree from the record `from` on. Returns the key to go on from, or `None` at the end. After an
+    /// Moves pages of the tree from the record `from` on, or from the first. Returns the key to go on from, or `None` at the end. After an
     /// error the tree is whole, and the rest is where it was.
-    pub(crate) fn lower(&mut self, from: &[u8], work: &mut Lowering) -> Result<Option<Vec<u8>>> {
+    pub(crate) fn lower(
+        &mut self,
+        from: Option<&[u8]>,
+        work: &mut Lowering,
+    ) -> Result<Option<Vec<u8>>> {
         let mut position = Position::default();
-        if position.seek(&*self.sink, self.root, from)?.is_none() {
+        position.seek_bound(
+            &*self.sink,
+            self.root,
+            from.map_or(Bound::Unbounded, Bound::Included),
+        )?;
+        if position.record().is_none() {
             return Ok(None);
         }
         loop {

@@ -13,6 +13,7 @@ pub(crate) mod cached;
 pub(crate) mod count;
 pub(crate) mod cursor;
 pub(crate) mod differences;
+pub(crate) mod disorder;
 pub(crate) mod enter;
 pub(crate) mod estimate;
 pub(crate) mod insert;
@@ -35,7 +36,7 @@ pub(crate) mod sort;
 pub(crate) mod split;
 pub(crate) mod walk;
 
-pub(crate) use root::{RootFault, TreeRoot, UnknownTree};
+pub(crate) use root::{RootFault, TreeKind, TreeRoot, UnknownTree};
 
 use crate::{
     PageNumber, Result, Tag, TransactionId,

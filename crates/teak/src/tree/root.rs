@@ -18,6 +18,12 @@
 //! | 58 | 2 | length of every key, 0 where it varies, or is not known since there is none yet |
 //! | 60 | 2 | size of every value, 0 where it varies |
 //! | 62 | 2 | zero |
+//!
+//! In a catalog entry the names of comparisons follow, if an order is one: `tree/root/entry.rs`.
+
+mod entry;
+#[cfg(test)]
+mod tests;
 
 use crate::{
     Error, PageNumber, Tag, TransactionId,
@@ -28,8 +34,18 @@ use crate::{
 const SHARE_PREFIXES: u16 = 1;
 /// Inner pages count the records below each child.
 const COUNTED: u16 = 2;
-/// The flags that this version understands; the others belong to table kinds yet to come.
-const KNOWN_FLAGS: u16 = SHARE_PREFIXES | COUNTED;
+/// A key has a sorted set of values.
+const MULTI_VALUE: u16 = 4;
+/// Leaves are fixed leaves.
+const FIXED: u16 = 8;
+/// The first value decides about the size of all.
+const FIRST_DECIDES: u16 = 16;
+/// The table was dropped, and its pages are being released.
+const DROPPED: u16 = 32;
+/// The flags that this version understands.
+const KNOWN_FLAGS: u16 = SHARE_PREFIXES | COUNTED | MULTI_VALUE | FIXED | FIRST_DECIDES | DROPPED;
+
+const UNKNOWN_KIND: &str = "is of a kind that this version does not know";
 
 /// More levels than a tree of 2^32 pages can have, unless it is damaged.
 pub(super) const MAX_DEPTH: u8 = 40;
@@ -55,6 +71,23 @@ pub(crate) struct TreeRoot {
     pub(crate) value_pages: u64,
     pub(crate) changed: TransactionId,
     pub(crate) sequence: u64,
+    /// What only tables of special kinds have.
+    pub(crate) kind: TreeKind,
+}
+
+/// What trees of special kinds have beside what all have.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct TreeKind {
+    /// A key has a sorted set of values, in this order.
+    pub(crate) values: Option<KeyOrder>,
+    /// The size of every value of a multi-value tree, 0 where it varies or is not known yet.
+    pub(crate) value_size: u16,
+    /// The first value decides about the size of all.
+    pub(crate) first_decides: bool,
+    /// Leaves are fixed leaves.
+    pub(crate) fixed: bool,
+    /// The table was dropped, and its pages are being released.
+    pub(crate) dropped: bool,
 }
 
 /// Why a root cannot be read.
@@ -121,6 +154,7 @@ impl TreeRoot {
             value_pages: 0,
             changed: TransactionId(0),
             sequence: 0,
+            kind: TreeKind::default(),
         }
     }
 
@@ -132,10 +166,24 @@ impl TreeRoot {
             self.counted,
             self.value_align_log2,
         );
+        let kind = TreeKind {
+            value_size: if self.kind.first_decides {
+                0
+            } else {
+                self.kind.value_size
+            },
+            ..self.kind
+        };
         Self {
             sequence: self.sequence,
+            kind,
             ..empty
         }
+    }
+
+    /// Whether programs that know plain tables alone must not open a database that has had such a one.
+    pub(crate) fn is_special(&self) -> bool {
+        self.kind.values.is_some() || matches!(self.order, KeyOrder::Custom(_))
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -165,14 +213,20 @@ impl TreeRoot {
 
     pub(crate) fn encode(&self) -> [u8; TREE_ROOT_LEN] {
         let mut bytes = [0; TREE_ROOT_LEN];
-        let flags = if self.share_prefixes {
-            SHARE_PREFIXES
-        } else {
-            0
-        } | if self.counted { COUNTED } else { 0 };
+        let kind = &self.kind;
+        let flags = [
+            (self.share_prefixes, SHARE_PREFIXES),
+            (self.counted, COUNTED),
+            (kind.values.is_some(), MULTI_VALUE),
+            (kind.fixed, FIXED),
+            (kind.first_decides, FIRST_DECIDES),
+            (kind.dropped, DROPPED),
+        ];
+        let flags = flags.iter().filter(|(is_set, _)| *is_set);
+        let flags = flags.fold(0, |flags, (_, flag)| flags | flag);
         bytes[0..4].copy_from_slice(&self.page.0.to_le_bytes());
         bytes[4] = self.depth;
-        bytes[5] = self.order as u8;
+        bytes[5] = self.order.code();
         bytes[6..8].copy_from_slice(&flags.to_le_bytes());
         bytes[8..16].copy_from_slice(&self.tag.0.to_le_bytes());
         bytes[16..24].copy_from_slice(&self.records.to_le_bytes());
@@ -182,39 +236,68 @@ impl TreeRoot {
         bytes[40..48].copy_from_slice(&self.changed.0.to_le_bytes());
         bytes[48..56].copy_from_slice(&self.sequence.to_le_bytes());
         bytes[56] = self.value_align_log2;
+        bytes[57] = kind.values.map_or(0, KeyOrder::code);
         bytes[58..60].copy_from_slice(&self.key_len.to_le_bytes());
+        bytes[60..62].copy_from_slice(&kind.value_size.to_le_bytes());
         bytes
     }
 
-    /// Reads a root. What is unknown is found before what is damaged: in a table of another kind,
-    /// other values may make sense.
+    /// Reads the root of a tree that no catalog names: a plain one.
     pub(crate) fn decode(bytes: &[u8]) -> Result<Self, RootFault> {
+        let root = Self::decode_any(bytes)?;
+        if root.is_special() || root.kind != TreeKind::default() {
+            return Err(RootFault::Unknown(root.unknown_kind()));
+        }
+        Ok(root)
+    }
+
+    /// What there is to say of a tree of a kind that nobody here reads.
+    pub(crate) fn unknown_kind(&self) -> UnknownTree {
+        UnknownTree {
+            what: UNKNOWN_KIND,
+            changed: self.changed,
+        }
+    }
+
+    /// Reads a root of any kind. What is unknown is found before what is damaged: in a table of another kind,
+    /// other values may make sense.
+    fn decode_any(bytes: &[u8]) -> Result<Self, RootFault> {
         let bytes: &[u8; TREE_ROOT_LEN] = bytes
             .try_into()
             .map_err(|_| Damage("the root of a tree has the wrong length"))?;
+        let u16_at = |offset: usize| u16::from_le_bytes([bytes[offset], bytes[offset + 1]]);
         let u32_at = |offset: usize| {
             u32::from_le_bytes(bytes[offset..offset + 4].try_into().expect("four bytes"))
         };
         let u64_at = |offset: usize| {
             u64::from_le_bytes(bytes[offset..offset + 8].try_into().expect("eight bytes"))
         };
-        let flags = u16::from_le_bytes([bytes[6], bytes[7]]);
+        let flags = u16_at(6);
+        let has = |flag| flags & flag != 0;
         let changed = TransactionId(u64_at(40));
         let unknown = |what| RootFault::Unknown(UnknownTree { what, changed });
         if flags & !KNOWN_FLAGS != 0 {
-            return Err(unknown("is of a kind that this version does not know"));
+            return Err(unknown(UNKNOWN_KIND));
         }
-        let Some(order) = KeyOrder::from_byte(bytes[5]) else {
-            return Err(unknown("has a key order that this version does not know"));
+        let order = |code| {
+            let order = KeyOrder::from_code(code);
+            order.ok_or_else(|| unknown("has a key order that this version does not know"))
+        };
+        let kind = TreeKind {
+            values: has(MULTI_VALUE).then(|| order(bytes[57])).transpose()?,
+            value_size: if has(MULTI_VALUE) { u16_at(60) } else { 0 },
+            first_decides: has(FIRST_DECIDES),
+            fixed: has(FIXED),
+            dropped: has(DROPPED),
         };
         let root = Self {
             page: PageNumber(u32_at(0)),
             depth: bytes[4],
-            order,
-            share_prefixes: flags & SHARE_PREFIXES != 0,
-            counted: flags & COUNTED != 0,
+            order: order(bytes[5])?,
+            share_prefixes: has(SHARE_PREFIXES),
+            counted: has(COUNTED),
             value_align_log2: bytes[56],
-            key_len: u16::from_le_bytes([bytes[58], bytes[59]]),
+            key_len: u16_at(58),
             tag: Tag(u64_at(8)),
             records: u64_at(16),
             inner_pages: u32_at(24),
@@ -222,14 +305,31 @@ impl TreeRoot {
             value_pages: u64_at(32),
             changed,
             sequence: u64_at(48),
+            kind,
         };
-        let is_countable = root.records <= COUNT_MAX && root.value_pages <= COUNT_MAX;
-        if root.value_align_log2 > 4 || root.depth > MAX_DEPTH || !is_countable {
-            return Err(Damage("the root of a tree is out of range").into());
-        }
-        if (root.depth == 0) != (root.page.0 == 0) {
-            return Err(Damage("the root of a tree is empty and is not").into());
-        }
+        root.refuse_impossible()?;
         Ok(root)
+    }
+
+    fn refuse_impossible(&self) -> Result<(), Damage> {
+        let is_countable = self.records <= COUNT_MAX && self.value_pages <= COUNT_MAX;
+        if self.value_align_log2 > 4 || self.depth > MAX_DEPTH || !is_countable {
+            return Err(Damage("the root of a tree is out of range"));
+        }
+        if (self.depth == 0) != (self.page.0 == 0) {
+            return Err(Damage("the root of a tree is empty and is not"));
+        }
+        let kind = &self.kind;
+        let is_possible = match kind.values {
+            None => !kind.first_decides && (!kind.fixed || self.key_len > 0),
+            Some(order) => {
+                let is_integer = order != KeyOrder::Integer || matches!(kind.value_size, 0 | 4 | 8);
+                !kind.fixed && is_integer && self.value_align_log2 == 0 && self.value_pages == 0
+            }
+        };
+        match is_possible && kind.value_size <= 0x7fff {
+            true => Ok(()),
+            false => Err(Damage("the root of a tree contradicts itself")),
+        }
     }
 }

@@ -53,10 +53,10 @@ pub(super) struct Side<'s, S: ?Sized> {
     item: Item,
     /// Whether the walk is still on its way down to where the range begins.
     is_on_edge: bool,
-    /// No key of the subtree that comes next is smaller, if it was looked for.
-    low: Option<Vec<u8>>,
+    /// No key of the subtree that comes next is smaller, if that was looked for; nothing inside if it is the first of all.
+    low: Option<Option<Vec<u8>>>,
     /// That of the last subtree that was entered and was not the first of its page.
-    last_low: Vec<u8>,
+    last_low: Option<Vec<u8>>,
     /// Of the record that comes next.
     key: Vec<u8>,
     value: StoredValue<'s>,
@@ -88,7 +88,7 @@ impl<'s, S: PageSource + ?Sized> Side<'s, S> {
             item,
             is_on_edge: true,
             low: None,
-            last_low: Vec::new(),
+            last_low: None,
             key: Vec::new(),
             value: StoredValue::inline(&[]),
             has_read: false,
@@ -124,9 +124,9 @@ impl<'s, S: PageSource + ?Sized> Side<'s, S> {
         super::lookup::load(self.source, leaf, self.value)
     }
 
-    /// No key of the subtree that comes next is smaller than this: the separator before it, or empty if it is the
+    /// No key of the subtree that comes next is smaller than this: the separator before it; `None` if it is the
     /// first of all.
-    pub(super) fn low(&mut self) -> Result<&[u8]> {
+    pub(super) fn low(&mut self) -> Result<Option<&[u8]>> {
         if self.low.is_none() {
             let above = self.path.iter().rev().find(|step| step.index > 0);
             self.low = Some(match above {
@@ -135,13 +135,15 @@ impl<'s, S: PageSource + ?Sized> Side<'s, S> {
                     page: Page::Inner(inner),
                     index,
                     ..
-                }) => inner
-                    .separator(*index)
-                    .map_err(|damage| damage.at(*number, OPERATION))?,
-                _ => Vec::new(),
+                }) => Some(
+                    inner
+                        .separator(*index)
+                        .map_err(|damage| damage.at(*number, OPERATION))?,
+                ),
+                _ => None,
             });
         }
-        Ok(self.low.as_deref().unwrap_or_default())
+        Ok(self.low.as_ref().and_then(Option::as_deref))
     }
 
     /// Enters the subtree that comes next: what is first in it comes next then.
@@ -211,13 +213,16 @@ impl<'s, S: PageSource + ?Sized> Side<'s, S> {
             _ => return Ok(()),
         };
         self.low()?;
-        let low = self.low.as_deref().unwrap_or_default();
-        if self.root.order.compare(&self.last_low, low).is_ge() {
+        let low = self.low.as_ref().and_then(Option::as_deref);
+        let low = low.unwrap_or_default();
+        let last = self.last_low.as_deref();
+        if last.is_some_and(|last| self.root.order.compare(last, low).is_ge()) {
             let damage = Damage("its separators are not in ascending order");
             return Err(damage.at(parent, OPERATION));
         }
-        self.last_low.clear();
-        self.last_low.extend_from_slice(low);
+        let last = self.last_low.get_or_insert_default();
+        last.clear();
+        last.extend_from_slice(low);
         Ok(())
     }
 
@@ -298,14 +303,15 @@ impl<'s, S: PageSource + ?Sized> Side<'s, S> {
         if self.to == Bound::Unbounded {
             return Ok(false);
         }
+        let order = self.root.order;
         if self.item != Item::Record {
             self.low()?;
         }
-        let first = match self.item {
-            Item::Record => &self.key,
-            _ => self.low.as_ref().unwrap_or(&self.key),
+        let first = match (self.item, &self.low) {
+            (Item::Record, _) => &self.key,
+            (_, Some(Some(low))) => low,
+            _ => return Ok(false),
         };
-        let order = self.root.order;
         Ok(match &self.to {
             Bound::Unbounded => false,
             Bound::Included(to) => order.compare(first, to).is_gt(),

@@ -61,6 +61,8 @@ struct Bounds {
 struct Walk<'w, S: ?Sized, V> {
     source: &'w S,
     order: KeyOrder,
+    /// Whether keys can be compared here: else their order is passed over.
+    is_ordered: bool,
     counted: bool,
     visitor: &'w mut V,
     totals: Totals,
@@ -99,6 +101,7 @@ pub(crate) fn walk<S: PageSource + ?Sized, V: Visitor>(
     let mut walk = Walk {
         source,
         order,
+        is_ordered: order.is_resolved(),
         counted,
         visitor,
         totals: Totals::default(),
@@ -205,21 +208,11 @@ impl<'w, S: PageSource + ?Sized, V: Visitor> Walk<'w, S, V> {
             let node = leaf.node(index)?;
             let mut key = Vec::new();
             leaf.append_key(index, &node, &mut key);
-            let is_behind = last
-                .as_ref()
-                .is_none_or(|l| self.order.compare(l, &key).is_lt());
-            if !is_behind {
-                self.report(number, bounds, "its keys are not in ascending order");
-            }
-            if !self.is_within(&key, bounds) {
-                self.report(
-                    number,
-                    bounds,
-                    "it holds a key that belongs to another page",
-                );
-            }
-            if leaf.search(self.order, &key)? != Ok(index) {
-                self.report(number, bounds, "a search does not find one of its keys");
+            if self.is_ordered
+                && let Some(detail) =
+                    self.misplacement(&leaf, index, &key, last.as_deref(), bounds)?
+            {
+                self.report(number, bounds, detail);
             }
             self.value(number, &key, node.value, bounds)?;
             self.visitor.record(number, &key, node.value);
@@ -231,6 +224,28 @@ impl<'w, S: PageSource + ?Sized, V: Visitor> Walk<'w, S, V> {
             self.report(number, bounds, "a leaf of a tree is empty");
         }
         Ok(Some(leaf.count() as u64))
+    }
+
+    /// What is wrong with the place of a key, given the one before it.
+    fn misplacement(
+        &self,
+        leaf: &Leaf<'_>,
+        index: usize,
+        key: &[u8],
+        last: Option<&[u8]>,
+        bounds: &Bounds,
+    ) -> Result<Option<&'static str>, Damage> {
+        Ok(
+            if last.is_some_and(|last| self.order.compare(last, key).is_ge()) {
+                Some("its keys are not in ascending order")
+            } else if !self.is_within(key, bounds) {
+                Some("it holds a key that belongs to another page")
+            } else if leaf.search(self.order, key)? != Ok(index) {
+                Some("a search does not find one of its keys")
+            } else {
+                None
+            },
+        )
     }
 
     fn value(
@@ -298,7 +313,9 @@ impl<'w, S: PageSource + ?Sized, V: Visitor> Walk<'w, S, V> {
         for index in 0..inner.count() {
             let below = self.child_bounds(&inner, index, bounds)?;
             if below.high.as_ref().is_some_and(|high| {
-                !below.low.is_empty() && self.order.compare(&below.low, high).is_ge()
+                self.is_ordered
+                    && !below.low.is_empty()
+                    && self.order.compare(&below.low, high).is_ge()
             }) {
                 self.report(number, bounds, "its separators are not in ascending order");
             }

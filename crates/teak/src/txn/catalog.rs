@@ -1,13 +1,15 @@
 //! The catalog: a tree whose keys are the names of tables and whose values are their roots.
 
+use super::write::printable;
 use crate::{
-    PageNumber, Result,
+    Error, PageNumber, Result,
     page::{
+        comparison::Comparisons,
         key::KeyOrder,
         value::{StoredValue, ValueKind},
     },
     tree::{
-        PageSink, PageSource, RootFault, TreeRoot, UnknownTree,
+        PageSink, PageSource, RootFault, TreeKind, TreeRoot, UnknownTree,
         cursor::Cursor,
         insert::{Existing, Tree},
         lookup,
@@ -24,22 +26,51 @@ pub(super) fn find<S: PageSource + ?Sized>(
     source: &S,
     catalog: &TreeRoot,
     name: &[u8],
+    comparisons: &Comparisons,
 ) -> Result<Option<TreeRoot>> {
-    let Some(value) = lookup::get(source, catalog, name)? else {
-        return Ok(None);
-    };
-    match decode(catalog.page, value)? {
-        Entry::Table(root) => Ok(Some(root)),
-        Entry::Unknown(unknown) => Err(unknown.error(&in_words(name))),
+    match entry(source, catalog, name, comparisons)? {
+        None => Ok(None),
+        Some(Entry::Table(root)) => Ok(Some(root)),
+        Some(Entry::Unordered(_, missing)) => Err(Error::ComparisonMissing {
+            table: printable(name),
+            comparison: missing.into_iter().next().unwrap_or_default(),
+        }),
+        Some(Entry::Unknown(unknown)) => Err(unknown.error(&in_words(name))),
     }
 }
 
+/// What stands under `name`.
+pub(super) fn entry<S: PageSource + ?Sized>(
+    source: &S,
+    catalog: &TreeRoot,
+    name: &[u8],
+    comparisons: &Comparisons,
+) -> Result<Option<Entry>> {
+    let value = lookup::get(source, catalog, name)?;
+    value
+        .map(|value| decode(catalog.page, value, comparisons))
+        .transpose()
+}
+
 /// What a catalog entry holds.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum Entry {
     Table(TreeRoot),
+    /// A table in an order whose comparison is missing, and which comparisons are. Its pages are as those of others, but
+    /// what stands in for its order must neither be searched by nor written to a catalog.
+    Unordered(TreeRoot, Vec<String>),
     /// A table that only a newer version can read. The others are none the worse for it.
     Unknown(UnknownTree),
+}
+
+impl Entry {
+    /// The root, for who wants the pages of the table and does not compare its keys.
+    pub(crate) fn root(&self) -> Option<&TreeRoot> {
+        match self {
+            Self::Table(root) | Self::Unordered(root, _) => Some(root),
+            Self::Unknown(_) => None,
+        }
+    }
 }
 
 /// How errors speak of a table that is not known.
@@ -48,15 +79,26 @@ pub(super) fn in_words(name: &[u8]) -> String {
 }
 
 /// Reads a catalog entry.
-pub(super) fn decode(catalog_page: PageNumber, value: StoredValue<'_>) -> Result<Entry> {
+pub(super) fn decode(
+    catalog_page: PageNumber,
+    value: StoredValue<'_>,
+    comparisons: &Comparisons,
+) -> Result<Entry> {
     let damaged = |damage: crate::page::Damage| damage.at(catalog_page, "open table");
     if value.kind != ValueKind::Tree {
         return Err(damaged(crate::page::Damage(
             "a catalog entry is not the root of a tree",
         )));
     }
-    match TreeRoot::decode(value.bytes) {
-        Ok(root) => Ok(Entry::Table(root)),
+    match TreeRoot::decode_entry(value.bytes) {
+        // Reserved kinds: this version knows their flags, and does not read their trees.
+        Ok((root, _)) if root.kind != TreeKind::default() => {
+            Ok(Entry::Unknown(root.unknown_kind()))
+        }
+        Ok((mut root, names)) => Ok(match names.resolve(&mut root, comparisons) {
+            missing if missing.is_empty() => Entry::Table(root),
+            missing => Entry::Unordered(root, missing),
+        }),
         Err(RootFault::Unknown(unknown)) => Ok(Entry::Unknown(unknown)),
         Err(RootFault::Damaged(damage)) => Err(damaged(damage)),
     }
@@ -66,19 +108,22 @@ pub(super) fn decode(catalog_page: PageNumber, value: StoredValue<'_>) -> Result
 pub(super) fn for_each<S: PageSource + ?Sized>(
     source: &S,
     catalog: &TreeRoot,
+    comparisons: &Comparisons,
     mut visit: impl FnMut(&[u8], Entry) -> Result<()>,
 ) -> Result<()> {
     let mut cursor = Cursor::new(source, *catalog);
     while cursor.next()? {
-        visit(cursor.key(), decode(catalog.page, cursor.stored_value())?)?;
+        let entry = decode(catalog.page, cursor.stored_value(), comparisons)?;
+        visit(cursor.key(), entry)?;
     }
     Ok(())
 }
 
-/// The name of the first table behind `name`, or from it on, that this version knows.
+/// The name of the first table behind `name`, or from it on, that this version knows and can search.
 pub(super) fn table_from<S: PageSource + ?Sized>(
     source: &S,
     catalog: &TreeRoot,
+    comparisons: &Comparisons,
     name: &[u8],
     is_included: bool,
 ) -> Result<Option<Vec<u8>>> {
@@ -89,7 +134,7 @@ pub(super) fn table_from<S: PageSource + ?Sized>(
         found => found.is_some(),
     };
     while is_on_one {
-        if let Entry::Table(_) = decode(catalog.page, cursor.stored_value())? {
+        if let Entry::Table(_) = decode(catalog.page, cursor.stored_value(), comparisons)? {
             return Ok(Some(cursor.key().to_vec()));
         }
         is_on_one = cursor.next()?;
@@ -104,7 +149,7 @@ pub(super) fn put<S: PageSink>(
     name: &[u8],
     root: &TreeRoot,
 ) -> Result<()> {
-    let bytes = root.encode();
+    let bytes = root.encode_entry();
     let value = StoredValue {
         kind: ValueKind::Tree,
         bytes: &bytes,

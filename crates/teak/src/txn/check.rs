@@ -13,7 +13,10 @@ use super::{
 };
 use crate::{
     PageNumber, Run,
-    page::value::{StoredValue, ValueKind},
+    page::{
+        comparison::Comparisons,
+        value::{StoredValue, ValueKind},
+    },
     space::{Census, FIRST_PAGE},
     tree::{
         TreeRoot,
@@ -82,6 +85,9 @@ pub struct CheckReport {
     /// Names of tables that a newer version created, and that only such a version can check. Pages that
     /// nothing else uses are taken for theirs.
     pub unknown_tables: Vec<Vec<u8>>,
+    /// Names of tables in orders whose comparisons are missing: the database was not opened with them. All was checked but
+    /// the order of their keys.
+    pub unordered_tables: Vec<Vec<u8>>,
     /// What is damaged, in the order in which it was found.
     pub damages: Vec<Damage>,
     /// How many more there were: only the first 10,000 are told one by one.
@@ -111,6 +117,8 @@ pub(super) struct Audit<'a> {
     table: Option<Vec<u8>>,
     tables: Vec<(Vec<u8>, TreeRoot)>,
     unknown_tables: Vec<Vec<u8>>,
+    unordered_tables: Vec<Vec<u8>>,
+    comparisons: Comparisons,
     done: u64,
     /// Whether `progress` has broken: nothing is looked at any more.
     is_ended: bool,
@@ -165,6 +173,7 @@ pub(crate) fn check<'a>(
         Err(error) => audit.damage(None, &error.to_string()),
     }
     report.unknown_tables = audit.unknown_tables;
+    report.unordered_tables = audit.unordered_tables;
     report.damages = audit.damages;
     report.more_damages = audit.more_damages;
     (!audit.is_ended).then_some(report)
@@ -191,6 +200,8 @@ impl<'a> Audit<'a> {
             table: None,
             tables: Vec::new(),
             unknown_tables: Vec::new(),
+            unordered_tables: Vec::new(),
+            comparisons: snapshot.comparisons.clone(),
             done: 0,
             is_ended: false,
             progress,
@@ -393,9 +404,10 @@ impl Visitor for Past<'_, '_> {
     fn record(&mut self, _leaf: PageNumber, key: &[u8], value: StoredValue<'_>) {
         if value.kind == ValueKind::Tree
             && self.audit.table.is_none()
-            && let Ok(Entry::Table(root)) = catalog::decode(PageNumber(0), value)
+            && let Ok(entry) = catalog::decode(PageNumber(0), value, &self.audit.comparisons)
+            && let Some(root) = entry.root()
         {
-            self.tables.push((key.to_vec(), root));
+            self.tables.push((key.to_vec(), *root));
         }
     }
 }
@@ -424,9 +436,13 @@ impl Visitor for Audit<'_> {
         if value.kind != ValueKind::Tree {
             return;
         }
-        match catalog::decode(PageNumber(0), value) {
+        match catalog::decode(PageNumber(0), value, &self.comparisons) {
             Ok(Entry::Table(root)) if self.table.is_none() => {
                 self.tables.push((key.to_vec(), root));
+            }
+            Ok(Entry::Unordered(root, _)) if self.table.is_none() => {
+                self.tables.push((key.to_vec(), root));
+                self.unordered_tables.push(key.to_vec());
             }
             Ok(Entry::Unknown(_)) if self.table.is_none() => {
                 self.unknown_tables.push(key.to_vec());

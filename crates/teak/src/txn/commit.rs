@@ -28,7 +28,7 @@ use super::{
 };
 use crate::{
     Error, PageNumber, Result, Run, TransactionId,
-    commit::record::Record,
+    commit::record::{Record, TABLE_KINDS},
     planted::{Planted, is_planted},
     space::{Change, Committed},
     store::Mapping,
@@ -330,6 +330,10 @@ impl WriteTransaction {
             ..writer.newest.clone()
         };
         named::note(&mut record, &self.snapshots);
+        let mut roots = self.tables.iter().flatten().filter_map(|table| table.root);
+        if roots.any(|root| root.is_special()) {
+            record.features.incompatible |= TABLE_KINDS;
+        }
         record
     }
 
@@ -346,6 +350,7 @@ impl WriteTransaction {
         taken.iter().for_each(|run| checked.note(*run));
         let snapshot = Snapshot::new(record, mapping, places)?
             .with_checked(checked)
+            .with_comparisons(self.base.comparisons.clone())
             .with_counts_of(&self.pages.writer.space);
         for handle in 0..places {
             match self.tables.get(handle) {

@@ -1,7 +1,6 @@
 //! The engine: one open database, as all its handles and transactions share it.
 
 use super::{
-    Verification,
     arena::Arena,
     flusher::Flusher,
     holes::Punching,
@@ -9,6 +8,7 @@ use super::{
     named::NamedPins,
     open::Settled,
     place::Entered,
+    policies::{Asked, Policies, Settings},
     progress::{UnwrittenPage, Written},
     published::{Published, foreign_snapshot},
     reader::{Reader, Readers, private_table},
@@ -21,15 +21,15 @@ use super::{
     written::WrittenRuns,
 };
 use crate::{
-    Error, Geometry, PageNumber, Result, Run, TransactionId,
-    commit::record::{FlushLimits, Record},
+    Error, PageNumber, Result, Run, TransactionId,
+    commit::record::Record,
     planted::{Planted, is_planted},
     share::{Taken, Turn, Turnstile},
     space::Space,
     store::{Access, Generation, Storage},
 };
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     io,
     ops::{Deref, DerefMut},
     path::PathBuf,
@@ -85,50 +85,6 @@ impl Durability {
     }
 }
 
-/// What a database is opened with. What is `None` is as the file says.
-#[derive(Clone, Debug)]
-pub(crate) struct Settings {
-    pub(crate) page_size: usize,
-    pub(crate) durability: Option<Durability>,
-    pub(crate) flush_after_bytes: Option<u64>,
-    pub(crate) flush_after: Option<Duration>,
-    pub(crate) verification: Verification,
-    pub(crate) size_limit_bytes: Option<u64>,
-    pub(crate) geometry: Option<Geometry>,
-    pub(crate) write_memory_bytes: usize,
-    pub(crate) move_percent: u32,
-    pub(crate) slow_readers: Option<SlowReaderHook>,
-    pub(crate) sharing: Sharing,
-    pub(crate) network: Network,
-}
-
-impl Settings {
-    /// The geometry that is asked for, where the file has `recorded`.
-    pub(super) fn geometry_over(&self, recorded: Geometry) -> Geometry {
-        let geometry = self.geometry.unwrap_or(recorded);
-        Geometry {
-            upper_limit_bytes: self.size_limit_bytes.unwrap_or(geometry.upper_limit_bytes),
-            ..geometry
-        }
-    }
-}
-
-/// Who else may have a database open.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Sharing {
-    /// Any number of processes.
-    Processes,
-    /// Nobody.
-    Alone,
-}
-
-/// What to do with a file that is on another machine.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Network {
-    Refuse,
-    Allow,
-}
-
 /// What a turn begins with.
 const FOLLOWING: &str = "following other processes";
 /// Table handles that a snapshot has places for; the tables of further ones are looked up.
@@ -140,76 +96,6 @@ static NEXT_ID: AtomicU64 = AtomicU64::new(1);
 /// A number that nothing else of this process has.
 pub(super) fn unique_id() -> u64 {
     NEXT_ID.fetch_add(1, Ordering::Relaxed)
-}
-
-/// What holds for one open database: what it was opened with, or else what its file says.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Policies {
-    pub(super) durability: Durability,
-    pub(super) flush_limits: FlushLimits,
-    geometry: Geometry,
-    pub(super) write_memory_bytes: usize,
-    pub(super) move_percent: u32,
-    pub(super) verification: Verification,
-    sharing: Sharing,
-}
-
-impl Policies {
-    fn new(settings: &Settings, record: &Record) -> Self {
-        let recorded = record.flush_limits;
-        Self {
-            durability: settings
-                .durability
-                .unwrap_or(Durability::from_byte(record.default_durability)),
-            flush_limits: FlushLimits {
-                bytes: settings.flush_after_bytes.unwrap_or(recorded.bytes),
-                age: settings.flush_after.unwrap_or(recorded.age),
-            },
-            geometry: settings.geometry_over(record.geometry),
-            write_memory_bytes: settings.write_memory_bytes,
-            move_percent: settings.move_percent,
-            verification: settings.verification,
-            sharing: settings.sharing,
-        }
-    }
-}
-
-/// What this process wants records to say, as long as it has not committed since it opened the database. Later what others
-/// want counts as much.
-#[derive(Clone, Copy, Default, Debug)]
-pub(super) struct Asked {
-    durability: Option<Durability>,
-    flush_after_bytes: Option<u64>,
-    flush_after: Option<Duration>,
-    geometry: Option<Geometry>,
-}
-
-impl Asked {
-    fn new(settings: &Settings, policies: &Policies) -> Self {
-        let asks = settings.geometry.is_some() || settings.size_limit_bytes.is_some();
-        Self {
-            durability: settings.durability,
-            flush_after_bytes: settings.flush_after_bytes,
-            flush_after: settings.flush_after,
-            geometry: asks.then_some(policies.geometry),
-        }
-    }
-
-    /// Has a record say what was asked for; says whether that is news.
-    fn note(&self, record: &mut Record) -> bool {
-        let before = record.clone();
-        // A byte that a later version wrote stays, unless something else was asked for.
-        if let Some(durability) = self.durability {
-            record.default_durability = durability.to_byte();
-        }
-        let limits = record.flush_limits;
-        record.flush_limits = FlushLimits {
-            bytes: self.flush_after_bytes.unwrap_or(limits.bytes),
-            age: self.flush_after.unwrap_or(limits.age),
-        };
-        record.geometry = self.geometry.unwrap_or(record.geometry);
-        *record != before
-    }
 }
 
 /// One open database.
@@ -235,6 +121,8 @@ pub(crate) struct Engine {
     /// Whether the last opening was closed.
     is_closing: AtomicBool,
     handles: Mutex<HashMap<Vec<u8>, usize>>,
+    /// Tables whose keys were found to be in the order that their comparison says.
+    pub(super) compared: Mutex<HashSet<usize>>,
 }
 
 /// What only the writer touches, kept from one write transaction to the next.
@@ -358,6 +246,7 @@ impl Engine {
             openings: Mutex::default(),
             is_closing: AtomicBool::new(false),
             handles: Mutex::default(),
+            compared: Mutex::default(),
             readers: Readers::new(table, shared.clone()),
             flusher: Arc::new(Flusher::new(
                 Arc::clone(&storage),
@@ -466,35 +355,17 @@ impl Engine {
 
     /// Refuses to be opened again with options that it was not opened with.
     pub(super) fn refuse_other(&self, access: Access, asked: &Settings) -> Result<()> {
-        fn differs<T: PartialEq>(asked: Option<T>, is: T) -> bool {
-            asked.is_some_and(|asked| asked != is)
+        if access == Access::ReadWrite && self.is_read_only() {
+            let option = "read_only";
+            return Err(Error::OptionsDiffer { option });
         }
-        let is = &self.policies;
-        // Another process may have asked for it since.
-        let in_file = self.flusher.published.newest()?.geometry();
-        let geometry = asked.geometry.map(|_| asked.geometry_over(in_file));
-        let option = if access == Access::ReadWrite && self.is_read_only() {
-            "read_only"
-        } else if differs(asked.durability, is.durability) {
-            "durability"
-        } else if differs(asked.flush_after_bytes, is.flush_limits.bytes) {
-            "flush_after_bytes"
-        } else if differs(asked.flush_after, is.flush_limits.age) {
-            "flush_after"
-        } else if differs(geometry, is.geometry) && differs(geometry, in_file) {
-            "geometry"
-        } else if differs(asked.size_limit_bytes, is.geometry.upper_limit_bytes)
-            && differs(asked.size_limit_bytes, in_file.upper_limit_bytes)
-        {
-            "size_limit_bytes"
-        } else if asked.sharing != is.sharing {
-            "exclusive"
-        } else if asked.verification != is.verification {
-            "verification"
-        } else {
-            return Ok(());
-        };
-        Err(Error::OptionsDiffer { option })
+        // Another process may have asked for another geometry since.
+        let newest = self.flusher.published.newest()?;
+        if !newest.comparisons.have(&asked.comparisons) {
+            let option = "comparison";
+            return Err(Error::OptionsDiffer { option });
+        }
+        self.policies.refuse_other(newest.geometry(), asked)
     }
 
     /// The number of a table, if anybody here has asked for it.

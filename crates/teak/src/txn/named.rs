@@ -317,7 +317,9 @@ impl Snapshot {
             ..self.record.clone()
         };
         let past = Self::new(record, Arc::clone(&self.mapping), self.root_places())?;
-        let mut past = past.with_checked(self.checked.clone());
+        let mut past = past
+            .with_checked(self.checked.clone())
+            .with_comparisons(self.comparisons.clone());
         past.is_past = true;
         Ok(past)
     }

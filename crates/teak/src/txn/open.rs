@@ -5,9 +5,10 @@ use super::{
     catalog,
     checked::Checked,
     door::Door,
-    engine::{Asked, Engine, Excess, Network, Settings, Sharing, Writer, slot_page},
+    engine::{Engine, Excess, Writer, slot_page},
     holes::Punching,
     named::NamedPins,
+    policies::{Asked, Network, Settings, Sharing},
     progress::{State, Written},
     recover::{self, Found, Recovery},
     snapshot::Snapshot,
@@ -164,7 +165,9 @@ fn settle(storage: &Arc<dyn Storage>, how: &How) -> Result<Settled> {
         ..found.newest.clone()
     };
     let checked = Checked::new(how.settings.verification, newest.page_count);
-    let snapshot = Snapshot::new(newest.clone(), mapping, 16)?.with_checked(checked);
+    let snapshot = Snapshot::new(newest.clone(), mapping, 16)?
+        .with_checked(checked)
+        .with_comparisons(how.settings.comparisons.clone());
     let space = match snapshot.space_to_look_at() {
         Ok(space) => space,
         // Reading does without the space map: what is there can be saved.
@@ -201,7 +204,9 @@ fn join(storage: &Arc<dyn Storage>, how: &How, newest: Record) -> Result<Settled
         .map_err(Error::io("reading the length of the file"))?;
     let mapping = storage.mapping().map_err(Error::io("mapping the file"))?;
     let checked = Checked::new(how.settings.verification, newest.page_count);
-    let snapshot = Snapshot::new(newest.clone(), mapping, 16)?.with_checked(checked);
+    let snapshot = Snapshot::new(newest.clone(), mapping, 16)?
+        .with_checked(checked)
+        .with_comparisons(how.settings.comparisons.clone());
     let writer = (!how.is_read_only).then(|| Writer {
         is_stale: true,
         ..writer(

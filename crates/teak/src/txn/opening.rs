@@ -3,8 +3,9 @@
 
 use super::{
     door::lock_path,
-    engine::{Engine, Settings, closed},
+    engine::{Engine, closed},
     lock,
+    policies::Settings,
 };
 use crate::{
     Error, Result,

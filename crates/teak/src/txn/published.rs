@@ -185,7 +185,8 @@ pub(super) fn foreign_snapshot(
         None => checked.forget_all(),
     }
     let roots = before.root_places();
-    Ok(Snapshot::new(record, mapping, roots)?.with_checked(checked))
+    let snapshot = Snapshot::new(record, mapping, roots)?.with_checked(checked);
+    Ok(snapshot.with_comparisons(before.comparisons.clone()))
 }
 
 /// Keeps a record where all processes find it.

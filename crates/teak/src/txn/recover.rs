@@ -30,7 +30,10 @@ use crate::{
     commit::record::{
         ERASED_LEN, PROBE_LEN, Record, RecordFault, SLOT_COUNT, find_page_size, is_erased,
     },
-    page::value::{StoredValue, ValueKind},
+    page::{
+        comparison::Comparisons,
+        value::{StoredValue, ValueKind},
+    },
     planted::{Planted, is_planted},
     store::{Mapping, Storage},
     tree::{
@@ -506,8 +509,8 @@ impl Visitor for Audit<'_> {
 
     fn record(&mut self, _leaf: PageNumber, key: &[u8], value: StoredValue<'_>) {
         if value.kind == ValueKind::Tree {
-            match catalog::decode(PageNumber(0), value) {
-                Ok(Entry::Table(root)) => self.tables.push(root),
+            match catalog::decode(PageNumber(0), value, &Comparisons::default()) {
+                Ok(Entry::Table(root) | Entry::Unordered(root, _)) => self.tables.push(root),
                 Ok(Entry::Unknown(unknown)) if unknown.changed > self.durable => {
                     self.unverified.get_or_insert_with(|| key.to_vec());
                 }

@@ -8,6 +8,7 @@ use super::{
 };
 use crate::{
     Error, Result, Run,
+    page::comparison::Comparisons,
     planted::{Planted, is_planted},
     tree::{
         PageSource, TreeRoot,
@@ -62,12 +63,18 @@ impl WriteTransaction {
 pub(super) fn forest<S: PageSource + ?Sized>(source: &S, catalog: &TreeRoot) -> Result<Forest> {
     let mut forest = Forest::default();
     forest.add(catalog);
-    catalog::for_each(source, catalog, |name, entry| match entry {
-        Entry::Table(root) => {
-            forest.add(&root);
-            Ok(())
-        }
-        Entry::Unknown(unknown) => Err(unknown.error(&catalog::in_words(name))),
-    })?;
+    let no_comparisons = Comparisons::default();
+    catalog::for_each(
+        source,
+        catalog,
+        &no_comparisons,
+        |name, entry| match entry {
+            Entry::Table(root) | Entry::Unordered(root, _) => {
+                forest.add(&root);
+                Ok(())
+            }
+            Entry::Unknown(unknown) => Err(unknown.error(&catalog::in_words(name))),
+        },
+    )?;
     Ok(forest)
 }

@@ -18,7 +18,10 @@ use super::{
 };
 use crate::{
     Error, KeyRange, PageNumber, Result, Run, Tag, TransactionId,
-    page::value::{StoredValue, ValueKind},
+    page::{
+        comparison::Comparisons,
+        value::{StoredValue, ValueKind},
+    },
     store::{Access, Company, Create, FileStorage, Storage},
     tree::{
         PageSource, TreeRoot,
@@ -99,17 +102,22 @@ pub(crate) struct Wreck {
 
 impl Wreck {
     /// Opens the file at `path` and finds the newest state in it that leads to its tables.
-    pub(crate) fn open(path: &Path) -> Result<Self> {
+    pub(crate) fn open(path: &Path, comparisons: Comparisons) -> Result<Self> {
         let (storage, _) = FileStorage::open(path, Access::ReadOnly, Create::Never, Company::None)?;
-        Self::of_storage(&(Arc::new(storage) as Arc<dyn Storage>), path)
+        let storage: Arc<dyn Storage> = Arc::new(storage);
+        Self::of_storage(&storage, path, comparisons)
     }
 
     /// Finds the newest state in a storage that leads to its tables.
-    pub(crate) fn of_storage(storage: &Arc<dyn Storage>, path: &Path) -> Result<Self> {
+    pub(crate) fn of_storage(
+        storage: &Arc<dyn Storage>,
+        path: &Path,
+        comparisons: Comparisons,
+    ) -> Result<Self> {
         let chosen = choose::choose(storage, path)?;
         Ok(Self {
             seen: Seen::nothing_of(&chosen.state, storage.len()),
-            state: chosen.state,
+            state: chosen.state.with_comparisons(comparisons),
             passed_over: chosen.passed_over,
             losses: Losses {
                 room: LOSSES_MAX,
@@ -297,7 +305,7 @@ impl Visitor for Harvest<'_, '_, '_> {
         match value.kind {
             ValueKind::Inline => self.give(key, Found::Value(value.bytes)),
             ValueKind::Run => self.large_value(leaf, key, value),
-            ValueKind::Tree => match catalog::decode(leaf, value) {
+            ValueKind::Tree => match catalog::decode(leaf, value, &self.pages.0.comparisons) {
                 Ok(entry) => self.give(key, Found::Table(entry)),
                 Err(error) => self.lose_record(leaf, key, &error.to_string()),
             },

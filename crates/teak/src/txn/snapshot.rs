@@ -4,7 +4,7 @@ use super::{Durability, Verification, catalog, checked::Checked, demanded::MapPa
 use crate::{
     Error, Geometry, PageNumber, Result, Tag, TransactionId,
     commit::record::{FlushLimits, Record},
-    page::value::ValueRun,
+    page::{comparison::Comparisons, value::ValueRun},
     space::{Pins, Space, SpacePages},
     store::Mapping,
     tree::{
@@ -30,6 +30,8 @@ pub(crate) struct Snapshot {
     pages: Range<u64>,
     /// Which pages were compared with their tags.
     pub(super) checked: Checked,
+    /// Those that tables may name.
+    pub(super) comparisons: Comparisons,
     pub(super) catalog: TreeRoot,
     /// Roots of tables by the number of their handle, found when they are first asked for; `None`
     /// for a table that does not exist.
@@ -50,6 +52,7 @@ impl Snapshot {
             page_shift: page_size.trailing_zeros(),
             pages: u64::from(crate::space::FIRST_PAGE)..record.page_count,
             checked: Checked::new(Verification::Off, 0),
+            comparisons: Comparisons::default(),
             catalog,
             roots: (0..root_count).map(|_| OnceLock::new()).collect(),
             is_past: false,
@@ -62,6 +65,14 @@ impl Snapshot {
     /// Has pages compared with their tags when they are read.
     pub(super) fn with_checked(self, checked: Checked) -> Self {
         Self { checked, ..self }
+    }
+
+    /// Has the keys of tables compared as the application wants it.
+    pub(super) fn with_comparisons(self, comparisons: Comparisons) -> Self {
+        Self {
+            comparisons,
+            ..self
+        }
     }
 
     /// Notes how much space is left.
@@ -115,6 +126,10 @@ impl Snapshot {
         self.mapping.faults().count_behind()
     }
 
+    pub(crate) fn comparisons(&self) -> &Comparisons {
+        &self.comparisons
+    }
+
     pub(crate) fn catalog(&self) -> &TreeRoot {
         &self.catalog
     }
@@ -131,7 +146,9 @@ impl Snapshot {
 
     #[cold]
     fn find_root(&self, handle: usize, name: &[u8]) -> Result<Option<TreeRoot>> {
-        let root = reading_twice(self, || catalog::find(self, &self.catalog, name))?;
+        let root = reading_twice(self, || {
+            catalog::find(self, &self.catalog, name, &self.comparisons)
+        })?;
         self.set_root(handle, root);
         Ok(root)
     }
@@ -141,7 +158,9 @@ impl Snapshot {
         &self,
         visit: impl FnMut(&[u8], catalog::Entry) -> Result<()>,
     ) -> Result<()> {
-        reading(self, || catalog::for_each(self, &self.catalog, visit))
+        reading(self, || {
+            catalog::for_each(self, &self.catalog, &self.comparisons, visit)
+        })
     }
 
     /// For how many tables there are places for roots.

@@ -92,8 +92,8 @@ impl Tail {
 enum Place {
     #[default]
     Begin,
-    /// In a table, from a key on.
-    Table { name: Vec<u8>, key: Vec<u8> },
+    /// In a table, from a key on, or from its first.
+    Table { name: Vec<u8>, key: Option<Vec<u8>> },
     /// Behind all tables, in the catalog.
     Catalog,
 }
@@ -223,13 +223,17 @@ impl WriteTransaction {
             let place = std::mem::take(&mut self.pages.writer.tail.place);
             let next = match place {
                 Place::Begin => self.table_from(&[], true)?,
-                Place::Table { name, key } => match self.lower_table(&name, &key, work)? {
-                    Some(key) => Some(Place::Table { name, key }),
-                    None => self.table_from(&name, false)?,
-                },
+                Place::Table { name, key } => {
+                    match self.lower_table(&name, key.as_deref(), work)? {
+                        key @ Some(_) => Some(Place::Table { name, key }),
+                        None => self.table_from(&name, false)?,
+                    }
+                }
                 Place::Catalog => {
                     return self
-                        .change_catalog(|pages, catalog| Tree::new(pages, catalog).lower(&[], work))
+                        .change_catalog(|pages, catalog| {
+                            Tree::new(pages, catalog).lower(None, work)
+                        })
                         .map(drop);
                 }
             };
@@ -265,18 +269,21 @@ impl WriteTransaction {
     fn table_from(&self, name: &[u8], is_included: bool) -> Result<Option<Place>> {
         let pages = &self.pages;
         let found = reading(pages, || {
-            catalog::table_from(pages, &self.catalog, name, is_included)
+            catalog::table_from(
+                pages,
+                &self.catalog,
+                &self.base.comparisons,
+                name,
+                is_included,
+            )
         })?;
-        Ok(found.map(|name| Place::Table {
-            name,
-            key: Vec::new(),
-        }))
+        Ok(found.map(|name| Place::Table { name, key: None }))
     }
 
     fn lower_table(
         &mut self,
         name: &[u8],
-        key: &[u8],
+        key: Option<&[u8]>,
         work: &mut Lowering,
     ) -> Result<Option<Vec<u8>>> {
         // A table that nobody has a handle to does not get one for this.

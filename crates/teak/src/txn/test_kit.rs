@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     Result, TransactionId,
-    page::{key::KeyOrder, value::StoredValue},
+    page::{comparison::Comparisons, key::KeyOrder, value::StoredValue},
     store::{Storage, sim::SimDisk},
     tree::{TreeRoot, insert::Existing, lookup},
 };
@@ -40,6 +40,7 @@ fn settings() -> Settings {
         write_memory_bytes: WRITE_MEMORY_BYTES,
         sharing: Sharing::Alone,
         network: Network::Refuse,
+        comparisons: Comparisons::default(),
     }
 }
 

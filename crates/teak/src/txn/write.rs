@@ -12,6 +12,7 @@ use super::{
 };
 use crate::{
     Error, Geometry, Result, Run, TransactionId,
+    page::key::KeyOrder,
     tree::{
         PageSource, TreeRoot,
         insert::Tree,
@@ -152,23 +153,28 @@ impl WriteTransaction {
 
     pub(super) fn find(&self, name: &[u8]) -> Result<Option<TreeRoot>> {
         let pages = &self.pages;
-        reading_twice(pages, || catalog::find(pages, &self.catalog, name))
+        reading_twice(pages, || {
+            catalog::find(pages, &self.catalog, name, &self.base.comparisons)
+        })
     }
 
     fn open(&mut self, handle: usize, name: &[u8]) -> Result<&mut OpenTable> {
         if self.tables.get(handle).is_none_or(Option::is_none) {
             let root = self.root_of(handle, name)?.map(Cow::into_owned);
-            if self.tables.len() <= handle {
-                self.tables.resize_with(handle + 1, || None);
-            }
-            let table = OpenTable {
-                name: name.to_vec(),
-                root,
-                is_changed: false,
-            };
-            self.tables[handle] = Some(table);
+            self.note_open(handle, name, root);
         }
         Ok(self.tables[handle].as_mut().expect("the table was opened"))
+    }
+
+    fn note_open(&mut self, handle: usize, name: &[u8], root: Option<TreeRoot>) {
+        if self.tables.len() <= handle {
+            self.tables.resize_with(handle + 1, || None);
+        }
+        self.tables[handle] = Some(OpenTable {
+            name: name.to_vec(),
+            root,
+            is_changed: false,
+        });
     }
 
     /// Leaves nothing to do but rolling back.
@@ -222,9 +228,16 @@ impl WriteTransaction {
         &mut self,
         handle: usize,
         name: &[u8],
-        root: TreeRoot,
+        mut root: TreeRoot,
     ) -> Result<()> {
         self.refuse_broken()?;
+        if let KeyOrder::Custom(comparison) = root.order {
+            let known = self.base.comparisons.named(comparison.name());
+            root.order = KeyOrder::Custom(known.ok_or_else(|| Error::ComparisonMissing {
+                table: printable(name),
+                comparison: comparison.name().to_owned(),
+            })?);
+        }
         let table = self.open(handle, name)?;
         if table.root.is_some() {
             return Err(Error::TableExists(printable(name)));
@@ -246,10 +259,31 @@ impl WriteTransaction {
     /// Drops a table with all its pages; says whether there was one.
     pub(crate) fn drop_table(&mut self, handle: usize, name: &[u8]) -> Result<bool> {
         self.refuse_broken()?;
-        if self.open(handle, name)?.root.is_none() {
+        let table = match self.open(handle, name) {
+            Err(Error::ComparisonMissing { .. }) => return self.drop_unordered(handle, name),
+            opened => opened?,
+        };
+        if table.root.is_none() {
             return Ok(false);
         }
         self.change(handle, name, |tree| tree.clear())?;
+        self.forget_table(handle, name)?;
+        Ok(true)
+    }
+
+    /// The same for a table whose keys cannot be compared here.
+    fn drop_unordered(&mut self, handle: usize, name: &[u8]) -> Result<bool> {
+        let pages = &self.pages;
+        let entry = reading_twice(pages, || {
+            catalog::entry(pages, &self.catalog, name, &self.base.comparisons)
+        })?;
+        let Some(mut root) = entry.and_then(|entry| entry.root().copied()) else {
+            return Ok(false);
+        };
+        self.is_broken = true;
+        changing(&mut self.pages, |pages| Tree::new(pages, &mut root).clear())?;
+        self.is_broken = false;
+        self.note_open(handle, name, None);
         self.forget_table(handle, name)?;
         Ok(true)
     }
@@ -297,7 +331,8 @@ impl WriteTransaction {
             .filter_map(|table| Some((table.name.as_slice(), table.root?)))
             .collect();
         reading(&self.pages, || {
-            catalog::for_each(&self.pages, &self.catalog, |name, entry| {
+            let comparisons = &self.base.comparisons;
+            catalog::for_each(&self.pages, &self.catalog, comparisons, |name, entry| {
                 let open = open.get(name).map(|root| catalog::Entry::Table(*root));
                 visit(name, open.unwrap_or(entry))
             })

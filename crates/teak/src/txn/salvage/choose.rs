@@ -11,6 +11,7 @@ use crate::{
     Error, PageNumber, Result, Run, Tag, TransactionId,
     commit::record::{PROBE_LEN, Record, RecordFault, SLOT_COUNT, find_page_size},
     page::{
+        comparison::Comparisons,
         header::{Header, Kind},
         value::{StoredValue, ValueKind},
     },
@@ -19,10 +20,7 @@ use crate::{
         PageSource, TreeRoot,
         walk::{self, Finding, PageRole, Visitor},
     },
-    txn::{
-        catalog::{self, Entry},
-        snapshot::Snapshot,
-    },
+    txn::{catalog, snapshot::Snapshot},
 };
 use std::{path::Path, sync::Arc};
 
@@ -202,9 +200,9 @@ impl Visitor for Young<'_> {
 
     fn record(&mut self, leaf: PageNumber, _key: &[u8], value: StoredValue<'_>) {
         if value.kind == ValueKind::Tree
-            && let Ok(Entry::Table(root)) = catalog::decode(leaf, value)
+            && let Ok(entry) = catalog::decode(leaf, value, &Comparisons::default())
         {
-            self.tables.push(root);
+            self.tables.extend(entry.root());
         }
     }
 

@@ -1,0 +1,63 @@
+//! A look at a few pages of a tree: whether its keys are in the order that its comparison says.
+
+use super::{PageSource, TreeRoot, enter, visit_inner, visit_leaf};
+use crate::{PageNumber, Result};
+
+const OPERATION: &str = "open table";
+
+/// Whether keys of the first or the last leaf, or separators of the root page, do not ascend. Another comparison than
+/// that which the tree was made with is noticed so, unless it differs in rare cases only.
+pub(crate) fn has_disorder<S: PageSource + ?Sized>(source: &S, root: &TreeRoot) -> Result<bool> {
+    if root.is_empty() {
+        return Ok(false);
+    }
+    let [first, last] = [End::First, End::Last].map(|end| leaf_at(source, root, end));
+    let (first, last) = (first?, last?);
+    let is_disordered = !ascends(root, &separators(source, root)?)
+        || !ascends(root, &keys(source, first)?)
+        || first != last && !ascends(root, &keys(source, last)?);
+    Ok(is_disordered)
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum End {
+    First,
+    Last,
+}
+
+fn leaf_at<S: PageSource + ?Sized>(source: &S, root: &TreeRoot, end: End) -> Result<PageNumber> {
+    let mut number = enter::root(source, root, OPERATION)?;
+    for level in (1..root.depth).rev() {
+        let inner = visit_inner(source, number, level, OPERATION)?;
+        let index = match end {
+            End::First => 0,
+            End::Last => inner.count().saturating_sub(1),
+        };
+        number = enter::child(source, &inner, number, index, OPERATION)?;
+    }
+    Ok(number)
+}
+
+fn keys<S: PageSource + ?Sized>(source: &S, number: PageNumber) -> Result<Vec<Vec<u8>>> {
+    let leaf = visit_leaf(source, number, OPERATION)?;
+    let keys = (0..leaf.count()).map(|index| leaf.key(index));
+    keys.map(|key| key.map_err(|damage| damage.at(number, OPERATION)))
+        .collect()
+}
+
+/// The separators of the root page, if it is not a leaf.
+fn separators<S: PageSource + ?Sized>(source: &S, root: &TreeRoot) -> Result<Vec<Vec<u8>>> {
+    let level = root.depth - 1;
+    if level == 0 {
+        return Ok(Vec::new());
+    }
+    let inner = visit_inner(source, root.page, level, OPERATION)?;
+    let separators = (1..inner.count()).map(|index| inner.separator(index));
+    separators
+        .map(|separator| separator.map_err(|damage| damage.at(root.page, OPERATION)))
+        .collect()
+}
+
+fn ascends(root: &TreeRoot, keys: &[Vec<u8>]) -> bool {
+    keys.is_sorted_by(|a, b| root.order.compare(a, b).is_lt())
+}

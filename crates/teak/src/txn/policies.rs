@@ -1,0 +1,152 @@
+//! What a database is opened with, and what holds for it then.
+
+use super::{Durability, Verification, readers_seen::SlowReaderHook};
+use crate::{
+    Error, Geometry, Result,
+    commit::record::{FlushLimits, Record},
+    page::comparison::Comparisons,
+};
+use std::time::Duration;
+
+/// What a database is opened with. What is `None` is as the file says.
+#[derive(Clone, Debug)]
+pub(crate) struct Settings {
+    pub(crate) page_size: usize,
+    pub(crate) durability: Option<Durability>,
+    pub(crate) flush_after_bytes: Option<u64>,
+    pub(crate) flush_after: Option<Duration>,
+    pub(crate) verification: Verification,
+    pub(crate) size_limit_bytes: Option<u64>,
+    pub(crate) geometry: Option<Geometry>,
+    pub(crate) write_memory_bytes: usize,
+    pub(crate) move_percent: u32,
+    pub(crate) slow_readers: Option<SlowReaderHook>,
+    pub(crate) sharing: Sharing,
+    pub(crate) network: Network,
+    pub(crate) comparisons: Comparisons,
+}
+
+impl Settings {
+    /// The geometry that is asked for, where the file has `recorded`.
+    pub(super) fn geometry_over(&self, recorded: Geometry) -> Geometry {
+        let geometry = self.geometry.unwrap_or(recorded);
+        Geometry {
+            upper_limit_bytes: self.size_limit_bytes.unwrap_or(geometry.upper_limit_bytes),
+            ..geometry
+        }
+    }
+}
+
+/// Who else may have a database open.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Sharing {
+    /// Any number of processes.
+    Processes,
+    /// Nobody.
+    Alone,
+}
+
+/// What to do with a file that is on another machine.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Network {
+    Refuse,
+    Allow,
+}
+
+/// What holds for one open database: what it was opened with, or else what its file says.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Policies {
+    pub(super) durability: Durability,
+    pub(super) flush_limits: FlushLimits,
+    geometry: Geometry,
+    pub(super) write_memory_bytes: usize,
+    pub(super) move_percent: u32,
+    pub(super) verification: Verification,
+    sharing: Sharing,
+}
+
+impl Policies {
+    pub(super) fn new(settings: &Settings, record: &Record) -> Self {
+        let recorded = record.flush_limits;
+        Self {
+            durability: settings
+                .durability
+                .unwrap_or(Durability::from_byte(record.default_durability)),
+            flush_limits: FlushLimits {
+                bytes: settings.flush_after_bytes.unwrap_or(recorded.bytes),
+                age: settings.flush_after.unwrap_or(recorded.age),
+            },
+            geometry: settings.geometry_over(record.geometry),
+            write_memory_bytes: settings.write_memory_bytes,
+            move_percent: settings.move_percent,
+            verification: settings.verification,
+            sharing: settings.sharing,
+        }
+    }
+
+    /// Refuses options that differ, where the file has this geometry now.
+    pub(super) fn refuse_other(&self, in_file: Geometry, asked: &Settings) -> Result<()> {
+        fn differs<T: PartialEq>(asked: Option<T>, is: T) -> bool {
+            asked.is_some_and(|asked| asked != is)
+        }
+        let geometry = asked.geometry.map(|_| asked.geometry_over(in_file));
+        let option = if differs(asked.durability, self.durability) {
+            "durability"
+        } else if differs(asked.flush_after_bytes, self.flush_limits.bytes) {
+            "flush_after_bytes"
+        } else if differs(asked.flush_after, self.flush_limits.age) {
+            "flush_after"
+        } else if differs(geometry, self.geometry) && differs(geometry, in_file) {
+            "geometry"
+        } else if differs(asked.size_limit_bytes, self.geometry.upper_limit_bytes)
+            && differs(asked.size_limit_bytes, in_file.upper_limit_bytes)
+        {
+            "size_limit_bytes"
+        } else if asked.sharing != self.sharing {
+            "exclusive"
+        } else if asked.verification != self.verification {
+            "verification"
+        } else {
+            return Ok(());
+        };
+        Err(Error::OptionsDiffer { option })
+    }
+}
+
+/// What this process wants records to say, as long as it has not committed since it opened the database. Later what others
+/// want counts as much.
+#[derive(Clone, Copy, Default, Debug)]
+pub(super) struct Asked {
+    durability: Option<Durability>,
+    flush_after_bytes: Option<u64>,
+    flush_after: Option<Duration>,
+    geometry: Option<Geometry>,
+}
+
+impl Asked {
+    pub(super) fn new(settings: &Settings, policies: &Policies) -> Self {
+        let asks = settings.geometry.is_some() || settings.size_limit_bytes.is_some();
+        Self {
+            durability: settings.durability,
+            flush_after_bytes: settings.flush_after_bytes,
+            flush_after: settings.flush_after,
+            geometry: asks.then_some(policies.geometry),
+        }
+    }
+
+    /// Has a record say what was asked for; says whether that is news.
+    pub(super) fn note(&self, record: &mut Record) -> bool {
+        let before = record.clone();
+        // A byte that a later version wrote stays, unless something else was asked for.
+        if let Some(durability) = self.durability {
+            record.default_durability = durability.to_byte();
+        }
+        let limits = record.flush_limits;
+        record.flush_limits = FlushLimits {
+            bytes: self.flush_after_bytes.unwrap_or(limits.bytes),
+            age: self.flush_after.unwrap_or(limits.age),
+        };
+        record.geometry = self.geometry.unwrap_or(record.geometry);
+        *record != before
+    }
+}

@@ -36,6 +36,11 @@ pub(crate) fn table_name(name: &[u8]) -> String {
     printable(name)
 }
 
+/// The names of tables as text.
+pub(crate) fn table_names(names: &[Vec<u8>]) -> Vec<String> {
+    names.iter().map(|name| table_name(name)).collect()
+}
+
 /// A time to the second, in UTC, as RFC 3339 has it; none for one that no calendar has.
 pub(crate) fn time(time: SystemTime) -> Option<String> {
     let seconds = Timestamp::try_from(time).ok()?.as_second();

@@ -35,6 +35,7 @@ struct Report {
     records: u64,
     snapshots: Option<u64>,
     unknown_tables: Vec<String>,
+    unordered_tables: Vec<String>,
     damages: Vec<DamageReport>,
 }
 
@@ -85,11 +86,8 @@ pub(crate) fn run(arguments: &Arguments, style: Style) -> Result<(), Failure> {
             tables: engine::wide(report.tables),
             records: engine::wide(report.records),
             snapshots,
-            unknown_tables: report
-                .unknown_tables
-                .iter()
-                .map(|name| printable(name))
-                .collect(),
+            unknown_tables: output::table_names(&report.unknown_tables),
+            unordered_tables: output::table_names(&report.unordered_tables),
             damages: report.damages.iter().map(DamageReport::new).collect(),
         }),
     }?;
@@ -121,6 +119,13 @@ fn write_report(
         writeln!(
             output,
             "table \"{name}\" was not checked: it needs a newer version of teak"
+        )?;
+    }
+    for table in &report.unordered_tables {
+        let name = printable(table);
+        writeln!(
+            output,
+            "table \"{name}\" is in an order of an application's: all was checked but the order of its keys"
         )?;
     }
     let verdict = if report.is_clean() {

@@ -141,6 +141,10 @@ fn select(txn: &ReadTxn, arguments: &Arguments) -> Result<Selection, Failure> {
         );
         return Err(Failure::Usage(message));
     }
+    // What cannot be read is known before anything is written.
+    for info in &selection.infos {
+        engine::open_table(txn, &info.name)?;
+    }
     Ok(selection)
 }
 

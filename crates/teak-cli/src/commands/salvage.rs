@@ -3,7 +3,6 @@
 use crate::engine;
 use crate::failure::Failure;
 use crate::output::{self, Style};
-use crate::text::printable;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
@@ -40,6 +39,7 @@ struct Report {
     tables: Vec<TableReport>,
     catalog_losses: Vec<LossReport>,
     unknown_tables: Vec<String>,
+    unordered_tables: Vec<String>,
     lost_snapshots: Vec<String>,
     snapshot_list_losses: Vec<LossReport>,
     more_losses: u64,
@@ -94,8 +94,9 @@ impl Report {
             passed_over: report.passed_over.clone(),
             tables: report.tables.iter().map(table).collect(),
             catalog_losses: LossReport::all(&report.catalog_losses),
-            unknown_tables: report.unknown_tables.iter().map(|n| printable(n)).collect(),
-            lost_snapshots: report.lost_snapshots.iter().map(|n| printable(n)).collect(),
+            unknown_tables: output::table_names(&report.unknown_tables),
+            unordered_tables: output::table_names(&report.unordered_tables),
+            lost_snapshots: output::table_names(&report.lost_snapshots),
             snapshot_list_losses: LossReport::all(&report.snapshot_list_losses),
             more_losses: report.more_losses,
         }

@@ -97,7 +97,9 @@ fn facts(database: &Database, arguments: &Arguments) -> Result<Facts, Failure> {
 
 fn data_bytes(txn: &ReadTxn, infos: &[TableInfo]) -> Result<u64, Failure> {
     let mut bytes = 0;
-    for info in infos.iter().filter(|info| info.unknown.is_none()) {
+    let is_readable =
+        |info: &&TableInfo| info.unknown.is_none() && info.missing_comparisons.is_empty();
+    for info in infos.iter().filter(is_readable) {
         let table = engine::open_table(txn, &info.name)?;
         engine::for_each_record(txn, &table, |key, value| {
             bytes += (key.len() + value.len()) as u64;

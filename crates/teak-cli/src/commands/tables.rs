@@ -4,7 +4,7 @@ use crate::arguments::{DatabaseArgument, SnapshotArgument};
 use crate::engine;
 use crate::failure::Failure;
 use crate::output::{self, Style};
-use crate::text::Order;
+use crate::text::{Order, printable};
 use clap::Args;
 use indicatif::{BinaryBytes, HumanCount};
 use serde::Serialize;
@@ -37,6 +37,9 @@ pub(crate) struct TableReport {
     #[serde(skip_serializing_if = "Option::is_none")]
     name_hex: Option<String>,
     order: &'static str,
+    /// The comparison of the application's that the order is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    comparison: Option<String>,
     records: u64,
     depth: u8,
     inner_pages: u64,
@@ -50,19 +53,29 @@ impl TableReport {
     pub(crate) fn new(info: &TableInfo, page_size_bytes: u64) -> Self {
         let (name, name_hex) = output::json_bytes(&info.name);
         let stat = &info.stat;
+        let comparison = info.missing_comparisons.first();
         Self {
             name: name.map(str::to_owned),
             name_hex,
             order: match info.unknown {
                 Some(_) => "unknown: needs a newer version",
+                None if comparison.is_some() => "custom",
                 None => order_name(engine::order_of(info)),
             },
+            comparison: comparison.cloned(),
             records: stat.records,
             depth: stat.depth,
             inner_pages: stat.inner_pages,
             leaf_pages: stat.leaf_pages,
             value_pages: stat.value_pages,
             page_bytes: (stat.inner_pages + stat.leaf_pages + stat.value_pages) * page_size_bytes,
+        }
+    }
+
+    fn order_in_words(&self) -> String {
+        match &self.comparison {
+            Some(comparison) => format!("{} \"{}\"", self.order, printable(comparison.as_bytes())),
+            None => self.order.to_owned(),
         }
     }
 }
@@ -126,7 +139,7 @@ pub(crate) fn write_list(
             HumanCount(report.records).to_string(),
             BinaryBytes(report.page_bytes).to_string(),
             report.depth,
-            report.order,
+            report.order_in_words(),
         )?;
     }
     Ok(())

@@ -1,6 +1,7 @@
 //! `teak tables`, `teak stat`, `teak check`, `teak page`, `teak completions` and `teak man`.
 
 use crate::support::{Place, numbered_dump, parse};
+use teak::{Comparison, KeyOrder, Options, TableOptions, codec::Str};
 
 fn loaded() -> Place {
     let place = Place::new();
@@ -66,6 +67,60 @@ fn a_sound_database_passes_the_check() {
         (&report["clean"], &report["records"]),
         (&true.into(), &2_000.into())
     );
+}
+
+/// What belongs to an application that brings an order is listed, checked and copied, and not read.
+#[test]
+fn a_table_in_an_order_of_an_applications_is_left_to_it() {
+    static DOWNWARDS: Comparison = Comparison::new("downwards", &|a, b| b.cmp(a));
+    let place = loaded();
+    let database = Options::new()
+        .comparison(&DOWNWARDS)
+        .open(place.path("a.teak"))
+        .unwrap();
+    let mut txn = database.begin_write().unwrap();
+    let options = TableOptions::new().order(KeyOrder::Custom(&DOWNWARDS));
+    let table = txn.create_table_with::<Str, Str>("down", options).unwrap();
+    table.insert(&mut txn, "key", "value").unwrap();
+    txn.commit().unwrap();
+    database.close().unwrap();
+
+    let text = place.succeed(&["tables", "a.teak"]);
+    assert!(text.contains("custom \"downwards\""), "{text}");
+    let report = place.json(&["tables", "a.teak", "--json"]);
+    assert_eq!(report[0]["order"], "custom");
+    assert_eq!(report[0]["comparison"], "downwards");
+    let report = place.json(&["stat", "a.teak", "--fill", "--json"]);
+    assert_eq!(report["data_bytes"], 2_000 * 20);
+    let text = place.succeed(&["check", "a.teak"]);
+    assert!(
+        text.contains("table \"down\"") && text.contains("no damage"),
+        "{text}"
+    );
+    let report = place.json(&["check", "a.teak", "--json"]);
+    assert_eq!(report["unordered_tables"][0], "down");
+    for arguments in [
+        &["get", "-t", "down", "a.teak", "key"][..],
+        &["scan", "-t", "down", "a.teak"],
+        &["put", "-t", "down", "a.teak", "key", "other"],
+        &["dump", "--all", "a.teak"],
+    ] {
+        let run = place.run(arguments);
+        assert!(
+            run.code != 0 && run.stdout.is_empty(),
+            "{arguments:?}: {run:?}"
+        );
+        assert!(run.stderr.contains("downwards"), "{run:?}");
+    }
+    let run = place.run(&["salvage", "a.teak", "saved.teak"]);
+    assert!(
+        run.code == 3 && run.stdout.contains("table \"down\" was not saved"),
+        "{run:?}"
+    );
+    place.succeed(&["backup", "a.teak", "copy.teak"]);
+    place.succeed(&["table", "drop", "copy.teak", "down"]);
+    let report = place.json(&["check", "copy.teak", "--json"]);
+    assert_eq!(report["unordered_tables"].as_array().map(Vec::len), Some(0));
 }
 
 #[test]

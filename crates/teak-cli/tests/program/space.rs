@@ -29,7 +29,7 @@ fn a_backup_is_cancelled() {
     let slow = slow.stderr(Stdio::piped()).spawn();
     let slow = slow.expect("the program runs");
     let process = slow.id().to_string();
-    while place.json(&["readers", "a.teak", "--json"]).to_string() == "[]" {
+    while place.json(&["readers", "a.teak", "--json"]) == serde_json::json!([]) {
         std::thread::sleep(Duration::from_millis(5));
     }
     place

@@ -21,6 +21,9 @@
 //!
 //! Invariants: keys ascend strictly; the head is that of the key's rest; every node lies inside
 //! the heap. The last is checked at each access, the others by the check of the database.
+//!
+//! Where all keys have one length and there are no values, pages are fixed leaves (`fixed.rs`). A
+//! [`Leaf`] is a view on them too: one without heads and offsets, whose nodes are found otherwise.
 
 mod change;
 
@@ -31,6 +34,7 @@ pub(crate) use change::{
 
 use super::{
     Damage,
+    fixed::Keys,
     header::{HEADER_LEN, Header, Kind, arrays_start},
     key::{self, AgainstPrefix, KeyOrder},
     value::{StoredValue, VALUE_RUN_LEN, ValueKind},
@@ -57,11 +61,21 @@ pub(crate) struct LeafFormat {
     pub(crate) order: KeyOrder,
     pub(crate) share_prefixes: bool,
     pub(crate) value_align_log2: u8,
+    /// The length of every key if leaves are fixed leaves, else 0.
+    pub(crate) fixed_len: u16,
 }
 
 impl LeafFormat {
     fn whole_keys(self) -> bool {
-        !self.share_prefixes || self.order != KeyOrder::Bytes
+        !self.share_prefixes || self.order != KeyOrder::Bytes || self.fixed_len != 0
+    }
+
+    /// What leaves are.
+    pub(crate) fn kind(self) -> Kind {
+        match self.fixed_len {
+            0 => Kind::Leaf,
+            _ => Kind::FixedLeaf,
+        }
     }
 
     fn flags(self) -> u16 {
@@ -88,6 +102,9 @@ impl LeafFormat {
 
     /// The most bytes that a record takes of a page, its slot included.
     pub(crate) fn record_len(self, prefix_len: usize, key_len: usize, value_len: usize) -> usize {
+        if self.fixed_len != 0 {
+            return self.fixed_len.into();
+        }
         SLOT_LEN
             + NODE_HEADER_LEN
             + self.stored_key_len(prefix_len, key_len)
@@ -134,7 +151,7 @@ impl Arrays {
     }
 }
 
-/// A leaf, its bounds checked, its arrays at hand.
+/// A leaf, its bounds checked, its arrays at hand. Those of a fixed leaf are empty.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Leaf<'p> {
     page: &'p [u8],
@@ -164,25 +181,39 @@ pub(crate) struct Node<'p> {
     pub(crate) value: StoredValue<'p>,
 }
 
-impl Node<'_> {
-    /// Bytes of a page that the record takes, its slot included.
-    pub(crate) fn len(&self) -> usize {
-        SLOT_LEN + NODE_HEADER_LEN + self.stored_key.len() + self.value.bytes.len()
-    }
-}
-
 impl<'p> Leaf<'p> {
     #[inline]
     pub(crate) fn parse(page: &'p [u8]) -> Result<Self, Damage> {
-        let header = Header::read(page);
-        if header.kind != Kind::Leaf as u8 {
-            return Err(Damage("a leaf was expected here"));
-        }
-        Self::from_header(page, &header)
+        Self::from_header(page, &Header::read(page))
     }
 
+    /// A leaf of whatever kind.
     #[inline]
     pub(crate) fn from_header(page: &'p [u8], header: &Header) -> Result<Self, Damage> {
+        if header.kind == Kind::Leaf as u8 {
+            Self::with_nodes(page, header)
+        } else {
+            Self::without_nodes(page, header)
+        }
+    }
+
+    /// A fixed leaf.
+    #[cold]
+    fn without_nodes(page: &'p [u8], header: &Header) -> Result<Self, Damage> {
+        if !header.is_fixed_leaf() {
+            return Err(Damage("a leaf was expected here"));
+        }
+        Keys::of(page, header)?;
+        Ok(Self {
+            page,
+            flags: WHOLE_KEYS,
+            ..Self::default()
+        })
+    }
+
+    /// A leaf of kind [`Kind::Leaf`].
+    #[inline]
+    pub(crate) fn with_nodes(page: &'p [u8], header: &Header) -> Result<Self, Damage> {
         let at = Arrays::of(header);
         if at.end + usize::from(header.heap_len) > page.len() {
             return Err(Damage("the arrays of a leaf overlap its heap"));
@@ -205,7 +236,29 @@ impl<'p> Leaf<'p> {
 
     #[inline]
     pub(crate) fn count(&self) -> usize {
-        self.heads.len()
+        match self.heads.len() {
+            0 => self.fixed_keys().map_or(0, |keys| keys.count()),
+            count => count,
+        }
+    }
+
+    /// The keys of a fixed leaf.
+    #[inline]
+    fn fixed_keys(&self) -> Option<Keys<'p>> {
+        // Only an ordinary leaf that is being made has no heads.
+        if self.heads.is_empty() {
+            fixed_keys_of(self.page)
+        } else {
+            None
+        }
+    }
+
+    /// Bytes of a page that a record takes, its slot included.
+    pub(crate) fn record_len(&self, node: &Node<'_>) -> usize {
+        match self.fixed_keys() {
+            Some(keys) => keys.key_len(),
+            None => SLOT_LEN + NODE_HEADER_LEN + node.stored_key.len() + node.value.bytes.len(),
+        }
     }
 
     pub(crate) fn has_references(&self) -> bool {
@@ -258,7 +311,10 @@ impl<'p> Leaf<'p> {
     #[inline(always)]
     fn node_as(&self, format: NodeFormat, index: usize) -> Result<Node<'p>, Damage> {
         let damage = Damage("a node lies outside of its page");
-        let offset = usize::from(*self.offsets.get(index).ok_or(damage)?);
+        let Some(&offset) = self.offsets.get(index) else {
+            return fixed_node_of(self.page, index).ok_or(damage);
+        };
+        let offset = usize::from(offset);
         let (node, tail) = self
             .page
             .get(offset..)
@@ -363,7 +419,12 @@ impl<'p> Leaf<'p> {
         order: KeyOrder,
         key: &[u8],
     ) -> Result<Result<usize, usize>, Damage> {
-        self.search_equal_heads(order.head(key), |node| order.compare(node.stored_key, key))
+        match self.fixed_keys() {
+            Some(keys) => Ok(keys.search(order, key)),
+            None => {
+                self.search_equal_heads(order.head(key), |node| order.compare(node.stored_key, key))
+            }
+        }
     }
 
     /// The first slot whose head is not smaller than that of `key`: the first half of a lookup,
@@ -371,7 +432,10 @@ impl<'p> Leaf<'p> {
     #[inline]
     pub(crate) fn search_heads(&self, order: KeyOrder, key: &[u8]) -> usize {
         if self.flags & WHOLE_KEYS != 0 {
-            return key::lower_bound(self.heads, order.head(key));
+            return match self.fixed_keys() {
+                Some(keys) => keys.search(order, key).unwrap_or_else(|slot| slot),
+                None => key::lower_bound(self.heads, order.head(key)),
+            };
         }
         match key::against_prefix(key, self.prefix) {
             AgainstPrefix::Before => 0,
@@ -444,6 +508,30 @@ impl<'p> Leaf<'p> {
         }
         Ok(Err(low))
     }
+}
+
+// What is done for fixed leaves is told the page and not the leaf, whose fields would have to stand in memory then, and
+// not in registers, on the way to ordinary ones too.
+
+/// The keys of a page that is a fixed leaf.
+#[cold]
+fn fixed_keys_of(page: &[u8]) -> Option<Keys<'_>> {
+    page.get(..HEADER_LEN)?;
+    let header = Header::read(page);
+    let keys = header.is_fixed_leaf().then(|| Keys::of(page, &header))?;
+    keys.ok()
+}
+
+/// A key of a page that is a fixed leaf, as a node.
+#[cold]
+fn fixed_node_of(page: &[u8], index: usize) -> Option<Node<'_>> {
+    let stored_key = fixed_keys_of(page)?.get(index)?;
+    Some(Node {
+        key_len: stored_key.len(),
+        tail: stored_key,
+        stored_key,
+        value: StoredValue::inline(&[]),
+    })
 }
 
 /// What [`Leaf::read_key`] does with keys that have more than a chunk in their node, or that end the

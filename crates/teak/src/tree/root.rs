@@ -195,6 +195,7 @@ impl TreeRoot {
             order: self.order,
             share_prefixes: self.share_prefixes,
             value_align_log2: self.value_align_log2,
+            fixed_len: 0,
         }
     }
 

@@ -6,13 +6,13 @@ use super::{
 use crate::{
     PageNumber, TransactionId,
     page::{
-        Damage,
+        Damage, fixed,
         header::{HEADER_LEN, Header, Kind, write_prefix},
         key::{self, KeyOrder},
         value::{StoredValue, ValueKind},
     },
 };
-use std::ops::Range;
+use std::{iter, ops::Range};
 
 /// What came of an attempt to insert into a leaf in place.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -31,6 +31,9 @@ pub(crate) fn init(
     format: LeafFormat,
     prefix: &[u8],
 ) {
+    if format.fixed_len != 0 {
+        return fixed::init(page, number, birth, format.fixed_len);
+    }
     let mut header = Header::new(number, Kind::Leaf, birth);
     header.flags = format.flags();
     header.prefix_len = prefix.len() as u16;
@@ -47,7 +50,10 @@ pub(crate) fn insert(
     value: StoredValue<'_>,
 ) -> Result<InPlace, Damage> {
     let mut header = Header::read(page);
-    let leaf = Leaf::from_header(page, &header)?;
+    if header.is_fixed_leaf() {
+        return fixed::insert(page, header, index, iter::once((key, value)));
+    }
+    let leaf = Leaf::with_nodes(page, &header)?;
     if index > leaf.count() {
         return Err(Damage("an index lies behind the last record"));
     }
@@ -82,7 +88,10 @@ pub(crate) fn insert_many<'r>(
     records: impl ExactSizeIterator<Item = (&'r [u8], StoredValue<'r>)> + Clone,
 ) -> Result<InPlace, Damage> {
     let mut header = Header::read(page);
-    let leaf = Leaf::from_header(page, &header)?;
+    if header.is_fixed_leaf() {
+        return fixed::insert_at(page, header, end, records);
+    }
+    let leaf = Leaf::with_nodes(page, &header)?;
     let arrays = Arrays::of(&header);
     let mut heap = Heap::of(&leaf, order, arrays.end + SLOT_LEN * records.len());
     let mut slots = Vec::with_capacity(records.len());
@@ -115,17 +124,22 @@ pub(crate) fn insert_many<'r>(
 pub(crate) fn fill<'r>(
     page: &mut [u8],
     order: KeyOrder,
-    records: impl ExactSizeIterator<Item = (&'r [u8], StoredValue<'r>)>,
+    records: impl ExactSizeIterator<Item = (&'r [u8], StoredValue<'r>)> + Clone,
 ) -> Result<(), Damage> {
+    let too_many = Damage("records do not fit in the page that was measured for them");
     let mut header = Header::read(page);
-    let empty = Leaf::from_header(page, &header)?;
+    if header.is_fixed_leaf() {
+        return match fixed::insert(page, header, 0, records)? {
+            InPlace::Done => Ok(()),
+            InPlace::Rebuild => Err(too_many),
+        };
+    }
+    let empty = Leaf::with_nodes(page, &header)?;
     let arrays = Arrays::new(empty.prefix.len(), records.len());
     let mut heap = Heap::of(&empty, order, arrays.end);
     header.count = records.len() as u16;
     for (index, (key, value)) in records.enumerate() {
-        let slot = heap.push(page, key, value).ok_or(Damage(
-            "records do not fit in the page that was measured for them",
-        ))?;
+        let slot = heap.push(page, key, value).ok_or(too_many)?;
         set_slot(page, arrays, index, slot);
     }
     heap.note(page, &mut header);
@@ -234,13 +248,16 @@ pub(crate) fn remove(page: &mut [u8], index: usize) -> Result<(), Damage> {
 /// Takes records out; their nodes become garbage.
 pub(crate) fn remove_range(page: &mut [u8], range: Range<usize>) -> Result<(), Damage> {
     let mut header = Header::read(page);
-    let leaf = Leaf::from_header(page, &header)?;
+    if header.is_fixed_leaf() {
+        return fixed::remove_range(page, header, range);
+    }
+    let leaf = Leaf::with_nodes(page, &header)?;
     if range.start > range.end || range.end > leaf.count() {
         return Err(Damage("an index lies behind the last record"));
     }
     let mut garbage_len = header.garbage_len;
     for index in range.clone() {
-        let node_len = leaf.node(index)?.len() - SLOT_LEN;
+        let node_len = leaf.record_len(&leaf.node(index)?) - SLOT_LEN;
         garbage_len = garbage_len.saturating_add(node_len as u16);
     }
     let old = Arrays::of(&header);
@@ -262,12 +279,15 @@ pub(crate) fn remove_range(page: &mut [u8], range: Range<usize>) -> Result<(), D
 
 /// Moves the nodes of a leaf together, so that garbage becomes free space. `scratch` is overwritten.
 /// Returns `false`, and changes nothing, if they do not fit in their new order: values that are
-/// aligned need more room between them in one order than in another.
+/// aligned need more room between them in one order than in another. A fixed leaf has no garbage.
 pub(crate) fn compact(page: &mut [u8], scratch: &mut Vec<u8>) -> Result<bool, Damage> {
     scratch.clear();
     scratch.extend_from_slice(page);
     let mut header = Header::read(scratch);
-    let old = Leaf::from_header(scratch, &header)?;
+    if header.is_fixed_leaf() {
+        return Ok(true);
+    }
+    let old = Leaf::with_nodes(scratch, &header)?;
     let Some(heap_start) = move_nodes(page, &old)? else {
         page.copy_from_slice(scratch);
         return Ok(false);
@@ -341,12 +361,18 @@ fn value_range(leaf: &Leaf<'_>, index: usize, node: &Node<'_>) -> Range<usize> {
 
 /// Bytes of the page that its records use, garbage not counted.
 pub(crate) fn used_len(header: &Header) -> usize {
+    if header.is_fixed_leaf() {
+        return fixed::used_len(header);
+    }
     Arrays::of(header).end
         + usize::from(header.heap_len).saturating_sub(usize::from(header.garbage_len))
 }
 
 /// Where the gap between the arrays of a leaf and its heap begins and ends.
 pub(crate) fn gap(page: &[u8], header: &Header) -> (usize, usize) {
+    if header.is_fixed_leaf() {
+        return (fixed::used_len(header).min(page.len()), page.len());
+    }
     let heap = page.len().saturating_sub(header.heap_len.into());
     (Arrays::of(header).end.min(heap), heap)
 }

@@ -1,7 +1,5 @@
 //! The tree against a `BTreeMap`, on pages in memory.
 
-mod fixed;
-
 use super::{
     PageSink, TreeRoot,
     bulk::{Appender, Builder},

@@ -425,7 +425,10 @@ impl Engine {
         let mut writer = self.writer_turn(turn);
         let left = until.map(|until| until.saturating_duration_since(Instant::now()));
         let entered = self.flusher.place.enter(left);
-        self.refuse_unwritable()?;
+        self.refuse_unwritable().inspect_err(|_| {
+            // The place knows this process as the last one that had it.
+            writer.is_stale |= entered != Entered::Kept;
+        })?;
         match entered {
             Entered::No => return Ok(None),
             Entered::Anew(taken) => self.follow(&mut writer, taken)?,
@@ -447,11 +450,6 @@ impl Engine {
         let Some(shared) = &self.flusher.shared else {
             return Ok(());
         };
-        if taken == Taken::Again && !writer.is_stale {
-            return self.storage.refuse_cut().map_err(Error::io(FOLLOWING));
-        }
-        // Whatever fails is done again in the next turn.
-        let was_stale = std::mem::replace(&mut writer.is_stale, true);
         let newest = {
             let mut state = self.flusher.progress.lock();
             if taken == Taken::FromTheDead {
@@ -459,14 +457,23 @@ impl Engine {
             }
             state.newest
         };
+        let is_known = newest.transaction == writer.newest.transaction && !writer.is_stale;
+        if taken == Taken::Again && is_known {
+            return self.storage.refuse_cut().map_err(Error::io(FOLLOWING));
+        }
+        // Whatever fails is done again in the next turn.
+        let was_stale = std::mem::replace(&mut writer.is_stale, true);
+        if taken == Taken::FromTheDead {
+            // It may have given blocks back and not said so.
+            shared.region.note_blocks_given_back();
+        }
         // It may be shorter, too, also where the other process committed nothing.
         let given_back = shared.region.blocks_given_back();
-        let has_same_blocks = given_back == writer.blocks_given_back && taken != Taken::FromTheDead;
         self.storage
-            .refresh(has_same_blocks)
+            .refresh(given_back == writer.blocks_given_back)
             .map_err(Error::io("reading the length of the file"))?;
         writer.blocks_given_back = given_back;
-        if newest.transaction == writer.newest.transaction && !was_stale {
+        if is_known {
             self.refuse_shorter(&writer.newest)?;
             writer.is_stale = false;
             return Ok(());
@@ -620,7 +627,7 @@ impl Writer {
         self.excess = Excess::of(&self.newest);
     }
 
-    /// Cuts off the end of the file that no commit has which recovery could choose, and says whether it did. If that fails it
+    /// Cuts off the end of the file that no commit has which recovery could choose, and says whether it tried to. If that fails it
     /// stays for another time.
     pub(super) fn cut_file(&mut self, storage: &Arc<dyn Storage>, durable: TransactionId) -> bool {
         let page_size = u64::from(self.newest.page_size);
@@ -630,7 +637,10 @@ impl Writer {
             return false;
         }
         let is_due = durable > *self.excess.seen.get_or_insert(durable) || is_early;
-        is_due && storage.set_len(bytes).is_ok()
+        if is_due {
+            let _ = storage.set_len(bytes);
+        }
+        is_due
     }
 
     /// Notes a commit, with what died in it, sorted.

@@ -78,7 +78,7 @@ impl Punching {
 }
 
 impl Writer {
-    /// Gives some blocks back, if there are far too many, and says whether it did.
+    /// Gives some blocks back, if there are far too many, and says whether it tried to.
     pub(super) fn punch_some(&mut self, storage: &dyn Storage) -> bool {
         let page_size = u64::from(self.newest.page_size);
         let (page_count, used) = (self.space.page_count(), self.space.used_count());
@@ -114,7 +114,7 @@ impl Writer {
             }
         }
         self.punching.is_punching &= self.space.ready_count() > aim.kept + aim.least;
-        left < most
+        most >= aim.least
     }
 
     /// Makes a hole of at most `most` pages, or finds one that is there already, for which nothing counts. `None` if there is

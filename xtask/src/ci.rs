@@ -55,17 +55,16 @@ const STEPS: &[Step] = &[
     ),
     cargo(
         "tests",
-        "test --workspace --exclude interleavings --lib --bins --tests --examples",
-    ),
-    cargo(
-        "large space map",
-        "test --package teak-bench --features space-map --test smoke a_large_space_map",
+        "test --workspace --exclude interleavings --features teak-bench/space-map --lib --bins --tests --examples",
     ),
     cargo(
         "interleavings",
-        "test --release --package interleavings --lib",
+        "test --profile campaign --package interleavings --lib",
     ),
-    cargo("documentation tests", "test --workspace --doc"),
+    cargo(
+        "documentation tests",
+        "test --workspace --exclude interleavings --features teak-bench/space-map --doc",
+    ),
     Step {
         environment: &[("RUSTDOCFLAGS", "-D warnings")],
         ..cargo("documentation", "doc --workspace --no-deps")
@@ -82,11 +81,11 @@ const STEPS: &[Step] = &[
     xtask("other engines", "peers --images 1000 --seed 1"),
     cargo(
         "example",
-        "run --release --package teak --example coins -- SCRATCH/coins.teak",
+        "run --profile campaign --package teak --example coins -- SCRATCH/coins.teak",
     ),
     cargo(
         "benchmark",
-        "run --release --package teak-bench -- quick --records 2000",
+        "run --profile campaign --package teak-bench -- quick --records 2000",
     ),
 ];
 

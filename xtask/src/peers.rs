@@ -53,7 +53,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let counts = scratch.path().join("counts");
     let mut command = cargo();
     command
-        .args(["run", "--quiet", "--release", "--package", "crash-peers"])
+        .args(["run", "--quiet", "--profile", "campaign"])
+        .args(["--package", "crash-peers"])
         .args(["--", "--images", &arguments.images.to_string()])
         .args(["--seed", &arguments.seed.to_string()])
         .arg("--counts")
@@ -103,7 +104,7 @@ fn why_not() -> Result<Option<String>, Failure> {
         return Ok(Some(format!("strace cannot be started ({error})")));
     }
     let output = cargo()
-        .args(["build", "--release", "--package", "crash-peers"])
+        .args(["build", "--profile", "campaign", "--package", "crash-peers"])
         .stdin(Stdio::null())
         .output()?;
     if output.status.success() {

@@ -106,7 +106,7 @@ fn a_reader_of_another_database_cannot_be_cancelled() {
 
 #[test]
 fn a_parked_reader_and_a_backup_are_cancelled() {
-    let (_directory, path) = place();
+    let (directory, path) = place();
     let database = Database::open(&path).unwrap();
     fill(&database, 2000).unwrap();
     let parked = database.begin_read().unwrap().park().unwrap();
@@ -122,6 +122,14 @@ fn a_parked_reader_and_a_backup_are_cancelled() {
     });
     assert!(is_lost(backup));
     assert_eq!(told, 1);
+    drop(txn);
+
+    let copy = directory.path().join("copy.teak");
+    let backup = database.backup(&copy, &mut |_| {
+        database.cancel_reader(&only_reader(&database)).unwrap();
+        ControlFlow::Continue(())
+    });
+    assert!(is_lost(backup) && !copy.exists());
 }
 
 #[test]

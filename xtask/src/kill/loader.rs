@@ -107,7 +107,8 @@ pub(super) fn acknowledged(output: &str) -> Result<usize, Failure> {
 pub(super) fn build() -> Result<PathBuf, Failure> {
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let status = Command::new(cargo)
-        .args(["build", "--release", "--quiet", "--package", "teak-cli"])
+        .args(["build", "--profile", "campaign", "--quiet"])
+        .args(["--package", "teak-cli"])
         .current_dir(scratch::workspace())
         .status()?;
     if !status.success() {
@@ -116,7 +117,7 @@ pub(super) fn build() -> Result<PathBuf, Failure> {
     // Beside the folder that this one was built to, whatever its profile.
     let mut program = env::current_exe()?;
     program.pop();
-    program.set_file_name("release");
+    program.set_file_name("campaign");
     program.push(format!("teak{}", env::consts::EXE_SUFFIX));
     Ok(program)
 }

@@ -217,6 +217,10 @@ pub(crate) struct SpaceRun {
     #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u64).range(0..=100_000_000))]
     pub(crate) crumbs: u64,
 
+    /// Named snapshots of Teak, none beside so many, beside which small commits are timed; none for not doing that.
+    #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u64).range(0..=10_000_000))]
+    pub(crate) names: u64,
+
     /// Also draw the sizes in the course of the commits beside a reader, and alone, into this file, as SVG.
     #[arg(long, value_name = "FILE")]
     pub(crate) chart: Option<PathBuf>,

@@ -95,6 +95,9 @@
 //! with nothing else, and one with N dead pages that an open reader sees, then, when the reader is gone, with N free pages. LMDB's lazy
 //! commits have `MDB_NOSYNC` in their transaction, libmdbx's `MDBX_TXN_NOSYNC`.
 //!
+//! With `--names N`: the same for Teak in two databases, one without named snapshots, one with N, of states one small commit from each
+//! other; and the time of the commits that gave the names.
+//!
 //! # What `values` measures
 //!
 //! Values of 2 to 10 KiB that are inserted, updated and removed at random, 100 such operations in a commit: the operations of all
@@ -284,6 +287,11 @@ fn run_space(space: &SpaceRun, directory: &Path) -> Result<()> {
     if space.crumbs > 0 {
         let figures = space::crumbs::run(space, directory)?;
         println!("\n{}", space::crumbs::table(&figures));
+        all.extend(to_values(&figures)?);
+    }
+    if space.names > 0 {
+        let figures = space::names::run(space, directory)?;
+        println!("\n{}", space::names::table(&figures));
         all.extend(to_values(&figures)?);
     }
     write_figures(&space.places, &all)

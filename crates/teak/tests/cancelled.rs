@@ -1,5 +1,8 @@
 //! Read transactions that somebody cancels: they find it where they go on, and keep what they have until they end.
 
+mod shared;
+
+use shared::place;
 use std::{
     collections::HashSet,
     ops::ControlFlow,
@@ -15,12 +18,6 @@ use teak::{
 };
 
 type Numbers = Table<U64, Bytes>;
-
-fn place() -> (tempfile::TempDir, std::path::PathBuf) {
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("cancelled.teak");
-    (directory, path)
-}
 
 fn fill(database: &Database, value_len: usize) -> Result<Numbers> {
     let mut txn = database.begin_write()?;

@@ -1,5 +1,6 @@
 //! Counting records, estimates, and ranges in parts, against sorted lists.
 
+use fastrand::Rng;
 use std::{collections::BTreeMap, ops::Bound};
 use teak::{
     Database, Error, KeyOrder, OwnedRange, Range, Result, Table, TableOptions, Transaction,
@@ -17,17 +18,6 @@ fn database() -> Directory {
     Directory {
         _directory: directory,
         database,
-    }
-}
-
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 16) % limit
     }
 }
 
@@ -52,9 +42,9 @@ fn compare<T: Transaction>(txn: &T, table: &Table<U64, Bytes>, model: &BTreeMap<
     }
     assert!(table.nth(txn, keys.len() as u64).unwrap().is_none());
     assert_eq!(table.count_range(txn, ..).unwrap(), keys.len() as u64);
-    let mut random = Random(3);
+    let mut random = Rng::with_seed(3);
     for _ in 0..200 {
-        let (low, high) = (random.below(100_000), random.below(100_000));
+        let (low, high) = (random.u64(..100_000), random.u64(..100_000));
         let expected = keys.iter().filter(|key| (low..high).contains(key)).count();
         assert_eq!(table.count_range(txn, low..high).unwrap(), expected as u64);
         let about = table.estimate_range(txn, low..high).unwrap();
@@ -65,7 +55,7 @@ fn compare<T: Transaction>(txn: &T, table: &Table<U64, Bytes>, model: &BTreeMap<
 #[test]
 fn counts_are_right_after_changes_rollbacks_and_commits() {
     let Directory { database, .. } = &database();
-    let mut random = Random(1);
+    let mut random = Rng::with_seed(1);
     let mut model = BTreeMap::new();
     let mut txn = database.begin_write().unwrap();
     let options = TableOptions::new().counted(true);
@@ -78,8 +68,8 @@ fn counts_are_right_after_changes_rollbacks_and_commits() {
         let before = model.clone();
         let savepoint = txn.savepoint().unwrap();
         for _ in 0..3000 {
-            let (key, len) = (random.below(100_000), random.below(300) as usize);
-            if random.below(4) == 0 {
+            let (key, len) = (random.u64(..100_000), random.u64(..300) as usize);
+            if random.u64(..4) == 0 {
                 let removed = table.remove(&mut txn, key).unwrap();
                 assert_eq!(removed, model.remove(&key).is_some());
             } else {
@@ -87,7 +77,7 @@ fn counts_are_right_after_changes_rollbacks_and_commits() {
                 model.insert(key, len);
             }
         }
-        let low = random.below(90_000);
+        let low = random.u64(..90_000);
         table.remove_range(&mut txn, low..low + 3000).unwrap();
         model.retain(|key, _| !(low..low + 3000).contains(key));
         compare(&txn, &table, &model);

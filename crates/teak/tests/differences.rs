@@ -1,5 +1,9 @@
 //! What differs between two states, against models of the states; and following commits.
 
+mod shared;
+
+use fastrand::Rng;
+use shared::place;
 use std::{
     collections::BTreeMap,
     fs,
@@ -18,28 +22,6 @@ use teak::{
 type Raw = Table<Bytes, Bytes>;
 type Model = BTreeMap<Vec<u8>, Vec<u8>>;
 type Tables = BTreeMap<&'static str, Model>;
-
-/// A small generator (xorshift), so that a failing test is repeated by its seed.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
-    }
-
-    fn below(&mut self, limit: u64) -> u64 {
-        (self.next() >> 32) % limit
-    }
-}
-
-fn place() -> (tempfile::TempDir, std::path::PathBuf) {
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("x.teak");
-    (directory, path)
-}
 
 /// Tables with all options that there are.
 fn options() -> [(&'static str, TableOptions); 4] {
@@ -161,12 +143,12 @@ fn assert_differences(older: &(ReadTxn, Tables), newer: &(ReadTxn, Tables)) {
 }
 
 /// One random change of one table.
-fn change(txn: &mut WriteTxn, tables: &mut Tables, random: &mut Random) -> Result<()> {
-    let name = options()[random.below(4) as usize].0;
+fn change(txn: &mut WriteTxn, tables: &mut Tables, random: &mut Rng) -> Result<()> {
+    let name = options()[random.u64(..4) as usize].0;
     let table: Raw = txn.create_table_with(name, options_of(name))?;
     let model = tables.entry(name).or_default();
-    let key = |random: &mut Random| key_of(name, random.below(3000));
-    match random.below(12) {
+    let key = |random: &mut Rng| key_of(name, random.u64(..3000));
+    match random.u64(..12) {
         0 => {
             let (low, high) = (key(random), key(random));
             let range = (Bound::Included(&low[..]), Bound::Excluded(&high[..]));
@@ -181,7 +163,7 @@ fn change(txn: &mut WriteTxn, tables: &mut Tables, random: &mut Random) -> Resul
         }
         2 => {
             let mut records: Vec<_> = (0..500)
-                .map(|_| (key(random), vec![random.next() as u8; 20]))
+                .map(|_| (key(random), vec![random.u64(..) as u8; 20]))
                 .collect();
             records.sort_by(|a, b| compare(name, &a.0, &b.0));
             records.dedup_by(|a, b| a.0 == b.0);
@@ -190,18 +172,18 @@ fn change(txn: &mut WriteTxn, tables: &mut Tables, random: &mut Random) -> Resul
             *model = records.into_iter().collect();
         }
         kind => {
-            for _ in 0..random.below(40) {
+            for _ in 0..random.u64(..40) {
                 let key = key(random);
-                if kind < 6 && random.below(2) == 0 {
+                if kind < 6 && random.u64(..2) == 0 {
                     table.remove(txn, &key)?;
                     model.remove(&key);
                     continue;
                 }
-                let len = match random.below(10) {
+                let len = match random.u64(..10) {
                     0 => 5000,
-                    _ => random.below(60) as usize,
+                    _ => random.u64(..60) as usize,
                 };
-                let value = vec![random.next() as u8; len];
+                let value = vec![random.u64(..) as u8; len];
                 table.insert(txn, &key, &value)?;
                 model.insert(key, value);
             }
@@ -213,7 +195,7 @@ fn change(txn: &mut WriteTxn, tables: &mut Tables, random: &mut Random) -> Resul
 #[test]
 fn all_pairs_of_random_states_differ_as_the_models_say() {
     for seed in 1..=4_u64 {
-        let mut random = Random(seed * 0x9e37_79b9);
+        let mut random = Rng::with_seed(seed * 0x9e37_79b9);
         let (_directory, path) = place();
         let database = Options::new()
             .durability(Durability::Lazy)
@@ -223,7 +205,7 @@ fn all_pairs_of_random_states_differ_as_the_models_say() {
         let mut states: Vec<(ReadTxn, Tables)> = Vec::new();
         for round in 0..60 {
             let mut txn = database.begin_write().unwrap();
-            for _ in 0..=random.below(4) {
+            for _ in 0..=random.u64(..4) {
                 change(&mut txn, &mut tables, &mut random).unwrap();
             }
             txn.commit().unwrap();
@@ -236,7 +218,7 @@ fn all_pairs_of_random_states_differ_as_the_models_say() {
             // Some stay long, so that pages are used again around them.
             match states.len() < 8 {
                 true => states.push(state),
-                false => states[random.below(8) as usize] = state,
+                false => states[random.u64(..8) as usize] = state,
             }
         }
         for older in &states {

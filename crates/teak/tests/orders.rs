@@ -1,12 +1,16 @@
 //! Tables in orders that the application brings, against models, and where the comparison is missing or another.
 
+mod shared;
+
+use fastrand::Rng;
+use shared::place;
 use std::{
     cmp::Ordering,
     collections::BTreeMap,
     fs,
     ops::{Bound, ControlFlow},
     panic::{AssertUnwindSafe, catch_unwind},
-    path::{Path, PathBuf},
+    path::Path,
     sync::atomic::{AtomicBool, Ordering::Relaxed},
 };
 use teak::{
@@ -27,22 +31,6 @@ static WITHOUT_CASE: Comparison = Comparison::new("without case", &|a, b| {
 });
 /// Another one under the same name.
 static UPWARDS_AS_DOWNWARDS: Comparison = Comparison::new("downwards", &|a, b| a.cmp(b));
-
-/// A small generator (xorshift), so that a failing test is repeated by its seed.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
-    }
-
-    fn below(&mut self, limit: u64) -> u64 {
-        (self.next() >> 32) % limit
-    }
-}
 
 /// A key as its order sees it.
 #[derive(Clone, Debug)]
@@ -78,12 +66,6 @@ fn compare(comparison: &Comparison, a: &[u8], b: &[u8]) -> Ordering {
 
 type Model = BTreeMap<Key, Vec<u8>>;
 
-fn place() -> (tempfile::TempDir, PathBuf) {
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("x.teak");
-    (directory, path)
-}
-
 fn all() -> [&'static Comparison; 3] {
     [&DOWNWARDS, &BY_LENGTH, &WITHOUT_CASE]
 }
@@ -98,10 +80,10 @@ fn ordered(comparison: &'static Comparison) -> TableOptions {
 }
 
 /// Now and then empty, and of letters in both cases.
-fn random_key(random: &mut Random) -> Vec<u8> {
+fn random_key(random: &mut Rng) -> Vec<u8> {
     let letters = b"aAbBcCdDeE";
-    let len = random.below(9) * (1 + 20 * u64::from(random.below(8) == 0));
-    let letter = |_| letters[random.below(10) as usize];
+    let len = random.u64(..9) * (1 + 20 * u64::from(random.u64(..8) == 0));
+    let letter = |_| letters[random.u64(..10) as usize];
     (0..len).map(letter).collect()
 }
 
@@ -121,15 +103,15 @@ fn put(model: &mut Model, key: Key, value: Vec<u8>) {
 }
 
 fn change(
-    random: &mut Random,
+    random: &mut Rng,
     txn: &mut WriteTxn,
     table: &Raw,
     model: &mut Model,
     order: &'static Comparison,
 ) {
     let key = Key(random_key(random), order);
-    let value = vec![7; random.below(400) as usize];
-    match random.below(10) {
+    let value = vec![7; random.u64(..400) as usize];
+    match random.u64(..10) {
         0..5 => {
             table.insert(txn, &key.0, &value).unwrap();
             put(model, key, value);
@@ -241,7 +223,7 @@ fn found_differences(
 #[test]
 fn tables_keep_the_order_of_their_comparison() {
     for (seed, order) in (1..).zip(all()) {
-        let mut random = Random(seed);
+        let mut random = Rng::with_seed(seed);
         let (_directory, path) = place();
         let database = options().move_percent(400).open(&path).unwrap();
         let mut txn = database.begin_write().unwrap();
@@ -261,7 +243,7 @@ fn tables_keep_the_order_of_their_comparison() {
             for _ in 0..20 {
                 change(&mut random, &mut txn, &table, &mut model, order);
             }
-            if random.below(2) == 0 {
+            if random.u64(..2) == 0 {
                 txn.rollback_to(&savepoint).unwrap();
                 model = kept;
             }
@@ -771,11 +753,11 @@ fn a_comparison_that_is_no_order_ends_all_the_same() {
         .unwrap();
     let mut txn = database.begin_write().unwrap();
     let table: Raw = txn.create_table_with("t", ordered(&NO_ORDER)).unwrap();
-    let mut random = Random(5);
+    let mut random = Rng::with_seed(5);
     for number in 0..3000u32 {
         let key = number.to_be_bytes();
         table.insert(&mut txn, &key, &[1; 30]).unwrap();
-        if random.below(4) == 0 {
+        if random.u64(..4) == 0 {
             let _ = table.remove(&mut txn, &key).unwrap();
         }
     }

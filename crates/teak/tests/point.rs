@@ -1,5 +1,9 @@
 //! What is done to one record, and to many at once, against a `BTreeMap`; what is refused, and what that leaves behind.
 
+mod shared;
+
+use fastrand::Rng;
+use shared::place;
 use std::{collections::BTreeMap, panic::AssertUnwindSafe, path::Path};
 use teak::{
     Action, CachedPlace, Database, Durability, Error, Exactness, Freshness, KeyOrder, Options,
@@ -9,28 +13,6 @@ use teak::{
 
 type Raw = Table<Bytes, Bytes>;
 type Model = BTreeMap<Vec<u8>, Vec<u8>>;
-
-/// A small generator (xorshift), so that a failing test is repeated by its seed.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
-    }
-
-    fn below(&mut self, limit: u64) -> u64 {
-        (self.next() >> 32) % limit
-    }
-}
-
-fn place() -> (tempfile::TempDir, std::path::PathBuf) {
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("x.teak");
-    (directory, path)
-}
 
 fn database(path: &Path, durability: Durability) -> Database {
     Options::new()
@@ -82,11 +64,11 @@ impl Checked {
         records
     }
 
-    fn key(&self, random: &mut Random) -> Vec<u8> {
-        let number = random.below(300);
+    fn key(&self, random: &mut Rng) -> Vec<u8> {
+        let number = random.u64(..300);
         match self.order {
             KeyOrder::Integer => number.to_le_bytes().to_vec(),
-            _ => match random.below(10) {
+            _ => match random.u64(..10) {
                 0 => vec![number as u8; 200],
                 1 => Vec::new(),
                 _ => number.to_be_bytes()[6..].to_vec(),
@@ -94,11 +76,11 @@ impl Checked {
         }
     }
 
-    fn step(&mut self, txn: &mut WriteTxn, random: &mut Random) {
+    fn step(&mut self, txn: &mut WriteTxn, random: &mut Rng) {
         let key = self.key(random);
         let value = some_value(random);
         let (table, old) = (self.table.clone(), self.model.get(&key).cloned());
-        match random.below(11) {
+        match random.u64(..11) {
             0 => {
                 let found = table.get_or_insert(txn, &key, &value).unwrap();
                 assert_eq!(found, old);
@@ -117,7 +99,7 @@ impl Checked {
                 self.model.remove(&key);
             }
             4 => {
-                let expected = match (random.below(2), &old) {
+                let expected = match (random.u64(..2), &old) {
                     (0, Some(old)) => old.clone(),
                     _ => value,
                 };
@@ -158,14 +140,8 @@ impl Checked {
         }
     }
 
-    fn swap(
-        &mut self,
-        txn: &mut WriteTxn,
-        random: &mut Random,
-        key: Vec<u8>,
-        old: Option<Vec<u8>>,
-    ) {
-        let mut one_of = |old: &Option<Vec<u8>>| match random.below(3) {
+    fn swap(&mut self, txn: &mut WriteTxn, random: &mut Rng, key: Vec<u8>, old: Option<Vec<u8>>) {
+        let mut one_of = |old: &Option<Vec<u8>>| match random.u64(..3) {
             0 => None,
             1 => Some(some_value(random)),
             _ => old.clone(),
@@ -185,14 +161,8 @@ impl Checked {
         };
     }
 
-    fn modify(
-        &mut self,
-        txn: &mut WriteTxn,
-        random: &mut Random,
-        key: Vec<u8>,
-        old: Option<Vec<u8>>,
-    ) {
-        let choice = random.below(4);
+    fn modify(&mut self, txn: &mut WriteTxn, random: &mut Rng, key: Vec<u8>, old: Option<Vec<u8>>) {
+        let choice = random.u64(..4);
         let mut longer = old.clone().unwrap_or_default();
         longer.push(choice as u8);
         let modified = self.table.modify(txn, &key, |value| {
@@ -215,11 +185,11 @@ impl Checked {
         }
     }
 
-    fn many(&mut self, txn: &mut WriteTxn, random: &mut Random) {
-        let records: Vec<_> = (0..random.below(40))
+    fn many(&mut self, txn: &mut WriteTxn, random: &mut Rng) {
+        let records: Vec<_> = (0..random.u64(..40))
             .map(|_| (self.key(random), some_value(random)))
             .collect();
-        if random.below(2) == 0 {
+        if random.u64(..2) == 0 {
             let before = self.model.len();
             self.model.extend(records.iter().cloned());
             let borrowed: Vec<_> = records.iter().map(|(k, v)| (&k[..], &v[..])).collect();
@@ -234,7 +204,7 @@ impl Checked {
     }
 
     /// All ways to read one record.
-    fn audit(&self, txn: &impl Transaction, random: &mut Random) {
+    fn audit(&self, txn: &impl Transaction, random: &mut Rng) {
         let records = self.sorted();
         let all: Vec<_> = self
             .table
@@ -267,14 +237,14 @@ impl Checked {
     }
 }
 
-fn some_value(random: &mut Random) -> Vec<u8> {
-    let len = match random.below(20) {
+fn some_value(random: &mut Rng) -> Vec<u8> {
+    let len = match random.u64(..20) {
         0 => 0,
-        1 => random.below(20_000),
-        2 => 1900 + random.below(200),
-        _ => random.below(100),
+        1 => random.u64(..20_000),
+        2 => 1900 + random.u64(..200),
+        _ => random.u64(..100),
     };
-    (0..len).map(|_| random.next() as u8).collect()
+    (0..len).map(|_| random.u64(..) as u8).collect()
 }
 
 #[test]
@@ -282,7 +252,7 @@ fn random_operations_on_one_record_match_a_map() {
     for (seed, durability) in [(1, Durability::Lazy), (2, Durability::Durable)] {
         let (_directory, path) = place();
         let mut open = database(&path, durability);
-        let mut random = Random(seed);
+        let mut random = Rng::with_seed(seed);
         let mut txn = open.begin_write().unwrap();
         let mut tables: Vec<_> = options()
             .into_iter()
@@ -296,13 +266,13 @@ fn random_operations_on_one_record_match_a_map() {
         for round in 0..30 {
             let mut txn = open.begin_write().unwrap();
             for table in &mut tables {
-                for _ in 0..random.below(30) {
+                for _ in 0..random.u64(..30) {
                     table.step(&mut txn, &mut random);
                 }
-                if random.below(3) == 0 {
+                if random.u64(..3) == 0 {
                     let before = table.model.clone();
                     let undone = txn.nested(|txn| {
-                        for _ in 0..random.below(30) {
+                        for _ in 0..random.u64(..30) {
                             table.step(txn, &mut random);
                         }
                         Err::<(), _>(Error::ReadOnly)
@@ -510,8 +480,8 @@ fn many_records_fill_their_pages() {
     let table = txn.create_table::<U64, U64>("numbers").unwrap();
     let sparse: Vec<_> = (0..2000u64).map(|n| (n * 1000, n)).collect();
     table.insert_many(&mut txn, &sparse).unwrap();
-    let mut random = Random(3);
-    let dense: Vec<_> = (0..60_000).map(|n| (random.below(2_000_000), n)).collect();
+    let mut random = Rng::with_seed(3);
+    let dense: Vec<_> = (0..60_000).map(|n| (random.u64(..2_000_000), n)).collect();
     table.insert_many(&mut txn, &dense).unwrap();
     let stat = table.stat(&txn).unwrap();
     // Slot and header of the node, and the value: the keys are in prefix and head.

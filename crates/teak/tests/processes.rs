@@ -1,5 +1,8 @@
 //! One database in many processes. Each test starts this program again as another process, with an action for it.
 
+mod shared;
+
+use shared::place;
 use std::{
     env,
     io::{BufRead, BufReader, Write},
@@ -88,9 +91,9 @@ fn another_process_answers() {
     let (_directory, path) = place();
     let mut other = Other::start(&path);
     assert_eq!(other.ask("open"), "Clean");
-    assert!(path.with_file_name("numbers.teak-lock").exists());
+    assert!(path.with_file_name("some.teak-lock").exists());
     assert_eq!(other.ask("close"), "closed");
-    assert!(!path.with_file_name("numbers.teak-lock").exists());
+    assert!(!path.with_file_name("some.teak-lock").exists());
 }
 
 /// Does what the lines of the standard input say.
@@ -257,12 +260,6 @@ fn assert_clean(database: &Database) {
     assert!(report.is_clean(), "{report:#?}");
 }
 
-fn place() -> (tempfile::TempDir, std::path::PathBuf) {
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("numbers.teak");
-    (directory, path)
-}
-
 #[test]
 fn what_one_process_commits_the_other_sees() {
     let (_directory, path) = place();
@@ -289,7 +286,7 @@ fn what_one_process_commits_the_other_sees() {
     assert_eq!(other.ask("close"), "closed");
     assert_clean(&database);
     database.close().unwrap();
-    assert!(!path.with_file_name("numbers.teak-lock").exists());
+    assert!(!path.with_file_name("some.teak-lock").exists());
     let database = Database::open(&path).unwrap();
     assert_eq!(database.recovery(), Recovery::Clean);
     assert_eq!(get(&database, "a").unwrap(), Some(199));
@@ -749,7 +746,7 @@ fn a_database_that_was_opened_again_is_closed_with_its_last_handle() {
     drop(reader);
     put(&again, "lazy", "a", 2).unwrap();
     drop(again);
-    assert!(!path.with_file_name("numbers.teak-lock").exists());
+    assert!(!path.with_file_name("some.teak-lock").exists());
     let database = Database::open(&path).unwrap();
     assert_eq!(database.recovery(), Recovery::Clean);
 }

@@ -1,5 +1,8 @@
 //! Named snapshots: states that stay, and rolling back to them.
 
+mod shared;
+
+use shared::place;
 use std::{
     collections::{BTreeMap, btree_map::Entry},
     ops::ControlFlow,
@@ -15,12 +18,6 @@ type Model = BTreeMap<u64, Vec<u8>>;
 
 fn open(path: &Path) -> Database {
     Database::open(path).unwrap()
-}
-
-fn place() -> (tempfile::TempDir, std::path::PathBuf) {
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("snapshots.teak");
-    (directory, path)
 }
 
 fn numbers(database: &Database) -> Numbers {
@@ -626,39 +623,4 @@ fn who_reads_a_dropped_snapshot_is_seen_among_many_readers() {
         }
     }
     assert_clean(&database);
-}
-
-/// Prints what small commits cost beside many named snapshots: `cargo test --release -p teak --test snapshots names -- --ignored
-/// --nocapture`.
-#[test]
-#[ignore = "it measures"]
-fn commits_beside_ten_thousand_names() {
-    for names in [0, 100, 10_000] {
-        let (_directory, path) = place();
-        let database = open(&path);
-        let table = numbers(&database);
-        let mut txn = database.begin_write().unwrap();
-        fill(&mut txn, &table, 0..20_000, 1);
-        txn.commit().unwrap();
-        let commit = |number: u64, name: Option<u64>| {
-            let mut txn = database.begin_write().unwrap();
-            txn.set_durability(Durability::Lazy);
-            table
-                .insert(&mut txn, number * 7919 % 20_000, &number.to_le_bytes())
-                .unwrap();
-            if let Some(name) = name {
-                txn.create_snapshot(name.to_be_bytes()).unwrap();
-            }
-            txn.commit().unwrap();
-        };
-        let begun = std::time::Instant::now();
-        (0..names).for_each(|name| commit(name, Some(name)));
-        let naming = begun.elapsed() / names.max(1) as u32;
-        (0..500).for_each(|number| commit(number, None));
-        let begun = std::time::Instant::now();
-        (0..5000).for_each(|number| commit(number, None));
-        let small = begun.elapsed() / 5000;
-        println!("{names} names: {naming:?} for each that gives one, {small:?} for each small one");
-        assert_clean(&database);
-    }
 }

@@ -1,5 +1,8 @@
 //! How long files are: limits, growth, and files that become shorter while they are used.
 
+mod shared;
+
+use shared::place;
 use std::{
     fs,
     ops::ControlFlow,
@@ -14,12 +17,6 @@ use teak::{
 const MIB: u64 = 1 << 20;
 
 type Numbers = Table<U64, Bytes>;
-
-fn place() -> (tempfile::TempDir, std::path::PathBuf) {
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("space.teak");
-    (directory, path)
-}
 
 fn len(path: &Path) -> u64 {
     fs::metadata(path).unwrap().len()
@@ -506,7 +503,7 @@ fn a_backup_is_the_state_that_it_was_begun_with() {
         .map(|entry| entry.unwrap().file_name())
         .collect();
     left.sort();
-    assert_eq!(left, ["dense", "exact", "space.teak"]);
+    assert_eq!(left, ["dense", "exact", "some.teak"]);
 }
 
 #[test]

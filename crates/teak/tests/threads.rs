@@ -1,6 +1,7 @@
 //! Databases in several threads: readers beside a writer, and transactions, cursors, ranges and
 //! values that move to another thread or outlive the handle of their database.
 
+use fastrand::Rng;
 use std::{
     collections::BTreeMap,
     path::Path,
@@ -41,19 +42,6 @@ const _: () = {
     is_sent::<WriteTxn>();
 };
 
-/// A linear congruential generator: tests are to repeat.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1);
-        (self.0 >> 33) % limit
-    }
-}
-
 fn bank(path: &Path) -> Result<(Database, Accounts, Journal)> {
     // Little memory, so that large transactions write early.
     let database = Options::new().write_memory_bytes(64 << 10).open(path)?;
@@ -73,11 +61,11 @@ fn transfer(
     accounts: &Accounts,
     journal: &Journal,
     number: u64,
-    random: &mut Random,
+    random: &mut Rng,
 ) -> Result<()> {
-    for _ in 0..=random.below(30) {
-        let (from, to) = (random.below(ACCOUNTS), random.below(ACCOUNTS));
-        let amount = random.below(100).min(accounts.get(txn, from)?.unwrap_or(0));
+    for _ in 0..=random.u64(..30) {
+        let (from, to) = (random.u64(..ACCOUNTS), random.u64(..ACCOUNTS));
+        let amount = random.u64(..100).min(accounts.get(txn, from)?.unwrap_or(0));
         let reduced = accounts.get(txn, from)?.unwrap_or(0) - amount;
         accounts.insert(txn, from, reduced)?;
         let raised = accounts.get(txn, to)?.unwrap_or(0) + amount;
@@ -188,7 +176,7 @@ fn readers_see_whole_transactions() -> Result<()> {
 
 /// Commits lazily and durably, and undoes every ninth transfer.
 fn write_on(database: &Database, accounts: &Accounts, journal: &Journal) -> Result<()> {
-    let mut random = Random(11);
+    let mut random = Rng::with_seed(11);
     for number in 0..TRANSFERS {
         if number % 9 == 0 {
             let mut txn = database.begin_write()?;

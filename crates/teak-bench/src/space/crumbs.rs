@@ -46,8 +46,8 @@ pub(crate) struct Figure {
 }
 
 #[derive(Clone, Copy, Debug, Serialize)]
-struct Times {
-    count: u64,
+pub(super) struct Times {
+    pub(super) count: u64,
     median_us: f64,
     p99_us: f64,
     longest_us: f64,
@@ -62,9 +62,9 @@ struct Course<'c> {
 }
 
 /// Small records that get new values.
-struct Records {
-    keys: Vec<Key>,
-    rng: Rng,
+pub(super) struct Records {
+    pub(super) keys: Vec<Key>,
+    pub(super) rng: Rng,
 }
 
 /// Times commits of each engine beside as many dead pages as are asked for.
@@ -220,7 +220,7 @@ impl<'c> Course<'c> {
 
 impl Records {
     /// New values of random keys.
-    fn take(&mut self, count: usize) -> Vec<Record> {
+    pub(super) fn take(&mut self, count: usize) -> Vec<Record> {
         let record = |_| {
             let key = self.keys[self.rng.usize(..self.keys.len())];
             Record::new(key, self.rng.u64(1..))
@@ -230,7 +230,7 @@ impl Records {
 }
 
 impl Times {
-    fn of(latencies: &Latencies) -> Self {
+    pub(super) fn of(latencies: &Latencies) -> Self {
         let microseconds = |percent| latencies.percentile_ns(percent) as f64 / 1e3;
         Self {
             count: latencies.count(),
@@ -240,8 +240,12 @@ impl Times {
         }
     }
 
-    fn cells(&self) -> [String; 3] {
+    pub(super) fn cells(&self) -> [String; 3] {
         [self.median_us, self.p99_us, self.longest_us].map(|time| format!("{time:.1}"))
+    }
+
+    pub(super) fn cells_or_none(times: Option<&Self>) -> [String; 3] {
+        times.map_or_else(Default::default, Self::cells)
     }
 }
 
@@ -266,8 +270,7 @@ pub(crate) fn table(figures: &[Figure]) -> Table {
         let pending = dead.pending.map(|pages| pages.to_string());
         let mut line = vec![figure.engine.to_string(), figure.beside.to_owned()];
         line.extend([dead.count.to_string(), pending.unwrap_or_default()]);
-        let none = || [const { String::new() }; 3];
-        line.extend(figure.lazy.as_ref().map_or_else(none, Times::cells));
+        line.extend(Times::cells_or_none(figure.lazy.as_ref()));
         line.extend(figure.durable.cells());
         line.push(figure.durable.count.to_string());
         lines.add_row(line);

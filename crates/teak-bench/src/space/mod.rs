@@ -2,6 +2,7 @@
 
 pub(crate) mod chart;
 pub(crate) mod crumbs;
+pub(crate) mod names;
 mod watched;
 
 use crate::{

@@ -86,6 +86,11 @@ impl<T> Turnstile<T> {
         }
     }
 
+    #[cfg(test)]
+    pub(crate) fn is_waited_for(&self) -> bool {
+        !lock(&self.state).waiting.is_empty()
+    }
+
     fn turn(self: &Arc<Self>, held: Box<T>) -> Turn<T> {
         Turn {
             held: Some(held),

@@ -6,9 +6,10 @@ use crate::{
         TreeRoot,
         insert::Tree,
         seal,
-        tests::{Fixture, Random, bytes_root, random_value, roots},
+        tests::{Fixture, bytes_root, random_value, roots},
     },
 };
+use fastrand::Rng;
 
 const PAGE_SIZE: usize = 4096;
 
@@ -33,15 +34,15 @@ fn sparse(root: TreeRoot) -> Fixture {
 #[test]
 fn records_of_few_leaves_are_laid_out_together() {
     for (seed, root) in (1..).zip(roots()) {
-        let mut random = Random(seed);
+        let mut random = Rng::with_seed(seed);
         let mut fixture = sparse(root);
         for round in 0..4 {
             // In places of their own, and where the round before had its.
-            let start = (random.below(180) << 20) * (round % 2);
+            let start = (random.u64(..180) << 20) * (round % 2);
             let records: Vec<_> = (0..3000)
                 .map(|_| {
-                    let number = start + random.below(4000 << (2 * round));
-                    let value = match random.below(4) {
+                    let number = start + random.u64(..4000 << (2 * round));
+                    let value = match random.u64(..4) {
                         0 => random_value(&mut random),
                         _ => vec![7; 10],
                     };

@@ -16,9 +16,10 @@ use crate::{
         memory::MemoryPages,
         position::Position,
         split::split,
-        tests::{Fixture, Random, random_key, random_value, roots},
+        tests::{Fixture, random_key, random_value, roots},
     },
 };
+use fastrand::Rng;
 use std::{
     cell::Cell,
     ops::{Bound, Range},
@@ -27,7 +28,7 @@ use std::{
 /// A tree of every kind that random changes have made, and its keys in their order.
 fn grown() -> impl Iterator<Item = (Fixture, Vec<Vec<u8>>)> {
     roots().into_iter().enumerate().map(|(seed, root)| {
-        let mut random = Random(seed as u64 + 1);
+        let mut random = Rng::with_seed(seed as u64 + 1);
         let mut fixture = Fixture::new(4096, root);
         for step in 0..5000 {
             let key = random_key(&mut random, root.order, 4096, 4000);
@@ -64,10 +65,10 @@ pub(in crate::tree) fn loaded(records: u64, is_counted: bool) -> (MemoryPages, T
 }
 
 /// Bounds at, and between, the keys of a tree.
-fn random_bounds(random: &mut Random, order: KeyOrder) -> [Bound<Vec<u8>>; 2] {
+fn random_bounds(random: &mut Rng, order: KeyOrder) -> [Bound<Vec<u8>>; 2] {
     let mut bound = || {
         let key = random_key(random, order, 4096, 4000);
-        match random.below(6) {
+        match random.u64(..6) {
             0 => Bound::Unbounded,
             1 | 2 => Bound::Excluded(key),
             _ => Bound::Included(key),
@@ -114,7 +115,7 @@ fn ranks_and_numbers_are_those_of_a_sorted_list() {
         for number in [keys.len() as u64, u64::MAX] {
             assert!(nth(pages, root, number).unwrap().is_none());
         }
-        let mut random = Random(5);
+        let mut random = Rng::with_seed(5);
         for _ in 0..500 {
             let key = random_key(&mut random, root.order, 4096, 8000);
             let smaller = keys.partition_point(|k| root.order.compare(k, &key).is_lt());
@@ -127,7 +128,7 @@ fn ranks_and_numbers_are_those_of_a_sorted_list() {
 fn ranges_are_counted_and_estimates_keep_within_their_bounds() {
     for (fixture, keys) in grown() {
         let (pages, root) = (&fixture.pages, &fixture.root);
-        let mut random = Random(7);
+        let mut random = Rng::with_seed(7);
         for _ in 0..1000 {
             let bounds = random_bounds(&mut random, root.order);
             let expected = indices(&keys, root.order, &bounds).len() as u64;
@@ -166,15 +167,15 @@ fn a_tree_without_records_has_none_anywhere() {
 fn skips_are_so_many_steps_and_distances_lead_back() {
     for (fixture, keys) in grown() {
         let (pages, root, len) = (&fixture.pages, &fixture.root, keys.len() as i64);
-        let mut random = Random(9);
+        let mut random = Rng::with_seed(9);
         let (mut position, mut place, mut is_set) = (Position::default(), -1, false);
         let (mut last, mut last_place) = (position.clone(), place);
         for _ in 0..1500 {
-            if random.below(9) == 0 {
+            if random.u64(..9) == 0 {
                 (position, place, is_set) = (Position::default(), -1, false);
             }
-            let reach = [3, 40, 2 * len as u64][random.below(3) as usize];
-            let steps = random.below(2 * reach) as i64 - reach as i64;
+            let reach = [3, 40, 2 * len as u64][random.u64(..3) as usize];
+            let steps = random.u64(..2 * reach) as i64 - reach as i64;
             let from = if is_set || steps >= 0 { place } else { len };
             place = (from + steps).clamp(-1, len);
             is_set |= steps != 0;
@@ -188,7 +189,7 @@ fn skips_are_so_many_steps_and_distances_lead_back() {
                 last.distance(&position, pages, root).unwrap(),
                 place - last_place
             );
-            if random.below(3) == 0 {
+            if random.u64(..3) == 0 {
                 (last, last_place) = (position.clone(), place);
             }
         }
@@ -298,7 +299,7 @@ fn a_tree_that_only_says_that_it_counts_is_damaged() {
 /// Bytes of all pages changed at random: whatever comes is a number or an error.
 #[test]
 fn hostile_bytes_are_no_reason_to_panic() {
-    let mut random = Random(21);
+    let mut random = Rng::with_seed(21);
     let samples = [loaded(20_000, true), loaded(40_000, false)];
     for round in 0..300 {
         let (mut pages, root) = samples[round % 2].clone();
@@ -306,30 +307,30 @@ fn hostile_bytes_are_no_reason_to_panic() {
             let number = PageNumber(number);
             let is_inner = Header::read(pages.page(number).unwrap()).level > 0;
             let chance = if is_inner { 2 } else { 12 };
-            if random.below(chance) > 0 {
+            if random.u64(..chance) > 0 {
                 continue;
             }
             let page = pages.page_mut(number).unwrap();
-            for _ in 0..1 + random.below(4) {
-                let end = [24, 600, 4096][random.below(3) as usize];
-                page[random.below(end) as usize] = random.next() as u8;
+            for _ in 0..1 + random.u64(..4) {
+                let end = [24, 600, 4096][random.u64(..3) as usize];
+                page[random.u64(..end) as usize] = random.u64(..) as u8;
             }
             if let (true, Ok(inner)) = (is_inner, Inner::parse(page)) {
-                let (index, count) = (random.below(inner.count() as u64), random.next());
-                inner::set_records(page, index as usize, count >> random.below(64));
+                let (index, count) = (random.u64(..inner.count() as u64), random.u64(..));
+                inner::set_records(page, index as usize, count >> random.u64(..64));
             }
         }
         let root = TreeRoot {
-            records: root.records << random.below(30),
-            leaf_pages: root.leaf_pages >> random.below(9),
+            records: root.records << random.u64(..30),
+            leaf_pages: root.leaf_pages >> random.u64(..9),
             ..root
         };
         let mut position = Position::default();
         for _ in 0..20 {
-            let keys = [random.below(20_000), random.below(20_000)].map(u64::to_be_bytes);
+            let keys = [random.u64(..20_000), random.u64(..20_000)].map(u64::to_be_bytes);
             let (low, high) = (Bound::Included(&keys[0][..]), Bound::Excluded(&keys[1][..]));
             let _ = rank(&pages, &root, &keys[0]);
-            let _ = nth(&pages, &root, random.below(20_000));
+            let _ = nth(&pages, &root, random.u64(..20_000));
             let _ = ends(&pages, &root, low, high);
             let _ = count(&pages, &root, low, high);
             let _ = split(&pages, &root, low, high, 7);
@@ -337,7 +338,7 @@ fn hostile_bytes_are_no_reason_to_panic() {
                 assert!(about.at_least <= about.records && about.records <= about.at_most);
             }
             if position
-                .skip(&pages, &root, random.below(20_000) as i64 - 10_000)
+                .skip(&pages, &root, random.u64(..20_000) as i64 - 10_000)
                 .is_err()
             {
                 position = Position::default();

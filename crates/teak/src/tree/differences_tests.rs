@@ -14,9 +14,9 @@ use crate::{
         insert::{Existing, Tree},
         memory::MemoryPages,
         seal,
-        tests::Random,
     },
 };
+use fastrand::Rng;
 use std::{
     cell::{Cell, RefCell},
     collections::{BTreeMap, BTreeSet},
@@ -437,7 +437,7 @@ fn random_states_differ_as_the_model_says() {
         TreeRoot::new(KeyOrder::Integer, true, false, 0),
     ];
     for seed in 1..=12 {
-        let mut random = Random(seed * 0x9e37_79b9);
+        let mut random = Rng::with_seed(seed * 0x9e37_79b9);
         let root = roots[seed as usize % roots.len()];
         let mut states = vec![State::new(root)];
         for _ in 0..8 {
@@ -457,8 +457,8 @@ fn random_states_differ_as_the_model_says() {
     }
 }
 
-fn random_key(root: TreeRoot, random: &mut Random) -> Vec<u8> {
-    let number = random.below(4000);
+fn random_key(root: TreeRoot, random: &mut Rng) -> Vec<u8> {
+    let number = random.u64(..4000);
     match root.order {
         KeyOrder::Integer => number.to_le_bytes().to_vec(),
         _ => {
@@ -469,9 +469,9 @@ fn random_key(root: TreeRoot, random: &mut Random) -> Vec<u8> {
     }
 }
 
-fn change(state: &mut State, random: &mut Random) {
+fn change(state: &mut State, random: &mut Rng) {
     let root = state.root;
-    match random.below(8) {
+    match random.u64(..8) {
         0 => {
             let (a, b) = (random_key(root, random), random_key(root, random));
             if root.order.compare(&a, &b).is_lt() {
@@ -481,7 +481,7 @@ fn change(state: &mut State, random: &mut Random) {
         1 => {
             for _ in 0..1000 {
                 let key = random_key(root, random);
-                state.insert(&key, &random.next().to_le_bytes());
+                state.insert(&key, &random.u64(..).to_le_bytes());
             }
         }
         2 => {
@@ -490,15 +490,15 @@ fn change(state: &mut State, random: &mut Random) {
             }
         }
         _ => {
-            for _ in 0..random.below(30) {
+            for _ in 0..random.u64(..30) {
                 let key = random_key(root, random);
-                match random.below(4) {
+                match random.u64(..4) {
                     0 => state.remove(&key),
                     1 => {
-                        let len = random.below(4000) as usize;
-                        state.insert(&key, &vec![random.next() as u8; len]);
+                        let len = random.u64(..4000) as usize;
+                        state.insert(&key, &vec![random.u64(..) as u8; len]);
                     }
-                    _ => state.insert(&key, &random.next().to_le_bytes()),
+                    _ => state.insert(&key, &random.u64(..).to_le_bytes()),
                 }
             }
         }

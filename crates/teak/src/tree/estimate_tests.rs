@@ -1,17 +1,18 @@
 use super::{Guess, estimate};
 use crate::tree::{
     count::{count, tests::loaded},
-    tests::{Fixture, Random, bytes_root},
+    tests::{Fixture, bytes_root},
 };
+use fastrand::Rng;
 use std::ops::Bound;
 
 #[test]
 fn few_leaves_are_counted() {
     let (pages, root) = loaded(100_000, false);
-    let mut random = Random(3);
+    let mut random = Rng::with_seed(3);
     for _ in 0..500 {
-        let first = random.below(99_000);
-        let keys = [first, first + random.below(1000)].map(u64::to_be_bytes);
+        let first = random.u64(..99_000);
+        let keys = [first, first + random.u64(..1000)].map(u64::to_be_bytes);
         let (low, high) = (Bound::Included(&keys[0][..]), Bound::Excluded(&keys[1][..]));
         let about = estimate(&pages, &root, low, high).unwrap();
         let expected = u64::from_be_bytes(keys[1]) - first;
@@ -25,16 +26,16 @@ fn few_leaves_are_counted() {
 #[test]
 fn many_leaves_are_estimated_within_a_few_deviations() {
     let mut fixture = Fixture::new(4096, bytes_root());
-    let mut random = Random(17);
+    let mut random = Rng::with_seed(17);
     for _ in 0..60_000 {
-        let key = random.next().to_be_bytes();
-        fixture.insert(&key, &vec![7; random.below(200) as usize]);
+        let key = random.u64(..).to_be_bytes();
+        fixture.insert(&key, &vec![7; random.u64(..200) as usize]);
     }
     let (pages, root) = (&fixture.pages, &fixture.root);
     assert!(root.leaf_pages > 1500);
     let (mut within_one, mut far_off) = (0, 0);
     for _ in 0..300 {
-        let mut keys = [random.next(), random.next()];
+        let mut keys = [random.u64(..), random.u64(..)];
         keys.sort_unstable();
         let keys = keys.map(u64::to_be_bytes);
         let (low, high) = (Bound::Included(&keys[0][..]), Bound::Included(&keys[1][..]));

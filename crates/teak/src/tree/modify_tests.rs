@@ -6,9 +6,10 @@ use crate::{
     tree::{
         insert::Existing,
         seal,
-        tests::{Fixture, Random, bytes_root, random_key, random_value, roots},
+        tests::{Fixture, bytes_root, random_key, random_value, roots},
     },
 };
+use fastrand::Rng;
 
 const PAGE_SIZE: usize = 4096;
 
@@ -65,20 +66,20 @@ fn changes_by_what_is_there_match_a_map() {
     for (seed, root) in (1..).zip(roots()) {
         let order = root.order;
         let mut fixture = Fixture::new(PAGE_SIZE, root);
-        let mut random = Random(seed);
+        let mut random = Rng::with_seed(seed);
         for round in 0..6000u64 {
             // Few keys at first, many later, few again.
             let spread = if round / 2000 == 1 { 1500 } else { 40 };
             let key = random_key(&mut random, order, PAGE_SIZE, spread);
             let value = random_value(&mut random);
-            match random.below(12) {
+            match random.u64(..12) {
                 0..5 => modify(&mut fixture, &key, &Verdict::Put(value.as_slice().into())),
                 5..8 => modify(&mut fixture, &key, &Verdict::Remove),
                 8 => modify(&mut fixture, &key, &Verdict::Leave),
                 9 => append(&mut fixture, &key, &value),
                 _ => insert_with(&mut fixture, &key, &value),
             }
-            if random.below(60) == 0 {
+            if random.u64(..60) == 0 {
                 commit(&mut fixture);
             }
             if round % 500 == 499 {

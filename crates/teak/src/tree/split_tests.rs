@@ -1,8 +1,9 @@
 use super::{PARTS_MAX, cuts, split};
 use crate::tree::{
     count::{count, tests::loaded},
-    tests::{Fixture, Random, bytes_root, random_key, random_value, roots},
+    tests::{Fixture, bytes_root, random_key, random_value, roots},
 };
+use fastrand::Rng;
 use std::ops::Bound;
 
 /// How many records each part has.
@@ -27,7 +28,7 @@ fn parts_of(fixture: &Fixture, low: &Bound<Vec<u8>>, high: &Bound<Vec<u8>>, n: u
 #[test]
 fn parts_are_the_range_and_none_is_empty() {
     for root in roots() {
-        let mut random = Random(11);
+        let mut random = Rng::with_seed(11);
         let mut fixture = Fixture::new(4096, root);
         for _ in 0..4000 {
             let key = random_key(&mut random, root.order, 4096, 4000);
@@ -60,10 +61,10 @@ fn parts_are_the_range_and_none_is_empty() {
 #[test]
 fn parts_of_a_table_that_does_not_count_are_about_equal() {
     let mut fixture = Fixture::new(4096, bytes_root());
-    let mut random = Random(13);
+    let mut random = Rng::with_seed(13);
     for _ in 0..40_000 {
-        let key = random.next().to_be_bytes();
-        fixture.insert(&key, &vec![7; random.below(100) as usize]);
+        let key = random.u64(..).to_be_bytes();
+        fixture.insert(&key, &vec![7; random.u64(..100) as usize]);
     }
     for n in [2, 4, 8, 30] {
         let parts = parts_of(&fixture, &Bound::Unbounded, &Bound::Unbounded, n);

@@ -16,26 +16,11 @@ use crate::{
     PageNumber, Run,
     page::{header::Header, key::KeyOrder, max_key_len, value::StoredValue},
 };
+use fastrand::Rng;
 use std::{
     collections::{BTreeMap, BTreeSet},
     ops::Bound,
 };
-
-/// A small generator (xorshift), so that a failing test is repeated by its seed.
-pub(super) struct Random(pub(super) u64);
-
-impl Random {
-    pub(super) fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
-    }
-
-    pub(super) fn below(&mut self, limit: u64) -> u64 {
-        (self.next() >> 32) % limit
-    }
-}
 
 pub(super) type Model = BTreeMap<Vec<u8>, Vec<u8>>;
 
@@ -157,23 +142,23 @@ pub(super) fn roots() -> Vec<TreeRoot> {
 }
 
 pub(super) fn random_key(
-    random: &mut Random,
+    random: &mut Rng,
     order: KeyOrder,
     page_size: usize,
     spread: u64,
 ) -> Vec<u8> {
-    let number = random.below(spread);
+    let number = random.u64(..spread);
     match order {
-        KeyOrder::Integer => (number << random.below(40)).to_le_bytes().to_vec(),
-        _ => match random.below(40) {
-            0 => vec![number as u8; max_key_len(page_size) - random.below(3) as usize],
+        KeyOrder::Integer => (number << random.u64(..40)).to_le_bytes().to_vec(),
+        _ => match random.u64(..40) {
+            0 => vec![number as u8; max_key_len(page_size) - random.u64(..3) as usize],
             1 => vec![],
-            2..6 => vec![0; random.below(9) as usize],
+            2..6 => vec![0; random.u64(..9) as usize],
             6..12 => [&[b'p'; 30][..], &number.to_be_bytes()[4..]].concat(),
             12..16 => number.to_be_bytes()[6..].to_vec(),
             16..20 => {
-                let mut key = vec![number as u8; random.below(900) as usize];
-                key.extend(random.next().to_be_bytes());
+                let mut key = vec![number as u8; random.u64(..900) as usize];
+                key.extend(random.u64(..).to_be_bytes());
                 key
             }
             _ => number
@@ -184,21 +169,21 @@ pub(super) fn random_key(
     }
 }
 
-pub(super) fn random_value(random: &mut Random) -> Vec<u8> {
-    let len = match random.below(30) {
+pub(super) fn random_value(random: &mut Rng) -> Vec<u8> {
+    let len = match random.u64(..30) {
         0 => 0,
-        1 => random.below(20_000),
-        2 => 2000 + random.below(100),
-        3..6 => random.below(1500),
-        _ => random.below(120),
+        1 => random.u64(..20_000),
+        2 => 2000 + random.u64(..100),
+        3..6 => random.u64(..1500),
+        _ => random.u64(..120),
     };
-    vec![random.next() as u8; len as usize]
+    vec![random.u64(..) as u8; len as usize]
 }
 
-fn random_range(random: &mut Random, keys: &[Vec<u8>]) -> (Bound<Vec<u8>>, Bound<Vec<u8>>) {
+fn random_range(random: &mut Rng, keys: &[Vec<u8>]) -> (Bound<Vec<u8>>, Bound<Vec<u8>>) {
     let mut bound = || {
-        let key = keys[random.below(keys.len() as u64) as usize].clone();
-        match random.below(8) {
+        let key = keys[random.u64(..keys.len() as u64) as usize].clone();
+        match random.u64(..8) {
             0 => Bound::Unbounded,
             1..4 => Bound::Excluded(key),
             _ => Bound::Included(key),
@@ -211,7 +196,7 @@ pub(super) fn as_slices(bound: &Bound<Vec<u8>>) -> Bound<&[u8]> {
     bound.as_ref().map(|key| key.as_slice())
 }
 
-fn remove_random_range(fixture: &mut Fixture, random: &mut Random) {
+fn remove_random_range(fixture: &mut Fixture, random: &mut Rng) {
     let keys: Vec<_> = fixture.model.keys().cloned().collect();
     if keys.is_empty() {
         return;
@@ -245,11 +230,11 @@ fn remove_random_range(fixture: &mut Fixture, random: &mut Random) {
 fn random_operations_match_a_map() {
     for (seed, root) in roots().into_iter().enumerate() {
         for page_size in [4096, 16384] {
-            let mut random = Random(seed as u64 * 7 + page_size as u64);
+            let mut random = Rng::with_seed(seed as u64 * 7 + page_size as u64);
             let mut fixture = Fixture::new(page_size, root);
             for step in 0..6000u32 {
                 let key = random_key(&mut random, root.order, page_size, 3000);
-                match random.below(1000) {
+                match random.u64(..1000) {
                     0..600 => {
                         let value = random_value(&mut random);
                         fixture.insert(&key, &value);
@@ -280,7 +265,7 @@ fn random_operations_match_a_map() {
 #[test]
 fn get_many_finds_what_get_finds() {
     let mut fixture = Fixture::new(4096, bytes_root());
-    let mut random = Random(3);
+    let mut random = Rng::with_seed(3);
     for _ in 0..5000 {
         let key = random_key(&mut random, KeyOrder::Bytes, 4096, 4000);
         let value = random_value(&mut random);
@@ -332,9 +317,9 @@ fn seeks_find_the_lower_bound() {
 #[test]
 fn a_random_load_leaves_dense_pages() {
     let mut fixture = Fixture::new(4096, bytes_root());
-    let mut random = Random(11);
+    let mut random = Rng::with_seed(11);
     for _ in 0..60_000 {
-        let key = [random.next().to_be_bytes(), random.next().to_be_bytes()].concat();
+        let key = [random.u64(..).to_be_bytes(), random.u64(..).to_be_bytes()].concat();
         let mut tree = fixture.tree();
         tree.insert(&key, StoredValue::inline(&[7; 100]), Existing::Replace)
             .unwrap();
@@ -392,7 +377,7 @@ fn writing_what_is_there_copies_nothing() {
 fn a_built_tree_is_sound_and_full() {
     for root in roots() {
         let mut fixture = Fixture::new(4096, root);
-        let mut random = Random(5);
+        let mut random = Rng::with_seed(5);
         while fixture.model.len() < 8000 {
             let key = random_key(&mut random, root.order, 4096, 1 << 30);
             let value = random_value(&mut random);
@@ -423,18 +408,18 @@ fn appending_agrees_with_a_model() {
         ),
     ] {
         let mut fixture = Fixture::new(page_size, root);
-        let mut random = Random(21);
+        let mut random = Rng::with_seed(21);
         let long = [7; 3000];
         for round in 0..20u32 {
             fixture.pages.commit();
             let mut appended = Vec::new();
             for i in 0..100 + round * 10 {
                 let mut key = (round * 1000 + i).to_be_bytes().to_vec();
-                key.resize(4 + random.below(40) as usize, b'k');
+                key.resize(4 + random.u64(..40) as usize, b'k');
                 let len = if i % 31 == 0 {
                     3000
                 } else {
-                    random.below(90) as usize
+                    random.u64(..90) as usize
                 };
                 appended.push((key, long[..len].to_vec()));
             }
@@ -459,7 +444,7 @@ fn many_at_once_are_as_one_after_the_other() {
     for (seed, root) in (1..).zip(roots()) {
         let order = root.order;
         let mut fixture = Fixture::new(4096, root);
-        let mut random = Random(seed);
+        let mut random = Rng::with_seed(seed);
         for round in 0..12u64 {
             let spread = 300 << round;
             let records: Vec<_> = (0..500)
@@ -502,9 +487,9 @@ fn sorting_beyond_memory_keeps_the_last_of_equal_keys() {
     let directory = std::env::temp_dir();
     let mut sorter = Sorter::new(KeyOrder::Bytes, 1 << 16, &directory);
     let mut model = Model::new();
-    let mut random = Random(8);
+    let mut random = Rng::with_seed(8);
     for i in 0..40_000u32 {
-        let key = random.below(9000).to_be_bytes()[5..].to_vec();
+        let key = random.u64(..9000).to_be_bytes()[5..].to_vec();
         let value = i.to_le_bytes().to_vec();
         sorter.push(&key, &value).unwrap();
         model.insert(key, value);
@@ -586,14 +571,14 @@ fn long_separators_do_not_make_the_tree_deep() {
 fn trees_of_long_keys_stay_low_as_records_come_and_go() {
     for order in [KeyOrder::Bytes, KeyOrder::ReverseBytes] {
         let mut fixture = Fixture::new(4096, TreeRoot::new(order, false, false, 0));
-        let mut random = Random(9);
+        let mut random = Rng::with_seed(9);
         let mut depth_max = 0;
         for round in 0..4000 {
             let mut key = vec![b'k'; 3000];
-            let number = (random.below(500) as u16).to_be_bytes();
+            let number = (random.u64(..500) as u16).to_be_bytes();
             let at = [2998, 0][usize::from(order == KeyOrder::ReverseBytes)];
             key[at..at + 2].copy_from_slice(&number);
-            if random.below(3) == 0 {
+            if random.u64(..3) == 0 {
                 fixture.remove(&key);
             } else {
                 fixture.insert(&key, b"value");

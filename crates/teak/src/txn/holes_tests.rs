@@ -1,4 +1,12 @@
 use super::*;
+use crate::{
+    store::{Access, Create},
+    txn::{
+        Engine, WriteTransaction,
+        test_kit::{create_table, insert, key, remove, settings_with},
+    },
+};
+use std::sync::Arc;
 
 const PAGE: u64 = 4096;
 const MIB_PAGES: u64 = (1 << 20) / PAGE;
@@ -54,4 +62,42 @@ fn limits_of_the_geometry_are_kept() {
             least: MIB_PAGES
         })
     );
+}
+
+/// Other processes learn where holes are by the count of what was given back.
+#[test]
+fn stretches_that_are_holes_already_count_as_given_back() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("holes.teak");
+    let open = || {
+        let settings = settings_with(|_| ());
+        let opened = Engine::open(&path, Access::ReadWrite, Create::IfMissing, settings);
+        opened.map(Arc::new).unwrap()
+    };
+    let engine = open();
+    for turn in 0..3 {
+        let mut txn = WriteTransaction::begin(&engine).unwrap();
+        if turn == 0 {
+            create_table(&mut txn, b"a");
+            (0..6000).for_each(|i| insert(&mut txn, b"a", &key(i), &[7; 1500]).unwrap());
+        } else {
+            assert!((3..6000).all(|i| remove(&mut txn, b"a", &key(i))) || turn > 1);
+        }
+        txn.commit().unwrap();
+    }
+    drop(engine);
+    for is_first in [true, false] {
+        let engine = open();
+        let mut writer = engine.take_turn().unwrap();
+        let writer = &mut *writer;
+        writer.space.reclaim(&engine.flusher.pins(&writer.named));
+        writer.punching.lately = Some(writer.space.used_count());
+        if !is_first {
+            assert!(writer.punch_some(&*engine.storage));
+        }
+        while let Some(run) = writer.space.highest_free(1, u32::MAX).filter(|_| is_first) {
+            assert!(punch(&*engine.storage, PAGE, run));
+            writer.space.add_hole(run);
+        }
+    }
 }

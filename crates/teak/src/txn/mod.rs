@@ -74,6 +74,8 @@ mod gated_disk;
 #[cfg(test)]
 mod regression_tests;
 #[cfg(test)]
+mod sharing_tests;
+#[cfg(test)]
 mod test_kit;
 #[cfg(test)]
 mod tests;

@@ -45,43 +45,28 @@ pub const fn i64_of_u64(number: u64) -> i64 {
 /// The number of a float of 32 bits.
 #[must_use]
 pub const fn u32_of_f32(float: f32) -> u32 {
+    // All bits of negative ones change, of others the sign alone.
     let bits = float.to_bits();
-    if bits >> 31 == 0 {
-        bits | 1 << 31
-    } else {
-        !bits
-    }
+    bits ^ ((bits.cast_signed() >> 31).cast_unsigned() | 1 << 31)
 }
 
 /// The float of [`u32_of_f32`].
 #[must_use]
 pub const fn f32_of_u32(number: u32) -> f32 {
-    f32::from_bits(if number >> 31 == 0 {
-        !number
-    } else {
-        number & !(1 << 31)
-    })
+    f32::from_bits(number ^ ((!number.cast_signed() >> 31).cast_unsigned() | 1 << 31))
 }
 
 /// The number of a float of 64 bits.
 #[must_use]
 pub const fn u64_of_f64(float: f64) -> u64 {
     let bits = float.to_bits();
-    if bits >> 63 == 0 {
-        bits | 1 << 63
-    } else {
-        !bits
-    }
+    bits ^ ((bits.cast_signed() >> 63).cast_unsigned() | 1 << 63)
 }
 
 /// The float of [`u64_of_f64`].
 #[must_use]
 pub const fn f64_of_u64(number: u64) -> f64 {
-    f64::from_bits(if number >> 63 == 0 {
-        !number
-    } else {
-        number & !(1 << 63)
-    })
+    f64::from_bits(number ^ ((!number.cast_signed() >> 63).cast_unsigned() | 1 << 63))
 }
 
 /// The number of an integer of JSON: that of the float of the same value, so that 3 and 3.0 are one key; `None` if there is no such

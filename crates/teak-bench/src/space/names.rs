@@ -1,0 +1,172 @@
+//! Small commits of Teak beside named snapshots: two databases with the same records commit in turns, one without a name, one in which
+//! each of many small commits has given its state one.
+
+use super::crumbs::{Records, Times};
+use crate::{
+    arguments::SpaceRun,
+    bench::{settle, turn_order},
+    data::{DataSet, Record, VALUE_LEN},
+    latencies::Latencies,
+    report::plain_table,
+};
+use anyhow::Result;
+use comfy_table::{CellAlignment, Table as Lines};
+use fastrand::Rng;
+use serde::Serialize;
+use std::{fs, path::Path};
+use teak::{Database, Durability, Table, codec::Bytes};
+
+const RECORDS: usize = 100_000;
+/// Commits of a slice, and slices of each database, of which the first is not counted.
+const LAZY: usize = 400;
+const DURABLE: usize = 100;
+const SLICES: usize = 11;
+
+/// The times of the commits of one database.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Figure {
+    work: &'static str,
+    names: u64,
+    /// Lazy commits of one record and a name.
+    naming: Option<Times>,
+    lazy: Times,
+    durable: Times,
+}
+
+/// A database, and the times of its commits.
+struct Course {
+    names: u64,
+    database: Database,
+    table: Table<Bytes, Bytes>,
+    naming: Latencies,
+    lazy: Latencies,
+    durable: Latencies,
+}
+
+/// Times small commits without names and beside as many as are asked for.
+pub(crate) fn run(space: &SpaceRun, directory: &Path) -> Result<[Figure; 2]> {
+    eprintln!("teak: {} names", space.names);
+    run_beside(space.names, SLICES, directory)
+}
+
+fn run_beside(names: u64, slices: usize, directory: &Path) -> Result<[Figure; 2]> {
+    let mut records = Records {
+        keys: DataSet::new(RECORDS).keys,
+        rng: Rng::with_seed(names),
+    };
+    let mut courses = [
+        Course::new(0, &mut records, &directory.join("unnamed.teak"))?,
+        Course::new(names, &mut records, &directory.join("named.teak"))?,
+    ];
+    for slice in 0..slices {
+        for index in turn_order(courses.len(), slice) {
+            courses[index].run_slice(&mut records, directory)?;
+        }
+        if slice == 0 {
+            for course in &mut courses {
+                (course.lazy, course.durable) = (Latencies::new()?, Latencies::new()?);
+            }
+        }
+    }
+    for course in &courses {
+        fs::remove_file(course.database.path())?;
+    }
+    Ok(courses.map(|course| course.figure()))
+}
+
+impl Course {
+    /// A new database of all `records`, with `names`.
+    fn new(names: u64, records: &mut Records, path: &Path) -> Result<Self> {
+        let database = Database::open(path)?;
+        let mut txn = database.begin_write()?;
+        let table = txn.create_table("records")?;
+        let values = records
+            .keys
+            .iter()
+            .map(|key| (&key[..], &[0; VALUE_LEN][..]));
+        table.insert_many(&mut txn, values)?;
+        txn.commit()?;
+        let mut course = Self {
+            names,
+            database,
+            table,
+            naming: Latencies::new()?,
+            lazy: Latencies::new()?,
+            durable: Latencies::new()?,
+        };
+        for (name, record) in (0..names).zip(records.take(names as usize)) {
+            let naming = || course.commit(&record, Durability::Lazy, Some(name));
+            course.naming.time(naming)?;
+        }
+        Ok(course)
+    }
+
+    /// First lazy commits, then, when those are on the disk, durable ones.
+    fn run_slice(&mut self, records: &mut Records, directory: &Path) -> Result<()> {
+        for record in records.take(LAZY) {
+            let commit = || self.commit(&record, Durability::Lazy, None);
+            self.lazy.time(commit)?;
+        }
+        self.database.sync()?;
+        settle(directory)?;
+        for record in records.take(DURABLE) {
+            let commit = || self.commit(&record, Durability::Durable, None);
+            self.durable.time(commit)?;
+        }
+        Ok(())
+    }
+
+    /// Commits one record, and gives what is committed a name.
+    fn commit(&self, record: &Record, durability: Durability, name: Option<u64>) -> Result<()> {
+        let mut txn = self.database.begin_write()?;
+        txn.set_durability(durability);
+        self.table.insert(&mut txn, &record.key, &record.value)?;
+        if let Some(name) = name {
+            txn.create_snapshot(name.to_be_bytes())?;
+        }
+        txn.commit()?;
+        Ok(())
+    }
+
+    fn figure(&self) -> Figure {
+        Figure {
+            work: "names",
+            names: self.names,
+            naming: (self.names > 0).then(|| Times::of(&self.naming)),
+            lazy: Times::of(&self.lazy),
+            durable: Times::of(&self.durable),
+        }
+    }
+}
+
+/// A line for each database.
+pub(crate) fn table(figures: &[Figure]) -> Lines {
+    let header = [
+        "names",
+        "each that gives one, us: median",
+        "99 %",
+        "longest",
+        "lazy us: median",
+        "99 %",
+        "longest",
+        "durable us: median",
+        "99 %",
+        "longest",
+    ];
+    let mut lines = plain_table(header.map(str::to_owned).to_vec());
+    for figure in figures {
+        let mut line = vec![figure.names.to_string()];
+        line.extend(Times::cells_or_none(figure.naming.as_ref()));
+        line.extend(figure.lazy.cells());
+        line.extend(figure.durable.cells());
+        lines.add_row(line);
+    }
+    for column in lines.column_iter_mut() {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    lines
+}
+
+#[cfg(test)]
+#[path = "names_tests.rs"]
+mod tests;

@@ -1,0 +1,58 @@
+//! What a process that shares a database with others may believe about what it knows.
+
+use super::{
+    Durability, Engine, Sharing,
+    test_kit::{fill, put, records, settings_with},
+};
+use crate::store::{Access, Create};
+use std::{
+    sync::{Arc, atomic::Ordering::Release},
+    thread,
+};
+use tempfile::TempDir;
+
+fn open(directory: &TempDir) -> Arc<Engine> {
+    let settings = settings_with(|settings| settings.sharing = Sharing::Processes);
+    let path = directory.path().join("shared.teak");
+    let opened = Engine::open(&path, Access::ReadWrite, Create::IfMissing, settings);
+    opened.map(Arc::new).unwrap()
+}
+
+/// Its process is known then as the last that had the writer's place, but it has not seen what another one had committed before.
+#[test]
+fn who_enters_the_place_and_fails_follows_the_next_time() {
+    let directory = tempfile::tempdir().unwrap();
+    let engine = open(&directory);
+    let turn = engine.take_turn().unwrap();
+    thread::scope(|scope| {
+        let failing = scope.spawn(|| engine.take_turn().map(drop));
+        while !engine.turnstile.as_ref().unwrap().is_waited_for() {
+            thread::yield_now();
+        }
+        engine.closed.store(true, Release);
+        drop(turn);
+        assert!(failing.join().unwrap().is_err());
+    });
+    engine.closed.store(false, Release);
+    let turn = engine.turnstile.as_ref().unwrap().take(None).unwrap();
+    assert!(turn.is_stale);
+    drop(turn);
+    assert!(!engine.take_turn().unwrap().is_stale);
+}
+
+#[test]
+fn whoever_died_as_the_writer_may_have_given_blocks_back() {
+    let directory = tempfile::tempdir().unwrap();
+    let engine = open(&directory);
+    fill(&engine, records(10, b"one"));
+    let shared = engine.flusher.shared.as_ref().unwrap();
+    let given_back = shared.region.blocks_given_back();
+    put(&engine, Durability::Lazy, records(10, b"two")).unwrap();
+    assert_eq!(shared.region.blocks_given_back(), given_back);
+    // As if another process that had died before this one, with its number.
+    engine.sync().unwrap();
+    let _ = shared.take(&shared.region.writer);
+    let turn = engine.take_turn().unwrap();
+    assert!(shared.region.blocks_given_back() > given_back);
+    assert_eq!(turn.blocks_given_back, shared.region.blocks_given_back());
+}

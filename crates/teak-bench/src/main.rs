@@ -278,7 +278,9 @@ fn run_space(space: &SpaceRun, directory: &Path) -> Result<()> {
         "--chart draws the files in the course of --commits, which are none"
     );
     let figures = space::run(space, directory)?;
-    println!("\n{}", space::table(&figures));
+    if !figures.is_empty() {
+        println!("\n{}", space::table(&figures));
+    }
     if let Some(path) = &space.chart {
         space::chart::draw(&figures, space.records, path)?;
         println!("chart drawn to {}", path.display());

@@ -80,11 +80,9 @@ impl Course {
         let database = Database::open(path)?;
         let mut txn = database.begin_write()?;
         let table = txn.create_table("records")?;
-        let values = records
-            .keys
-            .iter()
-            .map(|key| (&key[..], &[0; VALUE_LEN][..]));
-        table.insert_many(&mut txn, values)?;
+        let value = &[0; VALUE_LEN][..];
+        let all: Vec<_> = records.keys.iter().map(|key| (&key[..], value)).collect();
+        table.insert_many(&mut txn, &all)?;
         txn.commit()?;
         let mut course = Self {
             names,
@@ -95,7 +93,8 @@ impl Course {
             durable: Latencies::new()?,
         };
         for (name, record) in (0..names).zip(records.take(names as usize)) {
-            let naming = || course.commit(&record, Durability::Lazy, Some(name));
+            let (database, table) = (&course.database, &course.table);
+            let naming = || commit(database, table, &record, Durability::Lazy, Some(name));
             course.naming.time(naming)?;
         }
         Ok(course)
@@ -103,28 +102,16 @@ impl Course {
 
     /// First lazy commits, then, when those are on the disk, durable ones.
     fn run_slice(&mut self, records: &mut Records, directory: &Path) -> Result<()> {
+        let (database, table) = (&self.database, &self.table);
+        let one = |record: &Record, durability| commit(database, table, record, durability, None);
         for record in records.take(LAZY) {
-            let commit = || self.commit(&record, Durability::Lazy, None);
-            self.lazy.time(commit)?;
+            self.lazy.time(|| one(&record, Durability::Lazy))?;
         }
-        self.database.sync()?;
+        database.sync()?;
         settle(directory)?;
         for record in records.take(DURABLE) {
-            let commit = || self.commit(&record, Durability::Durable, None);
-            self.durable.time(commit)?;
+            self.durable.time(|| one(&record, Durability::Durable))?;
         }
-        Ok(())
-    }
-
-    /// Commits one record, and gives what is committed a name.
-    fn commit(&self, record: &Record, durability: Durability, name: Option<u64>) -> Result<()> {
-        let mut txn = self.database.begin_write()?;
-        txn.set_durability(durability);
-        self.table.insert(&mut txn, &record.key, &record.value)?;
-        if let Some(name) = name {
-            txn.create_snapshot(name.to_be_bytes())?;
-        }
-        txn.commit()?;
         Ok(())
     }
 
@@ -137,6 +124,24 @@ impl Course {
             durable: Times::of(&self.durable),
         }
     }
+}
+
+/// Commits one record, and may give what is committed a name.
+fn commit(
+    database: &Database,
+    table: &Table<Bytes, Bytes>,
+    record: &Record,
+    durability: Durability,
+    name: Option<u64>,
+) -> Result<()> {
+    let mut txn = database.begin_write()?;
+    txn.set_durability(durability);
+    table.insert(&mut txn, &record.key, &record.value)?;
+    if let Some(name) = name {
+        txn.create_snapshot(name.to_be_bytes())?;
+    }
+    txn.commit()?;
+    Ok(())
 }
 
 /// A line for each database.

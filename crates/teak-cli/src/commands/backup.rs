@@ -32,7 +32,7 @@ A full copy, then what has changed each day:
   teak restore full.teak monday.delta tuesday.delta restored.teak
 
 A copy is a database file: it can be opened as it is. An increment has the pages that have changed \
-since the named snapshot. `teak restore` puts them together, and checks all pages. A snapshot that no \
+since the named snapshot. What is copied is compared with its checksums: of a damaged database there is no backup. `teak restore` puts them together, and checks all pages. A snapshot that no \
 further increment begins with can be dropped: `teak snapshot drop`.";
 
 /// Copy a database while others use it, or what has changed since a snapshot
@@ -53,7 +53,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "NAME", conflicts_with = "compact")]
     snapshot: Option<OsString>,
 
-    /// Write records anew, as dense as they can be, instead of copying pages
+    /// Write records anew, as dense as they can be, instead of copying pages; to `-` by way of a temporary file
     #[arg(long)]
     compact: bool,
 
@@ -61,7 +61,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "SNAPSHOT", requires = "compact")]
     of: Option<OsString>,
 
-    /// Write so many million bytes a second at most
+    /// Write so many million bytes a second at most; not with --compact
     #[arg(long, value_name = "MB", conflicts_with = "compact", value_parser = clap::value_parser!(u64).range(1..))]
     max_rate: Option<u64>,
 }

@@ -142,6 +142,21 @@ fn a_backup_goes_through_a_pipe() {
 }
 
 #[test]
+fn a_damaged_database_is_not_backed_up() {
+    let place = loaded();
+    let mut bytes = fs::read(place.path("a.teak")).unwrap();
+    let needle = b"value-15000";
+    let at = (bytes.windows(needle.len()).position(|part| part == needle))
+        .expect("the value is in the file");
+    bytes[at] ^= 1;
+    fs::write(place.path("a.teak"), &bytes).unwrap();
+    place.run(&["backup", "a.teak", "b.teak"]).fails(3, "page ");
+    assert!(!place.path("b.teak").exists());
+    let run = place.run(&["backup", "a.teak", "-"]);
+    run.fails(3, "page ");
+}
+
+#[test]
 fn a_damaged_backup_is_not_restored() {
     let place = loaded();
     place.succeed(&["backup", "a.teak", "b.teak"]);

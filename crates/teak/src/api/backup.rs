@@ -1,6 +1,9 @@
 //! Copies of a database while it is used.
 
-use super::{Database, Options, ReadTxn, Transaction, codec::Bytes, transaction::sealed::Sealed};
+use super::{
+    Database, Options, ReadTxn, Transaction, codec::Bytes, transaction::sealed::Sealed,
+    unfinished::Unfinished,
+};
 use crate::{
     Durability, Error, Result,
     txn::{
@@ -20,8 +23,11 @@ use std::{
 impl ReadTxn {
     /// Writes an exact copy of the state that is read: a database file, from its first byte to its last, so that it may go to
     /// a pipe. Others read and write meanwhile; this transaction keeps what it sees, as ever, and nothing younger. To write
-    /// more slowly, let `progress` sleep; if it breaks, the backup ends with an error. Pages are copied as they are, damaged ones too:
-    /// [`Database::check`] the copy, as `teak restore` does.
+    /// more slowly, let `progress` sleep; if it breaks, the backup ends with an error.
+    ///
+    /// What is copied is compared with its tags, from the commit record on, whatever [`Verification`](super::Verification) the database
+    /// was opened with: a backup of a damaged database fails, and names the page and its table. Tables that only a newer version
+    /// can read are copied as they are.
     ///
     /// ```
     /// # use teak::{Database, codec::{Str, U64}};
@@ -42,7 +48,8 @@ impl ReadTxn {
     ///
     /// # Errors
     ///
-    /// [`Error::Io`], [`Error::Corrupted`]; [`Error::SnapshotLost`] if the transaction was cancelled.
+    /// [`Error::Io`]; [`Error::Corrupted`] if something is damaged; [`Error::SnapshotLost`] if the transaction was cancelled;
+    /// [`Error::TooManyReaders`] if there are more states with names than can be read at once.
     pub fn write_backup(
         &self,
         out: &mut dyn Write,
@@ -56,10 +63,20 @@ impl ReadTxn {
         out: &mut dyn Target,
         progress: &mut dyn FnMut(BackupProgress) -> ControlFlow<()>,
     ) -> Result<BackupProgress> {
-        let _named = self.hold_named()?;
+        let named = self.hold_named()?;
+        self.copy_with(&named, out, progress)
+    }
+
+    /// The same; the caller holds the named snapshots.
+    fn copy_with(
+        &self,
+        named: &NamedReaders,
+        out: &mut dyn Target,
+        progress: &mut dyn FnMut(BackupProgress) -> ControlFlow<()>,
+    ) -> Result<BackupProgress> {
         self.engine().make_durable(self.id())?;
         self.until_cancelled(progress, |progress| {
-            backup::write(self.snapshot(), out, progress)
+            backup::write((self.snapshot(), named), out, progress)
         })
     }
 
@@ -77,12 +94,14 @@ impl ReadTxn {
                 Err(_) => ControlFlow::Break(()),
             }
         });
-        asked.and(done)
+        // Pages that were copied behind the last question may have been used again.
+        asked.and_then(|()| self.refuse_cancelled()).and(done)
     }
 
     /// Writes an incremental backup: what a copy of `since`, or of a later state up to this one, lacks of the state that is read.
     /// `since` is a named snapshot as a rule, made before the copy was; [`restore`](super::restore) puts copy and increments together. As
-    /// many pages are read as have changed, and the inner pages and leaves above them.
+    /// many pages are read as have changed, and the inner pages and leaves above them. These are compared with their tags, as those of
+    /// [`ReadTxn::write_backup`] are.
     ///
     /// ```
     /// # use teak::{Database, codec::{Str, U64}};
@@ -116,10 +135,23 @@ impl ReadTxn {
     /// # Errors
     ///
     /// [`Error::InvalidArgument`] if `since` is of another database, or younger; [`Error::Io`], [`Error::Corrupted`];
+    /// [`Error::SnapshotLost`] if one of both transactions was cancelled;
     /// [`Error::UnknownFormat`] if there is a table that only a newer version can read.
     pub fn write_backup_since(
         &self,
         since: &Self,
+        out: &mut dyn Write,
+        progress: &mut dyn FnMut(BackupProgress) -> ControlFlow<()>,
+    ) -> Result<BackupProgress> {
+        let named = self.hold_named()?;
+        self.write_since(since, &named, out, progress)
+    }
+
+    /// Writes an increment; the caller holds the named snapshots.
+    fn write_since(
+        &self,
+        since: &Self,
+        named: &NamedReaders,
         out: &mut dyn Write,
         progress: &mut dyn FnMut(BackupProgress) -> ControlFlow<()>,
     ) -> Result<BackupProgress> {
@@ -128,10 +160,11 @@ impl ReadTxn {
             let text = "an increment leads from an older state to a newer one of the same database";
             return Err(Error::InvalidArgument(text.into()));
         }
-        let named = self.hold_named()?;
         self.engine().make_durable(self.id())?;
-        self.until_cancelled(progress, |progress| {
-            delta::write((self.snapshot(), &named), since.snapshot(), out, progress)
+        since.until_cancelled(progress, |progress| {
+            self.until_cancelled(progress, |progress| {
+                delta::write((self.snapshot(), named), since.snapshot(), out, progress)
+            })
         })
     }
 
@@ -172,8 +205,8 @@ impl ReadTxn {
         progress: &mut dyn FnMut(u64) -> ControlFlow<()>,
     ) -> Result<u64> {
         let target = target.as_ref();
-        let place = new_place(target)?;
-        let path = place.path().join("copy");
+        let place = Unfinished::new(target)?;
+        let path = place.path();
         let copy = self.create_alike(&path)?;
         let mut txn = copy.begin_write()?;
         txn.set_durability(Durability::Lazy);
@@ -256,7 +289,8 @@ impl Database {
     ) -> Result<BackupProgress> {
         let target = target.as_ref();
         in_new_file(target, |file| {
-            self.begin_read()?.copy_to(&mut NewFile(file), progress)
+            let (state, named) = self.begin_read_all()?;
+            state.copy_with(&named, &mut NewFile(file), progress)
         })
     }
 
@@ -286,7 +320,8 @@ impl Database {
     ) -> Result<BackupProgress> {
         in_new_file(target.as_ref(), |file| {
             let mut buffered = BufWriter::new(file);
-            let done = (self.begin_read()?).write_backup_since(since, &mut buffered, progress)?;
+            let (state, named) = self.begin_read_all()?;
+            let done = state.write_since(since, &named, &mut buffered, progress)?;
             buffered.flush().map_err(Error::io("writing the backup"))?;
             Ok(done)
         })
@@ -306,29 +341,24 @@ impl Database {
     }
 }
 
+impl Database {
+    /// Begins to read the newest state, and all named ones that it lists.
+    fn begin_read_all(&self) -> Result<(ReadTxn, NamedReaders)> {
+        let engine = self.opening.readable()?;
+        engine.refuse_forked()?;
+        let (state, named) = engine.begin_read_all()?;
+        Ok((ReadTxn::new(state), named))
+    }
+}
+
 fn ended() -> Error {
     let text = "it was ended before it was complete";
     Error::io("writing the backup")(std::io::Error::new(std::io::ErrorKind::Interrupted, text))
 }
 
-/// A directory beside `target` for what is not complete yet; there must be nothing at `target`.
-pub(super) fn new_place(target: &Path) -> Result<tempfile::TempDir> {
-    if target.symlink_metadata().is_ok() {
-        return Err(Error::AlreadyExists(target.to_path_buf()));
-    }
-    let parent = match target.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    };
-    tempfile::Builder::new()
-        .prefix(".teak-backup-")
-        .tempdir_in(parent)
-        .map_err(Error::io("creating the backup"))
-}
-
 fn in_new_file<R>(target: &Path, write: impl FnOnce(&mut File) -> Result<R>) -> Result<R> {
-    let place = new_place(target)?;
-    let path = place.path().join("copy");
+    let place = Unfinished::new(target)?;
+    let path = place.path();
     let mut file = File::create_new(&path).map_err(Error::io("creating the backup"))?;
     let written = write(&mut file)?;
     file.sync_all().map_err(Error::io("flushing the backup"))?;

@@ -126,13 +126,17 @@ impl ChangeFeed {
     ///
     /// # Errors
     ///
-    /// Those of [`Database::wait_for_commit`] and [`Database::begin_read`]. The state that was seen last stays the same then.
+    /// Those of [`Database::wait_for_commit`] and [`Database::begin_read`]; [`Error::SnapshotLost`](crate::Error::SnapshotLost) if somebody
+    /// cancelled the reader of the state that was seen last: what has changed since cannot be told any more, so begin another feed. The
+    /// state that was seen last stays the same then.
     pub fn next(&mut self, limit: Option<Duration>) -> Result<Option<Changes>> {
+        self.seen.refuse_cancelled()?;
         let waited = self.database.wait_for_commit(self.seen.id(), limit)?;
         if waited.is_none() {
             return Ok(None);
         }
         let newer = self.database.begin_read()?;
+        self.seen.refuse_cancelled()?;
         let older = std::mem::replace(&mut self.seen, newer.clone());
         Ok(Some(Changes { older, newer }))
     }

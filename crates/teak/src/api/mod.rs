@@ -17,6 +17,7 @@ mod restore;
 mod salvage;
 mod table;
 mod transaction;
+mod unfinished;
 
 pub use crate::txn::{
     CompactOptions, CompactProgress, Durability, ReaderInfo, Recovery, SlowReader,

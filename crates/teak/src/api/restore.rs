@@ -1,13 +1,16 @@
 //! A database from its backups.
 
-use super::{
-    CheckProgress, CheckReport, Options,
-    backup::{name, new_place},
+use super::{CheckProgress, CheckReport, Options, backup::name, unfinished::Unfinished};
+use crate::{
+    Error, Result,
+    txn::{
+        delta::Delta,
+        extent::{Extent, HEAD_LEN},
+    },
 };
-use crate::{Error, Result, txn::delta::Delta};
 use std::{
     fs::File,
-    io::{self, Read, Write},
+    io::{self, Read},
     ops::ControlFlow,
     os::unix::fs::FileExt,
     path::Path,
@@ -15,6 +18,11 @@ use std::{
 
 /// Bytes of the copy that are read at once.
 const CHUNK_LEN: usize = 1 << 20;
+
+/// So many zeros in a row are not written.
+const HOLE_LEN: usize = 64 << 10;
+
+static ZEROS: [u8; HOLE_LEN] = [0; HOLE_LEN];
 
 /// How far [`restore`] is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -27,7 +35,7 @@ pub struct RestoreProgress {
 }
 
 /// Makes a database from an exact copy and incremental backups in the order in which they were made, and checks every page of it, from
-/// the root in its commit record on. The file gets its name when it is whole, without damage, and on the disk. See
+/// the root in its commit record on. Long stretches of zeros become holes. The file gets its name when it is whole, without damage, and on the disk. See
 /// [`ReadTxn::write_backup_since`](crate::ReadTxn::write_backup_since). If `progress` breaks, it ends with an error, and nothing is
 /// left.
 ///
@@ -46,8 +54,9 @@ pub struct RestoreProgress {
 ///
 /// # Errors
 ///
-/// [`Error::AlreadyExists`] if there is something at `target`; [`Error::InvalidArgument`] for an increment that is not whole, that is
-/// of another database, or that leads from a state behind that of the copy; [`Error::NotADatabase`], [`Error::Io`];
+/// [`Error::AlreadyExists`] if there is something at `target`; [`Error::InvalidArgument`] for a copy that ends before its records say or
+/// goes on behind that, and for an increment that is not whole, that is of another database, or that leads from a state behind that of the
+/// copy; [`Error::NotADatabase`] if the copy does not begin like one, of which no more is read then; [`Error::Io`];
 /// [`Error::Corrupted`] if anything in the backups is damaged.
 pub fn restore(
     full: &mut dyn Read,
@@ -56,9 +65,9 @@ pub fn restore(
     progress: &mut dyn FnMut(RestoreProgress) -> ControlFlow<()>,
 ) -> Result<CheckReport> {
     let target = target.as_ref();
-    let place = new_place(target)?;
-    let path = place.path().join("copy");
-    let mut file = File::options()
+    let place = Unfinished::new(target)?;
+    let path = place.path();
+    let file = File::options()
         .read(true)
         .write(true)
         .create_new(true)
@@ -75,7 +84,7 @@ pub fn restore(
             ControlFlow::Break(()) => Err(ended()),
         }
     };
-    copy(full, &mut file, &mut tell)?;
+    copy(full, &file, &mut tell)?;
     for increment in increments {
         apply(*increment, &path, &file, &mut tell)?;
     }
@@ -108,19 +117,58 @@ fn ended() -> Error {
 /// Who is told how many bytes were written since it was told last, and may end that.
 type Tell<'t> = dyn FnMut(usize) -> Result<()> + 't;
 
-/// Writes all of the copy.
-fn copy(full: &mut dyn Read, file: &mut File, tell: &mut Tell<'_>) -> Result<()> {
-    let mut chunk = vec![0; CHUNK_LEN];
-    loop {
-        let len = match full.read(&mut chunk) {
-            Ok(0) => return Ok(()),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            read => read.map_err(Error::io("reading the backup"))?,
-        };
-        file.write_all(&chunk[..len])
-            .map_err(Error::io("copying the backup"))?;
-        tell(len)?;
+/// Writes the copy, as long as its records say that it is.
+fn copy(full: &mut dyn Read, file: &File, tell: &mut Tell<'_>) -> Result<()> {
+    let mut chunk = Vec::new();
+    read(full, HEAD_LEN as u64, &mut chunk)?;
+    let extent = Extent::of(&chunk, Path::new("the copy"))?;
+    let mut len_bytes = 0;
+    while !chunk.is_empty() {
+        let room = extent.len_bytes_max - len_bytes;
+        if chunk.len() as u64 > room {
+            return Err(too_long());
+        }
+        write(&chunk, len_bytes, file)?;
+        len_bytes += chunk.len() as u64;
+        tell(chunk.len())?;
+        // One byte more says that it goes on.
+        let wanted = (room - chunk.len() as u64 + 1).min(CHUNK_LEN as u64);
+        chunk.clear();
+        read(full, wanted, &mut chunk)?;
     }
+    if len_bytes < extent.len_bytes {
+        let text = format!(
+            "the copy has {len_bytes} bytes, and its records say {}: it was cut short; copy it again",
+            extent.len_bytes
+        );
+        return Err(Error::InvalidArgument(text));
+    }
+    file.set_len(extent.len_bytes)
+        .map_err(Error::io("writing the database"))
+}
+
+fn too_long() -> Error {
+    let text = "the copy goes on behind the end that its records say; give one copy, and its increments one by one";
+    Error::InvalidArgument(text.into())
+}
+
+/// Reads the next bytes, fewer only at the end.
+fn read(source: &mut dyn Read, len: u64, chunk: &mut Vec<u8>) -> Result<()> {
+    let read = source.take(len).read_to_end(chunk);
+    read.map(drop).map_err(Error::io("reading the backup"))
+}
+
+/// Writes what is not zeros.
+fn write(chunk: &[u8], offset: u64, file: &File) -> Result<()> {
+    let mut at = offset;
+    for part in chunk.chunks(HOLE_LEN) {
+        if part != &ZEROS[..part.len()] {
+            file.write_all_at(part, at)
+                .map_err(Error::io("writing the database"))?;
+        }
+        at += part.len() as u64;
+    }
+    Ok(())
 }
 
 /// Writes the pages of an increment into the copy.

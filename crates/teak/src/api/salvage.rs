@@ -92,9 +92,9 @@ impl SalvageReport {
 
 /// Copies what can be read of a damaged database into a new one, and tells what was lost. The damaged
 /// file is not changed, and need not be one that can be opened: see `docs/durability.md` for what is tried.
-/// The new database has the page size of the old one, and its tables have the options of the old ones. Named snapshots are not
-/// saved; their names are in the report. If
-/// salvage ends with an error, the new database stays as far as it came.
+/// The new database has the page size of the old one, its geometry, and the durability that it is opened with; its tables have the options
+/// of the old ones. Named snapshots are not saved; their names are in the report. If salvage ends with an error, the new database stays
+/// as far as it came.
 ///
 /// ```
 /// # use teak::{Database, Transaction, codec::{Str, U64}};
@@ -157,10 +157,13 @@ pub fn salvage_with(
 ) -> Result<SalvageReport> {
     let comparisons = Comparisons::new(comparisons);
     let wreck = Wreck::open(source.as_ref(), comparisons.clone())?;
+    let (durability, limits) = wreck.defaults();
     let database = Options::new()
         .create_new(true)
         .page_size(wreck.page_size())
-        .durability(Durability::Lazy)
+        .durability(durability)
+        .flush_after_bytes(limits.bytes)
+        .flush_after(limits.age)
         .with_comparisons_of(&comparisons)
         .open(target)?;
     salvage_into(wreck, database, progress)
@@ -216,6 +219,12 @@ pub(crate) fn salvage_into(
     report.lost_snapshots = wreck.snapshots()?;
     report.snapshot_list_losses = wreck.losses.take();
     report.more_losses = wreck.losses.more;
+    // Last, since limits of the file are for what it has and not for what it takes to make it.
+    let mut txn = database.begin_write()?;
+    if wreck.geometry().is_possible() {
+        txn.set_geometry(wreck.geometry())?;
+    }
+    txn.commit()?;
     database.close()?;
     Ok(report)
 }
@@ -228,6 +237,7 @@ fn salvage_table(
     progress: &mut dyn FnMut(SalvageProgress),
 ) -> Result<SalvagedTable> {
     let mut txn = database.begin_write()?;
+    txn.set_durability(Durability::Lazy);
     let table = txn.create_table_with::<Bytes, Bytes>(&name, TableOptions::of_root(root))?;
     txn.commit()?;
     let mut copy = Copy {
@@ -293,6 +303,7 @@ impl Copy<'_> {
         write: impl FnOnce(&Table<Bytes, Bytes>, &mut WriteTxn) -> Result<()>,
     ) -> Result<()> {
         let mut txn = self.database.begin_write()?;
+        txn.set_durability(Durability::Lazy);
         write(&self.table, &mut txn)?;
         txn.commit().map(drop)
     }

@@ -34,6 +34,7 @@ mod share;
 mod side;
 pub(crate) mod sort;
 pub(crate) mod split;
+pub(crate) mod tags;
 pub(crate) mod walk;
 
 pub(crate) use root::{RootFault, TreeKind, TreeRoot, UnknownTree};

@@ -4,7 +4,7 @@
 //! It goes down level by level. A page stands on the same level of all trees that have it, and what it leads to belongs to all of them.
 //! So of each level only those pages are read that one forest has and the other has not: as many as have changed.
 
-use super::{PageSource, TreeRoot, enter, visit, visit_inner, visit_leaf};
+use super::{PageSource, TreeRoot, enter, tags::Tagged, visit, visit_inner, visit_leaf};
 use crate::{PageNumber, Result, Run, Tag, TransactionId, page::header::Header};
 
 const COMPARING: &str = "comparing states";
@@ -18,13 +18,26 @@ struct Step {
     has_values: bool,
 }
 
+/// A page or a large value that only one of the forests has.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Unshared {
+    pub(crate) birth: TransactionId,
+    pub(crate) tagged: Tagged,
+}
+
+impl Unshared {
+    fn start(&self) -> PageNumber {
+        self.tagged.run.start
+    }
+}
+
 /// The trees of a state.
 #[derive(Default, Debug)]
 pub(crate) struct Forest {
     levels: Vec<Vec<Step>>,
-    values: Vec<(Run, TransactionId)>,
-    /// Pages that only this forest has, with their births.
-    only_here: Vec<(Run, TransactionId)>,
+    values: Vec<Unshared>,
+    /// What only this forest has.
+    only_here: Vec<Unshared>,
 }
 
 impl Forest {
@@ -69,13 +82,15 @@ impl Forest {
         enter::page(source, number, Tag(step.tag), COMPARING)?;
         let (page, _) = visit(source, number, level as u8, COMPARING)?;
         let birth = Header::read(page).birth;
-        self.only_here.push((
-            Run {
-                start: number,
-                len: 1,
-            },
+        self.only_here.push(Unshared {
             birth,
-        ));
+            tagged: Tagged {
+                run: Run::new(number.0, 1),
+                len_bytes: source.page_size() as u64,
+                tag: Tag(step.tag),
+                is_value: false,
+            },
+        });
         if level > 0 {
             let inner = visit_inner(source, number, level as u8, COMPARING)?;
             for index in 0..inner.count() {
@@ -91,7 +106,15 @@ impl Forest {
             for index in 0..leaf.count() {
                 let run = leaf.node(index).and_then(|node| node.value.as_run());
                 let run = run.and_then(|run| match run {
-                    Some(run) => Ok(Some((run.pages(source.page_size())?, run.birth))),
+                    Some(run) => Ok(Some(Unshared {
+                        birth: run.birth,
+                        tagged: Tagged {
+                            run: run.pages(source.page_size())?,
+                            len_bytes: run.len_bytes,
+                            tag: run.tag,
+                            is_value: true,
+                        },
+                    })),
                     None => Ok(None),
                 });
                 self.values
@@ -102,12 +125,12 @@ impl Forest {
     }
 }
 
-/// The pages that only `a`, and only `b` has, with their births, in no order.
+/// What only `a`, and only `b` has, in no order.
 pub(crate) fn unshared<S: PageSource + ?Sized>(
     source: &S,
     mut a: Forest,
     mut b: Forest,
-) -> Result<[Vec<(Run, TransactionId)>; 2]> {
+) -> Result<[Vec<Unshared>; 2]> {
     for level in (0..a.levels.len().max(b.levels.len())).rev() {
         let (steps_a, steps_b) = (a.take(level), b.take(level));
         for step in only_in(&steps_a, &steps_b, |step| step.page) {
@@ -118,12 +141,13 @@ pub(crate) fn unshared<S: PageSource + ?Sized>(
         }
     }
     for forest in [&mut a, &mut b] {
-        forest.values.sort_unstable_by_key(|(run, _)| run.start);
-        forest.values.dedup_by_key(|(run, _)| run.start);
+        forest.values.sort_unstable_by_key(Unshared::start);
+        forest.values.dedup_by_key(|value| value.start());
     }
-    let start = |value: &(Run, TransactionId)| value.0.start;
-    a.only_here.extend(only_in(&a.values, &b.values, start));
-    b.only_here.extend(only_in(&b.values, &a.values, start));
+    a.only_here
+        .extend(only_in(&a.values, &b.values, Unshared::start));
+    b.only_here
+        .extend(only_in(&b.values, &a.values, Unshared::start));
     Ok([a.only_here, b.only_here])
 }
 

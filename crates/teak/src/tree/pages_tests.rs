@@ -30,8 +30,8 @@ fn forest(root: &TreeRoot) -> Forest {
     forest
 }
 
-fn numbers(pages: &[(Run, TransactionId)]) -> BTreeSet<u32> {
-    pages.iter().map(|(run, _)| run.start.0).collect()
+fn numbers(pages: &[Unshared]) -> BTreeSet<u32> {
+    pages.iter().map(|page| page.start().0).collect()
 }
 
 /// The pages of two states.

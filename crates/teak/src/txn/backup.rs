@@ -3,10 +3,15 @@
 //!
 //! The state is held by a reader, so that none of its pages changes meanwhile. Instead of the commit records the copy gets those
 //! of a clean close. Pages that the state does not use are zeros, and in a file of its own holes, where many of them lie in a row.
+//! What is copied is compared with its tags: `verified.rs` says how.
 
-use super::snapshot::Snapshot;
+use super::{
+    reader::Reader,
+    snapshot::Snapshot,
+    verified::{Expected, Use, Uses, Values, culprit, unsound},
+};
 use crate::{
-    Error, Result, TransactionId,
+    Error, PageNumber, Result, TransactionId,
     commit::record::{Record, SLOT_COUNT},
     space::FIRST_PAGE,
     tree::{PageSource, reading::reading},
@@ -78,9 +83,9 @@ pub struct BackupProgress {
     pub total_bytes: u64,
 }
 
-/// Writes a copy of `state`, which the caller holds.
+/// Writes a copy of `state`, which the caller holds, and the named snapshots.
 pub(crate) fn write(
-    state: &Snapshot,
+    (state, named): (&Snapshot, &[(Vec<u8>, Reader)]),
     out: &mut dyn Target,
     progress: &mut dyn FnMut(BackupProgress) -> ControlFlow<()>,
 ) -> Result<BackupProgress> {
@@ -88,18 +93,18 @@ pub(crate) fn write(
     let page_size = PageSource::page_size(state);
     let space = state.space_to_look_at()?;
     let page_count = space.page_count() - space.trailing_free();
-    let unused = space.classify();
-    let mut is_unused = vec![false; page_count as usize];
     // What is pending is there for named snapshots.
-    for run in unused.free {
-        let end = run.end().min(page_count) as usize;
-        is_unused[run.start.index().min(end)..end].fill(true);
-    }
+    let uses = Uses::new(page_count, &space.classify().free);
+    drop(space);
     let mut done = BackupProgress {
         transaction: state.transaction(),
         bytes: 0,
         total_bytes: page_count * page_size as u64,
     };
+    let mut expected = Expected::collect(state, named, uses, PAGES_AT_ONCE, &mut || {
+        tell(done, progress)
+    })?;
+    let mut values = Values::default();
     let mut copied = records(&state.record, page_count);
     let mut next = u64::from(FIRST_PAGE);
     out.write(&copied).map_err(told)?;
@@ -110,7 +115,7 @@ pub(crate) fn write(
             return Ok(done);
         }
         let end = page_count.min(next + PAGES_AT_ONCE);
-        for (pages, is_hole) in stretches(&is_unused, next..end, page_size as u64) {
+        for (pages, is_hole) in stretches(expected.uses.of(next..end), next, page_size as u64) {
             let len = (pages.end - pages.start) * page_size as u64;
             if is_hole {
                 out.skip(len).map_err(told)?;
@@ -118,25 +123,46 @@ pub(crate) fn write(
             }
             copied.clear();
             for page in pages {
-                match is_unused[page as usize] {
-                    true => copied.resize(copied.len() + page_size, 0),
-                    false => add_page(state, page * page_size as u64, page_size, &mut copied)?,
+                let number = PageNumber(page as u32);
+                match expected.uses.of(page..page + 1) {
+                    [Use::Unused] => copied.resize(copied.len() + page_size, 0),
+                    _ => {
+                        let bytes = add_page(state, number, page_size, &mut copied)?;
+                        let compared = expected.copied(number, bytes, &mut values);
+                        compared.map_err(|error| blamed(error, (state, named)))?;
+                    }
                 }
             }
             out.write(&copied).map_err(told)?;
+        }
+        if !expected.is_sound(&(next..end)) {
+            let found = culprit(state, named, &(next..end));
+            return Err(found.unwrap_or_else(|| unsound(PageNumber(next as u32))));
         }
         next = end;
     }
 }
 
-/// The pages as stretches that are to be written, and such, not in use, that may be left out.
-fn stretches(is_unused: &[bool], pages: Range<u64>, page_size: u64) -> Vec<(Range<u64>, bool)> {
+/// An error of a page that was copied, with its table.
+pub(super) fn blamed(error: Error, (state, named): (&Snapshot, &[(Vec<u8>, Reader)])) -> Error {
+    let Error::Corrupted {
+        page, table: None, ..
+    } = &error
+    else {
+        return error;
+    };
+    let number = u64::from(page.0);
+    culprit(state, named, &(number..number + 1)).unwrap_or(error)
+}
+
+/// Pages from `first` on as stretches that are to be written, and such, not in use, that may be left out.
+fn stretches(uses: &[Use], first: u64, page_size: u64) -> Vec<(Range<u64>, bool)> {
     let mut stretches: Vec<(Range<u64>, bool)> = Vec::new();
-    let same_use = is_unused[pages.start as usize..pages.end as usize].chunk_by(|a, b| a == b);
-    let mut start = pages.start;
-    for same in same_use {
+    let is_unused = |page: &Use| *page == Use::Unused;
+    let mut start = first;
+    for same in uses.chunk_by(|a, b| is_unused(a) == is_unused(b)) {
         let end = start + same.len() as u64;
-        let is_hole = same[0] && same.len() as u64 * page_size >= HOLE_LEN_MIN;
+        let is_hole = is_unused(&same[0]) && same.len() as u64 * page_size >= HOLE_LEN_MIN;
         match stretches.last_mut() {
             Some((last, false)) if !is_hole => last.end = end,
             _ => stretches.push((start..end, is_hole)),
@@ -191,21 +217,25 @@ pub(super) fn records(record: &Record, page_count: u64) -> Vec<u8> {
     pages
 }
 
-pub(super) fn add_page(
+/// Adds a page to `chunk`, and returns it there.
+pub(super) fn add_page<'c>(
     state: &Snapshot,
-    offset: u64,
+    number: PageNumber,
     page_size: usize,
-    chunk: &mut Vec<u8>,
-) -> Result<()> {
+    chunk: &'c mut Vec<u8>,
+) -> Result<&'c [u8]> {
+    let offset = u64::from(number.0) * page_size as u64;
     let asked = state.mapping.demand(offset, page_size);
     asked.map_err(Error::io("reading the file"))?;
+    let start = chunk.len();
     reading(state, || {
         let page = state.mapping.bytes(offset, page_size);
         let page =
             page.ok_or_else(|| Error::io("reading the file")(io::ErrorKind::UnexpectedEof.into()))?;
         chunk.extend_from_slice(page);
         Ok(())
-    })
+    })?;
+    Ok(&chunk[start..])
 }
 
 #[cfg(test)]

@@ -3,11 +3,11 @@ use std::io::Read;
 
 #[test]
 fn only_long_stretches_are_left_out() {
-    let mut is_unused = vec![false; 100];
-    is_unused[10..12].fill(true);
-    is_unused[20..50].fill(true);
-    is_unused[90..100].fill(true);
-    let stretches = stretches(&is_unused, 4..100, 4096);
+    let mut uses = vec![Use::Page; 96];
+    uses[6..8].fill(Use::Unused);
+    uses[16..46].fill(Use::Unused);
+    uses[86..96].fill(Use::Unused);
+    let stretches = stretches(&uses, 4, 4096);
     assert_eq!(
         stretches,
         [(4..20, false), (20..50, true), (50..100, false)]

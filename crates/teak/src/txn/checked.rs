@@ -16,8 +16,8 @@ use std::sync::{
 };
 
 /// When pages are compared with their tags, the 64-bit checksums that stand where they are pointed to.
-/// A page that differs gives [`Error::Corrupted`] to the operation that wanted it. Recovery, checks and
-/// salvage compare in any case.
+/// A page that differs gives [`Error::Corrupted`] to the operation that wanted it. Recovery, checks, backups
+/// and salvage compare in any case.
 ///
 /// ```
 /// use teak::{Options, Verification};

@@ -5,23 +5,29 @@
 //! How they are laid out stands in `docs/format.md`.
 
 use super::{
-    backup::{self, BackupProgress},
+    backup::{self, BackupProgress, blamed},
+    reader::Reader,
     rollback::forest,
     snapshot::Snapshot,
+    verified::{Values, Verified},
 };
 use crate::{
     Error, PageNumber, Result, Run, Tag, TransactionId,
+    commit::record::Record,
+    page::header::Header,
     space::{self, FIRST_PAGE},
     tree::{
         PageSource,
-        pages::{Forest, unshared},
+        pages::{Forest, Unshared, unshared},
         reading::reading,
+        tags::Tagged,
     },
 };
 use std::{
+    collections::VecDeque,
     hash::Hasher,
     io::{self, Read, Write},
-    ops::{ControlFlow, Deref},
+    ops::ControlFlow,
 };
 use twox_hash::XxHash3_64;
 
@@ -68,14 +74,19 @@ impl Head {
 }
 
 /// Writes what copies of `since`, or of a later state, lack of `state`. The caller holds both, and the named snapshots.
-pub(crate) fn write<R: Deref<Target = Snapshot>>(
-    (state, named): (&Snapshot, &[(Vec<u8>, R)]),
+pub(crate) fn write(
+    (state, named): (&Snapshot, &[(Vec<u8>, Reader)]),
     since: &Snapshot,
     out: &mut dyn Write,
     progress: &mut dyn FnMut(BackupProgress) -> ControlFlow<()>,
 ) -> Result<BackupProgress> {
     let page_size = PageSource::page_size(state);
-    let (page_count, young) = young_pages(state, named, since)?;
+    let young = Young::find(state, named, since);
+    let Young {
+        page_count,
+        runs,
+        mut tagged,
+    } = young.map_err(|error| blamed(error, (state, named)))?;
     let head = Head {
         page_size: page_size as u32,
         database_id: state.record.database_id,
@@ -84,7 +95,7 @@ pub(crate) fn write<R: Deref<Target = Snapshot>>(
         transaction: state.transaction(),
         page_count,
     };
-    let pages: u64 = young.iter().map(|run| u64::from(run.len)).sum();
+    let pages: u64 = runs.iter().map(|run| u64::from(run.len)).sum();
     let mut out = Hashed::new(out);
     let mut done = BackupProgress {
         transaction: state.transaction(),
@@ -95,15 +106,18 @@ pub(crate) fn write<R: Deref<Target = Snapshot>>(
     out.run(Run::new(0, FIRST_PAGE))?;
     out.write(&backup::records(&state.record, page_count))?;
     let mut chunk = Vec::new();
-    for run in young {
+    let mut values = Values::default();
+    for run in runs {
         out.run(run)?;
         let mut start = run.start.0;
         while u64::from(start) < run.end() {
             let end = run.end().min(u64::from(start) + u64::from(PAGES_AT_ONCE)) as u32;
             chunk.clear();
             for page in start..end {
-                let offset = u64::from(page) * page_size as u64;
-                backup::add_page(state, offset, page_size, &mut chunk)?;
+                let page = PageNumber(page);
+                let bytes = backup::add_page(state, page, page_size, &mut chunk)?;
+                let compared = values.copied(page, bytes, &mut tagged);
+                compared.map_err(|error| blamed(error, (state, named)))?;
             }
             out.write(&chunk)?;
             done.bytes += chunk.len() as u64;
@@ -117,46 +131,55 @@ pub(crate) fn write<R: Deref<Target = Snapshot>>(
     Ok(done)
 }
 
-/// How many pages a copy has, and those that were born after `since`, sorted, as runs.
-fn young_pages<R: Deref<Target = Snapshot>>(
-    state: &Snapshot,
-    named: &[(Vec<u8>, R)],
-    since: &Snapshot,
-) -> Result<(u64, Vec<Run>)> {
-    let space = state.space_to_look_at()?;
-    let mut pages: Vec<Run> = Vec::new();
-    let young = |born: Vec<(Run, TransactionId)>| {
-        let young = born
-            .into_iter()
-            .filter(|(_, birth)| *birth > since.transaction());
-        young.map(|(run, _)| run)
-    };
-    reading(state, || {
-        let mut list = Forest::default();
-        list.add(&state.named_list()?);
-        let [born, _] = unshared(state, list, Forest::default())?;
-        pages.extend(young(born));
-        let later = named.iter().map(|(_, named)| &**named);
-        let later = later.filter(|named| named.transaction() > since.transaction());
-        for state in later.chain([state]) {
-            let older = forest(since, since.catalog())?;
-            let [born, _] = unshared(state, forest(state, state.catalog())?, older)?;
-            pages.extend(young(born));
-        }
-        for page in space.classify().own {
-            if crate::page::header::Header::read(PageSource::page(state, page)?).birth
-                > since.transaction()
-            {
-                pages.push(Run {
-                    start: page,
-                    len: 1,
-                });
+/// What was born after a state.
+struct Young {
+    /// How many pages a copy has.
+    page_count: u64,
+    /// All young pages.
+    runs: Vec<Run>,
+    /// Those of trees, with their tags, in order.
+    tagged: VecDeque<Tagged>,
+}
+
+impl Young {
+    fn find(state: &Snapshot, named: &[(Vec<u8>, Reader)], since: &Snapshot) -> Result<Self> {
+        let space = state.space_to_look_at()?;
+        let source = Verified(state);
+        let mut tagged: Vec<Tagged> = Vec::new();
+        let mut own: Vec<Run> = Vec::new();
+        let is_young = |birth: TransactionId| birth > since.transaction();
+        let young = |born: Vec<Unshared>| {
+            let young = born.into_iter().filter(|page| is_young(page.birth));
+            young.map(|page| page.tagged)
+        };
+        reading(&source, || {
+            let mut list = Forest::default();
+            list.add(&state.named_list()?);
+            let [born, _] = unshared(&source, list, Forest::default())?;
+            tagged.extend(young(born));
+            let later = named.iter().map(|(_, named)| &**named);
+            let later = later.filter(|named| is_young(named.transaction()));
+            for state in later.chain([state]) {
+                let source = Verified(state);
+                let older = forest(&Verified(since), since.catalog())?;
+                let [born, _] = unshared(&source, forest(&source, state.catalog())?, older)?;
+                tagged.extend(young(born));
             }
-        }
-        Ok(())
-    })?;
-    let page_count = space.page_count() - space.trailing_free();
-    Ok((page_count, space::joined(pages)))
+            for page in space.classify().own {
+                let header = Header::read(PageSource::page(state, page)?);
+                own.extend(is_young(header.birth).then_some(Run::new(page.0, 1)));
+            }
+            Ok(())
+        })?;
+        tagged.sort_unstable_by_key(|page| page.run.start);
+        tagged.dedup_by_key(|page| page.run.start);
+        own.extend(tagged.iter().map(|page| page.run));
+        Ok(Self {
+            page_count: space.page_count() - space.trailing_free(),
+            runs: space::joined(own),
+            tagged: tagged.into(),
+        })
+    }
 }
 
 /// What goes out, and the hash of it.
@@ -246,35 +269,75 @@ impl<'r> Delta<'r> {
         mut write: impl FnMut(PageNumber, &[u8]) -> Result<()>,
     ) -> Result<()> {
         let mut chunk = Vec::new();
+        self.read_records(&mut chunk)?;
+        write(PageNumber(0), &chunk)?;
+        let mut next = u64::from(FIRST_PAGE);
         loop {
-            let (start, len) = (
-                u32::from_le_bytes(self.array()?),
-                u32::from_le_bytes(self.array()?),
-            );
-            let end = u64::from(start) + u64::from(len);
-            if end > self.head.page_count {
-                return Err(not_one("it has pages behind the end of the file"));
-            }
-            if len == 0 {
+            let run = self.read_run()?;
+            if run.len == 0 {
                 break;
             }
-            let mut next = u64::from(start);
-            while next < end {
-                let count = (end - next).min(PAGES_AT_ONCE.into());
+            if u64::from(run.start.0) < next {
+                return Err(not_one("its pages are not in order"));
+            }
+            if run.end() > self.head.page_count {
+                return Err(not_one("it has pages behind the end of the file"));
+            }
+            next = run.start.0.into();
+            while next < run.end() {
+                let count = (run.end() - next).min(PAGES_AT_ONCE.into());
                 chunk.resize(count as usize * self.head.page_size as usize, 0);
                 self.read(&mut chunk)?;
                 write(PageNumber(next as u32), &chunk)?;
                 next += count;
             }
         }
+        self.read_end()
+    }
+
+    fn read_run(&mut self) -> Result<Run> {
+        let (start, len) = (self.array()?, self.array()?);
+        Ok(Run::new(u32::from_le_bytes(start), u32::from_le_bytes(len)))
+    }
+
+    /// Reads the first run, which has the commit records. They must say what the head says.
+    fn read_records(&mut self, chunk: &mut Vec<u8>) -> Result<()> {
+        if self.read_run()? != Run::new(0, FIRST_PAGE) {
+            return Err(not_one("it does not begin with commit records"));
+        }
+        let page_size = self.head.page_size as usize;
+        chunk.resize(page_size * FIRST_PAGE as usize, 0);
+        self.read(chunk)?;
+        for (slot, page) in (0..).zip(chunk.chunks(page_size)) {
+            let agrees = Record::decode(page, slot).is_ok_and(|record| {
+                record.page_size == self.head.page_size
+                    && record.database_id == self.head.database_id
+                    && record.transaction == self.head.transaction
+                    && record.page_count == self.head.page_count
+            });
+            if !agrees {
+                return Err(not_one("its commit records do not say what its head says"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads what is behind the pages: the hash, and nothing else.
+    fn read_end(mut self) -> Result<()> {
         let hash = self.hash.finish();
-        match u64::from_le_bytes(self.array()?) == hash {
-            true => Ok(()),
-            false => Err(Error::corrupted(
+        if u64::from_le_bytes(self.array()?) != hash {
+            return Err(Error::corrupted(
                 PageNumber(0),
                 "reading an incremental backup",
                 "its checksum is another; make the backup again",
-            )),
+            ));
+        }
+        let mut more = Vec::new();
+        let read = self.source.take(1).read_to_end(&mut more);
+        read.map_err(Error::io("reading the backup"))?;
+        match more.is_empty() {
+            true => Ok(()),
+            false => Err(not_one("something stands behind its end")),
         }
     }
 }

@@ -13,6 +13,7 @@ pub(crate) mod delta;
 mod demanded;
 mod door;
 pub(crate) mod engine;
+pub(crate) mod extent;
 mod flusher;
 mod following;
 mod holes;
@@ -37,6 +38,7 @@ pub(crate) mod snapshot;
 pub(crate) mod survey;
 mod tail;
 mod ticket;
+mod verified;
 pub(crate) mod write;
 mod written;
 

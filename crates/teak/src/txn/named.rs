@@ -32,6 +32,7 @@ use crate::{
     },
 };
 use std::{
+    collections::{BTreeMap, btree_map::Entry},
     sync::Arc,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
@@ -364,11 +365,19 @@ impl Engine {
     /// Begins to read all named snapshots that a state lists, if they are still there.
     pub(crate) fn hold_named(self: &Arc<Self>, state: &Snapshot) -> Result<NamedReaders> {
         let mut readers = Vec::new();
+        // Names of one state share a reader.
+        let mut held = BTreeMap::<TransactionId, Reader>::new();
         for (name, named) in state.all_named()? {
-            let reader = self.begin_read_at(&name)?;
-            if reader.transaction() != named.transaction {
-                return Err(not_found(&name));
-            }
+            let reader = match held.entry(named.transaction) {
+                Entry::Occupied(reader) => reader.get().clone(),
+                Entry::Vacant(place) => {
+                    let reader = self.begin_read_at(&name)?;
+                    if reader.transaction() != named.transaction {
+                        return Err(not_found(&name));
+                    }
+                    place.insert(reader).clone()
+                }
+            };
             readers.push((name, reader));
         }
         Ok(readers)

@@ -45,14 +45,15 @@ impl WriteTransaction {
                 forest(pages, &catalog)?,
             )
         })?;
-        let mut revived: Vec<Run> = died.into_iter().map(|(run, _)| run).collect();
+        let mut revived: Vec<Run> = died.into_iter().map(|page| page.tagged.run).collect();
         revived.sort_unstable();
         if is_planted(Planted::ReviveNothing) {
             revived.clear();
         }
         self.revived = Some(revived);
         self.name_base();
-        self.pages.deaths = born;
+        let born = born.into_iter().map(|page| (page.tagged.run, page.birth));
+        self.pages.deaths = born.collect();
         self.catalog = catalog;
         self.tables.clear();
         Ok(())

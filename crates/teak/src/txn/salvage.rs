@@ -11,13 +11,15 @@ mod pages;
 
 use super::demanded::Demanded;
 use super::{
+    Durability,
     catalog::{self, Entry},
     engine::slot_page,
     named,
     snapshot::Snapshot,
 };
 use crate::{
-    Error, KeyRange, PageNumber, Result, Run, Tag, TransactionId,
+    Error, Geometry, KeyRange, PageNumber, Result, Run, Tag, TransactionId,
+    commit::record::FlushLimits,
     page::{
         comparison::Comparisons,
         value::{StoredValue, ValueKind},
@@ -132,6 +134,15 @@ impl Wreck {
 
     pub(crate) fn page_size(&self) -> usize {
         PageSource::page_size(&self.state)
+    }
+
+    pub(crate) fn geometry(&self) -> Geometry {
+        self.state.geometry()
+    }
+
+    /// The durability and the limits that the file says who opens it gets.
+    pub(crate) fn defaults(&self) -> (Durability, FlushLimits) {
+        self.state.defaults()
     }
 
     pub(crate) fn page_count(&self) -> u64 {

@@ -1,7 +1,7 @@
 //! Who reads what, and what of the file is there for nobody else. Who wants space may ask, and take away
 //! what parked readers see.
 
-use super::{engine::Engine, named::NamedPins, pages::WritePages};
+use super::{engine::Engine, named::NamedPins, pages::WritePages, reader::Reader};
 use crate::{
     Error, Result, Run, TransactionId,
     share::{Pinned, ReaderId},
@@ -116,6 +116,14 @@ impl Engine {
         self.describe(pinned, newest.transaction(), &named, |pins| {
             Ok(newest.space(&pins.into())?.kept_alone(pins))
         })
+    }
+
+    /// The same of one reader.
+    pub(crate) fn reader_info(self: &Arc<Self>, reader: &Reader) -> Result<ReaderInfo> {
+        let slot = reader.hold().slot;
+        let mut readers = self.readers()?.into_iter();
+        let own = readers.find(|info| info.id.1.is_at(slot));
+        own.ok_or(Error::SnapshotLost)
     }
 
     fn describe(

@@ -13,6 +13,7 @@ use super::demanded::Demanded;
 use super::{
     catalog::{self, Entry},
     engine::slot_page,
+    marks::Marks,
     named,
     snapshot::Snapshot,
 };
@@ -128,6 +129,10 @@ impl Wreck {
 
     pub(crate) fn transaction(&self) -> TransactionId {
         self.state.transaction()
+    }
+
+    pub(crate) fn marks(&self) -> Marks {
+        self.state.marks()
     }
 
     pub(crate) fn page_size(&self) -> usize {

@@ -745,7 +745,9 @@ fn compacting_waits_for_room() {
     for share in [100, 15] {
         let options = CompactOptions::new().until_free_percent(share);
         let mut txn = database.begin_write().unwrap();
-        keys(5).for_each(|key| drop(table.remove(&mut txn, key).unwrap()));
+        for key in keys(5) {
+            table.remove(&mut txn, key).unwrap();
+        }
         txn.commit().unwrap();
         let done = database
             .compact_with(&options, &mut |_| ControlFlow::Continue(()))

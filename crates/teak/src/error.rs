@@ -91,6 +91,16 @@ pub enum Error {
         "this read transaction kept space that was wanted, and has lost its state while it was parked or was cancelled; drop it and begin a new one"
     )]
     SnapshotLost,
+    /// A write transaction was to begin on the state that a reader sees, and there is a newer one, whether readers see it yet or not.
+    #[error(
+        "the reader sees the state of transaction {held}, and there is one of {newest} by now; begin on the newest one, or refresh the reader and decide anew"
+    )]
+    SnapshotStale {
+        /// The state that the reader sees.
+        held: TransactionId,
+        /// The newest commit.
+        newest: TransactionId,
+    },
     /// There is no named snapshot of that name.
     #[error(
         "there is no snapshot {0:?}; `Database::snapshots` and `teak snapshot list` tell which there are"
@@ -133,6 +143,18 @@ pub enum Error {
         len: usize,
         /// The longest possible.
         max: usize,
+    },
+    /// The sequence of a table does not have so many numbers any more.
+    #[error(
+        "the sequence of table {table:?} is at {next}, and there are not {count} numbers more; draw fewer, or keep the numbers in records"
+    )]
+    SequenceExhausted {
+        /// The table.
+        table: String,
+        /// The number that would come next.
+        next: u64,
+        /// How many were asked for.
+        count: u64,
     },
     /// There is no table of that name.
     #[error("there is no table {0:?}; create it first")]

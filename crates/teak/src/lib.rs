@@ -49,6 +49,10 @@
 //! | read a range with several threads | [`Table::split`] |
 //! | take what was read to another thread | [`Table::get_owned`], [`Table::range_owned`], [`Table::cursor_owned`] |
 //! | undo a part of a transaction | [`WriteTxn::nested`], [`WriteTxn::savepoint`] |
+//! | commit and go on, to write or to read | [`WriteTxn::checkpoint`], [`WriteTxn::commit_and_read`] |
+//! | write what was decided by reading | [`Database::begin_write_at`] |
+//! | read what is not committed yet with several threads | [`WriteTxn`] |
+//! | draw numbers, and note how far one is | [`Table::draw_sequence`], [`WriteTxn::set_marks`] |
 //! | load much at once | [`Table::bulk_load`], [`Table::bulk_load_unsorted`] |
 //! | choose when a commit is on the disk | [`Durability`], [`Options::flush_after`], [`Database::sync`] |
 //! | commit now and wait later | [`WriteTxn::commit_async`], [`Ticket`] |
@@ -83,12 +87,13 @@ mod format_tests;
 
 pub use api::{
     Action, BackupProgress, BulkOptions, BulkProgress, CachedPlace, ChangeFeed, Changes,
-    CheckProgress, CheckReport, CompactOptions, CompactProgress, Cursor, Damage, Database,
-    DatabaseStat, Difference, Differences, Durability, Estimate, Exactness, Freshness, Loss,
-    Options, OwnedCursor, OwnedRange, PageUse, ParkedReadTxn, Range, ReadTxn, ReaderInfo, Recovery,
-    RestoreProgress, SalvageProgress, SalvageReport, SalvagedTable, Savepoint, SlowReader,
-    SlowReaderChoice, SnapshotInfo, Swap, Table, TableChange, TableInfo, TableOptions, TableStat,
-    Ticket, Transaction, ValueGuard, Verification, WriteTxn, codec, restore, salvage, salvage_with,
+    CheckProgress, CheckReport, CommitLatency, CompactOptions, CompactProgress, Cursor, Damage,
+    Database, DatabaseStat, Difference, Differences, Durability, Estimate, Exactness, Freshness,
+    Loss, Marks, Options, OwnedCursor, OwnedRange, PageUse, ParkedReadTxn, Range, ReadTxn,
+    ReaderInfo, Recovery, RestoreProgress, SalvageProgress, SalvageReport, SalvagedTable,
+    Savepoint, SlowReader, SlowReaderChoice, SnapshotInfo, Swap, Table, TableChange, TableInfo,
+    TableOptions, TableStat, Ticket, Transaction, ValueGuard, Verification, WriteInfo, WriteTxn,
+    WriterPlace, codec, restore, salvage, salvage_with,
 };
 pub use error::{Error, KeyRange, Result};
 pub use page::{comparison::Comparison, key::KeyOrder};

@@ -724,3 +724,149 @@ fn compacting_ends_where_it_is_to() {
     assert!(begun.elapsed() >= pause * 3);
     assert_clean(&database);
 }
+
+/// A file of which every second page or so is free, but which has few free pages that one commit could fill.
+#[test]
+fn compacting_waits_for_room() {
+    let (_directory, path) = place();
+    let database = Database::open(&path).unwrap();
+    let mut txn = database.begin_write().unwrap();
+    let table: Table<U64, Bytes> = txn.create_table("numbers").unwrap();
+    let keys = |step: usize| {
+        (0..60_000_u64)
+            .step_by(step)
+            .map(|key| key.wrapping_mul(0x9e37_79b9_7f4a_7c15))
+    };
+    for key in keys(1) {
+        table.insert(&mut txn, key, &[7; 100]).unwrap();
+    }
+    txn.commit().unwrap();
+    database.sync().unwrap();
+    for share in [100, 15] {
+        let options = CompactOptions::new().until_free_percent(share);
+        let mut txn = database.begin_write().unwrap();
+        for key in keys(5) {
+            table.remove(&mut txn, key).unwrap();
+        }
+        txn.commit().unwrap();
+        let done = database
+            .compact_with(&options, &mut |_| ControlFlow::Continue(()))
+            .unwrap();
+        assert!(done.is_reached, "{done:?}");
+    }
+    let done = database
+        .compact(&mut |_| ControlFlow::Continue(()))
+        .unwrap();
+    let stat = database.stat().unwrap();
+    assert!(
+        done.is_reached && stat.free_pages < stat.used_pages / 16,
+        "{done:?} {stat:?}"
+    );
+    assert_clean(&database);
+}
+
+#[test]
+fn compacting_beside_who_keeps_all_pages_says_so() {
+    let (_directory, path) = place();
+    let database = Database::open(&path).unwrap();
+    let table = fill(&database, 0..4000, 1000).unwrap();
+    database.create_snapshot("held").unwrap();
+    let mut txn = database.begin_write().unwrap();
+    for key in (0..4000).filter(|key| key % 3 > 0) {
+        table.remove(&mut txn, key).unwrap();
+    }
+    txn.commit().unwrap();
+    let options = CompactOptions::new().until_file_bytes(MIB);
+    let mut calls = 0;
+    let done = database.compact_with(&options, &mut |_| {
+        calls += 1;
+        ControlFlow::Continue(())
+    });
+    assert!(!done.unwrap().is_reached && calls > 0);
+    database.drop_snapshot("held").unwrap();
+    assert!(
+        database
+            .compact(&mut |_| ControlFlow::Continue(()))
+            .unwrap()
+            .is_reached
+    );
+    assert!(len(&path) < 2 * MIB, "{}", len(&path));
+    assert_clean(&database);
+}
+
+/// The list of names is moved as tables are.
+#[test]
+fn what_names_were_does_not_hold_the_end_of_the_file() {
+    for is_compacted in [true, false] {
+        let (_directory, path) = place();
+        let database = Database::open(&path).unwrap();
+        let table = fill(&database, 0..8000, 1000).unwrap();
+        database.create_snapshot("m").unwrap();
+        database.drop_snapshot("m").unwrap();
+        let mut txn = database.begin_write().unwrap();
+        table.clear(&mut txn).unwrap();
+        txn.commit().unwrap();
+        if is_compacted {
+            database
+                .compact(&mut |_| ControlFlow::Continue(()))
+                .unwrap();
+        } else {
+            for round in 0..3000 {
+                fill(&database, 0..1, 10 + round % 2).unwrap();
+                database.sync().unwrap();
+            }
+        }
+        let stat = database.stat().unwrap();
+        assert!(len(&path) < MIB, "{is_compacted} {stat:?}");
+        assert_clean(&database);
+    }
+}
+
+#[test]
+fn closing_cuts_what_the_last_durable_commit_saw() {
+    let (_directory, path) = place();
+    let database = Options::new()
+        .durability(Durability::Lazy)
+        .open(&path)
+        .unwrap();
+    let table = fill(&database, 0..2000, 1000).unwrap();
+    fill(&database, 2000..6000, 1000).unwrap();
+    for half in [0..2000, 2000..6000] {
+        database.sync().unwrap();
+        let mut txn = database.begin_write().unwrap();
+        table.remove_range(&mut txn, half).unwrap();
+        txn.commit().unwrap();
+    }
+    database.close().unwrap();
+    assert!(len(&path) < MIB, "{}", len(&path));
+}
+
+/// Readers of states that follow each other keep little each alone, and much together.
+#[test]
+fn readers_that_keep_much_together_are_asked() {
+    let (_directory, path) = place();
+    let asked: Arc<Mutex<u32>> = Arc::default();
+    let noted = Arc::clone(&asked);
+    let database = Options::new()
+        .on_slow_reader(move |_| {
+            *noted.lock().unwrap() += 1;
+            SlowReaderChoice::Grow
+        })
+        .open(&path)
+        .unwrap();
+    let table = fill(&database, 0..2000, 1000).unwrap();
+    database.sync().unwrap();
+    let first = database.begin_read().unwrap();
+    fill(&database, 0..1, 1001).unwrap();
+    let second = database.begin_read().unwrap();
+    let mut txn = database.begin_write().unwrap();
+    table.clear(&mut txn).unwrap();
+    txn.commit().unwrap();
+    database.sync().unwrap();
+    let mut txn = database.begin_write().unwrap();
+    table.insert(&mut txn, 1, &vec![1; 1 << 20]).unwrap();
+    txn.commit().unwrap();
+    assert_eq!(*asked.lock().unwrap(), 1);
+    drop((first, second));
+    assert_clean(&database);
+}

@@ -7,9 +7,13 @@ use super::{
     settings::{BOOT, Settings},
 };
 use fastrand::Rng;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::{
+    ops::ControlFlow,
+    sync::{Arc, Mutex, PoisonError},
+};
 use teak::{
-    Database, Durability, Error, ReadTxn, Recovery, Transaction, TransactionId, WriteTxn,
+    CompactOptions, Database, Durability, Error, ReadTxn, Recovery, Transaction, TransactionId,
+    WriteTxn,
     testing::{Fault, SimDisk},
 };
 
@@ -18,6 +22,9 @@ pub(super) type Outcome<T = ()> = Result<T, String>;
 
 /// Which commits an episode makes.
 pub(super) const MODES: &[Durability] = &[Durability::Durable, Durability::Async, Durability::Lazy];
+
+/// The most commits that compacting makes here.
+const COMPACTING_MAX: u64 = 12;
 
 /// A commit that returned.
 struct Committed {
@@ -243,6 +250,47 @@ impl Stage {
             }
             Err(error) => {
                 self.tolerate("sync", &error)?;
+                self.kill()
+            }
+        }
+    }
+
+    /// Has pages moved and the file cut, in durable commits that leave all records as they are.
+    pub(super) fn compact(&mut self) -> Outcome {
+        self.commit_open()?;
+        let (begun, before) = (self.time(), self.read()?.id());
+        // How many there will be is known afterwards.
+        let begin = |history: &mut History| {
+            let tables = history.states[history.newest()].tables.clone();
+            let begin =
+                |count| history.begin(TransactionId(before.0 + count), tables.clone(), begun);
+            (1..=COMPACTING_MAX).map(begin).collect::<Vec<_>>()
+        };
+        let begun_states = self.with_history(begin);
+        let options = CompactOptions::new().max_commit_bytes(8 * self.settings.page_size as u64);
+        let mut calls = 0;
+        let compacted = self.database.compact_with(&options, &mut |_| {
+            calls += 1;
+            match calls < 3 {
+                true => ControlFlow::Continue(()),
+                false => ControlFlow::Break(()),
+            }
+        });
+        let (now, last) = (self.time(), self.read()?.id());
+        self.with_history(|history| {
+            for index in begun_states {
+                match history.states[index].id <= last {
+                    true => history.note_durable(index, now),
+                    // Of the one that failed nobody knows yet.
+                    false if compacted.is_err() && history.states[index].id.0 == last.0 + 1 => {}
+                    false => history.states[index].gone = begun,
+                }
+            }
+        });
+        match compacted {
+            Ok(_) => self.expect_newest("behind compacting"),
+            Err(error) => {
+                self.tolerate("compacting", &error)?;
                 self.kill()
             }
         }

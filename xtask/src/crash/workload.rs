@@ -25,6 +25,8 @@ pub(super) enum Step {
     Grow,
     /// Deletes nearly all, and closes, which cuts the file.
     Shrink,
+    /// Has pages moved and the file cut.
+    Compact,
     Reopen,
     Kill,
     BeginReader,
@@ -38,7 +40,7 @@ pub(super) enum Step {
 }
 
 /// The letters that all short sequences are made of.
-pub(super) const ALPHABET: [Step; 15] = [
+pub(super) const ALPHABET: [Step; 16] = [
     Step::Put(5),
     Step::Delete(20),
     Step::Large,
@@ -50,6 +52,7 @@ pub(super) const ALPHABET: [Step; 15] = [
     Step::Sync,
     Step::Grow,
     Step::Shrink,
+    Step::Compact,
     Step::Reopen,
     Step::Name,
     Step::Unname,
@@ -155,6 +158,7 @@ impl Workload {
                 (Sync, 2),
                 (Grow, 1),
                 (Shrink, 1),
+                (Compact, 1),
                 (Reopen, 1),
                 (Kill, 2),
                 (BeginReader, 2),
@@ -177,6 +181,7 @@ impl Workload {
                 (Delete(40), 5),
                 (Grow, 2),
                 (Fault, 2),
+                (Compact, 1),
                 (Reopen, 1),
                 (Sync, 1),
             ],
@@ -185,6 +190,7 @@ impl Workload {
                 (Large, 2),
                 (Delete(20), 3),
                 (Fault, 5),
+                (Compact, 1),
                 (Name, 2),
                 (Unname, 1),
                 (GoBack, 1),
@@ -205,6 +211,7 @@ impl Workload {
                 (Large, 3),
                 (Delete(70), 3),
                 (Shrink, 3),
+                (Compact, 3),
                 (Reopen, 2),
                 (Kill, 1),
             ],
@@ -225,6 +232,7 @@ impl Workload {
                 (GoBack, 4),
                 (Savepoints, 1),
                 (Shrink, 1),
+                (Compact, 2),
                 (Sync, 1),
                 (Reopen, 1),
                 (Kill, 2),
@@ -329,6 +337,7 @@ impl Step {
                 }
                 stage.reopen()
             }
+            Self::Compact => stage.compact(),
             Self::Reopen => stage.reopen(),
             Self::Kill => stage.kill(),
             Self::BeginReader => stage.begin_reader(),

@@ -72,11 +72,15 @@ impl Arguments {
     }
 }
 
+/// What may have been in the way.
+const UNREACHED: &str = "a limit of this command was reached, or readers or named snapshots see what is at the end, or keep all pages before it";
+
 #[derive(Serialize)]
 struct Report {
     bytes_before: u64,
     bytes_after: u64,
     moved_pages: u64,
+    is_reached: bool,
 }
 
 /// Runs the subcommand.
@@ -107,6 +111,7 @@ pub(crate) fn run(arguments: &Arguments, style: Style) -> Result<(), Failure> {
         bytes_before,
         bytes_after: done.file_bytes,
         moved_pages: done.moved_pages,
+        is_reached: done.is_reached,
     };
     match style {
         Style::Text => output::print(|output| {
@@ -117,6 +122,11 @@ pub(crate) fn run(arguments: &Arguments, style: Style) -> Result<(), Failure> {
                 BinaryBytes(report.bytes_after),
                 HumanCount(report.moved_pages)
             );
+            line.map_err(Failure::Output)?;
+            if report.is_reached {
+                return Ok(());
+            }
+            let line = writeln!(output, "not as short as it was to be: {UNREACHED}");
             line.map_err(Failure::Output)
         }),
         Style::Json => output::print_json(&report),

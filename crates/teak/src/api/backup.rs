@@ -1,7 +1,7 @@
 //! Copies of a database while it is used.
 
 use super::{
-    Database, Options, ReadTxn, Transaction, codec::Bytes, transaction::sealed::Sealed,
+    Database, Marks, Options, ReadTxn, Transaction, codec::Bytes, transaction::sealed::Sealed,
     unfinished::Unfinished,
 };
 use crate::{
@@ -170,8 +170,9 @@ impl ReadTxn {
 
     /// Writes a dense copy of the state that is read, that of a named snapshot too: its records are written anew, as dense as they can
     /// be and in the order of keys, to a new file, which gets its name when it is whole and on the disk. `progress` is
-    /// told the records that were copied so far; if it breaks, that is an error. Returns how many there are. The copy is a database of its own:
-    /// it has no named snapshots, and no increment leads on from it.
+    /// told the records that were copied so far; if it breaks, that is an error. Returns how many there are. Sequences and marks are copied.
+    /// The copy is a database of its own, with transactions of its own: its first one has set the marks, it has no named snapshots, and no
+    /// increment leads on from it.
     ///
     /// ```
     /// # use teak::{Database, codec::{Str, U64}};
@@ -225,6 +226,11 @@ impl ReadTxn {
                 }
             });
             copied.load_sorted(&mut txn, records)?;
+            copied.draw_sequence(&mut txn, table.sequence(self)?)?;
+        }
+        let marks = self.marks();
+        if marks != Marks::default() {
+            txn.set_marks(marks.values)?;
         }
         txn.commit()?;
         copy.close()?;

@@ -1,11 +1,17 @@
 //! An open database.
 
-use super::{CheckProgress, CheckReport, Options, PageUse, ReadTxn, Recovery, Ticket, WriteTxn};
+use super::{
+    CheckProgress, CheckReport, Options, PageUse, ReadTxn, Recovery, Ticket, Transaction, WriteTxn,
+    WriterPlace, transaction::sealed::Sealed,
+};
 use crate::{
     Error, Geometry, PageNumber, Result, SnapshotInfo, TransactionId,
     page::max_key_len,
     tree::PageSource,
-    txn::{CompactOptions, CompactProgress, Opening, ReaderInfo, WriteTransaction, check, survey},
+    txn::{
+        CompactOptions, CompactProgress, HeldPlace, Opening, ReaderInfo, WriteTransaction, check,
+        survey,
+    },
 };
 use std::{ops::ControlFlow, path::Path, sync::Arc, time::Duration};
 
@@ -123,6 +129,100 @@ impl Database {
     pub fn begin_write_timeout(&self, limit: Duration) -> Result<Option<WriteTxn>> {
         let begun = WriteTransaction::begin_within(self.opening.writable()?, limit)?;
         Ok(begun.map(WriteTxn::new))
+    }
+
+    /// Begins to write, exactly on the state that `read` sees: what was decided by reading it still holds. Waits for other writers, unless
+    /// one of them has committed already. `read` keeps its state, and with it the pages that the transaction
+    /// replaces; drop it when it is not needed any more.
+    ///
+    /// ```
+    /// # use teak::{Database, Error, codec::{Str, U64}};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// # let mut txn = database.begin_write()?;
+    /// # let ages = txn.create_table::<Str, U64>("ages")?;
+    /// # ages.insert(&mut txn, "Ada", 36)?;
+    /// # txn.commit()?;
+    /// let mut reader = database.begin_read()?;
+    /// let transaction = loop {
+    ///     let age = ages.get(&reader, "Ada")?.unwrap_or(0); // ... and much more that takes its time
+    ///     match database.begin_write_at(&reader) {
+    ///         Ok(mut txn) => {
+    ///             ages.insert(&mut txn, "Ada", age + 1)?;
+    ///             break txn.commit()?;
+    ///         }
+    ///         Err(Error::SnapshotStale { .. }) => reader.refresh()?, // somebody was faster
+    ///         Err(error) => return Err(error.into()),
+    ///     };
+    /// };
+    /// assert!(matches!(database.begin_write_at(&reader), Err(Error::SnapshotStale { .. })));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::SnapshotStale`] if there is a newer commit, seen by readers or not; [`Error::InvalidArgument`] if `read` is of another database;
+    /// [`Error::SnapshotLost`] if it was cancelled; those of [`Database::begin_write`].
+    pub fn begin_write_at(&self, read: &ReadTxn) -> Result<WriteTxn> {
+        let begun = self.begin_write_at_within(read, None)?;
+        Ok(begun.expect("without a limit there is no end but the turn"))
+    }
+
+    /// The same if there is no other writer, in this process or another; `None` if there is.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Database::begin_write_at`].
+    pub fn try_begin_write_at(&self, read: &ReadTxn) -> Result<Option<WriteTxn>> {
+        self.begin_write_at_within(read, Some(Duration::ZERO))
+    }
+
+    fn begin_write_at_within(
+        &self,
+        read: &ReadTxn,
+        limit: Option<Duration>,
+    ) -> Result<Option<WriteTxn>> {
+        let engine = self.opening.writable()?;
+        if !Arc::ptr_eq(engine, read.engine()) {
+            let text = "the read transaction is of another database, or of an earlier opening of this one; begin it here";
+            return Err(Error::InvalidArgument(text.into()));
+        }
+        read.refuse_cancelled()?;
+        let begun = WriteTransaction::begin_at(engine, read.id(), limit)?;
+        Ok(begun.map(WriteTxn::new))
+    }
+
+    /// Waits for the writer's place, as [`Database::begin_write`] does, and begins nothing yet: the newest state stays that until the place
+    /// is given up, by dropping it, or by a transaction that begins with it.
+    ///
+    /// ```
+    /// # use teak::Database;
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// let place = database.writer_place()?;
+    /// assert!(database.try_begin_write()?.is_none());
+    /// let txn = place.begin()?;
+    /// # drop(txn);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Database::begin_write`].
+    pub fn writer_place(&self) -> Result<WriterPlace> {
+        let held = HeldPlace::take(self.opening.writable()?, None)?;
+        let held = held.expect("without a limit there is no end but the turn");
+        Ok(WriterPlace::new(held))
+    }
+
+    /// The same if nobody else has it, in this process or another; `None` if somebody has.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Database::begin_write`].
+    pub fn try_writer_place(&self) -> Result<Option<WriterPlace>> {
+        let held = HeldPlace::take(self.opening.writable()?, Some(Duration::ZERO))?;
+        Ok(held.map(WriterPlace::new))
     }
 
     /// Returns when every commit so far is on the disk. Does not wait for a write transaction that is

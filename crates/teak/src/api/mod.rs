@@ -15,13 +15,14 @@ mod point;
 mod range;
 mod restore;
 mod salvage;
+mod sequence;
 mod table;
 mod transaction;
 mod unfinished;
 
 pub use crate::txn::{
-    CompactOptions, CompactProgress, Durability, ReaderInfo, Recovery, SlowReader,
-    SlowReaderChoice, SnapshotInfo, Ticket, Verification,
+    CommitLatency, CompactOptions, CompactProgress, Durability, Marks, ReaderInfo, Recovery,
+    SlowReader, SlowReaderChoice, SnapshotInfo, Ticket, Verification,
     backup::BackupProgress,
     check::{CheckProgress, CheckReport, Damage, PageUse},
     salvage::Loss,
@@ -41,4 +42,6 @@ pub use restore::{RestoreProgress, restore};
 pub(crate) use salvage::salvage_into;
 pub use salvage::{SalvageProgress, SalvageReport, SalvagedTable, salvage, salvage_with};
 pub use table::{Table, TableInfo, TableStat, ValueGuard};
-pub use transaction::{ParkedReadTxn, ReadTxn, Savepoint, Transaction, WriteTxn};
+pub use transaction::{
+    ParkedReadTxn, ReadTxn, Savepoint, Transaction, WriteInfo, WriteTxn, WriterPlace,
+};

@@ -1,6 +1,6 @@
 //! Saving what can be read of a damaged database.
 
-use super::{Durability, Options, Table, TableOptions, WriteTxn, codec::Bytes};
+use super::{Durability, Marks, Options, Table, TableOptions, WriteTxn, codec::Bytes};
 use crate::{
     Database, Error, Result, TransactionId,
     page::comparison::{Comparison, Comparisons},
@@ -92,9 +92,9 @@ impl SalvageReport {
 
 /// Copies what can be read of a damaged database into a new one, and tells what was lost. The damaged
 /// file is not changed, and need not be one that can be opened: see `docs/durability.md` for what is tried.
-/// The new database has the page size of the old one, its geometry, and the durability that it is opened with; its tables have the options
-/// of the old ones. Named snapshots are not saved; their names are in the report. If salvage ends with an error, the new database stays
-/// as far as it came.
+/// The new database has the page size of the old one, its geometry, its marks, and the durability that it is opened with; its tables
+/// have the options and sequences of the old ones. Named snapshots are not saved; their names are in the report. If salvage ends with
+/// an error, the new database stays as far as it came.
 ///
 /// ```
 /// # use teak::{Database, Transaction, codec::{Str, U64}};
@@ -186,6 +186,7 @@ pub(crate) fn salvage_into(
         snapshot_list_losses: Vec::new(),
         more_losses: 0,
     };
+    save_marks(&wreck, &database)?;
     let tables = wreck.tables()?;
     report.catalog_losses = wreck.losses.take();
     for FoundTable { name, entry } in tables {
@@ -229,6 +230,16 @@ pub(crate) fn salvage_into(
     Ok(report)
 }
 
+fn save_marks(wreck: &Wreck, database: &Database) -> Result<()> {
+    let marks = wreck.marks();
+    if marks != Marks::default() {
+        let mut txn = database.begin_write()?;
+        txn.set_marks(marks.values)?;
+        txn.commit()?;
+    }
+    Ok(())
+}
+
 fn salvage_table(
     wreck: &mut Wreck,
     database: &Database,
@@ -239,6 +250,9 @@ fn salvage_table(
     let mut txn = database.begin_write()?;
     txn.set_durability(Durability::Lazy);
     let table = txn.create_table_with::<Bytes, Bytes>(&name, TableOptions::of_root(root))?;
+    // A name may come twice in a damaged catalog.
+    let lacking = root.sequence.saturating_sub(table.sequence(&txn)?);
+    table.draw_sequence(&mut txn, lacking)?;
     txn.commit()?;
     let mut copy = Copy {
         database,

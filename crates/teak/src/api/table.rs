@@ -84,8 +84,10 @@ pub struct TableStat {
     pub leaf_pages: u64,
     /// Pages of large values.
     pub value_pages: u64,
-    /// The transaction of the last change.
+    /// The transaction of the last change of a record.
     pub changed: TransactionId,
+    /// The number that its sequence gives next; see [`Table::draw_sequence`].
+    pub sequence: u64,
 }
 
 impl TableInfo {
@@ -116,6 +118,7 @@ impl TableStat {
             leaf_pages: u64::from(root.leaf_pages),
             value_pages: root.value_pages,
             changed: root.changed,
+            sequence: root.sequence,
         }
     }
 }

@@ -63,6 +63,13 @@ pub(crate) struct ReaderId {
     number: u64,
 }
 
+impl ReaderId {
+    /// Whether the reader has, or had, this slot.
+    pub(crate) fn is_at(self, slot: Slot) -> bool {
+        self.slot == slot
+    }
+}
+
 /// In what a slot pins: it may be taken away.
 const PARKED: u64 = 1 << 63;
 

@@ -80,6 +80,8 @@ impl Engine {
 
     fn note_clean_close(&self, writer: &mut Writer) -> Result<()> {
         self.flusher.wait_quietly(writer.newest.transaction)?;
+        // What the last durable commit saw and this one does not is free now.
+        writer.space.reclaim(&self.flusher.pins(&writer.named));
         let used = writer.space.page_count() - writer.space.trailing_free();
         let lower = writer.newest.geometry.lower_limit_bytes / self.page_size as u64;
         (writer.space).shrink(used.max(lower).min(writer.space.page_count()));

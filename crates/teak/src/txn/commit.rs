@@ -17,6 +17,7 @@
 use super::{
     engine::Durability,
     flusher::Commit,
+    latency::{CommitLatency, Step, Stopwatch},
     named,
     open::now_ms,
     pages::{WRITING_PAGES, write_pages},
@@ -43,20 +44,38 @@ const ALL_DEFERRED_BYTES_MAX: usize = 2 << 20;
 impl WriteTransaction {
     /// Commits, and returns the id of the new state. A transaction that changed nothing writes
     /// nothing, and its state is the one that it began with.
-    pub(crate) fn commit(mut self) -> Result<TransactionId> {
+    pub(crate) fn commit(self) -> Result<TransactionId> {
+        self.finish().map(|(transaction, _)| transaction)
+    }
+
+    /// The same, and says how long each step took.
+    pub(crate) fn commit_measured(mut self) -> Result<(TransactionId, CommitLatency)> {
+        self.stopwatch = Some(Stopwatch::started());
+        let (transaction, stopwatch) = self.finish()?;
+        Ok((
+            transaction,
+            stopwatch.map(Stopwatch::stop).unwrap_or_default(),
+        ))
+    }
+
+    fn finish(mut self) -> Result<(TransactionId, Option<Stopwatch>)> {
         let durability = self.pages.durability;
         let engine = Arc::clone(&self.engine);
         let written = self.write();
+        let mut stopwatch = self.stopwatch.take();
         // The next writer goes on while this one waits.
         drop(self);
         if written.is_err() {
             engine.flusher.wake_told();
         }
-        let transaction = written?;
+        let transaction = written?.transaction();
         if !durability.is_seen_at_once() {
             engine.flusher.wait(transaction)?;
+            stopwatch
+                .iter_mut()
+                .for_each(|watch| watch.note(Step::Wait));
         }
-        Ok(transaction)
+        Ok((transaction, stopwatch))
     }
 
     /// Commits, and returns at once what tells when it is durable.
@@ -67,8 +86,16 @@ impl WriteTransaction {
         Ok(engine.ticket(transaction))
     }
 
-    /// Writes everything, and leaves it to the caller to wait until it is on the disk.
-    fn write(&mut self) -> Result<TransactionId> {
+    /// A step of the commit is over.
+    fn note_step(&mut self, step: Step) {
+        if let Some(stopwatch) = &mut self.stopwatch {
+            stopwatch.note(step);
+        }
+    }
+
+    /// Writes everything, and leaves it to the caller to wait until it is on the disk. Returns the state: the one that it began
+    /// with, if it has changed nothing.
+    pub(super) fn write(&mut self) -> Result<Arc<Snapshot>> {
         let flusher = Arc::clone(&self.engine.flusher);
         flusher.refuse_poisoned()?;
         self.refuse_broken()?;
@@ -80,6 +107,7 @@ impl WriteTransaction {
         {
             self.empty_tail()?;
         }
+        self.note_step(Step::Tail);
         self.write_roots()?;
         let has_news = self.is_compacting
             || !self.named.is_empty()
@@ -87,13 +115,15 @@ impl WriteTransaction {
                 .revived
                 .as_ref()
                 .is_some_and(|revived| !revived.is_empty())
-            || self.pages.geometry != self.base.record.geometry;
+            || self.pages.geometry != self.base.record.geometry
+            || self.marks != self.base.record.marks;
         if self.pages.is_unchanged() && !has_news {
             flusher.write_nothing(self.pages.durability);
-            return Ok(self.base.transaction());
+            return Ok(Arc::clone(&self.base));
         }
         seal::seal(&mut self.pages, &mut self.catalog)?;
         self.write_named()?;
+        self.note_step(Step::Roots);
         let taken = self.pages.settle();
         let deaths = match is_planted(Planted::LoseDeaths) {
             true => Vec::new(),
@@ -104,9 +134,11 @@ impl WriteTransaction {
             // A page that was moved may be the damaged one.
             self.rest(u64::MAX);
         }
-        if committed.is_err() && self.revived.is_none() {
-            return committed.map(|_| self.id());
-        }
+        self.note_step(Step::Space);
+        let committed = match committed {
+            Err(error) if self.revived.is_none() => return Err(error),
+            committed => committed,
+        };
         self.is_ended = true;
         let written = committed.and_then(|committed| self.write_all(&taken, &deaths, committed));
         self.pages.writer.arena.clear();
@@ -190,7 +222,7 @@ impl WriteTransaction {
         taken: &[Run],
         deaths: &[(Run, TransactionId)],
         committed: Committed,
-    ) -> Result<TransactionId> {
+    ) -> Result<Arc<Snapshot>> {
         let page_count = self.pages.writer.space.page_count();
         self.pages.extend_file(page_count)?;
         let mapping = self.engine.storage.mapping();
@@ -210,20 +242,20 @@ impl WriteTransaction {
             &union(&taken, self.revived.as_deref().unwrap_or_default()),
             page_count,
         );
-        let transaction = record.transaction;
-        let snapshot = self.new_snapshot(record.clone(), mapping, &taken)?;
+        let snapshot = Arc::new(self.new_snapshot(record.clone(), mapping, &taken)?);
+        self.note_step(Step::Write);
         let flusher = &self.engine.flusher;
         self.pages.writer.unwritten = match deferred {
             Some(pages) => {
                 flusher.defer(Deferred {
-                    snapshot: Arc::new(snapshot),
+                    snapshot: Arc::clone(&snapshot),
                     pages: Arc::clone(&pages),
                 })?;
                 pages
             }
             None => {
                 flusher.write(Commit {
-                    snapshot,
+                    snapshot: Arc::clone(&snapshot),
                     durability: self.pages.durability,
                     bytes,
                 })?;
@@ -234,7 +266,8 @@ impl WriteTransaction {
         if let Some(pins) = self.named_pins.take() {
             self.pages.writer.named = pins;
         }
-        Ok(transaction)
+        self.note_step(Step::Record);
+        Ok(snapshot)
     }
 
     /// The pages that the state of this commit has and the file has not, if they are better written
@@ -247,6 +280,7 @@ impl WriteTransaction {
         // Pages that a later one of them no longer uses are never written: so not those of a state that stays.
         let is_fit = self.pages.durability == Durability::Durable
             && (self.named_pins.is_none() || is_planted(Planted::DeferNamed))
+            && !self.stays
             && committed.fold_pages.is_empty()
             && !self.engine.flusher.place.is_wanted()
             && self.pages.writer.arena.mapped_bytes() == 0
@@ -324,6 +358,7 @@ impl WriteTransaction {
             page_count,
             geometry: self.pages.geometry,
             catalog_root: self.catalog.encode(),
+            marks: self.marks,
             space_roots: committed.roots,
             written: written.filter(fits),
             space_log: committed.log.clone(),

@@ -4,13 +4,15 @@ use super::{
     engine::{Durability, Engine},
     write::WriteTransaction,
 };
-use crate::{Result, space::Space, tree::lower::Lowering};
+use crate::{Error, Result, space::Space, tree::lower::Lowering};
 use std::{ops::ControlFlow, sync::Arc, thread, time::Duration};
 
 /// Pages that one commit moves at most.
 const MOVED_AT_ONCE: u64 = 4096;
 /// Commits that move nothing, so that what was moved before is free, and two records say so.
 const SETTLING: usize = 4;
+/// Free pages that a commit leaves, for what is on the way to pages that it moves, and for leaves that it lays out together.
+const SPARED: u64 = 64;
 
 /// How far [`Database::compact`](crate::Database::compact) is.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -20,6 +22,9 @@ pub struct CompactProgress {
     pub moved_pages: u64,
     /// How long the file is now.
     pub file_bytes: u64,
+    /// Whether the file is as short as was asked for or, where nothing was asked for, nothing is left to be moved. While it is not,
+    /// readers or named snapshots may see what would have to go, or be all that keeps the pages that it would go to.
+    pub is_reached: bool,
 }
 
 /// How short [`Database::compact_with`](crate::Database::compact_with) makes the file, and how much it does for that, and how fast.
@@ -107,37 +112,49 @@ impl Engine {
         let mut done = CompactProgress {
             moved_pages: 0,
             file_bytes: self.file_bytes(),
+            is_reached: false,
         };
         let mut is_first = true;
-        let mut settling = 0;
-        while settling < SETTLING {
+        // Commits in a row that only wait: for pages to move to, which the one before may have freed, or for the end to be cut off.
+        let mut waited = 0;
+        let mut is_ending = false;
+        // Less after a commit for which there was not enough room.
+        let mut most = u64::MAX;
+        while waited < SETTLING {
             let mut txn = WriteTransaction::begin(self)?;
             let space = &txn.pages.writer.space;
             let goal = options.goal_pages(space.used_count(), page_size);
+            done.is_reached = needed_pages(space) <= goal;
             if is_first && done.file_bytes <= goal.saturating_mul(page_size) {
                 return Ok(done);
             }
-            let pages_left = match needed_pages(space) <= goal {
+            let pages_left = match done.is_reached {
                 true => 0,
                 false => options.pages_left(done.moved_pages, page_size),
             };
+            let ready = space.ready_count();
+            let room = (ready - SPARED.min(ready / 2)).min(most);
             txn.pages.durability = Durability::Durable;
             txn.is_compacting = true;
             let tail = &mut txn.pages.writer.tail;
             if std::mem::take(&mut is_first) {
                 tail.begin();
             }
-            let is_emptying = settling == 0 && tail.is_emptying() && pages_left > 0;
-            let moved = match is_emptying {
-                true => txn.compact_some(goal, pages_left)?,
-                false => 0,
+            done.is_reached |= goal == 0 && !tail.is_emptying();
+            is_ending |= !tail.is_emptying() || pages_left == 0;
+            let moved = match !is_ending && room > 0 {
+                true => txn.compact_some(goal, pages_left.min(room))?,
+                false => None,
             };
             txn.commit()?;
-            done.moved_pages += moved;
+            done.moved_pages += moved.unwrap_or(0);
             done.file_bytes = self.file_bytes();
-            if !is_emptying || moved > 0 && progress(done).is_break() {
-                settling += 1;
-            } else if moved > 0 {
+            (waited, most) = match moved {
+                Some(_) => (0, most.saturating_mul(2)),
+                None => (waited + 1, (room / 4).max(1)),
+            };
+            if !is_ending {
+                is_ending = progress(done).is_break();
                 thread::sleep(options.pause);
             }
         }
@@ -154,8 +171,8 @@ fn needed_pages(space: &Space) -> u64 {
 }
 
 impl WriteTransaction {
-    /// Moves as much of what is behind the goal as one commit should.
-    fn compact_some(&mut self, goal: u64, pages_left: u64) -> Result<u64> {
+    /// Moves as much of what is behind the goal as one commit should; `None` if there is no room for it.
+    fn compact_some(&mut self, goal: u64, pages_left: u64) -> Result<Option<u64>> {
         let used = self.pages.writer.space.used_count();
         // The pages on the way to those that are moved are copied, too.
         let boundary = goal.max(used + used / 64 + 16);
@@ -167,7 +184,10 @@ impl WriteTransaction {
             moved: 0,
             takes_any_value: true,
         };
-        self.lower(&mut work)?;
-        Ok(work.moved)
+        match self.lower(&mut work) {
+            Ok(()) => Ok(Some(work.moved)),
+            Err(Error::Full { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 }

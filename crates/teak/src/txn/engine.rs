@@ -175,6 +175,15 @@ impl WriterTurn {
     pub(super) fn flusher(&self) -> &Arc<Flusher> {
         &self.flusher
     }
+
+    /// The turn, for who goes on with it. This one is left without, and may only be dropped.
+    pub(super) fn take(&mut self) -> Self {
+        Self {
+            turn: self.turn.take(),
+            generation: self.generation,
+            flusher: Arc::clone(&self.flusher),
+        }
+    }
 }
 
 impl Deref for WriterTurn {
@@ -197,7 +206,9 @@ impl DerefMut for WriterTurn {
 
 impl Drop for WriterTurn {
     fn drop(&mut self) {
-        let turn = self.turn.take();
+        let Some(turn) = self.turn.take() else {
+            return;
+        };
         if self.generation.is_past() {
             // It is the parent's, which goes on.
             return std::mem::forget(turn);
@@ -590,6 +601,11 @@ impl Engine {
     /// The newest commit, whether readers see it yet or not.
     pub(crate) fn newest(&self) -> TransactionId {
         self.flusher.newest()
+    }
+
+    /// The newest commit that readers see.
+    pub(crate) fn visible(&self) -> TransactionId {
+        self.flusher.published.visible()
     }
 
     /// The last commit that is known to be on the disk.

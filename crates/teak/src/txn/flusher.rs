@@ -51,7 +51,7 @@ type FailedWrite = (&'static str, io::Error);
 /// A commit to be noted, its pages written.
 pub(super) struct Commit {
     /// The state that it makes; its record is written.
-    pub(super) snapshot: Snapshot,
+    pub(super) snapshot: Arc<Snapshot>,
     pub(super) durability: Durability,
     /// Bytes of pages that it wrote.
     pub(super) bytes: u64,
@@ -256,7 +256,7 @@ impl Flusher {
             return Err(Error::io(WRITING_RECORD)(error));
         }
         state.note_written(written);
-        let snapshot = Arc::new(commit.snapshot);
+        let snapshot = commit.snapshot;
         if commit.durability.is_seen_at_once() || is_planted(Planted::PublishEarly) {
             state.unpublished = None;
             self.published.publish(snapshot);
@@ -452,6 +452,10 @@ impl Flusher {
         lock(&self.told)
     }
 
+    fn has_told(&self) -> bool {
+        !self.told().is_empty()
+    }
+
     /// Wakes who is to be told. What a waker does is up to whoever made it, so the caller holds
     /// nothing: no lock, and not the writer's turn.
     pub(super) fn wake_told(&self) {
@@ -459,6 +463,14 @@ impl Flusher {
         for waker in told {
             // A panic is not this thread's, which others wait for.
             let _ = catch_unwind(AssertUnwindSafe(|| waker.wake()));
+        }
+    }
+
+    /// The same by the thread that flushes, for a caller who holds something, and goes on to do so.
+    pub(super) fn have_told_woken(self: &Arc<Self>) {
+        // Without a thread it is done with the next commit, or when the database is closed.
+        if self.has_told() && self.start().is_ok() {
+            self.progress.tell_flusher(&self.progress.lock());
         }
     }
 
@@ -646,7 +658,7 @@ impl Flusher {
                 continue;
             }
             let told = state.take_told();
-            if !told.is_empty() {
+            if !told.is_empty() || self.has_told() {
                 drop(state);
                 self.told().extend(told);
                 self.wake_told();

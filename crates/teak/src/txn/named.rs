@@ -3,7 +3,7 @@
 //!
 //! | key | value |
 //! |---|---|
-//! | 0, then the name | the state: transaction (8), time of the commit in milliseconds since 1970 (8), root of the catalog (64) |
+//! | 0, then the name | the state: transaction (8), time of the commit in milliseconds since 1970 (8), root of the catalog (64); and, if marks were ever set, these (24) and the transaction that set them (8) |
 //! | 1, then the transaction of the state, big-endian (8), then the transaction that dropped it, big-endian (8) | nothing |
 //!
 //! What is dropped is noted so that whoever writes next, in whichever process, knows that its pages must stay as long as a crash
@@ -21,7 +21,7 @@ use super::{
 };
 use crate::{
     Error, Result, Tag, TransactionId,
-    commit::record::{NAMED_SNAPSHOTS, Record},
+    commit::record::{Marks, NAMED_SNAPSHOTS, Record},
     page::value::{StoredValue, ValueKind},
     tree::{
         PageSource, TreeRoot,
@@ -40,6 +40,8 @@ use std::{
 const LIVE: u8 = 0;
 const DROPPED: u8 = 1;
 const STATE_LEN: usize = 80;
+/// The same with marks.
+const MARKED_LEN: usize = 112;
 
 /// A state that has a name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -47,6 +49,7 @@ pub(super) struct Named {
     pub(super) transaction: TransactionId,
     pub(super) time_ms: u64,
     pub(super) catalog: [u8; 64],
+    pub(super) marks: Marks,
 }
 
 /// The states whose pages must stay, as the list has them.
@@ -144,11 +147,15 @@ pub(super) enum Which {
 }
 
 impl Named {
-    fn encode(&self) -> [u8; STATE_LEN] {
-        let mut bytes = [0; STATE_LEN];
-        bytes[..8].copy_from_slice(&self.transaction.0.to_le_bytes());
-        bytes[8..16].copy_from_slice(&self.time_ms.to_le_bytes());
-        bytes[16..].copy_from_slice(&self.catalog);
+    fn encode(&self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(MARKED_LEN);
+        bytes.extend(self.transaction.0.to_le_bytes());
+        bytes.extend(self.time_ms.to_le_bytes());
+        bytes.extend(self.catalog);
+        if self.marks != Marks::default() {
+            let marks = self.marks.values.iter().chain([&self.marks.transaction.0]);
+            bytes.extend(marks.flat_map(|number| number.to_le_bytes()));
+        }
         bytes
     }
 
@@ -158,19 +165,29 @@ impl Named {
     }
 
     fn decode(root: &TreeRoot, value: StoredValue<'_>) -> Result<Self> {
-        let bytes: Option<&[u8; STATE_LEN]> = value.bytes.try_into().ok();
-        let (Some(bytes), ValueKind::Inline) = (bytes, value.kind) else {
+        let bytes = value.bytes;
+        if !matches!(bytes.len(), STATE_LEN | MARKED_LEN) || value.kind != ValueKind::Inline {
             return Err(damaged(
                 root,
                 "a named snapshot is not described as it should be",
             ));
-        };
+        }
         let u64_at =
             |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"));
+        let marks = match bytes.len() {
+            STATE_LEN => Marks::default(),
+            _ => Marks {
+                values: [80, 88, 96].map(u64_at),
+                transaction: TransactionId(u64_at(104)),
+            },
+        };
         Ok(Self {
             transaction: TransactionId(u64_at(0)),
             time_ms: u64_at(8),
-            catalog: bytes[16..].try_into().expect("what is left of them"),
+            catalog: bytes[16..STATE_LEN]
+                .try_into()
+                .expect("what is left of them"),
+            marks,
         })
     }
 }
@@ -313,6 +330,7 @@ impl Snapshot {
             transaction: named.transaction,
             time_ms: named.time_ms,
             catalog_root: named.catalog,
+            marks: named.marks,
             // The list is not held with it.
             snapshots_root: super::catalog::empty().encode(),
             ..self.record.clone()
@@ -489,11 +507,13 @@ impl WriteTransaction {
             transaction,
             time_ms: now_ms(),
             catalog: self.catalog.encode(),
+            marks: self.marks,
         };
         let base = Named {
             transaction: self.base.transaction(),
             time_ms: self.base.record.time_ms,
             catalog: self.base.record.catalog_root,
+            marks: self.base.record.marks,
         };
         let changes = std::mem::take(&mut self.named);
         let list = &mut self.snapshots;

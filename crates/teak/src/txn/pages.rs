@@ -85,13 +85,13 @@ pub(crate) struct WritePages {
 impl WritePages {
     pub(super) fn new(
         storage: Arc<dyn Storage>,
+        mapping: Arc<Mapping>,
         base: &Snapshot,
         writer: WriterTurn,
         limits: Limits,
-    ) -> Result<Self> {
-        let mapping = storage.mapping().map_err(Error::io("mapping the file"))?;
+    ) -> Self {
         let page_size = PageSource::page_size(base);
-        Ok(Self {
+        Self {
             storage,
             mapping,
             checked: base.checked.clone(),
@@ -116,7 +116,7 @@ impl WritePages {
             deaths: Vec::new(),
             death_floor: 0,
             unused: Vec::new(),
-        })
+        }
     }
 
     fn arena(&self) -> &Arena {
@@ -147,6 +147,11 @@ impl WritePages {
     /// How many pages this transaction has taken and keeps.
     pub(super) fn taken_count(&self) -> u64 {
         self.taken_count
+    }
+
+    /// How many committed pages it does not use any more.
+    pub(super) fn dead_count(&self) -> u64 {
+        self.deaths.iter().map(|(run, _)| u64::from(run.len)).sum()
     }
 
     /// Has pages taken from the lowest places from now on, however short their runs are, or, with `None`, as it is best to write

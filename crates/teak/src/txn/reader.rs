@@ -124,7 +124,7 @@ pub(super) fn private_table() -> (ReaderTable, Bell) {
 /// A slot, and what it pins when there is a [`Reader`] with this: pages to read, until others ask for the end of that.
 #[derive(Debug)]
 pub(crate) struct Hold {
-    slot: Slot,
+    pub(super) slot: Slot,
     // In this order: the state goes before the engine does.
     snapshot: Arc<Snapshot>,
     engine: Arc<Engine>,
@@ -203,7 +203,7 @@ impl Reader {
     pub(super) fn begin(engine: &Arc<Engine>) -> Result<Self> {
         let mut hold = match take_seated(engine.id()) {
             Some(hold) => hold,
-            None => new_hold(engine)?,
+            None => Arc::new(new_hold(engine)?),
         };
         let table = &engine.readers.table;
         table.note(hold.slot, thread_id(), uptime_ms());
@@ -253,6 +253,33 @@ impl Reader {
     #[inline]
     pub(crate) fn engine(&self) -> &Arc<Engine> {
         &self.hold().engine
+    }
+}
+
+/// A slot for a reader, taken before there is the state that it will read.
+#[derive(Debug)]
+pub(super) struct ReservedSlot(Hold);
+
+impl ReservedSlot {
+    pub(super) fn take(engine: &Arc<Engine>) -> Result<Self> {
+        new_hold(engine).map(Self)
+    }
+
+    /// Pins the newest state, whether readers see it yet or not. The caller has the turn, so that nobody has asked for pins since there is
+    /// that state; all its pages are in the file.
+    pub(super) fn pin(&mut self, state: Arc<Snapshot>) {
+        let Self(hold) = self;
+        hold.snapshot = state;
+        let table = &hold.engine.readers.table;
+        table.note(hold.slot, thread_id(), uptime_ms());
+        table.pin_state(hold.slot, hold.snapshot.transaction().0);
+    }
+
+    /// Begins to read what is pinned, once readers may see it: what a failure takes back must not be left in a seat.
+    pub(super) fn begin(self) -> Reader {
+        Reader {
+            hold: Some(Arc::new(self.0)),
+        }
     }
 }
 
@@ -324,12 +351,12 @@ impl Drop for Reader {
 }
 
 #[cold]
-fn new_hold(engine: &Arc<Engine>) -> Result<Arc<Hold>> {
-    Ok(Arc::new(Hold {
+fn new_hold(engine: &Arc<Engine>) -> Result<Hold> {
+    Ok(Hold {
         slot: engine.readers.take_slot()?,
         snapshot: engine.flusher.published.newest_here(),
         engine: Arc::clone(engine),
-    }))
+    })
 }
 
 /// Takes a reference to the state that is pinned. Where another is visible by now, that is pinned instead.

@@ -1,7 +1,7 @@
 //! Who reads what, and what of the file is there for nobody else. Who wants space may ask, and take away
 //! what parked readers see.
 
-use super::{engine::Engine, named::NamedPins, pages::WritePages};
+use super::{engine::Engine, named::NamedPins, pages::WritePages, reader::Reader};
 use crate::{
     Error, Result, Run, TransactionId,
     share::{Pinned, ReaderId},
@@ -118,6 +118,14 @@ impl Engine {
         })
     }
 
+    /// The same of one reader.
+    pub(crate) fn reader_info(self: &Arc<Self>, reader: &Reader) -> Result<ReaderInfo> {
+        let slot = reader.hold().slot;
+        let mut readers = self.readers()?.into_iter();
+        let own = readers.find(|info| info.id.1.is_at(slot));
+        own.ok_or(Error::SnapshotLost)
+    }
+
     fn describe(
         &self,
         mut pinned: Vec<Pinned>,
@@ -193,7 +201,14 @@ impl WritePages {
         if self.writer.space.pending_count() < least {
             return Ok(None);
         }
-        if self.parked_keep(least) {
+        let are_parked_enough = self.would_free(least, |reader| reader.is_parked);
+        if are_parked_enough || self.slow_readers.is_some() {
+            // Nobody is troubled while there are crumbs.
+            if let Some(run) = self.writer.space.allocate(want, policy) {
+                return Ok(Some(run));
+            }
+        }
+        if are_parked_enough {
             let base = self.base().0;
             self.writer
                 .flusher()
@@ -222,8 +237,13 @@ impl WritePages {
             // Of readers of the same state those come first that have not been cancelled.
             let slowest = readers
                 .into_iter()
+                .filter(|reader| reader.lag > 0)
                 .max_by_key(|reader| (reader.kept_pages, !reader.is_cancelled));
-            let Some(reader) = slowest.filter(|reader| reader.kept_pages >= least) else {
+            // Each of some may keep little that no other one does, and all of them together much.
+            let is_enough = |reader: &ReaderInfo| {
+                reader.kept_pages >= least || self.would_free(least, |_| true)
+            };
+            let Some(reader) = slowest.filter(is_enough) else {
                 break;
             };
             let question = SlowReader {
@@ -259,11 +279,11 @@ impl WritePages {
         Ok(None)
     }
 
-    /// Whether so many pages would be free if there were no parked readers of older states.
-    fn parked_keep(&self, least: u64) -> bool {
+    /// Whether so many pages would be free without these readers of older states.
+    fn would_free(&self, least: u64, is_one: impl Fn(&Pinned) -> bool) -> bool {
         let flusher = self.writer.flusher();
         let readers = flusher.published.table.readers();
-        let is_taken = |reader: &Pinned| reader.is_parked && reader.state < self.base().0;
+        let is_taken = |reader: &Pinned| reader.state < self.base().0 && is_one(reader);
         if !readers.iter().any(is_taken) {
             return false;
         }

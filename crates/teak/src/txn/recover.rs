@@ -86,8 +86,10 @@ pub(super) struct Found {
     pub(super) newest: Record,
     pub(super) sequences: [u64; SLOT_COUNT as usize],
     pub(super) recovery: Recovery,
-    /// A slot whose record is surely on the disk, of the same transaction as the newest.
+    /// A slot whose record is surely on the disk, or will be once all is settled, of the same transaction as the newest.
     pub(super) durable_slot: u8,
+    /// Whether that and all else is on the disk, and nothing has to be settled.
+    is_on_disk: bool,
     /// The last transaction that the records prove to be on the disk; once all is settled the newest
     /// one is, too.
     pub(super) known_durable: TransactionId,
@@ -127,11 +129,13 @@ pub(super) fn find(storage: &Arc<dyn Storage>, path: &Path, boot: [u8; 16]) -> R
     let is_unread = |slot: &u8| records.iter().all(|record| record.slot != *slot);
     let mut losers: Vec<u8> = (0..SLOT_COUNT).filter(is_unread).collect();
     if newest.clean_close && unreadable.is_empty() {
+        let durable_slot = match losers.is_empty() {
+            true => durable_slot(&records, storage.len()),
+            false => None,
+        };
         return Ok(Found {
-            durable_slot: match losers.is_empty() {
-                true => durable_slot(&records, storage.len()),
-                false => newest.slot,
-            },
+            durable_slot: durable_slot.unwrap_or(newest.slot),
+            is_on_disk: durable_slot.is_some(),
             known_durable,
             unverified: None,
             newest: newest.clone(),
@@ -167,6 +171,7 @@ pub(super) fn find(storage: &Arc<dyn Storage>, path: &Path, boot: [u8; 16]) -> R
             };
             return Ok(Found {
                 durable_slot: record.slot,
+                is_on_disk: false,
                 known_durable,
                 unverified: verdict.unverified,
                 newest: record.clone(),
@@ -189,17 +194,20 @@ pub(super) fn find(storage: &Arc<dyn Storage>, path: &Path, boot: [u8; 16]) -> R
     ))
 }
 
-/// The records of a clean close may be in the system's cache only, if their flush failed or the
-/// process ended before it. Then the file was not cut yet, and the record that they repeat is on the
-/// disk.
-fn durable_slot(records: &[Record], file_len: u64) -> u8 {
+/// A slot with a record of a database that was closed of which it is certain that it is on the disk, if there is one. Those of the
+/// clean close may be in the system's cache only, if their flush failed or the process ended before it; then the file was
+/// not cut yet, and the record that they repeat is on the disk. If that one speaks of a longer file, and the file is as long,
+/// nobody can tell: it may have been cut, and have become longer again since.
+fn durable_slot(records: &[Record], file_len: u64) -> Option<u8> {
     let newest = &records[0];
-    let repeated = records.iter().find(|record| {
-        !record.clean_close
-            && record.transaction == newest.transaction
-            && !is_cut_short(record, file_len)
-    });
-    repeated.unwrap_or(newest).slot
+    let repeated = records
+        .iter()
+        .find(|record| !record.clean_close && record.transaction == newest.transaction);
+    match repeated {
+        Some(record) if is_cut_short(record, file_len) => Some(newest.slot),
+        Some(record) => (record.page_count <= newest.page_count).then_some(record.slot),
+        None => Some(newest.slot),
+    }
 }
 
 const CUT_SHORT: &str = "the file is shorter than the commit says";
@@ -216,10 +224,10 @@ impl Found {
     /// Says `false` if it is to be decided anew: pages that were whole are not any more, since the
     /// system has dropped them from its cache meanwhile, and the disk never had them.
     ///
-    /// A database that was closed needs this too where a slot has no record: that may have been
-    /// erased by an opening whose flush failed, and still be on the disk.
+    /// A database that was closed needs this too where a slot has no record, which may have been erased by an opening whose
+    /// flush failed, and still be on the disk; and where it is uncertain which record is on the disk.
     pub(super) fn settle(&self, storage: &Arc<dyn Storage>) -> Result<bool> {
-        if self.recovery == Recovery::Clean && self.losers.is_empty() {
+        if self.is_on_disk {
             return Ok(true);
         }
         if !is_planted(Planted::WriteNothingAgain) {

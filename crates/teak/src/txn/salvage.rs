@@ -14,6 +14,7 @@ use super::{
     Durability,
     catalog::{self, Entry},
     engine::slot_page,
+    marks::Marks,
     named,
     snapshot::Snapshot,
 };
@@ -130,6 +131,10 @@ impl Wreck {
 
     pub(crate) fn transaction(&self) -> TransactionId {
         self.state.transaction()
+    }
+
+    pub(crate) fn marks(&self) -> Marks {
+        self.state.marks()
     }
 
     pub(crate) fn page_size(&self) -> usize {

@@ -9,7 +9,7 @@ use super::{
     named::NamedChange,
     write::{OpenTable, WriteTransaction},
 };
-use crate::{Error, Geometry, Result, tree::TreeRoot};
+use crate::{Error, Geometry, Result, commit::record::Marks, tree::TreeRoot};
 
 /// Names a savepoint of one transaction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -26,6 +26,7 @@ pub(super) struct SavepointState {
     geometry: Geometry,
     snapshots: TreeRoot,
     named: Vec<NamedChange>,
+    marks: Marks,
 }
 
 impl WriteTransaction {
@@ -33,6 +34,11 @@ impl WriteTransaction {
     pub(crate) fn begin_savepoint(&mut self) -> Result<SavepointId> {
         self.refuse_broken()?;
         let id = unique_id();
+        self.push_savepoint(id);
+        Ok(SavepointId(id))
+    }
+
+    fn push_savepoint(&mut self, id: u64) {
         let state = SavepointState {
             id,
             fresh: self.pages.begin_savepoint(),
@@ -42,9 +48,9 @@ impl WriteTransaction {
             geometry: self.pages.geometry,
             snapshots: self.snapshots,
             named: self.named.clone(),
+            marks: self.marks,
         };
         self.savepoints.push(state);
-        Ok(SavepointId(id))
     }
 
     /// The savepoint that all others are within.
@@ -83,20 +89,11 @@ impl WriteTransaction {
             self.set_geometry(state.geometry);
             self.snapshots = state.snapshots;
             self.named = state.named;
+            self.marks = state.marks;
         }
         // What broke halfway through a change is undone with it.
         self.is_broken = false;
-        let state = SavepointState {
-            id: savepoint.0,
-            fresh: self.pages.begin_savepoint(),
-            death_count: self.pages.deaths.len(),
-            catalog: self.catalog,
-            tables: self.tables.clone(),
-            geometry: self.pages.geometry,
-            snapshots: self.snapshots,
-            named: self.named.clone(),
-        };
-        self.savepoints.push(state);
+        self.push_savepoint(savepoint.0);
         Ok(())
     }
 }

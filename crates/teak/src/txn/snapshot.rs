@@ -113,6 +113,11 @@ impl Snapshot {
         (durability, self.record.flush_limits)
     }
 
+    /// Whether this was reached by the name of a snapshot, and is not the newest state as a whole.
+    pub(crate) fn is_named(&self) -> bool {
+        self.is_past
+    }
+
     pub(crate) fn geometry(&self) -> Geometry {
         self.record.geometry
     }

@@ -96,6 +96,8 @@ enum Place {
     Table { name: Vec<u8>, key: Option<Vec<u8>> },
     /// Behind all tables, in the catalog.
     Catalog,
+    /// Behind it, in the list of named snapshots.
+    Names,
 }
 
 impl WriteTransaction {
@@ -217,7 +219,7 @@ impl WriteTransaction {
         Ok(())
     }
 
-    /// Until the work is spent, or the catalog has had its turn: the place is the beginning then.
+    /// Until the work is spent, or the list of names has had its turn: the place is the beginning then.
     fn walk(&mut self, work: &mut Lowering) -> Result<()> {
         loop {
             let place = std::mem::take(&mut self.pages.writer.tail.place);
@@ -230,11 +232,17 @@ impl WriteTransaction {
                     }
                 }
                 Place::Catalog => {
-                    return self
-                        .change_catalog(|pages, catalog| {
-                            Tree::new(pages, catalog).lower(None, work)
-                        })
-                        .map(drop);
+                    self.change_catalog(|pages, catalog| {
+                        Tree::new(pages, catalog).lower(None, work)
+                    })?;
+                    Some(Place::Names)
+                }
+                Place::Names => {
+                    let list = &mut self.snapshots;
+                    return changing(&mut self.pages, |pages| {
+                        Tree::new(pages, list).lower(None, work)
+                    })
+                    .map(drop);
                 }
             };
             work.looks_left = work.looks_left.saturating_sub(1);

@@ -3,6 +3,7 @@
 use super::{
     catalog,
     engine::{Durability, Engine, WriterTurn},
+    latency::Stopwatch,
     located::located,
     named::{self, NamedChange, NamedPins},
     pages::{Limits, WritePages},
@@ -12,7 +13,9 @@ use super::{
 };
 use crate::{
     Error, Geometry, Result, Run, TransactionId,
+    commit::record,
     page::key::KeyOrder,
+    store::{Mapping, uptime_ms},
     tree::{
         PageSource, TreeRoot,
         insert::Tree,
@@ -49,6 +52,14 @@ pub(crate) struct WriteTransaction {
     pub(super) named_pins: Option<NamedPins>,
     /// After a rollback to a named snapshot, the dead pages that it has made alive again, sorted.
     pub(super) revived: Option<Vec<Run>>,
+    /// The numbers of the application.
+    pub(super) marks: record::Marks,
+    /// Whether somebody reads the state that it makes from the moment on that the turn ends.
+    pub(super) stays: bool,
+    /// Absent where nobody wants to know how long the steps of the commit take.
+    pub(super) stopwatch: Option<Stopwatch>,
+    /// When it got its turn, as [`uptime_ms`] has it.
+    began_ms: u64,
     /// Whether it commits also if nothing has changed, and cuts off all that is free.
     pub(super) is_compacting: bool,
     /// Whether an error came in the middle of a change.
@@ -68,43 +79,66 @@ impl WriteTransaction {
         turn.map(|turn| Self::begin_in(engine, turn)).transpose()
     }
 
-    fn begin_in(engine: &Arc<Engine>, mut writer: WriterTurn) -> Result<Self> {
-        let base = engine.flusher.base()?;
-        let shared = engine.flusher.shared.as_ref();
-        shared.iter().for_each(|shared| shared.bury_the_dead());
-        let pins = engine.flusher.pins(&writer.named);
-        writer.space.reclaim(&pins);
-        let is_cut = writer.cut_file(&engine.storage, engine.durable());
-        if (writer.punch_some(&*engine.storage) || is_cut)
-            && let Some(shared) = shared
-        {
-            shared.region.note_blocks_given_back();
-        }
-        let limits = Limits {
-            durability: engine.policies.durability,
-            memory_bytes: engine.policies.write_memory_bytes,
-            geometry: writer.newest.geometry,
-            slow_readers: engine.slow_readers.clone().map(|hook| SlowReaders {
-                hook,
-                engine: Arc::downgrade(engine),
-            }),
+    /// The same, if the newest commit is `state`, whether readers see it or not; `None` if the turn did not come within `limit`.
+    pub(crate) fn begin_at(
+        engine: &Arc<Engine>,
+        state: TransactionId,
+        limit: Option<Duration>,
+    ) -> Result<Option<Self>> {
+        engine.refuse_unwritable()?;
+        // Who has lost already need not wait for that.
+        refuse_stale(state, engine.newest())?;
+        let Some(turn) = engine.try_turn(limit)? else {
+            return Ok(None);
         };
-        let pages = WritePages::new(Arc::clone(&engine.storage), &base, writer, limits)?;
-        Ok(Self {
+        refuse_stale(state, engine.flusher.base()?.transaction())?;
+        Self::begin_in(engine, turn).map(Some)
+    }
+
+    fn begin_in(engine: &Arc<Engine>, mut writer: WriterTurn) -> Result<Self> {
+        let beginning = Beginning::new(engine, &mut writer)?;
+        Ok(Self::of(engine, beginning, writer))
+    }
+
+    fn of(engine: &Arc<Engine>, beginning: Beginning, writer: WriterTurn) -> Self {
+        let Beginning {
+            base,
+            snapshots,
+            mapping,
+            limits,
+        } = beginning;
+        let storage = Arc::clone(&engine.storage);
+        Self {
             engine: Arc::clone(engine),
             catalog: base.catalog,
-            pages,
+            pages: WritePages::new(storage, mapping, &base, writer, limits),
             tables: Vec::new(),
             savepoints: Vec::new(),
-            snapshots: named::root(&base.record)?,
+            snapshots,
             named: Vec::new(),
             named_pins: None,
             revived: None,
+            marks: base.record.marks,
+            stays: false,
+            stopwatch: None,
+            began_ms: uptime_ms(),
             base,
             is_compacting: false,
             is_broken: false,
             is_ended: false,
-        })
+        }
+    }
+
+    /// Begins anew with the turn that it has, on the newest state. It has ended.
+    pub(super) fn begin_again(&mut self) -> Result<()> {
+        debug_assert!(self.is_ended, "what it has is undone or committed");
+        let beginning = Beginning::new(&self.engine, &mut self.pages.writer)?;
+        let (durability, began_ms) = (self.pages.durability, self.began_ms);
+        let (engine, writer) = (Arc::clone(&self.engine), self.pages.writer.take());
+        *self = Self::of(&engine, beginning, writer);
+        self.pages.durability = durability;
+        self.began_ms = began_ms;
+        Ok(())
     }
 
     pub(crate) fn engine(&self) -> &Arc<Engine> {
@@ -122,6 +156,28 @@ impl WriteTransaction {
 
     pub(crate) fn dirty_bytes(&self) -> usize {
         self.pages.dirty_bytes()
+    }
+
+    /// How long it has had its turn, to within some milliseconds.
+    pub(crate) fn age(&self) -> Duration {
+        Duration::from_millis(uptime_ms().saturating_sub(self.began_ms))
+    }
+
+    pub(crate) fn taken_pages(&self) -> u64 {
+        self.pages.taken_count()
+    }
+
+    pub(crate) fn dead_pages(&self) -> u64 {
+        self.pages.dead_count()
+    }
+
+    /// How long the file may become.
+    pub(crate) fn limit_bytes(&self) -> u64 {
+        self.pages.geometry.upper_limit_bytes
+    }
+
+    pub(crate) fn savepoint_count(&self) -> usize {
+        self.savepoints.len()
     }
 
     pub(crate) fn set_geometry(&mut self, geometry: Geometry) {
@@ -152,6 +208,7 @@ impl WriteTransaction {
     }
 
     pub(super) fn find(&self, name: &[u8]) -> Result<Option<TreeRoot>> {
+        self.refuse_ended()?;
         let pages = &self.pages;
         reading_twice(pages, || {
             catalog::find(pages, &self.catalog, name, &self.base.comparisons)
@@ -175,6 +232,14 @@ impl WriteTransaction {
             root,
             is_changed: false,
         });
+    }
+
+    /// Refuses to read after a checkpoint that failed.
+    fn refuse_ended(&self) -> Result<()> {
+        match self.is_ended {
+            true => Err(Error::TransactionBroken),
+            false => Ok(()),
+        }
     }
 
     /// Leaves nothing to do but rolling back.
@@ -319,11 +384,30 @@ impl WriteTransaction {
         Ok(())
     }
 
+    /// Draws so many numbers from the sequence of a table; returns the first of them. No record changes by it.
+    pub(crate) fn draw_sequence(&mut self, handle: usize, name: &[u8], count: u64) -> Result<u64> {
+        self.refuse_broken()?;
+        let table = self.open(handle, name)?;
+        let Some(root) = &mut table.root else {
+            return Err(not_found(name));
+        };
+        let first = root.sequence;
+        let next = first.checked_add(count);
+        root.sequence = next.ok_or_else(|| Error::SequenceExhausted {
+            table: printable(name),
+            next: first,
+            count,
+        })?;
+        table.is_changed |= count > 0;
+        Ok(first)
+    }
+
     /// Calls `visit` for each table, in the order of names, as this transaction sees it.
     pub(crate) fn for_each_table(
         &self,
         mut visit: impl FnMut(&[u8], catalog::Entry) -> Result<()>,
     ) -> Result<()> {
+        self.refuse_ended()?;
         let open: HashMap<&[u8], TreeRoot> = self
             .tables
             .iter()
@@ -348,6 +432,79 @@ impl WriteTransaction {
         if !std::mem::replace(&mut self.is_ended, true) && !self.engine.generation.is_past() {
             self.pages.abandon();
         }
+    }
+}
+
+/// What a write transaction begins with.
+struct Beginning {
+    base: Arc<Snapshot>,
+    /// The list of named snapshots.
+    snapshots: TreeRoot,
+    mapping: Arc<Mapping>,
+    limits: Limits,
+}
+
+impl Beginning {
+    /// Frees what nobody needs any more, for a writer whose turn it is.
+    fn new(engine: &Arc<Engine>, writer: &mut WriterTurn) -> Result<Self> {
+        let base = engine.flusher.base()?;
+        let shared = engine.flusher.shared.as_ref();
+        shared.iter().for_each(|shared| shared.bury_the_dead());
+        let pins = engine.flusher.pins(&writer.named);
+        writer.space.reclaim(&pins);
+        let is_cut = writer.cut_file(&engine.storage, engine.durable());
+        if (writer.punch_some(&*engine.storage) || is_cut)
+            && let Some(shared) = shared
+        {
+            shared.region.note_blocks_given_back();
+        }
+        let mapping = engine.storage.mapping();
+        Ok(Self {
+            mapping: mapping.map_err(Error::io("mapping the file"))?,
+            snapshots: named::root(&base.record)?,
+            base,
+            limits: Limits {
+                durability: engine.policies.durability,
+                memory_bytes: engine.policies.write_memory_bytes,
+                geometry: writer.newest.geometry,
+                slow_readers: engine.slow_readers.clone().map(|hook| SlowReaders {
+                    hook,
+                    engine: Arc::downgrade(engine),
+                }),
+            },
+        })
+    }
+}
+
+/// The writer's place without a transaction.
+#[derive(Debug)]
+pub(crate) struct HeldPlace {
+    // The turn ends before the engine, whose end takes a turn.
+    turn: WriterTurn,
+    engine: Arc<Engine>,
+}
+
+impl HeldPlace {
+    /// Waits for the place, for as long as `limit`; `None` if that was not enough.
+    pub(crate) fn take(engine: &Arc<Engine>, limit: Option<Duration>) -> Result<Option<Self>> {
+        let turn = engine.try_turn(limit)?;
+        Ok(turn.map(|turn| Self {
+            turn,
+            engine: Arc::clone(engine),
+        }))
+    }
+
+    /// Begins to write.
+    pub(crate) fn begin(self) -> Result<WriteTransaction> {
+        self.engine.refuse_forked()?;
+        WriteTransaction::begin_in(&self.engine, self.turn)
+    }
+}
+
+fn refuse_stale(held: TransactionId, newest: TransactionId) -> Result<()> {
+    match held == newest {
+        true => Ok(()),
+        false => Err(Error::SnapshotStale { held, newest }),
     }
 }
 

@@ -32,6 +32,10 @@ impl WritePages {
                 }
                 Err(error) => {
                     self.writer.space.give_back(run);
+                    // What is only moved does not need them.
+                    if is_full(&error) && self.low_boundary.is_some() {
+                        return Err(self.full());
+                    }
                     return Err(Error::io("allocating blocks")(error));
                 }
             }

@@ -1,0 +1,42 @@
+//! The sequence of a table: numbers that are drawn once.
+
+use super::{Table, Transaction, WriteTxn};
+use crate::Result;
+
+impl<K, V> Table<K, V> {
+    /// The number that the sequence of the table gives next: how many were drawn so far. See [`Table::draw_sequence`].
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TableNotFound`](crate::Error::TableNotFound), [`Error::Corrupted`](crate::Error::Corrupted).
+    pub fn sequence<T: Transaction>(&self, txn: &T) -> Result<u64> {
+        Ok(self.root(txn)?.sequence)
+    }
+
+    /// Draws `count` numbers from the sequence of the table, and returns the first: that and those behind it belong to the caller. Each
+    /// table has one, which begins at 0 and knows nothing of the records. It is a part of the table's state: a transaction or savepoint
+    /// that is rolled back has drawn nothing, and a rollback to a named snapshot takes the sequence back, too. Clearing the table leaves it.
+    ///
+    /// ```
+    /// # use teak::{Database, codec::{Str, U64}};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// let mut txn = database.begin_write()?;
+    /// let people = txn.create_table::<U64, Str>("people")?;
+    /// let ada = people.draw_sequence(&mut txn, 1)?;
+    /// people.insert(&mut txn, ada, "Ada")?;
+    /// let more = people.draw_sequence(&mut txn, 10)?;
+    /// assert_eq!((ada, more, people.sequence(&txn)?), (0, 1, 11));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::SequenceExhausted`](crate::Error::SequenceExhausted) if there are not so many numbers up to 2^64 - 1: nothing was drawn.
+    /// [`Error::TableNotFound`](crate::Error::TableNotFound), [`Error::TransactionBroken`](crate::Error::TransactionBroken),
+    /// [`Error::Corrupted`](crate::Error::Corrupted).
+    pub fn draw_sequence(&self, txn: &mut WriteTxn, count: u64) -> Result<u64> {
+        let handle = self.handle(txn);
+        txn.inner.draw_sequence(handle, self.raw_name(), count)
+    }
+}

@@ -1,0 +1,57 @@
+//! What a write transaction says of itself.
+
+use super::{Transaction, WriteTxn};
+use crate::TransactionId;
+use std::time::Duration;
+
+/// How far a write transaction is; see [`WriteTxn::info`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct WriteInfo {
+    /// The id that its commit will have.
+    pub transaction: TransactionId,
+    /// How long it has had the writer's place, checkpoints included, to within some milliseconds.
+    pub age: Duration,
+    /// Bytes of pages that were built and are not written yet: [`WriteTxn::dirty_bytes`].
+    pub dirty_bytes: u64,
+    /// Pages that it has taken: copies of pages that it changed, and new ones.
+    pub taken_pages: u64,
+    /// Pages of older states that its own does not use any more. They are free when nobody reads those.
+    pub dead_pages: u64,
+    /// Length of the file in bytes.
+    pub file_bytes: u64,
+    /// How long the file may become.
+    pub limit_bytes: u64,
+    /// Savepoints that have not ended: how deep it is nested.
+    pub savepoints: usize,
+}
+
+impl WriteTxn {
+    /// How far the transaction is. It costs next to nothing to ask.
+    ///
+    /// ```
+    /// # use teak::{Database, codec::{Str, U64}};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// let mut txn = database.begin_write()?;
+    /// assert_eq!(txn.info().taken_pages, 0);
+    /// let ages = txn.create_table::<Str, U64>("ages")?;
+    /// ages.insert(&mut txn, "Ada", 36)?;
+    /// assert_eq!(txn.info().taken_pages, 2, "a leaf, and one of the catalog");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn info(&self) -> WriteInfo {
+        let inner = &self.inner;
+        WriteInfo {
+            transaction: self.id(),
+            age: inner.age(),
+            dirty_bytes: inner.dirty_bytes() as u64,
+            taken_pages: inner.taken_pages(),
+            dead_pages: inner.dead_pages(),
+            file_bytes: inner.engine().file_bytes(),
+            limit_bytes: inner.limit_bytes(),
+            savepoints: inner.savepoint_count(),
+        }
+    }
+}

@@ -1,0 +1,256 @@
+//! Read transactions.
+
+use super::{Transaction, sealed};
+use crate::{
+    Error, Result, TransactionId,
+    api::{Marks, ReaderInfo, TableInfo},
+    tree::{PageSource, TreeRoot},
+    txn::{Engine, Parked, Reader, snapshot::Snapshot},
+};
+use std::{borrow::Cow, sync::Arc};
+
+/// A read transaction: one committed state, for as long as this or a clone of it lives. It can be
+/// sent to and shared between threads, and outlive its [`Database`](crate::Database).
+///
+/// ```
+/// # use teak::{Database, Transaction, codec::Str};
+/// # let directory = tempfile::tempdir()?;
+/// # let database = Database::open(directory.path().join("x.teak"))?;
+/// let before = database.begin_read()?;
+/// let mut txn = database.begin_write()?;
+/// txn.create_table::<Str, Str>("words")?;
+/// txn.commit()?;
+/// assert!(before.open_table::<Str, Str>("words").is_err(), "it still sees the state before");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// A clone reads the same state, on another thread too, and costs no place among the readers:
+///
+/// ```
+/// # use teak::{Database, Transaction, codec::{Str, U64}};
+/// # let directory = tempfile::tempdir()?;
+/// # let database = Database::open(directory.path().join("x.teak"))?;
+/// # let mut txn = database.begin_write()?;
+/// # let ages = txn.create_table::<Str, U64>("ages")?;
+/// # ages.insert(&mut txn, "Ada", 36)?;
+/// # txn.commit()?;
+/// let txn = database.begin_read()?;
+/// let (clone, table) = (txn.clone(), ages.clone());
+/// let thread = std::thread::spawn(move || table.get(&clone, "Ada"));
+/// assert_eq!(thread.join().unwrap()?, ages.get(&txn, "Ada")?);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct ReadTxn {
+    reader: Reader,
+}
+
+impl ReadTxn {
+    pub(in crate::api) fn new(reader: Reader) -> Self {
+        Self { reader }
+    }
+
+    pub(in crate::api) fn snapshot(&self) -> &Snapshot {
+        &self.reader
+    }
+
+    /// Fails if somebody has cancelled the transaction.
+    #[inline]
+    pub(in crate::api) fn refuse_cancelled(&self) -> Result<()> {
+        self.reader.hold().refuse_cancelled()
+    }
+
+    /// How often a part of the file could not be read, because the disk did not give it or somebody cut the file
+    /// short, since it was mapped. Every operation that meets such a part fails; but bytes that it has
+    /// returned may be lost later, and look like zeros then. So whoever keeps a slice for long or takes a large value
+    /// from it can ask before and afterwards: if both numbers are the same, what was read in between was real.
+    ///
+    /// ```
+    /// # use teak::{Database, codec::{Bytes, Str}};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// # let mut txn = database.begin_write()?;
+    /// # let blobs = txn.create_table::<Str, Bytes>("blobs")?;
+    /// # blobs.insert(&mut txn, "teak", &[7; 100_000])?;
+    /// # txn.commit()?;
+    /// let txn = database.begin_read()?;
+    /// let faults = txn.read_faults();
+    /// let copy = blobs.get(&txn, "teak")?.map(<[u8]>::to_vec);
+    /// assert_eq!(txn.read_faults(), faults, "what was copied is what stands in the file");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn read_faults(&self) -> u64 {
+        self.reader.read_faults()
+    }
+
+    /// Goes on to the newest committed state; says whether that is another one. After that this reads what
+    /// [`Database::begin_read`](crate::Database::begin_read) would. Clones, and what holds one, stay where they are. One that was
+    /// cancelled is so no more.
+    ///
+    /// ```
+    /// # use teak::{Database, codec::{Str, U64}};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// # let mut txn = database.begin_write()?;
+    /// # let ages = txn.create_table::<Str, U64>("ages")?;
+    /// # txn.commit()?;
+    /// let mut reader = database.begin_read()?;
+    /// assert!(!reader.refresh()?, "there is nothing newer");
+    /// let mut txn = database.begin_write()?;
+    /// ages.insert(&mut txn, "Ada", 36)?;
+    /// txn.commit()?;
+    /// assert_eq!(ages.get(&reader, "Ada")?, None);
+    /// assert!(reader.refresh()?);
+    /// assert_eq!(ages.get(&reader, "Ada")?, Some(36));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidArgument`] if the database has been closed; [`Error::TooManyReaders`], [`Error::Forked`]. It reads what it did
+    /// then.
+    pub fn refresh(&mut self) -> Result<bool> {
+        let engine = self.reader.engine();
+        engine.refuse_forked()?;
+        let is_current = engine.visible() == self.id() && !self.reader.is_named();
+        if is_current && self.refuse_cancelled().is_ok() {
+            return Ok(false);
+        }
+        let newest = engine.begin_read()?;
+        let is_other = newest.transaction() != self.id();
+        self.reader = newest;
+        Ok(is_other)
+    }
+
+    /// How many commits have become visible since this one.
+    ///
+    /// ```
+    /// # use teak::{Database, codec::Str};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// let reader = database.begin_read()?;
+    /// let mut txn = database.begin_write()?;
+    /// txn.create_table::<Str, Str>("words")?;
+    /// txn.commit()?;
+    /// assert_eq!(reader.lag(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn lag(&self) -> u64 {
+        let visible = self.reader.engine().visible();
+        visible.0.saturating_sub(self.id().0)
+    }
+
+    /// What [`Database::readers`](crate::Database::readers) says of this transaction: how old it is, and what of the file is there for
+    /// nobody else. Reads the space map; [`ReadTxn::lag`] does not.
+    ///
+    /// ```
+    /// # use teak::{Database, Transaction};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// let reader = database.begin_read()?;
+    /// let info = reader.info()?;
+    /// assert_eq!((info.transaction, info.lag, info.kept_pages), (reader.id(), 0, 0));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidArgument`] if the database has been closed; [`Error::Forked`], [`Error::Corrupted`].
+    pub fn info(&self) -> Result<ReaderInfo> {
+        let engine = self.reader.engine();
+        engine.refuse_forked()?;
+        engine.reader_info(&self.reader)
+    }
+}
+
+/// A read transaction that is not used for now, and whose state a writer may give up when it wants the space.
+#[derive(Debug)]
+pub struct ParkedReadTxn(Parked);
+
+impl ParkedReadTxn {
+    /// Goes on reading the same state.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::SnapshotLost`] if it was given up, or the transaction was cancelled.
+    pub fn resume(self) -> Result<ReadTxn> {
+        self.0.resume().map(ReadTxn::new)
+    }
+
+    /// The state.
+    #[must_use]
+    pub fn id(&self) -> TransactionId {
+        self.0.transaction()
+    }
+}
+
+impl ReadTxn {
+    /// Parks the transaction: until it is resumed, a writer may give up the state that it reads when the file would have to become
+    /// longer. Whoever reads now and then, and can do without just this state, does not make the file grow so.
+    ///
+    /// ```
+    /// # use teak::{Database, Transaction, codec::Str};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// let txn = database.begin_read()?;
+    /// let parked = txn.park()?;
+    /// let txn = match parked.resume() {
+    ///     Err(teak::Error::SnapshotLost) => database.begin_read()?,
+    ///     resumed => resumed?,
+    /// };
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidArgument`] if a clone of it is there, or something that holds one: an owned cursor, range or value. It
+    /// has ended then. [`Error::SnapshotLost`] if it was cancelled.
+    pub fn park(self) -> Result<ParkedReadTxn> {
+        self.refuse_cancelled()?;
+        self.reader.park().map(ParkedReadTxn).map_err(|_| {
+            let text =
+                "a read transaction of which there are clones cannot be parked; end them first";
+            Error::InvalidArgument(text.into())
+        })
+    }
+}
+
+impl sealed::Sealed for ReadTxn {
+    fn engine(&self) -> &Arc<Engine> {
+        self.reader.engine()
+    }
+
+    #[inline]
+    fn root_of(&self, handle: usize, name: &[u8]) -> Result<Option<Cow<'_, TreeRoot>>> {
+        self.reader.engine().refuse_forked()?;
+        self.refuse_cancelled()?;
+        self.reader.root_of(handle, name)
+    }
+
+    #[inline]
+    fn source(&self) -> &(impl PageSource + Sync) {
+        self.reader.hold()
+    }
+}
+
+impl Transaction for ReadTxn {
+    fn id(&self) -> TransactionId {
+        self.reader.transaction()
+    }
+
+    fn marks(&self) -> Marks {
+        self.reader.marks()
+    }
+
+    fn tables(&self) -> Result<Vec<TableInfo>> {
+        self.refuse_cancelled()?;
+        let mut tables = Vec::new();
+        self.reader.for_each_table(|name, entry| {
+            tables.push(TableInfo::new(name, &entry));
+            Ok(())
+        })?;
+        Ok(tables)
+    }
+}

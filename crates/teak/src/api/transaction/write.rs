@@ -1,0 +1,571 @@
+//! Write transactions.
+
+use super::{Transaction, sealed};
+use crate::{
+    Error, Geometry, Result, TransactionId,
+    api::{
+        CommitLatency, Durability, Marks, ReadTxn, Table, TableInfo, TableOptions, Ticket,
+        codec::Codec, options::refuse_impossible,
+    },
+    tree::{PageSource, TreeRoot},
+    txn::{Engine, HeldPlace, SavepointId, WriteTransaction, write},
+};
+use std::{borrow::Cow, sync::Arc};
+
+/// The longest name of a snapshot in bytes.
+const SNAPSHOT_NAME_MAX: usize = 255;
+
+/// A write transaction. Nobody else sees what it does until it commits; dropping it undoes it. It may go to another thread, and end there.
+///
+/// ```
+/// # use teak::{Database, codec::Str};
+/// # let directory = tempfile::tempdir()?;
+/// # let database = Database::open(directory.path().join("x.teak"))?;
+/// let mut txn = database.begin_write()?;
+/// let words = txn.create_table::<Str, Str>("words")?;
+/// words.insert(&mut txn, "teak", "a tree")?;
+/// let result: teak::Result<()> = txn.nested(|txn| {
+///     words.insert(txn, "oak", "a tree too")?;
+///     Err(teak::Error::InvalidArgument("changed my mind".into()))
+/// });
+/// assert!(result.is_err());
+/// txn.commit()?;
+/// let txn = database.begin_read()?;
+/// assert_eq!(words.get(&txn, "teak")?, Some("a tree"));
+/// assert_eq!(words.get(&txn, "oak")?, None);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// While nobody changes it, any number of threads read what is not committed yet:
+///
+/// ```
+/// # use teak::{Database, codec::U64};
+/// # let directory = tempfile::tempdir()?;
+/// # let database = Database::open(directory.path().join("x.teak"))?;
+/// let mut txn = database.begin_write()?;
+/// let squares = txn.create_table::<U64, U64>("squares")?;
+/// for number in 0..1000 {
+///     squares.insert(&mut txn, number, number * number)?;
+/// }
+/// let (txn, squares) = (&txn, &squares);
+/// let sums = std::thread::scope(|scope| {
+///     let sum = |part: std::ops::Range<u64>| -> teak::Result<u64> {
+///         squares.range(txn, part)?.map(|record| record.map(|(_, square)| square)).sum()
+///     };
+///     let threads = [0..500, 500..1000].map(|part| scope.spawn(move || sum(part)));
+///     threads.map(|thread| thread.join().unwrap())
+/// });
+/// let mut sum = 0;
+/// for part in sums {
+///     sum += part?;
+/// }
+/// assert_eq!(sum, 332_833_500);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct WriteTxn {
+    pub(in crate::api) inner: WriteTransaction,
+}
+
+/// A point in a [`WriteTxn`] that it can be rolled back to.
+#[derive(Debug)]
+pub struct Savepoint(SavepointId);
+
+impl WriteTxn {
+    pub(in crate::api) fn new(inner: WriteTransaction) -> Self {
+        Self { inner }
+    }
+
+    /// Opens a table, or creates it with default options.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TableMismatch`] if it exists with other options.
+    pub fn create_table<K: Codec, V: Codec>(
+        &mut self,
+        name: impl AsRef<[u8]>,
+    ) -> Result<Table<K, V>> {
+        self.create_table_with(name, TableOptions::new())
+    }
+
+    /// Opens a table, or creates it with these options.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TableMismatch`] if it exists with other options; [`Error::KeyTooLong`] for a name
+    /// that is longer than keys may be; [`Error::InvalidArgument`] for options that make no sense;
+    /// [`Error::ComparisonMissing`], [`Error::ComparisonMismatch`].
+    pub fn create_table_with<K: Codec, V: Codec>(
+        &mut self,
+        name: impl AsRef<[u8]>,
+        options: TableOptions,
+    ) -> Result<Table<K, V>> {
+        let name = name.as_ref();
+        self.check_name(name)?;
+        let root = options.to_root()?;
+        let table = Table::new(self.inner.engine(), name);
+        let handle = self.inner.engine().handle(name);
+        match self.inner.root_of(handle, name)? {
+            None => self.inner.create_table(handle, name, root)?,
+            Some(root) => {
+                let existing = TableOptions::of_root(&root);
+                if existing != options {
+                    return Err(Error::TableMismatch {
+                        name: write::printable(name),
+                        detail: format!("it was created with {existing:?}"),
+                    });
+                }
+                let (engine, pages) = (self.inner.engine(), self.inner.pages());
+                engine.refuse_disorder(pages, &root, (handle, name))?;
+            }
+        }
+        Ok(table)
+    }
+
+    fn check_name(&self, name: &[u8]) -> Result<()> {
+        let max = crate::page::max_key_len(self.inner.engine().page_size());
+        if name.len() > max {
+            return Err(Error::KeyTooLong {
+                len: name.len(),
+                max,
+            });
+        }
+        Ok(())
+    }
+
+    /// Gives a table another name.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TableNotFound`], [`Error::TableExists`], [`Error::KeyTooLong`].
+    pub fn rename_table(&mut self, old: impl AsRef<[u8]>, new: impl AsRef<[u8]>) -> Result<()> {
+        let (old, new) = (old.as_ref(), new.as_ref());
+        self.check_name(new)?;
+        let engine = self.inner.engine();
+        let (old_handle, new_handle) = (engine.handle(old), engine.handle(new));
+        self.inner
+            .rename_table((old_handle, old), (new_handle, new))
+    }
+
+    /// Drops a table with all its records; says whether there was one.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Corrupted`].
+    pub fn drop_table(&mut self, name: impl AsRef<[u8]>) -> Result<bool> {
+        let name = name.as_ref();
+        let handle = self.inner.engine().handle(name);
+        self.inner.drop_table(handle, name)
+    }
+
+    /// Gives the state that this transaction makes a name, under which it stays, across restarts, until the snapshot is
+    /// dropped; if [`WriteTxn::roll_back_to_snapshot`] follows, the state that it began with. That costs nothing but the pages that later transactions would have used again. A snapshot has all tables, and
+    /// not the list of snapshots.
+    ///
+    /// ```
+    /// # use teak::{Database, codec::{Str, U64}};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// let mut txn = database.begin_write()?;
+    /// let ages = txn.create_table::<Str, U64>("ages")?;
+    /// ages.insert(&mut txn, "Ada", 36)?;
+    /// txn.create_snapshot("monday")?;
+    /// txn.commit()?;
+    /// assert_eq!(ages.get(&database.open_snapshot("monday")?, "Ada")?, Some(36));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::SnapshotExists`]; [`Error::InvalidArgument`] for a name that is empty or has more than 255 bytes.
+    pub fn create_snapshot(&mut self, name: impl AsRef<[u8]>) -> Result<()> {
+        let name = name.as_ref();
+        if !(1..=SNAPSHOT_NAME_MAX).contains(&name.len()) {
+            let len = name.len();
+            let text = format!("a snapshot's name has 1 to {SNAPSHOT_NAME_MAX} bytes, not {len}");
+            return Err(Error::InvalidArgument(text));
+        }
+        self.inner.create_snapshot(name)
+    }
+
+    /// Drops a named snapshot. What only it has kept is free when no crash can bring it back and nobody reads it any more.
+    ///
+    /// ```
+    /// # use teak::Database;
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// # database.create_snapshot("monday")?;
+    /// let mut txn = database.begin_write()?;
+    /// txn.drop_snapshot("monday")?;
+    /// txn.create_snapshot("tuesday")?;
+    /// txn.commit()?;
+    /// assert!(database.open_snapshot("monday").is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::SnapshotNotFound`].
+    pub fn drop_snapshot(&mut self, name: impl AsRef<[u8]>) -> Result<()> {
+        self.inner.drop_snapshot(name.as_ref())
+    }
+
+    /// Has this transaction go on from the state of a named snapshot: all tables are as they were then, and tables created since are
+    /// gone. It is a change like any other: nobody sees it before it is committed, others keep reading what they read, and the
+    /// snapshot, those made after it, and the geometry stay. It copies nothing, and reads as many pages as have changed since. Names that
+    /// this transaction has given before are for the state that it began with, so that a rollback can be taken back.
+    ///
+    /// ```
+    /// # use teak::{Database, codec::{Str, U64}};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// # let mut txn = database.begin_write()?;
+    /// # let ages = txn.create_table::<Str, U64>("ages")?;
+    /// # ages.insert(&mut txn, "Ada", 36)?;
+    /// # txn.commit()?;
+    /// database.create_snapshot("before")?;
+    /// let mut txn = database.begin_write()?;
+    /// ages.clear(&mut txn)?;
+    /// txn.commit()?;
+    ///
+    /// let mut txn = database.begin_write()?;
+    /// txn.create_snapshot("mistaken")?;
+    /// txn.roll_back_to_snapshot("before")?;
+    /// txn.commit()?;
+    /// assert_eq!(ages.get(&database.begin_read()?, "Ada")?, Some(36));
+    /// assert_eq!(ages.get(&database.open_snapshot("mistaken")?, "Ada")?, None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::SnapshotNotFound`]; [`Error::InvalidArgument`] if this transaction has changed a table already, has a savepoint, or was
+    /// rolled back before;
+    /// [`Error::UnknownFormat`] if there is a table that only a newer version can read; [`Error::Corrupted`].
+    pub fn roll_back_to_snapshot(&mut self, name: impl AsRef<[u8]>) -> Result<()> {
+        self.inner.roll_back_to_snapshot(name.as_ref())
+    }
+
+    /// The durability of this commit, and of checkpoints.
+    pub fn set_durability(&mut self, durability: Durability) {
+        self.inner.set_durability(durability);
+    }
+
+    /// How long the file may be from this commit on, for all processes, and how it grows and shrinks. A file that is
+    /// longer than the new upper limit stays so until its end is free.
+    ///
+    /// ```
+    /// # use teak::{Database, Geometry};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// let mut txn = database.begin_write()?;
+    /// txn.set_geometry(Geometry { upper_limit_bytes: 1 << 30, ..database.geometry()? })?;
+    /// txn.commit()?;
+    /// assert_eq!(database.geometry()?.upper_limit_bytes, 1 << 30);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidArgument`] if the lower limit is above the upper one.
+    pub fn set_geometry(&mut self, geometry: Geometry) -> Result<()> {
+        refuse_impossible(&geometry)?;
+        self.inner.set_geometry(geometry);
+        Ok(())
+    }
+
+    /// Bytes of pages that are built and not written yet: those in memory, and those that a lazy
+    /// transaction builds in the mapped file, which the system may write out when it wants memory.
+    #[must_use]
+    pub fn dirty_bytes(&self) -> usize {
+        self.inner.dirty_bytes()
+    }
+
+    /// Commits, and returns the id of the new state. A transaction that changed nothing writes
+    /// nothing, and its state is the one it began with; if that is not durable yet, a
+    /// [`Durability::Durable`] commit waits until it is.
+    ///
+    /// While this waits for the disk the next write transaction can begin, and builds on this one.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`] and [`Error::Full`]: nothing was committed. If a flush or the write of the
+    /// commit record failed the database takes no writes until it is opened anew
+    /// ([`Error::Poisoned`]); the commit is not seen, unless an asynchronous or lazy one built on it
+    /// meanwhile. [`Error::TransactionBroken`] if an earlier error left this transaction unfinished.
+    pub fn commit(self) -> Result<TransactionId> {
+        self.inner.commit()
+    }
+
+    /// Commits as [`Durability::Async`] does, whatever durability was set, and returns what tells
+    /// when the commit is durable.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`WriteTxn::commit`].
+    pub fn commit_async(self) -> Result<Ticket> {
+        self.inner.commit_async()
+    }
+
+    /// Commits, and says how long each step took. [`WriteTxn::commit`] does not look at the clock.
+    ///
+    /// ```
+    /// # use teak::{Database, codec::Str};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// let mut txn = database.begin_write()?;
+    /// txn.create_table::<Str, Str>("words")?;
+    /// let (transaction, latency) = txn.commit_measured()?;
+    /// println!("{transaction} took {:?}, {:?} of it waiting for the disk", latency.whole, latency.wait);
+    /// assert!(latency.wait <= latency.whole);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`WriteTxn::commit`].
+    pub fn commit_measured(self) -> Result<(TransactionId, CommitLatency)> {
+        self.inner.commit_measured()
+    }
+
+    /// Commits, and begins to read just the state that this made: nobody's commit comes in between. A transaction that changed nothing
+    /// reads the state that it began with.
+    ///
+    /// ```
+    /// # use teak::{Database, Transaction, codec::{Str, U64}};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// let mut txn = database.begin_write()?;
+    /// let ages = txn.create_table::<Str, U64>("ages")?;
+    /// ages.insert(&mut txn, "Ada", 36)?;
+    /// let transaction = txn.id();
+    /// let reader = txn.commit_and_read()?;
+    /// assert_eq!(reader.id(), transaction);
+    /// assert_eq!(ages.get(&reader, "Ada")?, Some(36));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TooManyReaders`](crate::Error::TooManyReaders): nothing was committed. Those of [`WriteTxn::commit`].
+    pub fn commit_and_read(self) -> Result<ReadTxn> {
+        self.inner.commit_and_read().map(ReadTxn::new)
+    }
+
+    /// Commits what was done so far and goes on: nobody else writes in between, tables stay as they are open, and the durability that was
+    /// set stays. Returns the id of the new state, and if nothing has changed, that of the state the transaction began with. A long
+    /// import with a checkpoint now and then loses little if it fails, and uses the space again that it has given up.
+    ///
+    /// ```
+    /// # use teak::{Database, codec::U64};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// let mut txn = database.begin_write()?;
+    /// let squares = txn.create_table::<U64, U64>("squares")?;
+    /// for number in 0..1000 {
+    ///     squares.insert(&mut txn, number, number * number)?;
+    ///     if number % 100 == 99 {
+    ///         txn.checkpoint()?;
+    ///     }
+    /// }
+    /// squares.insert(&mut txn, 1000, 0)?;
+    /// drop(txn); // undoes what came behind the last checkpoint
+    /// assert_eq!(squares.len(&database.begin_read()?)?, 1000);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidArgument`] if there is a savepoint, also that of a [nested](WriteTxn::nested) transaction;
+    /// [`Error::TransactionBroken`]. Both leave everything as it is. Those of [`WriteTxn::commit`]: what was done since the last checkpoint
+    /// is undone then, earlier ones stay, and nothing can be done with the transaction but to end it or to [roll it
+    /// back](WriteTxn::roll_back). (If it can only not go on, though the checkpoint was made, the next call says so, and not this one.)
+    pub fn checkpoint(&mut self) -> Result<TransactionId> {
+        self.inner.checkpoint()
+    }
+
+    /// Undoes everything since the transaction began, or since its last checkpoint, and goes on, with the writer's place. Savepoints end;
+    /// what an error or [`WriteTxn::set_broken`] left unfinished is forgotten. The durability stays.
+    ///
+    /// ```
+    /// # use teak::{Database, Transaction, codec::{Str, U64}};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// let mut txn = database.begin_write()?;
+    /// txn.create_table::<Str, U64>("mistaken")?;
+    /// txn.roll_back()?;
+    /// txn.create_table::<Str, U64>("ages")?;
+    /// txn.commit()?;
+    /// assert_eq!(database.begin_read()?.tables()?[0].name, b"ages");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Poisoned`](crate::Error::Poisoned) after a failed write or flush; [`Error::Io`]. All is undone, and the transaction can only be
+    /// ended or rolled back once more.
+    pub fn roll_back(&mut self) -> Result<()> {
+        self.inner.roll_back()
+    }
+
+    /// Leaves nothing to do but to roll back, to a savepoint or altogether: everything else fails with [`Error::TransactionBroken`], and
+    /// above all a commit. For who finds, deep in a program, that the transaction must not be committed.
+    ///
+    /// ```
+    /// # use teak::{Database, Error};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// let mut txn = database.begin_write()?;
+    /// txn.set_broken();
+    /// assert!(matches!(txn.commit(), Err(Error::TransactionBroken)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn set_broken(&mut self) {
+        self.inner.set_broken();
+    }
+
+    /// Sets the marks: three numbers of the application, of which the database knows nothing but which transaction set them last. They
+    /// are a part of the state, like tables: others see them with the commit, a savepoint takes them back, and copies
+    /// have them. [`Transaction::marks`] reads them. Setting them to what they are is a change, too.
+    ///
+    /// A rollback to a named snapshot leaves them as they are. Who wants those of the snapshot reads them by
+    /// [`Database::open_snapshot`](crate::Database::open_snapshot) and sets them.
+    ///
+    /// ```
+    /// # use teak::{Database, Transaction};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// let mut txn = database.begin_write()?;
+    /// txn.set_marks([840_000, 7, 0])?;
+    /// let transaction = txn.commit()?;
+    /// let marks = database.begin_read()?.marks();
+    /// assert_eq!(marks.values, [840_000, 7, 0]);
+    /// assert_eq!(marks.set_in, Some(transaction));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TransactionBroken`].
+    pub fn set_marks(&mut self, values: [u64; 3]) -> Result<()> {
+        self.inner.set_marks(values)
+    }
+
+    /// Undoes everything, as dropping the transaction does.
+    pub fn abort(self) {
+        self.inner.abort();
+    }
+
+    /// Begins a savepoint within all others that have not ended.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TransactionBroken`].
+    pub fn savepoint(&mut self) -> Result<Savepoint> {
+        self.inner.begin_savepoint().map(Savepoint)
+    }
+
+    /// Undoes what was done since a savepoint, which stays. Savepoints within it end.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidArgument`] if the savepoint has ended.
+    pub fn rollback_to(&mut self, savepoint: &Savepoint) -> Result<()> {
+        self.inner.roll_back_to(savepoint.0)
+    }
+
+    /// Ends a savepoint and those within it; what was done since stays.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidArgument`] if the savepoint has ended.
+    pub fn release(&mut self, savepoint: Savepoint) -> Result<()> {
+        self.inner.end_savepoint(savepoint.0)
+    }
+
+    /// Runs a nested transaction: what `work` did stays if it returns `Ok`, and is undone if not.
+    /// If it panics, all that is left is to roll the whole transaction back.
+    ///
+    /// # Errors
+    ///
+    /// Those of `work`.
+    pub fn nested<R>(&mut self, work: impl FnOnce(&mut Self) -> Result<R>) -> Result<R> {
+        let savepoint = self.savepoint()?;
+        let result = {
+            let unfinished = BrokenByPanic(self);
+            work(unfinished.0)
+        };
+        if result.is_err() {
+            self.rollback_to(&savepoint)?;
+        }
+        self.release(savepoint)?;
+        result
+    }
+}
+
+/// The writer's place, among all threads and processes, without a transaction: as long as it is there nobody else begins to write, and what
+/// is committed stays the newest state. See [`Database::writer_place`](crate::Database::writer_place).
+#[derive(Debug)]
+#[must_use = "the place is given up when this is dropped"]
+pub struct WriterPlace(HeldPlace);
+
+impl WriterPlace {
+    pub(in crate::api) fn new(held: HeldPlace) -> Self {
+        Self(held)
+    }
+
+    /// Begins to write, without waiting for anybody.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Forked`](crate::Error::Forked), [`Error::Io`]. The place is given up then.
+    pub fn begin(self) -> Result<WriteTxn> {
+        self.0.begin().map(WriteTxn::new)
+    }
+}
+
+/// A nested transaction that is left by a panic is neither to be kept nor rolled back by chance.
+struct BrokenByPanic<'t>(&'t mut WriteTxn);
+
+impl Drop for BrokenByPanic<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.inner.set_broken();
+        }
+    }
+}
+
+impl sealed::Sealed for WriteTxn {
+    fn engine(&self) -> &Arc<Engine> {
+        self.inner.engine()
+    }
+
+    #[inline]
+    fn root_of(&self, handle: usize, name: &[u8]) -> Result<Option<Cow<'_, TreeRoot>>> {
+        self.inner.root_of(handle, name)
+    }
+
+    #[inline]
+    fn source(&self) -> &(impl PageSource + Sync) {
+        self.inner.pages()
+    }
+}
+
+impl Transaction for WriteTxn {
+    fn id(&self) -> TransactionId {
+        self.inner.id()
+    }
+
+    fn marks(&self) -> Marks {
+        self.inner.marks()
+    }
+
+    fn tables(&self) -> Result<Vec<TableInfo>> {
+        let mut tables = Vec::new();
+        self.inner.for_each_table(|name, entry| {
+            tables.push(TableInfo::new(name, &entry));
+            Ok(())
+        })?;
+        Ok(tables)
+    }
+}

@@ -1,11 +1,17 @@
 //! An open database.
 
-use super::{CheckProgress, CheckReport, Options, PageUse, ReadTxn, Recovery, Ticket, WriteTxn};
+use super::{
+    CheckProgress, CheckReport, Metrics, Options, PageUse, ReadTxn, Recovery, Ticket, WarmUp,
+    Warmed, WriteTxn,
+};
 use crate::{
     Error, Geometry, PageNumber, Result, SnapshotInfo, TransactionId,
     page::max_key_len,
     tree::PageSource,
-    txn::{CompactOptions, CompactProgress, Opening, ReaderInfo, WriteTransaction, check, survey},
+    txn::{
+        CompactOptions, CompactProgress, Opening, ReaderInfo, WriteTransaction, check, dropped,
+        survey, warm,
+    },
 };
 use std::{ops::ControlFlow, path::Path, sync::Arc, time::Duration};
 
@@ -250,9 +256,47 @@ impl Database {
             pending_pages,
             transaction: snapshot.transaction(),
             durable_transaction: self.opening.engine().durable(),
-            table_count: snapshot.catalog().records,
+            table_count: dropped::table_count(&snapshot)?,
             readers: self.opening.engine().reader_count() - 1,
         })
+    }
+
+    /// Brings all of the file that is in use into memory, from its beginning on, for as long as `limit`. Whoever reads
+    /// then does not wait for the disk, if there is so much memory.
+    ///
+    /// ```
+    /// # use std::time::Duration;
+    /// # use teak::{Database, WarmUp};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// let warmed = database.warm_up(WarmUp::Read, Duration::from_secs(60))?;
+    /// assert!(warmed.is_whole && warmed.bytes > 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`] if the disk does not give a part of the file; [`Error::InvalidArgument`] if the database has been closed.
+    pub fn warm_up(&self, how: WarmUp, limit: Duration) -> Result<Warmed> {
+        warm::warm_up(&*self.opening.readable()?.begin_read()?, how, limit)
+    }
+
+    /// What this process has done to the database since it opened it.
+    ///
+    /// ```
+    /// # use teak::{Database, codec::Str};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// let mut txn = database.begin_write()?;
+    /// txn.create_table::<Str, Str>("words")?;
+    /// txn.commit()?;
+    /// let metrics = database.metrics();
+    /// assert_eq!((metrics.commits, metrics.flushes), (1, 1));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn metrics(&self) -> Metrics {
+        self.opening.engine().metrics()
     }
 
     /// All read transactions of all processes, the one of the oldest state first: who they are, how old, and what of the

@@ -9,7 +9,9 @@ use super::{
 use crate::{
     Error, Geometry, Result, TransactionId,
     tree::{PageSource, TreeRoot},
-    txn::{Engine, Parked, Reader, SavepointId, WriteTransaction, snapshot::Snapshot, write},
+    txn::{
+        Engine, Parked, Reader, SavepointId, WriteTransaction, dropped, snapshot::Snapshot, write,
+    },
 };
 use std::{borrow::Cow, sync::Arc};
 
@@ -54,6 +56,9 @@ pub(super) mod sealed {
         fn root_of(&self, handle: usize, name: &[u8]) -> Result<Option<Cow<'_, TreeRoot>>>;
         #[doc(hidden)]
         fn source(&self) -> &(impl PageSource + Sync);
+        /// Which state of a table this is, if it is one that was never committed: two equal answers are of one state.
+        #[doc(hidden)]
+        fn version_of(&self, handle: usize) -> Option<(u64, u64)>;
     }
 }
 
@@ -184,6 +189,10 @@ impl sealed::Sealed for ReadTxn {
     fn source(&self) -> &(impl PageSource + Sync) {
         self.reader.hold()
     }
+
+    fn version_of(&self, _handle: usize) -> Option<(u64, u64)> {
+        None
+    }
 }
 
 impl Transaction for ReadTxn {
@@ -234,6 +243,11 @@ pub struct Savepoint(SavepointId);
 impl WriteTxn {
     pub(super) fn new(inner: WriteTransaction) -> Self {
         Self { inner }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn inner(&self) -> &WriteTransaction {
+        &self.inner
     }
 
     /// Opens a table, or creates it with default options.
@@ -290,6 +304,10 @@ impl WriteTxn {
                 max,
             });
         }
+        if dropped::is_reserved(name) {
+            let text = "names of 20 bytes that begin with a zero and \"dropped\" are for what is left of tables that were dropped";
+            return Err(Error::InvalidArgument(text.into()));
+        }
         Ok(())
     }
 
@@ -307,7 +325,8 @@ impl WriteTxn {
             .rename_table((old_handle, old), (new_handle, new))
     }
 
-    /// Drops a table with all its records; says whether there was one.
+    /// Drops a table with all its records; says whether there was one. The pages of a huge table are released a part at a time,
+    /// by later commits.
     ///
     /// # Errors
     ///
@@ -543,6 +562,10 @@ impl sealed::Sealed for WriteTxn {
     #[inline]
     fn source(&self) -> &(impl PageSource + Sync) {
         self.inner.pages()
+    }
+
+    fn version_of(&self, handle: usize) -> Option<(u64, u64)> {
+        self.inner.version_of(handle)
     }
 }
 

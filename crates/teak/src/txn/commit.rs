@@ -78,6 +78,7 @@ impl WriteTransaction {
         }
         if !self.pages.is_unchanged() || self.tables.iter().flatten().any(|table| table.is_changed)
         {
+            self.release_some_dropped()?;
             self.empty_tail()?;
         }
         self.write_roots()?;
@@ -213,6 +214,7 @@ impl WriteTransaction {
         let transaction = record.transaction;
         let snapshot = self.new_snapshot(record.clone(), mapping, &taken)?;
         let flusher = &self.engine.flusher;
+        let is_deferred = deferred.is_some();
         self.pages.writer.unwritten = match deferred {
             Some(pages) => {
                 flusher.defer(Deferred {
@@ -230,6 +232,9 @@ impl WriteTransaction {
                 Arc::default()
             }
         };
+        let dead = deaths.iter().map(|(run, _)| u64::from(run.len)).sum();
+        let taken = bytes / self.engine.page_size as u64;
+        flusher.counters.note_commit(taken, dead, is_deferred);
         self.pages.writer.note_record(record, deaths);
         if let Some(pins) = self.named_pins.take() {
             self.pages.writer.named = pins;

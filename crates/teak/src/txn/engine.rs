@@ -5,6 +5,7 @@ use super::{
     flusher::Flusher,
     holes::Punching,
     lock,
+    metrics::Metrics,
     named::NamedPins,
     open::Settled,
     place::Entered,
@@ -146,6 +147,8 @@ pub(super) struct Writer {
     pub(super) excess: Excess,
     pub(super) tail: Tail,
     pub(super) punching: Punching,
+    /// Whether what is left of dropped tables stays, since it cannot be released.
+    pub(super) leaves_dropped: bool,
     /// The states that stay because they have a name.
     pub(super) named: NamedPins,
 }
@@ -267,6 +270,10 @@ impl Engine {
     #[inline]
     pub(crate) fn id(&self) -> u64 {
         self.id
+    }
+
+    pub(crate) fn metrics(&self) -> Metrics {
+        self.flusher.counters.read()
     }
 
     /// The directory that the file is in.

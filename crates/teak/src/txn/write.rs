@@ -2,7 +2,7 @@
 
 use super::{
     catalog,
-    engine::{Durability, Engine, WriterTurn},
+    engine::{Durability, Engine, WriterTurn, unique_id},
     located::located,
     named::{self, NamedChange, NamedPins},
     pages::{Limits, WritePages},
@@ -29,6 +29,8 @@ pub(crate) struct OpenTable {
     pub(super) root: Option<TreeRoot>,
     /// Whether the catalog has another root.
     pub(super) is_changed: bool,
+    /// Which of the transaction's changes was the last that concerned it; 0 if it is as it was committed.
+    pub(super) version: u64,
 }
 
 /// A write transaction. Dropping it undoes it.
@@ -42,6 +44,10 @@ pub(crate) struct WriteTransaction {
     /// By the number of the table's handle.
     pub(super) tables: Vec<Option<OpenTable>>,
     pub(super) savepoints: Vec<SavepointState>,
+    /// Tells write transactions of this process apart.
+    unique_id: u64,
+    /// How many changes there were. No number comes twice, also after a rollback.
+    version: u64,
     /// The list of named snapshots, and what is to be done to it.
     pub(super) snapshots: TreeRoot,
     pub(super) named: Vec<NamedChange>,
@@ -96,6 +102,8 @@ impl WriteTransaction {
             pages,
             tables: Vec::new(),
             savepoints: Vec::new(),
+            unique_id: unique_id(),
+            version: 0,
             snapshots: named::root(&base.record)?,
             named: Vec::new(),
             named_pins: None,
@@ -174,7 +182,15 @@ impl WriteTransaction {
             name: name.to_vec(),
             root,
             is_changed: false,
+            version: 0,
         });
+    }
+
+    /// Says which state of a table this transaction sees, if it has changed it: two equal answers are of one state. A rollback brings
+    /// back what was said of the state that it brings back.
+    pub(crate) fn version_of(&self, handle: usize) -> Option<(u64, u64)> {
+        let table = self.tables.get(handle)?.as_ref()?;
+        (table.version > 0).then_some((self.unique_id, table.version))
     }
 
     /// Leaves nothing to do but rolling back.
@@ -200,10 +216,13 @@ impl WriteTransaction {
         change: impl FnOnce(&mut Tree<'_, WritePages>) -> Result<R>,
     ) -> Result<R> {
         self.refuse_broken()?;
+        self.version += 1;
+        let version = self.version;
         let table = self.open(handle, name)?;
         let Some(mut root) = table.root else {
             return Err(not_found(name));
         };
+        table.version = version;
         let before = root;
         self.is_broken = true;
         let result = changing(&mut self.pages, |pages| {
@@ -250,9 +269,17 @@ impl WriteTransaction {
         let put = self.change_catalog(|pages, catalog| catalog::put(pages, catalog, name, &root));
         self.is_broken |= put.is_err();
         put?;
+        self.note_root(handle, name, Some(root))
+    }
+
+    /// Notes which root the catalog has now.
+    fn note_root(&mut self, handle: usize, name: &[u8], root: Option<TreeRoot>) -> Result<()> {
+        self.version += 1;
+        let version = self.version;
         let table = self.open(handle, name)?;
-        table.root = Some(root);
+        table.root = root;
         table.is_changed = false;
+        table.version = version;
         Ok(())
     }
 
@@ -263,12 +290,27 @@ impl WriteTransaction {
             Err(Error::ComparisonMissing { .. }) => return self.drop_unordered(handle, name),
             opened => opened?,
         };
-        if table.root.is_none() {
+        let Some(root) = table.root else {
             return Ok(false);
-        }
-        self.change(handle, name, |tree| tree.clear())?;
+        };
+        self.release_tree(name, root)?;
         self.forget_table(handle, name)?;
         Ok(true)
+    }
+
+    /// Removes all records of a table.
+    pub(crate) fn clear_table(&mut self, handle: usize, name: &[u8]) -> Result<()> {
+        self.refuse_broken()?;
+        let root = self.open(handle, name)?.root;
+        let Some(root) = root.filter(|root| self.is_huge(root)) else {
+            return self.change(handle, name, |tree| tree.clear()).map(drop);
+        };
+        self.release_tree(name, root)?;
+        let emptied = TreeRoot {
+            changed: self.id(),
+            ..root.emptied()
+        };
+        self.set_root(handle, name, emptied)
     }
 
     /// The same for a table whose keys cannot be compared here.
@@ -277,12 +319,10 @@ impl WriteTransaction {
         let entry = reading_twice(pages, || {
             catalog::entry(pages, &self.catalog, name, &self.base.comparisons)
         })?;
-        let Some(mut root) = entry.and_then(|entry| entry.root().copied()) else {
+        let Some(root) = entry.and_then(|entry| entry.root().copied()) else {
             return Ok(false);
         };
-        self.is_broken = true;
-        changing(&mut self.pages, |pages| Tree::new(pages, &mut root).clear())?;
-        self.is_broken = false;
+        self.release_tree(name, root)?;
         self.note_open(handle, name, None);
         self.forget_table(handle, name)?;
         Ok(true)
@@ -292,10 +332,7 @@ impl WriteTransaction {
         let removed = self.change_catalog(|pages, catalog| catalog::remove(pages, catalog, name));
         self.is_broken |= removed.is_err();
         removed?;
-        let table = self.open(handle, name)?;
-        table.root = None;
-        table.is_changed = false;
-        Ok(())
+        self.note_root(handle, name, None)
     }
 
     /// Gives a table another name, which must be free.
@@ -334,7 +371,10 @@ impl WriteTransaction {
             let comparisons = &self.base.comparisons;
             catalog::for_each(&self.pages, &self.catalog, comparisons, |name, entry| {
                 let open = open.get(name).map(|root| catalog::Entry::Table(*root));
-                visit(name, open.unwrap_or(entry))
+                match entry {
+                    catalog::Entry::Dropped(_) => Ok(()),
+                    entry => visit(name, open.unwrap_or(entry)),
+                }
             })
         })
     }

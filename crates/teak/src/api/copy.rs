@@ -11,6 +11,9 @@ use std::ops::{Bound, RangeBounds};
 /// Bytes of records that are in memory at once, unless one alone has more.
 const BATCH_BYTES: usize = 1 << 20;
 
+/// About what a record costs there beside its key and value: two vectors, two slices, and what the allocator adds.
+const RECORD_COST_BYTES: usize = 100;
+
 /// What becomes of the records that were copied.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Originals {
@@ -20,7 +23,9 @@ enum Originals {
 
 impl<K: Codec, V: Codec> Table<K, V> {
     /// Copies all records of a range to another table, which may have another order. There they replace those with the same
-    /// keys. Returns how many were copied. Memory is needed for a megabyte of records, or for one that is larger. If it fails nothing has changed.
+    /// keys; where the comparison of the other table calls several of the keys equal, one of these records is kept there. Returns how many were
+    /// copied, those that were replaced again included. Memory is needed for a megabyte of records, or for one that is larger. If it fails
+    /// nothing has changed.
     ///
     /// ```
     /// # use teak::{Database, codec::{Str, U32}};
@@ -52,7 +57,9 @@ impl<K: Codec, V: Codec> Table<K, V> {
         txn.nested(|txn| self.transfer(txn, bounds, target, Originals::Stay))
     }
 
-    /// Moves all records of a range to another table, as [`Table::copy_range`] copies them; returns how many were moved.
+    /// Moves all records of a range to another table, as [`Table::copy_range`] copies them; returns how many were moved. All of them are
+    /// removed here: where the comparison of the other table calls several of the keys equal, one of these records is kept there and the
+    /// others are gone.
     ///
     /// ```
     /// # use teak::{Database, codec::{Str, U32}};
@@ -135,7 +142,7 @@ impl Table<Bytes, Bytes> {
         let mut len = 0;
         for record in self.range(txn, (low, high))? {
             let (key, value) = record?;
-            len += key.len() + value.len();
+            len += key.len() + value.len() + RECORD_COST_BYTES;
             records.push((key, value.to_vec()));
             if len >= BATCH_BYTES {
                 break;

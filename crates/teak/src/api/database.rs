@@ -9,8 +9,7 @@ use crate::{
     page::max_key_len,
     tree::PageSource,
     txn::{
-        CompactOptions, CompactProgress, Opening, ReaderInfo, WriteTransaction, check, dropped,
-        survey, warm,
+        CompactOptions, CompactProgress, Opening, ReaderInfo, WriteTransaction, check, survey, warm,
     },
 };
 use std::{ops::ControlFlow, path::Path, sync::Arc, time::Duration};
@@ -256,7 +255,7 @@ impl Database {
             pending_pages,
             transaction: snapshot.transaction(),
             durable_transaction: self.opening.engine().durable(),
-            table_count: dropped::table_count(&snapshot)?,
+            table_count: snapshot.catalog().records,
             readers: self.opening.engine().reader_count() - 1,
         })
     }

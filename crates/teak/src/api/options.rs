@@ -11,7 +11,7 @@ use crate::{
     tree::TreeRoot,
     txn::{
         Durability, Network, Opening, Settings, Sharing, SlowReader, SlowReaderChoice,
-        SlowReaderHook, Verification, dropped::DropLimits,
+        SlowReaderHook, Verification,
     },
 };
 use std::{path::Path, time::Duration};
@@ -42,7 +42,6 @@ pub struct Options {
     geometry: Option<Geometry>,
     write_memory_bytes: usize,
     move_percent: u32,
-    drop_limits: DropLimits,
     slow_readers: Option<SlowReaderHook>,
     sharing: Sharing,
     network: Network,
@@ -71,7 +70,6 @@ impl Options {
             geometry: None,
             write_memory_bytes: 256 << 20,
             move_percent: 100,
-            drop_limits: DropLimits::default(),
             slow_readers: None,
             sharing: Sharing::Processes,
             network: Network::Refuse,
@@ -223,13 +221,6 @@ impl Options {
         self
     }
 
-    /// Has dropped tables released in other parts.
-    #[cfg(test)]
-    pub(crate) fn drop_limits(mut self, limits: DropLimits) -> Self {
-        self.drop_limits = limits;
-        self
-    }
-
     /// What to ask before the file becomes longer while a reader of an old state keeps space that would do: wait for it, cancel
     /// it, let the file grow, or give up. It is called by the thread that writes, and must not begin another write transaction of the
     /// same database. Without this the file grows.
@@ -347,7 +338,6 @@ impl Options {
             geometry: self.geometry,
             write_memory_bytes: self.write_memory_bytes,
             move_percent: self.move_percent,
-            drop_limits: self.drop_limits,
             slow_readers: self.slow_readers.clone(),
             sharing: self.sharing,
             network: self.network,

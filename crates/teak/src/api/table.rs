@@ -93,7 +93,7 @@ impl TableInfo {
         let nothing = TreeRoot::new(KeyOrder::Bytes, true, false, 0);
         let root = entry.root().unwrap_or(&nothing);
         let (unknown, missing) = match entry {
-            Entry::Table(_) | Entry::Dropped(_) => (None, &[][..]),
+            Entry::Table(_) => (None, &[][..]),
             Entry::Unordered(_, missing) => (None, &missing[..]),
             Entry::Unknown(unknown) => (Some(unknown.what.to_owned()), &[][..]),
         };
@@ -595,14 +595,16 @@ impl<K: Codec, V: Codec> Table<K, V> {
         })
     }
 
-    /// Removes all records. The pages of a huge table are released a part at a time, by later commits.
+    /// Removes all records.
     ///
     /// # Errors
     ///
     /// Those of [`Table::remove`].
     pub fn clear(&self, txn: &mut WriteTxn) -> Result<()> {
         let handle = self.handle(txn);
-        txn.inner.clear_table(handle, &self.name)
+        txn.inner
+            .change(handle, &self.name, |tree| tree.clear())
+            .map(drop)
     }
 
     /// The records of a range of keys, from both ends. A range that ends before it begins is empty.

@@ -9,9 +9,7 @@ use super::{
 use crate::{
     Error, Geometry, Result, TransactionId,
     tree::{PageSource, TreeRoot},
-    txn::{
-        Engine, Parked, Reader, SavepointId, WriteTransaction, dropped, snapshot::Snapshot, write,
-    },
+    txn::{Engine, Parked, Reader, SavepointId, WriteTransaction, snapshot::Snapshot, write},
 };
 use std::{borrow::Cow, sync::Arc};
 
@@ -245,11 +243,6 @@ impl WriteTxn {
         Self { inner }
     }
 
-    #[cfg(test)]
-    pub(crate) fn inner(&self) -> &WriteTransaction {
-        &self.inner
-    }
-
     /// Opens a table, or creates it with default options.
     ///
     /// # Errors
@@ -304,10 +297,6 @@ impl WriteTxn {
                 max,
             });
         }
-        if dropped::is_reserved(name) {
-            let text = "names of 20 bytes that begin with a zero and \"dropped\" are for what is left of tables that were dropped";
-            return Err(Error::InvalidArgument(text.into()));
-        }
         Ok(())
     }
 
@@ -325,8 +314,7 @@ impl WriteTxn {
             .rename_table((old_handle, old), (new_handle, new))
     }
 
-    /// Drops a table with all its records; says whether there was one. The pages of a huge table are released a part at a time,
-    /// by later commits.
+    /// Drops a table with all its records; says whether there was one.
     ///
     /// # Errors
     ///

@@ -14,7 +14,6 @@ pub(crate) mod count;
 pub(crate) mod cursor;
 pub(crate) mod differences;
 pub(crate) mod disorder;
-mod drop;
 pub(crate) mod enter;
 pub(crate) mod estimate;
 pub(crate) mod insert;

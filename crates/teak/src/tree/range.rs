@@ -217,7 +217,7 @@ impl<S: PageSink> Tree<'_, S> {
     }
 
     /// While the root has a single child, that child becomes the root.
-    pub(super) fn lower_root(&mut self) -> Result<()> {
+    fn lower_root(&mut self) -> Result<()> {
         while self.root.depth > 1 {
             let level = self.root.depth - 1;
             let number = self.root.page;

@@ -16,15 +16,6 @@ use crate::{
     },
 };
 
-/// The kind of a tree that was a plain table.
-const DROPPED: TreeKind = TreeKind {
-    values: None,
-    value_size: 0,
-    first_decides: false,
-    fixed: false,
-    dropped: true,
-};
-
 /// The root of an empty catalog.
 pub(super) fn empty() -> TreeRoot {
     TreeRoot::new(KeyOrder::Bytes, true, false, 0)
@@ -40,7 +31,6 @@ pub(super) fn find<S: PageSource + ?Sized>(
     match entry(source, catalog, name, comparisons)? {
         None => Ok(None),
         Some(Entry::Table(root)) => Ok(Some(root)),
-        Some(Entry::Dropped(_)) => Ok(None),
         Some(Entry::Unordered(_, missing)) => Err(Error::ComparisonMissing {
             table: printable(name),
             comparison: missing.into_iter().next().unwrap_or_default(),
@@ -69,8 +59,6 @@ pub(crate) enum Entry {
     /// A table in an order whose comparison is missing, and which comparisons are. Its pages are as those of others, but
     /// what stands in for its order must neither be searched by nor written to a catalog.
     Unordered(TreeRoot, Vec<String>),
-    /// What is left of a table that was dropped. Nobody sees it, and its keys are not compared any more.
-    Dropped(TreeRoot),
     /// A table that only a newer version can read. The others are none the worse for it.
     Unknown(UnknownTree),
 }
@@ -79,7 +67,7 @@ impl Entry {
     /// The root, for who wants the pages of the table and does not compare its keys.
     pub(crate) fn root(&self) -> Option<&TreeRoot> {
         match self {
-            Self::Table(root) | Self::Unordered(root, _) | Self::Dropped(root) => Some(root),
+            Self::Table(root) | Self::Unordered(root, _) => Some(root),
             Self::Unknown(_) => None,
         }
     }
@@ -103,7 +91,6 @@ pub(super) fn decode(
         )));
     }
     match TreeRoot::decode_entry(value.bytes) {
-        Ok((root, _)) if root.kind == DROPPED => Ok(Entry::Dropped(root)),
         // Reserved kinds: this version knows their flags, and does not read their trees.
         Ok((root, _)) if root.kind != TreeKind::default() => {
             Ok(Entry::Unknown(root.unknown_kind()))
@@ -117,7 +104,7 @@ pub(super) fn decode(
     }
 }
 
-/// Calls `visit` for each table, in the order of names, and for what is left of those that were dropped.
+/// Calls `visit` for each table, in the order of names.
 pub(super) fn for_each<S: PageSource + ?Sized>(
     source: &S,
     catalog: &TreeRoot,

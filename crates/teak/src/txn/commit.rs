@@ -78,7 +78,6 @@ impl WriteTransaction {
         }
         if !self.pages.is_unchanged() || self.tables.iter().flatten().any(|table| table.is_changed)
         {
-            self.release_some_dropped()?;
             self.empty_tail()?;
         }
         self.write_roots()?;

@@ -103,7 +103,6 @@ impl Engine {
         options: &CompactOptions,
         progress: &mut dyn FnMut(CompactProgress) -> ControlFlow<()>,
     ) -> Result<CompactProgress> {
-        self.release_all_dropped()?;
         let page_size = self.page_size as u64;
         let mut done = CompactProgress {
             moved_pages: 0,

@@ -147,8 +147,6 @@ pub(super) struct Writer {
     pub(super) excess: Excess,
     pub(super) tail: Tail,
     pub(super) punching: Punching,
-    /// Whether what is left of dropped tables stays, since it cannot be released.
-    pub(super) leaves_dropped: bool,
     /// The states that stay because they have a name.
     pub(super) named: NamedPins,
 }

@@ -27,7 +27,7 @@ pub struct Limits {
 /// ```
 /// let limits = teak::limits(4096)?;
 /// assert_eq!(limits.key_len_max, 3840);
-/// assert_eq!(limits.file_bytes_max, 16 << 40);
+/// assert_eq!(limits.file_bytes_max, (16 << 40) - 4096);
 /// assert!(teak::limits(1000).is_err());
 /// # Ok::<(), teak::Error>(())
 /// ```
@@ -42,7 +42,8 @@ pub fn limits(page_size_bytes: usize) -> Result<Limits> {
         );
         return Err(Error::InvalidArgument(text));
     }
-    let page_count = 1 << 32;
+    // Pages are counted in 32 bits.
+    let page_count = u64::from(u32::MAX);
     let bytes = |pages: u64| pages * page_size_bytes as u64;
     Ok(Limits {
         key_len_max: max_key_len(page_size_bytes),

@@ -12,7 +12,6 @@ mod compact;
 pub(crate) mod delta;
 mod demanded;
 mod door;
-pub(crate) mod dropped;
 pub(crate) mod engine;
 mod flusher;
 mod following;

@@ -289,7 +289,6 @@ fn writer(newest: Record, space: Space, is_changed: bool) -> Writer {
         named: NamedPins::default(),
         excess: Excess::of(&newest),
         tail: Tail::default(),
-        leaves_dropped: false,
         punching: Punching::default(),
         newest,
     }

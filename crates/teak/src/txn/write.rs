@@ -290,27 +290,12 @@ impl WriteTransaction {
             Err(Error::ComparisonMissing { .. }) => return self.drop_unordered(handle, name),
             opened => opened?,
         };
-        let Some(root) = table.root else {
+        if table.root.is_none() {
             return Ok(false);
-        };
-        self.release_tree(name, root)?;
+        }
+        self.change(handle, name, |tree| tree.clear())?;
         self.forget_table(handle, name)?;
         Ok(true)
-    }
-
-    /// Removes all records of a table.
-    pub(crate) fn clear_table(&mut self, handle: usize, name: &[u8]) -> Result<()> {
-        self.refuse_broken()?;
-        let root = self.open(handle, name)?.root;
-        let Some(root) = root.filter(|root| self.is_huge(root)) else {
-            return self.change(handle, name, |tree| tree.clear()).map(drop);
-        };
-        self.release_tree(name, root)?;
-        let emptied = TreeRoot {
-            changed: self.id(),
-            ..root.emptied()
-        };
-        self.set_root(handle, name, emptied)
     }
 
     /// The same for a table whose keys cannot be compared here.
@@ -319,10 +304,12 @@ impl WriteTransaction {
         let entry = reading_twice(pages, || {
             catalog::entry(pages, &self.catalog, name, &self.base.comparisons)
         })?;
-        let Some(root) = entry.and_then(|entry| entry.root().copied()) else {
+        let Some(mut root) = entry.and_then(|entry| entry.root().copied()) else {
             return Ok(false);
         };
-        self.release_tree(name, root)?;
+        self.is_broken = true;
+        changing(&mut self.pages, |pages| Tree::new(pages, &mut root).clear())?;
+        self.is_broken = false;
         self.note_open(handle, name, None);
         self.forget_table(handle, name)?;
         Ok(true)
@@ -371,10 +358,7 @@ impl WriteTransaction {
             let comparisons = &self.base.comparisons;
             catalog::for_each(&self.pages, &self.catalog, comparisons, |name, entry| {
                 let open = open.get(name).map(|root| catalog::Entry::Table(*root));
-                match entry {
-                    catalog::Entry::Dropped(_) => Ok(()),
-                    entry => visit(name, open.unwrap_or(entry)),
-                }
+                visit(name, open.unwrap_or(entry))
             })
         })
     }

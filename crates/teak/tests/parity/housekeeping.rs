@@ -18,7 +18,10 @@ fn limits() {
         words.insert(&mut txn, &longest, b"").unwrap();
         let refused = words.insert(&mut txn, &vec![7; limits.key_len_max + 1], b"");
         assert!(matches!(refused, Err(Error::KeyTooLong { max, .. }) if max == limits.key_len_max));
-        assert_eq!(limits.file_bytes_max, (page_size as u64) << 32);
+        assert_eq!(
+            limits.file_bytes_max,
+            page_size as u64 * u64::from(u32::MAX)
+        );
         assert!(limits.value_len_max < limits.file_bytes_max);
         // A value that is as long stands in pages of its own.
         words.clear(&mut txn).unwrap();

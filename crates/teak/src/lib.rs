@@ -43,6 +43,7 @@
 //! | keep other types than bytes | [`codec`] |
 //! | bring an order of one's own | [`Comparison`], [`Options::comparison`] |
 //! | read a range, a prefix, from both ends | [`Table::range`], [`Table::prefix`], [`Cursor`] |
+//! | go through a table and change it meanwhile | [`FreeCursor`] |
 //! | change a record by what is there | [`Table::modify`], [`Table::replace`], [`Table::compare_and_swap`] and their neighbours |
 //! | read many keys at once | [`Table::get_many`] |
 //! | count a range, find the n-th record | [`Table::count_range`], [`Table::rank`], [`Table::nth`], [`Table::estimate_range`] |
@@ -59,6 +60,8 @@
 //! | know what opening found | [`Database::recovery`] |
 //! | know what changed between two states | [`Table::differences`], [`ReadTxn::changed_tables`] |
 //! | follow what is committed, by whichever process | [`Database::follow`], [`Database::wait_for_commit`] |
+//! | copy or move records to another table | [`Table::copy_range`], [`Table::move_range`] |
+//! | know what fits, and what is in a file, without opening it | [`limits`], [`look`] |
 //! | look for damage | [`Database::check`] |
 //! | have damage found when it is read | [`Verification`]; on by default |
 //! | save what can be read of a damaged file | [`salvage`] |
@@ -86,14 +89,15 @@ mod types;
 mod format_tests;
 
 pub use api::{
-    Action, BackupProgress, BulkOptions, BulkProgress, CachedPlace, ChangeFeed, Changes,
+    Action, BackupProgress, BulkOptions, BulkProgress, Bunch, CachedPlace, ChangeFeed, Changes,
     CheckProgress, CheckReport, CommitLatency, CompactOptions, CompactProgress, Cursor, Damage,
-    Database, DatabaseStat, Difference, Differences, Durability, Estimate, Exactness, Freshness,
-    Loss, Marks, Options, OwnedCursor, OwnedRange, PageUse, ParkedReadTxn, Range, ReadTxn,
-    ReaderInfo, Recovery, RestoreProgress, SalvageProgress, SalvageReport, SalvagedTable,
-    Savepoint, SlowReader, SlowReaderChoice, SnapshotInfo, Swap, Table, TableChange, TableInfo,
-    TableOptions, TableStat, Ticket, Transaction, ValueGuard, Verification, WriteInfo, WriteTxn,
-    WriterPlace, codec, restore, salvage, salvage_with,
+    Database, DatabaseStat, Difference, Differences, Durability, Estimate, Exactness, FileInfo,
+    FreeCursor, Freshness, Limits, Loss, Marks, Metrics, Options, OwnedCursor, OwnedRange, PageUse,
+    PageVisit, ParkedReadTxn, Range, ReadTxn, ReaderInfo, Recovery, RestoreProgress,
+    SalvageProgress, SalvageReport, SalvagedTable, Savepoint, SlowReader, SlowReaderChoice,
+    SnapshotInfo, Swap, Table, TableChange, TableInfo, TableOptions, TableStat, Ticket,
+    Transaction, ValueGuard, Verification, WarmUp, Warmed, WriteInfo, WriteTxn, WriterPlace, codec,
+    limits, look, restore, salvage, salvage_with,
 };
 pub use error::{Error, KeyRange, Result};
 pub use page::{comparison::Comparison, key::KeyOrder};

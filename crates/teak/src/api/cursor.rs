@@ -1,5 +1,6 @@
 //! Cursors over the raw bytes of a table.
 
+mod seek;
 mod steps;
 
 use super::{ReadTxn, range::Source, table::check_probe, transaction::sealed::Sealed};

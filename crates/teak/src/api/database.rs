@@ -1,8 +1,8 @@
 //! An open database.
 
 use super::{
-    CheckProgress, CheckReport, Options, PageUse, ReadTxn, Recovery, Ticket, Transaction, WriteTxn,
-    WriterPlace, transaction::sealed::Sealed,
+    CheckProgress, CheckReport, Metrics, Options, PageUse, ReadTxn, Recovery, Ticket, Transaction,
+    WarmUp, Warmed, WriteTxn, WriterPlace, transaction::sealed::Sealed,
 };
 use crate::{
     Error, Geometry, PageNumber, Result, SnapshotInfo, TransactionId,
@@ -10,7 +10,7 @@ use crate::{
     tree::PageSource,
     txn::{
         CompactOptions, CompactProgress, HeldPlace, Opening, ReaderInfo, WriteTransaction, check,
-        survey,
+        survey, warm,
     },
 };
 use std::{ops::ControlFlow, path::Path, sync::Arc, time::Duration};
@@ -353,6 +353,44 @@ impl Database {
             table_count: snapshot.catalog().records,
             readers: self.opening.engine().reader_count() - 1,
         })
+    }
+
+    /// Brings all of the file that is in use into memory, from its beginning on, for as long as `limit`. Whoever reads
+    /// then does not wait for the disk, if there is so much memory.
+    ///
+    /// ```
+    /// # use std::time::Duration;
+    /// # use teak::{Database, WarmUp};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// let warmed = database.warm_up(WarmUp::Read, Duration::from_secs(60))?;
+    /// assert!(warmed.is_whole && warmed.bytes > 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`] if the disk does not give a part of the file; [`Error::InvalidArgument`] if the database has been closed.
+    pub fn warm_up(&self, how: WarmUp, limit: Duration) -> Result<Warmed> {
+        warm::warm_up(&*self.opening.readable()?.begin_read()?, how, limit)
+    }
+
+    /// What this process has done to the database since it opened it.
+    ///
+    /// ```
+    /// # use teak::{Database, codec::Str};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// let mut txn = database.begin_write()?;
+    /// txn.create_table::<Str, Str>("words")?;
+    /// txn.commit()?;
+    /// let metrics = database.metrics();
+    /// assert_eq!((metrics.commits, metrics.flushes), (1, 1));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn metrics(&self) -> Metrics {
+        self.opening.engine().metrics()
     }
 
     /// All read transactions of all processes, the one of the oldest state first: who they are, how old, and what of the

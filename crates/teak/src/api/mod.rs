@@ -5,12 +5,15 @@ mod backup;
 mod bulk;
 mod cached;
 pub mod codec;
+mod copy;
 mod count;
 mod cursor;
 mod database;
 mod differences;
 mod feed;
+mod free_cursor;
 mod options;
+mod pages;
 mod point;
 mod range;
 mod restore;
@@ -21,11 +24,14 @@ mod transaction;
 mod unfinished;
 
 pub use crate::txn::{
-    CommitLatency, CompactOptions, CompactProgress, Durability, Marks, ReaderInfo, Recovery,
-    SlowReader, SlowReaderChoice, SnapshotInfo, Ticket, Verification,
+    CommitLatency, CompactOptions, CompactProgress, Durability, FileInfo, Limits, Marks, Metrics,
+    ReaderInfo, Recovery, SlowReader, SlowReaderChoice, SnapshotInfo, Ticket, Verification,
     backup::BackupProgress,
     check::{CheckProgress, CheckReport, Damage, PageUse},
+    limits, look,
     salvage::Loss,
+    tour::PageVisit,
+    warm::{WarmUp, Warmed},
 };
 pub use bulk::{BulkOptions, BulkProgress};
 pub use cached::{CachedPlace, Freshness};
@@ -34,6 +40,7 @@ pub use cursor::{Cursor, OwnedCursor};
 pub use database::{Database, DatabaseStat};
 pub use differences::{Difference, Differences, TableChange};
 pub use feed::{ChangeFeed, Changes};
+pub use free_cursor::{Bunch, FreeCursor};
 pub use options::{Options, TableOptions};
 pub use point::{Action, Exactness, Swap};
 pub use range::{OwnedRange, Range};

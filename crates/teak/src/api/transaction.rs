@@ -61,5 +61,8 @@ pub(super) mod sealed {
         fn root_of(&self, handle: usize, name: &[u8]) -> Result<Option<Cow<'_, TreeRoot>>>;
         #[doc(hidden)]
         fn source(&self) -> &(impl PageSource + Sync);
+        /// Which state of a table this is, if it is one that was never committed: two equal answers are of one state.
+        #[doc(hidden)]
+        fn version_of(&self, handle: usize) -> Option<(u64, u64)>;
     }
 }

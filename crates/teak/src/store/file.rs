@@ -13,7 +13,7 @@ mod folios;
 mod opening;
 mod vectored;
 
-pub(crate) use opening::{Access, Company, Create, Created, is_on_network};
+pub(crate) use opening::{Access, Company, Create, Created, is_on_network, read_head};
 
 use super::{
     Mapping, Storage, WritableMapping, end_within, id_of, lock,

@@ -80,6 +80,12 @@ impl Mapping {
         Some(unsafe { slice::from_raw_parts(self.base.as_ptr().add(offset as usize), len) })
     }
 
+    /// Where bytes stand in the file, if they are a slice of this mapping.
+    pub(crate) fn offset_of(&self, bytes: &[u8]) -> Option<u64> {
+        let offset = bytes.as_ptr().addr().checked_sub(self.base.addr().get())?;
+        Some(offset as u64).filter(|offset| *offset < self.stretch.len())
+    }
+
     /// Whether this process is a child of the one that mapped the file: nothing keeps pages as they are for it.
     #[inline]
     pub(crate) fn is_inherited(&self) -> bool {

@@ -29,7 +29,7 @@ mod writable;
 
 pub(crate) use boot::{boot_id, random_id};
 pub(crate) use faults::{Faults, handle_faults};
-pub(crate) use file::{Access, Company, Create, Created, FileStorage, is_on_network};
+pub(crate) use file::{Access, Company, Create, Created, FileStorage, is_on_network, read_head};
 pub(crate) use forks::Generation;
 pub(crate) use lock_file::{Gate, LockFile};
 pub(crate) use mapping::{Mapping, prefetch};

@@ -172,6 +172,30 @@ impl<'s, S: PageSource + ?Sized> Cursor<'s, S> {
         })
     }
 
+    /// See [`Position::seek_greater`].
+    pub(crate) fn seek_greater(&mut self, key: &[u8]) -> Result<bool> {
+        self.moved(|cursor| {
+            let moved = (cursor.position).seek_greater(cursor.source, &cursor.root, key);
+            cursor.arrive(moved)
+        })
+    }
+
+    /// See [`Position::seek_less`].
+    pub(crate) fn seek_less(&mut self, key: &[u8]) -> Result<bool> {
+        self.moved(|cursor| {
+            let moved = (cursor.position).seek_less(cursor.source, &cursor.root, key);
+            cursor.arrive(moved)
+        })
+    }
+
+    /// See [`Position::seek_less_or_equal`].
+    pub(crate) fn seek_less_or_equal(&mut self, key: &[u8]) -> Result<bool> {
+        self.moved(|cursor| {
+            let moved = (cursor.position).seek_less_or_equal(cursor.source, &cursor.root, key);
+            cursor.arrive(moved)
+        })
+    }
+
     /// See [`Position::seek_bound`]. Does not read the record.
     pub(crate) fn seek_bound(&mut self, bound: Bound<&[u8]>) -> Result<()> {
         self.moved(|cursor| (cursor.position).seek_bound(cursor.source, &cursor.root, bound))

@@ -30,6 +30,7 @@ pub(crate) mod remove;
 mod restructure;
 pub(crate) mod root;
 pub(crate) mod seal;
+pub(crate) mod seek;
 mod share;
 mod side;
 pub(crate) mod sort;

@@ -41,6 +41,10 @@ pub(crate) trait Visitor {
     fn enter(&mut self, run: Run, role: PageRole) -> bool;
     /// Damage.
     fn finding(&mut self, finding: Finding);
+    /// A page that was entered, and whose tag, number, kind and level are right.
+    fn page(&mut self, _header: &Header) {}
+    /// A large value that was entered.
+    fn value(&mut self, _pages: Run, _run: &ValueRun) {}
     /// A record of a leaf whose tag is right.
     fn record(&mut self, _leaf: PageNumber, _key: &[u8], _value: StoredValue<'_>) {}
     /// Whether to go on below a page of this birth whose tag is right.
@@ -152,6 +156,7 @@ impl<'w, S: PageSource + ?Sized, V: Visitor> Walk<'w, S, V> {
                 return None;
             }
         };
+        self.visitor.page(&header);
         if !self.visitor.descend(header.birth) {
             return None;
         }
@@ -267,7 +272,11 @@ impl<'w, S: PageSource + ?Sized, V: Visitor> Walk<'w, S, V> {
                 let run = ValueRun::decode(value.bytes)?;
                 let pages = run.pages(self.source.page_size())?;
                 self.totals.add_value(pages.len, run.len_bytes);
-                if !self.visitor.enter(pages, PageRole::Value) || !self.visitor.descend(run.birth) {
+                if !self.visitor.enter(pages, PageRole::Value) {
+                    return Ok(());
+                }
+                self.visitor.value(pages, &run);
+                if !self.visitor.descend(run.birth) {
                     return Ok(());
                 }
                 let bounds = Bounds {

@@ -177,6 +177,16 @@ impl Arena {
         })
     }
 
+    /// Whether bytes are those of resident pages.
+    pub(super) fn holds(&self, bytes: &[u8]) -> bool {
+        let start = bytes.as_ptr();
+        let slabs = self.slabs.iter().map(|slab| bytemuck::cast_slice(slab));
+        let mapped = self.mapped.iter().map(|run| &run.bytes[..]);
+        slabs
+            .chain(mapped)
+            .any(|pages: &[u8]| pages.as_ptr_range().contains(&start))
+    }
+
     /// The bytes of a resident page, to change.
     #[inline]
     pub(super) fn page_mut(&mut self, number: PageNumber) -> Option<&mut [u8]> {

@@ -245,6 +245,7 @@ impl WriteTransaction {
         let snapshot = Arc::new(self.new_snapshot(record.clone(), mapping, &taken)?);
         self.note_step(Step::Write);
         let flusher = &self.engine.flusher;
+        let is_deferred = deferred.is_some();
         self.pages.writer.unwritten = match deferred {
             Some(pages) => {
                 flusher.defer(Deferred {
@@ -262,6 +263,9 @@ impl WriteTransaction {
                 Arc::default()
             }
         };
+        let dead = deaths.iter().map(|(run, _)| u64::from(run.len)).sum();
+        let taken = bytes / self.engine.page_size as u64;
+        flusher.counters.note_commit(taken, dead, is_deferred);
         self.pages.writer.note_record(record, deaths);
         if let Some(pins) = self.named_pins.take() {
             self.pages.writer.named = pins;

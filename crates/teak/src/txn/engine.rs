@@ -5,6 +5,7 @@ use super::{
     flusher::Flusher,
     holes::Punching,
     lock,
+    metrics::Metrics,
     named::NamedPins,
     open::Settled,
     place::Entered,
@@ -278,6 +279,10 @@ impl Engine {
     #[inline]
     pub(crate) fn id(&self) -> u64 {
         self.id
+    }
+
+    pub(crate) fn metrics(&self) -> Metrics {
+        self.flusher.counters.read()
     }
 
     /// The directory that the file is in.

@@ -15,6 +15,7 @@
 use super::{
     engine::{Durability, slot_page},
     lock,
+    metrics::Counters,
     named::NamedPins,
     pages::{WRITING_PAGES, write_pages},
     place::Place,
@@ -61,6 +62,7 @@ pub(super) struct Commit {
 #[derive(Debug)]
 pub(super) struct Flusher {
     pub(super) progress: Arc<Progress>,
+    pub(super) counters: Counters,
     pub(super) published: Published,
     storage: Arc<dyn Storage>,
     page_size: usize,
@@ -88,6 +90,7 @@ impl Flusher {
     ) -> Self {
         Self {
             progress: Arc::new(Progress::new(state, shared.clone())),
+            counters: Counters::default(),
             storage,
             page_size: published.newest_here().record.page_size as usize,
             limits,
@@ -479,6 +482,9 @@ impl Flusher {
             return Ok(());
         }
         let flushed = self.storage.flush();
+        if flushed.is_ok() {
+            self.counters.note_flush();
+        }
         if flushed.is_err() && is_planted(Planted::RetryFlush) {
             return self.storage.flush();
         }

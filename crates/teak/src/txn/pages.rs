@@ -123,6 +123,17 @@ impl WritePages {
         &self.writer.arena
     }
 
+    /// Whether bytes stand in a page that this transaction wrote.
+    pub(crate) fn is_in_changed_page(&self, bytes: &[u8]) -> bool {
+        let mappings = [&self.mapping].into_iter().chain(&self.outgrown);
+        let mut offsets = mappings.filter_map(|mapping| mapping.offset_of(bytes));
+        let written = offsets.any(|offset| {
+            let number = u32::try_from(offset >> self.page_shift);
+            number.is_ok_and(|number| self.arena().is_written(PageNumber(number)))
+        });
+        written || self.arena().holds(bytes)
+    }
+
     /// A page of the state that this builds on, if it is not in the file yet.
     #[inline]
     fn unwritten(&self, number: PageNumber) -> Option<&UnwrittenPage> {
@@ -260,6 +271,7 @@ impl WritePages {
             }
         });
         write_pages(&*self.storage, self.page_size, &parts).map_err(Error::io(WRITING_PAGES))?;
+        self.writer.flusher().counters.note_early(leaves.len());
         for (number, tag) in leaves {
             self.writer.arena.note_early_write(number, tag);
         }

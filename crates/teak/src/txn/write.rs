@@ -2,7 +2,7 @@
 
 use super::{
     catalog,
-    engine::{Durability, Engine, WriterTurn},
+    engine::{Durability, Engine, WriterTurn, unique_id},
     latency::Stopwatch,
     located::located,
     named::{self, NamedChange, NamedPins},
@@ -32,6 +32,8 @@ pub(crate) struct OpenTable {
     pub(super) root: Option<TreeRoot>,
     /// Whether the catalog has another root.
     pub(super) is_changed: bool,
+    /// Which of the transaction's changes was the last that concerned it; 0 if it is as it was committed.
+    pub(super) version: u64,
 }
 
 /// A write transaction. Dropping it undoes it.
@@ -45,6 +47,10 @@ pub(crate) struct WriteTransaction {
     /// By the number of the table's handle.
     pub(super) tables: Vec<Option<OpenTable>>,
     pub(super) savepoints: Vec<SavepointState>,
+    /// Tells write transactions of this process apart.
+    unique_id: u64,
+    /// How many changes there were. No number comes twice, also after a rollback.
+    version: u64,
     /// The list of named snapshots, and what is to be done to it.
     pub(super) snapshots: TreeRoot,
     pub(super) named: Vec<NamedChange>,
@@ -114,6 +120,8 @@ impl WriteTransaction {
             pages: WritePages::new(storage, mapping, &base, writer, limits),
             tables: Vec::new(),
             savepoints: Vec::new(),
+            unique_id: unique_id(),
+            version: 0,
             snapshots,
             named: Vec::new(),
             named_pins: None,
@@ -231,6 +239,7 @@ impl WriteTransaction {
             name: name.to_vec(),
             root,
             is_changed: false,
+            version: 0,
         });
     }
 
@@ -240,6 +249,13 @@ impl WriteTransaction {
             true => Err(Error::TransactionBroken),
             false => Ok(()),
         }
+    }
+
+    /// Says which state of a table this transaction sees, if it has changed it: two equal answers are of one state. A rollback brings
+    /// back what was said of the state that it brings back.
+    pub(crate) fn version_of(&self, handle: usize) -> Option<(u64, u64)> {
+        let table = self.tables.get(handle)?.as_ref()?;
+        (table.version > 0).then_some((self.unique_id, table.version))
     }
 
     /// Leaves nothing to do but rolling back.
@@ -265,10 +281,13 @@ impl WriteTransaction {
         change: impl FnOnce(&mut Tree<'_, WritePages>) -> Result<R>,
     ) -> Result<R> {
         self.refuse_broken()?;
+        self.version += 1;
+        let version = self.version;
         let table = self.open(handle, name)?;
         let Some(mut root) = table.root else {
             return Err(not_found(name));
         };
+        table.version = version;
         let before = root;
         self.is_broken = true;
         let result = changing(&mut self.pages, |pages| {
@@ -315,9 +334,17 @@ impl WriteTransaction {
         let put = self.change_catalog(|pages, catalog| catalog::put(pages, catalog, name, &root));
         self.is_broken |= put.is_err();
         put?;
+        self.note_root(handle, name, Some(root))
+    }
+
+    /// Notes which root the catalog has now.
+    fn note_root(&mut self, handle: usize, name: &[u8], root: Option<TreeRoot>) -> Result<()> {
+        self.version += 1;
+        let version = self.version;
         let table = self.open(handle, name)?;
-        table.root = Some(root);
+        table.root = root;
         table.is_changed = false;
+        table.version = version;
         Ok(())
     }
 
@@ -357,10 +384,7 @@ impl WriteTransaction {
         let removed = self.change_catalog(|pages, catalog| catalog::remove(pages, catalog, name));
         self.is_broken |= removed.is_err();
         removed?;
-        let table = self.open(handle, name)?;
-        table.root = None;
-        table.is_changed = false;
-        Ok(())
+        self.note_root(handle, name, None)
     }
 
     /// Gives a table another name, which must be free.

@@ -7,7 +7,45 @@ use crate::{
     tree::{TreeRoot, reading::reading},
 };
 
-impl Cursor<'_> {
+impl<'t> Cursor<'t> {
+    /// Hands records to `record`, from the one that the cursor is on, at most so many, and stays behind the last of them: the next
+    /// call goes on there. A cursor that is nowhere yet begins with the first one. Says whether there are more.
+    ///
+    /// ```
+    /// # use teak::{Database, codec::{Str, U64}};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// # let mut txn = database.begin_write()?;
+    /// let words = txn.create_table::<Str, U64>("words")?;
+    /// words.insert_many(&mut txn, &[("ash", 1), ("elm", 2), ("oak", 3)])?;
+    /// let mut cursor = words.cursor(&txn)?;
+    /// let mut keys = Vec::new();
+    /// while cursor.read_batch(2, |key, _value| keys.push(key.to_vec()))? {}
+    /// assert_eq!(keys, [b"ash", b"elm", b"oak"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Cursor::first`]. What was handed out before an error says that something cannot be read is not to be relied on.
+    pub fn read_batch(&mut self, max: usize, record: impl FnMut(&[u8], &'t [u8])) -> Result<bool> {
+        let source = self.inner.source();
+        let read = reading(source, || self.read_some(max, record));
+        self.located(read)
+    }
+
+    fn read_some(&mut self, max: usize, mut record: impl FnMut(&[u8], &'t [u8])) -> Result<bool> {
+        let mut is_there = self.is_on_record() || self.inner.next()?;
+        for _ in 0..max {
+            if !is_there {
+                break;
+            }
+            record(self.inner.key(), self.inner.value()?);
+            is_there = self.inner.next()?;
+        }
+        Ok(is_there)
+    }
+
     /// Goes to record `number` of the table, counted from 0; `false` if there are not so many, and then the cursor is behind
     /// the last one.
     ///
@@ -91,6 +129,23 @@ impl Cursor<'_> {
 }
 
 impl OwnedCursor {
+    /// Hands records to `record`; like [`Cursor::read_batch`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Cursor::read_batch`].
+    pub fn read_batch(&mut self, max: usize, mut record: impl FnMut(&[u8], &[u8])) -> Result<bool> {
+        let mut is_there = self.is_on_record() || self.next()?;
+        for _ in 0..max {
+            if !is_there {
+                break;
+            }
+            record(&self.key, self.value()?);
+            is_there = self.next()?;
+        }
+        Ok(is_there)
+    }
+
     /// Goes to record `number` of the table, counted from 0; like [`Cursor::seek_nth`].
     ///
     /// # Errors

@@ -233,6 +233,10 @@ impl sealed::Sealed for ReadTxn {
     fn source(&self) -> &(impl PageSource + Sync) {
         self.reader.hold()
     }
+
+    fn version_of(&self, _handle: usize) -> Option<(u64, u64)> {
+        None
+    }
 }
 
 impl Transaction for ReadTxn {

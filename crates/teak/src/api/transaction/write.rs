@@ -549,6 +549,10 @@ impl sealed::Sealed for WriteTxn {
     fn source(&self) -> &(impl PageSource + Sync) {
         self.inner.pages()
     }
+
+    fn version_of(&self, handle: usize) -> Option<(u64, u64)> {
+        self.inner.version_of(handle)
+    }
 }
 
 impl Transaction for WriteTxn {

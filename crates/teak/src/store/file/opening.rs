@@ -4,7 +4,7 @@ use super::{FileStorage, Unnamed};
 use crate::{Error, Result, store::locked::LockedFile};
 use std::{
     fs::{self, File, Metadata, OpenOptions, TryLockError},
-    io::{self, ErrorKind},
+    io::{self, ErrorKind, Read},
     os::unix::fs::{FileTypeExt, OpenOptionsExt},
     path::Path,
 };
@@ -85,23 +85,7 @@ impl FileStorage {
     }
 
     fn open_existing(path: &Path, access: Access, company: Company) -> Result<Self> {
-        // Before it is opened: opening a device may be an action, and opening a pipe may wait.
-        refuse_irregular(
-            path,
-            &fs::metadata(path).map_err(|error| opening(path, error))?,
-        )?;
-        let file = OpenOptions::new()
-            .read(true)
-            .write(access == Access::ReadWrite)
-            .custom_flags(rustix::fs::OFlags::NONBLOCK.bits() as i32)
-            .open(path)
-            .map_err(|error| opening(path, error))?;
-        refuse_irregular(
-            path,
-            &file
-                .metadata()
-                .map_err(Error::io("reading the attributes of the database file"))?,
-        )?;
+        let file = open_regular(path, access)?;
         let file = lock_file(path, file, company)?;
         Self::new(file, access, None).map_err(Error::io("reading the length of the database file"))
     }
@@ -113,6 +97,43 @@ impl FileStorage {
         Self::new(file, Access::ReadWrite, Some(unnamed))
             .map_err(Error::io("reading the length of the new database file"))
     }
+}
+
+/// The beginning of a file, `len` bytes of it if it has so many, and how long it is. Nobody who has it open is disturbed.
+///
+/// # Errors
+/// `NotFound`; `NotADatabase` for what is not a regular file; `Io` for the rest.
+pub(crate) fn read_head(path: &Path, len: usize) -> Result<(Vec<u8>, u64)> {
+    let reading = "reading the beginning of the database file";
+    let file = open_regular(path, Access::ReadOnly)?;
+    let file_bytes = file.metadata().map_err(Error::io(reading))?.len();
+    let mut head = Vec::new();
+    let mut beginning = file.take(len as u64);
+    beginning
+        .read_to_end(&mut head)
+        .map_err(Error::io(reading))?;
+    Ok((head, file_bytes))
+}
+
+fn open_regular(path: &Path, access: Access) -> Result<File> {
+    // Before it is opened: opening a device may be an action, and opening a pipe may wait.
+    refuse_irregular(
+        path,
+        &fs::metadata(path).map_err(|error| opening(path, error))?,
+    )?;
+    let file = OpenOptions::new()
+        .read(true)
+        .write(access == Access::ReadWrite)
+        .custom_flags(rustix::fs::OFlags::NONBLOCK.bits() as i32)
+        .open(path)
+        .map_err(|error| opening(path, error))?;
+    refuse_irregular(
+        path,
+        &file
+            .metadata()
+            .map_err(Error::io("reading the attributes of the database file"))?,
+    )?;
+    Ok(file)
 }
 
 /// Whether a file is, or would be made, on a file system of the network, by the types that `statfs` gives: there,

@@ -9,7 +9,7 @@ use super::pages::Seen;
 use crate::txn::demanded::Demanded;
 use crate::{
     Error, PageNumber, Result, Run, Tag, TransactionId,
-    commit::record::{PROBE_LEN, Record, RecordFault, SLOT_COUNT, find_page_size},
+    commit::record::{PROBE_LEN, Record},
     page::{
         comparison::Comparisons,
         header::{Header, Kind},
@@ -20,7 +20,11 @@ use crate::{
         PageSource, TreeRoot,
         walk::{self, Finding, PageRole, Visitor},
     },
-    txn::{catalog, snapshot::Snapshot},
+    txn::{
+        catalog,
+        look::{known_durable, records_in},
+        snapshot::Snapshot,
+    },
 };
 use std::{path::Path, sync::Arc};
 
@@ -83,15 +87,6 @@ pub(super) fn choose(storage: &Arc<dyn Storage>, path: &Path) -> Result<Chosen> 
     }
 }
 
-/// The last transaction that the records prove to have been durable.
-fn known_durable(records: &[Record]) -> TransactionId {
-    let known = records.iter().map(|record| match record.clean_close {
-        true => record.transaction,
-        false => record.durable_transaction,
-    });
-    known.max().unwrap_or_default()
-}
-
 /// All records that can be read, of the database that the newest belongs to, the newest first.
 fn read_records(
     mapping: &Mapping,
@@ -100,35 +95,7 @@ fn read_records(
     passed_over: &mut Vec<String>,
 ) -> Result<Vec<Record>> {
     let head = read_head(mapping, file_len.min(PROBE_LEN as u64) as usize);
-    let page_size = find_page_size(&head).map_err(|fault| refusal(fault, path))? as usize;
-    let mut records: Vec<Record> = Vec::new();
-    for slot in 0..SLOT_COUNT {
-        let bytes = head.chunks(page_size).nth(slot.into());
-        match Record::decode(bytes.unwrap_or_default(), slot) {
-            Ok(record) if record.page_size as usize == page_size => records.push(record),
-            Ok(_) => {}
-            Err(fault @ (RecordFault::UnknownVersion(_) | RecordFault::UnknownFeatures(_))) => {
-                return Err(refusal(fault, path));
-            }
-            Err(fault) => passed_over.push(format!("page {slot}: {fault}")),
-        }
-    }
-    records.sort_by_key(|record| std::cmp::Reverse(record.sequence));
-    let id = records.first().map(|record| record.database_id);
-    records.retain(|record| Some(record.database_id) == id && record.reserved_per_page == 0);
-    Ok(records)
-}
-
-fn refusal(fault: RecordFault, path: &Path) -> Error {
-    match fault {
-        RecordFault::UnknownVersion(_) | RecordFault::UnknownFeatures(_) => {
-            Error::UnknownFormat(fault.to_string())
-        }
-        fault => Error::NotADatabase {
-            path: path.to_path_buf(),
-            reason: format!("{fault}, in none of the places where one may be"),
-        },
-    }
+    records_in(&head, path, passed_over)
 }
 
 /// The beginning of the file; zeros where it cannot be read.

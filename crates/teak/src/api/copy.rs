@@ -1,0 +1,153 @@
+//! Copying and moving records from one table to another, a part at a time.
+
+use super::{
+    Table, WriteTxn,
+    codec::{Bytes, Codec},
+    table::{OwnedBounds, as_slices, encoded_bounds},
+};
+use crate::{Error, Result, txn::write};
+use std::ops::{Bound, RangeBounds};
+
+/// Bytes of records that are in memory at once, unless one alone has more.
+const BATCH_BYTES: usize = 1 << 20;
+
+/// About what a record costs there beside its key and value: two vectors, two slices, and what the allocator adds.
+const RECORD_COST_BYTES: usize = 100;
+
+/// What becomes of the records that were copied.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Originals {
+    Stay,
+    Go,
+}
+
+impl<K: Codec, V: Codec> Table<K, V> {
+    /// Copies all records of a range to another table, which may have another order. There they replace those with the same
+    /// keys; where the comparison of the other table calls several of the keys equal, one of these records is kept there. Returns how many were
+    /// copied, those that were replaced again included. Memory is needed for a megabyte of records, or for one that is larger. If it fails
+    /// nothing has changed.
+    ///
+    /// ```
+    /// # use teak::{Database, codec::{Str, U32}};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// # let mut txn = database.begin_write()?;
+    /// let counts = txn.create_table::<Str, U32>("counts")?;
+    /// let some = txn.create_table::<Str, U32>("some")?;
+    /// counts.insert_many(&mut txn, &[("ash", 1), ("elm", 2), ("oak", 3)])?;
+    /// assert_eq!(counts.copy_range(&mut txn, "b".., &some)?, 2);
+    /// assert_eq!(some.get(&txn, "oak")?, Some(3));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidArgument`] if both are the same table, or the other one cannot have some of the keys; those of
+    /// [`Table::range`] and of [`Table::insert_many`].
+    pub fn copy_range<'k>(
+        &self,
+        txn: &mut WriteTxn,
+        range: impl RangeBounds<K::Item<'k>>,
+        target: &Self,
+    ) -> Result<u64>
+    where
+        K::Item<'k>: 'k,
+    {
+        let bounds = encoded_bounds::<K>(&*self.root(txn)?, &range)?;
+        txn.nested(|txn| self.transfer(txn, bounds, target, Originals::Stay))
+    }
+
+    /// Moves all records of a range to another table, as [`Table::copy_range`] copies them; returns how many were moved. All of them are
+    /// removed here: where the comparison of the other table calls several of the keys equal, one of these records is kept there and the
+    /// others are gone.
+    ///
+    /// ```
+    /// # use teak::{Database, codec::{Str, U32}};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// # let mut txn = database.begin_write()?;
+    /// let counts = txn.create_table::<Str, U32>("counts")?;
+    /// let old = txn.create_table::<Str, U32>("old")?;
+    /// counts.insert_many(&mut txn, &[("ash", 1), ("elm", 2), ("oak", 3)])?;
+    /// assert_eq!(counts.move_range(&mut txn, .."f", &old)?, 2);
+    /// assert_eq!((counts.len(&txn)?, old.len(&txn)?), (1, 2));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Table::copy_range`].
+    pub fn move_range<'k>(
+        &self,
+        txn: &mut WriteTxn,
+        range: impl RangeBounds<K::Item<'k>>,
+        target: &Self,
+    ) -> Result<u64>
+    where
+        K::Item<'k>: 'k,
+    {
+        let bounds = encoded_bounds::<K>(&*self.root(txn)?, &range)?;
+        txn.nested(|txn| self.transfer(txn, bounds, target, Originals::Go))
+    }
+
+    fn transfer(
+        &self,
+        txn: &mut WriteTxn,
+        (mut low, high): OwnedBounds,
+        target: &Self,
+        originals: Originals,
+    ) -> Result<u64> {
+        if self.name() == target.name() {
+            let name = write::printable(self.name());
+            let text = format!("table {name:?} cannot be copied to itself; give another table");
+            return Err(Error::InvalidArgument(text));
+        }
+        let (from, to) = (
+            self.retype::<Bytes, Bytes>(),
+            target.retype::<Bytes, Bytes>(),
+        );
+        // Also where there is nothing to copy.
+        to.root(txn)?;
+        let mut count = 0;
+        loop {
+            let batch = from.some_records(txn, as_slices(&low), as_slices(&high))?;
+            let (Some((first, _)), Some((last, _))) = (batch.first(), batch.last()) else {
+                return Ok(count);
+            };
+            let records: Vec<_> = batch
+                .iter()
+                .map(|(key, value)| (&key[..], &value[..]))
+                .collect();
+            to.insert_many(txn, &records)?;
+            if originals == Originals::Go {
+                let copied = (Bound::Included(&first[..]), Bound::Included(&last[..]));
+                from.remove_range(txn, copied)?;
+            }
+            count += batch.len() as u64;
+            low = Bound::Excluded(last.clone());
+        }
+    }
+}
+
+impl Table<Bytes, Bytes> {
+    /// The first records of a range.
+    #[allow(clippy::type_complexity)]
+    fn some_records(
+        &self,
+        txn: &WriteTxn,
+        low: Bound<&[u8]>,
+        high: Bound<&[u8]>,
+    ) -> Result<Vec<(Vec<u8>, Vec<u8>)>> {
+        let mut records = Vec::new();
+        let mut len = 0;
+        for record in self.range(txn, (low, high))? {
+            let (key, value) = record?;
+            len += key.len() + value.len() + RECORD_COST_BYTES;
+            records.push((key, value.to_vec()));
+            if len >= BATCH_BYTES {
+                break;
+            }
+        }
+        Ok(records)
+    }
+}

@@ -1,0 +1,296 @@
+//! Where free cursors go.
+
+use super::{FreeCursor, Going, Place};
+use crate::{
+    Result,
+    api::{Transaction, table::check_probe},
+    tree::{cursor::record_at, lookup::load},
+};
+use std::ops::ControlFlow;
+
+impl FreeCursor {
+    /// Goes to the first record; `false` if there is none.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`FreeCursor::next`].
+    pub fn first<T: Transaction>(&mut self, txn: &T) -> Result<bool> {
+        self.go(txn, Place::BehindLast, |going| going.first())
+    }
+
+    /// Goes to the last record; `false` if there is none.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`FreeCursor::next`].
+    pub fn last<T: Transaction>(&mut self, txn: &T) -> Result<bool> {
+        self.go(txn, Place::BeforeFirst, |going| going.last())
+    }
+
+    /// Goes to the first record behind its place; `false` if there is none, and then it is behind the last one.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TableNotFound`](crate::Error::TableNotFound) if the table is not there, as for all steps;
+    /// [`Error::Corrupted`](crate::Error::Corrupted); [`Error::SnapshotLost`](crate::Error::SnapshotLost) in a read transaction
+    /// that was cancelled.
+    pub fn next<T: Transaction>(&mut self, txn: &T) -> Result<bool> {
+        self.go(txn, Place::BehindLast, |going| going.next())
+    }
+
+    /// Goes to the last record before its place; `false` if there is none, and then it is before the first one.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`FreeCursor::next`].
+    pub fn prev<T: Transaction>(&mut self, txn: &T) -> Result<bool> {
+        self.go(txn, Place::BeforeFirst, |going| going.prev())
+    }
+
+    /// Stays on its record, or, in a gap, goes to the first record behind that; `false` if there is none, and then it is behind the
+    /// last one. A cursor whose place is none of a key stays where it is.
+    ///
+    /// ```
+    /// # use teak::{Database, FreeCursor, codec::{Str, U64}};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// # let mut txn = database.begin_write()?;
+    /// let words = txn.create_table::<Str, U64>("words")?;
+    /// words.insert_many(&mut txn, &[("ash", 1), ("elm", 2)])?;
+    /// let mut cursor = FreeCursor::new(&words);
+    /// cursor.first(&txn)?;
+    /// words.remove(&mut txn, "ash")?;
+    /// assert!(cursor.current(&txn)?);
+    /// assert_eq!(cursor.key(), b"elm");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`FreeCursor::next`].
+    pub fn current<T: Transaction>(&mut self, txn: &T) -> Result<bool> {
+        match self.place {
+            Place::At => self.go(txn, Place::BehindLast, |going| going.here_or_behind()),
+            place => self.go(txn, place, |_| Ok(false)),
+        }
+    }
+
+    /// Goes to the first record whose key is not smaller than `key`; `false` if there is none.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`FreeCursor::next`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an integer of another length
+    /// than the keys.
+    pub fn seek<T: Transaction>(&mut self, txn: &T, key: &[u8]) -> Result<bool> {
+        self.go(txn, Place::BehindLast, |going| {
+            check_probe(going.root, key)?;
+            let found = going.position.seek(going.source, going.root, key)?;
+            Ok(found.is_some())
+        })
+    }
+
+    /// Goes to the record of `key`. If there is none it returns `false` and goes to the first record with a greater key, or behind
+    /// the last one.
+    ///
+    /// ```
+    /// # use teak::{Database, FreeCursor, codec::{Str, U64}};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// # let mut txn = database.begin_write()?;
+    /// let words = txn.create_table::<Str, U64>("words")?;
+    /// words.insert_many(&mut txn, &[("ash", 1), ("elm", 2)])?;
+    /// let mut cursor = FreeCursor::new(&words);
+    /// assert!(cursor.seek_exact(&txn, b"ash")?);
+    /// assert!(!cursor.seek_exact(&txn, b"birch")?);
+    /// assert_eq!(cursor.key(), b"elm");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`FreeCursor::seek`].
+    pub fn seek_exact<T: Transaction>(&mut self, txn: &T, key: &[u8]) -> Result<bool> {
+        let mut is_exact = false;
+        self.go(txn, Place::BehindLast, |going| {
+            check_probe(going.root, key)?;
+            let found = going.position.seek(going.source, going.root, key)?;
+            is_exact = found == Some(true);
+            Ok(found.is_some())
+        })?;
+        Ok(is_exact)
+    }
+
+    /// Goes to the first record whose key is greater than `key`; `false` if there is none.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`FreeCursor::seek`].
+    pub fn seek_greater<T: Transaction>(&mut self, txn: &T, key: &[u8]) -> Result<bool> {
+        self.go(txn, Place::BehindLast, |going| {
+            check_probe(going.root, key)?;
+            (going.position).seek_greater(going.source, going.root, key)
+        })
+    }
+
+    /// Goes to the last record whose key is smaller than `key`; `false` if there is none.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`FreeCursor::seek`].
+    pub fn seek_less<T: Transaction>(&mut self, txn: &T, key: &[u8]) -> Result<bool> {
+        self.go(txn, Place::BeforeFirst, |going| {
+            check_probe(going.root, key)?;
+            (going.position).seek_less(going.source, going.root, key)
+        })
+    }
+
+    /// Goes to the last record whose key is not greater than `key`; `false` if there is none.
+    ///
+    /// ```
+    /// # use teak::{Database, FreeCursor, codec::{Str, U64}};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// # let mut txn = database.begin_write()?;
+    /// let words = txn.create_table::<Str, U64>("words")?;
+    /// words.insert_many(&mut txn, &[("ash", 1), ("elm", 2)])?;
+    /// let mut cursor = FreeCursor::new(&words);
+    /// assert!(cursor.seek_less_or_equal(&txn, b"birch")?);
+    /// assert_eq!(cursor.key(), b"ash");
+    /// assert!(cursor.seek_greater(&txn, b"birch")?);
+    /// assert!(!cursor.seek_less(&txn, b"ash")?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`FreeCursor::seek`].
+    pub fn seek_less_or_equal<T: Transaction>(&mut self, txn: &T, key: &[u8]) -> Result<bool> {
+        self.go(txn, Place::BeforeFirst, |going| {
+            check_probe(going.root, key)?;
+            (going.position).seek_less_or_equal(going.source, going.root, key)
+        })
+    }
+
+    /// Hands records to `record`, from the one that the cursor is on or the first one behind its place, at most so many, and goes to
+    /// the record behind the last of them, where the next call goes on; `false` if there is none. A cursor that is nowhere yet begins with
+    /// the first record.
+    ///
+    /// ```
+    /// # use teak::{Database, FreeCursor, codec::{Str, U64}};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// # let mut txn = database.begin_write()?;
+    /// let words = txn.create_table::<Str, U64>("words")?;
+    /// words.insert_many(&mut txn, &[("ash", 1), ("elm", 2), ("oak", 3)])?;
+    /// let mut cursor = FreeCursor::new(&words);
+    /// let mut keys = Vec::new();
+    /// while cursor.read_batch(&txn, 2, |key, _value| keys.push(key.to_vec()))? {}
+    /// assert_eq!(keys, [b"ash", b"elm", b"oak"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`FreeCursor::next`]. What was handed out before an error says that something cannot be read is not to be relied on.
+    pub fn read_batch<T: Transaction>(
+        &mut self,
+        txn: &T,
+        max: usize,
+        mut record: impl FnMut(&[u8], &[u8]),
+    ) -> Result<bool> {
+        let mut left = max;
+        self.scan(txn, |key, value| {
+            if left == 0 {
+                return ControlFlow::Break(());
+            }
+            left -= 1;
+            record(key, value);
+            ControlFlow::Continue(())
+        })
+    }
+
+    /// Goes forward, from the record that the cursor is on or the first one behind its place, to the first one of which `look` says
+    /// [`ControlFlow::Break`]; `false` if there is none, and then it is behind the last one. A cursor that is nowhere yet begins with the
+    /// first record.
+    ///
+    /// ```
+    /// # use std::ops::ControlFlow;
+    /// # use teak::{Database, FreeCursor, codec::{Bytes, Str}};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// # let mut txn = database.begin_write()?;
+    /// let words = txn.create_table::<Str, Bytes>("words")?;
+    /// words.insert_many(&mut txn, &[("ash", b"grey"), ("elm", b"dark"), ("oak", b"fair")])?;
+    /// let mut cursor = FreeCursor::new(&words);
+    /// let is_found = cursor.scan(&txn, |_key, value| match value {
+    ///     b"dark" => ControlFlow::Break(()),
+    ///     _ => ControlFlow::Continue(()),
+    /// })?;
+    /// assert!(is_found);
+    /// assert_eq!(cursor.key(), b"elm");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`FreeCursor::read_batch`].
+    pub fn scan<T: Transaction>(
+        &mut self,
+        txn: &T,
+        look: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+    ) -> Result<bool> {
+        self.go(txn, Place::BehindLast, |going| {
+            let is_there = match going.place {
+                Place::At => going.here_or_behind()?,
+                _ => going.next()?,
+            };
+            let next = |going: &mut Going<'_>| going.position.next(going.source, going.root);
+            going.search(is_there, next, look)
+        })
+    }
+
+    /// Goes back, from the record that the cursor is on or the last one before its place, to the first one of which `look` says
+    /// [`ControlFlow::Break`]; `false` if there is none, and then it is before the first one. A cursor that is nowhere yet begins with the
+    /// last record.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`FreeCursor::read_batch`].
+    pub fn scan_back<T: Transaction>(
+        &mut self,
+        txn: &T,
+        look: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+    ) -> Result<bool> {
+        self.go(txn, Place::BeforeFirst, |going| {
+            let is_there = match going.place {
+                Place::At => going.here_or_before()?,
+                _ => going.prev()?,
+            };
+            let prev = |going: &mut Going<'_>| going.position.prev(going.source, going.root);
+            going.search(is_there, prev, look)
+        })
+    }
+}
+
+impl Going<'_> {
+    /// Goes on until `look` says that this is it.
+    fn search(
+        &mut self,
+        mut is_there: bool,
+        step: impl Fn(&mut Self) -> Result<bool>,
+        mut look: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+    ) -> Result<bool> {
+        let mut key = Vec::new();
+        while is_there {
+            let record = record_at(self.source, &self.position, &mut key)?;
+            let Some((leaf, value)) = record else {
+                break;
+            };
+            if look(&key, load(self.source, leaf, value)?).is_break() {
+                return Ok(true);
+            }
+            is_there = step(self)?;
+        }
+        Ok(false)
+    }
+}

@@ -1,0 +1,58 @@
+//! When the way to a record is still known, so that a step needs no search.
+
+use super::{FreeCursor, Stamp};
+use crate::{Database, Table, Transaction, codec::Bytes};
+
+fn is_known<T: Transaction>(cursor: &FreeCursor, txn: &T) -> bool {
+    let root = cursor.table.root(txn).unwrap();
+    let stamp = Stamp::new(txn, &cursor.table, &root);
+    cursor.hint.as_ref().is_some_and(|hint| hint.stamp == stamp)
+}
+
+fn insert(txn: &mut crate::WriteTxn, table: &Table<Bytes, Bytes>, number: u32) {
+    table.insert(txn, &number.to_be_bytes(), b"value").unwrap();
+}
+
+#[test]
+fn a_way_holds_as_long_as_its_table_is_the_same() {
+    let directory = tempfile::tempdir().unwrap();
+    let database = Database::open(directory.path().join("x.teak")).unwrap();
+    let mut txn = database.begin_write().unwrap();
+    let table = txn.create_table::<Bytes, Bytes>("some").unwrap();
+    let other = txn.create_table::<Bytes, Bytes>("other").unwrap();
+    for number in 0..2000 {
+        insert(&mut txn, &table, number);
+    }
+    let mut cursor = FreeCursor::new(&table);
+    assert!(cursor.next(&txn).unwrap() && is_known(&cursor, &txn));
+    insert(&mut txn, &other, 1);
+    assert!(is_known(&cursor, &txn));
+    let savepoint = txn.savepoint().unwrap();
+    assert!(cursor.next(&txn).unwrap() && is_known(&cursor, &txn));
+    let before = cursor.clone();
+    insert(&mut txn, &table, 5000);
+    assert!(!is_known(&cursor, &txn));
+    assert!(cursor.next(&txn).unwrap() && is_known(&cursor, &txn));
+    txn.rollback_to(&savepoint).unwrap();
+    assert!(is_known(&before, &txn) && !is_known(&cursor, &txn));
+    // What comes now is no state that was there before.
+    insert(&mut txn, &table, 6000);
+    assert!(!is_known(&before, &txn) && !is_known(&cursor, &txn));
+    txn.commit().unwrap();
+
+    let reader = database.begin_read().unwrap();
+    assert!(!is_known(&cursor, &reader));
+    assert!(cursor.next(&reader).unwrap() && is_known(&cursor, &reader));
+    let mut txn = database.begin_write().unwrap();
+    assert!(is_known(&cursor, &txn));
+    insert(&mut txn, &other, 2);
+    txn.commit().unwrap();
+    assert!(is_known(&cursor, &database.begin_read().unwrap()));
+    let mut txn = database.begin_write().unwrap();
+    insert(&mut txn, &table, 7000);
+    assert!(!is_known(&cursor, &txn) && is_known(&cursor, &reader));
+    txn.drop_table("some").unwrap();
+    txn.commit().unwrap();
+    assert!(cursor.next(&reader).unwrap());
+    assert_eq!(cursor.key(), 4u32.to_be_bytes());
+}

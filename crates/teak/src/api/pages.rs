@@ -1,0 +1,65 @@
+//! Which pages there are, and whether bytes are in one that was changed.
+
+use super::{PageVisit, ReadTxn, WriteTxn};
+use crate::{Result, txn::tour};
+use std::ops::ControlFlow;
+
+impl ReadTxn {
+    /// Shows every page of every table to `visit`, each page before those below it, the catalog first, until that says
+    /// [`ControlFlow::Break`]. Reads all of these pages.
+    ///
+    /// ```
+    /// # use std::ops::ControlFlow;
+    /// # use teak::{Database, PageUse, codec::{Str, U64}};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// # let mut txn = database.begin_write()?;
+    /// let words = txn.create_table::<Str, U64>("words")?;
+    /// words.insert_many(&mut txn, &[("ash", 1), ("elm", 2)])?;
+    /// txn.commit()?;
+    /// let mut records = 0;
+    /// database.begin_read()?.walk_pages(&mut |page| {
+    ///     if page.table == Some(b"words") && page.page_use == PageUse::Leaf {
+    ///         records += page.entries;
+    ///     }
+    ///     ControlFlow::Continue(())
+    /// })?;
+    /// assert_eq!(records, 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Corrupted`](crate::Error::Corrupted) with the first page that is damaged; all that can be read was shown then.
+    pub fn walk_pages(
+        &self,
+        visit: &mut dyn FnMut(PageVisit<'_>) -> ControlFlow<()>,
+    ) -> Result<()> {
+        self.refuse_cancelled()?;
+        tour::walk_pages(self.snapshot(), visit)
+    }
+}
+
+impl WriteTxn {
+    /// Whether bytes that were read in this transaction, a value or a part of one, stand in a page that the transaction has
+    /// written: then the next change may change them in place, so whoever keeps them longer copies them. Bytes from elsewhere are in no
+    /// such page.
+    ///
+    /// ```
+    /// # use teak::{Database, codec::{Bytes, Str}};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// # let mut txn = database.begin_write()?;
+    /// let words = txn.create_table::<Str, Bytes>("words")?;
+    /// words.insert(&mut txn, "ash", b"a tree")?;
+    /// assert!(txn.is_changed(words.get(&txn, "ash")?.unwrap()));
+    /// txn.commit()?;
+    /// let txn = database.begin_write()?;
+    /// assert!(!txn.is_changed(words.get(&txn, "ash")?.unwrap()));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn is_changed(&self, bytes: &[u8]) -> bool {
+        self.inner.pages().is_in_changed_page(bytes)
+    }
+}

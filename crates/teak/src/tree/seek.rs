@@ -1,0 +1,153 @@
+//! Where a cursor goes by a key: to the nearest record on either side of it.
+
+use super::{PageSource, TreeRoot, position::Position};
+use crate::{Result, page::key::KeyOrder};
+use std::{borrow::Cow, cmp::Ordering, ops::Bound};
+
+impl Position {
+    /// Goes to the first record whose key is greater than `key`; behind the last one if there is none.
+    pub(crate) fn seek_greater<S: PageSource + ?Sized>(
+        &mut self,
+        source: &S,
+        root: &TreeRoot,
+        key: &[u8],
+    ) -> Result<bool> {
+        match self.seek(source, root, key)? {
+            Some(true) => self.next(source, root),
+            found => Ok(found.is_some()),
+        }
+    }
+
+    /// Goes to the last record whose key is smaller than `key`; before the first one if there is none.
+    pub(crate) fn seek_less<S: PageSource + ?Sized>(
+        &mut self,
+        source: &S,
+        root: &TreeRoot,
+        key: &[u8],
+    ) -> Result<bool> {
+        self.seek(source, root, key)?;
+        self.prev(source, root)
+    }
+
+    /// Goes to the last record whose key is not greater than `key`; before the first one if there is none.
+    pub(crate) fn seek_less_or_equal<S: PageSource + ?Sized>(
+        &mut self,
+        source: &S,
+        root: &TreeRoot,
+        key: &[u8],
+    ) -> Result<bool> {
+        match self.seek(source, root, key)? {
+            Some(true) => Ok(true),
+            _ => self.prev(source, root),
+        }
+    }
+
+    /// Whether this is the first record of the tree.
+    pub(crate) fn is_first(&self) -> bool {
+        self.record().is_some() && self.path().iter().all(|step| step.index == 0)
+    }
+
+    /// Whether this is the last record of the tree.
+    pub(crate) fn is_last(&self) -> bool {
+        self.record().is_some() && self.path().iter().all(|step| step.index + 1 == step.count)
+    }
+}
+
+/// A key that came from elsewhere, among the keys of a tree. Integers of other lengths than these have no place to be
+/// searched for, but one in their order: directly beside the integer of the right length that is the nearest.
+#[derive(Debug)]
+pub(crate) struct Landmark<'k> {
+    key: Cow<'k, [u8]>,
+    /// On which side of `key` it is: less, equal or greater.
+    side: Ordering,
+}
+
+impl<'k> Landmark<'k> {
+    pub(crate) fn new(root: &TreeRoot, key: &'k [u8]) -> Self {
+        let len = usize::from(root.key_len);
+        if root.order != KeyOrder::Integer || root.is_empty() || key.len() == len {
+            return Self {
+                key: key.into(),
+                side: Ordering::Equal,
+            };
+        }
+        let mut nearest = vec![0; len];
+        for (to, from) in nearest.iter_mut().zip(key) {
+            *to = *from;
+        }
+        let mut side = root.order.compare(key, &nearest);
+        if key
+            .iter()
+            .take(size_of::<u64>())
+            .skip(len)
+            .any(|byte| *byte != 0)
+        {
+            nearest.fill(u8::MAX);
+            side = Ordering::Greater;
+        }
+        Self {
+            key: nearest.into(),
+            side,
+        }
+    }
+
+    /// The key, if the tree can have it.
+    pub(crate) fn possible(&self) -> Option<&[u8]> {
+        self.side.is_eq().then_some(&*self.key)
+    }
+
+    /// Whether the key itself is in the tree; the position is on it then.
+    pub(crate) fn find<S: PageSource + ?Sized>(
+        &self,
+        position: &mut Position,
+        source: &S,
+        root: &TreeRoot,
+    ) -> Result<bool> {
+        match self.possible() {
+            Some(key) => Ok(position.seek(source, root, key)? == Some(true)),
+            None => Ok(false),
+        }
+    }
+
+    /// Goes to the first record behind it.
+    pub(crate) fn seek_behind<S: PageSource + ?Sized>(
+        &self,
+        position: &mut Position,
+        source: &S,
+        root: &TreeRoot,
+    ) -> Result<bool> {
+        match self.side {
+            Ordering::Less => Ok(position.seek(source, root, &self.key)?.is_some()),
+            _ => position.seek_greater(source, root, &self.key),
+        }
+    }
+
+    /// Goes to the last record before it.
+    pub(crate) fn seek_before<S: PageSource + ?Sized>(
+        &self,
+        position: &mut Position,
+        source: &S,
+        root: &TreeRoot,
+    ) -> Result<bool> {
+        match self.side {
+            Ordering::Greater => position.seek_less_or_equal(source, root, &self.key),
+            _ => position.seek_less(source, root, &self.key),
+        }
+    }
+
+    /// Where a range ends that comes before it, or, if that is wanted, ends with it.
+    pub(crate) fn as_upper_bound(&self, is_with_it: bool) -> Bound<&[u8]> {
+        match (self.side, is_with_it) {
+            (Ordering::Greater, _) | (Ordering::Equal, true) => Bound::Included(&self.key),
+            _ => Bound::Excluded(&self.key),
+        }
+    }
+
+    /// Where a range begins that comes behind it, or, if that is wanted, begins with it.
+    pub(crate) fn as_lower_bound(&self, is_with_it: bool) -> Bound<&[u8]> {
+        match (self.side, is_with_it) {
+            (Ordering::Less, _) | (Ordering::Equal, true) => Bound::Included(&self.key),
+            _ => Bound::Excluded(&self.key),
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! What LMDB and libmdbx offer, row by row: a test named after each row of their features says how it is done here.
+
+mod cursors;
+mod housekeeping;
+mod ranges;
+
+use std::path::PathBuf;
+use teak::{Database, Table, WriteTxn, codec::Bytes};
+use tempfile::TempDir;
+
+type Raw = Table<Bytes, Bytes>;
+
+/// A database in a directory of its own.
+struct Place {
+    _directory: TempDir,
+    path: PathBuf,
+    database: Database,
+}
+
+fn place() -> Place {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("some.teak");
+    Place {
+        database: Database::open(&path).unwrap(),
+        path,
+        _directory: directory,
+    }
+}
+
+/// A table with these keys, whose values are their numbers.
+fn table(txn: &mut WriteTxn, keys: &[&str]) -> Raw {
+    let table = txn.create_table::<Bytes, Bytes>("words").unwrap();
+    for (number, key) in keys.iter().enumerate() {
+        table.insert(txn, key.as_bytes(), &[number as u8]).unwrap();
+    }
+    table
+}
+
+const TREES: [&str; 5] = ["ash", "elm", "fir", "oak", "yew"];

@@ -1,0 +1,146 @@
+//! Ranges that are copied and moved from one table to another.
+
+mod shared;
+
+use fastrand::Rng;
+use shared::place;
+use std::{collections::BTreeMap, ops::Bound};
+use teak::{
+    Comparison, Database, Durability, Error, KeyOrder, Options, Result, Table, TableOptions,
+    Transaction, WriteTxn,
+    codec::{Bytes, Str, U32},
+};
+
+type Raw = Table<Bytes, Bytes>;
+type Model = BTreeMap<Vec<u8>, Vec<u8>>;
+
+static DOWNWARDS: Comparison = Comparison::new("downwards", &|a, b| b.cmp(a));
+
+fn records(txn: &impl Transaction, table: &Raw) -> Vec<(Vec<u8>, Vec<u8>)> {
+    let records = table.iter(txn).unwrap().map(Result::unwrap);
+    let mut records: Vec<_> = records.map(|(key, value)| (key, value.to_vec())).collect();
+    records.sort();
+    records
+}
+
+fn fill(random: &mut Rng, txn: &mut WriteTxn, table: &Raw, model: &mut Model, count: usize) {
+    for _ in 0..count {
+        let key = random.u32(..5000).to_be_bytes();
+        let len = match random.u32(..20) {
+            0 => random.usize(..60_000),
+            _ => random.usize(..500),
+        };
+        let value = vec![random.u8(..); len];
+        table.insert(txn, &key, &value).unwrap();
+        model.insert(key.to_vec(), value);
+    }
+}
+
+/// Several batches, tables that are empty or not, behind each other or mixed, in the same order or another.
+#[test]
+fn ranges_are_copied_and_moved_as_the_model_says() {
+    for seed in 0..12 {
+        let mut random = Rng::with_seed(seed);
+        let (_directory, path) = place();
+        let options = Options::new().durability(Durability::Lazy);
+        let database = options.comparison(&DOWNWARDS).open(&path).unwrap();
+        let mut txn = database.begin_write().unwrap();
+        let from_options = TableOptions::new().counted(random.bool());
+        let to_options = match random.u32(..3) {
+            0 => from_options.order(KeyOrder::ReverseBytes),
+            1 => from_options.order(KeyOrder::Custom(&DOWNWARDS)),
+            _ => from_options,
+        };
+        let from: Raw = txn.create_table_with("from", from_options).unwrap();
+        let to: Raw = txn.create_table_with("to", to_options).unwrap();
+        let (mut from_model, mut to_model) = (Model::new(), Model::new());
+        for _ in 0..3 {
+            fill(&mut random, &mut txn, &from, &mut from_model, 1500);
+            let count = random.usize(..400);
+            fill(&mut random, &mut txn, &to, &mut to_model, count);
+            if random.bool() {
+                txn.commit().unwrap();
+                txn = database.begin_write().unwrap();
+            }
+            let [low, high] = [0; 2].map(|_| random.u32(..5000).to_be_bytes());
+            let range = (Bound::Included(&low[..]), Bound::Excluded(&high[..]));
+            let chosen: Model = match low < high {
+                true => (from_model.range::<[u8], _>(range))
+                    .map(|(key, value)| (key.clone(), value.clone()))
+                    .collect(),
+                false => Model::new(),
+            };
+            let copied = match random.bool() {
+                true => from.copy_range(&mut txn, range, &to),
+                false => {
+                    from_model.retain(|key, _| !chosen.contains_key(key));
+                    from.move_range(&mut txn, range, &to)
+                }
+            };
+            assert_eq!(copied.unwrap(), chosen.len() as u64);
+            to_model.extend(chosen);
+            assert!(records(&txn, &from).into_iter().eq(from_model.clone()));
+            assert!(records(&txn, &to).into_iter().eq(to_model.clone()));
+        }
+        txn.commit().unwrap();
+        let report = database.check(&mut |_| ()).unwrap();
+        assert!(report.is_clean(), "seed {seed}: {report:?}");
+    }
+}
+
+#[test]
+fn what_cannot_be_copied_changes_nothing() {
+    let (_directory, path) = place();
+    let database = Database::open(&path).unwrap();
+    let mut txn = database.begin_write().unwrap();
+    let words: Table<Str, U32> = txn.create_table("words").unwrap();
+    let order = TableOptions::new().order(KeyOrder::Integer);
+    let numbers: Table<Str, U32> = txn.create_table_with("numbers", order).unwrap();
+    words
+        .insert_many(&mut txn, &[("four", 1), ("five5", 2), ("oaks", 3)])
+        .unwrap();
+    let refused = words.copy_range(&mut txn, .., &words);
+    assert!(matches!(refused, Err(Error::InvalidArgument(text)) if text.contains("itself")));
+    for refused in [
+        words.move_range(&mut txn, .., &numbers),
+        words.copy_range(&mut txn, .., &numbers),
+    ] {
+        assert!(matches!(refused, Err(Error::InvalidArgument(_))));
+    }
+    assert_eq!(words.len(&txn).unwrap(), 3);
+    assert!(numbers.is_empty(&txn).unwrap());
+    assert_eq!(
+        words
+            .move_range(&mut txn, "four"..="four", &numbers)
+            .unwrap(),
+        1
+    );
+    txn.drop_table("numbers").unwrap();
+    let missing = words.copy_range(&mut txn, .."a", &numbers);
+    assert!(matches!(missing, Err(Error::TableNotFound(_))));
+    txn.commit().unwrap();
+    assert_eq!(words.len(&database.begin_read().unwrap()).unwrap(), 2);
+}
+
+/// Many batches; what is in memory at once is bounded by what a transaction may have there.
+#[test]
+fn a_large_table_is_moved_in_parts() {
+    let (_directory, path) = place();
+    let options = Options::new().durability(Durability::Lazy);
+    let database = options.write_memory_bytes(4 << 20).open(&path).unwrap();
+    let mut txn = database.begin_write().unwrap();
+    let from: Table<U32, Bytes> = txn.create_table("from").unwrap();
+    let to: Table<U32, Bytes> = txn.create_table("to").unwrap();
+    let records = (0..60_000u32).map(|number| (number.to_be_bytes(), [7; 200]));
+    from.bulk_load(&mut txn, records).unwrap();
+    txn.commit().unwrap();
+    let mut txn = database.begin_write().unwrap();
+    assert_eq!(from.move_range(&mut txn, 10_000.., &to).unwrap(), 50_000);
+    assert_eq!(
+        (from.len(&txn).unwrap(), to.len(&txn).unwrap()),
+        (10_000, 50_000)
+    );
+    assert_eq!(to.first(&txn).unwrap(), Some((10_000, &[7; 200][..])));
+    txn.commit().unwrap();
+    assert!(database.check(&mut |_| ()).unwrap().is_clean());
+}

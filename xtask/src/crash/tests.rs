@@ -43,7 +43,7 @@ fn a_commit_that_failed_is_possible_until_it_is_known_to_be_undone() {
 
 #[test]
 fn all_short_sequences_are_counted() {
-    assert_eq!(sequence_count(), 15 + 225 + 3375);
+    assert_eq!(sequence_count(), 16 + 256 + 4096);
 }
 
 #[test]

@@ -46,7 +46,8 @@ pub struct FileInfo {
 /// # let directory = tempfile::tempdir()?;
 /// # let path = directory.path().join("x.teak");
 /// let database = Database::open(&path)?;
-/// assert!(!teak::look(&path)?.was_closed);
+/// database.create_snapshot("monday")?;
+/// assert!(!teak::look(&path)?.was_closed, "something was committed since it was opened");
 /// database.close()?;
 /// let info = teak::look(&path)?;
 /// assert!(info.was_closed && info.unreadable_records.is_empty());

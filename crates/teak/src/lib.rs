@@ -41,6 +41,7 @@
 //! |---|---|
 //! | open and create with other options | [`Options`], [`TableOptions`], [`KeyOrder`] |
 //! | keep other types than bytes | [`codec`] |
+//! | give a key several values | [`MultiTable`], [`WriteTxn::create_multi_table`], [`ValueSize`] |
 //! | bring an order of one's own | [`Comparison`], [`Options::comparison`] |
 //! | read a range, a prefix, from both ends | [`Table::range`], [`Table::prefix`], [`Cursor`] |
 //! | change a record by what is there | [`Table::modify`], [`Table::replace`], [`Table::compare_and_swap`] and their neighbours |
@@ -84,11 +85,12 @@ mod format_tests;
 pub use api::{
     Action, BackupProgress, BulkOptions, BulkProgress, CachedPlace, ChangeFeed, Changes,
     CheckProgress, CheckReport, CompactOptions, CompactProgress, Cursor, Damage, Database,
-    DatabaseStat, Difference, Differences, Durability, Estimate, Exactness, Freshness, Loss,
-    Options, OwnedCursor, OwnedRange, PageUse, ParkedReadTxn, Range, ReadTxn, ReaderInfo, Recovery,
-    RestoreProgress, SalvageProgress, SalvageReport, SalvagedTable, Savepoint, SlowReader,
-    SlowReaderChoice, SnapshotInfo, Swap, Table, TableChange, TableInfo, TableOptions, TableStat,
-    Ticket, Transaction, ValueGuard, Verification, WriteTxn, codec, restore, salvage, salvage_with,
+    DatabaseStat, Difference, Differences, Durability, Estimate, Exactness, Freshness, Keys, Loss,
+    MultiCursor, MultiTable, Options, OwnedCursor, OwnedRange, PageUse, Pairs, ParkedReadTxn,
+    Range, ReadTxn, ReaderInfo, Recovery, RestoreProgress, SalvageProgress, SalvageReport,
+    SalvagedTable, Savepoint, SlowReader, SlowReaderChoice, SnapshotInfo, Swap, Table, TableChange,
+    TableInfo, TableOptions, TableStat, Ticket, Transaction, ValueGuard, ValueSize, Values,
+    Verification, WriteTxn, codec, restore, salvage, salvage_with,
 };
 pub use error::{Error, KeyRange, Result};
 pub use page::{comparison::Comparison, key::KeyOrder};

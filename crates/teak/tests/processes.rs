@@ -174,6 +174,47 @@ fn obey(path: &Path) {
                 writer = Some(begun);
                 "begun".to_owned()
             }),
+            // On what the reader sees.
+            ["begin-write-at"] => {
+                let begun = database
+                    .as_ref()
+                    .unwrap()
+                    .begin_write_at(reader.as_ref().unwrap());
+                begun.map(|begun| {
+                    writer = Some(begun);
+                    "begun".to_owned()
+                })
+            }
+            ["write", key, value] => {
+                let txn = writer.as_mut().unwrap();
+                let numbers = txn.create_table::<Str, U64>("numbers").unwrap();
+                let written = numbers.insert(txn, key, value.parse().unwrap());
+                written.map(|()| "written".to_owned())
+            }
+            ["checkpoint", durability] => {
+                let txn = writer.as_mut().unwrap();
+                txn.set_durability(durability_of(durability));
+                txn.checkpoint().map(|id| id.to_string())
+            }
+            ["roll-back"] => writer
+                .as_mut()
+                .unwrap()
+                .roll_back()
+                .map(|()| "rolled back".to_owned()),
+            ["refresh"] => reader
+                .as_mut()
+                .unwrap()
+                .refresh()
+                .map(|is_other| is_other.to_string()),
+            ["commit-and-read", durability] => {
+                let mut txn = writer.take().unwrap();
+                txn.set_durability(durability_of(durability));
+                txn.commit_and_read().map(|begun| {
+                    let id = begun.id().to_string();
+                    reader = Some(begun);
+                    id
+                })
+            }
             ["commit"] => writer.take().unwrap().commit().map(|id| id.to_string()),
             ["wait-for-commit", after] => {
                 let after = TransactionId(after.parse().unwrap());
@@ -674,6 +715,14 @@ fn a_forked_child_is_refused_and_harms_nobody() {
             is_refused(numbers.get(&writer, "b")),
             is_refused(numbers.insert(&mut writer, "c", 3)),
             is_refused(ticket.wait()),
+            is_refused(database.begin_write_at(&reader)),
+            is_refused(database.try_writer_place()),
+            is_refused(reader.clone().refresh()),
+            is_refused(reader.info()),
+            is_refused(writer.checkpoint()),
+            is_refused(writer.roll_back()),
+            is_refused(writer.set_marks([1; 3])),
+            is_refused(numbers.draw_sequence(&mut writer, 1)),
             is_refused(writer.commit()),
             is_refused(database.clone().close()),
         ];
@@ -684,6 +733,144 @@ fn a_forked_child_is_refused_and_harms_nobody() {
     assert_eq!(numbers.get(&reader, "a").unwrap(), Some(1));
     drop(reader);
     put(&database, "durable", "d", 4).unwrap();
+    assert_clean(&database);
+}
+
+#[test]
+fn a_forked_child_goes_on_from_no_commit() {
+    let (_directory, path) = place();
+    let database = Database::open(&path).unwrap();
+    put(&database, "durable", "a", 1).unwrap();
+    let numbers = table(&database);
+    let mut writer = Some(database.begin_write().unwrap());
+    numbers.insert(writer.as_mut().unwrap(), "b", 2).unwrap();
+    assert!(in_child(|| {
+        let txn = writer.take().unwrap();
+        matches!(txn.commit_and_read(), Err(Error::Forked))
+    }));
+    let txn = writer.take().unwrap();
+    let reader = txn.commit_and_read().unwrap();
+    assert_eq!(numbers.get(&reader, "b").unwrap(), Some(2));
+    let mut place = Some(database.writer_place().unwrap());
+    assert!(in_child(|| {
+        let begun = place.take().unwrap().begin();
+        matches!(begun, Err(Error::Forked))
+    }));
+    let mut txn = place.take().unwrap().begin().unwrap();
+    numbers.insert(&mut txn, "c", 3).unwrap();
+    txn.commit().unwrap();
+    assert_clean(&database);
+}
+
+#[test]
+fn checkpoints_of_one_process_are_seen_by_another_which_cannot_write_in_between() {
+    let (_directory, path) = place();
+    let database = Database::open(&path).unwrap();
+    let numbers = {
+        put(&database, "durable", "a", 1000).unwrap();
+        table(&database)
+    };
+    let mut other = Other::start(&path);
+    other.ask("open");
+    let mut txn = database.begin_write().unwrap();
+    let first = txn.id().0;
+    other.tell("put lazy b 1");
+    for round in 0..30 {
+        txn.set_durability(durability_of(
+            ["durable", "async", "lazy"][round as usize % 3],
+        ));
+        numbers.insert(&mut txn, "a", round).unwrap();
+        assert_eq!(txn.checkpoint().unwrap().0, first + round);
+        assert_eq!(get(&database, "a").unwrap(), Some(round));
+    }
+    numbers.insert(&mut txn, "a", 99).unwrap();
+    drop(txn);
+    assert_eq!(other.answer(), (first + 30).to_string());
+    assert_eq!(other.ask("get a"), "Some(29)");
+    // The same the other way round.
+    other.ask("begin-write");
+    for round in 0..30 {
+        other.ask(&format!("write a {round}"));
+        let durability = ["durable", "async", "lazy"][round as usize % 3];
+        let id = other.ask(&format!("checkpoint {durability}"));
+        assert_eq!(id, (first + 31 + round).to_string());
+        assert_eq!(get(&database, "a").unwrap(), Some(round));
+        assert!(database.try_begin_write().unwrap().is_none());
+    }
+    other.ask("write a 98");
+    assert_eq!(other.ask("roll-back"), "rolled back");
+    assert!(database.try_begin_write().unwrap().is_none());
+    other.ask("write b 7");
+    other.ask("commit");
+    let txn = database.begin_read().unwrap();
+    assert_eq!(get_in(&txn, "a").unwrap(), Some(29));
+    assert_eq!(get_in(&txn, "b").unwrap(), Some(7));
+    assert_clean(&database);
+}
+
+/// Who dies after checkpoints leaves what these made, and the place.
+#[test]
+fn a_process_that_is_killed_behind_a_checkpoint_leaves_that() {
+    let (_directory, path) = place();
+    let database = Database::open(&path).unwrap();
+    put(&database, "durable", "a", 0).unwrap();
+    for round in 1..10 {
+        let mut other = Other::start(&path);
+        other.ask("open");
+        other.ask("begin-write");
+        other.ask(&format!("write a {round}"));
+        let durability = ["durable", "async", "lazy"][round as usize % 3];
+        other.ask(&format!("checkpoint {durability}"));
+        other.ask("write a 99");
+        other.kill();
+        put(&database, "lazy", "b", round).unwrap();
+        assert_eq!(get(&database, "a").unwrap(), Some(round));
+    }
+    assert_clean(&database);
+}
+
+#[test]
+fn who_begins_on_a_reader_is_refused_after_a_commit_of_another_process() {
+    let (_directory, path) = place();
+    let database = Database::open(&path).unwrap();
+    put(&database, "durable", "a", 1000).unwrap();
+    let mut other = Other::start(&path);
+    other.ask("open");
+    let mut reader = database.begin_read().unwrap();
+    other.ask("begin-read");
+    for round in 0..30 {
+        let durability = ["durable", "async", "lazy"][round as usize % 3];
+        // One of the two is faster.
+        if round % 2 == 0 {
+            assert_eq!(other.ask("begin-write-at"), "begun");
+            assert!(database.try_begin_write_at(&reader).unwrap().is_none());
+            other.ask(&format!("write a {round}"));
+            let id = other.ask(&format!("commit-and-read {durability}"));
+            let refused = database.begin_write_at(&reader).map(drop);
+            let Err(Error::SnapshotStale { held, newest }) = refused else {
+                panic!("{refused:?}");
+            };
+            assert_eq!((held, newest.to_string()), (reader.id(), id));
+            // What it reads is just what it committed, however many commits follow.
+            put(&database, "lazy", "b", round).unwrap();
+            put(&database, "durable", "a", 1000).unwrap();
+            assert_eq!(other.ask("read a"), format!("Some({round})"));
+        } else {
+            let mut txn = database.begin_write_at(&reader).unwrap();
+            let numbers = table(&database);
+            numbers.insert(&mut txn, "a", round).unwrap();
+            txn.set_durability(durability_of(durability));
+            let own = txn.commit_and_read().unwrap();
+            let refused = other.ask("begin-write-at");
+            assert!(refused.contains("refresh the reader"), "{refused}");
+            other.ask("put lazy a 1000");
+            assert_eq!(get_in(&own, "a").unwrap(), Some(round));
+        }
+        assert!(reader.refresh().unwrap());
+        assert_eq!(other.ask("refresh"), "true");
+        assert_eq!(get_in(&reader, "a").unwrap(), Some(1000));
+        assert_eq!(other.ask("read a"), "Some(1000)");
+    }
     assert_clean(&database);
 }
 

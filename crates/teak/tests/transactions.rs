@@ -371,8 +371,8 @@ fn txn_amend_begins_exactly_on_what_was_read() {
     put(&mut txn, &numbers, 1);
     let committed = txn.commit().unwrap();
     for refused in [
-        database.begin_write_at(&reader).map(Some),
-        database.try_begin_write_at(&reader),
+        database.begin_write_at(&reader).map(drop),
+        database.try_begin_write_at(&reader).map(drop),
     ] {
         let Err(Error::SnapshotStale { held, newest }) = refused else {
             panic!("{refused:?}");

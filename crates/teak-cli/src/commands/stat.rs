@@ -13,7 +13,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use teak::Transaction as _;
-use teak::{Database, PageUse, ReadTxn, SnapshotInfo, TableInfo};
+use teak::{Database, Marks, PageUse, ReadTxn, SnapshotInfo, TableInfo};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -49,6 +49,9 @@ struct Report {
     readers: u64,
     snapshots: u64,
     snapshots_kept_bytes: u64,
+    marks: [u64; 3],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    marks_transaction: Option<u64>,
     page_kinds: BTreeMap<&'static str, u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     data_bytes: Option<u64>,
@@ -63,6 +66,7 @@ struct Facts {
     infos: Vec<TableInfo>,
     kinds: Vec<PageUse>,
     snapshots: Vec<SnapshotInfo>,
+    marks: Marks,
     data_bytes: Option<u64>,
 }
 
@@ -91,6 +95,7 @@ fn facts(database: &Database, arguments: &Arguments) -> Result<Facts, Failure> {
         infos,
         kinds: database.page_kinds()?,
         snapshots: database.snapshots()?,
+        marks: txn.marks(),
         data_bytes,
     })
 }
@@ -143,6 +148,8 @@ fn report(facts: &Facts) -> Report {
         readers: stat.readers,
         snapshots: engine::wide(facts.snapshots.len()),
         snapshots_kept_bytes: facts.snapshots_kept_bytes(),
+        marks: facts.marks.values,
+        marks_transaction: facts.marks.set_in.map(|set_in| set_in.0),
         page_kinds: picture::count_kinds(&facts.kinds),
         data_bytes: facts.data_bytes,
         page_bytes_per_data_byte: facts.page_bytes_per_data_byte(),
@@ -173,6 +180,13 @@ fn write_report(name: &str, facts: &Facts, output: &mut impl Write) -> io::Resul
         let count = counted(engine::wide(facts.snapshots.len()), "named snapshot");
         let kept = BinaryBytes(facts.snapshots_kept_bytes());
         writeln!(output, "  {count}, at least {kept} kept for them alone")?;
+    }
+    if let Some(set_in) = facts.marks.set_in {
+        let [first, second, third] = facts.marks.values;
+        writeln!(
+            output,
+            "  marks {first}, {second}, {third}, set by transaction {set_in}"
+        )?;
     }
     write_share("used", stat.used_pages, facts, output)?;
     write_share("free", stat.free_pages, facts, output)?;

@@ -46,6 +46,7 @@ pub(crate) struct TableReport {
     leaf_pages: u64,
     value_pages: u64,
     page_bytes: u64,
+    sequence: u64,
 }
 
 impl TableReport {
@@ -69,6 +70,7 @@ impl TableReport {
             leaf_pages: stat.leaf_pages,
             value_pages: stat.value_pages,
             page_bytes: (stat.inner_pages + stat.leaf_pages + stat.value_pages) * page_size_bytes,
+            sequence: stat.sequence,
         }
     }
 
@@ -133,7 +135,7 @@ pub(crate) fn write_list(
     )?;
     for (info, name) in infos.iter().zip(&names) {
         let report = TableReport::new(info, page_size_bytes);
-        writeln!(
+        write!(
             output,
             "{name:width$}  {:>15}  {:>12}  {:>5}  {}",
             HumanCount(report.records).to_string(),
@@ -141,6 +143,10 @@ pub(crate) fn write_list(
             report.depth,
             report.order_in_words(),
         )?;
+        match report.sequence {
+            0 => writeln!(output)?,
+            next => writeln!(output, ", sequence at {next}")?,
+        }
     }
     Ok(())
 }

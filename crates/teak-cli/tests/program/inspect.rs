@@ -1,7 +1,10 @@
 //! `teak tables`, `teak stat`, `teak check`, `teak page`, `teak completions` and `teak man`.
 
 use crate::support::{Place, numbered_dump, parse};
-use teak::{Comparison, KeyOrder, Options, TableOptions, codec::Str};
+use teak::{
+    Comparison, Database, KeyOrder, Options, Table, TableOptions, Transaction,
+    codec::{Bytes, Str},
+};
 
 fn loaded() -> Place {
     let place = Place::new();
@@ -52,6 +55,33 @@ fn the_file_is_described() {
         !text.contains('\x1b'),
         "colours outside of a terminal: {text:?}"
     );
+}
+
+#[test]
+fn marks_and_sequences_are_told() {
+    let place = loaded();
+    let report = place.json(&["stat", "a.teak", "--json"]);
+    assert_eq!(report["marks"], serde_json::json!([0, 0, 0]));
+    assert!(report["marks_transaction"].is_null());
+    assert!(!place.succeed(&["stat", "a.teak"]).contains("marks"));
+    let database = Database::open(place.path("a.teak")).unwrap();
+    let mut txn = database.begin_write().unwrap();
+    let main: Table<Bytes, Bytes> = txn.open_table("main").unwrap();
+    main.draw_sequence(&mut txn, 42).unwrap();
+    txn.set_marks([7, 8, 9]).unwrap();
+    txn.commit().unwrap();
+    database.close().unwrap();
+    let report = place.json(&["stat", "a.teak", "--json"]);
+    assert_eq!(report["marks"], serde_json::json!([7, 8, 9]));
+    assert_eq!(report["marks_transaction"], 2);
+    assert_eq!(report["tables"][0]["sequence"], 42);
+    let text = place.succeed(&["stat", "a.teak"]);
+    for part in [
+        "marks 7, 8, 9, set by transaction 2",
+        "bytes, sequence at 42",
+    ] {
+        assert!(text.contains(part), "no {part:?} in {text}");
+    }
 }
 
 #[test]

@@ -94,7 +94,7 @@ fn roll_back_some(txn: &mut WriteTxn, tables: &mut Tables, round: u32) -> Result
     txn.release(outer)
 }
 
-fn read(txn: &ReadTxn) -> Result<Tables> {
+fn read(txn: &impl Transaction) -> Result<Tables> {
     let mut tables = Tables::new();
     for info in txn.tables()? {
         let name = TABLES.into_iter().find(|name| name.as_bytes() == info.name);
@@ -125,6 +125,18 @@ struct Course {
     since: Vec<Tables>,
     is_poisoned: bool,
     has_failed: bool,
+}
+
+impl Course {
+    /// A commit was acknowledged.
+    fn note(&mut self, tables: Tables, is_durable: bool) {
+        self.acknowledged = tables.clone();
+        self.since.push(tables.clone());
+        if is_durable {
+            self.durable = tables;
+            self.since.clear();
+        }
+    }
 }
 
 /// Fails unless the error is the one that the disk gave, or follows from it.
@@ -158,12 +170,7 @@ fn play(database: &Database, course: &mut Course, fault: Fault, context: &str) {
         match play_round(database, &mut next, round) {
             Ok(is_durable) => {
                 assert!(!course.is_poisoned, "{context}: a commit after poisoning");
-                course.acknowledged = next.clone();
-                course.since.push(next.clone());
-                if is_durable {
-                    course.durable = next;
-                    course.since.clear();
-                }
+                course.note(next, is_durable);
             }
             Err(error) => {
                 expect_error(course, &error, fault, context);
@@ -192,8 +199,64 @@ fn play_round(database: &Database, next: &mut Tables, round: u32) -> Result<bool
     Ok(is_durable)
 }
 
+/// The same in one transaction: a checkpoint after each round, and what fails is rolled back. At the end it goes on to read.
+fn play_checkpoints(database: &Database, course: &mut Course, fault: Fault, context: &str) {
+    let mut txn = match database.begin_write() {
+        Ok(txn) => txn,
+        Err(error) => return expect_error(course, &error, fault, context),
+    };
+    for round in 0..COMMITS {
+        let is_durable = round.is_multiple_of(3);
+        txn.set_durability(match is_durable {
+            true => Durability::Durable,
+            false => Durability::Lazy,
+        });
+        let mut next = course.acknowledged.clone();
+        let made = change(&mut txn, &mut next, round).and_then(|()| txn.checkpoint());
+        match made {
+            Ok(_) => {
+                course.note(next, is_durable);
+                continue;
+            }
+            // The checkpoint before was made, and it was there that it could not go on.
+            Err(Error::TransactionBroken) => {}
+            Err(error) => {
+                expect_error(course, &error, fault, context);
+                course.since.push(next);
+            }
+        }
+        let found = assert_sound(database, context);
+        assert!(found == course.acknowledged, "{context}: what is read");
+        match txn.roll_back() {
+            Ok(()) => assert!(read(&txn).unwrap() == course.acknowledged, "{context}"),
+            Err(error) => {
+                assert!(matches!(txn.tables(), Err(Error::TransactionBroken)));
+                assert!(matches!(txn.checkpoint(), Err(Error::TransactionBroken)));
+                return expect_error(course, &error, fault, context);
+            }
+        }
+    }
+    let mut next = course.acknowledged.clone();
+    txn.set_durability(Durability::Durable);
+    let changed = change(&mut txn, &mut next, COMMITS);
+    match changed.and_then(|()| txn.commit_and_read()) {
+        Ok(reader) => {
+            assert!(read(&reader).unwrap() == next, "{context}: a reader");
+            course.note(next, true);
+        }
+        Err(Error::TransactionBroken) => {}
+        Err(error) => {
+            expect_error(course, &error, fault, context);
+            course.since.push(next);
+        }
+    }
+}
+
+/// What is done with a database whose disk fails.
+type Play = fn(&Database, &mut Course, Fault, &str);
+
 /// Plays the workload with a call that fails, and looks at all that may be left.
-fn play_with_fault(call: u64, fault: Fault) {
+fn play_with_fault(play: Play, call: u64, fault: Fault) {
     let context = format!("call {call} fails with {fault:?}");
     let disk = SimDisk::new(CAPACITY);
     disk.fail_on(call, fault);
@@ -282,7 +345,7 @@ impl Rng {
 }
 
 /// How many calls the workload makes when none fails.
-fn call_count() -> u64 {
+fn call_count(play: Play) -> u64 {
     let disk = SimDisk::new(CAPACITY);
     let mut course = Course::default();
     let database = testing::open(&disk, &options(), true, BOOT).unwrap();
@@ -292,32 +355,47 @@ fn call_count() -> u64 {
     disk.calls()
 }
 
-fn fail_everywhere(fault: Fault) {
-    let count = call_count();
-    assert!(count > 150, "{count} calls");
+fn fail_everywhere(play: Play, fault: Fault) {
+    let count = call_count(play);
+    assert!(count > 100, "{count} calls");
     for call in 0..count {
-        play_with_fault(call, fault);
+        play_with_fault(play, call, fault);
     }
 }
 
 #[test]
 fn the_disk_is_full_once() {
-    fail_everywhere(Fault::DISK_FULL);
+    fail_everywhere(play, Fault::DISK_FULL);
 }
 
 #[test]
 fn the_disk_is_full_for_ever() {
-    fail_everywhere(Fault::DISK_FULL.for_ever());
+    fail_everywhere(play, Fault::DISK_FULL.for_ever());
 }
 
 #[test]
 fn the_disk_fails_once() {
-    fail_everywhere(Fault::DISK_ERROR);
+    fail_everywhere(play, Fault::DISK_ERROR);
 }
 
 #[test]
 fn the_disk_fails_for_ever() {
-    fail_everywhere(Fault::DISK_ERROR.for_ever());
+    fail_everywhere(play, Fault::DISK_ERROR.for_ever());
+}
+
+#[test]
+fn the_disk_fails_once_under_checkpoints() {
+    fail_everywhere(play_checkpoints, Fault::DISK_ERROR);
+}
+
+#[test]
+fn the_disk_is_full_for_ever_under_checkpoints() {
+    fail_everywhere(play_checkpoints, Fault::DISK_FULL.for_ever());
+}
+
+#[test]
+fn the_disk_is_full_once_under_checkpoints() {
+    fail_everywhere(play_checkpoints, Fault::DISK_FULL);
 }
 
 /// A table of `count` records, all of them with the value `value`.

@@ -79,6 +79,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 #[cfg(test)]
+mod checkpoint_tests;
+#[cfg(test)]
 mod deferred_tests;
 #[cfg(test)]
 mod fault_tests;

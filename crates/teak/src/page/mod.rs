@@ -9,11 +9,15 @@ pub(crate) mod bitmap;
 pub(crate) mod comparison;
 pub(crate) mod deaths;
 pub(crate) mod entries;
+pub(crate) mod fixed;
 pub(crate) mod header;
 pub(crate) mod inner;
 pub(crate) mod key;
 pub(crate) mod leaf;
 pub(crate) mod print;
+// Nothing makes sets outside of tests yet.
+#[cfg_attr(not(test), expect(dead_code))]
+pub(crate) mod set;
 pub(crate) mod value;
 
 use crate::{Error, PageNumber};

@@ -176,6 +176,7 @@ impl TreeRoot {
         };
         Self {
             sequence: self.sequence,
+            key_len: if kind.fixed { self.key_len } else { 0 },
             kind,
             ..empty
         }
@@ -195,6 +196,7 @@ impl TreeRoot {
             order: self.order,
             share_prefixes: self.share_prefixes,
             value_align_log2: self.value_align_log2,
+            fixed_len: if self.kind.fixed { self.key_len } else { 0 },
         }
     }
 

@@ -9,7 +9,7 @@ use crate::{
         header::{Header, Kind},
         inner::Inner,
         key::KeyOrder,
-        leaf::Leaf,
+        leaf::{Leaf, LeafFormat},
         value::{StoredValue, ValueKind, ValueRun},
     },
 };
@@ -67,6 +67,7 @@ struct Walk<'w, S: ?Sized, V> {
     order: KeyOrder,
     /// Whether keys can be compared here: else their order is passed over.
     is_ordered: bool,
+    leaf_format: LeafFormat,
     counted: bool,
     visitor: &'w mut V,
     totals: Totals,
@@ -106,6 +107,7 @@ pub(crate) fn walk<S: PageSource + ?Sized, V: Visitor>(
         source,
         order,
         is_ordered: order.is_resolved(),
+        leaf_format: root.leaf_format(),
         counted,
         visitor,
         totals: Totals::default(),
@@ -190,11 +192,17 @@ impl<'w, S: PageSource + ?Sized, V: Visitor> Walk<'w, S, V> {
         if header.number != number {
             return Err(Damage("another page's bytes stand here"));
         }
-        let kind = if level == 0 { Kind::Leaf } else { Kind::Inner };
+        let kind = match level {
+            0 => self.leaf_format.kind(),
+            _ => Kind::Inner,
+        };
         if header.kind != kind as u8 || header.level != level {
             return Err(Damage(
                 "it is not of the kind and level that its parent says",
             ));
+        }
+        if kind == Kind::FixedLeaf && header.prefix_len != self.leaf_format.fixed_len {
+            return Err(Damage("its keys do not have the length that the root says"));
         }
         Ok((page, header))
     }

@@ -253,6 +253,12 @@ impl<'p> Leaf<'p> {
         }
     }
 
+    /// The keys of a fixed leaf from an index on, one behind the other.
+    pub(crate) fn packed_from(&self, index: usize) -> Option<&'p [u8]> {
+        let keys = self.fixed_keys()?;
+        keys.bytes().get(index * keys.key_len()..)
+    }
+
     /// Bytes of a page that a record takes, its slot included.
     pub(crate) fn record_len(&self, node: &Node<'_>) -> usize {
         match self.fixed_keys() {

@@ -15,8 +15,6 @@ pub(crate) mod inner;
 pub(crate) mod key;
 pub(crate) mod leaf;
 pub(crate) mod print;
-// Nothing makes sets outside of tests yet.
-#[cfg_attr(not(test), expect(dead_code))]
 pub(crate) mod set;
 pub(crate) mod value;
 

@@ -21,6 +21,7 @@ pub(crate) mod locate;
 pub(crate) mod lookup;
 pub(crate) mod lower;
 pub(crate) mod modify;
+pub(crate) mod multi;
 pub(crate) mod pages;
 pub(crate) mod position;
 pub(crate) mod range;

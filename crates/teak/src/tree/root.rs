@@ -22,6 +22,7 @@
 //! In a catalog entry the names of comparisons follow, if an order is one: `tree/root/entry.rs`.
 
 mod entry;
+mod nested;
 #[cfg(test)]
 mod tests;
 
@@ -325,8 +326,14 @@ impl TreeRoot {
         let is_possible = match kind.values {
             None => !kind.first_decides && (!kind.fixed || self.key_len > 0),
             Some(order) => {
-                let is_integer = order != KeyOrder::Integer || matches!(kind.value_size, 0 | 4 | 8);
-                !kind.fixed && is_integer && self.value_align_log2 == 0 && self.value_pages == 0
+                let is_undecided = kind.first_decides && self.depth == 0;
+                let is_integer = order == KeyOrder::Integer;
+                let is_size_possible = match kind.value_size {
+                    0 => is_undecided || !is_integer && !kind.first_decides,
+                    size => !is_integer || matches!(size, 4 | 8),
+                };
+                let is_plain = self.value_align_log2 == 0 && self.value_pages == 0;
+                is_size_possible && is_plain && !kind.fixed
             }
         };
         match is_possible && kind.value_size <= 0x7fff {

@@ -14,7 +14,7 @@ use crate::{
         entries::{Child, Records},
         header::{HEADER_LEN, Header},
         inner,
-        leaf::{self, End, InPlace},
+        leaf::{self, End, InPlace, Leaf},
         value::StoredValue,
     },
 };
@@ -195,7 +195,11 @@ impl<S: PageSink> Tree<'_, S> {
         let first = right_leaf
             .key(0)
             .map_err(|damage| damage.at(right, "rebalance"))?;
-        let counts = (left_leaf.count() as u64, right_leaf.count() as u64);
+        let weight = |leaf: &Leaf<'_>| self.root.weight(leaf, 0..leaf.count());
+        let counts = (
+            weight(&left_leaf).map_err(|damage| damage.at(left, "rebalance"))?,
+            weight(&right_leaf).map_err(|damage| damage.at(right, "rebalance"))?,
+        );
         let separator = self.separator(&last, &first);
         let children = vec![
             Child::unsealed(Vec::new(), left, counts.0),

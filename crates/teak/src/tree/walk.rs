@@ -1,6 +1,8 @@
 //! A walk over every page of a tree that trusts nothing: kinds, numbers, tags, order, bounds,
 //! counts. It goes on after damage, past the page concerned.
 
+mod values;
+
 use super::{PageSource, TreeRoot};
 use crate::{
     PageNumber, Run, Tag, TransactionId,
@@ -45,7 +47,7 @@ pub(crate) trait Visitor {
     fn page(&mut self, _header: &Header) {}
     /// A large value that was entered.
     fn value(&mut self, _pages: Run, _run: &ValueRun) {}
-    /// A record of a leaf whose tag is right.
+    /// A record of a leaf whose tag is right. A key that has several values is told with each of them.
     fn record(&mut self, _leaf: PageNumber, _key: &[u8], _value: StoredValue<'_>) {}
     /// Whether to go on below a page of this birth whose tag is right.
     fn descend(&mut self, _birth: TransactionId) -> bool {
@@ -64,6 +66,9 @@ struct Bounds {
 
 struct Walk<'w, S: ?Sized, V> {
     source: &'w S,
+    root: TreeRoot,
+    /// The key whose values the tree has, and its bounds, if the tree is nested.
+    around: Option<(&'w [u8], &'w Bounds)>,
     order: KeyOrder,
     /// Whether keys can be compared here: else their order is passed over.
     is_ordered: bool,
@@ -102,30 +107,51 @@ pub(crate) fn walk<S: PageSource + ?Sized, V: Visitor>(
     root: &TreeRoot,
     visitor: &mut V,
 ) -> Totals {
-    let (order, counted) = (root.order, root.counted);
-    let mut walk = Walk {
-        source,
-        order,
-        is_ordered: order.is_resolved(),
-        leaf_format: root.leaf_format(),
-        counted,
-        visitor,
-        totals: Totals::default(),
-    };
-    if let Some(level) = root.depth.checked_sub(1) {
-        let bounds = Bounds {
-            low: Vec::new(),
-            high: None,
-            records: Some(root.records),
-        };
-        walk.page(root.page, root.tag, level, &bounds);
-    }
+    let mut walk = Walk::new(source, root, None, visitor);
+    walk.all();
     walk.totals
 }
 
 impl<'w, S: PageSource + ?Sized, V: Visitor> Walk<'w, S, V> {
+    fn new(
+        source: &'w S,
+        root: &TreeRoot,
+        around: Option<(&'w [u8], &'w Bounds)>,
+        visitor: &'w mut V,
+    ) -> Self {
+        Self {
+            source,
+            root: *root,
+            around,
+            order: root.order,
+            is_ordered: root.order.is_resolved(),
+            leaf_format: root.leaf_format(),
+            counted: root.counted,
+            visitor,
+            totals: Totals::default(),
+        }
+    }
+
+    /// Walks all pages; returns the number of records, if that is certain.
+    fn all(&mut self) -> Option<u64> {
+        let level = self.root.depth.checked_sub(1)?;
+        let bounds = Bounds {
+            low: Vec::new(),
+            high: None,
+            records: Some(self.root.records),
+        };
+        self.page(self.root.page, self.root.tag, level, &bounds)
+    }
+
     fn report(&mut self, page: PageNumber, bounds: &Bounds, detail: &'static str) {
-        let Bounds { low, high, records } = bounds.clone();
+        let Bounds { low, high, records } = match self.around {
+            None => bounds.clone(),
+            Some((key, around)) => Bounds {
+                low: key.to_vec(),
+                high: around.high.clone(),
+                records: bounds.records,
+            },
+        };
         self.visitor.finding(Finding {
             page,
             detail,
@@ -227,16 +253,33 @@ impl<'w, S: PageSource + ?Sized, V: Visitor> Walk<'w, S, V> {
             {
                 self.report(number, bounds, detail);
             }
-            self.value(number, &key, node.value, bounds)?;
-            self.visitor.record(number, &key, node.value);
-            self.totals.records += 1;
             self.totals.add_data(key.len() as u64);
+            if self.root.is_multi() {
+                self.values(number, &key, node.value, bounds)?;
+            } else {
+                match self.around {
+                    None => self.value(number, &key, node.value, bounds)?,
+                    Some(_) if node.value == StoredValue::inline(&[]) => {}
+                    Some(_) => return Err(Damage("a record of a nested tree has a value")),
+                }
+                self.tell_record(number, &key, node.value);
+                self.totals.records += 1;
+            }
             last = Some(key);
         }
         if leaf.count() == 0 {
             self.report(number, bounds, "a leaf of a tree is empty");
         }
-        Ok(Some(leaf.count() as u64))
+        self.root.weight(&leaf, 0..leaf.count()).map(Some)
+    }
+
+    fn tell_record(&mut self, leaf: PageNumber, key: &[u8], value: StoredValue<'_>) {
+        match self.around {
+            None => self.visitor.record(leaf, key, value),
+            Some((around, _)) => {
+                self.visitor.record(leaf, around, StoredValue::inline(key));
+            }
+        }
     }
 
     /// What is wrong with the place of a key, given the one before it.

@@ -51,11 +51,11 @@ fn kinds_of_leaves(fixture: &Fixture) -> BTreeSet<u8> {
 #[test]
 fn random_operations_match_a_set() {
     for (seed, kind) in (1..).zip(KINDS) {
-        let mut random = Random(seed);
+        let mut random = Rng::with_seed(seed);
         let mut fixture = Fixture::new(4096, fixed_root(kind));
         for step in 0..12_000u32 {
-            let key = key_of(random.below(9000), kind.0);
-            match random.below(1000) {
+            let key = key_of(random.u64(..9000), kind.0);
+            match random.u64(..1000) {
                 0..650 => fixture.insert(&key, b""),
                 650..900 => fixture.remove(&key),
                 900..901 => remove_random_range(&mut fixture, &mut random),

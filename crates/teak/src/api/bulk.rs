@@ -87,6 +87,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
         records: impl Iterator<Item = Result<(Key, Value)>>,
     ) -> Result<u64> {
         let page_size = txn.source().page_size();
+        self.root(txn)?;
         let handle = self.handle(txn);
         txn.inner.change(handle, self.raw_name(), |tree| {
             if tree.root().is_empty() {

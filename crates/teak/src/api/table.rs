@@ -74,7 +74,7 @@ pub struct TableInfo {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct TableStat {
-    /// Records.
+    /// Records; of a [`MultiTable`](crate::MultiTable) pairs of key and value.
     pub records: u64,
     /// Levels of pages; 0 in an empty table.
     pub depth: u8,
@@ -110,7 +110,7 @@ impl TableInfo {
 }
 
 impl TableStat {
-    fn new(root: &TreeRoot) -> Self {
+    pub(super) fn new(root: &TreeRoot) -> Self {
         Self {
             records: root.records,
             depth: root.depth,
@@ -263,9 +263,28 @@ impl<K, V> Table<K, V> {
 
     #[inline]
     pub(super) fn root<'t, T: Sealed + ?Sized>(&self, txn: &'t T) -> Result<Cow<'t, TreeRoot>> {
+        let root = self.any_root(txn)?;
+        match root.is_multi() {
+            false => Ok(root),
+            true => Err(self.is_other("a key has several values in it, which `MultiTable` is for")),
+        }
+    }
+
+    /// The root of the table, whether a key has one value in it or several.
+    #[inline]
+    pub(super) fn any_root<'t, T: Sealed + ?Sized>(&self, txn: &'t T) -> Result<Cow<'t, TreeRoot>> {
         match txn.root_of(self.handle(txn), &self.name)? {
             Some(root) => Ok(root),
             None => Err(write::not_found(&self.name)),
+        }
+    }
+
+    /// The table is of another kind than the handle.
+    #[cold]
+    pub(super) fn is_other(&self, detail: &str) -> Error {
+        Error::TableMismatch {
+            name: write::printable(&self.name),
+            detail: detail.to_owned(),
         }
     }
 }
@@ -549,6 +568,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
     /// is no space for the pages that change.
     pub fn remove(&self, txn: &mut WriteTxn, key: K::Item<'_>) -> Result<bool> {
         let key = K::encode(&key);
+        self.root(txn)?;
         let handle = self.handle(txn);
         txn.inner
             .change(handle, &self.name, |tree| tree.remove(key.as_ref()))
@@ -573,6 +593,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
     /// Those of [`Table::remove`].
     pub fn remove_many(&self, txn: &mut WriteTxn, keys: &[K::Item<'_>]) -> Result<u64> {
         let encoded: Vec<_> = keys.iter().map(K::encode).collect();
+        self.root(txn)?;
         let handle = self.handle(txn);
         txn.inner
             .change(handle, &self.name, |tree| tree.remove_many(&encoded))
@@ -604,6 +625,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
     ///
     /// Those of [`Table::remove`].
     pub fn clear(&self, txn: &mut WriteTxn) -> Result<()> {
+        self.root(txn)?;
         let handle = self.handle(txn);
         txn.inner
             .change(handle, &self.name, |tree| tree.clear())

@@ -11,7 +11,7 @@ pub use info::WriteInfo;
 pub use read::{ParkedReadTxn, ReadTxn};
 pub use write::{Savepoint, WriteTxn, WriterPlace};
 
-use super::{Marks, Table, TableInfo, codec::Codec};
+use super::{Marks, MultiTable, Table, TableInfo, codec::Codec};
 use crate::{
     Result, TransactionId,
     tree::{PageSource, TreeRoot},
@@ -33,6 +33,21 @@ pub trait Transaction: sealed::Sealed {
     /// [`Error::ComparisonMismatch`](crate::Error::ComparisonMismatch); [`Error::Corrupted`](crate::Error::Corrupted).
     fn open_table<K: Codec, V: Codec>(&self, name: impl AsRef<[u8]>) -> Result<Table<K, V>> {
         let table = Table::new(self.engine(), name.as_ref());
+        let (root, place) = (table.root(self)?, (table.handle(self), name.as_ref()));
+        self.engine().refuse_disorder(self.source(), &root, place)?;
+        Ok(table)
+    }
+
+    /// Opens a table in which a key has several values. The handle is not tied to this transaction.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Transaction::open_table`]; [`Error::TableMismatch`] for a table in which a key has one value.
+    fn open_multi_table<K: Codec, V: Codec>(
+        &self,
+        name: impl AsRef<[u8]>,
+    ) -> Result<MultiTable<K, V>> {
+        let table = MultiTable::new(self.engine(), name.as_ref());
         let (root, place) = (table.root(self)?, (table.handle(self), name.as_ref()));
         self.engine().refuse_disorder(self.source(), &root, place)?;
         Ok(table)

@@ -170,7 +170,9 @@ pub(crate) fn unshared<S: PageSource + ?Sized>(
     mut a: Forest,
     mut b: Forest,
 ) -> Result<[Vec<Unshared>; 2]> {
+    let mut rounds = 0;
     while !a.is_empty() || !b.is_empty() {
+        rounds += 1;
         for level in (0..a.levels.len().max(b.levels.len())).rev() {
             let (steps_a, steps_b) = (a.take(level), b.take(level));
             for step in only_in(&steps_a, &steps_b, |step| step.page) {
@@ -182,6 +184,11 @@ pub(crate) fn unshared<S: PageSource + ?Sized>(
         }
     }
     for forest in [&mut a, &mut b] {
+        if rounds > 1 {
+            // A forged nested tree has pages of the tree around it.
+            forest.only_here.sort_unstable_by_key(Unshared::start);
+            forest.only_here.dedup_by_key(|page| page.start());
+        }
         forest.values.sort_unstable_by_key(Unshared::start);
         forest.values.dedup_by_key(|value| value.start());
     }

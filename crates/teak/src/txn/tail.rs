@@ -11,6 +11,7 @@ use super::{
 use crate::{
     Error, Result, TransactionId,
     tree::{
+        TreeRoot,
         insert::Tree,
         lower::{Lowering, Resume, sampled_fill_percent},
         reading::reading,
@@ -179,7 +180,9 @@ impl WriteTransaction {
                 None => self.find(&name)?,
             };
             sampled = Some(name);
-            let Some(root) = root.filter(|root| root.leaf_pages >= LEAVES_MIN) else {
+            // Samples are of the leaves of keys, which may be few where these have several values.
+            let is_large = |root: &TreeRoot| root.leaf_pages >= LEAVES_MIN && !root.is_multi();
+            let Some(root) = root.filter(is_large) else {
                 continue;
             };
             let (pages, seed) = (&self.pages, self.id().0);

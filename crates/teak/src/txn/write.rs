@@ -315,12 +315,15 @@ impl WriteTransaction {
         mut root: TreeRoot,
     ) -> Result<()> {
         self.refuse_broken()?;
-        if let KeyOrder::Custom(comparison) = root.order {
-            let known = self.base.comparisons.named(comparison.name());
-            root.order = KeyOrder::Custom(known.ok_or_else(|| Error::ComparisonMissing {
-                table: printable(name),
-                comparison: comparison.name().to_owned(),
-            })?);
+        let orders = [Some(&mut root.order), root.kind.values.as_mut()];
+        for order in orders.into_iter().flatten() {
+            if let KeyOrder::Custom(comparison) = order {
+                let known = self.base.comparisons.named(comparison.name());
+                *order = KeyOrder::Custom(known.ok_or_else(|| Error::ComparisonMissing {
+                    table: printable(name),
+                    comparison: comparison.name().to_owned(),
+                })?);
+            }
         }
         let table = self.open(handle, name)?;
         if table.root.is_some() {

@@ -103,11 +103,6 @@ impl<'t, 's, S: PageSink> PairAppender<'t, 's, S> {
         })
     }
 
-    /// The root as it is so far.
-    pub(crate) fn root(&self) -> &TreeRoot {
-        self.tree.root
-    }
-
     /// Adds a pair, which has to be behind the last one.
     pub(crate) fn push(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         let last = (&self.last.0[..], &self.last.1[..]);

@@ -40,11 +40,6 @@ impl<'t, 's, S: PageSink> PairBuilder<'t, 's, S> {
         }
     }
 
-    /// The root as it is so far.
-    pub(crate) fn root(&self) -> &TreeRoot {
-        self.tree.root
-    }
-
     /// Adds a pair, which has to be behind the last one.
     pub(crate) fn push(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         let index = self.tree.root.records;

@@ -1,7 +1,7 @@
 //! The cursor over pairs of key and value: a cursor over keys, and in the values of its key a place. That is an index where they stand in
 //! the leaf, and else a cursor over the nested tree.
 
-use super::Values;
+use super::{Values, WRONG_LEN};
 use crate::{
     Error, Result,
     page::{Damage, set::Set},
@@ -138,15 +138,21 @@ impl<'s, S: PageSource + ?Sized> PairCursor<'s, S> {
     }
 
     /// Values of one size from here to the end of their set or page, one behind the other.
-    pub(crate) fn packed(&self) -> Option<&'s [u8]> {
+    pub(crate) fn packed(&self) -> Result<Option<&'s [u8]>> {
+        let size = usize::from(self.root().kind.value_size);
         match &self.inner {
-            At::Nowhere => None,
-            At::One(value) => (self.root().kind.value_size > 0).then_some(value),
-            At::Set(set, index) => {
-                let size = usize::from(self.root().kind.value_size);
-                set.packed().and_then(|values| values.get(index * size..))
-            }
-            At::Tree(cursor) => cursor.packed_keys(),
+            _ if size == 0 => Ok(None),
+            At::Nowhere => Ok(None),
+            At::One(value) => Ok(Some(value)),
+            At::Set(set, index) => Ok(set.packed().and_then(|values| values.get(index * size..))),
+            At::Tree(cursor) => match cursor.packed_keys() {
+                Some(values) if cursor.key().len() == size => Ok(Some(values)),
+                _ => {
+                    let record = cursor.position().record();
+                    let page = record.map_or(cursor.root().page, |(page, _)| page);
+                    Err(WRONG_LEN.at(page, "scan"))
+                }
+            },
         }
     }
 

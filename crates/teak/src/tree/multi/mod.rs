@@ -15,7 +15,7 @@ mod insert;
 pub(crate) mod lookup;
 mod range;
 mod remove;
-mod replace;
+pub(crate) mod replace;
 
 use super::{PageSink, TreeRoot, bulk::Builder, insert::Tree, position::Step};
 use crate::{
@@ -34,6 +34,12 @@ use std::{cmp::Ordering, ops::Range};
 
 /// A nested tree becomes a set again where that could be so many times as long.
 const HYSTERESIS: usize = 4;
+
+/// What is wrong with a set that was not written so.
+pub(super) const DISORDER: &str = "the values of a key are not in ascending order";
+
+/// What is wrong with a page of a nested tree whose values have another size than others.
+const WRONG_LEN: Damage = Damage("its keys do not have the length that the root says");
 
 /// A key and one of its values.
 pub(crate) type Pair<'p> = (&'p [u8], &'p [u8]);
@@ -208,7 +214,11 @@ impl<S: PageSink> Tree<'_, S> {
         let mut tree = Tree::new(&mut *self.sink, &mut nested);
         let mut builder = Builder::new(&mut tree);
         for value in values {
-            builder.push(value, StoredValue::inline(&[]))?;
+            let pushed = builder.push(value, StoredValue::inline(&[]));
+            pushed.map_err(|error| match error {
+                Error::NotSorted { .. } => Damage(DISORDER).at(self.root.page, "insert"),
+                error => error,
+            })?;
         }
         builder.finish()?;
         self.note_pages(&empty, &nested);

@@ -1,6 +1,6 @@
 //! Removal of pairs, and of keys with all their values.
 
-use super::{Kept, Values, insert::slices};
+use super::{Kept, Values, WRONG_LEN, insert::slices};
 use crate::{
     PageNumber, Result,
     page::{
@@ -254,10 +254,14 @@ impl<S: PageSink> Tree<'_, S> {
         }
         let leaf = visit_leaf(&*self.sink, nested.page, "remove")?;
         let damaged = |damage: Damage| damage.at(nested.page, "remove");
+        let size = usize::from(self.root.kind.value_size);
         let mut values = Vec::new();
         let mut len = 0;
         for index in 0..leaf.count() {
             let value = leaf.key(index).map_err(damaged)?;
+            if size != 0 && size != value.len() {
+                return Err(damaged(WRONG_LEN));
+            }
             len += value.len();
             values.push(value);
             if !self.is_few(key_len, self.kept_len(values.len(), len)) {

@@ -4,7 +4,10 @@ use super::{Bounds, Visitor, Walk};
 use crate::{
     PageNumber,
     page::{Damage, max_key_len, value::StoredValue},
-    tree::{PageSource, TreeRoot, multi::Values},
+    tree::{
+        PageSource, TreeRoot,
+        multi::{DISORDER, Values},
+    },
 };
 
 impl<S: PageSource + ?Sized, V: Visitor> Walk<'_, S, V> {
@@ -25,12 +28,7 @@ impl<S: PageSource + ?Sized, V: Visitor> Walk<'_, S, V> {
                 for value in set.iter() {
                     let is_behind = |last| order.compare(last, value).is_lt();
                     if order.is_resolved() && !last.is_none_or(is_behind) {
-                        self.report_of(
-                            leaf,
-                            key,
-                            bounds,
-                            "the values of a key are not in ascending order",
-                        );
+                        self.report_of(leaf, key, bounds, DISORDER);
                     }
                     self.pair(leaf, key, value, bounds);
                     last = Some(value);

@@ -190,7 +190,7 @@ impl<S: PageSink> Tree<'_, S> {
 
     /// Adds many values to a key; returns how many of them were not there. They ascend, and are such as the tree can hold.
     pub(crate) fn insert_values(&mut self, key: &[u8], values: &[&[u8]]) -> Result<u64> {
-        if let [] = values {
+        if values.is_empty() {
             return Ok(0);
         }
         if let [value] = values {

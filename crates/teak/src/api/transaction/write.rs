@@ -4,8 +4,8 @@ use super::{Transaction, sealed};
 use crate::{
     Error, Geometry, Result, TransactionId,
     api::{
-        CommitLatency, Durability, Marks, ReadTxn, Table, TableInfo, TableOptions, Ticket,
-        codec::Codec, options::refuse_impossible,
+        CommitLatency, Durability, Marks, MultiTable, ReadTxn, Table, TableInfo, TableOptions,
+        Ticket, codec::Codec, options::refuse_impossible,
     },
     tree::{PageSource, TreeRoot},
     txn::{Engine, HeldPlace, SavepointId, WriteTransaction, write},

@@ -20,20 +20,14 @@ pub(super) fn read<T: Transaction>(txn: &T, name: &[u8]) -> Result<()> {
     let _ = (table.keys(txn)?.take(RECORDS_MAX))
         .take_while(Result::is_ok)
         .count();
-    let mut cursor = table.cursor(txn)?;
+    let (mut cursor, mut last_key) = (table.cursor(txn)?, None);
     for (key, value) in pairs.iter().step_by(KEY_STEP) {
         let _ = (table.count(txn, key), table.contains(txn, key, value));
         let _ = (table.first_value(txn, key), table.last_value(txn, key));
-        let values = table.values(txn, key)?.rev().take(RECORDS_MAX);
-        let _ = values.take_while(Result::is_ok).count();
-        let mut read = 0;
-        let _ = table.for_each_packed(txn, key, |values| {
-            read += values.len();
-            match read < RECORDS_MAX {
-                true => ControlFlow::Continue(()),
-                false => ControlFlow::Break(()),
-            }
-        });
+        if last_key != Some(key) {
+            read_values(txn, &table, key)?;
+        }
+        last_key = Some(key);
         let from = (Bound::Excluded((&key[..], &value[..])), Bound::Unbounded);
         let _ = table.range_pairs(txn, from)?.rev().take(3).count();
         let _ = (cursor.seek_pair(key, value), cursor.next(), cursor.prev());
@@ -42,6 +36,20 @@ pub(super) fn read<T: Transaction>(txn: &T, name: &[u8]) -> Result<()> {
         let _ = (cursor.last_value(), cursor.next_key(), cursor.prev_key());
         let _ = (cursor.key().len(), cursor.value().len());
     }
+    Ok(())
+}
+
+fn read_values<T: Transaction>(txn: &T, table: &Raw, key: &[u8]) -> Result<()> {
+    let values = table.values(txn, key)?.rev().take(RECORDS_MAX);
+    let _ = values.take_while(Result::is_ok).count();
+    let mut read = 0;
+    let _ = table.for_each_packed(txn, key, |values| {
+        read += values.len();
+        match read < RECORDS_MAX {
+            true => ControlFlow::Continue(()),
+            false => ControlFlow::Break(()),
+        }
+    });
     Ok(())
 }
 

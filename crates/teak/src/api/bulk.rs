@@ -113,7 +113,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
         options: BulkOptions,
         progress: &mut dyn FnMut(BulkProgress),
     ) -> Result<u64> {
-        let mut root = self.root(txn)?.into_owned();
+        let mut root = *self.root(txn)?;
         let page_size = txn.source().page_size();
         let directory = match options.directory {
             Some(directory) => directory,

@@ -8,7 +8,7 @@ use crate::{
     Error, Result, TransactionId,
     page::{key::KeyOrder, max_key_len, value::StoredValue},
     tree::{
-        PageSource, TreeRoot, cursor, enter,
+        PageSource, RootRef, TreeRoot, cursor, enter,
         insert::{Existing, Inserted},
         lookup,
         position::Position,
@@ -17,7 +17,6 @@ use crate::{
     txn::{Engine, catalog::Entry, located::located, write},
 };
 use std::{
-    borrow::Cow,
     fmt,
     marker::PhantomData,
     ops::{Bound, Deref, RangeBounds},
@@ -196,6 +195,9 @@ impl fmt::Debug for ValueGuard {
     }
 }
 
+const SEVERAL_VALUES: &str = "a key has several values in it, which `MultiTable` is for";
+const ONE_VALUE: &str = "a key has one value in it, which `Table` is for";
+
 impl<K, V> Clone for Table<K, V> {
     fn clone(&self) -> Self {
         Self {
@@ -261,21 +263,29 @@ impl<K, V> Table<K, V> {
         }
     }
 
-    #[inline]
-    pub(super) fn root<'t, T: Sealed + ?Sized>(&self, txn: &'t T) -> Result<Cow<'t, TreeRoot>> {
-        let root = self.any_root(txn)?;
-        match root.is_multi() {
-            false => Ok(root),
-            true => Err(self.is_other("a key has several values in it, which `MultiTable` is for")),
+    // Compilers otherwise call it, which takes a tenth of a lookup.
+    #[inline(always)]
+    pub(super) fn root<'t, T: Sealed + ?Sized>(&self, txn: &'t T) -> Result<RootRef<'t>> {
+        match txn.root_of(self.handle(txn), &self.name)? {
+            Some(root) if !root.is_multi() => Ok(root),
+            root => Err(self.lacks(root.is_some(), SEVERAL_VALUES)),
         }
     }
 
-    /// The root of the table, whether a key has one value in it or several.
+    /// The root of the table if a key may have several values in it.
     #[inline]
-    pub(super) fn any_root<'t, T: Sealed + ?Sized>(&self, txn: &'t T) -> Result<Cow<'t, TreeRoot>> {
+    pub(super) fn multi_root<'t, T: Sealed + ?Sized>(&self, txn: &'t T) -> Result<RootRef<'t>> {
         match txn.root_of(self.handle(txn), &self.name)? {
-            Some(root) => Ok(root),
-            None => Err(write::not_found(&self.name)),
+            Some(root) if root.is_multi() => Ok(root),
+            root => Err(self.lacks(root.is_some(), ONE_VALUE)),
+        }
+    }
+
+    #[cold]
+    fn lacks(&self, exists: bool, detail: &str) -> Error {
+        match exists {
+            true => self.is_other(detail),
+            false => write::not_found(&self.name),
         }
     }
 
@@ -532,7 +542,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
             .iter()
             .map(|(key, value)| (K::encode(key), V::encode(value)))
             .collect();
-        let mut root = self.root(txn)?.into_owned();
+        let mut root = *self.root(txn)?;
         let page_size = txn.source().page_size();
         for (key, _) in &encoded {
             check_key(&root, page_size, key.as_ref())?;
@@ -650,7 +660,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
         let (low, high) = encoded_bounds::<K>(&root, &range)?;
         Range::new(
             txn.source(),
-            root.into_owned(),
+            *root,
             Arc::clone(&self.name),
             as_slices(&low),
             as_slices(&high),
@@ -665,7 +675,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
     pub fn iter<'t, T: Transaction>(&self, txn: &'t T) -> Result<Range<'t, K, V>> {
         Range::new(
             txn.source(),
-            self.root(txn)?.into_owned(),
+            *self.root(txn)?,
             Arc::clone(&self.name),
             Bound::Unbounded,
             Bound::Unbounded,
@@ -687,7 +697,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
         let high = end.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
         Range::new(
             txn.source(),
-            root.into_owned(),
+            *root,
             Arc::clone(&self.name),
             Bound::Included(prefix),
             high,
@@ -711,7 +721,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
         let (low, high) = encoded_bounds::<K>(&root, &range)?;
         OwnedRange::new(
             txn.clone(),
-            root.into_owned(),
+            *root,
             Arc::clone(&self.name),
             as_slices(&low),
             as_slices(&high),
@@ -724,7 +734,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
     ///
     /// [`Error::TableNotFound`].
     pub fn cursor<'t, T: Transaction>(&self, txn: &'t T) -> Result<Cursor<'t>> {
-        let root = self.root(txn)?.into_owned();
+        let root = *self.root(txn)?;
         Ok(Cursor::new(txn.source(), root, Arc::clone(&self.name)))
     }
 
@@ -734,7 +744,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
     ///
     /// [`Error::TableNotFound`].
     pub fn cursor_owned(&self, txn: &ReadTxn) -> Result<OwnedCursor> {
-        let root = self.root(txn)?.into_owned();
+        let root = *self.root(txn)?;
         let name = Arc::clone(&self.name);
         Ok(OwnedCursor::new(txn.clone(), root, name))
     }

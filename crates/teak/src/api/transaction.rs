@@ -14,10 +14,10 @@ pub use write::{Savepoint, WriteTxn, WriterPlace};
 use super::{Marks, MultiTable, Table, TableInfo, codec::Codec};
 use crate::{
     Result, TransactionId,
-    tree::{PageSource, TreeRoot},
+    tree::{PageSource, RootRef},
     txn::Engine,
 };
-use std::{borrow::Cow, sync::Arc};
+use std::sync::Arc;
 
 /// What tables are read through: a [`ReadTxn`] or a [`WriteTxn`].
 pub trait Transaction: sealed::Sealed {
@@ -66,14 +66,14 @@ pub trait Transaction: sealed::Sealed {
 }
 
 pub(super) mod sealed {
-    use super::{Arc, Cow, Engine, PageSource, Result, TreeRoot};
+    use super::{Arc, Engine, PageSource, Result, RootRef};
 
     /// What the crate itself asks of transactions.
     pub trait Sealed {
         #[doc(hidden)]
         fn engine(&self) -> &Arc<Engine>;
         #[doc(hidden)]
-        fn root_of(&self, handle: usize, name: &[u8]) -> Result<Option<Cow<'_, TreeRoot>>>;
+        fn root_of(&self, handle: usize, name: &[u8]) -> Result<Option<RootRef<'_>>>;
         #[doc(hidden)]
         fn source(&self) -> &(impl PageSource + Sync);
         /// Which state of a table this is, if it is one that was never committed: two equal answers are of one state.

@@ -39,7 +39,7 @@ pub(crate) mod split;
 pub(crate) mod tags;
 pub(crate) mod walk;
 
-pub(crate) use root::{RootFault, TreeKind, TreeRoot, UnknownTree};
+pub(crate) use root::{RootFault, RootRef, TreeKind, TreeRoot, UnknownTree};
 
 use crate::{
     PageNumber, Result, Tag, TransactionId,

@@ -30,6 +30,7 @@ use crate::{
     Error, PageNumber, Tag, TransactionId,
     page::{Damage, inner::InnerFormat, key::KeyOrder, leaf::LeafFormat, value::TREE_ROOT_LEN},
 };
+use std::ops::Deref;
 
 /// Pages share the prefix of their keys.
 const SHARE_PREFIXES: u16 = 1;
@@ -74,6 +75,33 @@ pub(crate) struct TreeRoot {
     pub(crate) sequence: u64,
     /// What only tables of special kinds have.
     pub(crate) kind: TreeKind,
+}
+
+/// The root of a table in a transaction. It is small, since every operation passes it on.
+#[derive(Debug)]
+pub(crate) enum RootRef<'t> {
+    /// The transaction keeps it.
+    Kept(&'t TreeRoot),
+    /// The transaction has no place for it.
+    Found(Box<TreeRoot>),
+}
+
+impl RootRef<'_> {
+    pub(crate) fn found(root: TreeRoot) -> Self {
+        Self::Found(Box::new(root))
+    }
+}
+
+impl Deref for RootRef<'_> {
+    type Target = TreeRoot;
+
+    #[inline]
+    fn deref(&self) -> &TreeRoot {
+        match self {
+            Self::Kept(root) => root,
+            Self::Found(root) => root,
+        }
+    }
 }
 
 /// What trees of special kinds have beside what all have.

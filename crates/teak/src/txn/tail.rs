@@ -18,7 +18,6 @@ use crate::{
         seal,
     },
 };
-use std::borrow::Cow;
 
 /// Small commits move so many pages at least.
 const MOVED_MIN: u64 = 8;
@@ -176,7 +175,7 @@ impl WriteTransaction {
                 return Ok(false);
             };
             let root = match self.engine.known_handle(&name) {
-                Some(handle) => self.root_of(handle, &name)?.map(Cow::into_owned),
+                Some(handle) => self.root_of(handle, &name)?.as_deref().copied(),
                 None => self.find(&name)?,
             };
             sampled = Some(name);

@@ -13,10 +13,10 @@ use super::{Table, WriteTxn, codec::Codec, table::check_key, transaction::sealed
 use crate::{
     Error, Result,
     page::key::KeyOrder,
-    tree::{PageSource, TreeRoot, insert::Tree},
+    tree::{PageSource, RootRef, TreeRoot, insert::Tree},
     txn::{Engine, WritePages},
 };
-use std::{borrow::Cow, fmt};
+use std::fmt;
 
 /// A handle to a table in which a key has a sorted set of values, of codec `V`, none of them twice. It is cheap to clone, and
 /// every method is told the transaction.
@@ -73,14 +73,8 @@ impl<K, V> MultiTable<K, V> {
         self.table.handle(txn)
     }
 
-    pub(super) fn root<'t, T: Sealed + ?Sized>(&self, txn: &'t T) -> Result<Cow<'t, TreeRoot>> {
-        let root = self.table.any_root(txn)?;
-        match root.is_multi() {
-            true => Ok(root),
-            false => Err(self
-                .table
-                .is_other("a key has one value in it, which `Table` is for")),
-        }
+    pub(super) fn root<'t, T: Sealed + ?Sized>(&self, txn: &'t T) -> Result<RootRef<'t>> {
+        self.table.multi_root(txn)
     }
 
     /// The table's name.
@@ -118,7 +112,7 @@ struct PairCheck {
 impl PairCheck {
     fn new<K, V>(table: &MultiTable<K, V>, txn: &WriteTxn) -> Result<Self> {
         Ok(Self {
-            root: table.root(txn)?.into_owned(),
+            root: *table.root(txn)?,
             page_size: txn.source().page_size(),
         })
     }

@@ -80,7 +80,7 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
         txn: &'t T,
         key: K::Item<'_>,
     ) -> Result<Values<'t, V>> {
-        let root = self.root(txn)?.into_owned();
+        let root = *self.root(txn)?;
         let key = K::encode(&key);
         check_probe(&root, key.as_ref())?;
         let values = Values::new(txn.source(), root, self.table.shared_name(), key.as_ref());
@@ -266,7 +266,7 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
         low: multi::cursor::PairBound<'_>,
         high: multi::cursor::PairBound<'_>,
     ) -> Result<Pairs<'t, K, V>> {
-        let root = self.root(txn)?.into_owned();
+        let root = *self.root(txn)?;
         Pairs::new(txn.source(), root, self.table.shared_name(), low, high)
     }
 
@@ -288,7 +288,7 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
     ///
     /// Those of [`MultiTable::values`].
     pub fn keys<'t, T: Transaction>(&self, txn: &'t T) -> Result<Keys<'t, K>> {
-        let root = self.root(txn)?.into_owned();
+        let root = *self.root(txn)?;
         Ok(Keys::new(txn.source(), root, self.table.shared_name()))
     }
 
@@ -323,7 +323,7 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
         key: K::Item<'_>,
         mut take: impl FnMut(&'t [u8]) -> ControlFlow<()>,
     ) -> Result<()> {
-        let root = self.root(txn)?.into_owned();
+        let root = *self.root(txn)?;
         if root.kind.value_size == 0 && !root.kind.first_decides {
             return Err(not_packed());
         }
@@ -354,7 +354,7 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
     ///
     /// [`Error::TableNotFound`](crate::Error::TableNotFound).
     pub fn cursor<'t, T: Transaction>(&self, txn: &'t T) -> Result<MultiCursor<'t>> {
-        let root = self.root(txn)?.into_owned();
+        let root = *self.root(txn)?;
         let name = self.table.shared_name();
         Ok(MultiCursor::new(txn.source(), root, name))
     }

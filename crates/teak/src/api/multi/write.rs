@@ -358,7 +358,7 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
             Bound<(K::Item<'_>, V::Item<'_>)>,
         ),
     ) -> Result<u64> {
-        let root = self.root(txn)?.into_owned();
+        let root = *self.root(txn)?;
         let (low, high) = (
             encoded_pair::<K, V>(&root, &range.0)?,
             encoded_pair::<K, V>(&root, &range.1)?,

@@ -7,10 +7,10 @@ use crate::{
         CommitLatency, Durability, Marks, MultiTable, ReadTxn, Table, TableInfo, TableOptions,
         Ticket, codec::Codec, options::refuse_impossible,
     },
-    tree::{PageSource, TreeRoot},
+    tree::{PageSource, RootRef, TreeRoot},
     txn::{Engine, HeldPlace, SavepointId, WriteTransaction, write},
 };
-use std::{borrow::Cow, sync::Arc};
+use std::sync::Arc;
 
 /// The longest name of a snapshot in bytes.
 const SNAPSHOT_NAME_MAX: usize = 255;
@@ -153,7 +153,11 @@ impl WriteTxn {
     }
 
     /// Opens or creates a table of whatever kind, and returns its root.
-    pub(in crate::api) fn create(&mut self, name: &[u8], options: TableOptions) -> Result<TreeRoot> {
+    pub(in crate::api) fn create(
+        &mut self,
+        name: &[u8],
+        options: TableOptions,
+    ) -> Result<TreeRoot> {
         self.check_name(name)?;
         let root = options.to_root()?;
         let len = usize::from(root.kind.value_size);
@@ -162,7 +166,7 @@ impl WriteTxn {
             return Err(Error::ValueTooLong { len, max });
         }
         let handle = self.inner.engine().handle(name);
-        let existing = self.inner.root_of(handle, name)?.map(Cow::into_owned);
+        let existing = self.inner.root_of(handle, name)?.as_deref().copied();
         let Some(root) = existing else {
             self.inner.create_table(handle, name, root)?;
             return Ok(root);
@@ -604,7 +608,7 @@ impl sealed::Sealed for WriteTxn {
     }
 
     #[inline]
-    fn root_of(&self, handle: usize, name: &[u8]) -> Result<Option<Cow<'_, TreeRoot>>> {
+    fn root_of(&self, handle: usize, name: &[u8]) -> Result<Option<RootRef<'_>>> {
         self.inner.root_of(handle, name)
     }
 

@@ -606,7 +606,10 @@ fn states_are_compared_with_their_nested_trees() {
     let [a, b] = forests;
     let found = unshared(&both, a, b).unwrap();
     for (found, (this, other)) in found.iter().zip([(&all[0], &all[1]), (&all[1], &all[0])]) {
-        let found: BTreeSet<_> = found.iter().flat_map(|page| page.tagged.run.pages()).collect();
+        let found: BTreeSet<_> = found
+            .iter()
+            .flat_map(|page| page.tagged.run.pages())
+            .collect();
         assert_eq!(found, this - other);
         assert!(!found.is_empty());
     }

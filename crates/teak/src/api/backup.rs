@@ -223,13 +223,14 @@ impl ReadTxn {
                     ControlFlow::Break(()) => Err(ended()),
                 }
             };
-            txn.create(&info.name, info.options)?;
             if info.options.is_multi() {
                 let table = self.open_multi_table::<Bytes, Bytes>(&info.name)?;
+                txn.create(&info.name, info.options)?;
                 let pairs = table.iter(self)?.map(|pair| told().and(pair));
                 table.load_sorted(&mut txn, pairs)?;
             } else {
                 let table = self.open_table::<Bytes, Bytes>(&info.name)?;
+                txn.create(&info.name, info.options)?;
                 let records = table.iter(self)?.map(|record| told().and(record));
                 table.load_sorted(&mut txn, records)?;
             }

@@ -156,6 +156,16 @@ pub enum Error {
         /// How many were asked for.
         count: u64,
     },
+    /// A value of a key that has several is longer than a page of this database can carry.
+    #[error(
+        "a value of {len} bytes is too long for a table in which a key has several; the longest of this database has {max} bytes"
+    )]
+    ValueTooLong {
+        /// Its length.
+        len: usize,
+        /// The longest possible.
+        max: usize,
+    },
     /// There is no table of that name.
     #[error("there is no table {0:?}; create it first")]
     TableNotFound(String),

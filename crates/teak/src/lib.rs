@@ -41,6 +41,7 @@
 //! |---|---|
 //! | open and create with other options | [`Options`], [`TableOptions`], [`KeyOrder`] |
 //! | keep other types than bytes | [`codec`] |
+//! | give a key several values | [`MultiTable`], [`WriteTxn::create_multi_table`], [`ValueSize`] |
 //! | bring an order of one's own | [`Comparison`], [`Options::comparison`] |
 //! | read a range, a prefix, from both ends | [`Table::range`], [`Table::prefix`], [`Cursor`] |
 //! | go through a table and change it meanwhile | [`FreeCursor`] |
@@ -92,12 +93,12 @@ pub use api::{
     Action, BackupProgress, BulkOptions, BulkProgress, Bunch, CachedPlace, ChangeFeed, Changes,
     CheckProgress, CheckReport, CommitLatency, CompactOptions, CompactProgress, Cursor, Damage,
     Database, DatabaseStat, Difference, Differences, Durability, Estimate, Exactness, FileInfo,
-    FreeCursor, Freshness, Limits, Loss, Marks, Metrics, Options, OwnedCursor, OwnedRange, PageUse,
-    PageVisit, ParkedReadTxn, Range, ReadTxn, ReaderInfo, Recovery, RestoreProgress,
-    SalvageProgress, SalvageReport, SalvagedTable, Savepoint, SlowReader, SlowReaderChoice,
-    SnapshotInfo, Swap, Table, TableChange, TableInfo, TableOptions, TableStat, Ticket,
-    Transaction, ValueGuard, Verification, WarmUp, Warmed, WriteInfo, WriteTxn, WriterPlace, codec,
-    limits, look, restore, salvage, salvage_with,
+    FreeCursor, Freshness, Keys, Limits, Loss, Marks, Metrics, MultiCursor, MultiTable, Options,
+    OwnedCursor, OwnedRange, PageUse, PageVisit, Pairs, ParkedReadTxn, Range, ReadTxn, ReaderInfo,
+    Recovery, RestoreProgress, SalvageProgress, SalvageReport, SalvagedTable, Savepoint,
+    SlowReader, SlowReaderChoice, SnapshotInfo, Swap, Table, TableChange, TableInfo, TableOptions,
+    TableStat, Ticket, Transaction, ValueGuard, ValueSize, Values, Verification, WarmUp, Warmed,
+    WriteInfo, WriteTxn, WriterPlace, codec, limits, look, restore, salvage, salvage_with,
 };
 pub use error::{Error, KeyRange, Result};
 pub use page::{comparison::Comparison, key::KeyOrder};

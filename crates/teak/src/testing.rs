@@ -87,7 +87,9 @@ fn fuzz_changes(page: &mut [u8], key: &[u8]) {
     let mut scratch = Vec::new();
     leaf.read_prefix(&mut scratch);
     for index in 0..leaf.count() + 1 {
-        if let Ok(node) = leaf.plain_node(index) {
+        if let Ok(node) = leaf.plain_node(index)
+            && leaf.head(index).is_some()
+        {
             leaf.read_key(index, &node, &mut scratch);
         }
     }

@@ -216,17 +216,25 @@ impl ReadTxn {
             if let Some(what) = info.unknown {
                 return Err(Error::UnknownFormat(what));
             }
-            let table = self.open_table::<Bytes, Bytes>(&info.name)?;
-            let copied = txn.create_table_with::<Bytes, Bytes>(&info.name, info.options)?;
-            let records = table.iter(self)?.map(|record| {
+            let mut told = || {
                 count += 1;
                 match progress(count) {
-                    ControlFlow::Continue(()) => record,
+                    ControlFlow::Continue(()) => Ok(()),
                     ControlFlow::Break(()) => Err(ended()),
                 }
-            });
-            copied.load_sorted(&mut txn, records)?;
-            copied.draw_sequence(&mut txn, table.sequence(self)?)?;
+            };
+            if info.options.is_multi() {
+                let table = self.open_multi_table::<Bytes, Bytes>(&info.name)?;
+                txn.create(&info.name, info.options)?;
+                let pairs = table.iter(self)?.map(|pair| told().and(pair));
+                table.load_sorted(&mut txn, pairs)?;
+            } else {
+                let table = self.open_table::<Bytes, Bytes>(&info.name)?;
+                txn.create(&info.name, info.options)?;
+                let records = table.iter(self)?.map(|record| told().and(record));
+                table.load_sorted(&mut txn, records)?;
+            }
+            txn.draw_sequence(&info.name, info.stat.sequence)?;
         }
         let marks = self.marks();
         if marks != Marks::default() {

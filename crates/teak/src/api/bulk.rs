@@ -87,6 +87,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
         records: impl Iterator<Item = Result<(Key, Value)>>,
     ) -> Result<u64> {
         let page_size = txn.source().page_size();
+        self.root(txn)?;
         let handle = self.handle(txn);
         txn.inner.change(handle, self.raw_name(), |tree| {
             if tree.root().is_empty() {
@@ -112,7 +113,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
         options: BulkOptions,
         progress: &mut dyn FnMut(BulkProgress),
     ) -> Result<u64> {
-        let mut root = self.root(txn)?.into_owned();
+        let mut root = *self.root(txn)?;
         let page_size = txn.source().page_size();
         let directory = match options.directory {
             Some(directory) => directory,

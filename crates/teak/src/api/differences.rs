@@ -250,6 +250,11 @@ impl<K: Codec, V: Codec> Table<K, V> {
             (None, Some(new)) => (new.emptied(), new),
             (Some(old), Some(new)) => (old, new),
         };
+        if old.is_multi() || new.is_multi() {
+            return Err(self.is_other(
+                "a key has several values in it, and its states cannot be compared yet",
+            ));
+        }
         if old.order != new.order {
             return Err(self.reordered(old.order, new.order));
         }

@@ -8,7 +8,7 @@ use crate::{
         key::KeyOrder,
     },
     store::{Access, Create, handle_faults},
-    tree::TreeRoot,
+    tree::{TreeKind, TreeRoot},
     txn::{
         Durability, Network, Opening, Settings, Sharing, SlowReader, SlowReaderChoice,
         SlowReaderHook, Verification,
@@ -395,6 +395,20 @@ pub struct TableOptions {
     shares_prefixes: bool,
     is_counted: bool,
     value_align: usize,
+    /// Of tables in which a key has several values.
+    values: Option<(KeyOrder, ValueSize)>,
+}
+
+/// How long the values of a [`MultiTable`](crate::MultiTable) are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Default)]
+pub enum ValueSize {
+    /// Of any length, from nothing to that of the longest key.
+    #[default]
+    Any,
+    /// All of this many bytes. They take these bytes and no more, where a key has many.
+    Bytes(u16),
+    /// All as long as the first that comes to the empty table.
+    AsFirst,
 }
 
 impl Default for TableOptions {
@@ -411,6 +425,7 @@ impl TableOptions {
             shares_prefixes: true,
             is_counted: false,
             value_align: 1,
+            values: None,
         }
     }
 
@@ -438,6 +453,50 @@ impl TableOptions {
     pub fn value_align(mut self, bytes: usize) -> Self {
         self.value_align = bytes;
         self
+    }
+
+    /// In which order a key has its values: for a [`MultiTable`](crate::MultiTable) alone. That of their bytes if this is not called.
+    pub fn value_order(mut self, order: KeyOrder) -> Self {
+        let (_, size) = self.values.unwrap_or_default();
+        self.values = Some((order, size));
+        self
+    }
+
+    /// How long the values are: for a [`MultiTable`](crate::MultiTable) alone. Of any length if this is not called, and in the order
+    /// [`KeyOrder::Integer`] as long as the first.
+    pub fn value_size(mut self, size: ValueSize) -> Self {
+        let (order, _) = self.values.unwrap_or_default();
+        self.values = Some((order, size));
+        self
+    }
+
+    /// Options of a table in which a key has several values.
+    pub(super) fn multi(mut self) -> Self {
+        let (order, size) = self.values.unwrap_or_default();
+        let size = match (order, size) {
+            (KeyOrder::Integer, ValueSize::Any) => ValueSize::AsFirst,
+            (_, size) => size,
+        };
+        self.values = Some((order, size));
+        self
+    }
+
+    /// Whether a key has several values.
+    #[must_use]
+    pub fn is_multi(&self) -> bool {
+        self.values.is_some()
+    }
+
+    /// The order of the values of a key, in a table in which a key has several.
+    #[must_use]
+    pub fn order_of_values(&self) -> Option<KeyOrder> {
+        self.values.map(|(order, _)| order)
+    }
+
+    /// How long the values are, in a table in which a key has several.
+    #[must_use]
+    pub fn size_of_values(&self) -> Option<ValueSize> {
+        self.values.map(|(_, size)| size)
     }
 
     /// The order of keys.
@@ -473,12 +532,41 @@ impl TableOptions {
             return Err(Error::InvalidArgument(text));
         }
         let align_log2 = self.value_align.trailing_zeros() as u8;
-        Ok(TreeRoot::new(
+        let mut root = TreeRoot::new(
             self.order,
             self.shares_prefixes,
             self.is_counted,
             align_log2,
-        ))
+        );
+        if let Some((order, size)) = self.values {
+            self.refuse_impossible_values(order, size)?;
+            root.kind = TreeKind {
+                values: Some(order),
+                value_size: match size {
+                    ValueSize::Bytes(size) => size,
+                    _ => 0,
+                },
+                first_decides: size == ValueSize::AsFirst,
+                ..TreeKind::default()
+            };
+        }
+        Ok(root)
+    }
+
+    fn refuse_impossible_values(&self, order: KeyOrder, size: ValueSize) -> Result<()> {
+        let text = match size {
+            _ if self.value_align != 1 => {
+                "the values of a table in which a key has several cannot be aligned".to_owned()
+            }
+            ValueSize::Bytes(0) => {
+                "values of no bytes are no values; choose a size of 1 byte at least, or any".into()
+            }
+            ValueSize::Bytes(size) if order == KeyOrder::Integer && !matches!(size, 4 | 8) => {
+                format!("integers have 4 or 8 bytes, and not {size}")
+            }
+            _ => return Ok(()),
+        };
+        Err(Error::InvalidArgument(text))
     }
 
     pub(super) fn of_root(root: &TreeRoot) -> Self {
@@ -487,6 +575,14 @@ impl TableOptions {
             shares_prefixes: root.share_prefixes,
             is_counted: root.counted,
             value_align: 1 << root.value_align_log2,
+            values: root.kind.values.map(|order| {
+                let size = match root.kind.value_size {
+                    _ if root.kind.first_decides => ValueSize::AsFirst,
+                    0 => ValueSize::Any,
+                    size => ValueSize::Bytes(size),
+                };
+                (order, size)
+            }),
         }
     }
 }

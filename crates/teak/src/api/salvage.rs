@@ -1,6 +1,9 @@
 //! Saving what can be read of a damaged database.
 
-use super::{Durability, Marks, Options, Table, TableOptions, WriteTxn, codec::Bytes};
+use super::{
+    Durability, Marks, MultiTable, Options, ReadTxn, Table, TableOptions, Transaction, WriteTxn,
+    codec::Bytes,
+};
 use crate::{
     Database, Error, Result, TransactionId,
     page::comparison::{Comparison, Comparisons},
@@ -198,6 +201,7 @@ pub(crate) fn salvage_into(
                     Err(
                         error @ (Error::TableMismatch { .. }
                         | Error::KeyTooLong { .. }
+                        | Error::ValueTooLong { .. }
                         | Error::InvalidArgument(_)),
                     ) => SalvagedTable {
                         name,
@@ -249,11 +253,15 @@ fn salvage_table(
 ) -> Result<SalvagedTable> {
     let mut txn = database.begin_write()?;
     txn.set_durability(Durability::Lazy);
-    let table = txn.create_table_with::<Bytes, Bytes>(&name, TableOptions::of_root(root))?;
+    let sequence = txn.create(&name, TableOptions::of_root(root))?.sequence;
     // A name may come twice in a damaged catalog.
-    let lacking = root.sequence.saturating_sub(table.sequence(&txn)?);
-    table.draw_sequence(&mut txn, lacking)?;
+    txn.draw_sequence(&name, root.sequence.saturating_sub(sequence))?;
     txn.commit()?;
+    let txn = database.begin_read()?;
+    let table = match root.is_multi() {
+        true => Target::Multi(txn.open_multi_table(&name)?),
+        false => Target::Plain(txn.open_table(&name)?),
+    };
     let mut copy = Copy {
         database,
         table,
@@ -280,7 +288,7 @@ fn salvage_table(
 /// Writes the records of one table.
 struct Copy<'d> {
     database: &'d Database,
-    table: Table<Bytes, Bytes>,
+    table: Target,
     batch: Vec<(Vec<u8>, Vec<u8>)>,
     batch_bytes: usize,
 }
@@ -289,7 +297,7 @@ impl Copy<'_> {
     fn take(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         if value.len() > BATCH_BYTES {
             self.write_batch()?;
-            return self.write(|table, txn| put(table, txn, key, value));
+            return self.write(|table, txn| table.put(txn, key, value));
         }
         self.batch_bytes += key.len() + value.len() + size_of::<(Vec<u8>, Vec<u8>)>();
         self.batch.push((key.to_vec(), value.to_vec()));
@@ -305,17 +313,14 @@ impl Copy<'_> {
         let records: Vec<_> = batch.iter().map(|(k, v)| (&k[..], &v[..])).collect();
         self.write(|table, txn| match table.insert_many(txn, &records) {
             // A key that no table can hold is among them; the others are none the worse for it.
-            Err(Error::KeyTooLong { .. } | Error::InvalidArgument(_)) => records
+            Err(error) if is_impossible(&error) => records
                 .iter()
-                .try_for_each(|(key, value)| put(table, txn, key, value)),
+                .try_for_each(|(key, value)| table.put(txn, key, value)),
             written => written.map(drop),
         })
     }
 
-    fn write(
-        &self,
-        write: impl FnOnce(&Table<Bytes, Bytes>, &mut WriteTxn) -> Result<()>,
-    ) -> Result<()> {
+    fn write(&self, write: impl FnOnce(&Target, &mut WriteTxn) -> Result<()>) -> Result<()> {
         let mut txn = self.database.begin_write()?;
         txn.set_durability(Durability::Lazy);
         write(&self.table, &mut txn)?;
@@ -323,12 +328,46 @@ impl Copy<'_> {
     }
 }
 
-/// Inserts a record, unless its key is one that the table cannot hold: such a one is missing in the count.
-fn put(table: &Table<Bytes, Bytes>, txn: &mut WriteTxn, key: &[u8], value: &[u8]) -> Result<()> {
-    match table.insert(txn, key, value) {
-        Err(Error::KeyTooLong { .. } | Error::InvalidArgument(_)) => Ok(()),
-        inserted => inserted,
+/// The table that records are saved in.
+enum Target {
+    Plain(Table<Bytes, Bytes>),
+    Multi(MultiTable<Bytes, Bytes>),
+}
+
+impl Target {
+    fn len(&self, txn: &ReadTxn) -> Result<u64> {
+        match self {
+            Self::Plain(table) => table.len(txn),
+            Self::Multi(table) => table.len(txn),
+        }
     }
+
+    fn insert_many(&self, txn: &mut WriteTxn, records: &[(&[u8], &[u8])]) -> Result<u64> {
+        match self {
+            Self::Plain(table) => table.insert_many(txn, records),
+            Self::Multi(table) => table.insert_many(txn, records),
+        }
+    }
+
+    /// Inserts a record, unless it is one that the table cannot hold: such a one is missing in the count.
+    fn put(&self, txn: &mut WriteTxn, key: &[u8], value: &[u8]) -> Result<()> {
+        let inserted = match self {
+            Self::Plain(table) => table.insert(txn, key, value),
+            Self::Multi(table) => table.insert(txn, key, value).map(drop),
+        };
+        match inserted {
+            Err(error) if is_impossible(&error) => Ok(()),
+            inserted => inserted,
+        }
+    }
+}
+
+/// Whether a table can hold no such record.
+fn is_impossible(error: &Error) -> bool {
+    matches!(
+        error,
+        Error::KeyTooLong { .. } | Error::ValueTooLong { .. } | Error::InvalidArgument(_)
+    )
 }
 
 impl fmt::Display for SalvageReport {

@@ -36,7 +36,6 @@ impl<K, V> Table<K, V> {
     /// [`Error::TableNotFound`](crate::Error::TableNotFound), [`Error::TransactionBroken`](crate::Error::TransactionBroken),
     /// [`Error::Corrupted`](crate::Error::Corrupted).
     pub fn draw_sequence(&self, txn: &mut WriteTxn, count: u64) -> Result<u64> {
-        let handle = self.handle(txn);
-        txn.inner.draw_sequence(handle, self.raw_name(), count)
+        txn.draw_sequence(self.raw_name(), count)
     }
 }

@@ -8,7 +8,7 @@ use crate::{
     Error, Result, TransactionId,
     page::{key::KeyOrder, max_key_len, value::StoredValue},
     tree::{
-        PageSource, TreeRoot, cursor, enter,
+        PageSource, RootRef, TreeRoot, cursor, enter,
         insert::{Existing, Inserted},
         lookup,
         position::Position,
@@ -17,7 +17,6 @@ use crate::{
     txn::{Engine, catalog::Entry, located::located, write},
 };
 use std::{
-    borrow::Cow,
     fmt,
     marker::PhantomData,
     ops::{Bound, Deref, RangeBounds},
@@ -74,7 +73,7 @@ pub struct TableInfo {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct TableStat {
-    /// Records.
+    /// Records; of a [`MultiTable`](crate::MultiTable) pairs of key and value.
     pub records: u64,
     /// Levels of pages; 0 in an empty table.
     pub depth: u8,
@@ -110,7 +109,7 @@ impl TableInfo {
 }
 
 impl TableStat {
-    fn new(root: &TreeRoot) -> Self {
+    pub(super) fn new(root: &TreeRoot) -> Self {
         Self {
             records: root.records,
             depth: root.depth,
@@ -196,6 +195,9 @@ impl fmt::Debug for ValueGuard {
     }
 }
 
+const SEVERAL_VALUES: &str = "a key has several values in it, which `MultiTable` is for";
+const ONE_VALUE: &str = "a key has one value in it, which `Table` is for";
+
 impl<K, V> Clone for Table<K, V> {
     fn clone(&self) -> Self {
         Self {
@@ -261,11 +263,38 @@ impl<K, V> Table<K, V> {
         }
     }
 
-    #[inline]
-    pub(super) fn root<'t, T: Sealed + ?Sized>(&self, txn: &'t T) -> Result<Cow<'t, TreeRoot>> {
+    // Compilers otherwise call it, which takes a tenth of a lookup.
+    #[inline(always)]
+    pub(super) fn root<'t, T: Sealed + ?Sized>(&self, txn: &'t T) -> Result<RootRef<'t>> {
         match txn.root_of(self.handle(txn), &self.name)? {
-            Some(root) => Ok(root),
-            None => Err(write::not_found(&self.name)),
+            Some(root) if !root.is_multi() => Ok(root),
+            root => Err(self.lacks(root.is_some(), SEVERAL_VALUES)),
+        }
+    }
+
+    /// The root of the table if a key may have several values in it.
+    #[inline]
+    pub(super) fn multi_root<'t, T: Sealed + ?Sized>(&self, txn: &'t T) -> Result<RootRef<'t>> {
+        match txn.root_of(self.handle(txn), &self.name)? {
+            Some(root) if root.is_multi() => Ok(root),
+            root => Err(self.lacks(root.is_some(), ONE_VALUE)),
+        }
+    }
+
+    #[cold]
+    fn lacks(&self, exists: bool, detail: &str) -> Error {
+        match exists {
+            true => self.is_other(detail),
+            false => write::not_found(&self.name),
+        }
+    }
+
+    /// The table is of another kind than the handle.
+    #[cold]
+    pub(super) fn is_other(&self, detail: &str) -> Error {
+        Error::TableMismatch {
+            name: write::printable(&self.name),
+            detail: detail.to_owned(),
         }
     }
 }
@@ -513,7 +542,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
             .iter()
             .map(|(key, value)| (K::encode(key), V::encode(value)))
             .collect();
-        let mut root = self.root(txn)?.into_owned();
+        let mut root = *self.root(txn)?;
         let page_size = txn.source().page_size();
         for (key, _) in &encoded {
             check_key(&root, page_size, key.as_ref())?;
@@ -549,6 +578,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
     /// is no space for the pages that change.
     pub fn remove(&self, txn: &mut WriteTxn, key: K::Item<'_>) -> Result<bool> {
         let key = K::encode(&key);
+        self.root(txn)?;
         let handle = self.handle(txn);
         txn.inner
             .change(handle, &self.name, |tree| tree.remove(key.as_ref()))
@@ -573,6 +603,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
     /// Those of [`Table::remove`].
     pub fn remove_many(&self, txn: &mut WriteTxn, keys: &[K::Item<'_>]) -> Result<u64> {
         let encoded: Vec<_> = keys.iter().map(K::encode).collect();
+        self.root(txn)?;
         let handle = self.handle(txn);
         txn.inner
             .change(handle, &self.name, |tree| tree.remove_many(&encoded))
@@ -604,6 +635,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
     ///
     /// Those of [`Table::remove`].
     pub fn clear(&self, txn: &mut WriteTxn) -> Result<()> {
+        self.root(txn)?;
         let handle = self.handle(txn);
         txn.inner
             .change(handle, &self.name, |tree| tree.clear())
@@ -628,7 +660,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
         let (low, high) = encoded_bounds::<K>(&root, &range)?;
         Range::new(
             txn.source(),
-            root.into_owned(),
+            *root,
             Arc::clone(&self.name),
             as_slices(&low),
             as_slices(&high),
@@ -643,7 +675,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
     pub fn iter<'t, T: Transaction>(&self, txn: &'t T) -> Result<Range<'t, K, V>> {
         Range::new(
             txn.source(),
-            self.root(txn)?.into_owned(),
+            *self.root(txn)?,
             Arc::clone(&self.name),
             Bound::Unbounded,
             Bound::Unbounded,
@@ -665,7 +697,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
         let high = end.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
         Range::new(
             txn.source(),
-            root.into_owned(),
+            *root,
             Arc::clone(&self.name),
             Bound::Included(prefix),
             high,
@@ -689,7 +721,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
         let (low, high) = encoded_bounds::<K>(&root, &range)?;
         OwnedRange::new(
             txn.clone(),
-            root.into_owned(),
+            *root,
             Arc::clone(&self.name),
             as_slices(&low),
             as_slices(&high),
@@ -702,7 +734,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
     ///
     /// [`Error::TableNotFound`].
     pub fn cursor<'t, T: Transaction>(&self, txn: &'t T) -> Result<Cursor<'t>> {
-        let root = self.root(txn)?.into_owned();
+        let root = *self.root(txn)?;
         Ok(Cursor::new(txn.source(), root, Arc::clone(&self.name)))
     }
 
@@ -712,7 +744,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
     ///
     /// [`Error::TableNotFound`].
     pub fn cursor_owned(&self, txn: &ReadTxn) -> Result<OwnedCursor> {
-        let root = self.root(txn)?.into_owned();
+        let root = *self.root(txn)?;
         let name = Arc::clone(&self.name);
         Ok(OwnedCursor::new(txn.clone(), root, name))
     }

@@ -11,13 +11,13 @@ pub use info::WriteInfo;
 pub use read::{ParkedReadTxn, ReadTxn};
 pub use write::{Savepoint, WriteTxn, WriterPlace};
 
-use super::{Marks, Table, TableInfo, codec::Codec};
+use super::{Marks, MultiTable, Table, TableInfo, codec::Codec};
 use crate::{
     Result, TransactionId,
-    tree::{PageSource, TreeRoot},
+    tree::{PageSource, RootRef},
     txn::Engine,
 };
-use std::{borrow::Cow, sync::Arc};
+use std::sync::Arc;
 
 /// What tables are read through: a [`ReadTxn`] or a [`WriteTxn`].
 pub trait Transaction: sealed::Sealed {
@@ -38,6 +38,21 @@ pub trait Transaction: sealed::Sealed {
         Ok(table)
     }
 
+    /// Opens a table in which a key has several values. The handle is not tied to this transaction.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Transaction::open_table`]; [`Error::TableMismatch`] for a table in which a key has one value.
+    fn open_multi_table<K: Codec, V: Codec>(
+        &self,
+        name: impl AsRef<[u8]>,
+    ) -> Result<MultiTable<K, V>> {
+        let table = MultiTable::new(self.engine(), name.as_ref());
+        let (root, place) = (table.root(self)?, (table.handle(self), name.as_ref()));
+        self.engine().refuse_disorder(self.source(), &root, place)?;
+        Ok(table)
+    }
+
     /// All tables, in the order of their names, those included that need a newer version: see
     /// [`TableInfo::unknown`].
     ///
@@ -51,14 +66,14 @@ pub trait Transaction: sealed::Sealed {
 }
 
 pub(super) mod sealed {
-    use super::{Arc, Cow, Engine, PageSource, Result, TreeRoot};
+    use super::{Arc, Engine, PageSource, Result, RootRef};
 
     /// What the crate itself asks of transactions.
     pub trait Sealed {
         #[doc(hidden)]
         fn engine(&self) -> &Arc<Engine>;
         #[doc(hidden)]
-        fn root_of(&self, handle: usize, name: &[u8]) -> Result<Option<Cow<'_, TreeRoot>>>;
+        fn root_of(&self, handle: usize, name: &[u8]) -> Result<Option<RootRef<'_>>>;
         #[doc(hidden)]
         fn source(&self) -> &(impl PageSource + Sync);
         /// Which state of a table this is, if it is one that was never committed: two equal answers are of one state.

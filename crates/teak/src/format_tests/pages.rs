@@ -71,6 +71,7 @@ fn leaf_format(share_prefixes: bool) -> LeafFormat {
         order: KeyOrder::Bytes,
         share_prefixes,
         value_align_log2: 0,
+        fixed_len: 0,
     }
 }
 
@@ -130,6 +131,65 @@ fn leaf_pages() {
             assert_node(node, rest.len(), stored, key);
         }
     }
+}
+
+#[test]
+fn fixed_leaf_pages() {
+    let keys: [&[u8]; 3] = [b"abcde", b"abcdf", b"bcdef"];
+    let mut words = aligned_page();
+    let page: &mut [u8] = bytemuck::cast_slice_mut(&mut words);
+    let format = LeafFormat {
+        fixed_len: 5,
+        ..leaf_format(true)
+    };
+    leaf::init(page, PageNumber(9), TransactionId(1), format, &[]);
+    let records = keys.iter().map(|key| (*key, StoredValue::inline(&[])));
+    assert_eq!(leaf::fill(page, format.order, records), Ok(()));
+    let header = Header {
+        count: 3,
+        prefix_len: 5,
+        ..Header::new(PageNumber(9), Kind::FixedLeaf, TransactionId(1))
+    };
+    assert_eq!(Header::read(page), header);
+    let variables = BTreeMap::from([("P", page.len()), ("count", 3), ("k", 5)]);
+    for (what, start, end) in layout("layout: fixed leaf", &variables) {
+        match what.split([',', ':']).next().unwrap() {
+            "keys" => assert_eq!(page[start..end], keys.concat()),
+            "header" => assert_eq!((start, end), (0, HEADER_LEN)),
+            "gap" => assert_eq!(start, leaf::gap(page, &header).0),
+            other => panic!("a fixed leaf has no {other}"),
+        }
+    }
+    let leaf = Leaf::parse(page).unwrap();
+    assert!((0..3).all(|index| leaf.key(index).unwrap() == keys[index]));
+}
+
+#[test]
+fn sets_of_values() {
+    let mut bytes = Vec::new();
+    let values: [&[u8]; 3] = [b"", b"abc", b"de"];
+    set::write_all(&mut bytes, 0, values.into_iter());
+    let words = |words: &[u16]| words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    let documented = assemble_with(
+        "table: set",
+        &[
+            ("count", words(&[3])),
+            ("offsets", words(&[10, 10, 13, 15])),
+            ("values", values.concat()),
+        ],
+        &BTreeMap::from([("count", 3), ("v", 5)]),
+    );
+    assert_eq!(bytes, documented);
+    assert!(Set::parse(&bytes, 0).unwrap().iter().eq(values));
+    let values: [&[u8]; 3] = [b"abc", b"abd", b"bcd"];
+    set::write_all(&mut bytes, 3, values.into_iter());
+    let documented = assemble_with(
+        "table: set of one size",
+        &[("count", words(&[3])), ("values", values.concat())],
+        &BTreeMap::from([("count", 3), ("s", 3)]),
+    );
+    assert_eq!(bytes, documented);
+    assert!(Set::parse(&bytes, 3).unwrap().iter().eq(values));
 }
 
 fn u16_at(bytes: &[u8]) -> usize {

@@ -9,7 +9,7 @@
 //! | 8 | 8 | birth: the transaction that wrote the page |
 //! | 16 | 2 | heap length: bytes used at the end of the page, garbage included |
 //! | 18 | 2 | garbage: bytes of a leaf's heap that no record uses any more |
-//! | 20 | 2 | prefix length: bytes that all keys of the page share; they follow the header |
+//! | 20 | 2 | prefix length: bytes that all keys of the page share; they follow the header. In a fixed leaf the length of a key |
 //! | 22 | 2 | flags |
 //!
 //! Garbage is what records that were taken out leave behind, and no more than that: inner pages write
@@ -42,7 +42,7 @@ pub(crate) enum Kind {
     Leaf = 1,
     /// Separators and children of a tree.
     Inner = 2,
-    /// Keys of one size and nothing else.
+    /// Keys of one length and nothing else.
     FixedLeaf = 3,
     /// Bits of the space map: a set bit is a free page.
     Bitmap = 4,
@@ -135,7 +135,18 @@ impl Header {
         Kind::from_byte(self.kind)
     }
 
-    /// The prefix of the page; empty where it would not be inside of it.
+    /// Whether the page holds records of a tree, of whatever kind.
+    #[inline]
+    pub(crate) fn is_leaf(&self) -> bool {
+        self.kind == Kind::Leaf as u8 || self.is_fixed_leaf()
+    }
+
+    #[inline]
+    pub(crate) fn is_fixed_leaf(&self) -> bool {
+        self.kind == Kind::FixedLeaf as u8
+    }
+
+    /// The prefix of the page, which is no fixed leaf; empty where it would not be inside of it.
     #[inline]
     pub(crate) fn prefix<'p>(&self, page: &'p [u8]) -> &'p [u8] {
         let end = HEADER_LEN + usize::from(self.prefix_len);

@@ -115,40 +115,43 @@ pub(crate) fn compare_beyond_head(a_len: usize, a: &[u8], b_len: usize, b: &[u8]
 /// How many heads are smaller than `head`, found without a branch that could be mispredicted.
 #[inline]
 pub(crate) fn lower_bound(heads: &[u32], head: u32) -> usize {
-    partition_point(heads, |probe| probe < head)
+    partition_point::<_, WINDOW>(heads, |probe| probe < head)
 }
 
 /// How many heads are smaller than or equal to `head`.
 #[inline]
 pub(crate) fn upper_bound(heads: &[u32], head: u32) -> usize {
-    partition_point(heads, |probe| probe <= head)
+    partition_point::<_, WINDOW>(heads, |probe| probe <= head)
 }
 
 /// So many heads are counted instead of being halved further: their comparisons do not wait for
 /// each other, and the processor makes several at once.
 const WINDOW: usize = 32;
 
-/// How many heads are `before` something; heads ascend.
+/// How many items, heads as a rule, are `before` something; items ascend. The last `WINDOW` are counted.
 #[inline]
-fn partition_point(heads: &[u32], before: impl Fn(u32) -> bool) -> usize {
-    let count = |heads: &[u32]| -> usize {
-        let counts = heads.iter().map(|&head| u32::from(before(head)));
+pub(super) fn partition_point<T: Copy, const WINDOW: usize>(
+    items: &[T],
+    before: impl Fn(T) -> bool,
+) -> usize {
+    let count = |items: &[T]| -> usize {
+        let counts = items.iter().map(|&item| u32::from(before(item)));
         counts.sum::<u32>() as usize
     };
-    let (mut base, mut size) = (0, heads.len());
+    let (mut base, mut size) = (0, items.len());
     while size > WINDOW {
         let half = size / 2;
-        base = select_unpredictable(before(heads[base + half]), base + half, base);
+        base = select_unpredictable(before(items[base + half]), base + half, base);
         size -= half;
     }
     // A window of a length that is known in advance needs no loop; it may begin before `base`.
-    match heads.last_chunk::<WINDOW>() {
+    match items.last_chunk::<WINDOW>() {
         Some(last) => {
-            let base = base.min(heads.len() - WINDOW);
-            let window = heads[base..].first_chunk().unwrap_or(last);
+            let base = base.min(items.len() - WINDOW);
+            let window = items[base..].first_chunk().unwrap_or(last);
             base + count(&window[..])
         }
-        None => count(heads),
+        None => count(items),
     }
 }
 

@@ -9,11 +9,13 @@ pub(crate) mod bitmap;
 pub(crate) mod comparison;
 pub(crate) mod deaths;
 pub(crate) mod entries;
+pub(crate) mod fixed;
 pub(crate) mod header;
 pub(crate) mod inner;
 pub(crate) mod key;
 pub(crate) mod leaf;
 pub(crate) mod print;
+pub(crate) mod set;
 pub(crate) mod value;
 
 use crate::{Error, PageNumber};

@@ -5,12 +5,15 @@ use super::{
     header::{Header, Kind},
     inner::Inner,
     leaf::{self, Leaf},
-    value::{ValueKind, ValueRun},
+    set::{self, Set},
+    value::{StoredValue, ValueKind, ValueRun},
 };
 use std::fmt::{self, Write};
 
 /// Bytes of a key or value that are shown.
 const SHOWN_LEN: usize = 32;
+/// Values of a set that are shown.
+const SHOWN_COUNT: usize = 8;
 
 /// The page in words, line by line. Never fails: damage is shown as such.
 pub(crate) fn page(page: &[u8]) -> String {
@@ -34,6 +37,7 @@ fn write_page(out: &mut String, page: &[u8]) -> fmt::Result {
     )?;
     match kind {
         Some(Kind::Leaf) => write_leaf(out, page, &header),
+        Some(Kind::FixedLeaf) => write_fixed_leaf(out, page, &header),
         Some(Kind::Inner) => write_inner(out, page, &header),
         Some(Kind::Bitmap) => {
             let free: u32 = bitmap::words(page).map(u64::count_ones).sum();
@@ -76,14 +80,55 @@ fn write_leaf(out: &mut String, page: &[u8], header: &Header) -> fmt::Result {
             leaf.node_offset(index).unwrap_or_default(),
             Bytes(&key)
         )?;
-        match (node.value.kind, ValueRun::decode(node.value.bytes)) {
-            (ValueKind::Run, Ok(run)) => writeln!(
-                out,
-                "{} bytes from page {} on, born {}, tag {:?}",
-                run.len_bytes, run.start, run.birth, run.tag
-            )?,
-            (kind, _) => writeln!(out, "{kind:?} {}", Bytes(node.value.bytes))?,
-        }
+        write_value(out, node.value)?;
+    }
+    Ok(())
+}
+
+fn write_value(out: &mut String, value: StoredValue<'_>) -> fmt::Result {
+    match (value.kind, ValueRun::decode(value.bytes)) {
+        (ValueKind::Run, Ok(run)) => writeln!(
+            out,
+            "{} bytes from page {} on, born {}, tag {:?}",
+            run.len_bytes, run.start, run.birth, run.tag
+        ),
+        (ValueKind::Set, _) => write_set(out, value),
+        (kind, _) => writeln!(out, "{kind:?} {}", Bytes(value.bytes)),
+    }
+}
+
+/// Whether the values of a set have one size stands in the root of the tree, which is not at hand: offsets that are sound
+/// are taken for offsets.
+fn write_set(out: &mut String, value: StoredValue<'_>) -> fmt::Result {
+    let count = set::pair_count(value).unwrap_or(1);
+    let size = value.bytes.len().saturating_sub(2) as u64 / count;
+    let set = Set::parse(value.bytes, 0).or_else(|_| Set::parse(value.bytes, size as u16));
+    let Ok(set) = set else {
+        return writeln!(out, "damaged Set {}", Bytes(value.bytes));
+    };
+    write!(out, "Set of {}:", set.len())?;
+    for value in set.iter().take(SHOWN_COUNT) {
+        write!(out, " {}", Bytes(value))?;
+    }
+    let cut = if set.len() > SHOWN_COUNT { " ..." } else { "" };
+    writeln!(out, "{cut}")
+}
+
+fn write_fixed_leaf(out: &mut String, page: &[u8], header: &Header) -> fmt::Result {
+    writeln!(
+        out,
+        "used {} of {} bytes, keys of {} bytes",
+        leaf::used_len(header),
+        page.len(),
+        header.prefix_len
+    )?;
+    let leaf = match Leaf::from_header(page, header) {
+        Ok(leaf) => leaf,
+        Err(damage) => return writeln!(out, "damaged: {}", damage.0),
+    };
+    for index in 0..leaf.count() {
+        let key = leaf.key(index).unwrap_or_default();
+        writeln!(out, "{index:4} {}", Bytes(&key))?;
     }
     Ok(())
 }

@@ -20,6 +20,7 @@ fn format(share_prefixes: bool, order: KeyOrder, align: u8) -> LeafFormat {
         order,
         share_prefixes,
         value_align_log2: align,
+        fixed_len: 0,
     }
 }
 

@@ -1,6 +1,7 @@
 //! All that can be done with a database, done with one that may be anything.
 
 mod changes;
+mod multi;
 mod reads;
 
 use super::{SimDisk, open, salvage};

@@ -124,7 +124,8 @@ fn repair_leaf(image: &[u8], page: &mut [u8]) {
             continue;
         };
         let bytes = node.value.bytes;
-        let at = bytes.as_ptr().addr() - page.as_ptr().addr();
+        // The empty values of a fixed leaf stand nowhere in it.
+        let at = bytes.as_ptr().addr().wrapping_sub(page.as_ptr().addr());
         let repaired = match node.value.kind {
             ValueKind::Tree => repaired_root(image, page_size, bytes),
             ValueKind::Run => repaired_run(image, page_size, bytes).map(|run| run.to_vec()),
@@ -137,7 +138,10 @@ fn repair_leaf(image: &[u8], page: &mut [u8]) {
 }
 
 fn repaired_root(image: &[u8], page_size: usize, bytes: &[u8]) -> Option<Vec<u8>> {
-    let (root, _) = TreeRoot::decode_entry(bytes).ok()?;
+    let root = match TreeRoot::decode_inner(bytes) {
+        Ok(nested) => nested,
+        Err(_) => TreeRoot::decode_entry(bytes).ok()?.0,
+    };
     let tag = tag_at(image, page_size, root.page, page_size)?;
     let mut repaired = bytes.to_vec();
     repaired[ROOT_TAG].copy_from_slice(&tag.0.to_le_bytes());

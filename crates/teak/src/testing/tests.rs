@@ -3,7 +3,8 @@
 //! The seeds of the fuzz targets are mutated in thousands of ways, always the same ones. Half of the
 //! mutations are made to look genuine, by giving all pages their tags, and records their checksums.
 
-use super::{exercise, fuzz_page, fuzz_record, repair};
+use super::{SimDisk, exercise, fuzz_page, fuzz_record, open, repair};
+use crate::{KeyOrder, Options, TableOptions, ValueSize, codec::Bytes};
 use std::{
     fs,
     path::Path,
@@ -165,6 +166,58 @@ fn hostile_files_give_errors() {
             let result = std::panic::catch_unwind(|| exercise(&image));
             assert!(result.is_ok(), "{name}, mutation {number}");
         }
+    }
+}
+
+/// A database with keys that have one value, a few, and nested trees of them.
+fn with_several_values() -> Vec<u8> {
+    let (disk, options) = (SimDisk::new(4 << 20), Options::new());
+    let database = open(&disk, &options, true, [3; 16]).unwrap();
+    let mut txn = database.begin_write().unwrap();
+    let tables = [
+        ("any", TableOptions::new()),
+        (
+            "eight",
+            TableOptions::new()
+                .value_size(ValueSize::Bytes(8))
+                .counted(true),
+        ),
+        (
+            "numbers",
+            TableOptions::new().value_order(KeyOrder::Integer),
+        ),
+    ];
+    for (name, options) in tables {
+        let table = txn
+            .create_multi_table_with::<Bytes, Bytes>(name, options)
+            .unwrap();
+        for (key, count) in (0..18u64).map(|key| (key, [1, 3, 20, 400][key as usize % 9 / 2 % 4])) {
+            for value in 0..count {
+                let value = u64::wrapping_mul(value, 0x9e37_79b9_7f4a_7c15).to_le_bytes();
+                table.insert(&mut txn, &key.to_be_bytes(), &value).unwrap();
+            }
+        }
+    }
+    txn.commit().unwrap();
+    database.close().unwrap();
+    disk.process_crash()
+}
+
+#[test]
+fn hostile_tables_of_several_values_give_errors() {
+    let watchdog = Watchdog::new();
+    let seed = with_several_values();
+    assert!(exercise(&seed));
+    for number in 0..MUTATIONS / 2 {
+        watchdog.begin(format!("several values, mutation {number}"));
+        let mut rng = Rng(number);
+        let mut image = seed.clone();
+        mutate(&mut image, &mut rng);
+        if !number.is_multiple_of(4) {
+            repair(&mut image);
+        }
+        let result = std::panic::catch_unwind(|| exercise(&image));
+        assert!(result.is_ok(), "mutation {number}");
     }
 }
 

@@ -27,7 +27,7 @@ use crate::{
 use std::ops::Range;
 
 /// A leaf is asked for so many records before it is changed.
-const AHEAD: usize = 4;
+pub(super) const AHEAD: usize = 4;
 /// Cache lines of it that are asked for: those that a search reads and those where copying it
 /// begins; no more than a processor fetches at once.
 const LEAF_LINES: usize = 12;
@@ -235,7 +235,7 @@ impl<S: PageSink> Tree<'_, S> {
     }
 
     /// Asks for the leaf of a key.
-    fn fetch_leaf(&self, key: &[u8]) -> Result<()> {
+    pub(super) fn fetch_leaf(&self, key: &[u8]) -> Result<()> {
         if !self.root.is_empty() {
             let leaf = find_leaf(&*self.sink, self.root, key)?;
             self.sink.prefetch(leaf, 0, LEAF_LINES);

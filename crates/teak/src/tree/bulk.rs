@@ -21,6 +21,44 @@ use crate::{
 #[derive(Debug)]
 pub(crate) struct Builder<'t, 's, S> {
     tree: &'t mut Tree<'s, S>,
+    state: Building,
+}
+
+impl<'t, 's, S: PageSink> Builder<'t, 's, S> {
+    /// Begins to build. The tree has to be empty.
+    pub(crate) fn new(tree: &'t mut Tree<'s, S>) -> Self {
+        assert!(tree.root.is_empty(), "a tree is built where there is none");
+        let state = Building::default();
+        Self { tree, state }
+    }
+
+    /// The root as it is so far.
+    pub(crate) fn root(&self) -> &TreeRoot {
+        self.tree.root
+    }
+
+    /// Adds a record, whose key has to be behind the last one.
+    pub(crate) fn push(&mut self, key: &[u8], value: StoredValue<'_>) -> Result<()> {
+        self.state.refuse_unsorted(self.tree.root, key)?;
+        if self.tree.root.records == 0 {
+            self.tree.fix_key_len(key);
+        }
+        let mut run = RunBytes::default();
+        let kept = self.tree.keep(key.len(), value, &mut run)?;
+        self.state.push_kept(self.tree, key, kept)?;
+        self.tree.root.records += 1;
+        Ok(())
+    }
+
+    /// Ends all pages and sets the root; returns how many records there are.
+    pub(crate) fn finish(self) -> Result<u64> {
+        self.state.finish(self.tree)
+    }
+}
+
+/// How far the building of a tree is. Each call is told the tree, so that several can be built at once.
+#[derive(Debug, Default)]
+pub(super) struct Building {
     /// The records of the leaf to come.
     records: Records,
     /// Bytes that they would take, at most.
@@ -32,53 +70,46 @@ pub(crate) struct Builder<'t, 's, S> {
     levels: Vec<Vec<Child>>,
 }
 
-impl<'t, 's, S: PageSink> Builder<'t, 's, S> {
-    /// Begins to build. The tree has to be empty.
-    pub(crate) fn new(tree: &'t mut Tree<'s, S>) -> Self {
-        assert!(tree.root.is_empty(), "a tree is built where there is none");
-        let records = Records::default();
-        Self {
-            tree,
-            records,
-            len: 0,
-            prefix_len: 0,
-            last_key: Vec::new(),
-            levels: Vec::new(),
+impl Building {
+    /// The key that was added last; empty before there is one.
+    pub(super) fn last_key(&self) -> &[u8] {
+        match self.records.len() {
+            0 => &self.last_key,
+            count => self.records.key(count - 1),
         }
     }
 
-    /// The root as it is so far.
-    pub(crate) fn root(&self) -> &TreeRoot {
-        self.tree.root
-    }
-
-    /// Adds a record, whose key has to be behind the last one.
-    pub(crate) fn push(&mut self, key: &[u8], value: StoredValue<'_>) -> Result<()> {
-        let order = self.tree.root.order;
-        let last_key = match self.records.len() {
-            0 => self.last_key.as_slice(),
-            count => self.records.key(count - 1),
-        };
-        if self.tree.root.records > 0 && order.compare(last_key, key).is_ge() {
+    /// Refuses a key that is not behind the last one.
+    fn refuse_unsorted(&self, root: &TreeRoot, key: &[u8]) -> Result<()> {
+        if root.records > 0 && root.order.compare(self.last_key(), key).is_ge() {
             return Err(Error::NotSorted {
-                index: self.tree.root.records,
+                index: root.records,
             });
         }
-        if self.tree.root.records == 0 {
-            self.tree.fix_key_len(key);
-        }
-        let mut run = RunBytes::default();
-        let kept = self.tree.keep(key.len(), value, &mut run)?;
-        self.make_room(key, kept.bytes.len())?;
+        Ok(())
+    }
+
+    /// Adds a record whose value is such as leaves hold it.
+    pub(super) fn push_kept<S: PageSink>(
+        &mut self,
+        tree: &mut Tree<'_, S>,
+        key: &[u8],
+        kept: StoredValue<'_>,
+    ) -> Result<()> {
+        self.make_room(tree, key, kept.bytes.len())?;
         self.records.push(key, kept);
-        self.tree.root.records += 1;
         Ok(())
     }
 
     /// Ends the leaf if one more record does not fit in it.
-    fn make_room(&mut self, key: &[u8], value_len: usize) -> Result<()> {
-        let format = self.tree.root.leaf_format();
-        let page_size = self.tree.sink.page_size();
+    fn make_room<S: PageSink>(
+        &mut self,
+        tree: &mut Tree<'_, S>,
+        key: &[u8],
+        value_len: usize,
+    ) -> Result<()> {
+        let format = tree.root.leaf_format();
+        let page_size = tree.sink.page_size();
         if !self.records.is_empty() {
             let prefix_len = format.prefix_len(self.records.key(0), key);
             if prefix_len != self.prefix_len || self.records.len() == 1 {
@@ -89,21 +120,23 @@ impl<'t, 's, S: PageSink> Builder<'t, 's, S> {
             if self.len <= page_size {
                 return Ok(());
             }
-            self.end_leaf()?;
+            self.end_leaf(tree)?;
         }
         self.prefix_len = 0;
         self.len = measure(&self.records, format, 0) + format.record_len(0, key.len(), value_len);
         Ok(())
     }
 
-    fn end_leaf(&mut self) -> Result<()> {
-        let format = self.tree.root.leaf_format();
-        let birth = self.tree.sink.transaction();
-        let number = self.tree.new_leaf()?;
+    fn end_leaf<S: PageSink>(&mut self, tree: &mut Tree<'_, S>) -> Result<()> {
+        let format = tree.root.leaf_format();
+        let birth = tree.sink.transaction();
+        let number = tree.new_leaf()?;
         let count = self.records.len();
-        let page = self.tree.sink.page_mut(number)?;
+        let page = tree.sink.page_mut(number)?;
         let built = self.records.build(page, number, birth, format, 0..count);
         built.map_err(|damage| damage.at(number, "bulk load"))?;
+        let weight = tree.root.weight_of(&self.records, 0..count);
+        let weight = weight.map_err(|damage| damage.at(number, "bulk load"))?;
         let first = self.records.key(0);
         let separator = match (format.order, self.levels.is_empty()) {
             (_, true) => Vec::new(),
@@ -113,59 +146,64 @@ impl<'t, 's, S: PageSink> Builder<'t, 's, S> {
         self.last_key.clear();
         self.last_key.extend_from_slice(self.records.key(count - 1));
         self.records.clear();
-        self.add_child(0, Child::unsealed(separator, number, count as u64))
+        self.add_child(tree, 0, Child::unsealed(separator, number, weight))
     }
 
     /// Adds a child to the inner page to come above `level`, and ends that page if it is full.
-    fn add_child(&mut self, level: usize, child: Child) -> Result<()> {
+    fn add_child<S: PageSink>(
+        &mut self,
+        tree: &mut Tree<'_, S>,
+        level: usize,
+        child: Child,
+    ) -> Result<()> {
         if self.levels.len() == level {
             self.levels.push(Vec::new());
         }
         self.levels[level].push(child);
-        let format = self.tree.root.inner_format();
-        if format.page_len(&self.levels[level]) <= self.tree.sink.page_size() {
+        let format = tree.root.inner_format();
+        if format.page_len(&self.levels[level]) <= tree.sink.page_size() {
             return Ok(());
         }
         let next = self.levels[level].pop().expect("a child was added");
-        self.end_inner(level)?;
+        self.end_inner(tree, level)?;
         self.levels[level].push(next);
         Ok(())
     }
 
-    fn end_inner(&mut self, level: usize) -> Result<()> {
+    fn end_inner<S: PageSink>(&mut self, tree: &mut Tree<'_, S>, level: usize) -> Result<()> {
         let children = std::mem::take(&mut self.levels[level]);
-        let number = self.tree.new_inner()?;
-        let (format, birth) = (self.tree.root.inner_format(), self.tree.sink.transaction());
-        let page = self.tree.sink.page_mut(number)?;
+        let number = tree.new_inner()?;
+        let (format, birth) = (tree.root.inner_format(), tree.sink.transaction());
+        let page = tree.sink.page_mut(number)?;
         format.build(page, number, birth, level as u8 + 1, &children);
         let records = children.iter().map(|child| child.records).sum();
         let separator = children.into_iter().next().map(|child| child.separator);
         let child = Child::unsealed(separator.unwrap_or_default(), number, records);
-        self.add_child(level + 1, child)
+        self.add_child(tree, level + 1, child)
     }
 
     /// Ends all pages and sets the root; returns how many records there are.
-    pub(crate) fn finish(mut self) -> Result<u64> {
+    pub(super) fn finish<S: PageSink>(mut self, tree: &mut Tree<'_, S>) -> Result<u64> {
         if !self.records.is_empty() {
-            self.end_leaf()?;
+            self.end_leaf(tree)?;
         }
         let mut level = 0;
         while level < self.levels.len() {
             let is_top = level + 1 == self.levels.len();
             if is_top && self.levels[level].len() == 1 {
-                self.tree.root.page = self.levels[level][0].page;
-                self.tree.root.depth = level as u8 + 1;
+                tree.root.page = self.levels[level][0].page;
+                tree.root.depth = level as u8 + 1;
                 break;
             }
             if !self.levels[level].is_empty() {
-                self.end_inner(level)?;
+                self.end_inner(tree, level)?;
             }
             level += 1;
         }
-        if self.tree.root.records > 0 {
-            self.tree.touch();
+        if tree.root.records > 0 {
+            tree.touch();
         }
-        Ok(self.tree.root.records)
+        Ok(tree.root.records)
     }
 }
 

@@ -369,6 +369,20 @@ impl<'s, S: PageSource + ?Sized> Cursor<'s, S> {
         }
     }
 
+    /// The same as a slice of its page, where it stands there in one piece.
+    pub(crate) fn key_in_page(&self) -> Option<&'s [u8]> {
+        self.whole_key
+    }
+
+    /// The keys from here to the end of the page, one behind the other, if that is a fixed leaf.
+    pub(crate) fn packed_keys(&self) -> Option<&'s [u8]> {
+        let (number, index) = self.position.record()?;
+        match number == self.number {
+            true => self.leaf.packed_from(index),
+            false => None,
+        }
+    }
+
     /// The value of the record that the cursor is on, as its leaf holds it.
     pub(crate) fn stored_value(&self) -> StoredValue<'s> {
         self.value

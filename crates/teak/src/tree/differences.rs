@@ -191,7 +191,8 @@ impl<'s, S: PageSource + ?Sized> Differences<'s, S> {
             return Ok(true);
         }
         let is_run = |value: StoredValue<'_>| value.kind == ValueKind::Run;
-        if old.kind == new.kind && !is_run(old) {
+        // Sets and single values may be of the same bytes.
+        if old.kind == new.kind && !is_run(old) || self.older.root().is_multi() {
             return Ok(false);
         }
         if let (true, true) = (is_run(old), is_run(new)) {

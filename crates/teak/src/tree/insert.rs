@@ -115,6 +115,16 @@ impl<'t, S: PageSink> Tree<'t, S> {
     pub(super) fn plant(&mut self, key: &[u8], value: StoredValue<'_>) -> Result<()> {
         let mut run = RunBytes::default();
         let kept = self.keep(key.len(), value, &mut run)?;
+        self.plant_kept(key, kept, 1)
+    }
+
+    /// The same for a value as the leaf keeps it, which stands for so many records.
+    pub(super) fn plant_kept(
+        &mut self,
+        key: &[u8],
+        kept: StoredValue<'_>,
+        records: u64,
+    ) -> Result<()> {
         let number = self.new_leaf()?;
         let (format, birth) = (self.root.leaf_format(), self.sink.transaction());
         let page = self.sink.page_mut(number)?;
@@ -125,7 +135,7 @@ impl<'t, S: PageSink> Tree<'t, S> {
         self.fix_key_len(key);
         self.root.page = number;
         self.root.depth = 1;
-        self.root.records = 1;
+        self.root.records = records;
         self.touch();
         Ok(())
     }
@@ -332,6 +342,11 @@ impl<'t, S: PageSink> Tree<'t, S> {
 
     /// Records in and below a page, from the counts one level down.
     pub(super) fn records_below(&self, number: PageNumber, level: u8) -> Result<u64> {
+        if level == 0 && self.root.is_multi() {
+            let leaf = visit_leaf(&*self.sink, number, "count")?;
+            let weight = self.root.weight(&leaf, 0..leaf.count());
+            return weight.map_err(|damage| damage.at(number, "count"));
+        }
         if level == 0 {
             let (_, header) = visit(&*self.sink, number, 0, "count")?;
             return Ok(u64::from(header.count));

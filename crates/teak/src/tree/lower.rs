@@ -14,6 +14,7 @@ use super::{
 use crate::{
     Error, PageNumber, Result,
     page::{
+        Damage,
         entries::{Records, cut_greedily},
         header::HEADER_LEN,
         leaf,
@@ -79,29 +80,44 @@ pub(crate) fn sampled_fill_percent<S: PageSource>(
     Ok(used_len * 100 / (count * source.page_size()).max(1))
 }
 
+/// Where a walk is to go on: at a key, and in a nested tree at one of its values.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Resume {
+    pub(crate) key: Vec<u8>,
+    pub(crate) value: Option<Vec<u8>>,
+}
+
 impl<S: PageSink> Tree<'_, S> {
-    /// Moves pages of the tree from the record `from` on, or from the first. Returns the key to go on from, or `None` at the end. After an
+    /// Moves pages of the tree from a record on, or from the first. Returns where to go on, or `None` at the end. After an
     /// error the tree is whole, and the rest is where it was.
     pub(crate) fn lower(
         &mut self,
-        from: Option<&[u8]>,
+        from: Option<&Resume>,
         work: &mut Lowering,
-    ) -> Result<Option<Vec<u8>>> {
+    ) -> Result<Option<Resume>> {
         let mut position = Position::default();
         position.seek_bound(
             &*self.sink,
             self.root,
-            from.map_or(Bound::Unbounded, Bound::Included),
+            from.map_or(Bound::Unbounded, |from| Bound::Included(&from.key)),
         )?;
         if position.record().is_none() {
             return Ok(None);
         }
+        let mut from = from;
         loop {
             let path = self.lower_path(position.path().to_vec(), work)?;
             let path = match self.root.value_pages {
                 0 => path,
                 _ => self.lower_values(path, work)?,
             };
+            let (path, rest) = match self.root.is_multi() {
+                true => self.lower_nested(path, from.take(), work)?,
+                false => (path, None),
+            };
+            if rest.is_some() {
+                return Ok(rest);
+            }
             if let Some(last_key) = self.densify(&path, work)? {
                 position.seek_bound(&*self.sink, self.root, Bound::Excluded(&last_key))?;
                 if position.record().is_none() {
@@ -114,9 +130,58 @@ impl<S: PageSink> Tree<'_, S> {
                 position = next;
             }
             if work.is_spent() {
-                return self.first_key(&position).map(Some);
+                let key = self.first_key(&position)?;
+                return Ok(Some(Resume { key, value: None }));
             }
         }
+    }
+
+    /// Moves pages of the nested trees of a leaf, from where the path leads on. Returns the path, and where to go on if that is within
+    /// one of them.
+    fn lower_nested(
+        &mut self,
+        mut path: Vec<Step>,
+        from: Option<&Resume>,
+        work: &mut Lowering,
+    ) -> Result<(Vec<Step>, Option<Resume>)> {
+        let Some(&Step { index, count, .. }) = path.last() else {
+            return Ok((path, None));
+        };
+        let mut value = from.and_then(|from| Some((&from.key, from.value.as_ref()?)));
+        for index in index..count {
+            let number = path.last().map_or(PageNumber(0), |step| step.page);
+            let damaged = |damage: Damage| damage.at(number, "compact");
+            let leaf = visit_leaf(&*self.sink, number, "compact")?;
+            let stored = leaf.node(index).map_err(damaged)?.value;
+            if stored.kind != ValueKind::Tree {
+                continue;
+            }
+            let mut nested = self.root.decode_nested(stored.bytes).map_err(damaged)?;
+            let key = leaf.key(index).map_err(damaged)?;
+            let order = self.root.order;
+            let from = value
+                .take()
+                .filter(|(of, _)| order.compare(of, &key).is_eq());
+            let from = from.map(|(_, value)| Resume {
+                key: value.clone(),
+                value: None,
+            });
+            let before = nested;
+            let rest = Tree::new(&mut *self.sink, &mut nested).lower(from.as_ref(), work)?;
+            if nested != before {
+                self.note_pages(&before, &nested);
+                if let Some(step) = path.last_mut() {
+                    step.index = index;
+                }
+                path = self.own_path(path)?;
+                self.put_nested(&path, &nested)?;
+            }
+            if let Some(Resume { key: value, .. }) = rest {
+                let value = Some(value);
+                return Ok((path, Some(Resume { key, value })));
+            }
+        }
+        Ok((path, None))
     }
 
     /// Moves what a path leads through, if any of it is too high.
@@ -247,7 +312,8 @@ impl<S: PageSink> Tree<'_, S> {
     ) -> Result<Option<Position>> {
         work.looks_left = work.looks_left.saturating_sub(1);
         let parent = path.len().checked_sub(2);
-        if let Some(parent) = parent.filter(|_| self.root.value_pages == 0) {
+        let has_references = self.root.value_pages > 0 || self.root.is_multi();
+        if let Some(parent) = parent.filter(|_| !has_references) {
             let step = path[parent];
             let next = self.next_high_child(&step, work)?;
             path[parent].index = next.map_or(step.count.saturating_sub(1), |index| index - 1);

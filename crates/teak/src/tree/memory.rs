@@ -53,6 +53,17 @@ impl MemoryPages {
         self.next += pages;
     }
 
+    /// The number that the next page will have.
+    pub(crate) fn next_number(&self) -> u32 {
+        self.next
+    }
+
+    /// The pages of two states, of which this is the older.
+    pub(crate) fn with_pages_of(mut self, newer: &Self) -> Self {
+        self.pages.extend(newer.pages.clone());
+        self
+    }
+
     /// How often pages of this and its clones were asked for.
     pub(crate) fn reads(&self) -> u64 {
         self.reads.load(Ordering::Relaxed)

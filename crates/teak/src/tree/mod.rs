@@ -21,6 +21,7 @@ pub(crate) mod locate;
 pub(crate) mod lookup;
 pub(crate) mod lower;
 pub(crate) mod modify;
+pub(crate) mod multi;
 pub(crate) mod pages;
 pub(crate) mod position;
 pub(crate) mod range;
@@ -38,7 +39,7 @@ pub(crate) mod split;
 pub(crate) mod tags;
 pub(crate) mod walk;
 
-pub(crate) use root::{RootFault, TreeKind, TreeRoot, UnknownTree};
+pub(crate) use root::{RootFault, RootRef, TreeKind, TreeRoot, UnknownTree};
 
 use crate::{
     PageNumber, Result, Tag, TransactionId,
@@ -136,17 +137,23 @@ fn visit<'s, S: PageSource + ?Sized>(
     let header = Header::read(page);
     let kind = if level == 0 { Kind::Leaf } else { Kind::Inner };
     if header.number != number || header.level != level || header.kind != kind as u8 {
-        return Err(misplaced(&header, number).at(number, operation));
+        require_fixed_leaf(&header, number, level)
+            .map_err(|damage| damage.at(number, operation))?;
     }
     Ok((page, header))
 }
 
+/// What a page on `level` may be besides a leaf or an inner page.
 #[cold]
-fn misplaced(header: &Header, number: PageNumber) -> Damage {
+fn require_fixed_leaf(header: &Header, number: PageNumber, level: u8) -> Result<(), Damage> {
     if header.number != number {
-        Damage("another page's bytes stand here")
+        Err(Damage("another page's bytes stand here"))
+    } else if level != 0 || header.level != 0 || !header.is_fixed_leaf() {
+        Err(Damage(
+            "it is not of the kind and level that its parent says",
+        ))
     } else {
-        Damage("it is not of the kind and level that its parent says")
+        Ok(())
     }
 }
 
@@ -157,8 +164,22 @@ fn visit_leaf<'s, S: PageSource + ?Sized>(
     number: PageNumber,
     operation: &'static str,
 ) -> Result<Leaf<'s>> {
-    let (page, header) = visit(source, number, 0, operation)?;
-    Leaf::from_header(page, &header).map_err(|damage| damage.at(number, operation))
+    let page = source.page(number)?;
+    let header = Header::read(page);
+    let is_ordinary =
+        header.number == number && header.level == 0 && header.kind == Kind::Leaf as u8;
+    let leaf = if is_ordinary {
+        Leaf::with_nodes(page, &header)
+    } else {
+        fixed_leaf(page, &header, number)
+    };
+    leaf.map_err(|damage| damage.at(number, operation))
+}
+
+#[cold]
+fn fixed_leaf<'s>(page: &'s [u8], header: &Header, number: PageNumber) -> Result<Leaf<'s>, Damage> {
+    require_fixed_leaf(header, number, 0)?;
+    Leaf::from_header(page, header)
 }
 
 /// An inner page by its number.

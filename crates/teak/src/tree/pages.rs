@@ -3,9 +3,15 @@
 //!
 //! It goes down level by level. A page stands on the same level of all trees that have it, and what it leads to belongs to all of them.
 //! So of each level only those pages are read that one forest has and the other has not: as many as have changed.
+//!
+//! Nested trees, whose roots stand in leaves, begin on higher levels again: they come in a second round. A nested page has one leaf
+//! around it in each state. If that is the same one in both, neither comes to the page, and else both do, in the same round.
 
 use super::{PageSource, TreeRoot, enter, tags::Tagged, visit, visit_inner, visit_leaf};
-use crate::{PageNumber, Result, Run, Tag, TransactionId, page::header::Header};
+use crate::{
+    PageNumber, Result, Run, Tag, TransactionId,
+    page::{header::Header, value::ValueKind},
+};
 
 const COMPARING: &str = "comparing states";
 
@@ -16,6 +22,8 @@ struct Step {
     tag: u64,
     /// Whether leaves of its tree lead to large values.
     has_values: bool,
+    /// Whether they lead to nested trees.
+    has_nested: bool,
 }
 
 /// A page or a large value that only one of the forests has.
@@ -46,6 +54,7 @@ impl Forest {
             page: root.page,
             tag: root.tag.0,
             has_values: root.value_pages > 0,
+            has_nested: root.is_multi(),
         };
         if let Some(level) = root.depth.checked_sub(1) {
             self.level(level.into()).push(step);
@@ -101,6 +110,8 @@ impl Forest {
                 let tag = tag.0;
                 self.level(level - 1).push(Step { page, tag, ..step });
             }
+        } else if step.has_nested {
+            self.add_nested(source, number)?;
         } else if step.has_values {
             let leaf = visit_leaf(source, number, COMPARING)?;
             for index in 0..leaf.count() {
@@ -125,22 +136,59 @@ impl Forest {
     }
 }
 
+impl Forest {
+    /// Adds the nested trees of a leaf.
+    fn add_nested<S: PageSource + ?Sized>(&mut self, source: &S, number: PageNumber) -> Result<()> {
+        let leaf = visit_leaf(source, number, COMPARING)?;
+        for index in 0..leaf.count() {
+            let nested = leaf.node(index).and_then(|node| match node.value.kind {
+                ValueKind::Tree => TreeRoot::decode_inner(node.value.bytes).map(Some),
+                _ => Ok(None),
+            });
+            if let Some(root) = nested.map_err(|damage| damage.at(number, COMPARING))? {
+                // Nesting is one deep, whatever a forged root says.
+                let step = Step {
+                    page: root.page,
+                    tag: root.tag.0,
+                    has_values: false,
+                    has_nested: false,
+                };
+                self.level(usize::from(root.depth) - 1).push(step);
+            }
+        }
+        Ok(())
+    }
+
+    fn is_empty(&self) -> bool {
+        self.levels.iter().all(Vec::is_empty)
+    }
+}
+
 /// What only `a`, and only `b` has, in no order.
 pub(crate) fn unshared<S: PageSource + ?Sized>(
     source: &S,
     mut a: Forest,
     mut b: Forest,
 ) -> Result<[Vec<Unshared>; 2]> {
-    for level in (0..a.levels.len().max(b.levels.len())).rev() {
-        let (steps_a, steps_b) = (a.take(level), b.take(level));
-        for step in only_in(&steps_a, &steps_b, |step| step.page) {
-            a.visit(source, level, *step)?;
-        }
-        for step in only_in(&steps_b, &steps_a, |step| step.page) {
-            b.visit(source, level, *step)?;
+    let mut rounds = 0;
+    while !a.is_empty() || !b.is_empty() {
+        rounds += 1;
+        for level in (0..a.levels.len().max(b.levels.len())).rev() {
+            let (steps_a, steps_b) = (a.take(level), b.take(level));
+            for step in only_in(&steps_a, &steps_b, |step| step.page) {
+                a.visit(source, level, *step)?;
+            }
+            for step in only_in(&steps_b, &steps_a, |step| step.page) {
+                b.visit(source, level, *step)?;
+            }
         }
     }
     for forest in [&mut a, &mut b] {
+        if rounds > 1 {
+            // A forged nested tree has pages of the tree around it.
+            forest.only_here.sort_unstable_by_key(Unshared::start);
+            forest.only_here.dedup_by_key(|page| page.start());
+        }
         forest.values.sort_unstable_by_key(Unshared::start);
         forest.values.dedup_by_key(|value| value.start());
     }

@@ -100,15 +100,18 @@ impl<S: PageSink> Tree<'_, S> {
         let count = leaf.count();
         let doomed = slots_in(&leaf, self.root, range).map_err(damaged)?;
         if doomed.is_empty() {
-            return Ok((0, Some((number, count as u64))));
+            let weight = self.root.weight(&leaf, 0..count).map_err(damaged)?;
+            return Ok((0, Some((number, weight))));
         }
-        let runs = runs_in(&leaf, doomed.clone()).map_err(damaged)?;
-        let removed = doomed.len() as u64;
+        let references = references_in(&leaf, self.root, doomed.clone()).map_err(damaged)?;
+        let removed = self.root.weight(&leaf, doomed.clone()).map_err(damaged)?;
         let mut kept = Records::default();
         kept.append(&leaf, 0..doomed.start).map_err(damaged)?;
         kept.append(&leaf, doomed.end..count).map_err(damaged)?;
-        for run in runs {
-            self.release_run(&run)?;
+        let weight = self.root.weight_of(&kept, 0..kept.len());
+        let weight = weight.map_err(damaged)?;
+        for reference in references {
+            self.release_reference(reference)?;
         }
         if kept.is_empty() {
             self.release_leaf(number)?;
@@ -119,7 +122,7 @@ impl<S: PageSink> Tree<'_, S> {
         let page = self.sink.page_mut(own)?;
         kept.build(page, own, birth, format, 0..kept.len())
             .map_err(damaged)?;
-        Ok((removed, Some((own, kept.len() as u64))))
+        Ok((removed, Some((own, weight))))
     }
 
     fn trim_inner(
@@ -205,15 +208,23 @@ impl<S: PageSink> Tree<'_, S> {
 
     fn drop_leaf(&mut self, number: PageNumber) -> Result<u64> {
         let leaf = visit_leaf(&*self.sink, number, "remove range")?;
-        let count = leaf.count();
+        let all = 0..leaf.count();
+        let damaged = |damage: Damage| damage.at(number, "remove range");
+        let removed = self.root.weight(&leaf, all.clone()).map_err(damaged)?;
         if leaf.has_references() {
-            let damaged = |damage: Damage| damage.at(number, "remove range");
-            for run in runs_in(&leaf, 0..count).map_err(damaged)? {
-                self.release_run(&run)?;
+            for reference in references_in(&leaf, self.root, all).map_err(damaged)? {
+                self.release_reference(reference)?;
             }
         }
         self.release_leaf(number)?;
-        Ok(count as u64)
+        Ok(removed)
+    }
+
+    fn release_reference(&mut self, reference: Reference) -> Result<()> {
+        match reference {
+            Reference::Run(run) => self.release_run(&run),
+            Reference::Tree(nested) => self.release_nested(nested),
+        }
     }
 
     /// While the root has a single child, that child becomes the root.
@@ -291,14 +302,29 @@ fn slots_in(leaf: &Leaf<'_>, root: &TreeRoot, range: KeyRange<'_>) -> Result<Ran
     Ok(start..end.max(start))
 }
 
-/// The large values among some records of a leaf.
-fn runs_in(leaf: &Leaf<'_>, slots: Range<usize>) -> Result<Vec<ValueRun>, Damage> {
-    let mut runs = Vec::new();
+/// What the value of a record refers to.
+enum Reference {
+    Run(ValueRun),
+    /// A nested tree.
+    Tree(TreeRoot),
+}
+
+/// What some records of a leaf refer to. The roots that a catalog holds are not its own to release.
+fn references_in(
+    leaf: &Leaf<'_>,
+    root: &TreeRoot,
+    slots: Range<usize>,
+) -> Result<Vec<Reference>, Damage> {
+    let mut references = Vec::new();
     for index in slots {
         let value = leaf.node(index)?.value;
-        if value.kind == ValueKind::Run {
-            runs.push(ValueRun::decode(value.bytes)?);
+        match value.kind {
+            ValueKind::Run => references.push(Reference::Run(ValueRun::decode(value.bytes)?)),
+            ValueKind::Tree if root.is_multi() => {
+                references.push(Reference::Tree(root.decode_nested(value.bytes)?));
+            }
+            _ => {}
         }
     }
-    Ok(runs)
+    Ok(references)
 }

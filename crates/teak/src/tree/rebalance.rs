@@ -147,8 +147,14 @@ impl<S: PageSink> Tree<'_, S> {
         let number = self.new_leaf()?;
         self.build_leaf(number, &records, last..last + 1)?;
         let separator = self.separator(records.key(last - 1), records.key(last));
-        let left = Child::unsealed(Vec::new(), path[path.len() - 1].page, last as u64);
-        let right = Child::unsealed(separator, number, 1);
+        let weight = |range| {
+            self.root
+                .weight_of(&records, range)
+                .map_err(|damage| damage.at(number, "rebalance"))
+        };
+        let weights = (weight(0..last)?, weight(last..last + 1)?);
+        let left = Child::unsealed(Vec::new(), path[path.len() - 1].page, weights.0);
+        let right = Child::unsealed(separator, number, weights.1);
         self.put_children(path, path.len() - 1, place_of(path), vec![left, right])
     }
 
@@ -294,7 +300,9 @@ impl<S: PageSink> Tree<'_, S> {
                 Some(before) => self.separator(records.key(before), records.key(cut.start)),
                 None => Vec::new(),
             };
-            children.push(Child::unsealed(separator, number, cut.len() as u64));
+            let weight = self.root.weight_of(&records, cut);
+            let weight = weight.map_err(|damage| damage.at(number, "rebalance"))?;
+            children.push(Child::unsealed(separator, number, weight));
         }
         for unused in pages {
             self.release_leaf(unused)?;
@@ -394,7 +402,9 @@ impl<S: PageSink> Tree<'_, S> {
         }
         self.build_leaf(number, &records, 0..count)?;
         self.release_leaf(neighbour.page)?;
-        let child = Child::unsealed(Vec::new(), number, count as u64);
+        let weight = self.root.weight_of(&records, 0..count);
+        let weight = weight.map_err(|damage| damage.at(number, "rebalance"))?;
+        let child = Child::unsealed(Vec::new(), number, weight);
         self.put_children(path, depth, first..first + 2, vec![child])
     }
 }

@@ -1,6 +1,10 @@
 //! Removal of one record.
 
-use super::{PageSink, insert::Tree, position::Position};
+use super::{
+    PageSink,
+    insert::Tree,
+    position::{Position, Step},
+};
 use crate::{Result, page::leaf};
 
 impl<S: PageSink> Tree<'_, S> {
@@ -20,6 +24,11 @@ impl<S: PageSink> Tree<'_, S> {
     /// Removes the record at a position.
     pub(super) fn remove_at(&mut self, position: Position) -> Result<()> {
         let path = self.own_path(position.into_path())?;
+        self.remove_record(&path, 1)
+    }
+
+    /// Removes the entry of a leaf where a path leads, which may be changed. It stands for so many records.
+    pub(super) fn remove_record(&mut self, path: &[Step], records: u64) -> Result<()> {
         let step = *path.last().expect("a path has a leaf");
         let run = self.run_at(step.page, step.index, "remove")?;
         leaf::remove(self.sink.page_mut(step.page)?, step.index)
@@ -27,8 +36,8 @@ impl<S: PageSink> Tree<'_, S> {
         if let Some(run) = run {
             self.release_run(&run)?;
         }
-        self.root.records = self.root.records.saturating_sub(1);
+        self.root.records = self.root.records.saturating_sub(records);
         self.touch();
-        self.mend_leaf(&path)
+        self.mend_leaf(path)
     }
 }

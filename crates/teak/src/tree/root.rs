@@ -22,6 +22,7 @@
 //! In a catalog entry the names of comparisons follow, if an order is one: `tree/root/entry.rs`.
 
 mod entry;
+mod nested;
 #[cfg(test)]
 mod tests;
 
@@ -29,6 +30,7 @@ use crate::{
     Error, PageNumber, Tag, TransactionId,
     page::{Damage, inner::InnerFormat, key::KeyOrder, leaf::LeafFormat, value::TREE_ROOT_LEN},
 };
+use std::ops::Deref;
 
 /// Pages share the prefix of their keys.
 const SHARE_PREFIXES: u16 = 1;
@@ -73,6 +75,33 @@ pub(crate) struct TreeRoot {
     pub(crate) sequence: u64,
     /// What only tables of special kinds have.
     pub(crate) kind: TreeKind,
+}
+
+/// The root of a table in a transaction. It is small, since every operation passes it on.
+#[derive(Debug)]
+pub(crate) enum RootRef<'t> {
+    /// The transaction keeps it.
+    Kept(&'t TreeRoot),
+    /// The transaction has no place for it.
+    Found(Box<TreeRoot>),
+}
+
+impl RootRef<'_> {
+    pub(crate) fn found(root: TreeRoot) -> Self {
+        Self::Found(Box::new(root))
+    }
+}
+
+impl Deref for RootRef<'_> {
+    type Target = TreeRoot;
+
+    #[inline]
+    fn deref(&self) -> &TreeRoot {
+        match self {
+            Self::Kept(root) => root,
+            Self::Found(root) => root,
+        }
+    }
 }
 
 /// What trees of special kinds have beside what all have.
@@ -176,6 +205,7 @@ impl TreeRoot {
         };
         Self {
             sequence: self.sequence,
+            key_len: if kind.fixed { self.key_len } else { 0 },
             kind,
             ..empty
         }
@@ -195,6 +225,7 @@ impl TreeRoot {
             order: self.order,
             share_prefixes: self.share_prefixes,
             value_align_log2: self.value_align_log2,
+            fixed_len: if self.kind.fixed { self.key_len } else { 0 },
         }
     }
 
@@ -323,8 +354,14 @@ impl TreeRoot {
         let is_possible = match kind.values {
             None => !kind.first_decides && (!kind.fixed || self.key_len > 0),
             Some(order) => {
-                let is_integer = order != KeyOrder::Integer || matches!(kind.value_size, 0 | 4 | 8);
-                !kind.fixed && is_integer && self.value_align_log2 == 0 && self.value_pages == 0
+                let is_undecided = kind.first_decides && self.depth == 0;
+                let is_integer = order == KeyOrder::Integer;
+                let is_size_possible = match kind.value_size {
+                    0 => is_undecided || !is_integer && !kind.first_decides,
+                    size => !is_integer || matches!(size, 4 | 8),
+                };
+                let is_plain = self.value_align_log2 == 0 && self.value_pages == 0;
+                is_size_possible && is_plain && !kind.fixed
             }
         };
         match is_possible && kind.value_size <= 0x7fff {

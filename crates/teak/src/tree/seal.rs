@@ -1,25 +1,42 @@
-//! Sealing: from the leaves up, each page's tag goes into its parent and the root's into the root.
+//! Sealing: from the leaves up, each page's tag goes into its parent and the root's into the root. That of a nested tree goes into
+//! the leaf that holds its root.
 
-use super::{PageSink, TreeRoot, visit, visit_inner};
-use crate::{PageNumber, Result, Tag, page::inner};
+use super::{PageSink, TreeRoot, visit, visit_inner, visit_leaf};
+use crate::{
+    PageNumber, Result, Tag,
+    page::{
+        Damage, inner,
+        leaf::{self, Leaf},
+        value::{StoredValue, ValueKind},
+    },
+};
 
 /// Tags all pages that this transaction wrote, and the root.
 pub(crate) fn seal<S: PageSink>(sink: &mut S, root: &mut TreeRoot) -> Result<()> {
     root.tag = match root.depth {
         0 => Tag::default(),
-        depth if sink.is_dirty(root.page) => seal_page(sink, root.page, depth - 1)?,
+        depth if sink.is_dirty(root.page) => seal_page(sink, root, root.page, depth - 1)?,
         _ => root.tag,
     };
     Ok(())
 }
 
-fn seal_page<S: PageSink>(sink: &mut S, number: PageNumber, level: u8) -> Result<Tag> {
+fn seal_page<S: PageSink>(
+    sink: &mut S,
+    root: &TreeRoot,
+    number: PageNumber,
+    level: u8,
+) -> Result<Tag> {
+    if level == 0 && root.is_multi() {
+        // What is known of the tag of such a leaf may be from before.
+        seal_nested(sink, root, number)?;
+    }
     if let Some(tag) = sink.known_tag(number) {
         return Ok(tag);
     }
     if level > 0 {
         for (index, child) in dirty_children(sink, number, level)? {
-            let tag = seal_page(sink, child, level - 1)?;
+            let tag = seal_page(sink, root, child, level - 1)?;
             inner::set_tag(sink.page_mut(number)?, index, tag);
         }
     }
@@ -40,6 +57,47 @@ fn dirty_children<S: PageSink>(
             .map_err(|damage| damage.at(number, "commit"))?;
         if sink.is_dirty(child) {
             dirty.push((index, child));
+        }
+    }
+    Ok(dirty)
+}
+
+/// Seals the nested trees of a leaf.
+fn seal_nested<S: PageSink>(sink: &mut S, root: &TreeRoot, number: PageNumber) -> Result<()> {
+    let damaged = |damage: Damage| damage.at(number, "commit");
+    let leaf = visit_leaf(sink, number, "commit")?;
+    if !leaf.has_references() {
+        return Ok(());
+    }
+    for (index, mut nested) in dirty_nested(sink, root, &leaf).map_err(damaged)? {
+        let before = nested.tag;
+        seal(sink, &mut nested)?;
+        if nested.tag == before {
+            continue;
+        }
+        let value = StoredValue {
+            kind: ValueKind::Tree,
+            bytes: &nested.encode(),
+        };
+        leaf::overwrite(sink.page_mut(number)?, index, value).map_err(damaged)?;
+    }
+    Ok(())
+}
+
+/// The nested trees of a leaf of which this transaction wrote pages.
+fn dirty_nested<S: PageSink>(
+    sink: &S,
+    root: &TreeRoot,
+    leaf: &Leaf<'_>,
+) -> Result<Vec<(usize, TreeRoot)>, Damage> {
+    let mut dirty = Vec::new();
+    for index in 0..leaf.count() {
+        let value = leaf.node(index)?.value;
+        if value.kind == ValueKind::Tree {
+            let nested = root.decode_nested(value.bytes)?;
+            if sink.is_dirty(nested.page) {
+                dirty.push((index, nested));
+            }
         }
     }
     Ok(dirty)

@@ -14,7 +14,7 @@ use crate::{
         entries::{Child, Records},
         header::{HEADER_LEN, Header},
         inner,
-        leaf::{self, End, InPlace},
+        leaf::{self, End, InPlace, Leaf},
         value::StoredValue,
     },
 };
@@ -23,6 +23,8 @@ use crate::{
 const SHARED_FILL_MAX: (usize, usize) = (31, 32);
 /// If more records than this would have to move, both leaves are laid out anew.
 const MOVED_MAX: usize = 16;
+/// As many bytes may move in any case where leaves are fixed leaves, whose records are small and moved together.
+const MOVED_LEN_MAX: usize = 1024;
 
 /// What came of an attempt to share with a neighbour.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -102,10 +104,14 @@ impl<S: PageSink> Tree<'_, S> {
         full_len: usize,
     ) -> Result<Option<usize>> {
         let leaf = visit_leaf(&*self.sink, step.page, "rebalance")?;
+        let moved_max = match self.root.leaf_format().fixed_len {
+            0 => MOVED_MAX,
+            len => MOVED_MAX.max(MOVED_LEN_MAX / usize::from(len)),
+        };
         let mut surplus = full_len.saturating_sub(neighbour.used_len) / 2;
         let is_left = neighbour.index < parent.index;
         let mut moved = 0;
-        while moved + 1 < leaf.count() && moved < MOVED_MAX {
+        while moved + 1 < leaf.count() && moved < moved_max {
             let index = if is_left {
                 moved
             } else {
@@ -114,14 +120,14 @@ impl<S: PageSink> Tree<'_, S> {
             let node = leaf
                 .node(index)
                 .map_err(|damage| damage.at(step.page, "rebalance"))?;
-            let len = node.len();
+            let len = leaf.record_len(&node);
             if len > 2 * surplus {
                 break;
             }
             surplus = surplus.saturating_sub(len);
             moved += 1;
         }
-        Ok((moved > 0 && moved < MOVED_MAX).then_some(moved))
+        Ok((moved > 0 && moved < moved_max).then_some(moved))
     }
 
     /// Moves records over, and inserts the new one where it belongs.
@@ -189,7 +195,11 @@ impl<S: PageSink> Tree<'_, S> {
         let first = right_leaf
             .key(0)
             .map_err(|damage| damage.at(right, "rebalance"))?;
-        let counts = (left_leaf.count() as u64, right_leaf.count() as u64);
+        let weight = |leaf: &Leaf<'_>| self.root.weight(leaf, 0..leaf.count());
+        let counts = (
+            weight(&left_leaf).map_err(|damage| damage.at(left, "rebalance"))?,
+            weight(&right_leaf).map_err(|damage| damage.at(right, "rebalance"))?,
+        );
         let separator = self.separator(&last, &first);
         let children = vec![
             Child::unsealed(Vec::new(), left, counts.0),

@@ -1,8 +1,11 @@
-//! The tags of a tree's pages, as what points to them keeps them. Leaves are read only where values of their own pages may hang
-//! on them: the tags of all others stand in inner pages, which are few.
+//! The tags of a tree's pages, as what points to them keeps them. Leaves are read only where values of their own pages or nested
+//! trees may hang on them: the tags of all others stand in inner pages, which are few.
 
 use super::{PageSource, TreeRoot, enter, visit_inner, visit_leaf};
-use crate::{PageNumber, Result, Run, Tag};
+use crate::{
+    PageNumber, Result, Run, Tag,
+    page::{Damage, leaf::Node, value::ValueKind},
+};
 
 const READING: &str = "reading the tags of pages";
 
@@ -24,22 +27,27 @@ pub(crate) fn for_each<S: PageSource + ?Sized>(
 ) -> Result<()> {
     let mut walk = Walk {
         source,
-        has_values: root.value_pages > 0,
+        has_more: root.value_pages > 0 || root.is_multi(),
         visit,
     };
-    match root.depth.checked_sub(1) {
-        Some(level) => walk.page(root.page, root.tag, level),
-        None => Ok(()),
-    }
+    walk.tree(root)
 }
 
 struct Walk<'w, S: ?Sized> {
     source: &'w S,
-    has_values: bool,
+    /// Whether there is something behind leaves.
+    has_more: bool,
     visit: &'w mut dyn FnMut(Tagged) -> Result<bool>,
 }
 
 impl<S: PageSource + ?Sized> Walk<'_, S> {
+    fn tree(&mut self, root: &TreeRoot) -> Result<()> {
+        match root.depth.checked_sub(1) {
+            Some(level) => self.page(root.page, root.tag, level),
+            None => Ok(()),
+        }
+    }
+
     fn page(&mut self, number: PageNumber, tag: Tag, level: u8) -> Result<()> {
         let page = Tagged {
             run: Run::new(number.0, 1),
@@ -47,7 +55,7 @@ impl<S: PageSource + ?Sized> Walk<'_, S> {
             tag,
             is_value: false,
         };
-        if !(self.visit)(page)? || (level == 0 && !self.has_values) {
+        if !(self.visit)(page)? || (level == 0 && !self.has_more) {
             return Ok(());
         }
         enter::page(self.source, number, tag, READING)?;
@@ -70,18 +78,43 @@ impl<S: PageSource + ?Sized> Walk<'_, S> {
     fn values(&mut self, number: PageNumber) -> Result<()> {
         let leaf = visit_leaf(self.source, number, READING)?;
         for index in 0..leaf.count() {
-            let run = leaf.node(index).and_then(|node| node.value.as_run());
-            let Some(value) = run.map_err(|damage| damage.at(number, READING))? else {
-                continue;
-            };
-            let pages = value.pages(self.source.page_size());
-            (self.visit)(Tagged {
-                run: pages.map_err(|damage| damage.at(number, READING))?,
-                len_bytes: value.len_bytes,
-                tag: value.tag,
-                is_value: true,
-            })?;
+            let behind = leaf.node(index).and_then(|node| self.behind(&node));
+            match behind.map_err(|damage| damage.at(number, READING))? {
+                Behind::Nothing => {}
+                Behind::Value(value) => {
+                    (self.visit)(value)?;
+                }
+                Behind::Tree(root) => {
+                    // Nesting is one deep, whatever a forged root says.
+                    self.has_more = false;
+                    let walked = self.tree(&root);
+                    self.has_more = true;
+                    walked?;
+                }
+            }
         }
         Ok(())
     }
+
+    fn behind(&self, node: &Node<'_>) -> Result<Behind, Damage> {
+        Ok(match node.value.kind {
+            ValueKind::Tree => Behind::Tree(TreeRoot::decode_inner(node.value.bytes)?),
+            _ => match node.value.as_run()? {
+                Some(value) => Behind::Value(Tagged {
+                    run: value.pages(self.source.page_size())?,
+                    len_bytes: value.len_bytes,
+                    tag: value.tag,
+                    is_value: true,
+                }),
+                None => Behind::Nothing,
+            },
+        })
+    }
+}
+
+/// What a record of a leaf leads to.
+enum Behind {
+    Nothing,
+    Value(Tagged),
+    Tree(TreeRoot),
 }

@@ -1,5 +1,7 @@
 //! The tree against a `BTreeMap`, on pages in memory.
 
+mod fixed;
+
 use super::{
     PageSink, TreeRoot,
     bulk::{Appender, Builder},

@@ -1,6 +1,8 @@
 //! A walk over every page of a tree that trusts nothing: kinds, numbers, tags, order, bounds,
 //! counts. It goes on after damage, past the page concerned.
 
+mod values;
+
 use super::{PageSource, TreeRoot};
 use crate::{
     PageNumber, Run, Tag, TransactionId,
@@ -9,7 +11,7 @@ use crate::{
         header::{Header, Kind},
         inner::Inner,
         key::KeyOrder,
-        leaf::Leaf,
+        leaf::{Leaf, LeafFormat},
         value::{StoredValue, ValueKind, ValueRun},
     },
 };
@@ -45,7 +47,7 @@ pub(crate) trait Visitor {
     fn page(&mut self, _header: &Header) {}
     /// A large value that was entered.
     fn value(&mut self, _pages: Run, _run: &ValueRun) {}
-    /// A record of a leaf whose tag is right.
+    /// A record of a leaf whose tag is right. A key that has several values is told with each of them.
     fn record(&mut self, _leaf: PageNumber, _key: &[u8], _value: StoredValue<'_>) {}
     /// Whether to go on below a page of this birth whose tag is right.
     fn descend(&mut self, _birth: TransactionId) -> bool {
@@ -64,9 +66,13 @@ struct Bounds {
 
 struct Walk<'w, S: ?Sized, V> {
     source: &'w S,
+    root: TreeRoot,
+    /// The key whose values the tree has, and its bounds, if the tree is nested.
+    around: Option<(&'w [u8], &'w Bounds)>,
     order: KeyOrder,
     /// Whether keys can be compared here: else their order is passed over.
     is_ordered: bool,
+    leaf_format: LeafFormat,
     counted: bool,
     visitor: &'w mut V,
     totals: Totals,
@@ -101,29 +107,51 @@ pub(crate) fn walk<S: PageSource + ?Sized, V: Visitor>(
     root: &TreeRoot,
     visitor: &mut V,
 ) -> Totals {
-    let (order, counted) = (root.order, root.counted);
-    let mut walk = Walk {
-        source,
-        order,
-        is_ordered: order.is_resolved(),
-        counted,
-        visitor,
-        totals: Totals::default(),
-    };
-    if let Some(level) = root.depth.checked_sub(1) {
-        let bounds = Bounds {
-            low: Vec::new(),
-            high: None,
-            records: Some(root.records),
-        };
-        walk.page(root.page, root.tag, level, &bounds);
-    }
+    let mut walk = Walk::new(source, root, None, visitor);
+    walk.all();
     walk.totals
 }
 
 impl<'w, S: PageSource + ?Sized, V: Visitor> Walk<'w, S, V> {
+    fn new(
+        source: &'w S,
+        root: &TreeRoot,
+        around: Option<(&'w [u8], &'w Bounds)>,
+        visitor: &'w mut V,
+    ) -> Self {
+        Self {
+            source,
+            root: *root,
+            around,
+            order: root.order,
+            is_ordered: root.order.is_resolved(),
+            leaf_format: root.leaf_format(),
+            counted: root.counted,
+            visitor,
+            totals: Totals::default(),
+        }
+    }
+
+    /// Walks all pages; returns the number of records, if that is certain.
+    fn all(&mut self) -> Option<u64> {
+        let level = self.root.depth.checked_sub(1)?;
+        let bounds = Bounds {
+            low: Vec::new(),
+            high: None,
+            records: Some(self.root.records),
+        };
+        self.page(self.root.page, self.root.tag, level, &bounds)
+    }
+
     fn report(&mut self, page: PageNumber, bounds: &Bounds, detail: &'static str) {
-        let Bounds { low, high, records } = bounds.clone();
+        let Bounds { low, high, records } = match self.around {
+            None => bounds.clone(),
+            Some((key, around)) => Bounds {
+                low: key.to_vec(),
+                high: around.high.clone(),
+                records: bounds.records,
+            },
+        };
         self.visitor.finding(Finding {
             page,
             detail,
@@ -190,11 +218,17 @@ impl<'w, S: PageSource + ?Sized, V: Visitor> Walk<'w, S, V> {
         if header.number != number {
             return Err(Damage("another page's bytes stand here"));
         }
-        let kind = if level == 0 { Kind::Leaf } else { Kind::Inner };
+        let kind = match level {
+            0 => self.leaf_format.kind(),
+            _ => Kind::Inner,
+        };
         if header.kind != kind as u8 || header.level != level {
             return Err(Damage(
                 "it is not of the kind and level that its parent says",
             ));
+        }
+        if kind == Kind::FixedLeaf && header.prefix_len != self.leaf_format.fixed_len {
+            return Err(Damage("its keys do not have the length that the root says"));
         }
         Ok((page, header))
     }
@@ -219,16 +253,33 @@ impl<'w, S: PageSource + ?Sized, V: Visitor> Walk<'w, S, V> {
             {
                 self.report(number, bounds, detail);
             }
-            self.value(number, &key, node.value, bounds)?;
-            self.visitor.record(number, &key, node.value);
-            self.totals.records += 1;
             self.totals.add_data(key.len() as u64);
+            if self.root.is_multi() {
+                self.values(number, &key, node.value, bounds)?;
+            } else {
+                match self.around {
+                    None => self.value(number, &key, node.value, bounds)?,
+                    Some(_) if node.value == StoredValue::inline(&[]) => {}
+                    Some(_) => return Err(Damage("a record of a nested tree has a value")),
+                }
+                self.tell_record(number, &key, node.value);
+                self.totals.records += 1;
+            }
             last = Some(key);
         }
         if leaf.count() == 0 {
             self.report(number, bounds, "a leaf of a tree is empty");
         }
-        Ok(Some(leaf.count() as u64))
+        self.root.weight(&leaf, 0..leaf.count()).map(Some)
+    }
+
+    fn tell_record(&mut self, leaf: PageNumber, key: &[u8], value: StoredValue<'_>) {
+        match self.around {
+            None => self.visitor.record(leaf, key, value),
+            Some((around, _)) => {
+                self.visitor.record(leaf, around, StoredValue::inline(key));
+            }
+        }
     }
 
     /// What is wrong with the place of a key, given the one before it.

@@ -9,7 +9,7 @@ use crate::{
         value::{StoredValue, ValueKind},
     },
     tree::{
-        PageSink, PageSource, RootFault, TreeKind, TreeRoot, UnknownTree,
+        PageSink, PageSource, RootFault, TreeRoot, UnknownTree,
         cursor::Cursor,
         insert::{Existing, Tree},
         lookup,
@@ -91,10 +91,8 @@ pub(super) fn decode(
         )));
     }
     match TreeRoot::decode_entry(value.bytes) {
-        // Reserved kinds: this version knows their flags, and does not read their trees.
-        Ok((root, _)) if root.kind != TreeKind::default() => {
-            Ok(Entry::Unknown(root.unknown_kind()))
-        }
+        // A reserved kind: this version knows its flag, and does not read its trees.
+        Ok((root, _)) if root.kind.dropped => Ok(Entry::Unknown(root.unknown_kind())),
         Ok((mut root, names)) => Ok(match names.resolve(&mut root, comparisons) {
             missing if missing.is_empty() => Entry::Table(root),
             missing => Entry::Unordered(root, missing),

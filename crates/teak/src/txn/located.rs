@@ -4,7 +4,7 @@
 use super::write::printable;
 use crate::{
     Error, KeyRange, PageNumber,
-    tree::{PageSource, TreeRoot, locate, lookup},
+    tree::{PageSource, TreeRoot, locate, lookup, multi},
 };
 
 /// Adds table and keys to an error that names a damaged page. `key` is what was looked for, if it was one
@@ -43,9 +43,21 @@ fn keys_at<S: PageSource + ?Sized>(
     key: Option<&[u8]>,
 ) -> Option<KeyRange> {
     locate::keys_of(source, root, page).or_else(|| {
-        key.filter(|key| has_value_at(source, root, key, page))
-            .map(KeyRange::single)
+        key.filter(|key| {
+            has_value_at(source, root, key, page) || is_nested(source, root, key, page)
+        })
+        .map(KeyRange::single)
     })
+}
+
+/// Whether the page belongs to the nested tree that has the values of a key.
+fn is_nested<S: PageSource + ?Sized>(
+    source: &S,
+    root: &TreeRoot,
+    key: &[u8],
+    page: PageNumber,
+) -> bool {
+    root.is_multi() && multi::lookup::is_below_key(source, root, key, page)
 }
 
 /// Whether the value of a key is a large one that begins on this page.

@@ -62,6 +62,7 @@ pub use metrics::Metrics;
 pub(crate) use named::NamedReaders;
 pub use named::SnapshotInfo;
 pub(crate) use opening::Opening;
+pub(crate) use pages::WritePages;
 pub(crate) use policies::{Network, Settings, Sharing};
 pub(crate) use reader::{Parked, Reader};
 pub(crate) use readers_seen::SlowReaderHook;

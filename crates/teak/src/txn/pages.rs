@@ -12,10 +12,7 @@ use super::{
 };
 use crate::{
     Error, Geometry, PageNumber, Result, Run, Tag, TransactionId,
-    page::{
-        header::{Header, Kind},
-        value::ValueRun,
-    },
+    page::{header::Header, value::ValueRun},
     planted::{Planted, is_planted},
     space::Policy,
     store::{Mapping, Storage, WritableMapping},
@@ -193,7 +190,7 @@ impl WritePages {
         let oldest = std::mem::replace(place, newest);
         self.oldest_recent = (self.oldest_recent + 1) % RECENT_PAGES;
         if let Some(page) = self.writer.arena.page(oldest)
-            && Header::read(page).kind == Kind::Leaf as u8
+            && Header::read(page).is_leaf()
         {
             let tag = Tag::of(page);
             self.writer.arena.set_tag(oldest, tag);
@@ -265,7 +262,7 @@ impl WritePages {
         let mut leaves = Vec::new();
         let mut parts = Vec::new();
         self.writer.arena.for_each_unwritten(|number, page| {
-            if Header::read(page).kind == Kind::Leaf as u8 {
+            if Header::read(page).is_leaf() {
                 leaves.push((number, Tag::of(page)));
                 parts.push((number, page));
             }

@@ -8,12 +8,11 @@ use crate::{
     space::{Pins, Space, SpacePages},
     store::Mapping,
     tree::{
-        PageSource, TreeRoot,
+        PageSource, RootRef, TreeRoot,
         reading::{Faults, reading, reading_twice},
     },
 };
 use std::{
-    borrow::Cow,
     ops::Range,
     sync::{Arc, OnceLock},
 };
@@ -142,10 +141,10 @@ impl Snapshot {
     /// The root of a table, by the number of its handle, or by its name where there are more
     /// handles than the snapshot has places for.
     #[inline]
-    pub(crate) fn root_of(&self, handle: usize, name: &[u8]) -> Result<Option<Cow<'_, TreeRoot>>> {
+    pub(crate) fn root_of(&self, handle: usize, name: &[u8]) -> Result<Option<RootRef<'_>>> {
         match self.known_root(handle) {
-            Some(root) => Ok(root.map(Cow::Borrowed)),
-            None => Ok(self.find_root(handle, name)?.map(Cow::Owned)),
+            Some(root) => Ok(root.map(RootRef::Kept)),
+            None => Ok(self.find_root(handle, name)?.map(RootRef::found)),
         }
     }
 

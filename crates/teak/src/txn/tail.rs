@@ -11,13 +11,13 @@ use super::{
 use crate::{
     Error, Result, TransactionId,
     tree::{
+        TreeRoot,
         insert::Tree,
-        lower::{Lowering, sampled_fill_percent},
+        lower::{Lowering, Resume, sampled_fill_percent},
         reading::reading,
         seal,
     },
 };
-use std::borrow::Cow;
 
 /// Small commits move so many pages at least.
 const MOVED_MIN: u64 = 8;
@@ -93,7 +93,7 @@ enum Place {
     #[default]
     Begin,
     /// In a table, from a key on, or from its first.
-    Table { name: Vec<u8>, key: Option<Vec<u8>> },
+    Table { name: Vec<u8>, from: Option<Resume> },
     /// Behind all tables, in the catalog.
     Catalog,
     /// Behind it, in the list of named snapshots.
@@ -175,11 +175,13 @@ impl WriteTransaction {
                 return Ok(false);
             };
             let root = match self.engine.known_handle(&name) {
-                Some(handle) => self.root_of(handle, &name)?.map(Cow::into_owned),
+                Some(handle) => self.root_of(handle, &name)?.as_deref().copied(),
                 None => self.find(&name)?,
             };
             sampled = Some(name);
-            let Some(root) = root.filter(|root| root.leaf_pages >= LEAVES_MIN) else {
+            // Samples are of the leaves of keys, which may be few where these have several values.
+            let is_large = |root: &TreeRoot| root.leaf_pages >= LEAVES_MIN && !root.is_multi();
+            let Some(root) = root.filter(is_large) else {
                 continue;
             };
             let (pages, seed) = (&self.pages, self.id().0);
@@ -225,9 +227,9 @@ impl WriteTransaction {
             let place = std::mem::take(&mut self.pages.writer.tail.place);
             let next = match place {
                 Place::Begin => self.table_from(&[], true)?,
-                Place::Table { name, key } => {
-                    match self.lower_table(&name, key.as_deref(), work)? {
-                        key @ Some(_) => Some(Place::Table { name, key }),
+                Place::Table { name, from } => {
+                    match self.lower_table(&name, from.as_ref(), work)? {
+                        from @ Some(_) => Some(Place::Table { name, from }),
                         None => self.table_from(&name, false)?,
                     }
                 }
@@ -285,25 +287,25 @@ impl WriteTransaction {
                 is_included,
             )
         })?;
-        Ok(found.map(|name| Place::Table { name, key: None }))
+        Ok(found.map(|name| Place::Table { name, from: None }))
     }
 
     fn lower_table(
         &mut self,
         name: &[u8],
-        key: Option<&[u8]>,
+        from: Option<&Resume>,
         work: &mut Lowering,
-    ) -> Result<Option<Vec<u8>>> {
+    ) -> Result<Option<Resume>> {
         // A table that nobody has a handle to does not get one for this.
         if let Some(handle) = self.engine.known_handle(name) {
-            return self.change(handle, name, |tree| tree.lower(key, work));
+            return self.change(handle, name, |tree| tree.lower(from, work));
         }
         let Some(mut root) = self.find(name)? else {
             return Ok(None);
         };
         let before = root;
         let next = changing(&mut self.pages, |pages| {
-            Tree::new(pages, &mut root).lower(key, work)
+            Tree::new(pages, &mut root).lower(from, work)
         })?;
         if root != before {
             seal::seal(&mut self.pages, &mut root)?;

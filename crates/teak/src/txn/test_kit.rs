@@ -166,7 +166,7 @@ pub(super) fn get_in(
 /// The root of table `a`.
 pub(super) fn root_of(snapshot: &Snapshot, engine: &Engine) -> TreeRoot {
     let root = snapshot.root_of(engine.handle(b"a"), b"a").unwrap();
-    root.expect("the table exists").into_owned()
+    *root.expect("the table exists")
 }
 
 pub(super) fn assert_clean(engine: &Arc<Engine>) {

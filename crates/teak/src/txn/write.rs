@@ -17,12 +17,12 @@ use crate::{
     page::key::KeyOrder,
     store::{Mapping, uptime_ms},
     tree::{
-        PageSource, TreeRoot,
+        PageSource, RootRef, TreeRoot,
         insert::Tree,
         reading::{reading, reading_from, reading_twice},
     },
 };
-use std::{borrow::Cow, collections::HashMap, sync::Arc, time::Duration};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
 /// A table as this transaction sees it.
 #[derive(Clone, Debug)]
@@ -198,21 +198,21 @@ impl WriteTransaction {
 
     /// The root of a table, by its handle and name.
     #[inline]
-    pub(crate) fn root_of(&self, handle: usize, name: &[u8]) -> Result<Option<Cow<'_, TreeRoot>>> {
+    pub(crate) fn root_of(&self, handle: usize, name: &[u8]) -> Result<Option<RootRef<'_>>> {
         self.engine.refuse_forked()?;
         if let Some(Some(table)) = self.tables.get(handle) {
-            return Ok(table.root.as_ref().map(Cow::Borrowed));
+            return Ok(table.root.as_ref().map(RootRef::Kept));
         }
         if self.catalog == self.base.catalog {
             if let Some(root) = self.base.known_root(handle) {
-                return Ok(root.map(Cow::Borrowed));
+                return Ok(root.map(RootRef::Kept));
             }
             // Not through the state itself: its pages may not be in the file yet.
             let root = self.find(name)?;
             self.base.set_root(handle, root);
-            return Ok(root.map(Cow::Owned));
+            return Ok(root.map(RootRef::found));
         }
-        Ok(self.find(name)?.map(Cow::Owned))
+        Ok(self.find(name)?.map(RootRef::found))
     }
 
     pub(super) fn find(&self, name: &[u8]) -> Result<Option<TreeRoot>> {
@@ -225,7 +225,7 @@ impl WriteTransaction {
 
     fn open(&mut self, handle: usize, name: &[u8]) -> Result<&mut OpenTable> {
         if self.tables.get(handle).is_none_or(Option::is_none) {
-            let root = self.root_of(handle, name)?.map(Cow::into_owned);
+            let root = self.root_of(handle, name)?.as_deref().copied();
             self.note_open(handle, name, root);
         }
         Ok(self.tables[handle].as_mut().expect("the table was opened"))
@@ -315,12 +315,15 @@ impl WriteTransaction {
         mut root: TreeRoot,
     ) -> Result<()> {
         self.refuse_broken()?;
-        if let KeyOrder::Custom(comparison) = root.order {
-            let known = self.base.comparisons.named(comparison.name());
-            root.order = KeyOrder::Custom(known.ok_or_else(|| Error::ComparisonMissing {
-                table: printable(name),
-                comparison: comparison.name().to_owned(),
-            })?);
+        let orders = [Some(&mut root.order), root.kind.values.as_mut()];
+        for order in orders.into_iter().flatten() {
+            if let KeyOrder::Custom(comparison) = order {
+                let known = self.base.comparisons.named(comparison.name());
+                *order = KeyOrder::Custom(known.ok_or_else(|| Error::ComparisonMissing {
+                    table: printable(name),
+                    comparison: comparison.name().to_owned(),
+                })?);
+            }
         }
         let table = self.open(handle, name)?;
         if table.root.is_some() {

@@ -159,7 +159,7 @@ impl FreeCursor {
     /// [`Error::InvalidArgument`] for a cursor that is nowhere, unless it is all records that are to go; those of
     /// [`Table::remove_range`](crate::Table::remove_range).
     pub fn remove_bunch(&mut self, txn: &mut WriteTxn, bunch: Bunch) -> Result<u64> {
-        let root = self.table.root(txn)?.into_owned();
+        let root = *self.table.root(txn)?;
         let landmark = Landmark::new(&root, &self.key);
         let is_up_to = matches!(bunch, Bunch::Before | Bunch::ToHere);
         let (low, high) = match (bunch, self.place) {

@@ -4,10 +4,10 @@ use super::{Transaction, sealed};
 use crate::{
     Error, Result, TransactionId,
     api::{Marks, ReaderInfo, TableInfo},
-    tree::{PageSource, TreeRoot},
+    tree::{PageSource, RootRef},
     txn::{Engine, Parked, Reader, snapshot::Snapshot},
 };
-use std::{borrow::Cow, sync::Arc};
+use std::sync::Arc;
 
 /// A read transaction: one committed state, for as long as this or a clone of it lives. It can be
 /// sent to and shared between threads, and outlive its [`Database`](crate::Database).
@@ -222,8 +222,8 @@ impl sealed::Sealed for ReadTxn {
         self.reader.engine()
     }
 
-    #[inline]
-    fn root_of(&self, handle: usize, name: &[u8]) -> Result<Option<Cow<'_, TreeRoot>>> {
+    #[inline(always)]
+    fn root_of(&self, handle: usize, name: &[u8]) -> Result<Option<RootRef<'_>>> {
         self.reader.engine().refuse_forked()?;
         self.refuse_cancelled()?;
         self.reader.root_of(handle, name)

@@ -4,13 +4,13 @@ use super::{Transaction, sealed};
 use crate::{
     Error, Geometry, Result, TransactionId,
     api::{
-        CommitLatency, Durability, Marks, ReadTxn, Table, TableInfo, TableOptions, Ticket,
-        codec::Codec, options::refuse_impossible,
+        CommitLatency, Durability, Marks, MultiTable, ReadTxn, Table, TableInfo, TableOptions,
+        Ticket, codec::Codec, options::refuse_impossible,
     },
-    tree::{PageSource, TreeRoot},
+    tree::{PageSource, RootRef, TreeRoot},
     txn::{Engine, HeldPlace, SavepointId, WriteTransaction, write},
 };
-use std::{borrow::Cow, sync::Arc};
+use std::sync::Arc;
 
 /// The longest name of a snapshot in bytes.
 const SNAPSHOT_NAME_MAX: usize = 255;
@@ -100,26 +100,93 @@ impl WriteTxn {
         name: impl AsRef<[u8]>,
         options: TableOptions,
     ) -> Result<Table<K, V>> {
-        let name = name.as_ref();
+        if options.is_multi() {
+            let text = "options of values are for tables in which a key has several; create it with `create_multi_table_with`, or leave them out";
+            return Err(Error::InvalidArgument(text.into()));
+        }
+        self.create(name.as_ref(), options)?;
+        Ok(Table::new(self.inner.engine(), name.as_ref()))
+    }
+
+    /// Opens a table in which a key has several values, or creates it with default options: values of any length, in the order of
+    /// their bytes.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`WriteTxn::create_multi_table_with`].
+    pub fn create_multi_table<K: Codec, V: Codec>(
+        &mut self,
+        name: impl AsRef<[u8]>,
+    ) -> Result<MultiTable<K, V>> {
+        self.create_multi_table_with(name, TableOptions::new())
+    }
+
+    /// Opens a table in which a key has several values, or creates it with these options. A database that has had such a table
+    /// cannot be opened by programs that do not know them.
+    ///
+    /// ```
+    /// # use teak::{Database, KeyOrder, TableOptions, ValueSize, codec::{NativeU64, Str}};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// let mut txn = database.begin_write()?;
+    /// let options = TableOptions::new()
+    ///     .value_order(KeyOrder::Integer)
+    ///     .value_size(ValueSize::Bytes(8));
+    /// let postings = txn.create_multi_table_with::<Str, NativeU64>("postings", options)?;
+    /// postings.insert(&mut txn, "teak", 700_000)?;
+    /// postings.insert(&mut txn, "teak", 3)?;
+    /// let all: Vec<_> = postings.values(&txn, "teak")?.collect::<teak::Result<_>>()?;
+    /// assert_eq!(all, [3, 700_000]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`WriteTxn::create_table_with`].
+    pub fn create_multi_table_with<K: Codec, V: Codec>(
+        &mut self,
+        name: impl AsRef<[u8]>,
+        options: TableOptions,
+    ) -> Result<MultiTable<K, V>> {
+        self.create(name.as_ref(), options.multi())?;
+        Ok(MultiTable::new(self.inner.engine(), name.as_ref()))
+    }
+
+    /// Opens or creates a table of whatever kind, and returns its root.
+    pub(in crate::api) fn create(
+        &mut self,
+        name: &[u8],
+        options: TableOptions,
+    ) -> Result<TreeRoot> {
         self.check_name(name)?;
         let root = options.to_root()?;
-        let table = Table::new(self.inner.engine(), name);
-        let handle = self.inner.engine().handle(name);
-        match self.inner.root_of(handle, name)? {
-            None => self.inner.create_table(handle, name, root)?,
-            Some(root) => {
-                let existing = TableOptions::of_root(&root);
-                if existing != options {
-                    return Err(Error::TableMismatch {
-                        name: write::printable(name),
-                        detail: format!("it was created with {existing:?}"),
-                    });
-                }
-                let (engine, pages) = (self.inner.engine(), self.inner.pages());
-                engine.refuse_disorder(pages, &root, (handle, name))?;
-            }
+        let len = usize::from(root.kind.value_size);
+        let max = crate::page::max_key_len(self.inner.engine().page_size());
+        if len > max {
+            return Err(Error::ValueTooLong { len, max });
         }
-        Ok(table)
+        let handle = self.inner.engine().handle(name);
+        let existing = self.inner.root_of(handle, name)?.as_deref().copied();
+        let Some(root) = existing else {
+            self.inner.create_table(handle, name, root)?;
+            return Ok(root);
+        };
+        let existing = TableOptions::of_root(&root);
+        if existing != options {
+            return Err(Error::TableMismatch {
+                name: write::printable(name),
+                detail: format!("it was created with {existing:?}"),
+            });
+        }
+        let (engine, pages) = (self.inner.engine(), self.inner.pages());
+        engine.refuse_disorder(pages, &root, (handle, name))?;
+        Ok(root)
+    }
+
+    /// Draws from the sequence of a table of whatever kind, and returns the first number.
+    pub(in crate::api) fn draw_sequence(&mut self, name: &[u8], count: u64) -> Result<u64> {
+        let handle = self.inner.engine().handle(name);
+        self.inner.draw_sequence(handle, name, count)
     }
 
     fn check_name(&self, name: &[u8]) -> Result<()> {
@@ -541,7 +608,7 @@ impl sealed::Sealed for WriteTxn {
     }
 
     #[inline]
-    fn root_of(&self, handle: usize, name: &[u8]) -> Result<Option<Cow<'_, TreeRoot>>> {
+    fn root_of(&self, handle: usize, name: &[u8]) -> Result<Option<RootRef<'_>>> {
         self.inner.root_of(handle, name)
     }
 

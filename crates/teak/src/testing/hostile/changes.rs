@@ -1,7 +1,7 @@
 //! All ways of changing.
 
 use super::{
-    known,
+    known, multi,
     reads::{read_table, some_keys},
 };
 use crate::{
@@ -23,6 +23,10 @@ pub(super) fn change(database: &Database) -> Result<()> {
     let reader = database.begin_read()?;
     let mut txn = database.begin_write()?;
     for info in known(txn.tables()?) {
+        if info.options.is_multi() {
+            multi::change(&mut txn, &info.name)?;
+            continue;
+        }
         let table = txn.open_table::<Bytes, Bytes>(&info.name)?;
         let keys = some_keys(&txn, &table);
         for step in 0..STEPS {
@@ -47,6 +51,10 @@ pub(super) fn change(database: &Database) -> Result<()> {
 /// What the reader saw, some of which may have gone.
 fn read_beside(reader: &ReadTxn) -> Result<()> {
     for info in known(reader.tables()?) {
+        if info.options.is_multi() {
+            let _ = multi::read(reader, &info.name);
+            continue;
+        }
         let table = reader.open_table::<Bytes, Bytes>(&info.name)?;
         let _ = some_keys(reader, &table);
     }

@@ -1,12 +1,16 @@
 //! All ways of reading.
 
-use super::{KEY_STEP, RECORDS_MAX, known};
+use super::{KEY_STEP, RECORDS_MAX, known, multi};
 use crate::{Database, ReadTxn, Result, Table, Transaction, codec::Bytes};
 
 /// Reads all tables in all ways.
 pub(super) fn read_all(database: &Database) -> Result<()> {
     let txn = database.begin_read()?;
     for info in known(txn.tables()?) {
+        if info.options.is_multi() {
+            let _ = multi::read(&txn, &info.name);
+            continue;
+        }
         let table = txn.open_table::<Bytes, Bytes>(&info.name)?;
         let keys = some_keys(&txn, &table);
         let _ = read_table(&txn, &table, &keys);
@@ -99,6 +103,9 @@ fn step_through<T: Transaction>(txn: &T, table: &Table<Bytes, Bytes>) -> Result<
 /// Looks what differs between two states, one way and the other.
 pub(super) fn differ(older: &ReadTxn, newer: &ReadTxn) -> Result<()> {
     for info in known(older.tables()?) {
+        if info.options.is_multi() {
+            continue;
+        }
         let table = newer.open_table::<Bytes, Bytes>(&info.name)?;
         for (older, newer) in [(older, newer), (newer, older)] {
             let differences = table.differences(older, newer)?.take(RECORDS_MAX);

@@ -38,7 +38,8 @@ fn kinds_are_read_as_they_were_written() {
     };
     let roots = [
         multi(KeyOrder::ReverseBytes, 20, false),
-        multi(KeyOrder::Integer, 0, true),
+        multi(KeyOrder::Integer, 8, true),
+        multi(KeyOrder::Integer, 0, true).emptied(),
         multi(KeyOrder::Custom(&DOWNWARDS), 8, true),
         dropped,
     ];
@@ -95,6 +96,8 @@ fn contradictions_are_damage() {
     };
     let roots = [
         multi(KeyOrder::Integer, 5, false),
+        multi(KeyOrder::Integer, 0, false),
+        multi(KeyOrder::Bytes, 0, true),
         multi(KeyOrder::Bytes, 0x8000, false),
         with_pages,
         aligned,

@@ -1,0 +1,345 @@
+//! Iterators over pairs, over the values of a key, and over keys.
+
+use crate::{
+    Error, Result,
+    api::{codec::Codec, range::Source},
+    tree::{
+        PageSource, TreeRoot,
+        cursor::Cursor,
+        multi::{
+            self,
+            cursor::{PairBound, PairCursor},
+        },
+    },
+    txn::located::located,
+};
+use std::{cmp::Ordering, fmt, marker::PhantomData, ops::Bound, sync::Arc};
+
+type Pages<'t> = dyn PageSource + Sync + 't;
+
+/// The pairs of a range, by their keys, and those of a key by their values; see [`MultiTable::range`](super::MultiTable::range).
+pub struct Pairs<'t, K, V> {
+    name: Arc<[u8]>,
+    /// On the next pair from the front.
+    front: PairCursor<'t, Pages<'t>>,
+    /// On the pair behind the last one.
+    back: PairCursor<'t, Pages<'t>>,
+    is_done: bool,
+    /// What the next call says.
+    failure: Option<Error>,
+    types: PhantomData<fn() -> (K, V)>,
+}
+
+impl<'t, K: Codec, V: Codec> Pairs<'t, K, V> {
+    pub(super) fn new(
+        source: Source<'t>,
+        root: TreeRoot,
+        name: Arc<[u8]>,
+        low: PairBound<'_>,
+        high: PairBound<'_>,
+    ) -> Result<Self> {
+        let mut pairs = Self {
+            name,
+            front: PairCursor::new(source, root),
+            back: PairCursor::new(source, root),
+            is_done: is_void(&root, low, high),
+            failure: None,
+            types: PhantomData,
+        };
+        if !pairs.is_done {
+            let sought = pairs
+                .front
+                .seek_bound(low)
+                .and_then(|()| pairs.back.seek_end(high))
+                .and_then(|()| pairs.have_met());
+            pairs.is_done = sought.map_err(|error| located_at(error, &pairs.front, &pairs.name))?;
+        }
+        Ok(pairs)
+    }
+
+    /// Whether the ends, which move towards each other, have met.
+    fn have_met(&self) -> Result<bool> {
+        if self.front.is_at(&self.back) {
+            return Ok(true);
+        }
+        match self.front.is_on_pair() {
+            true => Ok(false),
+            false => Err(out_of_order(self.front.root())),
+        }
+    }
+
+    fn take_front(&mut self) -> Result<(K::Owned, V::Owned)> {
+        let pair = decoded::<K, V>(&self.front)?;
+        // The pair is whole, so an error of the step behind it is for the next call.
+        match self.front.next().and_then(|_| self.have_met()) {
+            Ok(have_met) => self.is_done = have_met,
+            Err(error) => self.failure = Some(error),
+        }
+        Ok(pair)
+    }
+
+    fn take_back(&mut self) -> Result<(K::Owned, V::Owned)> {
+        if !self.back.prev()? {
+            return Err(out_of_order(self.back.root()));
+        }
+        self.is_done = self.have_met()?;
+        decoded::<K, V>(&self.back)
+    }
+
+    fn begin(&mut self) -> Option<Result<()>> {
+        match self.is_done {
+            true => None,
+            false => Some(self.failure.take().map_or(Ok(()), Err)),
+        }
+    }
+}
+
+fn decoded<K: Codec, V: Codec>(cursor: &PairCursor<'_, Pages<'_>>) -> Result<(K::Owned, V::Owned)> {
+    cursor.decode(|key, value| {
+        let (key, value) = (K::decode(key)?, V::decode(value)?);
+        Ok((K::to_owned(key), V::to_owned(value)))
+    })
+}
+
+/// One end of a range went past the other, or there are fewer values than their tree says.
+#[cold]
+fn out_of_order(root: &TreeRoot) -> Error {
+    Error::corrupted(root.page, "scan", "the keys of this tree are not in order")
+}
+
+/// Says of damage which keys of the table it concerns.
+#[cold]
+fn located_at(error: Error, cursor: &PairCursor<'_, Pages<'_>>, name: &[u8]) -> Error {
+    located(
+        error,
+        cursor.source(),
+        cursor.root(),
+        name,
+        Some(cursor.key()),
+    )
+}
+
+/// Whether a range with these bounds is empty whatever the table holds.
+fn is_void(root: &TreeRoot, low: PairBound<'_>, high: PairBound<'_>) -> bool {
+    let (Bound::Included(a) | Bound::Excluded(a), Bound::Included(b) | Bound::Excluded(b)) =
+        (low, high)
+    else {
+        return false;
+    };
+    let by_value = || match (a.1, b.1) {
+        (Some(a), Some(b)) => root.value_order().compare(a, b),
+        _ => Ordering::Equal,
+    };
+    match root.order.compare(a.0, b.0).then_with(by_value) {
+        Ordering::Less => false,
+        Ordering::Greater => true,
+        Ordering::Equal => !matches!((low, high), (Bound::Included(_), Bound::Included(_))),
+    }
+}
+
+impl<K: Codec, V: Codec> Iterator for Pairs<'_, K, V> {
+    type Item = Result<(K::Owned, V::Owned)>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let pair = self.begin()?.and_then(|()| self.take_front());
+        Some(pair.map_err(|error| {
+            self.is_done = true;
+            located_at(error, &self.front, &self.name)
+        }))
+    }
+}
+
+impl<K: Codec, V: Codec> DoubleEndedIterator for Pairs<'_, K, V> {
+    fn next_back(&mut self) -> Option<Self::Item> {
+        let pair = self.begin()?.and_then(|()| self.take_back());
+        Some(pair.map_err(|error| {
+            self.is_done = true;
+            located_at(error, &self.back, &self.name)
+        }))
+    }
+}
+
+impl<K, V> fmt::Debug for Pairs<'_, K, V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pairs")
+            .field("is_done", &self.is_done)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The values of a key, in their order; see [`MultiTable::values`](super::MultiTable::values).
+pub struct Values<'t, V> {
+    name: Arc<[u8]>,
+    /// On the next value from the front, and from the back, while there are some left.
+    front: PairCursor<'t, Pages<'t>>,
+    back: Option<PairCursor<'t, Pages<'t>>>,
+    left: u64,
+    types: PhantomData<fn() -> V>,
+}
+
+/// An end of the values that are left.
+#[derive(Clone, Copy)]
+enum End {
+    Front,
+    Back,
+}
+
+impl<'t, V: Codec> Values<'t, V> {
+    pub(super) fn new(
+        source: Source<'t>,
+        root: TreeRoot,
+        name: Arc<[u8]>,
+        key: &[u8],
+    ) -> Result<Self> {
+        let mut front = PairCursor::new(source, root);
+        let left = match front.seek_key(key)? {
+            Some(true) => front.count(),
+            _ => 0,
+        };
+        Ok(Self {
+            name,
+            front,
+            back: None,
+            left,
+            types: PhantomData,
+        })
+    }
+
+    fn take(&mut self, end: End) -> Result<V::Owned> {
+        if let (End::Back, None) = (end, &self.back) {
+            let mut back = self.front.clone();
+            back.last_value()?;
+            self.back = Some(back);
+        }
+        let cursor = match (end, &mut self.back) {
+            (End::Back, Some(back)) => back,
+            _ => &mut self.front,
+        };
+        let value = cursor.decode(|_, value| Ok(V::to_owned(V::decode(value)?)))?;
+        self.left -= 1;
+        if self.left > 0 {
+            let is_there = match end {
+                End::Front => cursor.next_value()?,
+                End::Back => cursor.prev_value()?,
+            };
+            if !is_there {
+                return Err(out_of_order(cursor.root()));
+            }
+        }
+        Ok(value)
+    }
+
+    fn step(&mut self, end: End) -> Option<Result<V::Owned>> {
+        if self.left == 0 {
+            return None;
+        }
+        let taken = self.take(end);
+        Some(taken.map_err(|error| {
+            self.left = 0;
+            located_at(error, &self.front, &self.name)
+        }))
+    }
+}
+
+impl<V: Codec> Iterator for Values<'_, V> {
+    type Item = Result<V::Owned>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.step(End::Front)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        // More than there are addresses only in damaged trees.
+        let left = usize::try_from(self.left).unwrap_or(usize::MAX);
+        (0, Some(left))
+    }
+}
+
+impl<V: Codec> DoubleEndedIterator for Values<'_, V> {
+    fn next_back(&mut self) -> Option<Self::Item> {
+        self.step(End::Back)
+    }
+}
+
+impl<V> Values<'_, V> {
+    /// How many values are left.
+    #[must_use]
+    pub fn len(&self) -> u64 {
+        self.left
+    }
+
+    /// Whether none is left.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.left == 0
+    }
+}
+
+impl<V> fmt::Debug for Values<'_, V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Values")
+            .field("left", &self.left)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The keys of a table, each with the number of its values; see [`MultiTable::keys`](super::MultiTable::keys).
+pub struct Keys<'t, K> {
+    name: Arc<[u8]>,
+    cursor: Cursor<'t, Pages<'t>>,
+    is_done: bool,
+    types: PhantomData<fn() -> K>,
+}
+
+impl<'t, K: Codec> Keys<'t, K> {
+    pub(super) fn new(source: Source<'t>, root: TreeRoot, name: Arc<[u8]>) -> Self {
+        Self {
+            name,
+            cursor: Cursor::new(source, root),
+            is_done: false,
+            types: PhantomData,
+        }
+    }
+
+    fn take(&mut self) -> Result<Option<(K::Owned, u64)>> {
+        if !self.cursor.next()? {
+            return Ok(None);
+        }
+        let root = self.cursor.root();
+        let values = multi::Values::of(root, self.cursor.stored_value());
+        let values = values.map_err(|damage| damage.at(root.page, "scan"))?;
+        let key = K::to_owned(K::decode(self.cursor.key())?);
+        Ok(Some((key, values.count())))
+    }
+}
+
+impl<K: Codec> Iterator for Keys<'_, K> {
+    type Item = Result<(K::Owned, u64)>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.is_done {
+            return None;
+        }
+        let (faults, page_size) = (
+            self.cursor.source().faults(),
+            self.cursor.source().page_size(),
+        );
+        let taken = crate::tree::reading::reading_from(faults, page_size, || self.take());
+        self.is_done = !matches!(taken, Ok(Some(_)));
+        let cursor = &self.cursor;
+        taken
+            .map_err(|error| {
+                let (source, root) = (cursor.source(), cursor.root());
+                located(error, source, root, &self.name, Some(cursor.key()))
+            })
+            .transpose()
+    }
+}
+
+impl<K> fmt::Debug for Keys<'_, K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Keys")
+            .field("is_done", &self.is_done)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,381 @@
+//! Changing tables in which a key has several values.
+
+use super::{MultiTable, PairCheck, not_packed, read::encoded_pair};
+use crate::{
+    Error, Result,
+    api::{
+        WriteTxn,
+        codec::Codec,
+        table::{as_slices, encoded_bounds},
+    },
+    tree::multi::replace::PairReplaced,
+};
+use std::{
+    cmp::Ordering,
+    ops::{Bound, RangeBounds},
+};
+
+impl<K: Codec, V: Codec> MultiTable<K, V> {
+    /// Inserts a pair; `false`, and nothing changes, if it is there.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::KeyTooLong`], [`Error::ValueTooLong`], [`Error::TableNotFound`]; [`Error::InvalidArgument`] for a value of another size
+    /// than that of the table; [`Error::Io`] and [`Error::Full`] when there is no space.
+    pub fn insert(&self, txn: &mut WriteTxn, key: K::Item<'_>, value: V::Item<'_>) -> Result<bool> {
+        let (key, value) = (K::encode(&key), V::encode(&value));
+        let (key, value) = (key.as_ref(), value.as_ref());
+        PairCheck::new(self, txn)?.check(key, value)?;
+        self.change(txn, |tree| tree.insert_pair(key, value))
+    }
+
+    /// Inserts a pair if there is no such key; else nothing changes, and it returns the first value of the key.
+    ///
+    /// ```
+    /// # use teak::{Database, codec::{Str, U32}};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// # let mut txn = database.begin_write()?;
+    /// let lines = txn.create_multi_table::<Str, U32>("lines")?;
+    /// assert_eq!(lines.insert_new_key(&mut txn, "teak", 5)?, None);
+    /// assert_eq!(lines.insert_new_key(&mut txn, "teak", 7)?, Some(5));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`MultiTable::insert`].
+    pub fn insert_new_key(
+        &self,
+        txn: &mut WriteTxn,
+        key: K::Item<'_>,
+        value: V::Item<'_>,
+    ) -> Result<Option<V::Owned>> {
+        let (key, value) = (K::encode(&key), V::encode(&value));
+        let (key, value) = (key.as_ref(), value.as_ref());
+        PairCheck::new(self, txn)?.check(key, value)?;
+        if let Some(first) = self.first_value(txn, K::decode(key)?)? {
+            return Ok(Some(first));
+        }
+        self.change(txn, |tree| tree.insert_pair(key, value))?;
+        Ok(None)
+    }
+
+    /// Adds values to a key, in any order; returns how many of them it did not have.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`MultiTable::insert`]. A value that the table cannot hold is found before anything changes.
+    pub fn insert_values(
+        &self,
+        txn: &mut WriteTxn,
+        key: K::Item<'_>,
+        values: &[V::Item<'_>],
+    ) -> Result<u64> {
+        let values: Vec<_> = values.iter().map(V::encode).collect();
+        let values = values.iter().map(AsRef::as_ref).collect();
+        self.add_values(txn, &key, values)
+    }
+
+    /// The same for values that stand one behind the other, in a table whose values have one size.
+    ///
+    /// ```
+    /// # use teak::{Database, TableOptions, ValueSize, codec::{Str, U32}};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// # let mut txn = database.begin_write()?;
+    /// let options = TableOptions::new().value_size(ValueSize::Bytes(4));
+    /// let lines = txn.create_multi_table_with::<Str, U32>("lines", options)?;
+    /// assert_eq!(lines.insert_packed(&mut txn, "teak", &[0, 0, 0, 7, 0, 0, 0, 3])?, 2);
+    /// assert_eq!(lines.first_value(&txn, "teak")?, Some(3));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`MultiTable::insert`]; [`Error::InvalidArgument`] if the size of values varies or is not known yet, or the bytes are
+    /// not a whole number of them.
+    pub fn insert_packed(
+        &self,
+        txn: &mut WriteTxn,
+        key: K::Item<'_>,
+        values: &[u8],
+    ) -> Result<u64> {
+        let size = usize::from(self.root(txn)?.kind.value_size);
+        if size == 0 {
+            return Err(not_packed());
+        }
+        if !values.len().is_multiple_of(size) {
+            let len = values.len();
+            let text = format!("{len} bytes are not a whole number of values of {size} bytes");
+            return Err(Error::InvalidArgument(text));
+        }
+        self.add_values(txn, &key, values.chunks_exact(size).collect())
+    }
+
+    fn add_values(&self, txn: &mut WriteTxn, key: &K::Item<'_>, values: Vec<&[u8]>) -> Result<u64> {
+        let key = K::encode(key);
+        let values = self.sorted(txn, key.as_ref(), values)?;
+        self.change(txn, |tree| tree.insert_values(key.as_ref(), &values))
+    }
+
+    /// Values in the order of the table, each once, none of them such as it cannot hold.
+    fn sorted<'v>(
+        &self,
+        txn: &WriteTxn,
+        key: &[u8],
+        mut values: Vec<&'v [u8]>,
+    ) -> Result<Vec<&'v [u8]>> {
+        let mut check = PairCheck::new(self, txn)?;
+        for value in &values {
+            check.check(key, value)?;
+        }
+        let order = check.root.value_order();
+        if !values.is_sorted_by(|a, b| order.compare(a, b).is_lt()) {
+            values.sort_by(|a, b| order.compare(a, b));
+            values.dedup_by(|later, earlier| order.compare(earlier, later).is_eq());
+        }
+        Ok(values)
+    }
+
+    /// Inserts many pairs, in any order; returns how many of them were not there.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`MultiTable::insert`]. A pair that the table cannot hold is found before anything changes.
+    pub fn insert_many(
+        &self,
+        txn: &mut WriteTxn,
+        pairs: &[(K::Item<'_>, V::Item<'_>)],
+    ) -> Result<u64> {
+        let encoded: Vec<_> = pairs
+            .iter()
+            .map(|(key, value)| (K::encode(key), V::encode(value)))
+            .collect();
+        let mut check = PairCheck::new(self, txn)?;
+        for (key, value) in &encoded {
+            check.check(key.as_ref(), value.as_ref())?;
+        }
+        self.change(txn, |tree| tree.insert_pairs(&encoded))
+    }
+
+    /// Removes many pairs; returns how many of them were there.
+    ///
+    /// ```
+    /// # use teak::{Database, codec::{Str, U32}};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// # let mut txn = database.begin_write()?;
+    /// let lines = txn.create_multi_table::<Str, U32>("lines")?;
+    /// assert_eq!(lines.insert_many(&mut txn, &[("teak", 1), ("oak", 2), ("teak", 3)])?, 3);
+    /// assert_eq!(lines.remove_many(&mut txn, &[("teak", 3), ("teak", 4)])?, 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`MultiTable::remove`].
+    pub fn remove_many(
+        &self,
+        txn: &mut WriteTxn,
+        pairs: &[(K::Item<'_>, V::Item<'_>)],
+    ) -> Result<u64> {
+        let encoded: Vec<_> = pairs
+            .iter()
+            .map(|(key, value)| (K::encode(key), V::encode(value)))
+            .collect();
+        self.change(txn, |tree| tree.remove_pairs(&encoded))
+    }
+
+    /// Inserts a pair that is behind all others.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotSorted`] if it is not: nothing has changed. Those of [`MultiTable::insert`].
+    pub fn append(&self, txn: &mut WriteTxn, key: K::Item<'_>, value: V::Item<'_>) -> Result<()> {
+        let (key, value) = (K::encode(&key), V::encode(&value));
+        let (key, value) = (key.as_ref(), value.as_ref());
+        PairCheck::new(self, txn)?.check(key, value)?;
+        let is_behind = self.change(txn, |tree| {
+            let (last_key, last_value) = tree.last_pair()?;
+            let root = tree.root();
+            let last = (&last_key[..], &last_value[..]);
+            let is_behind =
+                root.is_empty() || root.compare_pairs(last, (key, value)) == Ordering::Less;
+            if is_behind {
+                tree.insert_pair(key, value)?;
+            }
+            Ok(is_behind)
+        })?;
+        match is_behind {
+            true => Ok(()),
+            false => Err(Error::NotSorted { index: 0 }),
+        }
+    }
+
+    /// Puts a value of a key in the place of another one; `false`, and nothing changes, if the key does not have the old one.
+    ///
+    /// ```
+    /// # use teak::{Database, codec::{Str, U32}};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// # let mut txn = database.begin_write()?;
+    /// let lines = txn.create_multi_table::<Str, U32>("lines")?;
+    /// lines.insert_values(&mut txn, "teak", &[1, 2])?;
+    /// assert!(lines.replace(&mut txn, "teak", 1, 5)?);
+    /// assert!(!lines.replace(&mut txn, "teak", 1, 7)?);
+    /// assert!(lines.replace(&mut txn, "teak", 2, 5).is_err(), "5 is there already");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidArgument`] if the key has the new value already: nothing has changed. Those of [`MultiTable::insert`].
+    pub fn replace(
+        &self,
+        txn: &mut WriteTxn,
+        key: K::Item<'_>,
+        old: V::Item<'_>,
+        new: V::Item<'_>,
+    ) -> Result<bool> {
+        let (key, old, new) = (K::encode(&key), V::encode(&old), V::encode(&new));
+        let (key, old, new) = (key.as_ref(), old.as_ref(), new.as_ref());
+        PairCheck::new(self, txn)?.check(key, new)?;
+        match self.change(txn, |tree| tree.replace_pair(key, old, new))? {
+            PairReplaced::Done => Ok(true),
+            PairReplaced::NoOld => Ok(false),
+            PairReplaced::NewThere => {
+                let text = "the key has the new value already; remove the old one instead";
+                Err(Error::InvalidArgument(text.into()))
+            }
+        }
+    }
+
+    /// Gives a key this value alone; returns how many it had.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`MultiTable::insert`].
+    pub fn set(&self, txn: &mut WriteTxn, key: K::Item<'_>, value: V::Item<'_>) -> Result<u64> {
+        self.set_values(txn, key, &[value])
+    }
+
+    /// Gives a key just these values, in any order; with none of them the key goes. Returns how many it had.
+    ///
+    /// ```
+    /// # use teak::{Database, codec::{Str, U32}};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// # let mut txn = database.begin_write()?;
+    /// let lines = txn.create_multi_table::<Str, U32>("lines")?;
+    /// lines.insert_values(&mut txn, "teak", &[1, 2])?;
+    /// assert_eq!(lines.set_values(&mut txn, "teak", &[9, 8, 7])?, 2);
+    /// assert_eq!(lines.set(&mut txn, "teak", 5)?, 3);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`MultiTable::insert`].
+    pub fn set_values(
+        &self,
+        txn: &mut WriteTxn,
+        key: K::Item<'_>,
+        values: &[V::Item<'_>],
+    ) -> Result<u64> {
+        let (key, values) = (
+            K::encode(&key),
+            values.iter().map(V::encode).collect::<Vec<_>>(),
+        );
+        let values = values.iter().map(AsRef::as_ref).collect();
+        let values = self.sorted(txn, key.as_ref(), values)?;
+        self.change(txn, |tree| tree.set_values(key.as_ref(), &values))
+    }
+
+    /// Removes a pair; says whether it was there.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TableNotFound`], [`Error::Corrupted`]; [`Error::Io`] and [`Error::Full`] when there is no space for the pages that change.
+    pub fn remove(&self, txn: &mut WriteTxn, key: K::Item<'_>, value: V::Item<'_>) -> Result<bool> {
+        let (key, value) = (K::encode(&key), V::encode(&value));
+        self.change(txn, |tree| tree.remove_pair(key.as_ref(), value.as_ref()))
+    }
+
+    /// Removes a key with all its values; returns how many there were.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`MultiTable::remove`].
+    pub fn remove_key(&self, txn: &mut WriteTxn, key: K::Item<'_>) -> Result<u64> {
+        let key = K::encode(&key);
+        self.change(txn, |tree| tree.remove_key(key.as_ref()))
+    }
+
+    /// Removes all pairs of a range of keys; returns how many there were.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`MultiTable::remove`]; [`Error::InvalidArgument`] for bounds that are integers of another length than the keys.
+    pub fn remove_range<'k>(
+        &self,
+        txn: &mut WriteTxn,
+        range: impl RangeBounds<K::Item<'k>>,
+    ) -> Result<u64>
+    where
+        K::Item<'k>: 'k,
+    {
+        let (low, high) = encoded_bounds::<K>(&*self.root(txn)?, &range)?;
+        self.change(txn, |tree| {
+            tree.remove_range(as_slices(&low), as_slices(&high))
+        })
+    }
+
+    /// Removes all pairs between two pairs; returns how many there were.
+    ///
+    /// ```
+    /// # use teak::{Database, codec::{Str, U32}};
+    /// # use std::ops::Bound::{Included, Unbounded};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// # let mut txn = database.begin_write()?;
+    /// let lines = txn.create_multi_table::<Str, U32>("lines")?;
+    /// lines.insert_many(&mut txn, &[("oak", 1), ("oak", 4), ("teak", 2)])?;
+    /// assert_eq!(lines.remove_pairs(&mut txn, (Included(("oak", 2)), Unbounded))?, 2);
+    /// assert_eq!(lines.len(&txn)?, 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`MultiTable::remove_range`].
+    #[allow(clippy::type_complexity)]
+    pub fn remove_pairs(
+        &self,
+        txn: &mut WriteTxn,
+        range: (
+            Bound<(K::Item<'_>, V::Item<'_>)>,
+            Bound<(K::Item<'_>, V::Item<'_>)>,
+        ),
+    ) -> Result<u64> {
+        let root = *self.root(txn)?;
+        let (low, high) = (
+            encoded_pair::<K, V>(&root, &range.0)?,
+            encoded_pair::<K, V>(&root, &range.1)?,
+        );
+        let (low, high) = (
+            low.as_ref().map(|(key, value)| (&key[..], &value[..])),
+            high.as_ref().map(|(key, value)| (&key[..], &value[..])),
+        );
+        self.change(txn, |tree| tree.remove_pairs_in(low, high))
+    }
+
+    /// Removes all pairs.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`MultiTable::remove`].
+    pub fn clear(&self, txn: &mut WriteTxn) -> Result<()> {
+        self.change(txn, |tree| tree.clear()).map(drop)
+    }
+}

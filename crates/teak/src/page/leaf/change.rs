@@ -1,0 +1,378 @@
+//! Changes of leaves: making, filling, inserting, taking out, moving together.
+
+use super::{
+    Arrays, HAS_REFERENCES, Leaf, LeafFormat, NODE_HEADER_LEN, Node, SLOT_LEN, WHOLE_KEYS,
+};
+use crate::{
+    PageNumber, TransactionId,
+    page::{
+        Damage, fixed,
+        header::{HEADER_LEN, Header, Kind, write_prefix},
+        key::{self, KeyOrder},
+        value::{StoredValue, ValueKind},
+    },
+};
+use std::{iter, ops::Range};
+
+/// What came of an attempt to insert into a leaf in place.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum InPlace {
+    /// Done.
+    Done,
+    /// There is no room, or the key does not have the page's prefix: the page must be rebuilt.
+    Rebuild,
+}
+
+/// Makes `page` an empty leaf.
+pub(crate) fn init(
+    page: &mut [u8],
+    number: PageNumber,
+    birth: TransactionId,
+    format: LeafFormat,
+    prefix: &[u8],
+) {
+    if format.fixed_len != 0 {
+        return fixed::init(page, number, birth, format.fixed_len);
+    }
+    let mut header = Header::new(number, Kind::Leaf, birth);
+    header.flags = format.flags();
+    header.prefix_len = prefix.len() as u16;
+    header.write(page);
+    write_prefix(page, prefix);
+}
+
+/// Inserts a record at `index`, where a search found that it belongs.
+pub(crate) fn insert(
+    page: &mut [u8],
+    order: KeyOrder,
+    index: usize,
+    key: &[u8],
+    value: StoredValue<'_>,
+) -> Result<InPlace, Damage> {
+    let mut header = Header::read(page);
+    if header.is_fixed_leaf() {
+        return fixed::insert(page, header, index, iter::once((key, value)));
+    }
+    let leaf = Leaf::with_nodes(page, &header)?;
+    if index > leaf.count() {
+        return Err(Damage("an index lies behind the last record"));
+    }
+    let arrays = Arrays::of(&header);
+    let mut heap = Heap::of(&leaf, order, arrays.end + SLOT_LEN);
+    let Some(slot) = heap.push(page, key, value) else {
+        return Ok(InPlace::Rebuild);
+    };
+    open_slots(page, arrays, index, 1);
+    header.count += 1;
+    set_slot(page, Arrays::of(&header), index, slot);
+    heap.note(page, &mut header);
+    header.write(page);
+    Ok(InPlace::Done)
+}
+
+/// An end of a leaf.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum End {
+    /// Before the first record.
+    Before,
+    /// Behind the last one.
+    Behind,
+}
+
+/// Inserts records at one end, and compacts the page if that is what it takes. Either all of them
+/// are in then, or none.
+pub(crate) fn insert_many<'r>(
+    page: &mut [u8],
+    order: KeyOrder,
+    end: End,
+    records: impl ExactSizeIterator<Item = (&'r [u8], StoredValue<'r>)> + Clone,
+) -> Result<InPlace, Damage> {
+    let mut header = Header::read(page);
+    if header.is_fixed_leaf() {
+        return fixed::insert_at(page, header, end, records);
+    }
+    let leaf = Leaf::with_nodes(page, &header)?;
+    let arrays = Arrays::of(&header);
+    let mut heap = Heap::of(&leaf, order, arrays.end + SLOT_LEN * records.len());
+    let mut slots = Vec::with_capacity(records.len());
+    for (key, value) in records.clone() {
+        // What was written so far lies in the gap, where nobody sees it.
+        match heap.push(page, key, value) {
+            Some(slot) => slots.push(slot),
+            None if header.garbage_len == 0 || !compact(page, &mut Vec::new())? => {
+                return Ok(InPlace::Rebuild);
+            }
+            None => return insert_many(page, order, end, records),
+        }
+    }
+    let first = match end {
+        End::Before => 0,
+        End::Behind => usize::from(header.count),
+    };
+    open_slots(page, arrays, first, slots.len());
+    header.count += slots.len() as u16;
+    let arrays = Arrays::of(&header);
+    for (index, slot) in slots.into_iter().enumerate() {
+        set_slot(page, arrays, first + index, slot);
+    }
+    heap.note(page, &mut header);
+    header.write(page);
+    Ok(InPlace::Done)
+}
+
+/// Fills an empty leaf with records, in order. They must fit, and have the prefix of the page.
+pub(crate) fn fill<'r>(
+    page: &mut [u8],
+    order: KeyOrder,
+    records: impl ExactSizeIterator<Item = (&'r [u8], StoredValue<'r>)> + Clone,
+) -> Result<(), Damage> {
+    let too_many = Damage("records do not fit in the page that was measured for them");
+    let mut header = Header::read(page);
+    if header.is_fixed_leaf() {
+        return match fixed::insert(page, header, 0, records)? {
+            InPlace::Done => Ok(()),
+            InPlace::Rebuild => Err(too_many),
+        };
+    }
+    let empty = Leaf::with_nodes(page, &header)?;
+    let arrays = Arrays::new(empty.prefix.len(), records.len());
+    let mut heap = Heap::of(&empty, order, arrays.end);
+    header.count = records.len() as u16;
+    for (index, (key, value)) in records.enumerate() {
+        let slot = heap.push(page, key, value).ok_or(too_many)?;
+        set_slot(page, arrays, index, slot);
+    }
+    heap.note(page, &mut header);
+    header.write(page);
+    Ok(())
+}
+
+/// The head of a record and the offset of its node.
+type Slot = (u32, u16);
+
+/// The nodes of a leaf that gets more of them.
+struct Heap {
+    order: KeyOrder,
+    flags: u16,
+    prefix_len: usize,
+    align_mask: usize,
+    /// Nodes end here, downwards: where the arrays will end.
+    limit: usize,
+    start: usize,
+    has_references: bool,
+}
+
+impl Heap {
+    #[inline]
+    fn of(leaf: &Leaf<'_>, order: KeyOrder, limit: usize) -> Self {
+        let heap_len = usize::from(Header::read(leaf.page).heap_len);
+        Self {
+            order,
+            flags: leaf.flags,
+            prefix_len: leaf.prefix.len(),
+            align_mask: leaf.node_format().align_mask,
+            limit,
+            start: leaf.page.len() - heap_len,
+            has_references: false,
+        }
+    }
+
+    /// Writes a node; `None` if there is no room, or if the key does not have the page's prefix.
+    #[inline]
+    fn push(&mut self, page: &mut [u8], key: &[u8], value: StoredValue<'_>) -> Option<Slot> {
+        let (head, rest_len, stored_key) = if self.flags & WHOLE_KEYS != 0 {
+            (self.order.head(key), key.len(), key)
+        } else {
+            let rest = key.strip_prefix(&page[HEADER_LEN..HEADER_LEN + self.prefix_len])?;
+            (key::head_of(rest), rest.len(), key::suffix_of(rest))
+        };
+        let value_start = self.start.checked_sub(value.bytes.len())? & !self.align_mask;
+        let offset = value_start.checked_sub(NODE_HEADER_LEN + stored_key.len())?;
+        if offset < self.limit {
+            return None;
+        }
+        write_node(page, offset, rest_len, stored_key, value_start, value);
+        self.start = offset;
+        self.has_references |= value.kind != ValueKind::Inline;
+        Some((head, offset as u16))
+    }
+
+    fn note(&self, page: &[u8], header: &mut Header) {
+        header.heap_len = (page.len() - self.start) as u16;
+        if self.has_references {
+            header.flags |= HAS_REFERENCES;
+        }
+    }
+}
+
+fn write_node(
+    page: &mut [u8],
+    offset: usize,
+    rest_len: usize,
+    stored_key: &[u8],
+    value_start: usize,
+    value: StoredValue<'_>,
+) {
+    let kind = value.kind as u16;
+    let key_word = rest_len as u16 | (kind & 1) << 15;
+    let value_word = value.bytes.len() as u16 | (kind >> 1) << 15;
+    let node = &mut page[offset..];
+    node[0..2].copy_from_slice(&key_word.to_le_bytes());
+    node[2..4].copy_from_slice(&value_word.to_le_bytes());
+    node[NODE_HEADER_LEN..NODE_HEADER_LEN + stored_key.len()].copy_from_slice(stored_key);
+    page[value_start..value_start + value.bytes.len()].copy_from_slice(value.bytes);
+}
+
+/// Makes room for more heads and offsets.
+fn open_slots(page: &mut [u8], old: Arrays, index: usize, count: usize) {
+    let new_offsets = old.offsets + 4 * count;
+    let old_index = old.offsets + 2 * index;
+    page.copy_within(old_index..old.end, new_offsets + 2 * (index + count));
+    page.copy_within(old.offsets..old_index, new_offsets);
+    let head_at = old.heads + 4 * index;
+    page.copy_within(head_at..old.offsets, head_at + 4 * count);
+}
+
+/// Fills a head and an offset in.
+fn set_slot(page: &mut [u8], arrays: Arrays, index: usize, (head, offset): Slot) {
+    let (head_at, offset_at) = (arrays.heads + 4 * index, arrays.offsets + 2 * index);
+    page[head_at..head_at + 4].copy_from_slice(&head.to_le_bytes());
+    page[offset_at..offset_at + 2].copy_from_slice(&offset.to_le_bytes());
+}
+
+/// Takes the record at `index` out; its node becomes garbage.
+pub(crate) fn remove(page: &mut [u8], index: usize) -> Result<(), Damage> {
+    remove_range(page, index..index + 1)
+}
+
+/// Takes records out; their nodes become garbage.
+pub(crate) fn remove_range(page: &mut [u8], range: Range<usize>) -> Result<(), Damage> {
+    let mut header = Header::read(page);
+    if header.is_fixed_leaf() {
+        return fixed::remove_range(page, header, range);
+    }
+    let leaf = Leaf::with_nodes(page, &header)?;
+    if range.start > range.end || range.end > leaf.count() {
+        return Err(Damage("an index lies behind the last record"));
+    }
+    let mut garbage_len = header.garbage_len;
+    for index in range.clone() {
+        let node_len = leaf.record_len(&leaf.node(index)?) - SLOT_LEN;
+        garbage_len = garbage_len.saturating_add(node_len as u16);
+    }
+    let old = Arrays::of(&header);
+    let new_offsets = old.offsets - 4 * range.len();
+    let offset_at = |index: usize| old.offsets + 2 * index;
+    let heads_behind = old.heads + 4 * range.end..old.offsets;
+    page.copy_within(heads_behind, old.heads + 4 * range.start);
+    page.copy_within(old.offsets..offset_at(range.start), new_offsets);
+    page.copy_within(offset_at(range.end)..old.end, new_offsets + 2 * range.start);
+    header.count -= range.len() as u16;
+    header.garbage_len = garbage_len;
+    if header.count == 0 {
+        header.garbage_len = 0;
+        header.heap_len = 0;
+    }
+    header.write(page);
+    Ok(())
+}
+
+/// Moves the nodes of a leaf together, so that garbage becomes free space. `scratch` is overwritten.
+/// Returns `false`, and changes nothing, if they do not fit in their new order: values that are
+/// aligned need more room between them in one order than in another. A fixed leaf has no garbage.
+pub(crate) fn compact(page: &mut [u8], scratch: &mut Vec<u8>) -> Result<bool, Damage> {
+    scratch.clear();
+    scratch.extend_from_slice(page);
+    let mut header = Header::read(scratch);
+    if header.is_fixed_leaf() {
+        return Ok(true);
+    }
+    let old = Leaf::with_nodes(scratch, &header)?;
+    let Some(heap_start) = move_nodes(page, &old)? else {
+        page.copy_from_slice(scratch);
+        return Ok(false);
+    };
+    header.heap_len = (page.len() - heap_start) as u16;
+    header.garbage_len = 0;
+    header.write(page);
+    Ok(true)
+}
+
+/// Lays all nodes of a leaf out anew; returns where the heap starts then, or `None` if it does not
+/// fit.
+fn move_nodes(page: &mut [u8], old: &Leaf<'_>) -> Result<Option<usize>, Damage> {
+    let mask = old.node_format().align_mask;
+    let arrays = Arrays::new(old.prefix.len(), old.count());
+    let mut heap_start = page.len();
+    for index in 0..old.count() {
+        let node = old.node(index)?;
+        let value_len = node.value.bytes.len();
+        let head_room = NODE_HEADER_LEN + node.stored_key.len();
+        let from = old.page.len() - node.tail.len() - NODE_HEADER_LEN;
+        let value_start = heap_start.checked_sub(value_len).map(|start| start & !mask);
+        let offset = value_start.and_then(|start| start.checked_sub(head_room));
+        let (Some(value_start), Some(offset)) = (value_start, offset) else {
+            return Ok(None);
+        };
+        if offset < arrays.end {
+            return Ok(None);
+        }
+        page[offset..value_start].copy_from_slice(&old.page[from..from + head_room]);
+        page[value_start..value_start + value_len].copy_from_slice(node.value.bytes);
+        let slot = arrays.offsets + 2 * index;
+        page[slot..slot + 2].copy_from_slice(&(offset as u16).to_le_bytes());
+        heap_start = offset;
+    }
+    Ok(Some(heap_start))
+}
+
+/// Puts a value of the same length and kind in the place of the one at `index`; `false` where
+/// it does not have them.
+pub(crate) fn overwrite(
+    page: &mut [u8],
+    index: usize,
+    value: StoredValue<'_>,
+) -> Result<bool, Damage> {
+    let leaf = Leaf::parse(page)?;
+    let node = leaf.node(index)?;
+    if node.value.kind != value.kind || node.value.bytes.len() != value.bytes.len() {
+        return Ok(false);
+    }
+    let range = value_range(&leaf, index, &node);
+    page[range].copy_from_slice(value.bytes);
+    Ok(true)
+}
+
+/// The bytes of the value at `index`, to be changed where they are.
+pub(crate) fn value_mut(page: &mut [u8], index: usize) -> Result<&mut [u8], Damage> {
+    let leaf = Leaf::parse(page)?;
+    let range = value_range(&leaf, index, &leaf.node(index)?);
+    Ok(&mut page[range])
+}
+
+/// Where in its page the value of a node is.
+#[inline]
+fn value_range(leaf: &Leaf<'_>, index: usize, node: &Node<'_>) -> Range<usize> {
+    let key_end =
+        leaf.node_offset(index).unwrap_or_default() + NODE_HEADER_LEN + node.stored_key.len();
+    let start = (key_end + leaf.node_format().align_mask) & !leaf.node_format().align_mask;
+    start..start + node.value.bytes.len()
+}
+
+/// Bytes of the page that its records use, garbage not counted.
+pub(crate) fn used_len(header: &Header) -> usize {
+    if header.is_fixed_leaf() {
+        return fixed::used_len(header);
+    }
+    Arrays::of(header).end
+        + usize::from(header.heap_len).saturating_sub(usize::from(header.garbage_len))
+}
+
+/// Where the gap between the arrays of a leaf and its heap begins and ends.
+pub(crate) fn gap(page: &[u8], header: &Header) -> (usize, usize) {
+    if header.is_fixed_leaf() {
+        return (fixed::used_len(header).min(page.len()), page.len());
+    }
+    let heap = page.len().saturating_sub(header.heap_len.into());
+    (Arrays::of(header).end.min(heap), heap)
+}

@@ -1,0 +1,115 @@
+//! All that can be done with tables in which a key has several values.
+
+use super::{KEY_STEP, RECORDS_MAX};
+use crate::{MultiTable, Result, Transaction, WriteTxn, codec::Bytes};
+use std::ops::{Bound, ControlFlow};
+
+type Raw = MultiTable<Bytes, Bytes>;
+type Pair = (Vec<u8>, Vec<u8>);
+
+/// Changes that are tried.
+const STEPS: usize = 9;
+
+/// Reads a table in all ways.
+pub(super) fn read<T: Transaction>(txn: &T, name: &[u8]) -> Result<()> {
+    let table: Raw = txn.open_multi_table(name)?;
+    let pairs = some_pairs(txn, &table);
+    let backwards = table.iter(txn)?.rev().take(RECORDS_MAX);
+    let _ = backwards.take_while(Result::is_ok).count();
+    let _ = (table.stat(txn), table.len(txn), table.options(txn));
+    let _ = (table.keys(txn)?.take(RECORDS_MAX))
+        .take_while(Result::is_ok)
+        .count();
+    let (mut cursor, mut last_key) = (table.cursor(txn)?, None);
+    for (key, value) in pairs.iter().step_by(KEY_STEP) {
+        let _ = (table.count(txn, key), table.contains(txn, key, value));
+        let _ = (table.first_value(txn, key), table.last_value(txn, key));
+        if last_key != Some(key) {
+            read_values(txn, &table, key)?;
+        }
+        last_key = Some(key);
+        let from = (Bound::Excluded((&key[..], &value[..])), Bound::Unbounded);
+        let _ = table.range_pairs(txn, from)?.rev().take(3).count();
+        let _ = (cursor.seek_pair(key, value), cursor.next(), cursor.prev());
+        let _ = (cursor.seek_value(key, value), cursor.read_packed());
+        let _ = (cursor.next_value(), cursor.prev_value(), cursor.count());
+        let _ = (cursor.last_value(), cursor.next_key(), cursor.prev_key());
+        let _ = (cursor.key().len(), cursor.value().len());
+    }
+    Ok(())
+}
+
+fn read_values<T: Transaction>(txn: &T, table: &Raw, key: &[u8]) -> Result<()> {
+    let values = table.values(txn, key)?.rev().take(RECORDS_MAX);
+    let _ = values.take_while(Result::is_ok).count();
+    let mut read = 0;
+    let _ = table.for_each_packed(txn, key, |values| {
+        read += values.len();
+        match read < RECORDS_MAX {
+            true => ControlFlow::Continue(()),
+            false => ControlFlow::Break(()),
+        }
+    });
+    Ok(())
+}
+
+/// The pairs that a scan finds before an error, and one that will not be there.
+fn some_pairs<T: Transaction>(txn: &T, table: &Raw) -> Vec<Pair> {
+    let pairs = table.iter(txn).into_iter().flatten().take(RECORDS_MAX);
+    let mut pairs: Vec<_> = pairs.map_while(Result::ok).collect();
+    pairs.push((b"eight by".to_vec(), b"or other".to_vec()));
+    pairs
+}
+
+/// Changes a table in all ways.
+pub(super) fn change(txn: &mut WriteTxn, name: &[u8]) -> Result<()> {
+    let table: Raw = txn.open_multi_table(name)?;
+    let pairs = some_pairs(txn, &table);
+    for step in 0..STEPS {
+        let savepoint = txn.savepoint()?;
+        if change_table(txn, &table, &pairs, step).is_err() {
+            txn.rollback_to(&savepoint)?;
+        }
+        txn.release(savepoint)?;
+    }
+    let _ = read(txn, name);
+    Ok(())
+}
+
+fn change_table(txn: &mut WriteTxn, table: &Raw, pairs: &[Pair], step: usize) -> Result<()> {
+    let (key, value) = &pairs[pairs.len() / 2];
+    let some: Vec<(&[u8], &[u8])> = (pairs.iter().step_by(2))
+        .map(|(key, value)| (&key[..], &value[..]))
+        .collect();
+    match step {
+        0 => pairs
+            .iter()
+            .rev()
+            .try_for_each(|(_, value)| table.insert(txn, key, value).map(drop)),
+        1 => table.remove_many(txn, &some).map(drop),
+        2 => table.insert_many(txn, &some).map(drop),
+        3 => pairs
+            .iter()
+            .step_by(5)
+            .try_for_each(|(key, value)| table.set(txn, key, value).map(drop)),
+        4 => (1..pairs.len()).step_by(3).try_for_each(|index| {
+            table
+                .remove(txn, &pairs[index].0, &pairs[index].1)
+                .map(drop)
+        }),
+        5 => {
+            let values: Vec<_> = some.iter().map(|pair| pair.1).collect();
+            table.insert_values(txn, key, &values).map(drop)
+        }
+        6 => {
+            let from = (Bound::Included((&key[..], &value[..])), Bound::Unbounded);
+            table.remove_pairs(txn, from).map(drop)
+        }
+        7 => table.remove_key(txn, &pairs[0].0).map(drop),
+        _ => {
+            table.clear(txn)?;
+            let pairs = (0..900u64).map(|i| ((i / 300).to_be_bytes(), i.to_be_bytes()));
+            table.bulk_load(txn, pairs).map(drop)
+        }
+    }
+}

@@ -1,0 +1,389 @@
+//! The cursor over pairs of key and value: a cursor over keys, and in the values of its key a place. That is an index where they stand in
+//! the leaf, and else a cursor over the nested tree.
+
+use super::{Values, WRONG_LEN};
+use crate::{
+    Error, Result,
+    page::{Damage, set::Set},
+    tree::{
+        PageSource, TreeRoot,
+        cursor::Cursor,
+        reading::{reading_from, unreadable},
+    },
+};
+use std::ops::Bound;
+
+/// A place among the values of a key.
+#[derive(Debug)]
+enum At<'s, S: ?Sized> {
+    Nowhere,
+    One(&'s [u8]),
+    Set(Set<'s>, usize),
+    Tree(Box<Cursor<'s, S>>),
+}
+
+impl<S: ?Sized> Clone for At<'_, S> {
+    fn clone(&self) -> Self {
+        match self {
+            Self::Nowhere => Self::Nowhere,
+            Self::One(value) => Self::One(value),
+            Self::Set(set, index) => Self::Set(*set, *index),
+            Self::Tree(cursor) => Self::Tree(cursor.clone()),
+        }
+    }
+}
+
+/// An end of the values of a key.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum End {
+    First,
+    Last,
+}
+
+/// Where a range of pairs begins or ends: at a pair, or at all pairs of a key.
+pub(crate) type PairBound<'p> = Bound<(&'p [u8], Option<&'p [u8]>)>;
+
+/// A cursor over pairs, which borrows its source.
+#[derive(Debug)]
+pub(crate) struct PairCursor<'s, S: ?Sized> {
+    outer: Cursor<'s, S>,
+    inner: At<'s, S>,
+}
+
+impl<S: ?Sized> Clone for PairCursor<'_, S> {
+    fn clone(&self) -> Self {
+        Self {
+            outer: self.outer.clone(),
+            inner: self.inner.clone(),
+        }
+    }
+}
+
+impl<'s, S: PageSource + ?Sized> PairCursor<'s, S> {
+    /// A cursor that is nowhere yet.
+    pub(crate) fn new(source: &'s S, root: TreeRoot) -> Self {
+        Self {
+            outer: Cursor::new(source, root),
+            inner: At::Nowhere,
+        }
+    }
+
+    pub(crate) fn source(&self) -> &'s S {
+        self.outer.source()
+    }
+
+    pub(crate) fn root(&self) -> &TreeRoot {
+        self.outer.root()
+    }
+
+    /// Whether it is on a pair.
+    pub(crate) fn is_on_pair(&self) -> bool {
+        !matches!(self.inner, At::Nowhere)
+    }
+
+    /// Whether both are on the same pair, or both on none.
+    pub(crate) fn is_at(&self, other: &Self) -> bool {
+        let is_same_value = match (&self.inner, &other.inner) {
+            (At::Nowhere, At::Nowhere) => return true,
+            (At::One(_), At::One(_)) => true,
+            (At::Set(_, a), At::Set(_, b)) => a == b,
+            (At::Tree(a), At::Tree(b)) => a.position().is_at(b.position()),
+            _ => false,
+        };
+        is_same_value && self.outer.position().is_at(other.outer.position())
+    }
+
+    /// The key of the pair that it is on; empty if it is on none.
+    pub(crate) fn key(&self) -> &[u8] {
+        match self.inner {
+            At::Nowhere => &[],
+            _ => self.outer.key(),
+        }
+    }
+
+    /// The value of the pair that it is on; empty if it is on none.
+    pub(crate) fn value(&self) -> &[u8] {
+        match &self.inner {
+            At::Nowhere => &[],
+            At::One(value) => value,
+            At::Set(set, index) => set.get(*index),
+            At::Tree(cursor) => cursor.key(),
+        }
+    }
+
+    /// The same as a slice of its page, where it stands there in one piece.
+    pub(crate) fn value_in_page(&self) -> Option<&'s [u8]> {
+        match &self.inner {
+            At::Nowhere => None,
+            At::One(value) => Some(value),
+            At::Set(set, index) => Some(set.get(*index)),
+            At::Tree(cursor) => cursor.key_in_page(),
+        }
+    }
+
+    /// What `decode` makes of the pair that it is on.
+    pub(crate) fn decode<R>(&self, decode: impl FnOnce(&[u8], &[u8]) -> Result<R>) -> Result<R> {
+        let (faults, page_size) = (self.source().faults(), self.source().page_size());
+        reading_from(faults, page_size, || decode(self.key(), self.value()))
+    }
+
+    /// How many values the key has; 0 if it is on none.
+    pub(crate) fn count(&self) -> u64 {
+        match &self.inner {
+            At::Nowhere => 0,
+            At::One(_) => 1,
+            At::Set(set, _) => set.len() as u64,
+            At::Tree(cursor) => cursor.root().records,
+        }
+    }
+
+    /// Values of one size from here to the end of their set or page, one behind the other.
+    pub(crate) fn packed(&self) -> Result<Option<&'s [u8]>> {
+        let size = usize::from(self.root().kind.value_size);
+        match &self.inner {
+            _ if size == 0 => Ok(None),
+            At::Nowhere => Ok(None),
+            At::One(value) => Ok(Some(value)),
+            At::Set(set, index) => Ok(set.packed().and_then(|values| values.get(index * size..))),
+            At::Tree(cursor) => match cursor.packed_keys() {
+                Some(values) if cursor.key().len() == size => Ok(Some(values)),
+                _ => {
+                    let record = cursor.position().record();
+                    let page = record.map_or(cursor.root().page, |(page, _)| page);
+                    Err(WRONG_LEN.at(page, "scan"))
+                }
+            },
+        }
+    }
+
+    /// Goes to the last of the values that [`PairCursor::packed`] gives, which are so many.
+    pub(crate) fn skip_packed(&mut self, count: usize) -> Result<()> {
+        match &mut self.inner {
+            At::Set(_, index) => *index += count - 1,
+            At::Tree(cursor) => drop(cursor.skip(count as i64 - 1)?),
+            At::Nowhere | At::One(_) => {}
+        }
+        Ok(())
+    }
+
+    pub(crate) fn first(&mut self) -> Result<bool> {
+        let moved = self.outer.first();
+        self.arrive(moved, End::First)
+    }
+
+    pub(crate) fn last(&mut self) -> Result<bool> {
+        let moved = self.outer.last();
+        self.arrive(moved, End::Last)
+    }
+
+    /// Goes to the next pair, of this key or the next.
+    pub(crate) fn next(&mut self) -> Result<bool> {
+        if self.next_value()? {
+            return Ok(true);
+        }
+        self.next_key()
+    }
+
+    /// Goes to the pair before, of this key or the one before.
+    pub(crate) fn prev(&mut self) -> Result<bool> {
+        if self.prev_value()? {
+            return Ok(true);
+        }
+        self.prev_key()
+    }
+
+    /// Goes to the first value of the next key.
+    pub(crate) fn next_key(&mut self) -> Result<bool> {
+        let moved = self.outer.next();
+        self.arrive(moved, End::First)
+    }
+
+    /// Goes to the last value of the key before.
+    pub(crate) fn prev_key(&mut self) -> Result<bool> {
+        let moved = self.outer.prev();
+        self.arrive(moved, End::Last)
+    }
+
+    /// Goes to the next value of the key; if there is none it stays where it is.
+    pub(crate) fn next_value(&mut self) -> Result<bool> {
+        match &mut self.inner {
+            At::Nowhere | At::One(_) => Ok(false),
+            At::Set(set, index) => {
+                let is_there = *index + 1 < set.len();
+                *index += usize::from(is_there);
+                Ok(is_there)
+            }
+            At::Tree(cursor) => match cursor.next() {
+                Ok(false) => cursor.last().map(|_| false),
+                moved => moved,
+            },
+        }
+    }
+
+    /// Goes to the value before; if there is none it stays where it is.
+    pub(crate) fn prev_value(&mut self) -> Result<bool> {
+        match &mut self.inner {
+            At::Nowhere | At::One(_) => Ok(false),
+            At::Set(_, index) => {
+                let is_there = *index > 0;
+                *index -= usize::from(is_there);
+                Ok(is_there)
+            }
+            At::Tree(cursor) => match cursor.prev() {
+                Ok(false) => cursor.first().map(|_| false),
+                moved => moved,
+            },
+        }
+    }
+
+    /// Goes to the first value of the key; `false` if it is on none.
+    pub(crate) fn first_value(&mut self) -> Result<bool> {
+        self.settle(End::First)
+    }
+
+    /// Goes to the last value of the key; `false` if it is on none.
+    pub(crate) fn last_value(&mut self) -> Result<bool> {
+        self.settle(End::Last)
+    }
+
+    fn settle(&mut self, end: End) -> Result<bool> {
+        match self.is_on_pair() {
+            true => self.enter(end).map(|()| true),
+            false => Ok(false),
+        }
+    }
+
+    /// Goes to the first value of the first key that is not smaller; `Some(true)` says that it is equal, `None` that there is
+    /// none.
+    pub(crate) fn seek_key(&mut self, key: &[u8]) -> Result<Option<bool>> {
+        self.inner = At::Nowhere;
+        let found = self.outer.seek(key)?;
+        if found.is_some() {
+            self.enter(End::First)?;
+        }
+        Ok(found)
+    }
+
+    /// Goes to the first pair that is not smaller; `Some(true)` says that it is equal, `None` that there is none.
+    pub(crate) fn seek_pair(&mut self, key: &[u8], value: &[u8]) -> Result<Option<bool>> {
+        match self.seek_key(key)? {
+            Some(true) => match self.seek_among(value)? {
+                None => Ok(self.next_key()?.then_some(false)),
+                found => Ok(found),
+            },
+            found => Ok(found),
+        }
+    }
+
+    /// Goes to the first value of just this key that is not smaller; `Some(true)` says that it is equal. If there is none, `None`, it is on
+    /// no pair.
+    pub(crate) fn seek_value(&mut self, key: &[u8], value: &[u8]) -> Result<Option<bool>> {
+        let found = match self.seek_key(key)? {
+            Some(true) => self.seek_among(value)?,
+            _ => None,
+        };
+        if found.is_none() {
+            self.inner = At::Nowhere;
+        }
+        Ok(found)
+    }
+
+    /// Goes to the first value of the key that is not smaller; `None`, and somewhere among its values, if there is none.
+    fn seek_among(&mut self, value: &[u8]) -> Result<Option<bool>> {
+        let order = self.root().value_order();
+        let (faults, page_size) = (self.source().faults(), self.source().page_size());
+        match &mut self.inner {
+            At::Nowhere => Ok(None),
+            At::One(one) => {
+                let compared = reading_from(faults, page_size, || Ok(order.compare(one, value)))?;
+                Ok(compared.is_ge().then_some(compared.is_eq()))
+            }
+            At::Set(set, index) => {
+                let found = reading_from(faults, page_size, || Ok(set.search(order, value)))?;
+                let (Ok(place) | Err(place)) = found;
+                *index = place.min(set.len() - 1);
+                Ok((place < set.len()).then_some(found.is_ok()))
+            }
+            At::Tree(cursor) => match cursor.seek(value)? {
+                None => cursor.last().map(|_| None),
+                found => Ok(found),
+            },
+        }
+    }
+
+    /// Goes to where a range with this lower bound begins; behind the last pair if there is none.
+    pub(crate) fn seek_bound(&mut self, bound: PairBound<'_>) -> Result<()> {
+        match bound {
+            Bound::Unbounded => drop(self.first()?),
+            Bound::Included((key, None)) => drop(self.seek_key(key)?),
+            Bound::Excluded((key, None)) => {
+                if self.seek_key(key)? == Some(true) {
+                    self.next_key()?;
+                }
+            }
+            Bound::Included((key, Some(value))) => drop(self.seek_pair(key, value)?),
+            Bound::Excluded((key, Some(value))) => {
+                if self.seek_pair(key, value)? == Some(true) {
+                    self.next()?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Goes behind the last pair of a range with this upper bound.
+    pub(crate) fn seek_end(&mut self, bound: PairBound<'_>) -> Result<()> {
+        match bound {
+            Bound::Unbounded => {
+                self.inner = At::Nowhere;
+                self.outer.seek_end(Bound::Unbounded)
+            }
+            Bound::Included(pair) => self.seek_bound(Bound::Excluded(pair)),
+            Bound::Excluded(pair) => self.seek_bound(Bound::Included(pair)),
+        }
+    }
+
+    /// Enters the values of the key that a step led to.
+    fn arrive(&mut self, moved: Result<bool>, end: End) -> Result<bool> {
+        self.inner = At::Nowhere;
+        let is_there = moved?;
+        if is_there {
+            self.enter(end)?;
+        }
+        Ok(is_there)
+    }
+
+    /// Enters the values of the key at one end.
+    fn enter(&mut self, end: End) -> Result<()> {
+        self.inner = At::Nowhere;
+        let (source, root) = (self.source(), *self.root());
+        let before = source.faults().count();
+        let values = Values::of(&root, self.outer.stored_value());
+        if source.faults().are_more_than(before) {
+            return Err(unreadable(source.faults(), source.page_size()));
+        }
+        self.inner = match values.map_err(|damage| self.damaged(damage))? {
+            Values::One(value) => At::One(value),
+            Values::Set(set) => {
+                let last = set.len() - 1;
+                At::Set(set, if end == End::First { 0 } else { last })
+            }
+            Values::Tree(nested) => {
+                let mut cursor = Box::new(Cursor::new(source, nested));
+                match end {
+                    End::First => cursor.first()?,
+                    End::Last => cursor.last()?,
+                };
+                At::Tree(cursor)
+            }
+        };
+        Ok(())
+    }
+
+    #[cold]
+    fn damaged(&self, damage: Damage) -> Error {
+        let record = self.outer.position().record();
+        let page = record.map_or(self.root().page, |(page, _)| page);
+        damage.at(page, "scan")
+    }
+}

@@ -1,0 +1,300 @@
+//! Trees in which a key has a sorted set of values.
+//!
+//! One value stands in the leaf as in any tree, several as a small set beside their key, and what is too long for that in a
+//! nested tree: a tree of its own, whose keys are the values, and whose root stands in the leaf. Nesting is one deep.
+//!
+//! Invariants: a page of a nested tree that may be changed has a leaf around it that may be changed, between operations; within
+//! one the nested page comes first. `records` in the root and the counts in inner pages are of pairs of key and value, the counts of
+//! pages in the root are of all trees. A set becomes a nested tree where its record does not fit in half a page, and a nested
+//! tree a set where it would fit four times: so no sequence of single changes has it go back and forth.
+
+pub(crate) mod batch;
+pub(crate) mod bulk;
+pub(crate) mod cursor;
+mod insert;
+pub(crate) mod lookup;
+mod range;
+mod remove;
+pub(crate) mod replace;
+
+use super::{PageSink, TreeRoot, bulk::Builder, insert::Tree, position::Step};
+use crate::{
+    Error, Result,
+    page::{
+        Damage,
+        entries::Records,
+        key::KeyOrder,
+        leaf::{self, InPlace, Leaf},
+        max_key_len,
+        set::{self, Set},
+        value::{StoredValue, ValueKind},
+    },
+};
+use std::{cmp::Ordering, ops::Range};
+
+/// A nested tree becomes a set again where that could be so many times as long.
+const HYSTERESIS: usize = 4;
+
+/// What is wrong with a set that was not written so.
+pub(super) const DISORDER: &str = "the values of a key are not in ascending order";
+
+/// What is wrong with a page of a nested tree whose values have another size than others.
+const WRONG_LEN: Damage = Damage("its keys do not have the length that the root says");
+
+/// A key and one of its values.
+pub(crate) type Pair<'p> = (&'p [u8], &'p [u8]);
+
+/// The values of a key, as its leaf holds them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Values<'p> {
+    One(&'p [u8]),
+    Set(Set<'p>),
+    Tree(TreeRoot),
+}
+
+impl<'p> Values<'p> {
+    /// Reads what stands in a leaf of a tree with this root.
+    pub(crate) fn of(root: &TreeRoot, stored: StoredValue<'p>) -> Result<Self, Damage> {
+        match stored.kind {
+            ValueKind::Inline => match usize::from(root.kind.value_size) {
+                size if size != 0 && size != stored.bytes.len() => {
+                    Err(Damage("a value does not have the size that the root says"))
+                }
+                _ => Ok(Self::One(stored.bytes)),
+            },
+            ValueKind::Set => Set::parse(stored.bytes, root.kind.value_size).map(Self::Set),
+            ValueKind::Tree => root.decode_nested(stored.bytes).map(Self::Tree),
+            ValueKind::Run => Err(Damage("a value of a multi-value table is a large value")),
+        }
+    }
+
+    /// How many there are.
+    pub(crate) fn count(&self) -> u64 {
+        match self {
+            Self::One(_) => 1,
+            Self::Set(set) => set.len() as u64,
+            Self::Tree(nested) => nested.records,
+        }
+    }
+}
+
+/// Values as a leaf is to hold them.
+#[derive(Debug)]
+struct Kept {
+    kind: ValueKind,
+    bytes: Vec<u8>,
+}
+
+impl Kept {
+    fn value(&self) -> StoredValue<'_> {
+        StoredValue {
+            kind: self.kind,
+            bytes: &self.bytes,
+        }
+    }
+
+    fn nested(root: &TreeRoot) -> Self {
+        Self {
+            kind: ValueKind::Tree,
+            bytes: root.encode().to_vec(),
+        }
+    }
+}
+
+impl TreeRoot {
+    /// How many records some entries of a leaf stand for.
+    #[inline]
+    pub(super) fn weight(&self, leaf: &Leaf<'_>, slots: Range<usize>) -> Result<u64, Damage> {
+        match self.is_multi() {
+            false => Ok(slots.len() as u64),
+            true => sum(slots.map(|index| set::pair_count(leaf.node(index)?.value))),
+        }
+    }
+
+    /// The same of entries that were taken out of their leaves.
+    #[inline]
+    pub(super) fn weight_of(&self, records: &Records, range: Range<usize>) -> Result<u64, Damage> {
+        match self.is_multi() {
+            false => Ok(range.len() as u64),
+            true => sum(range.map(|index| set::pair_count(records.value(index)))),
+        }
+    }
+
+    /// Compares two pairs: by their keys, then by their values.
+    pub(crate) fn compare_pairs(&self, a: Pair<'_>, b: Pair<'_>) -> Ordering {
+        let by_value = || self.value_order().compare(a.1, b.1);
+        self.order.compare(a.0, b.0).then_with(by_value)
+    }
+
+    /// Refuses a value that a key of this tree cannot have.
+    pub(crate) fn refuse_value(&self, page_size: usize, value: &[u8]) -> Result<()> {
+        let (len, max) = (value.len(), max_key_len(page_size));
+        if len > max {
+            return Err(Error::ValueTooLong { len, max });
+        }
+        let is_integer = self.value_order() == KeyOrder::Integer;
+        let text = match usize::from(self.kind.value_size) {
+            0 if is_integer && !matches!(len, 4 | 8) => {
+                format!(
+                    "the values of this table are integers of 4 or 8 bytes, and this one has {len}"
+                )
+            }
+            0 if self.kind.first_decides && len == 0 => {
+                "the first value of this table decides about the size of all, and cannot be empty"
+                    .into()
+            }
+            size if size != 0 && size != len => {
+                format!("the values of this table have {size} bytes, and this one has {len}")
+            }
+            _ => return Ok(()),
+        };
+        Err(Error::InvalidArgument(text))
+    }
+}
+
+fn sum(mut counts: impl Iterator<Item = Result<u64, Damage>>) -> Result<u64, Damage> {
+    counts.try_fold(0u64, |sum, count| Ok(sum.saturating_add(count?)))
+}
+
+impl<S: PageSink> Tree<'_, S> {
+    /// The first value of a table decides about the size of all, in tables that say so.
+    fn fix_value_size(&mut self, value: &[u8]) {
+        if self.root.kind.first_decides && self.root.is_empty() {
+            self.root.kind.value_size = value.len() as u16;
+        }
+    }
+
+    /// Whether values that take so many bytes, as a set or alone, stay in the leaf.
+    fn stays(&self, key_len: usize, len: usize) -> bool {
+        (self.root).fits_in_leaf(self.sink.page_size(), key_len, len)
+    }
+
+    /// Whether values are so few that they leave a nested tree.
+    fn is_few(&self, key_len: usize, len: usize) -> bool {
+        self.stays(key_len, HYSTERESIS * len)
+    }
+
+    /// Bytes of so many values, which have so many bytes together, where they stand in a leaf.
+    fn kept_len(&self, count: usize, bytes: usize) -> usize {
+        match count {
+            1 => bytes,
+            _ => set::set_len(self.root.kind.value_size, count, bytes),
+        }
+    }
+
+    /// What a leaf is to hold of values, which ascend and are one at least. What is too long for it goes to a nested tree.
+    fn keep_values<'v>(
+        &mut self,
+        key_len: usize,
+        values: impl ExactSizeIterator<Item = &'v [u8]> + Clone,
+    ) -> Result<Kept> {
+        let count = values.len();
+        let len = values.clone().map(<[u8]>::len).sum();
+        if !self.stays(key_len, self.kept_len(count, len)) {
+            return Ok(Kept::nested(&self.build_nested(values)?));
+        }
+        let mut bytes = Vec::with_capacity(self.kept_len(count, len));
+        let kind = match count {
+            1 => {
+                values.for_each(|value| bytes.extend_from_slice(value));
+                ValueKind::Inline
+            }
+            _ => {
+                set::write_all(&mut bytes, self.root.kind.value_size, values);
+                ValueKind::Set
+            }
+        };
+        Ok(Kept { kind, bytes })
+    }
+
+    /// A nested tree of values, which ascend.
+    fn build_nested<'v>(&mut self, values: impl Iterator<Item = &'v [u8]>) -> Result<TreeRoot> {
+        let empty = self.root.nested();
+        let mut nested = empty;
+        let mut tree = Tree::new(&mut *self.sink, &mut nested);
+        let mut builder = Builder::new(&mut tree);
+        for value in values {
+            let pushed = builder.push(value, StoredValue::inline(&[]));
+            pushed.map_err(|error| match error {
+                Error::NotSorted { .. } => Damage(DISORDER).at(self.root.page, "insert"),
+                error => error,
+            })?;
+        }
+        builder.finish()?;
+        self.note_pages(&empty, &nested);
+        Ok(nested)
+    }
+
+    /// Changes a nested tree. The leaf that holds its root is yet to be changed.
+    fn change_nested<R>(
+        &mut self,
+        nested: &mut TreeRoot,
+        change: impl FnOnce(&mut Tree<'_, S>) -> Result<R>,
+    ) -> Result<R> {
+        let before = *nested;
+        let changed = change(&mut Tree::new(&mut *self.sink, nested));
+        self.note_pages(&before, nested);
+        changed
+    }
+
+    /// Counts the pages that a nested tree has won or lost.
+    pub(super) fn note_pages(&mut self, before: &TreeRoot, after: &TreeRoot) {
+        let other = |pages: u32, before: u32, after: u32| {
+            pages.saturating_add(after).saturating_sub(before)
+        };
+        let root = &mut *self.root;
+        root.inner_pages = other(root.inner_pages, before.inner_pages, after.inner_pages);
+        root.leaf_pages = other(root.leaf_pages, before.leaf_pages, after.leaf_pages);
+    }
+
+    /// Takes a nested tree with all its pages out.
+    pub(super) fn release_nested(&mut self, mut nested: TreeRoot) -> Result<()> {
+        self.change_nested(&mut nested, |tree| tree.clear())
+            .map(drop)
+    }
+
+    /// Writes the root of a nested tree to its leaf, where the path leads and which may be changed.
+    pub(super) fn put_nested(&mut self, path: &[Step], nested: &TreeRoot) -> Result<()> {
+        let step = *path.last().expect("a path has a leaf");
+        let value = StoredValue {
+            kind: ValueKind::Tree,
+            bytes: &nested.encode(),
+        };
+        let page = self.sink.page_mut(step.page)?;
+        let is_put = leaf::overwrite(page, step.index, value);
+        match is_put.map_err(|damage| damage.at(step.page, "insert"))? {
+            true => self.recount(path, path.len() - 1),
+            false => {
+                let detail = "the root of a nested tree is not where it was read";
+                Err(Error::corrupted(step.page, "insert", detail))
+            }
+        }
+    }
+
+    /// Puts other values in the place of those where the path leads. The path may lead elsewhere afterwards, unless these take no
+    /// more bytes than those.
+    fn put_values(&mut self, path: &[Step], key: &[u8], value: StoredValue<'_>) -> Result<()> {
+        self.touch();
+        match self.put_value(path, key, value)? {
+            InPlace::Done => self.recount(path, path.len() - 1),
+            InPlace::Rebuild => Ok(()),
+        }
+    }
+
+    /// Adds a key with its values, as its leaf is to hold them, where the path leads.
+    fn add_values(
+        &mut self,
+        path: Vec<Step>,
+        key: &[u8],
+        value: StoredValue<'_>,
+        count: u64,
+    ) -> Result<()> {
+        let path = self.own_path(path)?;
+        self.root.records += count;
+        self.touch();
+        self.place(&path, key, value).map(drop)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,123 @@
+//! Values of a key that take the place of others.
+
+use super::Values;
+use crate::{
+    Result,
+    page::{Damage, set, value::StoredValue},
+    tree::{PageSink, cursor::record_at, insert::Tree, position::Position, visit_leaf},
+};
+
+/// What came of an attempt to put one value in the place of another.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum PairReplaced {
+    /// The old value is not there.
+    NoOld,
+    /// The new value is there already.
+    NewThere,
+    Done,
+}
+
+impl<S: PageSink> Tree<'_, S> {
+    /// Puts a value of a key in the place of another one.
+    pub(crate) fn replace_pair(
+        &mut self,
+        key: &[u8],
+        old: &[u8],
+        new: &[u8],
+    ) -> Result<PairReplaced> {
+        let Some(stored) = self.stored_value(key, old)? else {
+            return Ok(PairReplaced::NoOld);
+        };
+        if stored == new {
+            return Ok(PairReplaced::Done);
+        }
+        let is_same = self.root.value_order().compare(old, new).is_eq();
+        if !is_same && self.stored_value(key, new)?.is_some() {
+            return Ok(PairReplaced::NewThere);
+        }
+        // An order of the application's may take other bytes for the same.
+        self.remove_pair(key, old)?;
+        self.insert_pair(key, new)?;
+        Ok(PairReplaced::Done)
+    }
+
+    /// The bytes of a value of a key, if it is there.
+    fn stored_value(&self, key: &[u8], value: &[u8]) -> Result<Option<Vec<u8>>> {
+        let Some(position) = self.place_of_key(key)? else {
+            return Ok(None);
+        };
+        let (number, stored) = self.stored_at(&position)?;
+        let order = self.root.value_order();
+        let values = Values::of(self.root, stored);
+        Ok(
+            match values.map_err(|damage| damage.at(number, "replace"))? {
+                Values::One(old) => order.compare(old, value).is_eq().then(|| old.to_vec()),
+                Values::Set(set) => {
+                    let found = set.search(order, value).ok();
+                    found.map(|index| set.get(index).to_vec())
+                }
+                Values::Tree(nested) => {
+                    let mut position = Position::default();
+                    match position.descend(&*self.sink, &nested, value)? {
+                        true => {
+                            let mut stored = Vec::new();
+                            record_at(&*self.sink, &position, &mut stored)?;
+                            Some(stored)
+                        }
+                        false => None,
+                    }
+                }
+            },
+        )
+    }
+
+    /// Gives a key just these values, which ascend; none of them takes the key out. Returns how many it had.
+    pub(crate) fn set_values(&mut self, key: &[u8], values: &[&[u8]]) -> Result<u64> {
+        if values.is_empty() {
+            return self.remove_key(key);
+        }
+        let Some(position) = self.place_of_key(key)? else {
+            let mut position = Position::default();
+            if !self.root.is_empty() {
+                position.descend(&*self.sink, self.root, key)?;
+            }
+            self.put_new_key(position, key, values)?;
+            return Ok(0);
+        };
+        let (number, index) = position.record().expect("the key was found");
+        let damaged = |damage: Damage| damage.at(number, "replace");
+        let leaf = visit_leaf(&*self.sink, number, "replace")?;
+        let stored = leaf.node(index).map_err(damaged)?.value;
+        let count = set::pair_count(stored).map_err(damaged)?;
+        if self.has_just(stored, values).map_err(damaged)? {
+            return Ok(count);
+        }
+        let nested = match Values::of(self.root, stored).map_err(damaged)? {
+            Values::Tree(nested) => Some(nested),
+            _ => None,
+        };
+        let old_len = stored.bytes.len();
+        let stored_key = self.stored_key(&leaf, index).map_err(damaged)?;
+        let key = stored_key.as_deref().unwrap_or(key);
+        let kept = self.keep_values(key.len(), values.iter().copied())?;
+        if let Some(nested) = nested {
+            self.release_nested(nested)?;
+        }
+        let path = self.own_path(position.into_path())?;
+        self.root.records = self.root.records.saturating_sub(count) + values.len() as u64;
+        match kept.bytes.len() <= old_len {
+            true => self.put_fewer(&path, key, &kept)?,
+            false => self.put_values(&path, key, kept.value())?,
+        }
+        Ok(count)
+    }
+
+    /// Whether a key has just these values, as far as its leaf tells.
+    fn has_just(&self, stored: StoredValue<'_>, values: &[&[u8]]) -> Result<bool, Damage> {
+        Ok(match Values::of(self.root, stored)? {
+            Values::One(old) => values == [old],
+            Values::Set(set) => set.len() == values.len() && set.iter().eq(values.iter().copied()),
+            Values::Tree(_) => false,
+        })
+    }
+}

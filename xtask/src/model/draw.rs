@@ -1,8 +1,9 @@
 //! Draws the next operation of an episode, from what is there.
 
 use super::{
+    multi::draw::{MultiView, draw_kind},
     operation::{Change, Direction, Elsewhere, Layer, Leave, Operation, Read, Source, Step},
-    oracle::{KeyRange, TableKind, TableModel, Tables},
+    oracle::{AnyKind, AnyModel, KeyRange, TableKind, TableModel, Tables},
     settings::{Kind, Settings},
     shape::{Key, KeyShape, Record, Value},
 };
@@ -43,7 +44,8 @@ impl View<'_> {
         loop {
             let kind = self.settings.kind(rng);
             let operation = self
-                .draw_read(rng, kind)
+                .draw_multi(rng, kind)
+                .or_else(|| self.draw_read(rng, kind))
                 .or_else(|| self.draw_change(rng, kind))
                 .or_else(|| self.draw_other(rng, kind));
             if let Some(operation) = operation {
@@ -72,7 +74,7 @@ impl View<'_> {
 
     fn draw_read(&self, rng: &mut Rng, kind: Kind) -> Option<Operation> {
         let source = self.source(rng);
-        let (name, table) = pick(rng, self.tables_of(source))?;
+        let (name, table) = pick(rng, self.tables_of(source), AnyModel::plain)?;
         let read = match kind {
             Kind::Get => Read::Get(self.probe(rng, table)),
             Kind::GetMany => {
@@ -83,11 +85,7 @@ impl View<'_> {
             Kind::Walk => Read::Walk(self.steps(rng, table)),
             Kind::Scan => Read::Scan {
                 range: self.range(rng, table),
-                direction: [
-                    Direction::Forwards,
-                    Direction::Backwards,
-                    Direction::Both(rng.u64(..)),
-                ][rng.usize(0..3)],
+                direction: Direction::draw(rng),
                 records_max: rng.usize(0..200),
             },
             Kind::Prefix if table.kind.order == KeyOrder::Bytes => {
@@ -100,8 +98,29 @@ impl View<'_> {
         Some(Operation::Read(source, name.clone(), read))
     }
 
+    fn draw_multi(&self, rng: &mut Rng, kind: Kind) -> Option<Operation> {
+        let source = match kind {
+            Kind::ReadMulti => self.source(rng),
+            Kind::ChangeMulti => Source::Write,
+            _ => return None,
+        };
+        let (name, table) = match kind {
+            Kind::ReadMulti => pick(rng, self.tables_of(source), AnyModel::multi)?,
+            _ => pick(rng, self.tables, AnyModel::multi)?,
+        };
+        let view = MultiView {
+            table,
+            domain: self.settings.domain,
+            key_len_max: self.key_len_max,
+        };
+        Some(match kind {
+            Kind::ReadMulti => Operation::ReadMulti(source, name.clone(), view.read(rng)),
+            _ => Operation::ChangeMulti(name.clone(), view.change(rng)),
+        })
+    }
+
     fn draw_change(&self, rng: &mut Rng, kind: Kind) -> Option<Operation> {
-        let (name, table) = pick(rng, self.tables)?;
+        let (name, table) = pick(rng, self.tables, AnyModel::plain)?;
         let kind = match kind {
             Kind::Insert if table.value_bytes() > TABLE_BYTES_MAX => Kind::Remove,
             other => other,
@@ -217,7 +236,7 @@ impl View<'_> {
             Some(reader) => self.readers[reader],
             None => self.committed,
         };
-        let (name, table) = pick(rng, tables)?;
+        let (name, table) = pick(rng, tables, AnyModel::plain)?;
         let count = rng.usize(0..20);
         let what = Elsewhere {
             keys: (0..count).map(|_| self.probe(rng, table)).collect(),
@@ -230,7 +249,11 @@ impl View<'_> {
     fn draw_table(&self, rng: &mut Rng) -> Operation {
         let name = self.table_name(rng);
         if let Some(table) = self.tables.get(&name) {
-            return Operation::CreateTable(name, table.kind.clone());
+            return Operation::CreateTable(name, table.kind());
+        }
+        if rng.u8(0..3) == 0 {
+            let kind = draw_kind(rng, self.key_len_max, self.settings.domain);
+            return Operation::CreateTable(name, AnyKind::Multi(kind));
         }
         let order = [
             KeyOrder::Bytes,
@@ -246,7 +269,7 @@ impl View<'_> {
             value_align: [1, 1, 1, 2, 4, 8, 16][rng.usize(0..7)],
             shape: KeyShape::draw(rng, order, self.key_len_max),
         };
-        Operation::CreateTable(name, kind)
+        Operation::CreateTable(name, AnyKind::Plain(kind))
     }
 
     fn table_name(&self, rng: &mut Rng) -> Vec<u8> {
@@ -335,7 +358,7 @@ fn pick_name(rng: &mut Rng, names: &[&str]) -> String {
     names[rng.usize(0..names.len())].to_owned()
 }
 
-fn draw_bound(rng: &mut Rng, key: Key) -> Bound<Key> {
+pub(super) fn draw_bound<T>(rng: &mut Rng, key: T) -> Bound<T> {
     match rng.u8(0..12) {
         0 => Bound::Unbounded,
         1..=5 => Bound::Excluded(key),
@@ -343,10 +366,18 @@ fn draw_bound(rng: &mut Rng, key: Key) -> Bound<Key> {
     }
 }
 
-fn pick<'a>(rng: &mut Rng, tables: &'a Tables) -> Option<(&'a Vec<u8>, &'a TableModel)> {
-    if tables.is_empty() {
-        return None;
+/// One of the tables of a kind, if there is any.
+fn pick<'a, T>(
+    rng: &mut Rng,
+    tables: &'a Tables,
+    of_kind: impl Fn(&'a AnyModel) -> Option<&'a T>,
+) -> Option<(&'a Vec<u8>, &'a T)> {
+    let mut tables: Vec<_> = tables
+        .iter()
+        .filter_map(|(name, table)| Some((name, of_kind(table)?)))
+        .collect();
+    match tables.len() {
+        0 => None,
+        count => Some(tables.swap_remove(rng.usize(0..count))),
     }
-    let (name, table) = tables.iter().nth(rng.usize(0..tables.len()))?;
-    Some((name, table))
 }

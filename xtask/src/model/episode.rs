@@ -6,8 +6,9 @@ use super::{
     changes::{self, Place},
     draw::View,
     elsewhere,
+    multi::{self, RawMultiTable, changes::MultiChange, oracle::MultiKind, reads::MultiRead},
     operation::{Change, Elsewhere, Leave, Operation, Read, Source},
-    oracle::{TableKind, TableModel, Tables},
+    oracle::{AnyKind, AnyModel, TableKind, TableModel, Tables},
     reads::{self, RawTable},
     settings::Settings,
     violation::{Outcome, Violation, expect_error, expect_same},
@@ -142,6 +143,8 @@ impl Episode {
         match operation {
             Operation::Read(source, name, read) => self.read(*source, name, read),
             Operation::Change(name, change) => self.change(name, change),
+            Operation::ReadMulti(source, name, read) => self.read_multi(*source, name, read),
+            Operation::ChangeMulti(name, change) => self.change_multi(name, change),
             Operation::ReadElsewhere(reader, name, what) => {
                 self.read_elsewhere(*reader, name, what)
             }
@@ -183,15 +186,17 @@ impl Episode {
     fn read(&mut self, source: Source, name: &[u8], read: &Read) -> Outcome {
         if let Source::Reader(index) = source {
             let Reader { txn, tables } = &self.readers[index];
-            return reads::perform(txn, &txn.open_table(name)?, &tables[name], read);
+            return reads::perform(txn, &txn.open_table(name)?, plain(tables, name)?, read);
         }
         let table = self.table(name)?;
         match &self.writing {
-            Some(Writing { txn, tables, .. }) => reads::perform(txn, &table, &tables[name], read),
+            Some(Writing { txn, tables, .. }) => {
+                reads::perform(txn, &table, plain(tables, name)?, read)
+            }
             None => reads::perform(
                 &self.database()?.begin_read()?,
                 &table,
-                &self.committed[name],
+                plain(&self.committed, name)?,
                 read,
             ),
         }
@@ -206,7 +211,7 @@ impl Episode {
                 (&newest, &self.committed)
             }
         };
-        elsewhere::perform(txn, &txn.open_table(name)?, &tables[name], what)
+        elsewhere::perform(txn, &txn.open_table(name)?, plain(tables, name)?, what)
     }
 
     /// The handle of a table of the newest state.
@@ -244,26 +249,74 @@ impl Episode {
             directory: &parent(&self.path),
         };
         let Writing { txn, tables, .. } = self.writing()?;
-        let model = tables
-            .get_mut(name)
-            .ok_or_else(|| Violation::Other("no such table in the model".to_owned()))?;
-        changes::perform(txn, &table, Arc::make_mut(model), change, &place)
+        match tables.get_mut(name).map(Arc::make_mut) {
+            Some(AnyModel::Plain(model)) => changes::perform(txn, &table, model, change, &place),
+            _ => Err(no_such_table()),
+        }
     }
 
-    fn create_table(&mut self, name: &[u8], kind: &TableKind) -> Outcome {
-        let Writing { txn, tables, .. } = self.writing()?;
-        txn.create_table_with::<Bytes, Bytes>(name, kind.options())?;
-        if !tables.contains_key(name) {
-            tables.insert(name.to_vec(), Arc::new(TableModel::new(kind.clone())));
+    fn read_multi(&self, source: Source, name: &[u8], read: &MultiRead) -> Outcome {
+        fn perform<T: Transaction>(
+            txn: &T,
+            tables: &Tables,
+            name: &[u8],
+            read: &MultiRead,
+        ) -> Outcome {
+            let model = tables.get(name).and_then(|table| table.multi());
+            let model = model.ok_or_else(no_such_table)?;
+            multi::reads::perform(txn, &txn.open_multi_table(name)?, model, read)
         }
-        let other = TableKind {
-            share_prefixes: !kind.share_prefixes,
-            ..kind.clone()
-        };
-        let result = txn.create_table_with::<Bytes, Bytes>(name, other.options());
-        expect_error("a table with other options", result, |error| {
-            matches!(error, Error::TableMismatch { .. })
-        })
+        match (source, &self.writing) {
+            (Source::Reader(index), _) => {
+                let Reader { txn, tables } = &self.readers[index];
+                perform(txn, tables, name, read)
+            }
+            (_, Some(Writing { txn, tables, .. })) => perform(txn, tables, name, read),
+            (_, None) => perform(&self.database()?.begin_read()?, &self.committed, name, read),
+        }
+    }
+
+    fn change_multi(&mut self, name: &[u8], change: &MultiChange) -> Outcome {
+        let Writing { txn, tables, .. } = self.writing()?;
+        let table: RawMultiTable = txn.open_multi_table(name)?;
+        match tables.get_mut(name).map(Arc::make_mut) {
+            Some(AnyModel::Multi(model)) => multi::changes::perform(txn, &table, model, change),
+            _ => Err(no_such_table()),
+        }
+    }
+
+    fn create_table(&mut self, name: &[u8], kind: &AnyKind) -> Outcome {
+        let Writing { txn, tables, .. } = self.writing()?;
+        let is_refused = |error: &Error| matches!(error, Error::TableMismatch { .. });
+        let what = "a table with other options";
+        match kind {
+            AnyKind::Plain(kind) => {
+                txn.create_table_with::<Bytes, Bytes>(name, kind.options())?;
+                let other = TableKind {
+                    share_prefixes: !kind.share_prefixes,
+                    ..kind.clone()
+                };
+                let result = txn.create_table_with::<Bytes, Bytes>(name, other.options());
+                expect_error(what, result, is_refused)?;
+                let result = txn.open_multi_table::<Bytes, Bytes>(name);
+                expect_error("a table of another kind", result, is_refused)?;
+            }
+            AnyKind::Multi(kind) => {
+                txn.create_multi_table_with::<Bytes, Bytes>(name, kind.options())?;
+                let other = MultiKind {
+                    counted: !kind.counted,
+                    ..kind.clone()
+                };
+                let result = txn.create_multi_table_with::<Bytes, Bytes>(name, other.options());
+                expect_error(what, result, is_refused)?;
+                let result = txn.open_table::<Bytes, Bytes>(name);
+                expect_error("a table of another kind", result, is_refused)?;
+            }
+        }
+        if !tables.contains_key(name) {
+            tables.insert(name.to_vec(), Arc::new(AnyModel::new(kind)));
+        }
+        Ok(())
     }
 
     fn drop_table(&mut self, name: &[u8]) -> Outcome {
@@ -556,6 +609,15 @@ impl Reader {
     fn verify(&self) -> Outcome {
         reads::verify(&self.txn, &self.tables)
     }
+}
+
+fn plain<'t>(tables: &'t Tables, name: &[u8]) -> Outcome<&'t TableModel> {
+    let table = tables.get(name).and_then(|table| table.plain());
+    table.ok_or_else(no_such_table)
+}
+
+fn no_such_table() -> Violation {
+    Violation::Other("no such table in the model".to_owned())
 }
 
 fn parent(path: &Path) -> PathBuf {

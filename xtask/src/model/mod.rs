@@ -4,6 +4,7 @@ mod changes;
 mod draw;
 mod elsewhere;
 mod episode;
+mod multi;
 mod operation;
 mod oracle;
 mod reads;

@@ -1,9 +1,11 @@
 //! The operations of an episode, with all that is needed to say what was done.
 
 use super::{
-    oracle::{KeyRange, TableKind},
+    multi::{changes::MultiChange, reads::MultiRead},
+    oracle::{AnyKind, KeyRange},
     shape::{Key, Record, Value},
 };
+use fastrand::Rng;
 use std::fmt;
 use teak::Durability;
 
@@ -36,6 +38,20 @@ pub(crate) enum Direction {
     Backwards,
     /// From both ends, taking turns by these bits.
     Both(u64),
+}
+
+impl Direction {
+    pub(crate) fn draw(rng: &mut Rng) -> Self {
+        [Self::Forwards, Self::Backwards, Self::Both(rng.u64(..))][rng.usize(0..3)]
+    }
+
+    pub(crate) fn is_forwards(self, step: usize) -> bool {
+        match self {
+            Self::Forwards => true,
+            Self::Backwards => false,
+            Self::Both(bits) => bits >> (step % 64) & 1 == 0,
+        }
+    }
 }
 
 /// How a database is left before it is opened again.
@@ -106,7 +122,10 @@ pub(crate) enum Operation {
     /// Reads by a reader, or by a new one, with what keeps its transaction, on another thread.
     ReadElsewhere(Option<usize>, Vec<u8>, Elsewhere),
     Change(Vec<u8>, Change),
-    CreateTable(Vec<u8>, TableKind),
+    /// A read or a change of a table in which a key has several values.
+    ReadMulti(Source, Vec<u8>, MultiRead),
+    ChangeMulti(Vec<u8>, MultiChange),
+    CreateTable(Vec<u8>, AnyKind),
     DropTable(Vec<u8>),
     RenameTable(Vec<u8>, Vec<u8>),
     ListTables(Source),
@@ -143,6 +162,12 @@ impl fmt::Display for Operation {
                 format!("read {source:?} {} {read:?}", table.escape_ascii())
             }
             Self::Change(table, change) => format!("change {} {change:?}", table.escape_ascii()),
+            Self::ReadMulti(source, table, read) => {
+                format!("read {source:?} {} {read:?}", table.escape_ascii())
+            }
+            Self::ChangeMulti(table, change) => {
+                format!("change {} {change:?}", table.escape_ascii())
+            }
             Self::CreateTable(table, kind) => {
                 format!("create table {} {kind:?}", table.escape_ascii())
             }

@@ -1,6 +1,9 @@
 //! What a database should hold: ordered maps, cheap to clone, so that each snapshot has one of its own.
 
-use super::shape::{Key, KeyShape, Record, Value, sort_form};
+use super::{
+    multi::oracle::{MultiKind, MultiModel},
+    shape::{Key, KeyShape, Record, Value, sort_form},
+};
 use std::{
     collections::BTreeMap,
     ops::{Bound, Deref},
@@ -9,10 +12,69 @@ use std::{
 use teak::{KeyOrder, TableOptions};
 
 /// The tables of a snapshot by name.
-pub(crate) type Tables = BTreeMap<Vec<u8>, Arc<TableModel>>;
+pub(crate) type Tables = BTreeMap<Vec<u8>, Arc<AnyModel>>;
 
 /// The two ends of a range of keys.
 pub(crate) type KeyRange = (Bound<Key>, Bound<Key>);
+
+/// The options that a table is created with, whether a key has one value or several.
+#[derive(Clone, Debug)]
+pub(crate) enum AnyKind {
+    Plain(TableKind),
+    Multi(MultiKind),
+}
+
+/// A table of either kind.
+#[derive(Clone, Debug)]
+pub(crate) enum AnyModel {
+    Plain(TableModel),
+    Multi(MultiModel),
+}
+
+impl AnyModel {
+    pub(crate) fn new(kind: &AnyKind) -> Self {
+        match kind {
+            AnyKind::Plain(kind) => Self::Plain(TableModel::new(kind.clone())),
+            AnyKind::Multi(kind) => Self::Multi(MultiModel::new(kind.clone())),
+        }
+    }
+
+    pub(crate) fn kind(&self) -> AnyKind {
+        match self {
+            Self::Plain(table) => AnyKind::Plain(table.kind.clone()),
+            Self::Multi(table) => AnyKind::Multi(table.kind.clone()),
+        }
+    }
+
+    pub(crate) fn options(&self) -> TableOptions {
+        match self {
+            Self::Plain(table) => table.kind.options(),
+            Self::Multi(table) => table.kind.options(),
+        }
+    }
+
+    /// Records, or pairs.
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Self::Plain(table) => table.len(),
+            Self::Multi(table) => table.len(),
+        }
+    }
+
+    pub(crate) fn plain(&self) -> Option<&TableModel> {
+        match self {
+            Self::Plain(table) => Some(table),
+            Self::Multi(_) => None,
+        }
+    }
+
+    pub(crate) fn multi(&self) -> Option<&MultiModel> {
+        match self {
+            Self::Plain(_) => None,
+            Self::Multi(table) => Some(table),
+        }
+    }
+}
 
 /// The options that a table is created with.
 #[derive(Clone, Debug, PartialEq)]
@@ -146,7 +208,7 @@ impl TableModel {
     }
 }
 
-fn is_inverted(start: &Bound<Key>, end: &Bound<Key>) -> bool {
+pub(super) fn is_inverted(start: &Bound<Key>, end: &Bound<Key>) -> bool {
     match (start, end) {
         (Bound::Unbounded, _) | (_, Bound::Unbounded) => false,
         (Bound::Included(start), Bound::Included(end)) => start > end,

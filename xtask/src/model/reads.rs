@@ -1,14 +1,16 @@
 //! Reads, each compared with the model as it goes.
 
 use super::{
+    multi,
     operation::{Direction, Read, Step},
-    oracle::{KeyRange, TableModel, Tables, borrowed},
+    oracle::{AnyModel, KeyRange, TableModel, Tables, borrowed},
     shape::{Key, Record, Value},
     violation::{Outcome, Violation, expect_bytes, expect_same},
 };
 use std::{
     collections::{BTreeMap, BTreeSet},
     ops::Bound,
+    sync::Arc,
 };
 use teak::{Cursor, ReadTxn, Table, Transaction, codec::Bytes};
 
@@ -42,20 +44,33 @@ pub(crate) fn perform<T: Transaction>(
 pub(crate) fn verify<T: Transaction>(txn: &T, tables: &Tables) -> Outcome {
     list_tables(txn, tables)?;
     for (name, model) in tables {
-        let table = txn.open_table::<Bytes, Bytes>(name)?;
-        scan(txn, &table, model, &ALL, Direction::Forwards, usize::MAX)?;
+        match &**model {
+            AnyModel::Plain(model) => {
+                let table = txn.open_table(name)?;
+                scan(txn, &table, model, &ALL, Direction::Forwards, usize::MAX)?;
+            }
+            AnyModel::Multi(model) => {
+                multi::reads::verify(txn, &txn.open_multi_table(name)?, model)?;
+            }
+        }
     }
     Ok(())
 }
 
 /// Compares what differs between two states with what differs between their models.
-pub(crate) fn compare(
-    (older, older_tables): (&ReadTxn, &Tables),
-    (newer, newer_tables): (&ReadTxn, &Tables),
+pub(crate) fn compare<'t>(
+    (older, older_tables): (&ReadTxn, &'t Tables),
+    (newer, newer_tables): (&ReadTxn, &'t Tables),
 ) -> Outcome {
     let names: BTreeSet<_> = older_tables.keys().chain(newer_tables.keys()).collect();
     for name in names {
         let (old, new) = (older_tables.get(name), newer_tables.get(name));
+        let is_plain = |table: &Arc<AnyModel>| table.plain().is_some();
+        if !old.iter().chain(&new).all(|table| is_plain(table)) {
+            continue;
+        }
+        let plain = |table: Option<&'t Arc<AnyModel>>| table.and_then(|table| table.plain());
+        let (old, new) = (plain(old), plain(new));
         if let (Some(old), Some(new)) = (old, new)
             && (old.kind.order != new.kind.order)
         {
@@ -115,7 +130,7 @@ pub(crate) fn list_tables<T: Transaction>(txn: &T, tables: &Tables) -> Outcome {
     engine.sort_by(|left, right| left.0.cmp(&right.0));
     let model = tables
         .iter()
-        .map(|(name, table)| (name.clone(), table.kind.options(), table.len() as u64))
+        .map(|(name, table)| (name.clone(), table.options(), table.len() as u64))
         .collect();
     expect_same("the list of tables", engine, model)
 }
@@ -189,12 +204,7 @@ fn scan<T: Transaction>(
     let mut engine = table.range(txn, borrowed(range))?;
     let mut expected = model.range(range);
     for step in 0..records_max {
-        let is_forwards = match direction {
-            Direction::Forwards => true,
-            Direction::Backwards => false,
-            Direction::Both(bits) => bits >> (step % 64) & 1 == 0,
-        };
-        let (record, expected) = if is_forwards {
+        let (record, expected) = if direction.is_forwards(step) {
             (engine.next(), expected.next())
         } else {
             (engine.next_back(), expected.next_back())

@@ -27,6 +27,8 @@ pub(crate) enum Kind {
     BulkLoadUnsorted,
     BulkLoadWrong,
     Nested,
+    ReadMulti,
+    ChangeMulti,
     CreateTable,
     DropTable,
     RenameTable,
@@ -51,7 +53,7 @@ pub(crate) enum Kind {
 }
 
 /// How often each kind is drawn, before an episode's preferences.
-const WEIGHTS: [(Kind, u32); 39] = [
+const WEIGHTS: [(Kind, u32); 41] = [
     (Kind::Get, 18_000),
     (Kind::GetMany, 1_000),
     (Kind::Ends, 2_000),
@@ -70,6 +72,8 @@ const WEIGHTS: [(Kind, u32); 39] = [
     (Kind::BulkLoadUnsorted, 20),
     (Kind::BulkLoadWrong, 20),
     (Kind::Nested, 200),
+    (Kind::ReadMulti, 12_000),
+    (Kind::ChangeMulti, 30_000),
     (Kind::CreateTable, 100),
     (Kind::DropTable, 20),
     (Kind::RenameTable, 40),

@@ -79,6 +79,8 @@ pub(crate) enum KeyShape {
     Counter,
     /// 0 bytes to as many as the database takes.
     Long { len_max: usize },
+    /// Random bytes, always as many.
+    Fixed { len: usize },
     /// Integers of the machine: 4 or 8 bytes.
     Integer { width: usize },
 }
@@ -126,6 +128,7 @@ impl KeyShape {
             .into(),
             Self::Counter => number.to_be_bytes().into(),
             Self::Long { len_max } => long_key(&mut rng, *len_max),
+            Self::Fixed { len } => std::iter::repeat_with(|| rng.u8(..)).take(*len).collect(),
             Self::Integer { width: 4 } => ((number * 0x1_0001) as u32).to_ne_bytes().into(),
             Self::Integer { .. } => (number * 0x1_0000_0101).to_ne_bytes().into(),
         };

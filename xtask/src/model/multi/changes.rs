@@ -1,0 +1,212 @@
+//! Changes of a table in which a key has several values, made in the engine and in the model.
+
+use super::{
+    super::{
+        oracle::{KeyRange, borrowed},
+        shape::Key,
+        violation::{Outcome, Violation, expect_bytes, expect_error, expect_same},
+    },
+    RawMultiTable,
+    oracle::{MultiModel, Pair, PairRange},
+    reads::borrowed_pairs,
+};
+use std::ops::Deref;
+use teak::{Error, WriteTxn};
+
+/// A change of one table.
+#[derive(Clone, Debug)]
+pub(crate) enum MultiChange {
+    Insert(Pair),
+    InsertNewKey(Pair),
+    InsertValues(Key, Vec<Key>),
+    /// The same, one behind the other.
+    InsertPacked(Key, Vec<Key>),
+    InsertMany(Vec<Pair>),
+    /// The first value becomes the second.
+    Replace(Key, Key, Key),
+    SetValues(Key, Vec<Key>),
+    Append(Pair),
+    Remove(Pair),
+    RemoveKey(Key),
+    RemoveMany(Vec<Pair>),
+    RemoveRange(KeyRange),
+    RemovePairs(PairRange),
+    BulkLoad(Vec<Pair>),
+    /// Pairs that are not sorted where they have to be: refused, and undone.
+    BulkLoadWrong(Vec<Pair>),
+    /// A value that no page can carry, or that has another size than all others.
+    InsertWrong(Key, usize),
+    Clear,
+}
+
+/// Changes `table` in `txn` and `model` alike.
+pub(crate) fn perform(
+    txn: &mut WriteTxn,
+    table: &RawMultiTable,
+    model: &mut MultiModel,
+    change: &MultiChange,
+) -> Outcome {
+    match change {
+        MultiChange::Insert(pair) => {
+            let is_new = table.insert(txn, &pair.0, &pair.1)?;
+            expect_same("insert", is_new, model.insert(pair))
+        }
+        MultiChange::InsertNewKey(pair) => insert_new_key(txn, table, model, pair),
+        MultiChange::InsertValues(key, values) => {
+            let added = table.insert_values(txn, key, &slices(values))?;
+            let expected = model.insert_all(&pairs_of(key, values));
+            expect_same("insert_values", added, expected)
+        }
+        MultiChange::InsertPacked(key, values) => insert_packed(txn, table, model, (key, values)),
+        MultiChange::InsertMany(pairs) => {
+            let added = table.insert_many(txn, &pair_slices(pairs))?;
+            expect_same("insert_many", added, model.insert_all(pairs))
+        }
+        MultiChange::Replace(key, old, new) => replace(txn, table, model, (key, old, new)),
+        MultiChange::SetValues(key, values) => {
+            let before = table.set_values(txn, key, &slices(values))?;
+            let expected = model.remove_key(key);
+            model.insert_all(&pairs_of(key, values));
+            expect_same("set_values", before, expected)
+        }
+        MultiChange::Append(pair) => append(txn, table, model, pair),
+        MultiChange::Remove(pair) => {
+            let was_there = table.remove(txn, &pair.0, &pair.1)?;
+            expect_same("remove", was_there, model.remove(pair))
+        }
+        MultiChange::RemoveKey(key) => {
+            let count = table.remove_key(txn, key)?;
+            expect_same("remove_key", count, model.remove_key(key))
+        }
+        MultiChange::RemoveMany(pairs) => {
+            let count = table.remove_many(txn, &pair_slices(pairs))?;
+            expect_same("remove_many", count, model.remove_all(pairs))
+        }
+        MultiChange::RemoveRange(range) => {
+            let count = table.remove_range(txn, borrowed(range))?;
+            let pairs: Vec<_> = model.range(range).collect();
+            expect_same("remove_range", count, model.remove_all(&pairs))
+        }
+        MultiChange::RemovePairs(range) => {
+            let count = table.remove_pairs(txn, borrowed_pairs(range))?;
+            let pairs = model.range_pairs(range);
+            expect_same("remove_pairs", count, model.remove_all(&pairs))
+        }
+        MultiChange::BulkLoad(pairs) => {
+            let count = table.bulk_load(txn, pair_slices(pairs))?;
+            expect_same("bulk_load", count, model.insert_all(pairs))
+        }
+        MultiChange::BulkLoadWrong(pairs) => {
+            let result = txn.nested(|txn| table.bulk_load(txn, pair_slices(pairs)));
+            expect_error("pairs that are not sorted", result, |error| {
+                matches!(error, Error::NotSorted { .. })
+            })
+        }
+        MultiChange::InsertWrong(key, len) => {
+            let result = table.insert(txn, key, &vec![7; *len]);
+            expect_error("a value of a wrong size", result, |error| {
+                matches!(
+                    error,
+                    Error::ValueTooLong { .. } | Error::InvalidArgument(_)
+                )
+            })
+        }
+        MultiChange::Clear => {
+            table.clear(txn)?;
+            model.clear();
+            Ok(())
+        }
+    }
+}
+
+fn insert_new_key(
+    txn: &mut WriteTxn,
+    table: &RawMultiTable,
+    model: &mut MultiModel,
+    pair: &Pair,
+) -> Outcome {
+    let first = table.insert_new_key(txn, &pair.0, &pair.1)?;
+    let expected = model.values(&pair.0).next();
+    if expected.is_none() {
+        model.insert(pair);
+    }
+    expect_bytes("insert_new_key", first.as_deref(), expected.as_deref())
+}
+
+fn insert_packed(
+    txn: &mut WriteTxn,
+    table: &RawMultiTable,
+    model: &mut MultiModel,
+    (key, values): (&Key, &[Key]),
+) -> Outcome {
+    let packed = values.iter().flat_map(|value| value.iter().copied());
+    let packed: Vec<u8> = packed.collect();
+    // Before there is a first value nobody knows its size.
+    if model.len() == 0 || !model.kind.is_packed() {
+        return match table.insert_packed(txn, key, &packed) {
+            Ok(added) => {
+                let expected = model.insert_all(&pairs_of(key, values));
+                expect_same("insert_packed", added, expected)
+            }
+            Err(Error::InvalidArgument(_)) => Ok(()),
+            Err(error) => Err(error.into()),
+        };
+    }
+    let added = table.insert_packed(txn, key, &packed)?;
+    let expected = model.insert_all(&pairs_of(key, values));
+    expect_same("insert_packed", added, expected)
+}
+
+fn replace(
+    txn: &mut WriteTxn,
+    table: &RawMultiTable,
+    model: &mut MultiModel,
+    (key, old, new): (&Key, &Key, &Key),
+) -> Outcome {
+    let result = table.replace(txn, key, old, new);
+    let (old, new) = ((key.clone(), old.clone()), (key.clone(), new.clone()));
+    match (model.contains(&old), model.contains(&new)) {
+        (false, _) => expect_same("replace", result?, false),
+        (true, true) if old != new => expect_error("replacing by what is there", result, |error| {
+            matches!(error, Error::InvalidArgument(_))
+        }),
+        (true, _) => {
+            model.remove(&old);
+            model.insert(&new);
+            expect_same("replace", result?, true)
+        }
+    }
+}
+
+fn append(
+    txn: &mut WriteTxn,
+    table: &RawMultiTable,
+    model: &mut MultiModel,
+    pair: &Pair,
+) -> Outcome {
+    let result = table.append(txn, &pair.0, &pair.1);
+    let last = model.prev(None);
+    if last.is_none_or(|last| model.sorts_before(&last, pair)) {
+        model.insert(pair);
+        return result.map_err(Violation::from);
+    }
+    expect_error("appending what is not behind", result, |error| {
+        matches!(error, Error::NotSorted { .. })
+    })
+}
+
+fn pairs_of(key: &Key, values: &[Key]) -> Vec<Pair> {
+    let pairs = values.iter().map(|value| (key.clone(), value.clone()));
+    pairs.collect()
+}
+
+fn slices(values: &[Key]) -> Vec<&[u8]> {
+    values.iter().map(Key::deref).collect()
+}
+
+fn pair_slices(pairs: &[Pair]) -> Vec<(&[u8], &[u8])> {
+    pairs
+        .iter()
+        .map(|(key, value)| (&**key, &**value))
+        .collect()
+}

@@ -1,0 +1,220 @@
+//! Draws what is done with tables in which a key has several values.
+
+use super::super::{
+    draw::draw_bound,
+    operation::Direction,
+    oracle::KeyRange,
+    shape::{Key, KeyShape},
+};
+use super::{
+    changes::MultiChange,
+    oracle::{MultiKind, MultiModel, Pair, PairRange},
+    reads::MultiRead,
+    walk::MultiStep,
+};
+use fastrand::Rng;
+use teak::{KeyOrder, ValueSize};
+
+/// Pairs in a table, above which pairs are rather removed.
+const PAIRS_MAX: usize = 20_000;
+
+const ORDERS: [KeyOrder; 4] = [
+    KeyOrder::Bytes,
+    KeyOrder::Bytes,
+    KeyOrder::ReverseBytes,
+    KeyOrder::Integer,
+];
+
+/// The kind of a new table.
+pub(crate) fn draw_kind(rng: &mut Rng, key_len_max: usize, domain: u64) -> MultiKind {
+    let order = ORDERS[rng.usize(0..4)];
+    let value_order = ORDERS[rng.usize(0..4)];
+    let fixed_len = [1, 2, 3, 8, 20, key_len_max][rng.usize(0..6)];
+    let (value_shape, value_size) = match (value_order, rng.u8(0..3)) {
+        (KeyOrder::Integer, choice) => {
+            let width = [4, 8][rng.usize(0..2)];
+            let size = match choice {
+                0 => ValueSize::AsFirst,
+                _ => ValueSize::Bytes(width as u16),
+            };
+            (KeyShape::Integer { width }, size)
+        }
+        (_, 0) => (
+            KeyShape::draw(rng, value_order, key_len_max),
+            ValueSize::Any,
+        ),
+        (_, 1) => (KeyShape::Fixed { len: fixed_len }, ValueSize::AsFirst),
+        _ => (
+            KeyShape::Fixed { len: fixed_len },
+            ValueSize::Bytes(fixed_len as u16),
+        ),
+    };
+    MultiKind {
+        order,
+        value_order,
+        value_size,
+        share_prefixes: rng.bool(),
+        counted: rng.u8(0..3) == 0,
+        shape: KeyShape::draw(rng, order, key_len_max),
+        value_shape,
+        key_domain: [1, 4, 40, domain][rng.usize(0..4)],
+    }
+}
+
+/// Draws for one table.
+pub(crate) struct MultiView<'a> {
+    pub(crate) table: &'a MultiModel,
+    pub(crate) domain: u64,
+    pub(crate) key_len_max: usize,
+}
+
+impl MultiView<'_> {
+    pub(crate) fn read(&self, rng: &mut Rng) -> MultiRead {
+        let direction = Direction::draw(rng);
+        match rng.u8(0..12) {
+            0..=3 => MultiRead::Key(self.key(rng)),
+            4..=6 => MultiRead::Contains(self.probe(rng)),
+            7 => MultiRead::Keys,
+            8 => MultiRead::Range(self.range(rng), direction, rng.usize(0..200)),
+            9 => MultiRead::RangePairs(self.range_pairs(rng), direction, rng.usize(0..200)),
+            _ => MultiRead::Walk(self.steps(rng)),
+        }
+    }
+
+    pub(crate) fn change(&self, rng: &mut Rng) -> MultiChange {
+        let choice = match rng.u16(0..1000) {
+            0..700 if self.table.len() > PAIRS_MAX => 900,
+            choice => choice,
+        };
+        match choice {
+            0..450 => MultiChange::Insert(self.pair(rng)),
+            450..500 => MultiChange::InsertNewKey(self.pair(rng)),
+            500..560 => MultiChange::InsertValues(self.key(rng), self.values(rng)),
+            560..600 => MultiChange::InsertPacked(self.key(rng), self.values(rng)),
+            600..630 => MultiChange::InsertMany(self.pairs(rng, 300)),
+            630..680 => {
+                let (key, old) = self.probe(rng);
+                MultiChange::Replace(key, old, self.value(rng))
+            }
+            680..700 => MultiChange::SetValues(self.key(rng), self.values(rng)),
+            700..730 => MultiChange::Append(self.pair(rng)),
+            730..880 => MultiChange::Remove(self.probe(rng)),
+            880..890 => MultiChange::RemoveKey(self.key(rng)),
+            890..920 => MultiChange::RemoveMany(self.pairs(rng, 300)),
+            920..930 => MultiChange::RemoveRange(self.range(rng)),
+            930..950 => MultiChange::RemovePairs(self.range_pairs(rng)),
+            950..970 => MultiChange::BulkLoad(self.pairs_behind(rng)),
+            970..975 => self.bulk_load_wrong(rng),
+            975..999 => self.insert_wrong(rng),
+            _ => MultiChange::Clear,
+        }
+    }
+
+    fn bulk_load_wrong(&self, rng: &mut Rng) -> MultiChange {
+        let mut pairs = self.pairs_behind(rng);
+        match pairs.first().cloned() {
+            Some(first) if pairs.len() > 1 => {
+                pairs.push(first);
+                MultiChange::BulkLoadWrong(pairs)
+            }
+            _ => MultiChange::BulkLoad(pairs),
+        }
+    }
+
+    fn insert_wrong(&self, rng: &mut Rng) -> MultiChange {
+        let len = match self.table.kind.value_size {
+            ValueSize::Bytes(size) if rng.bool() => usize::from(size) - 1,
+            _ => self.key_len_max + 1,
+        };
+        MultiChange::InsertWrong(self.key(rng), len)
+    }
+
+    fn key(&self, rng: &mut Rng) -> Key {
+        let kind = &self.table.kind;
+        kind.shape.key(rng.u64(0..kind.key_domain))
+    }
+
+    fn value(&self, rng: &mut Rng) -> Key {
+        self.table.kind.value_shape.key(rng.u64(0..self.domain))
+    }
+
+    fn pair(&self, rng: &mut Rng) -> Pair {
+        (self.key(rng), self.value(rng))
+    }
+
+    /// A pair that is often there.
+    fn probe(&self, rng: &mut Rng) -> Pair {
+        let pair = self.pair(rng);
+        match rng.u8(0..3) {
+            0 => pair,
+            _ => self.table.at_or_behind(&pair).unwrap_or(pair),
+        }
+    }
+
+    fn values(&self, rng: &mut Rng) -> Vec<Key> {
+        let count = [3, 40, 600][rng.usize(0..3)];
+        let count = rng.usize(0..count);
+        (0..count).map(|_| self.value(rng)).collect()
+    }
+
+    fn pairs(&self, rng: &mut Rng, count_max: usize) -> Vec<Pair> {
+        let count = rng.usize(0..count_max);
+        (0..count).map(|_| self.probe(rng)).collect()
+    }
+
+    /// Sorted pairs that are all behind the table's last.
+    fn pairs_behind(&self, rng: &mut Rng) -> Vec<Pair> {
+        let count = rng.usize(0..1000);
+        let pairs: Vec<_> = (0..count).map(|_| self.pair(rng)).collect();
+        let mut pairs = self.table.sorted(&pairs);
+        if let Some(last) = self.table.prev(None) {
+            pairs.retain(|pair| self.table.sorts_before(&last, pair));
+        }
+        pairs
+    }
+
+    fn range(&self, rng: &mut Rng) -> KeyRange {
+        let (low, high) = (self.key(rng), self.key(rng));
+        (draw_bound(rng, low), draw_bound(rng, high))
+    }
+
+    /// Mostly a few pairs wide, at times anything.
+    fn range_pairs(&self, rng: &mut Rng) -> PairRange {
+        let low = self.probe(rng);
+        let mut high = low.clone();
+        if rng.u8(0..5) == 0 {
+            high = self.probe(rng);
+        } else {
+            for _ in 0..rng.usize(0..60) {
+                high = self.table.next(Some(&high)).unwrap_or(high);
+            }
+        }
+        (draw_bound(rng, low), draw_bound(rng, high))
+    }
+
+    fn steps(&self, rng: &mut Rng) -> Vec<MultiStep> {
+        let count = rng.usize(1..40);
+        (0..count).map(|_| self.step(rng)).collect()
+    }
+
+    fn step(&self, rng: &mut Rng) -> MultiStep {
+        match rng.u8(0..32) {
+            0 => MultiStep::First,
+            1 => MultiStep::Last,
+            2 | 3 => MultiStep::NextKey,
+            4 | 5 => MultiStep::PrevKey,
+            6..10 => MultiStep::NextValue,
+            10..13 => MultiStep::PrevValue,
+            13 => MultiStep::FirstValue,
+            14 => MultiStep::LastValue,
+            15 => MultiStep::Seek(self.key(rng)),
+            16 => MultiStep::SeekExact(self.key(rng)),
+            17 => MultiStep::SeekPair(self.probe(rng)),
+            18 => MultiStep::SeekPairExact(self.probe(rng)),
+            19 => MultiStep::SeekValue(self.probe(rng)),
+            20..24 => MultiStep::ReadPacked,
+            24..29 => MultiStep::Next,
+            _ => MultiStep::Prev,
+        }
+    }
+}

@@ -1,0 +1,12 @@
+//! Tables in which a key has several values: their model, and what is done to both.
+
+pub(super) mod changes;
+pub(super) mod draw;
+pub(super) mod oracle;
+pub(super) mod reads;
+pub(super) mod walk;
+
+use teak::{MultiTable, codec::Bytes};
+
+/// A table of the engine as the model uses it.
+pub(super) type RawMultiTable = MultiTable<Bytes, Bytes>;

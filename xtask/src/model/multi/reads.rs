@@ -1,0 +1,165 @@
+//! Reads of a table in which a key has several values, each compared with the model as it goes.
+
+use super::{
+    super::{
+        operation::Direction,
+        oracle::{KeyRange, borrowed},
+        shape::Key,
+        violation::{Outcome, expect_bytes, expect_same},
+    },
+    RawMultiTable,
+    oracle::{MultiModel, Pair, PairRange},
+    walk::{self, MultiStep},
+};
+use std::ops::{Bound, ControlFlow};
+use teak::Transaction;
+
+/// A read of one table.
+#[derive(Clone, Debug)]
+pub(crate) enum MultiRead {
+    /// All that is known of a key.
+    Key(Key),
+    Contains(Pair),
+    Keys,
+    Range(KeyRange, Direction, usize),
+    RangePairs(PairRange, Direction, usize),
+    Walk(Vec<MultiStep>),
+}
+
+/// Reads `table` as seen by `txn`, where it holds `model`.
+pub(crate) fn perform<T: Transaction>(
+    txn: &T,
+    table: &RawMultiTable,
+    model: &MultiModel,
+    read: &MultiRead,
+) -> Outcome {
+    match read {
+        MultiRead::Key(key) => read_key(txn, table, model, key),
+        MultiRead::Contains(pair) => expect_same(
+            "contains",
+            table.contains(txn, &pair.0, &pair.1)?,
+            model.contains(pair),
+        ),
+        MultiRead::Keys => keys(txn, table, model),
+        MultiRead::Range(range, direction, pairs_max) => scan(
+            table.range(txn, borrowed(range))?,
+            model.range(range),
+            *direction,
+            *pairs_max,
+        ),
+        MultiRead::RangePairs(range, direction, pairs_max) => scan(
+            table.range_pairs(txn, borrowed_pairs(range))?,
+            model.range_pairs(range).into_iter(),
+            *direction,
+            *pairs_max,
+        ),
+        MultiRead::Walk(steps) => walk::perform(txn, table, model, steps),
+    }
+}
+
+/// Compares everything in the table.
+pub(crate) fn verify<T: Transaction>(
+    txn: &T,
+    table: &RawMultiTable,
+    model: &MultiModel,
+) -> Outcome {
+    let all = (Bound::Unbounded, Bound::Unbounded);
+    scan(
+        table.iter(txn)?,
+        model.range(&all),
+        Direction::Forwards,
+        usize::MAX,
+    )?;
+    keys(txn, table, model)?;
+    expect_same("len", table.len(txn)?, model.len() as u64)
+}
+
+fn read_key<T: Transaction>(
+    txn: &T,
+    table: &RawMultiTable,
+    model: &MultiModel,
+    key: &Key,
+) -> Outcome {
+    let (mut values, mut expected) = (table.values(txn, key)?, model.values(key));
+    let count = model.count(key);
+    expect_same("count", table.count(txn, key)?, count as u64)?;
+    expect_same("len of values", values.len(), count as u64)?;
+    let is_there = table.contains_key(txn, key)?;
+    expect_same("contains_key", is_there, count > 0)?;
+    let first = table.first_value(txn, key)?;
+    expect_bytes(
+        "first_value",
+        first.as_deref(),
+        model.values(key).next().as_deref(),
+    )?;
+    let last = table.last_value(txn, key)?;
+    let expected_last = model.values(key).next_back();
+    expect_bytes("last_value", last.as_deref(), expected_last.as_deref())?;
+    if model.kind.is_packed() {
+        let mut packed = Vec::new();
+        table.for_each_packed(txn, key, |values| {
+            packed.extend_from_slice(values);
+            ControlFlow::Continue(())
+        })?;
+        let all: Vec<u8> = model.values(key).flat_map(|value| value.to_vec()).collect();
+        expect_bytes("for_each_packed", Some(&packed), Some(&all))?;
+    }
+    for step in 0.. {
+        let (value, expected) = match step % 3 == 2 {
+            true => (values.next_back(), expected.next_back()),
+            false => (values.next(), expected.next()),
+        };
+        let value = value.transpose()?;
+        expect_bytes("a value", value.as_deref(), expected.as_deref())?;
+        if value.is_none() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn keys<T: Transaction>(txn: &T, table: &RawMultiTable, model: &MultiModel) -> Outcome {
+    let mut keys = table.keys(txn)?;
+    for (key, count) in model.keys() {
+        let (found, values) = keys.next().transpose()?.unzip();
+        expect_bytes("a key", found.as_deref(), Some(&key))?;
+        expect_same("its count", values, Some(count))?;
+    }
+    expect_same("keys behind the last", keys.next().is_some(), false)
+}
+
+fn scan(
+    mut engine: impl DoubleEndedIterator<Item = teak::Result<(Vec<u8>, Vec<u8>)>>,
+    mut expected: impl DoubleEndedIterator<Item = Pair>,
+    direction: Direction,
+    pairs_max: usize,
+) -> Outcome {
+    for step in 0..pairs_max {
+        let (pair, expected) = match direction.is_forwards(step) {
+            true => (engine.next(), expected.next()),
+            false => (engine.next_back(), expected.next_back()),
+        };
+        let (key, value) = pair.transpose()?.unzip();
+        let (expected_key, expected_value) = expected.unzip();
+        expect_bytes("key of a range", key.as_deref(), expected_key.as_deref())?;
+        expect_bytes(
+            "value of a range",
+            value.as_deref(),
+            expected_value.as_deref(),
+        )?;
+        if key.is_none() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+type PairBounds<'r> = (Bound<(&'r [u8], &'r [u8])>, Bound<(&'r [u8], &'r [u8])>);
+
+/// A range as the engine takes it.
+pub(super) fn borrowed_pairs((low, high): &PairRange) -> PairBounds<'_> {
+    (
+        low.as_ref().map(|(key, value)| (&**key, &**value)),
+        high.as_ref().map(|(key, value)| (&**key, &**value)),
+    )
+}

@@ -949,7 +949,7 @@ fn copies_have_marks_and_sequences() {
         ["exact", "dense", "increment", "restored", "saved"]
             .map(|name| directory.path().join(name));
     database.backup(&exact, go_on).unwrap();
-    let count = &mut |_: u64| ControlFlow::Continue(());
+    let count = &mut |_: teak::DenseProgress| ControlFlow::Continue(());
     database.backup_compact(&dense, count).unwrap();
     let since = database.open_snapshot("since").unwrap();
     database.backup_since(&since, &increment, go_on).unwrap();
@@ -993,7 +993,7 @@ fn dense_copies_set_no_marks_where_there_are_none() {
     let (directory, path) = place();
     let database = Database::open(&path).unwrap();
     let dense = directory.path().join("dense");
-    let count = &mut |_: u64| ControlFlow::Continue(());
+    let count = &mut |_: teak::DenseProgress| ControlFlow::Continue(());
     database.backup_compact(&dense, count).unwrap();
     let copy = Database::open(&dense).unwrap();
     assert_eq!(copy.begin_read().unwrap().marks().set_in, None);

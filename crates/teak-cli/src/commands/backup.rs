@@ -10,13 +10,18 @@ use indicatif::{BinaryBytes, HumanCount, ProgressBar, ProgressStyle};
 use serde::Serialize;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, Read, Write};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 use teak::Transaction as _;
-use teak::{BackupProgress, Database, ReadTxn};
+use teak::{BackupProgress, Database, DenseProgress, ReadTxn};
+
+/// The pace of a dense copy is looked at once in so many records.
+const PACE_RECORDS: u64 = 1024;
+/// So much is sent at once.
+const CHUNK_BYTES: u64 = 256 << 10;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -61,8 +66,8 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "SNAPSHOT", requires = "compact")]
     of: Option<OsString>,
 
-    /// Write so many million bytes a second at most; not with --compact
-    #[arg(long, value_name = "MB", conflicts_with = "compact", value_parser = clap::value_parser!(u64).range(1..))]
+    /// Write so many million bytes a second at most
+    #[arg(long, value_name = "MB", value_parser = clap::value_parser!(u64).range(1..))]
     max_rate: Option<u64>,
 }
 
@@ -123,30 +128,67 @@ fn copy_dense(arguments: &Arguments, bar: &ProgressBar) -> Result<Report, Failur
     let database = engine::open_for_reading(&arguments.database.path)?;
     let of = arguments.of.as_deref().map(OsStr::as_encoded_bytes);
     let state = engine::begin_read(&database, of)?;
-    let mut progress = |records: u64| {
-        if records.is_multiple_of(4096) {
-            bar.set_position(records);
+    let pace = Pace::new(arguments.max_rate);
+    let mut progress = |copied: DenseProgress| {
+        if copied.records.is_multiple_of(PACE_RECORDS) {
+            bar.set_position(copied.records);
+            pace.wait(copied.bytes);
         }
         ControlFlow::Continue(())
     };
-    let records = match arguments.is_to_pipe() {
+    let copied = match arguments.is_to_pipe() {
         false => state.copy_dense(&arguments.target, &mut progress)?,
         true => {
             let place = tempfile::Builder::new().prefix("teak-backup-").tempdir();
             let place = place.map_err(failed("creating a temporary directory"))?;
             let path = place.path().join("copy");
-            let records = state.copy_dense(&path, &mut progress)?;
+            let copied = state.copy_dense(&path, &mut progress)?;
             let mut copy = File::open(&path).map_err(failed("opening the copy"))?;
-            let mut output = io::stdout().lock();
-            let copied = io::copy(&mut copy, &mut output).and_then(|_| output.flush());
-            copied.map_err(failed("writing the backup"))?;
-            records
+            let sent = send(&mut copy, &Pace::new(arguments.max_rate));
+            sent.map_err(failed("writing the backup"))?;
+            copied
         }
     };
     Ok(Report {
-        records: Some(records),
+        records: Some(copied.records),
         ..Report::default()
     })
+}
+
+/// Sends a whole file to the standard output.
+fn send(file: &mut File, pace: &Pace) -> io::Result<()> {
+    let mut output = io::stdout().lock();
+    let mut sent = 0;
+    loop {
+        let copied = io::copy(&mut file.take(CHUNK_BYTES), &mut output)?;
+        if copied == 0 {
+            return output.flush();
+        }
+        sent += copied;
+        pace.wait(sent);
+    }
+}
+
+/// How fast is written at most.
+struct Pace {
+    /// Million bytes a second.
+    rate: Option<u64>,
+    begun: Instant,
+}
+
+impl Pace {
+    fn new(rate: Option<u64>) -> Self {
+        let begun = Instant::now();
+        Self { rate, begun }
+    }
+
+    /// Waits until so many bytes may have been written.
+    fn wait(&self, bytes: u64) {
+        if let Some(rate) = self.rate {
+            let due = Duration::from_secs_f64(bytes as f64 / (rate as f64 * 1e6));
+            thread::sleep(due.saturating_sub(self.begun.elapsed()));
+        }
+    }
 }
 
 /// Copies pages: all, or what has changed.
@@ -194,14 +236,11 @@ fn write_pages(
     arguments: &Arguments,
     bar: &ProgressBar,
 ) -> Result<BackupProgress, Failure> {
-    let begun = Instant::now();
+    let pace = Pace::new(arguments.max_rate);
     let mut progress = |progress: BackupProgress| {
         bar.set_length(progress.total_bytes);
         bar.set_position(progress.bytes);
-        if let Some(rate) = arguments.max_rate {
-            let due = Duration::from_secs_f64(progress.bytes as f64 / (rate as f64 * 1e6));
-            thread::sleep(due.saturating_sub(begun.elapsed()));
-        }
+        pace.wait(progress.bytes);
         ControlFlow::Continue(())
     };
     if !arguments.is_to_pipe() {

@@ -1,7 +1,10 @@
 //! `teak backup --since`, `teak restore` with increments, and dense copies of named snapshots.
 
 use crate::support::{Place, numbered_dump, parse};
-use std::fs;
+use std::{
+    fs,
+    time::{Duration, Instant},
+};
 
 /// A database with a copy and two increments, and the dump that all of them make.
 fn backed_up() -> (Place, String) {
@@ -176,4 +179,23 @@ fn a_named_snapshot_is_copied_densely() {
     place
         .run(&["backup", "--compact", "--of", "none", "a.teak", "c.teak"])
         .fails(1, "there is no snapshot \"none\"");
+}
+
+/// A copy may be late, but never early.
+#[test]
+fn dense_copies_keep_to_a_pace() {
+    let place = Place::new();
+    place.write("all.dump", numbered_dump(20_000));
+    place.succeed(&["load", "all.dump", "a.teak"]);
+    let arguments = ["backup", "--compact", "--max-rate", "1", "a.teak"];
+    let begun = Instant::now();
+    place.succeed(&[&arguments[..], &["b.teak"]].concat());
+    // Less than 1,024 records may be on their way.
+    let data_bytes = (20_000 - 1_024) * "key-00000value-00000".len() as u64;
+    assert!(begun.elapsed() >= Duration::from_micros(data_bytes));
+    let begun = Instant::now();
+    let mut to_pipe = place.command(&[&arguments[..], &["-"]].concat());
+    let output = to_pipe.output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    assert!(begun.elapsed() >= Duration::from_micros(output.stdout.len() as u64));
 }

@@ -20,6 +20,16 @@ use std::{
     sync::Arc,
 };
 
+/// How far a dense copy is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub struct DenseProgress {
+    /// Records that were copied so far.
+    pub records: u64,
+    /// Bytes of their keys and values.
+    pub bytes: u64,
+}
+
 impl ReadTxn {
     /// Writes an exact copy of the state that is read: a database file, from its first byte to its last, so that it may go to
     /// a pipe. Others read and write meanwhile; this transaction keeps what it sees, as ever, and nothing younger. To write
@@ -170,7 +180,7 @@ impl ReadTxn {
 
     /// Writes a dense copy of the state that is read, that of a named snapshot too: its records are written anew, as dense as they can
     /// be and in the order of keys, to a new file, which gets its name when it is whole and on the disk. `progress` is
-    /// told the records that were copied so far; if it breaks, that is an error. Returns how many there are. Sequences and marks are copied.
+    /// told what was copied so far; if it breaks, that is an error. Returns what there is in all. Sequences and marks are copied.
     /// The copy is a database of its own, with transactions of its own: its first one has set the marks, it has no named snapshots, and no
     /// increment leads on from it.
     ///
@@ -190,7 +200,8 @@ impl ReadTxn {
     ///
     /// let copy = directory.path().join("monday.teak");
     /// let monday = database.open_snapshot("monday")?;
-    /// assert_eq!(monday.copy_dense(&copy, &mut |_| ControlFlow::Continue(()))?, 1);
+    /// let copied = monday.copy_dense(&copy, &mut |_| ControlFlow::Continue(()))?;
+    /// assert_eq!(copied.records, 1);
     /// let txn = Database::open(&copy)?.begin_read()?;
     /// assert_eq!(ages.get(&txn, "Ada")?, Some(36));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -203,22 +214,23 @@ impl ReadTxn {
     pub fn copy_dense(
         &self,
         target: impl AsRef<Path>,
-        progress: &mut dyn FnMut(u64) -> ControlFlow<()>,
-    ) -> Result<u64> {
+        progress: &mut dyn FnMut(DenseProgress) -> ControlFlow<()>,
+    ) -> Result<DenseProgress> {
         let target = target.as_ref();
         let place = Unfinished::new(target)?;
         let path = place.path();
         let copy = self.create_alike(&path)?;
         let mut txn = copy.begin_write()?;
         txn.set_durability(Durability::Lazy);
-        let mut count = 0;
+        let mut copied = DenseProgress::default();
         for info in self.tables()? {
             if let Some(what) = info.unknown {
                 return Err(Error::UnknownFormat(what));
             }
-            let mut told = || {
-                count += 1;
-                match progress(count) {
+            let mut told = |key: &[u8], value: &[u8]| {
+                copied.records += 1;
+                copied.bytes += (key.len() + value.len()) as u64;
+                match progress(copied) {
                     ControlFlow::Continue(()) => Ok(()),
                     ControlFlow::Break(()) => Err(ended()),
                 }
@@ -226,12 +238,18 @@ impl ReadTxn {
             if info.options.is_multi() {
                 let table = self.open_multi_table::<Bytes, Bytes>(&info.name)?;
                 txn.create(&info.name, info.options)?;
-                let pairs = table.iter(self)?.map(|pair| told().and(pair));
+                let pairs = table.iter(self)?.map(|pair| {
+                    let (key, value) = pair?;
+                    told(&key, &value).map(|()| (key, value))
+                });
                 table.load_sorted(&mut txn, pairs)?;
             } else {
                 let table = self.open_table::<Bytes, Bytes>(&info.name)?;
                 txn.create(&info.name, info.options)?;
-                let records = table.iter(self)?.map(|record| told().and(record));
+                let records = table.iter(self)?.map(|record| {
+                    let (key, value) = record?;
+                    told(&key, value).map(|()| (key, value))
+                });
                 table.load_sorted(&mut txn, records)?;
             }
             txn.draw_sequence(&info.name, info.stat.sequence)?;
@@ -243,7 +261,7 @@ impl ReadTxn {
         txn.commit()?;
         copy.close()?;
         name(&path, target)?;
-        Ok(count)
+        Ok(copied)
     }
 
     /// A new database with the options of the one that is read.
@@ -349,8 +367,8 @@ impl Database {
     pub fn backup_compact(
         &self,
         target: impl AsRef<Path>,
-        progress: &mut dyn FnMut(u64) -> ControlFlow<()>,
-    ) -> Result<u64> {
+        progress: &mut dyn FnMut(DenseProgress) -> ControlFlow<()>,
+    ) -> Result<DenseProgress> {
         self.begin_read()?.copy_dense(target, progress)
     }
 }

@@ -34,6 +34,7 @@ pub use crate::txn::{
     tour::PageVisit,
     warm::{WarmUp, Warmed},
 };
+pub use backup::DenseProgress;
 pub use bulk::{BulkOptions, BulkProgress};
 pub use cached::{CachedPlace, Freshness};
 pub use count::Estimate;

@@ -3,6 +3,7 @@
 //! Times are counts of events of the simulated disk: something that happened at time *t* had happened
 //! before a crash behind the first *t* events.
 
+use super::records::MULTI;
 use std::{
     collections::BTreeMap,
     ops::{Deref, DerefMut},
@@ -295,6 +296,9 @@ pub(super) fn compare(txn: &impl Transaction, tables: &Tables) -> Result<(), Str
 }
 
 fn compare_table(txn: &impl Transaction, name: &str, records: &Records) -> Result<(), String> {
+    if name == MULTI {
+        return compare_pairs(txn, name, records);
+    }
     let failed = |error| format!("reading table {name}: {error}");
     let table = txn.open_table::<Bytes, Bytes>(name).map_err(failed)?;
     let count = table.len(txn).map_err(failed)?;
@@ -318,6 +322,33 @@ fn compare_table(txn: &impl Transaction, name: &str, records: &Records) -> Resul
     }
     if is_there {
         return Err(format!("table {name} goes on behind its last record"));
+    }
+    Ok(())
+}
+
+fn compare_pairs(txn: &impl Transaction, name: &str, records: &Records) -> Result<(), String> {
+    let failed = |error| format!("reading table {name}: {error}");
+    let table = txn.open_multi_table::<Bytes, Bytes>(name).map_err(failed)?;
+    let count = table.len(txn).map_err(failed)?;
+    let mut pairs = table.iter(txn).map_err(failed)?;
+    for expected in records.keys() {
+        let pair = pairs.next().transpose().map_err(failed)?;
+        let pair = pair.map(|(key, value)| [key, value].concat());
+        if pair.as_ref() != Some(expected) {
+            let (found, expected) = (
+                pair.map(|pair| pair.escape_ascii().to_string()),
+                expected.escape_ascii(),
+            );
+            return Err(format!(
+                "table {name}: pair {found:?} where \"{expected}\" should be"
+            ));
+        }
+    }
+    if count != records.len() as u64 || pairs.next().is_some() {
+        let expected = records.len();
+        return Err(format!(
+            "table {name} has {count} pairs or more, not {expected}"
+        ));
     }
     Ok(())
 }

@@ -3,12 +3,19 @@
 use super::history::{Records, Tables};
 use fastrand::Rng;
 use std::sync::Arc;
-use teak::{Error, Table, TableOptions, WriteTxn, codec::Bytes};
+use teak::{Error, MultiTable, Table, TableOptions, WriteTxn, codec::Bytes};
 
 /// Keys are made from numbers below this.
 const DOMAIN: u64 = 600;
 
-const NAMES: [&str; 3] = ["alpha", "beta", "gamma"];
+const NAMES: [&str; 4] = ["alpha", "beta", MULTI, "gamma"];
+
+/// A table in which a key has several values. In the model a pair is one key, and has no value.
+pub(super) const MULTI: &str = "delta";
+/// Of such a pair so many bytes are the key.
+pub(super) const MULTI_KEY_LEN: usize = 4;
+/// So many keys have most of the values: some of them as sets, some as nested trees.
+const MULTI_KEYS: u64 = 5;
 
 fn options(name: &str) -> TableOptions {
     match name {
@@ -31,9 +38,54 @@ fn value(rng: &mut Rng, len: usize) -> Arc<[u8]> {
     value.into()
 }
 
+/// A pair, the key and then the value. Some keys have a single value, one has every fourth.
+fn pair(number: u64) -> Vec<u8> {
+    let of = match number % 8 {
+        0 | 1 => 0,
+        2..7 => number % MULTI_KEYS,
+        _ => number,
+    };
+    [&(of as u32).to_be_bytes()[..], &key(number)].concat()
+}
+
 /// A table to change, mostly one that is there.
-fn table(txn: &mut WriteTxn, name: &'static str) -> teak::Result<Table<Bytes, Bytes>> {
-    txn.create_table_with(name, options(name))
+enum AnyTable {
+    Plain(Table<Bytes, Bytes>),
+    Multi(MultiTable<Bytes, Bytes>),
+}
+
+impl AnyTable {
+    fn open(txn: &mut WriteTxn, name: &'static str) -> teak::Result<Self> {
+        Ok(match name {
+            MULTI => Self::Multi(txn.create_multi_table(name)?),
+            _ => Self::Plain(txn.create_table_with(name, options(name))?),
+        })
+    }
+
+    fn insert(&self, txn: &mut WriteTxn, key: &[u8], value: &[u8]) -> teak::Result<()> {
+        match self {
+            Self::Plain(table) => table.insert(txn, key, value),
+            Self::Multi(table) => {
+                let (key, value) = key.split_at(MULTI_KEY_LEN);
+                if !table.insert(txn, key, value)? {
+                    // A transaction that changes nothing commits nothing.
+                    table.remove(txn, key, value)?;
+                    table.insert(txn, key, value)?;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn remove(&self, txn: &mut WriteTxn, key: &[u8]) -> teak::Result<bool> {
+        match self {
+            Self::Plain(table) => table.remove(txn, key),
+            Self::Multi(table) => {
+                let (key, value) = key.split_at(MULTI_KEY_LEN);
+                table.remove(txn, key, value)
+            }
+        }
+    }
 }
 
 fn insert(
@@ -43,10 +95,14 @@ fn insert(
     lens: impl Iterator<Item = usize>,
 ) -> teak::Result<()> {
     let name = NAMES[rng.usize(0..NAMES.len())];
-    let table = table(txn, name)?;
+    let table = AnyTable::open(txn, name)?;
     let records = Arc::make_mut(tables.entry(name).or_default());
     for len in lens {
-        let (key, value) = (key(rng.u64(0..DOMAIN)), value(rng, len));
+        let number = rng.u64(0..DOMAIN);
+        let (key, value) = match table {
+            AnyTable::Plain(_) => (key(number), value(rng, len)),
+            AnyTable::Multi(_) => (pair(number), value(rng, 0)),
+        };
         table.insert(txn, &key, &value)?;
         records.insert(key, value);
     }
@@ -86,7 +142,7 @@ pub(super) fn remove(
     let Some(name) = existing(tables, rng) else {
         return Ok(());
     };
-    let table = table(txn, name)?;
+    let table = AnyTable::open(txn, name)?;
     let records: &mut Records = Arc::make_mut(tables.entry(name).or_default());
     let keys: Vec<Vec<u8>> = records
         .keys()

@@ -5,7 +5,8 @@
 use crate::Failure;
 use std::{collections::BTreeMap, time::Duration};
 use teak::{
-    Database, Durability, KeyOrder, Options, Result, TableOptions, Transaction, WriteTxn,
+    Database, Durability, KeyOrder, Options, Result, TableOptions, Transaction, ValueSize,
+    WriteTxn,
     codec::Bytes,
     testing::{self, SimDisk},
 };
@@ -42,7 +43,7 @@ struct Making {
 
 type Make = fn(&mut Making) -> Result<()>;
 
-const SEEDS: [(&str, usize, Make, bool); 12] = [
+const SEEDS: [(&str, usize, Make, bool); 14] = [
     ("created", 4096, |_| Ok(()), true),
     ("orders", 4096, orders, true),
     ("orders, pages of 8 KiB", 8192, orders, true),
@@ -55,6 +56,8 @@ const SEEDS: [(&str, usize, Make, bool); 12] = [
     ("deaths", 4096, deaths, false),
     ("folded", 4096, folded, true),
     ("folded, left open", 4096, folded, false),
+    ("several values", 4096, several_values, true),
+    ("several values, left open", 4096, several_values, false),
 ];
 
 /// Makes all seeds.
@@ -125,14 +128,27 @@ pub(super) fn content(database: &Database) -> Result<Content> {
     let mut content = Content::new();
     let mut left = BYTES_MAX;
     for info in txn.tables()? {
-        let table = txn.open_table::<Bytes, Bytes>(&info.name)?;
         let mut records = Vec::new();
-        for record in table.iter(&txn)?.take(RECORDS_MAX) {
-            let (key, value) = record?;
+        let mut take = |key: Vec<u8>, value: Vec<u8>| {
             left = left.saturating_sub(value.len() + key.len());
-            records.push((key, value.to_vec()));
-            if left == 0 {
-                break;
+            records.push((key, value));
+            left > 0 && records.len() < RECORDS_MAX
+        };
+        if info.options.is_multi() {
+            let table = txn.open_multi_table::<Bytes, Bytes>(&info.name)?;
+            for pair in table.iter(&txn)? {
+                let (key, value) = pair?;
+                if !take(key, value) {
+                    break;
+                }
+            }
+        } else {
+            let table = txn.open_table::<Bytes, Bytes>(&info.name)?;
+            for record in table.iter(&txn)? {
+                let (key, value) = record?;
+                if !take(key, value.to_vec()) {
+                    break;
+                }
             }
         }
         content.insert(info.name, records);
@@ -171,6 +187,25 @@ fn orders(making: &mut Making) -> Result<()> {
         table.insert(txn, b"small", b"")?;
         txn.create_table::<Bytes, Bytes>("empty").map(drop)
     })
+}
+
+/// Keys with one value, a few, and nested trees of them.
+fn several_values(making: &mut Making) -> Result<()> {
+    let fixed = TableOptions::new().value_size(ValueSize::Bytes(8));
+    for rounds in 1..4 {
+        making.commit(Durability::Durable, |txn| {
+            let any = txn.create_multi_table::<Bytes, Bytes>("any")?;
+            let counted = fixed.counted(true);
+            let counted = txn.create_multi_table_with::<Bytes, Bytes>("eight", counted)?;
+            for i in 0..rounds * 150 {
+                let key = [[0, 1, 1, 2, 2, 2, 2, i as u8][i as usize % 8]];
+                any.insert(txn, &key, &number(i)[..i as usize % 8 + 1])?;
+                counted.insert(txn, &key, &number(i))?;
+            }
+            counted.remove(txn, &[2], &number(3)).map(drop)
+        })?;
+    }
+    Ok(())
 }
 
 fn one_record(making: &mut Making) -> Result<()> {

@@ -1,20 +1,20 @@
 //! The one place where the program meets the engine's interface: opening databases, tables of raw
 //! bytes, and walks over their records.
 
+mod table;
+
+pub(crate) use table::AnyTable;
+
 use crate::failure::Failure;
 use crate::output;
-use crate::text::{Order, printable};
+use crate::text::{Kind, Order, printable};
 use std::ops::Bound;
 use std::path::Path;
 use teak::Transaction as _;
-use teak::codec::Bytes;
 use teak::{
-    BulkOptions, Database, Durability, KeyOrder, Options, ReadTxn, Recovery, SalvageReport, Table,
-    TableInfo, TableOptions, TransactionId, WriteTxn,
+    Database, Durability, Options, ReadTxn, Recovery, SalvageReport, TableInfo, TransactionId,
+    WriteTxn,
 };
-
-/// A table whose keys and values are what they are on disk.
-pub(crate) type RawTable = Table<Bytes, Bytes>;
 
 /// One side of a range of keys.
 pub(crate) type KeyBound = Bound<Vec<u8>>;
@@ -63,82 +63,57 @@ pub(crate) fn read_table(
     database: &Database,
     snapshot: Option<&[u8]>,
     name: &[u8],
-) -> Result<(ReadTxn, RawTable), Failure> {
+) -> Result<(ReadTxn, AnyTable), Failure> {
     let txn = begin_read(database, snapshot)?;
     let table = open_table(&txn, name)?;
     Ok((txn, table))
 }
 
 /// Opens a table of a read.
-pub(crate) fn open_table(txn: &ReadTxn, name: &[u8]) -> Result<RawTable, Failure> {
-    Ok(txn.open_table::<Bytes, Bytes>(name)?)
+pub(crate) fn open_table(txn: &ReadTxn, name: &[u8]) -> Result<AnyTable, Failure> {
+    Ok(AnyTable::open(txn, name)?)
 }
 
 /// Opens a table that must exist, in a write.
-pub(crate) fn open_table_for_writing(txn: &WriteTxn, name: &[u8]) -> Result<RawTable, Failure> {
-    Ok(txn.open_table::<Bytes, Bytes>(name)?)
+pub(crate) fn open_table_for_writing(txn: &WriteTxn, name: &[u8]) -> Result<AnyTable, Failure> {
+    Ok(AnyTable::open(txn, name)?)
 }
 
 /// Whether there is a table of that name.
 pub(crate) fn has_table(txn: &WriteTxn, name: &[u8]) -> Result<bool, Failure> {
-    match txn.open_table::<Bytes, Bytes>(name) {
+    match AnyTable::open(txn, name) {
         Ok(_) => Ok(true),
         Err(teak::Error::TableNotFound(_)) => Ok(false),
         Err(error) => Err(error.into()),
     }
 }
 
-/// Opens a table whatever its options are, or creates it with its keys in the order given.
+/// Opens a table whatever its options are, or creates it as one of this kind.
 pub(crate) fn open_or_create_table(
     txn: &mut WriteTxn,
     name: &[u8],
-    order: Order,
-) -> Result<RawTable, Failure> {
-    match txn.open_table::<Bytes, Bytes>(name) {
-        Err(teak::Error::TableNotFound(_)) => {
-            let options = TableOptions::new().order(key_order(order));
-            Ok(txn.create_table_with::<Bytes, Bytes>(name, options)?)
-        }
+    kind: Kind,
+) -> Result<AnyTable, Failure> {
+    match AnyTable::open(txn, name) {
+        Err(teak::Error::TableNotFound(_)) => Ok(AnyTable::create(txn, name, kind)?),
         opened => Ok(opened?),
-    }
-}
-
-fn key_order(order: Order) -> KeyOrder {
-    match order {
-        Order::Bytes => KeyOrder::Bytes,
-        Order::ReverseBytes => KeyOrder::ReverseBytes,
-        Order::Integer => KeyOrder::Integer,
     }
 }
 
 /// The order of a table's keys.
 pub(crate) fn order_of(info: &TableInfo) -> Order {
-    match info.options.key_order() {
-        KeyOrder::ReverseBytes => Order::ReverseBytes,
-        KeyOrder::Integer => Order::Integer,
-        _ => Order::Bytes,
-    }
+    kind_of(info).order
+}
+
+/// What text formats say of a table.
+pub(crate) fn kind_of(info: &TableInfo) -> Kind {
+    table::kind(&info.options)
 }
 
 /// What the catalog says of one table.
 pub(crate) fn table_info(txn: &ReadTxn, name: &[u8]) -> Result<TableInfo, Failure> {
     let found = txn.tables()?.into_iter().find(|info| info.name == name);
     found.ok_or_else(|| teak::Error::TableNotFound(printable(name)).into())
-}
-
-/// Shows every record of a table to `visit`, in order.
-pub(crate) fn for_each_record(
-    txn: &ReadTxn,
-    table: &RawTable,
-    mut visit: impl FnMut(&[u8], &[u8]) -> Result<(), Failure>,
-) -> Result<(), Failure> {
-    let mut cursor = table.cursor(txn)?;
-    let mut on_record = cursor.first()?;
-    while on_record {
-        visit(cursor.key(), cursor.value()?)?;
-        on_record = cursor.next()?;
-    }
-    Ok(())
 }
 
 /// Which end of a range comes first.
@@ -148,30 +123,13 @@ pub(crate) enum Direction {
     Backward,
 }
 
-/// Shows up to `limit` records of a range to `visit`.
-pub(crate) fn for_each_in_range(
-    txn: &ReadTxn,
-    table: &RawTable,
-    (from, to): (&KeyBound, &KeyBound),
-    direction: Direction,
-    limit: usize,
-    mut visit: impl FnMut(&[u8], &[u8]) -> Result<(), Failure>,
-) -> Result<(), Failure> {
-    let bounds = (
-        from.as_ref().map(Vec::as_slice),
-        to.as_ref().map(Vec::as_slice),
-    );
-    let mut range = table.range(txn, bounds)?;
-    for _ in 0..limit {
-        let next = match direction {
-            Direction::Forward => range.next(),
-            Direction::Backward => range.next_back(),
-        };
-        let Some(record) = next else { break };
-        let (key, value) = record?;
-        visit(&key, value)?;
+impl Direction {
+    fn next<I: DoubleEndedIterator>(self, records: &mut I) -> Option<I::Item> {
+        match self {
+            Self::Forward => records.next(),
+            Self::Backward => records.next_back(),
+        }
     }
-    Ok(())
 }
 
 /// A record that differs between two states: its value in either, if it is there.
@@ -180,24 +138,6 @@ pub(crate) struct RecordChange<'a> {
     pub(crate) key: &'a [u8],
     pub(crate) old: Option<&'a [u8]>,
     pub(crate) new: Option<&'a [u8]>,
-}
-
-/// Shows the records of a table that differ between two states to `visit`, in the order of keys.
-pub(crate) fn for_each_change(
-    (older, newer): (&ReadTxn, &ReadTxn),
-    name: &[u8],
-    mut visit: impl FnMut(RecordChange<'_>) -> Result<(), Failure>,
-) -> Result<(), Failure> {
-    let table = open_table(newer, name)?;
-    for difference in table.differences(older, newer)? {
-        let difference = difference?;
-        visit(RecordChange {
-            key: difference.key(),
-            old: difference.old_value().copied(),
-            new: difference.new_value().copied(),
-        })?;
-    }
-    Ok(())
 }
 
 /// Runs `change` in a write transaction and commits what it did, durably.
@@ -209,24 +149,6 @@ pub(crate) fn change<T>(
     txn.set_durability(Durability::Durable);
     let result = change(&mut txn)?;
     Ok((result, txn.commit()?))
-}
-
-/// Builds an empty table from records that come in the order of their keys.
-pub(crate) fn bulk_load_sorted(
-    txn: &mut WriteTxn,
-    table: &RawTable,
-    records: impl Iterator<Item = (Vec<u8>, Vec<u8>)>,
-) -> Result<u64, Failure> {
-    Ok(table.bulk_load(txn, records)?)
-}
-
-/// Builds an empty table from records in any order; of equal keys the last one counts.
-pub(crate) fn bulk_load_unsorted(
-    txn: &mut WriteTxn,
-    table: &RawTable,
-    records: impl Iterator<Item = (Vec<u8>, Vec<u8>)>,
-) -> Result<u64, Failure> {
-    Ok(table.bulk_load_unsorted(txn, records, BulkOptions::default(), &mut |_progress| {})?)
 }
 
 /// Copies what can be read of a damaged database into a new one; `progress` is told pages, and of how many.

@@ -1,6 +1,6 @@
 //! `teak del`: one record, removed for good.
 
-use crate::arguments::{DatabaseArgument, KeyFormatArgument, TableArgument};
+use crate::arguments::{BytesFormat, DatabaseArgument, KeyFormatArgument, TableArgument};
 use crate::engine;
 use crate::failure::Failure;
 use crate::output::{self, Style};
@@ -13,8 +13,9 @@ const EXAMPLES: &str = "\
 Examples:
   teak del coins.teak bitcoin
   teak del coins.teak --hex 00ff
+  teak del coins.teak bitcoin BTC --table symbols
 
-Exit code 1 says that the key, or the table, was not there; nothing was changed then.";
+Exit code 1 says that the key, or the table, was not there, or the key has not that value; nothing was changed then.";
 
 /// Remove a record
 #[derive(Args)]
@@ -26,6 +27,20 @@ pub(crate) struct Arguments {
     /// The key
     #[arg(allow_hyphen_values = true)]
     key: OsString,
+
+    /// Remove just this value of the key, and nothing if it has another [without it: all that it has]
+    #[arg(allow_hyphen_values = true)]
+    value: Option<OsString>,
+
+    /// How the value is given
+    #[arg(
+        long,
+        value_name = "FORMAT",
+        value_enum,
+        default_value_t,
+        requires = "value"
+    )]
+    value_format: BytesFormat,
 
     #[command(flatten)]
     table: TableArgument,
@@ -42,16 +57,23 @@ struct Report {
 /// Runs the subcommand.
 pub(crate) fn run(arguments: &Arguments, style: Style) -> Result<(), Failure> {
     let key = arguments.key_format.parse(&arguments.key)?;
+    let value = arguments.value.as_ref();
+    let value = value.map(|value| arguments.value_format.parse("value", value));
+    let value = value.transpose()?;
     let name = arguments.table.name();
     let database = engine::open_for_writing(&arguments.database.path)?;
     let ((), transaction) = engine::change(&database, |txn| {
         let table = engine::open_table_for_writing(txn, name)?;
-        if table.remove(txn, &key)? {
+        if table.remove(txn, &key, value.as_deref())? {
             return Ok(());
         }
         let message = format!(
-            "there is no key \"{}\" in table \"{}\"",
+            "there is no key \"{}\"{} in table \"{}\"",
             printable(&key),
+            match &value {
+                Some(value) => format!(" with the value \"{}\"", printable(value)),
+                None => String::new(),
+            },
             printable(name)
         );
         Err(Failure::NotFound(message))

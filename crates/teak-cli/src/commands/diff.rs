@@ -181,8 +181,8 @@ impl States {
     }
 
     fn has_one_order(&self, name: &[u8]) -> bool {
-        let order = |tables: &BTreeMap<_, TableInfo>| tables.get(name).map(engine::order_of);
-        order(&self.older_tables) == order(&self.newer_tables)
+        let kind = |tables: &BTreeMap<_, TableInfo>| tables.get(name).map(engine::kind_of);
+        kind(&self.older_tables) == kind(&self.newer_tables)
     }
 
     /// Shows the records of a table that differ to `visit`, in the order of keys.
@@ -194,13 +194,14 @@ impl States {
     ) -> Result<(), Failure> {
         let txn = match fate {
             Fate::Changed => {
-                return engine::for_each_change((&self.older, &self.newer), name, visit);
+                let table = engine::open_table(&self.newer, name)?;
+                return table.for_each_change((&self.older, &self.newer), visit);
             }
             Fate::Created => &self.newer,
             Fate::Dropped => &self.older,
         };
         let table = engine::open_table(txn, name)?;
-        engine::for_each_record(txn, &table, |key, value| {
+        table.for_each(txn, |key, value| {
             let (old, new) = match fate {
                 Fate::Dropped => (Some(value), None),
                 _ => (None, Some(value)),

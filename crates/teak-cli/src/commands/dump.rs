@@ -190,12 +190,10 @@ fn write(
             selection.naming == Naming::DefaultUnnamed && info.name == DEFAULT_TABLE.as_bytes();
         let name = (!unnamed).then_some(info.name.as_slice());
         writer
-            .begin_table(name, engine::order_of(info), map_size_bytes)
+            .begin_table(name, engine::kind_of(info), map_size_bytes)
             .map_err(&failed)?;
         let table = engine::open_table(txn, &info.name)?;
-        engine::for_each_record(txn, &table, |key, value| {
-            writer.record(key, value).map_err(&failed)
-        })?;
+        table.for_each(txn, |key, value| writer.record(key, value).map_err(&failed))?;
         writer.end_table().map_err(&failed)?;
     }
     Ok(())
@@ -217,7 +215,7 @@ fn write_tsv(
 ) -> Result<(), Failure> {
     for info in infos {
         let table = engine::open_table(txn, &info.name)?;
-        engine::for_each_record(txn, &table, |key, value| {
+        table.for_each(txn, |key, value| {
             write_tsv_field(key, output)
                 .and_then(|()| output.write_all(b"\t"))
                 .and_then(|()| write_tsv_field(value, output))

@@ -14,8 +14,11 @@ const EXAMPLES: &str = "\
 Examples:
   teak get coins.teak bitcoin
   teak get coins.teak --hex 00ff --format hex
+  teak get coins.teak bitcoin --table symbols
   teak get coins.teak bitcoin --snapshot monday
   teak get photos.teak cover.jpg --format raw > cover.jpg
+
+Of a key that has several values all are printed, in their order.
 
 Exit code 1 says that the key, the table or the snapshot is not there.";
 
@@ -72,19 +75,25 @@ pub(crate) fn run(arguments: &Arguments, style: Style) -> Result<(), Failure> {
     let name = arguments.table.name();
     let database = engine::open_for_reading(&arguments.database.path)?;
     let (txn, table) = engine::read_table(&database, arguments.snapshot.name(), name)?;
-    let Some(value) = table.get(&txn, &key)? else {
+    let values = table.values(&txn, &key)?;
+    if values.is_empty() {
         let message = format!(
             "there is no key \"{}\" in table \"{}\"",
             printable(&key),
             printable(name)
         );
         return Err(Failure::NotFound(message));
-    };
+    }
     let format = match style {
         Style::Json => Format::Json,
         Style::Text => arguments.format,
     };
-    output::print(|output| write_value(value, format, output).map_err(Failure::Output))
+    output::print(|output| {
+        let written = values
+            .iter()
+            .try_for_each(|value| write_value(value, format, output));
+        written.map_err(Failure::Output)
+    })
 }
 
 fn write_value(value: &[u8], format: Format, output: &mut impl Write) -> io::Result<()> {

@@ -4,7 +4,7 @@ use crate::arguments::{BytesFormat, DatabaseArgument, KeyFormatArgument, TableAr
 use crate::engine;
 use crate::failure::Failure;
 use crate::output::{self, Style};
-use crate::text::Order;
+use crate::text::Kind;
 use clap::Args;
 use serde::Serialize;
 use std::ffi::OsString;
@@ -19,7 +19,7 @@ Examples:
   teak put photos.teak cover.jpg --value-file cover.jpg
 
 The database and the table are created when they are not there. A value that the key had before is \
-replaced. When the command ends, the record is on disk.";
+replaced; in a table in which a key has several values it gets one more. When the command ends, the record is on disk.";
 
 /// Write a record
 #[derive(Args)]
@@ -69,12 +69,8 @@ pub(crate) fn run(arguments: &Arguments, style: Style) -> Result<(), Failure> {
     let value = value(arguments)?;
     let database = engine::open_or_create(&arguments.database.path, None)?;
     let (replaced, transaction) = engine::change(&database, |txn| {
-        let table = engine::open_or_create_table(txn, arguments.table.name(), Order::Bytes)?;
-        if table.insert_new(txn, &key, &value)? {
-            return Ok(false);
-        }
-        table.insert(txn, &key, &value)?;
-        Ok(true)
+        let table = engine::open_or_create_table(txn, arguments.table.name(), Kind::default())?;
+        Ok(table.insert(txn, &key, &value)?.is_some())
     })?;
     database.close()?;
     match style {

@@ -107,14 +107,9 @@ pub(crate) fn run(arguments: &Arguments, style: Style) -> Result<(), Failure> {
     };
     let limit = arguments.limit.unwrap_or(usize::MAX);
     output::print(|output| {
-        engine::for_each_in_range(
-            &txn,
-            &table,
-            (&from, &to),
-            direction,
-            limit,
-            |key, value| write_record(key, value, format, output).map_err(Failure::Output),
-        )
+        table.for_each_in_range(&txn, (&from, &to), direction, limit, |key, value| {
+            write_record(key, value, format, output).map_err(Failure::Output)
+        })
     })
 }
 

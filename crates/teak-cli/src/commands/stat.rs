@@ -106,7 +106,7 @@ fn data_bytes(txn: &ReadTxn, infos: &[TableInfo]) -> Result<u64, Failure> {
         |info: &&TableInfo| info.unknown.is_none() && info.missing_comparisons.is_empty();
     for info in infos.iter().filter(is_readable) {
         let table = engine::open_table(txn, &info.name)?;
-        engine::for_each_record(txn, &table, |key, value| {
+        table.for_each(txn, |key, value| {
             bytes += (key.len() + value.len()) as u64;
             Ok(())
         })?;

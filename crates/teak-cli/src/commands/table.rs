@@ -4,7 +4,7 @@ use crate::arguments::DatabaseArgument;
 use crate::engine;
 use crate::failure::Failure;
 use crate::output::{self, Style};
-use crate::text::{Order, printable};
+use crate::text::{Kind, Order, Values, printable};
 use clap::{Args, Subcommand, ValueEnum};
 use serde::Serialize;
 use std::ffi::OsString;
@@ -13,6 +13,7 @@ use teak::{Database, TransactionId};
 const EXAMPLES: &str = "\
 Examples:
   teak table create coins.teak prices
+  teak table create coins.teak symbols --multi
   teak table rename coins.teak prices old-prices
   teak table clear coins.teak old-prices
   teak table drop coins.teak old-prices
@@ -56,6 +57,18 @@ struct CreateArguments {
     /// The order of its keys
     #[arg(long, value_enum, default_value_t)]
     order: OrderArgument,
+
+    /// Let a key have several values
+    #[arg(long)]
+    multi: bool,
+
+    /// The order of the values of a key
+    #[arg(long, value_enum, default_value_t, requires = "multi")]
+    value_order: OrderArgument,
+
+    /// All values are as long as the first one
+    #[arg(long, requires = "multi")]
+    fixed_values: bool,
 }
 
 #[derive(Args)]
@@ -81,6 +94,16 @@ enum OrderArgument {
     Integer,
 }
 
+impl From<OrderArgument> for Order {
+    fn from(argument: OrderArgument) -> Self {
+        match argument {
+            OrderArgument::Bytes => Self::Bytes,
+            OrderArgument::Reverse => Self::ReverseBytes,
+            OrderArgument::Integer => Self::Integer,
+        }
+    }
+}
+
 #[derive(Serialize)]
 struct Report {
     transaction: u64,
@@ -104,17 +127,19 @@ pub(crate) fn run(arguments: &Arguments, style: Style) -> Result<(), Failure> {
 
 fn create(arguments: &CreateArguments) -> Result<TransactionId, Failure> {
     let name = arguments.table.name.as_encoded_bytes();
-    let order = match arguments.order {
-        OrderArgument::Bytes => Order::Bytes,
-        OrderArgument::Reverse => Order::ReverseBytes,
-        OrderArgument::Integer => Order::Integer,
+    let kind = Kind {
+        order: arguments.order.into(),
+        values: arguments.multi.then(|| Values {
+            order: arguments.value_order.into(),
+            is_fixed: arguments.fixed_values,
+        }),
     };
     let database = engine::open_or_create(&arguments.table.database.path, None)?;
     let ((), transaction) = engine::change(&database, |txn| {
         if engine::has_table(txn, name)? {
             return Err(teak::Error::TableExists(printable(name)).into());
         }
-        engine::open_or_create_table(txn, name, order).map(drop)
+        engine::open_or_create_table(txn, name, kind).map(drop)
     })?;
     close(database, transaction)
 }

@@ -40,6 +40,9 @@ pub(crate) struct TableReport {
     /// The comparison of the application's that the order is.
     #[serde(skip_serializing_if = "Option::is_none")]
     comparison: Option<String>,
+    /// The order of values where a key may have several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    value_order: Option<&'static str>,
     records: u64,
     depth: u8,
     inner_pages: u64,
@@ -64,6 +67,9 @@ impl TableReport {
                 None => order_name(engine::order_of(info)),
             },
             comparison: comparison.cloned(),
+            value_order: engine::kind_of(info)
+                .values
+                .map(|values| order_name(values.order)),
             records: stat.records,
             depth: stat.depth,
             inner_pages: stat.inner_pages,
@@ -143,6 +149,9 @@ pub(crate) fn write_list(
             report.depth,
             report.order_in_words(),
         )?;
+        if let Some(order) = report.value_order {
+            write!(output, ", several values of a key: {order}")?;
+        }
         match report.sequence {
             0 => writeln!(output)?,
             next => writeln!(output, ", sequence at {next}")?,

@@ -35,12 +35,12 @@ fn named(name: &str) -> Header {
 
 type Records = Vec<(Vec<u8>, Vec<u8>)>;
 
-fn write_all(tables: &[(Option<Vec<u8>>, Order, Records)], encoding: Encoding) -> Vec<u8> {
+fn write_all(tables: &[(Option<Vec<u8>>, Kind, Records)], encoding: Encoding) -> Vec<u8> {
     let mut text = Vec::new();
     let mut writer = DumpWriter::new(&mut text, encoding);
-    for (name, order, records) in tables {
+    for (name, kind, records) in tables {
         writer
-            .begin_table(name.as_deref(), *order, 1 << 30)
+            .begin_table(name.as_deref(), *kind, 1 << 30)
             .expect("writes into memory");
         for (key, value) in records {
             writer.record(key, value).expect("writes into memory");
@@ -54,16 +54,29 @@ fn bytes() -> impl Strategy<Value = Vec<u8>> {
     proptest::collection::vec(any::<u8>(), 0..40)
 }
 
-fn table() -> impl Strategy<Value = (Option<Vec<u8>>, Order, Records)> {
-    let name = proptest::option::of("[ -~]{0,12}".prop_map(String::into_bytes));
-    let order = prop_oneof![
+fn order() -> impl Strategy<Value = Order> {
+    prop_oneof![
         Just(Order::Bytes),
         Just(Order::ReverseBytes),
         Just(Order::Integer)
-    ];
+    ]
+}
+
+fn kind() -> impl Strategy<Value = Kind> {
+    let values = (order(), any::<bool>()).prop_map(|(order, is_fixed)| Values {
+        order,
+        // Integers have a size.
+        is_fixed: is_fixed || order == Order::Integer,
+    });
+    let values = proptest::option::of(values);
+    (order(), values).prop_map(|(order, values)| Kind { order, values })
+}
+
+fn table() -> impl Strategy<Value = (Option<Vec<u8>>, Kind, Records)> {
+    let name = proptest::option::of("[ -~]{0,12}".prop_map(String::into_bytes));
     (
         name,
-        order,
+        kind(),
         proptest::collection::vec((bytes(), bytes()), 0..8),
     )
 }
@@ -75,8 +88,8 @@ proptest! {
         encoding in prop_oneof![Just(Encoding::Hex), Just(Encoding::Print)],
     ) {
         let mut expected = Vec::new();
-        for (name, order, records) in &tables {
-            expected.push(Owned::Table(Header { name: name.clone(), order: *order, warnings: Vec::new() }));
+        for (name, kind, records) in &tables {
+            expected.push(Owned::Table(Header { name: name.clone(), kind: *kind, warnings: Vec::new() }));
             expected.extend(records.iter().map(|(key, value)| Owned::Record(key.clone(), value.clone())));
         }
         prop_assert_eq!(read_all(&write_all(&tables, encoding)), Ok(expected));
@@ -119,7 +132,10 @@ fn tables_may_follow_one_another_with_empty_lines_between() {
     let input = b"VERSION=3\nformat=print\ndatabase=one\nHEADER=END\n a\n b\nDATA=END\n\n\
                   VERSION=3\nformat=bytevalue\ndatabase=two\nintegerkey=1\nHEADER=END\nDATA=END";
     let two = Header {
-        order: Order::Integer,
+        kind: Kind {
+            order: Order::Integer,
+            values: None,
+        },
         ..named("two")
     };
     let record = Owned::Record(b"a".to_vec(), b"b".to_vec());
@@ -206,22 +222,6 @@ fn malformed_dumps_are_refused_where_they_are_wrong() {
             "\"recno\"",
         ),
         ("", "VERSION=3\nkeys=0\n", 2, 6, "with its keys", "\"0\""),
-        (
-            "",
-            "VERSION=3\nduplicates=1\n",
-            2,
-            12,
-            "one value for each key",
-            "\"1\"",
-        ),
-        (
-            "",
-            "VERSION=3\ndupsort=1\n",
-            2,
-            9,
-            "one value for each key",
-            "\"1\"",
-        ),
         (HEX, "", 4, 1, "DATA=END", "the end of the input"),
         (HEX, "61\n", 4, 1, "begins with a space", "\"61\""),
         (

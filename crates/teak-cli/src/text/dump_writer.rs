@@ -1,6 +1,6 @@
 //! Writing the dump format as `mdb_load` and `mdbx_load` read it. (`db_load` knows no `mapsize`.)
 
-use super::{Encoding, Order, escape, hex};
+use super::{Encoding, Kind, Order, escape, hex};
 use std::io::{self, Write};
 
 /// Writes tables in the dump format.
@@ -23,7 +23,7 @@ impl<W: Write> DumpWriter<W> {
     pub(crate) fn begin_table(
         &mut self,
         name: Option<&[u8]>,
-        order: Order,
+        kind: Kind,
         map_size_bytes: u64,
     ) -> io::Result<()> {
         let format = match self.encoding {
@@ -37,10 +37,21 @@ impl<W: Write> DumpWriter<W> {
             self.output.write_all(b"\n")?;
         }
         writeln!(self.output, "type=btree\nmapsize={map_size_bytes}")?;
-        match order {
+        match kind.order {
             Order::Bytes => {}
             Order::ReverseBytes => writeln!(self.output, "reversekey=1")?,
             Order::Integer => writeln!(self.output, "integerkey=1")?,
+        }
+        if let Some(values) = kind.values {
+            writeln!(self.output, "duplicates=1\ndupsort=1")?;
+            if values.is_fixed {
+                writeln!(self.output, "dupfixed=1")?;
+            }
+            match values.order {
+                Order::Bytes => {}
+                Order::ReverseBytes => writeln!(self.output, "reversedup=1")?,
+                Order::Integer => writeln!(self.output, "integerdup=1")?,
+            }
         }
         writeln!(self.output, "HEADER=END")
     }

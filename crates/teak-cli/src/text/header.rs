@@ -24,13 +24,31 @@ pub(crate) enum Order {
     Integer,
 }
 
+/// What a table is, as far as text formats know.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Kind {
+    /// The order of its keys.
+    pub(crate) order: Order,
+    /// What the values of a key are, if it has several: `duplicates=1`.
+    pub(crate) values: Option<Values>,
+}
+
+/// What the values of a key are that has several.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Values {
+    /// Their order: `reversedup=1`, `integerdup=1`.
+    pub(crate) order: Order,
+    /// Whether all have one size: `dupfixed=1`.
+    pub(crate) is_fixed: bool,
+}
+
 /// What an input says of a table before its records.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Header {
     /// Its name, if it has one.
     pub(crate) name: Option<Vec<u8>>,
-    /// The order of its keys.
-    pub(crate) order: Order,
+    /// What it is.
+    pub(crate) kind: Kind,
     /// What of the header has no effect, in words for people.
     pub(crate) warnings: Vec<String>,
 }
@@ -104,13 +122,22 @@ fn apply_line<R: BufRead>(
         b"duplicates" | b"dupsort" | b"dupfixed" | b"integerdup" | b"reversedup"
             if value != b"0" =>
         {
-            return Err(wrong_value(
-                "0: only tables with one value for each key can be loaded; dump a table without duplicates",
-            ));
+            let values = header.kind.values.get_or_insert_default();
+            match key {
+                b"dupfixed" => values.is_fixed = true,
+                b"reversedup" => values.order = Order::ReverseBytes,
+                b"integerdup" => {
+                    *values = Values {
+                        order: Order::Integer,
+                        is_fixed: true,
+                    };
+                }
+                _ => {}
+            }
         }
         b"duplicates" | b"dupsort" | b"dupfixed" | b"integerdup" | b"reversedup" => {}
-        b"integerkey" if value != b"0" => header.order = Order::Integer,
-        b"reversekey" if value != b"0" => header.order = Order::ReverseBytes,
+        b"integerkey" if value != b"0" => header.kind.order = Order::Integer,
+        b"reversekey" if value != b"0" => header.kind.order = Order::ReverseBytes,
         b"integerkey" | b"reversekey" => {}
         _ if NO_EFFECT.contains(&key) => {}
         _ => header.warnings.push(format!(

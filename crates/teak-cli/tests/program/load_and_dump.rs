@@ -212,14 +212,6 @@ fn malformed_input_is_refused_and_what_was_committed_stays() {
         .run(&["load", "not.dump", "c.teak"])
         .fails(5, "--format tsv");
     assert!(!place.path("c.teak").exists());
-
-    place.write(
-        "sets.dump",
-        "VERSION=3\nformat=print\nduplicates=1\nHEADER=END\nDATA=END\n",
-    );
-    place
-        .run(&["load", "sets.dump", "c.teak"])
-        .fails(5, "one value for each key");
 }
 
 #[test]

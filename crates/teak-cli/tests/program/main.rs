@@ -8,6 +8,7 @@ mod inspect;
 mod interrupted;
 mod load_and_dump;
 mod read;
+mod several_values;
 mod snapshot;
 mod space;
 mod support;

@@ -3,15 +3,15 @@
 use super::checksum::Checksum;
 use super::input::Input;
 use super::state::{Expectation, LoadState};
-use crate::engine::{self, RawTable};
+use crate::engine::{self, AnyTable};
 use crate::failure::Failure;
-use crate::text::{Event, Header, Order};
+use crate::text::{Event, Header, Kind};
 use teak::WriteTxn;
 
 /// The table that records go to at present.
 struct Target {
     name: Vec<u8>,
-    order: Order,
+    kind: Kind,
     /// What it must hold after the load; none if that is not to be verified.
     expected: Option<Checksum>,
 }
@@ -19,7 +19,7 @@ struct Target {
 /// A batch that is not committed yet.
 struct Batch {
     txn: WriteTxn,
-    table: RawTable,
+    table: AnyTable,
     records: u64,
 }
 
@@ -75,7 +75,7 @@ fn begin_target(state: &mut LoadState<'_>, header: &Header) -> Result<Target, Fa
     };
     Ok(Target {
         name,
-        order: header.order,
+        kind: header.kind,
         expected,
     })
 }
@@ -108,7 +108,7 @@ fn checksum_before(state: &LoadState<'_>, name: &[u8]) -> Result<Checksum, Failu
 
 fn begin_batch(state: &LoadState<'_>, target: &Target) -> Result<Batch, Failure> {
     let mut txn = state.begin_write()?;
-    let table = engine::open_or_create_table(&mut txn, &target.name, target.order)?;
+    let table = engine::open_or_create_table(&mut txn, &target.name, target.kind)?;
     Ok(Batch {
         txn,
         table,
@@ -117,7 +117,7 @@ fn begin_batch(state: &LoadState<'_>, target: &Target) -> Result<Batch, Failure>
 }
 
 fn retarget(mut batch: Batch, target: &Target) -> Result<Batch, Failure> {
-    batch.table = engine::open_or_create_table(&mut batch.txn, &target.name, target.order)?;
+    batch.table = engine::open_or_create_table(&mut batch.txn, &target.name, target.kind)?;
     Ok(batch)
 }
 
@@ -129,21 +129,14 @@ fn insert(
     value: &[u8],
 ) -> Result<(), Failure> {
     state.count_record(key, value);
-    let Some(expected) = &mut target.expected else {
-        return Ok(table.insert(txn, key, value)?);
-    };
-    if table.insert_new(txn, key, value)? {
+    let old = table.insert(txn, key, value)?;
+    state.tally.replaced += u64::from(old.is_some());
+    if let Some(expected) = &mut target.expected {
+        if let Some(old) = old {
+            expected.remove(key, &old);
+        }
         expected.add(key, value);
-        return Ok(());
     }
-    state.tally.replaced += 1;
-    match table.get(&*txn, key)? {
-        Some(old) if old == value => return Ok(()),
-        Some(old) => expected.remove(key, old),
-        None => {}
-    }
-    table.insert(txn, key, value)?;
-    expected.add(key, value);
     Ok(())
 }
 

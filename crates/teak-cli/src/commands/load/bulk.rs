@@ -30,7 +30,7 @@ fn load_table(
 ) -> Result<Option<Header>, Failure> {
     let name = state.begin_table(header)?;
     let mut txn = state.begin_write()?;
-    let table = engine::open_or_create_table(&mut txn, &name, header.order)?;
+    let table = engine::open_or_create_table(&mut txn, &name, header.kind)?;
     if table.len(&txn)? > 0 {
         return Err(Failure::Usage(format!(
             "table \"{}\" has records already, and --bulk builds a table anew; load without --bulk, or clear it first",
@@ -44,9 +44,9 @@ fn load_table(
         end: Ok(None),
     };
     let loaded = if records.state.arguments.sorted {
-        engine::bulk_load_sorted(&mut txn, &table, &mut records)
+        table.load_sorted(&mut txn, &mut records)
     } else {
-        engine::bulk_load_unsorted(&mut txn, &table, &mut records)
+        table.load_unsorted(&mut txn, &mut records)
     };
     let Records { checksum, end, .. } = records;
     // What stopped the input comes first: the engine only saw its records end.

@@ -5,7 +5,7 @@
 //! It is the sum of a 64-bit hash of each record. That finds what goes wrong by accident: a record
 //! lost, doubled, changed, or under another key.
 
-use crate::engine::{self, RawTable};
+use crate::engine::AnyTable;
 use crate::failure::Failure;
 use teak::ReadTxn;
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
@@ -19,9 +19,9 @@ pub(super) struct Checksum {
 
 impl Checksum {
     /// The checksum of all records of a table.
-    pub(super) fn of_table(txn: &ReadTxn, table: &RawTable) -> Result<Self, Failure> {
+    pub(super) fn of_table(txn: &ReadTxn, table: &AnyTable) -> Result<Self, Failure> {
         let mut checksum = Self::default();
-        engine::for_each_record(txn, table, |key, value| {
+        table.for_each(txn, |key, value| {
             checksum.add(key, value);
             Ok(())
         })?;

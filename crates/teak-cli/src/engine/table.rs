@@ -1,0 +1,335 @@
+//! Tables of either kind: of one value for each key, and of several.
+
+use super::{Direction, KeyBound, RecordChange};
+use crate::failure::Failure;
+use crate::text::{Kind, Order, Values};
+use std::cmp::Ordering;
+use teak::codec::Bytes;
+use teak::{
+    BulkOptions, KeyOrder, MultiTable, ReadTxn, Table, TableOptions, Transaction, ValueSize,
+    WriteTxn,
+};
+
+/// Pairs that are inserted at once where a table cannot be built bottom-up.
+const BATCH_PAIRS: usize = 10_000;
+
+type RawTable = Table<Bytes, Bytes>;
+type RawMultiTable = MultiTable<Bytes, Bytes>;
+
+/// A table whose keys and values are what they are on disk.
+pub(crate) enum AnyTable {
+    /// A key has one value.
+    One(RawTable),
+    /// A key has several values.
+    Several(RawMultiTable),
+}
+
+impl AnyTable {
+    /// Opens a table of either kind.
+    pub(crate) fn open<T: Transaction>(txn: &T, name: &[u8]) -> teak::Result<Self> {
+        match txn.open_table(name) {
+            Err(teak::Error::TableMismatch { .. }) => txn.open_multi_table(name).map(Self::Several),
+            opened => opened.map(Self::One),
+        }
+    }
+
+    /// Creates a table of that kind.
+    pub(super) fn create(txn: &mut WriteTxn, name: &[u8], kind: Kind) -> teak::Result<Self> {
+        let options = TableOptions::new().order(key_order(kind.order));
+        let Some(values) = kind.values else {
+            return txn.create_table_with(name, options).map(Self::One);
+        };
+        let size = match values.is_fixed {
+            true => ValueSize::AsFirst,
+            false => ValueSize::Any,
+        };
+        let options = options
+            .value_order(key_order(values.order))
+            .value_size(size);
+        txn.create_multi_table_with(name, options)
+            .map(Self::Several)
+    }
+
+    /// Records; of a table in which a key has several values, pairs of a key and a value.
+    pub(crate) fn len<T: Transaction>(&self, txn: &T) -> teak::Result<u64> {
+        match self {
+            Self::One(table) => table.len(txn),
+            Self::Several(table) => table.len(txn),
+        }
+    }
+
+    pub(crate) fn clear(&self, txn: &mut WriteTxn) -> teak::Result<()> {
+        match self {
+            Self::One(table) => table.clear(txn),
+            Self::Several(table) => table.clear(txn),
+        }
+    }
+
+    /// The values of a key.
+    pub(crate) fn values(&self, txn: &ReadTxn, key: &[u8]) -> teak::Result<Vec<Vec<u8>>> {
+        match self {
+            Self::One(table) => Ok(table
+                .get(txn, key)?
+                .map(<[u8]>::to_vec)
+                .into_iter()
+                .collect()),
+            Self::Several(table) => table.values(txn, key)?.collect(),
+        }
+    }
+
+    /// Removes a key with all its values, or just this value of it. Whether there was such a one.
+    pub(crate) fn remove(
+        &self,
+        txn: &mut WriteTxn,
+        key: &[u8],
+        value: Option<&[u8]>,
+    ) -> teak::Result<bool> {
+        match (self, value) {
+            (Self::One(table), Some(value)) => {
+                Ok(table.get(&*txn, key)? == Some(value) && table.remove(txn, key)?)
+            }
+            (Self::One(table), None) => table.remove(txn, key),
+            (Self::Several(table), Some(value)) => table.remove(txn, key, value),
+            (Self::Several(table), None) => Ok(table.remove_key(txn, key)? > 0),
+        }
+    }
+
+    /// Inserts a record, and gives the value that it replaces. A pair that is there already replaces itself.
+    pub(crate) fn insert(
+        &self,
+        txn: &mut WriteTxn,
+        key: &[u8],
+        value: &[u8],
+    ) -> teak::Result<Option<Vec<u8>>> {
+        match self {
+            Self::One(table) if table.insert_new(txn, key, value)? => Ok(None),
+            Self::One(table) => {
+                let old = table.get(&*txn, key)?.map(<[u8]>::to_vec);
+                if old.as_deref() != Some(value) {
+                    table.insert(txn, key, value)?;
+                }
+                Ok(old)
+            }
+            Self::Several(table) => {
+                let is_new = table.insert(txn, key, value)?;
+                Ok((!is_new).then(|| value.to_vec()))
+            }
+        }
+    }
+
+    /// Builds an empty table from records that come in its order.
+    pub(crate) fn load_sorted(
+        &self,
+        txn: &mut WriteTxn,
+        records: impl Iterator<Item = (Vec<u8>, Vec<u8>)>,
+    ) -> teak::Result<u64> {
+        match self {
+            Self::One(table) => table.bulk_load(txn, records),
+            Self::Several(table) => table.bulk_load(txn, records),
+        }
+    }
+
+    /// Fills an empty table with records in any order; of equal keys the last one counts.
+    pub(crate) fn load_unsorted(
+        &self,
+        txn: &mut WriteTxn,
+        records: impl Iterator<Item = (Vec<u8>, Vec<u8>)>,
+    ) -> teak::Result<u64> {
+        let table = match self {
+            Self::One(table) => {
+                let options = BulkOptions::default();
+                return table.bulk_load_unsorted(txn, records, options, &mut |_progress| {});
+            }
+            Self::Several(table) => table,
+        };
+        let (mut loaded, mut records) = (0, records.fuse());
+        loop {
+            let batch: Vec<_> = records.by_ref().take(BATCH_PAIRS).collect();
+            if batch.is_empty() {
+                return Ok(loaded);
+            }
+            let pairs: Vec<(&[u8], &[u8])> = (batch.iter())
+                .map(|(key, value)| (&key[..], &value[..]))
+                .collect();
+            loaded += table.insert_many(txn, &pairs)?;
+        }
+    }
+
+    /// Shows every record to `visit`, in order.
+    pub(crate) fn for_each(
+        &self,
+        txn: &ReadTxn,
+        mut visit: impl FnMut(&[u8], &[u8]) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        match self {
+            Self::One(table) => {
+                let mut cursor = table.cursor(txn)?;
+                let mut on_record = cursor.first()?;
+                while on_record {
+                    visit(cursor.key(), cursor.value()?)?;
+                    on_record = cursor.next()?;
+                }
+            }
+            Self::Several(table) => {
+                let mut cursor = table.cursor(txn)?;
+                let mut on_pair = cursor.first()?;
+                while on_pair {
+                    visit(cursor.key(), cursor.value())?;
+                    on_pair = cursor.next()?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Shows up to `limit` records of a range of keys to `visit`.
+    pub(crate) fn for_each_in_range(
+        &self,
+        txn: &ReadTxn,
+        (from, to): (&KeyBound, &KeyBound),
+        direction: Direction,
+        limit: usize,
+        mut visit: impl FnMut(&[u8], &[u8]) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let bounds = (
+            from.as_ref().map(Vec::as_slice),
+            to.as_ref().map(Vec::as_slice),
+        );
+        match self {
+            Self::One(table) => {
+                let mut records = table.range(txn, bounds)?;
+                for _ in 0..limit {
+                    let Some(record) = direction.next(&mut records) else {
+                        break;
+                    };
+                    let (key, value) = record?;
+                    visit(&key, value)?;
+                }
+            }
+            Self::Several(table) => {
+                let mut pairs = table.range(txn, bounds)?;
+                for _ in 0..limit {
+                    let Some(pair) = direction.next(&mut pairs) else {
+                        break;
+                    };
+                    let (key, value) = pair?;
+                    visit(&key, &value)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Shows the records that differ between two states to `visit`, in the order of keys.
+    pub(crate) fn for_each_change(
+        &self,
+        (older, newer): (&ReadTxn, &ReadTxn),
+        mut visit: impl FnMut(RecordChange<'_>) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let table = match self {
+            Self::One(table) => table,
+            Self::Several(table) => return changed_pairs(table, (older, newer), visit),
+        };
+        for difference in table.differences(older, newer)? {
+            let difference = difference?;
+            visit(RecordChange {
+                key: difference.key(),
+                old: difference.old_value().copied(),
+                new: difference.new_value().copied(),
+            })?;
+        }
+        Ok(())
+    }
+}
+
+/// Goes through both states at once.
+fn changed_pairs(
+    table: &RawMultiTable,
+    (older, newer): (&ReadTxn, &ReadTxn),
+    mut visit: impl FnMut(RecordChange<'_>) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let options = table.options(newer)?;
+    let (key_order, value_order) = (options.key_order(), options.order_of_values());
+    let value_order = value_order.unwrap_or_default();
+    let (mut old, mut new) = (table.iter(older)?, table.iter(newer)?);
+    let (mut left, mut right) = (old.next().transpose()?, new.next().transpose()?);
+    loop {
+        let side = match (&left, &right) {
+            (None, None) => return Ok(()),
+            (Some(_), None) => Ordering::Less,
+            (None, Some(_)) => Ordering::Greater,
+            (Some(left), Some(right)) => compare(key_order, &left.0, &right.0)?.then(compare(
+                value_order,
+                &left.1,
+                &right.1,
+            )?),
+        };
+        if side.is_lt()
+            && let Some((key, value)) = &left
+        {
+            visit(RecordChange {
+                key,
+                old: Some(value),
+                new: None,
+            })?;
+        }
+        if side.is_gt()
+            && let Some((key, value)) = &right
+        {
+            visit(RecordChange {
+                key,
+                old: None,
+                new: Some(value),
+            })?;
+        }
+        if side.is_le() {
+            left = old.next().transpose()?;
+        }
+        if side.is_ge() {
+            right = new.next().transpose()?;
+        }
+    }
+}
+
+fn compare(order: KeyOrder, a: &[u8], b: &[u8]) -> Result<Ordering, Failure> {
+    match order {
+        KeyOrder::Bytes => Ok(a.cmp(b)),
+        KeyOrder::ReverseBytes => Ok(a.iter().rev().cmp(b.iter().rev())),
+        // Both are as long, and the least of their bytes comes first.
+        KeyOrder::Integer if cfg!(target_endian = "little") => {
+            Ok(a.iter().rev().cmp(b.iter().rev()))
+        }
+        KeyOrder::Integer => Ok(a.cmp(b)),
+        _ => Err(Failure::Usage(
+            "the order of this table is one that only its application knows".to_owned(),
+        )),
+    }
+}
+
+fn key_order(order: Order) -> KeyOrder {
+    match order {
+        Order::Bytes => KeyOrder::Bytes,
+        Order::ReverseBytes => KeyOrder::ReverseBytes,
+        Order::Integer => KeyOrder::Integer,
+    }
+}
+
+/// An order as text formats know it.
+pub(super) fn order(order: KeyOrder) -> Order {
+    match order {
+        KeyOrder::ReverseBytes => Order::ReverseBytes,
+        KeyOrder::Integer => Order::Integer,
+        _ => Order::Bytes,
+    }
+}
+
+/// What text formats say of a table with these options.
+pub(super) fn kind(options: &TableOptions) -> Kind {
+    Kind {
+        order: order(options.key_order()),
+        values: options.order_of_values().map(|values| Values {
+            order: order(values),
+            is_fixed: options.size_of_values() != Some(ValueSize::Any),
+        }),
+    }
+}

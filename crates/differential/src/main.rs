@@ -23,7 +23,7 @@ use clap::Parser;
 use engine::{Setup, Teak};
 use lmdb::Lmdb;
 use operation::Operation;
-use runner::{Difference, READER_COUNT, Runner, SLOT_COUNT};
+use runner::{Difference, Runner, SIDE_READER_COUNT, SLOT_COUNT, Tally};
 use script::Script;
 use std::{path::Path, process::ExitCode, time::Instant};
 use tempfile::TempDir;
@@ -68,11 +68,15 @@ fn run(arguments: &Arguments) -> Result<bool> {
     let (seed, begin) = (arguments.seed, Instant::now());
     println!("seed {seed}");
     let (mut left, mut episode) = (arguments.ops, arguments.episode);
+    let mut tally = Tally::default();
     while left > 0 {
         let count = left.min(EPISODE_LEN);
-        if let Some(found) = run_episode(seed, episode, count, arguments.verbose)? {
-            report(seed, episode, &found)?;
-            return Ok(false);
+        match run_episode(seed, episode, count, arguments.verbose)? {
+            Ok(of_episode) => tally.add(of_episode),
+            Err(found) => {
+                report(seed, episode, &found)?;
+                return Ok(false);
+            }
         }
         left -= count;
         episode += 1;
@@ -81,6 +85,10 @@ fn run(arguments: &Arguments) -> Result<bool> {
     println!(
         "{} operations, no difference, {seconds:.1} s",
         arguments.ops
+    );
+    println!(
+        "{} performed, {} left out where they made no sense; {} records compared, {} in the largest table",
+        tally.performed, tally.left_out, tally.records, tally.records_max
     );
     print!("known deviations that were met:\n{}", deviations::summary());
     Ok(true)
@@ -93,31 +101,37 @@ struct Found {
     difference: Difference,
 }
 
-fn run_episode(seed: u64, episode: u64, count: u64, is_verbose: bool) -> Result<Option<Found>> {
+/// What was done, or the first difference.
+fn run_episode(
+    seed: u64,
+    episode: u64,
+    count: u64,
+    is_verbose: bool,
+) -> Result<Result<Tally, Found>> {
     let (mut script, setup) = Script::new(seed, episode);
     let scratch = scratch()?;
     let mut runner = both(scratch.path(), setup)?;
     let mut operations = Vec::new();
+    let mut performed = Ok(());
     for _ in 0..count {
         let operation = script.next();
         if is_verbose {
             eprintln!("{}", brief(&operation));
         }
-        let performed = runner.perform(&operation);
+        performed = runner.perform(&operation);
         operations.push(operation);
-        if let Err(difference) = performed {
-            return Ok(Some(Found {
-                setup,
-                operations,
-                difference,
-            }));
+        if performed.is_err() {
+            break;
         }
     }
-    Ok(runner.finish().err().map(|difference| Found {
-        setup,
-        operations,
-        difference,
-    }))
+    Ok(match performed.and_then(|()| runner.finish()) {
+        Ok(()) => Ok(runner.tally()),
+        Err(difference) => Err(Found {
+            setup,
+            operations,
+            difference,
+        }),
+    })
 }
 
 /// Performs a script that is written down.
@@ -133,8 +147,13 @@ fn replay(setup: Setup, operations: &[Operation]) -> Result<Option<Difference>> 
 }
 
 fn both(directory: &Path, setup: Setup) -> Result<Runner<Teak, Lmdb>> {
-    let teak = Teak::create(&directory.join("teak"), setup, SLOT_COUNT, READER_COUNT)?;
-    let lmdb = Lmdb::create(&directory.join("lmdb"), SLOT_COUNT, READER_COUNT)?;
+    let teak = Teak::create(
+        &directory.join("teak"),
+        setup,
+        SLOT_COUNT,
+        SIDE_READER_COUNT,
+    )?;
+    let lmdb = Lmdb::create(&directory.join("lmdb"), SLOT_COUNT, SIDE_READER_COUNT)?;
     Ok(Runner::new(teak, lmdb))
 }
 

@@ -224,8 +224,11 @@ pub(crate) fn append_record(records: &mut Vec<u8>, key: &[u8], value: &[u8]) {
     }
 }
 
+/// Key and value.
+pub(crate) type Record<'r> = (&'r [u8], &'r [u8]);
+
 /// One record of that form, and what follows it.
-pub(crate) fn split_record(records: &[u8]) -> Option<((&[u8], &[u8]), &[u8])> {
+pub(crate) fn split_record(records: &[u8]) -> Option<(Record<'_>, &[u8])> {
     let (key, rest) = split_part(records)?;
     let (value, rest) = split_part(rest)?;
     Some(((key, value), rest))

@@ -14,8 +14,12 @@ use std::fmt;
 
 /// How many cursors stay while tables change.
 pub(crate) const SLOT_COUNT: usize = 3;
-/// How many readers there are at most.
+/// How many readers a script has at most.
 pub(crate) const READER_COUNT: usize = 3;
+/// How many readers a side has at most: one more.
+pub(crate) const SIDE_READER_COUNT: usize = READER_COUNT + 1;
+/// The reader through which commits are compared.
+const NEWEST: usize = READER_COUNT;
 /// How deep transactions are nested at most.
 const DEPTH_MAX: usize = 4;
 
@@ -60,6 +64,29 @@ pub(crate) struct Runner<T, L> {
     depth: usize,
     /// Whether tables were created or dropped in this transaction.
     is_reshaped: bool,
+    tally: Tally,
+}
+
+/// What was done.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Tally {
+    pub(crate) performed: u64,
+    /// Operations that made no sense where they came.
+    pub(crate) left_out: u64,
+    /// Records that were compared, all of a table at a time.
+    pub(crate) records: u64,
+    /// Of the table that had most.
+    pub(crate) records_max: u64,
+}
+
+impl Tally {
+    /// Adds what another runner did.
+    pub(crate) fn add(&mut self, other: Self) {
+        self.performed += other.performed;
+        self.left_out += other.left_out;
+        self.records += other.records;
+        self.records_max = self.records_max.max(other.records_max);
+    }
 }
 
 impl<T: Side, L: Side> Runner<T, L> {
@@ -72,15 +99,22 @@ impl<T: Side, L: Side> Runner<T, L> {
             is_writing: false,
             depth: 0,
             is_reshaped: false,
+            tally: Tally::default(),
         }
+    }
+
+    pub(crate) fn tally(&self) -> Tally {
+        self.tally
     }
 
     /// Performs an operation, or leaves it out.
     pub(crate) fn perform(&mut self, operation: &Operation) -> Result<(), Difference> {
-        match self.possible(operation) {
-            false => Ok(()),
-            true => self.perform_possible(operation),
+        if !self.is_possible(operation) {
+            self.tally.left_out += 1;
+            return Ok(());
         }
+        self.tally.performed += 1;
+        self.perform_possible(operation)
     }
 
     /// Has all cursors and transactions end, and compares what was committed.
@@ -103,7 +137,7 @@ impl<T: Side, L: Side> Runner<T, L> {
         }
     }
 
-    fn possible(&self, operation: &Operation) -> bool {
+    fn is_possible(&self, operation: &Operation) -> bool {
         let is_multi = |table: &TableIndex| KINDS[*table].is_multi();
         let has_readers = self.readers.contains(&true);
         match operation {
@@ -402,22 +436,22 @@ impl<T: Side, L: Side> Runner<T, L> {
         }
     }
 
-    /// Compares what is committed, through readers that are there for this alone, or the writer if all places are taken.
+    /// Compares what is committed, through readers that are there for this alone.
     fn compare_newest(&mut self) -> Result<(), Difference> {
-        let Some(reader) = self.readers.iter().position(|is_open| !is_open) else {
-            return Ok(());
-        };
-        self.ask(&Operation::OpenReader(reader))?;
-        self.compare_all(View::Reader(reader))?;
-        self.ask(&Operation::CloseReader(reader)).map(drop)
+        self.ask(&Operation::OpenReader(NEWEST))?;
+        self.compare_all(View::Reader(NEWEST))?;
+        self.ask(&Operation::CloseReader(NEWEST)).map(drop)
     }
 
     /// Compares all records of all tables.
     fn compare_all(&mut self, view: View) -> Result<(), Difference> {
         self.is_writing |= view == View::Writer;
         let (mut teak, mut lmdb) = (Vec::new(), Vec::new());
-        for table in 0..KINDS.len() {
-            self.ask(&Operation::Stat { view, table })?;
+        for (table, kind) in KINDS.iter().enumerate() {
+            if let Answer::Number(count) = self.ask(&Operation::Stat { view, table })? {
+                self.tally.records += count;
+                self.tally.records_max = self.tally.records_max.max(count);
+            }
             for direction in [Direction::Forward, Direction::Back] {
                 teak.clear();
                 lmdb.clear();
@@ -425,7 +459,7 @@ impl<T: Side, L: Side> Runner<T, L> {
                     self.teak.records(view, table, direction, &mut teak),
                     self.lmdb.records(view, table, direction, &mut lmdb),
                 );
-                let what = format!("{view:?}, {:?}, {direction:?}", KINDS[table].name);
+                let what = format!("{view:?}, {:?}, {direction:?}", kind.name);
                 if answers.0 != answers.1 {
                     return Err(difference(&what, &answers.0, &answers.1));
                 }

@@ -5,7 +5,7 @@ use crate::{
     engine::{Setup, Teak},
     lmdb::Lmdb,
     operation::{Answer, Direction, How, Operation, TableIndex, View},
-    runner::{READER_COUNT, Runner, SLOT_COUNT},
+    runner::{Runner, SIDE_READER_COUNT, SLOT_COUNT},
     scratch,
     script::Script,
     side::Side,
@@ -117,9 +117,13 @@ fn is_found_within(lie: Lie, episode: u64, count: usize) -> Result<bool> {
         &directory.path().join("teak"),
         SETUP,
         SLOT_COUNT,
-        READER_COUNT,
+        SIDE_READER_COUNT,
     )?;
-    let lmdb = Lmdb::create(&directory.path().join("lmdb"), SLOT_COUNT, READER_COUNT)?;
+    let lmdb = Lmdb::create(
+        &directory.path().join("lmdb"),
+        SLOT_COUNT,
+        SIDE_READER_COUNT,
+    )?;
     let wrong = Wrong {
         side,
         lie,

@@ -4,8 +4,10 @@ mod walk;
 
 use crate::{
     deviations::Deviation,
-    kind::KINDS,
-    operation::{Answer, Direction, End, How, Move, Operation, TableIndex, View, append_record},
+    kind::{KINDS, Order},
+    operation::{
+        Answer, Direction, End, Group, How, Move, Operation, TableIndex, View, append_record,
+    },
     side::Side,
     translate::of_error,
 };
@@ -109,6 +111,16 @@ impl Teak {
     }
 
     fn answer(&mut self, operation: &Operation) -> Result<Answer> {
+        match operation.group() {
+            Group::States => self.answer_of_states(operation),
+            Group::Cursors => self.answer_of_cursors(operation),
+            Group::Reading => self.answer_of_reading(operation),
+            Group::Changes => self.answer_of_change(operation),
+        }
+    }
+
+    /// Tables, transactions, readers and the database itself.
+    fn answer_of_states(&mut self, operation: &Operation) -> Result<Answer> {
         match operation {
             Operation::Create { table } => self.create_table(*table)?,
             Operation::Drop { table } => {
@@ -148,17 +160,25 @@ impl Teak {
                 }
                 self.open()?;
             }
-            Operation::CompareAll(_) => {}
+            other => return Ok(unexpected(other)),
+        }
+        Ok(Answer::Done)
+    }
+
+    /// Cursors that stay while tables change.
+    fn answer_of_cursors(&mut self, operation: &Operation) -> Result<Answer> {
+        match operation {
             Operation::Open { slot, table } => {
                 self.slots[*slot] = None;
                 let (writer, handle) = self.change(*table)?;
                 self.slots[*slot] = Some(Slot::new(writer, handle)?);
+                Ok(Answer::Done)
             }
             Operation::Move { slot, to } => {
                 self.writer()?;
                 let (writer, slot) = (self.writer.as_ref(), self.slots[*slot].as_mut());
                 let slot = slot.ok_or_else(|| not_open("cursor"))?;
-                return slot.go(writer.ok_or_else(|| not_open("writer"))?, to);
+                slot.go(writer.ok_or_else(|| not_open("writer"))?, to)
             }
             Operation::PutAt {
                 slot,
@@ -167,27 +187,32 @@ impl Teak {
                 how,
             } => {
                 let (writer, slot) = self.writer_and_slot(*slot)?;
-                return slot.put(writer, key, value, *how);
+                slot.put(writer, key, value, *how)
             }
             Operation::DeleteAt { slot, is_whole_key } => {
                 let (writer, slot) = self.writer_and_slot(*slot)?;
-                return slot.delete(writer, *is_whole_key);
+                slot.delete(writer, *is_whole_key)
             }
+            other => Ok(unexpected(other)),
+        }
+    }
+
+    fn answer_of_reading(&mut self, operation: &Operation) -> Result<Answer> {
+        match operation {
             Operation::Get { view, table, key } => {
-                return self.read(*view, *table, |reading| reading.get(key));
+                self.read(*view, *table, |reading| reading.get(key))
             }
             Operation::Stat { view, table } => {
-                return self.read(*view, *table, |reading| reading.records_count());
+                self.read(*view, *table, |reading| reading.records_count())
             }
             Operation::Walk { view, table, moves } => {
-                return self.read(*view, *table, |reading| reading.walk(moves));
+                self.read(*view, *table, |reading| reading.walk(moves))
             }
             Operation::Packed {
                 view, table, key, ..
-            } => return self.read(*view, *table, |reading| reading.packed(key)),
-            change => return self.answer_of_change(change),
+            } => self.read(*view, *table, |reading| reading.packed(key)),
+            other => Ok(unexpected(other)),
         }
-        Ok(Answer::Done)
     }
 
     fn writer_and_slot(&mut self, slot: usize) -> Result<(&mut WriteTxn, &mut Slot)> {
@@ -355,14 +380,8 @@ fn put_pair(
             Deviation::AppendValue.meet();
             let last = table.last_value(writer, key)?;
             let order = table.options(writer)?.order_of_values();
-            let order = KINDS.iter().find_map(|kind| {
-                let values = kind.values?;
-                (Some(values.order.of_teak()) == order).then_some(values.order)
-            });
-            let is_behind = match (last, order) {
-                (Some(last), Some(order)) => order.compare(&last, value) == Ordering::Less,
-                _ => true,
-            };
+            let order = order.map_or(Order::Bytes, Order::of_teak);
+            let is_behind = last.is_none_or(|last| order.compare(&last, value) == Ordering::Less);
             if !is_behind {
                 return Ok(Answer::NotBehind);
             }

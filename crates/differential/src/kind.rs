@@ -102,7 +102,16 @@ impl Order {
         }
     }
 
-    pub(crate) fn of_teak(self) -> KeyOrder {
+    /// Teak's order as one of these.
+    pub(crate) fn of_teak(order: KeyOrder) -> Self {
+        match order {
+            KeyOrder::ReverseBytes => Self::Reverse,
+            KeyOrder::Integer => Self::Integer,
+            _ => Self::Bytes,
+        }
+    }
+
+    fn to_teak(self) -> KeyOrder {
         match self {
             Self::Bytes => KeyOrder::Bytes,
             Self::Reverse => KeyOrder::ReverseBytes,
@@ -123,12 +132,12 @@ impl Kind {
 
     /// What Teak creates the table with.
     pub(crate) fn options(&self) -> TableOptions {
-        let options = TableOptions::new().order(self.keys.order.of_teak());
+        let options = TableOptions::new().order(self.keys.order.to_teak());
         match self.values {
             None => options,
             Some(values) => {
                 options
-                    .value_order(values.order.of_teak())
+                    .value_order(values.order.to_teak())
                     .value_size(match values.size {
                         None => ValueSize::Any,
                         Some(_) if values.order == Integer => ValueSize::AsFirst,

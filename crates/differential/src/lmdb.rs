@@ -5,7 +5,9 @@ pub(crate) mod calls;
 use crate::{
     deviations::Deviation,
     kind::KINDS,
-    operation::{Answer, Direction, End, How, Move, Operation, TableIndex, View, append_record},
+    operation::{
+        Answer, Direction, End, Group, How, Move, Operation, TableIndex, View, append_record,
+    },
     side::Side,
     translate::{cursor_operation, of_code, of_cursor_code, of_put_code, put_flags, table_flags},
 };
@@ -20,15 +22,12 @@ use std::{
 /// The open tables of a state, by their index.
 type Tables = Vec<Option<Table>>;
 
-/// A cursor that stays, and its table.
-type Slot = (Cursor, Table);
-
 /// LMDB, with what a script has open.
 pub(crate) struct Lmdb {
     path: PathBuf,
-    // In the order in which they have to end: the inner transaction is the last.
-    slots: Vec<Option<Slot>>,
+    slots: Vec<Option<Cursor>>,
     readers: Vec<Option<(Rc<Transaction>, Tables)>>,
+    /// The write transaction, and those nested in it, each in the one before.
     writers: Vec<Rc<Transaction>>,
     tables: Tables,
     environment: Option<Rc<Environment>>,
@@ -95,6 +94,16 @@ impl Lmdb {
     }
 
     fn answer(&mut self, operation: &Operation) -> Result<Answer, Code> {
+        match operation.group() {
+            Group::States => self.answer_of_states(operation),
+            Group::Cursors => self.answer_of_cursors(operation),
+            Group::Reading => self.answer_of_reading(operation),
+            Group::Changes => self.answer_of_change(operation),
+        }
+    }
+
+    /// Tables, transactions, readers and the environment itself.
+    fn answer_of_states(&mut self, operation: &Operation) -> Result<Answer, Code> {
         match operation {
             Operation::Create { table } => {
                 let kind = &KINDS[*table];
@@ -136,58 +145,76 @@ impl Lmdb {
                 self.environment = Some(opened.map_err(|_| ffi::MDB_PANIC)?);
                 self.find_tables()?;
             }
-            Operation::CompareAll(_) => {}
+            other => return Ok(unexpected(other)),
+        }
+        Ok(Answer::Done)
+    }
+
+    /// Cursors that stay while tables change.
+    fn answer_of_cursors(&mut self, operation: &Operation) -> Result<Answer, Code> {
+        Ok(match operation {
             Operation::Open { slot, table } => {
                 self.slots[*slot] = None;
                 let Some(handle) = self.tables[*table] else {
                     return Ok(Answer::NoTable);
                 };
                 let cursor = Cursor::open(self.writer()?, handle)?;
-                self.slots[*slot] = Some((cursor, handle));
+                self.slots[*slot] = Some(cursor);
+                Answer::Done
             }
-            Operation::Move { slot, to } => return Ok(self.slot(*slot)?.0.go(to)),
+            Operation::Move { slot, to } => self.slot(*slot)?.go(to),
             Operation::PutAt {
                 slot,
                 key,
                 value,
                 how,
-            } => {
-                let put = self.slot(*slot)?.0.put(key, value, put_flags(*how));
-                return Ok(of_put(*how, put));
-            }
+            } => of_put(*how, self.slot(*slot)?.put(key, value, put_flags(*how))),
             Operation::DeleteAt { slot, is_whole_key } => {
                 let flags = if *is_whole_key { ffi::MDB_NODUPDATA } else { 0 };
-                let deleted = self.slot(*slot)?.0.delete(flags);
-                return Ok(deleted.map_or_else(of_cursor_code, |()| Answer::Done));
+                let deleted = self.slot(*slot)?.delete(flags);
+                deleted.map_or_else(of_cursor_code, |()| Answer::Done)
             }
-            of_table => return self.answer_of_table(of_table),
-        }
-        Ok(Answer::Done)
+            other => unexpected(other),
+        })
     }
 
-    fn slot(&mut self, slot: usize) -> Result<&mut Slot, Code> {
+    fn slot(&mut self, slot: usize) -> Result<&mut Cursor, Code> {
         self.slots[slot].as_mut().ok_or(libc::EINVAL)
     }
 
-    /// Operations of a table that has to be there.
-    fn answer_of_table(&mut self, operation: &Operation) -> Result<Answer, Code> {
-        let (view, table) = match operation {
-            Operation::Get { view, table, .. }
-            | Operation::Stat { view, table }
-            | Operation::Walk { view, table, .. }
-            | Operation::Packed { view, table, .. } => (*view, *table),
-            Operation::Clear { table }
-            | Operation::Put { table, .. }
-            | Operation::PutMany { table, .. }
-            | Operation::PutOdd { table, .. }
-            | Operation::Delete { table, .. } => (View::Writer, *table),
-            other => return Ok(Answer::Unexpected(format!("no table in {other:?}"))),
+    fn answer_of_reading(&mut self, operation: &Operation) -> Result<Answer, Code> {
+        let (Operation::Get { view, table, .. }
+        | Operation::Stat { view, table }
+        | Operation::Walk { view, table, .. }
+        | Operation::Packed { view, table, .. }) = operation
+        else {
+            return Ok(unexpected(operation));
         };
-        if matches!(operation, Operation::PutOdd { .. }) {
-            self.close_slots();
-        }
-        let is_multi = KINDS[table].is_multi();
-        let (txn, Some(handle)) = self.view(view, table)? else {
+        let (txn, Some(handle)) = self.view(*view, *table)? else {
+            return Ok(Answer::NoTable);
+        };
+        Ok(match operation {
+            Operation::Get { key, .. } => Answer::Value(txn.get(handle, key)?),
+            Operation::Stat { .. } => Answer::Number(txn.entries(handle)?),
+            Operation::Walk { moves, .. } => walk(txn, handle, moves)?,
+            Operation::Packed { key, direction, .. } => {
+                packed(Cursor::open(txn, handle)?, key, *direction)?
+            }
+            other => unexpected(other),
+        })
+    }
+
+    /// Changes of records past all cursors.
+    fn answer_of_change(&mut self, operation: &Operation) -> Result<Answer, Code> {
+        let (Operation::Clear { table }
+        | Operation::Put { table, .. }
+        | Operation::PutMany { table, .. }
+        | Operation::PutOdd { table, .. }
+        | Operation::Delete { table, .. }) = operation
+        else {
+            return Ok(unexpected(operation));
+        };
+        let (txn, Some(handle)) = self.view(View::Writer, *table)? else {
             return Ok(Answer::NoTable);
         };
         let txn = txn.clone();
@@ -205,6 +232,7 @@ impl Lmdb {
                 Answer::Number(txn.entries(handle)? - before)
             }
             Operation::PutOdd { key, value, .. } => {
+                self.close_slots();
                 let nested = Transaction::write(self.environment()?, Some(&txn))?;
                 of_put(How::Upsert, nested.put(handle, key, value, 0))
             }
@@ -212,25 +240,7 @@ impl Lmdb {
                 txn.delete(handle, key, value.as_deref())?;
                 Answer::Done
             }
-            Operation::Get { key, .. } => Answer::Value(txn.get(handle, key)?),
-            Operation::Stat { .. } => Answer::Number(txn.entries(handle)?),
-            Operation::Walk { moves, .. } => {
-                let mut cursor = Cursor::open(&txn, handle)?;
-                let mut answers = Vec::with_capacity(moves.len());
-                for to in moves {
-                    let answer = cursor.go(to);
-                    if answer == Answer::NotFound && to.loses_place() {
-                        cursor = Cursor::open(&txn, handle)?;
-                    }
-                    answers.push(answer);
-                }
-                Answer::Several(answers)
-            }
-            Operation::Packed { key, direction, .. } => {
-                debug_assert!(is_multi, "values stand one behind the other");
-                packed(Cursor::open(&txn, handle)?, key, *direction)?
-            }
-            other => Answer::Unexpected(format!("no operation of a table: {other:?}")),
+            other => unexpected(other),
         })
     }
 }
@@ -247,7 +257,7 @@ impl Side for Lmdb {
         direction: Direction,
         records: &mut Vec<u8>,
     ) -> Answer {
-        let read = || {
+        let mut read = || {
             let (txn, Some(handle)) = self.view(view, table)? else {
                 return Ok(Answer::NoTable);
             };
@@ -264,7 +274,6 @@ impl Side for Lmdb {
                 }
             }
         };
-        let mut read = read;
         read().unwrap_or_else(of_code)
     }
 }
@@ -292,6 +301,24 @@ impl Cursor {
         };
         went.unwrap_or_else(of_cursor_code)
     }
+}
+
+/// Goes through a state that stands still.
+fn walk(txn: &Rc<Transaction>, table: Table, moves: &[Move]) -> Result<Answer, Code> {
+    let mut cursor = Cursor::open(txn, table)?;
+    let mut answers = Vec::with_capacity(moves.len());
+    for to in moves {
+        let answer = cursor.go(to);
+        if answer == Answer::NotFound && to.loses_place() {
+            cursor = Cursor::open(txn, table)?;
+        }
+        answers.push(answer);
+    }
+    Ok(Answer::Several(answers))
+}
+
+fn unexpected(operation: &Operation) -> Answer {
+    Answer::Unexpected(format!("the script asks for {operation:?}"))
 }
 
 fn of_put(how: How, put: Result<(), (Code, Vec<u8>)>) -> Answer {

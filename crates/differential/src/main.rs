@@ -47,7 +47,7 @@ struct Arguments {
     /// Begin with this episode; a difference names its own
     #[arg(long, default_value_t = 0)]
     episode: u64,
-    /// Print every operation before it is performed
+    /// Print every operation before it is performed, which tells the last one if an engine ends the process
     #[arg(long)]
     verbose: bool,
 }

@@ -155,6 +155,19 @@ pub(crate) enum Operation {
     Reopen,
 }
 
+/// Operations that concern the same.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Group {
+    /// Tables, transactions, readers and the database.
+    States,
+    /// Cursors that stay while tables change.
+    Cursors,
+    /// What reads a table, and changes nothing.
+    Reading,
+    /// Changes of records.
+    Changes,
+}
+
 /// What an engine answers.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Answer {
@@ -176,6 +189,33 @@ pub(crate) enum Answer {
     Several(Vec<Answer>),
     /// What no script should lead to, in the words of the engine.
     Unexpected(String),
+}
+
+impl Operation {
+    pub(crate) fn group(&self) -> Group {
+        match self {
+            Self::Create { .. }
+            | Self::Drop { .. }
+            | Self::BeginNested
+            | Self::EndNested(_)
+            | Self::End(_)
+            | Self::OpenReader(_)
+            | Self::CloseReader(_)
+            | Self::CompareAll(_)
+            | Self::Reopen => Group::States,
+            Self::Open { .. } | Self::Move { .. } | Self::PutAt { .. } | Self::DeleteAt { .. } => {
+                Group::Cursors
+            }
+            Self::Get { .. } | Self::Stat { .. } | Self::Walk { .. } | Self::Packed { .. } => {
+                Group::Reading
+            }
+            Self::Clear { .. }
+            | Self::Put { .. }
+            | Self::PutMany { .. }
+            | Self::PutOdd { .. }
+            | Self::Delete { .. } => Group::Changes,
+        }
+    }
 }
 
 impl Move {

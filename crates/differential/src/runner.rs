@@ -7,7 +7,9 @@ use crate::{
     brief::brief,
     deviations::Deviation,
     kind::KINDS,
-    operation::{Answer, Direction, End, How, Move, Operation, TableIndex, View, split_record},
+    operation::{
+        Answer, Direction, End, Group, How, Move, Operation, TableIndex, View, split_record,
+    },
     side::Side,
 };
 use std::fmt;
@@ -500,31 +502,15 @@ fn is_possible_move(slot: &Slot, to: &Move) -> bool {
         || matches!(to, Move::Next | Move::Prev)
 }
 
-/// Whether a write transaction runs after an operation.
+/// Whether an operation begins a write transaction if there is none.
 fn is_of_writer(operation: &Operation) -> bool {
     match operation {
-        Operation::Create { .. }
-        | Operation::Drop { .. }
-        | Operation::Clear { .. }
-        | Operation::Put { .. }
-        | Operation::PutMany { .. }
-        | Operation::PutOdd { .. }
-        | Operation::Delete { .. }
-        | Operation::Open { .. }
-        | Operation::Move { .. }
-        | Operation::PutAt { .. }
-        | Operation::DeleteAt { .. }
-        | Operation::BeginNested => true,
+        Operation::Create { .. } | Operation::Drop { .. } | Operation::BeginNested => true,
         Operation::Get { view, .. }
         | Operation::Stat { view, .. }
         | Operation::Walk { view, .. }
-        | Operation::Packed { view, .. }
-        | Operation::CompareAll(view) => *view == View::Writer,
-        Operation::EndNested(_)
-        | Operation::End(_)
-        | Operation::OpenReader(_)
-        | Operation::CloseReader(_)
-        | Operation::Reopen => false,
+        | Operation::Packed { view, .. } => *view == View::Writer,
+        other => matches!(other.group(), Group::Cursors | Group::Changes),
     }
 }
 

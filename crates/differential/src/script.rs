@@ -24,6 +24,7 @@ pub(crate) struct Script {
     value_count: u64,
     key_len_max: usize,
     value_len_max: usize,
+    run_len_max: usize,
     /// What comes next, before anything that is random.
     queue: VecDeque<Operation>,
     /// How many operations the tide lasts, and how many in a hundred changes insert.
@@ -48,10 +49,11 @@ impl Script {
         queue.push_back(Operation::End(End::Commit));
         let script = Self {
             tables,
-            key_count: [1, 3, 20, 150, 1200][rng.usize(..5)],
-            value_count: [2, 8, 60, 800][rng.usize(..4)],
+            key_count: [1, 3, 20, 150, 1200, 20_000][rng.usize(..6)],
+            value_count: [2, 8, 60, 800, 10_000][rng.usize(..5)],
             key_len_max: [4, 20, 120, LEN_MAX][rng.usize(..4)],
             value_len_max: [4, 20, 120, LEN_MAX][rng.usize(..4)],
+            run_len_max: [50, 200, 200, 2000][rng.usize(..4)],
             queue,
             tide: (0, 50),
             rng,
@@ -167,7 +169,7 @@ impl Script {
     /// Many records, of which those of one key follow each other.
     fn run_of_puts(&mut self, table: TableIndex) -> Operation {
         let (is_one_key, key) = (self.rng.bool(), self.key(table));
-        for _ in 0..self.rng.usize(..200) {
+        for _ in 0..self.rng.usize(..self.run_len_max) {
             let key = match is_one_key {
                 true => key.clone(),
                 false => self.key(table),

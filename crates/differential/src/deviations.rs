@@ -14,6 +14,7 @@ pub(crate) enum Deviation {
     ValueStepFromNowhere,
     Gap,
     RemovedKey,
+    RemovedAtEnd,
     EmptiedTable,
     ChangeInGap,
     CursorOfValues,
@@ -73,6 +74,11 @@ const KNOWN: &[Known] = &[
         Deviation::RemovedKey,
         "where a key with its last value was removed",
         "LMDB's cursor may go on with another than the first value of the following key; both begin anew",
+    ),
+    known(
+        Deviation::RemovedAtEnd,
+        "where a record was removed that a cursor took for the last",
+        "LMDB's cursor has noted that it is at the end, and does not find what was put behind it since; both begin anew",
     ),
     known(
         Deviation::EmptiedTable,

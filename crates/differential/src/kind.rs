@@ -120,7 +120,19 @@ impl Order {
     }
 }
 
+impl Form {
+    /// Whether bytes have the size that all have.
+    pub(crate) fn fits(&self, bytes: &[u8]) -> bool {
+        self.size.is_none_or(|size| size == bytes.len())
+    }
+}
+
 impl Kind {
+    /// Whether a record has the sizes of the table.
+    pub(crate) fn fits(&self, key: &[u8], value: &[u8]) -> bool {
+        self.keys.fits(key) && self.values.is_none_or(|values| values.fits(value))
+    }
+
     pub(crate) fn is_multi(&self) -> bool {
         self.values.is_some()
     }

@@ -112,6 +112,7 @@ impl Lmdb {
             }
             Operation::Drop { table } => {
                 Deviation::Handles.meet();
+                self.writer()?;
                 let Some(handle) = self.tables[*table].take() else {
                     return Ok(Answer::NotFound);
                 };
@@ -155,10 +156,10 @@ impl Lmdb {
         Ok(match operation {
             Operation::Open { slot, table } => {
                 self.slots[*slot] = None;
-                let Some(handle) = self.tables[*table] else {
+                let (txn, Some(handle)) = self.view(View::Writer, *table)? else {
                     return Ok(Answer::NoTable);
                 };
-                let cursor = Cursor::open(self.writer()?, handle)?;
+                let cursor = Cursor::open(txn, handle)?;
                 self.slots[*slot] = Some(cursor);
                 Answer::Done
             }

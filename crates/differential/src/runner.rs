@@ -8,11 +8,11 @@ use crate::{
     deviations::Deviation,
     kind::KINDS,
     operation::{
-        Answer, Direction, End, Group, How, Move, Operation, TableIndex, View, split_record,
+        Answer, Direction, End, Group, How, Move, Operation, Record, TableIndex, View, split_record,
     },
     side::Side,
 };
-use std::fmt;
+use std::{fmt, mem};
 
 /// How many cursors stay while tables change.
 pub(crate) const SLOT_COUNT: usize = 3;
@@ -54,6 +54,18 @@ enum Place {
 struct Slot {
     table: TableIndex,
     place: Place,
+    /// Whether LMDB may have noted that its cursor is on the last record.
+    is_at_end: bool,
+}
+
+impl Slot {
+    fn new(table: TableIndex) -> Self {
+        Self {
+            table,
+            place: Place::Nowhere,
+            is_at_end: false,
+        }
+    }
 }
 
 /// Both sides, and what is open there.
@@ -161,8 +173,14 @@ impl<T: Side, L: Side> Runner<T, L> {
             Operation::Move { slot, to } => self.slots[*slot]
                 .as_ref()
                 .is_some_and(|slot| is_possible_move(slot, to)),
-            Operation::PutAt { slot, how, .. } => self.slots[*slot].as_ref().is_some_and(|slot| {
+            Operation::PutAt {
+                slot,
+                key,
+                value,
+                how,
+            } => self.slots[*slot].as_ref().is_some_and(|slot| {
                 is_possible_put_at(is_multi(&slot.table), *how)
+                    && KINDS[slot.table].fits(key, value)
                     && !(*how == How::Current && slot.place == Place::Gap)
             }),
             Operation::DeleteAt { slot, .. } => {
@@ -240,14 +258,15 @@ impl<T: Side, L: Side> Runner<T, L> {
             Operation::OpenReader(reader) => self.readers[*reader] = true,
             Operation::Reopen => return self.compare_newest(),
             Operation::Open { slot, table } => {
-                let place = Place::Nowhere;
-                let slot_of = |table| Slot { table, place };
-                self.slots[*slot] = (answer == Answer::Done).then(|| slot_of(*table));
+                self.slots[*slot] = (answer == Answer::Done).then(|| Slot::new(*table));
             }
             Operation::Move { slot, to } => return self.follow_move(*slot, to, answer),
             Operation::PutAt {
-                slot, key, value, ..
-            } => return self.follow_put_at(*slot, key, value, &answer),
+                slot,
+                key,
+                value,
+                how,
+            } => return self.follow_put_at(*slot, (key, value), *how, &answer),
             Operation::DeleteAt { slot, .. } if answer == Answer::Done => {
                 return self.follow_delete_at(*slot);
             }
@@ -262,6 +281,11 @@ impl<T: Side, L: Side> Runner<T, L> {
     fn follow_move(&mut self, slot: usize, to: &Move, answer: Answer) -> Result<(), Difference> {
         let Some(here) = &mut self.slots[slot] else {
             return Ok(());
+        };
+        here.is_at_end = match (to, &answer) {
+            (Move::Last, _) | (_, Answer::NotFound) => true,
+            (Move::Current | Move::Count, _) => here.is_at_end,
+            _ => false,
         };
         match answer {
             Answer::Pair(key, value) => here.place = Place::On(key, value),
@@ -280,8 +304,8 @@ impl<T: Side, L: Side> Runner<T, L> {
     fn follow_put_at(
         &mut self,
         slot: usize,
-        key: &[u8],
-        value: &[u8],
+        (key, value): Record<'_>,
+        how: How,
         answer: &Answer,
     ) -> Result<(), Difference> {
         let Some(here) = &mut self.slots[slot] else {
@@ -289,7 +313,14 @@ impl<T: Side, L: Side> Runner<T, L> {
         };
         let table = here.table;
         match answer {
-            Answer::Done => here.place = Place::On(key.to_vec(), value.to_vec()),
+            Answer::Done => {
+                here.place = Place::On(key.to_vec(), value.to_vec());
+                here.is_at_end = match how {
+                    How::Append => true,
+                    How::Current => here.is_at_end,
+                    _ => false,
+                };
+            }
             _ => self.begin_anew_at(slot)?,
         }
         self.follow_others(table, Some(slot), key, answer == &Answer::Done, false)
@@ -300,7 +331,12 @@ impl<T: Side, L: Side> Runner<T, L> {
             return Ok(());
         };
         Deviation::Gap.meet();
-        let (table, place) = (here.table, std::mem::replace(&mut here.place, Place::Gap));
+        let (table, is_at_end) = (here.table, here.is_at_end);
+        let place = mem::replace(&mut here.place, Place::Gap);
+        if is_at_end {
+            Deviation::RemovedAtEnd.meet();
+            self.begin_anew_at(slot)?;
+        }
         let Place::On(key, _) = place else {
             return Ok(());
         };
@@ -352,9 +388,14 @@ impl<T: Side, L: Side> Runner<T, L> {
                 Place::Nowhere => {}
                 Place::On(_, _) if is_multi => self.begin_anew_at(slot)?,
                 Place::On(here_key, _) => {
-                    if is_changed && is_removed && here_key == key {
-                        Deviation::Gap.meet();
-                        here.place = Place::Gap;
+                    if !is_changed || !is_removed || here_key != key {
+                        continue;
+                    }
+                    Deviation::Gap.meet();
+                    here.place = Place::Gap;
+                    if here.is_at_end {
+                        Deviation::RemovedAtEnd.meet();
+                        self.begin_anew_at(slot)?;
                     }
                 }
                 Place::Gap => {
@@ -381,8 +422,7 @@ impl<T: Side, L: Side> Runner<T, L> {
             return Ok(());
         };
         let answer = self.ask(&Operation::Open { slot, table })?;
-        let place = Place::Nowhere;
-        self.slots[slot] = (answer == Answer::Done).then_some(Slot { table, place });
+        self.slots[slot] = (answer == Answer::Done).then(|| Slot::new(table));
         Ok(())
     }
 
@@ -492,8 +532,14 @@ fn is_possible_put_at(is_multi: bool, how: How) -> bool {
 }
 
 fn is_possible_move(slot: &Slot, to: &Move) -> bool {
-    let is_multi = KINDS[slot.table].is_multi();
-    if to.is_of_values() && !is_multi {
+    let kind = &KINDS[slot.table];
+    let is_multi = kind.is_multi();
+    let is_fitting = match to {
+        Move::Set(key) | Move::SetKey(key) | Move::SetRange(key) => kind.keys.fits(key),
+        Move::GetBoth(key, value) | Move::GetBothRange(key, value) => kind.fits(key, value),
+        _ => true,
+    };
+    if !is_fitting || (to.is_of_values() && !is_multi) {
         return false;
     }
     slot.place != Place::Gap

@@ -25,6 +25,8 @@ pub(crate) struct Script {
     key_len_max: usize,
     value_len_max: usize,
     run_len_max: usize,
+    /// The table that each cursor was opened for last.
+    opened: [Option<TableIndex>; SLOT_COUNT],
     /// What comes next, before anything that is random.
     queue: VecDeque<Operation>,
     /// How many operations the tide lasts, and how many in a hundred changes insert.
@@ -54,6 +56,7 @@ impl Script {
             key_len_max: [4, 20, 120, LEN_MAX][rng.usize(..4)],
             value_len_max: [4, 20, 120, LEN_MAX][rng.usize(..4)],
             run_len_max: [50, 200, 200, 2000][rng.usize(..4)],
+            opened: [None; SLOT_COUNT],
             queue,
             tide: (0, 50),
             rng,
@@ -200,39 +203,54 @@ impl Script {
             let delete = Operation::DeleteAt { slot, is_whole_key };
             self.queue.extend([delete, Operation::Move { slot, to }]);
         }
-        Operation::Open { slot, table }
+        self.open(slot, table)
     }
 
     fn by_cursor(&mut self, table: TableIndex) -> Operation {
         let slot = self.rng.usize(..SLOT_COUNT);
+        // Keys and values have to be of the table that the cursor is of.
+        let of_cursor = self.opened[slot].unwrap_or(table);
         match self.rng.u32(..20) {
-            0 | 1 => Operation::Open { slot, table },
-            2..5 => Operation::DeleteAt {
+            0..3 => self.open(slot, table),
+            3..5 => Operation::DeleteAt {
                 slot,
                 is_whole_key: self.rng.u32(..4) == 0,
             },
-            5..8 => {
-                let how = match self.rng.u32(..3) {
-                    0 => self.how(),
-                    1 => How::Upsert,
-                    _ => How::Current,
-                };
-                let (key, value) = (self.key(table), self.value(table));
-                let put = Operation::PutAt {
-                    slot,
-                    key,
-                    value,
-                    how,
-                };
+            5..7 => {
+                let put = self.put_at(slot, table);
                 let to = self.begin(table);
                 self.queue.extend([Operation::Move { slot, to }, put]);
-                // The keys and values are of this table, and so the cursor has to be.
-                Operation::Open { slot, table }
+                self.open(slot, table)
+            }
+            7..9 => self.put_at(slot, of_cursor),
+            9..12 => {
+                let to = self.search(of_cursor);
+                Operation::Move { slot, to }
             }
             _ => {
                 let to = self.step();
                 Operation::Move { slot, to }
             }
+        }
+    }
+
+    fn open(&mut self, slot: usize, table: TableIndex) -> Operation {
+        self.opened[slot] = Some(table);
+        Operation::Open { slot, table }
+    }
+
+    fn put_at(&mut self, slot: usize, table: TableIndex) -> Operation {
+        let how = match self.rng.u32(..3) {
+            0 => self.how(),
+            1 => How::Upsert,
+            _ => How::Current,
+        };
+        let (key, value) = (self.key(table), self.value(table));
+        Operation::PutAt {
+            slot,
+            key,
+            value,
+            how,
         }
     }
 

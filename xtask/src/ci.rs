@@ -79,6 +79,7 @@ const STEPS: &[Step] = &[
     xtask("power cuts", "power --cycles 50 --seed 1"),
     xtask("teeth", "teeth"),
     xtask("other engines", "peers --images 1000 --seed 1"),
+    xtask("differential", "differential --ops 200000 --seed 1"),
     cargo(
         "example",
         "run --profile campaign --package teak --example coins -- SCRATCH/coins.teak",

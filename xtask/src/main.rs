@@ -5,6 +5,7 @@
 
 mod ci;
 mod crash;
+mod differential;
 mod dump;
 mod faults;
 mod geometry;
@@ -56,6 +57,7 @@ enum Task {
     Power(power::Arguments),
     Teeth(teeth::Arguments),
     Peers(peers::Arguments),
+    Differential(differential::Arguments),
     Storm(storm::Arguments),
     /// The program that is killed
     #[command(hide = true)]
@@ -107,6 +109,7 @@ fn main() -> ExitCode {
         Task::Power(arguments) => power::run(&arguments),
         Task::Teeth(arguments) => teeth::run(&arguments),
         Task::Peers(arguments) => peers::run(&arguments),
+        Task::Differential(arguments) => differential::run(&arguments),
         Task::Storm(arguments) => storm::run(&arguments),
         Task::StormWorker(arguments) => storm::worker::run(&arguments),
         Task::Victim(arguments) => workload::run(&arguments),

@@ -1,0 +1,507 @@
+//! Teak's side.
+
+mod walk;
+
+use crate::{
+    deviations::Deviation,
+    kind::{KINDS, Order},
+    operation::{
+        Answer, Direction, End, Group, How, Move, Operation, TableIndex, View, append_record,
+    },
+    side::Side,
+    translate::of_error,
+};
+use std::{
+    cmp::Ordering,
+    path::{Path, PathBuf},
+};
+use teak::{
+    Database, Durability, Error, MultiTable, Options, ReadTxn, Result, Savepoint, Table,
+    Transaction, WriteTxn, codec::Bytes,
+};
+use walk::Slot;
+
+type PlainTable = Table<Bytes, Bytes>;
+type ValueTable = MultiTable<Bytes, Bytes>;
+
+/// The handle of a table. It outlives the table, and the opening that it was made in.
+enum Handle {
+    Plain(PlainTable),
+    Multi(ValueTable),
+}
+
+/// What an episode opens databases with.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Setup {
+    pub(crate) page_size: usize,
+    pub(crate) write_memory_bytes: usize,
+}
+
+/// Teak, with what a script has open.
+pub(crate) struct Teak {
+    path: PathBuf,
+    setup: Setup,
+    handles: Vec<Option<Handle>>,
+    slots: Vec<Option<Slot>>,
+    readers: Vec<Option<ReadTxn>>,
+    savepoints: Vec<Savepoint>,
+    writer: Option<WriteTxn>,
+    database: Option<Database>,
+}
+
+impl Teak {
+    /// Makes a new database in the file at `path`.
+    pub(crate) fn create(
+        path: &Path,
+        setup: Setup,
+        slot_count: usize,
+        reader_count: usize,
+    ) -> Result<Self> {
+        let mut teak = Self {
+            path: path.to_owned(),
+            setup,
+            handles: KINDS.iter().map(|_| None).collect(),
+            slots: (0..slot_count).map(|_| None).collect(),
+            readers: (0..reader_count).map(|_| None).collect(),
+            savepoints: Vec::new(),
+            writer: None,
+            database: None,
+        };
+        teak.open()?;
+        Ok(teak)
+    }
+
+    fn open(&mut self) -> Result<()> {
+        let options = Options::new()
+            .page_size(self.setup.page_size)
+            .write_memory_bytes(self.setup.write_memory_bytes)
+            .durability(Durability::Lazy);
+        self.database = Some(options.open(&self.path)?);
+        Ok(())
+    }
+
+    fn database(&self) -> Result<&Database> {
+        (self.database.as_ref()).ok_or_else(|| not_open("database"))
+    }
+
+    /// The write transaction, which begins if there is none.
+    fn writer(&mut self) -> Result<&mut WriteTxn> {
+        if self.writer.is_none() {
+            self.writer = Some(self.database()?.begin_write()?);
+        }
+        self.writer.as_mut().ok_or_else(|| not_open("writer"))
+    }
+
+    fn reader(&self, reader: usize) -> Result<&ReadTxn> {
+        self.readers[reader]
+            .as_ref()
+            .ok_or_else(|| not_open("reader"))
+    }
+
+    fn close_slots(&mut self) {
+        self.slots.iter_mut().for_each(|slot| *slot = None);
+    }
+
+    /// The transaction begun, with a handle.
+    fn change(&mut self, table: TableIndex) -> Result<(&mut WriteTxn, &Handle)> {
+        self.writer()?;
+        let writer = self.writer.as_mut().ok_or_else(|| not_open("writer"))?;
+        let handle = self.handles[table].as_ref();
+        Ok((writer, handle.ok_or_else(|| no_table(table))?))
+    }
+
+    fn answer(&mut self, operation: &Operation) -> Result<Answer> {
+        match operation.group() {
+            Group::States => self.answer_of_states(operation),
+            Group::Cursors => self.answer_of_cursors(operation),
+            Group::Reading => self.answer_of_reading(operation),
+            Group::Changes => self.answer_of_change(operation),
+        }
+    }
+
+    /// Tables, transactions, readers and the database itself.
+    fn answer_of_states(&mut self, operation: &Operation) -> Result<Answer> {
+        match operation {
+            Operation::Create { table } => self.create_table(*table)?,
+            Operation::Drop { table } => {
+                if !self.writer()?.drop_table(KINDS[*table].name)? {
+                    return Ok(Answer::NotFound);
+                }
+            }
+            Operation::BeginNested => {
+                self.close_slots();
+                let savepoint = self.writer()?.savepoint()?;
+                self.savepoints.push(savepoint);
+            }
+            Operation::EndNested(end) => {
+                self.close_slots();
+                let savepoint = self.savepoints.pop();
+                let savepoint = savepoint.ok_or_else(|| not_open("savepoint"))?;
+                if *end == End::Abort {
+                    self.writer()?.rollback_to(&savepoint)?;
+                }
+                self.writer()?.release(savepoint)?;
+            }
+            Operation::End(end) => {
+                self.close_slots();
+                let writer = self.writer.take().ok_or_else(|| not_open("writer"))?;
+                match end {
+                    End::Commit => writer.commit().map(drop)?,
+                    End::Abort => writer.abort(),
+                }
+            }
+            Operation::OpenReader(reader) => {
+                self.readers[*reader] = Some(self.database()?.begin_read()?);
+            }
+            Operation::CloseReader(reader) => self.readers[*reader] = None,
+            Operation::Reopen => {
+                if let Some(database) = self.database.take() {
+                    database.close()?;
+                }
+                self.open()?;
+            }
+            other => return Ok(unexpected(other)),
+        }
+        Ok(Answer::Done)
+    }
+
+    /// Cursors that stay while tables change.
+    fn answer_of_cursors(&mut self, operation: &Operation) -> Result<Answer> {
+        match operation {
+            Operation::Open { slot, table } => {
+                self.slots[*slot] = None;
+                let (writer, handle) = self.change(*table)?;
+                self.slots[*slot] = Some(Slot::new(writer, handle)?);
+                Ok(Answer::Done)
+            }
+            Operation::Move { slot, to } => {
+                self.writer()?;
+                let (writer, slot) = (self.writer.as_ref(), self.slots[*slot].as_mut());
+                let slot = slot.ok_or_else(|| not_open("cursor"))?;
+                slot.go(writer.ok_or_else(|| not_open("writer"))?, to)
+            }
+            Operation::PutAt {
+                slot,
+                key,
+                value,
+                how,
+            } => {
+                let (writer, slot) = self.writer_and_slot(*slot)?;
+                slot.put(writer, key, value, *how)
+            }
+            Operation::DeleteAt { slot, is_whole_key } => {
+                let (writer, slot) = self.writer_and_slot(*slot)?;
+                slot.delete(writer, *is_whole_key)
+            }
+            other => Ok(unexpected(other)),
+        }
+    }
+
+    fn answer_of_reading(&mut self, operation: &Operation) -> Result<Answer> {
+        match operation {
+            Operation::Get { view, table, key } => {
+                self.read(*view, *table, |reading| reading.get(key))
+            }
+            Operation::Stat { view, table } => {
+                self.read(*view, *table, |reading| reading.records_count())
+            }
+            Operation::Walk { view, table, moves } => {
+                self.read(*view, *table, |reading| reading.walk(moves))
+            }
+            Operation::Packed {
+                view, table, key, ..
+            } => self.read(*view, *table, |reading| reading.packed(key)),
+            other => Ok(unexpected(other)),
+        }
+    }
+
+    fn writer_and_slot(&mut self, slot: usize) -> Result<(&mut WriteTxn, &mut Slot)> {
+        self.writer()?;
+        let writer = self.writer.as_mut().ok_or_else(|| not_open("writer"))?;
+        let slot = self.slots[slot].as_mut();
+        Ok((writer, slot.ok_or_else(|| not_open("cursor"))?))
+    }
+
+    fn create_table(&mut self, table: TableIndex) -> Result<()> {
+        let kind = &KINDS[table];
+        let (writer, options) = (self.writer()?, kind.options());
+        self.handles[table] = Some(match kind.is_multi() {
+            false => Handle::Plain(writer.create_table_with(kind.name, options)?),
+            true => Handle::Multi(writer.create_multi_table_with(kind.name, options)?),
+        });
+        Ok(())
+    }
+
+    /// Changes of records past all cursors.
+    fn answer_of_change(&mut self, operation: &Operation) -> Result<Answer> {
+        match operation {
+            Operation::Clear { table } => {
+                match self.change(*table)? {
+                    (writer, Handle::Plain(table)) => table.clear(writer)?,
+                    (writer, Handle::Multi(table)) => table.clear(writer)?,
+                }
+                Ok(Answer::Done)
+            }
+            Operation::Put {
+                table,
+                key,
+                value,
+                how,
+            } => {
+                let (writer, handle) = self.change(*table)?;
+                handle.put(writer, key, value, *how)
+            }
+            Operation::PutMany { table, key, values } => {
+                let is_packed = values.len().is_multiple_of(2);
+                let (writer, Handle::Multi(table)) = self.change(*table)? else {
+                    return Ok(unexpected(operation));
+                };
+                let values: Vec<_> = values.iter().map(Vec::as_slice).collect();
+                // Where no value has come yet their size may be unknown.
+                Ok(Answer::Number(
+                    match is_packed && !table.is_empty(writer)? {
+                        true => table.insert_packed(writer, key, &values.concat())?,
+                        false => table.insert_values(writer, key, &values)?,
+                    },
+                ))
+            }
+            Operation::PutOdd { table, key, value } => {
+                self.close_slots();
+                let (writer, handle) = self.change(*table)?;
+                let savepoint = writer.savepoint()?;
+                let put = handle.put(writer, key, value, How::Upsert);
+                writer.rollback_to(&savepoint)?;
+                writer.release(savepoint)?;
+                put
+            }
+            Operation::Delete { table, key, value } => {
+                let is_there = match (self.change(*table)?, value) {
+                    ((writer, Handle::Plain(table)), _) => table.remove(writer, key)?,
+                    ((writer, Handle::Multi(table)), None) => table.remove_key(writer, key)? > 0,
+                    ((writer, Handle::Multi(table)), Some(value)) => {
+                        table.remove(writer, key, value)?
+                    }
+                };
+                Ok(if is_there {
+                    Answer::Done
+                } else {
+                    Answer::NotFound
+                })
+            }
+            other => Ok(unexpected(other)),
+        }
+    }
+
+    fn read<R>(
+        &mut self,
+        view: View,
+        table: TableIndex,
+        read: impl FnOnce(&dyn Reading) -> Result<R>,
+    ) -> Result<R> {
+        if view == View::Writer {
+            self.writer()?;
+        }
+        let handle = self.handles[table].as_ref();
+        let handle = handle.ok_or_else(|| no_table(table))?;
+        match view {
+            View::Reader(reader) => read(&(self.reader(reader)?, handle)),
+            View::Writer => {
+                let writer = self.writer.as_ref();
+                read(&(writer.ok_or_else(|| not_open("writer"))?, handle))
+            }
+        }
+    }
+}
+
+impl Handle {
+    fn put(&self, writer: &mut WriteTxn, key: &[u8], value: &[u8], how: How) -> Result<Answer> {
+        match self {
+            Self::Plain(table) => put_record(table, writer, key, value, how),
+            Self::Multi(table) => put_pair(table, writer, key, value, how),
+        }
+    }
+}
+
+fn put_record(
+    table: &PlainTable,
+    writer: &mut WriteTxn,
+    key: &[u8],
+    value: &[u8],
+    how: How,
+) -> Result<Answer> {
+    match how {
+        How::NewKey => {
+            if !table.insert_new(writer, key, value)? {
+                let existing = table.get(writer, key)?.map(<[u8]>::to_vec);
+                return Ok(Answer::Exists(existing));
+            }
+        }
+        How::Append => table.append(writer, key, value)?,
+        How::Reserve => {
+            let fill = |space: &mut [u8]| space.copy_from_slice(value);
+            table.insert_with(writer, key, value.len(), fill)?;
+        }
+        How::Upsert => table.insert(writer, key, value)?,
+        How::NewPair | How::AppendValue | How::Current => {
+            return Ok(Answer::Unexpected(format!("{how:?} of a record")));
+        }
+    }
+    Ok(Answer::Done)
+}
+
+fn put_pair(
+    table: &ValueTable,
+    writer: &mut WriteTxn,
+    key: &[u8],
+    value: &[u8],
+    how: How,
+) -> Result<Answer> {
+    match how {
+        How::Upsert => drop(table.insert(writer, key, value)?),
+        How::NewPair => {
+            if !table.insert(writer, key, value)? {
+                return Ok(Answer::Exists(None));
+            }
+        }
+        How::NewKey => {
+            if let Some(first) = table.insert_new_key(writer, key, value)? {
+                return Ok(Answer::Exists(Some(first)));
+            }
+        }
+        How::Append => {
+            let mut cursor = table.cursor(writer)?;
+            if cursor.last()? && cursor.key() == key {
+                Deviation::AppendToLastKey.meet();
+                return Ok(Answer::NotBehind);
+            }
+            table.append(writer, key, value)?;
+        }
+        How::AppendValue => {
+            Deviation::AppendValue.meet();
+            let last = table.last_value(writer, key)?;
+            let order = table.options(writer)?.order_of_values();
+            let order = order.map_or(Order::Bytes, Order::of_teak);
+            let is_behind = last.is_none_or(|last| order.compare(&last, value) == Ordering::Less);
+            if !is_behind {
+                return Ok(Answer::NotBehind);
+            }
+            table.insert(writer, key, value)?;
+        }
+        How::Reserve | How::Current => {
+            return Ok(Answer::Unexpected(format!("{how:?} of a pair")));
+        }
+    }
+    Ok(Answer::Done)
+}
+
+/// A table in some transaction.
+trait Reading {
+    fn get(&self, key: &[u8]) -> Result<Answer>;
+    fn records_count(&self) -> Result<Answer>;
+    fn walk(&self, moves: &[Move]) -> Result<Answer>;
+    fn packed(&self, key: &[u8]) -> Result<Answer>;
+    fn records(&self, direction: Direction, records: &mut Vec<u8>) -> Result<Answer>;
+}
+
+impl<T: Transaction> Reading for (&T, &Handle) {
+    fn get(&self, key: &[u8]) -> Result<Answer> {
+        let value = match self.1 {
+            Handle::Plain(table) => table.get(self.0, key)?.map(<[u8]>::to_vec),
+            Handle::Multi(table) => table.first_value(self.0, key)?,
+        };
+        Ok(value.map_or(Answer::NotFound, Answer::Value))
+    }
+
+    fn records_count(&self) -> Result<Answer> {
+        let stat = match self.1 {
+            Handle::Plain(table) => table.stat(self.0)?,
+            Handle::Multi(table) => table.stat(self.0)?,
+        };
+        Ok(Answer::Number(stat.records))
+    }
+
+    fn walk(&self, moves: &[Move]) -> Result<Answer> {
+        match self.1 {
+            Handle::Plain(table) => walk::through_records(table, self.0, moves),
+            Handle::Multi(table) => walk::through_pairs(table, self.0, moves),
+        }
+    }
+
+    fn packed(&self, key: &[u8]) -> Result<Answer> {
+        let Handle::Multi(table) = self.1 else {
+            return Ok(Answer::Unexpected("packed values of a record".to_owned()));
+        };
+        let mut cursor = table.cursor(self.0)?;
+        if !cursor.seek_exact(key)? {
+            return Ok(Answer::NotFound);
+        }
+        let mut all = Vec::new();
+        while let Some(values) = cursor.read_packed()? {
+            all.extend_from_slice(values);
+            if !cursor.next_value()? {
+                break;
+            }
+        }
+        Ok(Answer::Value(all))
+    }
+
+    fn records(&self, direction: Direction, records: &mut Vec<u8>) -> Result<Answer> {
+        match (self.1, direction) {
+            (Handle::Plain(table), Direction::Forward) => {
+                for record in table.iter(self.0)? {
+                    let (key, value) = record?;
+                    append_record(records, &key, value);
+                }
+            }
+            (Handle::Plain(table), Direction::Back) => {
+                for record in table.iter(self.0)?.rev() {
+                    let (key, value) = record?;
+                    append_record(records, &key, value);
+                }
+            }
+            (Handle::Multi(table), Direction::Forward) => {
+                for pair in table.iter(self.0)? {
+                    let (key, value) = pair?;
+                    append_record(records, &key, &value);
+                }
+            }
+            (Handle::Multi(table), Direction::Back) => {
+                for pair in table.iter(self.0)?.rev() {
+                    let (key, value) = pair?;
+                    append_record(records, &key, &value);
+                }
+            }
+        }
+        Ok(Answer::Done)
+    }
+}
+
+impl Side for Teak {
+    fn perform(&mut self, operation: &Operation) -> Answer {
+        self.answer(operation)
+            .unwrap_or_else(|error| of_error(&error))
+    }
+
+    fn records(
+        &mut self,
+        view: View,
+        table: TableIndex,
+        direction: Direction,
+        records: &mut Vec<u8>,
+    ) -> Answer {
+        let read = self.read(view, table, |reading| reading.records(direction, records));
+        read.unwrap_or_else(|error| of_error(&error))
+    }
+}
+
+fn no_table(table: TableIndex) -> Error {
+    Error::TableNotFound(KINDS[table].name.to_owned())
+}
+
+fn not_open(what: &str) -> Error {
+    Error::InvalidArgument(format!("the script has no {what} open"))
+}
+
+fn unexpected(operation: &Operation) -> Answer {
+    Answer::Unexpected(format!("the script asks for {operation:?}"))
+}

@@ -1,0 +1,340 @@
+//! LMDB's C functions, behind types that keep what they need alive.
+//!
+//! Invariants: a transaction holds its environment and its parent, a cursor its transaction, so that each handle is live as long as
+//! its value. A transaction ends with no cursor left. Bytes of the map are copied out before a call returns to safe code, or
+//! shown to a closure that cannot change anything.
+
+#![allow(unsafe_code)]
+
+use anyhow::{Context, Result};
+use lmdb_master_sys as ffi;
+use std::{
+    ffi::{CStr, CString, c_int, c_uint, c_void},
+    os::unix::ffi::OsStrExt,
+    path::Path,
+    ptr::{self, NonNull},
+    rc::Rc,
+    slice,
+};
+
+/// What LMDB returns, other than success.
+pub(crate) type Code = c_int;
+/// The number of an open table.
+pub(crate) type Table = ffi::MDB_dbi;
+
+const FILE_MODE: ffi::mdb_mode_t = 0o644;
+const MAP_BYTES: usize = 4 << 30;
+
+/// An open environment.
+pub(crate) struct Environment {
+    handle: NonNull<ffi::MDB_env>,
+}
+
+impl Environment {
+    /// Opens the environment in the file at `path`, or creates it.
+    pub(crate) fn open(path: &Path, table_count: usize) -> Result<Rc<Self>> {
+        let flags = ffi::MDB_NOSUBDIR | ffi::MDB_NORDAHEAD | ffi::MDB_NOSYNC | ffi::MDB_NOTLS;
+        let path = CString::new(path.as_os_str().as_bytes())?;
+        let mut handle = ptr::null_mut();
+        // SAFETY: `handle` is a place to write the new handle to.
+        must(unsafe { ffi::mdb_env_create(&raw mut handle) })?;
+        let handle = NonNull::new(handle).context("LMDB gave no environment")?;
+        // From here on the drop closes it, also where opening fails, which is what LMDB asks for.
+        let environment = Self { handle };
+        // SAFETY: the handle is live and not yet open.
+        must(unsafe { ffi::mdb_env_set_mapsize(handle.as_ptr(), MAP_BYTES) })?;
+        // SAFETY: the handle is live and not yet open.
+        must(unsafe { ffi::mdb_env_set_maxdbs(handle.as_ptr(), table_count as c_uint) })?;
+        // SAFETY: the handle is live and not yet open, and the path ends with a zero byte.
+        must(unsafe { ffi::mdb_env_open(handle.as_ptr(), path.as_ptr(), flags, FILE_MODE) })?;
+        Ok(Rc::new(environment))
+    }
+}
+
+impl Drop for Environment {
+    fn drop(&mut self) {
+        // SAFETY: the handle is live, and every transaction would hold the environment.
+        unsafe { ffi::mdb_env_close(self.handle.as_ptr()) }
+    }
+}
+
+/// A transaction; it is aborted with its value if it still runs.
+pub(crate) struct Transaction {
+    handle: NonNull<ffi::MDB_txn>,
+    is_running: bool,
+    _environment: Rc<Environment>,
+    _parent: Option<Rc<Transaction>>,
+}
+
+impl Transaction {
+    fn begin(
+        environment: &Rc<Environment>,
+        parent: Option<&Rc<Self>>,
+        flags: c_uint,
+    ) -> Result<Rc<Self>, Code> {
+        let mut handle = ptr::null_mut();
+        let of_parent = parent.map_or(ptr::null_mut(), |parent| parent.handle.as_ptr());
+        let of = environment.handle.as_ptr();
+        // SAFETY: the environment is open, the parent runs if there is one, and `handle` is a place for the new handle.
+        check(unsafe { ffi::mdb_txn_begin(of, of_parent, flags, &raw mut handle) })?;
+        Ok(Rc::new(Self {
+            handle: NonNull::new(handle).ok_or(ffi::MDB_PANIC)?,
+            is_running: true,
+            _environment: environment.clone(),
+            _parent: parent.cloned(),
+        }))
+    }
+
+    /// Begins to write, within `parent` if there is one.
+    pub(crate) fn write(
+        environment: &Rc<Environment>,
+        parent: Option<&Rc<Self>>,
+    ) -> Result<Rc<Self>, Code> {
+        Self::begin(environment, parent, 0)
+    }
+
+    /// Begins to read the newest state.
+    pub(crate) fn read(environment: &Rc<Environment>) -> Result<Rc<Self>, Code> {
+        Self::begin(environment, None, ffi::MDB_RDONLY)
+    }
+
+    /// Commits; nobody else may hold the transaction.
+    pub(crate) fn commit(self: Rc<Self>) -> Result<(), Code> {
+        let mut transaction = Rc::try_unwrap(self).map_err(|_| ffi::MDB_BAD_TXN)?;
+        transaction.is_running = false;
+        // SAFETY: the transaction runs, no cursor and no child holds it, and it is not touched again, even if committing fails.
+        check(unsafe { ffi::mdb_txn_commit(transaction.handle.as_ptr()) })
+    }
+
+    /// Opens a table by its name.
+    pub(crate) fn open_table(&self, name: &str, flags: c_uint) -> Result<Table, Code> {
+        let name = CString::new(name).map_err(|_| libc::EINVAL)?;
+        let mut table = 0;
+        let handle = self.handle.as_ptr();
+        // SAFETY: the transaction runs, the name ends with a zero byte, and `table` is a place for the number.
+        check(unsafe { ffi::mdb_dbi_open(handle, name.as_ptr(), flags, &raw mut table) })?;
+        Ok(table)
+    }
+
+    /// The first value of a key.
+    pub(crate) fn get(&self, table: Table, key: &[u8]) -> Result<Vec<u8>, Code> {
+        let (mut key, mut value) = (borrowed(key), borrowed(&[]));
+        let handle = self.handle.as_ptr();
+        // SAFETY: the transaction runs; LMDB reads the key and writes to `value` alone.
+        check(unsafe { ffi::mdb_get(handle, table, &raw mut key, &raw mut value) })?;
+        // SAFETY: the call succeeded, and nothing changes until the bytes are copied.
+        Ok(unsafe { as_slice(&value) }.to_vec())
+    }
+
+    /// Puts a record. An error comes with the value that is there, where LMDB tells it.
+    pub(crate) fn put(
+        &self,
+        table: Table,
+        key: &[u8],
+        value: &[u8],
+        flags: c_uint,
+    ) -> Result<(), (Code, Vec<u8>)> {
+        let (mut key, mut data) = (borrowed(key), borrowed(value));
+        let handle = self.handle.as_ptr();
+        // SAFETY: the transaction runs; LMDB reads the key and what `data` points to, and may point `data` elsewhere.
+        let code = unsafe { ffi::mdb_put(handle, table, &raw mut key, &raw mut data, flags) };
+        // SAFETY: after success, or as an existing value, `data` is what LMDB or this call made it.
+        unsafe { finish_put(code, data, value, flags) }
+    }
+
+    /// Deletes a key, or one value of it.
+    pub(crate) fn delete(
+        &self,
+        table: Table,
+        key: &[u8],
+        value: Option<&[u8]>,
+    ) -> Result<(), Code> {
+        let mut key = borrowed(key);
+        let mut value = value.map(borrowed);
+        let value = value.as_mut().map_or(ptr::null_mut(), ptr::from_mut);
+        // SAFETY: the transaction runs; LMDB reads key and value.
+        check(unsafe { ffi::mdb_del(self.handle.as_ptr(), table, &raw mut key, value) })
+    }
+
+    /// How many records a table has.
+    pub(crate) fn entries(&self, table: Table) -> Result<u64, Code> {
+        let mut stat = ffi::MDB_stat {
+            ms_psize: 0,
+            ms_depth: 0,
+            ms_branch_pages: 0,
+            ms_leaf_pages: 0,
+            ms_overflow_pages: 0,
+            ms_entries: 0,
+        };
+        // SAFETY: the transaction runs, and `stat` is a place for the counts.
+        check(unsafe { ffi::mdb_stat(self.handle.as_ptr(), table, &raw mut stat) })?;
+        Ok(stat.ms_entries as u64)
+    }
+
+    /// Removes all records of a table, and the table itself if `is_deleted`.
+    pub(crate) fn drop_table(&self, table: Table, is_deleted: bool) -> Result<(), Code> {
+        // SAFETY: the transaction runs, and the caller opens the table anew before it is used again.
+        check(unsafe { ffi::mdb_drop(self.handle.as_ptr(), table, c_int::from(is_deleted)) })
+    }
+}
+
+impl Drop for Transaction {
+    fn drop(&mut self) {
+        if self.is_running {
+            // SAFETY: the handle is live, and neither a cursor nor a child is left, since these hold the transaction.
+            unsafe { ffi::mdb_txn_abort(self.handle.as_ptr()) }
+        }
+    }
+}
+
+/// A cursor.
+pub(crate) struct Cursor {
+    handle: NonNull<ffi::MDB_cursor>,
+    _transaction: Rc<Transaction>,
+}
+
+impl Cursor {
+    pub(crate) fn open(transaction: &Rc<Transaction>, table: Table) -> Result<Self, Code> {
+        let mut handle = ptr::null_mut();
+        let of = transaction.handle.as_ptr();
+        // SAFETY: the transaction runs, its table is open, and `handle` is a place for the new cursor.
+        check(unsafe { ffi::mdb_cursor_open(of, table, &raw mut handle) })?;
+        Ok(Self {
+            handle: NonNull::new(handle).ok_or(ffi::MDB_PANIC)?,
+            _transaction: transaction.clone(),
+        })
+    }
+
+    /// Moves, and shows key and value to `look`: those given where LMDB tells none.
+    pub(crate) fn look<R>(
+        &mut self,
+        (key, value): (&[u8], &[u8]),
+        operation: ffi::MDB_cursor_op,
+        look: impl FnOnce(&[u8], &[u8]) -> R,
+    ) -> Result<R, Code> {
+        let (mut key, mut value) = (borrowed(key), borrowed(value));
+        let handle = self.handle.as_ptr();
+        // SAFETY: the cursor and its transaction are live; LMDB reads key and value, and points them elsewhere.
+        check(unsafe { ffi::mdb_cursor_get(handle, &raw mut key, &raw mut value, operation) })?;
+        // SAFETY: the call succeeded, and nothing changes while `look` runs, which has neither cursor nor transaction.
+        Ok(unsafe { look(as_slice(&key), as_slice(&value)) })
+    }
+
+    /// Puts a record by the cursor. An error comes with the value that is there, where LMDB tells it.
+    pub(crate) fn put(
+        &mut self,
+        key: &[u8],
+        value: &[u8],
+        flags: c_uint,
+    ) -> Result<(), (Code, Vec<u8>)> {
+        let (mut key, mut data) = (borrowed(key), borrowed(value));
+        let handle = self.handle.as_ptr();
+        // SAFETY: the cursor and its transaction are live; LMDB reads the key and what `data` points to, and may point `data` elsewhere.
+        let code = unsafe { ffi::mdb_cursor_put(handle, &raw mut key, &raw mut data, flags) };
+        // SAFETY: after success, or as an existing value, `data` is what LMDB or this call made it.
+        unsafe { finish_put(code, data, value, flags) }
+    }
+
+    /// Puts values of `size` bytes that stand one behind the other; returns of how many LMDB says that it stored them.
+    pub(crate) fn put_many(
+        &mut self,
+        key: &[u8],
+        values: &[u8],
+        size: usize,
+    ) -> Result<usize, Code> {
+        let mut key = borrowed(key);
+        let (mut first, mut count) = (borrowed(values), borrowed(&[]));
+        first.mv_size = size;
+        count.mv_size = values.len() / size;
+        let mut data = [first, count];
+        let (handle, flags) = (self.handle.as_ptr(), ffi::MDB_MULTIPLE);
+        // SAFETY: the cursor and its transaction are live; `data` is two values, of which the first points to so many of this size.
+        check(unsafe {
+            ffi::mdb_cursor_put(handle, &raw mut key, data.as_mut_ptr(), flags as c_uint)
+        })?;
+        Ok(data[1].mv_size)
+    }
+
+    /// Deletes what the cursor is on.
+    pub(crate) fn delete(&mut self, flags: c_uint) -> Result<(), Code> {
+        // SAFETY: the cursor and its transaction are live.
+        check(unsafe { ffi::mdb_cursor_del(self.handle.as_ptr(), flags) })
+    }
+
+    /// How many values the key has.
+    pub(crate) fn count(&self) -> Result<u64, Code> {
+        let mut count = 0;
+        // SAFETY: the cursor and its transaction are live, and `count` is a place for the number.
+        check(unsafe { ffi::mdb_cursor_count(self.handle.as_ptr(), &raw mut count) })?;
+        Ok(count as u64)
+    }
+}
+
+impl Drop for Cursor {
+    fn drop(&mut self) {
+        // SAFETY: the handle is live, and so is its transaction, which the cursor holds.
+        unsafe { ffi::mdb_cursor_close(self.handle.as_ptr()) }
+    }
+}
+
+/// Fills reserved space, and reads the value that is there already.
+///
+/// # Safety
+///
+/// `data` is what a call that put `value` with `flags` and returned `code` just now has left.
+unsafe fn finish_put(
+    code: c_int,
+    data: ffi::MDB_val,
+    value: &[u8],
+    flags: c_uint,
+) -> Result<(), (Code, Vec<u8>)> {
+    if code == ffi::MDB_KEYEXIST && flags & ffi::MDB_NOOVERWRITE != 0 {
+        // SAFETY: LMDB has pointed `data` to the existing value.
+        return Err((code, unsafe { as_slice(&data) }.to_vec()));
+    }
+    check(code).map_err(|code| (code, Vec::new()))?;
+    if flags & ffi::MDB_RESERVE != 0 {
+        // SAFETY: LMDB has pointed `data` to that much space in a page of this transaction.
+        unsafe { ptr::copy_nonoverlapping(value.as_ptr(), data.mv_data.cast(), value.len()) };
+    }
+    Ok(())
+}
+
+/// LMDB's form of a slice, for calls that only read it.
+fn borrowed(bytes: &[u8]) -> ffi::MDB_val {
+    ffi::MDB_val {
+        mv_size: bytes.len(),
+        mv_data: bytes.as_ptr().cast::<c_void>().cast_mut(),
+    }
+}
+
+/// The bytes that a value points to.
+///
+/// # Safety
+///
+/// `value` points to bytes that stand still as long as the slice is used.
+unsafe fn as_slice(value: &ffi::MDB_val) -> &[u8] {
+    if value.mv_size == 0 {
+        return &[];
+    }
+    // SAFETY: there are that many bytes, as the caller promises.
+    unsafe { slice::from_raw_parts(value.mv_data.cast::<u8>(), value.mv_size) }
+}
+
+fn check(code: c_int) -> Result<(), Code> {
+    match code {
+        ffi::MDB_SUCCESS => Ok(()),
+        code => Err(code),
+    }
+}
+
+fn must(code: c_int) -> Result<()> {
+    check(code).map_err(|code| anyhow::anyhow!("LMDB: {}", text(code)))
+}
+
+/// LMDB's text for a code.
+pub(crate) fn text(code: Code) -> String {
+    // SAFETY: LMDB answers every code with a text that stands until the next call on this thread.
+    let text = unsafe { CStr::from_ptr(ffi::mdb_strerror(code)) };
+    format!("{} (code {code})", text.to_string_lossy())
+}

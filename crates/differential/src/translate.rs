@@ -1,0 +1,180 @@
+//! The table of translations: what operations are called in LMDB, and what codes and errors mean.
+
+use crate::{
+    kind::{Form, Kind, Order},
+    lmdb::calls::{Code, text},
+    operation::{Answer, How, Move},
+};
+use lmdb_master_sys as ffi;
+use std::ffi::c_uint;
+
+/// The flags that LMDB creates a table with.
+pub(crate) fn table_flags(kind: &Kind) -> c_uint {
+    let keys = match kind.keys.order {
+        Order::Bytes => 0,
+        Order::Reverse => ffi::MDB_REVERSEKEY,
+        Order::Integer => ffi::MDB_INTEGERKEY,
+    };
+    keys | kind.values.map_or(0, value_flags)
+}
+
+fn value_flags(values: Form) -> c_uint {
+    let order = match values.order {
+        Order::Bytes => 0,
+        Order::Reverse => ffi::MDB_REVERSEDUP,
+        Order::Integer => ffi::MDB_INTEGERDUP,
+    };
+    let size = match values.size {
+        None => 0,
+        Some(_) => ffi::MDB_DUPFIXED,
+    };
+    ffi::MDB_DUPSORT | order | size
+}
+
+/// The flags that LMDB puts with.
+pub(crate) fn put_flags(how: How) -> c_uint {
+    match how {
+        How::Upsert => 0,
+        How::NewKey => ffi::MDB_NOOVERWRITE,
+        How::NewPair => ffi::MDB_NODUPDATA,
+        How::Append => ffi::MDB_APPEND,
+        How::AppendValue => ffi::MDB_APPENDDUP,
+        How::Reserve => ffi::MDB_RESERVE,
+        How::Current => ffi::MDB_CURRENT,
+    }
+}
+
+/// LMDB's operation for a movement; counting is none.
+pub(crate) fn cursor_operation(to: &Move) -> Option<ffi::MDB_cursor_op> {
+    Some(match to {
+        Move::First => ffi::MDB_FIRST,
+        Move::Last => ffi::MDB_LAST,
+        Move::Next => ffi::MDB_NEXT,
+        Move::Prev => ffi::MDB_PREV,
+        Move::NextKey => ffi::MDB_NEXT_NODUP,
+        Move::PrevKey => ffi::MDB_PREV_NODUP,
+        Move::NextValue => ffi::MDB_NEXT_DUP,
+        Move::PrevValue => ffi::MDB_PREV_DUP,
+        Move::FirstValue => ffi::MDB_FIRST_DUP,
+        Move::LastValue => ffi::MDB_LAST_DUP,
+        Move::Set(_) => ffi::MDB_SET,
+        Move::SetKey(_) => ffi::MDB_SET_KEY,
+        Move::SetRange(_) => ffi::MDB_SET_RANGE,
+        Move::GetBoth(..) => ffi::MDB_GET_BOTH,
+        Move::GetBothRange(..) => ffi::MDB_GET_BOTH_RANGE,
+        Move::Current => ffi::MDB_GET_CURRENT,
+        Move::Count => return None,
+    })
+}
+
+/// What a code of LMDB means.
+pub(crate) fn of_code(code: Code) -> Answer {
+    match code {
+        ffi::MDB_NOTFOUND => Answer::NotFound,
+        ffi::MDB_KEYEXIST => Answer::Exists(None),
+        ffi::MDB_BAD_VALSIZE => Answer::BadSize,
+        code => Answer::Unexpected(text(code)),
+    }
+}
+
+/// What a code means that a cursor gives.
+pub(crate) fn of_cursor_code(code: Code) -> Answer {
+    match code {
+        libc::EINVAL => Answer::NotPlaced,
+        code => of_code(code),
+    }
+}
+
+/// What an error of a put means, which came with the value that is there.
+pub(crate) fn of_put_code(how: How, (code, existing): (Code, Vec<u8>)) -> Answer {
+    match (code, how) {
+        (ffi::MDB_KEYEXIST, How::Append | How::AppendValue) => Answer::NotBehind,
+        (ffi::MDB_KEYEXIST, How::NewKey) => Answer::Exists(Some(existing)),
+        (libc::EINVAL, How::Current) => Answer::NotPlaced,
+        _ => of_code(code),
+    }
+}
+
+/// What an error of Teak means.
+pub(crate) fn of_error(error: &teak::Error) -> Answer {
+    match error {
+        teak::Error::TableNotFound(_) => Answer::NoTable,
+        teak::Error::NotSorted { .. } => Answer::NotBehind,
+        teak::Error::KeyTooLong { .. } | teak::Error::ValueTooLong { .. } => Answer::BadSize,
+        error => Answer::Unexpected(error.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kind::KINDS;
+    use std::collections::HashSet;
+
+    #[test]
+    fn kinds_differ_in_their_flags_or_sizes() {
+        let sizes = |kind: &Kind| (kind.keys.size, kind.values.and_then(|values| values.size));
+        let all: HashSet<_> = KINDS.iter().map(|k| (table_flags(k), sizes(k))).collect();
+        assert_eq!(all.len(), KINDS.len());
+        let reverse = KINDS.iter().find(|k| k.name == "multi, reverse fixed 12");
+        let expected = ffi::MDB_DUPSORT | ffi::MDB_DUPFIXED | ffi::MDB_REVERSEDUP;
+        assert_eq!(reverse.map(table_flags), Some(expected));
+    }
+
+    #[test]
+    fn with_packed_values_all_nineteen_operations_of_cursors_are_there() {
+        let (key, value) = (Vec::new, Vec::new);
+        let moves = [
+            Move::First,
+            Move::Last,
+            Move::Next,
+            Move::Prev,
+            Move::NextKey,
+            Move::PrevKey,
+            Move::NextValue,
+            Move::PrevValue,
+            Move::FirstValue,
+            Move::LastValue,
+            Move::Set(key()),
+            Move::SetKey(key()),
+            Move::SetRange(key()),
+            Move::GetBoth(key(), value()),
+            Move::GetBothRange(key(), value()),
+            Move::Current,
+        ];
+        let packed = [
+            ffi::MDB_GET_MULTIPLE,
+            ffi::MDB_NEXT_MULTIPLE,
+            ffi::MDB_PREV_MULTIPLE,
+        ];
+        let named = moves.iter().filter_map(cursor_operation);
+        let all: HashSet<_> = named.chain(packed).collect();
+        assert_eq!(all, (0..=ffi::MDB_PREV_MULTIPLE).collect());
+        assert_eq!(cursor_operation(&Move::Count), None);
+    }
+
+    #[test]
+    fn one_code_means_what_the_operation_makes_of_it() {
+        let there = || (ffi::MDB_KEYEXIST, vec![7]);
+        assert_eq!(of_put_code(How::Append, there()), Answer::NotBehind);
+        assert_eq!(
+            of_put_code(How::NewKey, there()),
+            Answer::Exists(Some(vec![7]))
+        );
+        assert_eq!(of_put_code(How::NewPair, there()), Answer::Exists(None));
+        assert_eq!(of_cursor_code(libc::EINVAL), Answer::NotPlaced);
+        assert!(matches!(of_code(libc::EINVAL), Answer::Unexpected(_)));
+        assert!(matches!(of_code(ffi::MDB_CORRUPTED), Answer::Unexpected(_)));
+    }
+
+    #[test]
+    fn errors_of_teak_mean_what_codes_of_lmdb_do() {
+        let too_long = teak::Error::KeyTooLong { len: 9, max: 8 };
+        assert_eq!(of_error(&too_long), of_code(ffi::MDB_BAD_VALSIZE));
+        let not_sorted = teak::Error::NotSorted { index: 0 };
+        let there = (ffi::MDB_KEYEXIST, Vec::new());
+        assert_eq!(of_error(&not_sorted), of_put_code(How::Append, there));
+        let broken = teak::Error::TransactionBroken;
+        assert!(matches!(of_error(&broken), Answer::Unexpected(_)));
+    }
+}

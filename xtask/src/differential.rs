@@ -1,0 +1,45 @@
+//! Teak beside LMDB: the same random operations, and every answer compared.
+//!
+//! LMDB is in a program of its own (`crates/differential`), since it is compiled from C.
+
+use crate::{Failure, scratch};
+use std::{env, process::Command};
+
+/// Performs the same random operations on Teak and on LMDB, and compares the answers
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// How many operations to perform
+    #[arg(long, default_value_t = 1_000_000)]
+    ops: u64,
+    /// Everything that is random follows from this number
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Begin with this episode; a difference names its own
+    #[arg(long, default_value_t = 0)]
+    episode: u64,
+    /// Print every operation before it is performed
+    #[arg(long)]
+    verbose: bool,
+}
+
+/// Builds the program, and runs it.
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command
+        .current_dir(scratch::workspace())
+        .args(["run", "--quiet", "--profile", "campaign"])
+        .args(["--package", "differential"])
+        .args(["--", "--ops", &arguments.ops.to_string()])
+        .args(["--seed", &arguments.seed.to_string()])
+        .args(["--episode", &arguments.episode.to_string()]);
+    if arguments.verbose {
+        command.arg("--verbose");
+    }
+    let status = command.status()?;
+    if status.success() {
+        return Ok(());
+    }
+    Err(Failure(format!(
+        "Teak and LMDB do not answer the same ({status})"
+    )))
+}

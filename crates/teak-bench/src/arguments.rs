@@ -2,6 +2,7 @@
 
 use crate::{
     engines::{Durability, EngineKind},
+    kinds::Part,
     works::Work,
 };
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -32,6 +33,8 @@ pub(crate) enum Command {
     Space(SpaceRun),
     /// Insert, update and delete values of a few pages at random, and print times and how long the file is.
     Values(Values),
+    /// Insert, look up and go over several values of a key, count and remove ranges, nest transactions.
+    Kinds(Kinds),
     /// Copy a database, change some records, copy it again, and print what was read and written.
     Backup(BackupRun),
     /// Open and write a file whose space map is of many more pages than it has blocks, and print times and memory.
@@ -275,6 +278,52 @@ impl Values {
             true => Durability::Durable,
             false => Durability::Lazy,
         }
+    }
+}
+
+/// What a run of tables of several kinds is to do.
+#[derive(Debug, Args)]
+pub(crate) struct Kinds {
+    /// Values of the one key of `many`.
+    #[arg(long, value_name = "VALUES", default_value_t = 1_000_000, value_parser = clap::value_parser!(u64).range(1..=100_000_000))]
+    pub(crate) many: u64,
+
+    /// Keys of `ten`, each with 10 values.
+    #[arg(long, value_name = "KEYS", default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
+    pub(crate) tens: u64,
+
+    /// Keys of `one`, each with 1 value.
+    #[arg(long, value_name = "KEYS", default_value_t = 1_000_000, value_parser = clap::value_parser!(u64).range(1..=100_000_000))]
+    pub(crate) ones: u64,
+
+    /// Records of the table whose ranges are counted, and of the range that is removed; nested transactions have a table of a tenth of it.
+    #[arg(long, default_value_t = 1_000_000, value_parser = clap::value_parser!(u64).range(100..=100_000_000))]
+    pub(crate) records: u64,
+
+    /// Nested transactions.
+    #[arg(long, value_name = "TRANSACTIONS", default_value_t = 20_000, value_parser = clap::value_parser!(u64).range(1..=100_000_000))]
+    pub(crate) nested: u64,
+
+    /// Rounds of each operation; the figure is their median.
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) repeat: u32,
+
+    /// Run these parts alone.
+    #[arg(long, value_name = "PART", value_delimiter = ',')]
+    pub(crate) only: Vec<Part>,
+
+    /// The engines to run.
+    #[arg(long, value_name = "ENGINE", value_delimiter = ',', default_values_t = EngineKind::usual_beside_quick())]
+    pub(crate) engines: Vec<EngineKind>,
+
+    #[command(flatten)]
+    pub(crate) places: Places,
+}
+
+impl Kinds {
+    /// Whether `part` was asked for.
+    pub(crate) fn wants(&self, part: Part) -> bool {
+        self.only.is_empty() || self.only.contains(&part)
     }
 }
 

@@ -102,6 +102,25 @@ impl Digest {
     }
 }
 
+/// What values of 8 bytes add up to, as integers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct PackedSum {
+    count: u64,
+    sum: u64,
+}
+
+impl PackedSum {
+    /// Counts values that stand one behind the other.
+    #[inline]
+    pub(crate) fn add(&mut self, values: &[u8]) {
+        let (values, _) = values.as_chunks();
+        self.count += values.len() as u64;
+        for value in values {
+            self.sum = self.sum.wrapping_add(u64::from_le_bytes(*value));
+        }
+    }
+}
+
 /// What the records of a state come to: other records come to something else, but for a chance that does not count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Fingerprint {

@@ -10,6 +10,8 @@
 //! cargo run --release -p teak-bench -- handover --processes 1,2
 //! cargo run --release -p teak-bench -- space --records 100000 --commits 200000 --removal 10000000
 //! cargo run --release -p teak-bench -- values --operations 1000000 --per-commit 100
+//! cargo run --release -p teak-bench -- kinds
+//! cargo run --release -p teak-bench -- kinds --only many --many 10000000 --engines teak
 //! cargo run --release -p teak-bench -- backup --bytes 1000000000
 //! cargo run --release -p teak-bench --features space-map -- space-map --pages 1048576,268435456
 //! ```
@@ -104,6 +106,30 @@
 //! commits a second, how long commits take, and how many bytes the file system has set aside for each byte of keys and values that is
 //! there. The engines are given the same operations, a twentieth of them in turn.
 //!
+//! # What `kinds` measures
+//!
+//! Nanoseconds of an operation, median (fastest..slowest) of `--repeat` rounds, all engines in turns, all commits lazy. Keys are of 16 bytes. Tables in which
+//! a key has several values (Teak `MultiTable`, the others `DUPSORT`): `many` are `--many` values of one key, `ten` 10 of each of `--tens`
+//! keys, `one` 1 of each of `--ones` keys; `fixed` are values of 8 bytes, which the table is told (`ValueSize::Bytes`, `DUPFIXED`), `variable` such of 16 to 24.
+//! On what `insert` leaves are reads; a lookup or scan that is not counted goes before.
+//!
+//! | operation | what it is |
+//! |---|---|
+//! | `insert` | a pair, in random order, 10,000 a transaction, by a call each |
+//! | `insert_batches` | the same, those of a key one behind the other, at once: `insert_packed`, `insert_values`, `insert_many`; `MULTIPLE` of a key's values of fixed length, else puts |
+//! | `first_value` | the first value of a key: `first_value`, `get` |
+//! | `pair` | whether a pair is there: `contains`, `GET_BOTH` of a cursor |
+//! | `count` | how many values a key has: `count`, `SET` and `cursor_count` |
+//! | `scan_packed` | a value of a scan of all, as many at a time as there are: `for_each_packed` of one key, `read_packed` of several, `GET_MULTIPLE` and `NEXT_MULTIPLE` |
+//! | `scan` | a pair of a scan of all by a cursor, key and value touched |
+//! | `count_range` | how many records are in a range of a hundredth of `--records`: Teak's, of a table that counts and of one that does not, which reads the leaves |
+//! | `estimate_range` | about how many: Teak's and libmdbx's, and how far they were off in the mean |
+//! | `walk_range` | a cursor that goes over them |
+//! | `remove_range` | a record of a range of `--records` of a table of 1.2 times as many, which was loaded in order, removed in one transaction: `remove_range`; LMDB has cursor deletes, libmdbx `cursor_delete_range` |
+//! | `transaction_of_10` | a nested transaction of 10 new values in a table of a tenth of `--records`, every other one rolled back, 100 in an outer one |
+//!
+//! What a load, a removal or nested transactions left is compared whole with what it should be, and what reads found by counts and sums.
+//!
 //! # What `backup` measures
 //!
 //! Copies of a whole database that is open: what comes from the disk, what goes to it, and how long it takes until the copy is there.
@@ -172,6 +198,7 @@ mod engines;
 mod environment;
 mod flushes;
 mod handover;
+mod kinds;
 mod latencies;
 mod measurement;
 mod process;
@@ -186,8 +213,8 @@ mod works;
 
 use anyhow::{Context, Result, ensure};
 use arguments::{
-    Arguments, BackupRun, Command, Commits, Flushes, Handover, Places, Quick, Readers, SpaceRun,
-    Values,
+    Arguments, BackupRun, Command, Commits, Flushes, Handover, Kinds, Places, Quick, Readers,
+    SpaceRun, Values,
 };
 use clap::Parser;
 use serde::Serialize;
@@ -213,6 +240,7 @@ fn main() -> Result<()> {
         }
         Command::Space(space) => in_directory(&space.places, |place| run_space(&space, place)),
         Command::Values(values) => in_directory(&values.places, |place| run_values(&values, place)),
+        Command::Kinds(kinds) => in_directory(&kinds.places, |place| run_kinds(&kinds, place)),
         Command::Backup(backup) => in_directory(&backup.places, |place| run_backup(&backup, place)),
         #[cfg(feature = "space-map")]
         Command::SpaceMap(map) => in_directory(&map.places, |place| run_space_map(&map, place)),
@@ -310,6 +338,13 @@ fn run_values(values: &Values, directory: &Path) -> Result<()> {
     let figures = values::run(values, directory)?;
     println!("\n{}", values::table(&figures));
     write_figures(&values.places, &figures)
+}
+
+fn run_kinds(kinds: &Kinds, directory: &Path) -> Result<()> {
+    println!("{}", kinds::describe_run(kinds));
+    let figures = kinds::run(kinds, directory)?;
+    println!("\n{}", kinds::tables(&figures, &kinds.engines));
+    write_figures(&kinds.places, &figures)
 }
 
 fn run_backup(backup: &BackupRun, directory: &Path) -> Result<()> {

@@ -299,6 +299,59 @@ fn values_have_times_and_sizes_for_every_engine() {
 }
 
 #[test]
+fn kinds_have_figures_for_every_engine() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let arguments = [
+        "kinds", "--many", "12000", "--tens", "1500", "--ones", "3000",
+    ];
+    let more = ["--records", "5000", "--nested", "150", "--repeat", "1"];
+    let figures = run_exactly(directory.path(), &[&arguments[..], &more].concat());
+    let engines = engine_count();
+    let of = |work: &str, operation: &str| {
+        let is_it = |figure: &&Value| figure["work"] == work && figure["operation"] == operation;
+        figures.iter().filter(is_it).count()
+    };
+    for set in ["many_fixed", "many_variable", "ten_fixed", "one_variable"] {
+        for operation in ["insert", "insert_batches", "pair", "scan"] {
+            assert_eq!(of(set, operation), engines, "{set} {operation}");
+        }
+    }
+    for set in ["ten_variable", "one_fixed"] {
+        assert_eq!(of(set, "first_value"), engines, "{set}");
+        assert_eq!(of(set, "count"), engines, "{set}");
+    }
+    assert_eq!(of("ten_fixed", "scan_packed"), engines);
+    assert_eq!(of("ten_variable", "scan_packed"), 0);
+    // Teak alone says how many there are.
+    assert_eq!(of("counted", "count_range"), 1);
+    let estimating = 1 + usize::from(cfg!(feature = "mdbx"));
+    assert_eq!(of("plain", "estimate_range"), estimating);
+    assert_eq!(of("plain", "walk_range"), engines);
+    assert_eq!(of("plain", "remove_range"), engines);
+    assert_eq!(of("nested", "transaction_of_10"), engines);
+    for figure in &figures {
+        assert_positive(figure, &["ns_per_op", "operations"]);
+        assert_eq!(figure["repeats"], 1);
+        if figure["operation"] == "insert" {
+            assert!(
+                figure["used_bytes"].as_u64() > figure["data_bytes"].as_u64(),
+                "{figure}"
+            );
+        }
+    }
+}
+
+#[test]
+fn parts_of_kinds_can_be_chosen() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let arguments = ["kinds", "--only", "removal,nested", "--records", "3000"];
+    let more = ["--nested", "10", "--engines", "teak"];
+    let figures = run_exactly(directory.path(), &[&arguments[..], &more].concat());
+    let names: Vec<&Value> = figures.iter().map(|figure| &figure["operation"]).collect();
+    assert_eq!(names, ["remove_range", "transaction_of_10"]);
+}
+
+#[test]
 fn files_are_watched_for_every_engine() {
     let directory = tempfile::tempdir().expect("a directory");
     let chart = directory.path().join("chart.svg");

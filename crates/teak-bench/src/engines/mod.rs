@@ -3,6 +3,7 @@
 //! A method of [`Engine`] does a whole slice of work, so that the loop runs inside the engine's own file: the calls under
 //! measurement are direct, and the one through the trait is paid once a slice.
 
+mod kinds;
 #[cfg(feature = "lmdb")]
 mod lmdb;
 #[cfg(feature = "mdbx")]
@@ -10,6 +11,10 @@ mod mdbx;
 mod reading;
 pub(crate) mod teak;
 
+pub(crate) use kinds::{
+    Batch, Counting, Ending, FIXED_LEN, KeyRange, KindsEngine, Nested, Pair, TableKind,
+    VARIABLE_LEN_MAX, ValueKind,
+};
 pub(crate) use reading::{Held, ReadStep, Reader, Reading, Slots};
 
 use crate::{
@@ -313,6 +318,37 @@ impl EngineKind {
             }
             #[cfg(feature = "mdbx")]
             Self::Mdbx => Box::new(mdbx::Mdbx::open(directory, opening)?),
+        })
+    }
+
+    /// Creates a database in `directory`, which is there, with a table of some kind, for lazy commits.
+    pub(crate) fn open_kind(
+        self,
+        directory: &Path,
+        kind: TableKind,
+        data_bytes: u64,
+    ) -> Result<Box<dyn KindsEngine>> {
+        #[cfg(any(feature = "lmdb", feature = "mdbx"))]
+        let opening = Opening::usual(Durability::Lazy, data_bytes);
+        #[cfg(not(any(feature = "lmdb", feature = "mdbx")))]
+        let _ = data_bytes;
+        let teak = |verification| teak::Kinds::open(directory, kind, verification);
+        Ok(match self {
+            Self::Teak => Box::new(teak(Verification::default())?),
+            Self::TeakUnverified => Box::new(teak(Verification::Off)?),
+            Self::TeakAlways => Box::new(teak(Verification::Always)?),
+            #[cfg(feature = "lmdb")]
+            Self::Lmdb => {
+                let writing = lmdb::Writing::Buffers;
+                Box::new(lmdb::Lmdb::open_kind(directory, &opening, writing, kind)?)
+            }
+            #[cfg(feature = "lmdb")]
+            Self::LmdbWritemap => {
+                let writing = lmdb::Writing::Map;
+                Box::new(lmdb::Lmdb::open_kind(directory, &opening, writing, kind)?)
+            }
+            #[cfg(feature = "mdbx")]
+            Self::Mdbx => Box::new(mdbx::Mdbx::open_kind(directory, &opening, kind)?),
         })
     }
 }

@@ -1,5 +1,9 @@
 //! Teak, through its public interface: one table of raw bytes.
 
+mod kinds;
+
+pub(super) use kinds::Kinds;
+
 use super::{
     Change, Committer, Copying, DeadPages, Durability, Engine, Held, Insertion, Opening, ReadStep,
     Reader, Reading, Shrinking, Space, in_key_order, reading::fold_keys,

@@ -1,5 +1,6 @@
 //! LMDB, through its C functions.
 
+mod kinds;
 mod raw;
 
 use super::{
@@ -14,6 +15,7 @@ use anyhow::{Context, Result, bail};
 use lmdb_master_sys as ffi;
 use raw::{Access, Environment, Move, Settings, Table, Transaction};
 use std::{
+    ffi::c_uint,
     iter,
     path::{Path, PathBuf},
 };
@@ -40,6 +42,16 @@ pub(super) struct Lmdb {
 impl Lmdb {
     /// Opens the environment in `directory`, or creates it, with room for the data many times over.
     pub(super) fn open(directory: &Path, opening: &Opening, writing: Writing) -> Result<Self> {
+        Self::open_with(directory, opening, writing, 0)
+    }
+
+    /// The same, with flags of the table.
+    fn open_with(
+        directory: &Path,
+        opening: &Opening,
+        writing: Writing,
+        table_flags: c_uint,
+    ) -> Result<Self> {
         let mut flags = ffi::MDB_NOSUBDIR | ffi::MDB_NORDAHEAD;
         match opening.durability {
             Durability::Durable => {}
@@ -57,6 +69,7 @@ impl Lmdb {
             flags,
             map_bytes: usize::try_from(map_bytes)?,
             max_readers: opening.slots.max(),
+            table_flags,
         };
         let path = directory.join(FILE_NAME);
         let environment = Environment::open(&path, &settings)?;

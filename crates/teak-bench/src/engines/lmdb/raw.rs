@@ -7,6 +7,8 @@
 
 #![allow(unsafe_code)]
 
+mod pairs;
+
 use anyhow::{Context, Result, bail, ensure};
 use lmdb_master_sys as ffi;
 use std::{
@@ -43,6 +45,8 @@ pub(super) enum Table {
 pub(super) enum Move {
     /// To the next record; the first, if it has not been anywhere.
     Next,
+    /// The same, behind all values of the key.
+    NextKey,
 }
 
 /// How an environment is opened.
@@ -53,6 +57,8 @@ pub(super) struct Settings {
     pub(super) map_bytes: usize,
     /// How many slots for readers there are, if not as many as by default.
     pub(super) max_readers: Option<u32>,
+    /// What the unnamed database is made with.
+    pub(super) table_flags: c_uint,
 }
 
 /// An open environment.
@@ -82,7 +88,9 @@ impl Environment {
         let flags = settings.flags;
         // SAFETY: the handle is live and not yet open, and the path ends with a zero byte.
         check(unsafe { ffi::mdb_env_open(handle.as_ptr(), path.as_ptr(), flags, FILE_MODE) })?;
-        environment.begin(Access::Write)?.prepare()?;
+        environment
+            .begin(Access::Write)?
+            .prepare(settings.table_flags)?;
         Ok(environment)
     }
 
@@ -94,15 +102,7 @@ impl Environment {
             Access::Write => 0,
             Access::WriteLazily => ffi::MDB_NOSYNC,
         };
-        let mut handle = ptr::null_mut();
-        let (environment, no_parent) = (self.handle.as_ptr(), ptr::null_mut());
-        // SAFETY: the environment is open, and `handle` is a place to write the new handle to.
-        check(unsafe { ffi::mdb_txn_begin(environment, no_parent, flags, &raw mut handle) })?;
-        let handle = NonNull::new(handle).context("LMDB gave no transaction")?;
-        Ok(Transaction {
-            handle,
-            _environment: self,
-        })
+        begin_within(self, ptr::null_mut(), flags)
     }
 
     /// Copies the newest state to a new file.
@@ -153,7 +153,7 @@ impl Drop for Environment {
 /// A running transaction; dropping it aborts it.
 pub(super) struct Transaction<'e> {
     handle: NonNull<ffi::MDB_txn>,
-    _environment: &'e Environment,
+    environment: &'e Environment,
 }
 
 impl<'e> Transaction<'e> {
@@ -191,10 +191,11 @@ impl<'e> Transaction<'e> {
     }
 
     /// Readies the unnamed database, whose order LMDB settles when it is first opened; ends the transaction.
-    fn prepare(self) -> Result<()> {
+    fn prepare(self, flags: c_uint) -> Result<()> {
         let mut table = 0;
+        let (handle, no_name) = (self.handle.as_ptr(), ptr::null());
         // SAFETY: the transaction runs; no name means the unnamed database, and `table` is a place for its number.
-        check(unsafe { ffi::mdb_dbi_open(self.handle.as_ptr(), ptr::null(), 0, &raw mut table) })?;
+        check(unsafe { ffi::mdb_dbi_open(handle, no_name, flags, &raw mut table) })?;
         ensure!(
             table == Table::Records as c_uint,
             "LMDB numbers its tables otherwise than it did"
@@ -264,11 +265,14 @@ impl<'t> Cursor<'t> {
     /// Moves, and gives the record there, or `None` behind the last.
     #[inline]
     pub(super) fn go(&mut self, to: Move) -> Result<Option<(&'t [u8], &'t [u8])>> {
-        let Move::Next = to;
+        let to = match to {
+            Move::Next => ffi::MDB_NEXT,
+            Move::NextKey => ffi::MDB_NEXT_NODUP,
+        };
         let (mut key, mut value) = (borrowed(&[]), borrowed(&[]));
         let handle = self.handle.as_ptr();
         // SAFETY: the cursor and its transaction are live; LMDB writes to `key` and `value` alone.
-        match unsafe { ffi::mdb_cursor_get(handle, &raw mut key, &raw mut value, ffi::MDB_NEXT) } {
+        match unsafe { ffi::mdb_cursor_get(handle, &raw mut key, &raw mut value, to) } {
             ffi::MDB_NOTFOUND => Ok(None),
             code => {
                 check(code)?;
@@ -284,6 +288,23 @@ impl Drop for Cursor<'_> {
         // SAFETY: the handle is live, and so is its transaction, which it borrows.
         unsafe { ffi::mdb_cursor_close(self.handle.as_ptr()) }
     }
+}
+
+/// Begins a transaction: in `parent`, which is live and not used as long as this one is, or in none.
+#[inline]
+fn begin_within(
+    environment: &Environment,
+    parent: *mut ffi::MDB_txn,
+    flags: c_uint,
+) -> Result<Transaction<'_>> {
+    let (mut handle, open) = (ptr::null_mut(), environment.handle.as_ptr());
+    // SAFETY: the environment is open, a parent is as the caller promises, and `handle` is a place to write the new handle to.
+    check(unsafe { ffi::mdb_txn_begin(open, parent, flags, &raw mut handle) })?;
+    let handle = NonNull::new(handle).context("LMDB gave no transaction")?;
+    Ok(Transaction {
+        handle,
+        environment,
+    })
 }
 
 /// LMDB's form of a slice, for calls that only read it.

@@ -1,5 +1,6 @@
 //! libmdbx, through its C functions.
 
+mod kinds;
 mod raw;
 
 use super::{
@@ -12,7 +13,7 @@ use crate::{
 };
 use anyhow::{Result, bail};
 use mdbx_sys as ffi;
-use raw::{Access, Environment, Geometry, Settings, Transaction};
+use raw::{Access, Environment, Geometry, Move, Settings, Transaction};
 use std::{
     iter,
     path::{Path, PathBuf},
@@ -33,6 +34,15 @@ pub(super) struct Mdbx {
 impl Mdbx {
     /// Opens the environment in `directory`, or creates it, with room for the data many times over.
     pub(super) fn open(directory: &Path, opening: &Opening) -> Result<Self> {
+        Self::open_with(directory, opening, ffi::MDBX_DB_DEFAULTS)
+    }
+
+    /// The same, with flags of the table.
+    fn open_with(
+        directory: &Path,
+        opening: &Opening,
+        table_flags: ffi::MDBX_db_flags_t,
+    ) -> Result<Self> {
         let sync = match opening.durability {
             Durability::Durable => ffi::MDBX_SYNC_DURABLE,
             Durability::Lazy => ffi::MDBX_SAFE_NOSYNC,
@@ -52,6 +62,7 @@ impl Mdbx {
             flags,
             geometry,
             max_readers: opening.slots.max(),
+            table_flags,
         };
         let path = directory.join(FILE_NAME);
         let environment = Environment::open(&path, &settings)?;
@@ -129,7 +140,7 @@ impl Engine for Mdbx {
         let transaction = self.environment.begin(Access::Read)?;
         let mut cursor = transaction.cursor()?;
         let mut digest = Digest::default();
-        while let Some((key, value)) = cursor.next()? {
+        while let Some((key, value)) = cursor.go(Move::Next)? {
             digest.add_record(key, value);
         }
         Ok(digest)
@@ -227,7 +238,7 @@ impl Reader for Mdbx {
         begun();
         let mut cursor = transaction.cursor()?;
         let mut fingerprint = Fingerprint::default();
-        while let Some((key, value)) = cursor.next()? {
+        while let Some((key, value)) = cursor.go(Move::Next)? {
             fingerprint.add(key, value);
         }
         Ok(fingerprint)

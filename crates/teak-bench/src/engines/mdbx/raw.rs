@@ -7,6 +7,8 @@
 
 #![allow(unsafe_code)]
 
+mod pairs;
+
 use anyhow::{Context, Result, bail, ensure};
 use mdbx_sys as ffi;
 use std::{
@@ -47,6 +49,8 @@ pub(super) struct Settings {
     pub(super) geometry: Geometry,
     /// How many slots for readers there are, if not as many as by default.
     pub(super) max_readers: Option<u32>,
+    /// What the unnamed database is made with.
+    pub(super) table_flags: ffi::MDBX_db_flags_t,
 }
 
 /// An open environment.
@@ -83,7 +87,9 @@ impl Environment {
         }
         // SAFETY: the handle is live and not yet open, and the path ends with a zero byte.
         check(unsafe { ffi::mdbx_env_open(handle.as_ptr(), path.as_ptr(), flags, FILE_MODE) })?;
-        environment.begin(Access::Write)?.prepare()?;
+        environment
+            .begin(Access::Write)?
+            .prepare(settings.table_flags)?;
         Ok(environment)
     }
 
@@ -95,18 +101,7 @@ impl Environment {
             Access::Write => ffi::MDBX_TXN_READWRITE,
             Access::WriteLazily => ffi::MDBX_TXN_NOSYNC,
         };
-        let mut handle = ptr::null_mut();
-        let (environment, no_parent) = (self.handle.as_ptr(), ptr::null_mut());
-        let no_context = ptr::null_mut();
-        // SAFETY: the environment is open, and `handle` is a place to write the new handle to.
-        check(unsafe {
-            ffi::mdbx_txn_begin_ex(environment, no_parent, flags, &raw mut handle, no_context)
-        })?;
-        let handle = NonNull::new(handle).context("libmdbx gave no transaction")?;
-        Ok(Transaction {
-            handle,
-            _environment: self,
-        })
+        begin_within(self, ptr::null_mut(), flags)
     }
 
     /// Copies the newest state to a new file.
@@ -138,7 +133,7 @@ impl Drop for Environment {
 /// A running transaction; dropping it aborts it.
 pub(super) struct Transaction<'e> {
     handle: NonNull<ffi::MDBX_txn>,
-    _environment: &'e Environment,
+    environment: &'e Environment,
 }
 
 impl<'e> Transaction<'e> {
@@ -180,13 +175,11 @@ impl<'e> Transaction<'e> {
     }
 
     /// Readies the unnamed database; ends the transaction.
-    fn prepare(self) -> Result<()> {
+    fn prepare(self, flags: ffi::MDBX_db_flags_t) -> Result<()> {
         let mut table = 0;
         let (handle, no_name) = (self.handle.as_ptr(), ptr::null());
         // SAFETY: the transaction runs; no name means the unnamed database, and `table` is a place for its number.
-        check(unsafe {
-            ffi::mdbx_dbi_open(handle, no_name, ffi::MDBX_DB_DEFAULTS, &raw mut table)
-        })?;
+        check(unsafe { ffi::mdbx_dbi_open(handle, no_name, flags, &raw mut table) })?;
         ensure!(
             table == RECORDS,
             "libmdbx numbers its tables otherwise than it did"
@@ -271,6 +264,15 @@ impl<'e> TransactionAtRest<'e> {
     }
 }
 
+/// Where a cursor goes.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Move {
+    /// To the next record; the first, if it has not been anywhere.
+    Next,
+    /// The same, behind all values of the key.
+    NextKey,
+}
+
 /// A cursor over the records.
 pub(super) struct Cursor<'t> {
     handle: NonNull<ffi::MDBX_cursor>,
@@ -278,14 +280,17 @@ pub(super) struct Cursor<'t> {
 }
 
 impl<'t> Cursor<'t> {
-    /// Goes to the next record, or to the first if it has not been anywhere, and gives it; `None` behind the last.
+    /// Moves, and gives the record there, or `None` behind the last.
     #[inline]
-    pub(super) fn next(&mut self) -> Result<Option<(&'t [u8], &'t [u8])>> {
+    pub(super) fn go(&mut self, to: Move) -> Result<Option<(&'t [u8], &'t [u8])>> {
+        let to = match to {
+            Move::Next => ffi::MDBX_NEXT,
+            Move::NextKey => ffi::MDBX_NEXT_NODUP,
+        };
         let (mut key, mut value) = (borrowed(&[]), borrowed(&[]));
         let handle = self.handle.as_ptr();
         // SAFETY: the cursor and its transaction are live; libmdbx writes to `key` and `value` alone.
-        match unsafe { ffi::mdbx_cursor_get(handle, &raw mut key, &raw mut value, ffi::MDBX_NEXT) }
-        {
+        match unsafe { ffi::mdbx_cursor_get(handle, &raw mut key, &raw mut value, to) } {
             ffi::MDBX_NOTFOUND => Ok(None),
             code => {
                 check(code)?;
@@ -308,6 +313,24 @@ fn tell_errors_only() {
     let (level, flags) = (ffi::MDBX_LOG_ERROR, ffi::MDBX_DBG_DONTCHANGE);
     // SAFETY: it sets numbers of the library's own, and nothing is to be called.
     unsafe { ffi::mdbx_setup_debug(level, flags, None) };
+}
+
+/// Begins a transaction: in `parent`, which is live and not used as long as this one is, or in none.
+#[inline]
+fn begin_within(
+    environment: &Environment,
+    parent: *mut ffi::MDBX_txn,
+    flags: ffi::MDBX_txn_flags_t,
+) -> Result<Transaction<'_>> {
+    let (mut handle, open) = (ptr::null_mut(), environment.handle.as_ptr());
+    let no_context = ptr::null_mut();
+    // SAFETY: the environment is open, a parent is as the caller promises, and `handle` is a place to write the new handle to.
+    check(unsafe { ffi::mdbx_txn_begin_ex(open, parent, flags, &raw mut handle, no_context) })?;
+    let handle = NonNull::new(handle).context("libmdbx gave no transaction")?;
+    Ok(Transaction {
+        handle,
+        environment,
+    })
 }
 
 /// libmdbx's form of a slice, for calls that only read it.

@@ -1,0 +1,154 @@
+//! Tables of several kinds: such in which a key has several values, such that count, and plain ones, for what is done to them beside single
+//! insertions and lookups.
+//!
+//! As in [`Engine`](super::Engine) a method does a whole slice of work, so that what is measured are direct calls.
+
+use super::Space;
+use crate::data::{Digest, Key, PackedSum, Record};
+use anyhow::Result;
+use serde::Serialize;
+
+/// Bytes of a value where all have the same.
+pub(crate) const FIXED_LEN: usize = 8;
+/// Bytes of the longest value where they have not.
+pub(crate) const VARIABLE_LEN_MAX: usize = 24;
+
+/// How long the values of a key are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum ValueKind {
+    /// All of 8 bytes, which the table is told.
+    Fixed,
+    /// Of 16 to 24 bytes.
+    Variable,
+}
+
+/// What a table is made for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TableKind {
+    /// A key has one value.
+    Plain,
+    /// The same, and the table keeps counts, if the engine has that.
+    Counted,
+    /// A key has several values.
+    Pairs(ValueKind),
+}
+
+/// A key, and one of its values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Pair {
+    pub(crate) key: Key,
+    bytes: [u8; VARIABLE_LEN_MAX],
+    len: u8,
+}
+
+impl Pair {
+    /// A pair whose value is the first `len` of `bytes`.
+    pub(crate) fn new(key: Key, bytes: [u8; VARIABLE_LEN_MAX], len: u8) -> Self {
+        Self { key, bytes, len }
+    }
+
+    /// The value.
+    #[inline]
+    pub(crate) fn value(&self) -> &[u8] {
+        &self.bytes[..usize::from(self.len)]
+    }
+}
+
+/// Pairs that are handed over at once.
+#[derive(Clone, Debug)]
+pub(crate) struct Batch {
+    /// Those of a key one behind the other.
+    pub(crate) pairs: Vec<Pair>,
+    /// So many for each key.
+    pub(crate) per_key: usize,
+    /// All values one behind the other.
+    pub(crate) packed: Vec<u8>,
+}
+
+impl Batch {
+    /// The pairs of each key.
+    pub(crate) fn groups(&self) -> impl Iterator<Item = &[Pair]> {
+        self.pairs.chunks(self.per_key)
+    }
+}
+
+/// Records from the first key to before the second one.
+pub(crate) type KeyRange = (Key, Key);
+
+/// How records of a range are counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Counting {
+    /// By the call that says how many there are.
+    Exact,
+    /// By the call that says about how many.
+    About,
+    /// By a cursor that goes over them.
+    Walk,
+}
+
+/// A transaction in another one.
+#[derive(Clone)]
+pub(crate) struct Nested {
+    /// What is inserted, or gets a new value.
+    pub(crate) records: Vec<Record>,
+    pub(crate) ending: Ending,
+}
+
+/// What becomes of a nested transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ending {
+    Kept,
+    RolledBack,
+}
+
+/// An open database with one table of some [`TableKind`]. What is for tables of another kind fails.
+pub(crate) trait KindsEngine {
+    /// Inserts pairs in one transaction, by one call each.
+    fn insert_pairs(&mut self, pairs: &[Pair]) -> Result<()>;
+
+    /// Inserts pairs in one transaction, by the call that the engine has for many, or by one each if it has none.
+    fn insert_batch(&mut self, batch: &Batch) -> Result<()>;
+
+    /// Looks up the first value of the key of each pair.
+    fn first_values(&mut self, pairs: &[Pair]) -> Result<Digest>;
+
+    /// Looks up pairs; how many of them are there.
+    fn find_pairs(&mut self, pairs: &[Pair]) -> Result<u64>;
+
+    /// Counts the values of the key of each pair; the sum.
+    fn count_values(&mut self, pairs: &[Pair]) -> Result<u64>;
+
+    /// Goes over all pairs or records, one by one.
+    fn scan(&mut self) -> Result<Digest>;
+
+    /// Goes over all values of fixed length, as many at a time as the engine hands out.
+    fn scan_packed(&mut self) -> Result<PackedSum>;
+
+    /// Loads records that are sorted by key, in one transaction, by the call that the engine has for that.
+    fn load(&mut self, records: &mut dyn Iterator<Item = Record>) -> Result<()>;
+
+    /// Counts the records of each range; `None` if the engine has no call for that.
+    fn count_ranges(&mut self, counting: Counting, ranges: &[KeyRange])
+    -> Result<Option<Vec<u64>>>;
+
+    /// Removes the records of a range in one transaction; how many there were.
+    fn remove_range(&mut self, range: &KeyRange) -> Result<u64>;
+
+    /// Runs nested transactions, one after the other, in one transaction.
+    fn run_nested(&mut self, nested: &[Nested]) -> Result<()>;
+
+    /// Shows all pairs or records in order.
+    fn visit(&mut self, see: &mut dyn FnMut(&[u8], &[u8])) -> Result<()>;
+
+    /// How many pairs or records there are, as the engine keeps it.
+    fn len(&mut self) -> Result<u64>;
+
+    /// The size of the database.
+    fn space(&mut self) -> Result<Space>;
+
+    /// Brings to the disk what a thread of the engine's own would do later.
+    fn settle(&mut self) -> Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,185 @@
+//! libmdbx's tables of several kinds.
+
+use super::{
+    Mdbx, ffi,
+    raw::{Access, Move},
+};
+use crate::{
+    data::{Digest, PackedSum, Record},
+    engines::{
+        Batch, Counting, Ending, Engine, FIXED_LEN, KeyRange, KindsEngine, Nested, Opening, Pair,
+        Space, TableKind, ValueKind,
+    },
+};
+use anyhow::Result;
+use std::path::Path;
+
+/// A key has several values; without `MDBX_CREATE` the unnamed table stays what it is.
+const MANY: ffi::MDBX_db_flags_t = ffi::MDBX_CREATE | ffi::MDBX_DUPSORT;
+
+impl Mdbx {
+    /// Creates the environment in `directory`, with a table of some kind. None counts.
+    pub(in crate::engines) fn open_kind(
+        directory: &Path,
+        opening: &Opening,
+        kind: TableKind,
+    ) -> Result<Self> {
+        let table_flags = match kind {
+            TableKind::Plain | TableKind::Counted => ffi::MDBX_DB_DEFAULTS,
+            TableKind::Pairs(ValueKind::Fixed) => MANY | ffi::MDBX_DUPFIXED,
+            TableKind::Pairs(ValueKind::Variable) => MANY,
+        };
+        Self::open_with(directory, opening, table_flags)
+    }
+}
+
+impl KindsEngine for Mdbx {
+    fn insert_pairs(&mut self, pairs: &[Pair]) -> Result<()> {
+        let mut transaction = self.environment.begin(Access::Write)?;
+        for pair in pairs {
+            transaction.put(&pair.key, pair.value(), ffi::MDBX_UPSERT)?;
+        }
+        transaction.commit()
+    }
+
+    /// libmdbx takes many values of a key at once if all have one length.
+    fn insert_batch(&mut self, batch: &Batch) -> Result<()> {
+        let is_fixed = batch.packed.len() == batch.pairs.len() * FIXED_LEN;
+        if batch.per_key == 1 || !is_fixed {
+            return self.insert_pairs(&batch.pairs);
+        }
+        let mut transaction = self.environment.begin(Access::Write)?;
+        let mut cursor = transaction.write_cursor()?;
+        let packed = batch.packed.chunks(batch.per_key * FIXED_LEN);
+        for (pairs, values) in batch.groups().zip(packed) {
+            cursor.put_packed(&pairs[0].key, values, FIXED_LEN)?;
+        }
+        drop(cursor);
+        transaction.commit()
+    }
+
+    fn first_values(&mut self, pairs: &[Pair]) -> Result<Digest> {
+        let transaction = self.environment.begin(Access::Read)?;
+        let mut digest = Digest::default();
+        for pair in pairs {
+            if let Some(value) = transaction.get(&pair.key)? {
+                digest.add_value(value);
+            }
+        }
+        Ok(digest)
+    }
+
+    fn find_pairs(&mut self, pairs: &[Pair]) -> Result<u64> {
+        let transaction = self.environment.begin(Access::Read)?;
+        let mut cursor = transaction.cursor()?;
+        let mut found = 0;
+        for pair in pairs {
+            found += u64::from(cursor.find_pair(&pair.key, pair.value())?);
+        }
+        Ok(found)
+    }
+
+    fn count_values(&mut self, pairs: &[Pair]) -> Result<u64> {
+        let transaction = self.environment.begin(Access::Read)?;
+        let mut cursor = transaction.cursor()?;
+        let mut count = 0;
+        for pair in pairs {
+            if cursor.find_key(&pair.key)? {
+                count += cursor.count()?;
+            }
+        }
+        Ok(count)
+    }
+
+    fn scan(&mut self) -> Result<Digest> {
+        Engine::scan(self)
+    }
+
+    fn scan_packed(&mut self) -> Result<PackedSum> {
+        let transaction = self.environment.begin(Access::Read)?;
+        let mut cursor = transaction.cursor()?;
+        let mut sum = PackedSum::default();
+        while let Some((_, first)) = cursor.go(Move::NextKey)? {
+            sum.add(cursor.packed(first)?);
+            while let Some(values) = cursor.next_packed()? {
+                sum.add(values);
+            }
+        }
+        Ok(sum)
+    }
+
+    fn load(&mut self, records: &mut dyn Iterator<Item = Record>) -> Result<()> {
+        let mut transaction = self.environment.begin(Access::Write)?;
+        for record in records {
+            transaction.put(&record.key, &record.value, ffi::MDBX_APPEND)?;
+        }
+        transaction.commit()
+    }
+
+    fn count_ranges(
+        &mut self,
+        counting: Counting,
+        ranges: &[KeyRange],
+    ) -> Result<Option<Vec<u64>>> {
+        let transaction = self.environment.begin(Access::Read)?;
+        match counting {
+            Counting::Exact => return Ok(None),
+            Counting::About => {
+                let ranges = ranges.iter();
+                let counts = ranges.map(|(low, high)| transaction.estimate_range(low, high));
+                return counts.collect::<Result<_>>().map(Some);
+            }
+            Counting::Walk => {}
+        }
+        let mut cursor = transaction.cursor()?;
+        let mut counts = Vec::with_capacity(ranges.len());
+        for (low, high) in ranges {
+            let (mut found, mut count) = (cursor.seek(low)?, 0);
+            while found.is_some_and(|(key, _)| key < &high[..]) {
+                count += 1;
+                found = cursor.go(Move::Next)?;
+            }
+            counts.push(count);
+        }
+        Ok(Some(counts))
+    }
+
+    fn remove_range(&mut self, (low, high): &KeyRange) -> Result<u64> {
+        let mut transaction = self.environment.begin(Access::Write)?;
+        let removed = transaction.remove_range(low, high)?;
+        transaction.commit()?;
+        Ok(removed)
+    }
+
+    fn run_nested(&mut self, nested: &[Nested]) -> Result<()> {
+        let mut transaction = self.environment.begin(Access::Write)?;
+        for nested in nested {
+            let mut inner = transaction.nested()?;
+            for record in &nested.records {
+                inner.put(&record.key, &record.value, ffi::MDBX_UPSERT)?;
+            }
+            match nested.ending {
+                Ending::Kept => inner.commit()?,
+                Ending::RolledBack => drop(inner),
+            }
+        }
+        transaction.commit()
+    }
+
+    fn visit(&mut self, see: &mut dyn FnMut(&[u8], &[u8])) -> Result<()> {
+        let transaction = self.environment.begin(Access::Read)?;
+        let mut cursor = transaction.cursor()?;
+        while let Some((key, value)) = cursor.go(Move::Next)? {
+            see(key, value);
+        }
+        Ok(())
+    }
+
+    fn len(&mut self) -> Result<u64> {
+        self.environment.begin(Access::Read)?.len()
+    }
+
+    fn space(&mut self) -> Result<Space> {
+        Engine::space(self)
+    }
+}

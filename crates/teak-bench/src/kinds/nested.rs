@@ -1,0 +1,82 @@
+//! Nested transactions of a few changes, of which every other one is rolled back.
+
+use super::{Contender, Figure, add_round, contenders, in_turn, records::Sorted};
+use crate::{
+    arguments::Kinds,
+    data::{Fingerprint, Record},
+    engines::{Ending, Nested, TableKind},
+    statistics::Samples,
+};
+use anyhow::Result;
+use fastrand::Rng;
+use std::{path::Path, time::Duration};
+
+const SEED: u64 = 0x6e65_7374;
+/// New values in a nested transaction.
+const CHANGES: usize = 10;
+/// Nested transactions in an outer one.
+const PER_TRANSACTION: u64 = 100;
+/// One of so many records of the table stands for the others, so that it is soon loaded.
+const TABLE_PART: u64 = 10;
+
+/// Runs nested transactions.
+pub(super) fn run(kinds: &Kinds, directory: &Path) -> Result<Vec<Figure>> {
+    eprintln!("nested");
+    let sorted = Sorted::new(kinds.records.div_ceil(TABLE_PART));
+    let mut contenders = contenders(kinds, directory);
+    let mut samples = vec![Samples::default(); contenders.len()];
+    for round in 0..kinds.repeat as usize {
+        let times = in_turn(&mut contenders, round, |contender| {
+            contender.start_anew(TableKind::Plain, sorted.bytes())?;
+            contender.engine()?.load(&mut sorted.records())?;
+            contender.settle()?;
+            run_all(contender, &sorted, kinds.nested).map(Some)
+        })?;
+        add_round(&mut samples, &times, kinds.nested);
+    }
+    let mut figures = Vec::new();
+    for (contender, samples) in contenders.iter().zip(&samples) {
+        let (work, nested) = ("nested".to_owned(), kinds.nested);
+        let figure = Figure::new(work, "transaction_of_10", contender.kind, nested, samples);
+        figures.extend(figure);
+    }
+    contenders.iter_mut().try_for_each(Contender::discard)?;
+    Ok(figures)
+}
+
+/// Runs so many, and compares what has come of them.
+fn run_all(contender: &mut Contender, sorted: &Sorted, count: u64) -> Result<Duration> {
+    let (mut rng, mut sum) = (Rng::with_seed(SEED), Duration::ZERO);
+    let mut versions = vec![0; sorted.keys.len()];
+    for first in (0..count).step_by(PER_TRANSACTION as usize) {
+        let numbers = first..count.min(first + PER_TRANSACTION);
+        let nested: Vec<Nested> = numbers
+            .map(|number| one(number, sorted, &mut versions, &mut rng))
+            .collect();
+        sum += contender.time(|engine| engine.run_nested(&nested))?.1;
+    }
+    let records = sorted.keys.iter().zip(&versions);
+    let expected = Fingerprint::of(records.map(|(key, version)| Record::new(*key, *version)));
+    contender.verify(sorted.keys.len() as u64, expected)?;
+    Ok(sum)
+}
+
+/// A nested transaction; what stays of it is noted in `versions`.
+fn one(number: u64, sorted: &Sorted, versions: &mut [u64], rng: &mut Rng) -> Nested {
+    let ending = match number.is_multiple_of(2) {
+        true => Ending::Kept,
+        false => Ending::RolledBack,
+    };
+    let version = number + 1;
+    let mut change = |_| {
+        let index = rng.usize(..versions.len());
+        if ending == Ending::Kept {
+            versions[index] = version;
+        }
+        Record::new(sorted.keys[index], version)
+    };
+    Nested {
+        records: (0..CHANGES).map(&mut change).collect(),
+        ending,
+    }
+}

@@ -1,0 +1,258 @@
+//! Tables in which a key has several values: loads, lookups and scans.
+
+use super::{
+    Contender, Figure, add_round, add_slice, contenders, in_turn,
+    set::{PairSet, Shape},
+};
+use crate::{
+    arguments::Kinds,
+    engines::{Pair, TableKind, ValueKind},
+    measurement::Size,
+    statistics::Samples,
+};
+use anyhow::{Result, ensure};
+use std::{path::Path, time::Duration};
+
+/// Pairs of a transaction.
+const PER_TRANSACTION: usize = 10_000;
+/// Pairs that are looked up in a round, and of them in a slice.
+const LOOKUPS: usize = 200_000;
+const PER_SLICE: usize = 20_000;
+
+/// How pairs are inserted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    Batches,
+    OneByOne,
+}
+
+impl Way {
+    /// In this order, so that reads find what came of single insertions.
+    const ALL: [Self; 2] = [Self::Batches, Self::OneByOne];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Batches => "insert_batches",
+            Self::OneByOne => "insert",
+        }
+    }
+}
+
+/// What is looked up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Lookup {
+    FirstValue,
+    Pair,
+    Count,
+}
+
+impl Lookup {
+    const ALL: [Self; 3] = [Self::FirstValue, Self::Pair, Self::Count];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::FirstValue => "first_value",
+            Self::Pair => "pair",
+            Self::Count => "count",
+        }
+    }
+}
+
+/// How all pairs are gone over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Scan {
+    Packed,
+    OneByOne,
+}
+
+impl Scan {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Packed => "scan_packed",
+            Self::OneByOne => "scan",
+        }
+    }
+}
+
+/// Loads and reads pairs of a shape, with values of each kind.
+pub(super) fn run(kinds: &Kinds, shape: Shape, directory: &Path) -> Result<Vec<Figure>> {
+    let mut figures = Vec::new();
+    for values in [ValueKind::Fixed, ValueKind::Variable] {
+        let mut bench = PairBench {
+            set: PairSet { shape, values },
+            repeats: kinds.repeat as usize,
+            contenders: contenders(kinds, directory),
+            figures: Vec::new(),
+        };
+        bench.run()?;
+        figures.append(&mut bench.figures);
+    }
+    Ok(figures)
+}
+
+struct PairBench {
+    set: PairSet,
+    repeats: usize,
+    contenders: Vec<Contender>,
+    figures: Vec<Figure>,
+}
+
+impl PairBench {
+    fn run(&mut self) -> Result<()> {
+        eprintln!("{}", self.set.name());
+        for way in Way::ALL {
+            self.load(way)?;
+        }
+        for lookup in Lookup::ALL {
+            // One key would be looked up again and again.
+            if lookup == Lookup::Pair || !matches!(self.set.shape, Shape::Many(_)) {
+                self.look_up(lookup)?;
+            }
+        }
+        if self.set.values == ValueKind::Fixed {
+            self.scan(Scan::Packed)?;
+        }
+        self.scan(Scan::OneByOne)?;
+        self.contenders.iter_mut().try_for_each(Contender::discard)
+    }
+
+    fn load(&mut self, way: Way) -> Result<()> {
+        let (set, data_bytes) = (self.set, self.set.data_bytes());
+        let (order, expected) = (set.random_order(), set.fingerprint());
+        let mut samples = vec![Samples::default(); self.contenders.len()];
+        let mut sizes = vec![None; self.contenders.len()];
+        for round in 0..self.repeats {
+            let times = in_turn(&mut self.contenders, round, |contender| {
+                contender.start_anew(TableKind::Pairs(set.values), data_bytes)?;
+                let time = match way {
+                    Way::Batches => load_batches(contender, &set)?,
+                    Way::OneByOne => load_one_by_one(contender, &set, &order)?,
+                };
+                contender.verify(set.count(), expected)?;
+                contender.settle()?;
+                Ok(Some(time))
+            })?;
+            add_round(&mut samples, &times, set.count());
+        }
+        for (size, contender) in sizes.iter_mut().zip(&mut self.contenders) {
+            let space = contender.engine()?.space()?;
+            *size = Some(Size { space, data_bytes });
+        }
+        self.add_figures(way.name(), set.count(), &samples, &sizes);
+        Ok(())
+    }
+
+    fn look_up(&mut self, lookup: Lookup) -> Result<()> {
+        let set = self.set;
+        let numbers = set.some(LOOKUPS);
+        let mut samples = vec![Samples::default(); self.contenders.len()];
+        // The first one is not measured.
+        for round in 0..=self.repeats {
+            let mut times = vec![None; self.contenders.len()];
+            for (turn, numbers) in numbers.chunks(PER_SLICE).enumerate() {
+                let pairs: Vec<Pair> = numbers.iter().map(|&number| set.pair(number)).collect();
+                let slice = in_turn(&mut self.contenders, round + turn, |contender| {
+                    look_up_slice(contender, lookup, &set, numbers, &pairs).map(Some)
+                })?;
+                add_slice(&mut times, &slice);
+            }
+            if round > 0 {
+                add_round(&mut samples, &times, numbers.len() as u64);
+            }
+        }
+        self.add_figures(lookup.name(), LOOKUPS as u64, &samples, &[]);
+        Ok(())
+    }
+
+    fn scan(&mut self, scan: Scan) -> Result<()> {
+        let (set, scanned, packed) = (self.set, self.set.scanned(), self.set.packed());
+        let mut samples = vec![Samples::default(); self.contenders.len()];
+        for round in 0..=self.repeats {
+            let times = in_turn(&mut self.contenders, round, |contender| {
+                let (is_right, time) = match scan {
+                    Scan::Packed => {
+                        let (found, time) = contender.time(|engine| engine.scan_packed())?;
+                        (found == packed, time)
+                    }
+                    Scan::OneByOne => {
+                        let (found, time) = contender.time(|engine| engine.scan())?;
+                        (found == scanned, time)
+                    }
+                };
+                ensure!(is_right, "a scan found something else");
+                Ok(Some(time))
+            })?;
+            if round > 0 {
+                add_round(&mut samples, &times, set.count());
+            }
+        }
+        self.add_figures(scan.name(), set.count(), &samples, &[]);
+        Ok(())
+    }
+
+    fn add_figures(
+        &mut self,
+        operation: &'static str,
+        operations: u64,
+        samples: &[Samples],
+        sizes: &[Option<Size>],
+    ) {
+        for (index, contender) in self.contenders.iter().enumerate() {
+            let figure = Figure::new(
+                self.set.name(),
+                operation,
+                contender.kind,
+                operations,
+                &samples[index],
+            );
+            let size = sizes.get(index).copied().flatten();
+            self.figures
+                .extend(figure.map(|figure| Figure { size, ..figure }));
+        }
+    }
+}
+
+fn load_batches(contender: &mut Contender, set: &PairSet) -> Result<Duration> {
+    let mut sum = Duration::ZERO;
+    for from in (0..set.count()).step_by(PER_TRANSACTION) {
+        let batch = set.batch(from, PER_TRANSACTION as u64);
+        sum += contender.time(|engine| engine.insert_batch(&batch))?.1;
+    }
+    Ok(sum)
+}
+
+fn load_one_by_one(contender: &mut Contender, set: &PairSet, order: &[u32]) -> Result<Duration> {
+    let mut sum = Duration::ZERO;
+    for numbers in order.chunks(PER_TRANSACTION) {
+        let pairs = numbers.iter().map(|&number| set.pair(u64::from(number)));
+        let pairs: Vec<Pair> = pairs.collect();
+        sum += contender.time(|engine| engine.insert_pairs(&pairs))?.1;
+    }
+    Ok(sum)
+}
+
+/// Looks up pairs with these numbers, or something of their keys, and compares what is found.
+fn look_up_slice(
+    contender: &mut Contender,
+    lookup: Lookup,
+    set: &PairSet,
+    numbers: &[u64],
+    pairs: &[Pair],
+) -> Result<Duration> {
+    let (is_right, time) = match lookup {
+        Lookup::FirstValue => {
+            let (found, time) = contender.time(|engine| engine.first_values(pairs))?;
+            (found == set.first_values(numbers), time)
+        }
+        Lookup::Pair => {
+            let (found, time) = contender.time(|engine| engine.find_pairs(pairs))?;
+            (found == pairs.len() as u64, time)
+        }
+        Lookup::Count => {
+            let (found, time) = contender.time(|engine| engine.count_values(pairs))?;
+            (found == pairs.len() as u64 * set.per_key(), time)
+        }
+    };
+    ensure!(is_right, "{} found something else", lookup.name());
+    Ok(time)
+}

@@ -1,0 +1,171 @@
+//! The pairs of a load.
+//!
+//! Invariants: a pair follows from its number alone; no two pairs are alike, and keys and values come in random order
+//! where numbers go up by one.
+
+use crate::{
+    data::{Digest, Fingerprint, KEY_LEN, PackedSum},
+    engines::{Batch, FIXED_LEN, Pair, VARIABLE_LEN_MAX, ValueKind},
+};
+use fastrand::Rng;
+
+const ORDER_SEED: u64 = 0x6b69_6e64;
+const PER_KEY: u64 = 10;
+const VARIABLE_LEN_MIN: u8 = 16;
+
+/// How many values how many keys have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Shape {
+    /// One key, with so many values.
+    Many(u64),
+    /// So many keys with ten values each.
+    Ten(u64),
+    /// So many keys with one value each.
+    One(u64),
+}
+
+/// The pairs of a load.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PairSet {
+    pub(super) shape: Shape,
+    pub(super) values: ValueKind,
+}
+
+impl PairSet {
+    /// Its name in results.
+    pub(super) fn name(&self) -> String {
+        let shape = match self.shape {
+            Shape::Many(_) => "many",
+            Shape::Ten(_) => "ten",
+            Shape::One(_) => "one",
+        };
+        let values = match self.values {
+            ValueKind::Fixed => "fixed",
+            ValueKind::Variable => "variable",
+        };
+        format!("{shape}_{values}")
+    }
+
+    /// How many there are.
+    pub(super) fn count(&self) -> u64 {
+        match self.shape {
+            Shape::Many(count) | Shape::One(count) => count,
+            Shape::Ten(keys) => keys * PER_KEY,
+        }
+    }
+
+    /// How many values a key has.
+    pub(super) fn per_key(&self) -> u64 {
+        match self.shape {
+            Shape::Many(count) => count,
+            Shape::Ten(_) => PER_KEY,
+            Shape::One(_) => 1,
+        }
+    }
+
+    /// A pair.
+    pub(super) fn pair(&self, number: u64) -> Pair {
+        let (key_number, mut key) = (number / self.per_key(), [0; KEY_LEN]);
+        let (head, tail) = key.split_at_mut(8);
+        head.copy_from_slice(&scattered(key_number).to_be_bytes());
+        tail.copy_from_slice(&scattered(!key_number).to_be_bytes());
+        let (lead, mut value) = (scattered(number), [0; VARIABLE_LEN_MAX]);
+        for (part, lane) in value.chunks_exact_mut(8).zip(0..) {
+            part.copy_from_slice(&lead.rotate_left(lane * 8).to_be_bytes());
+        }
+        let len = match self.values {
+            ValueKind::Fixed => FIXED_LEN as u8,
+            ValueKind::Variable => VARIABLE_LEN_MIN + (lead % 9) as u8,
+        };
+        Pair::new(key, value, len)
+    }
+
+    /// All numbers in random order.
+    pub(super) fn random_order(&self) -> Vec<u32> {
+        let mut numbers: Vec<u32> = (0..self.count() as u32).collect();
+        Rng::with_seed(ORDER_SEED).shuffle(&mut numbers);
+        numbers
+    }
+
+    /// The numbers of so many pairs, at random.
+    pub(super) fn some(&self, count: usize) -> Vec<u64> {
+        let mut rng = Rng::with_seed(!ORDER_SEED);
+        (0..count).map(|_| rng.u64(..self.count())).collect()
+    }
+
+    /// Pairs from a number on, which is that of the first one of a key unless there is one key.
+    pub(super) fn batch(&self, from: u64, count: u64) -> Batch {
+        let to = self.count().min(from + count);
+        let pairs: Vec<Pair> = (from..to).map(|number| self.pair(number)).collect();
+        let packed = match self.values {
+            ValueKind::Fixed => pairs.iter().flat_map(Pair::value).copied().collect(),
+            ValueKind::Variable => Vec::new(),
+        };
+        Batch {
+            per_key: self.per_key().min(pairs.len() as u64) as usize,
+            pairs,
+            packed,
+        }
+    }
+
+    fn all(&self) -> impl Iterator<Item = Pair> {
+        (0..self.count()).map(|number| self.pair(number))
+    }
+
+    /// Bytes of all values, and of all keys, each once.
+    pub(super) fn data_bytes(&self) -> u64 {
+        let values: u64 = self.all().map(|pair| pair.value().len() as u64).sum();
+        values + self.count() / self.per_key().max(1) * KEY_LEN as u64
+    }
+
+    /// What all come to.
+    pub(super) fn fingerprint(&self) -> Fingerprint {
+        let mut fingerprint = Fingerprint::default();
+        for pair in self.all() {
+            fingerprint.add(&pair.key, pair.value());
+        }
+        fingerprint
+    }
+
+    /// What a scan of all comes to.
+    pub(super) fn scanned(&self) -> Digest {
+        let mut digest = Digest::default();
+        for pair in self.all() {
+            digest.add_record(&pair.key, pair.value());
+        }
+        digest
+    }
+
+    /// What values of fixed length come to.
+    pub(super) fn packed(&self) -> PackedSum {
+        let mut sum = PackedSum::default();
+        for pair in self.all() {
+            sum.add(pair.value());
+        }
+        sum
+    }
+
+    /// What the first values of the keys of some pairs come to, if keys have ten values at most.
+    pub(super) fn first_values(&self, numbers: &[u64]) -> Digest {
+        let mut digest = Digest::default();
+        for number in numbers {
+            let first = number - number % self.per_key();
+            let values = (first..first + self.per_key()).map(|number| self.pair(number));
+            if let Some(pair) = values.min_by(|a, b| a.value().cmp(b.value())) {
+                digest.add_value(pair.value());
+            }
+        }
+        digest
+    }
+}
+
+/// Another number for each number, without order: both steps can be undone, since the factors are odd.
+fn scattered(number: u64) -> u64 {
+    let spread = number.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let mixed = (spread ^ spread >> 29).wrapping_mul(0xd6e8_feb8_6659_fd93);
+    mixed ^ mixed >> 32
+}
+
+#[cfg(test)]
+#[path = "set_tests.rs"]
+mod tests;

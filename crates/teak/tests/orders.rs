@@ -626,7 +626,8 @@ fn dense_copies_and_salvage_keep_the_order() {
     assert_eq!(
         database
             .backup_compact(&dense, &mut |_| ControlFlow::Continue(()))
-            .unwrap(),
+            .unwrap()
+            .records,
         6001
     );
     database.close().unwrap();

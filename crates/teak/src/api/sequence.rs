@@ -1,6 +1,6 @@
 //! The sequence of a table: numbers that are drawn once.
 
-use super::{Table, Transaction, WriteTxn};
+use super::{MultiTable, Table, Transaction, WriteTxn};
 use crate::Result;
 
 impl<K, V> Table<K, V> {
@@ -37,5 +37,38 @@ impl<K, V> Table<K, V> {
     /// [`Error::Corrupted`](crate::Error::Corrupted).
     pub fn draw_sequence(&self, txn: &mut WriteTxn, count: u64) -> Result<u64> {
         txn.draw_sequence(self.raw_name(), count)
+    }
+}
+
+impl<K, V> MultiTable<K, V> {
+    /// The number that the sequence of the table gives next. See [`Table::draw_sequence`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Table::sequence`].
+    pub fn sequence<T: Transaction>(&self, txn: &T) -> Result<u64> {
+        Ok(self.root(txn)?.sequence)
+    }
+
+    /// Draws numbers from the sequence of the table, as [`Table::draw_sequence`] does.
+    ///
+    /// ```
+    /// # use teak::{Database, codec::{Str, U64}};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// let mut txn = database.begin_write()?;
+    /// let lines = txn.create_multi_table::<Str, U64>("lines")?;
+    /// let number = lines.draw_sequence(&mut txn, 1)?;
+    /// lines.insert(&mut txn, "teak", number)?;
+    /// assert_eq!(lines.sequence(&txn)?, 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Table::draw_sequence`].
+    pub fn draw_sequence(&self, txn: &mut WriteTxn, count: u64) -> Result<u64> {
+        self.root(txn)?;
+        txn.draw_sequence(self.name(), count)
     }
 }

@@ -478,10 +478,10 @@ fn a_backup_is_the_state_that_it_was_begun_with() {
         assert_clean(&copy);
     };
     let copy = Database::open(&exact).unwrap();
-    let records = copy
+    let copied = copy
         .backup_compact(&dense, &mut |_| ControlFlow::Continue(()))
         .unwrap();
-    assert_eq!(records, 2000);
+    assert_eq!(copied.records, 2000);
     assert!(len(&dense) < len(&exact));
     assert!(matches!(
         copy.backup(&dense, &mut |_| ControlFlow::Continue(())),

@@ -94,12 +94,12 @@ pub use api::{
     CheckProgress, CheckReport, CommitLatency, CompactOptions, CompactProgress, Cursor, Damage,
     Database, DatabaseStat, DenseProgress, Difference, Differences, Durability, Estimate,
     Exactness, FileInfo, FreeCursor, Freshness, Keys, Limits, Loss, Marks, Metrics, MultiCursor,
-    MultiTable, Options, OwnedCursor, OwnedRange, PageUse, PageVisit, Pairs, ParkedReadTxn, Range,
-    ReadTxn, ReaderInfo, Recovery, RestoreProgress, SalvageProgress, SalvageReport, SalvagedTable,
-    Savepoint, SlowReader, SlowReaderChoice, SnapshotInfo, Swap, Table, TableChange, TableInfo,
-    TableOptions, TableStat, Ticket, Transaction, ValueGuard, ValueSize, Values, Verification,
-    WarmUp, Warmed, WriteInfo, WriteTxn, WriterPlace, codec, limits, look, restore, salvage,
-    salvage_with,
+    MultiTable, Options, OwnedCursor, OwnedRange, PageUse, PageVisit, PairDifference,
+    PairDifferences, Pairs, ParkedReadTxn, Range, ReadTxn, ReaderInfo, Recovery, RestoreProgress,
+    SalvageProgress, SalvageReport, SalvagedTable, Savepoint, SlowReader, SlowReaderChoice,
+    SnapshotInfo, Swap, Table, TableChange, TableInfo, TableOptions, TableStat, Ticket,
+    Transaction, ValueGuard, ValueSize, Values, Verification, WarmUp, Warmed, WriteInfo, WriteTxn,
+    WriterPlace, codec, limits, look, restore, salvage, salvage_with,
 };
 pub use error::{Error, KeyRange, Result};
 pub use page::{comparison::Comparison, key::KeyOrder};

@@ -11,8 +11,8 @@ use std::{
     path::Path,
 };
 use teak::{
-    Comparison, Database, Durability, Error, KeyOrder, MultiTable, Options, ReadTxn, TableOptions,
-    Transaction, ValueSize, Verification, WriteTxn,
+    Comparison, Database, Durability, Error, KeyOrder, MultiTable, Options, PairDifference,
+    ReadTxn, TableOptions, Transaction, ValueSize, Verification, WriteTxn,
     codec::{Bytes, NativeU64, Str, U32},
 };
 
@@ -103,6 +103,25 @@ impl State {
                 assert_eq!(table.count(txn, &key).unwrap(), count);
             }
         }
+    }
+}
+
+/// What differs between two states is what differs between their models.
+fn assert_differences((old, older): &(ReadTxn, State), newer: &State, new: &ReadTxn) {
+    for (index, (table, _)) in newer.tables.iter().enumerate() {
+        let models = [&older.models[index], &newer.models[index]];
+        let [before, after] = models.map(|model| pairs_of(model).collect::<BTreeSet<_>>());
+        let (mut inserted, mut removed) = (BTreeSet::new(), BTreeSet::new());
+        for difference in table.differences(old, new).unwrap() {
+            let is_first = match difference.unwrap() {
+                PairDifference::Inserted { key, value } => inserted.insert((key, value)),
+                PairDifference::Removed { key, value } => removed.insert((key, value)),
+            };
+            assert!(is_first);
+        }
+        let name = table.name().escape_ascii();
+        assert!(inserted == &after - &before, "inserted into {name}");
+        assert!(removed == &before - &after, "removed from {name}");
     }
 }
 
@@ -249,6 +268,11 @@ fn random_transactions_match_a_model() {
                 txn.commit().unwrap();
             }
             state.assert_holds(&database.begin_read().unwrap());
+            let newest = database.begin_read().unwrap();
+            if let Some(held) = &held {
+                assert_differences(held, &state, &newest);
+                assert_differences(&(newest, state.clone()), &held.1, &held.0);
+            }
             if let Some((txn, state)) = held.take_if(|_| round % 4 == 3) {
                 state.assert_holds(&txn);
             }
@@ -563,4 +587,46 @@ fn cursors_and_ranges_go_both_ways() {
         keys += 1;
     }
     assert_eq!(keys, 29);
+}
+
+/// Ten million values of a key may be there: the walk passes what the states share.
+#[test]
+fn few_changes_among_many_values_are_found() {
+    let (_directory, path) = place();
+    let database = Database::open(&path).unwrap();
+    let mut txn = database.begin_write().unwrap();
+    let options = TableOptions::new().value_size(ValueSize::Bytes(4));
+    let lines: MultiTable<Str, U32> = txn.create_multi_table_with("lines", options).unwrap();
+    let values: Vec<_> = (0..200_000).map(|value| 2 * value).collect();
+    lines.insert_values(&mut txn, "teak", &values).unwrap();
+    lines.insert(&mut txn, "oak", 1).unwrap();
+    txn.commit().unwrap();
+    let older = database.begin_read().unwrap();
+    let mut txn = database.begin_write().unwrap();
+    lines.insert(&mut txn, "teak", 77_777).unwrap();
+    lines.remove(&mut txn, "teak", 300_000).unwrap();
+    lines.insert(&mut txn, "oak", 2).unwrap();
+    txn.commit().unwrap();
+    let newer = database.begin_read().unwrap();
+    let differences: Vec<_> = (lines.differences(&older, &newer).unwrap())
+        .collect::<teak::Result<_>>()
+        .unwrap();
+    let teak = || "teak".to_owned();
+    assert_eq!(
+        differences,
+        [
+            PairDifference::Inserted {
+                key: "oak".to_owned(),
+                value: 2
+            },
+            PairDifference::Inserted {
+                key: teak(),
+                value: 77_777
+            },
+            PairDifference::Removed {
+                key: teak(),
+                value: 300_000
+            },
+        ]
+    );
 }

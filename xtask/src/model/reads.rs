@@ -67,6 +67,7 @@ pub(crate) fn compare<'t>(
         let (old, new) = (older_tables.get(name), newer_tables.get(name));
         let is_plain = |table: &Arc<AnyModel>| table.plain().is_some();
         if !old.iter().chain(&new).all(|table| is_plain(table)) {
+            multi::reads::compare(name, (older, old), (newer, new))?;
             continue;
         }
         let plain = |table: Option<&'t Arc<AnyModel>>| table.and_then(|table| table.plain());

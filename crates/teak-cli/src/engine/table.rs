@@ -3,11 +3,10 @@
 use super::{Direction, KeyBound, RecordChange};
 use crate::failure::Failure;
 use crate::text::{Kind, Order, Values};
-use std::cmp::Ordering;
 use teak::codec::Bytes;
 use teak::{
-    BulkOptions, KeyOrder, MultiTable, ReadTxn, Table, TableOptions, Transaction, ValueSize,
-    WriteTxn,
+    BulkOptions, KeyOrder, MultiTable, PairDifference, ReadTxn, Table, TableOptions, Transaction,
+    ValueSize, WriteTxn,
 };
 
 /// Pairs that are inserted at once where a table cannot be built bottom-up.
@@ -228,7 +227,20 @@ impl AnyTable {
     ) -> Result<(), Failure> {
         let table = match self {
             Self::One(table) => table,
-            Self::Several(table) => return changed_pairs(table, (older, newer), visit),
+            Self::Several(table) => {
+                for difference in table.differences(older, newer)? {
+                    let (key, old, new) = match difference? {
+                        PairDifference::Removed { key, value } => (key, Some(value), None),
+                        PairDifference::Inserted { key, value } => (key, None, Some(value)),
+                    };
+                    visit(RecordChange {
+                        key: &key,
+                        old: old.as_deref(),
+                        new: new.as_deref(),
+                    })?;
+                }
+                return Ok(());
+            }
         };
         for difference in table.differences(older, newer)? {
             let difference = difference?;
@@ -239,70 +251,6 @@ impl AnyTable {
             })?;
         }
         Ok(())
-    }
-}
-
-/// Goes through both states at once.
-fn changed_pairs(
-    table: &RawMultiTable,
-    (older, newer): (&ReadTxn, &ReadTxn),
-    mut visit: impl FnMut(RecordChange<'_>) -> Result<(), Failure>,
-) -> Result<(), Failure> {
-    let options = table.options(newer)?;
-    let (key_order, value_order) = (options.key_order(), options.order_of_values());
-    let value_order = value_order.unwrap_or_default();
-    let (mut old, mut new) = (table.iter(older)?, table.iter(newer)?);
-    let (mut left, mut right) = (old.next().transpose()?, new.next().transpose()?);
-    loop {
-        let side = match (&left, &right) {
-            (None, None) => return Ok(()),
-            (Some(_), None) => Ordering::Less,
-            (None, Some(_)) => Ordering::Greater,
-            (Some(left), Some(right)) => compare(key_order, &left.0, &right.0)?.then(compare(
-                value_order,
-                &left.1,
-                &right.1,
-            )?),
-        };
-        if side.is_lt()
-            && let Some((key, value)) = &left
-        {
-            visit(RecordChange {
-                key,
-                old: Some(value),
-                new: None,
-            })?;
-        }
-        if side.is_gt()
-            && let Some((key, value)) = &right
-        {
-            visit(RecordChange {
-                key,
-                old: None,
-                new: Some(value),
-            })?;
-        }
-        if side.is_le() {
-            left = old.next().transpose()?;
-        }
-        if side.is_ge() {
-            right = new.next().transpose()?;
-        }
-    }
-}
-
-fn compare(order: KeyOrder, a: &[u8], b: &[u8]) -> Result<Ordering, Failure> {
-    match order {
-        KeyOrder::Bytes => Ok(a.cmp(b)),
-        KeyOrder::ReverseBytes => Ok(a.iter().rev().cmp(b.iter().rev())),
-        // Both are as long, and the least of their bytes comes first.
-        KeyOrder::Integer if cfg!(target_endian = "little") => {
-            Ok(a.iter().rev().cmp(b.iter().rev()))
-        }
-        KeyOrder::Integer => Ok(a.cmp(b)),
-        _ => Err(Failure::Usage(
-            "the order of this table is one that only its application knows".to_owned(),
-        )),
     }
 }
 

@@ -238,6 +238,19 @@ impl<K: Codec, V: Codec> Table<K, V> {
         older: &'t ReadTxn,
         newer: &'t ReadTxn,
     ) -> Result<[(Source<'t>, TreeRoot); 2]> {
+        let states = self.any_states(older, newer)?;
+        match states.iter().any(|(_, root)| root.is_multi()) {
+            true => Err(self.is_other("a key has several values in it, which `MultiTable` is for")),
+            false => Ok(states),
+        }
+    }
+
+    /// Both states of the tree, whether a key has one value in it or several.
+    pub(super) fn any_states<'t>(
+        &self,
+        older: &'t ReadTxn,
+        newer: &'t ReadTxn,
+    ) -> Result<[(Source<'t>, TreeRoot); 2]> {
         refuse_other_database(older.engine(), newer.engine())?;
         let root = |txn: &ReadTxn| -> Result<Option<TreeRoot>> {
             let root = txn.root_of(self.handle(txn), self.name())?;
@@ -250,22 +263,27 @@ impl<K: Codec, V: Codec> Table<K, V> {
             (None, Some(new)) => (new.emptied(), new),
             (Some(old), Some(new)) => (old, new),
         };
-        if old.is_multi() || new.is_multi() {
-            return Err(self.is_other(
-                "a key has several values in it, and its states cannot be compared yet",
-            ));
-        }
-        if old.order != new.order {
-            return Err(self.reordered(old.order, new.order));
+        let orders = |root: &TreeRoot| (root.order, root.kind.values);
+        if orders(&old) != orders(&new) {
+            return Err(self.reordered(orders(&old), orders(&new)));
         }
         Ok([(older.source(), old), (newer.source(), new)])
     }
 
     #[cold]
-    fn reordered(&self, old: KeyOrder, new: KeyOrder) -> Error {
+    fn reordered(
+        &self,
+        (old, old_values): (KeyOrder, Option<KeyOrder>),
+        (new, new_values): (KeyOrder, Option<KeyOrder>),
+    ) -> Error {
         let name = write::printable(self.name());
+        let in_words = |keys: KeyOrder, values: Option<KeyOrder>| match values {
+            Some(values) => format!("{keys:?}, of values {values:?}"),
+            None => format!("{keys:?}"),
+        };
+        let (old, new) = (in_words(old, old_values), in_words(new, new_values));
         Error::InvalidArgument(format!(
-            "table {name:?} was dropped between these states and created again with another order of keys ({old:?}, then {new:?}), so they cannot be compared; read all of both"
+            "table {name:?} was dropped between these states and created again with another order of keys or values ({old}, then {new}), so they cannot be compared; read all of both"
         ))
     }
 

@@ -3,7 +3,7 @@
 use super::{
     super::{
         operation::Direction,
-        oracle::{KeyRange, borrowed},
+        oracle::{AnyModel, KeyRange, borrowed},
         shape::Key,
         violation::{Outcome, expect_bytes, expect_same},
     },
@@ -11,8 +11,12 @@ use super::{
     oracle::{MultiModel, Pair, PairRange},
     walk::{self, MultiStep},
 };
-use std::ops::{Bound, ControlFlow};
-use teak::Transaction;
+use std::{
+    collections::BTreeSet,
+    ops::{Bound, ControlFlow},
+    sync::Arc,
+};
+use teak::{PairDifference, ReadTxn, Transaction};
 
 /// A read of one table.
 #[derive(Clone, Debug)]
@@ -72,6 +76,54 @@ pub(crate) fn verify<T: Transaction>(
     )?;
     keys(txn, table, model)?;
     expect_same("len", table.len(txn)?, model.len() as u64)
+}
+
+/// A state of a table, as the engine and as the model have it.
+type State<'s> = (&'s ReadTxn, Option<&'s Arc<AnyModel>>);
+
+/// Compares what differs between two states with what differs between their models.
+pub(crate) fn compare(name: &[u8], older: State<'_>, newer: State<'_>) -> Outcome {
+    let models = [older.1, newer.1].map(|table| table.map(|table| table.multi()));
+    let (old, new) = match models {
+        // Dropped, and created as one of the other kind: refused.
+        [Some(None), _] | [_, Some(None)] => return Ok(()),
+        [old, new] => (old.flatten(), new.flatten()),
+    };
+    let orders = |model: &MultiModel| (model.kind.order, model.kind.value_order);
+    if let (Some(old), Some(new)) = (old, new)
+        && orders(old) != orders(new)
+    {
+        return Ok(());
+    }
+    let Some(model) = new.or(old) else {
+        return Ok(());
+    };
+    let all = (Bound::Unbounded, Bound::Unbounded);
+    let pairs = |model: Option<&MultiModel>| -> BTreeSet<Pair> {
+        model.iter().flat_map(|model| model.range(&all)).collect()
+    };
+    let (old, new) = (pairs(old), pairs(new));
+    let changed: Vec<Pair> = old.symmetric_difference(&new).cloned().collect();
+    let table: RawMultiTable = match newer.1 {
+        Some(_) => newer.0.open_multi_table(name)?,
+        None => older.0.open_multi_table(name)?,
+    };
+    let mut differences = table.differences(older.0, newer.0)?;
+    for pair in model.sorted(&changed) {
+        let found = differences.next().transpose()?;
+        let found = found.map(|difference| match difference {
+            PairDifference::Inserted { key, value } => (key, value, true),
+            PairDifference::Removed { key, value } => (key, value, false),
+        });
+        let is_inserted = new.contains(&pair);
+        let expected = Some((pair.0.to_vec(), pair.1.to_vec(), is_inserted));
+        expect_same("a pair that differs", found, expected)?;
+    }
+    expect_same(
+        "differences behind the last",
+        differences.next().is_some(),
+        false,
+    )
 }
 
 fn read_key<T: Transaction>(

@@ -2,11 +2,13 @@
 
 mod bulk;
 mod cursor;
+mod differences;
 mod range;
 mod read;
 mod write;
 
 pub use cursor::MultiCursor;
+pub use differences::{PairDifference, PairDifferences};
 pub use range::{Keys, Pairs, Values};
 
 use super::{Table, WriteTxn, codec::Codec, table::check_key, transaction::sealed::Sealed};

@@ -137,6 +137,14 @@ impl<'s, S: PageSource + ?Sized> PairCursor<'s, S> {
         }
     }
 
+    /// The root of the nested tree that the key's values are.
+    pub(crate) fn nested_root(&self) -> Option<&TreeRoot> {
+        match &self.inner {
+            At::Tree(cursor) => Some(cursor.root()),
+            _ => None,
+        }
+    }
+
     /// Values of one size from here to the end of their set or page, one behind the other.
     pub(crate) fn packed(&self) -> Result<Option<&'s [u8]>> {
         let size = usize::from(self.root().kind.value_size);

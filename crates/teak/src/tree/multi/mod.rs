@@ -11,6 +11,7 @@
 pub(crate) mod batch;
 pub(crate) mod bulk;
 pub(crate) mod cursor;
+pub(crate) mod differences;
 mod insert;
 pub(crate) mod lookup;
 mod range;

@@ -18,6 +18,7 @@ pub(crate) enum Deviation {
     EmptiedTable,
     ChangeInGap,
     CursorOfValues,
+    RefusedPut,
     AppendToLastKey,
     AppendValue,
     ReplacedValue,
@@ -94,6 +95,11 @@ const KNOWN: &[Known] = &[
         Deviation::CursorOfValues,
         "a cursor of a table with several values, and changes",
         "Teak's cursors borrow the transaction there; the pair is searched for anew, and both begin anew where another change comes",
+    ),
+    known(
+        Deviation::RefusedPut,
+        "a put by a cursor that is refused",
+        "LMDB's cursor is left near the key, Teak's stays or is on the key; both begin anew",
     ),
     known(
         Deviation::AppendToLastKey,

@@ -3,16 +3,19 @@
 //! Any list of operations can be performed: what makes no sense in the state that both are in, or where a known deviation would
 //! show, is left out on both. So a script stays one when operations are taken out of it.
 
+mod slots;
+
 use crate::{
     brief::brief,
     deviations::Deviation,
     kind::KINDS,
     operation::{
-        Answer, Direction, End, Group, How, Move, Operation, Record, TableIndex, View, split_record,
+        Answer, Direction, End, Group, How, Move, Operation, TableIndex, View, split_record,
     },
     side::Side,
 };
-use std::{fmt, mem};
+use slots::{Place, Slot, is_possible_move, is_possible_put_at};
+use std::fmt;
 
 /// How many cursors stay while tables change.
 pub(crate) const SLOT_COUNT: usize = 3;
@@ -38,33 +41,6 @@ impl fmt::Display for Difference {
         writeln!(f, "{}", self.what)?;
         writeln!(f, "  Teak: {}", self.teak)?;
         write!(f, "  LMDB: {}", self.lmdb)
-    }
-}
-
-/// Where both cursors of a slot are.
-#[derive(Clone, PartialEq, Eq, Debug)]
-enum Place {
-    Nowhere,
-    On(Vec<u8>, Vec<u8>),
-    /// Where the record was that is removed now.
-    Gap,
-}
-
-#[derive(Clone, Debug)]
-struct Slot {
-    table: TableIndex,
-    place: Place,
-    /// Whether LMDB may have noted that its cursor is on the last record.
-    is_at_end: bool,
-}
-
-impl Slot {
-    fn new(table: TableIndex) -> Self {
-        Self {
-            table,
-            place: Place::Nowhere,
-            is_at_end: false,
-        }
     }
 }
 
@@ -278,206 +254,6 @@ impl<T: Side, L: Side> Runner<T, L> {
         self.follow_change(operation, &answer)
     }
 
-    fn follow_move(&mut self, slot: usize, to: &Move, answer: Answer) -> Result<(), Difference> {
-        let Some(here) = &mut self.slots[slot] else {
-            return Ok(());
-        };
-        here.is_at_end = match (to, &answer) {
-            (Move::Last, _) | (_, Answer::NotFound) => true,
-            (Move::Current | Move::Count, _) => here.is_at_end,
-            _ => false,
-        };
-        match answer {
-            Answer::Pair(key, value) => here.place = Place::On(key, value),
-            Answer::NotFound if to.loses_place() || here.place == Place::Gap => {
-                match to.is_search() {
-                    true => Deviation::FailedSearch.meet(),
-                    false => Deviation::FailedKeyStep.meet(),
-                }
-                return self.begin_anew_at(slot);
-            }
-            _ => {}
-        }
-        Ok(())
-    }
-
-    fn follow_put_at(
-        &mut self,
-        slot: usize,
-        (key, value): Record<'_>,
-        how: How,
-        answer: &Answer,
-    ) -> Result<(), Difference> {
-        let Some(here) = &mut self.slots[slot] else {
-            return Ok(());
-        };
-        let table = here.table;
-        match answer {
-            Answer::Done => {
-                here.place = Place::On(key.to_vec(), value.to_vec());
-                here.is_at_end = match how {
-                    How::Append => true,
-                    How::Current => here.is_at_end,
-                    _ => false,
-                };
-            }
-            _ => self.begin_anew_at(slot)?,
-        }
-        self.follow_others(table, Some(slot), key, answer == &Answer::Done, false)
-    }
-
-    fn follow_delete_at(&mut self, slot: usize) -> Result<(), Difference> {
-        let Some(here) = &mut self.slots[slot] else {
-            return Ok(());
-        };
-        Deviation::Gap.meet();
-        let (table, is_at_end) = (here.table, here.is_at_end);
-        let place = mem::replace(&mut here.place, Place::Gap);
-        if is_at_end {
-            Deviation::RemovedAtEnd.meet();
-            self.begin_anew_at(slot)?;
-        }
-        let Place::On(key, _) = place else {
-            return Ok(());
-        };
-        if KINDS[table].is_multi() {
-            let (view, key) = (View::Writer, key.clone());
-            if self.ask(&Operation::Get { view, table, key })? == Answer::NotFound {
-                Deviation::RemovedKey.meet();
-                self.begin_anew_at(slot)?;
-            }
-        }
-        self.follow_others(table, Some(slot), &key, true, true)
-    }
-
-    /// What changes past cursors do to them.
-    fn follow_change(&mut self, operation: &Operation, answer: &Answer) -> Result<(), Difference> {
-        match operation {
-            Operation::Put { table, key, .. } => {
-                self.follow_others(*table, None, key, *answer == Answer::Done, false)
-            }
-            Operation::PutMany { table, key, .. } => {
-                self.follow_others(*table, None, key, true, false)
-            }
-            Operation::Delete { table, key, .. } => {
-                self.follow_others(*table, None, key, *answer == Answer::Done, true)
-            }
-            Operation::Clear { table } => self.begin_anew(|slot| slot.table == *table),
-            _ => Ok(()),
-        }
-    }
-
-    /// What the change of a key does to cursors but the one that made it.
-    fn follow_others(
-        &mut self,
-        table: TableIndex,
-        by: Option<usize>,
-        key: &[u8],
-        is_changed: bool,
-        is_removed: bool,
-    ) -> Result<(), Difference> {
-        let is_multi = KINDS[table].is_multi();
-        for slot in 0..SLOT_COUNT {
-            let Some(here) = &mut self.slots[slot] else {
-                continue;
-            };
-            if here.table != table || by == Some(slot) {
-                continue;
-            }
-            match &here.place {
-                Place::Nowhere => {}
-                Place::On(_, _) if is_multi => self.begin_anew_at(slot)?,
-                Place::On(here_key, _) => {
-                    if !is_changed || !is_removed || here_key != key {
-                        continue;
-                    }
-                    Deviation::Gap.meet();
-                    here.place = Place::Gap;
-                    if here.is_at_end {
-                        Deviation::RemovedAtEnd.meet();
-                        self.begin_anew_at(slot)?;
-                    }
-                }
-                Place::Gap => {
-                    Deviation::ChangeInGap.meet();
-                    self.begin_anew_at(slot)?;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn begin_anew(&mut self, is_meant: impl Fn(&Slot) -> bool) -> Result<(), Difference> {
-        for slot in 0..SLOT_COUNT {
-            if self.slots[slot].as_ref().is_some_and(&is_meant) {
-                self.begin_anew_at(slot)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Opens the cursors of a slot anew.
-    fn begin_anew_at(&mut self, slot: usize) -> Result<(), Difference> {
-        let Some(table) = self.slots[slot].as_ref().map(|slot| slot.table) else {
-            return Ok(());
-        };
-        let answer = self.ask(&Operation::Open { slot, table })?;
-        self.slots[slot] = (answer == Answer::Done).then(|| Slot::new(table));
-        Ok(())
-    }
-
-    /// Puts a value in the place of that which a cursor is on, if LMDB can do that.
-    fn replace_at(&mut self, slot: usize, value: &[u8]) -> Result<(), Difference> {
-        let Some(here) = self.slots[slot].clone() else {
-            return Ok(());
-        };
-        let (key, old) = match here.place {
-            Place::On(key, old) => (key, old),
-            Place::Nowhere => (vec![1], Vec::new()),
-            Place::Gap => return Ok(()),
-        };
-        if let (Some(values), false) = (KINDS[here.table].values, old.is_empty()) {
-            Deviation::ReplacedValue.meet();
-            let order = values.order;
-            let stays = |neighbour: Answer, is_before: bool| match neighbour {
-                Answer::Pair(_, neighbour) if is_before => order.compare(&neighbour, value).is_lt(),
-                Answer::Pair(_, neighbour) => order.compare(value, &neighbour).is_lt(),
-                _ => true,
-            };
-            let before = self.neighbour(here.table, &key, &old, Move::PrevValue)?;
-            let behind = self.neighbour(here.table, &key, &old, Move::NextValue)?;
-            let is_possible = value.len() == old.len()
-                && order.compare(value, &old).is_ne()
-                && stays(before, true)
-                && stays(behind, false);
-            if !is_possible {
-                return Ok(());
-            }
-        }
-        self.ask_and_follow(&Operation::PutAt {
-            slot,
-            key,
-            value: value.to_vec(),
-            how: How::Current,
-        })
-    }
-
-    /// The pair beside another one, among the values of the key.
-    fn neighbour(
-        &mut self,
-        table: TableIndex,
-        key: &[u8],
-        value: &[u8],
-        to: Move,
-    ) -> Result<Answer, Difference> {
-        let moves = vec![Move::GetBoth(key.to_vec(), value.to_vec()), to];
-        let view = View::Writer;
-        match self.ask(&Operation::Walk { view, table, moves })? {
-            Answer::Several(mut answers) => Ok(answers.pop().unwrap_or(Answer::NotFound)),
-            other => Ok(other),
-        }
-    }
-
     /// Compares what is committed, through readers that are there for this alone.
     fn compare_newest(&mut self) -> Result<(), Difference> {
         self.ask(&Operation::OpenReader(NEWEST))?;
@@ -521,31 +297,6 @@ fn is_possible_put(is_multi: bool, how: How) -> bool {
         How::Reserve => !is_multi,
         How::Current => false,
     }
-}
-
-fn is_possible_put_at(is_multi: bool, how: How) -> bool {
-    match how {
-        How::Current => true,
-        How::Reserve => false,
-        how => is_possible_put(is_multi, how),
-    }
-}
-
-fn is_possible_move(slot: &Slot, to: &Move) -> bool {
-    let kind = &KINDS[slot.table];
-    let is_multi = kind.is_multi();
-    let is_fitting = match to {
-        Move::Set(key) | Move::SetKey(key) | Move::SetRange(key) => kind.keys.fits(key),
-        Move::GetBoth(key, value) | Move::GetBothRange(key, value) => kind.fits(key, value),
-        _ => true,
-    };
-    if !is_fitting || (to.is_of_values() && !is_multi) {
-        return false;
-    }
-    slot.place != Place::Gap
-        || !is_multi
-        || to.is_absolute()
-        || matches!(to, Move::Next | Move::Prev)
 }
 
 /// Whether an operation begins a write transaction if there is none.

@@ -2,7 +2,11 @@
 
 mod cursors;
 mod housekeeping;
+mod points;
 mod ranges;
+mod returns;
+mod tables;
+mod values;
 
 use std::path::PathBuf;
 use teak::{Database, Table, WriteTxn, codec::Bytes};

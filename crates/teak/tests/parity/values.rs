@@ -1,0 +1,201 @@
+//! Several values of a key.
+
+use super::place;
+use std::ops::{Bound, ControlFlow};
+use teak::{
+    Error, KeyOrder, MultiTable, TableOptions, ValueSize, WriteTxn,
+    codec::{Bytes, NativeU64, Str},
+};
+
+type Raw = MultiTable<Bytes, Bytes>;
+
+fn create(txn: &mut WriteTxn, options: TableOptions) -> Raw {
+    txn.create_multi_table_with("sets", options).unwrap()
+}
+
+fn values(table: &Raw, txn: &WriteTxn, key: &[u8]) -> Vec<Vec<u8>> {
+    let values = table.values(txn, key).unwrap();
+    values.collect::<teak::Result<_>>().unwrap()
+}
+
+/// One value beside its key, a few as a set in the leaf, many as a tree, and back again.
+#[test]
+fn storage_of_values() {
+    let place = place();
+    let mut txn = place.database.begin_write().unwrap();
+    let table = create(&mut txn, TableOptions::new());
+    let leaf_pages = |txn: &WriteTxn| table.stat(txn).unwrap().leaf_pages;
+    table.insert(&mut txn, b"key", b"one").unwrap();
+    table.insert(&mut txn, b"key", b"two").unwrap();
+    assert_eq!(leaf_pages(&txn), 1);
+    for value in 0..1000_u32 {
+        table
+            .insert(&mut txn, b"key", &value.to_be_bytes())
+            .unwrap();
+    }
+    assert!(leaf_pages(&txn) > 1);
+    assert_eq!(table.count(&txn, b"key").unwrap(), 1002);
+    for value in 0..1000_u32 {
+        table
+            .remove(&mut txn, b"key", &value.to_be_bytes())
+            .unwrap();
+    }
+    assert_eq!(leaf_pages(&txn), 1);
+    assert_eq!(values(&table, &txn, b"key"), [b"one", b"two"]);
+}
+
+#[test]
+fn dupfixed() {
+    let place = place();
+    let mut txn = place.database.begin_write().unwrap();
+    let table = create(
+        &mut txn,
+        TableOptions::new().value_size(ValueSize::Bytes(8)),
+    );
+    let all: Vec<u8> = (0..10_000_u64).flat_map(u64::to_be_bytes).collect();
+    assert_eq!(table.insert_packed(&mut txn, b"key", &all).unwrap(), 10_000);
+    // An array without anything between the values: 504 of them would fill a page of 4 KiB.
+    let stat = table.stat(&txn).unwrap();
+    assert!(stat.leaf_pages <= 10_000 / 504 + 12, "{stat:?}");
+    let mut read = Vec::new();
+    table
+        .for_each_packed(&txn, b"key", |values| {
+            read.extend_from_slice(values);
+            ControlFlow::Continue(())
+        })
+        .unwrap();
+    assert_eq!(read, all);
+    let refused = table.insert(&mut txn, b"key", b"seven b");
+    assert!(matches!(refused, Err(Error::InvalidArgument(_))));
+}
+
+#[test]
+fn integerdup_and_reversedup() {
+    let place = place();
+    let mut txn = place.database.begin_write().unwrap();
+    let options = TableOptions::new().value_order(KeyOrder::Integer);
+    let table: MultiTable<Str, NativeU64> =
+        txn.create_multi_table_with("integers", options).unwrap();
+    table
+        .insert_values(&mut txn, "key", &[256, 1, 1 << 40])
+        .unwrap();
+    let found: Vec<_> = table
+        .values(&txn, "key")
+        .unwrap()
+        .map(Result::unwrap)
+        .collect();
+    assert_eq!(found, [1, 256, 1 << 40]);
+    let reverse = create(
+        &mut txn,
+        TableOptions::new().value_order(KeyOrder::ReverseBytes),
+    );
+    reverse
+        .insert_values(&mut txn, b"key", &[b"ab", b"ba", b"c"])
+        .unwrap();
+    assert_eq!(values(&reverse, &txn, b"key"), [&b"ba"[..], b"ab", b"c"]);
+}
+
+#[test]
+fn zero_length_keys_and_values() {
+    let place = place();
+    let mut txn = place.database.begin_write().unwrap();
+    let table = create(&mut txn, TableOptions::new());
+    table.insert_values(&mut txn, b"", &[b"x", b""]).unwrap();
+    assert_eq!(values(&table, &txn, b""), [&b""[..], b"x"]);
+    assert!(table.contains(&txn, b"", b"").unwrap());
+    assert!(table.remove(&mut txn, b"", b"").unwrap());
+    assert_eq!(table.count(&txn, b"").unwrap(), 1);
+}
+
+#[test]
+fn alldups() {
+    let place = place();
+    let mut txn = place.database.begin_write().unwrap();
+    let table = create(&mut txn, TableOptions::new());
+    table.insert_values(&mut txn, b"a", &[b"1", b"2"]).unwrap();
+    assert_eq!(table.set_values(&mut txn, b"a", &[b"3"]).unwrap(), 2);
+    assert_eq!(values(&table, &txn, b"a"), [b"3"]);
+    assert_eq!(table.remove_key(&mut txn, b"a").unwrap(), 1);
+    assert!(!table.contains_key(&txn, b"a").unwrap());
+}
+
+#[test]
+fn count_of_values() {
+    let place = place();
+    let mut txn = place.database.begin_write().unwrap();
+    let table = create(&mut txn, TableOptions::new());
+    let many: Vec<_> = (0..50_000_u32).map(u32::to_be_bytes).collect();
+    let many: Vec<&[u8]> = many.iter().map(|value| &value[..]).collect();
+    table.insert_values(&mut txn, b"many", &many).unwrap();
+    table.insert(&mut txn, b"one", b"value").unwrap();
+    assert_eq!(table.count(&txn, b"many").unwrap(), 50_000);
+    assert_eq!(table.count(&txn, b"none").unwrap(), 0);
+    assert_eq!(table.len(&txn).unwrap(), 50_001);
+    let mut cursor = table.cursor(&txn).unwrap();
+    assert!(cursor.last().unwrap());
+    assert_eq!(cursor.count(), 1);
+}
+
+/// The operations of cursors that are about several values.
+#[test]
+fn positions_among_values() {
+    let place = place();
+    let mut txn = place.database.begin_write().unwrap();
+    let table = create(&mut txn, TableOptions::new());
+    for (key, all) in [(b"a", "135"), (b"c", "24")] {
+        for value in all.bytes() {
+            table.insert(&mut txn, key, &[value]).unwrap();
+        }
+    }
+    let mut cursor = table.cursor(&txn).unwrap();
+    let at = |cursor: &teak::MultiCursor<'_>| {
+        let is_on = cursor.is_on_pair();
+        is_on.then(|| [cursor.key(), cursor.value()].concat())
+    };
+    // GET_BOTH, GET_BOTH_RANGE.
+    assert!(cursor.seek_pair_exact(b"a", b"3").unwrap());
+    assert!(!cursor.seek_pair_exact(b"a", b"2").unwrap());
+    assert!(cursor.seek_value(b"a", b"4").unwrap());
+    assert_eq!(at(&cursor).unwrap(), b"a5");
+    // FIRST_DUP, LAST_DUP, NEXT_DUP, PREV_DUP.
+    assert!(cursor.first_value().unwrap() && at(&cursor).unwrap() == b"a1");
+    assert!(cursor.last_value().unwrap() && at(&cursor).unwrap() == b"a5");
+    assert!(!cursor.next_value().unwrap() && at(&cursor).unwrap() == b"a5");
+    assert!(cursor.prev_value().unwrap() && at(&cursor).unwrap() == b"a3");
+    // NEXT_NODUP, PREV_NODUP, NEXT, PREV.
+    assert!(cursor.next_key().unwrap() && at(&cursor).unwrap() == b"c2");
+    assert!(cursor.prev_key().unwrap() && at(&cursor).unwrap() == b"a5");
+    assert!(cursor.next().unwrap() && at(&cursor).unwrap() == b"c2");
+    assert!(cursor.prev().unwrap() && at(&cursor).unwrap() == b"a5");
+    // SET, SET_RANGE, TO_PAIR.
+    assert!(!cursor.seek_exact(b"b").unwrap());
+    assert!(cursor.seek(b"b").unwrap() && at(&cursor).unwrap() == b"c2");
+    assert!(cursor.seek_pair(b"a", b"6").unwrap() && at(&cursor).unwrap() == b"c2");
+    // FIRST, LAST.
+    assert!(cursor.first().unwrap() && at(&cursor).unwrap() == b"a1");
+    assert!(cursor.last().unwrap() && at(&cursor).unwrap() == b"c4");
+    assert!(!cursor.next().unwrap() && at(&cursor).is_none());
+}
+
+#[test]
+fn ranges_of_pairs() {
+    let place = place();
+    let mut txn = place.database.begin_write().unwrap();
+    let table = create(&mut txn, TableOptions::new());
+    for key in [b"a", b"b", b"c"] {
+        table
+            .insert_values(&mut txn, key, &[b"1", b"2", b"3"])
+            .unwrap();
+    }
+    let range = (
+        Bound::Included((&b"a"[..], &b"3"[..])),
+        Bound::Excluded((&b"c"[..], &b"2"[..])),
+    );
+    assert_eq!(table.range_pairs(&txn, range).unwrap().count(), 5);
+    assert_eq!(table.remove_pairs(&mut txn, range).unwrap(), 5);
+    assert_eq!(table.len(&txn).unwrap(), 4);
+    assert_eq!(
+        table.remove_range(&mut txn, &b"a"[..]..&b"b"[..]).unwrap(),
+        2
+    );
+}

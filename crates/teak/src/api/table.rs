@@ -778,6 +778,18 @@ pub(super) fn check_probe(root: &TreeRoot, key: &[u8]) -> Result<()> {
     Err(wrong_integer(root, key))
 }
 
+/// Refuses what has no place among the values of a table in which a key has several.
+pub(super) fn check_value_probe(root: &TreeRoot, value: &[u8]) -> Result<()> {
+    let size = usize::from(root.kind.value_size);
+    if root.value_order() != KeyOrder::Integer || size == 0 || value.len() == size {
+        return Ok(());
+    }
+    let len = value.len();
+    let text =
+        format!("the values of this table are integers of {size} bytes, and this one has {len}");
+    Err(Error::InvalidArgument(text))
+}
+
 pub(super) fn as_slices(bound: &Bound<Vec<u8>>) -> Bound<&[u8]> {
     bound.as_ref().map(Vec::as_slice)
 }

@@ -82,7 +82,8 @@ impl<'p> Set<'p> {
             Values::Fixed(values) => values.get(index).expect("the set has the value"),
             Values::Any(offsets) => {
                 let at = |index: usize| usize::from(u16::from_le_bytes(offsets[index]));
-                &self.bytes[at(index)..at(index + 1)]
+                // They ascended when they were looked at, and are zeros if they cannot be read any more.
+                self.bytes.get(at(index)..at(index + 1)).unwrap_or_default()
             }
         }
     }

@@ -1,6 +1,6 @@
 //! A look at a few pages of a tree: whether its keys are in the order that its comparison says.
 
-use super::{PageSource, TreeRoot, enter, visit_inner, visit_leaf};
+use super::{PageSource, TreeRoot, enter, multi::Values, visit_inner, visit_leaf};
 use crate::{PageNumber, Result};
 
 const OPERATION: &str = "open table";
@@ -17,6 +17,42 @@ pub(crate) fn has_disorder<S: PageSource + ?Sized>(source: &S, root: &TreeRoot) 
         || !ascends(root, &keys(source, first)?)
         || first != last && !ascends(root, &keys(source, last)?);
     Ok(is_disordered)
+}
+
+/// Of so many nested trees in a leaf some pages are looked at.
+const NESTED_MAX: usize = 4;
+
+/// The same of the values of keys in the first and the last leaf.
+pub(crate) fn values_have_disorder<S: PageSource + ?Sized>(
+    source: &S,
+    root: &TreeRoot,
+) -> Result<bool> {
+    for end in [End::First, End::Last] {
+        let number = leaf_at(source, root, end)?;
+        let leaf = visit_leaf(source, number, OPERATION)?;
+        let mut nested_trees = Vec::new();
+        for index in 0..leaf.count() {
+            let values = leaf
+                .node(index)
+                .and_then(|node| Values::of(root, node.value));
+            match values.map_err(|damage| damage.at(number, OPERATION))? {
+                Values::One(_) => {}
+                Values::Set(set) => {
+                    let order = root.value_order();
+                    if !set.iter().is_sorted_by(|a, b| order.compare(a, b).is_lt()) {
+                        return Ok(true);
+                    }
+                }
+                Values::Tree(nested) => nested_trees.push(nested),
+            }
+        }
+        for nested in nested_trees.iter().take(NESTED_MAX) {
+            if has_disorder(source, nested)? {
+                return Ok(true);
+            }
+        }
+    }
+    Ok(false)
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]

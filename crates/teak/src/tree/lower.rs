@@ -180,6 +180,13 @@ impl<S: PageSink> Tree<'_, S> {
                 let value = Some(value);
                 return Ok((path, Some(Resume { key, value })));
             }
+            if work.is_spent() && index + 1 < count {
+                let number = path.last().map_or(PageNumber(0), |step| step.page);
+                let leaf = visit_leaf(&*self.sink, number, "compact")?;
+                let key = leaf.key(index + 1);
+                let key = key.map_err(|damage| damage.at(number, "compact"))?;
+                return Ok((path, Some(Resume { key, value: None })));
+            }
         }
         Ok((path, None))
     }

@@ -144,7 +144,7 @@ impl<S: PageSink> Tree<'_, S> {
         let children = children_of(&inner).map_err(damaged)?;
         let span = first.unwrap_or(0)..=last.unwrap_or(children.len() - 1);
         let mut kept = Vec::with_capacity(children.len());
-        let (mut removed, mut is_changed) = (0, false);
+        let (mut removed, mut is_changed) = (0_u64, false);
         for (index, child) in children.into_iter().enumerate() {
             if !span.contains(&index) {
                 kept.push(child);
@@ -164,7 +164,7 @@ impl<S: PageSink> Tree<'_, S> {
             };
             enter::page(&*self.sink, child.page, child.tag, "remove range")?;
             let (count, remains) = self.trim(child.page, level - 1, part)?;
-            removed += count;
+            removed = removed.saturating_add(count);
             is_changed |= count > 0;
             if let Some((page, records)) = remains {
                 kept.push(Child {
@@ -178,7 +178,7 @@ impl<S: PageSink> Tree<'_, S> {
             self.release_inner(number)?;
             return Ok((removed, None));
         }
-        let records = kept.iter().map(|child| child.records).sum();
+        let records = (kept.iter()).fold(0_u64, |sum, child| sum.saturating_add(child.records));
         if !is_changed {
             return Ok((0, Some((number, records))));
         }
@@ -197,10 +197,10 @@ impl<S: PageSink> Tree<'_, S> {
         let children: Result<Vec<_>, Damage> = (0..inner.count())
             .map(|index| Ok((inner.child(index)?, inner.tag(index)?)))
             .collect();
-        let mut removed = 0;
+        let mut removed = 0_u64;
         for (child, tag) in children.map_err(|damage| damage.at(number, "remove range"))? {
             enter::page(&*self.sink, child, tag, "remove range")?;
-            removed += self.drop_subtree(child, level - 1)?;
+            removed = removed.saturating_add(self.drop_subtree(child, level - 1)?);
         }
         self.release_inner(number)?;
         Ok(removed)

@@ -369,7 +369,7 @@ impl<'w, S: PageSource + ?Sized, V: Visitor> Walk<'w, S, V> {
     ) -> Result<Option<u64>, Damage> {
         self.totals.inner_pages += 1;
         let inner = Inner::from_header(page, header)?;
-        let mut sum = Some(0);
+        let mut sum = Some(0_u64);
         for index in 0..inner.count() {
             let below = self.child_bounds(&inner, index, bounds)?;
             if below.high.as_ref().is_some_and(|high| {
@@ -388,7 +388,7 @@ impl<'w, S: PageSource + ?Sized, V: Visitor> Walk<'w, S, V> {
                     "it counts other records below a child than there are",
                 );
             }
-            sum = sum.zip(records).map(|(a, b)| a + b);
+            sum = sum.zip(records).map(|(a, b)| a.saturating_add(b));
         }
         Ok(sum)
     }

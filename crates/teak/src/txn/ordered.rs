@@ -4,7 +4,11 @@ use super::{engine::Engine, lock, write::printable};
 use crate::{
     Error, Result,
     page::key::KeyOrder,
-    tree::{PageSource, TreeRoot, disorder::has_disorder, reading::reading},
+    tree::{
+        PageSource, TreeRoot,
+        disorder::{has_disorder, values_have_disorder},
+        reading::reading,
+    },
 };
 
 impl Engine {
@@ -16,18 +20,31 @@ impl Engine {
         root: &TreeRoot,
         (handle, name): (usize, &[u8]),
     ) -> Result<()> {
-        let KeyOrder::Custom(comparison) = root.order else {
-            return Ok(());
+        let comparison_of = |order: Option<KeyOrder>| match order {
+            Some(KeyOrder::Custom(comparison)) => Some(comparison),
+            _ => None,
         };
-        if root.is_empty() || lock(&self.compared).contains(&handle) {
+        let of_keys = comparison_of(Some(root.order));
+        let of_values = comparison_of(root.kind.values);
+        let is_plain = of_keys.is_none() && of_values.is_none();
+        if is_plain || root.is_empty() || lock(&self.compared).contains(&handle) {
             return Ok(());
         }
-        match reading(source, || has_disorder(source, root)) {
-            Ok(false) => {
+        let wrong = reading(source, || {
+            if of_keys.is_some() && has_disorder(source, root)? {
+                return Ok(of_keys);
+            }
+            if of_values.is_some() && values_have_disorder(source, root)? {
+                return Ok(of_values);
+            }
+            Ok(None)
+        });
+        match wrong {
+            Ok(None) => {
                 lock(&self.compared).insert(handle);
                 Ok(())
             }
-            Ok(true) => Err(Error::ComparisonMismatch {
+            Ok(Some(comparison)) => Err(Error::ComparisonMismatch {
                 table: printable(name),
                 comparison: comparison.name().to_owned(),
             }),

@@ -2,7 +2,10 @@
 
 use crate::{
     Result,
-    api::{range::Source, table::check_probe},
+    api::{
+        range::Source,
+        table::{check_probe, check_value_probe},
+    },
     tree::{PageSource, TreeRoot, multi::cursor::PairCursor},
     txn::located::located,
 };
@@ -177,6 +180,7 @@ impl<'t> MultiCursor<'t> {
     ///
     /// Those of [`MultiCursor::seek`].
     pub fn seek_pair(&mut self, key: &[u8], value: &[u8]) -> Result<bool> {
+        check_value_probe(self.inner.root(), value)?;
         let found = self.sought(key, |cursor| cursor.seek_pair(key, value))?;
         Ok(found.is_some())
     }
@@ -187,6 +191,7 @@ impl<'t> MultiCursor<'t> {
     ///
     /// Those of [`MultiCursor::seek`].
     pub fn seek_pair_exact(&mut self, key: &[u8], value: &[u8]) -> Result<bool> {
+        check_value_probe(self.inner.root(), value)?;
         let found = self.sought(key, |cursor| cursor.seek_pair(key, value))?;
         Ok(found == Some(true))
     }
@@ -197,6 +202,7 @@ impl<'t> MultiCursor<'t> {
     ///
     /// Those of [`MultiCursor::seek`].
     pub fn seek_value(&mut self, key: &[u8], value: &[u8]) -> Result<bool> {
+        check_value_probe(self.inner.root(), value)?;
         let found = self.sought(key, |cursor| cursor.seek_value(key, value))?;
         Ok(found.is_some())
     }

@@ -6,7 +6,7 @@ use crate::{
     api::{
         TableOptions, TableStat, Transaction,
         codec::Codec,
-        table::{as_slices, check_probe, encoded_bounds},
+        table::{as_slices, check_probe, check_value_probe, encoded_bounds},
     },
     tree::{
         TreeRoot,
@@ -386,8 +386,9 @@ pub(super) fn encoded_pair<K: Codec, V: Codec>(
         )
     };
     let bound = bound.as_ref().map(|(key, value)| bytes(key, value));
-    if let Bound::Included((key, _)) | Bound::Excluded((key, _)) = &bound {
+    if let Bound::Included((key, value)) | Bound::Excluded((key, value)) = &bound {
         check_probe(root, key)?;
+        check_value_probe(root, value)?;
     }
     Ok(bound)
 }

@@ -76,9 +76,8 @@ impl<'t, 's, S: PageSink> PairBuilder<'t, 's, S> {
     /// Adds a value to those of the key.
     fn add(&mut self, value: &[u8]) -> Result<()> {
         if self.nested.is_none() {
-            let len = self.bytes.len() + value.len();
-            let len = self.tree.kept_len(self.ends.len() + 1, len);
-            if self.tree.stays(self.key.len(), len) {
+            let (count, len) = (self.ends.len() + 1, self.bytes.len() + value.len());
+            if self.tree.stay(self.key.len(), count, len) {
                 self.bytes.extend_from_slice(value);
                 self.ends.push(self.bytes.len());
                 return Ok(());

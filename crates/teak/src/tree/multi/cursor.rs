@@ -48,6 +48,8 @@ pub(crate) type PairBound<'p> = Bound<(&'p [u8], Option<&'p [u8]>)>;
 pub(crate) struct PairCursor<'s, S: ?Sized> {
     outer: Cursor<'s, S>,
     inner: At<'s, S>,
+    /// Faults before what stands in the leaf was last looked at.
+    fault_count: u64,
 }
 
 impl<S: ?Sized> Clone for PairCursor<'_, S> {
@@ -55,6 +57,7 @@ impl<S: ?Sized> Clone for PairCursor<'_, S> {
         Self {
             outer: self.outer.clone(),
             inner: self.inner.clone(),
+            fault_count: self.fault_count,
         }
     }
 }
@@ -65,6 +68,7 @@ impl<'s, S: PageSource + ?Sized> PairCursor<'s, S> {
         Self {
             outer: Cursor::new(source, root),
             inner: At::Nowhere,
+            fault_count: 0,
         }
     }
 
@@ -219,7 +223,7 @@ impl<'s, S: PageSource + ?Sized> PairCursor<'s, S> {
             At::Set(set, index) => {
                 let is_there = *index + 1 < set.len();
                 *index += usize::from(is_there);
-                Ok(is_there)
+                self.look().map(|()| is_there)
             }
             At::Tree(cursor) => match cursor.next() {
                 Ok(false) => cursor.last().map(|_| false),
@@ -235,7 +239,7 @@ impl<'s, S: PageSource + ?Sized> PairCursor<'s, S> {
             At::Set(_, index) => {
                 let is_there = *index > 0;
                 *index -= usize::from(is_there);
-                Ok(is_there)
+                self.look().map(|()| is_there)
             }
             At::Tree(cursor) => match cursor.prev() {
                 Ok(false) => cursor.first().map(|_| false),
@@ -310,7 +314,9 @@ impl<'s, S: PageSource + ?Sized> PairCursor<'s, S> {
                 let found = reading_from(faults, page_size, || Ok(set.search(order, value)))?;
                 let (Ok(place) | Err(place)) = found;
                 *index = place.min(set.len() - 1);
-                Ok((place < set.len()).then_some(found.is_ok()))
+                let is_there = place < set.len();
+                self.look()?;
+                Ok(is_there.then_some(found.is_ok()))
             }
             At::Tree(cursor) => match cursor.seek(value)? {
                 None => cursor.last().map(|_| None),
@@ -385,7 +391,28 @@ impl<'s, S: PageSource + ?Sized> PairCursor<'s, S> {
                 At::Tree(cursor)
             }
         };
-        Ok(())
+        self.fault_count = before;
+        self.look()
+    }
+
+    /// Looks whether the value that it is on can be read, where the leaf of its key holds it.
+    fn look(&mut self) -> Result<()> {
+        let (faults, page_size) = (self.source().faults(), self.source().page_size());
+        // Once more if there was a fault, which may have been elsewhere.
+        for _ in 0..2 {
+            let value = match &self.inner {
+                At::Nowhere | At::Tree(_) => return Ok(()),
+                At::One(value) => value,
+                At::Set(set, index) => set.get(*index),
+            };
+            std::hint::black_box((value.first().copied(), value.last().copied()));
+            if !faults.are_more_than(self.fault_count) {
+                return Ok(());
+            }
+            self.fault_count = faults.count();
+        }
+        self.inner = At::Nowhere;
+        Err(unreadable(faults, page_size))
     }
 
     #[cold]

@@ -66,6 +66,8 @@ impl<S: PageSink> Tree<'_, S> {
         let (number, index) = position.record().expect("the key was found");
         let damaged = |damage: Damage| damage.at(number, "insert");
         let leaf = visit_leaf(&*self.sink, number, "insert")?;
+        let stored_key = self.stored_key(&leaf, index).map_err(damaged)?;
+        let key = stored_key.as_deref().unwrap_or(key);
         let stored = leaf.node(index).map_err(damaged)?.value;
         let joined = self
             .joined_with(key.len(), stored, value)
@@ -86,11 +88,9 @@ impl<S: PageSink> Tree<'_, S> {
                 self.grow(old, place, value, number)?
             }
         };
-        let leaf = visit_leaf(&*self.sink, number, "insert")?;
-        let stored_key = self.stored_key(&leaf, index).map_err(damaged)?;
         let path = self.own_path(position.into_path())?;
         self.root.records += 1;
-        self.put_values(&path, stored_key.as_deref().unwrap_or(key), kept.value())?;
+        self.put_values(&path, key, kept.value())?;
         Ok(true)
     }
 
@@ -117,10 +117,8 @@ impl<S: PageSink> Tree<'_, S> {
             1 => stored.bytes.len(),
             count => stored.bytes.len() - set::set_len(size, count, 0),
         };
-        if !self.stays(
-            key_len,
-            set::set_len(size, count + 1, old_len + value.len()),
-        ) {
+        let len = set::set_len(size, count + 1, old_len + value.len());
+        if !self.stays_as_set(key_len, len) {
             return Ok(Joined::Large(stored.bytes.to_vec(), place));
         }
         let mut bytes = Vec::new();
@@ -208,6 +206,7 @@ impl<S: PageSink> Tree<'_, S> {
         let stored = leaf.node(index).map_err(damaged)?.value;
         let (kind, old) = (stored.kind, stored.bytes.to_vec());
         let stored_key = self.stored_key(&leaf, index).map_err(damaged)?;
+        let key = stored_key.as_deref().unwrap_or(key);
         let stored = StoredValue { kind, bytes: &old };
         let merged = match Values::of(self.root, stored).map_err(damaged)? {
             Values::Tree(mut nested) => {
@@ -228,7 +227,7 @@ impl<S: PageSink> Tree<'_, S> {
         let kept = self.keep_values(key.len(), merged.iter().copied())?;
         let path = self.own_path(position.into_path())?;
         self.root.records += added;
-        self.put_values(&path, stored_key.as_deref().unwrap_or(key), kept.value())?;
+        self.put_values(&path, key, kept.value())?;
         Ok(added)
     }
 

@@ -5,8 +5,8 @@
 //!
 //! Invariants: a page of a nested tree that may be changed has a leaf around it that may be changed, between operations; within
 //! one the nested page comes first. `records` in the root and the counts in inner pages are of pairs of key and value, the counts of
-//! pages in the root are of all trees. A set becomes a nested tree where its record does not fit in half a page, and a nested
-//! tree a set where it would fit four times: so no sequence of single changes has it go back and forth.
+//! pages in the root are of all trees. A set becomes a nested tree where its record does not fit in half a page or it is longer than
+//! 2 KiB, and a nested tree a set where it would fit four times: so short values that come and go do not have it go back and forth.
 
 pub(crate) mod batch;
 pub(crate) mod bulk;
@@ -35,6 +35,9 @@ use std::{cmp::Ordering, ops::Range};
 
 /// A nested tree becomes a set again where that could be so many times as long.
 const HYSTERESIS: usize = 4;
+
+/// No set becomes longer, however large pages are: it is written anew with each of its values.
+const SET_LEN_MAX: usize = 2048;
 
 /// What is wrong with a set that was not written so.
 pub(super) const DISORDER: &str = "the values of a key are not in ascending order";
@@ -170,9 +173,25 @@ impl<S: PageSink> Tree<'_, S> {
         (self.root).fits_in_leaf(self.sink.page_size(), key_len, len)
     }
 
-    /// Whether values are so few that they leave a nested tree.
-    fn is_few(&self, key_len: usize, len: usize) -> bool {
-        self.stays(key_len, HYSTERESIS * len)
+    /// Whether several values that take so many bytes stay in the leaf.
+    fn stays_as_set(&self, key_len: usize, len: usize) -> bool {
+        len <= SET_LEN_MAX && self.stays(key_len, len)
+    }
+
+    /// Whether so many values, which have so many bytes together, stay in the leaf.
+    fn stay(&self, key_len: usize, count: usize, bytes: usize) -> bool {
+        match count {
+            1 => self.stays(key_len, bytes),
+            _ => self.stays_as_set(key_len, self.kept_len(count, bytes)),
+        }
+    }
+
+    /// Whether they are so few that they leave a nested tree.
+    fn are_few(&self, key_len: usize, count: usize, bytes: usize) -> bool {
+        match count {
+            1 => self.stays(key_len, HYSTERESIS * bytes),
+            _ => self.stays_as_set(key_len, HYSTERESIS * self.kept_len(count, bytes)),
+        }
     }
 
     /// Bytes of so many values, which have so many bytes together, where they stand in a leaf.
@@ -191,7 +210,7 @@ impl<S: PageSink> Tree<'_, S> {
     ) -> Result<Kept> {
         let count = values.len();
         let len = values.clone().map(<[u8]>::len).sum();
-        if !self.stays(key_len, self.kept_len(count, len)) {
+        if !self.stay(key_len, count, len) {
             return Ok(Kept::nested(&self.build_nested(values)?));
         }
         let mut bytes = Vec::with_capacity(self.kept_len(count, len));

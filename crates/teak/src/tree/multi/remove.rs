@@ -230,6 +230,7 @@ impl<S: PageSink> Tree<'_, S> {
             return Ok(0);
         }
         let stored_key = self.key_at(&position)?;
+        let key = stored_key.as_deref().unwrap_or(key);
         let path = self.own_path(position.into_path())?;
         if nested.is_empty() {
             self.remove_record(&path, removed)?;
@@ -241,7 +242,7 @@ impl<S: PageSink> Tree<'_, S> {
             None => self.put_nested(&path, &nested)?,
             Some(kept) => {
                 self.release_nested(nested)?;
-                self.put_fewer(&path, stored_key.as_deref().unwrap_or(key), &kept)?;
+                self.put_fewer(&path, key, &kept)?;
             }
         }
         Ok(removed)
@@ -264,7 +265,7 @@ impl<S: PageSink> Tree<'_, S> {
             }
             len += value.len();
             values.push(value);
-            if !self.is_few(key_len, self.kept_len(values.len(), len)) {
+            if !self.are_few(key_len, values.len(), len) {
                 return Ok(None);
             }
         }

@@ -25,6 +25,11 @@ impl<S: PageSink> Tree<'_, S> {
         old: &[u8],
         new: &[u8],
     ) -> Result<PairReplaced> {
+        let Some(position) = self.place_of_key(key)? else {
+            return Ok(PairReplaced::NoOld);
+        };
+        let stored_key = self.key_at(&position)?;
+        let key = stored_key.as_deref().unwrap_or(key);
         let Some(stored) = self.stored_value(key, old)? else {
             return Ok(PairReplaced::NoOld);
         };

@@ -1,0 +1,220 @@
+//! What went wrong once with tables in which a key has several values.
+
+mod shared;
+
+use shared::place;
+use std::{fs::OpenOptions, ops::Bound};
+use teak::{
+    Comparison, Database, Durability, Error, KeyOrder, MultiTable, Options, TableOptions,
+    Transaction, ValueSize, codec::Bytes,
+};
+
+type Raw = MultiTable<Bytes, Bytes>;
+
+/// Keys are equal whatever spaces they end with.
+static TRIMMED: Comparison = Comparison::new("without spaces at the end", &|a, b| {
+    a.trim_ascii_end().cmp(b.trim_ascii_end())
+});
+static UP: Comparison = Comparison::new("some order", &|a, b| a.cmp(b));
+static DOWN: Comparison = Comparison::new("some order", &|a, b| b.cmp(a));
+
+/// The key that is stored decides how much fits beside it, not the one that was looked for.
+#[test]
+fn equal_keys_of_other_lengths() {
+    for (key_len, value_len) in [(3000, 100), (3800, 1500), (3800, 40)] {
+        let (_directory, path) = place();
+        let database = Options::new().comparison(&TRIMMED).open(&path).unwrap();
+        let mut txn = database.begin_write().unwrap();
+        let order = TableOptions::new().order(KeyOrder::Custom(&TRIMMED));
+        let table: Raw = txn.create_multi_table_with("words", order).unwrap();
+        let mut long = b"k".to_vec();
+        long.resize(key_len, b' ');
+        table.insert(&mut txn, &long, b"first").unwrap();
+        let value = |number: u32| {
+            let mut value = vec![b'v'; value_len];
+            value[..4].copy_from_slice(&number.to_be_bytes());
+            value
+        };
+        for number in 0..100 {
+            assert!(table.insert(&mut txn, b"k", &value(number)).unwrap());
+        }
+        let many: Vec<_> = (100..200).map(value).collect();
+        let many: Vec<_> = many.iter().map(Vec::as_slice).collect();
+        assert_eq!(table.insert_values(&mut txn, b"k ", &many).unwrap(), 100);
+        for number in (0..200).rev() {
+            assert!(table.remove(&mut txn, b"k", &value(number)).unwrap());
+        }
+        let (key, count) = table.keys(&txn).unwrap().next().unwrap().unwrap();
+        assert_eq!((key, count), (long, 1));
+        txn.commit().unwrap();
+        assert!(database.check(&mut |_| {}).unwrap().is_clean());
+    }
+}
+
+#[test]
+fn replacing_a_value_leaves_the_key_as_it_is() {
+    let (_directory, path) = place();
+    let database = Options::new().comparison(&TRIMMED).open(&path).unwrap();
+    let mut txn = database.begin_write().unwrap();
+    let order = TableOptions::new().order(KeyOrder::Custom(&TRIMMED));
+    let table: Raw = txn.create_multi_table_with("words", order).unwrap();
+    table.insert(&mut txn, b"k  ", b"1").unwrap();
+    assert!(table.replace(&mut txn, b"k", b"1", b"2").unwrap());
+    let (key, _) = table.keys(&txn).unwrap().next().unwrap().unwrap();
+    assert_eq!(key, b"k  ");
+}
+
+#[test]
+fn bounds_that_are_integers_of_another_length_are_refused() {
+    let (_directory, path) = place();
+    let database = Database::open(&path).unwrap();
+    let mut txn = database.begin_write().unwrap();
+    let order = TableOptions::new().value_order(KeyOrder::Integer);
+    let table: Raw = txn.create_multi_table_with("numbers", order).unwrap();
+    for number in 0..5000_u64 {
+        table.insert(&mut txn, b"k", &number.to_ne_bytes()).unwrap();
+    }
+    let low = 2_u32.to_ne_bytes();
+    let range = (Bound::Included((&b"k"[..], &low[..])), Bound::Unbounded);
+    let is_refused = |error: &Error| matches!(error, Error::InvalidArgument(_));
+    assert!(
+        table
+            .range_pairs(&txn, range)
+            .is_err_and(|error| is_refused(&error))
+    );
+    let removed = table.remove_pairs(&mut txn, range);
+    assert!(removed.is_err_and(|error| is_refused(&error)));
+    let mut cursor = table.cursor(&txn).unwrap();
+    let sought = [
+        cursor.seek_pair(b"k", &low),
+        cursor.seek_pair_exact(b"k", &low),
+        cursor.seek_value(b"k", &low),
+    ];
+    assert!(
+        sought
+            .into_iter()
+            .all(|found| found.is_err_and(|error| is_refused(&error)))
+    );
+    assert_eq!(table.len(&txn).unwrap(), 5000);
+}
+
+/// A comparison of the same name that says otherwise would put values in twice.
+#[test]
+fn another_comparison_of_values_is_refused() {
+    for count in [3_u32, 1000] {
+        let (_directory, path) = place();
+        let database = Options::new().comparison(&UP).open(&path).unwrap();
+        let mut txn = database.begin_write().unwrap();
+        let order = TableOptions::new().value_order(KeyOrder::Custom(&UP));
+        let table: Raw = txn.create_multi_table_with("values", order).unwrap();
+        for value in 0..count {
+            table.insert(&mut txn, b"k", &value.to_be_bytes()).unwrap();
+        }
+        txn.commit().unwrap();
+        database.close().unwrap();
+        let database = Options::new().comparison(&DOWN).open(&path).unwrap();
+        let txn = database.begin_read().unwrap();
+        let opened = txn.open_multi_table::<Bytes, Bytes>("values").map(drop);
+        assert!(
+            matches!(&opened, Err(Error::ComparisonMismatch { comparison, .. }) if comparison == "some order"),
+            "{opened:?}"
+        );
+    }
+}
+
+/// Values of a set on a part of a page that is gone: an error, and no zeros.
+#[test]
+fn a_set_that_cannot_be_read_is_an_error() {
+    for size in [ValueSize::Bytes(8), ValueSize::Any] {
+        let (_directory, path) = place();
+        let database = Options::new().page_size(65536).open(&path).unwrap();
+        let mut txn = database.begin_write().unwrap();
+        let options = TableOptions::new().value_size(size);
+        let table: Raw = txn.create_multi_table_with("sets", options).unwrap();
+        let value =
+            |key: u8, number: u64| (u64::from(key) << 32 | number << 8 | 0xab).to_be_bytes();
+        const COUNT: u64 = 150;
+        for key in 1..=20 {
+            for number in 1..=COUNT {
+                table.insert(&mut txn, &[key], &value(key, number)).unwrap();
+            }
+        }
+        txn.commit().unwrap();
+        let bytes = std::fs::read(&path).unwrap();
+        // A key whose values lie on both sides of where a page of the system ends.
+        let place_of = |key, number| {
+            let wanted = value(key, number);
+            bytes.windows(8).rposition(|bytes| bytes == wanted).unwrap()
+        };
+        let (key, cut) = (1..=20)
+            .map(|key| (key, place_of(key, COUNT) / 4096 * 4096))
+            .find(|&(key, cut)| place_of(key, 3) < cut)
+            .unwrap();
+        let txn = database.begin_read().unwrap();
+        let mut cursor = table.cursor(&txn).unwrap();
+        assert!(cursor.seek(&[key]).unwrap());
+        let file = OpenOptions::new().write(true).open(&path).unwrap();
+        file.set_len(cut as u64).unwrap();
+        let error = (2..=COUNT).find_map(|number| match cursor.next_value() {
+            Ok(is_there) => {
+                assert!(is_there);
+                assert_eq!(cursor.value(), value(key, number));
+                None
+            }
+            Err(error) => Some(error),
+        });
+        assert!(matches!(error, Some(Error::Corrupted { .. })), "{error:?}");
+        assert!(!cursor.is_on_pair());
+        // What is left of the file is not closed as if it were whole.
+        std::mem::forget((txn, database));
+    }
+}
+
+/// A commit that makes the file shorter moves few pages, also where a leaf leads to many nested trees.
+#[test]
+fn a_small_commit_moves_few_nested_trees() {
+    let (_directory, path) = place();
+    let options = Options::new().durability(Durability::Lazy);
+    let database = options.open(&path).unwrap();
+    let mut txn = database.begin_write().unwrap();
+    let fill = txn.create_table::<Bytes, Bytes>("fill").unwrap();
+    for number in 0..4000_u32 {
+        fill.insert(&mut txn, &number.to_be_bytes(), &[7; 3000])
+            .unwrap();
+    }
+    txn.commit().unwrap();
+    let mut txn = database.begin_write().unwrap();
+    let table: Raw = txn.create_multi_table("sets").unwrap();
+    for key in 0..200_u32 {
+        let values: Vec<_> = (0..3_u8).map(|value| vec![value; 900]).collect();
+        let values: Vec<_> = values.iter().map(Vec::as_slice).collect();
+        table
+            .insert_values(&mut txn, &key.to_be_bytes(), &values)
+            .unwrap();
+    }
+    txn.commit().unwrap();
+    let mut txn = database.begin_write().unwrap();
+    fill.clear(&mut txn).unwrap();
+    txn.commit().unwrap();
+    let tiny = |number: u32| {
+        let mut txn = database.begin_write().unwrap();
+        let table = txn.create_table::<Bytes, Bytes>("tiny").unwrap();
+        table
+            .insert(&mut txn, b"key", &number.to_be_bytes())
+            .unwrap();
+        txn.commit().unwrap();
+    };
+    let mut taken = database.metrics().taken_pages;
+    for number in 0..100 {
+        tiny(number);
+        let after = database.metrics().taken_pages;
+        assert!(
+            after - taken < 40,
+            "{} pages in commit {number}",
+            after - taken
+        );
+        taken = after;
+    }
+    assert_eq!(table.len(&database.begin_read().unwrap()).unwrap(), 600);
+    assert!(database.check(&mut |_| {}).unwrap().is_clean());
+}

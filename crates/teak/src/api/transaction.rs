@@ -42,7 +42,7 @@ pub trait Transaction: sealed::Sealed {
     ///
     /// # Errors
     ///
-    /// Those of [`Transaction::open_table`]; [`Error::TableMismatch`] for a table in which a key has one value.
+    /// Those of [`Transaction::open_table`]; [`Error::TableMismatch`](crate::Error::TableMismatch) for a table in which a key has one value.
     fn open_multi_table<K: Codec, V: Codec>(
         &self,
         name: impl AsRef<[u8]>,

@@ -4,8 +4,7 @@ use super::{Kept, Values};
 use crate::{
     PageNumber, Result,
     page::{
-        Damage,
-        set::{self, Set},
+        Damage, set,
         value::{StoredValue, ValueKind},
     },
     tree::{
@@ -271,9 +270,4 @@ impl<S: PageSink> Tree<'_, S> {
             }
         }
     }
-}
-
-/// The values of a set that stay, as slices.
-pub(super) fn slices<'p>(set: &Set<'p>) -> Vec<&'p [u8]> {
-    set.iter().collect()
 }

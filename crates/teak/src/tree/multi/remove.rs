@@ -1,6 +1,6 @@
 //! Removal of pairs, and of keys with all their values.
 
-use super::{Kept, Values, WRONG_LEN, insert::slices};
+use super::{Kept, Values, WRONG_LEN};
 use crate::{
     PageNumber, Result,
     page::{
@@ -148,7 +148,7 @@ impl<S: PageSink> Tree<'_, S> {
         let all = match values.map_err(|damage| damage.at(number, "remove"))? {
             Values::Tree(nested) => return Ok(Left::Nested(nested)),
             Values::One(value) => vec![value],
-            Values::Set(set) => slices(&set),
+            Values::Set(set) => set.iter().collect(),
         };
         let left: Vec<_> = all
             .iter()

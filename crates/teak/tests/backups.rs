@@ -1,8 +1,6 @@
 //! Backups of what is damaged, and backups that are damaged, forged, or none at all.
 
-mod shared;
-
-use shared::place;
+use crate::shared::place;
 use std::{
     collections::BTreeMap,
     fs::{self, File},

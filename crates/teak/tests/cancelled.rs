@@ -1,8 +1,6 @@
 //! Read transactions that somebody cancels: they find it where they go on, and keep what they have until they end.
 
-mod shared;
-
-use shared::place;
+use crate::shared::place;
 use std::{
     collections::HashSet,
     ops::ControlFlow,

@@ -1,9 +1,7 @@
 //! What differs between two states, against models of the states; and following commits.
 
-mod shared;
-
+use crate::shared::place;
 use fastrand::Rng;
-use shared::place;
 use std::{
     collections::BTreeMap,
     fs,

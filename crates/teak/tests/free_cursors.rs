@@ -1,9 +1,7 @@
 //! Cursors that are tied to no transaction, against a model that knows where each of them must be.
 
-mod shared;
-
+use crate::shared::place;
 use fastrand::Rng;
-use shared::place;
 use std::{cmp::Ordering, ops::ControlFlow};
 use teak::{
     Bunch, Comparison, Database, Durability, Error, FreeCursor, KeyOrder, Options, ReadTxn, Result,

@@ -1,10 +1,8 @@
 //! Tables in which a key has several values, against a map of sets: with commits, reopening, savepoints, snapshots, rollbacks, and all that
 //! is done with files.
 
-mod shared;
-
+use crate::shared::place;
 use fastrand::Rng;
-use shared::place;
 use std::{
     collections::{BTreeMap, BTreeSet},
     ops::{Bound, ControlFlow},

@@ -1,8 +1,6 @@
 //! What went wrong once with tables in which a key has several values.
 
-mod shared;
-
-use shared::place;
+use crate::shared::place;
 use std::{fs::OpenOptions, ops::Bound};
 use teak::{
     Comparison, Database, Durability, Error, KeyOrder, MultiTable, Options, TableOptions,

@@ -1,9 +1,7 @@
 //! Tables in orders that the application brings, against models, and where the comparison is missing or another.
 
-mod shared;
-
+use crate::shared::place;
 use fastrand::Rng;
-use shared::place;
 use std::{
     cmp::Ordering,
     collections::BTreeMap,

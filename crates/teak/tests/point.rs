@@ -1,9 +1,7 @@
 //! What is done to one record, and to many at once, against a `BTreeMap`; what is refused, and what that leaves behind.
 
-mod shared;
-
+use crate::shared::place;
 use fastrand::Rng;
-use shared::place;
 use std::{collections::BTreeMap, panic::AssertUnwindSafe, path::Path};
 use teak::{
     Action, CachedPlace, Database, Durability, Error, Exactness, Freshness, KeyOrder, Options,

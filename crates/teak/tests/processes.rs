@@ -1,8 +1,6 @@
 //! One database in many processes. Each test starts this program again as another process, with an action for it.
 
-mod shared;
-
-use shared::place;
+use crate::shared::place;
 use std::{
     env,
     io::{BufRead, BufReader, Write},
@@ -31,7 +29,7 @@ impl Other {
     fn start(path: &Path) -> Self {
         let mut process = Command::new(env::current_exe().unwrap())
             .args([
-                "another_process_answers",
+                "processes::another_process_answers",
                 "--exact",
                 "--nocapture",
                 "--quiet",

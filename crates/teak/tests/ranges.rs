@@ -1,9 +1,7 @@
 //! Ranges that are copied and moved from one table to another.
 
-mod shared;
-
+use crate::shared::place;
 use fastrand::Rng;
-use shared::place;
 use std::{collections::BTreeMap, ops::Bound};
 use teak::{
     Comparison, Database, Durability, Error, KeyOrder, Options, Result, Table, TableOptions,

@@ -1,8 +1,6 @@
 //! Named snapshots: states that stay, and rolling back to them.
 
-mod shared;
-
-use shared::place;
+use crate::shared::place;
 use std::{
     collections::{BTreeMap, btree_map::Entry},
     ops::ControlFlow,

@@ -1,8 +1,6 @@
 //! How long files are: limits, growth, and files that become shorter while they are used.
 
-mod shared;
-
-use shared::place;
+use crate::shared::place;
 use std::{
     fs,
     ops::ControlFlow,

@@ -4,7 +4,7 @@
 //! the machine has gone down since, so opening it verifies what was written lazily. Both are
 //! opened as copies. The golden text is what the page printer says of every page of the first.
 //!
-//! `TEAK_STORED_FILES=DIRECTORY cargo test -p teak --test stored_file` writes such files anew, for
+//! `TEAK_STORED_FILES=DIRECTORY cargo test -p teak --test main stored_file` writes such files anew, for
 //! a new version of the format; `TEAK_WRITE_GOLDEN=1` writes the golden text anew.
 
 use std::{

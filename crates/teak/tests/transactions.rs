@@ -1,9 +1,7 @@
 //! What transactions can do beside beginning and committing: checkpoints, going on to read, beginning on what was read, rolling back and
 //! going on; marks and sequences. Tests of what LMDB and libmdbx have, too, say in their names what they call it.
 
-mod shared;
-
-use shared::place;
+use crate::shared::place;
 use std::{
     collections::BTreeSet,
     ops::ControlFlow,

@@ -1,10 +1,8 @@
 //! Random transactions against a model: nested ones to any depth, checkpoints, rolling back and going on, going on to read, beginning on
 //! what was read; records, tables, sequences and marks. Readers keep their states all the while.
 
-mod shared;
-
+use crate::shared::place;
 use fastrand::Rng;
-use shared::place;
 use std::{collections::BTreeMap, mem};
 use teak::{
     Database, Durability, Error, Options, ReadTxn, Savepoint, Table, Transaction, TransactionId,

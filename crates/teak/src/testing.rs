@@ -98,7 +98,7 @@ fn fuzz_changes(page: &mut [u8], key: &[u8]) {
     let value = StoredValue::inline(b"value");
     match slot {
         Ok(Ok(index)) => {
-            let _ = leaf::overwrite(page, index, value);
+            let _ = leaf::set_value(page, index, value);
             let _ = leaf::remove(page, index);
         }
         Ok(Err(index)) => drop(leaf::insert(page, KeyOrder::Bytes, index, key, value)),

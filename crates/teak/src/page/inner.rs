@@ -564,15 +564,14 @@ pub(crate) fn set_tag(page: &mut [u8], index: usize, tag: Tag) {
     put(page, arrays.tags + 8 * index, &tag.0.to_le_bytes());
 }
 
-/// Sets the number of records below child `index`, in a tree that counts.
-pub(crate) fn set_records(page: &mut [u8], index: usize, records: u64) {
+/// Adds to the number of records below child `index`, in a tree that counts.
+pub(crate) fn add_records(page: &mut [u8], index: usize, difference: i64) {
     let header = Header::read(page);
-    if header.flags & COUNTED != 0 {
-        put(
-            page,
-            Arrays::of(&header).counts + 8 * index,
-            &records.to_le_bytes(),
-        );
+    let at = Arrays::of(&header).counts + 8 * index;
+    let records = page.get(at..).and_then(<[u8]>::first_chunk);
+    if let (true, Some(&records)) = (header.flags & COUNTED != 0, records) {
+        let records = u64::from_le_bytes(records).saturating_add_signed(difference);
+        put(page, at, &records.to_le_bytes());
     }
 }
 

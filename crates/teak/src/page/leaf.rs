@@ -28,7 +28,7 @@
 mod change;
 
 pub(crate) use change::{
-    End, InPlace, compact, fill, gap, init, insert, insert_many, overwrite, remove, remove_range,
+    End, InPlace, compact, fill, gap, init, insert, insert_many, remove, remove_range, set_value,
     used_len, value_mut,
 };
 

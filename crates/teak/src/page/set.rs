@@ -186,9 +186,32 @@ pub(crate) fn write_pair(out: &mut Vec<u8>, value_size: u16, a: &[u8], b: &[u8])
 
 /// Writes a set with one value more, at an index that a search has found.
 pub(crate) fn write_with(out: &mut Vec<u8>, set: &Set<'_>, index: usize, value: &[u8]) {
-    let (before, behind) = (set.iter().take(index), set.iter().skip(index));
-    let values = before.chain([value]).chain(behind);
-    write(out, set.value_size(), set.len() + 1, values);
+    out.clear();
+    out.reserve(set.bytes.len() + WORD_LEN + value.len());
+    out.extend_from_slice(&(set.len() as u16 + 1).to_le_bytes());
+    let (start, place) = match set.values {
+        Values::Fixed(values) => (WORD_LEN, WORD_LEN + index * values.key_len()),
+        Values::Any(offsets) => {
+            let mut move_by = |offsets: &[[u8; WORD_LEN]], len: usize| {
+                let moved =
+                    |offset: &[u8; WORD_LEN]| u16::from_le_bytes(*offset).wrapping_add(len as u16);
+                out.extend(
+                    offsets
+                        .iter()
+                        .flat_map(|offset| moved(offset).to_le_bytes()),
+                );
+            };
+            move_by(&offsets[..=index], WORD_LEN);
+            move_by(&offsets[index..], WORD_LEN + value.len());
+            let at = |index: usize| usize::from(u16::from_le_bytes(offsets[index]));
+            (at(0), at(index))
+        }
+    };
+    // The offsets ascended when they were looked at, and are zeros if they cannot be read any more.
+    let before = set.bytes.get(start..place).unwrap_or_default();
+    out.extend_from_slice(before);
+    out.extend_from_slice(value);
+    out.extend_from_slice(&set.bytes[place.min(set.bytes.len())..]);
 }
 
 /// Writes a set without the value at an index, which leaves at least two.

@@ -181,6 +181,65 @@ fn removed_records_are_gone_and_the_others_stay() {
     assert_eq!(Header::read(page).garbage_len, 25 * (4 + 2 + 9));
 }
 
+/// Whatever their lengths and kinds, and however they are aligned; what does not fit changes nothing.
+#[test]
+fn a_value_grows_and_shrinks_where_it_is() {
+    let mut rng = fastrand::Rng::with_seed(7);
+    for (page_len, align) in [(4096, 0), (4096, 3), (65536, 0), (65536, 4)] {
+        let format = format(true, KeyOrder::Bytes, align);
+        let mut page = aligned_page(page_len);
+        let page = empty_leaf(&mut page, format);
+        let mut values = vec![Vec::new(); 40];
+        for i in 0..40u8 {
+            let nothing = StoredValue::inline(&[]);
+            leaf::insert(page, format.order, i.into(), &[1, 2, 3, 4, 5, i], nothing).unwrap();
+        }
+        let (mut done, mut refused) = (0, 0);
+        for round in 0..4000u32 {
+            let index = rng.usize(..values.len());
+            let value = vec![round as u8; rng.usize(..page_len / 20)];
+            let kind = match rng.bool() {
+                true => ValueKind::Set,
+                false => ValueKind::Inline,
+            };
+            let before = page.to_vec();
+            let bytes = &value;
+            match leaf::set_value(page, index, StoredValue { kind, bytes }).unwrap() {
+                InPlace::Done => {
+                    assert_eq!(
+                        Leaf::parse(page).unwrap().node(index).unwrap().value.kind,
+                        kind
+                    );
+                    values[index] = value;
+                    done += 1;
+                }
+                InPlace::Rebuild => {
+                    assert_eq!(page, before);
+                    refused += 1;
+                    let is_compact = leaf::compact(page, &mut Vec::new()).unwrap();
+                    assert!(is_compact || align > 0);
+                }
+            }
+            let leaf = Leaf::parse(page).unwrap();
+            for (i, value) in values.iter().enumerate() {
+                assert_eq!(leaf.key(i).unwrap(), [1, 2, 3, 4, 5, i as u8]);
+                let stored = leaf.node(i).unwrap().value.bytes;
+                assert_eq!(stored, value);
+                let offset = stored.as_ptr().addr() - page_start(&leaf);
+                assert_eq!(offset % (1 << align), 0, "values are aligned");
+            }
+            let header = Header::read(page);
+            let used: usize = values.iter().map(|value| 4 + 2 + value.len()).sum();
+            let heap = usize::from(header.heap_len) - usize::from(header.garbage_len);
+            assert!(
+                (used..used + 40 * (1 << align)).contains(&heap),
+                "{used} {heap}"
+            );
+        }
+        assert!(done > 1000 && refused > 100, "{done} {refused}");
+    }
+}
+
 /// At either end, into garbage too; what does not fit, or has another prefix, changes nothing.
 #[test]
 fn many_records_go_in_at_an_end_or_not_at_all() {

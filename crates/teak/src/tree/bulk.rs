@@ -286,7 +286,7 @@ impl<'t, 's, S: PageSink> Appender<'t, 's, S> {
         }
         tree.root.records += 1;
         tree.touch();
-        tree.recount(&self.path, self.path.len() - 1)?;
+        tree.add_to_counts(&self.path, 1)?;
         Ok(true)
     }
 }

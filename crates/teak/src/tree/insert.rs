@@ -107,7 +107,9 @@ impl<'t, S: PageSink> Tree<'t, S> {
         let kept = self.keep(key.len(), value, &mut run)?;
         self.root.records += 1;
         self.touch();
-        self.place(&path, key, kept)?;
+        if self.place(&path, key, kept)? == InPlace::Done {
+            self.add_to_counts(&path, 1)?;
+        }
         Ok(())
     }
 
@@ -203,7 +205,7 @@ impl<'t, S: PageSink> Tree<'t, S> {
         let step = *path.last().expect("a path has a leaf");
         let damaged = |damage: Damage| damage.at(step.page, "insert");
         let page = self.sink.page_mut(step.page)?;
-        if leaf::overwrite(page, step.index, value).map_err(damaged)? {
+        if leaf::set_value(page, step.index, value).map_err(damaged)? == InPlace::Done {
             return Ok(InPlace::Done);
         }
         leaf::remove(page, step.index).map_err(damaged)?;
@@ -284,7 +286,8 @@ impl<'t, S: PageSink> Tree<'t, S> {
         self.sink.release_value(run)
     }
 
-    /// Puts a record where the path leads, in place if the leaf has room for it: then the path leads to the record.
+    /// Puts a record where the path leads, in place if the leaf has room for it: then the path leads to the record, and the counts above
+    /// are yet to be corrected.
     pub(super) fn place(
         &mut self,
         path: &[Step],
@@ -297,7 +300,7 @@ impl<'t, S: PageSink> Tree<'t, S> {
         let done = leaf::insert(page, order, step.index, key, value);
         let done = done.map_err(|damage| damage.at(step.page, "insert"))?;
         match done {
-            InPlace::Done => self.recount(path, path.len() - 1)?,
+            InPlace::Done => {}
             InPlace::Rebuild => rebalance::insert_anew(self, path, key, value)?,
         }
         Ok(done)
@@ -328,20 +331,31 @@ impl<'t, S: PageSink> Tree<'t, S> {
 
     /// Corrects the record counts above `path[depth]`, in a tree that counts.
     pub(super) fn recount(&mut self, path: &[Step], depth: usize) -> Result<()> {
-        if !self.root.counted {
+        let Some(above) = depth.checked_sub(1).filter(|_| self.root.counted) else {
+            return Ok(());
+        };
+        let now = self.records_below(path[depth].page, self.level_of(depth))?;
+        let parent = path[above];
+        let inner = visit_inner(&*self.sink, parent.page, self.level_of(above), "count")?;
+        let before = inner.records(parent.index);
+        let before = before.map_err(|damage| damage.at(parent.page, "count"))?;
+        self.add_to_counts(&path[..=depth], now as i64 - before as i64)
+    }
+
+    /// Adds what a page has more records than before to the counts above it, in a tree that counts. The path ends with the page.
+    #[inline]
+    pub(super) fn add_to_counts(&mut self, path: &[Step], difference: i64) -> Result<()> {
+        if !self.root.counted || difference == 0 {
             return Ok(());
         }
-        for above in (0..depth).rev() {
-            let level = self.level_of(above + 1);
-            let records = self.records_below(path[above + 1].page, level)?;
-            let parent = path[above];
-            inner::set_records(self.sink.page_mut(parent.page)?, parent.index, records);
+        for step in path.iter().rev().skip(1) {
+            inner::add_records(self.sink.page_mut(step.page)?, step.index, difference);
         }
         Ok(())
     }
 
     /// Records in and below a page, from the counts one level down.
-    pub(super) fn records_below(&self, number: PageNumber, level: u8) -> Result<u64> {
+    fn records_below(&self, number: PageNumber, level: u8) -> Result<u64> {
         if level == 0 && self.root.is_multi() {
             let leaf = visit_leaf(&*self.sink, number, "count")?;
             let weight = self.root.weight(&leaf, 0..leaf.count());

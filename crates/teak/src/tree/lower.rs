@@ -17,7 +17,7 @@ use crate::{
         Damage,
         entries::{Records, cut_greedily},
         header::HEADER_LEN,
-        leaf,
+        leaf::{self, InPlace},
         value::{StoredValue, ValueKind},
     },
 };
@@ -174,7 +174,7 @@ impl<S: PageSink> Tree<'_, S> {
                     step.index = index;
                 }
                 path = self.own_path(path)?;
-                self.put_nested(&path, &nested)?;
+                self.put_nested(&path, &nested, 0)?;
             }
             if let Some(Resume { key: value, .. }) = rest {
                 let value = Some(value);
@@ -240,8 +240,8 @@ impl<S: PageSink> Tree<'_, S> {
                 kind: ValueKind::Run,
                 bytes: &bytes,
             };
-            let is_kept = leaf::overwrite(self.sink.page_mut(leaf)?, index, kept);
-            if !is_kept.map_err(|damage| damage.at(leaf, "compact"))? {
+            let put = leaf::set_value(self.sink.page_mut(leaf)?, index, kept);
+            if put.map_err(|damage| damage.at(leaf, "compact"))? == InPlace::Rebuild {
                 let detail = "the description of a large value has another length than others";
                 return Err(Error::corrupted(leaf, "compact", detail));
             }

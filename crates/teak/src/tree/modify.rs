@@ -111,7 +111,11 @@ impl<S: PageSink> Tree<'_, S> {
             placed
         } else {
             self.root.records += 1;
-            self.place(&path, key, zeros)?
+            let placed = self.place(&path, key, zeros)?;
+            if placed == InPlace::Done {
+                self.add_to_counts(&path, 1)?;
+            }
+            placed
         };
         let mut position = Position::on(path);
         if placed == InPlace::Rebuild {

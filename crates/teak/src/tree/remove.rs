@@ -38,6 +38,7 @@ impl<S: PageSink> Tree<'_, S> {
         }
         self.root.records = self.root.records.saturating_sub(records);
         self.touch();
+        self.add_to_counts(path, -(records as i64))?;
         self.mend_leaf(path)
     }
 }

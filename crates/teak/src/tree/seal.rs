@@ -79,7 +79,7 @@ fn seal_nested<S: PageSink>(sink: &mut S, root: &TreeRoot, number: PageNumber) -
             kind: ValueKind::Tree,
             bytes: &nested.encode(),
         };
-        leaf::overwrite(sink.page_mut(number)?, index, value).map_err(damaged)?;
+        leaf::set_value(sink.page_mut(number)?, index, value).map_err(damaged)?;
     }
     Ok(())
 }

@@ -210,7 +210,8 @@ fn other_records_are_refused_and_change_nothing() {
         assert!(leaf::insert(page, format.order, 1, record.0, record.1).is_err());
         assert!(leaf::insert_many(page, format.order, End::Behind, records.clone()).is_err());
         assert!(leaf::fill(page, format.order, records).is_err());
-        assert_eq!(leaf::overwrite(page, 0, record.1), Ok(record.1 == NOTHING));
+        let is_done = leaf::set_value(page, 0, record.1) == Ok(InPlace::Done);
+        assert_eq!(is_done, record.1 == NOTHING);
         assert_eq!(page, before);
     }
     assert!(leaf::insert(page, format.order, 2, b"bbbb", NOTHING).is_err());
@@ -297,7 +298,7 @@ proptest! {
         let _ = leaf::insert(bytes, order, usize::from(count) / 2, &key, NOTHING);
         let _ = leaf::insert_many(bytes, order, End::Before, records.clone());
         let _ = leaf::remove_range(bytes, 0..usize::from(count) / 3);
-        let _ = leaf::overwrite(bytes, 0, NOTHING);
+        let _ = leaf::set_value(bytes, 0, NOTHING);
         let _ = leaf::compact(bytes, &mut Vec::new());
         let _ = leaf::fill(bytes, order, records);
         let header = Header::read(bytes);

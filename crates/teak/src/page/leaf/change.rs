@@ -213,14 +213,19 @@ fn write_node(
     value_start: usize,
     value: StoredValue<'_>,
 ) {
+    let node = &mut page[offset..];
+    write_words(node, rest_len, value);
+    node[NODE_HEADER_LEN..NODE_HEADER_LEN + stored_key.len()].copy_from_slice(stored_key);
+    page[value_start..value_start + value.bytes.len()].copy_from_slice(value.bytes);
+}
+
+/// Writes what a node begins with: the lengths of key and value, and the kind of the value.
+fn write_words(node: &mut [u8], rest_len: usize, value: StoredValue<'_>) {
     let kind = value.kind as u16;
     let key_word = rest_len as u16 | (kind & 1) << 15;
     let value_word = value.bytes.len() as u16 | (kind >> 1) << 15;
-    let node = &mut page[offset..];
     node[0..2].copy_from_slice(&key_word.to_le_bytes());
-    node[2..4].copy_from_slice(&value_word.to_le_bytes());
-    node[NODE_HEADER_LEN..NODE_HEADER_LEN + stored_key.len()].copy_from_slice(stored_key);
-    page[value_start..value_start + value.bytes.len()].copy_from_slice(value.bytes);
+    node[2..NODE_HEADER_LEN].copy_from_slice(&value_word.to_le_bytes());
 }
 
 /// Makes room for more heads and offsets.
@@ -326,20 +331,77 @@ fn move_nodes(page: &mut [u8], old: &Leaf<'_>) -> Result<Option<usize>, Damage> 
     Ok(Some(heap_start))
 }
 
-/// Puts a value of the same length and kind in the place of the one at `index`; `false` where
-/// it does not have them.
-pub(crate) fn overwrite(
+/// Puts another value in the place of the one at `index`. The nodes below move by as much as it grows or shrinks, so that it
+/// leaves no garbage behind, and no slot moves.
+pub(crate) fn set_value(
     page: &mut [u8],
     index: usize,
     value: StoredValue<'_>,
-) -> Result<bool, Damage> {
-    let leaf = Leaf::parse(page)?;
+) -> Result<InPlace, Damage> {
+    let mut header = Header::read(page);
+    let leaf = Leaf::from_header(page, &header)?;
     let node = leaf.node(index)?;
-    if node.value.kind != value.kind || node.value.bytes.len() != value.bytes.len() {
-        return Ok(false);
-    }
+    let (old, new) = (node.value, value);
+    let Some(offset) = leaf.node_offset(index) else {
+        // A fixed leaf, which has no values.
+        return Ok(match old == new {
+            true => InPlace::Done,
+            false => InPlace::Rebuild,
+        });
+    };
     let range = value_range(&leaf, index, &node);
-    page[range].copy_from_slice(value.bytes);
+    if old.kind == new.kind && range.len() == new.bytes.len() {
+        page[range].copy_from_slice(new.bytes);
+        return Ok(InPlace::Done);
+    }
+    let (key_len, align_mask) = (node.key_len, leaf.node_format().align_mask);
+    let start = range.end.checked_sub(new.bytes.len());
+    let Some(start) = start.map(|start| start & !align_mask) else {
+        return Ok(InPlace::Rebuild);
+    };
+    if !move_below(page, &mut header, offset, range.start, start)? {
+        return Ok(InPlace::Rebuild);
+    }
+    let end = start + new.bytes.len();
+    write_words(&mut page[offset + start - range.start..], key_len, new);
+    page[start..end].copy_from_slice(new.bytes);
+    // What alignment leaves behind the value is for the next compaction.
+    header.garbage_len = header.garbage_len.saturating_add((range.end - end) as u16);
+    if new.kind != ValueKind::Inline {
+        header.flags |= HAS_REFERENCES;
+    }
+    header.write(page);
+    Ok(InPlace::Done)
+}
+
+/// Moves what lies between the start of the heap and `from` so that it ends at `to`, and with it the node at `offset` and all below it;
+/// `false` if there is no room.
+fn move_below(
+    page: &mut [u8],
+    header: &mut Header,
+    offset: usize,
+    from: usize,
+    to: usize,
+) -> Result<bool, Damage> {
+    let arrays = Arrays::of(header);
+    let old_start = page.len() - usize::from(header.heap_len);
+    if offset < old_start {
+        return Err(Damage("a node lies outside of the heap"));
+    }
+    let new_start = (old_start + to).checked_sub(from);
+    let Some(new_start) = new_start.filter(|&start| start >= arrays.end) else {
+        return Ok(false);
+    };
+    page.copy_within(old_start..from, new_start);
+    // Modulo 2^16, since they may move either way.
+    let up = (to as u16).wrapping_sub(from as u16);
+    let (slots, _) = page[arrays.offsets..arrays.end].as_chunks_mut::<2>();
+    for slot in slots {
+        let at = u16::from_le_bytes(*slot);
+        let is_below = usize::from(at) <= offset;
+        *slot = at.wrapping_add(if is_below { up } else { 0 }).to_le_bytes();
+    }
+    header.heap_len = (page.len() - new_start) as u16;
     Ok(true)
 }
 

@@ -71,11 +71,17 @@ fn sorted<'p, K: AsRef<[u8]>, V: AsRef<[u8]>>(
         .iter()
         .map(|(key, value)| (key.as_ref(), value.as_ref()))
         .collect();
-    // Stable, so that of equal ones the first stays.
-    if !sorted.is_sorted_by(|a, b| root.compare_pairs(*a, *b).is_lt()) {
-        sorted.sort_by(|a, b| root.compare_pairs(*a, *b));
-        sorted.dedup_by(|later, earlier| root.compare_pairs(*earlier, *later).is_eq());
+    if sorted.is_sorted_by(|a, b| root.compare_pairs(*a, *b).is_lt()) {
+        return sorted;
     }
+    // Values of a key mostly come together, and then keys are compared only once each. Stable, so that of equal ones the first stays.
+    let mut groups: Vec<_> = sorted.chunk_by(|a, b| a.0 == b.0).collect();
+    groups.sort_by(|a, b| root.order.compare(a[0].0, b[0].0));
+    sorted = groups.concat();
+    for group in sorted.chunk_by_mut(|a, b| root.order.compare(a.0, b.0).is_eq()) {
+        group.sort_by(|a, b| root.value_order().compare(a.1, b.1));
+    }
+    sorted.dedup_by(|later, earlier| root.compare_pairs(*earlier, *later).is_eq());
     sorted
 }
 

@@ -89,7 +89,7 @@ impl<S: PageSink> Tree<'_, S> {
         };
         let path = self.own_path(position.into_path())?;
         self.root.records += 1;
-        self.put_values(&path, key, kept.value())?;
+        self.put_values(&path, key, kept.value(), 1)?;
         Ok(true)
     }
 
@@ -100,7 +100,8 @@ impl<S: PageSink> Tree<'_, S> {
         value: &[u8],
     ) -> Result<Joined, Damage> {
         let (order, size) = (self.root.value_order(), self.root.kind.value_size);
-        let (place, count) = match Values::of(self.root, stored)? {
+        let values = Values::of(self.root, stored)?;
+        let (place, count) = match values {
             Values::Tree(nested) => return Ok(Joined::Nested(nested)),
             Values::One(old) => match order.compare(old, value) {
                 Ordering::Equal => return Ok(Joined::There),
@@ -121,7 +122,7 @@ impl<S: PageSink> Tree<'_, S> {
             return Ok(Joined::Large(stored.bytes.to_vec(), place));
         }
         let mut bytes = Vec::new();
-        match (Values::of(self.root, stored)?, place) {
+        match (values, place) {
             (Values::Set(set), place) => set::write_with(&mut bytes, &set, place, value),
             (_, 0) => set::write_pair(&mut bytes, size, value, stored.bytes),
             (_, _) => set::write_pair(&mut bytes, size, stored.bytes, value),
@@ -182,7 +183,7 @@ impl<S: PageSink> Tree<'_, S> {
         let path = self.own_path(path)?;
         self.root.records += added;
         self.touch();
-        self.put_nested(&path, nested)
+        self.put_nested(&path, nested, added as i64)
     }
 
     /// Adds many values to a key; returns how many of them were not there. They ascend, and are such as the tree can hold.
@@ -226,7 +227,7 @@ impl<S: PageSink> Tree<'_, S> {
         let kept = self.keep_values(key.len(), merged.iter().copied())?;
         let path = self.own_path(position.into_path())?;
         self.root.records += added;
-        self.put_values(&path, key, kept.value())?;
+        self.put_values(&path, key, kept.value(), added as i64)?;
         Ok(added)
     }
 

@@ -273,32 +273,45 @@ impl<S: PageSink> Tree<'_, S> {
             .map(drop)
     }
 
-    /// Writes the root of a nested tree to its leaf, where the path leads and which may be changed.
-    pub(super) fn put_nested(&mut self, path: &[Step], nested: &TreeRoot) -> Result<()> {
+    /// Writes the root of a nested tree, which has so many values more than before, to its leaf, where the path leads and which may be
+    /// changed.
+    pub(super) fn put_nested(
+        &mut self,
+        path: &[Step],
+        nested: &TreeRoot,
+        difference: i64,
+    ) -> Result<()> {
         let step = *path.last().expect("a path has a leaf");
         let value = StoredValue {
             kind: ValueKind::Tree,
             bytes: &nested.encode(),
         };
         let page = self.sink.page_mut(step.page)?;
-        let is_put = leaf::overwrite(page, step.index, value);
-        match is_put.map_err(|damage| damage.at(step.page, "insert"))? {
-            true => self.recount(path, path.len() - 1),
-            false => {
+        let put = leaf::set_value(page, step.index, value);
+        match put.map_err(|damage| damage.at(step.page, "insert"))? {
+            InPlace::Done => self.add_to_counts(path, difference),
+            InPlace::Rebuild => {
                 let detail = "the root of a nested tree is not where it was read";
                 Err(Error::corrupted(step.page, "insert", detail))
             }
         }
     }
 
-    /// Puts other values in the place of those where the path leads. The path may lead elsewhere afterwards, unless these take no
-    /// more bytes than those.
-    fn put_values(&mut self, path: &[Step], key: &[u8], value: StoredValue<'_>) -> Result<()> {
+    /// Puts other values, so many more, in the place of those where the path leads. The path may lead elsewhere afterwards, unless
+    /// these take no more bytes than those.
+    fn put_values(
+        &mut self,
+        path: &[Step],
+        key: &[u8],
+        value: StoredValue<'_>,
+        difference: i64,
+    ) -> Result<InPlace> {
         self.touch();
-        match self.put_value(path, key, value)? {
-            InPlace::Done => self.recount(path, path.len() - 1),
-            InPlace::Rebuild => Ok(()),
+        let put = self.put_value(path, key, value)?;
+        if put == InPlace::Done {
+            self.add_to_counts(path, difference)?;
         }
+        Ok(put)
     }
 
     /// Adds a key with its values, as its leaf is to hold them, where the path leads.
@@ -312,7 +325,10 @@ impl<S: PageSink> Tree<'_, S> {
         let path = self.own_path(path)?;
         self.root.records += count;
         self.touch();
-        self.place(&path, key, value).map(drop)
+        match self.place(&path, key, value)? {
+            InPlace::Done => self.add_to_counts(&path, count as i64),
+            InPlace::Rebuild => Ok(()),
+        }
     }
 }
 

@@ -181,7 +181,8 @@ impl<S: PageSink> Tree<'_, S> {
                 let stored_key = self.key_at(&position)?;
                 let path = self.own_path(position.into_path())?;
                 self.root.records = self.root.records.saturating_sub(removed);
-                self.put_fewer(&path, stored_key.as_deref().unwrap_or(key), &kept)?;
+                let key = stored_key.as_deref().unwrap_or(key);
+                self.put_fewer(&path, key, &kept, -(removed as i64))?;
                 Ok(removed)
             }
         }
@@ -195,10 +196,16 @@ impl<S: PageSink> Tree<'_, S> {
         stored_key.map_err(|damage| damage.at(number, "remove"))
     }
 
-    /// Puts values that take no more bytes in the place of those where the path leads, and mends the leaf.
-    pub(super) fn put_fewer(&mut self, path: &[Step], key: &[u8], kept: &Kept) -> Result<()> {
-        self.touch();
-        if self.put_value(path, key, kept.value())? == InPlace::Done {
+    /// Puts values that take no more bytes in the place of those where the path leads, and mends the leaf. Their number is by so many
+    /// another.
+    pub(super) fn put_fewer(
+        &mut self,
+        path: &[Step],
+        key: &[u8],
+        kept: &Kept,
+        difference: i64,
+    ) -> Result<()> {
+        if self.put_values(path, key, kept.value(), difference)? == InPlace::Done {
             return self.mend_leaf(path);
         }
         // The leaf was laid out anew, and perhaps others with it.
@@ -238,11 +245,12 @@ impl<S: PageSink> Tree<'_, S> {
         }
         self.root.records = self.root.records.saturating_sub(removed);
         self.touch();
+        let difference = -(removed as i64);
         match self.few_of(key.len(), &nested)? {
-            None => self.put_nested(&path, &nested)?,
+            None => self.put_nested(&path, &nested, difference)?,
             Some(kept) => {
                 self.release_nested(nested)?;
-                self.put_fewer(&path, key, &kept)?;
+                self.put_fewer(&path, key, &kept, difference)?;
             }
         }
         Ok(removed)

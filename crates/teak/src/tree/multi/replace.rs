@@ -110,9 +110,12 @@ impl<S: PageSink> Tree<'_, S> {
         }
         let path = self.own_path(position.into_path())?;
         self.root.records = self.root.records.saturating_sub(count) + values.len() as u64;
+        let difference = values.len() as i64 - count as i64;
         match kept.bytes.len() <= old_len {
-            true => self.put_fewer(&path, key, &kept)?,
-            false => self.put_values(&path, key, kept.value())?,
+            true => self.put_fewer(&path, key, &kept, difference)?,
+            false => self
+                .put_values(&path, key, kept.value(), difference)
+                .map(drop)?,
         }
         Ok(count)
     }

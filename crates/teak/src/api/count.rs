@@ -47,6 +47,17 @@ impl Estimate {
     }
 }
 
+impl From<estimate::Estimate> for Estimate {
+    fn from(about: estimate::Estimate) -> Self {
+        Self {
+            records: about.records,
+            at_least: about.at_least,
+            at_most: about.at_most,
+            deviation: about.deviation,
+        }
+    }
+}
+
 /// Refuses a table that does not count for what would take a walk through all that is before a place.
 pub(super) fn check_counted(root: &TreeRoot, name: &[u8]) -> Result<()> {
     if root.counted {
@@ -56,6 +67,14 @@ pub(super) fn check_counted(root: &TreeRoot, name: &[u8]) -> Result<()> {
     Err(Error::InvalidArgument(format!(
         "table {name:?} does not count its records; create it with TableOptions::counted, or use Table::count_range, which reads all leaves of the range, or Table::estimate_range"
     )))
+}
+
+pub(super) fn refuse_no_parts(parts: usize) -> Result<()> {
+    if parts == 0 {
+        let text = "a range cannot be split in 0 parts; ask for one at least";
+        return Err(Error::InvalidArgument(text.into()));
+    }
+    Ok(())
 }
 
 impl<K: Codec, V: Codec> Table<K, V> {
@@ -103,7 +122,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
     ) -> Result<Option<(K::Owned, V::Item<'t>)>> {
         self.counting(txn, |source, root| {
             check_counted(root, self.name())?;
-            let Some(position) = count::nth(source, root, number)? else {
+            let Some((position, _)) = count::nth(source, root, number)? else {
                 return Ok(None);
             };
             let mut key = Vec::new();
@@ -180,13 +199,8 @@ impl<K: Codec, V: Codec> Table<K, V> {
         let about = self.counting(txn, |source, root| {
             let (low, high) = encoded_bounds::<K>(root, &range)?;
             estimate::estimate(source, root, as_slices(&low), as_slices(&high))
-        })?;
-        Ok(Estimate {
-            records: about.records,
-            at_least: about.at_least,
-            at_most: about.at_most,
-            deviation: about.deviation,
-        })
+        });
+        about.map(Estimate::from)
     }
 
     /// A range in parts that have about as many records each, to be read by several threads at once: `parts` of them, but no
@@ -294,10 +308,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
     where
         K::Item<'k>: 'k,
     {
-        if parts == 0 {
-            let text = "a range cannot be split in 0 parts; ask for one at least";
-            return Err(Error::InvalidArgument(text.into()));
-        }
+        refuse_no_parts(parts)?;
         self.counting(txn, |source, root| {
             let bounds = encoded_bounds::<K>(root, range)?;
             let (low, high) = (as_slices(&bounds.0), as_slices(&bounds.1));

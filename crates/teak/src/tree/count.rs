@@ -1,7 +1,8 @@
 //! Counting: how many records are before a place, which record is the n-th, how many lie between two places.
 //!
 //! Where a tree counts, its inner pages hold the number of records below each child, so each of these takes a descent or
-//! two. Elsewhere the leaves between two places are passed one by one, and of each no more than its header is read.
+//! two. Elsewhere the leaves between two places are passed one by one, and of each no more than its header is read, or, where
+//! keys have several values, how many each of them has.
 
 use super::{
     PageSource, TreeRoot,
@@ -11,8 +12,11 @@ use super::{
     position::{Position, Step},
     visit_inner, visit_leaf,
 };
-use crate::{Error, Result, page::Damage};
-use std::{cmp::Ordering, ops::Bound};
+use crate::{Error, PageNumber, Result, page::Damage};
+use std::{
+    cmp::Ordering,
+    ops::{Bound, Range},
+};
 
 /// Where a range begins and ends: the paths to its first record, and to where the first one behind it would be. An
 /// index in a leaf may be that behind its last record.
@@ -102,9 +106,9 @@ fn pass_leaves<S: PageSource + ?Sized>(source: &S, root: &TreeRoot, ends: &Ends)
     let mut records = 0;
     while let (Some(leaf), Some(last)) = (position.path().last(), ends.high.last()) {
         if leaf.page == last.page {
-            return Ok(records + last.index.saturating_sub(leaf.index) as u64);
+            return Ok(records + weight(source, root, leaf.page, leaf.index..last.index)?);
         }
-        records += leaf.count.saturating_sub(leaf.index) as u64;
+        records += weight(source, root, leaf.page, leaf.index..leaf.count)?;
         let Some(entered) = position.next_leaf(source, root)? else {
             return Err(out_of_order(root));
         };
@@ -113,6 +117,20 @@ fn pass_leaves<S: PageSource + ?Sized>(source: &S, root: &TreeRoot, ends: &Ends)
         }
     }
     Ok(records)
+}
+
+/// How many records some entries of a leaf stand for.
+pub(super) fn weight<S: PageSource + ?Sized>(
+    source: &S,
+    root: &TreeRoot,
+    leaf: PageNumber,
+    entries: Range<usize>,
+) -> Result<u64> {
+    if !root.is_multi() {
+        return Ok(entries.len() as u64);
+    }
+    let weight = root.weight(&visit_leaf(source, leaf, "count")?, entries);
+    weight.map_err(|damage| damage.at(leaf, "count"))
 }
 
 /// The records before the place that a path leads to, in a tree that counts.
@@ -124,7 +142,7 @@ pub(super) fn before<S: PageSource + ?Sized>(
     let mut records = 0;
     for (step, level) in path.iter().zip((0..root.depth).rev()) {
         records += match level {
-            0 => step.index as u64,
+            0 => weight(source, root, step.page, 0..step.index)?,
             _ => visit_inner(source, step.page, level, "count")?
                 .records_before(step.index)
                 .map_err(|damage| damage.at(step.page, "count"))?,
@@ -144,12 +162,13 @@ pub(crate) fn rank<S: PageSource + ?Sized>(source: &S, root: &TreeRoot, key: &[u
     before(source, root, position.path())
 }
 
-/// The place of record `number`, counted from 0, in a tree that counts; `None` if there are not so many.
+/// The place of record `number`, counted from 0, in a tree that counts; `None` if there are not so many. Where the keys have several values
+/// it is that of the key, and which of its values it is, counted from 0, comes with it.
 pub(crate) fn nth<S: PageSource + ?Sized>(
     source: &S,
     root: &TreeRoot,
     mut number: u64,
-) -> Result<Option<Position>> {
+) -> Result<Option<(Position, u64)>> {
     source.refuse_cancelled()?;
     if root.is_empty() || number >= root.records {
         return Ok(None);
@@ -168,12 +187,25 @@ pub(crate) fn nth<S: PageSource + ?Sized>(
         number = rest;
     }
     let count = visit_leaf(source, page, "count")?.count();
-    if number >= count as u64 {
+    let mut index = 0;
+    if root.is_multi() {
+        while index < count {
+            let values = weight(source, root, page, index..index + 1)?;
+            if number < values {
+                break;
+            }
+            number -= values;
+            index += 1;
+        }
+    } else {
+        index = count.min(number as usize);
+        number = 0;
+    }
+    if index == count {
         return Err(Damage("it has fewer records than its parent counts").at(page, "count"));
     }
-    let index = number as usize;
     path.push(Step { page, index, count });
-    Ok(Some(Position::on(path)))
+    Ok(Some((Position::on(path), number)))
 }
 
 #[cold]

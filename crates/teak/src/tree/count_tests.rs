@@ -109,7 +109,7 @@ fn ranks_and_numbers_are_those_of_a_sorted_list() {
         let (pages, root) = (&fixture.pages, &fixture.root);
         for (index, key) in keys.iter().enumerate() {
             assert_eq!(rank(pages, root, key).unwrap(), index as u64);
-            let position = nth(pages, root, index as u64).unwrap().unwrap();
+            let (position, _) = nth(pages, root, index as u64).unwrap().unwrap();
             assert_eq!(key_at(pages, &position).as_ref(), Some(key));
         }
         for number in [keys.len() as u64, u64::MAX] {

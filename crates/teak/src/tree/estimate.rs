@@ -11,7 +11,9 @@
 use super::{
     PageSource, TreeRoot,
     count::{self, Ends},
-    enter, visit_inner, visit_leaf,
+    enter,
+    position::Step,
+    visit_inner, visit_leaf,
 };
 use crate::{
     PageNumber, Result,
@@ -211,27 +213,33 @@ fn records<S: PageSource + ?Sized>(
         return Ok(Guess::exactly(0));
     };
     if low.page == high.page {
-        let records = high.index.saturating_sub(low.index);
-        return Ok(Guess::exactly(records as u64));
+        let records = count::weight(source, root, low.page, low.index..high.index)?;
+        return Ok(Guess::exactly(records));
     }
     let others = u64::from(root.leaf_pages).saturating_sub(2);
     let leaves = leaves.within(0, others);
     let mut counts = Vec::with_capacity(seen.len());
     for &page in seen {
-        counts.push(visit_leaf(source, page, "estimate")?.count() as u64);
+        let count = visit_leaf(source, page, "estimate")?.count();
+        counts.push(count::weight(source, root, page, 0..count)?);
     }
-    let most = records_max(root, source.page_size());
-    let beside = low.count.saturating_sub(low.index) + high.index;
-    let records = leaves.entries(&counts, most).plus(beside as u64);
-    let outside = low.index + high.count.saturating_sub(high.index);
+    let (least, most) = match root.is_multi() {
+        false => (1, records_max(root, source.page_size())),
+        // Leaves of nested trees are among the others, and a key has as many values as may be.
+        true => (0, u64::MAX),
+    };
+    let weight = |step: &Step, entries| count::weight(source, root, step.page, entries);
+    let beside = weight(low, low.index..low.count)? + weight(high, 0..high.index)?;
+    let records = leaves.entries(&counts, most).plus(beside);
+    let outside = weight(low, 0..low.index)? + weight(high, high.index..high.count)?;
     let outside_at = |leaves: u64, each: u64| {
         let elsewhere = others.saturating_sub(leaves).saturating_mul(each);
         root.records
-            .saturating_sub(elsewhere.saturating_add(outside as u64))
+            .saturating_sub(elsewhere.saturating_add(outside))
     };
     Ok(records.within(
         outside_at(leaves.at_least, most),
-        outside_at(leaves.at_most, 1),
+        outside_at(leaves.at_most, least),
     ))
 }
 

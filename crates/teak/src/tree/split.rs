@@ -7,7 +7,10 @@
 use super::{
     PageSource, TreeRoot,
     count::{self, Ends},
-    enter, visit_inner, visit_leaf,
+    cursor::record_at,
+    enter,
+    position::{Position, Step},
+    visit_inner, visit_leaf,
 };
 use crate::{PageNumber, Result};
 use std::ops::{Bound, Range};
@@ -44,8 +47,8 @@ fn split_counted<S: PageSource + ?Sized>(
     let records = count::between(source, root, ends)?;
     let mut keys = Vec::new();
     for cut in cuts(records, parts) {
-        let position = count::nth(source, root, first + cut)?;
-        let Some((leaf, index)) = position.and_then(|position| position.record()) else {
+        let found = count::nth(source, root, first + cut)?;
+        let Some((leaf, index)) = found.and_then(|(position, _)| position.record()) else {
             break;
         };
         keys.push(first_key(source, leaf, 0, index)?);
@@ -59,35 +62,76 @@ fn split_listed<S: PageSource + ?Sized>(
     ends: &Ends,
     parts: usize,
 ) -> Result<Vec<Vec<u8>>> {
-    let mut pages = vec![enter::root(source, root, "split")?];
+    let listed = Listed::new(source, root, ends, parts)?;
     let mut keys = Vec::new();
-    for (depth, level) in (0..root.depth).rev().enumerate() {
-        let entries = entries_of(source, ends, &pages, depth, level)?;
-        let count: usize = entries.iter().map(ExactSizeIterator::len).sum();
-        if level > 0 && count < parts * ENTRIES_OF_A_PART {
-            pages = children_of(source, &pages, &entries, level)?;
-            continue;
-        }
-        let mut listed = pages.iter().zip(&entries);
-        let (mut page, mut passed) = (listed.next(), 0);
-        for cut in cuts(count as u64, parts) {
-            while let Some((&number, range)) = page {
-                let at = cut as usize - passed;
-                if at < range.len() {
-                    keys.push(first_key(source, number, level, range.start + at)?);
-                    break;
-                }
-                passed += range.len();
-                page = listed.next();
+    let mut pages = listed.pages.iter();
+    let (mut page, mut passed) = (pages.next(), 0);
+    for cut in cuts(listed.entry_count() as u64, parts) {
+        while let Some((number, range)) = page {
+            let at = cut as usize - passed;
+            if at < range.len() {
+                keys.push(first_key(source, *number, listed.level, range.start + at)?);
+                break;
             }
+            passed += range.len();
+            page = pages.next();
         }
-        break;
     }
     Ok(keys)
 }
 
+/// The pages of the highest level that has enough entries between two ends, or the leaves, and which of their entries are between the ends.
+pub(super) struct Listed {
+    pub(super) level: u8,
+    pub(super) pages: Vec<(PageNumber, Range<usize>)>,
+}
+
+impl Listed {
+    pub(super) fn new<S: PageSource + ?Sized>(
+        source: &S,
+        root: &TreeRoot,
+        ends: &Ends,
+        parts: usize,
+    ) -> Result<Self> {
+        let mut pages = vec![enter::root(source, root, "split")?];
+        let (mut depth, mut level) = (0, root.depth - 1);
+        loop {
+            let entries = entries_of(source, ends, &pages, depth, level)?;
+            let count: usize = entries.iter().map(ExactSizeIterator::len).sum();
+            if level == 0 || count >= parts * ENTRIES_OF_A_PART {
+                let pages = pages.into_iter().zip(entries).collect();
+                return Ok(Self { level, pages });
+            }
+            pages = children_of(source, &pages, &entries, level)?;
+            (depth, level) = (depth + 1, level - 1);
+        }
+    }
+
+    fn entry_count(&self) -> usize {
+        self.pages.iter().map(|(_, entries)| entries.len()).sum()
+    }
+
+    /// Where about record `number` of so many is.
+    pub(super) fn about<S: PageSource + ?Sized>(
+        &self,
+        source: &S,
+        number: u64,
+        records: u64,
+    ) -> Result<Position> {
+        let entries = self.entry_count() as u128;
+        let mut at = (u128::from(number) * entries / u128::from(records.max(1))) as usize;
+        for (page, entries) in &self.pages {
+            if at < entries.len() {
+                return first_below(source, *page, self.level, entries.start + at);
+            }
+            at -= entries.len();
+        }
+        Ok(Position::default())
+    }
+}
+
 /// Where parts of equal size begin, but the first.
-fn cuts(count: u64, parts: usize) -> impl Iterator<Item = u64> {
+pub(super) fn cuts(count: u64, parts: usize) -> impl Iterator<Item = u64> {
     let parts = count.min(parts as u64);
     (1..parts).map(move |part| (u128::from(count) * u128::from(part) / u128::from(parts)) as u64)
 }
@@ -140,20 +184,33 @@ fn children_of<S: PageSource + ?Sized>(
     Ok(children)
 }
 
-/// The key of an entry of a leaf, or the first key below that of an inner page.
-fn first_key<S: PageSource + ?Sized>(
+/// Where an entry of a leaf is, or the first one below that of an inner page. There is no way on from there.
+pub(super) fn first_below<S: PageSource + ?Sized>(
     source: &S,
     mut page: PageNumber,
     level: u8,
     mut index: usize,
-) -> Result<Vec<u8>> {
+) -> Result<Position> {
     for level in (1..=level).rev() {
         let inner = visit_inner(source, page, level, "split")?;
         page = enter::child(source, &inner, page, index, "split")?;
         index = 0;
     }
-    let key = visit_leaf(source, page, "split")?.key(index);
-    key.map_err(|damage| damage.at(page, "split"))
+    let count = index + 1;
+    Ok(Position::on(vec![Step { page, index, count }]))
+}
+
+/// The key of an entry of a leaf, or the first key below that of an inner page.
+fn first_key<S: PageSource + ?Sized>(
+    source: &S,
+    page: PageNumber,
+    level: u8,
+    index: usize,
+) -> Result<Vec<u8>> {
+    let mut key = Vec::new();
+    let position = first_below(source, page, level, index)?;
+    record_at(source, &position, &mut key)?;
+    Ok(key)
 }
 
 #[cfg(test)]

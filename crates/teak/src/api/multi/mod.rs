@@ -1,6 +1,7 @@
 //! Tables in which a key has several values.
 
 mod bulk;
+mod count;
 mod cursor;
 mod differences;
 mod range;

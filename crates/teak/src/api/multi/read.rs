@@ -393,7 +393,7 @@ pub(super) fn encoded_pair<K: Codec, V: Codec>(
     Ok(bound)
 }
 
-fn pair_bound(bound: &OwnedPair) -> multi::cursor::PairBound<'_> {
+pub(super) fn pair_bound(bound: &OwnedPair) -> multi::cursor::PairBound<'_> {
     bound
         .as_ref()
         .map(|(key, value)| (key.as_slice(), Some(value.as_slice())))

@@ -28,6 +28,7 @@ pub(super) fn read<T: Transaction>(txn: &T, name: &[u8]) -> Result<()> {
             read_values(txn, &table, key)?;
         }
         last_key = Some(key);
+        count(txn, &table, key, value);
         let from = (Bound::Excluded((&key[..], &value[..])), Bound::Unbounded);
         let _ = table.range_pairs(txn, from)?.rev().take(3).count();
         let _ = (cursor.seek_pair(key, value), cursor.next(), cursor.prev());
@@ -37,6 +38,15 @@ pub(super) fn read<T: Transaction>(txn: &T, name: &[u8]) -> Result<()> {
         let _ = (cursor.key().len(), cursor.value().len());
     }
     Ok(())
+}
+
+fn count<T: Transaction>(txn: &T, table: &Raw, key: &[u8], value: &[u8]) {
+    let number = table.rank(txn, key, value).unwrap_or(7);
+    let _ = (table.nth(txn, number), table.count_range(txn, ..key));
+    let from = (Bound::Excluded((key, value)), Bound::Unbounded);
+    let _ = table.count_range_pairs(txn, from);
+    let _ = table.estimate_range(txn, key..);
+    let _ = (table.split(txn, .., 3), table.split_pairs(txn, key.., 70));
 }
 
 fn read_values<T: Transaction>(txn: &T, table: &Raw, key: &[u8]) -> Result<()> {

@@ -10,6 +10,7 @@
 
 pub(crate) mod batch;
 pub(crate) mod bulk;
+pub(crate) mod count;
 pub(crate) mod cursor;
 pub(crate) mod differences;
 mod insert;

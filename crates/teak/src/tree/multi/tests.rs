@@ -33,9 +33,9 @@ static CASELESS: Comparison = Comparison::new("caseless", &|a, b| {
 /// Values in their order; of those that are equal in it the first that came.
 type Set = Vec<Vec<u8>>;
 
-struct Fixture {
-    pages: MemoryPages,
-    root: TreeRoot,
+pub(super) struct Fixture {
+    pub(super) pages: MemoryPages,
+    pub(super) root: TreeRoot,
     /// By keys as bytes: the orders of keys in these tests take no others for equal.
     model: BTreeMap<Vec<u8>, Set>,
 }
@@ -65,9 +65,9 @@ impl Visitor for Audit {
 
 /// Value order, value size, whether the first decides, whether inner pages count, whether prefixes are shared.
 #[derive(Clone, Copy, Debug)]
-struct Kind(KeyOrder, u16, bool, bool, bool);
+pub(super) struct Kind(KeyOrder, u16, bool, bool, bool);
 
-const KINDS: [Kind; 9] = [
+pub(super) const KINDS: [Kind; 9] = [
     Kind(KeyOrder::Bytes, 0, false, true, true),
     Kind(KeyOrder::Bytes, 0, false, false, false),
     Kind(KeyOrder::ReverseBytes, 0, false, true, true),
@@ -94,7 +94,7 @@ impl Kind {
         }
     }
 
-    fn value(self, number: u64, page_size: usize) -> Vec<u8> {
+    pub(super) fn value(self, number: u64, page_size: usize) -> Vec<u8> {
         let mixed = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         if self.1 > 0 {
             let bytes = mixed.to_be_bytes();
@@ -117,7 +117,7 @@ impl Kind {
 }
 
 impl Fixture {
-    fn new(page_size: usize, kind: Kind) -> Self {
+    pub(super) fn new(page_size: usize, kind: Kind) -> Self {
         Self {
             pages: MemoryPages::new(page_size),
             root: kind.root(),
@@ -129,7 +129,7 @@ impl Fixture {
         Tree::new(&mut self.pages, &mut self.root)
     }
 
-    fn order(&self) -> KeyOrder {
+    pub(super) fn order(&self) -> KeyOrder {
         self.root.value_order()
     }
 
@@ -162,17 +162,17 @@ impl Fixture {
         true
     }
 
-    fn insert(&mut self, key: &[u8], value: &[u8]) {
+    pub(super) fn insert(&mut self, key: &[u8], value: &[u8]) {
         let is_new = self.tree().insert_pair(key, value).unwrap();
         assert_eq!(is_new, self.insert_in_model(key, value));
     }
 
-    fn remove(&mut self, key: &[u8], value: &[u8]) {
+    pub(super) fn remove(&mut self, key: &[u8], value: &[u8]) {
         let was_there = self.tree().remove_pair(key, value).unwrap();
         assert_eq!(was_there, self.remove_in_model(key, value));
     }
 
-    fn pairs(&self) -> Vec<(Vec<u8>, Vec<u8>)> {
+    pub(super) fn pairs(&self) -> Vec<(Vec<u8>, Vec<u8>)> {
         let pairs = self.model.iter();
         pairs
             .flat_map(|(key, set)| set.iter().map(|value| (key.clone(), value.clone())))
@@ -242,7 +242,7 @@ impl Fixture {
     }
 }
 
-fn key_of(random: &mut Rng, page_size: usize) -> Vec<u8> {
+pub(super) fn key_of(random: &mut Rng, page_size: usize) -> Vec<u8> {
     match random.u64(..30) {
         0 => vec![b'k'; max_key_len(page_size) - random.usize(..3)],
         1 => vec![],

@@ -21,7 +21,7 @@ impl Position {
         let found = count::nth(source, root, number);
         let found = self.unless_lost(found)?;
         let is_found = found.is_some();
-        *self = found.unwrap_or(Self::beyond(Place::Behind));
+        *self = found.map_or(Self::beyond(Place::Behind), |(position, _)| position);
         Ok(is_found)
     }
 

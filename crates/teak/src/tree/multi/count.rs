@@ -85,8 +85,10 @@ fn count_values<S: PageSource + ?Sized>(
     })
 }
 
-/// The key of a bound, and which of its values are on the side of the bound that a range is on: none if the bound is past them.
-fn edge(bound: PairBound<'_>) -> Option<(&[u8], Option<Bound<&[u8]>>)> {
+/// A key, and which of its values are on one side of a bound: none if the bound is past them.
+type Edge<'b> = (&'b [u8], Option<Bound<&'b [u8]>>);
+
+fn edge(bound: PairBound<'_>) -> Option<Edge<'_>> {
     match bound {
         Bound::Unbounded => None,
         Bound::Excluded((key, None)) => Some((key, None)),

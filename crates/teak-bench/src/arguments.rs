@@ -35,6 +35,8 @@ pub(crate) enum Command {
     Values(Values),
     /// Insert, look up and go over several values of a key, count and remove ranges, nest transactions.
     Kinds(Kinds),
+    /// Scan and look up records of a file that is not in memory, with and without reading ahead.
+    Cold(Cold),
     /// Copy a database, change some records, copy it again, and print what was read and written.
     Backup(BackupRun),
     /// Open and write a file whose space map is of many more pages than it has blocks, and print times and memory.
@@ -154,6 +156,25 @@ pub(crate) struct Flushes {
     pub(crate) commits: u32,
 
     /// Rounds with each number of threads; the figure is their median.
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) repeat: u32,
+
+    #[command(flatten)]
+    pub(crate) places: Places,
+}
+
+/// What a run of reads from the disk is to do.
+#[derive(Debug, Args)]
+pub(crate) struct Cold {
+    /// Records to load before.
+    #[arg(long, default_value_t = 5_000_000, value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
+    pub(crate) records: u64,
+
+    /// Lookups of a round.
+    #[arg(long, default_value_t = 5000, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) gets: u32,
+
+    /// Rounds of each; the figure is their median.
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) repeat: u32,
 

@@ -12,6 +12,7 @@
 //! cargo run --release -p teak-bench -- values --operations 1000000 --per-commit 100
 //! cargo run --release -p teak-bench -- kinds
 //! cargo run --release -p teak-bench -- kinds --only many --many 10000000 --engines teak
+//! cargo run --release -p teak-bench -- cold
 //! cargo run --release -p teak-bench -- backup --bytes 1000000000
 //! cargo run --release -p teak-bench --features space-map -- space-map --pages 1048576,268435456
 //! ```
@@ -106,6 +107,12 @@
 //! commits a second, how long commits take, and how many bytes the file system has set aside for each byte of keys and values that is
 //! there. The engines are given the same operations, a twentieth of them in turn.
 //!
+//! # What `cold` measures
+//!
+//! Two tables of records as `quick` has them, one loaded in the order of keys and one at random, 10,000 in a transaction. Before each round the
+//! database is opened with another kind of reading ahead (`Options::read_ahead`) and gives all memory of the file back; then all
+//! records are scanned, or some looked up at random. `bytes read` are those that the disk gave for it, as the system counts them.
+//!
 //! # What `kinds` measures
 //!
 //! Nanoseconds of an operation, median (fastest..slowest) of `--repeat` rounds, all engines in turns, all commits lazy. Keys are of 16 bytes. Tables in which
@@ -192,6 +199,7 @@
 mod arguments;
 mod backup;
 mod bench;
+mod cold;
 mod commits;
 mod data;
 mod engines;
@@ -213,7 +221,7 @@ mod works;
 
 use anyhow::{Context, Result, ensure};
 use arguments::{
-    Arguments, BackupRun, Command, Commits, Flushes, Handover, Kinds, Places, Quick, Readers,
+    Arguments, BackupRun, Cold, Command, Commits, Flushes, Handover, Kinds, Places, Quick, Readers,
     SpaceRun, Values,
 };
 use clap::Parser;
@@ -241,6 +249,7 @@ fn main() -> Result<()> {
         Command::Space(space) => in_directory(&space.places, |place| run_space(&space, place)),
         Command::Values(values) => in_directory(&values.places, |place| run_values(&values, place)),
         Command::Kinds(kinds) => in_directory(&kinds.places, |place| run_kinds(&kinds, place)),
+        Command::Cold(cold) => in_directory(&cold.places, |place| run_cold(&cold, place)),
         Command::Backup(backup) => in_directory(&backup.places, |place| run_backup(&backup, place)),
         #[cfg(feature = "space-map")]
         Command::SpaceMap(map) => in_directory(&map.places, |place| run_space_map(&map, place)),
@@ -345,6 +354,13 @@ fn run_kinds(kinds: &Kinds, directory: &Path) -> Result<()> {
     let figures = kinds::run(kinds, directory)?;
     println!("\n{}", kinds::tables(&figures, &kinds.engines));
     write_figures(&kinds.places, &figures)
+}
+
+fn run_cold(cold: &Cold, directory: &Path) -> Result<()> {
+    println!("{}", cold::describe_run(cold));
+    let figures = cold::run(cold, directory)?;
+    println!("\n{}", cold::table(&figures));
+    write_figures(&cold.places, &figures)
 }
 
 fn run_backup(backup: &BackupRun, directory: &Path) -> Result<()> {

@@ -451,3 +451,14 @@ fn a_large_space_map_is_opened_and_written() {
     }
     assert_eq!(figures[1]["pages"], 1 << 20);
 }
+
+#[test]
+fn reads_of_a_file_that_is_not_in_memory_have_figures() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let arguments = ["cold", "--gets", "10", "--repeat", "1"];
+    let figures = run_command(directory.path(), &arguments);
+    assert_eq!(figures.len(), 12);
+    for figure in &figures {
+        assert!(figure["microseconds"].as_f64() > Some(0.0), "{figure}");
+    }
+}

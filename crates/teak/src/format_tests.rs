@@ -148,6 +148,7 @@ fn limits() {
         let in_code = [
             page_size,
             max_key_len(page_size),
+            crate::limits(page_size).unwrap().multi_value_len_max,
             LeafFormat::max_inline_record_len(page_size),
             bitmap::capacity(page_size) as usize,
             deaths::capacity(page_size),

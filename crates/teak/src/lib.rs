@@ -63,6 +63,8 @@
 //! | follow what is committed, by whichever process | [`Database::follow`], [`Database::wait_for_commit`] |
 //! | copy or move records to another table | [`Table::copy_range`], [`Table::move_range`] |
 //! | know what fits, and what is in a file, without opening it | [`limits`], [`look`] |
+//! | log what happens, count what was done | [`Options::on_event`], [`Database::metrics`] |
+//! | delete a database | [`delete`] |
 //! | look for damage | [`Database::check`] |
 //! | have damage found when it is read | [`Verification`]; on by default |
 //! | save what can be read of a damaged file | [`salvage`] |
@@ -92,14 +94,14 @@ mod format_tests;
 pub use api::{
     Action, BackupProgress, BulkOptions, BulkProgress, Bunch, CachedPlace, ChangeFeed, Changes,
     CheckProgress, CheckReport, CommitLatency, CompactOptions, CompactProgress, Cursor, Damage,
-    Database, DatabaseStat, DenseProgress, Difference, Differences, Durability, Estimate,
-    Exactness, FileInfo, FreeCursor, Freshness, Keys, Limits, Loss, Marks, Metrics, MultiCursor,
-    MultiTable, Options, OwnedCursor, OwnedRange, PageUse, PageVisit, PairDifference,
-    PairDifferences, Pairs, ParkedReadTxn, Range, ReadTxn, ReaderInfo, Recovery, RestoreProgress,
-    SalvageProgress, SalvageReport, SalvagedTable, Savepoint, SlowReader, SlowReaderChoice,
-    SnapshotInfo, Swap, Table, TableChange, TableInfo, TableOptions, TableStat, Ticket,
-    Transaction, ValueGuard, ValueSize, Values, Verification, WarmUp, Warmed, WriteInfo, WriteTxn,
-    WriterPlace, codec, limits, look, restore, salvage, salvage_with,
+    Database, DatabaseStat, Deletion, DenseProgress, Difference, Differences, Durability, Estimate,
+    Event, Exactness, FileInfo, FreeCursor, Freshness, Keys, Limits, Loss, Marks, Metrics,
+    MultiCursor, MultiTable, Options, OwnedCursor, OwnedRange, PageUse, PageVisit, PairDifference,
+    PairDifferences, Pairs, ParkedReadTxn, Range, ReadAhead, ReadTxn, ReaderInfo, Recovery,
+    RestoreProgress, SalvageProgress, SalvageReport, SalvagedTable, Savepoint, SlowReader,
+    SlowReaderChoice, SnapshotInfo, Swap, Table, TableChange, TableInfo, TableOptions, TableStat,
+    Ticket, Transaction, ValueGuard, ValueSize, Values, Verification, WarmUp, Warmed, WriteInfo,
+    WriteTxn, WriterPlace, codec, delete, limits, look, restore, salvage, salvage_with,
 };
 pub use error::{Error, KeyRange, Result};
 pub use page::{comparison::Comparison, key::KeyOrder};

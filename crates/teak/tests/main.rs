@@ -3,11 +3,14 @@
 mod backups;
 mod cancelled;
 mod counting;
+mod deleting;
 mod differences;
 mod elsewhere;
+mod events;
 mod faults;
 mod free_cursors;
 mod holes;
+mod memory;
 mod multi;
 mod multi_regressions;
 mod orders;

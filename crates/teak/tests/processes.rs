@@ -19,14 +19,14 @@ use teak::{
 const ROLE: &str = "TEAK_TEST_ROLE";
 
 /// Another process, which does line by line what it is told, and answers each line with one.
-struct Other {
+pub(crate) struct Other {
     process: Child,
     orders: ChildStdin,
     answers: BufReader<ChildStdout>,
 }
 
 impl Other {
-    fn start(path: &Path) -> Self {
+    pub(crate) fn start(path: &Path) -> Self {
         let mut process = Command::new(env::current_exe().unwrap())
             .args([
                 "processes::another_process_answers",
@@ -51,6 +51,11 @@ impl Other {
         other
     }
 
+    /// The system's number of it.
+    pub(crate) fn id(&self) -> u32 {
+        self.process.id()
+    }
+
     fn answer(&mut self) -> String {
         let mut line = String::new();
         let len = self.answers.read_line(&mut line).unwrap();
@@ -62,12 +67,12 @@ impl Other {
         writeln!(self.orders, "{order}").unwrap();
     }
 
-    fn ask(&mut self, order: &str) -> String {
+    pub(crate) fn ask(&mut self, order: &str) -> String {
         self.tell(order);
         self.answer()
     }
 
-    fn kill(&mut self) {
+    pub(crate) fn kill(&mut self) {
         self.process.kill().unwrap();
         self.process.wait().unwrap();
     }

@@ -370,9 +370,30 @@ impl Database {
     ///
     /// # Errors
     ///
-    /// [`Error::Io`] if the disk does not give a part of the file; [`Error::InvalidArgument`] if the database has been closed.
+    /// [`Error::Io`] if the disk does not give a part of the file, or no more of it may be locked; [`Error::InvalidArgument`] if the
+    /// database has been closed.
     pub fn warm_up(&self, how: WarmUp, limit: Duration) -> Result<Warmed> {
         warm::warm_up(&*self.opening.readable()?.begin_read()?, how, limit)
+    }
+
+    /// The opposite of [`Database::warm_up`]: unlocks what [`WarmUp::Lock`] has locked, and tells the system that this process needs nothing of
+    /// the file in memory just now. Whoever reads it brings it back.
+    ///
+    /// ```
+    /// # use std::time::Duration;
+    /// # use teak::{Database, WarmUp};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// database.warm_up(WarmUp::Lock, Duration::from_secs(60))?;
+    /// database.release_memory()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`]; [`Error::InvalidArgument`] if the database has been closed.
+    pub fn release_memory(&self) -> Result<()> {
+        warm::release(&*self.opening.readable()?.begin_read()?)
     }
 
     /// What this process has done to the database since it opened it.

@@ -25,11 +25,12 @@ mod transaction;
 mod unfinished;
 
 pub use crate::txn::{
-    CommitLatency, CompactOptions, CompactProgress, Durability, FileInfo, Limits, Marks, Metrics,
-    ReaderInfo, Recovery, SlowReader, SlowReaderChoice, SnapshotInfo, Ticket, Verification,
+    CommitLatency, CompactOptions, CompactProgress, Deletion, Durability, Event, FileInfo, Limits,
+    Marks, Metrics, ReaderInfo, Recovery, SlowReader, SlowReaderChoice, SnapshotInfo, Ticket,
+    Verification,
     backup::BackupProgress,
     check::{CheckProgress, CheckReport, Damage, PageUse},
-    limits, look,
+    delete, limits, look,
     salvage::Loss,
     tour::PageVisit,
     warm::{WarmUp, Warmed},
@@ -44,7 +45,7 @@ pub use differences::{Difference, Differences, TableChange};
 pub use feed::{ChangeFeed, Changes};
 pub use free_cursor::{Bunch, FreeCursor};
 pub use multi::{Keys, MultiCursor, MultiTable, PairDifference, PairDifferences, Pairs, Values};
-pub use options::{Options, TableOptions, ValueSize};
+pub use options::{Options, ReadAhead, TableOptions, ValueSize};
 pub use point::{Action, Exactness, Swap};
 pub use range::{OwnedRange, Range};
 pub use restore::{RestoreProgress, restore};

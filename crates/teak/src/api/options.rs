@@ -10,11 +10,13 @@ use crate::{
     store::{Access, Create, handle_faults},
     tree::{TreeKind, TreeRoot},
     txn::{
-        Durability, Network, Opening, Settings, Sharing, SlowReader, SlowReaderChoice,
-        SlowReaderHook, Verification,
+        Durability, Event, EventHook, Network, Opening, Settings, Sharing, SlowReader,
+        SlowReaderChoice, SlowReaderHook, Verification,
     },
 };
 use std::{path::Path, time::Duration};
+
+pub use crate::store::ReadAhead;
 
 /// Options for opening or creating a [`Database`].
 ///
@@ -43,10 +45,12 @@ pub struct Options {
     write_memory_bytes: usize,
     move_percent: u32,
     slow_readers: Option<SlowReaderHook>,
+    events: Option<EventHook>,
     sharing: Sharing,
     network: Network,
     handles_faults: bool,
     comparisons: Vec<&'static Comparison>,
+    read_ahead: ReadAhead,
 }
 
 impl Default for Options {
@@ -71,10 +75,12 @@ impl Options {
             write_memory_bytes: 256 << 20,
             move_percent: 100,
             slow_readers: None,
+            events: None,
             sharing: Sharing::Processes,
             network: Network::Refuse,
             handles_faults: true,
             comparisons: Vec::new(),
+            read_ahead: ReadAhead::default(),
         }
     }
 
@@ -247,6 +253,41 @@ impl Options {
         self
     }
 
+    /// Whether the system reads ahead of what is asked for, where the file is not in memory. It does not, by default: what a
+    /// scan needs next is asked for anyway, and around a single record nothing else is wanted. Where this process has the database open already, what that
+    /// opening was given holds.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir()?;
+    /// # let path = directory.path().join("coins.teak");
+    /// let database = teak::Options::new().read_ahead(teak::ReadAhead::Auto).open(&path)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn read_ahead(mut self, read_ahead: ReadAhead) -> Self {
+        self.read_ahead = read_ahead;
+        self
+    }
+
+    /// What to call when something happens: a commit, a flush, the file becomes longer, another process died while it wrote. It is called
+    /// by whatever thread made it happen, or by the one that flushes, some at a time maybe, and always without locks and without the
+    /// writer's turn: it may use the database. What happens by that is told when it returns. A panic of it is dropped. Without this nothing is
+    /// noted. Where this process has the database open already, what that opening was given goes on to be called, and nothing else.
+    ///
+    /// It must not own the database, which would never be closed then.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir()?;
+    /// # let path = directory.path().join("coins.teak");
+    /// let database = teak::Options::new()
+    ///     .on_event(|event| eprintln!("coins.teak: {event}"))
+    ///     .open(&path)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn on_event(mut self, tell: impl Fn(&Event) + Send + Sync + 'static) -> Self {
+        self.events = Some(EventHook::new(tell));
+        self
+    }
+
     /// A comparison that tables of this database may be ordered by: [`KeyOrder::Custom`]. Each is to be given whenever the
     /// database is opened. A table whose comparison is missing is listed, checked but for its order, and can be dropped; it
     /// cannot be opened ([`Error::ComparisonMissing`]), and others are none the worse for it.
@@ -339,9 +380,11 @@ impl Options {
             write_memory_bytes: self.write_memory_bytes,
             move_percent: self.move_percent,
             slow_readers: self.slow_readers.clone(),
+            events: self.events.clone(),
             sharing: self.sharing,
             network: self.network,
             comparisons: Comparisons::new(&self.comparisons),
+            read_ahead: self.read_ahead,
         })
     }
 }

@@ -13,10 +13,12 @@ mod folios;
 mod opening;
 mod vectored;
 
-pub(crate) use opening::{Access, Company, Create, Created, is_on_network, read_head};
+pub(crate) use opening::{Access, Company, Create, Created, is_on_network, lock_out, read_head};
 
 use super::{
-    Mapping, Storage, WritableMapping, end_within, id_of, lock,
+    Mapping, ReadAhead, Storage, WritableMapping,
+    advice::Advisor,
+    end_within, id_of, lock,
     locked::LockedFile,
     stretch::{Protection, Stretch},
     writable::Claims,
@@ -24,7 +26,6 @@ use super::{
 use blocks::Blocks;
 use creation::Unnamed;
 use folios::SmallWrites;
-use rustix::mm::Advice;
 use std::{
     io::{self, IoSlice},
     sync::{
@@ -57,6 +58,7 @@ pub(crate) struct FileStorage {
     unnamed: Mutex<Option<Unnamed>>,
     /// Absent where it does not matter how large the folios are that they go to.
     small_writes: Option<Mutex<SmallWrites>>,
+    advisor: Advisor,
     reserve_len: u64,
 }
 
@@ -84,8 +86,14 @@ impl FileStorage {
             views: Mutex::default(),
             claims,
             unnamed: Mutex::new(unnamed),
+            advisor: Advisor::new(),
             reserve_len: RESERVE_LEN,
         })
+    }
+
+    /// Says how it will be read, before it is mapped.
+    pub(crate) fn set_read_ahead(&self, how: ReadAhead) {
+        self.advisor.set(how);
     }
 
     /// Has other processes open the file as well. It was found to be in order.
@@ -145,6 +153,9 @@ impl FileStorage {
             }
             None => false,
         });
+        if let Some(mapping) = &views.current {
+            self.advisor.note_growth(len, mapping);
+        }
         Ok(())
     }
 
@@ -153,8 +164,7 @@ impl FileStorage {
             .saturating_mul(RESERVE_FACTOR)
             .max(self.reserve_len);
         let stretch = Stretch::map(&self.file, file_len, wanted, protection)?;
-        // Point reads: the system would read megabytes around each page for nothing.
-        stretch.advise(0, stretch.len(), Advice::Random);
+        stretch.advise(0, stretch.len(), self.advisor.advice(file_len));
         Ok(Arc::new(stretch))
     }
 

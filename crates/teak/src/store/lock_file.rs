@@ -279,10 +279,13 @@ impl LockFile {
         is_locked(self.file(), 1, PROCESSES_MAX)
     }
 
-    /// Removes the file. The caller is in the gate, nobody else is there, and nobody looks at its memory any more. Who
+    /// Removes the file. The caller is in the gate, and nobody else is there, or else the database is deleted. Who
     /// waits at the gate finds that it is another file that has the name.
     pub(crate) fn remove(&self) {
-        if self.named.is_own() {
+        // The name may be another one's by now: this one was deleted with its database.
+        let id = self.file().metadata().map(|found| id_of(&found));
+        let is_named = |named: fs::Metadata| id.is_ok_and(|id| id_of(&named) == id);
+        if self.named.is_own() && fs::symlink_metadata(&self.named.path).is_ok_and(is_named) {
             // It is made anew by whoever comes next, also if this fails.
             let _ = fs::remove_file(&self.named.path);
         }

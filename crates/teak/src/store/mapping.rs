@@ -118,6 +118,35 @@ impl Mapping {
         self.stretch.advise(offset, len, Advice::WillNeed);
     }
 
+    /// Says how all of it will be read. No more than a hint.
+    pub(super) fn advise_all(&self, advice: Advice) {
+        self.stretch.advise(0, self.stretch.len(), advice);
+    }
+
+    /// Has the system bring bytes into memory and keep them there, as long as this mapping lives or until they are
+    /// [unlocked](Self::unlock_all).
+    ///
+    /// # Errors
+    /// What the system answers, and what that means where it has a limit; `UnexpectedEof` outside of the file.
+    pub(crate) fn lock(&self, offset: u64, len: usize) -> io::Result<()> {
+        // The last page of the system may be in the file only in part.
+        self.demand(offset, len)?;
+        self.stretch.lock(offset, len)
+    }
+
+    /// Has the system keep nothing in memory any more that was locked there.
+    ///
+    /// # Errors
+    /// What the system answers.
+    pub(crate) fn unlock_all(&self) -> io::Result<()> {
+        self.stretch.unlock_all()
+    }
+
+    /// Says that nothing of it is needed just now. No more than a hint.
+    pub(crate) fn release(&self) {
+        self.stretch.release();
+    }
+
     /// Has the system take the folio apart, if it is a large one, in which the page at `offset` is.
     /// No more than a hint.
     pub(super) fn split_folio(&self, offset: u64) {

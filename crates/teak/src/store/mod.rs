@@ -11,6 +11,7 @@
 //! 3. What changes in place (commit records) is copied out with [`Mapping::copy`], never borrowed.
 //! 4. No mapping gives access to bytes beyond the length of the file.
 
+mod advice;
 mod boot;
 mod faults;
 mod file;
@@ -27,9 +28,12 @@ pub(crate) mod sim;
 mod stretch;
 mod writable;
 
+pub use advice::ReadAhead;
 pub(crate) use boot::{boot_id, random_id};
 pub(crate) use faults::{Faults, handle_faults};
-pub(crate) use file::{Access, Company, Create, Created, FileStorage, is_on_network, read_head};
+pub(crate) use file::{
+    Access, Company, Create, Created, FileStorage, is_on_network, lock_out, read_head,
+};
 pub(crate) use forks::Generation;
 pub(crate) use lock_file::{Gate, LockFile};
 pub(crate) use mapping::{Mapping, prefetch};

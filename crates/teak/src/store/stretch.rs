@@ -203,6 +203,52 @@ impl Stretch {
         };
     }
 
+    /// Locks these bytes in memory. They have to be inside of the stretch, and of the file.
+    ///
+    /// # Errors
+    /// What the system answers; where it has a limit, what that is.
+    pub(super) fn lock(&self, offset: u64, len: usize) -> io::Result<()> {
+        if !self.is_mapped() {
+            return Ok(());
+        }
+        let end = offset.checked_add(len as u64);
+        assert!(
+            end.is_some_and(|end| end <= self.len),
+            "bytes inside of the stretch"
+        );
+        let skipped = offset % rustix::param::page_size() as u64;
+        // SAFETY: the range is inside what this stretch has mapped; locking changes no content.
+        let locked = unsafe {
+            let address = self.base.add((offset - skipped) as usize).as_ptr();
+            mm::mlock(address.cast(), len + skipped as usize)
+        };
+        locked.map_err(explain_lock)
+    }
+
+    /// Unlocks all that was locked.
+    ///
+    /// # Errors
+    /// What the system answers.
+    pub(super) fn unlock_all(&self) -> io::Result<()> {
+        if !self.is_mapped() {
+            return Ok(());
+        }
+        // SAFETY: exactly what this stretch has mapped; unlocking changes no content.
+        unsafe { mm::munlock(self.base.as_ptr().cast(), self.len as usize)? };
+        Ok(())
+    }
+
+    /// Says that nothing of the file is needed in memory just now.
+    pub(super) fn release(&self) {
+        let Origin::File { locked } = &self.origin else {
+            return;
+        };
+        // What is mapped stays in the cache whatever is said of it there. It is read from the file again when it is touched.
+        self.advise(0, self.len, Advice::LinuxDontNeed);
+        let all = rustix::fs::Advice::DontNeed;
+        let _ = rustix::fs::fadvise(locked.as_fd(), 0, None, all);
+    }
+
     /// Has the system bring these bytes into memory now, so that what cannot be read is an error here
     /// and not a signal to whoever looks at them. They have to be inside of the stretch.
     ///
@@ -284,6 +330,28 @@ fn map_exactly(file: &File, len: u64, protection: Protection) -> io::Result<NonN
         )?
     };
     Ok(NonNull::new(base.cast()).ok_or(rustix::io::Errno::NOMEM)?)
+}
+
+/// What to do where the system locks no more memory.
+fn explain_lock(error: Errno) -> io::Error {
+    if !matches!(error, Errno::NOMEM | Errno::PERM | Errno::AGAIN) {
+        return error.into();
+    }
+    let mut limit = libc::rlimit {
+        rlim_cur: 0,
+        rlim_max: 0,
+    };
+    // SAFETY: the structure is there to be written to.
+    let is_known = unsafe { libc::getrlimit(libc::RLIMIT_MEMLOCK, &raw mut limit) } == 0;
+    let allowed = match limit.rlim_cur {
+        bytes if is_known && bytes != libc::RLIM_INFINITY => {
+            format!("this process may lock {bytes} bytes (RLIMIT_MEMLOCK)")
+        }
+        _ => "there may be too little memory".to_owned(),
+    };
+    let text =
+        format!("{error}; {allowed}; raise the limit, as with `ulimit -l`, or use WarmUp::Read");
+    io::Error::new(io::Error::from(error).kind(), text)
 }
 
 impl Drop for Stretch {

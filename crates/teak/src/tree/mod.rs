@@ -121,6 +121,10 @@ pub(crate) trait PageSink: PageSource {
     }
     /// Takes a large value out of the tree.
     fn release_value(&mut self, run: &ValueRun) -> Result<()>;
+    /// A page was full, and there is one more now.
+    fn note_split(&mut self) {}
+    /// Two pages have become one.
+    fn note_merge(&mut self) {}
     /// The tag of a dirty page, where it is known already.
     fn known_tag(&self, number: PageNumber) -> Option<crate::Tag>;
 }

@@ -145,6 +145,7 @@ impl<S: PageSink> Tree<'_, S> {
     fn append_leaf(&mut self, path: &[Step], records: Records) -> Result<()> {
         let last = records.len() - 1;
         let number = self.new_leaf()?;
+        self.sink.note_split();
         self.build_leaf(number, &records, last..last + 1)?;
         let separator = self.separator(records.key(last - 1), records.key(last));
         let weight = |range| {
@@ -293,7 +294,10 @@ impl<S: PageSink> Tree<'_, S> {
         for cut in cuts {
             let number = match pages.next() {
                 Some(page) => page,
-                None => self.new_leaf()?,
+                None => {
+                    self.sink.note_split();
+                    self.new_leaf()?
+                }
             };
             self.build_leaf(number, &records, cut.clone())?;
             let separator = match cut.start.checked_sub(1) {
@@ -305,6 +309,7 @@ impl<S: PageSink> Tree<'_, S> {
             children.push(Child::unsealed(separator, number, weight));
         }
         for unused in pages {
+            self.sink.note_merge();
             self.release_leaf(unused)?;
         }
         self.put_children(path, path.len() - 1, replaced, children)
@@ -402,6 +407,7 @@ impl<S: PageSink> Tree<'_, S> {
         }
         self.build_leaf(number, &records, 0..count)?;
         self.release_leaf(neighbour.page)?;
+        self.sink.note_merge();
         let weight = self.root.weight_of(&records, 0..count);
         let weight = weight.map_err(|damage| damage.at(number, "rebalance"))?;
         let child = Child::unsealed(Vec::new(), number, weight);

@@ -194,6 +194,7 @@ impl<S: PageSink> Tree<'_, S> {
             let number = if cut.start == 0 {
                 path[depth].page
             } else {
+                self.sink.note_split();
                 self.new_inner()?
             };
             parts.push(self.build_part(number, level, &children[cut])?);
@@ -224,6 +225,7 @@ impl<S: PageSink> Tree<'_, S> {
             }
             let number = path[depth].page;
             self.release_inner(neighbour.page)?;
+            self.sink.note_merge();
             self.build_inner(number, level, &merged)?;
             let records = merged.iter().map(|child| child.records).sum();
             let child = Child::unsealed(Vec::new(), number, records);

@@ -20,6 +20,14 @@ impl WriteTransaction {
             return Err(Error::InvalidArgument(text.into()));
         }
         let committed = self.commit_in_place();
+        let note = self.commit_note.take();
+        if let (Ok(transaction), Some(note)) = (&committed, note) {
+            note.note(
+                &self.engine.flusher.events,
+                *transaction,
+                self.pages.durability,
+            );
+        }
         // Wakers may want the turn.
         self.engine.flusher.have_told_woken();
         match committed {
@@ -82,6 +90,7 @@ impl WriteTransaction {
         if let Ok(state) = &written {
             slot.pin(Arc::clone(state));
         }
+        let note = self.commit_note.take();
         drop(self);
         if written.is_err() {
             engine.flusher.wake_told();
@@ -91,6 +100,7 @@ impl WriteTransaction {
         if !durability.is_seen_at_once() || transaction > engine.visible() {
             engine.flusher.wait(transaction)?;
         }
+        engine.tell_committed(note, transaction, durability);
         Ok(slot.begin())
     }
 

@@ -2,6 +2,7 @@
 
 use super::{
     engine::{Engine, Writer, WriterTurn},
+    events::Event,
     place::Entered,
     shared::{Shared, lock_file_error},
 };
@@ -26,6 +27,10 @@ impl Engine {
         self.refuse_unwritable()?;
         self.closed.store(true, Ordering::Release);
         let closed = self.write_last(writer);
+        if closed.is_ok() {
+            let file_bytes = self.storage.len();
+            self.flusher.events.note(|| Event::Closed { file_bytes });
+        }
         self.flusher.wake_told();
         closed
     }
@@ -103,9 +108,14 @@ impl Engine {
         self.flusher.write_last(&[last(one, 1), last(other, 2)])?;
         let bytes = page_count * self.page_size as u64;
         if bytes < self.storage.len() {
+            let old_bytes = self.storage.len();
             self.storage
                 .set_len(bytes)
                 .map_err(Error::io("making the file shorter"))?;
+            self.flusher.events.note(|| Event::Shrunk {
+                old_bytes,
+                file_bytes: bytes,
+            });
         }
         Ok(())
     }

@@ -16,6 +16,7 @@
 
 use super::{
     engine::Durability,
+    events::CommitNote,
     flusher::Commit,
     latency::{CommitLatency, Step, Stopwatch},
     named,
@@ -62,7 +63,7 @@ impl WriteTransaction {
         let durability = self.pages.durability;
         let engine = Arc::clone(&self.engine);
         let written = self.write();
-        let mut stopwatch = self.stopwatch.take();
+        let (mut stopwatch, note) = (self.stopwatch.take(), self.commit_note.take());
         // The next writer goes on while this one waits.
         drop(self);
         if written.is_err() {
@@ -75,6 +76,7 @@ impl WriteTransaction {
                 .iter_mut()
                 .for_each(|watch| watch.note(Step::Wait));
         }
+        engine.tell_committed(note, transaction, durability);
         Ok((transaction, stopwatch))
     }
 
@@ -97,6 +99,7 @@ impl WriteTransaction {
     /// with, if it has changed nothing.
     pub(super) fn write(&mut self) -> Result<Arc<Snapshot>> {
         let flusher = Arc::clone(&self.engine.flusher);
+        self.commit_note = CommitNote::begun(&flusher.events);
         flusher.refuse_poisoned()?;
         self.refuse_broken()?;
         flusher.start_for(self.pages.durability)?;
@@ -119,6 +122,7 @@ impl WriteTransaction {
             || self.marks != self.base.record.marks;
         if self.pages.is_unchanged() && !has_news {
             flusher.write_nothing(self.pages.durability);
+            self.commit_note = None;
             return Ok(Arc::clone(&self.base));
         }
         seal::seal(&mut self.pages, &mut self.catalog)?;
@@ -265,7 +269,11 @@ impl WriteTransaction {
         };
         let dead = deaths.iter().map(|(run, _)| u64::from(run.len)).sum();
         let taken = bytes / self.engine.page_size as u64;
-        flusher.counters.note_commit(taken, dead, is_deferred);
+        let work = std::mem::take(&mut self.pages.work);
+        flusher.counters.note_commit(taken, dead, is_deferred, work);
+        if let Some(note) = &mut self.commit_note {
+            note.note_bytes(bytes);
+        }
         self.pages.writer.note_record(record, deaths);
         if let Some(pins) = self.named_pins.take() {
             self.pages.writer.named = pins;

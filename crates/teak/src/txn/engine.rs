@@ -2,6 +2,7 @@
 
 use super::{
     arena::Arena,
+    events::{CommitNote, Event, Events},
     flusher::Flusher,
     holes::Punching,
     lock,
@@ -266,6 +267,7 @@ impl Engine {
                 state,
                 policies.flush_limits,
                 shared,
+                Events::new(settings.events.clone()),
             )),
             storage,
         }
@@ -299,6 +301,34 @@ impl Engine {
 
     pub(crate) fn recovery(&self) -> &Recovery {
         &self.recovery
+    }
+
+    /// Its part in what processes share; `None` where no other process can have the database open.
+    pub(super) fn shared(&self) -> Option<&Shared> {
+        self.flusher.shared.as_deref()
+    }
+
+    /// Tells of a commit that is done.
+    pub(super) fn tell_committed(
+        &self,
+        note: Option<CommitNote>,
+        transaction: TransactionId,
+        durability: Durability,
+    ) {
+        let events = &self.flusher.events;
+        if let Some(note) = note {
+            note.note(events, transaction, durability);
+            events.tell();
+        }
+    }
+
+    /// Tells that it was opened, and what else happened on the way.
+    pub(super) fn tell_opened(&self) {
+        self.flusher.events.note(|| Event::Opened {
+            recovery: self.recovery.clone(),
+            file_bytes: self.file_bytes(),
+        });
+        self.flusher.events.tell();
     }
 
     pub(crate) fn file_bytes(&self) -> u64 {
@@ -480,6 +510,8 @@ impl Engine {
         // Whatever fails is done again in the next turn.
         let was_stale = std::mem::replace(&mut writer.is_stale, true);
         if taken == Taken::FromTheDead {
+            let newest = newest.transaction;
+            (self.flusher.events).note(|| Event::WriterDied { newest });
             // It may have given blocks back and not said so.
             shared.region.note_blocks_given_back();
         }

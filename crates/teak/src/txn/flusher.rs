@@ -14,6 +14,7 @@
 
 use super::{
     engine::{Durability, slot_page},
+    events::{Event, Events},
     lock,
     metrics::Counters,
     named::NamedPins,
@@ -37,7 +38,7 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{
         Arc, Mutex, MutexGuard,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     task::Waker,
     thread::{self, JoinHandle, Thread},
@@ -63,6 +64,9 @@ pub(super) struct Commit {
 pub(super) struct Flusher {
     pub(super) progress: Arc<Progress>,
     pub(super) counters: Counters,
+    pub(super) events: Events,
+    /// Bytes of pages and records that were written since the last flush began.
+    unflushed_bytes: AtomicU64,
     pub(super) published: Published,
     storage: Arc<dyn Storage>,
     page_size: usize,
@@ -87,10 +91,13 @@ impl Flusher {
         state: State,
         limits: FlushLimits,
         shared: Option<Arc<Shared>>,
+        events: Events,
     ) -> Self {
         Self {
             progress: Arc::new(Progress::new(state, shared.clone())),
             counters: Counters::default(),
+            events,
+            unflushed_bytes: AtomicU64::new(0),
             storage,
             page_size: published.newest_here().record.page_size as usize,
             limits,
@@ -213,6 +220,7 @@ impl Flusher {
         let pages = deferred.pages.iter();
         let unwritten = pages.filter(|page| page.transaction > newest);
         let pages: Vec<_> = unwritten.map(|page| (page.number, &*page.bytes)).collect();
+        self.note_bytes((pages.len() * self.page_size) as u64);
         write_pages(&*self.storage, self.page_size, &pages).map_err(|error| (WRITING_PAGES, error))
     }
 
@@ -246,6 +254,7 @@ impl Flusher {
             return Err(Error::Poisoned);
         }
         let written = Written::of(record);
+        self.note_bytes(commit.bytes);
         let is_unrecorded =
             commit.durability == Durability::Lazy && is_planted(Planted::LazyUnrecorded);
         let recorded = match is_unrecorded {
@@ -456,10 +465,10 @@ impl Flusher {
     }
 
     fn has_told(&self) -> bool {
-        !self.told().is_empty()
+        !self.told().is_empty() || self.events.are_waiting()
     }
 
-    /// Wakes who is to be told. What a waker does is up to whoever made it, so the caller holds
+    /// Wakes who is to be told, and tells what happened. What a waker does is up to whoever made it, so the caller holds
     /// nothing: no lock, and not the writer's turn.
     pub(super) fn wake_told(&self) {
         let told = std::mem::take(&mut *self.told());
@@ -467,6 +476,7 @@ impl Flusher {
             // A panic is not this thread's, which others wait for.
             let _ = catch_unwind(AssertUnwindSafe(|| waker.wake()));
         }
+        self.events.tell();
     }
 
     /// The same by the thread that flushes, for a caller who holds something, and goes on to do so.
@@ -477,13 +487,25 @@ impl Flusher {
         }
     }
 
+    fn note_bytes(&self, bytes: u64) {
+        self.unflushed_bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
+
     fn flush_storage(&self) -> io::Result<()> {
         if is_planted(Planted::SkipFlush) {
             return Ok(());
         }
+        let (bytes, began) = (
+            self.unflushed_bytes.swap(0, Ordering::Relaxed),
+            self.events.clock(),
+        );
         let flushed = self.storage.flush();
         if flushed.is_ok() {
-            self.counters.note_flush();
+            self.counters.note_flush(bytes);
+            if let Some(began) = began {
+                let duration = began.elapsed();
+                self.events.note(|| Event::Flush { bytes, duration });
+            }
         }
         if flushed.is_err() && is_planted(Planted::RetryFlush) {
             return self.storage.flush();
@@ -537,7 +559,9 @@ impl Flusher {
     }
 
     fn note_failure(&self, state: &mut State, operation: &'static str, error: &io::Error) {
-        self.is_poisoned.store(true, Ordering::Release);
+        if !self.is_poisoned.swap(true, Ordering::AcqRel) {
+            self.events.note_poisoned(operation, error);
+        }
         if let Some(shared) = &self.shared {
             shared.set_failed();
         }
@@ -583,6 +607,7 @@ impl Flusher {
     /// Writes a record to its slot.
     fn write_record(&self, record: &Record) -> io::Result<()> {
         let bytes = record.encode(self.page_size);
+        self.note_bytes(bytes.len() as u64);
         let offset = u64::from(record.slot) * self.page_size as u64;
         self.storage.write(offset, &[IoSlice::new(&bytes)])
     }

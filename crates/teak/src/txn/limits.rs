@@ -13,6 +13,8 @@ use crate::{
 pub struct Limits {
     /// The longest key, and the longest name of a table, in bytes. The shortest has none.
     pub key_len_max: usize,
+    /// The longest value of a table in which a key has several, in bytes. The shortest has none.
+    pub multi_value_len_max: usize,
     /// A value stands in its leaf if key and value together have no more bytes than this, with a few for their description; a longer one
     /// stands in pages of its own, and costs at least one.
     pub inline_record_len_max: usize,
@@ -26,7 +28,7 @@ pub struct Limits {
 ///
 /// ```
 /// let limits = teak::limits(4096)?;
-/// assert_eq!(limits.key_len_max, 3840);
+/// assert_eq!((limits.key_len_max, limits.multi_value_len_max), (3840, 3840));
 /// assert_eq!(limits.file_bytes_max, (16 << 40) - 4096);
 /// assert!(teak::limits(1000).is_err());
 /// # Ok::<(), teak::Error>(())
@@ -47,6 +49,7 @@ pub fn limits(page_size_bytes: usize) -> Result<Limits> {
     let bytes = |pages: u64| pages * page_size_bytes as u64;
     Ok(Limits {
         key_len_max: max_key_len(page_size_bytes),
+        multi_value_len_max: max_key_len(page_size_bytes),
         inline_record_len_max: LeafFormat::max_inline_record_len(page_size_bytes),
         value_len_max: bytes(page_count - u64::from(FIRST_PAGE)),
         file_bytes_max: bytes(page_count),

@@ -2,7 +2,8 @@
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// What this process has done to a database since it opened it; see [`Database::metrics`](crate::Database::metrics).
+/// What this process has done to a database since it opened it; see [`Database::metrics`](crate::Database::metrics). What a transaction
+/// did counts when it commits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct Metrics {
@@ -12,12 +13,33 @@ pub struct Metrics {
     pub deferred_commits: u64,
     /// Flushes that succeeded; commits share them.
     pub flushes: u64,
+    /// Bytes of pages and records that these flushes brought to the disk, of those that this process wrote.
+    pub flushed_bytes: u64,
     /// Pages that commits have taken, large values included.
     pub taken_pages: u64,
+    /// Those of them that took the place of a page of an earlier state, with its bytes.
+    pub copied_pages: u64,
     /// Pages of earlier states that commits do not use any more.
     pub dead_pages: u64,
+    /// Pages that nobody sees any more, found when a write transaction began.
+    pub reclaimed_pages: u64,
     /// Leaves that were written before their commit, since there was no more memory for them.
     pub early_pages: u64,
+    /// Pages that were added to trees since others were full; loading in bulk does not count.
+    pub splits: u64,
+    /// Pages whose contents went to a neighbour.
+    pub merges: u64,
+    /// Values that were written to pages of their own.
+    pub large_values: u64,
+}
+
+/// What a transaction has done so far.
+#[derive(Clone, Copy, Default, Debug)]
+pub(super) struct Work {
+    pub(super) copied_pages: u64,
+    pub(super) splits: u64,
+    pub(super) merges: u64,
+    pub(super) large_values: u64,
 }
 
 /// The counters. None of them says anything of another one.
@@ -26,25 +48,46 @@ pub(super) struct Counters {
     commits: AtomicU64,
     deferred_commits: AtomicU64,
     flushes: AtomicU64,
+    flushed_bytes: AtomicU64,
     taken_pages: AtomicU64,
+    copied_pages: AtomicU64,
     dead_pages: AtomicU64,
+    reclaimed_pages: AtomicU64,
     early_pages: AtomicU64,
+    splits: AtomicU64,
+    merges: AtomicU64,
+    large_values: AtomicU64,
 }
 
 impl Counters {
-    pub(super) fn note_commit(&self, taken_pages: u64, dead_pages: u64, is_deferred: bool) {
+    pub(super) fn note_commit(
+        &self,
+        taken_pages: u64,
+        dead_pages: u64,
+        is_deferred: bool,
+        work: Work,
+    ) {
         self.commits.fetch_add(1, Relaxed);
         self.deferred_commits.fetch_add(is_deferred.into(), Relaxed);
         self.taken_pages.fetch_add(taken_pages, Relaxed);
         self.dead_pages.fetch_add(dead_pages, Relaxed);
+        self.copied_pages.fetch_add(work.copied_pages, Relaxed);
+        self.splits.fetch_add(work.splits, Relaxed);
+        self.merges.fetch_add(work.merges, Relaxed);
+        self.large_values.fetch_add(work.large_values, Relaxed);
     }
 
-    pub(super) fn note_flush(&self) {
+    pub(super) fn note_flush(&self, bytes: u64) {
         self.flushes.fetch_add(1, Relaxed);
+        self.flushed_bytes.fetch_add(bytes, Relaxed);
     }
 
     pub(super) fn note_early(&self, pages: usize) {
         self.early_pages.fetch_add(pages as u64, Relaxed);
+    }
+
+    pub(super) fn note_reclaimed(&self, pages: u64) {
+        self.reclaimed_pages.fetch_add(pages, Relaxed);
     }
 
     pub(super) fn read(&self) -> Metrics {
@@ -52,9 +95,15 @@ impl Counters {
             commits: self.commits.load(Relaxed),
             deferred_commits: self.deferred_commits.load(Relaxed),
             flushes: self.flushes.load(Relaxed),
+            flushed_bytes: self.flushed_bytes.load(Relaxed),
             taken_pages: self.taken_pages.load(Relaxed),
+            copied_pages: self.copied_pages.load(Relaxed),
             dead_pages: self.dead_pages.load(Relaxed),
+            reclaimed_pages: self.reclaimed_pages.load(Relaxed),
             early_pages: self.early_pages.load(Relaxed),
+            splits: self.splits.load(Relaxed),
+            merges: self.merges.load(Relaxed),
+            large_values: self.large_values.load(Relaxed),
         }
     }
 }

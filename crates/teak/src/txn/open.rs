@@ -54,6 +54,7 @@ impl Engine {
             }
         };
         let (storage, created) = open_file(path, access, create, company)?;
+        storage.set_read_ahead(settings.read_ahead);
         let storage = Arc::new(storage);
         let how = How {
             path: path.to_path_buf(),

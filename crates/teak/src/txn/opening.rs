@@ -83,7 +83,8 @@ impl Opening {
                         file: file_id(path),
                         engine: Arc::downgrade(&engine),
                     });
-                    let opening = Self::of(engine, access);
+                    let opening = Self::of(Arc::clone(&engine), access);
+                    engine.tell_opened();
                     return Ok(opening.expect("nobody else has it who could close it"));
                 }
             }
@@ -93,7 +94,9 @@ impl Opening {
     /// The one opening of a database that is behind no file.
     #[cfg(any(test, feature = "testing"))]
     pub(crate) fn alone(engine: Engine, access: Access) -> Self {
-        Self::of(Arc::new(engine), access).expect("nobody else has it who could close it")
+        let engine = Arc::new(engine);
+        engine.tell_opened();
+        Self::of(engine, access).expect("nobody else has it who could close it")
     }
 
     /// `None` if the database is just being closed.
@@ -175,6 +178,13 @@ fn known(name: &Path, path: &Path, access: Access) -> (Vec<Arc<Engine>>, bool) {
         .partition(|(is_same, engine)| *is_same && engine.is_usable(access));
     let usable = usable.into_iter().map(|(_, engine)| engine).collect();
     (usable, !kept.is_empty())
+}
+
+/// The databases with that lock file that this process has not let go of yet.
+pub(super) fn open_here(name: &Path) -> Vec<Arc<Engine>> {
+    let open = open_databases();
+    let same = open.iter().filter(|known| known.name == name);
+    same.filter_map(|known| known.engine.upgrade()).collect()
 }
 
 fn file_id(path: &Path) -> Option<(u64, u64)> {

@@ -6,6 +6,7 @@ use super::{
     arena::{Arena, FreshBits},
     checked::Checked,
     engine::{Durability, WriterTurn},
+    metrics::Work,
     progress::UnwrittenPage,
     readers_seen::SlowReaders,
     snapshot::{Snapshot, outside, value_in},
@@ -77,6 +78,8 @@ pub(crate) struct WritePages {
     death_floor: usize,
     /// For each savepoint, pages of this transaction from before it that are not used any more.
     pub(super) unused: Vec<Vec<Run>>,
+    /// Counted for `Database::metrics`.
+    pub(super) work: Work,
 }
 
 impl WritePages {
@@ -113,6 +116,7 @@ impl WritePages {
             deaths: Vec::new(),
             death_floor: 0,
             unused: Vec::new(),
+            work: Work::default(),
         }
     }
 
@@ -531,6 +535,7 @@ impl PageSink for WritePages {
             ..Header::read(page)
         };
         header.write(page);
+        self.work.copied_pages += 1;
         self.release(number)?;
         Ok(new)
     }
@@ -576,6 +581,7 @@ impl PageSink for WritePages {
             return Err(error);
         }
         self.writer.arena.add_written(taken);
+        self.work.large_values += 1;
         self.taken_count += u64::from(taken.len);
         Ok(run)
     }
@@ -604,6 +610,14 @@ impl PageSink for WritePages {
             return Ok(());
         }
         self.bury(pages, run.birth)
+    }
+
+    fn note_split(&mut self) {
+        self.work.splits += 1;
+    }
+
+    fn note_merge(&mut self) {
+        self.work.merges += 1;
     }
 
     fn known_tag(&self, number: PageNumber) -> Option<Tag> {

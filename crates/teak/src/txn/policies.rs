@@ -1,10 +1,11 @@
 //! What a database is opened with, and what holds for it then.
 
-use super::{Durability, Verification, readers_seen::SlowReaderHook};
+use super::{Durability, Verification, events::EventHook, readers_seen::SlowReaderHook};
 use crate::{
     Error, Geometry, Result,
     commit::record::{FlushLimits, Record},
     page::comparison::Comparisons,
+    store::ReadAhead,
 };
 use std::time::Duration;
 
@@ -21,9 +22,11 @@ pub(crate) struct Settings {
     pub(crate) write_memory_bytes: usize,
     pub(crate) move_percent: u32,
     pub(crate) slow_readers: Option<SlowReaderHook>,
+    pub(crate) events: Option<EventHook>,
     pub(crate) sharing: Sharing,
     pub(crate) network: Network,
     pub(crate) comparisons: Comparisons,
+    pub(crate) read_ahead: ReadAhead,
 }
 
 impl Settings {

@@ -1,7 +1,7 @@
 //! Who reads what, and what of the file is there for nobody else. Who wants space may ask, and take away
 //! what parked readers see.
 
-use super::{engine::Engine, named::NamedPins, pages::WritePages, reader::Reader};
+use super::{engine::Engine, events::Event, named::NamedPins, pages::WritePages, reader::Reader};
 use crate::{
     Error, Result, Run, TransactionId,
     share::{Pinned, ReaderId},
@@ -92,11 +92,28 @@ impl fmt::Debug for SlowReaderHook {
     }
 }
 
-/// The hook, and the database that it is about.
+/// Whom to ask and to tell, and the database that it is about.
 #[derive(Clone, Debug)]
 pub(super) struct SlowReaders {
-    pub(super) hook: SlowReaderHook,
-    pub(super) engine: Weak<Engine>,
+    /// Absent where the file grows unasked.
+    hook: Option<SlowReaderHook>,
+    engine: Weak<Engine>,
+}
+
+impl SlowReaders {
+    /// `None` where nobody wants to know of slow readers.
+    pub(super) fn of(engine: &Arc<Engine>) -> Option<Self> {
+        let hook = engine.slow_readers.clone();
+        let is_wanted = hook.is_some() || engine.flusher.events.is_wanted();
+        is_wanted.then(|| Self {
+            hook,
+            engine: Arc::downgrade(engine),
+        })
+    }
+
+    fn asks(&self) -> bool {
+        self.hook.is_some()
+    }
 }
 
 /// How long a transaction waits before it looks again.
@@ -202,7 +219,7 @@ impl WritePages {
             return Ok(None);
         }
         let are_parked_enough = self.would_free(least, |reader| reader.is_parked);
-        if are_parked_enough || self.slow_readers.is_some() {
+        if are_parked_enough || self.slow_readers.as_ref().is_some_and(SlowReaders::asks) {
             // Nobody is troubled while there are crumbs.
             if let Some(run) = self.writer.space.allocate(want, policy) {
                 return Ok(Some(run));
@@ -252,7 +269,17 @@ impl WritePages {
                 file_bytes: self.storage.len(),
                 asked,
             };
-            match (slow.hook.0)(&question) {
+            let flusher = self.writer.flusher();
+            if asked == 0 && flusher.events.is_wanted() {
+                let event = question.clone();
+                flusher.events.note(|| Event::SlowReader(event));
+                flusher.have_told_woken();
+            }
+            let Some(hook) = slow.hook else {
+                self.slow_readers = None;
+                break;
+            };
+            match (hook.0)(&question) {
                 SlowReaderChoice::Wait => thread::sleep(PAUSE),
                 SlowReaderChoice::Cancel => {
                     engine.cancel_reader(&question.reader)?;

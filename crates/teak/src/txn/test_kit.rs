@@ -8,7 +8,7 @@ use super::{
 use crate::{
     Result, TransactionId,
     page::{comparison::Comparisons, key::KeyOrder, value::StoredValue},
-    store::{Storage, sim::SimDisk},
+    store::{ReadAhead, Storage, sim::SimDisk},
     tree::{TreeRoot, insert::Existing, lookup},
 };
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Duration};
@@ -37,10 +37,12 @@ fn settings() -> Settings {
         geometry: None,
         move_percent: 100,
         slow_readers: None,
+        events: None,
         write_memory_bytes: WRITE_MEMORY_BYTES,
         sharing: Sharing::Alone,
         network: Network::Refuse,
         comparisons: Comparisons::default(),
+        read_ahead: ReadAhead::default(),
     }
 }
 

@@ -14,6 +14,10 @@ pub enum WarmUp {
     Ask,
     /// It is read. What the disk does not give is an error.
     Read,
+    /// It is read and stays in memory, until [`Database::release_memory`](crate::Database::release_memory) or the end of the process. What
+    /// is written later stays there only if it takes the place of something old. The system limits how much a process may lock: where
+    /// that is not enough nothing stays locked.
+    Lock,
 }
 
 /// What [`Database::warm_up`](crate::Database::warm_up) did.
@@ -47,6 +51,13 @@ pub(crate) fn warm_up(snapshot: &Snapshot, how: WarmUp, limit: Duration) -> Resu
                 WarmUp::Ask => snapshot.mapping.announce(offset, len),
                 WarmUp::Read => (snapshot.mapping.demand(offset, len as usize))
                     .map_err(Error::io("reading the database into memory"))?,
+                WarmUp::Lock => snapshot
+                    .mapping
+                    .lock(offset, len as usize)
+                    .map_err(|error| {
+                        let _ = snapshot.mapping.unlock_all();
+                        Error::io("locking the database in memory")(error)
+                    })?,
             }
             bytes += len;
             offset += len;
@@ -55,4 +66,11 @@ pub(crate) fn warm_up(snapshot: &Snapshot, how: WarmUp, limit: Duration) -> Resu
     }
     let is_whole = true;
     Ok(Warmed { bytes, is_whole })
+}
+
+/// Unlocks what is locked in memory, and says that nothing of it is needed there just now.
+pub(crate) fn release(snapshot: &Snapshot) -> Result<()> {
+    let unlocked = snapshot.mapping.unlock_all();
+    snapshot.mapping.release();
+    unlocked.map_err(Error::io("unlocking the database in memory"))
 }

@@ -3,6 +3,7 @@
 use super::{
     catalog,
     engine::{Durability, Engine, WriterTurn, unique_id},
+    events::{CommitNote, Event, Teller},
     latency::Stopwatch,
     located::located,
     named::{self, NamedChange, NamedPins},
@@ -41,6 +42,7 @@ pub(crate) struct OpenTable {
 pub(crate) struct WriteTransaction {
     // Fields are dropped in this order: the turn ends before the engine, whose end takes a turn.
     pub(super) pages: WritePages,
+    teller: Teller,
     pub(super) base: Arc<Snapshot>,
     pub(super) engine: Arc<Engine>,
     pub(super) catalog: TreeRoot,
@@ -64,6 +66,8 @@ pub(crate) struct WriteTransaction {
     pub(super) stays: bool,
     /// Absent where nobody wants to know how long the steps of the commit take.
     pub(super) stopwatch: Option<Stopwatch>,
+    /// Absent where nobody wants to know of commits.
+    pub(super) commit_note: Option<CommitNote>,
     /// When it got its turn, as [`uptime_ms`] has it.
     began_ms: u64,
     /// Whether it commits also if nothing has changed, and cuts off all that is free.
@@ -116,6 +120,7 @@ impl WriteTransaction {
         let storage = Arc::clone(&engine.storage);
         Self {
             engine: Arc::clone(engine),
+            teller: Teller::new(&engine.flusher),
             catalog: base.catalog,
             pages: WritePages::new(storage, mapping, &base, writer, limits),
             tables: Vec::new(),
@@ -129,6 +134,7 @@ impl WriteTransaction {
             marks: base.record.marks,
             stays: false,
             stopwatch: None,
+            commit_note: None,
             began_ms: uptime_ms(),
             base,
             is_compacting: false,
@@ -143,6 +149,7 @@ impl WriteTransaction {
         let beginning = Beginning::new(&self.engine, &mut self.pages.writer)?;
         let (durability, began_ms) = (self.pages.durability, self.began_ms);
         let (engine, writer) = (Arc::clone(&self.engine), self.pages.writer.take());
+        self.teller.disarm();
         *self = Self::of(&engine, beginning, writer);
         self.pages.durability = durability;
         self.began_ms = began_ms;
@@ -478,8 +485,18 @@ impl Beginning {
         let shared = engine.flusher.shared.as_ref();
         shared.iter().for_each(|shared| shared.bury_the_dead());
         let pins = engine.flusher.pins(&writer.named);
+        let pending = writer.space.pending_count();
         writer.space.reclaim(&pins);
+        let counters = &engine.flusher.counters;
+        counters.note_reclaimed(pending - writer.space.pending_count());
+        let old_bytes = engine.file_bytes();
         let is_cut = writer.cut_file(&engine.storage, engine.durable());
+        if engine.file_bytes() < old_bytes {
+            engine.flusher.events.note(|| Event::Shrunk {
+                old_bytes,
+                file_bytes: engine.file_bytes(),
+            });
+        }
         if (writer.punch_some(&*engine.storage) || is_cut)
             && let Some(shared) = shared
         {
@@ -494,10 +511,7 @@ impl Beginning {
                 durability: engine.policies.durability,
                 memory_bytes: engine.policies.write_memory_bytes,
                 geometry: writer.newest.geometry,
-                slow_readers: engine.slow_readers.clone().map(|hook| SlowReaders {
-                    hook,
-                    engine: Arc::downgrade(engine),
-                }),
+                slow_readers: SlowReaders::of(engine),
             },
         })
     }

@@ -18,6 +18,11 @@ fn limits() {
         words.insert(&mut txn, &longest, b"").unwrap();
         let refused = words.insert(&mut txn, &vec![7; limits.key_len_max + 1], b"");
         assert!(matches!(refused, Err(Error::KeyTooLong { max, .. }) if max == limits.key_len_max));
+        let several = txn.create_multi_table::<Bytes, Bytes>("several").unwrap();
+        let longest = vec![7; limits.multi_value_len_max];
+        several.insert(&mut txn, b"", &longest).unwrap();
+        let refused = several.insert(&mut txn, b"", &[&longest[..], b"7"].concat());
+        assert!(matches!(refused, Err(Error::ValueTooLong { .. })));
         assert_eq!(
             limits.file_bytes_max,
             page_size as u64 * u64::from(u32::MAX)

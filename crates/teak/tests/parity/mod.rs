@@ -1,11 +1,17 @@
-//! What LMDB and libmdbx offer, row by row: a test named after each row of their features says how it is done here.
+//! What LMDB and libmdbx offer, row by row: a test for each row of their features says how it is done here. `rows.txt` has all rows.
 
 mod cursors;
+mod diagnostics;
+mod environment;
 mod housekeeping;
 mod points;
 mod ranges;
+mod readers;
 mod returns;
+mod rows;
+mod space;
 mod tables;
+mod transactions;
 mod values;
 
 use std::path::PathBuf;

@@ -1,7 +1,52 @@
 //! Ranges and bunches of records, and tables as a whole.
 
-use super::{Place, TREES, place, table};
-use teak::{Bunch, FreeCursor, codec::Bytes};
+use super::{Place, Raw, TREES, place, table};
+use teak::{Bunch, Error, FreeCursor, TableOptions, codec::Bytes};
+
+/// Behind all others, from the leaves up, and many at once.
+#[test]
+fn bulk_insert() {
+    let place = place();
+    let mut txn = place.database.begin_write().unwrap();
+    let words = table(&mut txn, &["a"]);
+    words.append(&mut txn, b"b", b"").unwrap();
+    let refused = words.append(&mut txn, b"aa", b"");
+    assert!(matches!(refused, Err(Error::NotSorted { .. })));
+    let more: [(&[u8], &[u8]); 2] = [(b"d", b""), (b"c", b"")];
+    assert_eq!(words.insert_many(&mut txn, &more).unwrap(), 2);
+    let built: Raw = txn.create_table("built").unwrap();
+    let sorted = (0..10_000u32).map(|number| (number.to_be_bytes(), [7; 100]));
+    assert_eq!(built.bulk_load(&mut txn, sorted).unwrap(), 10_000);
+    let stat = built.stat(&txn).unwrap();
+    let full = 10_000 * 104 / 4096;
+    assert!(stat.leaf_pages < full + full / 5, "{stat:?}");
+}
+
+/// Between bounds that hold, and exact in a table that counts.
+#[test]
+fn estimates() {
+    let place = place();
+    let mut txn = place.database.begin_write().unwrap();
+    let counted = TableOptions::new().counted(true);
+    let exact: Raw = txn.create_table_with("exact", counted).unwrap();
+    let about: Raw = txn.create_table("about").unwrap();
+    for table in [&exact, &about] {
+        let sorted = (0..50_000u32).map(|number| (number.to_be_bytes(), [7; 20]));
+        table.bulk_load(&mut txn, sorted).unwrap();
+    }
+    let (low, high) = (1000u32.to_be_bytes(), 31_000u32.to_be_bytes());
+    let range = &low[..]..&high[..];
+    for table in [&exact, &about] {
+        assert_eq!(table.count_range(&txn, range.clone()).unwrap(), 30_000);
+        let estimate = table.estimate_range(&txn, range.clone()).unwrap();
+        assert!((estimate.at_least..=estimate.at_most).contains(&30_000));
+        assert!(estimate.records.abs_diff(30_000) < 3000, "{estimate:?}");
+    }
+    assert!(exact.estimate_range(&txn, range).unwrap().is_exact());
+    assert_eq!(exact.rank(&txn, &low).unwrap(), 1000);
+    let nothing = &high[..]..&low[..];
+    assert_eq!(about.estimate_range(&txn, nothing).unwrap().at_most, 0);
+}
 
 /// `cursor_delete_range`.
 #[test]

@@ -1,7 +1,10 @@
 //! Opening a database file: what may be opened, who may have it open at the same time.
 
 use super::{FileStorage, Unnamed};
-use crate::{Error, Result, store::locked::LockedFile};
+use crate::{
+    Error, Result,
+    store::{id_of, locked::LockedFile},
+};
 use std::{
     fs::{self, File, Metadata, OpenOptions, TryLockError},
     io::{self, ErrorKind, Read},
@@ -85,8 +88,7 @@ impl FileStorage {
     }
 
     fn open_existing(path: &Path, access: Access, company: Company) -> Result<Self> {
-        let file = open_regular(path, access)?;
-        let file = lock_file(path, file, company)?;
+        let file = open_locked(path, access, company)?;
         Self::new(file, access, None).map_err(Error::io("reading the length of the database file"))
     }
 
@@ -114,6 +116,33 @@ pub(crate) fn read_head(path: &Path, len: usize) -> Result<(Vec<u8>, u64)> {
         .map_err(Error::io(reading))?;
     Ok((head, file_bytes))
 }
+
+/// Opens a file that is there, and locks it: the one that has the name then.
+fn open_locked(path: &Path, access: Access, company: Company) -> Result<LockedFile> {
+    loop {
+        let file = lock_file(path, open_regular(path, access)?, company)?;
+        let opened = file
+            .metadata()
+            .map_err(Error::io("reading the attributes of the database file"))?;
+        // It may have been deleted before it was locked.
+        let named = fs::metadata(path).map_err(|error| opening(path, error))?;
+        if id_of(&named) == id_of(&opened) {
+            return Ok(file);
+        }
+    }
+}
+
+/// Opens and locks a file that is there, so that nobody else has it open as long as the lock is held.
+///
+/// # Errors
+/// `NotFound`; `InUse` when somebody has it open; `NotADatabase` for what is not a regular file; `Io` for the rest.
+pub(crate) fn lock_out(path: &Path) -> Result<LockedOut> {
+    open_locked(path, Access::ReadOnly, Company::None).map(LockedOut)
+}
+
+/// The lock on a file that nobody else may have open.
+#[derive(Debug)]
+pub(crate) struct LockedOut(#[expect(dead_code, reason = "it is held")] LockedFile);
 
 fn open_regular(path: &Path, access: Access) -> Result<File> {
     // Before it is opened: opening a device may be an action, and opening a pipe may wait.

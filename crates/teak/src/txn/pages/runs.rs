@@ -1,7 +1,12 @@
 //! Runs of free pages for a transaction: taken from the space map, or from a file made longer.
 
 use super::WritePages;
-use crate::{Error, Result, Run, space::Policy, store::WritableRun, txn::engine::Durability};
+use crate::{
+    Error, Result, Run,
+    space::Policy,
+    store::WritableRun,
+    txn::{engine::Durability, events::Event},
+};
 use std::io;
 
 /// A durable transaction up to this size wants its pages in a row rather than crumbs.
@@ -218,10 +223,15 @@ impl WritePages {
     /// Makes the file this many pages long, if it is shorter.
     pub(in crate::txn) fn extend_file(&self, pages: u64) -> Result<u64> {
         let bytes = pages << self.page_shift;
-        if bytes > self.storage.len() {
+        let old_bytes = self.storage.len();
+        if bytes > old_bytes {
             self.storage
                 .set_len(bytes)
                 .map_err(Error::io("making the file longer"))?;
+            self.writer.flusher().events.note(|| Event::Grown {
+                old_bytes,
+                file_bytes: bytes,
+            });
         }
         Ok(pages)
     }

@@ -1,0 +1,286 @@
+//! What a program is told of what happens, and what is counted.
+
+use crate::{processes::Other, shared::place};
+use std::{
+    panic,
+    path::Path,
+    sync::{
+        Arc, Mutex, OnceLock, Weak,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+    thread,
+    time::Duration,
+};
+use teak::{
+    Database, Durability, Error, Event, Options, Recovery, SlowReaderChoice, Table, Transaction,
+    TransactionId,
+    codec::{Bytes, U64},
+    testing::{Fault, SimDisk},
+};
+
+type Told = Arc<Mutex<Vec<Event>>>;
+
+/// Options that collect what is told.
+fn collecting() -> (Options, Told) {
+    let told = Told::default();
+    let noted = Arc::clone(&told);
+    // Nothing is flushed that is not asked for.
+    let options = Options::new().flush_after(Duration::MAX);
+    let options = options.on_event(move |event| {
+        noted.lock().unwrap().push(event.clone());
+    });
+    (options, told)
+}
+
+fn open(path: &Path) -> (Database, Told) {
+    let (options, told) = collecting();
+    (options.open(path).unwrap(), told)
+}
+
+fn take(told: &Told) -> Vec<Event> {
+    std::mem::take(&mut *told.lock().unwrap())
+}
+
+fn fill(database: &Database, durability: Durability, count: u64) -> TransactionId {
+    let mut txn = database.begin_write().unwrap();
+    txn.set_durability(durability);
+    let numbers: Table<U64, Bytes> = txn.create_table("numbers").unwrap();
+    for number in 0..count {
+        numbers
+            .insert(&mut txn, number, &[count as u8; 1000])
+            .unwrap();
+    }
+    txn.commit().unwrap()
+}
+
+#[test]
+fn opening_committing_and_closing_are_told() {
+    let (_directory, path) = place();
+    let (database, told) = open(&path);
+    assert!(matches!(
+        &take(&told)[..],
+        [Event::Opened {
+            recovery: Recovery::Clean,
+            ..
+        }]
+    ));
+    let durable = fill(&database, Durability::Durable, 100);
+    let events = take(&told);
+    let [
+        Event::Grown { .. },
+        Event::Grown { file_bytes, .. },
+        Event::Flush { bytes: flushed, .. },
+        Event::Commit {
+            transaction,
+            durability: Durability::Durable,
+            bytes,
+            ..
+        },
+    ] = events[..]
+    else {
+        panic!("{events:?}");
+    };
+    assert_eq!(transaction, durable);
+    assert!(bytes >= 100_000 && flushed > bytes && file_bytes > bytes);
+    assert_eq!(database.metrics().flushed_bytes, flushed);
+
+    let lazy = fill(&database, Durability::Lazy, 10);
+    assert!(matches!(
+        take(&told)[..],
+        [Event::Commit { transaction, durability: Durability::Lazy, .. }] if transaction == lazy
+    ));
+    let mut txn = database.begin_write().unwrap();
+    txn.set_durability(Durability::Lazy);
+    txn.commit().unwrap();
+    database.begin_write().unwrap().abort();
+    assert_eq!(format!("{:?}", take(&told)), "[]", "nothing has changed");
+    database.sync().unwrap();
+    assert!(matches!(take(&told)[..], [Event::Flush { .. }]));
+    let mut txn = database.begin_write().unwrap();
+    txn.drop_table("numbers").unwrap();
+    txn.commit().unwrap();
+    take(&told);
+    database.close().unwrap();
+    let events = take(&told);
+    let words: Vec<_> = events.iter().map(Event::to_string).collect();
+    assert!(
+        matches!(
+            &events[..],
+            [
+                Event::Flush { .. },
+                Event::Shrunk { .. },
+                Event::Closed { .. }
+            ]
+        ),
+        "{words:?}"
+    );
+    assert!(words.iter().all(|line| !line.contains('\n')));
+}
+
+#[test]
+fn checkpoints_and_commits_that_go_on_to_read_are_told() {
+    let (_directory, path) = place();
+    let (database, told) = open(&path);
+    let mut txn = database.begin_write().unwrap();
+    let numbers: Table<U64, Bytes> = txn.create_table("numbers").unwrap();
+    let first = txn.checkpoint().unwrap();
+    numbers.insert(&mut txn, 1, b"").unwrap();
+    let reader = txn.commit_and_read().unwrap();
+    let told = || {
+        let events = told.lock().unwrap();
+        let commits = events.iter().filter_map(|event| match event {
+            Event::Commit { transaction, .. } => Some(*transaction),
+            _ => None,
+        });
+        let mut commits: Vec<_> = commits.collect();
+        commits.sort_unstable();
+        commits
+    };
+    // The thread that flushes tells of the checkpoint.
+    while told().len() < 2 {
+        thread::yield_now();
+    }
+    assert_eq!(told(), [first, reader.id()]);
+}
+
+/// Whoever is told holds nothing, so it may use the database, and what happens by that is told behind it.
+#[test]
+fn who_is_told_may_write() {
+    let (_directory, path) = place();
+    let known: Arc<OnceLock<Weak<Database>>> = Arc::default();
+    let (written, known_there) = (Arc::new(AtomicU64::new(0)), Arc::clone(&known));
+    let noted = Arc::clone(&written);
+    let database = Options::new()
+        .on_event(move |event| {
+            let Some(database) = known_there.get().and_then(Weak::upgrade) else {
+                return;
+            };
+            if matches!(event, Event::Commit { .. }) && noted.fetch_add(1, Relaxed) < 3 {
+                fill(&database, Durability::Lazy, 1 + noted.load(Relaxed));
+            }
+        })
+        .open(&path)
+        .unwrap();
+    let database = Arc::new(database);
+    known.set(Arc::downgrade(&database)).unwrap();
+    fill(&database, Durability::Durable, 1);
+    assert_eq!(written.load(Relaxed), 4);
+    assert_eq!(database.metrics().commits, 4);
+}
+
+#[test]
+fn a_panic_of_who_is_told_breaks_nothing() {
+    let hook = panic::take_hook();
+    panic::set_hook(Box::new(|_| {}));
+    let (_directory, path) = place();
+    let database = Options::new()
+        .on_event(|_| panic::panic_any(Worse))
+        .open(&path)
+        .unwrap();
+    fill(&database, Durability::Durable, 100);
+    fill(&database, Durability::Async, 101);
+    database.sync().unwrap();
+    let stat = database.stat().unwrap();
+    assert_eq!(stat.durable_transaction, TransactionId(2));
+    database.close().unwrap();
+    panic::set_hook(hook);
+
+    /// What is thrown panics once more when it is dropped.
+    struct Worse;
+    impl Drop for Worse {
+        fn drop(&mut self) {
+            panic!("once more");
+        }
+    }
+}
+
+#[test]
+fn slow_readers_are_told() {
+    for asks in [false, true] {
+        let (_directory, path) = place();
+        let (options, told) = collecting();
+        let options = match asks {
+            true => options.on_slow_reader(|_| SlowReaderChoice::Grow),
+            false => options,
+        };
+        let database = options.open(&path).unwrap();
+        fill(&database, Durability::Lazy, 2000);
+        database.sync().unwrap();
+        let reader = database.begin_read().unwrap();
+        for round in 0..3 {
+            fill(&database, Durability::Lazy, 2001 + round);
+            database.sync().unwrap();
+        }
+        let is_slow = |event: &Event| match event {
+            Event::SlowReader(slow) => {
+                assert_eq!(slow.reader.transaction, reader.id());
+                assert!(event.to_string().contains("has read state"));
+                true
+            }
+            _ => false,
+        };
+        while !told.lock().unwrap().iter().any(is_slow) {
+            thread::yield_now();
+        }
+    }
+}
+
+#[test]
+fn a_writer_that_died_is_told() {
+    let (_directory, path) = place();
+    let (database, told) = open(&path);
+    let newest = fill(&database, Durability::Durable, 1);
+    let mut other = Other::start(&path);
+    other.ask("open");
+    assert_eq!(other.ask("begin-write"), "begun");
+    other.kill();
+    fill(&database, Durability::Durable, 2);
+    let events = take(&told);
+    let died =
+        |event: &Event| matches!(event, Event::WriterDied { newest: is, .. } if *is == newest);
+    assert!(events.iter().any(died), "{events:?}");
+}
+
+#[test]
+fn a_flush_that_fails_is_told_once() {
+    let disk = SimDisk::new(16 << 20);
+    let (options, told) = collecting();
+    let database = teak::testing::open(&disk, &options, true, [1; 16]).unwrap();
+    fill(&database, Durability::Lazy, 100);
+    take(&told);
+    disk.fail_on(disk.calls(), Fault::DISK_ERROR);
+    for _ in 0..3 {
+        assert!(database.sync().is_err());
+    }
+    let refused = database.begin_write().map(drop);
+    assert!(matches!(refused, Err(Error::Poisoned)));
+    let events = take(&told);
+    let [event @ Event::Poisoned { operation, .. }] = &events[..] else {
+        panic!("{events:?}");
+    };
+    assert_eq!(*operation, "flushing the file");
+    assert!(event.to_string().contains("opened anew"));
+}
+
+#[test]
+fn work_is_counted() {
+    let (_directory, path) = place();
+    let database = Database::open(&path).unwrap();
+    fill(&database, Durability::Durable, 1000);
+    let before = database.metrics();
+    assert!(before.splits > 100 && before.merges == 0, "{before:?}");
+    assert_eq!((before.copied_pages, before.large_values), (0, 0));
+    let mut txn = database.begin_write().unwrap();
+    let numbers: Table<U64, Bytes> = txn.open_table("numbers").unwrap();
+    for number in (0..1000).filter(|number| number % 8 != 0) {
+        numbers.remove(&mut txn, number).unwrap();
+    }
+    numbers.insert(&mut txn, 5000, &[7; 10_000]).unwrap();
+    assert_eq!(database.metrics(), before, "it has not committed");
+    txn.commit().unwrap();
+    fill(&database, Durability::Durable, 1);
+    let after = database.metrics();
+    assert!(after.merges > 50 && after.copied_pages > 50, "{after:?}");
+    assert_eq!(after.large_values, 1);
+    assert!(after.reclaimed_pages > 50);
+}

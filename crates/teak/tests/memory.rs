@@ -1,0 +1,147 @@
+//! What the system is told about memory: locking, releasing, reading ahead.
+
+use crate::shared::place;
+use std::{env, fs, path::Path, process::Command, time::Duration};
+use teak::{
+    Database, Options, ReadAhead, Table, WarmUp,
+    codec::{Bytes, U64},
+};
+
+const LONG: Duration = Duration::from_secs(3600);
+/// Says where the database of a process is that may lock next to nothing.
+const LIMITED: &str = "TEAK_TEST_LIMITED";
+
+fn fill(database: &Database) -> Table<U64, Bytes> {
+    let mut txn = database.begin_write().unwrap();
+    let numbers: Table<U64, Bytes> = txn.create_table("numbers").unwrap();
+    for number in 0..4000 {
+        numbers
+            .insert(&mut txn, number, &[number as u8; 1000])
+            .unwrap();
+    }
+    txn.commit().unwrap();
+    numbers
+}
+
+/// What the system says of this process, in KiB.
+fn locked_kib() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find(|line| line.starts_with("VmLck:"));
+    let number = line.unwrap().split_whitespace().nth(1);
+    number.unwrap().parse().unwrap()
+}
+
+/// In a process of its own, since what is counted is that of the whole process.
+#[test]
+fn what_is_locked_stays_until_it_is_released() {
+    if let Some(path) = env::var_os(LIMITED) {
+        return lock_with_a_limit(Path::new(&path));
+    }
+    let (_directory, path) = place();
+    fill(&Database::open(&path).unwrap());
+    for limit in ["unlimited", "1000"] {
+        let ended = Command::new(env::current_exe().unwrap())
+            .args([
+                "memory::what_is_locked_stays_until_it_is_released",
+                "--exact",
+            ])
+            .env(LIMITED, &path)
+            .env("TEAK_TEST_LIMIT_KIB", limit)
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&ended.stdout);
+        assert!(ended.status.success(), "{limit}: {said}");
+    }
+}
+
+fn lock_with_a_limit(path: &Path) {
+    let limit = env::var("TEAK_TEST_LIMIT_KIB").unwrap();
+    let database = Database::open(path).unwrap();
+    let is_allowed = match limit.parse::<u64>() {
+        Ok(kib) => {
+            without_privileges(kib * 1024);
+            false
+        }
+        Err(_) => may_lock(16 << 20),
+    };
+    let locked = database.warm_up(WarmUp::Lock, LONG);
+    if !is_allowed {
+        let refused = locked.unwrap_err().to_string();
+        assert!(refused.contains("RLIMIT_MEMLOCK"), "{refused}");
+        assert_eq!(locked_kib(), 0);
+        // Reading is not limited.
+        assert!(database.warm_up(WarmUp::Read, LONG).unwrap().is_whole);
+        return;
+    }
+    let locked = locked.unwrap();
+    assert!(locked.is_whole && locked.bytes > 4_000_000);
+    assert!(locked_kib() >= locked.bytes / 1024);
+    // Once more is no more.
+    database.warm_up(WarmUp::Lock, LONG).unwrap();
+    assert!(locked_kib() < locked.bytes / 1024 + 1024);
+    database.release_memory().unwrap();
+    assert_eq!(locked_kib(), 0);
+    let none = database.warm_up(WarmUp::Lock, Duration::ZERO).unwrap();
+    assert!(!none.is_whole && locked_kib() == 0);
+}
+
+/// Whether this process may lock so much.
+fn may_lock(bytes: u64) -> bool {
+    let mut limit = libc::rlimit {
+        rlim_cur: 0,
+        rlim_max: 0,
+    };
+    // SAFETY: the structure is there to be written to; the other call has no requirements.
+    unsafe {
+        libc::getrlimit(libc::RLIMIT_MEMLOCK, &raw mut limit) == 0 && limit.rlim_cur >= bytes
+            || libc::geteuid() == 0
+    }
+}
+
+/// From now on this process may lock so many bytes, also if it is the superuser's.
+fn without_privileges(bytes: u64) {
+    let limit = libc::rlimit {
+        rlim_cur: bytes,
+        rlim_max: bytes,
+    };
+    // SAFETY: the structure is there to be read; changing the user has no requirements.
+    unsafe {
+        assert_eq!(libc::setrlimit(libc::RLIMIT_MEMLOCK, &raw const limit), 0);
+        if libc::geteuid() == 0 {
+            assert_eq!(libc::setresuid(65534, 65534, 65534), 0);
+        }
+    }
+}
+
+#[test]
+fn what_was_released_is_read_again() {
+    let (_directory, path) = place();
+    let database = Database::open(&path).unwrap();
+    let numbers = fill(&database);
+    let txn = database.begin_read().unwrap();
+    let held = numbers.get(&txn, 7).unwrap().unwrap();
+    for _ in 0..3 {
+        database.release_memory().unwrap();
+        assert_eq!(held, &[7; 1000]);
+        for number in 0..4000 {
+            assert_eq!(
+                numbers.get(&txn, number).unwrap().unwrap(),
+                &[number as u8; 1000]
+            );
+        }
+    }
+}
+
+#[test]
+fn whatever_is_read_ahead_is_the_same() {
+    for read_ahead in [ReadAhead::Auto, ReadAhead::On, ReadAhead::Off] {
+        let (_directory, path) = place();
+        let options = Options::new().read_ahead(read_ahead);
+        let database = options.open(&path).unwrap();
+        let numbers = fill(&database);
+        database.release_memory().unwrap();
+        let txn = database.begin_read().unwrap();
+        let read = numbers.iter(&txn).unwrap().map(|record| record.unwrap().0);
+        assert!(read.eq(0..4000), "{read_ahead:?}");
+    }
+}

@@ -1,0 +1,75 @@
+//! Transactions: whose they are, and how they end.
+
+use super::{Place, TREES, place, table};
+use std::thread;
+use teak::{Durability, Error, Transaction};
+
+/// Any thread may go on with what another one has begun.
+#[test]
+fn thread_ownership() {
+    let Place { database, .. } = &place();
+    let mut txn = database.begin_write().unwrap();
+    let words = table(&mut txn, &TREES);
+    thread::scope(|scope| {
+        let words = &words;
+        let written = scope.spawn(move || {
+            words.insert(&mut txn, b"pine", b"").unwrap();
+            txn
+        });
+        let txn = written.join().unwrap();
+        scope.spawn(move || txn.commit().unwrap());
+    });
+    let txn = database.begin_read().unwrap();
+    let counted = thread::scope(|scope| {
+        let counts = [(); 3].map(|()| scope.spawn(|| words.len(&txn).unwrap()));
+        counts.map(|count| count.join().unwrap())
+    });
+    assert_eq!(counted, [6; 3]);
+}
+
+#[test]
+fn abort() {
+    let Place { database, .. } = &place();
+    let mut txn = database.begin_write().unwrap();
+    let words = table(&mut txn, &TREES);
+    txn.abort();
+    let mut txn = database.begin_write().unwrap();
+    assert!(txn.tables().unwrap().is_empty());
+    table(&mut txn, &TREES);
+    drop(txn);
+    assert_eq!(database.stat().unwrap().transaction.0, 0);
+    // A handle that came with it is a name, and means what has that name.
+    let txn = database.begin_read().unwrap();
+    assert!(matches!(words.len(&txn), Err(Error::TableNotFound(_))));
+}
+
+/// One transaction may be weaker than the others, or stronger.
+#[test]
+fn weaker_commits() {
+    let Place { database, .. } = &place();
+    let mut txn = database.begin_write().unwrap();
+    let words = table(&mut txn, &TREES);
+    let first = txn.commit().unwrap();
+    let durable = || database.stat().unwrap().durable_transaction;
+    assert_eq!(durable(), first);
+    let mut txn = database.begin_write().unwrap();
+    txn.set_durability(Durability::Lazy);
+    words.insert(&mut txn, b"lime", b"").unwrap();
+    txn.commit().unwrap();
+    assert_eq!(durable(), first);
+    let mut txn = database.begin_write().unwrap();
+    words.insert(&mut txn, b"pine", b"").unwrap();
+    assert_eq!(txn.commit().unwrap(), durable());
+}
+
+#[test]
+fn id() {
+    let Place { database, .. } = &place();
+    let before = database.begin_read().unwrap().id();
+    let mut txn = database.begin_write().unwrap();
+    assert_eq!(txn.id().0, before.0 + 1);
+    table(&mut txn, &TREES);
+    let committed = txn.commit().unwrap();
+    assert_eq!(committed.0, before.0 + 1);
+    assert_eq!(database.begin_read().unwrap().id(), committed);
+}

@@ -205,6 +205,10 @@ impl PairBench {
                 operations,
                 &samples[index],
             );
+            // Large sets take long.
+            if let Some(Figure { ns_per_op, .. }) = &figure {
+                eprintln!("  {operation} by {}: {ns_per_op:.1} ns", contender.kind);
+            }
             let size = sizes.get(index).copied().flatten();
             self.figures
                 .extend(figure.map(|figure| Figure { size, ..figure }));

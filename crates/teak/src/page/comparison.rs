@@ -14,7 +14,7 @@ pub(crate) const COMPARISON_NAME_MAX: usize = 64;
 /// [`Options::comparison`](crate::Options::comparison).
 ///
 /// It has to be a total order of all byte strings, the same in every process and every version of the application: what
-/// is to compare otherwise gets another name. With one that is no order keys are not found any more, and sorting may panic. Byte strings that compare as equal are one key, which stays as it was first
+/// is to compare otherwise gets another name. With one that is no order keys are not found any more. Byte strings that compare as equal are one key, which stays as it was first
 /// inserted. It must not use the database itself.
 ///
 /// Two comparisons are equal if their names are.

@@ -58,6 +58,15 @@ impl KeyOrder {
         }
     }
 
+    /// Sorts what `compare` puts in this order; what is equal stays as it is. What the application brings may be no order: then it
+    /// comes out somehow, where the sort of the standard library may panic.
+    pub(crate) fn sort<T: Copy>(self, items: &mut [T], compare: impl Fn(&T, &T) -> Ordering) {
+        match self {
+            Self::Custom(_) => merge_sort(items, compare),
+            _ => items.sort_by(compare),
+        }
+    }
+
     /// The head of a whole key, for orders other than [`KeyOrder::Bytes`] too.
     pub(crate) fn head(self, key: &[u8]) -> u32 {
         match self {
@@ -74,6 +83,31 @@ impl KeyOrder {
             // Equal heads: the keys decide.
             Self::Custom(_) => 0,
         }
+    }
+}
+
+/// A stable sort that takes whatever `compare` says.
+fn merge_sort<T: Copy>(items: &mut [T], compare: impl Fn(&T, &T) -> Ordering) {
+    let mut width = 1;
+    let mut merged = Vec::with_capacity(items.len());
+    while width < items.len() {
+        merged.clear();
+        for pair in items.chunks(2 * width) {
+            let (mut a, mut b) = pair.split_at(width.min(pair.len()));
+            while let ([first_a, rest_a @ ..], [first_b, rest_b @ ..]) = (a, b) {
+                if compare(first_b, first_a).is_lt() {
+                    merged.push(*first_b);
+                    b = rest_b;
+                } else {
+                    merged.push(*first_a);
+                    a = rest_a;
+                }
+            }
+            merged.extend_from_slice(a);
+            merged.extend_from_slice(b);
+        }
+        items.copy_from_slice(&merged);
+        width *= 2;
     }
 }
 

@@ -1,6 +1,7 @@
 //! The facts about layouts that the rest relies on.
 
 use super::{
+    comparison::Comparison,
     entries::{Child, Records, children_of, cut_evenly, cut_greedily},
     header::{HEADER_LEN, Header, Kind},
     inner::{Inner, InnerFormat},
@@ -86,6 +87,37 @@ fn every_order_agrees_with_its_heads() {
     }
     assert_eq!(KeyOrder::ReverseBytes.compare(b"ba", b"ab"), Ordering::Less);
     assert!(KeyOrder::ReverseBytes.head(b"ba") < KeyOrder::ReverseBytes.head(b"ab"));
+}
+
+/// As the standard library does; and with a comparison that is no order, all of them in whatever order.
+#[test]
+fn orders_of_the_application_sort_as_others_do() {
+    static BY_LENGTH: Comparison = Comparison::new("length", &|a, b| a.len().cmp(&b.len()));
+    static MOODS: Comparison = Comparison::new("none", &|a, b| {
+        a.iter()
+            .chain(b)
+            .fold(1u8, |sum, byte| sum.wrapping_mul(31) ^ byte)
+            .cmp(&100)
+    });
+    let mut rng = fastrand::Rng::with_seed(3);
+    for count in [0, 1, 2, 3, 7, 64, 1000, 5000] {
+        let keys: Vec<Vec<u8>> = (0..count)
+            .map(|_| vec![rng.u8(..); rng.usize(..20)])
+            .collect();
+        let (mut expected, mut sorted): (Vec<&[u8]>, _) = (
+            keys.iter().map(Vec::as_slice).collect(),
+            keys.iter().map(Vec::as_slice).collect::<Vec<_>>(),
+        );
+        expected.sort_by_key(|key| key.len());
+        let order = KeyOrder::Custom(&BY_LENGTH);
+        order.sort(&mut sorted, |a, b| order.compare(a, b));
+        assert_eq!(sorted, expected);
+        let none = KeyOrder::Custom(&MOODS);
+        none.sort(&mut sorted, |a, b| none.compare(a, b));
+        (KeyOrder::Bytes).sort(&mut sorted, |a, b| a.cmp(b));
+        expected.sort_unstable();
+        assert_eq!(sorted, expected);
+    }
 }
 
 #[test]

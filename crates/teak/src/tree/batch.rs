@@ -255,8 +255,9 @@ fn in_order<'k>(order: KeyOrder, count: usize, key: impl Fn(usize) -> &'k [u8]) 
         let by_key = || order.compare(key(a.1), key(b.1));
         a.0.cmp(&b.0).then_with(by_key)
     };
-    let mut leads: Vec<(u64, usize)> = (0..count).map(|index| (lead(key(index)), index)).collect();
-    leads.sort_unstable_by(|a, b| compare(a, b).then(b.1.cmp(&a.1)));
+    let leads = (0..count).rev().map(|index| (lead(key(index)), index));
+    let mut leads: Vec<(u64, usize)> = leads.collect();
+    order.sort(&mut leads, compare);
     leads.dedup_by(|later, earlier| compare(later, earlier).is_eq());
     leads.into_iter().map(|(_, index)| index).collect()
 }

@@ -70,7 +70,7 @@ impl Sorter {
     fn sort(&mut self) {
         let (order, bytes) = (self.order, &self.bytes);
         // Stable, so that of equal keys the last one pushed stays last.
-        self.items.sort_by(|a, b| {
+        order.sort(&mut self.items, |a, b| {
             order.compare(
                 &bytes[a.0..a.0 + a.1 as usize],
                 &bytes[b.0..b.0 + b.1 as usize],

@@ -132,7 +132,7 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
         }
         let order = check.root.value_order();
         if !values.is_sorted_by(|a, b| order.compare(a, b).is_lt()) {
-            values.sort_by(|a, b| order.compare(a, b));
+            order.sort(&mut values, |a, b| order.compare(a, b));
             values.dedup_by(|later, earlier| order.compare(earlier, later).is_eq());
         }
         Ok(values)

@@ -76,10 +76,11 @@ fn sorted<'p, K: AsRef<[u8]>, V: AsRef<[u8]>>(
     }
     // Values of a key mostly come together, and then keys are compared only once each. Stable, so that of equal ones the first stays.
     let mut groups: Vec<_> = sorted.chunk_by(|a, b| a.0 == b.0).collect();
-    groups.sort_by(|a, b| root.order.compare(a[0].0, b[0].0));
+    (root.order).sort(&mut groups, |a, b| root.order.compare(a[0].0, b[0].0));
     sorted = groups.concat();
     for group in sorted.chunk_by_mut(|a, b| root.order.compare(a.0, b.0).is_eq()) {
-        group.sort_by(|a, b| root.value_order().compare(a.1, b.1));
+        let order = root.value_order();
+        order.sort(group, |a, b| order.compare(a.1, b.1));
     }
     sorted.dedup_by(|later, earlier| root.compare_pairs(*earlier, *later).is_eq());
     sorted

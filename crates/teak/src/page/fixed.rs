@@ -82,7 +82,7 @@ impl<'p> Keys<'p> {
         self.bytes
     }
 
-    pub(super) fn get(&self, index: usize) -> Option<&'p [u8]> {
+    pub(crate) fn get(&self, index: usize) -> Option<&'p [u8]> {
         let start = (index < self.count).then(|| index * self.key_len)?;
         self.bytes.get(start..start + self.key_len)
     }

@@ -244,7 +244,7 @@ impl<'p> Leaf<'p> {
 
     /// The keys of a fixed leaf.
     #[inline]
-    fn fixed_keys(&self) -> Option<Keys<'p>> {
+    pub(crate) fn fixed_keys(&self) -> Option<Keys<'p>> {
         // Only an ordinary leaf that is being made has no heads.
         if self.heads.is_empty() {
             fixed_keys_of(self.page)

@@ -10,6 +10,7 @@ use crate::{
     Error, PageNumber, Result,
     page::{
         Damage,
+        fixed::Keys,
         leaf::{self, Leaf},
         value::StoredValue,
     },
@@ -33,6 +34,8 @@ pub(crate) struct Cursor<'s, S: ?Sized> {
     number: PageNumber,
     /// The leaf `number`, or an empty one.
     leaf: Leaf<'s>,
+    /// Its keys, if it is a fixed leaf.
+    fixed_keys: Option<Keys<'s>>,
     /// What of the next leaf is still to be asked for, and how much of it with each record, in steps.
     ahead: &'s [u8],
     ahead_steps: usize,
@@ -65,6 +68,7 @@ impl<'s, S: PageSource + ?Sized> Cursor<'s, S> {
             position: Position::default(),
             number: PageNumber(0),
             leaf: Leaf::default(),
+            fixed_keys: None,
             ahead: &[],
             ahead_steps: 0,
             whole_key: None,
@@ -311,6 +315,10 @@ impl<'s, S: PageSource + ?Sized> Cursor<'s, S> {
 
     /// Reads a record of a leaf that is not plain.
     fn read_otherwise(&mut self, index: usize) -> Result<(), Damage> {
+        if let Some(key) = self.fixed_keys.and_then(|keys| keys.get(index)) {
+            self.whole_key = Some(key);
+            return Ok(());
+        }
         let node = self.leaf.node(index)?;
         if self.leaf.has_whole_keys() {
             self.whole_key = Some(node.stored_key);
@@ -324,7 +332,9 @@ impl<'s, S: PageSource + ?Sized> Cursor<'s, S> {
     fn enter_leaf(&mut self, number: PageNumber, leaf: Leaf<'s>) {
         leaf.read_prefix(&mut self.key);
         (self.number, self.leaf) = (number, leaf);
+        self.fixed_keys = leaf.fixed_keys();
         self.whole_key = None;
+        self.value = StoredValue::inline(&[]);
         self.ahead = &[];
     }
 

@@ -7,6 +7,7 @@ mod differences;
 mod elsewhere;
 mod faults;
 mod free_cursors;
+mod free_cursors_of_values;
 mod holes;
 mod multi;
 mod multi_regressions;

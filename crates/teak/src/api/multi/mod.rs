@@ -3,6 +3,7 @@
 mod bulk;
 mod cursor;
 mod differences;
+mod point;
 mod range;
 mod read;
 mod write;

@@ -11,15 +11,15 @@ use teak::{
 type Raw = Table<Bytes, Bytes>;
 type Record = (Vec<u8>, Vec<u8>);
 
-static BY_LENGTH: Comparison = Comparison::new("length, then bytes", &|a, b| {
+pub(crate) static BY_LENGTH: Comparison = Comparison::new("length, then bytes", &|a, b| {
     a.len().cmp(&b.len()).then(a.cmp(b))
 });
 /// Many byte strings are one key.
-static WITHOUT_CASE: Comparison = Comparison::new("without case", &|a, b| {
+pub(crate) static WITHOUT_CASE: Comparison = Comparison::new("without case", &|a, b| {
     a.to_ascii_lowercase().cmp(&b.to_ascii_lowercase())
 });
 
-const ORDERS: [KeyOrder; 5] = [
+pub(crate) const ORDERS: [KeyOrder; 5] = [
     KeyOrder::Bytes,
     KeyOrder::ReverseBytes,
     KeyOrder::Integer,
@@ -34,7 +34,7 @@ fn integer(key: &[u8]) -> u64 {
     u64::from_le_bytes(bytes)
 }
 
-fn compare(order: KeyOrder, a: &[u8], b: &[u8]) -> Ordering {
+pub(crate) fn compare(order: KeyOrder, a: &[u8], b: &[u8]) -> Ordering {
     match order {
         KeyOrder::ReverseBytes => a.iter().rev().cmp(b.iter().rev()),
         KeyOrder::Integer => integer(a).cmp(&integer(b)).then(a.len().cmp(&b.len())),

@@ -9,6 +9,7 @@ mod elsewhere;
 mod events;
 mod faults;
 mod free_cursors;
+mod free_cursors_of_values;
 mod holes;
 mod memory;
 mod multi;

@@ -1,21 +1,26 @@
 //! Cursors that are tied to no transaction.
 //!
-//! The place of such a cursor is a key, and not a way through pages: so it is a place in every state of the table, whatever was
-//! done meanwhile to the record, the pages or the transaction, and nobody who changes a table has to know of cursors. The way to the
-//! record is kept beside it, with a note of which state it leads through. In any other state the key is searched for.
+//! The place of such a cursor is a key, or a pair of key and value, and not a way through pages: so it is a place in every state of the table,
+//! whatever was done meanwhile to the record, the pages or the transaction, and nobody who changes a table has to know of cursors. The way to
+//! the record is kept beside it, with a note of which state it leads through. In any other state the place is searched for.
 
+mod bunch;
 mod changes;
+mod going;
 mod moves;
+mod pairs;
+mod state;
 
-pub use changes::Bunch;
+pub use bunch::Bunch;
 
-use super::{Table, Transaction, codec::Bytes};
+use super::{MultiTable, Table, Transaction, codec::Bytes, transaction::sealed::Sealed};
 use crate::{
     Result,
-    tree::{PageSource, TreeRoot, cursor, position::Position, reading::reading, seek::Landmark},
+    tree::{PageSource, RootRef, TreeRoot, reading::reading},
     txn::located::located,
 };
-use std::{borrow::Cow, cmp::Ordering, fmt, mem};
+use going::{Going, Path, Way};
+use std::{fmt, mem};
 
 /// A cursor over the raw bytes of a table that borrows no transaction: each operation is told which one it is for. So the table can be
 /// changed while there are cursors, through them or past them, and a cursor can go from one transaction to another.
@@ -48,16 +53,75 @@ use std::{borrow::Cow, cmp::Ordering, fmt, mem};
 /// assert_eq!(cursor.key(), b"fir");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+///
+/// # Several values of a key
+///
+/// In a table in which a key has several values each pair of key and value is a record, in the order of keys and then of values, and all of
+/// the above holds with "pair" for "key": the place is a pair, and the cursor in a gap where the table does not have that pair now.
+///
+/// - What concerns the values of a key, such as [`FreeCursor::next_value`], [`FreeCursor::first_value`] or [`FreeCursor::count`], is about the
+///   key of the place, also in a gap. Where it leads nowhere the place stays what it was.
+/// - What is about keys alone, such as [`FreeCursor::seek`], goes to the first value of a key, or, backwards, to the last one.
+/// - In a plain table a key has one value for all of these; only what is told a value of a key is refused there.
+///
+/// ```
+/// # use teak::{Database, FreeCursor, codec::{Str, U32}};
+/// # let directory = tempfile::tempdir()?;
+/// # let database = Database::open(directory.path().join("x.teak"))?;
+/// let mut txn = database.begin_write()?;
+/// let lines = txn.create_multi_table::<Str, U32>("lines")?;
+/// lines.insert_many(&mut txn, &[("oak", 7), ("teak", 3), ("teak", 5), ("teak", 12)])?;
+/// let mut cursor = FreeCursor::for_multi(&lines);
+/// assert!(cursor.seek_pair(&txn, b"teak", &5u32.to_be_bytes())?);
+/// cursor.remove(&mut txn)?;
+/// assert!(cursor.next_value(&txn)?);
+/// assert_eq!(*cursor.value(&txn)?, 12u32.to_be_bytes());
+/// assert!(!cursor.next_value(&txn)?, "it stays where it is");
+/// assert_eq!(cursor.count(&txn)?, 2);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone)]
 pub struct FreeCursor {
-    table: Table<Bytes, Bytes>,
+    table: Kind,
     place: Place,
     /// That of the place, if it is one.
     key: Vec<u8>,
-    /// Takes the next key, so that an error leaves the place as it is.
-    arriving: Vec<u8>,
+    /// The same, where a key has several values.
+    value: Vec<u8>,
+    /// Takes the next key and value, so that an error leaves the place as it is.
+    arriving: (Vec<u8>, Vec<u8>),
     /// The way to the record, where it is known.
     hint: Option<Hint>,
+}
+
+/// What a cursor is over.
+#[derive(Clone, Debug)]
+enum Kind {
+    Records(Table<Bytes, Bytes>),
+    Pairs(MultiTable<Bytes, Bytes>),
+}
+
+impl Kind {
+    fn root<'t, T: Sealed + ?Sized>(&self, txn: &'t T) -> Result<RootRef<'t>> {
+        match self {
+            Self::Records(table) => table.root(txn),
+            Self::Pairs(table) => table.root(txn),
+        }
+    }
+
+    fn handle<T: Sealed + ?Sized>(&self, txn: &T) -> usize {
+        match self {
+            Self::Records(table) => table.handle(txn),
+            Self::Pairs(table) => table.handle(txn),
+        }
+    }
+
+    fn name(&self) -> &[u8] {
+        match self {
+            Self::Records(table) => table.name(),
+            Self::Pairs(table) => table.name(),
+        }
+    }
 }
 
 /// Where a cursor is.
@@ -66,7 +130,7 @@ enum Place {
     #[default]
     Nowhere,
     BeforeFirst,
-    /// At its key.
+    /// At its key, or its pair.
     At,
     BehindLast,
 }
@@ -75,7 +139,7 @@ enum Place {
 #[derive(Clone)]
 struct Hint {
     stamp: Stamp,
-    position: Position,
+    path: Path,
 }
 
 /// Which state of a table: two equal stamps are of one state.
@@ -88,84 +152,13 @@ enum Stamp {
 }
 
 impl Stamp {
-    fn new<T: Transaction>(txn: &T, table: &Table<Bytes, Bytes>, root: &TreeRoot) -> Self {
+    fn new<T: Transaction>(txn: &T, table: &Kind, root: &TreeRoot) -> Self {
         match txn.version_of(table.handle(txn)) {
             Some((transaction, version)) => Self::Changed(transaction, version),
             None => Self::Committed {
                 engine: txn.engine().id(),
                 root: *root,
             },
-        }
-    }
-}
-
-/// A cursor on its way.
-struct Going<'g> {
-    source: &'g dyn PageSource,
-    root: &'g TreeRoot,
-    place: Place,
-    key: &'g [u8],
-    position: Position,
-    /// Whether the position is that of the record of `key`. Else it is of another state, and means nothing.
-    is_known: bool,
-}
-
-impl Going<'_> {
-    fn first(&mut self) -> Result<bool> {
-        self.position.first(self.source, self.root)
-    }
-
-    fn last(&mut self) -> Result<bool> {
-        self.position.last(self.source, self.root)
-    }
-
-    /// To the record of the key, or the first one behind it.
-    fn here_or_behind(&mut self) -> Result<bool> {
-        if self.is_known {
-            return Ok(true);
-        }
-        let landmark = Landmark::new(self.root, self.key);
-        match landmark.possible() {
-            Some(key) => Ok((self.position.seek(self.source, self.root, key)?).is_some()),
-            None => landmark.seek_behind(&mut self.position, self.source, self.root),
-        }
-    }
-
-    /// To the record of the key, or the last one before it.
-    fn here_or_before(&mut self) -> Result<bool> {
-        if self.is_known {
-            return Ok(true);
-        }
-        let landmark = Landmark::new(self.root, self.key);
-        match landmark.possible() {
-            Some(key) => (self.position).seek_less_or_equal(self.source, self.root, key),
-            None => landmark.seek_before(&mut self.position, self.source, self.root),
-        }
-    }
-
-    fn next(&mut self) -> Result<bool> {
-        match self.place {
-            Place::Nowhere | Place::BeforeFirst => self.first(),
-            Place::BehindLast => Ok(false),
-            Place::At if self.is_known => self.position.next(self.source, self.root),
-            Place::At => Landmark::new(self.root, self.key).seek_behind(
-                &mut self.position,
-                self.source,
-                self.root,
-            ),
-        }
-    }
-
-    fn prev(&mut self) -> Result<bool> {
-        match self.place {
-            Place::Nowhere | Place::BehindLast => self.last(),
-            Place::BeforeFirst => Ok(false),
-            Place::At if self.is_known => self.position.prev(self.source, self.root),
-            Place::At => Landmark::new(self.root, self.key).seek_before(
-                &mut self.position,
-                self.source,
-                self.root,
-            ),
         }
     }
 }
@@ -187,11 +180,36 @@ impl FreeCursor {
     /// ```
     #[must_use]
     pub fn new<K, V>(table: &Table<K, V>) -> Self {
+        Self::over(Kind::Records(table.retype()))
+    }
+
+    /// A cursor over the pairs of a table in which a key has several values, nowhere yet.
+    ///
+    /// ```
+    /// # use teak::{Database, FreeCursor, codec::Str};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// # let mut txn = database.begin_write()?;
+    /// let words = txn.create_multi_table::<Str, Str>("words")?;
+    /// let mut cursor = FreeCursor::for_multi(&words);
+    /// words.insert(&mut txn, "ash", "a tree")?;
+    /// words.insert(&mut txn, "ash", "what a fire leaves")?;
+    /// assert!(cursor.next(&txn)? && cursor.next(&txn)?);
+    /// assert_eq!(*cursor.value(&txn)?, *b"what a fire leaves");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn for_multi<K, V>(table: &MultiTable<K, V>) -> Self {
+        Self::over(Kind::Pairs(table.retype()))
+    }
+
+    fn over(table: Kind) -> Self {
         Self {
-            table: table.retype(),
+            table,
             place: Place::Nowhere,
             key: Vec::new(),
-            arriving: Vec::new(),
+            value: Vec::new(),
+            arriving: (Vec::new(), Vec::new()),
             hint: None,
         }
     }
@@ -208,6 +226,12 @@ impl FreeCursor {
         &self.key
     }
 
+    /// Whether it is nowhere, as in the beginning and after [`FreeCursor::reset`].
+    #[must_use]
+    pub fn is_nowhere(&self) -> bool {
+        self.place == Place::Nowhere
+    }
+
     /// Is nowhere again, as in the beginning.
     pub fn reset(&mut self) {
         self.stay(Place::Nowhere);
@@ -217,218 +241,91 @@ impl FreeCursor {
     fn stay(&mut self, place: Place) {
         self.place = place;
         self.key.clear();
+        self.value.clear();
         self.hint = None;
     }
 
-    /// Goes where `step` leads, or, if there is no record, to `otherwise`. After an error the place is what it was.
-    fn go<T: Transaction>(
+    /// Goes where `step` leads, or, if there is no record, to `otherwise`, without which the place stays what it is. So it does after an error.
+    fn go<'t, T: Transaction>(
         &mut self,
-        txn: &T,
-        otherwise: Place,
-        step: impl FnOnce(&mut Going<'_>) -> Result<bool>,
+        txn: &'t T,
+        otherwise: Option<Place>,
+        step: impl FnOnce(&mut Going<'_, 't>) -> Result<bool>,
     ) -> Result<bool> {
         let root = self.table.root(txn)?;
-        let source = txn.source();
+        let source: &(dyn PageSource + 't) = txn.source();
         let stamp = Stamp::new(txn, &self.table, &root);
-        let (position, is_known) = match self.hint.take() {
-            Some(hint) => (hint.position, hint.stamp == stamp),
-            None => (Position::default(), false),
-        };
-        let mut going = Going {
-            source,
-            root: &root,
-            place: self.place,
-            key: &self.key,
-            position,
-            is_known,
-        };
-        let arriving = &mut self.arriving;
+        let hint = self.hint.take();
+        let is_known = hint.as_ref().is_some_and(|hint| hint.stamp == stamp);
+        let path = hint.map(|hint| hint.path);
         let went = reading(source, || {
+            let way = match path {
+                Some(path) if is_known => Way::resume(source, &root, path)?,
+                path => Way::new(source, &root, path),
+            };
+            let mut going = Going {
+                source,
+                root: &root,
+                place: self.place,
+                key: &self.key,
+                value: &self.value,
+                way,
+                is_known,
+            };
             let is_found = step(&mut going)?;
             if is_found {
-                cursor::record_at(source, &going.position, arriving)?;
+                let (key, value) = &mut self.arriving;
+                going.read(key, value)?;
             }
-            Ok(is_found)
+            let is_known = is_found || going.is_known;
+            Ok((is_found, is_known.then(|| going.way.into_path())))
         });
-        let position = going.position;
-        match went {
-            Ok(true) => {
-                mem::swap(&mut self.key, &mut self.arriving);
-                self.place = Place::At;
-                self.hint = Some(Hint { stamp, position });
-                Ok(true)
-            }
-            Ok(false) => {
-                self.stay(otherwise);
-                Ok(false)
-            }
-            Err(error) => Err(located(
-                error,
-                source,
-                &root,
-                self.table.name(),
-                Some(&self.key),
-            )),
+        let (is_found, path) = went
+            .map_err(|error| located(error, source, &root, self.table.name(), Some(&self.key)))?;
+        if is_found {
+            mem::swap(&mut self.key, &mut self.arriving.0);
+            mem::swap(&mut self.value, &mut self.arriving.1);
+            self.place = Place::At;
+        } else if let Some(place) = otherwise {
+            self.stay(place);
+            return Ok(false);
         }
+        self.hint = path.map(|path| Hint { stamp, path });
+        Ok(is_found)
     }
 
-    /// Has `look` see the record that the cursor is on, if it is on one.
+    /// Has `look` see the way to the record that the cursor is on, if it is on one.
     fn look<'t, T: Transaction, R>(
         &self,
         txn: &'t T,
-        look: impl FnOnce(&'t dyn PageSource, &Position) -> Result<R>,
+        look: impl FnOnce(&'t (dyn PageSource + 't), &TreeRoot, &Path) -> Result<R>,
     ) -> Result<Option<R>> {
         let root = self.table.root(txn)?;
         if self.place != Place::At {
             return Ok(None);
         }
-        let source = txn.source();
+        let source: &(dyn PageSource + 't) = txn.source();
         let stamp = Stamp::new(txn, &self.table, &root);
         let hint = self.hint.as_ref().filter(|hint| hint.stamp == stamp);
         let looked = reading(source, || {
             if let Some(hint) = hint {
-                return look(source, &hint.position).map(Some);
+                return look(source, &root, &hint.path).map(Some);
             }
-            let mut position = Position::default();
-            match Landmark::new(&root, &self.key).find(&mut position, source, &root)? {
-                true => look(source, &position).map(Some),
+            let mut going = Going {
+                source,
+                root: &root,
+                place: self.place,
+                key: &self.key,
+                value: &self.value,
+                way: Way::new(source, &root, None),
+                is_known: false,
+            };
+            match going.here()? {
+                true => look(source, &root, &going.way.into_path()).map(Some),
                 false => Ok(None),
             }
         });
         looked.map_err(|error| located(error, source, &root, self.table.name(), Some(&self.key)))
-    }
-
-    /// The value of the record that the cursor is on; empty if it is on none, which [`FreeCursor::is_on_record`] tells from an empty
-    /// value.
-    ///
-    /// ```
-    /// # use teak::{Database, FreeCursor, codec::{Bytes, Str}};
-    /// # let directory = tempfile::tempdir()?;
-    /// # let database = Database::open(directory.path().join("x.teak"))?;
-    /// # let mut txn = database.begin_write()?;
-    /// let words = txn.create_table::<Str, Bytes>("words")?;
-    /// words.insert(&mut txn, "ash", b"a tree")?;
-    /// let mut cursor = FreeCursor::new(&words);
-    /// cursor.first(&txn)?;
-    /// assert_eq!(*cursor.value(&txn)?, *b"a tree");
-    /// words.insert(&mut txn, "ash", b"what a fire leaves")?;
-    /// assert_eq!(*cursor.value(&txn)?, *b"what a fire leaves");
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// Those of [`FreeCursor::next`].
-    pub fn value<'t, T: Transaction>(&self, txn: &'t T) -> Result<Cow<'t, [u8]>> {
-        let value = self.look(txn, cursor::value_at)?;
-        Ok(value.flatten().unwrap_or_default().into())
-    }
-
-    /// Whether the cursor is on a record: whether the table has its key now.
-    ///
-    /// ```
-    /// # use teak::{Database, FreeCursor, codec::{Str, U64}};
-    /// # let directory = tempfile::tempdir()?;
-    /// # let database = Database::open(directory.path().join("x.teak"))?;
-    /// # let mut txn = database.begin_write()?;
-    /// let words = txn.create_table::<Str, U64>("words")?;
-    /// words.insert(&mut txn, "ash", 1)?;
-    /// let mut cursor = FreeCursor::new(&words);
-    /// cursor.first(&txn)?;
-    /// assert!(cursor.is_on_record(&txn)?);
-    /// words.remove(&mut txn, "ash")?;
-    /// assert!(!cursor.is_on_record(&txn)?);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// Those of [`FreeCursor::next`].
-    pub fn is_on_record<T: Transaction>(&self, txn: &T) -> Result<bool> {
-        Ok(self.look(txn, |_, _| Ok(()))?.is_some())
-    }
-
-    /// Whether the cursor is on the first record of the table.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`FreeCursor::next`].
-    pub fn is_first<T: Transaction>(&self, txn: &T) -> Result<bool> {
-        let is_first = self.look(txn, |_, position| Ok(position.is_first()))?;
-        Ok(is_first == Some(true))
-    }
-
-    /// Whether the cursor is on the last record of the table.
-    ///
-    /// ```
-    /// # use teak::{Database, FreeCursor, codec::{Str, U64}};
-    /// # let directory = tempfile::tempdir()?;
-    /// # let database = Database::open(directory.path().join("x.teak"))?;
-    /// # let mut txn = database.begin_write()?;
-    /// let words = txn.create_table::<Str, U64>("words")?;
-    /// words.insert(&mut txn, "ash", 1)?;
-    /// let mut cursor = FreeCursor::new(&words);
-    /// cursor.first(&txn)?;
-    /// assert!(cursor.is_first(&txn)? && cursor.is_last(&txn)?);
-    /// words.insert(&mut txn, "oak", 1)?;
-    /// assert!(cursor.is_first(&txn)? && !cursor.is_last(&txn)?);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// Those of [`FreeCursor::next`].
-    pub fn is_last<T: Transaction>(&self, txn: &T) -> Result<bool> {
-        let is_last = self.look(txn, |_, position| Ok(position.is_last()))?;
-        Ok(is_last == Some(true))
-    }
-
-    /// Whether the cursor is on no record and there is none behind it either. A cursor that is nowhere yet is not.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`FreeCursor::next`].
-    pub fn is_behind_last<T: Transaction>(&self, txn: &T) -> Result<bool> {
-        self.table.root(txn)?;
-        match self.place {
-            Place::Nowhere | Place::BeforeFirst => Ok(false),
-            Place::BehindLast => Ok(true),
-            Place::At => Ok(!self.clone().current(txn)?),
-        }
-    }
-
-    /// How the places of two cursors follow each other, in the order of the table; `None` if they are of different tables, or one
-    /// of them is nowhere.
-    ///
-    /// ```
-    /// # use std::cmp::Ordering;
-    /// # use teak::{Database, FreeCursor, codec::{Str, U64}};
-    /// # let directory = tempfile::tempdir()?;
-    /// # let database = Database::open(directory.path().join("x.teak"))?;
-    /// # let mut txn = database.begin_write()?;
-    /// let words = txn.create_table::<Str, U64>("words")?;
-    /// words.insert_many(&mut txn, &[("ash", 1), ("elm", 2)])?;
-    /// let (mut one, mut other) = (FreeCursor::new(&words), FreeCursor::new(&words));
-    /// assert_eq!(one.compare(&other, &txn)?, None);
-    /// one.first(&txn)?;
-    /// other.last(&txn)?;
-    /// assert_eq!(one.compare(&other, &txn)?, Some(Ordering::Less));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// Those of [`FreeCursor::next`].
-    pub fn compare<T: Transaction>(&self, other: &Self, txn: &T) -> Result<Option<Ordering>> {
-        let root = self.table.root(txn)?;
-        let has_no_place = self.place == Place::Nowhere || other.place == Place::Nowhere;
-        if self.table.name() != other.table.name() || has_no_place {
-            return Ok(None);
-        }
-        Ok(Some(match (self.place, other.place) {
-            (Place::At, Place::At) => root.order.compare(&self.key, &other.key),
-            (one, other) => one.cmp(&other),
-        }))
     }
 }
 
@@ -438,6 +335,7 @@ impl fmt::Debug for FreeCursor {
             .field("table", &self.table)
             .field("place", &self.place)
             .field("key", &self.key)
+            .field("value", &self.value)
             .finish_non_exhaustive()
     }
 }

@@ -196,7 +196,7 @@ impl fmt::Debug for ValueGuard {
 }
 
 const SEVERAL_VALUES: &str = "a key has several values in it, which `MultiTable` is for";
-const ONE_VALUE: &str = "a key has one value in it, which `Table` is for";
+pub(super) const ONE_VALUE: &str = "a key has one value in it, which `Table` is for";
 
 impl<K, V> Clone for Table<K, V> {
     fn clone(&self) -> Self {

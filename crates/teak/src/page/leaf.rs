@@ -259,6 +259,12 @@ impl<'p> Leaf<'p> {
         keys.bytes().get(index * keys.key_len()..)
     }
 
+    /// The keys of a fixed leaf up to an index, one behind the other.
+    pub(crate) fn packed_to(&self, index: usize) -> Option<&'p [u8]> {
+        let keys = self.fixed_keys()?;
+        keys.bytes().get(..(index + 1) * keys.key_len())
+    }
+
     /// Bytes of a page that a record takes, its slot included.
     pub(crate) fn record_len(&self, node: &Node<'_>) -> usize {
         match self.fixed_keys() {

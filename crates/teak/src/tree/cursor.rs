@@ -1,5 +1,7 @@
 //! The cursor that borrows its source, and what else is read at a [`Position`].
 
+pub(crate) mod parked;
+
 use super::{
     PageSource, TreeRoot,
     position::Position,
@@ -389,6 +391,15 @@ impl<'s, S: PageSource + ?Sized> Cursor<'s, S> {
         let (number, index) = self.position.record()?;
         match number == self.number {
             true => self.leaf.packed_from(index),
+            false => None,
+        }
+    }
+
+    /// The same from the beginning of the page to here.
+    pub(crate) fn packed_keys_back(&self) -> Option<&'s [u8]> {
+        let (number, index) = self.position.record()?;
+        match number == self.number {
+            true => self.leaf.packed_to(index),
             false => None,
         }
     }

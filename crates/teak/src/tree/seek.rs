@@ -64,8 +64,14 @@ pub(crate) struct Landmark<'k> {
 
 impl<'k> Landmark<'k> {
     pub(crate) fn new(root: &TreeRoot, key: &'k [u8]) -> Self {
-        let len = usize::from(root.key_len);
-        if root.order != KeyOrder::Integer || root.is_empty() || key.len() == len {
+        let len = if root.is_empty() { 0 } else { root.key_len };
+        Self::among(root.order, len, key)
+    }
+
+    /// The same among keys in this order and of this length, which is 0 where it varies or is not known yet.
+    pub(crate) fn among(order: KeyOrder, len: u16, key: &'k [u8]) -> Self {
+        let len = usize::from(len);
+        if order != KeyOrder::Integer || len == 0 || key.len() == len {
             return Self {
                 key: key.into(),
                 side: Ordering::Equal,
@@ -75,7 +81,7 @@ impl<'k> Landmark<'k> {
         for (to, from) in nearest.iter_mut().zip(key) {
             *to = *from;
         }
-        let mut side = root.order.compare(key, &nearest);
+        let mut side = order.compare(key, &nearest);
         if key
             .iter()
             .take(size_of::<u64>())
@@ -94,6 +100,16 @@ impl<'k> Landmark<'k> {
     /// The key, if the tree can have it.
     pub(crate) fn possible(&self) -> Option<&[u8]> {
         self.side.is_eq().then_some(&*self.key)
+    }
+
+    /// The nearest key that the tree can have.
+    pub(crate) fn nearest(&self) -> &[u8] {
+        &self.key
+    }
+
+    /// On which side of the nearest key it is.
+    pub(crate) fn side(&self) -> Ordering {
+        self.side
     }
 
     /// Whether the key itself is in the tree; the position is on it then.

@@ -1,31 +1,21 @@
 //! What free cursors change.
 
-use super::{FreeCursor, Place};
+use super::{Bunch, FreeCursor, Kind, Place};
 use crate::{
-    Error, Result,
-    api::{WriteTxn, table::check_key, transaction::sealed::Sealed},
+    Result,
+    api::{
+        WriteTxn,
+        table::{ONE_VALUE, check_key},
+        transaction::sealed::Sealed,
+    },
     page::key::KeyOrder,
-    tree::{PageSource, seek::Landmark},
+    tree::PageSource,
 };
-use std::ops::Bound;
-
-/// Which records [`FreeCursor::remove_bunch`] removes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Bunch {
-    /// All before the cursor's place.
-    Before,
-    /// The one that it is on, and all before.
-    ToHere,
-    /// The one that it is on, and all behind.
-    FromHere,
-    /// All behind the cursor's place.
-    Behind,
-    /// All.
-    Whole,
-}
+use std::mem;
 
 impl FreeCursor {
-    /// Inserts a record, or replaces the value of the key, and is on it then.
+    /// Inserts a record, or replaces the value of the key, and is on it then. Where a key has several values it gets this one more, unless it
+    /// has it.
     ///
     /// ```
     /// # use teak::{Database, FreeCursor, codec::{Bytes, Str}};
@@ -41,13 +31,17 @@ impl FreeCursor {
     ///
     /// # Errors
     ///
-    /// Those of [`Table::insert`](crate::Table::insert).
+    /// Those of [`Table::insert`](crate::Table::insert) and [`MultiTable::insert`](crate::MultiTable::insert).
     pub fn insert(&mut self, txn: &mut WriteTxn, key: &[u8], value: &[u8]) -> Result<()> {
-        self.table.insert(txn, key, value)?;
-        self.arrive(txn, key)
+        match &self.table {
+            Kind::Records(table) => table.insert(txn, key, value)?,
+            Kind::Pairs(table) => drop(table.insert(txn, key, value)?),
+        }
+        self.arrive(txn, key, value)
     }
 
-    /// Inserts a record if there is none with this key; says whether it did. Either way the cursor is on the record of the key then.
+    /// Inserts a record if there is none with this key; says whether it did. Either way the cursor is on the record of the key then, on the
+    /// first one if the key has several values.
     ///
     /// ```
     /// # use teak::{Database, FreeCursor, codec::{Bytes, Str}};
@@ -64,10 +58,45 @@ impl FreeCursor {
     ///
     /// # Errors
     ///
-    /// Those of [`Table::insert`](crate::Table::insert).
+    /// Those of [`FreeCursor::insert`].
     pub fn insert_new(&mut self, txn: &mut WriteTxn, key: &[u8], value: &[u8]) -> Result<bool> {
-        let is_new = self.table.insert_new(txn, key, value)?;
-        self.arrive(txn, key)?;
+        let first = match &self.table {
+            Kind::Records(table) => {
+                let is_new = table.insert_new(txn, key, value)?;
+                self.arrive(txn, key, value)?;
+                return Ok(is_new);
+            }
+            Kind::Pairs(table) => table.insert_new_key(txn, key, value)?,
+        };
+        self.arrive(txn, key, first.as_deref().unwrap_or(value))?;
+        Ok(first.is_none())
+    }
+
+    /// Inserts a pair if it is not there; says whether it did. Either way the cursor is on the pair then.
+    ///
+    /// ```
+    /// # use teak::{Database, FreeCursor, codec::Str};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// # let mut txn = database.begin_write()?;
+    /// let words = txn.create_multi_table::<Str, Str>("words")?;
+    /// let mut cursor = FreeCursor::for_multi(&words);
+    /// assert!(cursor.insert_pair(&mut txn, b"ash", b"a tree")?);
+    /// assert!(!cursor.insert_pair(&mut txn, b"ash", b"a tree")?);
+    /// assert!(cursor.is_on_record(&txn)?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`MultiTable::insert`](crate::MultiTable::insert); [`Error::TableMismatch`](crate::Error::TableMismatch) for a cursor over a plain
+    /// table.
+    pub fn insert_pair(&mut self, txn: &mut WriteTxn, key: &[u8], value: &[u8]) -> Result<bool> {
+        let is_new = match &self.table {
+            Kind::Records(table) => return Err(table.is_other(ONE_VALUE)),
+            Kind::Pairs(table) => table.insert(txn, key, value)?,
+        };
+        self.arrive(txn, key, value)?;
         Ok(is_new)
     }
 
@@ -75,13 +104,31 @@ impl FreeCursor {
     ///
     /// # Errors
     ///
-    /// Those of [`Table::append`](crate::Table::append); the place is what it was then.
+    /// Those of [`Table::append`](crate::Table::append) and [`MultiTable::append`](crate::MultiTable::append); the place is what it was then.
     pub fn append(&mut self, txn: &mut WriteTxn, key: &[u8], value: &[u8]) -> Result<()> {
-        self.table.append(txn, key, value)?;
-        self.arrive(txn, key)
+        match &self.table {
+            Kind::Records(table) => table.append(txn, key, value)?,
+            Kind::Pairs(table) => table.append(txn, key, value)?,
+        }
+        self.arrive(txn, key, value)
     }
 
-    /// Replaces the value of the record that the cursor is on; `false` if it is on none, and then nothing changes.
+    /// Inserts a pair behind all others of its key, and is on it then.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`MultiTable::append_value`](crate::MultiTable::append_value); the place is what it was then.
+    /// [`Error::TableMismatch`](crate::Error::TableMismatch) for a cursor over a plain table.
+    pub fn append_value(&mut self, txn: &mut WriteTxn, key: &[u8], value: &[u8]) -> Result<()> {
+        match &self.table {
+            Kind::Records(table) => return Err(table.is_other(ONE_VALUE)),
+            Kind::Pairs(table) => table.append_value(txn, key, value)?,
+        }
+        self.arrive(txn, key, value)
+    }
+
+    /// Replaces the value of the record that the cursor is on; `false` if it is on none, and then nothing changes. Where a key has several
+    /// values this one goes, and the new one comes, unless the key has it; the cursor is on that then.
     ///
     /// ```
     /// # use teak::{Database, FreeCursor, codec::{Bytes, Str}};
@@ -100,12 +147,20 @@ impl FreeCursor {
     ///
     /// # Errors
     ///
-    /// Those of [`Table::insert`](crate::Table::insert).
+    /// Those of [`FreeCursor::insert`].
     pub fn update(&mut self, txn: &mut WriteTxn, value: &[u8]) -> Result<bool> {
-        match self.can_be_on_record(txn)? {
-            true => self.table.update(txn, &self.key, value),
-            false => Ok(false),
+        if !self.can_be_on_record(txn)? {
+            return Ok(false);
         }
+        let is_done = match &self.table {
+            Kind::Records(table) => return table.update(txn, &self.key, value),
+            Kind::Pairs(table) => table.exchange(txn, &self.key, &self.value, value)?,
+        };
+        if is_done {
+            let key = mem::take(&mut self.key);
+            self.arrive(txn, &key, value)?;
+        }
+        Ok(is_done)
     }
 
     /// Removes the record that the cursor is on; `false` if it is on none. The place stays what it was: [`FreeCursor::next`] and
@@ -131,76 +186,63 @@ impl FreeCursor {
     ///
     /// Those of [`Table::remove`](crate::Table::remove).
     pub fn remove(&mut self, txn: &mut WriteTxn) -> Result<bool> {
-        match self.can_be_on_record(txn)? {
-            true => self.table.remove(txn, &self.key),
-            false => Ok(false),
+        if !self.can_be_on_record(txn)? {
+            return Ok(false);
+        }
+        match &self.table {
+            Kind::Records(table) => table.remove(txn, &self.key),
+            Kind::Pairs(table) => table.remove(txn, &self.key, &self.value),
         }
     }
 
-    /// Removes all records on one side of the cursor's place, whole subtrees at once; returns how many there were. The place stays
-    /// what it was.
+    /// Removes the key of the place with all its values; returns how many it had. The place stays what it was.
     ///
     /// ```
-    /// # use teak::{Bunch, Database, FreeCursor, codec::{Str, U64}};
+    /// # use teak::{Database, FreeCursor, codec::Str};
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
-    /// let words = txn.create_table::<Str, U64>("words")?;
-    /// words.insert_many(&mut txn, &[("ash", 1), ("elm", 2), ("oak", 3), ("yew", 4)])?;
-    /// let mut cursor = FreeCursor::new(&words);
-    /// cursor.seek(&txn, b"elm")?;
-    /// assert_eq!(cursor.remove_bunch(&mut txn, Bunch::Behind)?, 2);
-    /// assert!(cursor.is_last(&txn)?);
+    /// let words = txn.create_multi_table::<Str, Str>("words")?;
+    /// words.insert_many(&mut txn, &[("ash", "1"), ("ash", "2"), ("oak", "3")])?;
+    /// let mut cursor = FreeCursor::for_multi(&words);
+    /// cursor.next(&txn)?;
+    /// assert_eq!(cursor.remove_all_values(&mut txn)?, 2);
+    /// assert!(cursor.next(&txn)?);
+    /// assert_eq!(cursor.key(), b"oak");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidArgument`] for a cursor that is nowhere, unless it is all records that are to go; those of
-    /// [`Table::remove_range`](crate::Table::remove_range).
-    pub fn remove_bunch(&mut self, txn: &mut WriteTxn, bunch: Bunch) -> Result<u64> {
-        let root = *self.table.root(txn)?;
-        let landmark = Landmark::new(&root, &self.key);
-        let is_up_to = matches!(bunch, Bunch::Before | Bunch::ToHere);
-        let (low, high) = match (bunch, self.place) {
-            (Bunch::Whole, _) => (Bound::Unbounded, Bound::Unbounded),
-            (_, Place::Nowhere) => {
-                let text = "the cursor is nowhere yet, so there is nothing before or behind it; seek first";
-                return Err(Error::InvalidArgument(text.into()));
-            }
-            (_, Place::BeforeFirst) if is_up_to => return Ok(0),
-            (_, Place::BehindLast) if !is_up_to => return Ok(0),
-            (_, Place::BeforeFirst | Place::BehindLast) => (Bound::Unbounded, Bound::Unbounded),
-            (_, Place::At) if is_up_to => {
-                let high = landmark.as_upper_bound(bunch == Bunch::ToHere);
-                (Bound::Unbounded, high)
-            }
-            (_, Place::At) => {
-                let low = landmark.as_lower_bound(bunch == Bunch::FromHere);
-                (low, Bound::Unbounded)
-            }
-        };
-        let handle = self.table.handle(txn);
-        txn.inner.change(handle, self.table.raw_name(), |tree| {
-            tree.remove_range(low, high)
-        })
+    /// Those of [`FreeCursor::remove`].
+    pub fn remove_all_values(&mut self, txn: &mut WriteTxn) -> Result<u64> {
+        self.remove_bunch(txn, Bunch::Values)
     }
 
-    /// Whether the table could hold the key of the place.
+    /// Whether the table could hold the record of the place.
     fn can_be_on_record(&self, txn: &WriteTxn) -> Result<bool> {
         let root = self.table.root(txn)?;
         let page_size = txn.source().page_size();
-        Ok(self.place == Place::At && check_key(&root, page_size, &self.key).is_ok())
+        let has_key = self.place == Place::At && check_key(&root, page_size, &self.key).is_ok();
+        Ok(has_key && (!root.is_multi() || root.refuse_value(page_size, &self.value).is_ok()))
     }
 
-    /// Is at a key that was put there just now.
-    fn arrive(&mut self, txn: &WriteTxn, key: &[u8]) -> Result<()> {
+    /// Is at a record that was put there just now.
+    fn arrive(&mut self, txn: &WriteTxn, key: &[u8], value: &[u8]) -> Result<()> {
         self.place = Place::At;
         self.key.clear();
         self.key.extend_from_slice(key);
+        self.value.clear();
+        if let Kind::Pairs(_) = self.table {
+            self.value.extend_from_slice(value);
+        }
         self.hint = None;
-        // What a comparison calls the same key may be other bytes, and these stay.
-        if matches!(self.table.root(txn)?.order, KeyOrder::Custom(_)) {
+        // What a comparison calls the same may be other bytes, and these stay.
+        let root = self.table.root(txn)?;
+        if [root.order, root.value_order()]
+            .iter()
+            .any(|order| matches!(order, KeyOrder::Custom(_)))
+        {
             self.current(txn)?;
         }
         Ok(())

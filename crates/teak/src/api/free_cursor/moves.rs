@@ -1,9 +1,12 @@
 //! Where free cursors go.
 
-use super::{FreeCursor, Going, Place};
+use super::{
+    FreeCursor, Place,
+    going::{Going, Way},
+};
 use crate::{
     Result,
-    api::{Transaction, table::check_probe},
+    api::Transaction,
     tree::{cursor::record_at, lookup::load},
 };
 use std::ops::ControlFlow;
@@ -15,7 +18,7 @@ impl FreeCursor {
     ///
     /// Those of [`FreeCursor::next`].
     pub fn first<T: Transaction>(&mut self, txn: &T) -> Result<bool> {
-        self.go(txn, Place::BehindLast, |going| going.first())
+        self.go(txn, Some(Place::BehindLast), |going| going.first())
     }
 
     /// Goes to the last record; `false` if there is none.
@@ -24,7 +27,7 @@ impl FreeCursor {
     ///
     /// Those of [`FreeCursor::next`].
     pub fn last<T: Transaction>(&mut self, txn: &T) -> Result<bool> {
-        self.go(txn, Place::BeforeFirst, |going| going.last())
+        self.go(txn, Some(Place::BeforeFirst), |going| going.last())
     }
 
     /// Goes to the first record behind its place; `false` if there is none, and then it is behind the last one.
@@ -35,7 +38,7 @@ impl FreeCursor {
     /// [`Error::Corrupted`](crate::Error::Corrupted); [`Error::SnapshotLost`](crate::Error::SnapshotLost) in a read transaction
     /// that was cancelled.
     pub fn next<T: Transaction>(&mut self, txn: &T) -> Result<bool> {
-        self.go(txn, Place::BehindLast, |going| going.next())
+        self.go(txn, Some(Place::BehindLast), |going| going.next())
     }
 
     /// Goes to the last record before its place; `false` if there is none, and then it is before the first one.
@@ -44,7 +47,7 @@ impl FreeCursor {
     ///
     /// Those of [`FreeCursor::next`].
     pub fn prev<T: Transaction>(&mut self, txn: &T) -> Result<bool> {
-        self.go(txn, Place::BeforeFirst, |going| going.prev())
+        self.go(txn, Some(Place::BeforeFirst), |going| going.prev())
     }
 
     /// Stays on its record, or, in a gap, goes to the first record behind that; `false` if there is none, and then it is behind the
@@ -70,8 +73,8 @@ impl FreeCursor {
     /// Those of [`FreeCursor::next`].
     pub fn current<T: Transaction>(&mut self, txn: &T) -> Result<bool> {
         match self.place {
-            Place::At => self.go(txn, Place::BehindLast, |going| going.here_or_behind()),
-            place => self.go(txn, place, |_| Ok(false)),
+            Place::At => self.go(txn, Some(Place::BehindLast), |going| going.here_or_behind()),
+            _ => self.go(txn, None, |_| Ok(false)),
         }
     }
 
@@ -82,10 +85,8 @@ impl FreeCursor {
     /// Those of [`FreeCursor::next`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an integer of another length
     /// than the keys.
     pub fn seek<T: Transaction>(&mut self, txn: &T, key: &[u8]) -> Result<bool> {
-        self.go(txn, Place::BehindLast, |going| {
-            check_probe(going.root, key)?;
-            let found = going.position.seek(going.source, going.root, key)?;
-            Ok(found.is_some())
+        self.go(txn, Some(Place::BehindLast), |going| {
+            Ok(going.seek(key)?.is_some())
         })
     }
 
@@ -111,9 +112,8 @@ impl FreeCursor {
     /// Those of [`FreeCursor::seek`].
     pub fn seek_exact<T: Transaction>(&mut self, txn: &T, key: &[u8]) -> Result<bool> {
         let mut is_exact = false;
-        self.go(txn, Place::BehindLast, |going| {
-            check_probe(going.root, key)?;
-            let found = going.position.seek(going.source, going.root, key)?;
+        self.go(txn, Some(Place::BehindLast), |going| {
+            let found = going.seek(key)?;
             is_exact = found == Some(true);
             Ok(found.is_some())
         })?;
@@ -126,9 +126,8 @@ impl FreeCursor {
     ///
     /// Those of [`FreeCursor::seek`].
     pub fn seek_greater<T: Transaction>(&mut self, txn: &T, key: &[u8]) -> Result<bool> {
-        self.go(txn, Place::BehindLast, |going| {
-            check_probe(going.root, key)?;
-            (going.position).seek_greater(going.source, going.root, key)
+        self.go(txn, Some(Place::BehindLast), |going| {
+            going.seek_greater(key)
         })
     }
 
@@ -138,10 +137,7 @@ impl FreeCursor {
     ///
     /// Those of [`FreeCursor::seek`].
     pub fn seek_less<T: Transaction>(&mut self, txn: &T, key: &[u8]) -> Result<bool> {
-        self.go(txn, Place::BeforeFirst, |going| {
-            check_probe(going.root, key)?;
-            (going.position).seek_less(going.source, going.root, key)
-        })
+        self.go(txn, Some(Place::BeforeFirst), |going| going.seek_less(key))
     }
 
     /// Goes to the last record whose key is not greater than `key`; `false` if there is none.
@@ -165,9 +161,8 @@ impl FreeCursor {
     ///
     /// Those of [`FreeCursor::seek`].
     pub fn seek_less_or_equal<T: Transaction>(&mut self, txn: &T, key: &[u8]) -> Result<bool> {
-        self.go(txn, Place::BeforeFirst, |going| {
-            check_probe(going.root, key)?;
-            (going.position).seek_less_or_equal(going.source, going.root, key)
+        self.go(txn, Some(Place::BeforeFirst), |going| {
+            going.seek_less_or_equal(key)
         })
     }
 
@@ -239,13 +234,12 @@ impl FreeCursor {
         txn: &T,
         look: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
     ) -> Result<bool> {
-        self.go(txn, Place::BehindLast, |going| {
+        self.go(txn, Some(Place::BehindLast), |going| {
             let is_there = match going.place {
                 Place::At => going.here_or_behind()?,
                 _ => going.next()?,
             };
-            let next = |going: &mut Going<'_>| going.position.next(going.source, going.root);
-            going.search(is_there, next, look)
+            going.search(is_there, Going::behind, look)
         })
     }
 
@@ -261,18 +255,17 @@ impl FreeCursor {
         txn: &T,
         look: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
     ) -> Result<bool> {
-        self.go(txn, Place::BeforeFirst, |going| {
+        self.go(txn, Some(Place::BeforeFirst), |going| {
             let is_there = match going.place {
                 Place::At => going.here_or_before()?,
                 _ => going.prev()?,
             };
-            let prev = |going: &mut Going<'_>| going.position.prev(going.source, going.root);
-            going.search(is_there, prev, look)
+            going.search(is_there, Going::before, look)
         })
     }
 }
 
-impl Going<'_> {
+impl Going<'_, '_> {
     /// Goes on until `look` says that this is it.
     fn search(
         &mut self,
@@ -282,15 +275,21 @@ impl Going<'_> {
     ) -> Result<bool> {
         let mut key = Vec::new();
         while is_there {
-            let record = record_at(self.source, &self.position, &mut key)?;
-            let Some((leaf, value)) = record else {
-                break;
+            // From here on a step is one from where it is.
+            self.is_known = true;
+            let flow = match &self.way {
+                Way::Pair(cursor) => look(cursor.key(), cursor.value()),
+                Way::Record(position) => match record_at(self.source, position, &mut key)? {
+                    Some((leaf, value)) => look(&key, load(self.source, leaf, value)?),
+                    None => break,
+                },
             };
-            if look(&key, load(self.source, leaf, value)?).is_break() {
+            if flow.is_break() {
                 return Ok(true);
             }
             is_there = step(self)?;
         }
+        self.is_known = false;
         Ok(false)
     }
 }

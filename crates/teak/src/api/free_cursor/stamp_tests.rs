@@ -1,7 +1,7 @@
 //! When the way to a record is still known, so that a step needs no search.
 
 use super::{FreeCursor, Stamp};
-use crate::{Database, Table, Transaction, codec::Bytes};
+use crate::{Bunch, Database, MultiTable, Table, Transaction, codec::Bytes};
 
 fn is_known<T: Transaction>(cursor: &FreeCursor, txn: &T) -> bool {
     let root = cursor.table.root(txn).unwrap();
@@ -55,4 +55,42 @@ fn a_way_holds_as_long_as_its_table_is_the_same() {
     txn.commit().unwrap();
     assert!(cursor.next(&reader).unwrap());
     assert_eq!(cursor.key(), 4u32.to_be_bytes());
+}
+
+#[test]
+fn a_way_to_a_pair_holds_among_the_values_of_a_key_too() {
+    let directory = tempfile::tempdir().unwrap();
+    let database = Database::open(directory.path().join("x.teak")).unwrap();
+    let mut txn = database.begin_write().unwrap();
+    let table: MultiTable<Bytes, Bytes> = txn.create_multi_table("some").unwrap();
+    // A single value, a set, and a tree of values.
+    for (key, count) in [(b"a", 1), (b"b", 3), (b"c", 2000_u32)] {
+        for value in 0..count {
+            table.insert(&mut txn, key, &value.to_be_bytes()).unwrap();
+        }
+    }
+    let mut cursor = FreeCursor::for_multi(&table);
+    let mut seen = 0;
+    while cursor.next_key(&txn).unwrap() {
+        assert!(is_known(&cursor, &txn));
+        while cursor.next_value(&txn).unwrap() {
+            assert!(is_known(&cursor, &txn));
+            seen += 1;
+        }
+        // Where it stays its way is still known.
+        assert!(is_known(&cursor, &txn));
+    }
+    assert_eq!(seen, 2001);
+    assert!(cursor.last(&txn).unwrap());
+    assert!(!cursor.seek_value(&txn, b"b", &[9; 4]).unwrap());
+    assert!(!is_known(&cursor, &txn), "the search has led away");
+    assert!(cursor.prev_value(&txn).unwrap() && is_known(&cursor, &txn));
+    let before = cursor.clone();
+    assert_eq!(
+        cursor.remove_bunch(&mut txn, Bunch::ValuesToHere).unwrap(),
+        1999
+    );
+    assert!(!is_known(&cursor, &txn) && !is_known(&before, &txn));
+    assert!(cursor.next_value(&txn).unwrap() && is_known(&cursor, &txn));
+    assert_eq!(*cursor.value(&txn).unwrap(), 1999_u32.to_be_bytes());
 }

@@ -245,12 +245,11 @@ impl<'t> MultiCursor<'t> {
     ///
     /// Those of [`MultiCursor::first`].
     pub fn read_packed(&mut self) -> Result<Option<&'t [u8]>> {
-        let Some(values) = self.moved(|cursor| cursor.packed())? else {
-            return Ok(None);
-        };
-        let size = usize::from(self.inner.root().kind.value_size);
-        self.moved(|cursor| cursor.skip_packed(values.len() / size.max(1)))?;
-        Ok(Some(values))
+        self.moved(|cursor| {
+            let values = cursor.packed()?;
+            cursor.skip_packed(values)?;
+            Ok(values)
+        })
     }
 }
 

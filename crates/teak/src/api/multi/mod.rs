@@ -4,6 +4,7 @@ mod bulk;
 mod count;
 mod cursor;
 mod differences;
+mod point;
 mod range;
 mod read;
 mod write;

@@ -338,7 +338,7 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
                 if take(values).is_break() {
                     break;
                 }
-                cursor.skip_packed(values.len() / usize::from(root.kind.value_size))?;
+                cursor.skip_packed(Some(values))?;
                 if !cursor.next_value()? {
                     break;
                 }

@@ -60,6 +60,13 @@ impl<S: PageSink> Tree<'_, S> {
         cursor.last()?;
         Ok((cursor.key().to_vec(), cursor.value().to_vec()))
     }
+
+    /// The last value of a key.
+    pub(crate) fn last_value(&self, key: &[u8]) -> Result<Option<Vec<u8>>> {
+        let mut cursor = super::cursor::PairCursor::new(&*self.sink, *self.root);
+        let is_there = cursor.seek_key(key)? == Some(true) && cursor.last_value()?;
+        Ok(is_there.then(|| cursor.value().to_vec()))
+    }
 }
 
 /// Pairs in the order of a tree, each once.

@@ -15,7 +15,7 @@ use std::ops::Bound;
 
 /// A place among the values of a key.
 #[derive(Debug)]
-enum At<'s, S: ?Sized> {
+pub(super) enum At<'s, S: ?Sized> {
     Nowhere,
     One(&'s [u8]),
     Set(Set<'s>, usize),
@@ -65,11 +65,20 @@ impl<S: ?Sized> Clone for PairCursor<'_, S> {
 impl<'s, S: PageSource + ?Sized> PairCursor<'s, S> {
     /// A cursor that is nowhere yet.
     pub(crate) fn new(source: &'s S, root: TreeRoot) -> Self {
+        Self::over(Cursor::new(source, root))
+    }
+
+    /// A cursor that is on no value yet.
+    pub(super) fn over(outer: Cursor<'s, S>) -> Self {
         Self {
-            outer: Cursor::new(source, root),
+            outer,
             inner: At::Nowhere,
             fault_count: 0,
         }
+    }
+
+    pub(super) fn into_parts(self) -> (Cursor<'s, S>, At<'s, S>) {
+        (self.outer, self.inner)
     }
 
     pub(crate) fn source(&self) -> &'s S {
@@ -151,13 +160,29 @@ impl<'s, S: PageSource + ?Sized> PairCursor<'s, S> {
 
     /// Values of one size from here to the end of their set or page, one behind the other.
     pub(crate) fn packed(&self) -> Result<Option<&'s [u8]>> {
+        let pack = |values: &'s [u8], at: usize| values.get(at..);
+        self.pack(pack, |cursor| cursor.packed_keys())
+    }
+
+    /// Values of one size from the beginning of their set or page to here, one behind the other.
+    pub(crate) fn packed_back(&self) -> Result<Option<&'s [u8]>> {
+        let size = usize::from(self.root().kind.value_size);
+        let pack = |values: &'s [u8], at: usize| values.get(..at + size);
+        self.pack(pack, |cursor| cursor.packed_keys_back())
+    }
+
+    fn pack(
+        &self,
+        of_set: impl FnOnce(&'s [u8], usize) -> Option<&'s [u8]>,
+        of_tree: impl FnOnce(&Cursor<'s, S>) -> Option<&'s [u8]>,
+    ) -> Result<Option<&'s [u8]>> {
         let size = usize::from(self.root().kind.value_size);
         match &self.inner {
             _ if size == 0 => Ok(None),
             At::Nowhere => Ok(None),
             At::One(value) => Ok(Some(value)),
-            At::Set(set, index) => Ok(set.packed().and_then(|values| values.get(index * size..))),
-            At::Tree(cursor) => match cursor.packed_keys() {
+            At::Set(set, index) => Ok(set.packed().and_then(|values| of_set(values, index * size))),
+            At::Tree(cursor) => match of_tree(cursor) {
                 Some(values) if cursor.key().len() == size => Ok(Some(values)),
                 _ => {
                     let record = cursor.position().record();
@@ -168,14 +193,32 @@ impl<'s, S: PageSource + ?Sized> PairCursor<'s, S> {
         }
     }
 
-    /// Goes to the last of the values that [`PairCursor::packed`] gives, which are so many.
-    pub(crate) fn skip_packed(&mut self, count: usize) -> Result<()> {
+    /// Goes to the last of the values that [`PairCursor::packed`] gave.
+    pub(crate) fn skip_packed(&mut self, values: Option<&[u8]>) -> Result<()> {
+        let steps = self.steps_over(values);
         match &mut self.inner {
-            At::Set(_, index) => *index += count - 1,
-            At::Tree(cursor) => drop(cursor.skip(count as i64 - 1)?),
+            At::Set(_, index) => *index += steps,
+            At::Tree(cursor) => drop(cursor.skip(steps as i64)?),
             At::Nowhere | At::One(_) => {}
         }
         Ok(())
+    }
+
+    /// Goes to the first of the values that [`PairCursor::packed_back`] gave.
+    pub(crate) fn skip_packed_back(&mut self, values: Option<&[u8]>) -> Result<()> {
+        let steps = self.steps_over(values);
+        match &mut self.inner {
+            At::Set(_, index) => *index -= steps,
+            At::Tree(cursor) => drop(cursor.skip(-(steps as i64))?),
+            At::Nowhere | At::One(_) => {}
+        }
+        Ok(())
+    }
+
+    /// How many steps lead from one end of packed values to the other.
+    fn steps_over(&self, values: Option<&[u8]>) -> usize {
+        let size = usize::from(self.root().kind.value_size).max(1);
+        values.map_or(0, |values| (values.len() / size).saturating_sub(1))
     }
 
     pub(crate) fn first(&mut self) -> Result<bool> {
@@ -301,7 +344,7 @@ impl<'s, S: PageSource + ?Sized> PairCursor<'s, S> {
     }
 
     /// Goes to the first value of the key that is not smaller; `None`, and somewhere among its values, if there is none.
-    fn seek_among(&mut self, value: &[u8]) -> Result<Option<bool>> {
+    pub(super) fn seek_among(&mut self, value: &[u8]) -> Result<Option<bool>> {
         let order = self.root().value_order();
         let (faults, page_size) = (self.source().faults(), self.source().page_size());
         match &mut self.inner {
@@ -369,21 +412,14 @@ impl<'s, S: PageSource + ?Sized> PairCursor<'s, S> {
 
     /// Enters the values of the key at one end.
     fn enter(&mut self, end: End) -> Result<()> {
-        self.inner = At::Nowhere;
-        let (source, root) = (self.source(), *self.root());
-        let before = source.faults().count();
-        let values = Values::of(&root, self.outer.stored_value());
-        if source.faults().are_more_than(before) {
-            return Err(unreadable(source.faults(), source.page_size()));
-        }
-        self.inner = match values.map_err(|damage| self.damaged(damage))? {
+        let at = match self.values_here()? {
             Values::One(value) => At::One(value),
             Values::Set(set) => {
                 let last = set.len() - 1;
                 At::Set(set, if end == End::First { 0 } else { last })
             }
             Values::Tree(nested) => {
-                let mut cursor = Box::new(Cursor::new(source, nested));
+                let mut cursor = Box::new(Cursor::new(self.source(), nested));
                 match end {
                     End::First => cursor.first()?,
                     End::Last => cursor.last()?,
@@ -391,7 +427,25 @@ impl<'s, S: PageSource + ?Sized> PairCursor<'s, S> {
                 At::Tree(cursor)
             }
         };
+        self.stand(at)
+    }
+
+    /// The values of the key that it is on, as its leaf holds them. It is on none of them then.
+    pub(super) fn values_here(&mut self) -> Result<Values<'s>> {
+        self.inner = At::Nowhere;
+        let (faults, root) = (self.source().faults(), *self.root());
+        let before = faults.count();
+        let values = Values::of(&root, self.outer.stored_value());
+        if faults.are_more_than(before) {
+            return Err(unreadable(faults, self.source().page_size()));
+        }
         self.fault_count = before;
+        values.map_err(|damage| self.damaged(damage))
+    }
+
+    /// Is on one of the values of the key.
+    pub(super) fn stand(&mut self, at: At<'s, S>) -> Result<()> {
+        self.inner = at;
         self.look()
     }
 
@@ -416,7 +470,7 @@ impl<'s, S: PageSource + ?Sized> PairCursor<'s, S> {
     }
 
     #[cold]
-    fn damaged(&self, damage: Damage) -> Error {
+    pub(super) fn damaged(&self, damage: Damage) -> Error {
         let record = self.outer.position().record();
         let page = record.map_or(self.root().page, |(page, _)| page);
         damage.at(page, "scan")

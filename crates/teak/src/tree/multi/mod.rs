@@ -15,9 +15,11 @@ pub(crate) mod cursor;
 pub(crate) mod differences;
 mod insert;
 pub(crate) mod lookup;
+pub(crate) mod position;
 mod range;
 mod remove;
 pub(crate) mod replace;
+pub(crate) mod seek;
 
 use super::{PageSink, TreeRoot, bulk::Builder, insert::Tree, position::Step};
 use crate::{

@@ -1,0 +1,37 @@
+//! What stays of a cursor where its source is not borrowed.
+
+use super::Cursor;
+use crate::{
+    Result,
+    tree::{PageSource, TreeRoot, position::Position},
+};
+
+/// The place of a cursor, and its buffer, to be used again.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Parked {
+    position: Position,
+    buffer: Vec<u8>,
+}
+
+impl Parked {
+    pub(crate) fn position(&self) -> &Position {
+        &self.position
+    }
+}
+
+impl<'s, S: PageSource + ?Sized> Cursor<'s, S> {
+    /// Goes on where one was parked, in the same state of the tree.
+    pub(crate) fn resume(source: &'s S, root: TreeRoot, parked: Parked) -> Result<Self> {
+        let mut cursor = Self::new(source, root);
+        (cursor.position, cursor.key) = (parked.position, parked.buffer);
+        cursor.read_here()?;
+        Ok(cursor)
+    }
+
+    pub(crate) fn park(self) -> Parked {
+        Parked {
+            position: self.position,
+            buffer: self.key,
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! Places among pairs, without references: what stays of a [`PairCursor`] where its source is not borrowed.
+
+use super::{
+    Values,
+    cursor::{At, PairCursor},
+};
+use crate::{
+    Result,
+    page::Damage,
+    tree::{
+        PageSource, TreeRoot,
+        cursor::{Cursor, parked::Parked},
+        visit_leaf,
+    },
+};
+use std::borrow::Cow;
+
+/// The place of a cursor over pairs.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct PairPosition {
+    outer: Parked,
+    inner: Inner,
+}
+
+/// The place among the values of a key.
+#[derive(Clone, Debug, Default)]
+enum Inner {
+    #[default]
+    Nowhere,
+    /// At an index of so many, which stand in the leaf of their key.
+    Leaf {
+        index: usize,
+        count: usize,
+    },
+    Tree(Box<(TreeRoot, Parked)>),
+}
+
+impl PairPosition {
+    /// How many values the key has; 0 if it is on none.
+    pub(crate) fn count(&self) -> u64 {
+        match &self.inner {
+            Inner::Nowhere => 0,
+            Inner::Leaf { count, .. } => *count as u64,
+            Inner::Tree(tree) => tree.0.records,
+        }
+    }
+
+    /// Whether it is on the first value of its key.
+    pub(crate) fn is_first_value(&self) -> bool {
+        match &self.inner {
+            Inner::Nowhere => false,
+            Inner::Leaf { index, .. } => *index == 0,
+            Inner::Tree(tree) => tree.1.position().is_first(),
+        }
+    }
+
+    /// Whether it is on the last value of its key.
+    pub(crate) fn is_last_value(&self) -> bool {
+        match &self.inner {
+            Inner::Nowhere => false,
+            Inner::Leaf { index, count } => index + 1 == *count,
+            Inner::Tree(tree) => tree.1.position().is_last(),
+        }
+    }
+
+    /// Whether it is on the first pair of the tree.
+    pub(crate) fn is_first(&self) -> bool {
+        self.outer.position().is_first() && self.is_first_value()
+    }
+
+    /// Whether it is on the last pair of the tree.
+    pub(crate) fn is_last(&self) -> bool {
+        self.outer.position().is_last() && self.is_last_value()
+    }
+
+    /// The value of the pair that it is on, in a tree with this root.
+    pub(crate) fn value<'s, S: PageSource + ?Sized>(
+        &self,
+        source: &'s S,
+        root: &TreeRoot,
+    ) -> Result<Option<Cow<'s, [u8]>>> {
+        let (parked, index) = match &self.inner {
+            Inner::Nowhere => return Ok(None),
+            Inner::Leaf { index, .. } => (&self.outer, Some(*index)),
+            Inner::Tree(tree) => (&tree.1, None),
+        };
+        let Some((number, slot)) = parked.position().record() else {
+            return Ok(None);
+        };
+        let damaged = |damage: Damage| damage.at(number, "lookup");
+        let leaf = visit_leaf(source, number, "lookup")?;
+        let node = leaf.node(slot).map_err(damaged)?;
+        let Some(index) = index else {
+            return match leaf.has_whole_keys() {
+                true => Ok(Some(node.stored_key.into())),
+                false => leaf
+                    .key(slot)
+                    .map(|value| Some(value.into()))
+                    .map_err(damaged),
+            };
+        };
+        match Values::of(root, node.value).map_err(damaged)? {
+            Values::One(value) => Ok(Some(value.into())),
+            Values::Set(set) if index < set.len() => Ok(Some(set.get(index).into())),
+            Values::Set(_) | Values::Tree(_) => Err(damaged(ELSEWHERE)),
+        }
+    }
+}
+
+/// The state is another one than the place is of.
+const ELSEWHERE: Damage = Damage("the values of a key are not where they were read");
+
+impl<'s, S: PageSource + ?Sized> PairCursor<'s, S> {
+    /// Goes on where one was parked, in the same state of the tree.
+    pub(crate) fn resume(source: &'s S, root: TreeRoot, place: PairPosition) -> Result<Self> {
+        let outer = Cursor::resume(source, root, place.outer)?;
+        let mut cursor = Self::over(outer);
+        match place.inner {
+            Inner::Nowhere => Ok(cursor),
+            Inner::Leaf { index, .. } => {
+                let at = match cursor.values_here()? {
+                    Values::One(value) => At::One(value),
+                    Values::Set(set) if index < set.len() => At::Set(set, index),
+                    Values::Set(_) | Values::Tree(_) => return Err(cursor.damaged(ELSEWHERE)),
+                };
+                cursor.stand(at).map(|()| cursor)
+            }
+            Inner::Tree(tree) => {
+                let (nested, parked) = *tree;
+                let at = At::Tree(Box::new(Cursor::resume(source, nested, parked)?));
+                cursor.stand(at).map(|()| cursor)
+            }
+        }
+    }
+
+    pub(crate) fn park(self) -> PairPosition {
+        let (outer, inner) = self.into_parts();
+        let inner = match inner {
+            At::Nowhere => Inner::Nowhere,
+            At::One(_) => Inner::Leaf { index: 0, count: 1 },
+            At::Set(set, index) => {
+                let count = set.len();
+                Inner::Leaf { index, count }
+            }
+            At::Tree(cursor) => Inner::Tree(Box::new((*cursor.root(), cursor.park()))),
+        };
+        let outer = outer.park();
+        PairPosition { outer, inner }
+    }
+}

@@ -1,0 +1,90 @@
+//! The codes that functions return: LMDB's, which are negative, and the system's.
+
+use std::ffi::c_int;
+use teak::Error;
+
+/// The key, or the pair, is there already.
+pub const KEYEXIST: c_int = -30799;
+/// There is no such record.
+pub const NOTFOUND: c_int = -30798;
+/// A page was not found.
+pub const PAGE_NOTFOUND: c_int = -30797;
+/// What is in the file is not what was written there.
+pub const CORRUPTED: c_int = -30796;
+/// A write or a flush failed, or the library has met a bug of its own.
+pub const PANIC: c_int = -30795;
+/// The file needs another version.
+pub const VERSION_MISMATCH: c_int = -30794;
+/// The file is none of a database.
+pub const INVALID: c_int = -30793;
+/// The size that was set is used up.
+pub const MAP_FULL: c_int = -30792;
+/// There are as many databases open as were asked for.
+pub const DBS_FULL: c_int = -30791;
+/// There are as many readers as were asked for.
+pub const READERS_FULL: c_int = -30790;
+/// Too many environments.
+pub const TLS_FULL: c_int = -30789;
+/// The transaction is too large.
+pub const TXN_FULL: c_int = -30788;
+/// A tree is too deep.
+pub const CURSOR_FULL: c_int = -30787;
+/// A page is full.
+pub const PAGE_FULL: c_int = -30786;
+/// The file was made longer by another process.
+pub const MAP_RESIZED: c_int = -30785;
+/// The operation is not for this database.
+pub const INCOMPATIBLE: c_int = -30784;
+/// The thread has a reader already.
+pub const BAD_RSLOT: c_int = -30783;
+/// The transaction has failed, ended, or has one nested in it.
+pub const BAD_TXN: c_int = -30782;
+/// A key, value or name of a length that is not possible.
+pub const BAD_VALSIZE: c_int = -30781;
+/// The handle was closed.
+pub const BAD_DBI: c_int = -30780;
+
+/// Why a function did not do what it was to do.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Code(pub(crate) c_int);
+
+/// What functions of this crate return among themselves.
+pub(crate) type Outcome<T = ()> = Result<T, Code>;
+
+impl Code {
+    pub(crate) const INVALID_ARGUMENT: Self = Self(libc::EINVAL);
+    pub(crate) const NOT_FOUND: Self = Self(NOTFOUND);
+
+    /// Whether the transaction that met this can only be aborted.
+    pub(crate) fn breaks_transaction(self) -> bool {
+        self.0 > 0 && self.0 != libc::EINVAL && self.0 != libc::EACCES
+            || matches!(self.0, CORRUPTED | PANIC | MAP_FULL | BAD_TXN)
+    }
+}
+
+impl From<Error> for Code {
+    fn from(error: Error) -> Self {
+        Self(match error {
+            Error::Io { source, .. } => source.raw_os_error().unwrap_or(libc::EIO),
+            Error::NotFound(_) => libc::ENOENT,
+            Error::AlreadyExists(_) => libc::EEXIST,
+            Error::NotADatabase { .. } => INVALID,
+            Error::UnknownFormat(_) => VERSION_MISMATCH,
+            Error::InUse(_) | Error::OptionsDiffer { .. } => libc::EBUSY,
+            Error::Corrupted { .. } | Error::Decode { .. } => CORRUPTED,
+            Error::Poisoned | Error::Forked => PANIC,
+            Error::NetworkFileSystem(_) => libc::EREMOTE,
+            Error::SnapshotLost | Error::TransactionBroken => BAD_TXN,
+            Error::TooManyReaders(_) => READERS_FULL,
+            Error::Full { .. } | Error::HeldByReader { .. } => MAP_FULL,
+            Error::KeyTooLong { .. } | Error::ValueTooLong { .. } => BAD_VALSIZE,
+            Error::TableNotFound(_) => NOTFOUND,
+            Error::TableMismatch { .. }
+            | Error::ComparisonMissing { .. }
+            | Error::ComparisonMismatch { .. } => INCOMPATIBLE,
+            Error::NotSorted { .. } | Error::TableExists(_) => KEYEXIST,
+            Error::ReadOnly => libc::EACCES,
+            _ => libc::EINVAL,
+        })
+    }
+}

@@ -1,0 +1,53 @@
+//! LMDB's orders, for who asks how two items compare.
+
+use crate::flags;
+use std::{cmp::Ordering, ffi::c_uint};
+
+/// How keys compare in a database with these flags.
+pub(crate) fn keys(database_flags: c_uint, a: &[u8], b: &[u8]) -> Ordering {
+    if database_flags & flags::REVERSEKEY != 0 {
+        reversed(a, b)
+    } else if database_flags & flags::INTEGERKEY != 0 {
+        integers(a, b)
+    } else {
+        a.cmp(b)
+    }
+}
+
+/// How values of a key compare in a database with these flags.
+pub(crate) fn values(database_flags: c_uint, a: &[u8], b: &[u8]) -> Ordering {
+    if database_flags & flags::INTEGERDUP != 0 {
+        integers(a, b)
+    } else if database_flags & flags::REVERSEDUP != 0 {
+        reversed(a, b)
+    } else {
+        a.cmp(b)
+    }
+}
+
+/// From the last byte to the first.
+fn reversed(a: &[u8], b: &[u8]) -> Ordering {
+    a.iter().rev().cmp(b.iter().rev())
+}
+
+/// Little-endian integers of one size.
+fn integers(a: &[u8], b: &[u8]) -> Ordering {
+    reversed(a, b)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Ordering, flags, keys, values};
+
+    #[test]
+    fn flags_say_how_keys_and_values_compare() {
+        assert_eq!(keys(0, b"ab", b"b"), Ordering::Less);
+        assert_eq!(keys(flags::REVERSEKEY, b"ab", b"b"), Ordering::Greater);
+        let integers = [256u32, 3].map(u32::to_le_bytes);
+        let [large, small] = &integers;
+        assert_eq!(keys(flags::INTEGERKEY, large, small), Ordering::Greater);
+        assert_eq!(values(flags::INTEGERDUP, large, small), Ordering::Greater);
+        assert_eq!(values(flags::REVERSEDUP, b"ba", b"ab"), Ordering::Less);
+        assert_eq!(values(0, large, small), Ordering::Less);
+    }
+}

@@ -1,0 +1,259 @@
+//! A client's cursor: where it is, while the table changes below it.
+//!
+//! As long as nothing changes it has a borrowing cursor of the engine, its *walk*, which is on the record of its place. Before each change
+//! of the transaction the place is turned into bytes, key and value, and the walk is given up; when the cursor is next used the place is
+//! looked for. If there is no record any more the cursor is in a gap, and what follows from that is LMDB's behaviour after deletions.
+
+mod changes;
+mod moves;
+
+use crate::{
+    codes::{self, Code, Outcome},
+    free_pages::FreePages,
+    handles::{FREE, Open},
+    transaction::Transaction,
+    walk::Walk,
+};
+use std::{cell::RefCell, ffi::c_uint, fmt, sync::Arc};
+
+/// `MDB_cursor`.
+///
+/// Invariant: `transaction` is null, or has this cursor in its list.
+#[derive(Debug)]
+pub struct Cursor(RefCell<Inner>);
+
+pub(crate) struct Inner {
+    transaction: *mut Transaction,
+    handle: c_uint,
+    is_of_writer: bool,
+    place: Place,
+    /// On the record of the place, and only if it is `At` one. Nothing has changed since.
+    walk: Option<Walk>,
+    /// The last step forward led nowhere, or it went to the last record: LMDB takes the values of its key that may be left for the end.
+    is_at_end: bool,
+}
+
+/// Where a cursor is.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+enum Place {
+    #[default]
+    Nowhere,
+    /// At a record, or in the gap where it was. The bytes count only where there is no walk.
+    At { key: Vec<u8>, value: Vec<u8> },
+    /// Behind the last record.
+    Behind,
+}
+
+/// The place of a cursor when a nested transaction began.
+#[derive(Debug)]
+pub(crate) struct Backup {
+    place: Place,
+    is_at_end: bool,
+}
+
+/// What the place of a cursor is in the table as it is now.
+enum Spot {
+    Nowhere,
+    On(Walk),
+    /// In a gap of this key; the walk is on the record behind it, if there is one.
+    Gap(Walk, Vec<u8>, Vec<u8>),
+    Behind,
+}
+
+impl fmt::Debug for Inner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Inner")
+            .field("handle", &self.handle)
+            .field("place", &self.place)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Cursor {
+    /// A cursor that is nowhere, of a transaction that is to have it in its list.
+    pub(crate) fn new(transaction: *mut Transaction, handle: c_uint, is_of_writer: bool) -> Self {
+        Self(RefCell::new(Inner {
+            transaction,
+            handle,
+            is_of_writer,
+            place: Place::Nowhere,
+            walk: None,
+            is_at_end: false,
+        }))
+    }
+
+    pub(crate) fn inner(&self) -> Outcome<std::cell::RefMut<'_, Inner>> {
+        self.0.try_borrow_mut().map_err(|_| Code(codes::PANIC))
+    }
+
+    /// Changes it, unless it is just being used: who uses it has done the same.
+    fn update(&self, change: impl FnOnce(&mut Inner)) {
+        if let Ok(mut inner) = self.0.try_borrow_mut() {
+            change(&mut inner);
+        }
+    }
+
+    pub(crate) fn transaction(&self) -> *mut Transaction {
+        (self.0.try_borrow()).map_or(std::ptr::null_mut(), |inner| inner.transaction)
+    }
+
+    pub(crate) fn handle(&self) -> c_uint {
+        self.0.try_borrow().map_or(0, |inner| inner.handle)
+    }
+
+    pub(crate) fn is_of_writer(&self) -> bool {
+        self.0.try_borrow().is_ok_and(|inner| inner.is_of_writer)
+    }
+
+    pub(crate) fn set_transaction(&self, transaction: *mut Transaction) {
+        self.update(|inner| inner.transaction = transaction);
+    }
+
+    /// Turns the place into bytes, since the table is about to change.
+    pub(crate) fn freeze(&self) {
+        self.update(Inner::freeze);
+    }
+
+    /// Is nowhere, as in the beginning.
+    pub(crate) fn reset(&self) {
+        self.update(Inner::reset);
+    }
+
+    pub(crate) fn reset_if_of(&self, handle: c_uint) {
+        self.update(|inner| {
+            if inner.handle == handle {
+                inner.reset();
+            }
+        });
+    }
+
+    pub(crate) fn back_up(&self) -> Backup {
+        let mut backup = Backup {
+            place: Place::Nowhere,
+            is_at_end: false,
+        };
+        self.update(|inner| {
+            inner.freeze();
+            backup.place.clone_from(&inner.place);
+            backup.is_at_end = inner.is_at_end;
+        });
+        backup
+    }
+
+    pub(crate) fn restore(&self, backup: Backup) {
+        self.update(|inner| {
+            inner.walk = None;
+            inner.place = backup.place;
+            inner.is_at_end = backup.is_at_end;
+        });
+    }
+}
+
+impl Inner {
+    fn freeze(&mut self) {
+        let Some(walk) = self.walk.take() else {
+            return;
+        };
+        let value = match &walk {
+            // The place among records of one value is their key.
+            Walk::Plain(_) => &[][..],
+            walk => walk.value().unwrap_or_default(),
+        };
+        self.be_at(walk.key(), value);
+    }
+
+    fn reset(&mut self) {
+        self.walk = None;
+        self.place = Place::Nowhere;
+        self.is_at_end = false;
+    }
+
+    /// Is at these bytes.
+    fn be_at(&mut self, key: &[u8], value: &[u8]) {
+        self.walk = None;
+        match &mut self.place {
+            Place::At {
+                key: own_key,
+                value: own_value,
+            } => {
+                own_key.clear();
+                own_key.extend_from_slice(key);
+                own_value.clear();
+                own_value.extend_from_slice(value);
+            }
+            place => {
+                *place = Place::At {
+                    key: key.to_vec(),
+                    value: value.to_vec(),
+                }
+            }
+        }
+    }
+
+    /// Is on the record of a walk.
+    fn be_on(&mut self, walk: Walk) {
+        if !matches!(self.place, Place::At { .. }) {
+            self.place = Place::At {
+                key: Vec::new(),
+                value: Vec::new(),
+            };
+        }
+        self.walk = Some(walk);
+    }
+
+    fn be_behind(&mut self) {
+        self.walk = None;
+        self.place = Place::Behind;
+        self.is_at_end = true;
+    }
+
+    /// The database, if it is there.
+    fn open(&self, txn: &mut Transaction) -> Outcome<Option<Arc<Open>>> {
+        match self.handle {
+            FREE => Ok(None),
+            handle => txn.open(handle),
+        }
+    }
+
+    /// A walk that is nowhere; `MDB_NOTFOUND` for a main database that is not there.
+    fn new_walk(&self, txn: &mut Transaction) -> Outcome<Walk> {
+        if self.handle == FREE {
+            let free = FreePages::new(&txn.opened.database, txn.id())?;
+            return Ok(Walk::Free(free));
+        }
+        let open = txn.open(self.handle)?.ok_or(Code::NOT_FOUND)?;
+        // SAFETY: it is given up by `freeze` and `reset`, which the transaction calls before it changes, is reset or ends.
+        unsafe { Walk::new(txn.view()?, &open.tables) }
+    }
+
+    /// The walk, wherever it is, to be sent elsewhere.
+    fn any_walk(&mut self, txn: &mut Transaction) -> Outcome<Walk> {
+        match self.walk.take() {
+            Some(walk) => {
+                // An error on the way leaves it nowhere, rather than at bytes that are not its own.
+                self.place = Place::Nowhere;
+                Ok(walk)
+            }
+            None => self.new_walk(txn),
+        }
+    }
+
+    /// Looks for the place. After an error that follows the cursor is nowhere, unless it says otherwise.
+    fn find(&mut self, txn: &mut Transaction) -> Outcome<Spot> {
+        if let Some(walk) = self.walk.take() {
+            self.place = Place::Nowhere;
+            return Ok(Spot::On(walk));
+        }
+        let mut walk = match self.place {
+            Place::Nowhere => return Ok(Spot::Nowhere),
+            Place::Behind => return Ok(Spot::Behind),
+            Place::At { .. } => self.new_walk(txn)?,
+        };
+        match &self.place {
+            Place::At { key, value } if !walk.seek_pair_exact(key, value)? => {
+                Ok(Spot::Gap(walk, key.clone(), value.clone()))
+            }
+            _ => Ok(Spot::On(walk)),
+        }
+    }
+}

@@ -1,0 +1,385 @@
+//! Where cursors go.
+
+use super::{Inner, Place, Spot};
+use crate::{
+    border::Value,
+    codes::{self, Code, Outcome},
+    flags::{self, Operation},
+    handles::MAIN,
+    put::of_size,
+    transaction::Transaction,
+    walk::Walk,
+};
+use std::ffi::c_uint;
+
+/// What a step goes to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Step {
+    Record,
+    Value,
+    Key,
+}
+
+/// An end of a table, or of the values of a key.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Side {
+    First,
+    Last,
+}
+
+const NOT_FOUND: Code = Code::NOT_FOUND;
+
+impl Inner {
+    /// Does what is asked, and tells the record in `key` and `data`, where they are wanted.
+    pub(crate) fn get(
+        &mut self,
+        txn: &mut Transaction,
+        key: Option<&mut Value>,
+        data: Option<&mut Value>,
+        operation: Operation,
+    ) -> Outcome {
+        use Operation as Op;
+        match operation {
+            Op::First => self.go_to_end(txn, Side::First)?,
+            Op::Last => self.go_to_end(txn, Side::Last)?,
+            Op::Next => self.next(txn, Step::Record)?,
+            Op::NextDup => self.next(txn, Step::Value)?,
+            Op::NextNodup => self.next(txn, Step::Key)?,
+            Op::Prev => self.prev(txn, Step::Record)?,
+            Op::PrevDup => self.prev(txn, Step::Value)?,
+            Op::PrevNodup => self.prev(txn, Step::Key)?,
+            Op::GetCurrent => self.stay(txn)?,
+            Op::Set | Op::SetKey | Op::SetRange => {
+                let key = key.ok_or(Code::INVALID_ARGUMENT)?;
+                self.set(txn, key, operation)?;
+                let key = (operation != Op::Set).then_some(key);
+                return self.tell(key, data);
+            }
+            Op::GetBoth | Op::GetBothRange => {
+                let data = data.ok_or(Code::INVALID_ARGUMENT)?;
+                self.set_both(txn, key, data, operation)?;
+                return self.tell(None, Some(data));
+            }
+            Op::FirstDup => return self.go_to_value(txn, (key, data), Side::First),
+            Op::LastDup => return self.go_to_value(txn, (key, data), Side::Last),
+            Op::GetMultiple | Op::NextMultiple | Op::PrevMultiple => {
+                let data = data.ok_or(Code::INVALID_ARGUMENT)?;
+                return self.several(txn, (key, data), operation);
+            }
+        }
+        self.tell(key, data)
+    }
+
+    /// Tells the record that the cursor is on.
+    fn tell(&self, key: Option<&mut Value>, data: Option<&mut Value>) -> Outcome {
+        let walk = self.walk.as_ref().ok_or(NOT_FOUND)?;
+        if let Some(data) = data {
+            *data = Value::new(walk.value()?);
+        }
+        if let Some(key) = key {
+            *key = Value::new(walk.key());
+        }
+        Ok(())
+    }
+
+    fn go_to_end(&mut self, txn: &mut Transaction, side: Side) -> Outcome {
+        self.is_at_end = side == Side::Last;
+        let mut walk = self.any_walk(txn)?;
+        let is_there = match side {
+            Side::First => walk.first()?,
+            Side::Last => walk.last()?,
+        };
+        match is_there {
+            true => {
+                self.be_on(walk);
+                Ok(())
+            }
+            false => {
+                self.reset();
+                Err(NOT_FOUND)
+            }
+        }
+    }
+
+    fn next(&mut self, txn: &mut Transaction, step: Step) -> Outcome {
+        match self.find(txn)? {
+            Spot::Nowhere => self.go_to_end(txn, Side::First),
+            Spot::Behind => {
+                self.is_at_end = true;
+                Err(NOT_FOUND)
+            }
+            Spot::On(walk) => self.next_from(walk, step),
+            Spot::Gap(mut walk, key, value) => {
+                let is_of_key = walk.is_on_record() && walk.key() == key;
+                let is_there = match step {
+                    Step::Record => walk.is_on_record(),
+                    Step::Value => is_of_key,
+                    Step::Key if is_of_key => walk.next_key()?,
+                    Step::Key => walk.is_on_record(),
+                };
+                if !is_there {
+                    self.be_at(&key, &value);
+                    return Err(NOT_FOUND);
+                }
+                self.is_at_end = false;
+                self.be_on(walk);
+                Ok(())
+            }
+        }
+    }
+
+    fn next_from(&mut self, mut walk: Walk, step: Step) -> Outcome {
+        let value = walk.value_of_several();
+        let is_end = self.is_at_end && value.is_some() && !walk.clone().next_key()?;
+        let is_there = !is_end
+            && match step {
+                Step::Record => walk.next()?,
+                Step::Value => walk.next_value()?,
+                Step::Key => walk.next_key()?,
+            };
+        if is_there {
+            self.is_at_end = false;
+            self.be_on(walk);
+            return Ok(());
+        }
+        if step == Step::Value || is_end {
+            self.be_on(walk);
+        } else {
+            self.is_at_end = true;
+            self.come_back(walk, value, Side::Last)?;
+        }
+        Err(NOT_FOUND)
+    }
+
+    fn prev(&mut self, txn: &mut Transaction, step: Step) -> Outcome {
+        let (mut walk, gap) = match self.find(txn)? {
+            Spot::Nowhere | Spot::Behind => {
+                self.go_to_end(txn, Side::Last)?;
+                self.is_at_end = false;
+                return Ok(());
+            }
+            Spot::On(walk) => return self.prev_from(walk, step),
+            Spot::Gap(walk, key, value) => (walk, (key, value)),
+        };
+        let (key, value) = gap;
+        let mut is_there = match walk.is_on_record() {
+            true => walk.prev()?,
+            false => walk.last()?,
+        };
+        if is_there && step != Step::Record && (walk.key() == key) == (step == Step::Key) {
+            is_there = step == Step::Key && walk.prev_key()?;
+        }
+        if !is_there {
+            self.be_at(&key, &value);
+            return Err(NOT_FOUND);
+        }
+        self.is_at_end = false;
+        self.be_on(walk);
+        Ok(())
+    }
+
+    fn prev_from(&mut self, mut walk: Walk, step: Step) -> Outcome {
+        let value = walk.value_of_several();
+        let is_there = match step {
+            Step::Record => walk.prev()?,
+            Step::Value => walk.prev_value()?,
+            Step::Key => walk.prev_key()?,
+        };
+        if is_there {
+            self.is_at_end = false;
+            self.be_on(walk);
+            return Ok(());
+        }
+        if step == Step::Value {
+            self.be_on(walk);
+        } else {
+            self.is_at_end = false;
+            self.come_back(walk, value, Side::First)?;
+        }
+        Err(NOT_FOUND)
+    }
+
+    /// Back to where a step from the last key, or the first one, has led nowhere.
+    fn come_back(&mut self, mut walk: Walk, value: Option<&[u8]>, side: Side) -> Outcome {
+        let mut is_there = match side {
+            Side::First => walk.first()?,
+            Side::Last => walk.last()?,
+        };
+        if let (true, Some(value)) = (is_there, value) {
+            let key = walk.key().to_vec();
+            is_there = walk.seek_pair_exact(&key, value)?;
+        }
+        match is_there {
+            true => self.be_on(walk),
+            false => self.reset(),
+        }
+        Ok(())
+    }
+
+    /// Stays on its record; from a gap it goes to the one behind it, of the same key if that is there still.
+    pub(super) fn stay(&mut self, txn: &mut Transaction) -> Outcome {
+        let (walk, key, value) = match self.find(txn)? {
+            Spot::Nowhere => return Err(Code::INVALID_ARGUMENT),
+            Spot::Behind => return Err(NOT_FOUND),
+            Spot::On(walk) => {
+                self.be_on(walk);
+                return Ok(());
+            }
+            Spot::Gap(walk, key, value) => (walk, key, value),
+        };
+        let is_of_key = walk.is_on_record() && walk.key() == key;
+        let has_key = matches!(walk, Walk::Multi(_)) && walk.clone().seek_exact(&key)?;
+        if walk.is_on_record() && (is_of_key || !has_key) {
+            self.be_on(walk);
+            return Ok(());
+        }
+        self.be_at(&key, &value);
+        Err(NOT_FOUND)
+    }
+
+    fn set(&mut self, txn: &mut Transaction, key: &Value, operation: Operation) -> Outcome {
+        if key.len == 0 {
+            return Err(Code(codes::BAD_VALSIZE));
+        }
+        // SAFETY: the client gives a key that is there while the function runs.
+        let key = unsafe { key.bytes() }?;
+        let mut walk = self.any_walk(txn)?;
+        let is_exact = walk.seek_exact(key).map_err(of_size)?;
+        self.is_at_end = false;
+        let is_found = is_exact || operation == Operation::SetRange && walk.is_on_record();
+        self.arrive_near(walk)?;
+        match is_found {
+            true => Ok(()),
+            false => Err(NOT_FOUND),
+        }
+    }
+
+    /// Is on the record that a search has led to, or behind the last one.
+    fn arrive_near(&mut self, mut walk: Walk) -> Outcome {
+        if walk.is_on_record() {
+            self.be_on(walk);
+        } else if walk.last()? {
+            self.be_behind();
+        } else {
+            self.reset();
+        }
+        Ok(())
+    }
+
+    fn set_both(
+        &mut self,
+        txn: &mut Transaction,
+        key: Option<&mut Value>,
+        data: &Value,
+        operation: Operation,
+    ) -> Outcome {
+        self.refuse_one_value(txn, flags::DUPSORT)?;
+        let key = key.ok_or(Code::INVALID_ARGUMENT)?;
+        if key.len == 0 {
+            return Err(Code(codes::BAD_VALSIZE));
+        }
+        // SAFETY: the client gives a key and a value that are there while the function runs.
+        let (key, value) = unsafe { (key.bytes()?, data.bytes()?) };
+        let mut walk = self.any_walk(txn)?;
+        self.is_at_end = false;
+        let is_exact = walk.seek_pair_exact(key, value).map_err(of_size)?;
+        let is_of_key = walk.is_on_record() && walk.key() == key;
+        let is_found = is_exact || operation == Operation::GetBothRange && is_of_key;
+        if !is_of_key && walk.clone().seek_exact(key)? {
+            self.be_at(key, value);
+        } else {
+            self.arrive_near(walk)?;
+        }
+        match is_found {
+            true => Ok(()),
+            false => Err(NOT_FOUND),
+        }
+    }
+
+    /// Refuses a database without a flag of those for several values.
+    fn refuse_one_value(&self, txn: &mut Transaction, flag: c_uint) -> Outcome {
+        let found = match self.open(txn)? {
+            Some(open) => open.flags,
+            None if self.handle == MAIN => txn.main_flags()?,
+            None => 0,
+        };
+        match found & flag {
+            0 => Err(Code(codes::INCOMPATIBLE)),
+            _ => Ok(()),
+        }
+    }
+
+    fn go_to_value(
+        &mut self,
+        txn: &mut Transaction,
+        (key, data): (Option<&mut Value>, Option<&mut Value>),
+        side: Side,
+    ) -> Outcome {
+        if data.is_none() || self.place == Place::Nowhere {
+            return Err(Code::INVALID_ARGUMENT);
+        }
+        self.refuse_one_value(txn, flags::DUPSORT)?;
+        self.stay(txn)?;
+        self.is_at_end = false;
+        let Some(walk) = &mut self.walk else {
+            return Err(NOT_FOUND);
+        };
+        if walk.count() == 1 {
+            return self.tell(key, data);
+        }
+        match side {
+            Side::First => walk.first_value()?,
+            Side::Last => walk.last_value()?,
+        };
+        self.tell(None, data)
+    }
+
+    /// Values of one size, a page of them at most.
+    fn several(
+        &mut self,
+        txn: &mut Transaction,
+        (key, data): (Option<&mut Value>, &mut Value),
+        operation: Operation,
+    ) -> Outcome {
+        if operation == Operation::GetMultiple && self.place == Place::Nowhere {
+            return Err(Code::INVALID_ARGUMENT);
+        }
+        self.refuse_one_value(txn, flags::DUPFIXED)?;
+        match operation {
+            Operation::NextMultiple => {
+                self.next(txn, Step::Value)?;
+                self.tell(key, None)?;
+            }
+            Operation::PrevMultiple if self.place == Place::Nowhere => {
+                self.go_to_end(txn, Side::Last)?;
+                self.tell(key, None)?;
+            }
+            _ => self.stay(txn)?,
+        }
+        let walk = self.walk.as_mut().ok_or(NOT_FOUND)?;
+        if walk.count() == 1 {
+            return match operation {
+                // The client has the value already.
+                Operation::GetMultiple => Ok(()),
+                _ => Err(NOT_FOUND),
+            };
+        }
+        walk.go_to_page_start()?;
+        if operation == Operation::PrevMultiple {
+            if !walk.prev_value()? {
+                return Err(NOT_FOUND);
+            }
+            walk.go_to_page_start()?;
+        }
+        *data = Value::new(walk.packed()?.ok_or(NOT_FOUND)?);
+        Ok(())
+    }
+
+    /// How many values the key has.
+    pub(crate) fn count(&mut self, txn: &mut Transaction) -> Outcome<usize> {
+        self.refuse_one_value(txn, flags::DUPSORT)?;
+        self.stay(txn)?;
+        let walk = self.walk.as_ref().ok_or(NOT_FOUND)?;
+        Ok(walk.count() as usize)
+    }
+}

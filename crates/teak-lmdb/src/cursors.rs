@@ -1,0 +1,251 @@
+//! `mdb_cursor_*`.
+
+use crate::{
+    border::{Value, answer, own, shared, unanswered},
+    codes::{self, Code, Outcome},
+    cursor::Cursor,
+    flags::{self, Operation},
+    handles::FREE,
+    transaction::Transaction,
+};
+use std::{
+    ffi::{c_int, c_uint},
+    ptr,
+};
+
+/// Opens a cursor on a database.
+///
+/// # Safety
+///
+/// `transaction` is a handle, and `cursor` leads to room for a pointer.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mdb_cursor_open(
+    transaction: *mut Transaction,
+    handle: c_uint,
+    cursor: *mut *mut Cursor,
+) -> c_int {
+    answer(|| {
+        // SAFETY: the caller's promise.
+        let (txn, place) = unsafe { (own(transaction)?, own(cursor)?) };
+        refuse_handle(txn, handle)?;
+        txn.refuse_blocked()?;
+        let made = Box::into_raw(Box::new(Cursor::new(transaction, handle, txn.is_writing())));
+        txn.register(made);
+        *place = made;
+        Ok(())
+    })
+}
+
+/// Refuses a handle that this transaction does not know. The free pages are shown to readers only.
+fn refuse_handle(txn: &mut Transaction, handle: c_uint) -> Outcome {
+    match handle {
+        FREE if txn.is_writing() || txn.is_reset() => Err(Code::INVALID_ARGUMENT),
+        FREE => Ok(()),
+        handle => txn.open(handle).map(drop),
+    }
+}
+
+/// Closes a cursor, and frees its handle.
+///
+/// # Safety
+///
+/// `cursor` is null or a handle, which is not used any more; if it is of a write transaction, that has not ended.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mdb_cursor_close(cursor: *mut Cursor) {
+    unanswered(|| {
+        // SAFETY: the caller's promise.
+        let transaction = unsafe { shared(cursor) }?.transaction();
+        // SAFETY: a cursor's transaction is null or lives.
+        let is_own = match unsafe { transaction.as_mut() } {
+            Some(transaction) => transaction.unregister(cursor),
+            None => true,
+        };
+        if is_own {
+            // SAFETY: it was made by `mdb_cursor_open`, and nobody has it any more.
+            drop(unsafe { Box::from_raw(cursor) });
+        }
+        Ok(())
+    });
+}
+
+/// Gives a cursor of a read transaction to another one, where it is nowhere.
+///
+/// # Safety
+///
+/// Both are handles.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mdb_cursor_renew(
+    transaction: *mut Transaction,
+    cursor: *mut Cursor,
+) -> c_int {
+    answer(|| {
+        // SAFETY: the caller's promise.
+        let open = unsafe { shared(cursor) }?;
+        {
+            // SAFETY: the same.
+            let txn = unsafe { own(transaction) }?;
+            refuse_handle(txn, open.handle())?;
+            if open.is_of_writer() || txn.is_writing() {
+                return Err(Code::INVALID_ARGUMENT);
+            }
+            txn.refuse_blocked()?;
+        }
+        // SAFETY: a cursor's transaction is null or lives.
+        if let Some(before) = unsafe { open.transaction().as_mut() } {
+            before.unregister(cursor);
+        }
+        open.reset();
+        open.set_transaction(transaction);
+        // SAFETY: the caller's promise.
+        unsafe { own(transaction) }?.register(cursor);
+        Ok(())
+    })
+}
+
+/// The transaction of a cursor; null if that has ended.
+///
+/// # Safety
+///
+/// `cursor` is null or a handle.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mdb_cursor_txn(cursor: *mut Cursor) -> *mut Transaction {
+    // SAFETY: the caller's promise.
+    unsafe { shared(cursor) }.map_or(ptr::null_mut(), Cursor::transaction)
+}
+
+/// The handle of a cursor's database.
+///
+/// # Safety
+///
+/// `cursor` is null or a handle.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mdb_cursor_dbi(cursor: *mut Cursor) -> c_uint {
+    // SAFETY: the caller's promise.
+    unsafe { shared(cursor) }.map_or(0, Cursor::handle)
+}
+
+/// Goes somewhere, and tells the record there.
+///
+/// # Safety
+///
+/// `cursor` is a handle, `key` and `data` are null or lead to values; what is returned is there until the transaction changes
+/// something or ends.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mdb_cursor_get(
+    cursor: *mut Cursor,
+    key: *mut Value,
+    data: *mut Value,
+    operation: c_int,
+) -> c_int {
+    answer(|| {
+        // SAFETY: the caller's promise.
+        let (cursor, txn) = unsafe { both(cursor) }?;
+        txn.refuse_blocked()?;
+        let operation = Operation::from_number(operation).ok_or(Code::INVALID_ARGUMENT)?;
+        // SAFETY: the caller's promise; the two are not the same.
+        let (key, data) = unsafe { (key.as_mut(), data.as_mut()) };
+        txn.store_reserved()?;
+        cursor.inner()?.get(txn, key, data, operation)
+    })
+}
+
+/// Puts a record, and goes to it.
+///
+/// # Safety
+///
+/// `cursor` is a handle, `key` and `data` lead to values, `data` to two with [`flags::MULTIPLE`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mdb_cursor_put(
+    cursor: *mut Cursor,
+    key: *mut Value,
+    data: *mut Value,
+    asked: c_uint,
+) -> c_int {
+    answer(|| {
+        // SAFETY: the caller's promise.
+        let (cursor, txn) = unsafe { both(cursor) }?;
+        // SAFETY: the same.
+        let (key, first) = unsafe { (shared(key)?, own(data)?) };
+        // SAFETY: the same.
+        let key = unsafe { key.bytes() }?;
+        if asked & flags::MULTIPLE == 0 {
+            txn.refuse_reader()?;
+            txn.store_reserved()?;
+            return cursor.inner()?.put(txn, key, first, asked);
+        }
+        let first = *first;
+        // SAFETY: with this flag there are two.
+        let count = unsafe { own(data.add(1)) }?;
+        let asked_count = std::mem::take(&mut count.len);
+        if asked_count == 0 {
+            return Err(Code::INVALID_ARGUMENT);
+        }
+        let is_fixed = (txn.open(cursor.handle())?).is_some_and(|open| open.has(flags::DUPFIXED));
+        let is_new_main =
+            txn.open(cursor.handle())?.is_none() && txn.main_flags()? & flags::DUPFIXED != 0;
+        if !is_fixed && !is_new_main {
+            return Err(Code(codes::INCOMPATIBLE));
+        }
+        txn.refuse_reader()?;
+        txn.store_reserved()?;
+        let len = first.len.checked_mul(asked_count).filter(|len| *len != 0);
+        let all = Value {
+            len: len.ok_or(Code(codes::BAD_VALSIZE))?,
+            ..first
+        };
+        // SAFETY: the caller gives so many values, one behind the other.
+        let values = (unsafe { all.bytes() }?, first.len);
+        let (done, outcome) =
+            cursor
+                .inner()?
+                .put_several(txn, key, values, asked & !flags::MULTIPLE);
+        count.len = done;
+        outcome
+    })
+}
+
+/// Deletes the record that the cursor is on; with [`flags::NODUPDATA`] all values of its key.
+///
+/// # Safety
+///
+/// `cursor` is a handle.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mdb_cursor_del(cursor: *mut Cursor, asked: c_uint) -> c_int {
+    answer(|| {
+        // SAFETY: the caller's promise.
+        let (cursor, txn) = unsafe { both(cursor) }?;
+        txn.refuse_reader()?;
+        txn.store_reserved()?;
+        cursor.inner()?.delete(txn, asked)
+    })
+}
+
+/// How many values the key of the cursor has.
+///
+/// # Safety
+///
+/// `cursor` is a handle, and `count` leads to room for a number.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mdb_cursor_count(cursor: *mut Cursor, count: *mut usize) -> c_int {
+    answer(|| {
+        // SAFETY: the caller's promise.
+        let ((cursor, txn), count) = unsafe { (both(cursor)?, own(count)?) };
+        txn.refuse_blocked()?;
+        txn.store_reserved()?;
+        *count = cursor.inner()?.count(txn)?;
+        Ok(())
+    })
+}
+
+/// A cursor and its transaction.
+///
+/// # Safety
+///
+/// `cursor` is null or a handle, and no other function of its transaction runs.
+unsafe fn both<'c>(cursor: *mut Cursor) -> Outcome<(&'c Cursor, &'c mut Transaction)> {
+    // SAFETY: the caller's promise.
+    let cursor = unsafe { shared(cursor) }?;
+    // SAFETY: a cursor's transaction is null or lives, and the caller promises that this is the only function.
+    let transaction = unsafe { cursor.transaction().as_mut() };
+    Ok((cursor, transaction.ok_or(Code(codes::BAD_TXN))?))
+}

@@ -1,0 +1,95 @@
+//! `mdb_get`, `mdb_put`, `mdb_del`.
+
+use crate::{
+    border::{Value, answer, own, shared},
+    codes::{self, Code},
+    flags, put,
+    transaction::Transaction,
+};
+use std::ffi::{c_int, c_uint};
+
+/// The value of a key, or the first one.
+///
+/// # Safety
+///
+/// `transaction` is a handle, `key` and `data` lead to values; what is returned is there until the transaction changes
+/// something or ends.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mdb_get(
+    transaction: *mut Transaction,
+    handle: c_uint,
+    key: *mut Value,
+    data: *mut Value,
+) -> c_int {
+    answer(|| {
+        // SAFETY: the caller's promise.
+        let (txn, key, data) = unsafe { (own(transaction)?, shared(key)?, own(data)?) };
+        let open = txn.open(handle)?;
+        txn.refuse_blocked()?;
+        if key.len == 0 {
+            return Err(Code(codes::BAD_VALSIZE));
+        }
+        txn.store_reserved()?;
+        let open = open.ok_or(Code::NOT_FOUND)?;
+        // SAFETY: the caller's promise.
+        let key = unsafe { key.bytes() }?;
+        let found = txn.view()?.get(&open.tables, key).map_err(put::of_size)?;
+        *data = Value::new(found.ok_or(Code::NOT_FOUND)?);
+        Ok(())
+    })
+}
+
+/// Puts a record.
+///
+/// # Safety
+///
+/// `transaction` is a handle, `key` and `data` lead to values.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mdb_put(
+    transaction: *mut Transaction,
+    handle: c_uint,
+    key: *mut Value,
+    data: *mut Value,
+    asked: c_uint,
+) -> c_int {
+    answer(|| {
+        // SAFETY: the caller's promise.
+        let (txn, key, data) = unsafe { (own(transaction)?, shared(key)?, own(data)?) };
+        txn.open(handle)?;
+        let known = flags::NOOVERWRITE | flags::NODUPDATA | flags::RESERVE;
+        if asked & !(known | flags::APPEND | flags::APPENDDUP) != 0 {
+            return Err(Code::INVALID_ARGUMENT);
+        }
+        // SAFETY: the caller's promise.
+        let key = unsafe { key.bytes() }?;
+        put::put(txn, handle, key, data, asked)
+    })
+}
+
+/// Deletes a key, or one of its values.
+///
+/// # Safety
+///
+/// `transaction` is a handle, `key` leads to a value, `data` is null or does.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mdb_del(
+    transaction: *mut Transaction,
+    handle: c_uint,
+    key: *mut Value,
+    data: *mut Value,
+) -> c_int {
+    answer(|| {
+        // SAFETY: the caller's promise.
+        let (txn, key) = unsafe { (own(transaction)?, shared(key)?) };
+        let open = txn.open(handle)?;
+        let has_several = open.is_some_and(|open| open.is_multi());
+        // SAFETY: the caller's promise.
+        let value = match unsafe { data.as_ref() } {
+            // SAFETY: the same.
+            Some(data) if has_several => Some(unsafe { data.bytes() }?),
+            _ => None,
+        };
+        // SAFETY: the same.
+        put::delete(txn, handle, unsafe { key.bytes() }?, value)
+    })
+}

@@ -1,0 +1,381 @@
+//! `mdb_dbi_*`, `mdb_stat`, `mdb_drop`, comparing.
+
+use crate::{
+    border::{Stat, Value, answer, caught, own, shared, unanswered},
+    codes::{self, Code, Outcome},
+    compare, description,
+    environment::{Environment, MAX_KEY, PAGE_SIZE},
+    flags, free_pages,
+    handles::{FIRST_NAMED, FREE, MAIN, Open, Tables, check_flags},
+    transaction::Transaction,
+};
+use std::{
+    cmp::Ordering,
+    ffi::{CStr, c_char, c_int, c_uint, c_void},
+    sync::{Arc, atomic},
+};
+
+/// A client's comparison.
+pub type CompareFunction = unsafe extern "C" fn(*const Value, *const Value) -> c_int;
+/// A client's function that relocates a value.
+pub type RelocateFunction = unsafe extern "C" fn(*mut Value, *mut c_void, *mut c_void, *mut c_void);
+
+/// Opens a database: the main one if `name` is null.
+///
+/// # Safety
+///
+/// `transaction` is a handle, `name` null or a string, `handle` leads to room for a number.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mdb_dbi_open(
+    transaction: *mut Transaction,
+    name: *const c_char,
+    asked: c_uint,
+    handle: *mut c_uint,
+) -> c_int {
+    answer(|| {
+        // SAFETY: the caller's promise.
+        let (txn, place) = unsafe { (own(transaction)?, own(handle)?) };
+        check_flags(asked)?;
+        txn.refuse_blocked()?;
+        if name.is_null() {
+            txn.add_main_flags(asked & flags::PERSISTENT)?;
+            *place = MAIN;
+            return Ok(());
+        }
+        // SAFETY: the caller's promise.
+        *place = open_named(txn, unsafe { CStr::from_ptr(name) }.to_bytes(), asked)?;
+        Ok(())
+    })
+}
+
+fn open_named(txn: &mut Transaction, name: &[u8], asked: c_uint) -> Outcome<c_uint> {
+    if let Some(handle) = txn.handle_of(name) {
+        return Ok(handle);
+    }
+    let handle = txn.opened.handles().reserve()?;
+    match open_or_create(txn, name, asked) {
+        Ok(open) => {
+            txn.own(handle, open);
+            Ok(handle)
+        }
+        Err(code) => {
+            txn.opened.handles().give_back(handle);
+            Err(code)
+        }
+    }
+}
+
+fn open_or_create(txn: &mut Transaction, name: &[u8], asked: c_uint) -> Outcome<Arc<Open>> {
+    let is_created = asked & flags::CREATE != 0;
+    if txn.main_flags()? & (flags::DUPSORT | flags::INTEGERKEY) != 0 {
+        return Err(match is_created {
+            true => Code(codes::INCOMPATIBLE),
+            false => Code::NOT_FOUND,
+        });
+    }
+    if !(1..=MAX_KEY).contains(&name.len()) {
+        return Err(Code(codes::BAD_VALSIZE));
+    }
+    txn.store_reserved()?;
+    let main = txn.open(MAIN)?;
+    let view = txn.view()?;
+    let record = match &main {
+        Some(main) => view.get(&main.tables, name)?,
+        None => None,
+    };
+    if let Some(open) = view.open(name, record.and_then(description::flags_in))? {
+        return Ok(open);
+    }
+    if record.is_some() {
+        return Err(Code(codes::INCOMPATIBLE));
+    }
+    if !is_created {
+        return Err(Code::NOT_FOUND);
+    }
+    txn.refuse_reader()?;
+    let database_flags = asked & flags::PERSISTENT;
+    let main = txn.make_main()?;
+    let Tables::Plain(main) = &main.tables else {
+        return Err(Code(codes::INCOMPATIBLE));
+    };
+    let tables = txn.create(name, database_flags)?;
+    let record = description::of_flags(database_flags);
+    txn.change(|txn| main.insert(txn, name, &record))?;
+    txn.writer()?.forget_names();
+    Ok(Open::new(database_flags, tables))
+}
+
+/// Closes a handle.
+///
+/// # Safety
+///
+/// `environment` is null or a handle.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mdb_dbi_close(environment: *mut Environment, handle: c_uint) {
+    unanswered(|| {
+        // SAFETY: the caller's promise.
+        let opened = unsafe { shared(environment) }?.opened()?;
+        opened.handles().close(handle);
+        Ok(())
+    });
+}
+
+/// The flags of a database.
+///
+/// # Safety
+///
+/// `transaction` is a handle, and `flags` leads to room for a number.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mdb_dbi_flags(
+    transaction: *mut Transaction,
+    handle: c_uint,
+    flags: *mut c_uint,
+) -> c_int {
+    answer(|| {
+        // SAFETY: the caller's promise.
+        let (txn, place) = unsafe { (own(transaction)?, own(flags)?) };
+        *place = flags_of(txn, handle)?;
+        Ok(())
+    })
+}
+
+fn flags_of(txn: &mut Transaction, handle: c_uint) -> Outcome<c_uint> {
+    match txn.open(handle)? {
+        Some(open) => Ok(open.flags),
+        None => txn.main_flags(),
+    }
+}
+
+/// Counts of a database.
+///
+/// # Safety
+///
+/// `transaction` is a handle, and `stat` leads to room for them.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mdb_stat(
+    transaction: *mut Transaction,
+    handle: c_uint,
+    stat: *mut Stat,
+) -> c_int {
+    answer(|| {
+        // SAFETY: the caller's promise.
+        let (txn, place) = unsafe { (own(transaction)?, own(stat)?) };
+        if handle == FREE && !txn.is_reset() {
+            *place = stat_of_free(txn)?;
+            return Ok(());
+        }
+        txn.open(handle)?;
+        txn.refuse_blocked()?;
+        txn.store_reserved()?;
+        *place = txn.stat(handle)?;
+        Ok(())
+    })
+}
+
+/// One record of the numbers of free pages, in pages that would hold it.
+fn stat_of_free(txn: &Transaction) -> Outcome<Stat> {
+    let bytes = free_pages::numbers(&txn.opened.database)?.len() * size_of::<u64>();
+    let is_large = bytes > PAGE_SIZE / 2;
+    Ok(Stat {
+        page_size: PAGE_SIZE as c_uint,
+        depth: 1,
+        branch_pages: 0,
+        leaf_pages: 1,
+        overflow_pages: if is_large {
+            bytes.div_ceil(PAGE_SIZE)
+        } else {
+            0
+        },
+        entries: 1,
+    })
+}
+
+/// Empties a database, or with `is_deleted` takes it away.
+///
+/// # Safety
+///
+/// `transaction` is a handle.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mdb_drop(
+    transaction: *mut Transaction,
+    handle: c_uint,
+    is_deleted: c_int,
+) -> c_int {
+    answer(|| {
+        // SAFETY: the caller's promise.
+        let txn = unsafe { own(transaction) }?;
+        if !(0..=1).contains(&is_deleted) {
+            return Err(Code::INVALID_ARGUMENT);
+        }
+        let open = txn.open(handle)?;
+        txn.refuse_reader()?;
+        let Some(open) = open else {
+            return Ok(());
+        };
+        match is_deleted != 0 && handle >= FIRST_NAMED {
+            true => delete(txn, handle, &open),
+            false => clear(txn, handle, &open),
+        }
+    })
+}
+
+/// Takes a database away. The handle ends now, for everybody, whatever becomes of the transaction.
+fn delete(txn: &mut Transaction, handle: c_uint, open: &Open) -> Outcome {
+    let name = open.name().to_vec();
+    let main = txn.make_main()?;
+    txn.change(|txn| {
+        txn.drop_table(&name)?;
+        match &main.tables {
+            Tables::Plain(main) => main.remove(txn, &name).map(drop),
+            Tables::Multi(_) => Ok(()),
+        }
+    })?;
+    txn.writer()?.forget_names();
+    txn.reset_cursors(handle);
+    open.close();
+    txn.opened.handles().close(handle);
+    Ok(())
+}
+
+/// Empties a database; with the main one go all that have a record there.
+fn clear(txn: &mut Transaction, handle: c_uint, open: &Open) -> Outcome {
+    let mut named = Vec::new();
+    if handle == MAIN {
+        named = txn.view()?.names()?;
+        named.retain(|name| !name.is_empty());
+    }
+    txn.change(|txn| {
+        for name in &named {
+            txn.drop_table(name)?;
+        }
+        match &open.tables {
+            Tables::Plain(table) => table.clear(txn),
+            Tables::Multi(table) => table.clear(txn),
+        }
+    })?;
+    txn.writer()?.forget_names();
+    txn.reset_cursors(handle);
+    Ok(())
+}
+
+/// Refused: the engine takes comparisons when a database is opened, and by their names.
+///
+/// # Safety
+///
+/// `transaction` is a handle.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mdb_set_compare(
+    transaction: *mut Transaction,
+    handle: c_uint,
+    _compare: Option<CompareFunction>,
+) -> c_int {
+    // SAFETY: the caller's promise.
+    answer(|| refuse(unsafe { own(transaction) }?, handle))
+}
+
+/// Refused, as [`mdb_set_compare`] is.
+///
+/// # Safety
+///
+/// `transaction` is a handle.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mdb_set_dupsort(
+    transaction: *mut Transaction,
+    handle: c_uint,
+    _compare: Option<CompareFunction>,
+) -> c_int {
+    // SAFETY: the caller's promise.
+    answer(|| refuse(unsafe { own(transaction) }?, handle))
+}
+
+fn refuse(txn: &mut Transaction, handle: c_uint) -> Outcome {
+    txn.open(handle)?;
+    Err(Code::INVALID_ARGUMENT)
+}
+
+/// Keeps nothing: values have no addresses that could change.
+///
+/// # Safety
+///
+/// `transaction` is a handle.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mdb_set_relfunc(
+    transaction: *mut Transaction,
+    handle: c_uint,
+    _relocate: Option<RelocateFunction>,
+) -> c_int {
+    // SAFETY: the caller's promise.
+    answer(|| unsafe { own(transaction) }?.open(handle).map(drop))
+}
+
+/// Keeps a pointer for that function.
+///
+/// # Safety
+///
+/// `transaction` is a handle.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mdb_set_relctx(
+    transaction: *mut Transaction,
+    handle: c_uint,
+    context: *mut c_void,
+) -> c_int {
+    answer(|| {
+        // SAFETY: the caller's promise.
+        let open = unsafe { own(transaction) }?.open(handle)?;
+        if let Some(open) = open {
+            open.relocation.store(context, atomic::Ordering::Release);
+        }
+        Ok(())
+    })
+}
+
+/// How two keys compare: negative, 0 or positive.
+///
+/// # Safety
+///
+/// `transaction` is a handle, `a` and `b` lead to values.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mdb_cmp(
+    transaction: *mut Transaction,
+    handle: c_uint,
+    a: *const Value,
+    b: *const Value,
+) -> c_int {
+    // SAFETY: the caller's promise.
+    unsafe { compared(transaction, handle, (a, b), compare::keys) }
+}
+
+/// How two values of a key compare: negative, 0 or positive.
+///
+/// # Safety
+///
+/// That of [`mdb_cmp`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mdb_dcmp(
+    transaction: *mut Transaction,
+    handle: c_uint,
+    a: *const Value,
+    b: *const Value,
+) -> c_int {
+    // SAFETY: the caller's promise.
+    unsafe { compared(transaction, handle, (a, b), compare::values) }
+}
+
+/// # Safety
+///
+/// That of [`mdb_cmp`].
+unsafe fn compared(
+    transaction: *mut Transaction,
+    handle: c_uint,
+    (a, b): (*const Value, *const Value),
+    compare: fn(c_uint, &[u8], &[u8]) -> Ordering,
+) -> c_int {
+    let ordering = caught(|| {
+        // SAFETY: the caller's promise.
+        let database_flags = flags_of(unsafe { own(transaction) }?, handle)?;
+        // SAFETY: the same.
+        let (a, b) = unsafe { (shared(a)?.bytes()?, shared(b)?.bytes()?) };
+        Ok(compare(database_flags, a, b))
+    });
+    ordering.map_or(0, |ordering| ordering as c_int)
+}

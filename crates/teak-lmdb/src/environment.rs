@@ -1,0 +1,283 @@
+//! An environment: what was asked of it, and the database, once it is open.
+
+use crate::{
+    codes::{Code, Outcome},
+    files::Files,
+    flags,
+    handles::{Handles, Open},
+    readers::Places,
+};
+use std::{
+    ffi::{CStr, CString, c_uint, c_void},
+    fs::File,
+    sync::{
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
+        atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering},
+    },
+};
+use teak::{Database, Durability, Geometry, Options, Transaction};
+
+/// LMDB's limit of readers, unless another one is set.
+const MAX_READERS: c_uint = 126;
+/// The map size that LMDB tells of where none was set.
+const MAP_SIZE: u64 = 1 << 20;
+/// A limit smaller than this is this one: the file of an empty database, and nothing to write to it.
+const LIMIT_MIN: u64 = 4 * 4096;
+
+/// The size of a page.
+pub(crate) const PAGE_SIZE: usize = 4096;
+/// The longest key, and the longest value of a key that has several.
+pub(crate) const MAX_KEY: usize = 511;
+/// The longest value.
+pub(crate) const MAX_VALUE: usize = 0xffff_ffff;
+
+/// `MDB_env`: a handle of an environment, open or not.
+#[derive(Debug)]
+pub struct Environment {
+    wanted: Mutex<Wanted>,
+    opened: OnceLock<Arc<Opened>>,
+    pub(crate) user_context: AtomicPtr<c_void>,
+    /// The client's function for failed assertions. Nothing calls it: a failed one is a panic, which is told as such.
+    pub(crate) assert_function: AtomicPtr<c_void>,
+}
+
+/// What was asked for before the environment was opened.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Wanted {
+    pub(crate) flags: c_uint,
+    pub(crate) map_size: Option<u64>,
+    pub(crate) max_databases: usize,
+    pub(crate) max_readers: c_uint,
+}
+
+/// An environment that is open. Transactions hold it too.
+#[derive(Debug)]
+pub(crate) struct Opened {
+    pub(crate) database: Database,
+    pub(crate) path: CString,
+    /// For the client, who may want a descriptor.
+    pub(crate) data: File,
+    flags: AtomicU32,
+    /// The limit that the client has set; 0 for none.
+    map_size: AtomicU64,
+    pub(crate) max_readers: c_uint,
+    handles: Mutex<Handles>,
+    places: Mutex<Places>,
+    /// The main database, as it was last seen.
+    main: Mutex<Option<Arc<Open>>>,
+    writers: AtomicUsize,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Environment {
+    pub(crate) fn new() -> Self {
+        Self {
+            wanted: Mutex::new(Wanted {
+                flags: 0,
+                map_size: None,
+                max_databases: 0,
+                max_readers: MAX_READERS,
+            }),
+            opened: OnceLock::new(),
+            user_context: AtomicPtr::default(),
+            assert_function: AtomicPtr::default(),
+        }
+    }
+
+    /// The environment, which is open.
+    pub(crate) fn opened(&self) -> Outcome<&Arc<Opened>> {
+        self.opened.get().ok_or(Code::INVALID_ARGUMENT)
+    }
+
+    pub(crate) fn wanted(&self) -> Wanted {
+        *lock(&self.wanted)
+    }
+
+    /// Notes what is to be when it is opened, which it must not be yet.
+    pub(crate) fn want(&self, change: impl FnOnce(&mut Wanted)) -> Outcome {
+        match self.opened.get() {
+            Some(_) => Err(Code::INVALID_ARGUMENT),
+            None => {
+                change(&mut lock(&self.wanted));
+                Ok(())
+            }
+        }
+    }
+
+    pub(crate) fn flags(&self) -> c_uint {
+        match self.opened.get() {
+            Some(opened) => opened.flags(),
+            None => self.wanted().flags,
+        }
+    }
+
+    pub(crate) fn set_flags(&self, changed: c_uint, is_on: bool) -> Outcome {
+        if changed & !flags::CHANGEABLE != 0 {
+            return Err(Code::INVALID_ARGUMENT);
+        }
+        let change = |flags: c_uint| match is_on {
+            true => flags | changed,
+            false => flags & !changed,
+        };
+        match self.opened.get() {
+            Some(opened) => {
+                let swapped = |flags| Some(change(flags));
+                let flags = &opened.flags;
+                let _ = flags.fetch_update(Ordering::AcqRel, Ordering::Acquire, swapped);
+            }
+            None => {
+                let mut wanted = lock(&self.wanted);
+                wanted.flags = change(wanted.flags);
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn open(&self, path: &CStr, asked: c_uint, mode: u32) -> Outcome {
+        if self.opened.get().is_some() || asked & !(flags::CHANGEABLE | flags::CHANGELESS) != 0 {
+            return Err(Code::INVALID_ARGUMENT);
+        }
+        let wanted = self.wanted();
+        let mut flags = asked | wanted.flags;
+        if flags & flags::RDONLY != 0 {
+            flags &= !flags::WRITEMAP;
+        }
+        let opened = Opened::open(path, flags, mode, &wanted)?;
+        self.opened
+            .set(Arc::new(opened))
+            .map_err(|_| Code::INVALID_ARGUMENT)
+    }
+}
+
+impl Opened {
+    fn open(path: &CStr, flags: c_uint, mode: u32, wanted: &Wanted) -> Outcome<Self> {
+        let files = Files::new(path, flags);
+        let is_read_only = flags & flags::RDONLY != 0;
+        let is_there = files.has_data(flags)?;
+        let mut options = Options::new().create(!is_read_only).read_only(is_read_only);
+        if !is_read_only {
+            options = options.size_limit_bytes(wanted.map_size.map(limit_of));
+        }
+        let database = options.open(&files.data)?;
+        if !is_there {
+            files.set_mode(mode)?;
+        }
+        files.make_lock(mode, flags)?;
+        Ok(Self {
+            data: files.open_data()?,
+            database,
+            path: path.to_owned(),
+            flags: flags.into(),
+            map_size: wanted.map_size.unwrap_or(0).into(),
+            max_readers: wanted.max_readers,
+            handles: Mutex::new(Handles::new(wanted.max_databases)),
+            places: Mutex::default(),
+            main: Mutex::default(),
+            writers: AtomicUsize::new(0),
+        })
+    }
+
+    pub(crate) fn flags(&self) -> c_uint {
+        self.flags.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn has(&self, flag: c_uint) -> bool {
+        self.flags() & flag != 0
+    }
+
+    /// The durability of commits: never less than the flags ask for.
+    pub(crate) fn durability(&self) -> Durability {
+        let flags = self.flags();
+        let is_mapped = flags & flags::WRITEMAP != 0;
+        match flags & flags::NOSYNC != 0 || is_mapped && flags & flags::MAPASYNC != 0 {
+            true => Durability::Lazy,
+            false => Durability::Durable,
+        }
+    }
+
+    pub(crate) fn handles(&self) -> MutexGuard<'_, Handles> {
+        lock(&self.handles)
+    }
+
+    pub(crate) fn places(&self) -> MutexGuard<'_, Places> {
+        lock(&self.places)
+    }
+
+    /// The main database, as it was last seen, if it was.
+    pub(crate) fn main_seen(&self) -> Option<Arc<Open>> {
+        lock(&self.main).clone()
+    }
+
+    pub(crate) fn see_main(&self, main: &Arc<Open>) {
+        *lock(&self.main) = Some(Arc::clone(main));
+    }
+
+    /// A write transaction has begun, or ended.
+    pub(crate) fn count_writer(&self, is_begun: bool) {
+        match is_begun {
+            true => self.writers.fetch_add(1, Ordering::AcqRel),
+            false => self.writers.fetch_sub(1, Ordering::AcqRel),
+        };
+    }
+
+    /// The limit that write transactions are to keep, if the client has set one.
+    pub(crate) fn limit(&self) -> Option<u64> {
+        match self.map_size.load(Ordering::Acquire) {
+            0 => None,
+            size => Some(limit_of(size)),
+        }
+    }
+
+    /// Sets the limit from the next write transaction on; 0 for that of the file. What is in use already stays.
+    pub(crate) fn set_map_size(&self, size: u64) -> Outcome {
+        if self.writers.load(Ordering::Acquire) != 0 {
+            return Err(Code::INVALID_ARGUMENT);
+        }
+        let in_file = || Ok::<_, Code>(self.geometry()?.upper_limit_bytes);
+        let size = match size {
+            0 => in_file()?,
+            size => size,
+        };
+        let used = self.database.stat()?.page_count * PAGE_SIZE as u64;
+        self.map_size.store(size.max(used), Ordering::Release);
+        Ok(())
+    }
+
+    /// How long the file may become, as LMDB would tell it.
+    pub(crate) fn map_size(&self) -> Outcome<u64> {
+        let set = self.map_size.load(Ordering::Acquire);
+        let in_file = self.geometry()?.upper_limit_bytes;
+        let used = self.database.stat()?.page_count * PAGE_SIZE as u64;
+        let size = match (set, in_file) {
+            (0, u64::MAX) => MAP_SIZE,
+            (0, limit) => limit,
+            (size, _) => size,
+        };
+        Ok(size.max(used))
+    }
+
+    pub(crate) fn geometry(&self) -> Outcome<Geometry> {
+        Ok(self.database.geometry()?)
+    }
+
+    /// The last commit.
+    pub(crate) fn last_transaction(&self) -> Outcome<u64> {
+        Ok(self.database.begin_read()?.id().0)
+    }
+
+    pub(crate) fn refuse_read_only(&self) -> Outcome {
+        match self.has(flags::RDONLY) {
+            true => Err(Code(libc::EACCES)),
+            false => Ok(()),
+        }
+    }
+}
+
+/// The engine's limit for a map size: whole pages, and an empty database fits.
+fn limit_of(map_size: u64) -> u64 {
+    let page = PAGE_SIZE as u64;
+    (map_size / page * page).max(LIMIT_MIN)
+}

@@ -1,0 +1,143 @@
+//! The flags and operations of `lmdb.h`, by the numbers that programs were compiled with.
+
+use std::ffi::{c_int, c_uint};
+
+/// Map at a fixed address.
+pub const FIXEDMAP: c_uint = 0x01;
+/// The path is that of the file.
+pub const NOSUBDIR: c_uint = 0x4000;
+/// Do not flush after commits.
+pub const NOSYNC: c_uint = 0x1_0000;
+/// Read only; of environments and of transactions.
+pub const RDONLY: c_uint = 0x2_0000;
+/// Do not flush the meta page after commits.
+pub const NOMETASYNC: c_uint = 0x4_0000;
+/// Write through the map.
+pub const WRITEMAP: c_uint = 0x8_0000;
+/// Flush the map some time.
+pub const MAPASYNC: c_uint = 0x10_0000;
+/// Readers belong to transactions and not to threads.
+pub const NOTLS: c_uint = 0x20_0000;
+/// No locks.
+pub const NOLOCK: c_uint = 0x40_0000;
+/// No read-ahead.
+pub const NORDAHEAD: c_uint = 0x80_0000;
+/// Do not clear memory that is written.
+pub const NOMEMINIT: c_uint = 0x100_0000;
+
+/// The flags of an environment that can be changed while it is open.
+pub(crate) const CHANGEABLE: c_uint = NOSYNC | NOMETASYNC | MAPASYNC | NOMEMINIT;
+/// Those that can not.
+pub(crate) const CHANGELESS: c_uint =
+    FIXEDMAP | NOSUBDIR | RDONLY | WRITEMAP | NOTLS | NOLOCK | NORDAHEAD;
+
+/// Keys are compared from their ends.
+pub const REVERSEKEY: c_uint = 0x02;
+/// A key has several values.
+pub const DUPSORT: c_uint = 0x04;
+/// Keys are integers.
+pub const INTEGERKEY: c_uint = 0x08;
+/// Values of [`DUPSORT`] have one size.
+pub const DUPFIXED: c_uint = 0x10;
+/// Values of [`DUPSORT`] are integers.
+pub const INTEGERDUP: c_uint = 0x20;
+/// Values of [`DUPSORT`] are compared from their ends.
+pub const REVERSEDUP: c_uint = 0x40;
+/// Make the database if it is not there.
+pub const CREATE: c_uint = 0x4_0000;
+
+/// The flags of a database that are kept with it.
+pub(crate) const PERSISTENT: c_uint =
+    REVERSEKEY | DUPSORT | INTEGERKEY | DUPFIXED | INTEGERDUP | REVERSEDUP;
+
+/// Not if the key is there.
+pub const NOOVERWRITE: c_uint = 0x10;
+/// Not if the pair is there; of deleting, all values of the key.
+pub const NODUPDATA: c_uint = 0x20;
+/// In the place of what the cursor is on.
+pub const CURRENT: c_uint = 0x40;
+/// Only make room for the value.
+pub const RESERVE: c_uint = 0x1_0000;
+/// Behind the last key.
+pub const APPEND: c_uint = 0x2_0000;
+/// Behind the last value of the key.
+pub const APPENDDUP: c_uint = 0x4_0000;
+/// Several values of one size.
+pub const MULTIPLE: c_uint = 0x8_0000;
+
+/// Copy without free pages.
+pub const CP_COMPACT: c_uint = 0x01;
+
+/// What [`mdb_cursor_get`](crate::cursors::mdb_cursor_get) is to do.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Operation {
+    /// To the first record.
+    First,
+    /// To the first value of the key.
+    FirstDup,
+    /// To a pair.
+    GetBoth,
+    /// To the first value of a key that is not smaller.
+    GetBothRange,
+    /// Stay.
+    GetCurrent,
+    /// Values of the page.
+    GetMultiple,
+    /// To the last record.
+    Last,
+    /// To the last value of the key.
+    LastDup,
+    /// To the next record.
+    Next,
+    /// To the next value of the key.
+    NextDup,
+    /// To the next values.
+    NextMultiple,
+    /// To the next key.
+    NextNodup,
+    /// To the record before.
+    Prev,
+    /// To the value before.
+    PrevDup,
+    /// To the key before.
+    PrevNodup,
+    /// To a key.
+    Set,
+    /// To a key, which is told.
+    SetKey,
+    /// To the first key that is not smaller.
+    SetRange,
+    /// To the values before.
+    PrevMultiple,
+}
+
+impl Operation {
+    /// All of them, in the order of their numbers.
+    const ALL: [Self; 19] = [
+        Self::First,
+        Self::FirstDup,
+        Self::GetBoth,
+        Self::GetBothRange,
+        Self::GetCurrent,
+        Self::GetMultiple,
+        Self::Last,
+        Self::LastDup,
+        Self::Next,
+        Self::NextDup,
+        Self::NextMultiple,
+        Self::NextNodup,
+        Self::Prev,
+        Self::PrevDup,
+        Self::PrevNodup,
+        Self::Set,
+        Self::SetKey,
+        Self::SetRange,
+        Self::PrevMultiple,
+    ];
+
+    /// The operation of a number.
+    #[must_use]
+    pub fn from_number(number: c_int) -> Option<Self> {
+        Self::ALL.get(usize::try_from(number).ok()?).copied()
+    }
+}

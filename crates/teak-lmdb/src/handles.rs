@@ -1,0 +1,167 @@
+//! Handles of databases: numbers of an environment, and what transactions know of them.
+
+use crate::{
+    codes::{self, Code, Outcome},
+    flags,
+};
+use std::{
+    ffi::{c_uint, c_void},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicPtr, Ordering},
+    },
+};
+use teak::{MultiTable, Table, codec::Bytes};
+
+/// The handle of the free pages.
+pub(crate) const FREE: c_uint = 0;
+/// The handle of the main database.
+pub(crate) const MAIN: c_uint = 1;
+/// The first handle of a named one.
+pub(crate) const FIRST_NAMED: c_uint = 2;
+
+/// The engine's handle.
+#[derive(Clone, Debug)]
+pub(crate) enum Tables {
+    /// A key has one value.
+    Plain(Table<Bytes, Bytes>),
+    /// A key has several.
+    Multi(MultiTable<Bytes, Bytes>),
+}
+
+/// An open database.
+#[derive(Debug)]
+pub(crate) struct Open {
+    pub(crate) flags: c_uint,
+    pub(crate) tables: Tables,
+    is_closed: AtomicBool,
+    /// What a client has given to be kept.
+    pub(crate) relocation: AtomicPtr<c_void>,
+}
+
+impl Open {
+    pub(crate) fn new(flags: c_uint, tables: Tables) -> Arc<Self> {
+        Arc::new(Self {
+            flags,
+            tables,
+            is_closed: AtomicBool::new(false),
+            relocation: AtomicPtr::default(),
+        })
+    }
+
+    /// Its name; that of the main one is empty.
+    pub(crate) fn name(&self) -> &[u8] {
+        match &self.tables {
+            Tables::Plain(table) => table.name(),
+            Tables::Multi(table) => table.name(),
+        }
+    }
+
+    pub(crate) fn is_multi(&self) -> bool {
+        matches!(self.tables, Tables::Multi(_))
+    }
+
+    pub(crate) fn has(&self, flag: c_uint) -> bool {
+        self.flags & flag != 0
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.is_closed.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn close(&self) {
+        self.is_closed.store(true, Ordering::Release);
+    }
+}
+
+/// The named databases that a transaction knew when it began, by their handles less [`FIRST_NAMED`].
+pub(crate) type Known = Arc<[Option<Arc<Open>>]>;
+
+/// The handles of an environment.
+#[derive(Debug)]
+pub(crate) struct Handles {
+    /// Those of everybody.
+    known: Known,
+    /// Numbers that transactions have taken which have not ended.
+    reserved: Vec<c_uint>,
+    max: usize,
+}
+
+impl Handles {
+    /// At most so many named databases.
+    pub(crate) fn new(max: usize) -> Self {
+        Self {
+            known: Arc::new([]),
+            reserved: Vec::new(),
+            max,
+        }
+    }
+
+    pub(crate) fn known(&self) -> Known {
+        Arc::clone(&self.known)
+    }
+
+    /// Takes the lowest number that is free.
+    pub(crate) fn reserve(&mut self) -> Outcome<c_uint> {
+        let is_taken = |handle: &c_uint| {
+            let index = (handle - FIRST_NAMED) as usize;
+            self.reserved.contains(handle) || matches!(self.known.get(index), Some(Some(_)))
+        };
+        let mut numbers = (FIRST_NAMED..).take(self.max);
+        let free = numbers.find(|handle| !is_taken(handle));
+        let handle = free.ok_or(Code(codes::DBS_FULL))?;
+        self.reserved.push(handle);
+        Ok(handle)
+    }
+
+    /// Gives a number back that came to nothing.
+    pub(crate) fn give_back(&mut self, handle: c_uint) {
+        self.reserved.retain(|reserved| *reserved != handle);
+    }
+
+    /// Gives numbers back whose transaction has come to nothing.
+    pub(crate) fn forget(&mut self, handles: &[(c_uint, Arc<Open>)]) {
+        self.reserved
+            .retain(|reserved| handles.iter().all(|(handle, _)| handle != reserved));
+        handles.iter().for_each(|(_, open)| open.close());
+    }
+
+    /// Everybody knows these from now on.
+    pub(crate) fn publish(&mut self, handles: &[(c_uint, Arc<Open>)]) {
+        let mut known = self.known.to_vec();
+        for (handle, open) in handles {
+            self.reserved.retain(|reserved| reserved != handle);
+            if open.is_closed() {
+                continue;
+            }
+            let index = (handle - FIRST_NAMED) as usize;
+            if known.len() <= index {
+                known.resize(index + 1, None);
+            }
+            known[index] = Some(Arc::clone(open));
+        }
+        self.known = known.into();
+    }
+
+    /// Closes one, for everybody.
+    pub(crate) fn close(&mut self, handle: c_uint) {
+        let Some(index) = handle.checked_sub(FIRST_NAMED) else {
+            return;
+        };
+        let Some(Some(open)) = self.known.get(index as usize) else {
+            return;
+        };
+        open.close();
+        let mut known = self.known.to_vec();
+        known[index as usize] = None;
+        self.known = known.into();
+    }
+}
+
+/// Refuses flags that no database has.
+pub(crate) fn check_flags(asked: c_uint) -> Outcome {
+    match asked & !(flags::PERSISTENT | flags::CREATE) {
+        0 => Ok(()),
+        _ => Err(Code::INVALID_ARGUMENT),
+    }
+}

@@ -1,0 +1,49 @@
+//! Values whose bytes the client writes after their record was put (`MDB_RESERVE`).
+
+use crate::{
+    codes::Outcome,
+    handles::{Open, Tables},
+};
+use std::sync::Arc;
+use teak::WriteTxn;
+
+/// Memory of a value, which the client may write to until the transaction's next change.
+#[derive(Debug)]
+pub(crate) struct Reserved {
+    open: Arc<Open>,
+    key: Vec<u8>,
+    /// Not a box, since it is moved while the client has a pointer to its bytes.
+    value: Vec<u8>,
+}
+
+impl Reserved {
+    /// A value of zeros, as its record has it.
+    pub(crate) fn new(open: &Arc<Open>, key: &[u8], value: Vec<u8>) -> Self {
+        Self {
+            open: Arc::clone(open),
+            key: key.to_vec(),
+            value,
+        }
+    }
+
+    pub(crate) fn value(&mut self) -> &mut [u8] {
+        &mut self.value
+    }
+
+    /// Whether the client has written what its record does not have.
+    pub(crate) fn is_news(&self, txn: &WriteTxn) -> Outcome<bool> {
+        let Tables::Plain(table) = &self.open.tables else {
+            return Ok(false);
+        };
+        let stored = table.get(txn, &self.key)?;
+        Ok(stored.is_some_and(|stored| stored != self.value))
+    }
+
+    /// Gives the record what the client has written.
+    pub(crate) fn store(&self, txn: &mut WriteTxn) -> teak::Result<()> {
+        match &self.open.tables {
+            Tables::Plain(table) => table.insert(txn, &self.key, &self.value),
+            Tables::Multi(_) => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! `mdb_txn_*`.
+
+use crate::{
+    border::{answer, caught, own, shared, unanswered},
+    codes::{self, Code, Outcome},
+    environment::Environment,
+    flags,
+    transaction::{End, Transaction},
+};
+use std::{
+    ffi::{c_int, c_uint},
+    ptr,
+};
+
+/// Begins a transaction, in `parent` if that is one.
+///
+/// # Safety
+///
+/// `environment` is a handle, `parent` null or a handle of a transaction, `transaction` leads to room for a pointer.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mdb_txn_begin(
+    environment: *mut Environment,
+    parent: *mut Transaction,
+    asked: c_uint,
+    transaction: *mut *mut Transaction,
+) -> c_int {
+    answer(|| {
+        // SAFETY: the caller's promise.
+        let (opened, place) = unsafe { (shared(environment)?.opened()?, own(transaction)?) };
+        let is_reading = asked & flags::RDONLY != 0;
+        if !is_reading {
+            opened.refuse_read_only()?;
+        }
+        // SAFETY: the caller's promise.
+        let begun = match unsafe { parent.as_mut() } {
+            Some(parent) if is_reading => Err(Code(match parent.is_writing() {
+                true => codes::BAD_TXN,
+                false => libc::EINVAL,
+            })),
+            Some(parent) => Transaction::nested(parent),
+            None if is_reading => Transaction::read(environment, opened),
+            None => Transaction::write(environment, opened),
+        };
+        *place = Box::into_raw(Box::new(begun?));
+        if !parent.is_null() {
+            // SAFETY: both are handles, and not the same.
+            unsafe { (**place).adopt_cursors(&mut *parent) };
+        }
+        Ok(())
+    })
+}
+
+/// The environment of a transaction.
+///
+/// # Safety
+///
+/// `transaction` is null or a handle.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mdb_txn_env(transaction: *mut Transaction) -> *mut Environment {
+    // SAFETY: the caller's promise.
+    match unsafe { shared(transaction) } {
+        Ok(transaction) => transaction.environment,
+        Err(_) => ptr::null_mut(),
+    }
+}
+
+/// The state that a transaction reads, or that its commit will make.
+///
+/// # Safety
+///
+/// `transaction` is null or a handle.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mdb_txn_id(transaction: *mut Transaction) -> usize {
+    // SAFETY: the caller's promise.
+    let id = caught(|| Ok(unsafe { shared(transaction) }?.id()));
+    id.unwrap_or(0) as usize
+}
+
+/// Commits, with what is nested in it, and frees the handle, however that goes.
+///
+/// # Safety
+///
+/// `transaction` is null or a handle, which is not used any more; nor are cursors of a write transaction.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mdb_txn_commit(transaction: *mut Transaction) -> c_int {
+    // SAFETY: the caller's promise.
+    answer(|| unsafe { end(transaction, End::Commit) })
+}
+
+/// Undoes everything, with what is nested in it, and frees the handle.
+///
+/// # Safety
+///
+/// That of [`mdb_txn_commit`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mdb_txn_abort(transaction: *mut Transaction) {
+    // SAFETY: the caller's promise.
+    unanswered(|| unsafe { end(transaction, End::Abort) });
+}
+
+/// # Safety
+///
+/// That of [`mdb_txn_commit`].
+unsafe fn end(transaction: *mut Transaction, how: End) -> Outcome {
+    // SAFETY: the caller's promise.
+    let child = unsafe { shared(transaction) }?.child;
+    let mut how = how;
+    let mut ended = Ok(());
+    if !child.is_null() {
+        // SAFETY: a child is a handle, which ends with its parent.
+        ended = unsafe { end(child, how) };
+        if ended.is_err() {
+            how = End::Abort;
+        }
+    }
+    // SAFETY: it was made by `mdb_txn_begin`, and the caller gives it up.
+    let mut transaction = unsafe { Box::from_raw(transaction) };
+    let own = transaction.end(how);
+    ended.and(own)
+}
+
+/// Ends a read transaction, and keeps its handle.
+///
+/// # Safety
+///
+/// `transaction` is null or a handle.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mdb_txn_reset(transaction: *mut Transaction) {
+    unanswered(|| {
+        // SAFETY: the caller's promise.
+        unsafe { own(transaction) }?.reset();
+        Ok(())
+    });
+}
+
+/// Begins to read anew by a handle that was kept.
+///
+/// # Safety
+///
+/// `transaction` is null or a handle.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mdb_txn_renew(transaction: *mut Transaction) -> c_int {
+    // SAFETY: the caller's promise.
+    answer(|| unsafe { own(transaction) }?.renew())
+}

@@ -1,0 +1,72 @@
+//! The writing side of a transaction, which those that are nested in it share.
+
+use crate::{codes::Outcome, environment::Opened, reserved::Reserved, view::View};
+use std::{collections::HashSet, ffi::c_uint, sync::Arc};
+use teak::{Geometry, WriteTxn};
+
+/// What says that the marks of a database are this library's: the second is the flags of the main database.
+const MARK: u64 = u64::from_le_bytes(*b"lmdb-0.9");
+
+/// The engine's transaction, and what is to be known of it.
+#[derive(Debug)]
+pub(crate) struct Writer {
+    pub(crate) txn: WriteTxn,
+    /// Whether there is anything to be committed.
+    pub(crate) is_changed: bool,
+    pub(crate) reserved: Option<Reserved>,
+    /// The names of the named databases, once somebody wanted to know.
+    named: Option<HashSet<Vec<u8>>>,
+}
+
+impl Writer {
+    /// Begins to write, within the limit that was set.
+    pub(crate) fn begin(opened: &Arc<Opened>) -> Outcome<Self> {
+        let mut txn = opened.database.begin_write()?;
+        txn.set_durability(opened.durability());
+        if let Some(limit) = opened.limit()
+            && txn.info().limit_bytes != limit
+        {
+            let geometry = Geometry {
+                upper_limit_bytes: limit,
+                ..opened.geometry()?
+            };
+            txn.set_geometry(Geometry {
+                lower_limit_bytes: geometry.lower_limit_bytes.min(limit),
+                ..geometry
+            })?;
+        }
+        Ok(Self {
+            txn,
+            is_changed: false,
+            reserved: None,
+            named: None,
+        })
+    }
+
+    /// Whether the main database's record of this key is that of a named database.
+    pub(crate) fn is_database(&mut self, key: &[u8]) -> Outcome<bool> {
+        if self.named.is_none() {
+            let names = View::Write(&self.txn).names()?;
+            self.named = Some(names.into_iter().filter(|name| !name.is_empty()).collect());
+        }
+        Ok(self.named.as_ref().is_some_and(|named| named.contains(key)))
+    }
+
+    /// Looks anew which databases there are, when somebody wants to know.
+    pub(crate) fn forget_names(&mut self) {
+        self.named = None;
+    }
+
+    /// Notes the flags of the main database.
+    pub(crate) fn set_main_flags(&mut self, flags: c_uint) -> teak::Result<()> {
+        self.txn.set_marks([MARK, flags.into(), 0])
+    }
+}
+
+/// The flags of the main database, if they were ever noted.
+pub(crate) fn main_flags(view: View<'_>) -> Option<c_uint> {
+    match view.marks() {
+        [MARK, flags, _] => c_uint::try_from(flags).ok(),
+        _ => None,
+    }
+}

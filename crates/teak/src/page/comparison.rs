@@ -91,26 +91,51 @@ impl fmt::Debug for Comparison {
 /// What stands for a comparison that is not known, where keys are not compared.
 pub(crate) static UNRESOLVED: Comparison = Comparison::new("", &|a, b| a.cmp(b));
 
-/// The comparisons that a database was opened with.
-#[derive(Clone, Default, Debug)]
-pub(crate) struct Comparisons(Arc<[&'static Comparison]>);
+/// The comparisons that a database was opened with, and how others are found.
+#[derive(Clone, Default)]
+pub(crate) struct Comparisons {
+    given: Arc<[&'static Comparison]>,
+    find: Option<FindComparison>,
+}
+
+/// Finds a comparison by its name.
+pub(crate) type FindComparison = Arc<dyn Fn(&str) -> Option<&'static Comparison> + Send + Sync>;
 
 impl Comparisons {
     /// Each name once.
-    pub(crate) fn new(comparisons: &[&'static Comparison]) -> Self {
-        Self(comparisons.into())
+    pub(crate) fn new(given: &[&'static Comparison]) -> Self {
+        let given = given.into();
+        Self { given, find: None }
+    }
+
+    /// Others are found by this.
+    pub(crate) fn found_by(self, find: Option<FindComparison>) -> Self {
+        Self { find, ..self }
     }
 
     pub(crate) fn named(&self, name: &str) -> Option<&'static Comparison> {
-        self.all().find(|comparison| comparison.name == name)
+        let mut given = self.given.iter().copied();
+        let found = given.find(|comparison| comparison.name == name);
+        found.or_else(|| {
+            let found = self.find.as_ref().and_then(|find| find(name));
+            found.filter(|comparison| comparison.name == name)
+        })
     }
 
-    pub(crate) fn all(&self) -> impl Iterator<Item = &'static Comparison> {
-        self.0.iter().copied()
+    /// Those that were given, and how others are found.
+    pub(crate) fn parts(&self) -> (&[&'static Comparison], Option<&FindComparison>) {
+        (&self.given, self.find.as_ref())
     }
 
-    /// Whether all of `others` are among them.
+    /// Whether all that `others` were given are found here.
     pub(crate) fn have(&self, others: &Self) -> bool {
-        others.all().all(|other| self.0.contains(&other))
+        let mut others = others.given.iter();
+        others.all(|other| self.named(other.name) == Some(other))
+    }
+}
+
+impl fmt::Debug for Comparisons {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.given.iter()).finish()
     }
 }

@@ -43,7 +43,7 @@ use std::cmp::Ordering;
 
 /// Flag: nodes hold whole keys, and there is no prefix.
 pub(crate) const WHOLE_KEYS: u16 = 1;
-/// Flag: some value is not inline, so dropping the page means looking at its nodes.
+/// Flag: some value refers to other pages, so dropping the page means looking at its nodes.
 pub(crate) const HAS_REFERENCES: u16 = 2;
 const ALIGN_SHIFT: u32 = 8;
 

@@ -45,6 +45,11 @@ impl ValueKind {
             _ => Self::Tree,
         }
     }
+
+    /// Whether it refers to other pages.
+    pub(crate) fn is_reference(self) -> bool {
+        matches!(self, Self::Run | Self::Tree)
+    }
 }
 
 /// A value in a run of pages.

@@ -9,7 +9,7 @@ use crate::{
         Damage, fixed,
         header::{HEADER_LEN, Header, Kind, write_prefix},
         key::{self, KeyOrder},
-        value::{StoredValue, ValueKind},
+        value::StoredValue,
     },
 };
 use std::{iter, ops::Range};
@@ -193,7 +193,7 @@ impl Heap {
         }
         write_node(page, offset, rest_len, stored_key, value_start, value);
         self.start = offset;
-        self.has_references |= value.kind != ValueKind::Inline;
+        self.has_references |= value.kind.is_reference();
         Some((head, offset as u16))
     }
 
@@ -367,7 +367,7 @@ pub(crate) fn set_value(
     page[start..end].copy_from_slice(new.bytes);
     // What alignment leaves behind the value is for the next compaction.
     header.garbage_len = header.garbage_len.saturating_add((range.end - end) as u16);
-    if new.kind != ValueKind::Inline {
+    if new.kind.is_reference() {
         header.flags |= HAS_REFERENCES;
     }
     header.write(page);

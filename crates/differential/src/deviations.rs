@@ -17,10 +17,9 @@ pub(crate) enum Deviation {
     RemovedAtEnd,
     EmptiedTable,
     ChangeInGap,
-    CursorOfValues,
+    ChangedKey,
     RefusedPut,
     AppendToLastKey,
-    AppendValue,
     ReplacedValue,
     StoppedPutMany,
     EmptyOrLong,
@@ -92,9 +91,9 @@ const KNOWN: &[Known] = &[
         "LMDB's place is before the following record, Teak's is the key that was removed; both begin anew where another change comes",
     ),
     known(
-        Deviation::CursorOfValues,
-        "a cursor of a table with several values, and changes",
-        "Teak's cursors borrow the transaction there; the pair is searched for anew, and both begin anew where another change comes",
+        Deviation::ChangedKey,
+        "a change of the values of the key that a cursor is on",
+        "LMDB's cursor does not see that its key has got a second value, and deletes all of them for the one; both begin anew",
     ),
     known(
         Deviation::RefusedPut,
@@ -105,11 +104,6 @@ const KNOWN: &[Known] = &[
         Deviation::AppendToLastKey,
         "`MDB_APPEND` of a value to the last key",
         "LMDB refuses it, Teak takes a pair that is behind all others; Teak is not asked",
-    ),
-    known(
-        Deviation::AppendValue,
-        "`MDB_APPENDDUP`",
-        "Teak has none; its last value of the key is compared, and the pair inserted",
     ),
     known(
         Deviation::ReplacedValue,

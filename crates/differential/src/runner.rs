@@ -243,8 +243,8 @@ impl<T: Side, L: Side> Runner<T, L> {
                 value,
                 how,
             } => return self.follow_put_at(*slot, (key, value), *how, &answer),
-            Operation::DeleteAt { slot, .. } if answer == Answer::Done => {
-                return self.follow_delete_at(*slot);
+            Operation::DeleteAt { slot, is_whole_key } if answer == Answer::Done => {
+                return self.follow_delete_at(*slot, *is_whole_key);
             }
             _ => {}
         }

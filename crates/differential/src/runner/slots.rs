@@ -36,6 +36,30 @@ impl Slot {
     }
 }
 
+/// What happens to a table.
+enum Change<'c> {
+    /// This key goes, or this value of it alone.
+    Removal(&'c [u8], Option<&'c [u8]>),
+    /// Something comes to this key, or tries to.
+    Other(&'c [u8]),
+}
+
+impl Change<'_> {
+    fn key(&self) -> &[u8] {
+        match self {
+            Self::Removal(key, _) | Self::Other(key) => key,
+        }
+    }
+
+    fn removes(&self, (key, value): Record<'_>) -> bool {
+        match self {
+            Self::Removal(removed, None) => *removed == key,
+            Self::Removal(removed, Some(of_it)) => (*removed, *of_it) == (key, value),
+            Self::Other(_) => false,
+        }
+    }
+}
+
 impl<T: Side, L: Side> Runner<T, L> {
     pub(super) fn follow_move(
         &mut self,
@@ -91,10 +115,14 @@ impl<T: Side, L: Side> Runner<T, L> {
                 self.begin_anew_at(slot)?;
             }
         }
-        self.follow_others(table, Some(slot), key, answer == &Answer::Done, false)
+        self.follow_others(table, Some(slot), &Change::Other(key))
     }
 
-    pub(super) fn follow_delete_at(&mut self, slot: usize) -> Result<(), Difference> {
+    pub(super) fn follow_delete_at(
+        &mut self,
+        slot: usize,
+        is_whole_key: bool,
+    ) -> Result<(), Difference> {
         let Some(here) = &mut self.slots[slot] else {
             return Ok(());
         };
@@ -105,7 +133,7 @@ impl<T: Side, L: Side> Runner<T, L> {
             Deviation::RemovedAtEnd.meet();
             self.begin_anew_at(slot)?;
         }
-        let Place::On(key, _) = place else {
+        let Place::On(key, value) = place else {
             return Ok(());
         };
         if KINDS[table].is_multi() {
@@ -115,7 +143,8 @@ impl<T: Side, L: Side> Runner<T, L> {
                 self.begin_anew_at(slot)?;
             }
         }
-        self.follow_others(table, Some(slot), &key, true, true)
+        let value = (!is_whole_key).then_some(&value[..]);
+        self.follow_others(table, Some(slot), &Change::Removal(&key, value))
     }
 
     /// What changes past cursors do to them.
@@ -125,28 +154,27 @@ impl<T: Side, L: Side> Runner<T, L> {
         answer: &Answer,
     ) -> Result<(), Difference> {
         match operation {
-            Operation::Put { table, key, .. } => {
-                self.follow_others(*table, None, key, *answer == Answer::Done, false)
+            Operation::Put { table, key, .. } | Operation::PutMany { table, key, .. } => {
+                self.follow_others(*table, None, &Change::Other(key))
             }
-            Operation::PutMany { table, key, .. } => {
-                self.follow_others(*table, None, key, true, false)
-            }
-            Operation::Delete { table, key, .. } => {
-                self.follow_others(*table, None, key, *answer == Answer::Done, true)
+            Operation::Delete { table, key, value } => {
+                let change = match answer {
+                    Answer::Done => Change::Removal(key, value.as_deref()),
+                    _ => Change::Other(key),
+                };
+                self.follow_others(*table, None, &change)
             }
             Operation::Clear { table } => self.begin_anew(|slot| slot.table == *table),
             _ => Ok(()),
         }
     }
 
-    /// What the change of a key does to cursors but the one that made it.
+    /// What a change does to cursors but the one that made it.
     fn follow_others(
         &mut self,
         table: TableIndex,
         by: Option<usize>,
-        key: &[u8],
-        is_changed: bool,
-        is_removed: bool,
+        change: &Change<'_>,
     ) -> Result<(), Difference> {
         let is_multi = KINDS[table].is_multi();
         for slot in 0..SLOT_COUNT {
@@ -157,12 +185,11 @@ impl<T: Side, L: Side> Runner<T, L> {
                 continue;
             }
             match &here.place {
-                Place::Nowhere => {}
-                Place::On(_, _) if is_multi => self.begin_anew_at(slot)?,
-                Place::On(here_key, _) => {
-                    if !is_changed || !is_removed || here_key != key {
-                        continue;
-                    }
+                Place::On(key, _) if is_multi && key == change.key() => {
+                    Deviation::ChangedKey.meet();
+                    self.begin_anew_at(slot)?;
+                }
+                Place::On(key, value) if change.removes((key, value)) => {
                     Deviation::Gap.meet();
                     here.place = Place::Gap;
                     if here.is_at_end {
@@ -170,6 +197,7 @@ impl<T: Side, L: Side> Runner<T, L> {
                         self.begin_anew_at(slot)?;
                     }
                 }
+                Place::Nowhere | Place::On(..) => {}
                 Place::Gap => {
                     Deviation::ChangeInGap.meet();
                     self.begin_anew_at(slot)?;

@@ -17,7 +17,7 @@ pub(crate) enum Deviation {
     RemovedAtEnd,
     EmptiedTable,
     ChangeInGap,
-    ChangedKey,
+    ChangeBesidePair,
     RefusedPut,
     AppendToLastKey,
     ReplacedValue,
@@ -91,9 +91,9 @@ const KNOWN: &[Known] = &[
         "LMDB's place is before the following record, Teak's is the key that was removed; both begin anew where another change comes",
     ),
     known(
-        Deviation::ChangedKey,
-        "a change of the values of the key that a cursor is on",
-        "LMDB's cursor does not see that its key has got a second value, and deletes all of them for the one; both begin anew",
+        Deviation::ChangeBesidePair,
+        "a change beside the pair that a cursor is on",
+        "LMDB's cursor loses its place among the values of its key, and may delete all of them for one; it searches for the pair anew",
     ),
     known(
         Deviation::RefusedPut,

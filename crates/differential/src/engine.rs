@@ -177,6 +177,10 @@ impl Teak {
                 let slot = slot.ok_or_else(|| not_open("cursor"))?;
                 slot.go(writer.ok_or_else(|| not_open("writer"))?, to)
             }
+            Operation::Refresh { slot, .. } => {
+                let (writer, slot) = self.writer_and_slot(*slot)?;
+                slot.go(writer, &Move::Current)
+            }
             Operation::PutAt {
                 slot,
                 key,

@@ -149,6 +149,7 @@ impl<T: Side, L: Side> Runner<T, L> {
             Operation::Move { slot, to } => self.slots[*slot]
                 .as_ref()
                 .is_some_and(|slot| is_possible_move(slot, to)),
+            Operation::Refresh { .. } => false,
             Operation::PutAt {
                 slot,
                 key,

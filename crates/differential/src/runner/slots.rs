@@ -40,22 +40,15 @@ impl Slot {
 enum Change<'c> {
     /// This key goes, or this value of it alone.
     Removal(&'c [u8], Option<&'c [u8]>),
-    /// Something comes to this key, or tries to.
-    Other(&'c [u8]),
+    Other,
 }
 
 impl Change<'_> {
-    fn key(&self) -> &[u8] {
-        match self {
-            Self::Removal(key, _) | Self::Other(key) => key,
-        }
-    }
-
     fn removes(&self, (key, value): Record<'_>) -> bool {
         match self {
             Self::Removal(removed, None) => *removed == key,
             Self::Removal(removed, Some(of_it)) => (*removed, *of_it) == (key, value),
-            Self::Other(_) => false,
+            Self::Other => false,
         }
     }
 }
@@ -101,9 +94,14 @@ impl<T: Side, L: Side> Runner<T, L> {
             return Ok(());
         };
         let table = here.table;
+        let mut replaced = None;
         match answer {
             Answer::Done => {
-                here.place = Place::On(key.to_vec(), value.to_vec());
+                let place = Place::On(key.to_vec(), value.to_vec());
+                let before = mem::replace(&mut here.place, place);
+                if let (How::Current, Place::On(_, value)) = (how, before) {
+                    replaced = Some(value).filter(|_| KINDS[table].is_multi());
+                }
                 here.is_at_end = match how {
                     How::Append => true,
                     How::Current => here.is_at_end,
@@ -115,7 +113,11 @@ impl<T: Side, L: Side> Runner<T, L> {
                 self.begin_anew_at(slot)?;
             }
         }
-        self.follow_others(table, Some(slot), &Change::Other(key))
+        let change = match &replaced {
+            Some(replaced) => Change::Removal(key, Some(replaced)),
+            None => Change::Other,
+        };
+        self.follow_others(table, Some(slot), &change)
     }
 
     pub(super) fn follow_delete_at(
@@ -143,7 +145,8 @@ impl<T: Side, L: Side> Runner<T, L> {
                 self.begin_anew_at(slot)?;
             }
         }
-        let value = (!is_whole_key).then_some(&value[..]);
+        let is_one = KINDS[table].is_multi() && !is_whole_key;
+        let value = is_one.then_some(&value[..]);
         self.follow_others(table, Some(slot), &Change::Removal(&key, value))
     }
 
@@ -154,13 +157,16 @@ impl<T: Side, L: Side> Runner<T, L> {
         answer: &Answer,
     ) -> Result<(), Difference> {
         match operation {
-            Operation::Put { table, key, .. } | Operation::PutMany { table, key, .. } => {
-                self.follow_others(*table, None, &Change::Other(key))
+            Operation::Put { table, .. } | Operation::PutMany { table, .. } => {
+                self.follow_others(*table, None, &Change::Other)
             }
             Operation::Delete { table, key, value } => {
                 let change = match answer {
-                    Answer::Done => Change::Removal(key, value.as_deref()),
-                    _ => Change::Other(key),
+                    Answer::Done if KINDS[*table].is_multi() => {
+                        Change::Removal(key, value.as_deref())
+                    }
+                    Answer::Done => Change::Removal(key, None),
+                    _ => Change::Other,
                 };
                 self.follow_others(*table, None, &change)
             }
@@ -185,17 +191,22 @@ impl<T: Side, L: Side> Runner<T, L> {
                 continue;
             }
             match &here.place {
-                Place::On(key, _) if is_multi && key == change.key() => {
-                    Deviation::ChangedKey.meet();
-                    self.begin_anew_at(slot)?;
-                }
                 Place::On(key, value) if change.removes((key, value)) => {
                     Deviation::Gap.meet();
                     here.place = Place::Gap;
-                    if here.is_at_end {
+                    if is_multi {
+                        Deviation::RemovedKey.meet();
+                        self.begin_anew_at(slot)?;
+                    } else if here.is_at_end {
                         Deviation::RemovedAtEnd.meet();
                         self.begin_anew_at(slot)?;
                     }
+                }
+                Place::On(key, value) if is_multi => {
+                    Deviation::ChangeBesidePair.meet();
+                    let (key, value) = (key.clone(), value.clone());
+                    here.is_at_end = false;
+                    self.ask(&Operation::Refresh { slot, key, value })?;
                 }
                 Place::Nowhere | Place::On(..) => {}
                 Place::Gap => {

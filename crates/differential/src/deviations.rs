@@ -17,10 +17,9 @@ pub(crate) enum Deviation {
     RemovedAtEnd,
     EmptiedTable,
     ChangeInGap,
-    CursorOfValues,
+    ChangeBesidePair,
     RefusedPut,
     AppendToLastKey,
-    AppendValue,
     ReplacedValue,
     StoppedPutMany,
     EmptyOrLong,
@@ -92,9 +91,9 @@ const KNOWN: &[Known] = &[
         "LMDB's place is before the following record, Teak's is the key that was removed; both begin anew where another change comes",
     ),
     known(
-        Deviation::CursorOfValues,
-        "a cursor of a table with several values, and changes",
-        "Teak's cursors borrow the transaction there; the pair is searched for anew, and both begin anew where another change comes",
+        Deviation::ChangeBesidePair,
+        "a change beside the pair that a cursor is on",
+        "LMDB's cursor loses its place among the values of its key, and may delete all of them for one; it searches for the pair anew",
     ),
     known(
         Deviation::RefusedPut,
@@ -105,11 +104,6 @@ const KNOWN: &[Known] = &[
         Deviation::AppendToLastKey,
         "`MDB_APPEND` of a value to the last key",
         "LMDB refuses it, Teak takes a pair that is behind all others; Teak is not asked",
-    ),
-    known(
-        Deviation::AppendValue,
-        "`MDB_APPENDDUP`",
-        "Teak has none; its last value of the key is compared, and the pair inserted",
     ),
     known(
         Deviation::ReplacedValue,

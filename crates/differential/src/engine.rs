@@ -4,17 +4,14 @@ mod walk;
 
 use crate::{
     deviations::Deviation,
-    kind::{KINDS, Order},
+    kind::KINDS,
     operation::{
         Answer, Direction, End, Group, How, Move, Operation, TableIndex, View, append_record,
     },
     side::Side,
     translate::of_error,
 };
-use std::{
-    cmp::Ordering,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 use teak::{
     Database, Durability, Error, MultiTable, Options, ReadTxn, Result, Savepoint, Table,
     Transaction, WriteTxn, codec::Bytes,
@@ -179,6 +176,10 @@ impl Teak {
                 let (writer, slot) = (self.writer.as_ref(), self.slots[*slot].as_mut());
                 let slot = slot.ok_or_else(|| not_open("cursor"))?;
                 slot.go(writer.ok_or_else(|| not_open("writer"))?, to)
+            }
+            Operation::Refresh { slot, .. } => {
+                let (writer, slot) = self.writer_and_slot(*slot)?;
+                slot.go(writer, &Move::Current)
             }
             Operation::PutAt {
                 slot,
@@ -376,17 +377,7 @@ fn put_pair(
             }
             table.append(writer, key, value)?;
         }
-        How::AppendValue => {
-            Deviation::AppendValue.meet();
-            let last = table.last_value(writer, key)?;
-            let order = table.options(writer)?.order_of_values();
-            let order = order.map_or(Order::Bytes, Order::of_teak);
-            let is_behind = last.is_none_or(|last| order.compare(&last, value) == Ordering::Less);
-            if !is_behind {
-                return Ok(Answer::NotBehind);
-            }
-            table.insert(writer, key, value)?;
-        }
+        How::AppendValue => table.append_value(writer, key, value)?,
         How::Reserve | How::Current => {
             return Ok(Answer::Unexpected(format!("{how:?} of a pair")));
         }
@@ -421,10 +412,7 @@ impl<T: Transaction> Reading for (&T, &Handle) {
     }
 
     fn walk(&self, moves: &[Move]) -> Result<Answer> {
-        match self.1 {
-            Handle::Plain(table) => walk::through_records(table, self.0, moves),
-            Handle::Multi(table) => walk::through_pairs(table, self.0, moves),
-        }
+        walk::through(self.1, self.0, moves)
     }
 
     fn packed(&self, key: &[u8]) -> Result<Answer> {

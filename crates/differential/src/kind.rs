@@ -102,15 +102,6 @@ impl Order {
         }
     }
 
-    /// Teak's order as one of these.
-    pub(crate) fn of_teak(order: KeyOrder) -> Self {
-        match order {
-            KeyOrder::ReverseBytes => Self::Reverse,
-            KeyOrder::Integer => Self::Integer,
-            _ => Self::Bytes,
-        }
-    }
-
     fn to_teak(self) -> KeyOrder {
         match self {
             Self::Bytes => KeyOrder::Bytes,

@@ -164,6 +164,10 @@ impl Lmdb {
                 Answer::Done
             }
             Operation::Move { slot, to } => self.slot(*slot)?.go(to),
+            Operation::Refresh { slot, key, value } => {
+                let to = Move::GetBoth(key.clone(), value.clone());
+                self.slot(*slot)?.go(&to)
+            }
             Operation::PutAt {
                 slot,
                 key,

@@ -134,6 +134,12 @@ pub(crate) enum Operation {
         slot: usize,
         to: Move,
     },
+    /// A cursor that is on a pair says so; LMDB's searches for it first.
+    Refresh {
+        slot: usize,
+        key: Vec<u8>,
+        value: Vec<u8>,
+    },
     PutAt {
         slot: usize,
         key: Vec<u8>,
@@ -203,9 +209,11 @@ impl Operation {
             | Self::CloseReader(_)
             | Self::CompareAll(_)
             | Self::Reopen => Group::States,
-            Self::Open { .. } | Self::Move { .. } | Self::PutAt { .. } | Self::DeleteAt { .. } => {
-                Group::Cursors
-            }
+            Self::Open { .. }
+            | Self::Move { .. }
+            | Self::Refresh { .. }
+            | Self::PutAt { .. }
+            | Self::DeleteAt { .. } => Group::Cursors,
             Self::Get { .. } | Self::Stat { .. } | Self::Walk { .. } | Self::Packed { .. } => {
                 Group::Reading
             }

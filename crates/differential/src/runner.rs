@@ -149,6 +149,7 @@ impl<T: Side, L: Side> Runner<T, L> {
             Operation::Move { slot, to } => self.slots[*slot]
                 .as_ref()
                 .is_some_and(|slot| is_possible_move(slot, to)),
+            Operation::Refresh { .. } => false,
             Operation::PutAt {
                 slot,
                 key,
@@ -243,8 +244,8 @@ impl<T: Side, L: Side> Runner<T, L> {
                 value,
                 how,
             } => return self.follow_put_at(*slot, (key, value), *how, &answer),
-            Operation::DeleteAt { slot, .. } if answer == Answer::Done => {
-                return self.follow_delete_at(*slot);
+            Operation::DeleteAt { slot, is_whole_key } if answer == Answer::Done => {
+                return self.follow_delete_at(*slot, *is_whole_key);
             }
             _ => {}
         }

@@ -36,6 +36,23 @@ impl Slot {
     }
 }
 
+/// What happens to a table.
+enum Change<'c> {
+    /// This key goes, or this value of it alone.
+    Removal(&'c [u8], Option<&'c [u8]>),
+    Other,
+}
+
+impl Change<'_> {
+    fn removes(&self, (key, value): Record<'_>) -> bool {
+        match self {
+            Self::Removal(removed, None) => *removed == key,
+            Self::Removal(removed, Some(of_it)) => (*removed, *of_it) == (key, value),
+            Self::Other => false,
+        }
+    }
+}
+
 impl<T: Side, L: Side> Runner<T, L> {
     pub(super) fn follow_move(
         &mut self,
@@ -77,9 +94,14 @@ impl<T: Side, L: Side> Runner<T, L> {
             return Ok(());
         };
         let table = here.table;
+        let mut replaced = None;
         match answer {
             Answer::Done => {
-                here.place = Place::On(key.to_vec(), value.to_vec());
+                let place = Place::On(key.to_vec(), value.to_vec());
+                let before = mem::replace(&mut here.place, place);
+                if let (How::Current, Place::On(_, value)) = (how, before) {
+                    replaced = Some(value).filter(|_| KINDS[table].is_multi());
+                }
                 here.is_at_end = match how {
                     How::Append => true,
                     How::Current => here.is_at_end,
@@ -91,10 +113,18 @@ impl<T: Side, L: Side> Runner<T, L> {
                 self.begin_anew_at(slot)?;
             }
         }
-        self.follow_others(table, Some(slot), key, answer == &Answer::Done, false)
+        let change = match &replaced {
+            Some(replaced) => Change::Removal(key, Some(replaced)),
+            None => Change::Other,
+        };
+        self.follow_others(table, Some(slot), &change)
     }
 
-    pub(super) fn follow_delete_at(&mut self, slot: usize) -> Result<(), Difference> {
+    pub(super) fn follow_delete_at(
+        &mut self,
+        slot: usize,
+        is_whole_key: bool,
+    ) -> Result<(), Difference> {
         let Some(here) = &mut self.slots[slot] else {
             return Ok(());
         };
@@ -105,7 +135,7 @@ impl<T: Side, L: Side> Runner<T, L> {
             Deviation::RemovedAtEnd.meet();
             self.begin_anew_at(slot)?;
         }
-        let Place::On(key, _) = place else {
+        let Place::On(key, value) = place else {
             return Ok(());
         };
         if KINDS[table].is_multi() {
@@ -115,7 +145,9 @@ impl<T: Side, L: Side> Runner<T, L> {
                 self.begin_anew_at(slot)?;
             }
         }
-        self.follow_others(table, Some(slot), &key, true, true)
+        let is_one = KINDS[table].is_multi() && !is_whole_key;
+        let value = is_one.then_some(&value[..]);
+        self.follow_others(table, Some(slot), &Change::Removal(&key, value))
     }
 
     /// What changes past cursors do to them.
@@ -125,28 +157,30 @@ impl<T: Side, L: Side> Runner<T, L> {
         answer: &Answer,
     ) -> Result<(), Difference> {
         match operation {
-            Operation::Put { table, key, .. } => {
-                self.follow_others(*table, None, key, *answer == Answer::Done, false)
+            Operation::Put { table, .. } | Operation::PutMany { table, .. } => {
+                self.follow_others(*table, None, &Change::Other)
             }
-            Operation::PutMany { table, key, .. } => {
-                self.follow_others(*table, None, key, true, false)
-            }
-            Operation::Delete { table, key, .. } => {
-                self.follow_others(*table, None, key, *answer == Answer::Done, true)
+            Operation::Delete { table, key, value } => {
+                let change = match answer {
+                    Answer::Done if KINDS[*table].is_multi() => {
+                        Change::Removal(key, value.as_deref())
+                    }
+                    Answer::Done => Change::Removal(key, None),
+                    _ => Change::Other,
+                };
+                self.follow_others(*table, None, &change)
             }
             Operation::Clear { table } => self.begin_anew(|slot| slot.table == *table),
             _ => Ok(()),
         }
     }
 
-    /// What the change of a key does to cursors but the one that made it.
+    /// What a change does to cursors but the one that made it.
     fn follow_others(
         &mut self,
         table: TableIndex,
         by: Option<usize>,
-        key: &[u8],
-        is_changed: bool,
-        is_removed: bool,
+        change: &Change<'_>,
     ) -> Result<(), Difference> {
         let is_multi = KINDS[table].is_multi();
         for slot in 0..SLOT_COUNT {
@@ -157,19 +191,24 @@ impl<T: Side, L: Side> Runner<T, L> {
                 continue;
             }
             match &here.place {
-                Place::Nowhere => {}
-                Place::On(_, _) if is_multi => self.begin_anew_at(slot)?,
-                Place::On(here_key, _) => {
-                    if !is_changed || !is_removed || here_key != key {
-                        continue;
-                    }
+                Place::On(key, value) if change.removes((key, value)) => {
                     Deviation::Gap.meet();
                     here.place = Place::Gap;
-                    if here.is_at_end {
+                    if is_multi {
+                        Deviation::RemovedKey.meet();
+                        self.begin_anew_at(slot)?;
+                    } else if here.is_at_end {
                         Deviation::RemovedAtEnd.meet();
                         self.begin_anew_at(slot)?;
                     }
                 }
+                Place::On(key, value) if is_multi => {
+                    Deviation::ChangeBesidePair.meet();
+                    let (key, value) = (key.clone(), value.clone());
+                    here.is_at_end = false;
+                    self.ask(&Operation::Refresh { slot, key, value })?;
+                }
+                Place::Nowhere | Place::On(..) => {}
                 Place::Gap => {
                     Deviation::ChangeInGap.meet();
                     self.begin_anew_at(slot)?;

@@ -231,9 +231,7 @@ fn delete(txn: &mut Transaction, handle: c_uint, open: &Open) -> Outcome {
         }
     })?;
     txn.writer()?.forget_names();
-    txn.reset_cursors(handle);
-    open.close();
-    txn.opened.handles().close(handle);
+    txn.close_dropped(handle, open);
     Ok(())
 }
 

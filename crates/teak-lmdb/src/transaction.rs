@@ -31,6 +31,8 @@ pub struct Transaction {
     known: Known,
     inherited: Vec<(c_uint, Arc<Open>)>,
     own: Vec<(c_uint, Arc<Open>)>,
+    /// Handles of databases that it has dropped.
+    dropped: Vec<c_uint>,
     main: Option<Arc<Open>>,
     cursors: Vec<*const Cursor>,
     /// The cursors of the outer transaction, as they were when this one began.
@@ -75,6 +77,7 @@ impl Transaction {
             known: opened.handles().known(),
             inherited: Vec::new(),
             own: Vec::new(),
+            dropped: Vec::new(),
             main: None,
             cursors: Vec::new(),
             backups: Vec::new(),
@@ -130,6 +133,7 @@ impl Transaction {
             .cloned()
             .collect();
         nested.main = parent.main.clone();
+        nested.dropped.clone_from(&parent.dropped);
         nested.parent = parent;
         Ok(nested)
     }
@@ -278,7 +282,7 @@ impl Transaction {
 
     fn named(&self, handle: c_uint) -> Outcome<Arc<Open>> {
         let index = handle.checked_sub(FIRST_NAMED).map(|index| index as usize);
-        let index = index.filter(|_| !self.is_reset());
+        let index = index.filter(|_| !self.is_reset() && !self.dropped.contains(&handle));
         let index = index.ok_or(Code::INVALID_ARGUMENT)?;
         let own = self.own.iter().rev().chain(self.inherited.iter().rev());
         let mut own = own.filter(|(other, _)| *other == handle);
@@ -371,7 +375,16 @@ impl Transaction {
 
     /// Has a named database under a handle that was reserved.
     pub(crate) fn own(&mut self, handle: c_uint, open: Arc<Open>) {
+        self.dropped.retain(|dropped| *dropped != handle);
         self.own.push((handle, open));
+    }
+
+    /// Closes a handle whose database it has dropped, for everybody.
+    pub(crate) fn close_dropped(&mut self, handle: c_uint, open: &Open) {
+        self.dropped.push(handle);
+        self.reset_cursors(handle);
+        open.close();
+        self.opened.handles().close(handle);
     }
 
     /// Counts of a database.
@@ -538,6 +551,7 @@ impl Transaction {
             End::Commit => {
                 parent.own.append(&mut self.own);
                 parent.main = self.main.take();
+                parent.dropped = std::mem::take(&mut self.dropped);
             }
             End::Abort => self.end_handles(End::Abort),
         }

@@ -1,0 +1,301 @@
+use crate::kit::{Kit, c_path, create, open};
+use lmdb::{
+    EnvironmentInfo, Stat, codes,
+    environments::{
+        mdb_env_close, mdb_env_copy, mdb_env_copy2, mdb_env_copyfd, mdb_env_copyfd2,
+        mdb_env_get_fd, mdb_env_get_flags, mdb_env_get_maxkeysize, mdb_env_get_maxreaders,
+        mdb_env_get_path, mdb_env_get_userctx, mdb_env_info, mdb_env_set_assert, mdb_env_set_flags,
+        mdb_env_set_mapsize, mdb_env_set_maxdbs, mdb_env_set_maxreaders, mdb_env_set_userctx,
+        mdb_env_stat, mdb_env_sync, mdb_reader_check, mdb_reader_list,
+    },
+    flags,
+    transactions::mdb_txn_abort,
+};
+use std::{
+    ffi::{CStr, c_char, c_int, c_void},
+    fs::{self, File},
+    os::fd::AsRawFd,
+    ptr,
+};
+
+/// Room that C writes to.
+fn info(kit: &Kit) -> EnvironmentInfo {
+    let mut info = EnvironmentInfo {
+        map_address: ptr::null_mut(),
+        map_size: 0,
+        last_page: 0,
+        last_transaction: 0,
+        max_readers: 0,
+        reader_count: 0,
+    };
+    // SAFETY: a handle, and room.
+    assert_eq!(unsafe { mdb_env_info(kit.environment, &raw mut info) }, 0);
+    info
+}
+
+fn put(kit: &Kit, key: &[u8], data: &[u8]) -> c_int {
+    let txn = kit.begin(0);
+    let main = txn.open(None, 0).unwrap();
+    match txn.put(main, key, data, 0) {
+        0 => txn.commit(),
+        code => {
+            // SAFETY: a handle that is not used any more.
+            unsafe { mdb_txn_abort(txn.0) };
+            code
+        }
+    }
+}
+
+#[test]
+fn the_files_are_where_clients_look_for_them() {
+    let kit = Kit::new();
+    assert!(kit.path().join("data.mdb").is_file());
+    assert!(kit.path().join("lock.mdb").is_file());
+    let kit = Kit::with(flags::NOLOCK, |_| {});
+    assert!(!kit.path().join("lock.mdb").exists());
+
+    let file = kit.path().join("one");
+    let other = create();
+    assert_eq!(open(other, &file, flags::NOSUBDIR), 0);
+    assert!(file.is_file() && kit.path().join("one-lock").is_file());
+    // SAFETY: a handle that is not used any more.
+    unsafe { mdb_env_close(other) };
+}
+
+#[test]
+fn what_cannot_be_opened_is_told_by_its_code() {
+    let kit = Kit::new();
+    let path = kit.path();
+    let cases = [
+        (path.join("none"), 0, libc::ENOENT),
+        (path.join("none"), flags::RDONLY, libc::ENOENT),
+        (path.join("junk"), flags::NOSUBDIR, codes::INVALID),
+        (path.clone(), 0x8000_0000, libc::EINVAL),
+    ];
+    fs::write(path.join("junk"), [7; 9000]).unwrap();
+    for (path, flags, code) in cases {
+        let environment = create();
+        assert_eq!(open(environment, &path, flags), code, "{path:?}");
+        // SAFETY: a handle that is not used any more.
+        unsafe { mdb_env_close(environment) };
+    }
+    assert_eq!(open(kit.environment, &path, 0), libc::EINVAL, "it is open");
+    // SAFETY: null is refused.
+    assert_eq!(unsafe { mdb_env_sync(ptr::null_mut(), 1) }, libc::EINVAL);
+}
+
+#[test]
+fn an_empty_file_becomes_a_database() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("empty");
+    File::create(&file).unwrap();
+    let environment = create();
+    assert_eq!(open(environment, &file, flags::NOSUBDIR), 0);
+    // SAFETY: a handle that is not used any more.
+    unsafe { mdb_env_close(environment) };
+}
+
+#[test]
+fn transactions_are_counted_as_by_lmdb() {
+    let mut kit = Kit::new();
+    assert_eq!(info(&kit).last_transaction, 0);
+    for number in 1..=3 {
+        assert_eq!(put(&kit, b"key", &[number; 9]), 0);
+        assert_eq!(info(&kit).last_transaction, usize::from(number));
+    }
+    assert_eq!(kit.begin(0).commit(), 0);
+    assert_eq!(info(&kit).last_transaction, 3, "nothing has changed");
+    kit.reopen(flags::RDONLY);
+    assert_eq!(info(&kit).last_transaction, 3);
+}
+
+#[test]
+fn the_map_size_is_a_limit_that_can_be_raised() {
+    let kit = Kit::with(0, |environment| {
+        // SAFETY: a handle.
+        assert_eq!(unsafe { mdb_env_set_mapsize(environment, 16 * 4096) }, 0);
+    });
+    assert_eq!(info(&kit).map_size, 16 * 4096);
+    assert_eq!(put(&kit, b"large", &[1; 100_000]), codes::MAP_FULL);
+    assert_eq!(put(&kit, b"small", &[1; 100]), 0);
+    // SAFETY: a handle.
+    assert_eq!(unsafe { mdb_env_set_mapsize(kit.environment, 1 << 20) }, 0);
+    assert_eq!(info(&kit).map_size, 1 << 20);
+    assert_eq!(put(&kit, b"large", &[1; 100_000]), 0);
+    assert_eq!(
+        info(&kit).last_transaction,
+        2,
+        "the limit is no transaction of its own"
+    );
+
+    let writer = kit.begin(0);
+    assert_eq!(
+        // SAFETY: a handle.
+        unsafe { mdb_env_set_mapsize(kit.environment, 1 << 21) },
+        libc::EINVAL
+    );
+    assert_eq!(writer.commit(), 0);
+
+    let kit = Kit::new();
+    assert_eq!(put(&kit, b"large", &[1; 3_000_000]), 0, "no limit was set");
+    assert!(info(&kit).map_size > 3_000_000);
+}
+
+#[test]
+fn settings_are_told_and_kept() {
+    let kit = Kit::with(flags::NOSYNC | flags::WRITEMAP, |environment| {
+        // SAFETY: handles and numbers.
+        unsafe {
+            assert_eq!(mdb_env_set_maxreaders(environment, 0), libc::EINVAL);
+            assert_eq!(mdb_env_set_maxreaders(environment, 7), 0);
+        }
+    });
+    let environment = kit.environment;
+    let (mut number, mut descriptor, mut path) = (0, 0, ptr::null());
+    // SAFETY: a handle, and room for what is told.
+    unsafe {
+        assert_eq!(mdb_env_get_maxreaders(environment, &raw mut number), 0);
+        assert_eq!((number, info(&kit).max_readers), (7, 7));
+        assert_eq!(
+            mdb_env_set_maxreaders(environment, 8),
+            libc::EINVAL,
+            "too late"
+        );
+        assert_eq!(mdb_env_set_maxdbs(environment, 8), libc::EINVAL, "too late");
+
+        assert_eq!(mdb_env_set_flags(environment, flags::NOSYNC, 0), 0);
+        assert_eq!(mdb_env_set_flags(environment, flags::NOMETASYNC, 1), 0);
+        assert_eq!(
+            mdb_env_set_flags(environment, flags::RDONLY, 1),
+            libc::EINVAL
+        );
+        assert_eq!(mdb_env_get_flags(environment, &raw mut number), 0);
+        assert_eq!(number, flags::WRITEMAP | flags::NOMETASYNC);
+
+        assert_eq!(mdb_env_get_path(environment, &raw mut path), 0);
+        assert_eq!(CStr::from_ptr(path), &*c_path(&kit.path()));
+        assert_eq!(mdb_env_get_fd(environment, &raw mut descriptor), 0);
+        assert!(libc::fcntl(descriptor, libc::F_GETFD) >= 0);
+
+        let context = ptr::from_ref(&kit).cast_mut().cast::<c_void>();
+        assert_eq!(mdb_env_set_userctx(environment, context), 0);
+        assert_eq!(mdb_env_get_userctx(environment), context);
+        assert_eq!(mdb_env_set_assert(environment, None), 0);
+        assert_eq!(mdb_env_get_maxkeysize(environment), 511);
+        assert_eq!(mdb_env_sync(environment, 1), 0);
+    }
+}
+
+#[test]
+fn a_read_only_environment_refuses_writers() {
+    let mut kit = Kit::new();
+    assert_eq!(put(&kit, b"key", b"value"), 0);
+    kit.reopen(flags::RDONLY);
+    assert_eq!(kit.try_begin(ptr::null_mut(), 0).err(), Some(libc::EACCES));
+    // SAFETY: a handle.
+    assert_eq!(unsafe { mdb_env_sync(kit.environment, 1) }, libc::EACCES);
+    let txn = kit.begin(flags::RDONLY);
+    let main = txn.open(None, 0).unwrap();
+    assert_eq!(txn.get(main, b"key"), Ok(&b"value"[..]));
+    assert_eq!(txn.commit(), 0);
+}
+
+#[test]
+fn the_main_database_is_counted() {
+    let kit = Kit::new();
+    let mut stat = Stat::default();
+    // SAFETY: a handle, and room.
+    assert_eq!(unsafe { mdb_env_stat(kit.environment, &raw mut stat) }, 0);
+    assert_eq!((stat.page_size, stat.entries), (4096, 0));
+    assert_eq!(put(&kit, b"key", b"value"), 0);
+    // SAFETY: the same.
+    assert_eq!(unsafe { mdb_env_stat(kit.environment, &raw mut stat) }, 0);
+    assert_eq!((stat.depth, stat.leaf_pages, stat.entries), (1, 1, 1));
+    assert_eq!(
+        info(&kit).last_page + 1,
+        fs::metadata(kit.path().join("data.mdb")).unwrap().len() as usize / 4096
+    );
+}
+
+#[test]
+fn copies_are_environments() {
+    let kit = Kit::new();
+    assert_eq!(put(&kit, b"key", b"value"), 0);
+    for copy in ["exact", "dense", "descriptor", "dense descriptor"] {
+        let target = kit.path().join(copy);
+        fs::create_dir(&target).unwrap();
+        let path = c_path(&target);
+        // SAFETY: a handle, a string, and a descriptor that is open.
+        unsafe {
+            match copy {
+                "exact" => assert_eq!(mdb_env_copy(kit.environment, path.as_ptr()), 0),
+                "dense" => assert_eq!(mdb_env_copy2(kit.environment, path.as_ptr(), 1), 0),
+                other => {
+                    let file = File::create(target.join("data.mdb")).unwrap();
+                    let copied = match other {
+                        "descriptor" => mdb_env_copyfd(kit.environment, file.as_raw_fd()),
+                        _ => mdb_env_copyfd2(kit.environment, file.as_raw_fd(), flags::CP_COMPACT),
+                    };
+                    assert_eq!(copied, 0);
+                }
+            }
+            assert_eq!(
+                mdb_env_copy2(kit.environment, path.as_ptr(), 0),
+                libc::EEXIST
+            );
+            assert_eq!(
+                mdb_env_copy2(kit.environment, path.as_ptr(), 8),
+                libc::EINVAL
+            );
+        }
+        let environment = create();
+        assert_eq!(open(environment, &target, flags::RDONLY), 0, "{copy}");
+        let mut stat = Stat::default();
+        // SAFETY: a handle, which is not used any more then, and room.
+        unsafe {
+            assert_eq!(mdb_env_stat(environment, &raw mut stat), 0);
+            mdb_env_close(environment);
+        }
+        assert_eq!(stat.entries, 1, "{copy}");
+    }
+}
+
+unsafe extern "C" fn collect(line: *const c_char, lines: *mut c_void) -> c_int {
+    // SAFETY: the test gives it a list of strings, and the library strings.
+    let (lines, line) = unsafe { (&mut *lines.cast::<Vec<String>>(), CStr::from_ptr(line)) };
+    lines.push(line.to_str().unwrap().to_owned());
+    0
+}
+
+fn readers(kit: &Kit) -> Vec<String> {
+    let mut lines = Vec::<String>::new();
+    // SAFETY: a handle, and a function for what it is given.
+    let said = unsafe { mdb_reader_list(kit.environment, Some(collect), (&raw mut lines).cast()) };
+    assert_eq!(said, 0);
+    lines
+}
+
+#[test]
+fn readers_are_listed_and_limited() {
+    let kit = Kit::with(flags::NOTLS, |environment| {
+        // SAFETY: a handle.
+        unsafe { mdb_env_set_maxreaders(environment, 2) };
+    });
+    assert_eq!(readers(&kit), ["(no active readers)\n"]);
+    let (one, other) = (kit.begin(flags::RDONLY), kit.begin(flags::RDONLY));
+    let lines = readers(&kit);
+    assert_eq!(lines.len(), 3);
+    assert!(lines[0].contains("pid") && lines[1].contains(&std::process::id().to_string()));
+    assert!(lines[1].ends_with(" 0\n"));
+    let third = kit.try_begin(ptr::null_mut(), flags::RDONLY);
+    assert_eq!(third.err(), Some(codes::READERS_FULL));
+    assert_eq!((one.commit(), other.commit()), (0, 0));
+    assert_eq!(info(&kit).reader_count, 2, "as many as were needed at once");
+    let mut dead = 7;
+    assert_eq!(
+        // SAFETY: a handle, and room.
+        unsafe { mdb_reader_check(kit.environment, &raw mut dead) },
+        0
+    );
+    assert_eq!(dead, 0);
+}

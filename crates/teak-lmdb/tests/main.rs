@@ -1,0 +1,10 @@
+//! The functions of the library, called as a C program calls them.
+
+mod cursors;
+mod databases;
+mod environments;
+mod kit;
+mod messages;
+mod records;
+mod several;
+mod transactions;

@@ -1,0 +1,144 @@
+use crate::kit::{Kit, bytes, value};
+use lmdb::{Value, codes, data::mdb_get, flags, flags::Operation};
+use std::ptr;
+
+#[test]
+fn records_are_put_got_and_deleted() {
+    let kit = Kit::new();
+    let txn = kit.begin(0);
+    assert_eq!(txn.get(1, b"key"), Err(codes::NOTFOUND));
+    assert_eq!(txn.del(1, b"key", None), codes::NOTFOUND);
+    assert_eq!(txn.put(1, b"key", b"one", 0), 0);
+    assert_eq!(txn.put(1, b"key", b"other", 0), 0);
+    assert_eq!(txn.get(1, b"key"), Ok(&b"other"[..]));
+    let mut data = value(b"third");
+    assert_eq!(
+        txn.put_value(1, b"key", &mut data, flags::NOOVERWRITE),
+        codes::KEYEXIST
+    );
+    assert_eq!(bytes(data), b"other");
+    assert_eq!(txn.put(1, b"large", &[7; 100_000], 0), 0);
+    assert_eq!(txn.get(1, b"large"), Ok(&[7; 100_000][..]));
+    assert_eq!(txn.del(1, b"key", Some(b"ignored")), 0);
+    assert_eq!(txn.get(1, b"key"), Err(codes::NOTFOUND));
+    assert_eq!(txn.commit(), 0);
+}
+
+#[test]
+fn sizes_and_arguments_are_checked() {
+    let kit = Kit::new();
+    let txn = kit.begin(0);
+    assert_eq!(txn.put(1, b"", b"value", 0), codes::BAD_VALSIZE);
+    assert_eq!(txn.put(1, &[1; 512], b"value", 0), codes::BAD_VALSIZE);
+    assert_eq!(txn.put(1, &[1; 511], b"value", 0), 0);
+    assert_eq!(txn.get(1, b""), Err(codes::BAD_VALSIZE));
+    assert_eq!(txn.del(1, b"", None), codes::BAD_VALSIZE);
+    assert_eq!(txn.put(1, b"key", b"value", flags::CURRENT), libc::EINVAL);
+    assert_eq!(txn.put(9, b"key", b"value", 0), libc::EINVAL);
+    assert_eq!(txn.put(0, b"key", b"value", 0), libc::EINVAL);
+    assert_eq!(
+        // SAFETY: null is refused.
+        unsafe { mdb_get(txn.0, 1, ptr::null_mut(), ptr::null_mut()) },
+        libc::EINVAL
+    );
+    assert_eq!(txn.commit(), 0);
+}
+
+#[test]
+fn appending_wants_ascending_keys() {
+    let kit = Kit::new();
+    let txn = kit.begin(0);
+    assert_eq!(txn.put(1, b"a", b"", flags::APPEND), 0);
+    assert_eq!(txn.put(1, b"c", b"", flags::APPEND), 0);
+    assert_eq!(txn.put(1, b"b", b"", flags::APPEND), codes::KEYEXIST);
+    assert_eq!(txn.put(1, b"c", b"", flags::APPEND), codes::KEYEXIST);
+    assert_eq!(txn.put(1, b"b", b"", 0), 0);
+    assert_eq!(txn.commit(), 0);
+}
+
+#[test]
+fn integers_are_in_their_order_and_have_one_size() {
+    let kit = Kit::new();
+    let txn = kit.begin(0);
+    let handle = txn
+        .open(Some(c"numbers"), flags::CREATE | flags::INTEGERKEY)
+        .unwrap();
+    for number in [300u32, 7, 70_000] {
+        assert_eq!(txn.put(handle, &number.to_ne_bytes(), b"", 0), 0);
+    }
+    assert_eq!(
+        txn.put(handle, &7u64.to_ne_bytes(), b"", 0),
+        codes::BAD_VALSIZE
+    );
+    let cursor = txn.cursor(handle);
+    let numbers = std::iter::from_fn(|| cursor.go(Operation::Next).ok());
+    let numbers = numbers.map(|(key, _)| u32::from_ne_bytes(key.try_into().unwrap()));
+    assert_eq!(numbers.collect::<Vec<_>>(), [7, 300, 70_000]);
+    assert_eq!(txn.commit(), 0);
+}
+
+#[test]
+fn a_reserved_value_is_written_after_it_was_put() {
+    for len in [100, 100_000] {
+        let kit = Kit::new();
+        let txn = kit.begin(0);
+        let mut data = Value {
+            len,
+            ..Value::default()
+        };
+        assert_eq!(txn.put_value(1, b"key", &mut data, flags::RESERVE), 0);
+        assert_eq!(data.len, len);
+        let cursor = txn.cursor(1);
+        assert_eq!(cursor.go(Operation::First).unwrap().1.len(), len);
+        // SAFETY: there is room for so many bytes until the next change.
+        unsafe { ptr::write_bytes(data.bytes.cast::<u8>(), 7, len) };
+        assert_eq!(cursor.go(Operation::GetCurrent).unwrap().1, vec![7; len]);
+        // SAFETY: the same, since reading is no change.
+        unsafe { ptr::write_bytes(data.bytes.cast::<u8>(), 8, len) };
+        assert_eq!(txn.put(1, b"other", b"", 0), 0);
+        assert_eq!(txn.get(1, b"key"), Ok(&vec![8; len][..]));
+        assert_eq!(txn.commit(), 0);
+    }
+}
+
+#[test]
+fn what_is_returned_stays_until_something_changes() {
+    let kit = Kit::new();
+    let txn = kit.begin(0);
+    for number in 0..2000u32 {
+        let key = format!("key number {number:06}");
+        assert_eq!(txn.put(1, key.as_bytes(), &number.to_ne_bytes(), 0), 0);
+    }
+    let check = |txn: crate::kit::Txn| {
+        let cursor = txn.cursor(1);
+        let all: Vec<_> = std::iter::from_fn(|| cursor.go(Operation::Next).ok()).collect();
+        assert_eq!(all.len(), 2000);
+        for (number, (key, value)) in all.iter().enumerate() {
+            assert_eq!(*key, format!("key number {number:06}").as_bytes());
+            assert_eq!(*value, (number as u32).to_ne_bytes());
+        }
+        cursor
+    };
+    check(txn);
+    assert_eq!(txn.commit(), 0);
+    let txn = kit.begin(flags::RDONLY);
+    let cursor = check(txn);
+    // SAFETY: a handle that is not used any more.
+    unsafe { lmdb::cursors::mdb_cursor_close(cursor.0) };
+    assert_eq!(txn.commit(), 0);
+}
+
+#[test]
+fn what_is_put_may_stand_in_the_database() {
+    let kit = Kit::new();
+    let txn = kit.begin(0);
+    assert_eq!(txn.put(1, b"key", &[7; 3000], 0), 0);
+    for round in 0..50u8 {
+        let there = txn.get(1, b"key").unwrap();
+        assert_eq!(txn.put(1, &[b'a', round], there, 0), 0);
+        let there = txn.get(1, &[b'a', round]).unwrap();
+        assert_eq!(txn.put(1, b"key", there, 0), 0);
+    }
+    assert_eq!(txn.get(1, &[b'a', 49]), Ok(&[7; 3000][..]));
+    assert_eq!(txn.commit(), 0);
+}

@@ -10,6 +10,7 @@ mod free_cursors;
 mod free_cursors_of_values;
 mod holes;
 mod multi;
+mod multi_points;
 mod multi_regressions;
 mod orders;
 mod parity;

@@ -1,8 +1,10 @@
 //! Tables in which a key has several values.
 
 mod bulk;
+mod copy;
 mod cursor;
 mod differences;
+mod owned;
 mod point;
 mod range;
 mod read;
@@ -10,6 +12,7 @@ mod write;
 
 pub use cursor::MultiCursor;
 pub use differences::{PairDifference, PairDifferences};
+pub use owned::{OwnedMultiCursor, OwnedPairs, OwnedValues};
 pub use range::{Keys, Pairs, Values};
 
 use super::{Table, WriteTxn, codec::Codec, table::check_key, transaction::sealed::Sealed};

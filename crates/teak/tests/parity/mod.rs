@@ -1,6 +1,7 @@
 //! What LMDB and libmdbx offer, row by row: a test named after each row of their features says how it is done here.
 
 mod cursors;
+mod cursors_of_values;
 mod housekeeping;
 mod points;
 mod ranges;

@@ -44,24 +44,24 @@
 //! | give a key several values | [`MultiTable`], [`WriteTxn::create_multi_table`], [`ValueSize`] |
 //! | bring an order of one's own | [`Comparison`], [`Options::comparison`] |
 //! | read a range, a prefix, from both ends | [`Table::range`], [`Table::prefix`], [`Cursor`] |
-//! | go through a table and change it meanwhile | [`FreeCursor`] |
-//! | change a record by what is there | [`Table::modify`], [`Table::replace`], [`Table::compare_and_swap`] and their neighbours |
+//! | go through a table and change it meanwhile | [`FreeCursor`], also over pairs |
+//! | change a record by what is there | [`Table::modify`], [`Table::replace`], [`Table::compare_and_swap`] and their neighbours; [`MultiTable::modify`] |
 //! | read many keys at once | [`Table::get_many`] |
 //! | count a range, find the n-th record | [`Table::count_range`], [`Table::rank`], [`Table::nth`], [`Table::estimate_range`] |
 //! | read a range with several threads | [`Table::split`] |
-//! | take what was read to another thread | [`Table::get_owned`], [`Table::range_owned`], [`Table::cursor_owned`] |
+//! | take what was read to another thread | [`Table::get_owned`], [`Table::range_owned`], [`Table::cursor_owned`]; [`MultiTable::range_owned`] and its neighbours |
 //! | undo a part of a transaction | [`WriteTxn::nested`], [`WriteTxn::savepoint`] |
 //! | commit and go on, to write or to read | [`WriteTxn::checkpoint`], [`WriteTxn::commit_and_read`] |
 //! | write what was decided by reading | [`Database::begin_write_at`] |
 //! | read what is not committed yet with several threads | [`WriteTxn`] |
 //! | draw numbers, and note how far one is | [`Table::draw_sequence`], [`WriteTxn::set_marks`] |
-//! | load much at once | [`Table::bulk_load`], [`Table::bulk_load_unsorted`] |
+//! | load much at once | [`Table::bulk_load`], [`Table::bulk_load_unsorted`], [`MultiTable::bulk_load_unsorted`] |
 //! | choose when a commit is on the disk | [`Durability`], [`Options::flush_after`], [`Database::sync`] |
 //! | commit now and wait later | [`WriteTxn::commit_async`], [`Ticket`] |
 //! | know what opening found | [`Database::recovery`] |
 //! | know what changed between two states | [`Table::differences`], [`ReadTxn::changed_tables`] |
 //! | follow what is committed, by whichever process | [`Database::follow`], [`Database::wait_for_commit`] |
-//! | copy or move records to another table | [`Table::copy_range`], [`Table::move_range`] |
+//! | copy or move records to another table | [`Table::copy_range`], [`Table::move_range`], [`MultiTable::copy_range`] |
 //! | know what fits, and what is in a file, without opening it | [`limits`], [`look`] |
 //! | log what happens, count what was done | [`Options::on_event`], [`Database::metrics`] |
 //! | delete a database | [`delete`] |
@@ -96,12 +96,13 @@ pub use api::{
     CheckProgress, CheckReport, CommitLatency, CompactOptions, CompactProgress, Cursor, Damage,
     Database, DatabaseStat, Deletion, DenseProgress, Difference, Differences, Durability, Estimate,
     Event, Exactness, FileInfo, FreeCursor, Freshness, Keys, Limits, Loss, Marks, Metrics,
-    MultiCursor, MultiTable, Options, OwnedCursor, OwnedRange, PageUse, PageVisit, PairDifference,
-    PairDifferences, Pairs, ParkedReadTxn, Range, ReadAhead, ReadTxn, ReaderInfo, Recovery,
-    RestoreProgress, SalvageProgress, SalvageReport, SalvagedTable, Savepoint, SlowReader,
-    SlowReaderChoice, SnapshotInfo, Swap, Table, TableChange, TableInfo, TableOptions, TableStat,
-    Ticket, Transaction, ValueGuard, ValueSize, Values, Verification, WarmUp, Warmed, WriteInfo,
-    WriteTxn, WriterPlace, codec, delete, limits, look, restore, salvage, salvage_with,
+    MultiCursor, MultiTable, Options, OwnedCursor, OwnedMultiCursor, OwnedPairs, OwnedRange,
+    OwnedValues, PageUse, PageVisit, PairDifference, PairDifferences, Pairs, ParkedReadTxn, Range,
+    ReadAhead, ReadTxn, ReaderInfo, Recovery, RestoreProgress, SalvageProgress, SalvageReport,
+    SalvagedTable, Savepoint, SlowReader, SlowReaderChoice, SnapshotInfo, Swap, Table, TableChange,
+    TableInfo, TableOptions, TableStat, Ticket, Transaction, ValueGuard, ValueSize, Values,
+    Verification, WarmUp, Warmed, WriteInfo, WriteTxn, WriterPlace, codec, delete, limits, look,
+    restore, salvage, salvage_with,
 };
 pub use error::{Error, KeyRange, Result};
 pub use page::{comparison::Comparison, key::KeyOrder};

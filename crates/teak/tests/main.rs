@@ -13,6 +13,7 @@ mod free_cursors_of_values;
 mod holes;
 mod memory;
 mod multi;
+mod multi_points;
 mod multi_regressions;
 mod orders;
 mod parity;

@@ -5,10 +5,10 @@ use crate::{
     Result,
     page::{key::KeyOrder, value::StoredValue},
     tree::{
-        PageSource,
+        PageSource, TreeRoot,
         bulk::{Appender, Builder},
         insert::{Existing, Tree},
-        sort::Sorter,
+        sort::{Merge, Sorter},
     },
 };
 use std::path::PathBuf;
@@ -115,11 +115,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
     ) -> Result<u64> {
         let mut root = *self.root(txn)?;
         let page_size = txn.source().page_size();
-        let directory = match options.directory {
-            Some(directory) => directory,
-            None => txn.engine().directory(),
-        };
-        let mut sorter = Sorter::new(root.order, options.memory_bytes, &directory);
+        let mut sorter = sorter(txn, &root, options);
         for (key, value) in records {
             check_key(&root, page_size, key.as_ref())?;
             root.key_len = root.key_len.max(if root.order == KeyOrder::Integer {
@@ -127,26 +123,10 @@ impl<K: Codec, V: Codec> Table<K, V> {
             } else {
                 0
             });
-            sorter.push(key.as_ref(), value.as_ref())?;
-            if sorter.records().is_multiple_of(PROGRESS_STEP) {
-                progress(BulkProgress::Sorting {
-                    records: sorter.records(),
-                });
-            }
+            push(&mut sorter, key.as_ref(), value.as_ref(), progress)?;
         }
         let total = sorter.records();
-        let mut merge = sorter.finish()?;
-        let mut built = 0u64;
-        let sorted = std::iter::from_fn(|| {
-            built += 1;
-            if built.is_multiple_of(PROGRESS_STEP) {
-                progress(BulkProgress::Building {
-                    records: built,
-                    total,
-                });
-            }
-            merge.next().transpose()
-        });
+        let sorted = sorted(sorter.finish()?, total, progress);
         let handle = self.handle(txn);
         txn.inner.change(handle, self.raw_name(), |tree| {
             if tree.root().is_empty() {
@@ -156,6 +136,49 @@ impl<K: Codec, V: Codec> Table<K, V> {
             }
         })
     }
+}
+
+/// What sorts records for a table.
+pub(super) fn sorter(txn: &WriteTxn, root: &TreeRoot, options: BulkOptions) -> Sorter {
+    let directory = match options.directory {
+        Some(directory) => directory,
+        None => txn.engine().directory(),
+    };
+    Sorter::new(root, options.memory_bytes, &directory)
+}
+
+/// Has one more record sorted, and tells how many there are.
+pub(super) fn push(
+    sorter: &mut Sorter,
+    key: &[u8],
+    value: &[u8],
+    progress: &mut dyn FnMut(BulkProgress),
+) -> Result<()> {
+    sorter.push(key, value)?;
+    if sorter.records().is_multiple_of(PROGRESS_STEP) {
+        let records = sorter.records();
+        progress(BulkProgress::Sorting { records });
+    }
+    Ok(())
+}
+
+/// Sorted records, of which it is told how many were built into pages.
+pub(super) fn sorted(
+    mut merge: Merge,
+    total: u64,
+    progress: &mut dyn FnMut(BulkProgress),
+) -> impl Iterator<Item = Result<(Vec<u8>, Vec<u8>)>> {
+    let mut built = 0u64;
+    std::iter::from_fn(move || {
+        built += 1;
+        if built.is_multiple_of(PROGRESS_STEP) {
+            progress(BulkProgress::Building {
+                records: built,
+                total,
+            });
+        }
+        merge.next().transpose()
+    })
 }
 
 /// Builds an empty tree.

@@ -9,14 +9,14 @@ use crate::{Error, Result, txn::write};
 use std::ops::{Bound, RangeBounds};
 
 /// Bytes of records that are in memory at once, unless one alone has more.
-const BATCH_BYTES: usize = 1 << 20;
+pub(super) const BATCH_BYTES: usize = 1 << 20;
 
 /// About what a record costs there beside its key and value: two vectors, two slices, and what the allocator adds.
-const RECORD_COST_BYTES: usize = 100;
+pub(super) const RECORD_COST_BYTES: usize = 100;
 
 /// What becomes of the records that were copied.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Originals {
+pub(super) enum Originals {
     Stay,
     Go,
 }
@@ -97,11 +97,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
         target: &Self,
         originals: Originals,
     ) -> Result<u64> {
-        if self.name() == target.name() {
-            let name = write::printable(self.name());
-            let text = format!("table {name:?} cannot be copied to itself; give another table");
-            return Err(Error::InvalidArgument(text));
-        }
+        refuse_same(self.name(), target.name())?;
         let (from, to) = (
             self.retype::<Bytes, Bytes>(),
             target.retype::<Bytes, Bytes>(),
@@ -127,6 +123,16 @@ impl<K: Codec, V: Codec> Table<K, V> {
             low = Bound::Excluded(last.clone());
         }
     }
+}
+
+/// Refuses to copy a table to itself.
+pub(super) fn refuse_same(source: &[u8], target: &[u8]) -> Result<()> {
+    if source != target {
+        return Ok(());
+    }
+    let name = write::printable(source);
+    let text = format!("table {name:?} cannot be copied to itself; give another table");
+    Err(Error::InvalidArgument(text))
 }
 
 impl Table<Bytes, Bytes> {

@@ -44,7 +44,10 @@ pub use database::{Database, DatabaseStat};
 pub use differences::{Difference, Differences, TableChange};
 pub use feed::{ChangeFeed, Changes};
 pub use free_cursor::{Bunch, FreeCursor};
-pub use multi::{Keys, MultiCursor, MultiTable, PairDifference, PairDifferences, Pairs, Values};
+pub use multi::{
+    Keys, MultiCursor, MultiTable, OwnedMultiCursor, OwnedPairs, OwnedValues, PairDifference,
+    PairDifferences, Pairs, Values,
+};
 pub use options::{Options, ReadAhead, TableOptions, ValueSize};
 pub use point::{Action, Exactness, Swap};
 pub use range::{OwnedRange, Range};

@@ -49,6 +49,10 @@ impl<V: Codec> Action<V> {
         Self { verdict, types }
     }
 
+    pub(super) fn into_verdict(self) -> Verdict<'static> {
+        self.verdict
+    }
+
     /// It stays as it is, or away.
     pub fn keep() -> Self {
         Self::new(Verdict::Leave)

@@ -55,6 +55,8 @@ enum Tree {
 pub(crate) struct Differences<'s, S: ?Sized> {
     older: Side<'s, S>,
     newer: Side<'s, S>,
+    /// Whether records have nothing but their keys, so that these are what is compared.
+    are_keys_all: bool,
     /// What the walk stands on.
     found: Option<Kind>,
     /// The tree that was read last.
@@ -82,8 +84,17 @@ impl<'s, S: PageSource + ?Sized> Differences<'s, S> {
         Self {
             older: side(older),
             newer: side(newer),
+            are_keys_all: false,
             found: None,
             read: Tree::Older,
+        }
+    }
+
+    /// The same for trees whose records are keys alone. Where an order calls keys equal that have other bytes, they have changed.
+    pub(super) fn of_keys(older: (&'s S, TreeRoot), newer: (&'s S, TreeRoot)) -> Self {
+        Self {
+            are_keys_all: true,
+            ..Self::new(older, newer, Bound::Unbounded, Bound::Unbounded)
         }
     }
 
@@ -103,6 +114,16 @@ impl<'s, S: PageSource + ?Sized> Differences<'s, S> {
             Some(Kind::Removed) => self.older.key(),
             _ => self.newer.key(),
         }
+    }
+
+    /// What the walk stands on.
+    pub(super) fn found(&self) -> Option<Kind> {
+        self.found
+    }
+
+    /// The key of the older record that the walk stands on, if it was removed or changed.
+    pub(super) fn old_key(&self) -> &[u8] {
+        self.older.key()
     }
 
     /// What `decode` makes of the older value of the record that the walk stands on, if it has one.
@@ -176,7 +197,9 @@ impl<'s, S: PageSource + ?Sized> Differences<'s, S> {
             Ordering::Greater => return Ok(Some(Kind::Inserted)),
             Ordering::Equal => {}
         }
-        if !self.has_same_value()? {
+        // What an order of the application's takes for equal may have other bytes.
+        let is_other = self.are_keys_all && self.older.key() != self.newer.key();
+        if is_other || !self.has_same_value()? {
             return Ok(Some(Kind::Changed));
         }
         self.pass_both()?;

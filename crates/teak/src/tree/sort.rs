@@ -4,7 +4,7 @@
 //! length-prefixed records. The merge reads all stretches at once through buffers that share the
 //! budget. Of records with equal keys the one that came last wins.
 
-use crate::{Error, Result, page::key::KeyOrder};
+use crate::{Error, Result, page::key::KeyOrder, tree::TreeRoot};
 use std::{
     cmp::Ordering,
     collections::BinaryHeap,
@@ -18,10 +18,28 @@ const FAN_IN_MAX: usize = 256;
 /// Bookkeeping for each record in memory.
 const ITEM_LEN: usize = 24;
 
+/// What records are sorted by.
+#[derive(Clone, Copy, Debug)]
+struct SortOrder {
+    keys: KeyOrder,
+    /// Where a key has several values.
+    values: Option<KeyOrder>,
+}
+
+impl SortOrder {
+    fn compare(&self, a: (&[u8], &[u8]), b: (&[u8], &[u8])) -> Ordering {
+        let by_key = self.keys.compare(a.0, b.0);
+        match self.values {
+            Some(values) => by_key.then_with(|| values.compare(a.1, b.1)),
+            None => by_key,
+        }
+    }
+}
+
 /// Collects records in any order and gives them back sorted.
 #[derive(Debug)]
 pub(crate) struct Sorter {
-    order: KeyOrder,
+    order: SortOrder,
     memory_bytes: usize,
     directory: std::path::PathBuf,
     bytes: Vec<u8>,
@@ -34,9 +52,13 @@ pub(crate) struct Sorter {
 pub(crate) type Pair = (Vec<u8>, Vec<u8>);
 
 impl Sorter {
-    pub(crate) fn new(order: KeyOrder, memory_bytes: usize, directory: &Path) -> Self {
+    /// Sorts for a tree: by keys, and where a key has several values by these too.
+    pub(crate) fn new(root: &TreeRoot, memory_bytes: usize, directory: &Path) -> Self {
         Self {
-            order,
+            order: SortOrder {
+                keys: root.order,
+                values: root.kind.values,
+            },
             memory_bytes: memory_bytes.max(1 << 16),
             directory: directory.to_path_buf(),
             bytes: Vec::new(),
@@ -70,12 +92,16 @@ impl Sorter {
     fn sort(&mut self) {
         let (order, bytes) = (self.order, &self.bytes);
         // Stable, so that of equal keys the last one pushed stays last.
-        order.sort(&mut self.items, |a, b| {
-            order.compare(
-                &bytes[a.0..a.0 + a.1 as usize],
-                &bytes[b.0..b.0 + b.1 as usize],
-            )
-        });
+        let record = |&(start, key_len, value_len): &(usize, u32, u32)| {
+            let middle = start + key_len as usize;
+            let end = middle + value_len as usize;
+            (&bytes[start..middle], &bytes[middle..end])
+        };
+        let sorting = match order.values {
+            Some(values @ KeyOrder::Custom(_)) => values,
+            _ => order.keys,
+        };
+        sorting.sort(&mut self.items, |a, b| order.compare(record(a), record(b)));
     }
 
     fn spill(&mut self) -> Result<()> {
@@ -95,7 +121,7 @@ impl Sorter {
         tempfile::tempfile_in(&self.directory).map_err(Error::io("creating a temporary file"))
     }
 
-    /// All records, sorted, each key once.
+    /// All records, sorted, each key once, or each pair.
     pub(crate) fn finish(mut self) -> Result<Merge> {
         self.sort();
         while self.stretches.len() > FAN_IN_MAX {
@@ -201,7 +227,7 @@ fn read_record(file: &mut BufReader<File>) -> std::io::Result<Option<Pair>> {
 /// equal keys, that of the last stretch.
 #[derive(Debug)]
 struct Front {
-    order: KeyOrder,
+    order: SortOrder,
     pair: Pair,
     stretch: usize,
 }
@@ -209,7 +235,7 @@ struct Front {
 impl Ord for Front {
     fn cmp(&self, other: &Self) -> Ordering {
         self.order
-            .compare(&other.pair.0, &self.pair.0)
+            .compare(slices(&other.pair), slices(&self.pair))
             .then(self.stretch.cmp(&other.stretch))
     }
 }
@@ -228,17 +254,21 @@ impl PartialEq for Front {
 
 impl Eq for Front {}
 
+fn slices((key, value): &Pair) -> (&[u8], &[u8]) {
+    (key, value)
+}
+
 /// Sorted records of many stretches.
 #[derive(Debug)]
 pub(crate) struct Merge {
-    order: KeyOrder,
+    order: SortOrder,
     stretches: Vec<Stretch>,
     fronts: BinaryHeap<Front>,
 }
 
 impl Merge {
     fn new(
-        order: KeyOrder,
+        order: SortOrder,
         files: Vec<File>,
         memory: Option<Stretch>,
         memory_bytes: usize,
@@ -282,7 +312,10 @@ impl Merge {
         };
         self.refill(stretch)?;
         while let Some(front) = self.fronts.peek() {
-            if self.order.compare(&front.pair.0, &pair.0).is_ne() {
+            if (self.order)
+                .compare(slices(&front.pair), slices(&pair))
+                .is_ne()
+            {
                 break;
             }
             let other = self.fronts.pop().expect("a front was there");

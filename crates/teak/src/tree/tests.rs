@@ -487,7 +487,7 @@ fn building_refuses_what_is_not_sorted() {
 #[test]
 fn sorting_beyond_memory_keeps_the_last_of_equal_keys() {
     let directory = std::env::temp_dir();
-    let mut sorter = Sorter::new(KeyOrder::Bytes, 1 << 16, &directory);
+    let mut sorter = Sorter::new(&bytes_root(), 1 << 16, &directory);
     let mut model = Model::new();
     let mut random = Rng::with_seed(8);
     for i in 0..40_000u32 {

@@ -1,6 +1,7 @@
 //! What LMDB and libmdbx offer, row by row: a test for each row of their features says how it is done here. `rows.txt` has all rows.
 
 mod cursors;
+mod cursors_of_values;
 mod diagnostics;
 mod environment;
 mod housekeeping;

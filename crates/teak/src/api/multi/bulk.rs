@@ -3,7 +3,11 @@
 use super::{MultiTable, PairCheck};
 use crate::{
     Result,
-    api::{WriteTxn, codec::Codec},
+    api::{
+        BulkOptions, BulkProgress, WriteTxn,
+        bulk::{push, sorted, sorter},
+        codec::Codec,
+    },
     tree::multi::{batch::PairAppender, bulk::PairBuilder},
 };
 
@@ -33,6 +37,57 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
         pairs: impl IntoIterator<Item = (Key, Value)>,
     ) -> Result<u64> {
         self.load_sorted(txn, pairs.into_iter().map(Ok))
+    }
+
+    /// Loads pairs in any order: they are sorted first, in memory and in temporary files, and then built into pages as by
+    /// [`MultiTable::bulk_load`]. A pair that comes several times is loaded once; so is one of those that an order of the application's calls
+    /// equal. A table that has pairs gets them inserted in order. Returns how many pairs there were, each counted once.
+    ///
+    /// ```
+    /// # use teak::{BulkOptions, Database, codec::{Str, U32}};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// let mut txn = database.begin_write()?;
+    /// let lines = txn.create_multi_table::<Str, U32>("lines")?;
+    /// let pairs = [("teak", 5u32), ("oak", 7), ("teak", 3), ("oak", 7)];
+    /// let pairs = pairs.map(|(key, value)| (key, value.to_be_bytes()));
+    /// let count = lines.bulk_load_unsorted(&mut txn, pairs, BulkOptions::default(), &mut |_| ())?;
+    /// assert_eq!(count, 3);
+    /// assert_eq!(lines.first_value(&txn, "teak")?, Some(3));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`](crate::Error::Io) if a temporary file cannot be written or read; those of [`MultiTable::insert`]. A pair that the table
+    /// cannot hold is found before anything changes.
+    pub fn bulk_load_unsorted<Key: AsRef<[u8]>, Value: AsRef<[u8]>>(
+        &self,
+        txn: &mut WriteTxn,
+        pairs: impl IntoIterator<Item = (Key, Value)>,
+        options: BulkOptions,
+        progress: &mut dyn FnMut(BulkProgress),
+    ) -> Result<u64> {
+        let mut check = PairCheck::new(self, txn)?;
+        let mut sorter = sorter(txn, &check.root, options);
+        for (key, value) in pairs {
+            check.check(key.as_ref(), value.as_ref())?;
+            push(&mut sorter, key.as_ref(), value.as_ref(), progress)?;
+        }
+        let total = sorter.records();
+        let sorted = sorted(sorter.finish()?, total, progress);
+        if self.is_empty(txn)? {
+            return self.load_sorted(txn, sorted);
+        }
+        self.change(txn, |tree| {
+            let mut count = 0;
+            for pair in sorted {
+                let (key, value) = pair?;
+                tree.insert_pair(&key, &value)?;
+                count += 1;
+            }
+            Ok(count)
+        })
     }
 
     pub(in crate::api) fn load_sorted<Key: AsRef<[u8]>, Value: AsRef<[u8]>>(

@@ -6,7 +6,10 @@ use crate::{
         range::Source,
         table::{check_probe, check_value_probe},
     },
-    tree::{PageSource, TreeRoot, multi::cursor::PairCursor},
+    tree::{
+        PageSource, TreeRoot,
+        multi::{cursor::PairCursor, position::PairPosition},
+    },
     txn::located::located,
 };
 use std::{fmt, sync::Arc};
@@ -41,6 +44,23 @@ impl<'t> MultiCursor<'t> {
             inner: PairCursor::new(source, root),
             name,
         }
+    }
+
+    /// Goes on where one was parked.
+    pub(super) fn resume(
+        source: Source<'t>,
+        root: TreeRoot,
+        name: Arc<[u8]>,
+        position: PairPosition,
+    ) -> Result<Self> {
+        match PairCursor::resume(source, root, position) {
+            Ok(inner) => Ok(Self { inner, name }),
+            Err(error) => Err(located(error, source, &root, &name, None)),
+        }
+    }
+
+    pub(super) fn park(self) -> PairPosition {
+        self.inner.park()
     }
 
     /// Moves, and says of damage which keys of the table it concerns.

@@ -1,9 +1,11 @@
 //! Tables in which a key has several values.
 
 mod bulk;
+mod copy;
 mod count;
 mod cursor;
 mod differences;
+mod owned;
 mod point;
 mod range;
 mod read;
@@ -11,6 +13,7 @@ mod write;
 
 pub use cursor::MultiCursor;
 pub use differences::{PairDifference, PairDifferences};
+pub use owned::{OwnedMultiCursor, OwnedPairs, OwnedValues};
 pub use range::{Keys, Pairs, Values};
 
 use super::{Table, WriteTxn, codec::Codec, table::check_key, transaction::sealed::Sealed};

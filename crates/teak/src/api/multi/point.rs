@@ -3,11 +3,213 @@
 use super::{MultiTable, PairCheck};
 use crate::{
     Error, Result,
-    api::{WriteTxn, codec::Codec},
-    tree::multi::replace::PairReplaced,
+    api::{
+        Action, Exactness, TableStat, Transaction, WriteTxn,
+        codec::Codec,
+        table::{check_probe, check_value_probe},
+    },
+    tree::{
+        modify::Verdict,
+        multi::{Values, cursor::PairCursor, lookup, replace::PairReplaced},
+        reading::{reading, reading_twice},
+    },
 };
 
 impl<K: Codec, V: Codec> MultiTable<K, V> {
+    /// A pair, or, if it is not there, the first one that is greater, by key and then by value, and which of both it is.
+    ///
+    /// ```
+    /// # use teak::{Database, Exactness, codec::{Str, U32}};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// # let mut txn = database.begin_write()?;
+    /// let lines = txn.create_multi_table::<Str, U32>("lines")?;
+    /// lines.insert_many(&mut txn, &[("oak", 7), ("teak", 3)])?;
+    /// let found = lines.get_or_next(&txn, "oak", 8)?;
+    /// assert_eq!(found, Some((Exactness::Greater, "teak".to_owned(), 3)));
+    /// assert_eq!(lines.get_or_next(&txn, "teak", 4)?, None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`MultiTable::contains`].
+    #[allow(clippy::type_complexity)]
+    pub fn get_or_next<T: Transaction>(
+        &self,
+        txn: &T,
+        key: K::Item<'_>,
+        value: V::Item<'_>,
+    ) -> Result<Option<(Exactness, K::Owned, V::Owned)>> {
+        let (root, source) = (*self.root(txn)?, txn.source());
+        let (key, value) = (K::encode(&key), V::encode(&value));
+        check_probe(&root, key.as_ref())?;
+        check_value_probe(&root, value.as_ref())?;
+        let found = reading(source, || {
+            let mut cursor = PairCursor::new(source, root);
+            let exactness = match cursor.seek_pair(key.as_ref(), value.as_ref())? {
+                Some(true) => Exactness::Exact,
+                Some(false) => Exactness::Greater,
+                None => return Ok(None),
+            };
+            let key = K::to_owned(K::decode(cursor.key())?);
+            let value = V::to_owned(V::decode(cursor.value())?);
+            Ok(Some((exactness, key, value)))
+        });
+        found.map_err(|error| self.located(error, txn, &root, key.as_ref()))
+    }
+
+    /// Counts of the values of a key, and of the pages that they have for themselves: none as long as they stand beside their key.
+    ///
+    /// ```
+    /// # use teak::{Database, codec::{Str, U32}};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// # let mut txn = database.begin_write()?;
+    /// let lines = txn.create_multi_table::<Str, U32>("lines")?;
+    /// lines.insert_values(&mut txn, "teak", &(0..5000).collect::<Vec<_>>())?;
+    /// lines.insert(&mut txn, "oak", 7)?;
+    /// let teak = lines.value_stat(&txn, "teak")?.unwrap();
+    /// assert!(teak.records == 5000 && teak.leaf_pages > 1);
+    /// let oak = lines.value_stat(&txn, "oak")?.unwrap();
+    /// assert!(oak.records == 1 && oak.leaf_pages == 0);
+    /// assert_eq!(lines.value_stat(&txn, "elm")?, None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`MultiTable::values`].
+    pub fn value_stat<T: Transaction>(
+        &self,
+        txn: &T,
+        key: K::Item<'_>,
+    ) -> Result<Option<TableStat>> {
+        let (root, source, key) = (*self.root(txn)?, txn.source(), K::encode(&key));
+        check_probe(&root, key.as_ref())?;
+        let found = reading_twice(source, || {
+            let values = lookup::find(source, &root, key.as_ref())?;
+            Ok(values.map(|values| match values {
+                Values::Tree(nested) => TableStat::new(&nested),
+                values => TableStat {
+                    records: values.count(),
+                    changed: root.changed,
+                    ..TableStat::new(&root.nested())
+                },
+            }))
+        });
+        found.map_err(|error| self.located(error, txn, &root, key.as_ref()))
+    }
+
+    /// Has `change` look at a value of a key as the table has it, if it has it, and does what that says: the value stays or goes, or another one
+    /// comes in its place, unless the key has that already. Returns what `change` returns beside. If `change` fails, nothing is changed, and the
+    /// transaction can go on; if it panics, the transaction can only be rolled back.
+    ///
+    /// ```
+    /// # use teak::{Action, Database, codec::{Str, U32}};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// # let mut txn = database.begin_write()?;
+    /// let lines = txn.create_multi_table::<Str, U32>("lines")?;
+    /// lines.insert_values(&mut txn, "teak", &[3, 12])?;
+    /// let was_there = lines.modify(&mut txn, "teak", 3, |line| {
+    ///     Ok(match line {
+    ///         Some(line) => (Action::put(line + 1), true),
+    ///         None => (Action::keep(), false),
+    ///     })
+    /// })?;
+    /// assert!(was_there && lines.contains(&txn, "teak", 4)?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// What `change` returns; those of [`MultiTable::insert`]; [`Error::Decode`] if what is there is no such value.
+    pub fn modify<R>(
+        &self,
+        txn: &mut WriteTxn,
+        key: K::Item<'_>,
+        value: V::Item<'_>,
+        change: impl FnOnce(Option<V::Item<'_>>) -> Result<(Action<V>, R)>,
+    ) -> Result<R> {
+        let (key, value) = (K::encode(&key), V::encode(&value));
+        let (key, value) = (key.as_ref(), value.as_ref());
+        let mut check = PairCheck::new(self, txn)?;
+        check_probe(&check.root, key)?;
+        check_value_probe(&check.root, value)?;
+        // An error of `change` itself would end the transaction; what is refused does not.
+        self.change(txn, |tree| {
+            let old = tree.stored_value(key, value)?;
+            let decided = old.as_deref().map(V::decode).transpose().and_then(change);
+            let (verdict, result) = match decided {
+                Ok((action, result)) => (action.into_verdict(), result),
+                Err(error) => return Ok(Err(error)),
+            };
+            if let Verdict::Put(new) = &verdict
+                && let Err(error) = check.check(key, new)
+            {
+                return Ok(Err(error));
+            }
+            match (verdict, &old) {
+                (Verdict::Leave, _) | (Verdict::Remove, None) => {}
+                (Verdict::Remove, Some(old)) => drop(tree.remove_pair(key, old)?),
+                (Verdict::Put(new), None) => drop(tree.insert_pair(key, &new)?),
+                (Verdict::Put(new), Some(old)) => drop(tree.exchange_pair(key, old, &new)?),
+            }
+            Ok(Ok(result))
+        })?
+    }
+
+    /// Puts `new` in the place of `old` if the key has `old` and not yet `new`; says whether it did. `None` as `old` has `new` inserted if the key
+    /// does not have it, as `new` it has `old` removed if the key has it.
+    ///
+    /// ```
+    /// # use teak::{Database, codec::{Str, U32}};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// # let mut txn = database.begin_write()?;
+    /// let lines = txn.create_multi_table::<Str, U32>("lines")?;
+    /// assert!(lines.compare_and_swap(&mut txn, "teak", None, Some(3))?);
+    /// assert!(lines.compare_and_swap(&mut txn, "teak", Some(3), Some(4))?);
+    /// assert!(!lines.compare_and_swap(&mut txn, "teak", Some(3), None)?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`MultiTable::insert`].
+    pub fn compare_and_swap(
+        &self,
+        txn: &mut WriteTxn,
+        key: K::Item<'_>,
+        old: Option<V::Item<'_>>,
+        new: Option<V::Item<'_>>,
+    ) -> Result<bool> {
+        let (key, old, new) = (
+            K::encode(&key),
+            old.as_ref().map(V::encode),
+            new.as_ref().map(V::encode),
+        );
+        let key = key.as_ref();
+        let mut check = PairCheck::new(self, txn)?;
+        check_probe(&check.root, key)?;
+        if let Some(old) = &old {
+            check_value_probe(&check.root, old.as_ref())?;
+        }
+        if let Some(new) = &new {
+            check.check(key, new.as_ref())?;
+        }
+        self.change(txn, |tree| match (&old, &new) {
+            (None, None) => Ok(true),
+            (None, Some(new)) => tree.insert_pair(key, new.as_ref()),
+            (Some(old), None) => tree.remove_pair(key, old.as_ref()),
+            (Some(old), Some(new)) => {
+                let replaced = tree.replace_pair(key, old.as_ref(), new.as_ref())?;
+                Ok(replaced == PairReplaced::Done)
+            }
+        })
+    }
+
     /// Inserts a pair that is behind all others of its key.
     ///
     /// ```
@@ -59,10 +261,6 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
         new: &[u8],
     ) -> Result<bool> {
         PairCheck::new(self, txn)?.check(key, new)?;
-        self.change(txn, |tree| match tree.replace_pair(key, old, new)? {
-            PairReplaced::Done => Ok(true),
-            PairReplaced::NoOld => Ok(false),
-            PairReplaced::NewThere => tree.remove_pair(key, old),
-        })
+        self.change(txn, |tree| tree.exchange_pair(key, old, new))
     }
 }

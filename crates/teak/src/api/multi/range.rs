@@ -9,6 +9,7 @@ use crate::{
         multi::{
             self,
             cursor::{PairBound, PairCursor},
+            position::PairPosition,
         },
     },
     txn::located::located,
@@ -28,6 +29,15 @@ pub struct Pairs<'t, K, V> {
     /// What the next call says.
     failure: Option<Error>,
     types: PhantomData<fn() -> (K, V)>,
+}
+
+/// What stays of [`Pairs`] where the transaction is not borrowed.
+#[derive(Debug, Default)]
+pub(super) struct ParkedPairs {
+    front: PairPosition,
+    back: PairPosition,
+    pub(super) is_done: bool,
+    failure: Option<Error>,
 }
 
 impl<'t, K: Codec, V: Codec> Pairs<'t, K, V> {
@@ -86,6 +96,32 @@ impl<'t, K: Codec, V: Codec> Pairs<'t, K, V> {
         decoded::<K, V>(&self.back)
     }
 
+    /// Goes on where one was parked.
+    pub(super) fn resume(
+        source: Source<'t>,
+        root: TreeRoot,
+        name: Arc<[u8]>,
+        parked: ParkedPairs,
+    ) -> Result<Self> {
+        Ok(Self {
+            name,
+            front: PairCursor::resume(source, root, parked.front)?,
+            back: PairCursor::resume(source, root, parked.back)?,
+            is_done: parked.is_done,
+            failure: parked.failure,
+            types: PhantomData,
+        })
+    }
+
+    pub(super) fn park(self) -> ParkedPairs {
+        ParkedPairs {
+            front: self.front.park(),
+            back: self.back.park(),
+            is_done: self.is_done,
+            failure: self.failure,
+        }
+    }
+
     fn begin(&mut self) -> Option<Result<()>> {
         match self.is_done {
             true => None,
@@ -126,8 +162,11 @@ fn is_void(root: &TreeRoot, low: PairBound<'_>, high: PairBound<'_>) -> bool {
     else {
         return false;
     };
+    // The bound of a key is that of all its values.
     let by_value = || match (a.1, b.1) {
         (Some(a), Some(b)) => root.value_order().compare(a, b),
+        (Some(_), None) if matches!(high, Bound::Included(_)) => Ordering::Less,
+        (None, Some(_)) if matches!(low, Bound::Included(_)) => Ordering::Less,
         _ => Ordering::Equal,
     };
     match root.order.compare(a.0, b.0).then_with(by_value) {
@@ -174,7 +213,18 @@ pub struct Values<'t, V> {
     front: PairCursor<'t, Pages<'t>>,
     back: Option<PairCursor<'t, Pages<'t>>>,
     left: u64,
+    /// What the next call says.
+    failure: Option<Error>,
     types: PhantomData<fn() -> V>,
+}
+
+/// What stays of [`Values`] where the transaction is not borrowed.
+#[derive(Debug, Default)]
+pub(super) struct ParkedValues {
+    front: PairPosition,
+    back: Option<PairPosition>,
+    pub(super) left: u64,
+    failure: Option<Error>,
 }
 
 /// An end of the values that are left.
@@ -201,8 +251,38 @@ impl<'t, V: Codec> Values<'t, V> {
             front,
             back: None,
             left,
+            failure: None,
             types: PhantomData,
         })
+    }
+
+    /// Goes on where one was parked.
+    pub(super) fn resume(
+        source: Source<'t>,
+        root: TreeRoot,
+        name: Arc<[u8]>,
+        parked: ParkedValues,
+    ) -> Result<Self> {
+        let back = parked
+            .back
+            .map(|back| PairCursor::resume(source, root, back));
+        Ok(Self {
+            name,
+            front: PairCursor::resume(source, root, parked.front)?,
+            back: back.transpose()?,
+            left: parked.left,
+            failure: parked.failure,
+            types: PhantomData,
+        })
+    }
+
+    pub(super) fn park(self) -> ParkedValues {
+        ParkedValues {
+            front: self.front.park(),
+            back: self.back.map(PairCursor::park),
+            left: self.left,
+            failure: self.failure,
+        }
     }
 
     fn take(&mut self, end: End) -> Result<V::Owned> {
@@ -218,13 +298,16 @@ impl<'t, V: Codec> Values<'t, V> {
         let value = cursor.decode(|_, value| Ok(V::to_owned(V::decode(value)?)))?;
         self.left -= 1;
         if self.left > 0 {
-            let is_there = match end {
-                End::Front => cursor.next_value()?,
-                End::Back => cursor.prev_value()?,
+            let stepped = match end {
+                End::Front => cursor.next_value(),
+                End::Back => cursor.prev_value(),
             };
-            if !is_there {
-                return Err(out_of_order(cursor.root()));
-            }
+            // The value is whole, so an error of the step behind it is for the next call.
+            self.failure = match stepped {
+                Ok(true) => None,
+                Ok(false) => Some(out_of_order(cursor.root())),
+                Err(error) => Some(error),
+            };
         }
         Ok(value)
     }
@@ -233,7 +316,10 @@ impl<'t, V: Codec> Values<'t, V> {
         if self.left == 0 {
             return None;
         }
-        let taken = self.take(end);
+        let taken = match self.failure.take() {
+            Some(error) => Err(error),
+            None => self.take(end),
+        };
         Some(taken.map_err(|error| {
             self.left = 0;
             located_at(error, &self.front, &self.name)

@@ -95,6 +95,7 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
     pub fn count<T: Transaction>(&self, txn: &T, key: K::Item<'_>) -> Result<u64> {
         let root = self.root(txn)?;
         let (source, key) = (txn.source(), K::encode(&key));
+        check_probe(&root, key.as_ref())?;
         let found = reading_twice(source, || {
             let values = lookup::find(source, &root, key.as_ref())?;
             Ok(values.map_or(0, |values| values.count()))
@@ -119,7 +120,8 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
     ///
     /// # Errors
     ///
-    /// Those of [`MultiTable::values`].
+    /// Those of [`MultiTable::values`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an integer of another length than the
+    /// values, too.
     pub fn contains<T: Transaction>(
         &self,
         txn: &T,
@@ -128,6 +130,8 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
     ) -> Result<bool> {
         let root = self.root(txn)?;
         let (source, key, value) = (txn.source(), K::encode(&key), V::encode(&value));
+        check_probe(&root, key.as_ref())?;
+        check_value_probe(&root, value.as_ref())?;
         let found = reading_twice(source, || {
             lookup::contains(source, &root, key.as_ref(), value.as_ref())
         });
@@ -361,7 +365,7 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
 
     /// Says of damage which keys of the table it concerns.
     #[cold]
-    fn located<T: Transaction>(
+    pub(super) fn located<T: Transaction>(
         &self,
         error: crate::Error,
         txn: &T,

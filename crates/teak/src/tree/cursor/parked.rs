@@ -14,6 +14,13 @@ pub(crate) struct Parked {
 }
 
 impl Parked {
+    /// Nowhere, since an error came up on the way.
+    pub(crate) fn lost() -> Self {
+        let mut parked = Self::default();
+        parked.position.lose();
+        parked
+    }
+
     pub(crate) fn position(&self) -> &Position {
         &self.position
     }

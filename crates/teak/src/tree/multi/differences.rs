@@ -57,7 +57,14 @@ impl<'s, S: PageSource + ?Sized> PairDifferences<'s, S> {
         self.found = loop {
             let found = match &mut self.values {
                 Values::Nothing => None,
-                Values::Trees(walk) => walk.next()?,
+                Values::Trees(walk) => match (before.take(), walk.found()) {
+                    // The bytes that came for those that were told as removed.
+                    (Some(Kind::Removed), Some(Kind::Changed)) => Some(Kind::Inserted),
+                    _ => match walk.next()? {
+                        Some(Kind::Changed) => Some(Kind::Removed),
+                        found => found,
+                    },
+                },
                 Values::Merged(sides) => reading(older, || {
                     reading(newer, || merge(sides, before.take(), order))
                 })?,
@@ -81,6 +88,7 @@ impl<'s, S: PageSource + ?Sized> PairDifferences<'s, S> {
     pub(crate) fn pair(&self) -> (&[u8], &[u8]) {
         let value = match &self.values {
             Values::Nothing => &[],
+            Values::Trees(walk) if self.found == Some(Kind::Removed) => walk.old_key(),
             Values::Trees(walk) => walk.key(),
             Values::Merged(sides) => {
                 let side = &sides[usize::from(self.found == Some(Kind::Inserted))];
@@ -111,7 +119,7 @@ impl<'s, S: PageSource + ?Sized> PairDifferences<'s, S> {
         Ok(match (nested(&sides[0]), nested(&sides[1])) {
             (Some(old), Some(new)) => {
                 let (old, new) = ((self.trees[0].0, old), (self.trees[1].0, new));
-                let walk = Differences::new(old, new, Bound::Unbounded, Bound::Unbounded);
+                let walk = Differences::of_keys(old, new);
                 Values::Trees(Box::new(walk))
             }
             _ => Values::Merged(Box::new(sides)),

@@ -36,6 +36,19 @@ enum Inner {
 }
 
 impl PairPosition {
+    /// Nowhere, since an error came up on the way.
+    pub(crate) fn lost() -> Self {
+        Self {
+            outer: Parked::lost(),
+            inner: Inner::Nowhere,
+        }
+    }
+
+    /// Whether it is on a pair.
+    pub(crate) fn is_on_pair(&self) -> bool {
+        !matches!(self.inner, Inner::Nowhere)
+    }
+
     /// How many values the key has; 0 if it is on none.
     pub(crate) fn count(&self) -> u64 {
         match &self.inner {

@@ -3,8 +3,14 @@
 use super::Values;
 use crate::{
     Result,
-    page::{Damage, set, value::StoredValue},
-    tree::{PageSink, cursor::record_at, insert::Tree, position::Position, visit_leaf},
+    page::{Damage, set},
+    tree::{
+        PageSink,
+        cursor::{Cursor, record_at},
+        insert::Tree,
+        position::Position,
+        visit_leaf,
+    },
 };
 
 /// What came of an attempt to put one value in the place of another.
@@ -46,8 +52,17 @@ impl<S: PageSink> Tree<'_, S> {
         Ok(PairReplaced::Done)
     }
 
+    /// Has a value of a key go and another one come, unless that is there; says whether the old one was there.
+    pub(crate) fn exchange_pair(&mut self, key: &[u8], old: &[u8], new: &[u8]) -> Result<bool> {
+        match self.replace_pair(key, old, new)? {
+            PairReplaced::Done => Ok(true),
+            PairReplaced::NoOld => Ok(false),
+            PairReplaced::NewThere => self.remove_pair(key, old),
+        }
+    }
+
     /// The bytes of a value of a key, if it is there.
-    fn stored_value(&self, key: &[u8], value: &[u8]) -> Result<Option<Vec<u8>>> {
+    pub(crate) fn stored_value(&self, key: &[u8], value: &[u8]) -> Result<Option<Vec<u8>>> {
         let Some(position) = self.place_of_key(key)? else {
             return Ok(None);
         };
@@ -94,10 +109,11 @@ impl<S: PageSink> Tree<'_, S> {
         let leaf = visit_leaf(&*self.sink, number, "replace")?;
         let stored = leaf.node(index).map_err(damaged)?.value;
         let count = set::pair_count(stored).map_err(damaged)?;
-        if self.has_just(stored, values).map_err(damaged)? {
+        let old = Values::of(self.root, stored).map_err(damaged)?;
+        if self.are_just(&old, values)? {
             return Ok(count);
         }
-        let nested = match Values::of(self.root, stored).map_err(damaged)? {
+        let nested = match old {
             Values::Tree(nested) => Some(nested),
             _ => None,
         };
@@ -120,12 +136,21 @@ impl<S: PageSink> Tree<'_, S> {
         Ok(count)
     }
 
-    /// Whether a key has just these values, as far as its leaf tells.
-    fn has_just(&self, stored: StoredValue<'_>, values: &[&[u8]]) -> Result<bool, Damage> {
-        Ok(match Values::of(self.root, stored)? {
-            Values::One(old) => values == [old],
+    /// Whether the values of a key are just these, byte by byte.
+    fn are_just(&self, old: &Values<'_>, values: &[&[u8]]) -> Result<bool> {
+        Ok(match old {
+            Values::One(old) => values == [*old],
             Values::Set(set) => set.len() == values.len() && set.iter().eq(values.iter().copied()),
-            Values::Tree(_) => false,
+            Values::Tree(nested) if nested.records != values.len() as u64 => false,
+            Values::Tree(nested) => {
+                let mut cursor = Cursor::new(&*self.sink, *nested);
+                for value in values {
+                    if !cursor.next()? || cursor.key() != *value {
+                        return Ok(false);
+                    }
+                }
+                true
+            }
         })
     }
 }

@@ -1,0 +1,145 @@
+//! Copying and moving pairs from one table to another, a part at a time.
+
+use super::{MultiTable, Pairs};
+use crate::{
+    Result,
+    api::{
+        WriteTxn,
+        codec::{Bytes, Codec},
+        copy::{BATCH_BYTES, Originals, RECORD_COST_BYTES, refuse_same},
+        table::{OwnedBounds, as_slices, encoded_bounds},
+        transaction::sealed::Sealed,
+    },
+    tree::multi::cursor::PairBound,
+};
+use std::ops::{Bound, RangeBounds};
+
+impl<K: Codec, V: Codec> MultiTable<K, V> {
+    /// Copies all pairs of a range of keys to another table, which may have other orders and keeps the values that its keys have already.
+    /// Returns how many were copied, those included that were there. Memory is needed for a megabyte of pairs. If it fails nothing has
+    /// changed.
+    ///
+    /// ```
+    /// # use teak::{Database, codec::{Str, U32}};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// # let mut txn = database.begin_write()?;
+    /// let lines = txn.create_multi_table::<Str, U32>("lines")?;
+    /// let some = txn.create_multi_table::<Str, U32>("some")?;
+    /// lines.insert_many(&mut txn, &[("ash", 1), ("oak", 2), ("oak", 5)])?;
+    /// assert_eq!(lines.copy_range(&mut txn, "b".., &some)?, 2);
+    /// assert_eq!(some.count(&txn, "oak")?, 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if both are the same table, or the other one cannot have some of the pairs;
+    /// [`Error::TableMismatch`](crate::Error::TableMismatch) if a key has one value in one of them; those of [`MultiTable::range`] and of
+    /// [`MultiTable::insert_many`].
+    pub fn copy_range<'k>(
+        &self,
+        txn: &mut WriteTxn,
+        range: impl RangeBounds<K::Item<'k>>,
+        target: &Self,
+    ) -> Result<u64>
+    where
+        K::Item<'k>: 'k,
+    {
+        let bounds = encoded_bounds::<K>(&*self.root(txn)?, &range)?;
+        txn.nested(|txn| self.transfer(txn, bounds, target, Originals::Stay))
+    }
+
+    /// Moves all pairs of a range of keys to another table, as [`MultiTable::copy_range`] copies them; returns how many were moved. All of
+    /// them are removed here.
+    ///
+    /// ```
+    /// # use teak::{Database, codec::{Str, U32}};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// # let mut txn = database.begin_write()?;
+    /// let lines = txn.create_multi_table::<Str, U32>("lines")?;
+    /// let old = txn.create_multi_table::<Str, U32>("old")?;
+    /// lines.insert_many(&mut txn, &[("ash", 1), ("ash", 4), ("oak", 2)])?;
+    /// assert_eq!(lines.move_range(&mut txn, .."f", &old)?, 2);
+    /// assert_eq!((lines.len(&txn)?, old.len(&txn)?), (1, 2));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`MultiTable::copy_range`].
+    pub fn move_range<'k>(
+        &self,
+        txn: &mut WriteTxn,
+        range: impl RangeBounds<K::Item<'k>>,
+        target: &Self,
+    ) -> Result<u64>
+    where
+        K::Item<'k>: 'k,
+    {
+        let bounds = encoded_bounds::<K>(&*self.root(txn)?, &range)?;
+        txn.nested(|txn| self.transfer(txn, bounds, target, Originals::Go))
+    }
+
+    fn transfer(
+        &self,
+        txn: &mut WriteTxn,
+        (low, high): OwnedBounds,
+        target: &Self,
+        originals: Originals,
+    ) -> Result<u64> {
+        refuse_same(self.name(), target.name())?;
+        let (from, to) = (
+            self.retype::<Bytes, Bytes>(),
+            target.retype::<Bytes, Bytes>(),
+        );
+        // Also where there is nothing to copy.
+        to.root(txn)?;
+        let of_key = |key| (key, None);
+        let high = as_slices(&high).map(of_key);
+        let mut batch = from.some_pairs(txn, as_slices(&low).map(of_key), high)?;
+        let mut count = 0;
+        while let (Some((first_key, first)), Some((last_key, last))) = (batch.first(), batch.last())
+        {
+            let pairs: Vec<_> = batch
+                .iter()
+                .map(|(key, value)| (&key[..], &value[..]))
+                .collect();
+            to.insert_many(txn, &pairs)?;
+            if originals == Originals::Go {
+                let copied = (
+                    Bound::Included((&first_key[..], &first[..])),
+                    Bound::Included((&last_key[..], &last[..])),
+                );
+                from.remove_pairs(txn, copied)?;
+            }
+            count += batch.len() as u64;
+            let low = Bound::Excluded((&last_key[..], Some(&last[..])));
+            batch = from.some_pairs(txn, low, high)?;
+        }
+        Ok(count)
+    }
+}
+
+impl MultiTable<Bytes, Bytes> {
+    /// The first pairs of a range.
+    fn some_pairs(
+        &self,
+        txn: &WriteTxn,
+        low: PairBound<'_>,
+        high: PairBound<'_>,
+    ) -> Result<Vec<(Vec<u8>, Vec<u8>)>> {
+        let (root, name) = (*self.root(txn)?, self.table.shared_name());
+        let (mut pairs, mut len) = (Vec::new(), 0);
+        for pair in Pairs::<Bytes, Bytes>::new(txn.source(), root, name, low, high)? {
+            let (key, value) = pair?;
+            len += key.len() + value.len() + RECORD_COST_BYTES;
+            pairs.push((key, value));
+            if len >= BATCH_BYTES {
+                break;
+            }
+        }
+        Ok(pairs)
+    }
+}

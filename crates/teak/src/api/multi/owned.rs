@@ -1,0 +1,486 @@
+//! Iterators and cursors with a hold on the transaction. Between two steps they are parked.
+
+use super::{
+    MultiCursor, MultiTable, Pairs, Values,
+    range::{ParkedPairs, ParkedValues},
+    read::{encoded_pair, pair_bound},
+};
+use crate::{
+    Result,
+    api::{
+        ReadTxn,
+        codec::Codec,
+        table::{as_slices, check_probe, encoded_bounds},
+        transaction::sealed::Sealed,
+    },
+    tree::{TreeRoot, multi::position::PairPosition},
+};
+use std::{
+    fmt,
+    marker::PhantomData,
+    mem,
+    ops::{Bound, RangeBounds},
+    sync::Arc,
+};
+
+/// The pairs of a range, with a hold on the transaction; see [`MultiTable::range_owned`].
+///
+/// ```
+/// # use teak::{Database, codec::{Str, U32}};
+/// # let directory = tempfile::tempdir()?;
+/// # let database = Database::open(directory.path().join("x.teak"))?;
+/// # let mut txn = database.begin_write()?;
+/// # let lines = txn.create_multi_table::<Str, U32>("lines")?;
+/// # lines.insert_many(&mut txn, &[("oak", 7), ("teak", 3), ("teak", 12)])?;
+/// # txn.commit()?;
+/// let pairs = lines.range_owned(&database.begin_read()?, "p"..)?;
+/// let thread = std::thread::spawn(move || pairs.count());
+/// assert_eq!(thread.join().unwrap(), 2);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct OwnedPairs<K, V> {
+    txn: ReadTxn,
+    root: TreeRoot,
+    name: Arc<[u8]>,
+    parked: ParkedPairs,
+    types: PhantomData<fn() -> (K, V)>,
+}
+
+impl<K: Codec, V: Codec> OwnedPairs<K, V> {
+    fn step<R>(
+        &mut self,
+        step: impl FnOnce(&mut Pairs<'_, K, V>) -> Option<Result<R>>,
+    ) -> Option<Result<R>> {
+        if self.parked.is_done {
+            return None;
+        }
+        let (parked, name) = (mem::take(&mut self.parked), Arc::clone(&self.name));
+        match Pairs::resume(self.txn.source(), self.root, name, parked) {
+            Ok(mut pairs) => {
+                let item = step(&mut pairs);
+                self.parked = pairs.park();
+                item
+            }
+            Err(error) => {
+                self.parked.is_done = true;
+                Some(Err(error))
+            }
+        }
+    }
+}
+
+impl<K: Codec, V: Codec> Iterator for OwnedPairs<K, V> {
+    type Item = Result<(K::Owned, V::Owned)>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.step(|items| items.next())
+    }
+}
+
+impl<K: Codec, V: Codec> DoubleEndedIterator for OwnedPairs<K, V> {
+    fn next_back(&mut self) -> Option<Self::Item> {
+        self.step(|items| items.next_back())
+    }
+}
+
+impl<K, V> fmt::Debug for OwnedPairs<K, V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OwnedPairs")
+            .field("is_done", &self.parked.is_done)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The values of a key, with a hold on the transaction; see [`MultiTable::values_owned`].
+pub struct OwnedValues<V> {
+    txn: ReadTxn,
+    root: TreeRoot,
+    name: Arc<[u8]>,
+    parked: ParkedValues,
+    types: PhantomData<fn() -> V>,
+}
+
+impl<V: Codec> OwnedValues<V> {
+    fn step(
+        &mut self,
+        step: impl FnOnce(&mut Values<'_, V>) -> Option<Result<V::Owned>>,
+    ) -> Option<Result<V::Owned>> {
+        if self.parked.left == 0 {
+            return None;
+        }
+        let (parked, name) = (mem::take(&mut self.parked), Arc::clone(&self.name));
+        match Values::resume(self.txn.source(), self.root, name, parked) {
+            Ok(mut values) => {
+                let item = step(&mut values);
+                self.parked = values.park();
+                item
+            }
+            // What is parked by default has nothing left.
+            Err(error) => Some(Err(error)),
+        }
+    }
+}
+
+impl<V> OwnedValues<V> {
+    /// How many values are left.
+    #[must_use]
+    pub fn len(&self) -> u64 {
+        self.parked.left
+    }
+
+    /// Whether none is left.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.parked.left == 0
+    }
+}
+
+impl<V: Codec> Iterator for OwnedValues<V> {
+    type Item = Result<V::Owned>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.step(|items| items.next())
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        // More than there are addresses only in damaged trees.
+        let left = usize::try_from(self.parked.left).unwrap_or(usize::MAX);
+        (0, Some(left))
+    }
+}
+
+impl<V: Codec> DoubleEndedIterator for OwnedValues<V> {
+    fn next_back(&mut self) -> Option<Self::Item> {
+        self.step(|items| items.next_back())
+    }
+}
+
+impl<V> fmt::Debug for OwnedValues<V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OwnedValues")
+            .field("left", &self.parked.left)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A cursor over pairs with a hold on the transaction, to be kept or sent elsewhere. Its steps are those of [`MultiCursor`].
+///
+/// ```
+/// # use teak::{Database, codec::{Str, U32}};
+/// # let directory = tempfile::tempdir()?;
+/// # let database = Database::open(directory.path().join("x.teak"))?;
+/// # let mut txn = database.begin_write()?;
+/// # let lines = txn.create_multi_table::<Str, U32>("lines")?;
+/// # lines.insert_many(&mut txn, &[("oak", 7), ("teak", 3), ("teak", 12)])?;
+/// # txn.commit()?;
+/// let mut cursor = lines.cursor_owned(&database.begin_read()?)?;
+/// assert!(cursor.seek_exact(b"teak")? && cursor.next_value()?);
+/// assert_eq!((cursor.value(), cursor.count()), (&12u32.to_be_bytes()[..], 2));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct OwnedMultiCursor {
+    txn: ReadTxn,
+    root: TreeRoot,
+    name: Arc<[u8]>,
+    position: PairPosition,
+    /// Of the pair that it is on.
+    key: Vec<u8>,
+    value: Vec<u8>,
+}
+
+impl OwnedMultiCursor {
+    fn moved(&mut self, go: impl FnOnce(&mut MultiCursor<'_>) -> Result<bool>) -> Result<bool> {
+        let position = mem::replace(&mut self.position, PairPosition::lost());
+        self.key.clear();
+        self.value.clear();
+        let (source, name) = (self.txn.source(), Arc::clone(&self.name));
+        let mut cursor = MultiCursor::resume(source, self.root, name, position)?;
+        let moved = go(&mut cursor);
+        self.key.extend_from_slice(cursor.key());
+        self.value.extend_from_slice(cursor.value());
+        self.position = cursor.park();
+        moved
+    }
+
+    /// Goes to the first pair; `false` if there is none.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Corrupted`](crate::Error::Corrupted), as for all steps.
+    pub fn first(&mut self) -> Result<bool> {
+        self.moved(|cursor| cursor.first())
+    }
+
+    /// Goes to the last pair; `false` if there is none.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`OwnedMultiCursor::first`].
+    pub fn last(&mut self) -> Result<bool> {
+        self.moved(|cursor| cursor.last())
+    }
+
+    /// Goes to the next pair, of this key or of the next; `false` if there is none.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`OwnedMultiCursor::first`].
+    #[allow(clippy::should_implement_trait)]
+    pub fn next(&mut self) -> Result<bool> {
+        self.moved(|cursor| cursor.next())
+    }
+
+    /// Goes to the pair before, of this key or of the one before; `false` if there is none.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`OwnedMultiCursor::first`].
+    pub fn prev(&mut self) -> Result<bool> {
+        self.moved(|cursor| cursor.prev())
+    }
+
+    /// Goes to the first value of the next key; `false` if there is none.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`OwnedMultiCursor::first`].
+    pub fn next_key(&mut self) -> Result<bool> {
+        self.moved(|cursor| cursor.next_key())
+    }
+
+    /// Goes to the last value of the key before; `false` if there is none.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`OwnedMultiCursor::first`].
+    pub fn prev_key(&mut self) -> Result<bool> {
+        self.moved(|cursor| cursor.prev_key())
+    }
+
+    /// Goes to the next value of the key; `false`, and it stays where it is, if there is none.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`OwnedMultiCursor::first`].
+    pub fn next_value(&mut self) -> Result<bool> {
+        self.moved(|cursor| cursor.next_value())
+    }
+
+    /// Goes to the value before, of the same key; `false`, and it stays where it is, if there is none.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`OwnedMultiCursor::first`].
+    pub fn prev_value(&mut self) -> Result<bool> {
+        self.moved(|cursor| cursor.prev_value())
+    }
+
+    /// Goes to the first value of the key; `false` if it is on no pair.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`OwnedMultiCursor::first`].
+    pub fn first_value(&mut self) -> Result<bool> {
+        self.moved(|cursor| cursor.first_value())
+    }
+
+    /// Goes to the last value of the key; `false` if it is on no pair.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`OwnedMultiCursor::first`].
+    pub fn last_value(&mut self) -> Result<bool> {
+        self.moved(|cursor| cursor.last_value())
+    }
+
+    /// Goes to the first value of the first key that is not smaller; like [`MultiCursor::seek`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`MultiCursor::seek`].
+    pub fn seek(&mut self, key: &[u8]) -> Result<bool> {
+        self.moved(|cursor| cursor.seek(key))
+    }
+
+    /// Goes to the first value of `key`; like [`MultiCursor::seek_exact`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`MultiCursor::seek`].
+    pub fn seek_exact(&mut self, key: &[u8]) -> Result<bool> {
+        self.moved(|cursor| cursor.seek_exact(key))
+    }
+
+    /// Goes to the first pair that is not smaller; like [`MultiCursor::seek_pair`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`MultiCursor::seek`].
+    pub fn seek_pair(&mut self, key: &[u8], value: &[u8]) -> Result<bool> {
+        self.moved(|cursor| cursor.seek_pair(key, value))
+    }
+
+    /// Goes to a pair; like [`MultiCursor::seek_pair_exact`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`MultiCursor::seek`].
+    pub fn seek_pair_exact(&mut self, key: &[u8], value: &[u8]) -> Result<bool> {
+        self.moved(|cursor| cursor.seek_pair_exact(key, value))
+    }
+
+    /// Goes to the first value of just this key that is not smaller; like [`MultiCursor::seek_value`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`MultiCursor::seek`].
+    pub fn seek_value(&mut self, key: &[u8], value: &[u8]) -> Result<bool> {
+        self.moved(|cursor| cursor.seek_value(key, value))
+    }
+
+    /// Whether the cursor is on a pair.
+    #[must_use]
+    pub fn is_on_pair(&self) -> bool {
+        self.position.is_on_pair()
+    }
+
+    /// The key of the pair that it is on; empty if it is on none.
+    #[must_use]
+    pub fn key(&self) -> &[u8] {
+        &self.key
+    }
+
+    /// The value of the pair that it is on; empty if it is on none.
+    #[must_use]
+    pub fn value(&self) -> &[u8] {
+        &self.value
+    }
+
+    /// How many values the key has; 0 if it is on none.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.position.count()
+    }
+}
+
+impl fmt::Debug for OwnedMultiCursor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OwnedMultiCursor")
+            .field("is_on_pair", &self.is_on_pair())
+            .finish_non_exhaustive()
+    }
+}
+
+impl<K: Codec, V: Codec> MultiTable<K, V> {
+    /// The pairs of a range of keys, with a hold on the transaction.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`MultiTable::range`].
+    pub fn range_owned<'k>(
+        &self,
+        txn: &ReadTxn,
+        range: impl RangeBounds<K::Item<'k>>,
+    ) -> Result<OwnedPairs<K, V>>
+    where
+        K::Item<'k>: 'k,
+    {
+        let root = *self.root(txn)?;
+        let (low, high) = encoded_bounds::<K>(&root, &range)?;
+        let of_key = |key| (key, None);
+        let (low, high) = (as_slices(&low).map(of_key), as_slices(&high).map(of_key));
+        let name = self.table.shared_name();
+        let pairs = Pairs::<K, V>::new(txn.source(), root, name, low, high)?;
+        Ok(self.owned_pairs(txn, root, pairs))
+    }
+
+    /// The pairs between two pairs, with a hold on the transaction.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`MultiTable::range_pairs`].
+    #[allow(clippy::type_complexity)]
+    pub fn range_pairs_owned(
+        &self,
+        txn: &ReadTxn,
+        range: (
+            Bound<(K::Item<'_>, V::Item<'_>)>,
+            Bound<(K::Item<'_>, V::Item<'_>)>,
+        ),
+    ) -> Result<OwnedPairs<K, V>> {
+        let root = *self.root(txn)?;
+        let (low, high) = (
+            encoded_pair::<K, V>(&root, &range.0)?,
+            encoded_pair::<K, V>(&root, &range.1)?,
+        );
+        let (low, high) = (pair_bound(&low), pair_bound(&high));
+        let name = self.table.shared_name();
+        let pairs = Pairs::<K, V>::new(txn.source(), root, name, low, high)?;
+        Ok(self.owned_pairs(txn, root, pairs))
+    }
+
+    fn owned_pairs(
+        &self,
+        txn: &ReadTxn,
+        root: TreeRoot,
+        pairs: Pairs<'_, K, V>,
+    ) -> OwnedPairs<K, V> {
+        OwnedPairs {
+            txn: txn.clone(),
+            root,
+            name: self.table.shared_name(),
+            parked: pairs.park(),
+            types: PhantomData,
+        }
+    }
+
+    /// The values of a key, with a hold on the transaction.
+    ///
+    /// ```
+    /// # use teak::{Database, codec::{Str, U32}};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// # let mut txn = database.begin_write()?;
+    /// # let lines = txn.create_multi_table::<Str, U32>("lines")?;
+    /// # lines.insert_many(&mut txn, &[("oak", 7), ("teak", 3), ("teak", 12)])?;
+    /// # txn.commit()?;
+    /// let values = lines.values_owned(&database.begin_read()?, "teak")?;
+    /// assert_eq!(values.rev().collect::<teak::Result<Vec<_>>>()?, [12, 3]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`MultiTable::values`].
+    pub fn values_owned(&self, txn: &ReadTxn, key: K::Item<'_>) -> Result<OwnedValues<V>> {
+        let (root, key) = (*self.root(txn)?, K::encode(&key));
+        check_probe(&root, key.as_ref())?;
+        let name = self.table.shared_name();
+        let values = Values::<V>::new(txn.source(), root, name, key.as_ref());
+        let values = values.map_err(|error| self.located(error, txn, &root, key.as_ref()))?;
+        Ok(OwnedValues {
+            txn: txn.clone(),
+            root,
+            name: self.table.shared_name(),
+            parked: values.park(),
+            types: PhantomData,
+        })
+    }
+
+    /// A cursor over the raw bytes of the table, with a hold on the transaction.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TableNotFound`](crate::Error::TableNotFound).
+    pub fn cursor_owned(&self, txn: &ReadTxn) -> Result<OwnedMultiCursor> {
+        Ok(OwnedMultiCursor {
+            txn: txn.clone(),
+            root: *self.root(txn)?,
+            name: self.table.shared_name(),
+            position: PairPosition::default(),
+            key: Vec::new(),
+            value: Vec::new(),
+        })
+    }
+}

@@ -1,0 +1,223 @@
+//! Cursors over several values of a key: each operation of theirs that survives changes.
+
+use super::{Place, place};
+use std::cmp::Ordering;
+use teak::{
+    Bunch, Error, FreeCursor, MultiTable, Result, TableOptions, ValueSize, WriteTxn, codec::Bytes,
+};
+
+type Raw = MultiTable<Bytes, Bytes>;
+
+/// The pairs a1 a3 a5 b2 c2 c4.
+fn pairs(txn: &mut WriteTxn) -> Raw {
+    let options = TableOptions::new().value_size(ValueSize::Bytes(1));
+    let table: Raw = txn.create_multi_table_with("sets", options).unwrap();
+    for (key, values) in [(b"a", "135"), (b"b", "2"), (b"c", "24")] {
+        table.insert_packed(txn, key, values.as_bytes()).unwrap();
+    }
+    table
+}
+
+fn all(table: &Raw, txn: &WriteTxn) -> Vec<String> {
+    let pairs = table.iter(txn).unwrap().map(Result::unwrap);
+    pairs
+        .map(|(key, value)| String::from_utf8([key, value].concat()).unwrap())
+        .collect()
+}
+
+/// Where a cursor is, if a step found something.
+fn at(cursor: &FreeCursor, txn: &WriteTxn, moved: Result<bool>) -> String {
+    match moved.unwrap() {
+        true => {
+            let value = cursor.value(txn).unwrap();
+            String::from_utf8([cursor.key(), &value].concat()).unwrap()
+        }
+        false => "-".to_owned(),
+    }
+}
+
+/// All operations but those of packed values, each where it leads.
+#[test]
+fn cursor_position_operations_of_values() {
+    let Place { database, .. } = &place();
+    let mut txn = database.begin_write().unwrap();
+    let table = pairs(&mut txn);
+    let mut cursor = FreeCursor::for_multi(&table);
+    macro_rules! leads {
+        ($($method:ident ($($argument:expr),*) => $place:expr;)*) => {
+            $(
+                let moved = cursor.$method(&txn $(, $argument)*);
+                assert_eq!(at(&cursor, &txn, moved), $place, stringify!($method));
+            )*
+        };
+    }
+    leads! {
+        // FIRST_DUP, LAST_DUP, NEXT_DUP, PREV_DUP, GET_CURRENT from nowhere.
+        first_value() => "-"; last_value() => "-"; next_value() => "-"; prev_value() => "-";
+        current() => "-";
+        // NEXT, PREV, FIRST, LAST.
+        next() => "a1"; next() => "a3"; prev() => "a1"; last() => "c4"; first() => "a1";
+        // NEXT_NODUP, PREV_NODUP.
+        next_key() => "b2"; next_key() => "c2"; prev_key() => "b2"; prev_key() => "a5";
+        // FIRST_DUP, LAST_DUP, NEXT_DUP, PREV_DUP, and where these lead nowhere, GET_CURRENT.
+        first_value() => "a1"; prev_value() => "-"; current() => "a1"; next_value() => "a3";
+        last_value() => "a5"; next_value() => "-"; current() => "a5"; prev_value() => "a3";
+        // SET, SET_KEY, SET_RANGE.
+        seek_exact(b"c") => "c2"; seek_exact(b"bb") => "-"; seek(b"bb") => "c2"; seek(b"d") => "-";
+        // GET_BOTH, GET_BOTH_RANGE.
+        seek_value_exact(b"a", b"3") => "a3"; seek_value_exact(b"a", b"2") => "-";
+        seek_value(b"a", b"2") => "a3"; seek_value(b"a", b"6") => "-"; seek_value(b"d", b"1") => "-";
+        // SET_LOWERBOUND, SET_UPPERBOUND.
+        seek_pair(b"a", b"3") => "a3"; seek_pair(b"a", b"6") => "b2";
+        seek_pair_greater(b"a", b"5") => "b2"; seek_pair_greater(b"c", b"4") => "-";
+        // TO_KEY_LT, _LE, _EQ, _GE, _GT.
+        seek_less(b"b") => "a5"; seek_less_or_equal(b"b") => "b2"; seek_exact(b"a") => "a1";
+        seek(b"b") => "b2"; seek_greater(b"b") => "c2";
+        // TO_EXACT_KEY_VALUE_LT, _LE, _EQ, _GE, _GT.
+        seek_value_less(b"c", b"4") => "c2"; seek_value_less(b"c", b"2") => "-";
+        seek_value_less_or_equal(b"c", b"3") => "c2"; seek_value_exact(b"c", b"4") => "c4";
+        seek_value(b"c", b"3") => "c4"; seek_value_greater(b"c", b"2") => "c4";
+        seek_value_greater(b"c", b"4") => "-";
+        // TO_PAIR_LT, _LE, _EQ, _GE, _GT.
+        seek_pair_less(b"c", b"2") => "b2"; seek_pair_less_or_equal(b"c", b"3") => "c2";
+        seek_pair_exact(b"c", b"4") => "c4"; seek_pair_exact(b"c", b"3") => "-";
+        seek_pair(b"b", b"3") => "c2"; seek_pair_greater(b"a", b"1") => "a3";
+        seek_pair_less(b"a", b"1") => "-";
+    }
+}
+
+/// GET_MULTIPLE, NEXT_MULTIPLE, PREV_MULTIPLE, SEEK_AND_GET_MULTIPLE.
+#[test]
+fn cursor_multiple_operations() {
+    let Place { database, .. } = &place();
+    let mut txn = database.begin_write().unwrap();
+    let table = pairs(&mut txn);
+    let many: Vec<u8> = (0..=255).collect();
+    table.insert_packed(&mut txn, b"a", &many).unwrap();
+    let mut cursor = FreeCursor::for_multi(&table);
+    assert_eq!(cursor.read_packed(&txn).unwrap(), None);
+    assert!(cursor.seek_value(&txn, b"a", &[100]).unwrap());
+    assert_eq!(cursor.read_packed(&txn).unwrap(), Some(&many[100..]));
+    assert!(!cursor.next_value(&txn).unwrap());
+    assert_eq!(cursor.read_packed_back(&txn).unwrap(), Some(&many[..]));
+    assert!(cursor.is_first_value(&txn).unwrap());
+    assert!(cursor.next_key(&txn).unwrap());
+    assert_eq!(cursor.read_packed(&txn).unwrap(), Some(&b"2"[..]));
+}
+
+/// `cursor_eof`, `on_first`, `on_last`, `on_first_dup`, `on_last_dup`.
+#[test]
+fn cursor_state_of_values() {
+    let Place { database, .. } = &place();
+    let mut txn = database.begin_write().unwrap();
+    let table = pairs(&mut txn);
+    let mut cursor = FreeCursor::for_multi(&table);
+    let state = |cursor: &FreeCursor| {
+        [
+            cursor.is_first(&txn).unwrap(),
+            cursor.is_last(&txn).unwrap(),
+            cursor.is_first_value(&txn).unwrap(),
+            cursor.is_last_value(&txn).unwrap(),
+            cursor.is_behind_last(&txn).unwrap(),
+        ]
+    };
+    assert_eq!(state(&cursor), [false; 5]);
+    let mut states = Vec::new();
+    while cursor.next(&txn).unwrap() {
+        states.push(state(&cursor).map(u8::from));
+    }
+    let expected = [
+        [1, 0, 1, 0, 0],
+        [0, 0, 0, 0, 0],
+        [0, 0, 0, 1, 0],
+        [0, 0, 1, 1, 0],
+        [0, 0, 1, 0, 0],
+        [0, 1, 0, 1, 0],
+    ];
+    assert_eq!(states, expected);
+    assert_eq!(state(&cursor), [false, false, false, false, true]);
+}
+
+/// `cursor_count`, `cursor_count_ex`.
+#[test]
+fn cursor_count() {
+    let Place { database, .. } = &place();
+    let mut txn = database.begin_write().unwrap();
+    let table = pairs(&mut txn);
+    let mut cursor = FreeCursor::for_multi(&table);
+    assert_eq!(cursor.count(&txn).unwrap(), 0);
+    cursor.first(&txn).unwrap();
+    assert_eq!(cursor.count(&txn).unwrap(), 3);
+    let stat = table.value_stat(&txn, cursor.key()).unwrap().unwrap();
+    assert_eq!((stat.records, stat.leaf_pages), (3, 0));
+}
+
+/// `cursor_compare`, with and without the values of a key.
+#[test]
+fn cursor_compare_of_values() {
+    let Place { database, .. } = &place();
+    let mut txn = database.begin_write().unwrap();
+    let table = pairs(&mut txn);
+    let mut one = FreeCursor::for_multi(&table);
+    one.first(&txn).unwrap();
+    let mut other = one.clone();
+    other.next(&txn).unwrap();
+    assert_eq!(one.compare(&other, &txn).unwrap(), Some(Ordering::Less));
+    let by_key = one.compare_keys(&other, &txn).unwrap();
+    assert_eq!(by_key, Some(Ordering::Equal));
+}
+
+/// NOOVERWRITE, NODUPDATA, APPEND, APPENDDUP, CURRENT, ALLDUPS; deletion of one value and of all.
+#[test]
+fn cursor_put_and_del_of_values() {
+    let Place { database, .. } = &place();
+    let mut txn = database.begin_write().unwrap();
+    let table = pairs(&mut txn);
+    let mut cursor = FreeCursor::for_multi(&table);
+    assert!(!cursor.insert_new(&mut txn, b"a", b"9").unwrap());
+    assert_eq!(*cursor.value(&txn).unwrap(), *b"1");
+    assert!(!cursor.insert_pair(&mut txn, b"a", b"3").unwrap());
+    assert!(cursor.insert_pair(&mut txn, b"a", b"4").unwrap());
+    cursor.insert(&mut txn, b"a", b"4").unwrap();
+    cursor.append(&mut txn, b"d", b"1").unwrap();
+    cursor.append_value(&mut txn, b"b", b"3").unwrap();
+    let refused = cursor.append_value(&mut txn, b"b", b"3");
+    assert!(matches!(refused, Err(Error::NotSorted { .. })));
+    assert!(cursor.update(&mut txn, b"0").unwrap());
+    assert_eq!(at(&cursor, &txn, Ok(true)), "b0");
+    let expected = ["a1", "a3", "a4", "a5", "b0", "b2", "c2", "c4", "d1"];
+    assert_eq!(all(&table, &txn), expected);
+    // After a removal both NEXT and GET_CURRENT lead to what is behind.
+    assert!(cursor.remove(&mut txn).unwrap() && !cursor.remove(&mut txn).unwrap());
+    let mut other = cursor.clone();
+    let moved = cursor.next(&txn);
+    assert_eq!(at(&cursor, &txn, moved), "b2");
+    assert!(other.current(&txn).unwrap() && other.prev(&txn).unwrap());
+    assert_eq!(other.remove_all_values(&mut txn).unwrap(), 4);
+    let moved = other.next(&txn);
+    assert_eq!(at(&other, &txn, moved), "b2");
+    assert_eq!(table.set(&mut txn, b"c", b"7").unwrap(), 2);
+    assert_eq!(all(&table, &txn), ["b2", "c7", "d1"]);
+}
+
+/// `cursor_bunch_delete` of the values of a key.
+#[test]
+fn bunch_delete_of_values() {
+    let Place { database, .. } = &place();
+    for (bunch, left) in [
+        (Bunch::ValuesBefore, &["a3", "a5"][..]),
+        (Bunch::ValuesToHere, &["a5"]),
+        (Bunch::ValuesFromHere, &["a1"]),
+        (Bunch::ValuesBehind, &["a1", "a3"]),
+        (Bunch::Values, &[]),
+    ] {
+        let mut txn = database.begin_write().unwrap();
+        let table = pairs(&mut txn);
+        let mut cursor = FreeCursor::for_multi(&table);
+        assert!(cursor.seek_value_exact(&txn, b"a", b"3").unwrap());
+        let removed = cursor.remove_bunch(&mut txn, bunch).unwrap();
+        assert_eq!(removed as usize, 3 - left.len());
+        let expected = [left, &["b2", "c2", "c4"]].concat();
+        assert_eq!(all(&table, &txn), expected);
+    }
+}

@@ -14,6 +14,7 @@ mod memory;
 mod multi;
 mod multi_regressions;
 mod orders;
+mod panics;
 mod parity;
 mod point;
 mod processes;

@@ -127,6 +127,24 @@ fn a_parked_reader_and_a_backup_are_cancelled() {
     assert!(is_lost(backup) && !copy.exists());
 }
 
+/// What has a name stays, whoever reads it: to take it from its readers freed nothing.
+#[test]
+fn a_parked_reader_of_a_named_snapshot_keeps_it() {
+    let (_directory, path) = place();
+    let database = Database::open(&path).unwrap();
+    let table = fill(&database, 100).unwrap();
+    database.create_snapshot("kept").unwrap();
+    fill(&database, 101).unwrap();
+    let parked = database.begin_read().unwrap().park().unwrap();
+    let named = database.open_snapshot("kept").unwrap().park().unwrap();
+    for value_len in 102..107 {
+        fill(&database, value_len).unwrap();
+    }
+    assert!(is_lost(parked.resume()), "space was wanted");
+    let named = named.resume().unwrap();
+    assert_eq!(table.get(&named, 7).unwrap(), Some(&[7; 100][..]));
+}
+
 #[test]
 fn a_writer_that_wants_space_cancels_and_waits() {
     let (_directory, path) = place();

@@ -16,6 +16,7 @@ mod multi;
 mod multi_points;
 mod multi_regressions;
 mod orders;
+mod panics;
 mod parity;
 mod point;
 mod processes;

@@ -285,6 +285,33 @@ fn txn_break_leaves_nothing_but_rolling_back() {
     assert_eq!(all(&database.begin_read().unwrap(), &numbers), [4]);
 }
 
+/// It told of a savepoint that had ended, and not of what had happened.
+#[test]
+fn work_that_rolls_everything_back_tells_why() {
+    let (_directory, path) = place();
+    let database = Database::open(&path).unwrap();
+    let numbers = create(&database);
+    let mut txn = database.begin_write().unwrap();
+    put(&mut txn, &numbers, 1);
+    let nested: Result<()> = txn.nested(|txn| {
+        put(txn, &numbers, 2);
+        txn.roll_back()?;
+        Err(Error::TableNotFound("gone".to_owned()))
+    });
+    assert!(matches!(nested, Err(Error::TableNotFound(_))), "{nested:?}");
+    let nested = txn.nested(|txn| {
+        txn.roll_back()?;
+        put(txn, &numbers, 3);
+        Ok(())
+    });
+    assert!(
+        matches!(nested, Err(Error::InvalidArgument(_))),
+        "{nested:?}"
+    );
+    assert_eq!(txn.info().savepoints, 0);
+    assert_eq!(all(&txn, &numbers), [3]);
+}
+
 /// Threads commit as fast as they can and begin to read: each finds its own commit, whole, and as the newest that it sees, however long it
 /// keeps it.
 #[test]

@@ -8,7 +8,7 @@ use super::{
     write::WriteTransaction,
 };
 use crate::{Error, Result, TransactionId};
-use std::sync::Arc;
+use std::{mem, sync::Arc};
 
 impl WriteTransaction {
     /// Commits, and begins again on the new state without giving up the turn. Where nothing has changed the state is the one it
@@ -19,7 +19,9 @@ impl WriteTransaction {
             let text = "a transaction that has a savepoint makes no checkpoint; release the savepoint, or end the nested transaction first";
             return Err(Error::InvalidArgument(text.into()));
         }
-        let committed = self.commit_in_place();
+        let unfinished = EndedByPanic(self);
+        let committed = unfinished.0.commit_in_place();
+        mem::forget(unfinished);
         let note = self.commit_note.take();
         if let (Ok(transaction), Some(note)) = (&committed, note) {
             note.note(
@@ -112,5 +114,14 @@ impl WriteTransaction {
             self.engine.flusher.write_deferred()?;
         }
         Ok(state)
+    }
+}
+
+/// A checkpoint that is left by a panic of what the application had called has written only a part of what is to be committed.
+struct EndedByPanic<'t>(&'t mut WriteTransaction);
+
+impl Drop for EndedByPanic<'_> {
+    fn drop(&mut self) {
+        self.0.end_unusable();
     }
 }

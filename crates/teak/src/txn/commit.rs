@@ -106,8 +106,7 @@ impl WriteTransaction {
         if let Some(outermost) = self.outermost_savepoint() {
             self.end_savepoint(outermost)?;
         }
-        if !self.pages.is_unchanged() || self.tables.iter().flatten().any(|table| table.is_changed)
-        {
+        if !self.pages.is_unchanged() || self.tables.values().any(|table| table.is_changed) {
             self.empty_tail()?;
         }
         self.note_step(Step::Tail);
@@ -154,15 +153,12 @@ impl WriteTransaction {
 
     /// Seals every changed table and writes its root to the catalog.
     fn write_roots(&mut self) -> Result<()> {
-        for handle in 0..self.tables.len() {
-            let Some(OpenTableRoot { name, mut root }) = self.changed_root(handle) else {
-                continue;
-            };
+        for (handle, name, mut root) in self.changed_roots() {
             seal::seal(&mut self.pages, &mut root)?;
             self.change_catalog(|pages, catalog| {
                 super::catalog::put(pages, catalog, &name, &root)
             })?;
-            if let Some(Some(table)) = self.tables.get_mut(handle) {
+            if let Some(table) = self.tables.get_mut(&handle) {
                 table.root = Some(root);
                 table.is_changed = false;
             }
@@ -170,14 +166,12 @@ impl WriteTransaction {
         Ok(())
     }
 
-    fn changed_root(&self, handle: usize) -> Option<OpenTableRoot> {
-        let table = self.tables[handle]
-            .as_ref()
-            .filter(|table| table.is_changed)?;
-        Some(OpenTableRoot {
-            name: table.name.clone(),
-            root: table.root?,
-        })
+    /// The tables whose roots are to be written, by handle and name.
+    fn changed_roots(&self) -> Vec<(usize, Vec<u8>, TreeRoot)> {
+        let changed = self.tables.iter().filter(|(_, table)| table.is_changed);
+        changed
+            .filter_map(|(handle, table)| Some((*handle, table.name.clone(), table.root?)))
+            .collect()
     }
 
     /// Has the space map take the transaction in. Nothing has changed if this fails.
@@ -377,7 +371,7 @@ impl WriteTransaction {
             ..writer.newest.clone()
         };
         named::note(&mut record, &self.snapshots);
-        let mut roots = self.tables.iter().flatten().filter_map(|table| table.root);
+        let mut roots = self.tables.values().filter_map(|table| table.root);
         if roots.any(|root| root.is_special()) {
             record.features.incompatible |= TABLE_KINDS;
         }
@@ -400,15 +394,12 @@ impl WriteTransaction {
             .with_comparisons(self.base.comparisons.clone())
             .with_counts_of(&self.pages.writer.space);
         for handle in 0..places {
-            match self.tables.get(handle) {
-                Some(Some(table)) => snapshot.set_root(handle, table.root),
-                // Those of the state before are others after a rollback.
-                _ if self.revived.is_some() => {}
-                _ => {
-                    if let Some(root) = self.base.known_root(handle) {
-                        snapshot.set_root(handle, root.copied());
-                    }
+            match (self.tables.get(&handle), self.base.known_root(handle)) {
+                (Some(table), _) => snapshot.set_root(handle, table.root),
+                (None, Some(root)) if !self.has_other_roots => {
+                    snapshot.set_root(handle, root.copied());
                 }
+                (None, _) => {}
             }
         }
         Ok(snapshot)
@@ -422,11 +413,6 @@ impl WriteTransaction {
             Err(_) => self.engine.flusher.poison("reading the space map anew"),
         }
     }
-}
-
-struct OpenTableRoot {
-    name: Vec<u8>,
-    root: TreeRoot,
 }
 
 /// Deaths, sorted and with neighbours of the same birth as one.

@@ -226,12 +226,11 @@ impl WritePages {
             }
         }
         if are_parked_enough {
-            let base = self.base().0;
-            self.writer
-                .flusher()
-                .published
-                .table
-                .take_parked(|state| state < base);
+            // What has a name stays anyway.
+            let (base, named) = (self.base(), Arc::clone(self.writer.named.live()));
+            let is_taken = |state| state < base && named.binary_search(&state).is_err();
+            let table = &self.writer.flusher().published.table;
+            table.take_parked(|state| is_taken(TransactionId(state)));
             self.reclaim_again();
             if let Some(run) = self.writer.space.allocate(want, policy) {
                 return Ok(Some(run));

@@ -24,7 +24,7 @@ impl WriteTransaction {
         if !self.pages.is_unchanged()
             || !self.savepoints.is_empty()
             || self.revived.is_some()
-            || self.tables.iter().flatten().any(|table| table.is_changed)
+            || self.tables.values().any(|table| table.is_changed)
         {
             let text = "only a transaction that has changed no table, and has no savepoint, can roll the database back to a snapshot; begin a new one";
             return Err(Error::InvalidArgument(text.into()));
@@ -56,6 +56,7 @@ impl WriteTransaction {
         self.pages.deaths = born.collect();
         self.catalog = catalog;
         self.tables.clear();
+        self.has_other_roots = true;
         Ok(())
     }
 }

@@ -10,6 +10,7 @@ use super::{
     write::{OpenTable, WriteTransaction},
 };
 use crate::{Error, Geometry, Result, commit::record::Marks, tree::TreeRoot};
+use std::collections::BTreeMap;
 
 /// Names a savepoint of one transaction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -22,7 +23,7 @@ pub(super) struct SavepointState {
     fresh: FreshBits,
     death_count: usize,
     catalog: TreeRoot,
-    tables: Vec<Option<OpenTable>>,
+    tables: BTreeMap<usize, OpenTable>,
     geometry: Geometry,
     snapshots: TreeRoot,
     named: Vec<NamedChange>,

@@ -310,7 +310,13 @@ impl WriteTransaction {
         if root != before {
             seal::seal(&mut self.pages, &mut root)?;
             self.change_catalog(|pages, catalog| catalog::put(pages, catalog, name, &root))?;
+            // Somebody may get a handle meanwhile, and note the root that the state before has.
+            self.has_other_roots = true;
         }
         Ok(next)
     }
 }
+
+#[cfg(test)]
+#[path = "tail_tests.rs"]
+mod tests;

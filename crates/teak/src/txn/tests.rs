@@ -3,8 +3,8 @@
 use super::{
     Durability, Engine, Recovery, WriteTransaction, check,
     test_kit::{
-        BOOT, CAPACITY, Model, OTHER_BOOT, assert_clean, create_table, get, insert, key, open,
-        remove,
+        BOOT, CAPACITY, Model, OTHER_BOOT, assert_clean, create_table, get, insert, key,
+        new_database, open, remove,
     },
 };
 use crate::{Error, TransactionId, store::sim::SimDisk, tree::lookup};
@@ -330,4 +330,20 @@ fn power_cuts_leave_a_committed_state() {
         }
     }
     println!("{images} images");
+}
+
+/// A process that gives each of its short-lived tables a new name has many handles, which no transaction is to pay for.
+#[test]
+fn a_transaction_has_the_tables_that_it_opened_and_no_others() {
+    let (_, engine) = new_database();
+    for number in 0..5000 {
+        engine.handle(format!("table {number}").as_bytes());
+    }
+    let mut txn = WriteTransaction::begin(&engine).unwrap();
+    create_table(&mut txn, b"table 4999");
+    txn.begin_savepoint().unwrap();
+    insert(&mut txn, b"table 4999", b"key", b"value").unwrap();
+    assert_eq!(txn.tables.len(), 1);
+    txn.commit().unwrap();
+    assert_eq!(get(&engine, b"table 4999", b"key"), Some(b"value".to_vec()));
 }

@@ -23,7 +23,12 @@ use crate::{
         reading::{reading, reading_from, reading_twice},
     },
 };
-use std::{collections::HashMap, sync::Arc, time::Duration};
+use std::{
+    collections::{BTreeMap, HashMap},
+    mem,
+    sync::Arc,
+    time::Duration,
+};
 
 /// A table as this transaction sees it.
 #[derive(Clone, Debug)]
@@ -46,8 +51,10 @@ pub(crate) struct WriteTransaction {
     pub(super) base: Arc<Snapshot>,
     pub(super) engine: Arc<Engine>,
     pub(super) catalog: TreeRoot,
-    /// By the number of the table's handle.
-    pub(super) tables: Vec<Option<OpenTable>>,
+    /// By the number of the table's handle: as many as were opened, however many handles there are.
+    pub(super) tables: BTreeMap<usize, OpenTable>,
+    /// Whether tables that are not open here may have other roots than in the state that this builds on.
+    pub(super) has_other_roots: bool,
     pub(super) savepoints: Vec<SavepointState>,
     /// Tells write transactions of this process apart.
     unique_id: u64,
@@ -123,7 +130,8 @@ impl WriteTransaction {
             teller: Teller::new(&engine.flusher),
             catalog: base.catalog,
             pages: WritePages::new(storage, mapping, &base, writer, limits),
-            tables: Vec::new(),
+            tables: BTreeMap::new(),
+            has_other_roots: false,
             savepoints: Vec::new(),
             unique_id: unique_id(),
             version: 0,
@@ -207,7 +215,7 @@ impl WriteTransaction {
     #[inline]
     pub(crate) fn root_of(&self, handle: usize, name: &[u8]) -> Result<Option<RootRef<'_>>> {
         self.engine.refuse_forked()?;
-        if let Some(Some(table)) = self.tables.get(handle) {
+        if let Some(table) = self.tables.get(&handle) {
             return Ok(table.root.as_ref().map(RootRef::Kept));
         }
         if self.catalog == self.base.catalog {
@@ -231,23 +239,26 @@ impl WriteTransaction {
     }
 
     fn open(&mut self, handle: usize, name: &[u8]) -> Result<&mut OpenTable> {
-        if self.tables.get(handle).is_none_or(Option::is_none) {
+        if !self.tables.contains_key(&handle) {
             let root = self.root_of(handle, name)?.as_deref().copied();
             self.note_open(handle, name, root);
         }
-        Ok(self.tables[handle].as_mut().expect("the table was opened"))
+        Ok(self.opened(handle))
+    }
+
+    fn opened(&mut self, handle: usize) -> &mut OpenTable {
+        let table = self.tables.get_mut(&handle);
+        table.expect("the table was opened")
     }
 
     fn note_open(&mut self, handle: usize, name: &[u8], root: Option<TreeRoot>) {
-        if self.tables.len() <= handle {
-            self.tables.resize_with(handle + 1, || None);
-        }
-        self.tables[handle] = Some(OpenTable {
+        let table = OpenTable {
             name: name.to_vec(),
             root,
             is_changed: false,
             version: 0,
-        });
+        };
+        self.tables.insert(handle, table);
     }
 
     /// Refuses to read after a checkpoint that failed.
@@ -261,7 +272,7 @@ impl WriteTransaction {
     /// Says which state of a table this transaction sees, if it has changed it: two equal answers are of one state. A rollback brings
     /// back what was said of the state that it brings back.
     pub(crate) fn version_of(&self, handle: usize) -> Option<(u64, u64)> {
-        let table = self.tables.get(handle)?.as_ref()?;
+        let table = self.tables.get(&handle)?;
         (table.version > 0).then_some((self.unique_id, table.version))
     }
 
@@ -301,17 +312,21 @@ impl WriteTransaction {
             change(&mut Tree::new(pages, &mut root))
         });
         self.is_broken = result.is_err();
-        let table = self.tables[handle].as_mut().expect("the table was opened");
+        let table = self.opened(handle);
         table.is_changed |= root != before;
         table.root = Some(root);
         result.map_err(|error| located(error, &self.pages, &root, name, None))
     }
 
+    /// Changes the catalog. An error or a panic in the middle of that leaves nothing to do but rolling back, as with a table.
     pub(super) fn change_catalog<R>(
         &mut self,
         change: impl FnOnce(&mut WritePages, &mut TreeRoot) -> Result<R>,
     ) -> Result<R> {
-        changing(&mut self.pages, |pages| change(pages, &mut self.catalog))
+        let was_broken = mem::replace(&mut self.is_broken, true);
+        let changed = changing(&mut self.pages, |pages| change(pages, &mut self.catalog));
+        self.is_broken = was_broken || changed.is_err();
+        changed
     }
 
     /// Creates a table; it must not exist.
@@ -341,9 +356,7 @@ impl WriteTransaction {
 
     /// Writes the root of a table that is open to the catalog.
     fn set_root(&mut self, handle: usize, name: &[u8], root: TreeRoot) -> Result<()> {
-        let put = self.change_catalog(|pages, catalog| catalog::put(pages, catalog, name, &root));
-        self.is_broken |= put.is_err();
-        put?;
+        self.change_catalog(|pages, catalog| catalog::put(pages, catalog, name, &root))?;
         self.note_root(handle, name, Some(root))
     }
 
@@ -391,9 +404,7 @@ impl WriteTransaction {
     }
 
     fn forget_table(&mut self, handle: usize, name: &[u8]) -> Result<()> {
-        let removed = self.change_catalog(|pages, catalog| catalog::remove(pages, catalog, name));
-        self.is_broken |= removed.is_err();
-        removed?;
+        self.change_catalog(|pages, catalog| catalog::remove(pages, catalog, name))?;
         self.note_root(handle, name, None)
     }
 
@@ -444,8 +455,7 @@ impl WriteTransaction {
         self.refuse_ended()?;
         let open: HashMap<&[u8], TreeRoot> = self
             .tables
-            .iter()
-            .flatten()
+            .values()
             .filter_map(|table| Some((table.name.as_slice(), table.root?)))
             .collect();
         reading(&self.pages, || {
@@ -463,7 +473,7 @@ impl WriteTransaction {
     }
 
     pub(super) fn undo(&mut self) {
-        if !std::mem::replace(&mut self.is_ended, true) && !self.engine.generation.is_past() {
+        if !mem::replace(&mut self.is_ended, true) && !self.engine.generation.is_past() {
             self.pages.abandon();
         }
     }

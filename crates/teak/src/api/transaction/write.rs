@@ -10,7 +10,7 @@ use crate::{
     tree::{PageSource, RootRef, TreeRoot},
     txn::{Engine, HeldPlace, SavepointId, WriteTransaction, write},
 };
-use std::sync::Arc;
+use std::{mem, sync::Arc};
 
 /// The longest name of a snapshot in bytes.
 const SNAPSHOT_NAME_MAX: usize = 255;
@@ -555,17 +555,17 @@ impl WriteTxn {
     ///
     /// # Errors
     ///
-    /// Those of `work`.
+    /// Those of `work`. [`Error::InvalidArgument`] if `work` has rolled back further than to where it began, and returns `Ok`: what it did
+    /// since stays.
     pub fn nested<R>(&mut self, work: impl FnOnce(&mut Self) -> Result<R>) -> Result<R> {
         let savepoint = self.savepoint()?;
-        let result = {
-            let unfinished = BrokenByPanic(self);
-            work(unfinished.0)
-        };
-        if result.is_err() {
-            self.rollback_to(&savepoint)?;
+        let unfinished = BrokenByPanic(self);
+        let result = work(unfinished.0);
+        mem::forget(unfinished);
+        // Where that cannot be rolled back it has been already, and more with it.
+        if result.is_ok() || self.rollback_to(&savepoint).is_ok() {
+            self.release(savepoint)?;
         }
-        self.release(savepoint)?;
         result
     }
 }
@@ -596,9 +596,7 @@ struct BrokenByPanic<'t>(&'t mut WriteTxn);
 
 impl Drop for BrokenByPanic<'_> {
     fn drop(&mut self) {
-        if std::thread::panicking() {
-            self.0.inner.set_broken();
-        }
+        self.0.inner.set_broken();
     }
 }
 

@@ -15,6 +15,9 @@ pub(crate) struct Arguments {
     /// Where LMDB's sources are; those of the crate lmdb-master-sys if this is not given
     #[arg(long, value_name = "DIRECTORY")]
     sources: Option<PathBuf>,
+    /// The library, if it is not to be built
+    #[arg(long, value_name = "FILE")]
+    library: Option<PathBuf>,
     /// The C compiler
     #[arg(long, default_value = "cc")]
     compiler: String,
@@ -70,7 +73,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         Some(sources) => sources.clone(),
         None => find_sources()?,
     };
-    let library = build_library()?;
+    let library = match &arguments.library {
+        Some(library) => fs::canonicalize(library)?,
+        None => build_library()?,
+    };
     let scratch = tempfile::tempdir()?;
     for name in ["liblmdb.so", "liblmdb.so.0"] {
         symlink(&library, scratch.path().join(name))?;

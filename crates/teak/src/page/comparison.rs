@@ -4,7 +4,7 @@ use std::{
     cmp::Ordering,
     fmt,
     hash::{Hash, Hasher},
-    sync::Arc,
+    sync::{Arc, PoisonError, RwLock},
 };
 
 /// The longest name of a comparison in bytes.
@@ -91,26 +91,49 @@ impl fmt::Debug for Comparison {
 /// What stands for a comparison that is not known, where keys are not compared.
 pub(crate) static UNRESOLVED: Comparison = Comparison::new("", &|a, b| a.cmp(b));
 
-/// The comparisons that a database was opened with.
+/// The comparisons that a database was opened with, and those that came later, which all that have a clone of this know.
 #[derive(Clone, Default, Debug)]
-pub(crate) struct Comparisons(Arc<[&'static Comparison]>);
+pub(crate) struct Comparisons {
+    known: Arc<[&'static Comparison]>,
+    late: Arc<RwLock<Vec<&'static Comparison>>>,
+}
 
 impl Comparisons {
     /// Each name once.
     pub(crate) fn new(comparisons: &[&'static Comparison]) -> Self {
-        Self(comparisons.into())
+        Self {
+            known: comparisons.into(),
+            late: Arc::default(),
+        }
     }
 
     pub(crate) fn named(&self, name: &str) -> Option<&'static Comparison> {
-        self.all().find(|comparison| comparison.name == name)
+        let known = self.known.iter().find(|comparison| comparison.name == name);
+        known.copied().or_else(|| {
+            let late = self.late.read().unwrap_or_else(PoisonError::into_inner);
+            late.iter()
+                .find(|comparison| comparison.name == name)
+                .copied()
+        })
     }
 
-    pub(crate) fn all(&self) -> impl Iterator<Item = &'static Comparison> {
-        self.0.iter().copied()
+    /// Takes one more; says whether it did, or there is one of that name.
+    pub(crate) fn add(&self, comparison: &'static Comparison) -> bool {
+        let mut late = self.late.write().unwrap_or_else(PoisonError::into_inner);
+        let is_known = self.known.contains(&comparison) || late.contains(&comparison);
+        if !is_known {
+            late.push(comparison);
+        }
+        !is_known
+    }
+
+    pub(crate) fn all(&self) -> Vec<&'static Comparison> {
+        let late = self.late.read().unwrap_or_else(PoisonError::into_inner);
+        self.known.iter().chain(late.iter()).copied().collect()
     }
 
     /// Whether all of `others` are among them.
     pub(crate) fn have(&self, others: &Self) -> bool {
-        others.all().all(|other| self.0.contains(&other))
+        (others.all().iter()).all(|other| self.named(other.name).is_some())
     }
 }

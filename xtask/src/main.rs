@@ -11,6 +11,7 @@ mod faults;
 mod geometry;
 mod kill;
 mod layers;
+mod lmdb_clients;
 mod model;
 mod mutate;
 mod panics;
@@ -58,6 +59,7 @@ enum Task {
     Teeth(teeth::Arguments),
     Peers(peers::Arguments),
     Differential(differential::Arguments),
+    LmdbClients(lmdb_clients::Arguments),
     Storm(storm::Arguments),
     /// The program that is killed
     #[command(hide = true)]
@@ -110,6 +112,7 @@ fn main() -> ExitCode {
         Task::Teeth(arguments) => teeth::run(&arguments),
         Task::Peers(arguments) => peers::run(&arguments),
         Task::Differential(arguments) => differential::run(&arguments),
+        Task::LmdbClients(arguments) => lmdb_clients::run(&arguments),
         Task::Storm(arguments) => storm::run(&arguments),
         Task::StormWorker(arguments) => storm::worker::run(&arguments),
         Task::Victim(arguments) => workload::run(&arguments),

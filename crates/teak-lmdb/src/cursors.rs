@@ -142,6 +142,9 @@ pub unsafe extern "C" fn mdb_cursor_get(
         let (cursor, txn) = unsafe { both(cursor) }?;
         txn.refuse_blocked()?;
         let operation = Operation::from_number(operation).ok_or(Code::INVALID_ARGUMENT)?;
+        if key == data && !key.is_null() {
+            return Err(Code::INVALID_ARGUMENT);
+        }
         // SAFETY: the caller's promise; the two are not the same.
         let (key, data) = unsafe { (key.as_mut(), data.as_mut()) };
         txn.store_reserved()?;

@@ -7,16 +7,16 @@ use crate::{
     environment::{Environment, MAX_KEY, PAGE_SIZE},
     flags, free_pages,
     handles::{FIRST_NAMED, FREE, MAIN, Open, Tables, check_flags},
+    orders::Of,
     transaction::Transaction,
 };
 use std::{
-    cmp::Ordering,
     ffi::{CStr, c_char, c_int, c_uint, c_void},
     sync::{Arc, atomic},
 };
 
-/// A client's comparison.
-pub type CompareFunction = unsafe extern "C" fn(*const Value, *const Value) -> c_int;
+pub use crate::orders::CompareFunction;
+
 /// A client's function that relocates a value.
 pub type RelocateFunction = unsafe extern "C" fn(*mut Value, *mut c_void, *mut c_void, *mut c_void);
 
@@ -83,7 +83,7 @@ fn open_or_create(txn: &mut Transaction, name: &[u8], asked: c_uint) -> Outcome<
         Some(main) => view.get(&main.tables, name)?,
         None => None,
     };
-    if let Some(open) = view.open(name, record.and_then(description::flags_in))? {
+    if let Some(open) = view.open(&txn.opened, name, record.and_then(description::flags_in))? {
         return Ok(open);
     }
     if record.is_some() {
@@ -256,39 +256,35 @@ fn clear(txn: &mut Transaction, handle: c_uint, open: &Open) -> Outcome {
     Ok(())
 }
 
-/// Refused: the engine takes comparisons when a database is opened, and by their names.
+/// Has the keys of a database be in the order of a function. It is to be called whenever the database was opened, before anything
+/// else; the first time the database must be empty.
 ///
 /// # Safety
 ///
-/// `transaction` is a handle.
+/// `transaction` is a handle; the function can be called with two values as long as the environment is open.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mdb_set_compare(
     transaction: *mut Transaction,
     handle: c_uint,
-    _compare: Option<CompareFunction>,
+    compare: Option<CompareFunction>,
 ) -> c_int {
     // SAFETY: the caller's promise.
-    answer(|| refuse(unsafe { own(transaction) }?, handle))
+    answer(|| unsafe { own(transaction) }?.set_order(handle, Of::Keys, compare))
 }
 
-/// Refused, as [`mdb_set_compare`] is.
+/// The same of the values of a key.
 ///
 /// # Safety
 ///
-/// `transaction` is a handle.
+/// That of [`mdb_set_compare`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mdb_set_dupsort(
     transaction: *mut Transaction,
     handle: c_uint,
-    _compare: Option<CompareFunction>,
+    compare: Option<CompareFunction>,
 ) -> c_int {
     // SAFETY: the caller's promise.
-    answer(|| refuse(unsafe { own(transaction) }?, handle))
-}
-
-fn refuse(txn: &mut Transaction, handle: c_uint) -> Outcome {
-    txn.open(handle)?;
-    Err(Code::INVALID_ARGUMENT)
+    answer(|| unsafe { own(transaction) }?.set_order(handle, Of::Values, compare))
 }
 
 /// Keeps nothing: values have no addresses that could change.
@@ -340,7 +336,7 @@ pub unsafe extern "C" fn mdb_cmp(
     b: *const Value,
 ) -> c_int {
     // SAFETY: the caller's promise.
-    unsafe { compared(transaction, handle, (a, b), compare::keys) }
+    unsafe { compared(transaction, handle, (a, b), Of::Keys) }
 }
 
 /// How two values of a key compare: negative, 0 or positive.
@@ -356,7 +352,7 @@ pub unsafe extern "C" fn mdb_dcmp(
     b: *const Value,
 ) -> c_int {
     // SAFETY: the caller's promise.
-    unsafe { compared(transaction, handle, (a, b), compare::values) }
+    unsafe { compared(transaction, handle, (a, b), Of::Values) }
 }
 
 /// # Safety
@@ -366,14 +362,19 @@ unsafe fn compared(
     transaction: *mut Transaction,
     handle: c_uint,
     (a, b): (*const Value, *const Value),
-    compare: fn(c_uint, &[u8], &[u8]) -> Ordering,
+    of: Of,
 ) -> c_int {
     let ordering = caught(|| {
         // SAFETY: the caller's promise.
-        let database_flags = flags_of(unsafe { own(transaction) }?, handle)?;
+        let txn = unsafe { own(transaction) }?;
         // SAFETY: the same.
         let (a, b) = unsafe { (shared(a)?.bytes()?, shared(b)?.bytes()?) };
-        Ok(compare(database_flags, a, b))
+        Ok(match (txn.open(handle)?, of) {
+            (Some(open), Of::Keys) => open.compare_keys(a, b),
+            (Some(open), Of::Values) => open.compare_values(a, b),
+            (None, Of::Keys) => compare::keys(txn.main_flags()?, a, b),
+            (None, Of::Values) => compare::values(txn.main_flags()?, a, b),
+        })
     });
     ordering.map_or(0, |ordering| ordering as c_int)
 }

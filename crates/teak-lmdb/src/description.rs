@@ -2,7 +2,7 @@
 
 use crate::flags;
 use std::ffi::c_uint;
-use teak::{KeyOrder, TableOptions, ValueSize};
+use teak::{Comparison, KeyOrder, TableOptions, ValueSize};
 
 /// The length of LMDB's description of a database.
 const LEN: usize = 48;
@@ -54,6 +54,22 @@ pub(crate) fn options_of(database_flags: c_uint) -> TableOptions {
         false => ValueSize::Any,
     };
     options.value_order(value_order).value_size(size)
+}
+
+/// The same in orders of the client's.
+pub(crate) fn options_in(
+    database_flags: c_uint,
+    keys: Option<&'static Comparison>,
+    values: Option<&'static Comparison>,
+) -> TableOptions {
+    let mut options = options_of(database_flags);
+    if let Some(keys) = keys {
+        options = options.order(KeyOrder::Custom(keys));
+    }
+    if let Some(values) = values {
+        options = options.value_order(KeyOrder::Custom(values));
+    }
+    options
 }
 
 /// The flags of a database that a table is, as far as its options tell.

@@ -2,12 +2,14 @@
 
 use crate::{
     codes::{self, Code, Outcome},
-    flags,
+    compare, flags,
+    orders::{Given, Of},
 };
 use std::{
+    cmp::Ordering as Compared,
     ffi::{c_uint, c_void},
     sync::{
-        Arc,
+        Arc, OnceLock,
         atomic::{AtomicBool, AtomicPtr, Ordering},
     },
 };
@@ -34,6 +36,8 @@ pub(crate) enum Tables {
 pub(crate) struct Open {
     pub(crate) flags: c_uint,
     pub(crate) tables: Tables,
+    /// The client's orders of keys and of values, where it has brought them.
+    orders: [OnceLock<&'static Given>; 2],
     is_closed: AtomicBool,
     /// What a client has given to be kept.
     pub(crate) relocation: AtomicPtr<c_void>,
@@ -44,6 +48,7 @@ impl Open {
         Arc::new(Self {
             flags,
             tables,
+            orders: [OnceLock::new(), OnceLock::new()],
             is_closed: AtomicBool::new(false),
             relocation: AtomicPtr::default(),
         })
@@ -63,6 +68,31 @@ impl Open {
 
     pub(crate) fn has(&self, flag: c_uint) -> bool {
         self.flags & flag != 0
+    }
+
+    /// The client's order, if the table is in one.
+    pub(crate) fn order(&self, of: Of) -> Option<&'static Given> {
+        self.orders[of as usize].get().copied()
+    }
+
+    /// Notes that the table is in an order of the client's.
+    pub(crate) fn set_order(&self, given: &'static Given) {
+        // A table has one order of keys and one of values, whoever notes it.
+        let _ = self.orders[given.of() as usize].set(given);
+    }
+
+    pub(crate) fn compare_keys(&self, a: &[u8], b: &[u8]) -> Compared {
+        match self.order(Of::Keys) {
+            Some(given) => given.compare(a, b),
+            None => compare::keys(self.flags, a, b),
+        }
+    }
+
+    pub(crate) fn compare_values(&self, a: &[u8], b: &[u8]) -> Compared {
+        match self.order(Of::Values) {
+            Some(given) => given.compare(a, b),
+            None => compare::values(self.flags, a, b),
+        }
     }
 
     pub(crate) fn is_closed(&self) -> bool {

@@ -26,6 +26,7 @@ mod environment;
 mod files;
 mod free_pages;
 mod handles;
+mod orders;
 mod put;
 mod readers;
 mod reserved;

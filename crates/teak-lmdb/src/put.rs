@@ -3,7 +3,6 @@
 use crate::{
     border::Value,
     codes::{self, Code, Outcome},
-    compare,
     environment::{MAX_KEY, MAX_VALUE},
     flags,
     handles::{MAIN, Open, Tables},
@@ -129,13 +128,13 @@ fn put_multi(
     }
     if asked & flags::APPEND != 0
         && let Some(last) = txn.view()?.last_key(&open.tables)?
-        && compare::keys(open.flags, key, &last) != Ordering::Greater
+        && open.compare_keys(key, &last) != Ordering::Greater
     {
         return Err(KEY_EXISTS);
     }
     if asked & flags::APPENDDUP != 0
         && let Some(last) = txn.view()?.last_value(&open.tables, key).map_err(of_size)?
-        && compare::values(open.flags, value, &last) != Ordering::Greater
+        && open.compare_values(value, &last) != Ordering::Greater
     {
         return Err(KEY_EXISTS);
     }

@@ -8,11 +8,12 @@ use crate::{
     environment::{Environment, Opened, PAGE_SIZE},
     flags,
     handles::{FIRST_NAMED, Known, MAIN, Open, Tables},
+    orders::{self, CompareFunction, Of},
     view::View,
     writer::{Writer, main_flags},
 };
 use std::{ffi::c_uint, ptr, sync::Arc};
-use teak::{ReadTxn, Savepoint, TableStat, WriteTxn, codec::Bytes};
+use teak::{KeyOrder, ReadTxn, Savepoint, TableOptions, TableStat, WriteTxn, codec::Bytes};
 
 /// `MDB_txn`: a read transaction, a write transaction, or one that is nested in another.
 ///
@@ -303,7 +304,7 @@ impl Transaction {
             let seen = seen.filter(|main| view.stat(&main.tables).is_ok());
             self.main = match seen {
                 Some(main) => Some(main),
-                None => view.open(b"", main_flags(view))?,
+                None => view.open(&self.opened, b"", main_flags(view))?,
             };
             if let Some(main) = &self.main {
                 self.opened.see_main(main);
@@ -333,6 +334,15 @@ impl Transaction {
     /// Makes the table of a database.
     pub(crate) fn create(&mut self, name: &[u8], database_flags: c_uint) -> Outcome<Tables> {
         let options = description::options_of(database_flags);
+        self.create_with(name, database_flags, options)
+    }
+
+    fn create_with(
+        &mut self,
+        name: &[u8],
+        database_flags: c_uint,
+        options: TableOptions,
+    ) -> Outcome<Tables> {
         self.change(|txn| match database_flags & flags::DUPSORT {
             0 => (txn.create_table_with::<Bytes, Bytes>(name, options)).map(Tables::Plain),
             _ => (txn.create_multi_table_with::<Bytes, Bytes>(name, options)).map(Tables::Multi),
@@ -356,6 +366,52 @@ impl Transaction {
         self.change(|_| Ok(()))?;
         let noted = self.writer()?.set_main_flags(flags | added);
         Ok(noted?)
+    }
+
+    /// Has a database be in an order of the client's. One that is not yet must be empty, and is made anew.
+    pub(crate) fn set_order(
+        &mut self,
+        handle: c_uint,
+        of: Of,
+        function: Option<CompareFunction>,
+    ) -> Outcome {
+        let open = match self.open(handle)? {
+            Some(open) => open,
+            None if self.is_writing() => self.make_main()?,
+            None => return Ok(()),
+        };
+        let name = open.name().to_vec();
+        let found = self.view()?.find(&self.opened, &name)?;
+        let (_, options) = found.ok_or(Code::NOT_FOUND)?;
+        let orders = [Some(options.key_order()), options.order_of_values()];
+        let is_custom = |of: Of| matches!(orders[of as usize], Some(KeyOrder::Custom(_)));
+        let order_of = |of| orders::order_of(&self.opened, &name, of, open.flags);
+        if is_custom(of) {
+            let (given, _) = order_of(of)?;
+            given.give(function);
+            open.set_order(given);
+            return Ok(());
+        }
+        if of == Of::Values && !open.is_multi() || function.is_none() {
+            return Ok(());
+        }
+        self.refuse_reader()?;
+        if self.view()?.stat(&open.tables)?.records != 0 {
+            return Err(Code(codes::INCOMPATIBLE));
+        }
+        let (given, _) = order_of(of)?;
+        let comparison = |each: Of| match is_custom(each) || each == of {
+            true => order_of(each).map(|(_, comparison)| Some(comparison)),
+            false => Ok(None),
+        };
+        let (keys, values) = (comparison(Of::Keys)?, comparison(Of::Values)?);
+        let options = description::options_in(open.flags, keys, values);
+        given.give(function);
+        self.change(|txn| txn.drop_table(&name))?;
+        self.create_with(&name, open.flags, options)?;
+        open.set_order(given);
+        self.reset_cursors(handle);
+        Ok(())
     }
 
     /// The handle by which this transaction knows a named database.
@@ -614,7 +670,7 @@ fn of_counts(stat: &TableStat) -> Stat {
 pub(crate) fn stat_of_main(opened: &Arc<Opened>) -> Outcome<Stat> {
     let txn = opened.database.begin_read()?;
     let view = View::Read(&txn);
-    Ok(match view.find(b"")? {
+    Ok(match view.find(opened, b"")? {
         Some((tables, _)) => of_counts(&view.stat(&tables)?),
         None => Stat {
             page_size: PAGE_SIZE as c_uint,

@@ -1,12 +1,16 @@
 //! What is read: the state of a read transaction, or of a write transaction.
 
 use crate::{
-    codes::{Code, Outcome},
+    codes::Outcome,
     description,
+    environment::Opened,
     handles::{Open, Tables},
+    orders::{self, Of},
 };
 use std::{ffi::c_uint, sync::Arc};
-use teak::{Error, ReadTxn, TableOptions, TableStat, Transaction, WriteTxn, codec::Bytes};
+use teak::{
+    Error, KeyOrder, ReadTxn, TableOptions, TableStat, Transaction, WriteTxn, codec::Bytes,
+};
 
 /// A transaction of either kind, to be read.
 #[derive(Clone, Copy, Debug)]
@@ -28,16 +32,46 @@ pub(crate) use viewed;
 
 impl<'t> View<'t> {
     /// The table of this name, if it is there.
-    pub(crate) fn find(self, name: &[u8]) -> Outcome<Option<(Tables, TableOptions)>> {
-        viewed!(self, txn => find(txn, name))
+    pub(crate) fn find(
+        self,
+        opened: &Opened,
+        name: &[u8],
+    ) -> Outcome<Option<(Tables, TableOptions)>> {
+        let found = || viewed!(self, txn => find(txn, name));
+        match found() {
+            Err(Error::ComparisonMissing { .. }) => {
+                // It can only be an order that a client has brought.
+                orders::order_of(opened, name, Of::Keys, 0)?;
+                orders::order_of(opened, name, Of::Values, 0)?;
+                Ok(found()?)
+            }
+            found => Ok(found?),
+        }
     }
 
     /// The database of this name, if it is there, with flags that are known, or else those that the table tells.
-    pub(crate) fn open(self, name: &[u8], known: Option<c_uint>) -> Outcome<Option<Arc<Open>>> {
-        Ok(self.find(name)?.map(|(tables, options)| {
-            let told = description::flags_of(&options);
-            Open::new(known.unwrap_or(told), tables)
-        }))
+    pub(crate) fn open(
+        self,
+        opened: &Opened,
+        name: &[u8],
+        known: Option<c_uint>,
+    ) -> Outcome<Option<Arc<Open>>> {
+        let Some((tables, options)) = self.find(opened, name)? else {
+            return Ok(None);
+        };
+        let database_flags = known.unwrap_or_else(|| description::flags_of(&options));
+        let open = Open::new(database_flags, tables);
+        let orders = [
+            (Of::Keys, Some(options.key_order())),
+            (Of::Values, options.order_of_values()),
+        ];
+        for (of, order) in orders {
+            if matches!(order, Some(KeyOrder::Custom(_))) {
+                let (given, _) = orders::order_of(opened, name, of, database_flags)?;
+                open.set_order(given);
+            }
+        }
+        Ok(Some(open))
     }
 
     /// Counts of a table.
@@ -100,18 +134,19 @@ impl<'t> View<'t> {
     }
 }
 
-fn find<T: Transaction>(txn: &T, name: &[u8]) -> Outcome<Option<(Tables, TableOptions)>> {
-    match txn.open_table::<Bytes, Bytes>(name) {
+/// A table as it is: clients say later by which function it is ordered.
+fn find<T: Transaction>(txn: &T, name: &[u8]) -> teak::Result<Option<(Tables, TableOptions)>> {
+    match txn.open_table_as_it_is::<Bytes, Bytes>(name) {
         Ok(table) => {
             let options = table.options(txn)?;
             Ok(Some((Tables::Plain(table), options)))
         }
         Err(Error::TableNotFound(_)) => Ok(None),
         Err(Error::TableMismatch { .. }) => {
-            let table = txn.open_multi_table::<Bytes, Bytes>(name)?;
+            let table = txn.open_multi_table_as_it_is::<Bytes, Bytes>(name)?;
             let options = table.options(txn)?;
             Ok(Some((Tables::Multi(table), options)))
         }
-        Err(error) => Err(Code::from(error)),
+        Err(error) => Err(error),
     }
 }

@@ -1,6 +1,7 @@
-use crate::kit::{Kit, Txn, value};
+use crate::kit::{Kit, Txn, bytes, value};
 use lmdb::{
-    Stat, codes,
+    Stat, Value, codes,
+    cursors::mdb_cursor_close,
     databases::{
         mdb_cmp, mdb_dbi_close, mdb_dbi_flags, mdb_dcmp, mdb_drop, mdb_set_compare,
         mdb_set_dupsort, mdb_set_relctx, mdb_set_relfunc, mdb_stat,
@@ -164,13 +165,104 @@ fn keys_and_values_compare_as_the_flags_say() {
             mdb_dcmp(txn.0, handle, &raw const small, &raw const small),
             0
         );
-        assert_eq!(mdb_set_compare(txn.0, handle, None), libc::EINVAL);
-        assert_eq!(mdb_set_dupsort(txn.0, handle, None), libc::EINVAL);
         assert_eq!(mdb_set_relfunc(txn.0, handle, None), 0);
         assert_eq!(mdb_set_relctx(txn.0, handle, ptr::null_mut()), 0);
     }
     // SAFETY: a handle that is not used any more.
     unsafe { mdb_txn_abort(txn.0) };
+}
+
+unsafe extern "C" fn backwards(a: *const Value, b: *const Value) -> c_int {
+    // SAFETY: the library gives it values.
+    let (a, b) = unsafe { (bytes(*a), bytes(*b)) };
+    b.cmp(a) as c_int
+}
+
+/// All keys and values, as strings.
+fn all(txn: Txn, handle: c_uint) -> Vec<String> {
+    let cursor = txn.cursor(handle);
+    let records = std::iter::from_fn(|| cursor.go(Operation::Next).ok());
+    let words = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let all = records
+        .map(|(key, value)| words(key) + &words(value))
+        .collect();
+    // SAFETY: a handle that is not used any more.
+    unsafe { mdb_cursor_close(cursor.0) };
+    all
+}
+
+#[test]
+fn a_client_brings_its_own_orders() {
+    let mut kit = Kit::new();
+    let txn = kit.begin(0);
+    let plain = txn.open(Some(c"plain"), flags::CREATE).unwrap();
+    let several = txn
+        .open(Some(c"several"), flags::CREATE | flags::DUPSORT)
+        .unwrap();
+    let late = txn.open(Some(c"late"), flags::CREATE).unwrap();
+    assert_eq!(txn.put(late, b"a", b"", 0), 0);
+    // SAFETY: handles, and a function for values.
+    unsafe {
+        assert_eq!(mdb_set_compare(txn.0, plain, Some(backwards)), 0);
+        assert_eq!(mdb_set_compare(txn.0, several, Some(backwards)), 0);
+        assert_eq!(mdb_set_dupsort(txn.0, several, Some(backwards)), 0);
+        assert_eq!(
+            mdb_set_dupsort(txn.0, plain, Some(backwards)),
+            0,
+            "there are none"
+        );
+        let refused = mdb_set_compare(txn.0, late, Some(backwards));
+        assert_eq!(
+            refused,
+            codes::INCOMPATIBLE,
+            "it has records in another order"
+        );
+        assert_eq!(
+            mdb_set_compare(txn.0, 1, Some(backwards)),
+            codes::INCOMPATIBLE
+        );
+    }
+    for number in 0..2000u32 {
+        let key = format!("{number:04}");
+        assert_eq!(txn.put(plain, key.as_bytes(), b"", 0), 0);
+        assert_eq!(txn.put(several, b"key", key.as_bytes(), 0), 0);
+    }
+    assert_eq!(txn.put(several, b"other", b"1", 0), 0);
+    assert_eq!(txn.put(several, b"key", b"-", flags::APPENDDUP), 0);
+    let numbers: Vec<_> = (0..2000)
+        .rev()
+        .map(|number| format!("{number:04}"))
+        .collect();
+    assert_eq!(all(txn, plain), numbers);
+    let (a, b) = (value(b"a"), value(b"b"));
+    // SAFETY: handles and values.
+    unsafe {
+        assert!(mdb_cmp(txn.0, plain, &raw const a, &raw const b) > 0);
+        assert!(mdb_dcmp(txn.0, several, &raw const a, &raw const b) > 0);
+    }
+    assert_eq!(txn.commit(), 0);
+
+    kit.reopen(0);
+    let txn = kit.begin(flags::RDONLY);
+    let plain = txn.open(Some(c"plain"), 0).unwrap();
+    let several = txn.open(Some(c"several"), 0).unwrap();
+    assert_eq!(
+        all(txn, plain),
+        numbers,
+        "who has no function can go through it"
+    );
+    // SAFETY: handles, and a function for values.
+    unsafe {
+        assert_eq!(mdb_set_compare(txn.0, plain, Some(backwards)), 0);
+        assert_eq!(mdb_set_dupsort(txn.0, several, Some(backwards)), 0);
+    }
+    assert_eq!(txn.get(plain, b"0007"), Ok(&b""[..]));
+    let cursor = txn.cursor(several);
+    let found = cursor.seek(Operation::GetBothRange, b"key", b"0007x");
+    assert_eq!(found, Ok((&b"key"[..], &b"0007"[..])));
+    // SAFETY: a handle that is not used any more.
+    unsafe { mdb_cursor_close(cursor.0) };
+    assert_eq!(txn.commit(), 0);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 mod cursors;
 mod databases;
 mod environments;
+mod header;
 mod kit;
 mod messages;
 mod records;

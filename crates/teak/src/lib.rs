@@ -42,7 +42,7 @@
 //! | open and create with other options | [`Options`], [`TableOptions`], [`KeyOrder`] |
 //! | keep other types than bytes | [`codec`] |
 //! | give a key several values | [`MultiTable`], [`WriteTxn::create_multi_table`], [`ValueSize`] |
-//! | bring an order of one's own | [`Comparison`], [`Options::comparison`] |
+//! | bring an order of one's own | [`Comparison`], [`Options::comparison`], [`Database::add_comparison`] |
 //! | read a range, a prefix, from both ends | [`Table::range`], [`Table::prefix`], [`Cursor`] |
 //! | go through a table and change it meanwhile | [`FreeCursor`], also over pairs |
 //! | change a record by what is there | [`Table::modify`], [`Table::replace`], [`Table::compare_and_swap`] and their neighbours; [`MultiTable::modify`] |

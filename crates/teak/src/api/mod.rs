@@ -12,6 +12,7 @@ mod database;
 mod differences;
 mod feed;
 mod free_cursor;
+mod late;
 mod multi;
 mod options;
 mod pages;

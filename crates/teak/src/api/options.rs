@@ -4,7 +4,7 @@ use super::Database;
 use crate::{
     Error, Geometry, Result,
     page::{
-        comparison::{COMPARISON_NAME_MAX, Comparison, Comparisons, FindComparison},
+        comparison::{COMPARISON_NAME_MAX, Comparison, Comparisons},
         key::KeyOrder,
     },
     store::{Access, Create, handle_faults},
@@ -14,7 +14,7 @@ use crate::{
         SlowReaderChoice, SlowReaderHook, Verification,
     },
 };
-use std::{fmt, path::Path, sync::Arc, time::Duration};
+use std::{path::Path, time::Duration};
 
 pub use crate::store::ReadAhead;
 
@@ -50,18 +50,7 @@ pub struct Options {
     network: Network,
     handles_faults: bool,
     comparisons: Vec<&'static Comparison>,
-    find_comparison: Option<FoundBy>,
     read_ahead: ReadAhead,
-}
-
-/// A function, which has nothing to show of itself.
-#[derive(Clone)]
-struct FoundBy(FindComparison);
-
-impl fmt::Debug for FoundBy {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("FoundBy")
-    }
 }
 
 impl Default for Options {
@@ -91,7 +80,6 @@ impl Options {
             network: Network::Refuse,
             handles_faults: true,
             comparisons: Vec::new(),
-            find_comparison: None,
             read_ahead: ReadAhead::default(),
         }
     }
@@ -315,50 +303,9 @@ impl Options {
         self
     }
 
-    /// How a comparison is found that was not given: by its name, when a table is opened or made that asks for it. For programs that know their
-    /// comparisons only later than their databases, and for those in which others say what they are. It may be called often, and
-    /// by any thread; what it has found under a name once it has to find for as long as the database is open.
-    ///
-    /// ```
-    /// use teak::{
-    ///     Comparison, Database, Error, KeyOrder, Options, TableOptions, Transaction, codec::{Str, U64},
-    /// };
-    ///
-    /// fn find(name: &str) -> Option<&'static Comparison> {
-    ///     static CASELESS: Comparison = Comparison::new("caseless", &|a, b| {
-    ///         a.to_ascii_lowercase().cmp(&b.to_ascii_lowercase())
-    ///     });
-    ///     [&CASELESS].into_iter().find(|comparison| comparison.name() == name)
-    /// }
-    /// # let directory = tempfile::tempdir()?;
-    /// # let path = directory.path().join("x.teak");
-    /// let database = Options::new().comparisons_by(find).open(&path)?;
-    /// let mut txn = database.begin_write()?;
-    /// let options = TableOptions::new().order(KeyOrder::Custom(find("caseless").unwrap()));
-    /// let words = txn.create_table_with::<Str, U64>("words", options)?;
-    /// words.insert(&mut txn, "Teak", 1)?;
-    /// assert_eq!(words.get(&txn, "teak")?, Some(1));
-    /// txn.commit()?;
-    /// # drop(database);
-    ///
-    /// let database = Database::open(&path)?;
-    /// let opened = database.begin_read()?.open_table::<Str, U64>("words");
-    /// assert!(matches!(opened, Err(Error::ComparisonMissing { .. })));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn comparisons_by(
-        mut self,
-        find: impl Fn(&str) -> Option<&'static Comparison> + Send + Sync + 'static,
-    ) -> Self {
-        self.find_comparison = Some(FoundBy(Arc::new(find)));
-        self
-    }
-
     /// Has those of another database.
     pub(super) fn with_comparisons_of(mut self, comparisons: &Comparisons) -> Self {
-        let (given, find) = comparisons.parts();
-        self.comparisons.extend(given);
-        self.find_comparison = find.cloned().map(FoundBy);
+        self.comparisons.extend(comparisons.all());
         self
     }
 
@@ -436,8 +383,7 @@ impl Options {
             events: self.events.clone(),
             sharing: self.sharing,
             network: self.network,
-            comparisons: Comparisons::new(&self.comparisons)
-                .found_by(self.find_comparison.clone().map(|found| found.0)),
+            comparisons: Comparisons::new(&self.comparisons),
             read_ahead: self.read_ahead,
         })
     }

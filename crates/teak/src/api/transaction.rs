@@ -53,6 +53,58 @@ pub trait Transaction: sealed::Sealed {
         Ok(table)
     }
 
+    /// Opens a table without looking whether its keys are in the order that its comparison says: for who only goes through it from one
+    /// end to the other, or makes the comparison what it has to be before anything is searched for.
+    ///
+    /// ```
+    /// # use teak::{Comparison, Database, KeyOrder, TableOptions, Transaction, codec::{Str, U64}};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let path = directory.path().join("x.teak");
+    /// static BACKWARDS: Comparison = Comparison::new("some order", &|a, b| b.cmp(a));
+    /// static FORWARDS: Comparison = Comparison::new("some order", &|a, b| a.cmp(b));
+    /// # {
+    /// # let database = teak::Options::new().comparison(&BACKWARDS).open(&path)?;
+    /// # let mut txn = database.begin_write()?;
+    /// # let options = TableOptions::new().order(KeyOrder::Custom(&BACKWARDS));
+    /// # let trees = txn.create_table_with::<Str, U64>("trees", options)?;
+    /// # trees.insert_many(&mut txn, &[("elm", 1), ("oak", 2)])?;
+    /// # txn.commit()?;
+    /// # }
+    /// let database = teak::Options::new().comparison(&FORWARDS).open(&path)?;
+    /// let txn = database.begin_read()?;
+    /// assert!(txn.open_table::<Str, U64>("trees").is_err());
+    /// let trees = txn.open_table_as_it_is::<Str, U64>("trees")?;
+    /// let names: Vec<_> = trees.iter(&txn)?.map(|record| record.map(|(name, _)| name)).collect::<teak::Result<_>>()?;
+    /// assert_eq!(names, ["oak", "elm"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Transaction::open_table`] but [`Error::ComparisonMismatch`](crate::Error::ComparisonMismatch).
+    fn open_table_as_it_is<K: Codec, V: Codec>(
+        &self,
+        name: impl AsRef<[u8]>,
+    ) -> Result<Table<K, V>> {
+        let table = Table::new(self.engine(), name.as_ref());
+        table.root(self)?;
+        Ok(table)
+    }
+
+    /// The same of a table in which a key has several values.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Transaction::open_multi_table`] but [`Error::ComparisonMismatch`](crate::Error::ComparisonMismatch).
+    fn open_multi_table_as_it_is<K: Codec, V: Codec>(
+        &self,
+        name: impl AsRef<[u8]>,
+    ) -> Result<MultiTable<K, V>> {
+        let table = MultiTable::new(self.engine(), name.as_ref());
+        table.root(self)?;
+        Ok(table)
+    }
+
     /// All tables, in the order of their names, those included that need a newer version: see
     /// [`TableInfo::unknown`].
     ///

@@ -4,7 +4,7 @@ use std::{
     cmp::Ordering,
     fmt,
     hash::{Hash, Hasher},
-    sync::Arc,
+    sync::{Arc, PoisonError, RwLock},
 };
 
 /// The longest name of a comparison in bytes.
@@ -91,51 +91,49 @@ impl fmt::Debug for Comparison {
 /// What stands for a comparison that is not known, where keys are not compared.
 pub(crate) static UNRESOLVED: Comparison = Comparison::new("", &|a, b| a.cmp(b));
 
-/// The comparisons that a database was opened with, and how others are found.
-#[derive(Clone, Default)]
+/// The comparisons that a database was opened with, and those that came later, which all that have a clone of this know.
+#[derive(Clone, Default, Debug)]
 pub(crate) struct Comparisons {
-    given: Arc<[&'static Comparison]>,
-    find: Option<FindComparison>,
+    known: Arc<[&'static Comparison]>,
+    late: Arc<RwLock<Vec<&'static Comparison>>>,
 }
-
-/// Finds a comparison by its name.
-pub(crate) type FindComparison = Arc<dyn Fn(&str) -> Option<&'static Comparison> + Send + Sync>;
 
 impl Comparisons {
     /// Each name once.
-    pub(crate) fn new(given: &[&'static Comparison]) -> Self {
-        let given = given.into();
-        Self { given, find: None }
-    }
-
-    /// Others are found by this.
-    pub(crate) fn found_by(self, find: Option<FindComparison>) -> Self {
-        Self { find, ..self }
+    pub(crate) fn new(comparisons: &[&'static Comparison]) -> Self {
+        Self {
+            known: comparisons.into(),
+            late: Arc::default(),
+        }
     }
 
     pub(crate) fn named(&self, name: &str) -> Option<&'static Comparison> {
-        let mut given = self.given.iter().copied();
-        let found = given.find(|comparison| comparison.name == name);
-        found.or_else(|| {
-            let found = self.find.as_ref().and_then(|find| find(name));
-            found.filter(|comparison| comparison.name == name)
+        let known = self.known.iter().find(|comparison| comparison.name == name);
+        known.copied().or_else(|| {
+            let late = self.late.read().unwrap_or_else(PoisonError::into_inner);
+            late.iter()
+                .find(|comparison| comparison.name == name)
+                .copied()
         })
     }
 
-    /// Those that were given, and how others are found.
-    pub(crate) fn parts(&self) -> (&[&'static Comparison], Option<&FindComparison>) {
-        (&self.given, self.find.as_ref())
+    /// Takes one more; says whether it did, or there is one of that name.
+    pub(crate) fn add(&self, comparison: &'static Comparison) -> bool {
+        let mut late = self.late.write().unwrap_or_else(PoisonError::into_inner);
+        let is_known = self.known.contains(&comparison) || late.contains(&comparison);
+        if !is_known {
+            late.push(comparison);
+        }
+        !is_known
     }
 
-    /// Whether all that `others` were given are found here.
+    pub(crate) fn all(&self) -> Vec<&'static Comparison> {
+        let late = self.late.read().unwrap_or_else(PoisonError::into_inner);
+        self.known.iter().chain(late.iter()).copied().collect()
+    }
+
+    /// Whether all of `others` are among them.
     pub(crate) fn have(&self, others: &Self) -> bool {
-        let mut others = others.given.iter();
-        others.all(|other| self.named(other.name) == Some(other))
-    }
-}
-
-impl fmt::Debug for Comparisons {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.given.iter()).finish()
+        (others.all().iter()).all(|other| self.named(other.name).is_some())
     }
 }

@@ -1,0 +1,165 @@
+//! Orders that a client brings (`mdb_set_compare`, `mdb_set_dupsort`), after it has opened the database, and without a name.
+//!
+//! A table in such an order has it under a name made of its own. The comparison of this name calls the function that the client has
+//! given last; until there is one it compares as the flags of the database say, which is enough for who only goes through it.
+
+use crate::{border::Value, codes::Outcome, compare, environment::Opened};
+use std::{
+    cmp::Ordering,
+    collections::HashMap,
+    ffi::{c_int, c_uint, c_void},
+    mem,
+    path::PathBuf,
+    ptr,
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicPtr, AtomicU32, Ordering as Access},
+    },
+};
+use teak::Comparison;
+
+/// A client's comparison.
+pub type CompareFunction = unsafe extern "C" fn(*const Value, *const Value) -> c_int;
+
+/// What is compared.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Of {
+    Keys,
+    Values,
+}
+
+/// The order of the keys of a table, or of its values.
+#[derive(Debug)]
+pub(crate) struct Given {
+    /// Null as long as none was given.
+    function: AtomicPtr<c_void>,
+    flags: AtomicU32,
+    of: Of,
+}
+
+impl Given {
+    const fn new(of: Of) -> Self {
+        Self {
+            function: AtomicPtr::new(ptr::null_mut()),
+            flags: AtomicU32::new(0),
+            of,
+        }
+    }
+
+    /// What is compared.
+    pub(crate) fn of(&self) -> Of {
+        self.of
+    }
+
+    pub(crate) fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {
+        let function = self.function.load(Access::Acquire);
+        if function.is_null() {
+            let flags = self.flags.load(Access::Relaxed);
+            return match self.of {
+                Of::Keys => compare::keys(flags, a, b),
+                Of::Values => compare::values(flags, a, b),
+            };
+        }
+        // SAFETY: nothing but such functions is ever stored there.
+        let function = unsafe { mem::transmute::<*mut c_void, CompareFunction>(function) };
+        let (a, b) = (Value::new(a), Value::new(b));
+        // SAFETY: the client has given it for this, and both are values.
+        unsafe { function(&raw const a, &raw const b) }.cmp(&0)
+    }
+
+    /// Compares by this function from now on, or, without one, as the flags say.
+    pub(crate) fn give(&self, function: Option<CompareFunction>) {
+        let function = function.map_or(ptr::null_mut(), |function| function as *mut c_void);
+        self.function.store(function, Access::Release);
+    }
+}
+
+/// A comparison and what is behind it. Both stay for ever: databases keep comparisons.
+type Named = (&'static Given, &'static Comparison);
+
+/// The orders of this process, by the file, the table and what is compared.
+static ORDERS: Mutex<Option<HashMap<(PathBuf, Vec<u8>, Of), Named>>> = Mutex::new(None);
+
+/// The order of a table of this database; its comparison is known to the engine from now on.
+pub(crate) fn order_of(
+    opened: &Opened,
+    table: &[u8],
+    of: Of,
+    database_flags: c_uint,
+) -> Outcome<Named> {
+    let key = (opened.database.path().to_owned(), table.to_owned(), of);
+    let mut orders = ORDERS.lock().unwrap_or_else(PoisonError::into_inner);
+    let named = orders.get_or_insert_default().entry(key);
+    let (given, comparison) = *named.or_insert_with(|| make(table, of));
+    given.flags.store(database_flags, Access::Relaxed);
+    opened.database.add_comparison(comparison)?;
+    Ok((given, comparison))
+}
+
+fn make(table: &[u8], of: Of) -> Named {
+    let given: &'static Given = Box::leak(Box::new(Given::new(of)));
+    let function = Box::leak(Box::new(|a: &[u8], b: &[u8]| given.compare(a, b)));
+    let name = Box::leak(name_of(table, of).into_boxed_str());
+    (given, Box::leak(Box::new(Comparison::new(name, function))))
+}
+
+/// The longest name of a table that stands in that of its order.
+const NAME_MAX: usize = 40;
+
+/// The name of an order: it has 64 bytes at most.
+fn name_of(table: &[u8], of: Of) -> String {
+    let of = match of {
+        Of::Keys => "keys",
+        Of::Values => "values",
+    };
+    match std::str::from_utf8(table) {
+        Ok(table) if table.len() <= NAME_MAX => format!("lmdb {of} of {table}"),
+        _ => format!("lmdb {of} of {:016x}", hash(table)),
+    }
+}
+
+/// FNV-1a.
+fn hash(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Given, Of, Ordering, Value, c_int, name_of};
+    use crate::flags;
+
+    unsafe extern "C" fn by_length(a: *const Value, b: *const Value) -> c_int {
+        // SAFETY: the test gives it values.
+        let (a, b) = unsafe { ((*a).len, (*b).len) };
+        a.cmp(&b) as c_int
+    }
+
+    #[test]
+    fn an_order_is_the_function_that_was_given() {
+        let given = Given::new(Of::Keys);
+        assert_eq!(given.compare(b"ab", b"b"), Ordering::Less);
+        given.flags.store(flags::REVERSEKEY, super::Access::Relaxed);
+        assert_eq!(given.compare(b"ab", b"b"), Ordering::Greater);
+        given.give(Some(by_length));
+        assert_eq!(given.compare(b"zz", b"aaa"), Ordering::Less);
+        given.give(None);
+        assert_eq!(given.compare(b"ab", b"b"), Ordering::Greater);
+    }
+
+    #[test]
+    fn orders_have_names_that_fit() {
+        assert_eq!(name_of(b"words", Of::Keys), "lmdb keys of words");
+        for table in [
+            &[b'a'; 500][..],
+            &[0xff; 9],
+            &[b'"'; 40],
+            "ä".repeat(20).as_bytes(),
+        ] {
+            let name = name_of(table, Of::Values);
+            assert!((1..=64).contains(&name.len()), "{name}");
+        }
+        assert_ne!(name_of(b"", Of::Keys), name_of(b"", Of::Values));
+    }
+}

@@ -312,6 +312,34 @@ fn work_that_rolls_everything_back_tells_why() {
     assert_eq!(all(&txn, &numbers), [3]);
 }
 
+/// Inner pages stay in memory. Where they alone were more than is allowed, all of them were looked at for each page that came, and each
+/// leaf was written as soon as another one was wanted.
+#[test]
+fn inner_pages_that_fill_the_memory_leave_room_for_leaves() {
+    let (_directory, path) = place();
+    let options = Options::new().write_memory_bytes(16 << 10);
+    let database = options.open(&path).unwrap();
+    let numbers = create(&database);
+    let mut txn = database.begin_write().unwrap();
+    for number in 0..2000 {
+        put(&mut txn, &numbers, number);
+    }
+    // Each has a copy of the root.
+    for number in 0..200 {
+        let _stays = txn.savepoint().unwrap();
+        numbers.insert(&mut txn, number * 10, &[0xff; 100]).unwrap();
+    }
+    let before = database.metrics().early_pages;
+    for round in 0..100 {
+        numbers.insert(&mut txn, 0, &[round; 100]).unwrap();
+        numbers.insert(&mut txn, 1999, &[round; 100]).unwrap();
+    }
+    let written = database.metrics().early_pages - before;
+    assert!(written < 100, "{written} leaves were written");
+    txn.commit().unwrap();
+    assert_clean(&database);
+}
+
 /// Threads commit as fast as they can and begin to read: each finds its own commit, whole, and as the newest that it sees, however long it
 /// keeps it.
 #[test]
@@ -870,6 +898,20 @@ fn named_snapshots_have_their_marks_and_a_rollback_leaves_them() {
     let copied = Database::open(&dense).unwrap().begin_read().unwrap();
     assert_eq!(copied.marks().values, [1; 3]);
     assert_clean(&database);
+}
+
+/// A handle to a table in which a key had one value drew from the one of the same name in which it has several.
+#[test]
+fn a_sequence_is_drawn_from_by_a_handle_of_its_kind() {
+    let (_directory, path) = place();
+    let database = Database::open(&path).unwrap();
+    let numbers = create(&database);
+    let mut txn = database.begin_write().unwrap();
+    txn.drop_table("numbers").unwrap();
+    let several = txn.create_multi_table::<U64, Bytes>("numbers").unwrap();
+    let refused = numbers.draw_sequence(&mut txn, 1);
+    assert!(matches!(refused, Err(Error::TableMismatch { .. })));
+    assert_eq!(several.draw_sequence(&mut txn, 1).unwrap(), 0);
 }
 
 #[test]

@@ -33,9 +33,10 @@ impl<K, V> Table<K, V> {
     /// # Errors
     ///
     /// [`Error::SequenceExhausted`](crate::Error::SequenceExhausted) if there are not so many numbers up to 2^64 - 1: nothing was drawn.
-    /// [`Error::TableNotFound`](crate::Error::TableNotFound), [`Error::TransactionBroken`](crate::Error::TransactionBroken),
-    /// [`Error::Corrupted`](crate::Error::Corrupted).
+    /// [`Error::TableNotFound`](crate::Error::TableNotFound), [`Error::TableMismatch`](crate::Error::TableMismatch) if a key has several
+    /// values in it; [`Error::TransactionBroken`](crate::Error::TransactionBroken), [`Error::Corrupted`](crate::Error::Corrupted).
     pub fn draw_sequence(&self, txn: &mut WriteTxn, count: u64) -> Result<u64> {
+        self.root(txn)?;
         txn.draw_sequence(self.raw_name(), count)
     }
 }

@@ -51,6 +51,8 @@ pub(crate) struct WritePages {
     transaction: TransactionId,
     pub(super) durability: Durability,
     memory_bytes: usize,
+    /// With so many bytes of pages in memory leaves are written early. Never less than what is allowed.
+    room_at: usize,
     pub(super) geometry: Geometry,
     /// Whom to ask before the file becomes longer, as long as the answer was not to do so.
     pub(super) slow_readers: Option<SlowReaders>,
@@ -104,6 +106,7 @@ impl WritePages {
             transaction: base.transaction().next(),
             durability: limits.durability,
             memory_bytes: limits.memory_bytes,
+            room_at: limits.memory_bytes,
             geometry: limits.geometry,
             slow_readers: limits.slow_readers,
             writer,
@@ -267,7 +270,7 @@ impl WritePages {
     /// Writes leaves to their final place when there are more pages in memory than allowed.
     /// Nobody can see them there yet. Inner pages stay, since their tags are not known yet.
     fn make_room(&mut self) -> Result<()> {
-        if self.arena().resident_bytes() < self.memory_bytes {
+        if self.arena().resident_bytes() < self.room_at {
             return Ok(());
         }
         let mut leaves = Vec::new();
@@ -283,6 +286,9 @@ impl WritePages {
         for (number, tag) in leaves {
             self.writer.arena.note_early_write(number, tag);
         }
+        // Where little but inner pages was there they are not all looked at again for each page that comes.
+        let left = self.arena().resident_bytes();
+        self.room_at = self.memory_bytes.max(left + left / 4);
         Ok(())
     }
 
@@ -343,6 +349,7 @@ impl WritePages {
         self.writer.arena.end_savepoint(before);
         self.deaths.truncate(death_count);
         self.death_floor = death_count;
+        self.room_at = self.memory_bytes;
     }
 
     /// Notes that committed pages are not used any more.

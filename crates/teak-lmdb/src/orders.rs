@@ -77,8 +77,11 @@ impl Given {
 /// A comparison and what is behind it. Both stay for ever: databases keep comparisons.
 type Named = (&'static Given, &'static Comparison);
 
-/// The orders of this process, by the file, the table and what is compared.
-static ORDERS: Mutex<Option<HashMap<(PathBuf, Vec<u8>, Of), Named>>> = Mutex::new(None);
+/// Orders by the file, the table and what is compared.
+type Orders = HashMap<(PathBuf, Vec<u8>, Of), Named>;
+
+/// The orders of this process.
+static ORDERS: Mutex<Option<Orders>> = Mutex::new(None);
 
 /// The order of a table of this database; its comparison is known to the engine from now on.
 pub(crate) fn order_of(

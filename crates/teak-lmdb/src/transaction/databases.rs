@@ -1,0 +1,223 @@
+//! The databases that a transaction knows, and what it makes of them.
+
+use super::Transaction;
+use crate::{
+    border::Stat,
+    codes::{self, Code, Outcome},
+    description,
+    environment::{Opened, PAGE_SIZE},
+    flags,
+    handles::{FIRST_NAMED, MAIN, Open, Tables},
+    orders::{self, CompareFunction, Of},
+    view::View,
+    writer::main_flags,
+};
+use std::{ffi::c_uint, sync::Arc};
+use teak::{KeyOrder, TableOptions, TableStat, codec::Bytes};
+
+impl Transaction {
+    /// The open database of a handle; `None` for a main database to which nothing was ever written.
+    pub(crate) fn open(&mut self, handle: c_uint) -> Outcome<Option<Arc<Open>>> {
+        if handle == MAIN && !self.is_reset() {
+            return self.main();
+        }
+        self.named(handle).map(Some)
+    }
+
+    fn named(&self, handle: c_uint) -> Outcome<Arc<Open>> {
+        let index = handle.checked_sub(FIRST_NAMED).map(|index| index as usize);
+        let index = index.filter(|_| !self.is_reset() && !self.dropped.contains(&handle));
+        let index = index.ok_or(Code::INVALID_ARGUMENT)?;
+        let own = self.own.iter().rev().chain(self.inherited.iter().rev());
+        let mut own = own.filter(|(other, _)| *other == handle);
+        let known = || self.known.get(index).and_then(Option::as_ref);
+        let open = own.next().map(|(_, open)| open).or_else(known);
+        match open {
+            Some(open) if open.is_closed() => Err(Code(codes::BAD_DBI)),
+            Some(open) => Ok(Arc::clone(open)),
+            None => Err(Code::INVALID_ARGUMENT),
+        }
+    }
+
+    /// The main database, if it is there.
+    fn main(&mut self) -> Outcome<Option<Arc<Open>>> {
+        if self.main.is_none() {
+            let seen = self.opened.main_seen();
+            let view = self.view()?;
+            let seen = seen.filter(|main| view.stat(&main.tables).is_ok());
+            self.main = match seen {
+                Some(main) => Some(main),
+                None => view.open(&self.opened, b"", main_flags(view))?,
+            };
+            if let Some(main) = &self.main {
+                self.opened.see_main(main);
+            }
+        }
+        Ok(self.main.clone())
+    }
+
+    /// The flags of the main database, which need not be there yet.
+    pub(crate) fn main_flags(&mut self) -> Outcome<c_uint> {
+        match self.main()? {
+            Some(main) => Ok(main.flags),
+            None => Ok(main_flags(self.view()?).unwrap_or(0)),
+        }
+    }
+
+    /// The main database, which is made if it is not there.
+    pub(crate) fn make_main(&mut self) -> Outcome<Arc<Open>> {
+        if let Some(main) = self.main()? {
+            return Ok(main);
+        }
+        let flags = self.main_flags()?;
+        self.create(b"", flags)?;
+        self.main()?.ok_or(Code::NOT_FOUND)
+    }
+
+    /// Makes the table of a database.
+    pub(crate) fn create(&mut self, name: &[u8], database_flags: c_uint) -> Outcome<Tables> {
+        let options = description::options_of(database_flags);
+        self.create_with(name, database_flags, options)
+    }
+
+    fn create_with(
+        &mut self,
+        name: &[u8],
+        database_flags: c_uint,
+        options: TableOptions,
+    ) -> Outcome<Tables> {
+        self.change(|txn| match database_flags & flags::DUPSORT {
+            0 => (txn.create_table_with::<Bytes, Bytes>(name, options)).map(Tables::Plain),
+            _ => (txn.create_multi_table_with::<Bytes, Bytes>(name, options)).map(Tables::Multi),
+        })
+    }
+
+    /// Gives the main database flags, which must be empty then, if they are others than it has.
+    pub(crate) fn add_main_flags(&mut self, added: c_uint) -> Outcome {
+        let flags = self.main_flags()?;
+        if flags | added == flags || !self.is_writing() {
+            return Ok(());
+        }
+        if let Some(main) = self.main()? {
+            if self.view()?.stat(&main.tables)?.records != 0 {
+                return Err(Code(codes::INCOMPATIBLE));
+            }
+            self.change(|txn| txn.drop_table(b""))?;
+        }
+        self.main = None;
+        self.reset_cursors(MAIN);
+        self.change(|_| Ok(()))?;
+        let noted = self.writer()?.set_main_flags(flags | added);
+        Ok(noted?)
+    }
+
+    /// Has a database be in an order of the client's. One that is not yet must be empty, and is made anew.
+    pub(crate) fn set_order(
+        &mut self,
+        handle: c_uint,
+        of: Of,
+        function: Option<CompareFunction>,
+    ) -> Outcome {
+        let open = match self.open(handle)? {
+            Some(open) => open,
+            None if self.is_writing() => self.make_main()?,
+            None => return Ok(()),
+        };
+        let name = open.name().to_vec();
+        let found = self.view()?.find(&self.opened, &name)?;
+        let (_, options) = found.ok_or(Code::NOT_FOUND)?;
+        let orders = [Some(options.key_order()), options.order_of_values()];
+        let is_custom = |of: Of| matches!(orders[of as usize], Some(KeyOrder::Custom(_)));
+        let order_of = |of| orders::order_of(&self.opened, &name, of, open.flags);
+        if is_custom(of) {
+            let (given, _) = order_of(of)?;
+            given.give(function);
+            open.set_order(given);
+            return Ok(());
+        }
+        if of == Of::Values && !open.is_multi() || function.is_none() {
+            return Ok(());
+        }
+        self.refuse_reader()?;
+        if self.view()?.stat(&open.tables)?.records != 0 {
+            return Err(Code(codes::INCOMPATIBLE));
+        }
+        let (given, _) = order_of(of)?;
+        let comparison = |each: Of| match is_custom(each) || each == of {
+            true => order_of(each).map(|(_, comparison)| Some(comparison)),
+            false => Ok(None),
+        };
+        let (keys, values) = (comparison(Of::Keys)?, comparison(Of::Values)?);
+        let options = description::options_in(open.flags, keys, values);
+        given.give(function);
+        self.change(|txn| txn.drop_table(&name))?;
+        self.create_with(&name, open.flags, options)?;
+        open.set_order(given);
+        self.reset_cursors(handle);
+        Ok(())
+    }
+
+    /// The handle by which this transaction knows a named database.
+    pub(crate) fn handle_of(&self, name: &[u8]) -> Option<c_uint> {
+        let own = self.own.iter().chain(&self.inherited);
+        let mut own = own.filter(|(_, open)| open.name() == name && !open.is_closed());
+        if let Some((handle, _)) = own.next() {
+            return Some(*handle);
+        }
+        let is_it = |open: &Option<Arc<Open>>| {
+            open.as_ref()
+                .is_some_and(|open| open.name() == name && !open.is_closed())
+        };
+        let index = self.known.iter().position(is_it)?;
+        Some(FIRST_NAMED + index as c_uint)
+    }
+
+    /// Has a named database under a handle that was reserved.
+    pub(crate) fn own(&mut self, handle: c_uint, open: Arc<Open>) {
+        self.dropped.retain(|dropped| *dropped != handle);
+        self.own.push((handle, open));
+    }
+
+    /// Closes a handle whose database it has dropped, for everybody.
+    pub(crate) fn close_dropped(&mut self, handle: c_uint, open: &Open) {
+        self.dropped.push(handle);
+        self.reset_cursors(handle);
+        open.close();
+        self.opened.handles().close(handle);
+    }
+
+    /// Counts of a database.
+    pub(crate) fn stat(&mut self, handle: c_uint) -> Outcome<Stat> {
+        Ok(match self.open(handle)? {
+            Some(open) => of_counts(&self.view()?.stat(&open.tables)?),
+            None => Stat {
+                page_size: PAGE_SIZE as c_uint,
+                ..Stat::default()
+            },
+        })
+    }
+}
+
+fn of_counts(stat: &TableStat) -> Stat {
+    Stat {
+        page_size: PAGE_SIZE as c_uint,
+        depth: stat.depth.into(),
+        branch_pages: stat.inner_pages as usize,
+        leaf_pages: stat.leaf_pages as usize,
+        overflow_pages: stat.value_pages as usize,
+        entries: stat.records as usize,
+    }
+}
+
+/// Counts of the main database, as of the last commit.
+pub(crate) fn stat_of_main(opened: &Arc<Opened>) -> Outcome<Stat> {
+    let txn = opened.database.begin_read()?;
+    let view = View::Read(&txn);
+    Ok(match view.find(opened, b"")? {
+        Some((tables, _)) => of_counts(&view.stat(&tables)?),
+        None => Stat {
+            page_size: PAGE_SIZE as c_uint,
+            ..Stat::default()
+        },
+    })
+}

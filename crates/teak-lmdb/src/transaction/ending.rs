@@ -1,0 +1,212 @@
+//! How transactions end, and begin anew.
+
+use super::{End, Side, Transaction, this_thread};
+use crate::{
+    codes::{self, Code, Outcome},
+    flags,
+    view::View,
+    writer::Writer,
+};
+use std::ptr;
+
+impl Transaction {
+    /// Begins to read the newest state, after it was reset or at first.
+    pub(crate) fn renew(&mut self) -> Outcome {
+        let Side::Reading { txn: None, place } = &mut self.side else {
+            return Err(Code::INVALID_ARGUMENT);
+        };
+        let is_of_thread = !self.opened.has(flags::NOTLS);
+        let max = self.opened.max_readers as usize;
+        let taken = match *place {
+            Some(taken) => taken,
+            None => *place.insert(
+                self.opened
+                    .places()
+                    .take(this_thread(), max, is_of_thread)?,
+            ),
+        };
+        let begun = self.opened.database.begin_read();
+        let begun = match begun {
+            Ok(begun) => begun,
+            Err(error) => {
+                self.give_place_back();
+                return Err(error.into());
+            }
+        };
+        self.opened.places().read(taken, View::Read(&begun).id());
+        if let Side::Reading { txn, .. } = &mut self.side {
+            *txn = Some(begun);
+        }
+        self.known = self.opened.handles().known();
+        self.main = None;
+        Ok(())
+    }
+
+    /// Ends reading, and keeps the handle; nothing, if it writes.
+    pub(crate) fn reset(&mut self) {
+        if self.is_writing() || self.is_reset() {
+            return;
+        }
+        self.reset_all_cursors();
+        self.end_handles(End::Abort);
+        if let Side::Reading { txn, place } = &mut self.side {
+            *txn = None;
+            if let (Some(place), true) = (*place, self.opened.has(flags::NOTLS)) {
+                self.opened.places().keep(place);
+            }
+        }
+        if !self.opened.has(flags::NOTLS) {
+            self.give_place_back();
+        }
+    }
+
+    fn reset_all_cursors(&self) {
+        for cursor in &self.cursors {
+            // SAFETY: cursors in the list are open.
+            unsafe { &**cursor }.reset();
+        }
+    }
+
+    pub(super) fn give_place_back(&mut self) {
+        if let Side::Reading { place, .. } = &mut self.side
+            && let Some(place) = place.take()
+        {
+            self.opened.places().give_back(place);
+        }
+    }
+
+    /// What it has opened becomes everybody's, or nobody's.
+    fn end_handles(&mut self, end: End) {
+        let own = std::mem::take(&mut self.own);
+        if own.is_empty() {
+            return;
+        }
+        let mut handles = self.opened.handles();
+        match end {
+            End::Commit => handles.publish(&own),
+            End::Abort => handles.forget(&own),
+        }
+    }
+
+    /// Ends it, however that goes.
+    pub(crate) fn end(&mut self, end: End) -> Outcome {
+        match self.side {
+            Side::Reading { .. } => {
+                self.end_handles(end);
+                self.leave_cursors();
+                if let Side::Reading { txn, .. } = &mut self.side {
+                    *txn = None;
+                }
+                self.give_place_back();
+                Ok(())
+            }
+            Side::Writing { writer, .. } if self.parent.is_null() => self.end_writing(writer, end),
+            Side::Writing { .. } => self.end_nested(end),
+        }
+    }
+
+    fn end_writing(&mut self, writer: *mut Writer, end: End) -> Outcome {
+        let settled = match end {
+            End::Commit if self.is_broken => Err(Code(codes::BAD_TXN)),
+            End::Commit => self.store_reserved(),
+            End::Abort => Ok(()),
+        };
+        self.free_cursors();
+        // SAFETY: it was made by `write`, and this transaction, which ends now, is the only one that has it still.
+        let mut writer = unsafe { Box::from_raw(writer) };
+        let done = settled.and_then(|()| match end {
+            End::Commit if writer.is_changed => {
+                writer.txn.set_durability(self.opened.durability());
+                writer.txn.commit().map(drop).map_err(Code::from)
+            }
+            _ => Ok(()),
+        });
+        self.opened.count_writer(false);
+        self.end_handles(match done {
+            Ok(()) => end,
+            Err(_) => End::Abort,
+        });
+        done
+    }
+
+    fn end_nested(&mut self, end: End) -> Outcome {
+        let settled = match end {
+            End::Commit if self.is_broken => Err(Code(codes::BAD_TXN)),
+            End::Commit => self.change_nothing(),
+            End::Abort => Ok(()),
+        };
+        let end = match settled {
+            Ok(()) => end,
+            Err(_) => End::Abort,
+        };
+        self.freeze_cursors();
+        let savepoint = match &mut self.side {
+            Side::Writing { savepoint, .. } => savepoint.take(),
+            Side::Reading { .. } => None,
+        };
+        let writer = self.writer()?;
+        if end == End::Abort {
+            writer.reserved = None;
+        }
+        writer.forget_names();
+        let done = savepoint.map_or(Ok(()), |savepoint| {
+            if end == End::Abort {
+                writer.txn.rollback_to(&savepoint)?;
+            }
+            writer.txn.release(savepoint)
+        });
+        self.give_cursors_back(end);
+        // SAFETY: the outer transaction lives as long as this one, and its function is not running.
+        let parent = unsafe { &mut *self.parent };
+        parent.child = ptr::null_mut();
+        match end {
+            End::Commit => {
+                parent.own.append(&mut self.own);
+                parent.main = self.main.take();
+                parent.dropped = std::mem::take(&mut self.dropped);
+            }
+            End::Abort => self.end_handles(End::Abort),
+        }
+        // LMDB's parent has failed then too.
+        parent.is_broken |= settled.is_err() || done.is_err();
+        settled?;
+        Ok(done?)
+    }
+
+    fn change_nothing(&mut self) -> Outcome {
+        self.store_reserved()?;
+        self.writer()?.reserved = None;
+        Ok(())
+    }
+
+    /// The cursors of the outer transaction go back to it; those of this one end.
+    fn give_cursors_back(&mut self, end: End) {
+        for (cursor, backup) in std::mem::take(&mut self.backups) {
+            self.cursors.retain(|open| *open != cursor);
+            // SAFETY: cursors in the list are open.
+            let cursor = unsafe { &*cursor };
+            cursor.set_transaction(self.parent);
+            if end == End::Abort {
+                cursor.restore(backup);
+            }
+        }
+        self.free_cursors();
+    }
+
+    fn free_cursors(&mut self) {
+        for cursor in std::mem::take(&mut self.cursors) {
+            // SAFETY: cursors in the list are open, and their handles end with a write transaction.
+            drop(unsafe { Box::from_raw(cursor.cast_mut()) });
+        }
+    }
+
+    /// The cursors of a read transaction are the client's, and of no transaction from now on.
+    fn leave_cursors(&mut self) {
+        for cursor in std::mem::take(&mut self.cursors) {
+            // SAFETY: cursors in the list are open.
+            let cursor = unsafe { &*cursor };
+            cursor.reset();
+            cursor.set_transaction(ptr::null_mut());
+        }
+    }
+}

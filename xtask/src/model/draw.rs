@@ -1,6 +1,7 @@
 //! Draws the next operation of an episode, from what is there.
 
 use super::{
+    cursors::{CURSORS_MAX, CursorChange, CursorOperation, CursorStep, draw_pair},
     multi::draw::{MultiView, draw_kind},
     operation::{Change, Direction, Elsewhere, Layer, Leave, Operation, Read, Source, Step},
     oracle::{AnyKind, AnyModel, KeyRange, TableKind, TableModel, Tables},
@@ -11,6 +12,8 @@ use fastrand::Rng;
 use std::ops::Bound;
 use teak::{Durability, KeyOrder};
 
+/// Records in a table, above which cursors insert no more.
+const RECORDS_MAX: usize = 20_000;
 /// Tables of an episode at one time.
 const TABLES_MAX: usize = 6;
 const READERS_MAX: usize = 6;
@@ -27,6 +30,8 @@ pub(crate) struct View<'a> {
     pub(crate) tables: &'a Tables,
     pub(crate) committed: &'a Tables,
     pub(crate) readers: Vec<&'a Tables>,
+    /// The tables that cursors are over.
+    pub(crate) cursors: Vec<&'a [u8]>,
     pub(crate) is_writing: bool,
     pub(crate) savepoint_count: usize,
     /// The names of snapshots, those included that the open transaction makes.
@@ -45,6 +50,7 @@ impl View<'_> {
             let kind = self.settings.kind(rng);
             let operation = self
                 .draw_multi(rng, kind)
+                .or_else(|| self.draw_cursor(rng, kind))
                 .or_else(|| self.draw_read(rng, kind))
                 .or_else(|| self.draw_change(rng, kind))
                 .or_else(|| self.draw_other(rng, kind));
@@ -119,6 +125,38 @@ impl View<'_> {
         })
     }
 
+    fn draw_cursor(&self, rng: &mut Rng, kind: Kind) -> Option<Operation> {
+        let source = self.source(rng);
+        let domain = self.settings.domain;
+        if kind == Kind::OpenCursor {
+            let (name, _) = pick(rng, self.tables_of(source), Some)?;
+            let is_copy = !self.cursors.is_empty() && rng.u8(0..4) == 0;
+            return Some(Operation::Cursor(match is_copy {
+                true => CursorOperation::Copy(rng.usize(0..self.cursors.len())),
+                false => CursorOperation::Open(source, name.clone()),
+            }));
+        }
+        if !matches!(kind, Kind::MoveCursor | Kind::ChangeByCursor) || self.cursors.is_empty() {
+            return None;
+        }
+        let slot = rng.usize(0..self.cursors.len().min(CURSORS_MAX));
+        if kind == Kind::MoveCursor {
+            let model = self.tables_of(source).get(self.cursors[slot])?;
+            let step = CursorStep::draw(rng, model, domain);
+            return Some(Operation::Cursor(CursorOperation::Step(slot, source, step)));
+        }
+        let model = self.tables.get(self.cursors[slot])?;
+        let is_full = model.len() > RECORDS_MAX;
+        let (pair, value) = (draw_pair(rng, model, domain), self.value(rng));
+        let change = match rng.u8(0..16) {
+            0..8 if !is_full => CursorChange::Insert(pair, value),
+            8..11 => CursorChange::Update(pair.1, value),
+            15 if rng.u8(0..4) == 0 => CursorChange::RemoveAllValues,
+            _ => CursorChange::Remove,
+        };
+        Some(Operation::Cursor(CursorOperation::Change(slot, change)))
+    }
+
     fn draw_change(&self, rng: &mut Rng, kind: Kind) -> Option<Operation> {
         let (name, table) = pick(rng, self.tables, AnyModel::plain)?;
         let kind = match kind {
@@ -178,6 +216,7 @@ impl View<'_> {
             Kind::Release if self.savepoint_count > 0 => {
                 Operation::Release(rng.usize(0..self.savepoint_count))
             }
+            Kind::Checkpoint if self.is_writing => Operation::Checkpoint,
             Kind::OpenReader if reader_count < READERS_MAX => Operation::OpenReader,
             Kind::CloneReader if (1..READERS_MAX).contains(&reader_count) => {
                 Operation::CloneReader(rng.usize(0..reader_count))

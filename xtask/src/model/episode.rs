@@ -4,6 +4,7 @@
 
 use super::{
     changes::{self, Place},
+    cursors::{CURSORS_MAX, Cursor, CursorOperation},
     draw::View,
     elsewhere,
     multi::{self, RawMultiTable, changes::MultiChange, oracle::MultiKind, reads::MultiRead},
@@ -41,6 +42,12 @@ struct Reader {
     tables: Tables,
 }
 
+/// What reads a state, and what that holds.
+enum Seen<'s> {
+    Read(&'s ReadTxn, &'s Tables),
+    Write(&'s WriteTxn, &'s Tables),
+}
+
 struct Writing {
     txn: WriteTxn,
     tables: Tables,
@@ -61,6 +68,7 @@ struct Episode {
     snapshots: Snapshots,
     writing: Option<Writing>,
     readers: Vec<Reader>,
+    cursors: Vec<Cursor>,
     /// Handles outlive the transaction they come from; kept here until a table is dropped or renamed.
     handles: BTreeMap<Vec<u8>, RawTable>,
 }
@@ -105,6 +113,7 @@ impl Episode {
             snapshots: Snapshots::new(),
             writing: None,
             readers: Vec::new(),
+            cursors: Vec::new(),
             handles: BTreeMap::new(),
         })
     }
@@ -125,6 +134,9 @@ impl Episode {
                 .map_or(&self.committed, |writing| &writing.tables),
             committed: &self.committed,
             readers: self.readers.iter().map(|reader| &reader.tables).collect(),
+            cursors: (self.cursors.iter())
+                .map(|cursor| &cursor.table[..])
+                .collect(),
             is_writing: self.writing.is_some(),
             savepoint_count: self
                 .writing
@@ -145,6 +157,8 @@ impl Episode {
             Operation::Change(name, change) => self.change(name, change),
             Operation::ReadMulti(source, name, read) => self.read_multi(*source, name, read),
             Operation::ChangeMulti(name, change) => self.change_multi(name, change),
+            Operation::Cursor(operation) => self.cursor(operation),
+            Operation::Checkpoint => self.checkpoint(),
             Operation::ReadElsewhere(reader, name, what) => {
                 self.read_elsewhere(*reader, name, what)
             }
@@ -283,6 +297,79 @@ impl Episode {
             Some(AnyModel::Multi(model)) => multi::changes::perform(txn, &table, model, change),
             _ => Err(no_such_table()),
         }
+    }
+
+    fn cursor(&mut self, operation: &CursorOperation) -> Outcome {
+        match operation {
+            CursorOperation::Open(source, name) => {
+                let cursor = self.looking(*source, |view| match view {
+                    Seen::Read(txn, tables) => {
+                        Cursor::open(txn, name, tables.get(name).ok_or_else(no_such_table)?)
+                    }
+                    Seen::Write(txn, tables) => {
+                        Cursor::open(txn, name, tables.get(name).ok_or_else(no_such_table)?)
+                    }
+                })?;
+                self.keep_cursor(cursor);
+                Ok(())
+            }
+            CursorOperation::Copy(slot) => {
+                let copy = self.cursors[*slot].clone();
+                self.keep_cursor(copy);
+                Ok(())
+            }
+            CursorOperation::Step(slot, source, step) => {
+                let mut cursor = self.cursors[*slot].clone();
+                self.looking(*source, |view| match view {
+                    Seen::Read(txn, tables) => cursor.step(txn, tables, step),
+                    Seen::Write(txn, tables) => cursor.step(txn, tables, step),
+                })?;
+                self.cursors[*slot] = cursor;
+                Ok(())
+            }
+            CursorOperation::Change(slot, change) => {
+                let mut cursor = self.cursors[*slot].clone();
+                let Writing { txn, tables, .. } = self.writing()?;
+                cursor.change(txn, tables, change)?;
+                self.cursors[*slot] = cursor;
+                Ok(())
+            }
+        }
+    }
+
+    fn keep_cursor(&mut self, cursor: Cursor) {
+        if self.cursors.len() == CURSORS_MAX {
+            self.cursors.remove(0);
+        }
+        self.cursors.push(cursor);
+    }
+
+    /// Has `look` see a state, through what reads it.
+    fn looking<R>(&self, source: Source, look: impl FnOnce(Seen<'_>) -> Outcome<R>) -> Outcome<R> {
+        match (source, &self.writing) {
+            (Source::Reader(index), _) => {
+                let Reader { txn, tables } = &self.readers[index];
+                look(Seen::Read(txn, tables))
+            }
+            (_, Some(Writing { txn, tables, .. })) => look(Seen::Write(txn, tables)),
+            (_, None) => look(Seen::Read(&self.database()?.begin_read()?, &self.committed)),
+        }
+    }
+
+    /// Commits what was done, and goes on in the same transaction, which has no savepoints then.
+    fn checkpoint(&mut self) -> Outcome {
+        let writing = self.writing()?;
+        while let Some((savepoint, ..)) = writing.savepoints.pop() {
+            writing.txn.release(savepoint)?;
+        }
+        writing.txn.checkpoint()?;
+        let tables = writing.tables.clone();
+        for state in writing.snapshots.values_mut() {
+            state.get_or_insert_with(|| tables.clone());
+        }
+        self.snapshots = writing.snapshots.clone();
+        self.committed = tables;
+        Ok(())
     }
 
     fn create_table(&mut self, name: &[u8], kind: &AnyKind) -> Outcome {

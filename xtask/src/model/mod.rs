@@ -1,6 +1,7 @@
 //! Random operations on the engine and on a model of it, compared at every step.
 
 mod changes;
+mod cursors;
 mod draw;
 mod elsewhere;
 mod episode;

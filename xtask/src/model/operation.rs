@@ -1,6 +1,7 @@
 //! The operations of an episode, with all that is needed to say what was done.
 
 use super::{
+    cursors::CursorOperation,
     multi::{changes::MultiChange, reads::MultiRead},
     oracle::{AnyKind, KeyRange},
     shape::{Key, Record, Value},
@@ -125,6 +126,8 @@ pub(crate) enum Operation {
     /// A read or a change of a table in which a key has several values.
     ReadMulti(Source, Vec<u8>, MultiRead),
     ChangeMulti(Vec<u8>, MultiChange),
+    /// Something is done with a cursor that no transaction holds.
+    Cursor(CursorOperation),
     CreateTable(Vec<u8>, AnyKind),
     DropTable(Vec<u8>),
     RenameTable(Vec<u8>, Vec<u8>),
@@ -133,6 +136,8 @@ pub(crate) enum Operation {
     RollBack(usize),
     Release(usize),
     Commit(Option<Durability>),
+    /// A commit after which the transaction goes on.
+    Checkpoint,
     Abort,
     OpenReader,
     CloneReader(usize),

@@ -29,6 +29,9 @@ pub(crate) enum Kind {
     Nested,
     ReadMulti,
     ChangeMulti,
+    OpenCursor,
+    MoveCursor,
+    ChangeByCursor,
     CreateTable,
     DropTable,
     RenameTable,
@@ -36,6 +39,7 @@ pub(crate) enum Kind {
     Savepoint,
     RollBack,
     Release,
+    Checkpoint,
     OpenReader,
     CloneReader,
     VerifyReader,
@@ -53,7 +57,7 @@ pub(crate) enum Kind {
 }
 
 /// How often each kind is drawn, before an episode's preferences.
-const WEIGHTS: [(Kind, u32); 41] = [
+const WEIGHTS: [(Kind, u32); 45] = [
     (Kind::Get, 18_000),
     (Kind::GetMany, 1_000),
     (Kind::Ends, 2_000),
@@ -74,6 +78,9 @@ const WEIGHTS: [(Kind, u32); 41] = [
     (Kind::Nested, 200),
     (Kind::ReadMulti, 12_000),
     (Kind::ChangeMulti, 30_000),
+    (Kind::OpenCursor, 1_000),
+    (Kind::MoveCursor, 20_000),
+    (Kind::ChangeByCursor, 6_000),
     (Kind::CreateTable, 100),
     (Kind::DropTable, 20),
     (Kind::RenameTable, 40),
@@ -81,6 +88,7 @@ const WEIGHTS: [(Kind, u32); 41] = [
     (Kind::Savepoint, 500),
     (Kind::RollBack, 150),
     (Kind::Release, 200),
+    (Kind::Checkpoint, 100),
     (Kind::OpenReader, 200),
     (Kind::CloneReader, 20),
     (Kind::VerifyReader, 40),

@@ -11,7 +11,7 @@ use super::{
     reads::borrowed_pairs,
 };
 use std::ops::Deref;
-use teak::{Error, WriteTxn};
+use teak::{Action, BulkOptions, Error, WriteTxn, codec::Bytes};
 
 /// A change of one table.
 #[derive(Clone, Debug)]
@@ -26,12 +26,17 @@ pub(crate) enum MultiChange {
     Replace(Key, Key, Key),
     SetValues(Key, Vec<Key>),
     Append(Pair),
+    AppendValue(Pair),
+    /// This value becomes the other one, or goes, whatever the key has.
+    Modify(Pair, Option<Key>),
+    CompareAndSwap(Key, Option<Key>, Option<Key>),
     Remove(Pair),
     RemoveKey(Key),
     RemoveMany(Vec<Pair>),
     RemoveRange(KeyRange),
     RemovePairs(PairRange),
     BulkLoad(Vec<Pair>),
+    BulkLoadUnsorted(Vec<Pair>, usize),
     /// Pairs that are not sorted where they have to be: refused, and undone.
     BulkLoadWrong(Vec<Pair>),
     /// A value that no page can carry, or that has another size than all others.
@@ -70,6 +75,13 @@ pub(crate) fn perform(
             expect_same("set_values", before, expected)
         }
         MultiChange::Append(pair) => append(txn, table, model, pair),
+        MultiChange::AppendValue(pair) => append_value(txn, table, model, pair),
+        MultiChange::Modify(pair, new) => modify(txn, table, model, (pair, new.as_ref())),
+        MultiChange::CompareAndSwap(key, old, new) => {
+            let swapped = table.compare_and_swap(txn, key, old.as_deref(), new.as_deref())?;
+            let expected = compare_and_swap(model, key, (old.as_ref(), new.as_ref()));
+            expect_same("compare_and_swap", swapped, expected)
+        }
         MultiChange::Remove(pair) => {
             let was_there = table.remove(txn, &pair.0, &pair.1)?;
             expect_same("remove", was_there, model.remove(pair))
@@ -95,6 +107,20 @@ pub(crate) fn perform(
         MultiChange::BulkLoad(pairs) => {
             let count = table.bulk_load(txn, pair_slices(pairs))?;
             expect_same("bulk_load", count, model.insert_all(pairs))
+        }
+        MultiChange::BulkLoadUnsorted(pairs, memory_bytes) => {
+            let options = BulkOptions {
+                memory_bytes: *memory_bytes,
+                ..BulkOptions::default()
+            };
+            let slices = pair_slices(pairs);
+            let count = table.bulk_load_unsorted(txn, slices, options, &mut |_| ())?;
+            model.insert_all(pairs);
+            expect_same(
+                "bulk_load_unsorted",
+                count,
+                model.sorted(pairs).len() as u64,
+            )
         }
         MultiChange::BulkLoadWrong(pairs) => {
             let result = txn.nested(|txn| table.bulk_load(txn, pair_slices(pairs)));
@@ -193,6 +219,65 @@ fn append(
     expect_error("appending what is not behind", result, |error| {
         matches!(error, Error::NotSorted { .. })
     })
+}
+
+fn append_value(
+    txn: &mut WriteTxn,
+    table: &RawMultiTable,
+    model: &mut MultiModel,
+    pair: &Pair,
+) -> Outcome {
+    let result = table.append_value(txn, &pair.0, &pair.1);
+    let last = model.values(&pair.0).next_back();
+    let last = last.map(|value| (pair.0.clone(), value));
+    if last.is_none_or(|last| model.sorts_before(&last, pair)) {
+        model.insert(pair);
+        return result.map_err(Violation::from);
+    }
+    expect_error("appending a value that is not behind", result, |error| {
+        matches!(error, Error::NotSorted { .. })
+    })
+}
+
+fn modify(
+    txn: &mut WriteTxn,
+    table: &RawMultiTable,
+    model: &mut MultiModel,
+    (pair, new): (&Pair, Option<&Key>),
+) -> Outcome {
+    let old = table.modify(txn, &pair.0, &pair.1, |old| {
+        let action = new.map_or_else(Action::<Bytes>::remove, |new| Action::<Bytes>::put(new));
+        Ok((action, old.map(<[u8]>::to_vec)))
+    })?;
+    let was_there = model.remove(pair);
+    if let Some(new) = new {
+        model.insert(&(pair.0.clone(), new.clone()));
+    }
+    let expected = was_there.then_some(&pair.1[..]);
+    expect_bytes("modify", old.as_deref(), expected)
+}
+
+/// What a swap says and does.
+fn compare_and_swap(
+    model: &mut MultiModel,
+    key: &Key,
+    (old, new): (Option<&Key>, Option<&Key>),
+) -> bool {
+    let pair = |value: &Key| (key.clone(), value.clone());
+    match (old, new) {
+        (None, None) => true,
+        (None, Some(new)) => model.insert(&pair(new)),
+        (Some(old), None) => model.remove(&pair(old)),
+        (Some(old), Some(new)) => {
+            let is_possible =
+                model.contains(&pair(old)) && (old == new || !model.contains(&pair(new)));
+            if is_possible {
+                model.remove(&pair(old));
+                model.insert(&pair(new));
+            }
+            is_possible
+        }
+    }
 }
 
 fn pairs_of(key: &Key, values: &[Key]) -> Vec<Pair> {

@@ -87,7 +87,18 @@ impl MultiView<'_> {
             choice => choice,
         };
         match choice {
-            0..450 => MultiChange::Insert(self.pair(rng)),
+            0..400 => MultiChange::Insert(self.pair(rng)),
+            400..415 => MultiChange::AppendValue(self.pair(rng)),
+            415..435 => {
+                let new = (rng.u8(0..4) > 0).then(|| self.value(rng));
+                MultiChange::Modify(self.probe(rng), new)
+            }
+            435..450 => {
+                let (key, old) = self.probe(rng);
+                let old = (rng.u8(0..4) > 0).then_some(old);
+                let new = (rng.u8(0..4) > 0).then(|| self.value(rng));
+                MultiChange::CompareAndSwap(key, old, new)
+            }
             450..500 => MultiChange::InsertNewKey(self.pair(rng)),
             500..560 => MultiChange::InsertValues(self.key(rng), self.values(rng)),
             560..600 => MultiChange::InsertPacked(self.key(rng), self.values(rng)),
@@ -103,7 +114,11 @@ impl MultiView<'_> {
             890..920 => MultiChange::RemoveMany(self.pairs(rng, 300)),
             920..930 => MultiChange::RemoveRange(self.range(rng)),
             930..950 => MultiChange::RemovePairs(self.range_pairs(rng)),
-            950..970 => MultiChange::BulkLoad(self.pairs_behind(rng)),
+            950..955 => {
+                let memory_bytes = [0, 70_000, 1 << 20][rng.usize(0..3)];
+                MultiChange::BulkLoadUnsorted(self.pairs(rng, 1000), memory_bytes)
+            }
+            955..970 => MultiChange::BulkLoad(self.pairs_behind(rng)),
             970..975 => self.bulk_load_wrong(rng),
             975..999 => self.insert_wrong(rng),
             _ => MultiChange::Clear,

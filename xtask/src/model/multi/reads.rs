@@ -16,7 +16,7 @@ use std::{
     ops::{Bound, ControlFlow},
     sync::Arc,
 };
-use teak::{PairDifference, ReadTxn, Transaction};
+use teak::{Exactness, PairDifference, ReadTxn, Transaction};
 
 /// A read of one table.
 #[derive(Clone, Debug)]
@@ -39,11 +39,16 @@ pub(crate) fn perform<T: Transaction>(
 ) -> Outcome {
     match read {
         MultiRead::Key(key) => read_key(txn, table, model, key),
-        MultiRead::Contains(pair) => expect_same(
-            "contains",
-            table.contains(txn, &pair.0, &pair.1)?,
-            model.contains(pair),
-        ),
+        MultiRead::Contains(pair) => {
+            let is_there = table.contains(txn, &pair.0, &pair.1)?;
+            expect_same("contains", is_there, model.contains(pair))?;
+            let next = table.get_or_next(txn, &pair.0, &pair.1)?;
+            let is_exact = |exactness| exactness == Exactness::Exact;
+            let next = next.map(|(exactness, key, value)| (is_exact(exactness), key, value));
+            let expected = model.at_or_behind(pair);
+            let expected = expected.map(|(key, value)| (is_there, key.to_vec(), value.to_vec()));
+            expect_same("get_or_next", next, expected)
+        }
         MultiRead::Keys => keys(txn, table, model),
         MultiRead::Range(range, direction, pairs_max) => scan(
             table.range(txn, borrowed(range))?,
@@ -136,6 +141,9 @@ fn read_key<T: Transaction>(
     let count = model.count(key);
     expect_same("count", table.count(txn, key)?, count as u64)?;
     expect_same("len of values", values.len(), count as u64)?;
+    let stat = table.value_stat(txn, key)?;
+    let stat = stat.map_or(0, |stat| stat.records);
+    expect_same("records of value_stat", stat, count as u64)?;
     let is_there = table.contains_key(txn, key)?;
     expect_same("contains_key", is_there, count > 0)?;
     let first = table.first_value(txn, key)?;

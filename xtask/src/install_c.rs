@@ -56,7 +56,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 fn build(profile: &str) -> Result<PathBuf, Failure> {
     let workspace = scratch::workspace();
     let status = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
-        .current_dir(&workspace)
+        .current_dir(workspace)
         .args(["build", "--package", "teak-c", "--profile", profile])
         .status()?;
     if !status.success() {

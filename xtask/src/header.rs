@@ -118,6 +118,9 @@ fn header(directory: &Path) -> Result<String, Failure> {
         "teak_seek",
         "teak_bunch",
         "teak_direction",
+        "teak_change",
+        "teak_event_kind",
+        "teak_slow_reader_choice",
     ]
     .map(str::to_owned)
     .to_vec();

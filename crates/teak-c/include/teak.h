@@ -522,6 +522,92 @@ typedef enum {
 } teak_direction;
 
 /**
+ * What became of a record between two states.
+ */
+typedef enum {
+  /**
+   * Only the newer state has it.
+   */
+  TEAK_INSERTED = 0,
+  /**
+   * Both have its key, with different values.
+   */
+  TEAK_CHANGED = 1,
+  /**
+   * Only the older state has it.
+   */
+  TEAK_REMOVED = 2,
+} teak_change;
+
+/**
+ * What has happened.
+ */
+typedef enum {
+  /**
+   * The database was opened.
+   */
+  TEAK_EVENT_OPENED = 0,
+  /**
+   * This process has committed something.
+   */
+  TEAK_EVENT_COMMIT = 1,
+  /**
+   * This process has flushed the file.
+   */
+  TEAK_EVENT_FLUSH = 2,
+  /**
+   * This process has made the file longer.
+   */
+  TEAK_EVENT_GROWN = 3,
+  /**
+   * This process has made the file shorter.
+   */
+  TEAK_EVENT_SHRUNK = 4,
+  /**
+   * A reader of an old state keeps space that is wanted.
+   */
+  TEAK_EVENT_SLOW_READER = 5,
+  /**
+   * Another process died while it wrote. What it had not committed is gone.
+   */
+  TEAK_EVENT_WRITER_DIED = 6,
+  /**
+   * A write or flush failed: nothing can be written until the database is opened anew.
+   */
+  TEAK_EVENT_POISONED = 7,
+  /**
+   * This process has closed the database.
+   */
+  TEAK_EVENT_CLOSED = 8,
+  /**
+   * Something that this version of the interface has no number for; the text says what.
+   */
+  TEAK_EVENT_OTHER = 9,
+} teak_event_kind;
+
+/**
+ * What a write transaction does about a slow reader.
+ */
+typedef enum {
+  /**
+   * It makes the file longer, and does not ask again.
+   */
+  TEAK_SLOW_READER_GROW = 0,
+  /**
+   * It waits some milliseconds and looks again, and asks again if nothing has changed.
+   */
+  TEAK_SLOW_READER_WAIT = 1,
+  /**
+   * It cancels the reader, whose next call answers TEAK_SNAPSHOT_LOST, and waits until that has ended.
+   */
+  TEAK_SLOW_READER_CANCEL = 2,
+  /**
+   * It gives up: TEAK_HELD_BY_READER.
+   */
+  TEAK_SLOW_READER_GIVE_UP = 3,
+} teak_slow_reader_choice;
+
+/**
  * A place among the records of a table. It belongs to no transaction: each call is told which one it is for, and the table may change meanwhile.
  * Where a key has several values, each pair of key and value is a record.
  */
@@ -685,6 +771,64 @@ typedef struct {
 } teak_comparison;
 
 /**
+ * Is told of events: their kind, a teak_event_kind, and a line of text for a log. It is called by whichever thread something happens in, several at a time; it must
+ * not call this library, and should return soon.
+ */
+typedef void (*teak_event_function)(void *user, uint32_t kind, teak_slice text);
+
+/**
+ * A reader of an old state that keeps space which a write transaction wants.
+ */
+typedef struct {
+  /**
+   * The id of its process, 0 if that is not known here.
+   */
+  uint32_t process;
+  /**
+   * How often this was asked before, for the same pages.
+   */
+  uint32_t asked;
+  /**
+   * The system's number of its thread.
+   */
+  uint64_t thread;
+  /**
+   * The state that it reads.
+   */
+  uint64_t transaction;
+  /**
+   * So many commits have become visible since.
+   */
+  uint64_t lag;
+  /**
+   * How long ago it began, in milliseconds.
+   */
+  uint64_t age_ms;
+  /**
+   * Pages that would be free without it.
+   */
+  uint64_t kept_pages;
+  /**
+   * So many pages are wanted.
+   */
+  uint64_t wanted_pages;
+  /**
+   * How long the file is.
+   */
+  uint64_t file_bytes;
+  /**
+   * 1 if it was cancelled, and has not ended yet.
+   */
+  uint64_t is_cancelled;
+} teak_slow_reader;
+
+/**
+ * Is asked what to do about a slow reader: answers with a teak_slow_reader_choice; another number is TEAK_SLOW_READER_GROW. It is called by the thread that writes, and must
+ * not use its transaction.
+ */
+typedef int (*teak_slow_reader_function)(void *user, const teak_slow_reader *reader);
+
+/**
  * How a database is opened. Zero is the default of every field but the size.
  *
  * ```c
@@ -767,6 +911,22 @@ typedef struct {
    * How many these are.
    */
   size_t comparison_count;
+  /**
+   * Is told what happens, or NULL.
+   */
+  teak_event_function on_event;
+  /**
+   * What that is given, or NULL.
+   */
+  void *event_user;
+  /**
+   * Is asked about slow readers, or NULL: then the file becomes longer.
+   */
+  teak_slow_reader_function on_slow_reader;
+  /**
+   * What that is given, or NULL.
+   */
+  void *slow_reader_user;
 } teak_options;
 
 /**
@@ -866,6 +1026,64 @@ typedef struct {
    */
   teak_slice key;
 } teak_bound;
+
+/**
+ * A named snapshot, as teak_snapshot_each tells of it.
+ */
+typedef struct {
+  /**
+   * Its name.
+   */
+  teak_slice name;
+  /**
+   * The commit whose state it is.
+   */
+  uint64_t transaction;
+  /**
+   * When that was made, in microseconds since the beginning of 1970.
+   */
+  uint64_t time_us;
+  /**
+   * Pages that would be free if nothing kept this state.
+   */
+  uint64_t kept_pages;
+} teak_snapshot;
+
+/**
+ * What is called for each named snapshot. Another answer than 0 ends the walk.
+ */
+typedef int (*teak_snapshot_function)(void *user, const teak_snapshot *snapshot);
+
+/**
+ * A record that differs between two states.
+ */
+typedef struct {
+  /**
+   * A teak_change. Where a key has several values no pair is changed: it is removed, and another is inserted.
+   */
+  uint32_t change;
+  /**
+   * Zero.
+   */
+  uint32_t reserved;
+  /**
+   * Its key.
+   */
+  teak_slice key;
+  /**
+   * Its value in the older state; empty if that does not have it.
+   */
+  teak_slice old_value;
+  /**
+   * Its value in the newer state; empty if that does not have it.
+   */
+  teak_slice new_value;
+} teak_difference;
+
+/**
+ * What is called for each difference. Another answer than 0 ends the walk.
+ */
+typedef int (*teak_difference_function)(void *user, const teak_difference *difference);
 
 /**
  * How a table is created. Zero is the default of every field but the size.
@@ -974,6 +1192,68 @@ typedef struct {
  * What is called for each table: its name, and whether a key has several values (1) or not (0). Another answer than 0 ends the walk.
  */
 typedef int32_t (*teak_table_function)(void *user, teak_slice name, uint32_t several_values);
+
+/**
+ * What is called now and then while something takes long: so much of so much is done. Another answer than 0 ends it.
+ */
+typedef int (*teak_progress_function)(void *user, uint64_t done, uint64_t total);
+
+/**
+ * What a check has found.
+ */
+typedef struct {
+  /**
+   * sizeof(teak_check_report).
+   */
+  size_t size;
+  /**
+   * Pages of the file.
+   */
+  uint64_t pages;
+  /**
+   * Tables that were checked.
+   */
+  uint64_t tables;
+  /**
+   * Records of all tables.
+   */
+  uint64_t records;
+  /**
+   * Damages that were found.
+   */
+  uint64_t damages;
+  /**
+   * Tables that a newer version created, and that only such a version can check.
+   */
+  uint64_t unknown_tables;
+  /**
+   * Tables in orders whose comparisons are missing: all was checked but the order of their keys.
+   */
+  uint64_t unordered_tables;
+} teak_check_report;
+
+/**
+ * A damage, as teak_db_check tells of it.
+ */
+typedef struct {
+  /**
+   * The page; UINT64_MAX if it is none.
+   */
+  uint64_t page;
+  /**
+   * The name of the table; empty for none.
+   */
+  teak_slice table;
+  /**
+   * What is wrong, in UTF-8.
+   */
+  teak_slice detail;
+} teak_damage;
+
+/**
+ * What is called for each damage. Another answer than 0 ends the telling.
+ */
+typedef int (*teak_damage_function)(void *user, const teak_damage *damage);
 
 /**
  * Reads records into an array, the one that the cursor is on first, and has the cursor go on to the first that is not read; TEAK_NONE if there are none any more. `count` is where their number goes.
@@ -1254,7 +1534,7 @@ teak_code teak_cursor_compare(teak_cursor cursor,
 /**
  * Opens the database at a path, or creates it. `options` may be NULL. On an error `db` is a handle of none.
  *
- * Threads: any. Lives: until teak_db_close. What this is given need not live longer than the call, but for the comparisons in the options.
+ * Threads: any. Lives: until teak_db_close. What this is given need not live longer than the call, but for the comparisons and functions in the options.
  *
  * Errors: TEAK_FILE_NOT_FOUND, TEAK_FILE_EXISTS, TEAK_NOT_A_DATABASE, TEAK_UNKNOWN_FORMAT, TEAK_IN_USE, TEAK_OPTIONS_DIFFER,
  * TEAK_NETWORK_FILE_SYSTEM, TEAK_CORRUPTED, TEAK_IO, TEAK_INVALID_ARGUMENT, TEAK_TOO_NEW.
@@ -1609,6 +1889,81 @@ teak_code teak_remove_range(teak_txn txn,
                             teak_bound high,
                             uint64_t *removed,
                             teak_error *error);
+
+/**
+ * Gives the state that a transaction makes a name, under which it stays until the snapshot is dropped; if teak_snapshot_roll_back follows, the state that it began with.
+ *
+ * Threads: any, while no other call uses the transaction.
+ *
+ * Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_WRONG_TRANSACTION, TEAK_SNAPSHOT_EXISTS; TEAK_INVALID_ARGUMENT for a name of none or more than 255 bytes;
+ * TEAK_TRANSACTION_BROKEN, TEAK_FULL, TEAK_CORRUPTED, TEAK_IO.
+ */
+teak_code teak_snapshot_create(teak_txn txn,
+                               teak_slice name,
+                               teak_error *error);
+
+/**
+ * Drops a named snapshot; TEAK_NONE if there is none of that name.
+ *
+ * Threads, errors: as teak_snapshot_create.
+ */
+teak_code teak_snapshot_drop(teak_txn txn, teak_slice name, teak_error *error);
+
+/**
+ * Makes all tables what they were in a named snapshot, once the transaction is committed.
+ *
+ * Threads: any, while no other call uses the transaction. Lives: values that were read before must not be used any more.
+ *
+ * Errors: as teak_snapshot_create; TEAK_SNAPSHOT_NOT_FOUND.
+ */
+teak_code teak_snapshot_roll_back(teak_txn txn,
+                                  teak_slice name,
+                                  teak_error *error);
+
+/**
+ * Begins to read a named snapshot; TEAK_NONE if there is none of that name.
+ *
+ * Threads, lives, errors: as teak_txn_begin_read; TEAK_CORRUPTED.
+ *
+ * ```c
+ * teak_txn txn;
+ * check(teak_txn_begin_write(db, &txn, &error));
+ * check(teak_snapshot_create(txn, teak_text("monday"), &error));
+ * check(teak_txn_commit(txn, NULL, &error));
+ * check(teak_snapshot_open(db, teak_text("monday"), &txn, &error));
+ * check(teak_txn_end(txn, &error));
+ * assert(teak_snapshot_open(db, teak_text("tuesday"), &txn, &error) == TEAK_NONE);
+ * ```
+ */
+teak_code teak_snapshot_open(teak_db db, teak_slice name, teak_txn *txn, teak_error *error);
+
+/**
+ * Calls a function for each named snapshot, in the order of their names; TEAK_NONE if it has ended that before the last one.
+ *
+ * Threads: any. Lives: what the function is given until it returns.
+ *
+ * Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_INVALID_ARGUMENT, TEAK_CORRUPTED, TEAK_FORKED.
+ */
+teak_code teak_snapshot_each(teak_db db,
+                             teak_snapshot_function each,
+                             void *user,
+                             teak_error *error);
+
+/**
+ * Calls a function for each record in which two states of a table differ, in the order of keys; TEAK_NONE if it has ended that before the last one. It takes as long as what
+ * has changed is long, and not the table. `count` is where the number of differences that were told goes, or NULL.
+ *
+ * Threads: any. Lives: what the function is given until it returns. It may read by both transactions.
+ *
+ * Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_WRONG_DATABASE, TEAK_WRONG_TRANSACTION, TEAK_INVALID_ARGUMENT, TEAK_TABLE_NOT_FOUND, TEAK_TABLE_MISMATCH, TEAK_CORRUPTED, TEAK_SNAPSHOT_LOST, TEAK_FORKED.
+ */
+teak_code teak_differences(teak_txn older,
+                           teak_txn newer,
+                           teak_table table,
+                           teak_difference_function each,
+                           void *user,
+                           uint64_t *count,
+                           teak_error *error);
 
 /**
  * Opens a table, of one value for each key or of several; TEAK_NONE if there is none of that name.
@@ -1991,6 +2346,70 @@ teak_code teak_txn_roll_back_to(teak_txn txn,
  * Errors: those of teak_txn_roll_back_to.
  */
 teak_code teak_txn_release(teak_txn txn, uint64_t savepoint, teak_error *error);
+
+/**
+ * Writes a copy of the newest state to a new file, which gets its name when it is whole and on the disk; TEAK_NONE if `progress` has ended it, and there is no copy. Others
+ * read and write meanwhile. `progress` may be NULL.
+ *
+ * Threads: any.
+ *
+ * Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_FILE_EXISTS, TEAK_INVALID_ARGUMENT, TEAK_CORRUPTED, TEAK_IO, TEAK_SNAPSHOT_LOST, TEAK_TOO_MANY_READERS, TEAK_FORKED.
+ *
+ * ```c
+ * check(teak_db_backup(db, path, NULL, NULL, &error));
+ * teak_db copy;
+ * check(teak_db_open(path, NULL, &copy, &error));
+ * check(teak_db_close(copy, &error));
+ * ```
+ */
+teak_code teak_db_backup(teak_db db,
+                         const char *path,
+                         teak_progress_function progress,
+                         void *user,
+                         teak_error *error);
+
+/**
+ * The same, as small as it can be: its pages are full, and none is free.
+ *
+ * Threads, errors: as teak_db_backup. The total that `progress` is given is 0: it is not known.
+ */
+teak_code teak_db_backup_compact(teak_db db,
+                                 const char *path,
+                                 teak_progress_function progress,
+                                 void *user,
+                                 teak_error *error);
+
+/**
+ * Moves pages from the end of the file to free places before it, and makes the file shorter; TEAK_NONE if `progress` has ended it. `progress` may be NULL; it is
+ * given the pages that were moved and the length of the file.
+ *
+ * Threads: any. It commits, and waits for other writers.
+ *
+ * Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_READ_ONLY, TEAK_POISONED, TEAK_FULL, TEAK_CORRUPTED, TEAK_IO, TEAK_FORKED.
+ */
+teak_code teak_db_compact(teak_db db,
+                          teak_progress_function progress,
+                          void *user,
+                          teak_error *error);
+
+/**
+ * Looks at every page of the newest state for damage: TEAK_OK if there is none, TEAK_CORRUPTED if there is. `report`, whose size is set, and `each` may be NULL.
+ *
+ * Threads: any. Lives: what the function is given until it returns.
+ *
+ * Errors: TEAK_CORRUPTED, with the first damage; TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_SNAPSHOT_LOST, TEAK_TOO_MANY_READERS, TEAK_FORKED.
+ *
+ * ```c
+ * teak_check_report report = {.size = sizeof report};
+ * check(teak_db_check(db, &report, NULL, NULL, &error));
+ * assert(report.damages == 0 && report.pages > 0);
+ * ```
+ */
+teak_code teak_db_check(teak_db db,
+                        teak_check_report *report,
+                        teak_damage_function each,
+                        void *user,
+                        teak_error *error);
 
 /* The bytes of a text that ends with a zero, without that. They are where the text is. */
 static inline teak_slice teak_text(const char *text) {

@@ -89,7 +89,7 @@ fn insert(handle: Handle) -> Result<teak_db, Failure> {
 
 /// Opens the database at a path, or creates it. `options` may be NULL. On an error `db` is a handle of none.
 ///
-/// Threads: any. Lives: until teak_db_close. What this is given need not live longer than the call, but for the comparisons in the options.
+/// Threads: any. Lives: until teak_db_close. What this is given need not live longer than the call, but for the comparisons and functions in the options.
 ///
 /// Errors: TEAK_FILE_NOT_FOUND, TEAK_FILE_EXISTS, TEAK_NOT_A_DATABASE, TEAK_UNKNOWN_FORMAT, TEAK_IN_USE, TEAK_OPTIONS_DIFFER,
 /// TEAK_NETWORK_FILE_SYSTEM, TEAK_CORRUPTED, TEAK_IO, TEAK_INVALID_ARGUMENT, TEAK_TOO_NEW.

@@ -126,6 +126,23 @@ impl Failure {
         Self::new(teak_code::TEAK_TABLE_MISMATCH, message.to_owned())
     }
 
+    /// What a check has found first.
+    #[cold]
+    pub(crate) fn damaged(damage: &teak::Damage) -> Self {
+        let page = damage.page.map(|page| page.0.into());
+        let place = page.map_or("the database".to_owned(), |page: u64| {
+            format!("page {page}")
+        });
+        let text = format!(
+            "{place} is damaged ({}), found by the check; restore a backup, or save what can be read with `teak salvage`",
+            damage.detail
+        );
+        Self {
+            page: page.unwrap_or(u64::MAX),
+            ..Self::new(teak_code::TEAK_CORRUPTED, text)
+        }
+    }
+
     /// What a panic has left.
     #[cold]
     pub(crate) fn panicked(payload: &(dyn std::any::Any + Send)) -> Self {

@@ -1,6 +1,10 @@
 //! What databases and tables are opened and created with.
 
-use crate::{border::Grows, border::array, border::teak_slice, failure::Failure};
+use crate::{
+    border::{Grows, array, teak_slice},
+    events::{teak_event_function, teak_slow_reader_function},
+    failure::Failure,
+};
 use std::{
     cmp::Ordering,
     ffi::{CStr, c_char, c_int, c_void},
@@ -192,6 +196,14 @@ pub struct teak_options {
     pub comparisons: *const teak_comparison,
     /// How many these are.
     pub comparison_count: usize,
+    /// Is told what happens, or NULL.
+    pub on_event: teak_event_function,
+    /// What that is given, or NULL.
+    pub event_user: *mut c_void,
+    /// Is asked about slow readers, or NULL: then the file becomes longer.
+    pub on_slow_reader: teak_slow_reader_function,
+    /// What that is given, or NULL.
+    pub slow_reader_user: *mut c_void,
 }
 
 // SAFETY: it begins with its size, any bytes are a value, and there is no padding.
@@ -350,7 +362,8 @@ impl teak_options {
             options = options.comparison(comparison);
             comparisons.push(comparison);
         }
-        Ok((options, comparisons))
+        // SAFETY: the caller's promise.
+        Ok((unsafe { self.with_functions(options) }, comparisons))
     }
 }
 

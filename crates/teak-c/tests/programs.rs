@@ -203,6 +203,11 @@ fn pairs() {
 }
 
 #[test]
+fn upkeep() {
+    of_tests("upkeep.c");
+}
+
+#[test]
 fn threads() {
     of_tests("threads.c");
 }

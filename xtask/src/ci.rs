@@ -48,6 +48,7 @@ const SCRATCH: &str = "SCRATCH";
 const STEPS: &[Step] = &[
     cargo("format", "fmt --all --check"),
     xtask("layers", "layers"),
+    xtask("header of the C interface", "header --check"),
     cargo(
         "lints",
         "clippy --workspace --all-targets --features teak-bench/space-map -- -D warnings",

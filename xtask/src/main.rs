@@ -9,6 +9,8 @@ mod differential;
 mod dump;
 mod faults;
 mod geometry;
+mod header;
+mod install_c;
 mod kill;
 mod layers;
 mod lmdb_clients;
@@ -49,6 +51,8 @@ enum Task {
     Ci,
     /// Holds the engine's sources to its layers
     Layers,
+    Header(header::Arguments),
+    InstallC(install_c::Arguments),
     Model(model::Arguments),
     Kill(kill::Arguments),
     Crash(crash::Arguments),
@@ -90,6 +94,8 @@ fn main() -> ExitCode {
     let result = match arguments.task {
         Task::Ci => ci::run(),
         Task::Layers => layers::run(),
+        Task::Header(arguments) => header::run(&arguments),
+        Task::InstallC(arguments) => install_c::run(&arguments),
         Task::Model(arguments) => {
             panics::keep();
             model::run(&arguments)

@@ -1,0 +1,292 @@
+//! Many records in one call: into an array, or to a function.
+
+use crate::{
+    border::{Answer, OK, Out, answer, array_mut, teak_slice, whether},
+    cursors::{Held, changing, teak_cursor},
+    failure::{Failure, teak_error},
+    names::Named,
+    records::teak_record,
+    teak_code,
+    transactions::{either, read, teak_txn},
+};
+use std::{
+    ffi::{c_int, c_void},
+    ops::ControlFlow,
+};
+use teak::{FreeCursor, MultiTable, Table, Transaction, codec::Bytes};
+
+/// Which way a cursor goes.
+#[repr(C)]
+pub enum teak_direction {
+    /// From the first record to the last.
+    TEAK_FORWARD = 0,
+    /// From the last record to the first.
+    TEAK_BACKWARD = 1,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Direction {
+    Forward,
+    Backward,
+}
+
+impl Direction {
+    fn new(number: u32) -> Result<Self, Failure> {
+        match number {
+            0 => Ok(Self::Forward),
+            1 => Ok(Self::Backward),
+            other => {
+                let text = format!("there is no teak_direction {other}; it is 0 or 1");
+                Err(Failure::invalid_argument(text))
+            }
+        }
+    }
+}
+
+/// Bytes in a page, which stay there, or in what is kept for the batch.
+enum Place<'t> {
+    InPage(&'t [u8]),
+    Kept { begin: usize, len: usize },
+}
+
+/// Records on their way into an array.
+struct Batch<'b, 't> {
+    kept: &'b mut Vec<u8>,
+    places: Vec<(Place<'t>, Place<'t>)>,
+    max: usize,
+}
+
+impl<'t> Batch<'_, 't> {
+    fn keep(&mut self, bytes: &[u8]) -> Place<'t> {
+        let begin = self.kept.len();
+        self.kept.extend_from_slice(bytes);
+        Place::Kept {
+            begin,
+            len: bytes.len(),
+        }
+    }
+
+    fn add(&mut self, key: &[u8], value: &[u8], in_page: Option<&'t [u8]>) {
+        let key = self.keep(key);
+        let value = match in_page {
+            Some(value) => Place::InPage(value),
+            None => self.keep(value),
+        };
+        self.places.push((key, value));
+    }
+
+    fn is_full(&self) -> bool {
+        self.places.len() == self.max
+    }
+
+    /// Fills in an array, now that nothing moves any more.
+    fn fill(&self, records: &mut [teak_record]) {
+        let slice = |bytes: &Place<'t>| match *bytes {
+            Place::InPage(bytes) => teak_slice::new(bytes),
+            Place::Kept { begin, len } => teak_slice::new(&self.kept[begin..][..len]),
+        };
+        for (record, (key, value)) in records.iter_mut().zip(&self.places) {
+            *record = teak_record {
+                key: slice(key),
+                value: slice(value),
+            };
+        }
+    }
+}
+
+/// Goes to where reading begins: to the record that the cursor is on, or the next one its way.
+fn begin<T: Transaction>(
+    free: &mut FreeCursor,
+    txn: &T,
+    direction: Direction,
+) -> teak::Result<bool> {
+    if free.is_on_record(txn)? {
+        return Ok(true);
+    }
+    match direction {
+        Direction::Forward => free.next(txn),
+        Direction::Backward => free.prev(txn),
+    }
+}
+
+/// Leaves the cursor where the next batch begins: behind the last record, or before the first, if there is none.
+fn end<T: Transaction>(free: &mut FreeCursor, txn: &T, direction: Direction) -> teak::Result<()> {
+    match direction {
+        Direction::Forward => free.last(txn)? && free.next(txn)?,
+        Direction::Backward => free.first(txn)? && free.prev(txn)?,
+    };
+    Ok(())
+}
+
+fn read_plain<'t, T: Transaction>(
+    table: &Table<Bytes, Bytes>,
+    free: &mut FreeCursor,
+    txn: &'t T,
+    direction: Direction,
+    batch: &mut Batch<'_, 't>,
+) -> teak::Result<()> {
+    let mut cursor = table.cursor(txn)?;
+    let mut is_there = cursor.seek_exact(free.key())?;
+    while is_there && !batch.is_full() {
+        let value = cursor.value()?;
+        batch.add(cursor.key(), &[], Some(value));
+        is_there = match direction {
+            Direction::Forward => cursor.next()?,
+            Direction::Backward => cursor.prev()?,
+        };
+    }
+    match is_there {
+        true => free.seek_exact(txn, cursor.key()).map(drop),
+        false => end(free, txn, direction),
+    }
+}
+
+fn read_pairs<'t, T: Transaction>(
+    table: &MultiTable<Bytes, Bytes>,
+    free: &mut FreeCursor,
+    txn: &'t T,
+    direction: Direction,
+    batch: &mut Batch<'_, 't>,
+) -> teak::Result<()> {
+    let mut cursor = table.cursor(txn)?;
+    let mut is_there = cursor.seek_pair_exact(free.key(), &free.value(txn)?)?;
+    while is_there && !batch.is_full() {
+        batch.add(cursor.key(), cursor.value(), cursor.value_in_page());
+        is_there = match direction {
+            Direction::Forward => cursor.next()?,
+            Direction::Backward => cursor.prev()?,
+        };
+    }
+    match is_there {
+        true => free
+            .seek_pair_exact(txn, cursor.key(), cursor.value())
+            .map(drop),
+        false => end(free, txn, direction),
+    }
+}
+
+fn read_batch<T: Transaction>(
+    table: &Named,
+    held: &mut Held,
+    txn: &T,
+    direction: Direction,
+    records: &mut [teak_record],
+) -> teak::Result<usize> {
+    if records.is_empty() || !begin(&mut held.free, txn, direction)? {
+        return Ok(0);
+    }
+    held.together.clear();
+    let mut batch = Batch {
+        kept: &mut held.together,
+        places: Vec::with_capacity(records.len().min(1024)),
+        max: records.len(),
+    };
+    match table {
+        Named::Plain(table) => read_plain(table, &mut held.free, txn, direction, &mut batch)?,
+        Named::Multi(table) => read_pairs(table, &mut held.free, txn, direction, &mut batch)?,
+    }
+    batch.fill(records);
+    Ok(batch.places.len())
+}
+
+/// Reads records into an array, the one that the cursor is on first, and has the cursor go on to the first that is not read; TEAK_NONE if there are none any more. `count` is where their number goes.
+///
+/// Threads: any, while no other call uses the cursor. Lives: keys until the next call with the cursor; values as those of teak_get, or, where a key has
+/// several, as the keys.
+///
+/// Errors: as teak_cursor_move.
+///
+/// ```c
+/// teak_txn txn;
+/// teak_table table;
+/// teak_cursor cursor;
+/// teak_record records[100];
+/// size_t count, sum = 0;
+/// check(teak_txn_begin_write(db, &txn, &error));
+/// check(teak_table_create(txn, teak_text("trees"), NULL, &table, &error));
+/// check(teak_insert(txn, table, teak_text("ash"), teak_text("1"), &error));
+/// check(teak_insert(txn, table, teak_text("elm"), teak_text("2"), &error));
+/// check(teak_cursor_open(txn, table, &cursor, &error));
+/// while (teak_cursor_read(cursor, txn, TEAK_FORWARD, records, 100, &count, &error) == TEAK_OK)
+///     sum += count;
+/// assert(sum == 2);
+/// check(teak_cursor_close(cursor, &error));
+/// check(teak_txn_end(txn, &error));
+/// ```
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn teak_cursor_read(
+    cursor: teak_cursor,
+    txn: teak_txn,
+    direction: u32,
+    records: *mut teak_record,
+    max: usize,
+    count: *mut usize,
+    error: *mut teak_error,
+) -> teak_code {
+    // SAFETY: C's promise.
+    unsafe {
+        answer(error, || {
+            let out = Out::new(count, "count")?;
+            out.set(0);
+            let direction = Direction::new(direction)?;
+            let records = array_mut(records, max)?;
+            let transaction = read(txn)?;
+            let held = &mut *changing(cursor, &transaction)?;
+            let table = transaction.opened.table(held.table.number)?;
+            let read =
+                either!(transaction, txn => read_batch(table, held, txn, direction, records))?;
+            out.set(read);
+            Ok(whether(read > 0))
+        })
+    }
+}
+
+/// What is called for each record. Another answer than 0 ends the scan.
+pub type teak_record_function =
+    Option<unsafe extern "C" fn(user: *mut c_void, key: teak_slice, value: teak_slice) -> c_int>;
+
+/// Calls a function for each record from the one that the cursor is on, without copies and without another call across the border; TEAK_NONE when there are none any more, and
+/// TEAK_OK if the function has ended the scan: the cursor is on the record of that call then. The function may read by the same transaction, with other cursors.
+///
+/// Threads: any, while no other call uses the cursor. Lives: what the function is given until it returns.
+///
+/// Errors: as teak_cursor_move.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn teak_cursor_scan(
+    cursor: teak_cursor,
+    txn: teak_txn,
+    direction: u32,
+    each: teak_record_function,
+    user: *mut c_void,
+    error: *mut teak_error,
+) -> teak_code {
+    // SAFETY: C's promise.
+    unsafe {
+        answer(error, || -> Answer {
+            let Some(each) = each else {
+                return Err(Failure::invalid_argument(
+                    "there is no function to be called",
+                ));
+            };
+            let direction = Direction::new(direction)?;
+            let transaction = read(txn)?;
+            let free = &mut changing(cursor, &transaction)?.free;
+            let look = |key: &[u8], value: &[u8]| match each(
+                user,
+                teak_slice::new(key),
+                teak_slice::new(value),
+            ) {
+                0 => ControlFlow::Continue(()),
+                _ => ControlFlow::Break(()),
+            };
+            let is_ended = either!(transaction, txn => match direction {
+                Direction::Forward => free.scan(txn, look),
+                Direction::Backward => free.scan_back(txn, look),
+            })?;
+            match is_ended {
+                true => OK,
+                false => Ok(teak_code::TEAK_NONE),
+            }
+        })
+    }
+}

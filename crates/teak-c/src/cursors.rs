@@ -1,0 +1,647 @@
+//! Cursors: places among the records of a table, tied to no transaction.
+
+use crate::{
+    border::{Answer, OK, Out, answer, give, teak_slice, whether},
+    failure::{Failure, teak_error},
+    handles::{Changed, Objects},
+    names::{Named, Opened},
+    records::teak_record,
+    tables::teak_table,
+    teak_code,
+    transactions::{Transaction, change, either, read, teak_txn},
+};
+use std::{borrow::Cow, sync::Arc};
+use teak::{Bunch, FreeCursor, WriteTxn};
+
+/// A place among the records of a table. It belongs to no transaction: each call is told which one it is for, and the table may change meanwhile.
+/// Where a key has several values, each pair of key and value is a record.
+#[repr(C)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct teak_cursor {
+    /// Zero for none.
+    pub handle: u64,
+}
+
+/// Where a cursor goes.
+#[repr(C)]
+pub enum teak_move {
+    /// To the first record.
+    TEAK_FIRST = 0,
+    /// To the last record.
+    TEAK_LAST = 1,
+    /// To the record behind its place; to the first, if it is nowhere yet.
+    TEAK_NEXT = 2,
+    /// To the record before its place; to the last, if it is nowhere yet.
+    TEAK_PREV = 3,
+    /// Nowhere, or, if its record is gone, to the one behind.
+    TEAK_CURRENT = 4,
+    /// To the first value of the next key.
+    TEAK_NEXT_KEY = 5,
+    /// To the last value of the key before.
+    TEAK_PREV_KEY = 6,
+    /// To the next value of its key. If there is none it stays where it is; so with the three below.
+    TEAK_NEXT_VALUE = 7,
+    /// To the value before, of its key.
+    TEAK_PREV_VALUE = 8,
+    /// To the first value of its key.
+    TEAK_FIRST_VALUE = 9,
+    /// To the last value of its key.
+    TEAK_LAST_VALUE = 10,
+}
+
+/// Which record is sought.
+#[repr(C)]
+pub enum teak_seek {
+    /// The first that is not before what is given.
+    TEAK_AT_LEAST = 0,
+    /// The one that is given; if there is none the answer is TEAK_NONE, and the cursor is at the first behind it.
+    TEAK_EXACT = 1,
+    /// The first behind what is given.
+    TEAK_GREATER = 2,
+    /// The last before what is given.
+    TEAK_LESS = 3,
+    /// The last that is not behind what is given.
+    TEAK_AT_MOST = 4,
+}
+
+/// Which records a cursor removes.
+#[repr(C)]
+pub enum teak_bunch {
+    /// The one that it is on.
+    TEAK_HERE = 0,
+    /// All before its place.
+    TEAK_BEFORE = 1,
+    /// The one that it is on, and all before.
+    TEAK_TO_HERE = 2,
+    /// The one that it is on, and all behind.
+    TEAK_FROM_HERE = 3,
+    /// All behind its place.
+    TEAK_BEHIND = 4,
+    /// All.
+    TEAK_WHOLE = 5,
+    /// Of the values of its key those before its place.
+    TEAK_VALUES_BEFORE = 6,
+    /// Of the values of its key the one that it is on, and those before.
+    TEAK_VALUES_TO_HERE = 7,
+    /// Of the values of its key the one that it is on, and those behind.
+    TEAK_VALUES_FROM_HERE = 8,
+    /// Of the values of its key those behind its place.
+    TEAK_VALUES_BEHIND = 9,
+    /// All values of its key.
+    TEAK_VALUES = 10,
+}
+
+/// What a handle stands for.
+pub(crate) struct Held {
+    opened: Arc<Opened>,
+    pub(crate) table: teak_table,
+    pub(crate) free: FreeCursor,
+    /// A value that stands in no page as it is.
+    value: Vec<u8>,
+    /// Keys, and values like that, of the records that were read together.
+    pub(crate) together: Vec<u8>,
+}
+
+static CURSORS: Objects<Held> = Objects::new(5, "cursor");
+
+/// A cursor, and the transaction that it is to be used in.
+pub(crate) fn changing<'h>(
+    cursor: teak_cursor,
+    transaction: &Transaction,
+) -> Result<Changed<'h, Held>, Failure> {
+    let held = CURSORS.change(cursor.handle)?;
+    match Arc::ptr_eq(&held.opened, &transaction.opened) {
+        true => Ok(held),
+        false => Err(Failure::wrong_database("cursor")),
+    }
+}
+
+impl Held {
+    /// The record that the cursor is on.
+    fn record(&mut self, transaction: &Transaction) -> Result<teak_record, Failure> {
+        let value = match either!(transaction, txn => self.free.value(txn))? {
+            Cow::Borrowed(value) => teak_slice::new(value),
+            Cow::Owned(value) => {
+                self.value = value;
+                teak_slice::new(&self.value)
+            }
+        };
+        let key = teak_slice::new(self.free.key());
+        Ok(teak_record { key, value })
+    }
+}
+
+/// Moves a cursor, and gives the record that it is on then.
+///
+/// # Safety
+///
+/// `record` is null or leads to memory for one.
+unsafe fn moved(
+    cursor: teak_cursor,
+    txn: teak_txn,
+    record: *mut teak_record,
+    step: impl FnOnce(&mut FreeCursor, &Transaction) -> Result<bool, Failure>,
+) -> Answer {
+    let transaction = read(txn)?;
+    let mut held = changing(cursor, &transaction)?;
+    let is_there = step(&mut held.free, &transaction)?;
+    if record.is_null() {
+        return Ok(whether(is_there));
+    }
+    let told = match is_there {
+        true => held.record(&transaction)?,
+        false => teak_record::NOTHING,
+    };
+    // SAFETY: the caller's promise.
+    unsafe { give(record, told) };
+    Ok(whether(is_there))
+}
+
+/// Opens a cursor over a table. The transaction only says in which database; the cursor is nowhere yet.
+///
+/// Threads: any; the cursor may go from one thread to another, and be used by one call at a time. Lives: until teak_cursor_close.
+///
+/// Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_WRONG_DATABASE.
+///
+/// ```c
+/// teak_txn txn;
+/// teak_table table;
+/// teak_cursor cursor;
+/// teak_record record;
+/// check(teak_txn_begin_write(db, &txn, &error));
+/// check(teak_table_create(txn, teak_text("trees"), NULL, &table, &error));
+/// check(teak_insert(txn, table, teak_text("ash"), teak_text("1"), &error));
+/// check(teak_insert(txn, table, teak_text("elm"), teak_text("2"), &error));
+/// check(teak_cursor_open(txn, table, &cursor, &error));
+/// teak_code code;
+/// while ((code = teak_cursor_move(cursor, txn, TEAK_NEXT, &record, &error)) == TEAK_OK)
+///     printf("%.*s\n", (int)record.key.len, (const char *)record.key.data);
+/// assert(code == TEAK_NONE); // and no error
+/// check(teak_cursor_close(cursor, &error));
+/// check(teak_txn_end(txn, &error));
+/// ```
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn teak_cursor_open(
+    txn: teak_txn,
+    table: teak_table,
+    cursor: *mut teak_cursor,
+    error: *mut teak_error,
+) -> teak_code {
+    // SAFETY: C's promise.
+    unsafe {
+        answer(error, || {
+            let out = Out::new(cursor, "cursor")?;
+            out.set(teak_cursor { handle: 0 });
+            let opened = Arc::clone(&read(txn)?.opened);
+            let free = match opened.table(table.number)? {
+                Named::Plain(table) => FreeCursor::new(table),
+                Named::Multi(table) => FreeCursor::for_multi(table),
+            };
+            let handle = CURSORS.insert(Held {
+                opened,
+                table,
+                free,
+                value: Vec::new(),
+                together: Vec::new(),
+            })?;
+            out.set(teak_cursor { handle });
+            OK
+        })
+    }
+}
+
+/// Another cursor at the same place.
+///
+/// Threads: any. Lives: until teak_cursor_close.
+///
+/// Errors: TEAK_INVALID_HANDLE, TEAK_BUSY.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn teak_cursor_clone(
+    cursor: teak_cursor,
+    clone: *mut teak_cursor,
+    error: *mut teak_error,
+) -> teak_code {
+    // SAFETY: C's promise.
+    unsafe {
+        answer(error, || {
+            let out = Out::new(clone, "clone")?;
+            out.set(teak_cursor { handle: 0 });
+            let clone = {
+                let held = CURSORS.read(cursor.handle)?;
+                Held {
+                    opened: Arc::clone(&held.opened),
+                    table: held.table,
+                    free: held.free.clone(),
+                    value: Vec::new(),
+                    together: Vec::new(),
+                }
+            };
+            let handle = CURSORS.insert(clone)?;
+            out.set(teak_cursor { handle });
+            OK
+        })
+    }
+}
+
+/// Closes a cursor.
+///
+/// Threads: any, while no other call uses the cursor. Lives: keys, and values that it gave where a key has several, must not be used any more.
+///
+/// Errors: TEAK_INVALID_HANDLE, TEAK_BUSY.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn teak_cursor_close(
+    cursor: teak_cursor,
+    error: *mut teak_error,
+) -> teak_code {
+    // SAFETY: C's promise.
+    unsafe {
+        answer(error, || {
+            drop(CURSORS.remove(cursor.handle)?);
+            OK
+        })
+    }
+}
+
+/// Has a cursor be nowhere again, as in the beginning.
+///
+/// Threads: any, while no other call uses the cursor.
+///
+/// Errors: TEAK_INVALID_HANDLE, TEAK_BUSY.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn teak_cursor_reset(
+    cursor: teak_cursor,
+    error: *mut teak_error,
+) -> teak_code {
+    // SAFETY: C's promise.
+    unsafe {
+        answer(error, || {
+            CURSORS.change(cursor.handle)?.free.reset();
+            OK
+        })
+    }
+}
+
+/// Moves a cursor as a teak_move says, and gives the record that it is on then, unless `record` is NULL; TEAK_NONE if there is none, and the record is empty.
+///
+/// Threads: any, while no other call uses the cursor. Lives: the key until the next call with the cursor; the value as that of teak_get, or, where a key has
+/// several, as the key.
+///
+/// Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_WRONG_DATABASE, TEAK_INVALID_ARGUMENT, TEAK_TABLE_NOT_FOUND, TEAK_TABLE_MISMATCH, TEAK_CORRUPTED, TEAK_IO,
+/// TEAK_SNAPSHOT_LOST, TEAK_FORKED. The cursor stays where it is then.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn teak_cursor_move(
+    cursor: teak_cursor,
+    txn: teak_txn,
+    to: u32,
+    record: *mut teak_record,
+    error: *mut teak_error,
+) -> teak_code {
+    // SAFETY: C's promise.
+    unsafe {
+        answer(error, || {
+            moved(cursor, txn, record, |free, transaction| {
+                Ok(either!(transaction, txn => match to {
+                    0 => free.first(txn),
+                    1 => free.last(txn),
+                    2 => free.next(txn),
+                    3 => free.prev(txn),
+                    4 => free.current(txn),
+                    5 => free.next_key(txn),
+                    6 => free.prev_key(txn),
+                    7 => free.next_value(txn),
+                    8 => free.prev_value(txn),
+                    9 => free.first_value(txn),
+                    10 => free.last_value(txn),
+                    other => return Err(unknown("move", other)),
+                })?)
+            })
+        })
+    }
+}
+
+fn unknown(what: &str, number: u32) -> Failure {
+    let text = format!("there is no teak_{what} {number}; the header says which there are");
+    Failure::invalid_argument(text)
+}
+
+/// Seeks a key as a teak_seek says, and gives the record that the cursor is on then, unless `record` is NULL; TEAK_NONE if there is none. Where a key has several values
+/// it goes to the first of them, or, if it comes from behind (TEAK_LESS, TEAK_AT_MOST), to the last.
+///
+/// Threads, lives, errors: as teak_cursor_move.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn teak_cursor_seek(
+    cursor: teak_cursor,
+    txn: teak_txn,
+    seek: u32,
+    key: teak_slice,
+    record: *mut teak_record,
+    error: *mut teak_error,
+) -> teak_code {
+    // SAFETY: C's promise.
+    unsafe {
+        answer(error, || {
+            let key = key.bytes()?;
+            moved(cursor, txn, record, |free, transaction| {
+                Ok(either!(transaction, txn => match seek {
+                    0 => free.seek(txn, key),
+                    1 => free.seek_exact(txn, key),
+                    2 => free.seek_greater(txn, key),
+                    3 => free.seek_less(txn, key),
+                    4 => free.seek_less_or_equal(txn, key),
+                    other => return Err(unknown("seek", other)),
+                })?)
+            })
+        })
+    }
+}
+
+/// Seeks a pair of key and value, in a table in which a key has several.
+///
+/// Threads, lives, errors: as teak_cursor_move.
+///
+/// ```c
+/// teak_table_options options = {.size = sizeof options, .several_values = 1};
+/// teak_txn txn;
+/// teak_table lines;
+/// teak_cursor cursor;
+/// teak_record record;
+/// check(teak_txn_begin_write(db, &txn, &error));
+/// check(teak_table_create(txn, teak_text("lines"), &options, &lines, &error));
+/// check(teak_insert_pair(txn, lines, teak_text("teak"), teak_text("3"), &error));
+/// check(teak_insert_pair(txn, lines, teak_text("teak"), teak_text("5"), &error));
+/// check(teak_cursor_open(txn, lines, &cursor, &error));
+/// check(teak_cursor_seek_pair(cursor, txn, TEAK_GREATER, teak_text("teak"), teak_text("3"), &record, &error));
+/// assert(record.value.len == 1 && *(const char *)record.value.data == '5');
+/// assert(teak_cursor_move(cursor, txn, TEAK_NEXT_VALUE, &record, &error) == TEAK_NONE);
+/// check(teak_cursor_close(cursor, &error));
+/// check(teak_txn_end(txn, &error));
+/// ```
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn teak_cursor_seek_pair(
+    cursor: teak_cursor,
+    txn: teak_txn,
+    seek: u32,
+    key: teak_slice,
+    value: teak_slice,
+    record: *mut teak_record,
+    error: *mut teak_error,
+) -> teak_code {
+    // SAFETY: C's promise.
+    unsafe {
+        answer(error, || {
+            let (key, value) = (key.bytes()?, value.bytes()?);
+            moved(cursor, txn, record, |free, transaction| {
+                Ok(either!(transaction, txn => match seek {
+                    0 => free.seek_pair(txn, key, value),
+                    1 => free.seek_pair_exact(txn, key, value),
+                    2 => free.seek_pair_greater(txn, key, value),
+                    3 => free.seek_pair_less(txn, key, value),
+                    4 => free.seek_pair_less_or_equal(txn, key, value),
+                    other => return Err(unknown("seek", other)),
+                })?)
+            })
+        })
+    }
+}
+
+/// Seeks among the values of one key, in a table in which a key has several; if there is none the cursor stays where it is.
+///
+/// Threads, lives, errors: as teak_cursor_move.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn teak_cursor_seek_value(
+    cursor: teak_cursor,
+    txn: teak_txn,
+    seek: u32,
+    key: teak_slice,
+    value: teak_slice,
+    record: *mut teak_record,
+    error: *mut teak_error,
+) -> teak_code {
+    // SAFETY: C's promise.
+    unsafe {
+        answer(error, || {
+            let (key, value) = (key.bytes()?, value.bytes()?);
+            moved(cursor, txn, record, |free, transaction| {
+                Ok(either!(transaction, txn => match seek {
+                    0 => free.seek_value(txn, key, value),
+                    1 => free.seek_value_exact(txn, key, value),
+                    2 => free.seek_value_greater(txn, key, value),
+                    3 => free.seek_value_less(txn, key, value),
+                    4 => free.seek_value_less_or_equal(txn, key, value),
+                    other => return Err(unknown("seek", other)),
+                })?)
+            })
+        })
+    }
+}
+
+/// Gives the record that a cursor is on, without moving it; TEAK_NONE if the table does not have that now.
+///
+/// Threads, lives, errors: as teak_cursor_move.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn teak_cursor_record(
+    cursor: teak_cursor,
+    txn: teak_txn,
+    record: *mut teak_record,
+    error: *mut teak_error,
+) -> teak_code {
+    // SAFETY: C's promise.
+    unsafe {
+        answer(error, || {
+            moved(cursor, txn, record, |free, transaction| {
+                Ok(either!(transaction, txn => free.is_on_record(txn))?)
+            })
+        })
+    }
+}
+
+/// How many values the key of a cursor's place has, known without reading them; 1 or 0 where a key has one value.
+///
+/// Threads, errors: as teak_cursor_move.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn teak_cursor_count_values(
+    cursor: teak_cursor,
+    txn: teak_txn,
+    count: *mut u64,
+    error: *mut teak_error,
+) -> teak_code {
+    // SAFETY: C's promise.
+    unsafe {
+        answer(error, || {
+            let out = Out::new(count, "count")?;
+            let transaction = read(txn)?;
+            let held = changing(cursor, &transaction)?;
+            out.set(either!(transaction, txn => held.free.count(txn))?);
+            OK
+        })
+    }
+}
+
+/// Changes a table by a cursor.
+fn changed<R>(
+    cursor: teak_cursor,
+    txn: teak_txn,
+    work: impl FnOnce(&mut FreeCursor, &mut WriteTxn) -> Result<R, Failure>,
+) -> Result<R, Failure> {
+    let mut transaction = change(txn)?;
+    let mut held = changing(cursor, &transaction)?;
+    transaction.change(|_, txn| work(&mut held.free, txn))
+}
+
+/// Inserts a record, in place of one that has the key already, or, where a key has several values, a pair; the cursor is on it then.
+///
+/// Threads: any, while no other call uses the cursor or the transaction.
+///
+/// Errors: those of teak_insert and teak_cursor_move.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn teak_cursor_insert(
+    cursor: teak_cursor,
+    txn: teak_txn,
+    key: teak_slice,
+    value: teak_slice,
+    error: *mut teak_error,
+) -> teak_code {
+    // SAFETY: C's promise.
+    unsafe {
+        answer(error, || {
+            let (key, value) = (key.bytes()?, value.bytes()?);
+            changed(cursor, txn, |free, txn| {
+                free.insert(txn, key, value)?;
+                OK
+            })
+        })
+    }
+}
+
+/// Inserts a record if there is none of its key; TEAK_NONE if there is, and the cursor is on that then.
+///
+/// Threads, errors: as teak_cursor_insert.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn teak_cursor_insert_new(
+    cursor: teak_cursor,
+    txn: teak_txn,
+    key: teak_slice,
+    value: teak_slice,
+    error: *mut teak_error,
+) -> teak_code {
+    // SAFETY: C's promise.
+    unsafe {
+        answer(error, || {
+            let (key, value) = (key.bytes()?, value.bytes()?);
+            changed(cursor, txn, |free, txn| {
+                Ok(whether(free.insert_new(txn, key, value)?))
+            })
+        })
+    }
+}
+
+/// Gives the record that the cursor is on another value; TEAK_NONE if it is on none, or, where a key has several values, the key has that value too.
+///
+/// Threads, errors: as teak_cursor_insert.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn teak_cursor_update(
+    cursor: teak_cursor,
+    txn: teak_txn,
+    value: teak_slice,
+    error: *mut teak_error,
+) -> teak_code {
+    // SAFETY: C's promise.
+    unsafe {
+        answer(error, || {
+            let value = value.bytes()?;
+            changed(cursor, txn, |free, txn| {
+                Ok(whether(free.update(txn, value)?))
+            })
+        })
+    }
+}
+
+/// Removes records as a teak_bunch says; TEAK_NONE if there were none. `removed` is where their number goes, or NULL. The cursor's place stays what it is: TEAK_NEXT goes on behind it.
+///
+/// Threads, errors: as teak_cursor_insert.
+///
+/// ```c
+/// teak_txn txn;
+/// teak_table table;
+/// teak_cursor cursor;
+/// teak_record record;
+/// check(teak_txn_begin_write(db, &txn, &error));
+/// check(teak_table_create(txn, teak_text("trees"), NULL, &table, &error));
+/// check(teak_insert(txn, table, teak_text("ash"), teak_text("1"), &error));
+/// check(teak_insert(txn, table, teak_text("elm"), teak_text("2"), &error));
+/// check(teak_cursor_open(txn, table, &cursor, &error));
+/// while (teak_cursor_move(cursor, txn, TEAK_NEXT, &record, &error) == TEAK_OK)
+///     if (*(const char *)record.value.data == '1')
+///         check(teak_cursor_remove(cursor, txn, TEAK_HERE, NULL, &error));
+/// check(teak_cursor_move(cursor, txn, TEAK_FIRST, &record, &error));
+/// assert(memcmp(record.key.data, "elm", 3) == 0);
+/// check(teak_cursor_close(cursor, &error));
+/// check(teak_txn_end(txn, &error));
+/// ```
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn teak_cursor_remove(
+    cursor: teak_cursor,
+    txn: teak_txn,
+    bunch: u32,
+    removed: *mut u64,
+    error: *mut teak_error,
+) -> teak_code {
+    // SAFETY: C's promise.
+    unsafe {
+        answer(error, || {
+            let bunch = match bunch {
+                0 => None,
+                1 => Some(Bunch::Before),
+                2 => Some(Bunch::ToHere),
+                3 => Some(Bunch::FromHere),
+                4 => Some(Bunch::Behind),
+                5 => Some(Bunch::Whole),
+                6 => Some(Bunch::ValuesBefore),
+                7 => Some(Bunch::ValuesToHere),
+                8 => Some(Bunch::ValuesFromHere),
+                9 => Some(Bunch::ValuesBehind),
+                10 => Some(Bunch::Values),
+                other => return Err(unknown("bunch", other)),
+            };
+            let count = changed(cursor, txn, |free, txn| {
+                Ok(match bunch {
+                    None => free.remove(txn)?.into(),
+                    Some(bunch) => free.remove_bunch(txn, bunch)?,
+                })
+            })?;
+            give(removed, count);
+            Ok(whether(count > 0))
+        })
+    }
+}
+
+/// How the places of two cursors follow each other: -1, 0 or 1; TEAK_NONE if they are of different tables, or one is nowhere.
+///
+/// Threads: any, while no other call uses the cursors, which must be two.
+///
+/// Errors: as teak_cursor_move.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn teak_cursor_compare(
+    cursor: teak_cursor,
+    other: teak_cursor,
+    txn: teak_txn,
+    order: *mut i32,
+    error: *mut teak_error,
+) -> teak_code {
+    // SAFETY: C's promise.
+    unsafe {
+        answer(error, || {
+            let out = Out::new(order, "order")?;
+            let transaction = read(txn)?;
+            let (one, other) = (
+                changing(cursor, &transaction)?,
+                changing(other, &transaction)?,
+            );
+            let found = either!(transaction, txn => one.free.compare(&other.free, txn))?;
+            if let Some(order) = found {
+                out.set(order as i32);
+            }
+            Ok(whether(found.is_some()))
+        })
+    }
+}

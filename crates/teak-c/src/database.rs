@@ -1,0 +1,288 @@
+//! Databases.
+
+use crate::{
+    border::{Answer, Grows, OK, Out, answer, path},
+    failure::{Failure, teak_error},
+    handles::Objects,
+    names::Opened,
+    options::teak_options,
+    teak_code,
+    tickets::{self, teak_ticket},
+};
+use std::{ffi::c_char, sync::Arc};
+use teak::{Database, TransactionId};
+
+/// A database that is open.
+#[repr(C)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct teak_db {
+    /// Zero for none.
+    pub handle: u64,
+}
+
+/// What a handle stands for.
+pub(crate) struct Handle {
+    pub(crate) database: Database,
+    pub(crate) opened: Arc<Opened>,
+    /// Handles of the same opening, this one included.
+    family: Arc<()>,
+}
+
+impl Handle {
+    /// Another one of the same opening.
+    pub(crate) fn another(&self) -> Self {
+        Self {
+            database: self.database.clone(),
+            opened: Arc::clone(&self.opened),
+            family: Arc::clone(&self.family),
+        }
+    }
+}
+
+pub(crate) static DATABASES: Objects<Handle> = Objects::new(1, "database");
+
+/// Counts of a database.
+///
+/// ```c
+/// teak_db_stat stat = {.size = sizeof stat};
+/// check(teak_db_get_stat(db, &stat, &error));
+/// assert(stat.page_size == 4096);
+/// ```
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct teak_db_stat {
+    /// sizeof(teak_db_stat).
+    pub size: usize,
+    /// Length of the file.
+    pub file_bytes: u64,
+    /// The size of a page in bytes.
+    pub page_size: u64,
+    /// Pages of the newest state.
+    pub page_count: u64,
+    /// Pages in use.
+    pub used_pages: u64,
+    /// Pages that are free.
+    pub free_pages: u64,
+    /// Pages that older states may still see.
+    pub pending_pages: u64,
+    /// The newest commit that readers see.
+    pub transaction: u64,
+    /// The newest commit that is on the disk.
+    pub durable_transaction: u64,
+    /// How many tables there are.
+    pub table_count: u64,
+    /// Read transactions that are open in this process.
+    pub readers: u64,
+    /// The longest key in bytes.
+    pub max_key_len: u64,
+}
+
+// SAFETY: it begins with its size, any bytes are a value, and there is no padding.
+unsafe impl Grows for teak_db_stat {
+    const NAME: &'static str = "teak_db_stat";
+}
+
+fn insert(handle: Handle) -> Result<teak_db, Failure> {
+    let handle = DATABASES.insert(handle)?;
+    Ok(teak_db { handle })
+}
+
+/// Opens the database at a path, or creates it. `options` may be NULL. On an error `db` is a handle of none.
+///
+/// Threads: any. Lives: until teak_db_close. What this is given need not live longer than the call, but for the comparisons and functions in the options.
+///
+/// Errors: TEAK_FILE_NOT_FOUND, TEAK_FILE_EXISTS, TEAK_NOT_A_DATABASE, TEAK_UNKNOWN_FORMAT, TEAK_IN_USE, TEAK_OPTIONS_DIFFER,
+/// TEAK_NETWORK_FILE_SYSTEM, TEAK_CORRUPTED, TEAK_IO, TEAK_INVALID_ARGUMENT, TEAK_TOO_NEW.
+///
+/// ```c
+/// teak_db db;
+/// check(teak_db_open(path, NULL, &db, &error));
+/// check(teak_db_close(db, &error));
+/// assert(teak_db_close(db, &error) == TEAK_INVALID_HANDLE);
+/// ```
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn teak_db_open(
+    path: *const c_char,
+    options: *const teak_options,
+    db: *mut teak_db,
+    error: *mut teak_error,
+) -> teak_code {
+    // SAFETY: C's promise.
+    unsafe {
+        answer(error, || {
+            let out = Out::new(db, "db")?;
+            out.set(teak_db { handle: 0 });
+            let (options, comparisons) = teak_options::read_from(options)?.to_engine()?;
+            let database = options.open(self::path(path)?)?;
+            out.set(insert(Handle {
+                database,
+                opened: Arc::new(Opened::new(comparisons)),
+                family: Arc::default(),
+            })?);
+            OK
+        })
+    }
+}
+
+/// Another handle of the same opening, so that threads which begin many transactions need not share one. Tables, transactions and tickets are
+/// common to both.
+///
+/// Threads: any. Lives: until teak_db_close, whatever becomes of the first handle.
+///
+/// Errors: TEAK_INVALID_HANDLE, TEAK_BUSY.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn teak_db_clone(
+    db: teak_db,
+    clone: *mut teak_db,
+    error: *mut teak_error,
+) -> teak_code {
+    // SAFETY: C's promise.
+    unsafe {
+        answer(error, || {
+            let out = Out::new(clone, "clone")?;
+            out.set(teak_db { handle: 0 });
+            let clone = DATABASES.read(db.handle)?.another();
+            out.set(insert(clone)?);
+            OK
+        })
+    }
+}
+
+/// Closes a database. The last handle of an opening brings what is committed to the disk, and what fails there is told. Read transactions and
+/// tickets that are there stay usable; new ones cannot begin.
+///
+/// Threads: any, while no other call uses the handle. The handle ends also if there is an error, except with the first two.
+///
+/// Errors: TEAK_INVALID_HANDLE; TEAK_BUSY while the handle is used, or, of the last one, while a write transaction is open; TEAK_IO, TEAK_POISONED.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn teak_db_close(db: teak_db, error: *mut teak_error) -> teak_code {
+    // SAFETY: C's promise.
+    unsafe {
+        answer(error, || {
+            let open = DATABASES.remove_if(db.handle, |open| {
+                match Arc::strong_count(&open.family) == 1 && open.opened.has_writer() {
+                    true => Err(Failure::busy(
+                        "a write transaction of this database is open; commit it or end it first",
+                    )),
+                    false => Ok(()),
+                }
+            })?;
+            let Handle {
+                database, family, ..
+            } = open;
+            if Arc::into_inner(family).is_some() {
+                database.close()?;
+            }
+            OK
+        })
+    }
+}
+
+/// Counts of the newest state, into a structure whose size is set.
+///
+/// Threads: any.
+///
+/// Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_TOO_MANY_READERS, TEAK_FORKED, TEAK_CORRUPTED.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn teak_db_get_stat(
+    db: teak_db,
+    stat: *mut teak_db_stat,
+    error: *mut teak_error,
+) -> teak_code {
+    // SAFETY: C's promise.
+    unsafe {
+        answer(error, || {
+            let open = DATABASES.read(db.handle)?;
+            let counted = open.database.stat()?;
+            let told = teak_db_stat {
+                size: 0,
+                file_bytes: counted.file_bytes,
+                page_size: counted.page_size as u64,
+                page_count: counted.page_count,
+                used_pages: counted.used_pages,
+                free_pages: counted.free_pages,
+                pending_pages: counted.pending_pages,
+                transaction: counted.transaction.0,
+                durable_transaction: counted.durable_transaction.0,
+                table_count: counted.table_count,
+                readers: counted.readers as u64,
+                max_key_len: open.database.max_key_len() as u64,
+            };
+            told.write_to(stat);
+            OK
+        })
+    }
+}
+
+fn sync_of(db: teak_db, work: impl FnOnce(&Database) -> Answer) -> Answer {
+    let open = DATABASES.read(db.handle)?;
+    work(&open.database)
+}
+
+/// Returns when all that is committed is on the disk.
+///
+/// Threads: any.
+///
+/// Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_READ_ONLY, TEAK_IO, TEAK_POISONED, TEAK_FORKED.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn teak_db_sync(db: teak_db, error: *mut teak_error) -> teak_code {
+    // SAFETY: C's promise.
+    unsafe {
+        answer(error, || {
+            sync_of(db, |database| {
+                database.sync()?;
+                OK
+            })
+        })
+    }
+}
+
+/// Has all that is committed brought to the disk; a ticket tells when it is there.
+///
+/// Threads: any. Lives: the ticket until teak_ticket_end.
+///
+/// Errors: those of teak_db_sync.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn teak_db_begin_sync(
+    db: teak_db,
+    ticket: *mut teak_ticket,
+    error: *mut teak_error,
+) -> teak_code {
+    // SAFETY: C's promise.
+    unsafe {
+        answer(error, || {
+            let out = Out::new(ticket, "ticket")?;
+            out.set(teak_ticket { handle: 0 });
+            sync_of(db, |database| {
+                out.set(tickets::insert(database.begin_sync()?)?);
+                OK
+            })
+        })
+    }
+}
+
+/// A ticket of a commit of this process, by its number.
+///
+/// Threads: any. Lives: the ticket until teak_ticket_end.
+///
+/// Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_READ_ONLY, TEAK_POISONED; TEAK_INVALID_ARGUMENT if there is no such commit yet.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn teak_db_ticket(
+    db: teak_db,
+    transaction: u64,
+    ticket: *mut teak_ticket,
+    error: *mut teak_error,
+) -> teak_code {
+    // SAFETY: C's promise.
+    unsafe {
+        answer(error, || {
+            let out = Out::new(ticket, "ticket")?;
+            out.set(teak_ticket { handle: 0 });
+            sync_of(db, |database| {
+                let ticket = database.ticket(TransactionId(transaction))?;
+                out.set(tickets::insert(ticket)?);
+                OK
+            })
+        })
+    }
+}

@@ -1,0 +1,263 @@
+//! Handles: numbers that stand for objects, and are found to stand for none when these have ended.
+//!
+//! Objects stand in slots, slots in arrays that are never freed. A slot has a word of state: its generation, which is odd while there is
+//! an object and grows with each that comes or ends, and below it who uses the object now: one who may change it, or a count of those who read
+//! it. A handle is the kind of object, the generation and the number of the slot. Invariants:
+//!
+//! - An object is touched only by whoever has counted himself in its state, under the generation of his handle.
+//! - A generation never comes back: a slot whose generations are used up is not used again.
+
+use crate::failure::Failure;
+use std::{
+    cell::UnsafeCell,
+    mem::MaybeUninit,
+    ops::{Deref, DerefMut},
+    sync::{
+        Mutex, MutexGuard, OnceLock, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+const SLOT_BITS: u32 = 28;
+const GENERATION_BITS: u32 = 32;
+const GENERATION_SHIFT: u32 = 32;
+/// In a state: somebody may change the object.
+const IS_CHANGED: u64 = 1 << 31;
+/// So many slots has the first array, each further one twice as many.
+const FIRST_LEN: usize = 64;
+const ARRAYS: usize = (SLOT_BITS as usize) - 5;
+
+/// All objects of one kind.
+pub(crate) struct Objects<T> {
+    kind: u64,
+    /// What the objects are, for messages.
+    noun: &'static str,
+    arrays: [OnceLock<Box<[Slot<T>]>>; ARRAYS],
+    free: Mutex<Free>,
+}
+
+struct Slot<T> {
+    state: AtomicU64,
+    object: UnsafeCell<MaybeUninit<T>>,
+}
+
+struct Free {
+    /// Slots that have no object.
+    slots: Vec<usize>,
+    /// The first slot that never had one.
+    next: usize,
+}
+
+// SAFETY: an object is reached by `&` from several threads, or by `&mut` and by value from one, as `state` has it.
+unsafe impl<T: Send + Sync> Sync for Objects<T> {}
+
+/// An object that is read.
+pub(crate) struct Shared<'o, T> {
+    slot: &'o Slot<T>,
+}
+
+/// An object that is changed.
+pub(crate) struct Changed<'o, T> {
+    slot: &'o Slot<T>,
+    generation: u64,
+}
+
+/// The array of a slot, and where in it.
+fn place(slot: usize) -> (usize, usize) {
+    let shifted = slot + FIRST_LEN;
+    let array = (shifted.ilog2() - FIRST_LEN.ilog2()) as usize;
+    (array, shifted - (FIRST_LEN << array))
+}
+
+impl<T> Objects<T> {
+    /// None yet. `kind` is from 1 to 15.
+    pub(crate) const fn new(kind: u64, noun: &'static str) -> Self {
+        assert!(kind > 0 && kind < 16);
+        Self {
+            kind,
+            noun,
+            arrays: [const { OnceLock::new() }; ARRAYS],
+            free: Mutex::new(Free {
+                slots: Vec::new(),
+                next: 0,
+            }),
+        }
+    }
+
+    fn free(&self) -> MutexGuard<'_, Free> {
+        self.free.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Keeps an object; gives its handle.
+    pub(crate) fn insert(&self, object: T) -> Result<u64, Failure> {
+        let index = {
+            let mut free = self.free();
+            match free.slots.pop() {
+                Some(slot) => slot,
+                None if free.next >> SLOT_BITS == 0 => {
+                    free.next += 1;
+                    free.next - 1
+                }
+                None => return Err(Failure::too_many(self.noun)),
+            }
+        };
+        let (array, offset) = place(index);
+        let array = self.arrays[array].get_or_init(|| {
+            let slots = (0..FIRST_LEN << array).map(|_| Slot {
+                state: AtomicU64::new(0),
+                object: UnsafeCell::new(MaybeUninit::uninit()),
+            });
+            slots.collect()
+        });
+        let slot = &array[offset];
+        let generation = (slot.state.load(Ordering::Relaxed) >> GENERATION_SHIFT) + 1;
+        debug_assert!(generation % 2 == 1, "a slot without an object");
+        // SAFETY: the slot was free, so that nobody has a handle of this generation, and nobody else took it from the list.
+        unsafe { (*slot.object.get()).write(object) };
+        slot.state
+            .store(generation << GENERATION_SHIFT, Ordering::Release);
+        Ok(self.kind << (SLOT_BITS + GENERATION_BITS) | generation << SLOT_BITS | index as u64)
+    }
+
+    /// The slot of a handle and its generation, if there ever was one.
+    #[inline]
+    fn slot(&self, handle: u64) -> Result<(&Slot<T>, u64), Failure> {
+        if handle >> (SLOT_BITS + GENERATION_BITS) != self.kind {
+            return Err(self.none(handle));
+        }
+        let (array, offset) = place((handle & ((1 << SLOT_BITS) - 1)) as usize);
+        let slot = self.arrays[array].get().map(|array| &array[offset]);
+        let generation = handle >> SLOT_BITS & ((1 << GENERATION_BITS) - 1);
+        match slot {
+            Some(slot) if generation % 2 == 1 => Ok((slot, generation)),
+            _ => Err(self.none(handle)),
+        }
+    }
+
+    #[cold]
+    fn none(&self, handle: u64) -> Failure {
+        Failure::invalid_handle(self.noun, handle)
+    }
+
+    /// Whether a state is of this generation, and why the object cannot be used then.
+    #[cold]
+    fn refusal(&self, state: u64, generation: u64, handle: u64) -> Failure {
+        match state >> GENERATION_SHIFT == generation {
+            true => Failure::in_use(self.noun),
+            false => self.none(handle),
+        }
+    }
+
+    /// Reads an object.
+    #[inline]
+    pub(crate) fn read(&self, handle: u64) -> Result<Shared<'_, T>, Failure> {
+        let (slot, generation) = self.slot(handle)?;
+        let mut state = slot.state.load(Ordering::Relaxed);
+        loop {
+            if state >> GENERATION_SHIFT != generation || state & IS_CHANGED != 0 {
+                return Err(self.refusal(state, generation, handle));
+            }
+            let counted = slot.state.compare_exchange_weak(
+                state,
+                state + 1,
+                Ordering::Acquire,
+                Ordering::Relaxed,
+            );
+            match counted {
+                Ok(_) => return Ok(Shared { slot }),
+                Err(now) => state = now,
+            }
+        }
+    }
+
+    /// Changes an object.
+    #[inline]
+    pub(crate) fn change(&self, handle: u64) -> Result<Changed<'_, T>, Failure> {
+        let (slot, generation) = self.slot(handle)?;
+        let unused = generation << GENERATION_SHIFT;
+        let taken = slot.state.compare_exchange(
+            unused,
+            unused | IS_CHANGED,
+            Ordering::Acquire,
+            Ordering::Relaxed,
+        );
+        match taken {
+            Ok(_) => Ok(Changed { slot, generation }),
+            Err(state) => Err(self.refusal(state, generation, handle)),
+        }
+    }
+
+    /// Ends a handle; gives its object.
+    pub(crate) fn remove(&self, handle: u64) -> Result<T, Failure> {
+        self.remove_if(handle, |_| Ok(()))
+    }
+
+    /// The same, unless `may` refuses.
+    pub(crate) fn remove_if(
+        &self,
+        handle: u64,
+        may: impl FnOnce(&T) -> Result<(), Failure>,
+    ) -> Result<T, Failure> {
+        let changed = self.change(handle)?;
+        may(&changed)?;
+        let (slot, generation) = (changed.slot, changed.generation);
+        std::mem::forget(changed);
+        // SAFETY: there is an object, which nobody else uses; the state says at once that there is none any more.
+        let object = unsafe { (*slot.object.get()).assume_init_read() };
+        slot.state
+            .store((generation + 1) << GENERATION_SHIFT, Ordering::Release);
+        if (generation + 2) >> GENERATION_BITS == 0 {
+            let index = (handle & ((1 << SLOT_BITS) - 1)) as usize;
+            self.free().slots.push(index);
+        }
+        Ok(object)
+    }
+}
+
+impl<T> Deref for Shared<'_, T> {
+    type Target = T;
+
+    #[inline]
+    fn deref(&self) -> &T {
+        // SAFETY: there is an object as long as this is counted, and nobody changes it.
+        unsafe { (*self.slot.object.get()).assume_init_ref() }
+    }
+}
+
+impl<T> Drop for Shared<'_, T> {
+    #[inline]
+    fn drop(&mut self) {
+        self.slot.state.fetch_sub(1, Ordering::Release);
+    }
+}
+
+impl<T> Deref for Changed<'_, T> {
+    type Target = T;
+
+    #[inline]
+    fn deref(&self) -> &T {
+        // SAFETY: there is an object as long as this is noted, and nobody else uses it.
+        unsafe { (*self.slot.object.get()).assume_init_ref() }
+    }
+}
+
+impl<T> DerefMut for Changed<'_, T> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut T {
+        // SAFETY: as above.
+        unsafe { (*self.slot.object.get()).assume_init_mut() }
+    }
+}
+
+impl<T> Drop for Changed<'_, T> {
+    #[inline]
+    fn drop(&mut self) {
+        self.slot
+            .state
+            .store(self.generation << GENERATION_SHIFT, Ordering::Release);
+    }
+}
+
+#[cfg(test)]
+#[path = "handles_tests.rs"]
+mod tests;

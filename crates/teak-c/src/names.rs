@@ -1,0 +1,133 @@
+//! What the handles of one opening of a database share: its tables, and who writes.
+
+use crate::{failure::Failure, options::Comparisons};
+use std::{
+    collections::HashMap,
+    sync::{
+        Mutex, OnceLock, PoisonError,
+        atomic::{AtomicU64, AtomicUsize, Ordering},
+    },
+};
+use teak::{MultiTable, Table, codec::Bytes};
+
+/// A table's number: what tells it from handles of other kinds, the opening, and the table.
+const TABLE_BITS: u32 = 24;
+const KIND: u64 = 4 << 60;
+/// So many tables has the first array, each further one twice as many.
+const FIRST_LEN: usize = 16;
+const ARRAYS: usize = 21;
+
+/// The engine's handle.
+#[derive(Debug)]
+pub(crate) enum Named {
+    Plain(Table<Bytes, Bytes>),
+    Multi(MultiTable<Bytes, Bytes>),
+}
+
+/// One opening of a database.
+pub(crate) struct Opened {
+    number: u64,
+    pub(crate) comparisons: Comparisons,
+    tables: [OnceLock<Box<[OnceLock<Named>]>>; ARRAYS],
+    numbers: Mutex<HashMap<(Vec<u8>, bool), usize>>,
+    /// How many write transactions there are that have not returned from their end.
+    writers: AtomicUsize,
+    /// The thread that began the one that has the turn, 0 if there is none.
+    writing_thread: AtomicU64,
+}
+
+/// A number of this thread's own.
+fn this_thread() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    thread_local! {
+        static OWN: u64 = NEXT.fetch_add(1, Ordering::Relaxed);
+    }
+    OWN.with(|own| *own)
+}
+
+fn place(table: usize) -> (usize, usize) {
+    let shifted = table + FIRST_LEN;
+    let array = (shifted.ilog2() - FIRST_LEN.ilog2()) as usize;
+    (array, shifted - (FIRST_LEN << array))
+}
+
+impl Opened {
+    pub(crate) fn new(comparisons: Comparisons) -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        Self {
+            number: (KIND >> TABLE_BITS) + NEXT.fetch_add(1, Ordering::Relaxed),
+            comparisons,
+            tables: [const { OnceLock::new() }; ARRAYS],
+            numbers: Mutex::default(),
+            writers: AtomicUsize::new(0),
+            writing_thread: AtomicU64::new(0),
+        }
+    }
+
+    /// The number of a table, which it gets when it is first asked for.
+    pub(crate) fn number_of(&self, table: Named) -> Result<u64, Failure> {
+        let key = match &table {
+            Named::Plain(table) => (table.name().to_vec(), false),
+            Named::Multi(table) => (table.name().to_vec(), true),
+        };
+        let mut numbers = self.numbers.lock().unwrap_or_else(PoisonError::into_inner);
+        let next = numbers.len();
+        if next >> TABLE_BITS != 0 {
+            return Err(Failure::too_many("table"));
+        }
+        let number = *numbers.entry(key).or_insert_with(|| {
+            let (array, offset) = place(next);
+            let array = self.tables[array]
+                .get_or_init(|| (0..FIRST_LEN << array).map(|_| OnceLock::new()).collect());
+            array[offset].get_or_init(|| table);
+            next
+        });
+        Ok(self.number << TABLE_BITS | number as u64)
+    }
+
+    /// The table of a number.
+    #[inline]
+    pub(crate) fn table(&self, number: u64) -> Result<&Named, Failure> {
+        if number >> TABLE_BITS != self.number {
+            return Err(match number >> 60 == KIND >> 60 {
+                true => Failure::wrong_database("table"),
+                false => Failure::invalid_handle("table", number),
+            });
+        }
+        let (array, offset) = place((number & ((1 << TABLE_BITS) - 1)) as usize);
+        let table = self.tables[array]
+            .get()
+            .and_then(|array| array[offset].get());
+        table.ok_or_else(|| Failure::invalid_handle("table", number))
+    }
+
+    /// Refuses to wait for a transaction that this thread has begun itself.
+    pub(crate) fn refuse_waiting_for_itself(&self) -> Result<(), Failure> {
+        match self.writing_thread.load(Ordering::Relaxed) == this_thread() {
+            true => Err(Failure::busy(
+                "this thread has begun a write transaction, for whose end this one would wait; end that first, or wait with a limit",
+            )),
+            false => Ok(()),
+        }
+    }
+
+    /// A write transaction has begun here.
+    pub(crate) fn note_writer(&self) {
+        self.writers.fetch_add(1, Ordering::Relaxed);
+        self.writing_thread.store(this_thread(), Ordering::Relaxed);
+    }
+
+    /// It is about to end, and gives the turn on.
+    pub(crate) fn note_end(&self) {
+        self.writing_thread.store(0, Ordering::Relaxed);
+    }
+
+    /// It has ended.
+    pub(crate) fn forget_writer(&self) {
+        self.writers.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn has_writer(&self) -> bool {
+        self.writers.load(Ordering::Relaxed) > 0
+    }
+}

@@ -1,0 +1,262 @@
+//! Pairs: tables in which a key has several values; and counts of ranges, of either kind of table.
+
+use crate::{
+    border::{OK, Out, answer, array, give, teak_slice, whether},
+    failure::{Failure, teak_error},
+    names::{Named, Opened},
+    records::teak_bound,
+    tables::teak_table,
+    teak_code,
+    transactions::{change_table, either, read, teak_txn},
+};
+use teak::{MultiTable, WriteTxn, codec::Bytes};
+
+const ONE_VALUE: &str =
+    "a key of this table has one value; its records are read and changed by their keys";
+
+fn multi(named: &Named) -> Result<&MultiTable<Bytes, Bytes>, Failure> {
+    match named {
+        Named::Multi(table) => Ok(table),
+        Named::Plain(_) => Err(Failure::wrong_table(ONE_VALUE)),
+    }
+}
+
+fn multi_of(opened: &Opened, table: teak_table) -> Result<&MultiTable<Bytes, Bytes>, Failure> {
+    multi(opened.table(table.number)?)
+}
+
+fn change_multi<R>(
+    txn: teak_txn,
+    table: teak_table,
+    work: impl FnOnce(&MultiTable<Bytes, Bytes>, &mut WriteTxn) -> Result<R, Failure>,
+) -> Result<R, Failure> {
+    change_table(txn, table, |table, txn| work(multi(table)?, txn))
+}
+
+/// Adds a value to those of a key; TEAK_NONE if the key has it already.
+///
+/// Threads: any, while no other call uses the transaction.
+///
+/// Errors: those of teak_insert; TEAK_VALUE_TOO_LONG.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn teak_insert_pair(
+    txn: teak_txn,
+    table: teak_table,
+    key: teak_slice,
+    value: teak_slice,
+    error: *mut teak_error,
+) -> teak_code {
+    // SAFETY: C's promise.
+    unsafe {
+        answer(error, || {
+            let (key, value) = (key.bytes()?, value.bytes()?);
+            change_multi(txn, table, |table, txn| {
+                Ok(whether(table.insert(txn, key, value)?))
+            })
+        })
+    }
+}
+
+/// Adds many values to those of a key. `inserted` is where the number of those goes that it did not have, or NULL.
+///
+/// Threads, errors: as teak_insert_pair.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn teak_insert_values(
+    txn: teak_txn,
+    table: teak_table,
+    key: teak_slice,
+    values: *const teak_slice,
+    count: usize,
+    inserted: *mut u64,
+    error: *mut teak_error,
+) -> teak_code {
+    // SAFETY: C's promise.
+    unsafe {
+        answer(error, || {
+            let key = key.bytes()?;
+            let values: &[teak_slice] = array(values, count)?;
+            let values = values.iter().map(|value| value.bytes());
+            let values = values.collect::<Result<Vec<_>, Failure>>()?;
+            let done = change_multi(txn, table, |table, txn| {
+                Ok(table.insert_values(txn, key, &values)?)
+            })?;
+            give(inserted, done);
+            OK
+        })
+    }
+}
+
+/// Says whether a key has a value.
+///
+/// Threads, errors: as teak_get.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn teak_contains_pair(
+    txn: teak_txn,
+    table: teak_table,
+    key: teak_slice,
+    value: teak_slice,
+    error: *mut teak_error,
+) -> teak_code {
+    // SAFETY: C's promise.
+    unsafe {
+        answer(error, || {
+            let (key, value) = (key.bytes()?, value.bytes()?);
+            let transaction = read(txn)?;
+            let table = multi_of(&transaction.opened, table)?;
+            let is_there = either!(transaction, txn => table.contains(txn, key, value))?;
+            Ok(whether(is_there))
+        })
+    }
+}
+
+/// How many values a key has, known without reading them; TEAK_NONE if it has none.
+///
+/// Threads, errors: as teak_get.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn teak_count_values(
+    txn: teak_txn,
+    table: teak_table,
+    key: teak_slice,
+    count: *mut u64,
+    error: *mut teak_error,
+) -> teak_code {
+    // SAFETY: C's promise.
+    unsafe {
+        answer(error, || {
+            let out = Out::new(count, "count")?;
+            let key = key.bytes()?;
+            let transaction = read(txn)?;
+            let table = multi_of(&transaction.opened, table)?;
+            let counted = either!(transaction, txn => table.count(txn, key))?;
+            out.set(counted);
+            Ok(whether(counted > 0))
+        })
+    }
+}
+
+/// Gives a key one value in place of another; TEAK_NONE if it does not have the old one, or has the new one too.
+///
+/// Threads, errors: as teak_insert_pair.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn teak_replace_pair(
+    txn: teak_txn,
+    table: teak_table,
+    key: teak_slice,
+    old: teak_slice,
+    new_value: teak_slice,
+    error: *mut teak_error,
+) -> teak_code {
+    // SAFETY: C's promise.
+    unsafe {
+        answer(error, || {
+            let (key, old, new) = (key.bytes()?, old.bytes()?, new_value.bytes()?);
+            change_multi(txn, table, |table, txn| {
+                Ok(whether(table.replace(txn, key, old, new)?))
+            })
+        })
+    }
+}
+
+/// Takes a value from a key; TEAK_NONE if it does not have it.
+///
+/// Threads, errors: as teak_insert_pair.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn teak_remove_pair(
+    txn: teak_txn,
+    table: teak_table,
+    key: teak_slice,
+    value: teak_slice,
+    error: *mut teak_error,
+) -> teak_code {
+    // SAFETY: C's promise.
+    unsafe {
+        answer(error, || {
+            let (key, value) = (key.bytes()?, value.bytes()?);
+            change_multi(txn, table, |table, txn| {
+                Ok(whether(table.remove(txn, key, value)?))
+            })
+        })
+    }
+}
+
+/// Removes a key with all its values; TEAK_NONE if it has none. `removed` is where their number goes, or NULL.
+///
+/// Threads, errors: as teak_insert_pair.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn teak_remove_values(
+    txn: teak_txn,
+    table: teak_table,
+    key: teak_slice,
+    removed: *mut u64,
+    error: *mut teak_error,
+) -> teak_code {
+    // SAFETY: C's promise.
+    unsafe {
+        answer(error, || {
+            let key = key.bytes()?;
+            let done = change_multi(txn, table, |table, txn| Ok(table.remove_key(txn, key)?))?;
+            give(removed, done);
+            Ok(whether(done > 0))
+        })
+    }
+}
+
+/// Counts the records of a range of keys, or, where a key has several values, the pairs. In a table that counts it takes two descents.
+///
+/// Threads, errors: as teak_get; TEAK_INVALID_ARGUMENT.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn teak_count_range(
+    txn: teak_txn,
+    table: teak_table,
+    low: teak_bound,
+    high: teak_bound,
+    count: *mut u64,
+    error: *mut teak_error,
+) -> teak_code {
+    // SAFETY: C's promise.
+    unsafe {
+        answer(error, || {
+            let out = Out::new(count, "count")?;
+            let range = (low.to_engine()?, high.to_engine()?);
+            let transaction = read(txn)?;
+            let table = transaction.opened.table(table.number)?;
+            out.set(either!(transaction, txn => match table {
+                Named::Plain(table) => table.count_range(txn, range),
+                Named::Multi(table) => table.count_range(txn, range),
+            })?);
+            OK
+        })
+    }
+}
+
+/// Estimates how many records, or pairs, a range of keys has, by looking at two paths: there are not fewer than `at_least` and not more than `at_most`. All three may be NULL.
+///
+/// Threads, errors: as teak_count_range.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn teak_estimate_range(
+    txn: teak_txn,
+    table: teak_table,
+    low: teak_bound,
+    high: teak_bound,
+    records: *mut u64,
+    at_least: *mut u64,
+    at_most: *mut u64,
+    error: *mut teak_error,
+) -> teak_code {
+    // SAFETY: C's promise.
+    unsafe {
+        answer(error, || {
+            let range = (low.to_engine()?, high.to_engine()?);
+            let transaction = read(txn)?;
+            let table = transaction.opened.table(table.number)?;
+            let about = either!(transaction, txn => match table {
+                Named::Plain(table) => table.estimate_range(txn, range),
+                Named::Multi(table) => table.estimate_range(txn, range),
+            })?;
+            give(records, about.records);
+            give(at_least, about.at_least);
+            give(at_most, about.at_most);
+            OK
+        })
+    }
+}

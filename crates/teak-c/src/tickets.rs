@@ -1,0 +1,207 @@
+//! Tickets: when a commit is on the disk.
+
+use crate::{
+    border::{OK, Out, answer, whether},
+    failure::{Failure, teak_error},
+    handles::Objects,
+    teak_code,
+};
+use std::{
+    io,
+    os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd},
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Wake, Waker},
+    time::Duration,
+};
+use teak::{Error, Ticket};
+
+/// Tells when a commit is on the disk.
+#[repr(C)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct teak_ticket {
+    /// Zero for none.
+    pub handle: u64,
+}
+
+pub(crate) struct Held {
+    ticket: Ticket,
+    event: Option<Arc<Event>>,
+}
+
+static TICKETS: Objects<Held> = Objects::new(3, "ticket");
+
+/// A descriptor that can be read when the ticket is decided.
+struct Event(OwnedFd);
+
+impl Event {
+    fn new() -> io::Result<Self> {
+        // SAFETY: it takes numbers alone.
+        let descriptor = unsafe { libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK) };
+        match descriptor {
+            -1 => Err(io::Error::last_os_error()),
+            // SAFETY: it is open, and nobody else's.
+            open => Ok(Self(unsafe { OwnedFd::from_raw_fd(open) })),
+        }
+    }
+
+    fn tell(&self) {
+        let one = 1_u64.to_ne_bytes();
+        // SAFETY: so many bytes are there. It fails only where the descriptor says already what it is to say.
+        let _ = unsafe { libc::write(self.0.as_raw_fd(), one.as_ptr().cast(), one.len()) };
+    }
+}
+
+impl Wake for Event {
+    fn wake(self: Arc<Self>) {
+        self.tell();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        self.tell();
+    }
+}
+
+pub(crate) fn insert(ticket: Ticket) -> Result<teak_ticket, Failure> {
+    let event = None;
+    let handle = TICKETS.insert(Held { ticket, event })?;
+    Ok(teak_ticket { handle })
+}
+
+/// Says whether the commit is on the disk (TEAK_OK) or not yet (TEAK_NONE); does not wait.
+///
+/// Threads: any.
+///
+/// Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_FORKED; TEAK_IO or TEAK_POISONED if a write or flush failed, so that the commit may be lost when the machine goes down.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn teak_ticket_poll(
+    ticket: teak_ticket,
+    error: *mut teak_error,
+) -> teak_code {
+    // SAFETY: C's promise.
+    unsafe {
+        answer(error, || {
+            let held = TICKETS.read(ticket.handle)?;
+            Ok(whether(held.ticket.is_durable()?))
+        })
+    }
+}
+
+/// Waits until the commit is on the disk (TEAK_OK), for at most so many milliseconds (TEAK_NONE if that was not enough), or, with UINT64_MAX, for as
+/// long as it takes.
+///
+/// Threads: any, and several may wait with one ticket.
+///
+/// Errors: those of teak_ticket_poll.
+///
+/// ```c
+/// teak_txn txn;
+/// teak_table table;
+/// teak_ticket ticket;
+/// check(teak_txn_begin_write(db, &txn, &error));
+/// check(teak_table_create(txn, teak_text("log"), NULL, &table, &error));
+/// check(teak_insert(txn, table, teak_text("1"), teak_text("begun"), &error));
+/// check(teak_txn_commit_async(txn, &ticket, &error)); // readers see it now
+/// check(teak_ticket_wait(ticket, UINT64_MAX, &error)); // and now it is on the disk
+/// check(teak_ticket_end(ticket, &error));
+/// ```
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn teak_ticket_wait(
+    ticket: teak_ticket,
+    limit_ms: u64,
+    error: *mut teak_error,
+) -> teak_code {
+    // SAFETY: C's promise.
+    unsafe {
+        answer(error, || {
+            let ticket = TICKETS.read(ticket.handle)?.ticket.clone();
+            if limit_ms == u64::MAX {
+                ticket.wait()?;
+                return OK;
+            }
+            Ok(whether(
+                ticket.wait_timeout(Duration::from_millis(limit_ms))?,
+            ))
+        })
+    }
+}
+
+/// A descriptor that can be read from when it is known what became of the commit, for poll, epoll and the like. Ask teak_ticket_poll then.
+///
+/// Threads: any, while no other call uses the ticket. Lives: the descriptor is the ticket's and is closed with it; each call gives the same.
+///
+/// Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_FORKED; TEAK_IO if the process has no descriptor left.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn teak_ticket_descriptor(
+    ticket: teak_ticket,
+    descriptor: *mut i32,
+    error: *mut teak_error,
+) -> teak_code {
+    // SAFETY: C's promise.
+    unsafe {
+        answer(error, || {
+            let out = Out::new(descriptor, "descriptor")?;
+            let held = &mut *TICKETS.change(ticket.handle)?;
+            out.set(held.descriptor()?);
+            OK
+        })
+    }
+}
+
+impl Held {
+    fn descriptor(&mut self) -> Result<RawFd, Failure> {
+        if let Some(event) = &self.event {
+            return Ok(event.0.as_raw_fd());
+        }
+        let event = Event::new().map_err(|source| Error::Io {
+            operation: "making an event descriptor",
+            source,
+        })?;
+        let event = Arc::new(event);
+        let waker = Waker::from(Arc::clone(&event));
+        let decided = Future::poll(Pin::new(&mut self.ticket), &mut Context::from_waker(&waker));
+        if decided.is_ready() {
+            event.tell();
+        }
+        let descriptor = event.0.as_raw_fd();
+        self.event = Some(event);
+        Ok(descriptor)
+    }
+}
+
+/// The number of the commit.
+///
+/// Threads: any.
+///
+/// Errors: TEAK_INVALID_HANDLE, TEAK_BUSY.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn teak_ticket_transaction(
+    ticket: teak_ticket,
+    transaction: *mut u64,
+    error: *mut teak_error,
+) -> teak_code {
+    // SAFETY: C's promise.
+    unsafe {
+        answer(error, || {
+            let out = Out::new(transaction, "transaction")?;
+            out.set(TICKETS.read(ticket.handle)?.ticket.transaction().0);
+            OK
+        })
+    }
+}
+
+/// Ends a ticket. The commit is not concerned.
+///
+/// Threads: any, while no other call uses the ticket; whoever waits with it is not disturbed.
+///
+/// Errors: TEAK_INVALID_HANDLE, TEAK_BUSY.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn teak_ticket_end(ticket: teak_ticket, error: *mut teak_error) -> teak_code {
+    // SAFETY: C's promise.
+    unsafe {
+        answer(error, || {
+            drop(TICKETS.remove(ticket.handle)?);
+            OK
+        })
+    }
+}

@@ -1,0 +1,245 @@
+//! Backups, checks and compaction.
+
+use crate::{
+    border::{Answer, Grows, OK, answer, path, teak_slice},
+    database::{DATABASES, Handle, teak_db},
+    failure::teak_error,
+    teak_code,
+};
+use std::{
+    ffi::{c_char, c_int, c_void},
+    ops::ControlFlow,
+};
+
+/// What is called now and then while something takes long: so much of so much is done. Another answer than 0 ends it.
+pub type teak_progress_function =
+    Option<unsafe extern "C" fn(user: *mut c_void, done: u64, total: u64) -> c_int>;
+
+/// Tells of progress, and notes that there is to be no more.
+struct Progress {
+    function: teak_progress_function,
+    user: *mut c_void,
+    is_stopped: bool,
+}
+
+impl Progress {
+    /// # Safety
+    ///
+    /// The function is what it should be.
+    unsafe fn tell(&mut self, done: u64, total: u64) -> ControlFlow<()> {
+        if let Some(function) = self.function {
+            // SAFETY: the caller's promise.
+            self.is_stopped |= unsafe { function(self.user, done, total) } != 0;
+        }
+        match self.is_stopped {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
+    }
+
+    /// What C is told: that it was done, or that it was stopped.
+    fn outcome<T>(&self, done: teak::Result<T>) -> Answer {
+        match self.is_stopped {
+            true => Ok(teak_code::TEAK_NONE),
+            false => {
+                done?;
+                OK
+            }
+        }
+    }
+}
+
+/// A handle of the database that keeps nobody from closing the one that was given.
+fn handle(db: teak_db) -> Result<Handle, crate::failure::Failure> {
+    Ok(DATABASES.read(db.handle)?.another())
+}
+
+/// Writes a copy of the newest state to a new file, which gets its name when it is whole and on the disk; TEAK_NONE if `progress` has ended it, and there is no copy. Others
+/// read and write meanwhile. `progress` may be NULL.
+///
+/// Threads: any.
+///
+/// Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_FILE_EXISTS, TEAK_INVALID_ARGUMENT, TEAK_CORRUPTED, TEAK_IO, TEAK_SNAPSHOT_LOST, TEAK_TOO_MANY_READERS, TEAK_FORKED.
+///
+/// ```c
+/// check(teak_db_backup(db, path, NULL, NULL, &error));
+/// teak_db copy;
+/// check(teak_db_open(path, NULL, &copy, &error));
+/// check(teak_db_close(copy, &error));
+/// ```
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn teak_db_backup(
+    db: teak_db,
+    path: *const c_char,
+    progress: teak_progress_function,
+    user: *mut c_void,
+    error: *mut teak_error,
+) -> teak_code {
+    // SAFETY: C's promise.
+    unsafe {
+        answer(error, || {
+            let path = self::path(path)?;
+            let mut progress = Progress {
+                function: progress,
+                user,
+                is_stopped: false,
+            };
+            let done = handle(db)?.database.backup(path, &mut |done| {
+                progress.tell(done.bytes, done.total_bytes)
+            });
+            progress.outcome(done)
+        })
+    }
+}
+
+/// The same, as small as it can be: its pages are full, and none is free.
+///
+/// Threads, errors: as teak_db_backup. The total that `progress` is given is 0: it is not known.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn teak_db_backup_compact(
+    db: teak_db,
+    path: *const c_char,
+    progress: teak_progress_function,
+    user: *mut c_void,
+    error: *mut teak_error,
+) -> teak_code {
+    // SAFETY: C's promise.
+    unsafe {
+        answer(error, || {
+            let path = self::path(path)?;
+            let mut progress = Progress {
+                function: progress,
+                user,
+                is_stopped: false,
+            };
+            let done = handle(db)?
+                .database
+                .backup_compact(path, &mut |done| progress.tell(done.records, 0));
+            progress.outcome(done)
+        })
+    }
+}
+
+/// Moves pages from the end of the file to free places before it, and makes the file shorter; TEAK_NONE if `progress` has ended it. `progress` may be NULL; it is
+/// given the pages that were moved and the length of the file.
+///
+/// Threads: any. It commits, and waits for other writers.
+///
+/// Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_READ_ONLY, TEAK_POISONED, TEAK_FULL, TEAK_CORRUPTED, TEAK_IO, TEAK_FORKED.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn teak_db_compact(
+    db: teak_db,
+    progress: teak_progress_function,
+    user: *mut c_void,
+    error: *mut teak_error,
+) -> teak_code {
+    // SAFETY: C's promise.
+    unsafe {
+        answer(error, || {
+            let handle = handle(db)?;
+            handle.opened.refuse_waiting_for_itself()?;
+            let mut progress = Progress {
+                function: progress,
+                user,
+                is_stopped: false,
+            };
+            let done = handle
+                .database
+                .compact(&mut |done| progress.tell(done.moved_pages, done.file_bytes));
+            progress.outcome(done)
+        })
+    }
+}
+
+/// What a check has found.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct teak_check_report {
+    /// sizeof(teak_check_report).
+    pub size: usize,
+    /// Pages of the file.
+    pub pages: u64,
+    /// Tables that were checked.
+    pub tables: u64,
+    /// Records of all tables.
+    pub records: u64,
+    /// Damages that were found.
+    pub damages: u64,
+    /// Tables that a newer version created, and that only such a version can check.
+    pub unknown_tables: u64,
+    /// Tables in orders whose comparisons are missing: all was checked but the order of their keys.
+    pub unordered_tables: u64,
+}
+
+// SAFETY: it begins with its size, any bytes are a value, and there is no padding.
+unsafe impl Grows for teak_check_report {
+    const NAME: &'static str = "teak_check_report";
+}
+
+/// A damage, as teak_db_check tells of it.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct teak_damage {
+    /// The page; UINT64_MAX if it is none.
+    pub page: u64,
+    /// The name of the table; empty for none.
+    pub table: teak_slice,
+    /// What is wrong, in UTF-8.
+    pub detail: teak_slice,
+}
+
+/// What is called for each damage. Another answer than 0 ends the telling.
+pub type teak_damage_function =
+    Option<unsafe extern "C" fn(user: *mut c_void, damage: *const teak_damage) -> c_int>;
+
+/// Looks at every page of the newest state for damage: TEAK_OK if there is none, TEAK_CORRUPTED if there is. `report`, whose size is set, and `each` may be NULL.
+///
+/// Threads: any. Lives: what the function is given until it returns.
+///
+/// Errors: TEAK_CORRUPTED, with the first damage; TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_SNAPSHOT_LOST, TEAK_TOO_MANY_READERS, TEAK_FORKED.
+///
+/// ```c
+/// teak_check_report report = {.size = sizeof report};
+/// check(teak_db_check(db, &report, NULL, NULL, &error));
+/// assert(report.damages == 0 && report.pages > 0);
+/// ```
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn teak_db_check(
+    db: teak_db,
+    report: *mut teak_check_report,
+    each: teak_damage_function,
+    user: *mut c_void,
+    error: *mut teak_error,
+) -> teak_code {
+    // SAFETY: C's promise.
+    unsafe {
+        answer(error, || {
+            let found = handle(db)?.database.check(&mut |_| ())?;
+            let told = teak_check_report {
+                size: 0,
+                pages: found.pages,
+                tables: found.tables,
+                records: found.records,
+                damages: found.damages.len() as u64 + found.more_damages,
+                unknown_tables: found.unknown_tables.len() as u64,
+                unordered_tables: found.unordered_tables.len() as u64,
+            };
+            told.write_to(report);
+            for damage in &found.damages {
+                let table = damage.table.as_deref();
+                let told = teak_damage {
+                    page: damage.page.map_or(u64::MAX, |page| page.0.into()),
+                    table: table.map_or(teak_slice::NOTHING, teak_slice::new),
+                    detail: teak_slice::new(damage.detail.as_bytes()),
+                };
+                if each.is_some_and(|each| each(user, &raw const told) != 0) {
+                    break;
+                }
+            }
+            match found.damages.first() {
+                Some(damage) => Err(crate::failure::Failure::damaged(damage)),
+                None => OK,
+            }
+        })
+    }
+}

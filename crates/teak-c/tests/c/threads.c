@@ -1,0 +1,109 @@
+/* Threads: what goes together does, and what does not is refused. */
+#include "common.h"
+#include <pthread.h>
+
+enum { THREADS = 4, ROUNDS = 200 };
+
+static teak_db db;
+static teak_txn shared;
+static teak_table table;
+
+static void *reads(void *unused) {
+  (void)unused;
+  teak_error mine = {.size = sizeof mine};
+  teak_txn own;
+  assert(teak_txn_clone(shared, &own, &mine) == TEAK_OK);
+  for (int i = 0; i < ROUNDS; i++) {
+    teak_slice one, other;
+    assert(teak_get(shared, table, teak_text("counter"), &one, &mine) == TEAK_OK);
+    assert(teak_get(own, table, teak_text("counter"), &other, &mine) == TEAK_OK);
+    assert(one.data == other.data && is_text(one, "0"));
+  }
+  assert(teak_txn_end(own, &mine) == TEAK_OK);
+  return NULL;
+}
+
+static void *writes(void *unused) {
+  (void)unused;
+  teak_error mine = {.size = sizeof mine};
+  teak_db own;
+  assert(teak_db_clone(db, &own, &mine) == TEAK_OK);
+  for (int i = 0; i < ROUNDS / 10; i++) {
+    teak_txn txn;
+    assert(teak_txn_begin_write(own, &txn, &mine) == TEAK_OK);
+    teak_slice value;
+    assert(teak_get(txn, table, teak_text("counter"), &value, &mine) == TEAK_OK);
+    char text[20] = "";
+    memcpy(text, value.data, value.len);
+    snprintf(text, sizeof text, "%d", atoi(text) + 1);
+    assert(teak_insert(txn, table, teak_text("counter"), teak_text(text), &mine) == TEAK_OK);
+    assert(teak_txn_commit(txn, NULL, &mine) == TEAK_OK);
+  }
+  assert(teak_db_close(own, &mine) == TEAK_OK);
+  return NULL;
+}
+
+/* One transaction in several threads: each call is done or refused, and nothing else. */
+static void *struggles(void *txn) {
+  teak_error mine = {.size = sizeof mine};
+  long done = 0;
+  for (int i = 0; i < ROUNDS; i++) {
+    char key[20];
+    snprintf(key, sizeof key, "key %d", i);
+    teak_code code = teak_insert(*(teak_txn *)txn, table, teak_text(key), teak_text("x"), &mine);
+    assert(code == TEAK_OK || code == TEAK_BUSY);
+    done += code == TEAK_OK;
+  }
+  return (void *)done;
+}
+
+static void *ends(void *txn) {
+  teak_error mine = {.size = sizeof mine};
+  teak_code code;
+  do code = teak_txn_end(*(teak_txn *)txn, &mine);
+  while (code == TEAK_BUSY);
+  return (void *)(long)code;
+}
+
+static long run(void *(*work)(void *), void *argument) {
+  pthread_t threads[THREADS];
+  long sum = 0;
+  for (int i = 0; i < THREADS; i++) assert(pthread_create(&threads[i], NULL, work, argument) == 0);
+  for (int i = 0; i < THREADS; i++) {
+    void *result;
+    assert(pthread_join(threads[i], &result) == 0);
+    sum += (long)result;
+  }
+  return sum;
+}
+
+int main(int argc, char **argv) {
+  assert(argc == 2);
+  teak_options options = {.size = sizeof options, .durability = TEAK_DURABILITY_LAZY};
+  check(teak_db_open(path_of(argv[1], "threads.teak"), &options, &db, &error));
+  teak_txn txn = begin_write(db);
+  table = create(txn, "counters");
+  check(teak_insert(txn, table, teak_text("counter"), teak_text("0"), &error));
+  check(teak_txn_commit(txn, NULL, &error));
+
+  shared = begin_read(db);
+  pthread_t writer;
+  assert(pthread_create(&writer, NULL, writes, NULL) == 0);
+  run(reads, NULL);
+  assert(pthread_join(writer, NULL) == 0);
+  run(writes, NULL);
+  check(teak_txn_refresh(shared, &error));
+  teak_slice value;
+  check(teak_get(shared, table, teak_text("counter"), &value, &error));
+  assert(is_text(value, "100"));
+  check(teak_txn_end(shared, &error));
+
+  txn = begin_write(db);
+  assert(run(struggles, &txn) >= ROUNDS);
+  /* One of them ends it, the others find that it has ended. */
+  assert(run(ends, &txn) == (THREADS - 1) * (long)TEAK_INVALID_HANDLE);
+  txn = begin_read(db);
+  assert(run(ends, &txn) == (THREADS - 1) * (long)TEAK_INVALID_HANDLE);
+  check(teak_db_close(db, &error));
+  return 0;
+}

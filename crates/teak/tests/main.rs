@@ -5,7 +5,6 @@ mod cancelled;
 mod counting;
 mod deleting;
 mod differences;
-mod dropping;
 mod elsewhere;
 mod events;
 mod faults;

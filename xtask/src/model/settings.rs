@@ -121,8 +121,6 @@ pub(crate) struct Settings {
     pub(crate) operations_max: u64,
     weights: Vec<(Kind, u32)>,
     weight_sum: u32,
-    /// Tables of more pages are released in parts, if that is not the engine's choice.
-    release_at_once: Option<u64>,
 }
 
 impl fmt::Debug for Settings {
@@ -131,7 +129,7 @@ impl fmt::Debug for Settings {
         write!(
             f,
             "pages of {} bytes, {:?}, {:?} bytes of memory for writes, {:?} bytes of file, {:?}, keys from {} numbers, values {:?}, \
-             {} operations a commit, {:?} pages released at once",
+             {} operations a commit",
             self.page_size,
             self.durability,
             self.write_memory_bytes,
@@ -139,8 +137,7 @@ impl fmt::Debug for Settings {
             self.geometry,
             self.domain,
             self.value_sizes,
-            self.operations_per_commit,
-            self.release_at_once
+            self.operations_per_commit
         )
     }
 }
@@ -162,10 +159,7 @@ impl Settings {
                 (Kind::CreateTable, 30),
             ])
             .collect();
-        // What is drawn otherwise stays what it is for each seed.
-        let mut other = rng.clone();
         Self {
-            release_at_once: other.bool().then(|| 1 << other.u32(0..6)),
             page_size,
             durability: if rng.bool() {
                 Durability::Durable
@@ -204,10 +198,6 @@ impl Settings {
             .geometry(self.geometry)
             .size_limit_bytes(self.size_limit_bytes)
             .durability(self.durability);
-        let options = match self.release_at_once {
-            Some(pages) => options.release_at_once(pages),
-            None => options,
-        };
         match self.write_memory_bytes {
             Some(bytes) => options.write_memory_bytes(bytes).open(path),
             None => options.open(path),

@@ -17,7 +17,7 @@ use crate::{
         PageSource, TreeRoot,
         differences::{self, Kind},
     },
-    txn::{Engine, dropped, located::located, write},
+    txn::{Engine, located::located, write},
 };
 use std::{
     fmt,
@@ -358,9 +358,7 @@ impl ReadTxn {
                 Kind::Removed => TableChange::Dropped,
                 Kind::Changed => TableChange::Changed,
             };
-            if !dropped::is_reserved(walk.key()) {
-                tables.push((walk.key().to_vec(), change));
-            }
+            tables.push((walk.key().to_vec(), change));
         }
         Ok(tables)
     }

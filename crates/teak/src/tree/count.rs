@@ -103,12 +103,14 @@ pub(super) fn between<S: PageSource + ?Sized>(
 /// Goes from leaf to leaf.
 fn pass_leaves<S: PageSource + ?Sized>(source: &S, root: &TreeRoot, ends: &Ends) -> Result<u64> {
     let mut position = Position::on(ends.low.clone());
-    let mut records = 0;
+    let mut records = 0_u64;
     while let (Some(leaf), Some(last)) = (position.path().last(), ends.high.last()) {
         if leaf.page == last.page {
-            return Ok(records + weight(source, root, leaf.page, leaf.index..last.index)?);
+            let of_leaf = weight(source, root, leaf.page, leaf.index..last.index)?;
+            return Ok(records.saturating_add(of_leaf));
         }
-        records += weight(source, root, leaf.page, leaf.index..leaf.count)?;
+        let of_leaf = weight(source, root, leaf.page, leaf.index..leaf.count)?;
+        records = records.saturating_add(of_leaf);
         let Some(entered) = position.next_leaf(source, root)? else {
             return Err(out_of_order(root));
         };

@@ -229,9 +229,10 @@ fn records<S: PageSource + ?Sized>(
         true => (0, u64::MAX),
     };
     let weight = |step: &Step, entries| count::weight(source, root, step.page, entries);
-    let beside = weight(low, low.index..low.count)? + weight(high, 0..high.index)?;
+    let beside = weight(low, low.index..low.count)?.saturating_add(weight(high, 0..high.index)?);
     let records = leaves.entries(&counts, most).plus(beside);
-    let outside = weight(low, 0..low.index)? + weight(high, high.index..high.count)?;
+    let behind = weight(high, high.index..high.count)?;
+    let outside = weight(low, 0..low.index)?.saturating_add(behind);
     let outside_at = |leaves: u64, each: u64| {
         let elsewhere = others.saturating_sub(leaves).saturating_mul(each);
         root.records

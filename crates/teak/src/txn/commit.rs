@@ -106,9 +106,7 @@ impl WriteTransaction {
         if let Some(outermost) = self.outermost_savepoint() {
             self.end_savepoint(outermost)?;
         }
-        let mut is_none_dropped = self.has_none_dropped();
         if !self.pages.is_unchanged() || self.tables.values().any(|table| table.is_changed) {
-            is_none_dropped = self.release_some_dropped()?;
             self.empty_tail()?;
         }
         self.note_step(Step::Tail);
@@ -135,9 +133,6 @@ impl WriteTransaction {
             false => joined(&self.pages.deaths),
         };
         let committed = self.commit_space(&taken, &deaths);
-        if matches!(committed, Err(Error::Full { .. })) {
-            self.pages.writer.dropped.want();
-        }
         if matches!(committed, Err(Error::Corrupted { .. })) {
             // A page that was moved may be the damaged one.
             self.rest(u64::MAX);
@@ -150,9 +145,8 @@ impl WriteTransaction {
         self.is_ended = true;
         let written = committed.and_then(|committed| self.write_all(&taken, &deaths, committed));
         self.pages.writer.arena.clear();
-        match &written {
-            Ok(_) => self.note_dropped(is_none_dropped),
-            Err(_) => self.restore_space(),
+        if written.is_err() {
+            self.restore_space();
         }
         written
     }

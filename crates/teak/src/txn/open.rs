@@ -5,7 +5,6 @@ use super::{
     catalog,
     checked::Checked,
     door::Door,
-    dropped::DroppedTrees,
     engine::{Engine, Excess, Writer, slot_page},
     holes::Punching,
     named::NamedPins,
@@ -292,7 +291,6 @@ fn writer(newest: Record, space: Space, is_changed: bool) -> Writer {
         excess: Excess::of(&newest),
         tail: Tail::default(),
         punching: Punching::default(),
-        dropped: DroppedTrees::default(),
         newest,
     }
 }

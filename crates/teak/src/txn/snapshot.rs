@@ -160,14 +160,10 @@ impl Snapshot {
     /// Calls `visit` for each table, in the order of names.
     pub(crate) fn for_each_table(
         &self,
-        mut visit: impl FnMut(&[u8], catalog::Entry) -> Result<()>,
+        visit: impl FnMut(&[u8], catalog::Entry) -> Result<()>,
     ) -> Result<()> {
         reading(self, || {
-            let (catalog, comparisons) = (&self.catalog, &self.comparisons);
-            catalog::for_each(self, catalog, comparisons, |name, entry| match entry {
-                catalog::Entry::Dropped(_) => Ok(()),
-                entry => visit(name, entry),
-            })
+            catalog::for_each(self, &self.catalog, &self.comparisons, visit)
         })
     }
 

@@ -14,8 +14,8 @@ pub enum WarmUp {
     Ask,
     /// It is read. What the disk does not give is an error.
     Read,
-    /// It is read and stays in memory, until [`Database::release_memory`](crate::Database::release_memory) or the end of the process. What
-    /// is written later stays there only if it takes the place of something old. The system limits how much a process may lock: where
+    /// It is read and stays in memory, until [`Database::release_memory`](crate::Database::release_memory), the end of the process, or that of its mapping: the
+    /// database is closed, or the file outgrows the addresses that were reserved for it and is mapped anew. What is written later stays there only if it takes the place of something old. The system limits how much a process may lock: where
     /// that is not enough nothing stays locked.
     Lock,
 }

@@ -87,19 +87,13 @@ pub(crate) struct WriteTransaction {
 impl WriteTransaction {
     /// Waits for the writer's place and begins.
     pub(crate) fn begin(engine: &Arc<Engine>) -> Result<Self> {
-        let mut txn = Self::begin_in(engine, engine.take_turn()?)?;
-        txn.pay_debts()?;
-        Ok(txn)
+        Self::begin_in(engine, engine.take_turn()?)
     }
 
     /// The same, but waits only as long as `limit`; `None` if that was not enough.
     pub(crate) fn begin_within(engine: &Arc<Engine>, limit: Duration) -> Result<Option<Self>> {
-        let Some(turn) = engine.try_turn(Some(limit))? else {
-            return Ok(None);
-        };
-        let mut txn = Self::begin_in(engine, turn)?;
-        txn.pay_debts()?;
-        Ok(Some(txn))
+        let turn = engine.try_turn(Some(limit))?;
+        turn.map(|turn| Self::begin_in(engine, turn)).transpose()
     }
 
     /// The same, if the newest commit is `state`, whether readers see it or not; `None` if the turn did not come within `limit`.
@@ -317,10 +311,6 @@ impl WriteTransaction {
         let result = changing(&mut self.pages, |pages| {
             change(&mut Tree::new(pages, &mut root))
         });
-        let result = result.and_then(|done| {
-            self.keep_parked()?;
-            Ok(done)
-        });
         self.is_broken = result.is_err();
         let table = self.opened(handle);
         table.is_changed |= root != before;
@@ -407,7 +397,6 @@ impl WriteTransaction {
         };
         self.is_broken = true;
         changing(&mut self.pages, |pages| Tree::new(pages, &mut root).clear())?;
-        self.keep_parked()?;
         self.is_broken = false;
         self.note_open(handle, name, None);
         self.forget_table(handle, name)?;
@@ -473,10 +462,7 @@ impl WriteTransaction {
             let comparisons = &self.base.comparisons;
             catalog::for_each(&self.pages, &self.catalog, comparisons, |name, entry| {
                 let open = open.get(name).map(|root| catalog::Entry::Table(*root));
-                match entry {
-                    catalog::Entry::Dropped(_) => Ok(()),
-                    entry => visit(name, open.unwrap_or(entry)),
-                }
+                visit(name, open.unwrap_or(entry))
             })
         })
     }
@@ -536,7 +522,6 @@ impl Beginning {
                 memory_bytes: engine.policies.write_memory_bytes,
                 geometry: writer.newest.geometry,
                 slow_readers: SlowReaders::of(engine),
-                parks_above: engine.policies.drop_limits.at_once,
             },
         })
     }

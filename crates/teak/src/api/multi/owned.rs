@@ -55,16 +55,15 @@ impl<K: Codec, V: Codec> OwnedPairs<K, V> {
             return None;
         }
         let (parked, name) = (mem::take(&mut self.parked), Arc::clone(&self.name));
+        // For as long as that takes: decoding may panic.
+        self.parked.is_done = true;
         match Pairs::resume(self.txn.source(), self.root, name, parked) {
             Ok(mut pairs) => {
                 let item = step(&mut pairs);
                 self.parked = pairs.park();
                 item
             }
-            Err(error) => {
-                self.parked.is_done = true;
-                Some(Err(error))
-            }
+            Err(error) => Some(Err(error)),
         }
     }
 }

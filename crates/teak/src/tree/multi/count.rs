@@ -188,23 +188,23 @@ fn split_listed<S: PageSource + ?Sized>(
         0 => count::weight(source, root, page, entries),
         _ => Ok(entries.len() as u64),
     };
-    let mut total = 0;
+    let mut total = 0_u64;
     for (page, entries) in &pages {
-        total += weight(*page, entries.clone())?;
+        total = total.saturating_add(weight(*page, entries.clone())?);
     }
     let mut entries = pages
         .iter()
         .flat_map(|(page, entries)| entries.clone().map(move |index| (*page, index)));
     let mut pairs: Vec<OwnedPair> = Vec::new();
-    let (mut entry, mut passed) = (entries.next(), 0);
+    let (mut entry, mut passed) = (entries.next(), 0_u64);
     // The nested tree that was cut last.
     let mut nested_list: Option<(PageNumber, Listed)> = None;
     // The first one is where the range begins.
     for cut in iter::once(0).chain(cuts(total, parts)) {
         while let Some((page, index)) = entry {
             let len = weight(page, index..index + 1)?;
-            if cut >= passed + len {
-                (entry, passed) = (entries.next(), passed + len);
+            if cut >= passed.saturating_add(len) {
+                (entry, passed) = (entries.next(), passed.saturating_add(len));
                 continue;
             }
             let position = first_below(source, page, level, index)?;

@@ -5,6 +5,7 @@ mod cancelled;
 mod counting;
 mod deleting;
 mod differences;
+mod dropping;
 mod elsewhere;
 mod events;
 mod faults;

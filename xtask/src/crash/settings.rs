@@ -18,6 +18,8 @@ pub(super) struct Settings {
     pub(super) write_memory_bytes: usize,
     pub(super) capacity: usize,
     geometry: Geometry,
+    /// Tables of more pages are released in parts, if that is not the engine's choice.
+    release_at_once: Option<u64>,
 }
 
 impl Settings {
@@ -26,7 +28,10 @@ impl Settings {
             0 => 1 << rng.u32(12..18),
             _ => 1 << 20,
         };
+        // What is drawn otherwise stays what it is for each seed.
+        let mut other = rng.clone();
         Self {
+            release_at_once: other.bool().then(|| 1 << other.u32(0..4)),
             page_size,
             size_limit_bytes: None,
             write_memory_bytes,
@@ -48,6 +53,10 @@ impl Settings {
             // Nothing happens by the clock.
             .flush_after(Duration::MAX)
             .write_memory_bytes(self.write_memory_bytes);
+        let options = match self.release_at_once {
+            Some(pages) => options.release_at_once(pages),
+            None => options,
+        };
         testing::open(disk, &options, is_new, boot)
     }
 

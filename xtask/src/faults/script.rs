@@ -13,6 +13,8 @@ pub(super) struct Script {
     pub(super) size_limit_bytes: Option<u64>,
     pub(super) acts: Vec<Act>,
     geometry: Geometry,
+    /// Tables of more pages are released in parts, if that is not the engine's choice.
+    release_at_once: Option<u64>,
 }
 
 pub(super) enum Act {
@@ -89,7 +91,10 @@ impl Script {
         let page_size = [4096, 4096, 4096, 8192, 16384][rng.usize(0..5)];
         let is_limited = rng.u8(0..6) == 0;
         let act_count = rng.usize(8..18);
+        // What is drawn otherwise stays what it is for each seed.
+        let mut other = rng.clone();
         Self {
+            release_at_once: other.bool().then(|| 1 << other.u32(0..4)),
             page_size,
             write_memory_bytes: page_size * [4, 16, 1024][rng.usize(0..3)],
             size_limit_bytes: is_limited.then(|| page_size as u64 * rng.u64(24..80)),
@@ -99,12 +104,16 @@ impl Script {
     }
 
     pub(super) fn options(&self) -> Options {
-        Options::new()
+        let options = Options::new()
             .flush_after(Duration::MAX)
             .page_size(self.page_size)
             .write_memory_bytes(self.write_memory_bytes)
             .geometry(self.geometry)
-            .size_limit_bytes(self.size_limit_bytes)
+            .size_limit_bytes(self.size_limit_bytes);
+        match self.release_at_once {
+            Some(pages) => options.release_at_once(pages),
+            None => options,
+        }
     }
 }
 

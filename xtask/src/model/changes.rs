@@ -3,6 +3,7 @@
 use super::{
     operation::{Change, Layer},
     oracle::{TableModel, borrowed},
+    points,
     reads::RawTable,
     shape::{Record, Value},
     violation::{Outcome, Violation, expect_error, expect_same},
@@ -33,6 +34,7 @@ pub(crate) fn perform(
         }
         Change::InsertNew(key, value) => insert_new(txn, table, model, key, *value),
         Change::InsertTooLong => insert_too_long(txn, table, place.key_len_max),
+        Change::Point(change) => points::perform(txn, table, model, change),
         Change::InsertMany(records) => insert_many(txn, table, model, records),
         Change::Remove(key) => expect_same("remove", table.remove(txn, key)?, model.remove(key)),
         Change::RemoveMany(keys) => {

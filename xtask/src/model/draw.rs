@@ -1,12 +1,14 @@
 //! Draws the next operation of an episode, from what is there.
 
 use super::{
+    counting::Counting,
     cursors::{CURSORS_MAX, CursorChange, CursorOperation, CursorStep, draw_pair},
     multi::draw::{MultiView, draw_kind},
     operation::{Change, Direction, Elsewhere, Layer, Leave, Operation, Read, Source, Step},
     oracle::{AnyKind, AnyModel, KeyRange, TableKind, TableModel, Tables},
+    points::PointChange,
     settings::{Kind, Settings},
-    shape::{Key, KeyShape, Record, Value},
+    shape::{Key, KeyShape, Record, SWAPPED, Value},
 };
 use fastrand::Rng;
 use std::ops::Bound;
@@ -99,6 +101,13 @@ impl View<'_> {
                 key.truncate(rng.usize(0..=key.len()));
                 Read::Prefix(key.into())
             }
+            Kind::Count => Read::Count(Counting {
+                of: self.probe(rng, table),
+                number: rng.u64(0..table.len() as u64 + 2),
+                range: self.range(rng, table),
+                keys: self.range(rng, table),
+                parts: rng.usize(1..9),
+            }),
             _ => return None,
         };
         Some(Operation::Read(source, name.clone(), read))
@@ -166,6 +175,7 @@ impl View<'_> {
         let change = match kind {
             Kind::Insert => Change::Insert(self.key(rng, table), self.value(rng)),
             Kind::InsertNew => Change::InsertNew(self.key(rng, table), self.value(rng)),
+            Kind::Point => Change::Point(self.point(rng, table)),
             Kind::InsertTooLong if table.kind.order != KeyOrder::Integer => Change::InsertTooLong,
             Kind::InsertMany => {
                 let count = rng.usize(0..200);
@@ -198,6 +208,28 @@ impl View<'_> {
             _ => return None,
         };
         Some(Operation::Change(name.clone(), change))
+    }
+
+    fn point(&self, rng: &mut Rng, table: &TableModel) -> PointChange {
+        let (key, value) = (self.probe_to_insert(rng, table), self.value(rng));
+        let is_full = table.value_bytes() > TABLE_BYTES_MAX;
+        let new = (!is_full && rng.u8(0..4) > 0).then_some(value);
+        let old = match rng.u8(0..4) {
+            0 => Some(self.value(rng)),
+            1 => None,
+            _ => table.get(&key),
+        };
+        match rng.u8(0..12) {
+            0 | 1 if !is_full => PointChange::GetOrInsert(key, value),
+            2 if !is_full => PointChange::Update(key, value),
+            3 if !is_full => PointChange::Replace(key, value),
+            4 if !is_full => PointChange::InsertWith(key, value),
+            5 if !is_full => PointChange::Append(key, value),
+            6 | 7 => PointChange::CompareAndSwap(key, old, new),
+            8 | 9 => PointChange::Modify(key, new),
+            10 => PointChange::RemoveIf(key, old.unwrap_or(value)),
+            _ => PointChange::Take(key),
+        }
     }
 
     fn draw_other(&self, rng: &mut Rng, kind: Kind) -> Option<Operation> {
@@ -300,7 +332,8 @@ impl View<'_> {
             KeyOrder::Bytes,
             KeyOrder::ReverseBytes,
             KeyOrder::Integer,
-        ][rng.usize(0..5)];
+            KeyOrder::Custom(&SWAPPED),
+        ][rng.usize(0..6)];
         let kind = TableKind {
             order,
             share_prefixes: rng.bool(),
@@ -329,6 +362,17 @@ impl View<'_> {
             return table.kind.shape.probe(rng, self.settings.domain);
         }
         self.key(rng, table)
+    }
+
+    /// A key that is often there, and such as the table takes.
+    fn probe_to_insert(&self, rng: &mut Rng, table: &TableModel) -> Key {
+        let key = self.key(rng, table);
+        if rng.bool() {
+            return key;
+        }
+        let behind = (Bound::Included(key.clone()), Bound::Unbounded);
+        let record = table.range(&behind).next().or_else(|| table.last());
+        record.map_or(key, |(key, _)| key)
     }
 
     fn value(&self, rng: &mut Rng) -> Value {

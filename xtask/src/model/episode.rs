@@ -12,6 +12,7 @@ use super::{
     oracle::{AnyKind, AnyModel, TableKind, TableModel, Tables},
     reads::{self, RawTable},
     settings::Settings,
+    shape::SWAPPED,
     violation::{Outcome, Violation, expect_error, expect_same},
 };
 use fastrand::Rng;
@@ -656,7 +657,8 @@ impl Episode {
             (_, None) => (),
         }
         if matches!(leave, Leave::CloseThenReadOnly) {
-            let database = Options::new().read_only(true).open(&self.path)?;
+            let options = Options::new().read_only(true).comparison(&SWAPPED);
+            let database = options.open(&self.path)?;
             reads::verify(&database.begin_read()?, &self.committed)?;
             let result = database.begin_write();
             expect_error(

@@ -1,6 +1,7 @@
 //! Random operations on the engine and on a model of it, compared at every step.
 
 mod changes;
+mod counting;
 mod cursors;
 mod draw;
 mod elsewhere;
@@ -8,6 +9,7 @@ mod episode;
 mod multi;
 mod operation;
 mod oracle;
+mod points;
 mod reads;
 mod settings;
 mod shape;

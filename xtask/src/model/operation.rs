@@ -1,9 +1,11 @@
 //! The operations of an episode, with all that is needed to say what was done.
 
 use super::{
+    counting::KeyCounting,
     cursors::CursorOperation,
     multi::{changes::MultiChange, reads::MultiRead},
     oracle::{AnyKind, KeyRange},
+    points::PointChange,
     shape::{Key, Record, Value},
 };
 use fastrand::Rng;
@@ -77,6 +79,7 @@ pub(crate) enum Read {
         records_max: usize,
     },
     Prefix(Key),
+    Count(KeyCounting),
 }
 
 /// What is read on another thread.
@@ -100,6 +103,8 @@ pub(crate) enum Change {
     Insert(Key, Value),
     InsertNew(Key, Value),
     InsertTooLong,
+    /// A change of one record by what is there.
+    Point(PointChange),
     InsertMany(Vec<Record>),
     Remove(Key),
     RemoveMany(Vec<Key>),

@@ -1,7 +1,7 @@
 //! Reads, each compared with the model as it goes.
 
 use super::{
-    multi,
+    counting, multi,
     operation::{Direction, Read, Step},
     oracle::{AnyModel, KeyRange, TableModel, Tables, borrowed},
     shape::{Key, Record, Value},
@@ -12,7 +12,7 @@ use std::{
     ops::Bound,
     sync::Arc,
 };
-use teak::{Cursor, ReadTxn, Table, Transaction, codec::Bytes};
+use teak::{Cursor, Exactness, ReadTxn, Table, Transaction, codec::Bytes};
 
 /// A table of the engine as the model uses it.
 pub(crate) type RawTable = Table<Bytes, Bytes>;
@@ -37,6 +37,7 @@ pub(crate) fn perform<T: Transaction>(
             records_max,
         } => scan(txn, table, model, range, *direction, *records_max),
         Read::Prefix(prefix) => scan_prefix(txn, table, model, prefix),
+        Read::Count(what) => counting::perform(txn, table, model, what),
     }
 }
 
@@ -141,6 +142,18 @@ fn get<T: Transaction>(txn: &T, table: &RawTable, model: &TableModel, key: &[u8]
     let expected = model.get(key);
     expect_bytes("get", value, expected.map(Value::bytes))?;
     expect_same("contains", table.contains(txn, key)?, expected.is_some())?;
+    let expected_record = expected.map(|value| (Key::from(key.to_vec()), value));
+    expect_record("get_record", table.get_record(txn, key)?, expected_record)?;
+    let next = table.get_or_next(txn, key)?;
+    let is_exact = next
+        .as_ref()
+        .map(|(exactness, ..)| *exactness == Exactness::Exact);
+    let behind = (Bound::Included(key.to_vec().into()), Bound::Unbounded);
+    let expected_next = model.range(&behind).next();
+    let is_there = expected_next.as_ref().map(|_| expected.is_some());
+    expect_same("exactness of get_or_next", is_exact, is_there)?;
+    let next = next.map(|(_, key, value)| (key, value));
+    expect_record("get_or_next", next, expected_next)?;
     expect_aligned(value, model)
 }
 

@@ -1,6 +1,6 @@
 //! The random options of an episode.
 
-use super::shape::ValueSizes;
+use super::shape::{SWAPPED, ValueSizes};
 use crate::geometry;
 use fastrand::Rng;
 use std::{fmt, path::Path};
@@ -15,8 +15,10 @@ pub(crate) enum Kind {
     Walk,
     Scan,
     Prefix,
+    Count,
     Insert,
     InsertNew,
+    Point,
     InsertTooLong,
     InsertMany,
     Remove,
@@ -57,15 +59,17 @@ pub(crate) enum Kind {
 }
 
 /// How often each kind is drawn, before an episode's preferences.
-const WEIGHTS: [(Kind, u32); 45] = [
+const WEIGHTS: [(Kind, u32); 47] = [
     (Kind::Get, 18_000),
     (Kind::GetMany, 1_000),
     (Kind::Ends, 2_000),
     (Kind::Walk, 1_500),
     (Kind::Scan, 1_000),
     (Kind::Prefix, 300),
+    (Kind::Count, 300),
     (Kind::Insert, 36_000),
     (Kind::InsertNew, 9_000),
+    (Kind::Point, 9_000),
     (Kind::InsertTooLong, 100),
     (Kind::InsertMany, 200),
     (Kind::Remove, 18_000),
@@ -121,6 +125,8 @@ pub(crate) struct Settings {
     pub(crate) operations_max: u64,
     weights: Vec<(Kind, u32)>,
     weight_sum: u32,
+    /// Tables of more pages are released in parts, if that is not the engine's choice.
+    release_at_once: Option<u64>,
 }
 
 impl fmt::Debug for Settings {
@@ -129,7 +135,7 @@ impl fmt::Debug for Settings {
         write!(
             f,
             "pages of {} bytes, {:?}, {:?} bytes of memory for writes, {:?} bytes of file, {:?}, keys from {} numbers, values {:?}, \
-             {} operations a commit",
+             {} operations a commit, {:?} pages released at once",
             self.page_size,
             self.durability,
             self.write_memory_bytes,
@@ -137,7 +143,8 @@ impl fmt::Debug for Settings {
             self.geometry,
             self.domain,
             self.value_sizes,
-            self.operations_per_commit
+            self.operations_per_commit,
+            self.release_at_once
         )
     }
 }
@@ -159,7 +166,10 @@ impl Settings {
                 (Kind::CreateTable, 30),
             ])
             .collect();
+        // What is drawn otherwise stays what it is for each seed.
+        let mut other = rng.clone();
         Self {
+            release_at_once: other.bool().then(|| 1 << other.u32(0..6)),
             page_size,
             durability: if rng.bool() {
                 Durability::Durable
@@ -197,7 +207,12 @@ impl Settings {
             .page_size(self.page_size)
             .geometry(self.geometry)
             .size_limit_bytes(self.size_limit_bytes)
-            .durability(self.durability);
+            .durability(self.durability)
+            .comparison(&SWAPPED);
+        let options = match self.release_at_once {
+            Some(pages) => options.release_at_once(pages),
+            None => options,
+        };
         match self.write_memory_bytes {
             Some(bytes) => options.write_memory_bytes(bytes).open(path),
             None => options.open(path),

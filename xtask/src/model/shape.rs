@@ -10,12 +10,21 @@ use std::{
     ops::Deref,
     sync::{Arc, LazyLock},
 };
-use teak::KeyOrder;
+use teak::{Comparison, KeyOrder};
 
 /// Longest value drawn at will; one around two pages of 64 KiB is longer.
 const VALUE_LEN_USUAL_MAX: usize = 100 << 10;
 const VALUE_LEN_MAX: usize = (128 << 10) + 40;
 const PATTERN_LEN: usize = VALUE_LEN_MAX + (64 << 10);
+
+/// An order of an application for which there is a sort form: of each byte the lower half decides first.
+pub(crate) static SWAPPED: Comparison = Comparison::new("swapped halves", &|left, right| {
+    swapped(left).cmp(swapped(right))
+});
+
+fn swapped(key: &[u8]) -> impl Iterator<Item = u8> {
+    key.iter().map(|byte| byte.rotate_left(4))
+}
 
 static PATTERN: LazyLock<Vec<u8>> = LazyLock::new(|| {
     let mut pattern = vec![0; PATTERN_LEN];
@@ -180,6 +189,9 @@ pub(crate) fn sort_form(order: KeyOrder, key: &[u8]) -> Key {
     let is_little_endian = order == KeyOrder::Integer && cfg!(target_endian = "little");
     if order == KeyOrder::ReverseBytes || is_little_endian {
         return key.iter().rev().copied().collect::<Vec<u8>>().into();
+    }
+    if let KeyOrder::Custom(_) = order {
+        return swapped(key).collect::<Vec<u8>>().into();
     }
     Key(key.into())
 }

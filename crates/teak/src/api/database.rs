@@ -10,7 +10,7 @@ use crate::{
     tree::PageSource,
     txn::{
         CompactOptions, CompactProgress, HeldPlace, Opening, ReaderInfo, WriteTransaction, check,
-        survey, warm,
+        dropped, survey, warm,
     },
 };
 use std::{ops::ControlFlow, path::Path, sync::Arc, time::Duration};
@@ -59,6 +59,8 @@ pub struct DatabaseStat {
     pub durable_transaction: TransactionId,
     /// Tables.
     pub table_count: u64,
+    /// Pages of dropped and emptied tables that are yet to be released: commits do so a few at a time.
+    pub dropped_pages: u64,
     /// Read transactions that are open; clones of one count once.
     pub readers: usize,
 }
@@ -339,6 +341,7 @@ impl Database {
         let snapshot = self.opening.readable()?.begin_read()?;
         let page_count = snapshot.page_count();
         let [free_pages, pending_pages] = snapshot.counts()?;
+        let (table_count, dropped_pages) = dropped::counts(&snapshot)?;
         Ok(DatabaseStat {
             file_bytes: self.opening.engine().file_bytes(),
             page_size: self.opening.engine().page_size(),
@@ -350,7 +353,8 @@ impl Database {
             pending_pages,
             transaction: snapshot.transaction(),
             durable_transaction: self.opening.engine().durable(),
-            table_count: snapshot.catalog().records,
+            table_count,
+            dropped_pages,
             readers: self.opening.engine().reader_count() - 1,
         })
     }

@@ -17,7 +17,7 @@ use crate::{
         PageSource, TreeRoot,
         differences::{self, Kind},
     },
-    txn::{Engine, located::located, write},
+    txn::{Engine, dropped, located::located, write},
 };
 use std::{
     fmt,
@@ -358,7 +358,9 @@ impl ReadTxn {
                 Kind::Removed => TableChange::Dropped,
                 Kind::Changed => TableChange::Changed,
             };
-            tables.push((walk.key().to_vec(), change));
+            if !dropped::is_reserved(walk.key()) {
+                tables.push((walk.key().to_vec(), change));
+            }
         }
         Ok(tables)
     }

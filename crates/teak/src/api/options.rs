@@ -11,7 +11,7 @@ use crate::{
     tree::{TreeKind, TreeRoot},
     txn::{
         Durability, Event, EventHook, Network, Opening, Settings, Sharing, SlowReader,
-        SlowReaderChoice, SlowReaderHook, Verification,
+        SlowReaderChoice, SlowReaderHook, Verification, dropped::DropLimits,
     },
 };
 use std::{path::Path, time::Duration};
@@ -44,6 +44,7 @@ pub struct Options {
     geometry: Option<Geometry>,
     write_memory_bytes: usize,
     move_percent: u32,
+    drop_limits: DropLimits,
     slow_readers: Option<SlowReaderHook>,
     events: Option<EventHook>,
     sharing: Sharing,
@@ -74,6 +75,7 @@ impl Options {
             geometry: None,
             write_memory_bytes: 256 << 20,
             move_percent: 100,
+            drop_limits: DropLimits::default(),
             slow_readers: None,
             events: None,
             sharing: Sharing::Processes,
@@ -227,6 +229,20 @@ impl Options {
         self
     }
 
+    /// Has tables that are larger than so many pages released in parts of such a size.
+    #[cfg(any(test, feature = "testing"))]
+    #[doc(hidden)]
+    pub fn release_at_once(mut self, pages: u64) -> Self {
+        self.drop_limits = DropLimits {
+            at_once: pages,
+            later_min: pages.div_ceil(2),
+            later_share: 1,
+            later_max: pages,
+            wanted: 4,
+        };
+        self
+    }
+
     /// What to ask before the file becomes longer while a reader of an old state keeps space that would do: wait for it, cancel
     /// it, let the file grow, or give up. It is called by the thread that writes, and must not begin another write transaction of the
     /// same database. Without this the file grows.
@@ -253,8 +269,8 @@ impl Options {
         self
     }
 
-    /// Whether the system reads ahead of what is asked for, where the file is not in memory. It does not, by default: what a
-    /// scan needs next is asked for anyway, and around a single record nothing else is wanted. Where this process has the database open already, what that
+    /// Whether the system reads ahead of what is asked for, where the file is not in memory. It does not, by default: around a single
+    /// record nothing else is wanted. Scans of what is not in memory are several times as fast with it. Where this process has the database open already, what that
     /// opening was given holds.
     ///
     /// ```
@@ -379,6 +395,7 @@ impl Options {
             geometry: self.geometry,
             write_memory_bytes: self.write_memory_bytes,
             move_percent: self.move_percent,
+            drop_limits: self.drop_limits,
             slow_readers: self.slow_readers.clone(),
             events: self.events.clone(),
             sharing: self.sharing,

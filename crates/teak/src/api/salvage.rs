@@ -219,6 +219,7 @@ pub(crate) fn salvage_into(
             }
             Entry::Unordered(..) => report.unordered_tables.push(name),
             Entry::Unknown(_) => report.unknown_tables.push(name),
+            Entry::Dropped(_) => {}
         }
     }
     report.lost_snapshots = wreck.snapshots()?;

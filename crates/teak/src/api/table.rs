@@ -94,7 +94,7 @@ impl TableInfo {
         let nothing = TreeRoot::new(KeyOrder::Bytes, true, false, 0);
         let root = entry.root().unwrap_or(&nothing);
         let (unknown, missing) = match entry {
-            Entry::Table(_) => (None, &[][..]),
+            Entry::Table(_) | Entry::Dropped(_) => (None, &[][..]),
             Entry::Unordered(_, missing) => (None, &missing[..]),
             Entry::Unknown(unknown) => (Some(unknown.what.to_owned()), &[][..]),
         };

@@ -14,6 +14,7 @@ pub(crate) mod count;
 pub(crate) mod cursor;
 pub(crate) mod differences;
 pub(crate) mod disorder;
+pub(crate) mod drop;
 pub(crate) mod enter;
 pub(crate) mod estimate;
 pub(crate) mod insert;
@@ -121,6 +122,12 @@ pub(crate) trait PageSink: PageSource {
     }
     /// Takes a large value out of the tree.
     fn release_value(&mut self, run: &ValueRun) -> Result<()>;
+    /// Trees that take more work to release than this are parked when they are emptied.
+    fn parks_above(&self) -> u64 {
+        u64::MAX
+    }
+    /// Takes over what is left of a tree that nothing refers to any more.
+    fn park(&mut self, _rest: TreeRoot) {}
     /// A page was full, and there is one more now.
     fn note_split(&mut self) {}
     /// Two pages have become one.

@@ -4,8 +4,12 @@
 //! birth, which stands in the page, and since its leaves may own large values.
 
 use super::{
-    PageSink, TreeRoot, cursor::is_void, enter, insert::Tree, position::Position, visit,
-    visit_inner, visit_leaf,
+    PageSink, TreeRoot,
+    cursor::{is_void, record_at},
+    enter,
+    insert::Tree,
+    position::Position,
+    visit, visit_inner, visit_leaf,
 };
 use crate::{
     PageNumber, Result,
@@ -42,6 +46,9 @@ impl<S: PageSink> Tree<'_, S> {
         if self.root.is_empty() || !self.has_record_in(range)? {
             return Ok(0);
         }
+        if self.is_huge() && self.is_all(range)? {
+            return self.empty_huge();
+        }
         let before = self.root.records;
         let page = enter::root(&*self.sink, self.root, "remove range")?;
         let (removed, remains) = self.trim(page, self.root.depth - 1, range)?;
@@ -74,8 +81,27 @@ impl<S: PageSink> Tree<'_, S> {
         let mut low = Position::default();
         low.seek_bound(&*self.sink, self.root, range.low)?;
         let mut key = Vec::new();
-        let record = super::cursor::record_at(&*self.sink, &low, &mut key)?;
+        let record = record_at(&*self.sink, &low, &mut key)?;
         Ok(record.is_some() && is_before_end(self.root, &key, range.high))
+    }
+
+    /// Whether a range, which has a record, has all of them.
+    fn is_all(&self, range: KeyRange<'_>) -> Result<bool> {
+        if range.is_full() {
+            return Ok(true);
+        }
+        let mut key = Vec::new();
+        let (mut first, mut last) = (Position::default(), Position::default());
+        first.first(&*self.sink, self.root)?;
+        record_at(&*self.sink, &first, &mut key)?;
+        let is_behind_begin = match range.low {
+            Bound::Unbounded => true,
+            Bound::Included(low) => self.root.order.compare(&key, low).is_ge(),
+            Bound::Excluded(low) => self.root.order.compare(&key, low).is_gt(),
+        };
+        last.last(&*self.sink, self.root)?;
+        record_at(&*self.sink, &last, &mut key)?;
+        Ok(is_behind_begin && is_before_end(self.root, &key, range.high))
     }
 
     /// Removes the range from one page and all below it.
@@ -220,7 +246,7 @@ impl<S: PageSink> Tree<'_, S> {
         Ok(removed)
     }
 
-    fn release_reference(&mut self, reference: Reference) -> Result<()> {
+    pub(super) fn release_reference(&mut self, reference: Reference) -> Result<()> {
         match reference {
             Reference::Run(run) => self.release_run(&run),
             Reference::Tree(nested) => self.release_nested(nested),
@@ -228,7 +254,7 @@ impl<S: PageSink> Tree<'_, S> {
     }
 
     /// While the root has a single child, that child becomes the root.
-    fn lower_root(&mut self) -> Result<()> {
+    pub(super) fn lower_root(&mut self) -> Result<()> {
         while self.root.depth > 1 {
             let level = self.root.depth - 1;
             let number = self.root.page;
@@ -303,14 +329,14 @@ fn slots_in(leaf: &Leaf<'_>, root: &TreeRoot, range: KeyRange<'_>) -> Result<Ran
 }
 
 /// What the value of a record refers to.
-enum Reference {
+pub(super) enum Reference {
     Run(ValueRun),
     /// A nested tree.
     Tree(TreeRoot),
 }
 
 /// What some records of a leaf refer to. The roots that a catalog holds are not its own to release.
-fn references_in(
+pub(super) fn references_in(
     leaf: &Leaf<'_>,
     root: &TreeRoot,
     slots: Range<usize>,

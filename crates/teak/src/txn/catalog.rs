@@ -31,6 +31,7 @@ pub(super) fn find<S: PageSource + ?Sized>(
     match entry(source, catalog, name, comparisons)? {
         None => Ok(None),
         Some(Entry::Table(root)) => Ok(Some(root)),
+        Some(Entry::Dropped(_)) => Ok(None),
         Some(Entry::Unordered(_, missing)) => Err(Error::ComparisonMissing {
             table: printable(name),
             comparison: missing.into_iter().next().unwrap_or_default(),
@@ -59,6 +60,8 @@ pub(crate) enum Entry {
     /// A table in an order whose comparison is missing, and which comparisons are. Its pages are as those of others, but
     /// what stands in for its order must neither be searched by nor written to a catalog.
     Unordered(TreeRoot, Vec<String>),
+    /// What is left of a table that was dropped. Nobody sees it, and its keys are not compared any more.
+    Dropped(TreeRoot),
     /// A table that only a newer version can read. The others are none the worse for it.
     Unknown(UnknownTree),
 }
@@ -67,7 +70,7 @@ impl Entry {
     /// The root, for who wants the pages of the table and does not compare its keys.
     pub(crate) fn root(&self) -> Option<&TreeRoot> {
         match self {
-            Self::Table(root) | Self::Unordered(root, _) => Some(root),
+            Self::Table(root) | Self::Unordered(root, _) | Self::Dropped(root) => Some(root),
             Self::Unknown(_) => None,
         }
     }
@@ -91,8 +94,7 @@ pub(super) fn decode(
         )));
     }
     match TreeRoot::decode_entry(value.bytes) {
-        // A reserved kind: this version knows its flag, and does not read its trees.
-        Ok((root, _)) if root.kind.dropped => Ok(Entry::Unknown(root.unknown_kind())),
+        Ok((root, _)) if root.kind.dropped => Ok(Entry::Dropped(root)),
         Ok((mut root, names)) => Ok(match names.resolve(&mut root, comparisons) {
             missing if missing.is_empty() => Entry::Table(root),
             missing => Entry::Unordered(root, missing),
@@ -102,7 +104,7 @@ pub(super) fn decode(
     }
 }
 
-/// Calls `visit` for each table, in the order of names.
+/// Calls `visit` for each table, in the order of names, and for what is left of those that were dropped.
 pub(super) fn for_each<S: PageSource + ?Sized>(
     source: &S,
     catalog: &TreeRoot,

@@ -7,6 +7,7 @@
 use super::{
     catalog::{self, Entry},
     demanded::Demanded,
+    dropped::is_reserved,
     engine::slot_page,
     reader::Reader,
     snapshot::Snapshot,
@@ -153,8 +154,10 @@ pub(crate) fn check<'a>(
         audit.is_damaged = false;
         let totals = audit.tree(snapshot, &root);
         audit.compare(&root, totals);
-        report.tables += 1;
-        report.records += totals.records;
+        if !root.kind.dropped {
+            report.tables += 1;
+            report.records += totals.records;
+        }
     }
     audit.table = None;
     match snapshot.space_to_look_at() {
@@ -438,6 +441,13 @@ impl Visitor for Audit<'_> {
         }
         match catalog::decode(PageNumber(0), value, &self.comparisons) {
             Ok(Entry::Table(root)) if self.table.is_none() => {
+                self.tables.push((key.to_vec(), root));
+            }
+            Ok(Entry::Dropped(root)) if self.table.is_none() => {
+                if !is_reserved(key) {
+                    let detail = "what is left of a dropped table has the name of a table";
+                    self.damage(None, detail);
+                }
                 self.tables.push((key.to_vec(), root));
             }
             Ok(Entry::Unordered(root, _)) if self.table.is_none() => {

@@ -106,7 +106,9 @@ impl WriteTransaction {
         if let Some(outermost) = self.outermost_savepoint() {
             self.end_savepoint(outermost)?;
         }
+        let mut is_none_dropped = self.has_none_dropped();
         if !self.pages.is_unchanged() || self.tables.values().any(|table| table.is_changed) {
+            is_none_dropped = self.release_some_dropped()?;
             self.empty_tail()?;
         }
         self.note_step(Step::Tail);
@@ -126,6 +128,10 @@ impl WriteTransaction {
         }
         seal::seal(&mut self.pages, &mut self.catalog)?;
         self.write_named()?;
+        assert!(
+            self.pages.parked.is_empty(),
+            "what was parked is in the catalog"
+        );
         self.note_step(Step::Roots);
         let taken = self.pages.settle();
         let deaths = match is_planted(Planted::LoseDeaths) {
@@ -133,6 +139,9 @@ impl WriteTransaction {
             false => joined(&self.pages.deaths),
         };
         let committed = self.commit_space(&taken, &deaths);
+        if matches!(committed, Err(Error::Full { .. })) {
+            self.pages.writer.dropped.want();
+        }
         if matches!(committed, Err(Error::Corrupted { .. })) {
             // A page that was moved may be the damaged one.
             self.rest(u64::MAX);
@@ -145,8 +154,9 @@ impl WriteTransaction {
         self.is_ended = true;
         let written = committed.and_then(|committed| self.write_all(&taken, &deaths, committed));
         self.pages.writer.arena.clear();
-        if written.is_err() {
-            self.restore_space();
+        match &written {
+            Ok(_) => self.note_dropped(is_none_dropped),
+            Err(_) => self.restore_space(),
         }
         written
     }

@@ -94,10 +94,15 @@ impl CompactOptions {
     /// How many pages the next commit may move.
     fn pages_left(&self, moved: u64, page_size: u64) -> u64 {
         let in_all = self.moved_bytes.map_or(u64::MAX, |bytes| bytes / page_size);
-        let at_once = self
-            .commit_bytes
-            .map_or(MOVED_AT_ONCE, |bytes| (bytes / page_size).max(1));
-        in_all.saturating_sub(moved).min(at_once)
+        in_all
+            .saturating_sub(moved)
+            .min(self.pages_at_once(page_size))
+    }
+
+    /// How many pages one commit may move.
+    fn pages_at_once(&self, page_size: u64) -> u64 {
+        self.commit_bytes
+            .map_or(MOVED_AT_ONCE, |bytes| (bytes / page_size).max(1))
     }
 }
 
@@ -142,7 +147,11 @@ impl Engine {
             }
             done.is_reached |= goal == 0 && !tail.is_emptying();
             is_ending |= !tail.is_emptying() || pages_left == 0;
+            // What nobody needs is released before anything is moved.
+            let is_releasing =
+                !is_ending && txn.release_to_compact(options.pages_at_once(page_size))?;
             let moved = match !is_ending && room > 0 {
+                true if is_releasing => Some(0),
                 true => txn.compact_some(goal, pages_left.min(room))?,
                 false => None,
             };

@@ -2,6 +2,7 @@
 
 use super::{
     arena::Arena,
+    dropped::DroppedTrees,
     events::{CommitNote, Event, Events},
     flusher::Flusher,
     holes::Punching,
@@ -148,6 +149,7 @@ pub(super) struct Writer {
     pub(super) excess: Excess,
     pub(super) tail: Tail,
     pub(super) punching: Punching,
+    pub(super) dropped: DroppedTrees,
     /// The states that stay because they have a name.
     pub(super) named: NamedPins,
 }

@@ -14,6 +14,7 @@ mod deleting;
 pub(crate) mod delta;
 mod demanded;
 mod door;
+pub(crate) mod dropped;
 pub(crate) mod engine;
 mod events;
 pub(crate) mod extent;

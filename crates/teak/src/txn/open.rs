@@ -5,6 +5,7 @@ use super::{
     catalog,
     checked::Checked,
     door::Door,
+    dropped::DroppedTrees,
     engine::{Engine, Excess, Writer, slot_page},
     holes::Punching,
     named::NamedPins,
@@ -291,6 +292,7 @@ fn writer(newest: Record, space: Space, is_changed: bool) -> Writer {
         excess: Excess::of(&newest),
         tail: Tail::default(),
         punching: Punching::default(),
+        dropped: DroppedTrees::default(),
         newest,
     }
 }

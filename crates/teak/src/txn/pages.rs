@@ -18,7 +18,7 @@ use crate::{
     space::Policy,
     store::{Mapping, Storage, WritableMapping},
     tree::{
-        PageSink, PageSource,
+        PageSink, PageSource, TreeRoot,
         reading::{Faults, unreadable},
     },
 };
@@ -80,6 +80,10 @@ pub(crate) struct WritePages {
     death_floor: usize,
     /// For each savepoint, pages of this transaction from before it that are not used any more.
     pub(super) unused: Vec<Vec<Run>>,
+    /// What is left of trees that were too large to be released at once, until the catalog has it.
+    pub(super) parked: Vec<TreeRoot>,
+    pub(super) has_parked: bool,
+    parks_above: u64,
     /// Counted for `Database::metrics`.
     pub(super) work: Work,
 }
@@ -119,6 +123,9 @@ impl WritePages {
             deaths: Vec::new(),
             death_floor: 0,
             unused: Vec::new(),
+            parked: Vec::new(),
+            has_parked: false,
+            parks_above: limits.parks_above,
             work: Work::default(),
         }
     }
@@ -309,6 +316,7 @@ impl WritePages {
         }
         self.writer.arena.clear();
         self.deaths.clear();
+        self.parked.clear();
     }
 
     pub(super) fn begin_savepoint(&mut self) -> FreshBits {
@@ -331,6 +339,7 @@ impl WritePages {
     /// Undoes what was done since the innermost savepoint.
     pub(super) fn undo_savepoint(&mut self, before: FreshBits, death_count: usize) {
         self.unused.pop();
+        self.parked.clear();
         for run in self.writer.arena.fresh_runs() {
             run.pages()
                 .for_each(|number| self.writer.arena.forget(number));
@@ -387,6 +396,8 @@ pub(super) struct Limits {
     pub(super) memory_bytes: usize,
     pub(super) geometry: Geometry,
     pub(super) slow_readers: Option<SlowReaders>,
+    /// Trees that take more work to release are parked.
+    pub(super) parks_above: u64,
 }
 
 impl PageSource for WritePages {
@@ -617,6 +628,14 @@ impl PageSink for WritePages {
             return Ok(());
         }
         self.bury(pages, run.birth)
+    }
+
+    fn parks_above(&self) -> u64 {
+        self.parks_above
+    }
+
+    fn park(&mut self, rest: TreeRoot) {
+        self.parked.push(rest);
     }
 
     fn note_split(&mut self) {

@@ -1,6 +1,8 @@
 //! What a database is opened with, and what holds for it then.
 
-use super::{Durability, Verification, events::EventHook, readers_seen::SlowReaderHook};
+use super::{
+    Durability, Verification, dropped::DropLimits, events::EventHook, readers_seen::SlowReaderHook,
+};
 use crate::{
     Error, Geometry, Result,
     commit::record::{FlushLimits, Record},
@@ -21,6 +23,7 @@ pub(crate) struct Settings {
     pub(crate) geometry: Option<Geometry>,
     pub(crate) write_memory_bytes: usize,
     pub(crate) move_percent: u32,
+    pub(crate) drop_limits: DropLimits,
     pub(crate) slow_readers: Option<SlowReaderHook>,
     pub(crate) events: Option<EventHook>,
     pub(crate) sharing: Sharing,
@@ -64,6 +67,7 @@ pub(super) struct Policies {
     geometry: Geometry,
     pub(super) write_memory_bytes: usize,
     pub(super) move_percent: u32,
+    pub(super) drop_limits: DropLimits,
     pub(super) verification: Verification,
     sharing: Sharing,
 }
@@ -82,6 +86,7 @@ impl Policies {
             geometry: settings.geometry_over(record.geometry),
             write_memory_bytes: settings.write_memory_bytes,
             move_percent: settings.move_percent,
+            drop_limits: settings.drop_limits,
             verification: settings.verification,
             sharing: settings.sharing,
         }

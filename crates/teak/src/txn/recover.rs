@@ -518,7 +518,9 @@ impl Visitor for Audit<'_> {
     fn record(&mut self, _leaf: PageNumber, key: &[u8], value: StoredValue<'_>) {
         if value.kind == ValueKind::Tree {
             match catalog::decode(PageNumber(0), value, &Comparisons::default()) {
-                Ok(Entry::Table(root) | Entry::Unordered(root, _)) => self.tables.push(root),
+                Ok(Entry::Table(root) | Entry::Unordered(root, _) | Entry::Dropped(root)) => {
+                    self.tables.push(root);
+                }
                 Ok(Entry::Unknown(unknown)) if unknown.changed > self.durable => {
                     self.unverified.get_or_insert_with(|| key.to_vec());
                 }

@@ -71,7 +71,7 @@ pub(super) fn forest<S: PageSource + ?Sized>(source: &S, catalog: &TreeRoot) -> 
         catalog,
         &no_comparisons,
         |name, entry| match entry {
-            Entry::Table(root) | Entry::Unordered(root, _) => {
+            Entry::Table(root) | Entry::Unordered(root, _) | Entry::Dropped(root) => {
                 forest.add(&root);
                 Ok(())
             }

@@ -160,10 +160,14 @@ impl Snapshot {
     /// Calls `visit` for each table, in the order of names.
     pub(crate) fn for_each_table(
         &self,
-        visit: impl FnMut(&[u8], catalog::Entry) -> Result<()>,
+        mut visit: impl FnMut(&[u8], catalog::Entry) -> Result<()>,
     ) -> Result<()> {
         reading(self, || {
-            catalog::for_each(self, &self.catalog, &self.comparisons, visit)
+            let (catalog, comparisons) = (&self.catalog, &self.comparisons);
+            catalog::for_each(self, catalog, comparisons, |name, entry| match entry {
+                catalog::Entry::Dropped(_) => Ok(()),
+                entry => visit(name, entry),
+            })
         })
     }
 

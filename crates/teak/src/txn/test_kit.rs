@@ -3,7 +3,7 @@
 
 use super::{
     Durability, Engine, Network, Settings, Sharing, Verification, WriteTransaction, check,
-    snapshot::Snapshot,
+    dropped::DropLimits, snapshot::Snapshot,
 };
 use crate::{
     Result, TransactionId,
@@ -36,6 +36,7 @@ fn settings() -> Settings {
         size_limit_bytes: None,
         geometry: None,
         move_percent: 100,
+        drop_limits: DropLimits::default(),
         slow_readers: None,
         events: None,
         write_memory_bytes: WRITE_MEMORY_BYTES,

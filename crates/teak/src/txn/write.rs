@@ -87,7 +87,9 @@ pub(crate) struct WriteTransaction {
 impl WriteTransaction {
     /// Waits for the writer's place and begins.
     pub(crate) fn begin(engine: &Arc<Engine>) -> Result<Self> {
-        Self::begin_in(engine, engine.take_turn()?)
+        let mut txn = Self::begin_in(engine, engine.take_turn()?)?;
+        txn.pay_debts()?;
+        Ok(txn)
     }
 
     /// The same, but waits only as long as `limit`; `None` if that was not enough.
@@ -311,6 +313,10 @@ impl WriteTransaction {
         let result = changing(&mut self.pages, |pages| {
             change(&mut Tree::new(pages, &mut root))
         });
+        let result = result.and_then(|done| {
+            self.keep_parked()?;
+            Ok(done)
+        });
         self.is_broken = result.is_err();
         let table = self.opened(handle);
         table.is_changed |= root != before;
@@ -397,6 +403,7 @@ impl WriteTransaction {
         };
         self.is_broken = true;
         changing(&mut self.pages, |pages| Tree::new(pages, &mut root).clear())?;
+        self.keep_parked()?;
         self.is_broken = false;
         self.note_open(handle, name, None);
         self.forget_table(handle, name)?;
@@ -462,7 +469,10 @@ impl WriteTransaction {
             let comparisons = &self.base.comparisons;
             catalog::for_each(&self.pages, &self.catalog, comparisons, |name, entry| {
                 let open = open.get(name).map(|root| catalog::Entry::Table(*root));
-                visit(name, open.unwrap_or(entry))
+                match entry {
+                    catalog::Entry::Dropped(_) => Ok(()),
+                    entry => visit(name, open.unwrap_or(entry)),
+                }
             })
         })
     }
@@ -522,6 +532,7 @@ impl Beginning {
                 memory_bytes: engine.policies.write_memory_bytes,
                 geometry: writer.newest.geometry,
                 slow_readers: SlowReaders::of(engine),
+                parks_above: engine.policies.drop_limits.at_once,
             },
         })
     }

@@ -1,10 +1,11 @@
 //! Draws what is done with tables in which a key has several values.
 
 use super::super::{
+    counting::Counting,
     draw::draw_bound,
     operation::Direction,
     oracle::KeyRange,
-    shape::{Key, KeyShape},
+    shape::{Key, KeyShape, SWAPPED},
 };
 use super::{
     changes::MultiChange,
@@ -18,17 +19,18 @@ use teak::{KeyOrder, ValueSize};
 /// Pairs in a table, above which pairs are rather removed.
 const PAIRS_MAX: usize = 20_000;
 
-const ORDERS: [KeyOrder; 4] = [
+const ORDERS: [KeyOrder; 5] = [
     KeyOrder::Bytes,
     KeyOrder::Bytes,
     KeyOrder::ReverseBytes,
     KeyOrder::Integer,
+    KeyOrder::Custom(&SWAPPED),
 ];
 
 /// The kind of a new table.
 pub(crate) fn draw_kind(rng: &mut Rng, key_len_max: usize, domain: u64) -> MultiKind {
-    let order = ORDERS[rng.usize(0..4)];
-    let value_order = ORDERS[rng.usize(0..4)];
+    let order = ORDERS[rng.usize(0..ORDERS.len())];
+    let value_order = ORDERS[rng.usize(0..ORDERS.len())];
     let fixed_len = [1, 2, 3, 8, 20, key_len_max][rng.usize(0..6)];
     let (value_shape, value_size) = match (value_order, rng.u8(0..3)) {
         (KeyOrder::Integer, choice) => {
@@ -71,7 +73,14 @@ pub(crate) struct MultiView<'a> {
 impl MultiView<'_> {
     pub(crate) fn read(&self, rng: &mut Rng) -> MultiRead {
         let direction = Direction::draw(rng);
-        match rng.u8(0..12) {
+        match rng.u8(0..13) {
+            12 if rng.u8(0..4) == 0 => MultiRead::Count(Counting {
+                of: self.probe(rng),
+                number: rng.u64(0..self.table.len() as u64 + 2),
+                range: self.range_pairs(rng),
+                keys: self.range(rng),
+                parts: rng.usize(1..9),
+            }),
             0..=3 => MultiRead::Key(self.key(rng)),
             4..=6 => MultiRead::Contains(self.probe(rng)),
             7 => MultiRead::Keys,

@@ -2,6 +2,7 @@
 
 use super::{
     super::{
+        counting::{self, PairCounting},
         operation::Direction,
         oracle::{AnyModel, KeyRange, borrowed},
         shape::Key,
@@ -28,6 +29,7 @@ pub(crate) enum MultiRead {
     Range(KeyRange, Direction, usize),
     RangePairs(PairRange, Direction, usize),
     Walk(Vec<MultiStep>),
+    Count(PairCounting),
 }
 
 /// Reads `table` as seen by `txn`, where it holds `model`.
@@ -63,6 +65,7 @@ pub(crate) fn perform<T: Transaction>(
             *pairs_max,
         ),
         MultiRead::Walk(steps) => walk::perform(txn, table, model, steps),
+        MultiRead::Count(what) => counting::perform_multi(txn, table, model, what),
     }
 }
 
@@ -217,7 +220,7 @@ fn scan(
 type PairBounds<'r> = (Bound<(&'r [u8], &'r [u8])>, Bound<(&'r [u8], &'r [u8])>);
 
 /// A range as the engine takes it.
-pub(super) fn borrowed_pairs((low, high): &PairRange) -> PairBounds<'_> {
+pub(crate) fn borrowed_pairs((low, high): &PairRange) -> PairBounds<'_> {
     (
         low.as_ref().map(|(key, value)| (&**key, &**value)),
         high.as_ref().map(|(key, value)| (&**key, &**value)),

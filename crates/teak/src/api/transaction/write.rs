@@ -8,7 +8,7 @@ use crate::{
         Ticket, codec::Codec, options::refuse_impossible,
     },
     tree::{PageSource, RootRef, TreeRoot},
-    txn::{Engine, HeldPlace, SavepointId, WriteTransaction, write},
+    txn::{Engine, HeldPlace, SavepointId, WriteTransaction, dropped, write},
 };
 use std::{mem, sync::Arc};
 
@@ -197,6 +197,10 @@ impl WriteTxn {
                 max,
             });
         }
+        if dropped::is_reserved(name) {
+            let text = "names of 20 bytes that begin with a zero and \"dropped\" are for what is left of tables that were dropped; choose another";
+            return Err(Error::InvalidArgument(text.into()));
+        }
         Ok(())
     }
 
@@ -214,7 +218,8 @@ impl WriteTxn {
             .rename_table((old_handle, old), (new_handle, new))
     }
 
-    /// Drops a table with all its records; says whether there was one.
+    /// Drops a table with all its records; says whether there was one. The pages of a huge table are released a part at a time, by later
+    /// commits; [`DatabaseStat::dropped_pages`](crate::DatabaseStat::dropped_pages) says how many are left.
     ///
     /// # Errors
     ///

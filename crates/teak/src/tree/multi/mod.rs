@@ -249,7 +249,7 @@ impl<S: PageSink> Tree<'_, S> {
     }
 
     /// Changes a nested tree. The leaf that holds its root is yet to be changed.
-    fn change_nested<R>(
+    pub(super) fn change_nested<R>(
         &mut self,
         nested: &mut TreeRoot,
         change: impl FnOnce(&mut Tree<'_, S>) -> Result<R>,

@@ -1,5 +1,6 @@
 //! Roots as entries of a catalog hold them: behind the 64 bytes of a root the names of comparisons, that of keys first,
-//! each as its length in a byte and its bytes in UTF-8. They are there where the order is one of these.
+//! each as its length in a byte and its bytes in UTF-8. They are there where the order is one of these, and the table was not
+//! dropped: then its keys are not compared any more.
 
 use super::{RootFault, TreeRoot};
 use crate::page::{
@@ -41,7 +42,11 @@ impl TreeRoot {
     /// The bytes of the catalog's entry.
     pub(crate) fn encode_entry(&self) -> Vec<u8> {
         let mut bytes = self.encode().to_vec();
-        for order in [Some(self.order), self.kind.values].into_iter().flatten() {
+        let orders = match self.kind.dropped {
+            true => [None; 2],
+            false => [Some(self.order), self.kind.values],
+        };
+        for order in orders.into_iter().flatten() {
             if let KeyOrder::Custom(comparison) = order {
                 // A comparison that is not known here has a name that is not known either.
                 assert!(
@@ -61,11 +66,12 @@ impl TreeRoot {
             .split_at_checked(TREE_ROOT_LEN)
             .unwrap_or((bytes, &[]));
         let root = Self::decode_any(root)?;
-        if root.kind.fixed {
+        // What is left of a nested tree may be fixed.
+        if root.kind.fixed && !root.kind.dropped {
             return Err(RootFault::Unknown(root.unknown_kind()));
         }
         let mut name_of = |order| match order {
-            Some(KeyOrder::Custom(_)) => take_name(&mut names).map(Some),
+            Some(KeyOrder::Custom(_)) if !root.kind.dropped => take_name(&mut names).map(Some),
             _ => Ok(None),
         };
         let found = ComparisonNames {

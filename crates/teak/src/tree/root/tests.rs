@@ -34,7 +34,16 @@ fn kinds_are_read_as_they_were_written() {
             dropped: true,
             ..TreeKind::default()
         },
-        ..TreeRoot::new(KeyOrder::Custom(&DOWNWARDS), false, false, 4)
+        ..TreeRoot::new(KeyOrder::ReverseBytes, false, false, 4)
+    };
+    // What is left of a nested tree.
+    let fixed = TreeRoot {
+        key_len: 8,
+        kind: TreeKind {
+            fixed: true,
+            ..dropped.kind
+        },
+        ..dropped
     };
     let roots = [
         multi(KeyOrder::ReverseBytes, 20, false),
@@ -42,6 +51,7 @@ fn kinds_are_read_as_they_were_written() {
         multi(KeyOrder::Integer, 0, true).emptied(),
         multi(KeyOrder::Custom(&DOWNWARDS), 8, true),
         dropped,
+        fixed,
     ];
     for root in roots {
         let bytes = root.encode_entry();
@@ -54,6 +64,24 @@ fn kinds_are_read_as_they_were_written() {
             Err(RootFault::Unknown(_))
         ));
     }
+}
+
+/// The keys of a dropped tree are not compared any more.
+#[test]
+fn dropped_trees_have_no_names_of_comparisons() {
+    let kind = TreeKind {
+        dropped: true,
+        ..multi(KeyOrder::Custom(&DOWNWARDS), 0, false).kind
+    };
+    let root = TreeRoot {
+        kind,
+        ..TreeRoot::new(KeyOrder::Custom(&DOWNWARDS), false, false, 0)
+    };
+    let bytes = root.encode_entry();
+    assert_eq!(bytes, root.encode());
+    let (mut read, names) = TreeRoot::decode_entry(&bytes).unwrap();
+    assert!(names.resolve(&mut read, &Comparisons::default()).is_empty());
+    assert!(read.kind.dropped && !read.order.is_resolved());
 }
 
 #[test]

@@ -23,7 +23,8 @@ impl WritePages {
     pub(super) fn take_run(&mut self, want: u32, is_exact: bool) -> Result<Run> {
         let mut passed_over = 0;
         loop {
-            let run = self.find_run(want, is_exact)?;
+            let run = self.find_run(want, is_exact);
+            let run = run.inspect_err(|_| self.want_space())?;
             match self.secure(run) {
                 Ok(is_secured) => {
                     self.is_secured &= is_secured;
@@ -41,9 +42,17 @@ impl WritePages {
                     if is_full(&error) && self.low_boundary.is_some() {
                         return Err(self.full());
                     }
+                    self.want_space();
                     return Err(Error::io("allocating blocks")(error));
                 }
             }
+        }
+    }
+
+    /// Notes that there was none, where that is more than an attempt.
+    fn want_space(&mut self) {
+        if self.low_boundary.is_none() {
+            self.writer.dropped.want();
         }
     }
 

@@ -78,7 +78,7 @@ fn assert_others_work(engine: &Arc<Engine>) {
 /// left alone, while the others are read and written.
 #[test]
 fn a_table_of_a_newer_version_hinders_no_other() {
-    for (at, byte) in [(ORDER, 9), (FLAGS, 3 | 32), (FLAGS + 1, 0x80)] {
+    for (at, byte) in [(ORDER, 9), (FLAGS, 3 | 64), (FLAGS + 1, 0x80)] {
         let (disk, engine) = with_unknown(at, byte, TransactionId(2));
         engine.close().unwrap();
         drop(engine);

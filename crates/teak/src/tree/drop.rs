@@ -1,0 +1,194 @@
+//! Releasing a tree from its front, a part at a time: what is left is a whole tree each time. No key is compared for that, so
+//! it goes also where the comparison is missing.
+//!
+//! A page that dies is noted with its birth, which stands in the page, so a tree that goes has to be read. Of one that is large only the front
+//! goes at once; the rest is *parked*, which is up to whoever owns the pages, and released later.
+
+use super::{
+    PageSink, TreeRoot, enter,
+    insert::Tree,
+    position::{Position, Step},
+    range::{Reference, references_in},
+    visit_inner, visit_leaf,
+};
+use crate::{
+    PageNumber, Result,
+    page::{
+        Damage,
+        entries::{Records, children_of},
+    },
+};
+
+const RELEASE: &str = "release";
+
+impl TreeRoot {
+    /// How much work it is to release the tree: its pages, where a large value counts as one, and each belongs to a record.
+    pub(crate) fn release_cost(&self) -> u64 {
+        let pages = u64::from(self.inner_pages) + u64::from(self.leaf_pages);
+        pages + self.value_pages.min(self.records)
+    }
+}
+
+impl<S: PageSink> Tree<'_, S> {
+    /// Whether the tree is too large to be released at once.
+    pub(super) fn is_huge(&self) -> bool {
+        self.root.release_cost() > self.sink.parks_above()
+    }
+
+    /// Takes all records out of a huge tree; returns how many there were.
+    pub(super) fn empty_huge(&mut self) -> Result<u64> {
+        let records = self.root.records;
+        self.drop_front(self.sink.parks_above())?;
+        if !self.root.is_empty() {
+            self.sink.park(*self.root);
+        }
+        *self.root = self.root.emptied();
+        self.touch();
+        Ok(records)
+    }
+
+    /// Releases leaves from the first one on, with what their values refer to and the pages above them, until nothing is left or about
+    /// `budget` pages were released. A large value counts as one page, since it takes no more work.
+    pub(crate) fn drop_front(&mut self, budget: u64) -> Result<()> {
+        let mut left = budget;
+        while left > 0 && !self.root.is_empty() {
+            let work = self.drop_some(left)?;
+            left = left.saturating_sub(work.max(1));
+        }
+        Ok(())
+    }
+
+    /// Releases leaves below the first inner page above leaves, and that page if none is left; returns how much work it was.
+    fn drop_some(&mut self, budget: u64) -> Result<u64> {
+        let mut position = Position::default();
+        position.first(&*self.sink, self.root)?;
+        let mut path = position.into_path();
+        let first = *path.last().expect("a path has a leaf");
+        // What it refers to is more than the budget.
+        if self.root.is_multi() && self.leaf_cost(first.page)? > budget.saturating_add(1) {
+            return self.drop_part_of_leaf(path, budget);
+        }
+        path.pop();
+        let Some(&above) = path.last() else {
+            self.drop_subtree(first.page, 0)?;
+            *self.root = self.root.emptied();
+            self.touch();
+            return Ok(1);
+        };
+        let damaged = |damage: Damage| damage.at(above.page, RELEASE);
+        let inner = visit_inner(&*self.sink, above.page, 1, RELEASE)?;
+        let mut children = children_of(&inner).map_err(damaged)?;
+        let path = self.own_path(path)?;
+        let (mut dropped, mut removed, mut work) = (0, 0_u64, 0);
+        for child in &children {
+            enter::page(&*self.sink, child.page, child.tag, RELEASE)?;
+            let cost = self.leaf_cost(child.page)?;
+            if dropped > 0 && work + cost > budget {
+                break;
+            }
+            removed = removed.saturating_add(self.drop_subtree(child.page, 0)?);
+            dropped += 1;
+            work += cost;
+        }
+        children.drain(..dropped);
+        self.root.records = self.root.records.saturating_sub(removed);
+        self.touch();
+        self.write_inner(&path, path.len() - 1, children)?;
+        self.lower_root()?;
+        Ok(work)
+    }
+
+    /// How much work it is to release a leaf with all that it refers to.
+    fn leaf_cost(&self, number: PageNumber) -> Result<u64> {
+        let leaf = visit_leaf(&*self.sink, number, RELEASE)?;
+        if !leaf.has_references() {
+            return Ok(1);
+        }
+        let references = references_in(&leaf, self.root, 0..leaf.count());
+        let references = references.map_err(|damage| damage.at(number, RELEASE))?;
+        Ok(references
+            .iter()
+            .fold(1, |sum, reference| sum + cost_of(reference)))
+    }
+
+    /// Releases what the first records of a leaf refer to, and those records; of a nested tree that is larger than what is left of the
+    /// budget only the front. The leaf, which is the first, stays.
+    fn drop_part_of_leaf(&mut self, path: Vec<Step>, budget: u64) -> Result<u64> {
+        let path = self.own_path(path)?;
+        let number = path[path.len() - 1].page;
+        let damaged = |damage: Damage| damage.at(number, RELEASE);
+        let leaf = visit_leaf(&*self.sink, number, RELEASE)?;
+        let count = leaf.count();
+        let mut work = 0;
+        let mut done = 0;
+        let mut cut = None;
+        let mut whole = Vec::new();
+        for slot in 0..count {
+            let references = references_in(&leaf, self.root, slot..slot + 1);
+            let reference = references.map_err(damaged)?.pop();
+            let cost = reference.as_ref().map_or(0, cost_of);
+            if work + cost > budget {
+                cut = reference;
+                break;
+            }
+            work += cost;
+            done += 1;
+            whole.extend(reference);
+        }
+        let mut removed = self.root.weight(&leaf, 0..done).map_err(damaged)?;
+        let mut kept = Records::with_capacity(1, self.sink.page_size());
+        kept.append(&leaf, done..count).map_err(damaged)?;
+        let mut behind = Records::with_capacity(1, self.sink.page_size());
+        let next = (done + 1).min(count);
+        behind.append(&leaf, next..count).map_err(damaged)?;
+        for reference in whole {
+            self.release_reference(reference)?;
+        }
+        let Some(Reference::Tree(mut nested)) = cut else {
+            let detail = "it refers to fewer pages than it did";
+            return Err(crate::Error::corrupted(number, RELEASE, detail));
+        };
+        let before = nested.records;
+        let left = budget.saturating_sub(work).max(1);
+        self.change_nested(&mut nested, |tree| tree.drop_front(left))?;
+        removed = removed.saturating_add(before.saturating_sub(nested.records));
+        if !nested.is_empty() {
+            self.rebuild(number, &kept)?;
+            let mut path = path;
+            let depth = path.len() - 1;
+            path[depth].index = 0;
+            self.put_nested(&path, &nested, -(removed as i64))?;
+        } else if behind.is_empty() {
+            // The pages above its leaves went with the last of them.
+            self.release_leaf(number)?;
+            self.remove_child(&path, path.len() - 1)?;
+            self.lower_root()?;
+        } else {
+            self.rebuild(number, &behind)?;
+            self.recount(&path, path.len() - 1)?;
+        }
+        work += left;
+        self.root.records = self.root.records.saturating_sub(removed);
+        self.touch();
+        Ok(work)
+    }
+
+    /// Lays a leaf out anew with these records.
+    fn rebuild(&mut self, number: PageNumber, records: &Records) -> Result<()> {
+        let (format, birth) = (self.root.leaf_format(), self.sink.transaction());
+        let page = self.sink.page_mut(number)?;
+        let built = records.build(page, number, birth, format, 0..records.len());
+        built.map_err(|damage| damage.at(number, RELEASE))
+    }
+}
+
+fn cost_of(reference: &Reference) -> u64 {
+    match reference {
+        Reference::Run(_) => 1,
+        Reference::Tree(nested) => nested.release_cost(),
+    }
+}
+
+#[cfg(test)]
+#[path = "drop_tests.rs"]
+mod tests;

@@ -1,0 +1,321 @@
+//! Trees that nothing refers to any more and that are too large to be released at once: of tables that were dropped or emptied, and the
+//! values of a key that was removed.
+//!
+//! A page that dies is noted with its birth, which stands in the page; so whoever drops a tree reads all of it. Of a huge one
+//! only the front is released at once (`tree/drop.rs`). The rest stays in the catalog, as a tree with a flag, under a name that no table can have; it is
+//! a tree like any other for all that looks after pages, and nobody sees it. Each commit that changes something releases some more of it.
+//!
+//! What has to hold so that its space comes back, and nobody is the worse for it:
+//!
+//! 1. It does not depend on commits that succeed. A transaction that found no space leaves a debt: the next one that begins, and may take
+//!    its time, releases some by a commit of its own before anything else.
+//! 2. What failed rests for a while, and is tried again.
+//! 3. The file does not become longer for it, no reader is asked, and no commit fails: the pages that it writes go where space is
+//!    free, and what comes to nothing is undone.
+//! 4. One commit releases no more than so much, however large it is.
+//! 5. A tree with a damaged page is passed over, and the next one released.
+//! 6. Whatever releases also keeps what it parks: a commit with a tree that is in no catalog would lose its pages.
+
+use super::{
+    catalog::{self, Entry},
+    engine::Durability,
+    snapshot::Snapshot,
+    write::{WriteTransaction, changing},
+};
+use crate::{
+    Error, Result, TransactionId,
+    page::comparison::Comparisons,
+    tree::{PageSource, TreeRoot, cursor::Cursor, insert::Tree, reading::reading, seal},
+};
+use std::{collections::HashSet, ops::ControlFlow};
+
+/// How the names of such trees begin. The transaction follows that dropped the tree, and a number.
+const NAME_START: &[u8; 8] = b"\0dropped";
+const NAME_LEN: usize = NAME_START.len() + 8 + 4;
+
+/// What failed is not tried again before so many transactions have come by.
+const REST: u32 = 16;
+/// Free pages that are left for what the commit has yet to write, and one more for each so many pages that are released.
+const SPARED: u64 = 4;
+const RELEASED_FOR_EACH: u64 = 16;
+
+/// Whether a name is one that tables cannot have.
+pub(crate) fn is_reserved(name: &[u8]) -> bool {
+    name.len() == NAME_LEN && name.starts_with(NAME_START)
+}
+
+/// How much is released when, in pages.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DropLimits {
+    /// By the transaction that drops a tree.
+    pub(crate) at_once: u64,
+    /// By each later one, if it takes few pages itself.
+    pub(crate) later_min: u64,
+    /// One that takes more pages releases so many times as many.
+    pub(crate) later_share: u64,
+    /// But no more than this.
+    pub(crate) later_max: u64,
+    /// Nor than so many times as much if the file had to become longer, or there was no space.
+    pub(crate) wanted: u64,
+}
+
+impl Default for DropLimits {
+    fn default() -> Self {
+        Self {
+            at_once: 65_536,
+            later_min: 64,
+            later_share: 4,
+            later_max: 512,
+            wanted: 16,
+        }
+    }
+}
+
+/// What a writer knows of such trees from one transaction to the next.
+#[derive(Default, Debug)]
+pub(super) struct DroppedTrees {
+    /// A state that has none.
+    none_in: Option<TransactionId>,
+    /// Whether a transaction found no space.
+    is_wanted: bool,
+    /// For so many transactions nothing is tried.
+    resting: u32,
+    /// Names of those that cannot be released.
+    damaged: HashSet<Vec<u8>>,
+}
+
+impl DroppedTrees {
+    /// A transaction found no space.
+    pub(super) fn want(&mut self) {
+        self.is_wanted = true;
+    }
+}
+
+/// A tree in the catalog that is being released.
+struct Dropped {
+    name: Vec<u8>,
+    root: TreeRoot,
+}
+
+/// What came of releasing some.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Released {
+    /// There is nothing that could be released.
+    Nothing,
+    Some,
+    /// It failed, and rests.
+    Failed,
+}
+
+/// Shows what is left of dropped trees, as long as that is wanted.
+fn for_each<S: PageSource>(
+    source: &S,
+    catalog: &TreeRoot,
+    mut visit: impl FnMut(Dropped) -> ControlFlow<()>,
+) -> Result<()> {
+    let comparisons = Comparisons::default();
+    reading(source, || {
+        let mut cursor = Cursor::new(source, *catalog);
+        let mut is_there = cursor.seek(NAME_START)?.is_some();
+        while is_there && cursor.key().starts_with(NAME_START) {
+            let entry = catalog::decode(catalog.page, cursor.stored_value(), &comparisons)?;
+            if let (Entry::Dropped(root), true) = (entry, is_reserved(cursor.key())) {
+                let name = cursor.key().to_vec();
+                if visit(Dropped { name, root }).is_break() {
+                    break;
+                }
+            }
+            is_there = cursor.next()?;
+        }
+        Ok(())
+    })
+}
+
+/// How many tables a state has that somebody sees, and how many pages are yet to be released.
+pub(crate) fn counts(snapshot: &Snapshot) -> Result<(u64, u64)> {
+    let (mut tables, mut pages) = (snapshot.catalog().records, 0_u64);
+    for_each(snapshot, snapshot.catalog(), |Dropped { root, .. }| {
+        tables = tables.saturating_sub(1);
+        let of_tree = u64::from(root.inner_pages) + u64::from(root.leaf_pages);
+        pages = pages.saturating_add(of_tree.saturating_add(root.value_pages));
+        ControlFlow::Continue(())
+    })?;
+    Ok((tables, pages))
+}
+
+impl WriteTransaction {
+    /// Has the catalog say what is left of trees that were too large to be released at once.
+    pub(super) fn keep_parked(&mut self) -> Result<()> {
+        while let Some(root) = self.pages.parked.pop() {
+            let name = self.free_name()?;
+            self.keep_dropped(Dropped { name, root })?;
+            self.pages.has_parked = true;
+        }
+        Ok(())
+    }
+
+    /// A name for a tree that this transaction dropped.
+    fn free_name(&self) -> Result<Vec<u8>> {
+        for number in 0..u32::MAX {
+            let mut name = NAME_START.to_vec();
+            name.extend_from_slice(&self.id().0.to_be_bytes());
+            name.extend_from_slice(&number.to_be_bytes());
+            let (pages, comparisons) = (&self.pages, &self.base.comparisons);
+            let entry = reading(pages, || {
+                catalog::entry(pages, &self.catalog, &name, comparisons)
+            })?;
+            if entry.is_none() {
+                return Ok(name);
+            }
+        }
+        let text = "one transaction cannot drop so many tables; commit, and drop the others then";
+        Err(Error::InvalidArgument(text.into()))
+    }
+
+    /// Has the catalog say what is left of a dropped tree.
+    fn keep_dropped(&mut self, dropped: Dropped) -> Result<()> {
+        let Dropped { name, mut root } = dropped;
+        if root.is_empty() {
+            self.change_catalog(|pages, catalog| catalog::remove(pages, catalog, &name))?;
+            return Ok(());
+        }
+        root.kind.dropped = true;
+        changing(&mut self.pages, |pages| seal::seal(pages, &mut root))?;
+        self.change_catalog(|pages, catalog| catalog::put(pages, catalog, &name, &root))
+    }
+
+    /// The first tree that is to be released and can be, as far as is known.
+    fn first_dropped(&self) -> Result<Option<Dropped>> {
+        let mut first = None;
+        let damaged = &self.pages.writer.dropped.damaged;
+        for_each(&self.pages, &self.catalog, |dropped| {
+            if damaged.contains(&dropped.name) {
+                return ControlFlow::Continue(());
+            }
+            first = Some(dropped);
+            ControlFlow::Break(())
+        })?;
+        Ok(first)
+    }
+
+    /// Whether the state that this transaction makes is known to have no such tree. A commit that is done says so to the next.
+    pub(super) fn has_none_dropped(&self) -> bool {
+        let dropped = &self.pages.writer.dropped;
+        let had_none = dropped.none_in == Some(self.base.transaction());
+        had_none && !self.pages.has_parked && self.revived.is_none()
+    }
+
+    /// The commit is done.
+    pub(super) fn note_dropped(&mut self, is_none: bool) {
+        self.pages.writer.dropped.none_in = is_none.then(|| self.id());
+    }
+
+    /// Releases some of what was dropped by earlier transactions; says whether nothing is left of it.
+    pub(super) fn release_some_dropped(&mut self) -> Result<bool> {
+        if self.has_none_dropped() {
+            return Ok(true);
+        }
+        let is_other = self.is_broken || self.is_compacting || self.revived.is_some();
+        if is_other || self.pages.has_parked {
+            return Ok(false);
+        }
+        let limits = self.engine.policies.drop_limits;
+        let share = self.pages.taken_count().saturating_mul(limits.later_share);
+        let mut budget = share.clamp(limits.later_min, limits.later_max);
+        if self.pages.has_grown {
+            budget = budget.saturating_mul(limits.wanted);
+        }
+        // A fold may want some, too, and must find them.
+        let ready = self.pages.writer.space.ready_count();
+        let room = ready.saturating_sub(SPARED);
+        budget = budget.min(room.saturating_mul(RELEASED_FOR_EACH));
+        if budget == 0 || !self.is_rested() {
+            return Ok(false);
+        }
+        Ok(self.release_dropped(budget)? == Released::Nothing)
+    }
+
+    /// Whether nothing failed lately.
+    fn is_rested(&mut self) -> bool {
+        let resting = &mut self.pages.writer.dropped.resting;
+        let is_rested = *resting == 0;
+        *resting = resting.saturating_sub(1);
+        is_rested
+    }
+
+    /// Releases so much of the first tree that can be released. If that fails all of it is undone.
+    fn release_dropped(&mut self, budget: u64) -> Result<Released> {
+        loop {
+            let Dropped { name, mut root } = match self.first_dropped() {
+                Ok(Some(dropped)) => dropped,
+                Ok(None) => return Ok(Released::Nothing),
+                // What is damaged in the catalog is told to who opens tables.
+                Err(_) => return Ok(self.rest_from_releasing()),
+            };
+            let savepoint = self.begin_savepoint()?;
+            self.pages.place_low(Some(u64::MAX));
+            let released = changing(&mut self.pages, |pages| {
+                Tree::new(pages, &mut root).drop_front(budget)
+            });
+            let kept = released.and_then(|()| {
+                let name = name.clone();
+                self.keep_dropped(Dropped { name, root })?;
+                // A nested tree may be too large to be released at once, although not for this budget.
+                self.keep_parked()
+            });
+            self.pages.place_low(None);
+            if kept.is_err() {
+                self.roll_back_to(savepoint)?;
+            }
+            self.end_savepoint(savepoint)?;
+            match kept {
+                Ok(()) => return Ok(Released::Some),
+                // Nothing can be done about it here: `check` tells.
+                Err(Error::Corrupted { .. }) => {
+                    self.pages.writer.dropped.damaged.insert(name);
+                }
+                Err(_) => return Ok(self.rest_from_releasing()),
+            }
+        }
+    }
+
+    fn rest_from_releasing(&mut self) -> Released {
+        self.pages.writer.dropped.resting = REST;
+        Released::Failed
+    }
+
+    /// Releases some by a commit of its own, if a transaction before found no space. Whatever comes of that, it begins anew.
+    pub(super) fn pay_debts(&mut self) -> Result<()> {
+        if !self.pages.writer.dropped.is_wanted || !self.is_rested() {
+            return Ok(());
+        }
+        self.pages.writer.dropped.is_wanted = false;
+        if self.has_none_dropped() {
+            return Ok(());
+        }
+        let limits = self.engine.policies.drop_limits;
+        let budget = limits.later_max.saturating_mul(limits.wanted);
+        let durability = self.pages.durability;
+        // What dies now can be used again when this is durable.
+        self.set_durability(Durability::Durable);
+        let paid = match self.release_dropped(budget) {
+            Ok(Released::Some) => self.checkpoint().map(drop),
+            Ok(Released::Nothing | Released::Failed) => Ok(()),
+            Err(error) => Err(error),
+        };
+        if paid.is_err() {
+            self.rest_from_releasing();
+            self.roll_back()?;
+        }
+        self.set_durability(durability);
+        Ok(())
+    }
+
+    /// Releases so much in a transaction that compacts; says whether there was something.
+    pub(super) fn release_to_compact(&mut self, budget: u64) -> Result<bool> {
+        if self.has_none_dropped() {
+            return Ok(false);
+        }
+        Ok(self.release_dropped(budget)? == Released::Some)
+    }
+}

@@ -1,0 +1,726 @@
+//! Tables that are dropped, and released a part at a time, with limits so low that every table is huge.
+
+use fastrand::Rng;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ops::ControlFlow,
+};
+use teak::{
+    CompactOptions, Comparison, Database, Durability, Error, KeyOrder, MultiTable, Options,
+    PageUse, Table, TableOptions, Transaction, ValueSize, WriteTxn,
+    codec::Bytes,
+    testing::{self, Fault, SimDisk},
+};
+
+const BOOT: [u8; 16] = [1; 16];
+const OTHER_BOOT: [u8; 16] = [2; 16];
+const CAPACITY: usize = 64 << 20;
+const NAMES: [&str; 3] = ["ash", "elm", "oak"];
+
+static DOWNWARDS: Comparison = Comparison::new("downwards", &|a, b| b.cmp(a));
+
+type Records = BTreeMap<Vec<u8>, Vec<u8>>;
+type Tables = BTreeMap<Vec<u8>, Records>;
+
+fn options() -> Options {
+    Options::new()
+        .write_memory_bytes(64 << 10)
+        .release_at_once(6)
+}
+
+fn key(number: u32) -> Vec<u8> {
+    number.wrapping_mul(0x9e37_79b9).to_be_bytes().repeat(3)
+}
+
+fn fill(txn: &mut WriteTxn, name: &str, count: u32, len: usize) -> Records {
+    let table = txn.create_table::<Bytes, Bytes>(name).unwrap();
+    let mut records = Records::new();
+    for number in 0..count {
+        // Now and then a large value.
+        let len = if number % 90 == 7 { len + 9000 } else { len };
+        let value = vec![number as u8; len];
+        table.insert(txn, &key(number), &value).unwrap();
+        records.insert(key(number), value);
+    }
+    records
+}
+
+/// All tables that a transaction sees.
+fn tables(txn: &impl Transaction) -> Tables {
+    let mut tables = Tables::new();
+    for info in txn.tables().unwrap() {
+        let table = txn.open_table::<Bytes, Bytes>(&info.name).unwrap();
+        let records = table.iter(txn).unwrap().map(teak::Result::unwrap);
+        let records: Records = records.map(|(key, value)| (key, value.to_vec())).collect();
+        assert_eq!(info.stat.records, records.len() as u64);
+        tables.insert(info.name, records);
+    }
+    tables
+}
+
+fn assert_clean(database: &Database) {
+    let report = database.check(&mut |_| ()).unwrap();
+    assert!(report.is_clean(), "{:#?}", report.damages);
+}
+
+fn has_dropped(database: &Database) -> bool {
+    database.stat().unwrap().dropped_pages > 0
+}
+
+/// Commits small changes until all is released; returns how many it took.
+fn release_all(database: &Database) -> u32 {
+    for round in 0..2000 {
+        if !has_dropped(database) {
+            return round;
+        }
+        let mut txn = database.begin_write().unwrap();
+        fill(&mut txn, "small", 1, round as usize % 50);
+        txn.commit().unwrap();
+    }
+    panic!("something is never released");
+}
+
+fn live_leaves(database: &Database) -> BTreeSet<u32> {
+    let pages = testing::live_pages(database).unwrap().into_iter();
+    let leaves = pages.filter(|(_, page_use)| *page_use == PageUse::Leaf);
+    leaves.map(|(number, _)| number.0).collect()
+}
+
+struct World {
+    random: Rng,
+    disk: SimDisk,
+    database: Database,
+    tables: Tables,
+    snapshots: BTreeMap<String, Tables>,
+}
+
+impl World {
+    fn change(&mut self, txn: &mut WriteTxn, tables: &mut Tables) {
+        let name = NAMES[self.random.usize(..3)];
+        match self.random.u32(..8) {
+            0..3 => {
+                let (count, len) = (self.random.u32(..900), self.random.usize(..150));
+                let records = fill(txn, name, count, len);
+                tables.entry(name.into()).or_default().extend(records);
+            }
+            3..5 => {
+                let was_there = tables.remove(name.as_bytes()).is_some();
+                assert_eq!(txn.drop_table(name).unwrap(), was_there);
+            }
+            5 if tables.contains_key(name.as_bytes()) => {
+                let table = txn.open_table::<Bytes, Bytes>(name).unwrap();
+                table.clear(txn).unwrap();
+                tables.insert(name.into(), Records::new());
+            }
+            6 => {
+                let savepoint = txn.savepoint().unwrap();
+                for name in NAMES {
+                    txn.drop_table(name).unwrap();
+                }
+                fill(txn, name, 30, 10);
+                txn.rollback_to(&savepoint).unwrap();
+                txn.release(savepoint).unwrap();
+            }
+            _ => {
+                let other = NAMES[self.random.usize(..3)];
+                let is_possible =
+                    tables.contains_key(name.as_bytes()) && !tables.contains_key(other.as_bytes());
+                assert_eq!(txn.rename_table(name, other).is_ok(), is_possible);
+                if is_possible {
+                    let records = tables.remove(name.as_bytes()).unwrap();
+                    tables.insert(other.into(), records);
+                }
+            }
+        }
+    }
+
+    fn transaction(&mut self, round: u32) {
+        let mut txn = self.database.begin_write().unwrap();
+        txn.set_durability([Durability::Durable, Durability::Lazy][self.random.usize(..2)]);
+        let mut tables = self.tables.clone();
+        let snapshot = self.random.u32(..4).to_string();
+        let is_known = self.snapshots.contains_key(&snapshot);
+        if is_known && self.random.u32(..4) == 0 {
+            txn.roll_back_to_snapshot(&snapshot).unwrap();
+            tables = self.snapshots[&snapshot].clone();
+        } else if is_known && self.random.u32(..3) == 0 {
+            txn.drop_snapshot(&snapshot).unwrap();
+            self.snapshots.remove(&snapshot);
+        }
+        for _ in 0..self.random.u32(..4) {
+            self.change(&mut txn, &mut tables);
+        }
+        let is_free = !self.snapshots.contains_key(&snapshot);
+        let names_it = is_free && !is_known && self.random.u32(..3) == 0;
+        if names_it {
+            txn.create_snapshot(&snapshot).unwrap();
+            self.snapshots.insert(snapshot, tables.clone());
+        }
+        assert_eq!(self::tables(&txn), tables);
+        txn.commit().unwrap();
+        self.tables = tables;
+        assert_eq!(
+            self::tables(&self.database.begin_read().unwrap()),
+            self.tables,
+            "round {round}"
+        );
+    }
+
+    /// What a killed process leaves.
+    fn open_copy(&self) {
+        let copy = SimDisk::from_image(self.disk.process_crash(), CAPACITY);
+        let other = testing::open(&copy, &options(), false, BOOT).unwrap();
+        assert_eq!(tables(&other.begin_read().unwrap()), self.tables);
+        assert_clean(&other);
+        release_all(&other);
+        assert_clean(&other);
+    }
+}
+
+#[test]
+fn nobody_sees_what_is_left_of_dropped_tables_and_nothing_stays_of_them() {
+    for seed in 0..4 {
+        let disk = SimDisk::new(CAPACITY);
+        let database = testing::open(&disk, &options(), true, BOOT).unwrap();
+        let mut world = World {
+            random: Rng::with_seed(seed),
+            disk,
+            database,
+            tables: Tables::new(),
+            snapshots: BTreeMap::new(),
+        };
+        for round in 0..60 {
+            world.transaction(round);
+            if round % 6 == 0 {
+                assert_clean(&world.database);
+                for (name, tables) in &world.snapshots {
+                    let txn = world.database.open_snapshot(name).unwrap();
+                    assert_eq!(self::tables(&txn), *tables);
+                }
+            }
+            if round % 20 == 19 {
+                world.open_copy();
+            }
+        }
+        let mut txn = world.database.begin_write().unwrap();
+        for name in world.snapshots.keys() {
+            txn.drop_snapshot(name).unwrap();
+        }
+        for name in NAMES {
+            txn.drop_table(name).unwrap();
+        }
+        txn.commit().unwrap();
+        release_all(&world.database);
+        assert_clean(&world.database);
+        // The catalog, the list of snapshots, and what `release_all` wrote.
+        assert!(live_leaves(&world.database).len() <= 3);
+    }
+}
+
+#[test]
+fn power_cuts_while_a_table_is_released_leave_a_committed_state() {
+    let disk = SimDisk::new(CAPACITY);
+    let database = testing::open(&disk, &options(), true, BOOT).unwrap();
+    let mut txn = database.begin_write().unwrap();
+    fill(&mut txn, "ash", 1200, 100);
+    txn.commit().unwrap();
+    let begin = disk.event_count();
+    let mut txn = database.begin_write().unwrap();
+    txn.drop_table("ash").unwrap();
+    let dropped = txn.commit().unwrap();
+    for round in 0..8 {
+        let mut txn = database.begin_write().unwrap();
+        if round % 2 == 0 {
+            txn.set_durability(Durability::Lazy);
+        }
+        fill(&mut txn, "small", 1, round);
+        txn.commit().unwrap();
+    }
+    assert!(has_dropped(&database));
+    let mut random = Rng::with_seed(1);
+    let mut released = 0;
+    for event in begin..disk.event_count() {
+        let mut choice = |count: usize| random.usize(..count);
+        let image = disk.power_cut_at(event, &mut choice, 512);
+        let copy = SimDisk::from_image(image, CAPACITY);
+        let other = testing::open(&copy, &options(), false, OTHER_BOOT).unwrap();
+        assert_clean(&other);
+        let txn = other.begin_read().unwrap();
+        let is_there = txn.open_table::<Bytes, Bytes>("ash").is_ok();
+        assert_eq!(is_there, txn.id() < dropped);
+        drop(txn);
+        if !is_there && event % 5 == 0 {
+            released += release_all(&other);
+            assert_clean(&other);
+        }
+    }
+    assert!(released > 10);
+}
+
+#[test]
+fn whichever_call_fails_while_a_table_is_released_the_database_is_sound() {
+    for call in 0.. {
+        let disk = SimDisk::new(CAPACITY);
+        let database = testing::open(&disk, &options(), true, BOOT).unwrap();
+        let mut txn = database.begin_write().unwrap();
+        fill(&mut txn, "ash", 700, 100);
+        txn.commit().unwrap();
+        let before = disk.calls();
+        disk.fail_on(before + call, Fault::DISK_ERROR);
+        let work = || -> teak::Result<()> {
+            let mut txn = database.begin_write()?;
+            txn.drop_table("ash")?;
+            txn.commit()?;
+            for round in 0..4 {
+                let mut txn = database.begin_write()?;
+                let table = txn.create_table::<Bytes, Bytes>("small")?;
+                table.insert(&mut txn, b"key", &[round; 20])?;
+                txn.commit()?;
+            }
+            Ok(())
+        };
+        let is_done = work().is_ok();
+        disk.heal();
+        let killed = disk.kill();
+        let other = testing::open(&killed, &options(), false, BOOT).unwrap();
+        assert_clean(&other);
+        if !is_done {
+            let mut txn = other.begin_write().unwrap();
+            txn.drop_table("ash").unwrap();
+            txn.commit().unwrap();
+        }
+        release_all(&other);
+        assert_clean(&other);
+        if is_done && disk.calls() <= before + call {
+            break;
+        }
+    }
+}
+
+/// A database with what is left of table `ash`, and table `elm`.
+fn half_released(directory: &std::path::Path) -> (Database, Tables) {
+    let database = options().open(directory.join("some.teak")).unwrap();
+    let mut txn = database.begin_write().unwrap();
+    fill(&mut txn, "ash", 2000, 100);
+    let elm = fill(&mut txn, "elm", 20, 20);
+    txn.commit().unwrap();
+    (database, Tables::from([(b"elm".to_vec(), elm)]))
+}
+
+#[test]
+fn copies_differences_and_salvage_know_nothing_of_them() {
+    let directory = tempfile::tempdir().unwrap();
+    let (database, expected) = half_released(directory.path());
+    let before = database.begin_read().unwrap();
+    let mut go_on = |_| ControlFlow::Continue(());
+    let mut full = Vec::new();
+    before.write_backup(&mut full, &mut go_on).unwrap();
+    let mut txn = database.begin_write().unwrap();
+    txn.drop_table("ash").unwrap();
+    txn.commit().unwrap();
+    assert!(has_dropped(&database));
+    assert_eq!(database.stat().unwrap().table_count, 1);
+    let report = database.check(&mut |_| ()).unwrap();
+    assert_eq!((report.tables, report.records), (1, 20));
+    let after = database.begin_read().unwrap();
+    assert_eq!(tables(&after), expected);
+    let changed = after.changed_tables(&before).unwrap();
+    assert_eq!(changed, [(b"ash".to_vec(), teak::TableChange::Dropped)]);
+
+    let mut increment = Vec::new();
+    after
+        .write_backup_since(&before, &mut increment, &mut go_on)
+        .unwrap();
+    let restored = directory.path().join("restored.teak");
+    teak::restore(
+        &mut &full[..],
+        &mut [&mut &increment[..]],
+        &restored,
+        &mut |_| ControlFlow::Continue(()),
+    )
+    .unwrap();
+    let restored = options().open(&restored).unwrap();
+    assert_eq!(tables(&restored.begin_read().unwrap()), expected);
+    assert!(has_dropped(&restored));
+    assert_clean(&restored);
+    release_all(&restored);
+    assert_clean(&restored);
+
+    let dense = directory.path().join("dense.teak");
+    database
+        .backup_compact(&dense, &mut |_| ControlFlow::Continue(()))
+        .unwrap();
+    let dense = options().open(&dense).unwrap();
+    assert_eq!(tables(&dense.begin_read().unwrap()), expected);
+    assert!(!has_dropped(&dense));
+
+    let wreck = directory.path().join("exact.teak");
+    database
+        .backup(&wreck, &mut |_| ControlFlow::Continue(()))
+        .unwrap();
+    let saved = directory.path().join("saved.teak");
+    let report = teak::salvage(&wreck, &saved, &mut |_| ()).unwrap();
+    assert_eq!(report.tables.len(), 1);
+    let saved = Database::open(&saved).unwrap();
+    assert_eq!(tables(&saved.begin_read().unwrap()), expected);
+}
+
+#[test]
+fn their_names_are_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let (database, _) = half_released(directory.path());
+    let mut txn = database.begin_write().unwrap();
+    txn.drop_table("ash").unwrap();
+    let id = txn.id().0;
+    let name = [&b"\0dropped"[..], &id.to_be_bytes(), &[0; 4]].concat();
+    let created = txn.create_table::<Bytes, Bytes>(&name);
+    assert!(matches!(created, Err(Error::InvalidArgument(_))));
+    let renamed = txn.rename_table("elm", &name);
+    assert!(matches!(renamed, Err(Error::InvalidArgument(_))));
+    let opened = txn.open_table::<Bytes, Bytes>(&name);
+    assert!(matches!(opened, Err(Error::TableNotFound(_))));
+    assert!(!txn.drop_table(&name).unwrap());
+    let renamed = txn.rename_table(&name, "ash");
+    assert!(matches!(renamed, Err(Error::TableNotFound(_))));
+    // Names like that are those of tables.
+    let near = [&name[..19], &[&name[..], b"x"].concat()[..], b"\0dropped"];
+    for name in near {
+        txn.create_table::<Bytes, Bytes>(name).unwrap();
+    }
+    txn.commit().unwrap();
+    assert_eq!(database.begin_read().unwrap().tables().unwrap().len(), 4);
+    release_all(&database);
+    assert_clean(&database);
+}
+
+#[test]
+fn compacting_releases_all() {
+    let directory = tempfile::tempdir().unwrap();
+    let (database, expected) = half_released(directory.path());
+    let mut txn = database.begin_write().unwrap();
+    txn.drop_table("ash").unwrap();
+    txn.commit().unwrap();
+    let done = database
+        .compact(&mut |_| ControlFlow::Continue(()))
+        .unwrap();
+    assert!(done.file_bytes < 400 << 10, "{done:?}");
+    assert!(!has_dropped(&database));
+    assert_eq!(tables(&database.begin_read().unwrap()), expected);
+    assert_clean(&database);
+}
+
+#[test]
+fn tables_whose_comparison_is_missing_are_released_too() {
+    let disk = SimDisk::new(CAPACITY);
+    let database = testing::open(&disk, &options().comparison(&DOWNWARDS), true, BOOT).unwrap();
+    let mut txn = database.begin_write().unwrap();
+    let order = TableOptions::new().order(KeyOrder::Custom(&DOWNWARDS));
+    for name in ["ash", "elm"] {
+        txn.create_table_with::<Bytes, Bytes>(name, order).unwrap();
+        let table = txn.open_table::<Bytes, Bytes>(name).unwrap();
+        for number in 0..1500 {
+            table.insert(&mut txn, &key(number), &[7; 100]).unwrap();
+        }
+    }
+    txn.commit().unwrap();
+    let mut txn = database.begin_write().unwrap();
+    assert!(txn.drop_table("ash").unwrap());
+    txn.commit().unwrap();
+    database.close().unwrap();
+    let database = testing::open(&disk, &options(), false, BOOT).unwrap();
+    let mut txn = database.begin_write().unwrap();
+    assert!(txn.drop_table("elm").unwrap());
+    txn.commit().unwrap();
+    assert_clean(&database);
+    assert!(database.begin_read().unwrap().tables().unwrap().is_empty());
+    assert!(release_all(&database) > 5);
+    assert_clean(&database);
+    assert!(live_leaves(&database).len() <= 2);
+}
+
+#[test]
+fn what_is_damaged_stays_and_keeps_nobody_from_committing() {
+    let disk = SimDisk::new(CAPACITY);
+    let database = testing::open(&disk, &options(), true, BOOT).unwrap();
+    let mut txn = database.begin_write().unwrap();
+    fill(&mut txn, "ash", 1200, 100);
+    txn.commit().unwrap();
+    let before = live_leaves(&database);
+    let mut txn = database.begin_write().unwrap();
+    txn.drop_table("ash").unwrap();
+    txn.commit().unwrap();
+    let left: Vec<_> = live_leaves(&database)
+        .intersection(&before)
+        .copied()
+        .collect();
+    assert!(left.len() > 10);
+    database.close().unwrap();
+    let mut image = disk.process_crash();
+    for number in left {
+        image[number as usize * 4096 + 2000] ^= 1;
+    }
+    let copy = SimDisk::from_image(image, CAPACITY);
+    let database = testing::open(&copy, &options(), false, BOOT).unwrap();
+    for round in 0..20 {
+        let mut txn = database.begin_write().unwrap();
+        fill(&mut txn, "small", 1, round);
+        txn.commit().unwrap();
+    }
+    assert!(has_dropped(&database));
+    let txn = database.begin_read().unwrap();
+    assert_eq!(tables(&txn).len(), 1);
+    drop(txn);
+    assert!(!database.check(&mut |_| ()).unwrap().is_clean());
+    database
+        .compact(&mut |_| ControlFlow::Continue(()))
+        .unwrap();
+}
+
+type Many = MultiTable<Bytes, Bytes>;
+
+/// A few values of many keys, and many of a few.
+fn fill_many(txn: &mut WriteTxn, name: &str, options: TableOptions) -> Many {
+    let table: Many = txn.create_multi_table_with(name, options).unwrap();
+    for key in 0..24u32 {
+        let count = [3, 40, 400, 12_000][key as usize % 4];
+        let values: Vec<_> = (0..count).map(|value: u32| value.to_be_bytes()).collect();
+        let values: Vec<_> = values.iter().map(|value| &value[..]).collect();
+        table
+            .insert_values(txn, &key.to_be_bytes(), &values)
+            .unwrap();
+    }
+    table
+}
+
+fn kinds() -> [TableOptions; 3] {
+    [
+        TableOptions::new(),
+        TableOptions::new().counted(true),
+        TableOptions::new().value_size(ValueSize::Bytes(4)),
+    ]
+}
+
+#[test]
+fn trees_of_values_are_released_a_part_at_a_time() {
+    for (round, kind) in kinds().into_iter().enumerate() {
+        let disk = SimDisk::new(CAPACITY);
+        let database = testing::open(&disk, &options(), true, BOOT).unwrap();
+        let mut txn = database.begin_write().unwrap();
+        let table = fill_many(&mut txn, "many", kind);
+        txn.commit().unwrap();
+        let before = live_leaves(&database).len() as u64;
+        let mut txn = database.begin_write().unwrap();
+        match round {
+            0 => table.clear(&mut txn).unwrap(),
+            _ => assert!(txn.drop_table("many").unwrap()),
+        }
+        assert!(txn.info().dead_pages <= 40);
+        txn.commit().unwrap();
+        assert_clean(&database);
+        let mut left = database.stat().unwrap().dropped_pages;
+        assert!(left > before / 2, "{left} of {before}");
+        let mut rounds = 0;
+        while left > 0 {
+            let mut txn = database.begin_write().unwrap();
+            fill(&mut txn, "small", 1, left as usize % 50 + rounds % 7);
+            txn.commit().unwrap();
+            let now = database.stat().unwrap().dropped_pages;
+            assert!(now <= left && left - now <= 12, "from {left} to {now}");
+            left = now;
+            rounds += 1;
+            assert!(rounds < 2000, "{left} pages are never released");
+            if rounds % 32 == 0 {
+                assert_clean(&database);
+            }
+        }
+        assert_clean(&database);
+        assert!(live_leaves(&database).len() <= 3);
+    }
+}
+
+/// Compacting releases more at once than dropping does; so a nested tree that is too large for the one and not for the other is parked by it.
+#[test]
+fn compacting_releases_trees_of_values() {
+    for kind in kinds() {
+        let disk = SimDisk::new(CAPACITY);
+        let database = testing::open(&disk, &options(), true, BOOT).unwrap();
+        let mut txn = database.begin_write().unwrap();
+        fill_many(&mut txn, "many", kind);
+        txn.commit().unwrap();
+        let mut txn = database.begin_write().unwrap();
+        assert!(txn.drop_table("many").unwrap());
+        txn.commit().unwrap();
+        assert!(has_dropped(&database));
+        database
+            .compact(&mut |_| ControlFlow::Continue(()))
+            .unwrap();
+        assert!(!has_dropped(&database));
+        assert_clean(&database);
+        assert!(live_leaves(&database).len() <= 3);
+    }
+}
+
+/// All values of a key go with it, and those of a table with them.
+#[test]
+fn many_values_of_a_removed_key_are_released_later() {
+    for kind in kinds() {
+        let disk = SimDisk::new(CAPACITY);
+        let database = testing::open(&disk, &options(), true, BOOT).unwrap();
+        let mut txn = database.begin_write().unwrap();
+        let table = fill_many(&mut txn, "many", kind);
+        assert_eq!(
+            table.remove_key(&mut txn, &3u32.to_be_bytes()).unwrap(),
+            12_000
+        );
+        let savepoint = txn.savepoint().unwrap();
+        assert_eq!(
+            table.remove_key(&mut txn, &7u32.to_be_bytes()).unwrap(),
+            12_000
+        );
+        txn.rollback_to(&savepoint).unwrap();
+        txn.release(savepoint).unwrap();
+        assert_eq!(table.count(&txn, &7u32.to_be_bytes()).unwrap(), 12_000);
+        txn.commit().unwrap();
+        assert!(has_dropped(&database));
+        assert_clean(&database);
+        let mut txn = database.begin_write().unwrap();
+        let (low, high) = (4u32.to_be_bytes(), 20u32.to_be_bytes());
+        table.remove_range(&mut txn, &low[..]..&high[..]).unwrap();
+        txn.commit().unwrap();
+        assert_clean(&database);
+        release_all(&database);
+        assert_clean(&database);
+        let txn = database.begin_read().unwrap();
+        assert_eq!(table.count(&txn, &23u32.to_be_bytes()).unwrap(), 12_000);
+    }
+}
+
+/// Removing a range that has everything is emptying; one that lacks a record is not.
+#[test]
+fn a_range_of_everything_goes_like_the_table() {
+    let disk = SimDisk::new(CAPACITY);
+    let database = testing::open(&disk, &options(), true, BOOT).unwrap();
+    let ranges: [(&[u8], &[u8]); 2] = [(&[0; 12], &[255; 13]), (&[0; 12], &[250; 13])];
+    for (round, (low, high)) in ranges.into_iter().enumerate() {
+        let mut txn = database.begin_write().unwrap();
+        let records = fill(&mut txn, "ash", 1500, 100);
+        txn.commit().unwrap();
+        let mut txn = database.begin_write().unwrap();
+        let table: Table<Bytes, Bytes> = txn.open_table("ash").unwrap();
+        let removed = table.remove_range(&mut txn, low..high).unwrap();
+        let expected = records.range(low.to_vec()..high.to_vec()).count();
+        assert_eq!(removed, expected as u64);
+        assert_eq!(table.len(&txn).unwrap(), (records.len() - expected) as u64);
+        txn.commit().unwrap();
+        assert_eq!(has_dropped(&database), round == 0);
+        assert_clean(&database);
+        release_all(&database);
+    }
+}
+
+/// A database that has no room for anything but what is dropped goes on, whatever the durability: each transaction that finds none leads to
+/// releases before the next.
+#[test]
+fn a_full_database_has_room_again_although_no_commit_succeeds() {
+    for durability in [Durability::Durable, Durability::Lazy, Durability::Async] {
+        let disk = SimDisk::new(CAPACITY);
+        let limit = |bytes| {
+            options()
+                .size_limit_bytes(Some(bytes))
+                .durability(durability)
+        };
+        let database = testing::open(&disk, &limit(900_000), true, BOOT).unwrap();
+        let mut count = 1500;
+        loop {
+            let mut txn = database.begin_write().unwrap();
+            let table: Table<Bytes, Bytes> = txn.create_table("ash").unwrap();
+            let filled =
+                (0..count).try_for_each(|number| table.insert(&mut txn, &key(number), &[7; 400]));
+            if filled.and_then(|()| txn.commit()).is_ok() {
+                break;
+            }
+            count -= 20;
+        }
+        // Emptying takes some pages, too.
+        database.close().unwrap();
+        let database = testing::open(&disk, &limit(1 << 20), false, BOOT).unwrap();
+        let mut txn = database.begin_write().unwrap();
+        txn.drop_table("ash").unwrap();
+        txn.commit().unwrap();
+        assert!(has_dropped(&database));
+        let mut attempts = 0;
+        let fill_again = |count: u32| {
+            let mut txn = database.begin_write()?;
+            let table: Table<Bytes, Bytes> = txn.create_table("elm")?;
+            for number in 0..count {
+                table.insert(&mut txn, &key(number), &[8; 400])?;
+            }
+            txn.commit()
+        };
+        while let Err(error) = fill_again(count - count / 8) {
+            assert!(matches!(error, Error::Full { .. }), "{error}");
+            attempts += 1;
+            assert!(attempts < 500, "{durability:?}: it never has room again");
+        }
+        assert!(attempts > 0 && database.stat().unwrap().file_bytes <= 1 << 20);
+        assert_clean(&database);
+    }
+}
+
+/// What is only released makes the file no longer and asks no reader.
+#[test]
+fn releasing_asks_nobody_and_grows_nothing() {
+    let disk = SimDisk::new(CAPACITY);
+    let options = options().on_slow_reader(|_| panic!("nobody is to be asked"));
+    let database = testing::open(&disk, &options, true, BOOT).unwrap();
+    let mut txn = database.begin_write().unwrap();
+    fill(&mut txn, "ash", 3000, 100);
+    fill(&mut txn, "small", 1, 3);
+    txn.commit().unwrap();
+    let reader = database.begin_read().unwrap();
+    let expected = tables(&reader);
+    let mut txn = database.begin_write().unwrap();
+    txn.drop_table("ash").unwrap();
+    txn.commit().unwrap();
+    let before = database.stat().unwrap();
+    assert!(release_all(&database) > 5);
+    let after = database.stat().unwrap();
+    assert!(after.file_bytes <= before.file_bytes + (2 << 20));
+    assert_eq!(tables(&reader), expected);
+    assert_clean(&database);
+}
+
+#[test]
+fn compacting_releases_in_its_own_steps() {
+    let disk = SimDisk::new(CAPACITY);
+    let database = testing::open(&disk, &options(), true, BOOT).unwrap();
+    let mut txn = database.begin_write().unwrap();
+    fill(&mut txn, "ash", 4000, 100);
+    txn.commit().unwrap();
+    let mut txn = database.begin_write().unwrap();
+    txn.drop_table("ash").unwrap();
+    txn.commit().unwrap();
+    let mut left = vec![database.stat().unwrap().dropped_pages];
+    let limits = CompactOptions::new().max_commit_bytes(8 * 4096);
+    database
+        .compact_with(&limits, &mut |_| {
+            left.push(database.stat().unwrap().dropped_pages);
+            match left.len() {
+                0..5 => ControlFlow::Continue(()),
+                _ => ControlFlow::Break(()),
+            }
+        })
+        .unwrap();
+    let steps = left.windows(2).map(|pair| pair[0] - pair[1]);
+    assert!(
+        steps.clone().all(|step| (1..=16).contains(&step)),
+        "{left:?}"
+    );
+    assert!(has_dropped(&database), "it was ended before");
+    assert_clean(&database);
+    database
+        .compact(&mut |_| ControlFlow::Continue(()))
+        .unwrap();
+    assert!(!has_dropped(&database));
+    assert_clean(&database);
+}

@@ -1,0 +1,128 @@
+//! Changes of one record by what is there, made in the engine and in the model.
+
+use super::{
+    oracle::TableModel,
+    reads::RawTable,
+    shape::{Key, Value},
+    violation::{Outcome, expect_bytes, expect_error, expect_same},
+};
+use teak::{Action, Error, Swap, WriteTxn};
+
+/// A change of one record by what is there.
+#[derive(Clone, Debug)]
+pub(crate) enum PointChange {
+    GetOrInsert(Key, Value),
+    Update(Key, Value),
+    Replace(Key, Value),
+    Take(Key),
+    RemoveIf(Key, Value),
+    /// What is expected, and what is to be there then.
+    CompareAndSwap(Key, Option<Value>, Option<Value>),
+    /// To this value, or away.
+    Modify(Key, Option<Value>),
+    /// A value that is written where it will stand.
+    InsertWith(Key, Value),
+    /// Behind the last record; refused where it is not.
+    Append(Key, Value),
+}
+
+/// Changes `table` in `txn` and `model` alike.
+pub(crate) fn perform(
+    txn: &mut WriteTxn,
+    table: &RawTable,
+    model: &mut TableModel,
+    change: &PointChange,
+) -> Outcome {
+    match change {
+        PointChange::GetOrInsert(key, value) => {
+            let found = table.get_or_insert(txn, key, value.bytes())?;
+            let expected = model.get(key);
+            if expected.is_none() {
+                model.insert(key, *value);
+            }
+            expect_value("get_or_insert", found, expected)
+        }
+        PointChange::Update(key, value) => {
+            let is_there = model.get(key).is_some();
+            if is_there {
+                model.insert(key, *value);
+            }
+            expect_same("update", table.update(txn, key, value.bytes())?, is_there)
+        }
+        PointChange::Replace(key, value) => {
+            let old = table.replace(txn, key, value.bytes())?;
+            expect_value("replace", old, model.insert(key, *value))
+        }
+        PointChange::Take(key) => {
+            let expected = model.get(key);
+            model.remove(key);
+            expect_value("take", table.take(txn, key)?, expected)
+        }
+        PointChange::RemoveIf(key, value) => {
+            let is_it = is_same(model.get(key), Some(*value));
+            if is_it {
+                model.remove(key);
+            }
+            let was_removed = table.remove_if(txn, key, value.bytes())?;
+            expect_same("remove_if", was_removed, is_it)
+        }
+        PointChange::CompareAndSwap(key, old, new) => {
+            let there = model.get(key);
+            let expected = match is_same(there, *old) {
+                true => Swap::Done,
+                false => Swap::Other(there.map(|value| value.bytes().to_vec())),
+            };
+            if expected == Swap::Done {
+                put(model, key, *new);
+            }
+            let (old, new) = (old.map(Value::bytes), new.map(Value::bytes));
+            let swap = table.compare_and_swap(txn, key, old, new)?;
+            expect_same("compare_and_swap", swap, expected)
+        }
+        PointChange::Modify(key, new) => {
+            let seen = table.modify(txn, key, |old| {
+                let action = new.map_or_else(Action::remove, |value| Action::put(value.bytes()));
+                Ok((action, old.map(<[u8]>::to_vec)))
+            })?;
+            let expected = model.get(key);
+            put(model, key, *new);
+            expect_value("modify", seen, expected)
+        }
+        PointChange::InsertWith(key, value) => {
+            let bytes = value.bytes();
+            table.insert_with(txn, key, bytes.len(), |space| space.copy_from_slice(bytes))?;
+            model.insert(key, *value);
+            Ok(())
+        }
+        PointChange::Append(key, value) => {
+            let last = model.last();
+            let result = table.append(txn, key, value.bytes());
+            if last.is_none_or(|(last, _)| model.sorts_before(&last, key)) {
+                result?;
+                model.insert(key, *value);
+                return Ok(());
+            }
+            expect_error(
+                "a record that is not behind the last",
+                result,
+                |error| matches!(error, Error::NotSorted { index } if *index == model.len() as u64),
+            )
+        }
+    }
+}
+
+fn put(model: &mut TableModel, key: &[u8], value: Option<Value>) {
+    match value {
+        Some(value) => drop(model.insert(key, value)),
+        None => drop(model.remove(key)),
+    }
+}
+
+/// Pieces of the pattern may begin elsewhere and have the same bytes.
+fn is_same(left: Option<Value>, right: Option<Value>) -> bool {
+    left.map(Value::bytes) == right.map(Value::bytes)
+}
+
+fn expect_value(what: &str, engine: Option<Vec<u8>>, model: Option<Value>) -> Outcome {
+    expect_bytes(what, engine.as_deref(), model.map(Value::bytes))
+}

@@ -168,6 +168,24 @@ fn who_is_told_may_write() {
     assert_eq!(database.metrics().commits, 4);
 }
 
+/// What happens to another database while one is told of is told at once, by what that was opened with.
+#[test]
+fn another_database_is_told_of_meanwhile() {
+    let ((_first, path), (_second, other_path)) = (place(), place());
+    let (other, other_told) = open(&other_path);
+    take(&other_told);
+    let noted = Arc::new(AtomicU64::new(0));
+    let counted = Arc::clone(&noted);
+    let options = Options::new().on_event(move |event| {
+        if matches!(event, Event::Commit { .. }) {
+            fill(&other, Durability::Lazy, 1);
+            counted.store(take(&other_told).len() as u64, Relaxed);
+        }
+    });
+    fill(&options.open(&path).unwrap(), Durability::Lazy, 1);
+    assert!(noted.load(Relaxed) > 0);
+}
+
 #[test]
 fn a_panic_of_who_is_told_breaks_nothing() {
     let hook = panic::take_hook();

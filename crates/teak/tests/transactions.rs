@@ -104,7 +104,7 @@ fn checkpoint_commits_and_goes_on_with_the_writers_place() {
 }
 
 #[test]
-fn checkpoint_refuses_savepoints_and_leaves_all_as_it_is() {
+fn a_checkpoint_ends_savepoints_and_is_refused_in_nested_transactions() {
     let (_directory, path) = place();
     let database = Database::open(&path).unwrap();
     let numbers = create(&database);
@@ -112,15 +112,19 @@ fn checkpoint_refuses_savepoints_and_leaves_all_as_it_is() {
     put(&mut txn, &numbers, 1);
     let savepoint = txn.savepoint().unwrap();
     put(&mut txn, &numbers, 2);
-    assert!(matches!(txn.checkpoint(), Err(Error::InvalidArgument(_))));
     let nested = txn.nested(|txn| txn.checkpoint());
     assert!(matches!(nested, Err(Error::InvalidArgument(_))));
     assert_eq!(all(&txn, &numbers), [1, 2]);
     txn.rollback_to(&savepoint).unwrap();
-    txn.release(savepoint).unwrap();
     txn.checkpoint().unwrap();
     assert_eq!(all(&database.begin_read().unwrap(), &numbers), [1]);
     // A savepoint of before means nothing afterwards.
+    assert!(txn.rollback_to(&savepoint).is_err());
+    // One that nobody has any more is in nobody's way.
+    drop(txn.savepoint().unwrap());
+    put(&mut txn, &numbers, 2);
+    txn.checkpoint().unwrap();
+    assert_eq!(all(&database.begin_read().unwrap(), &numbers), [1, 2]);
     let savepoint = txn.savepoint().unwrap();
     txn.roll_back().unwrap();
     assert!(txn.rollback_to(&savepoint).is_err());

@@ -360,9 +360,7 @@ impl Episode {
     /// Commits what was done, and goes on in the same transaction, which has no savepoints then.
     fn checkpoint(&mut self) -> Outcome {
         let writing = self.writing()?;
-        while let Some((savepoint, ..)) = writing.savepoints.pop() {
-            writing.txn.release(savepoint)?;
-        }
+        writing.savepoints.clear();
         writing.txn.checkpoint()?;
         let tables = writing.tables.clone();
         for state in writing.snapshots.values_mut() {

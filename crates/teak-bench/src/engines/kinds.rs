@@ -135,6 +135,9 @@ pub(crate) trait KindsEngine {
     /// Removes the records of a range in one transaction; how many there were.
     fn remove_range(&mut self, range: &KeyRange) -> Result<u64>;
 
+    /// Removes all records in one transaction, by the call that the engine has for that.
+    fn clear(&mut self) -> Result<()>;
+
     /// Runs nested transactions, one after the other, in one transaction.
     fn run_nested(&mut self, nested: &[Nested]) -> Result<()>;
 

@@ -1,4 +1,4 @@
-//! A range of records that is removed in one transaction.
+//! A range of records, and a whole table, that is removed in one transaction.
 
 use super::{Contender, Figure, add_round, contenders, in_turn, records::Sorted};
 use crate::{
@@ -23,7 +23,9 @@ pub(super) fn run(kinds: &Kinds, directory: &Path) -> Result<Vec<Figure>> {
     let keys_left = sorted.keys[..first].iter().chain(&sorted.keys[end..]);
     let expected = Fingerprint::of(keys_left.map(|key| Record::new(*key, 0)));
     let mut contenders = contenders(kinds, directory);
+    let mut figures = Vec::new();
     let mut samples = vec![Samples::default(); contenders.len()];
+    let mut of_all = samples.clone();
     for round in 0..kinds.repeat as usize {
         let times = in_turn(&mut contenders, round, |contender| {
             contender.start_anew(TableKind::Plain, sorted.bytes())?;
@@ -35,17 +37,24 @@ pub(super) fn run(kinds: &Kinds, directory: &Path) -> Result<Vec<Figure>> {
             Ok(Some(time))
         })?;
         add_round(&mut samples, &times, removed);
+        let times = in_turn(&mut contenders, round, |contender| {
+            contender.start_anew(TableKind::Plain, sorted.bytes())?;
+            contender.engine()?.load(&mut sorted.records())?;
+            contender.settle()?;
+            let ((), time) = contender.time(|engine| engine.clear())?;
+            contender.verify(0, Fingerprint::default())?;
+            Ok(Some(time))
+        })?;
+        add_round(&mut of_all, &times, removed + 2 * left);
     }
-    let mut figures = Vec::new();
-    for (contender, samples) in contenders.iter().zip(&samples) {
-        let (work, operation) = ("plain".to_owned(), "remove_range");
-        figures.extend(Figure::new(
-            work,
-            operation,
-            contender.kind,
-            removed,
-            samples,
-        ));
+    for (operation, count, samples) in [
+        ("remove_range", removed, &samples),
+        ("clear", removed + 2 * left, &of_all),
+    ] {
+        for (contender, samples) in contenders.iter().zip(samples) {
+            let work = "plain".to_owned();
+            figures.extend(Figure::new(work, operation, contender.kind, count, samples));
+        }
     }
     contenders.iter_mut().try_for_each(Contender::discard)?;
     Ok(figures)

@@ -15,8 +15,8 @@ impl WriteTransaction {
     /// began with. After an error, all that is left is [`Self::roll_back`].
     pub(crate) fn checkpoint(&mut self) -> Result<TransactionId> {
         self.refuse_broken()?;
-        if !self.savepoints.is_empty() {
-            let text = "a transaction that has a savepoint makes no checkpoint; release the savepoint, or end the nested transaction first";
+        if self.is_nested() {
+            let text = "a nested transaction makes no checkpoint; end it first";
             return Err(Error::InvalidArgument(text.into()));
         }
         let unfinished = EndedByPanic(self);

@@ -6,9 +6,10 @@
 use super::{Durability, Recovery, SlowReader, flusher::Flusher, lock};
 use crate::TransactionId;
 use std::{
-    cell::Cell,
+    cell::RefCell,
     fmt, io, mem,
     panic::{AssertUnwindSafe, catch_unwind},
+    ptr,
     sync::{
         Arc, Mutex,
         atomic::{AtomicBool, Ordering},
@@ -196,8 +197,8 @@ pub(super) struct Events {
 }
 
 thread_local! {
-    /// Whether this thread is telling something, so that what happens by that is told behind it.
-    static IS_TELLING: Cell<bool> = const { Cell::new(false) };
+    /// Where the events are of which this thread is telling one, so that what happens to the same database by that is told behind it.
+    static TELLING: RefCell<Vec<usize>> = const { RefCell::new(Vec::new()) };
 }
 
 impl Events {
@@ -260,9 +261,11 @@ impl Events {
         let Some(hook) = &self.hook else {
             return;
         };
-        if IS_TELLING.replace(true) {
+        let own = ptr::from_ref(self).addr();
+        if TELLING.with_borrow(|telling| telling.contains(&own)) {
             return;
         }
+        TELLING.with_borrow_mut(|telling| telling.push(own));
         loop {
             let events = {
                 let mut waiting = lock(&self.waiting);
@@ -278,7 +281,7 @@ impl Events {
                 let _ = told.map_err(mem::forget);
             }
         }
-        IS_TELLING.set(false);
+        TELLING.with_borrow_mut(Vec::pop);
     }
 }
 

@@ -20,6 +20,8 @@ pub(crate) struct SavepointId(u64);
 #[derive(Debug)]
 pub(super) struct SavepointState {
     id: u64,
+    /// Whether it belongs to work that goes on, which ends it.
+    is_nested: bool,
     fresh: FreshBits,
     death_count: usize,
     catalog: TreeRoot,
@@ -34,14 +36,30 @@ impl WriteTransaction {
     /// Begins a savepoint within all others.
     pub(crate) fn begin_savepoint(&mut self) -> Result<SavepointId> {
         self.refuse_broken()?;
-        let id = unique_id();
-        self.push_savepoint(id);
-        Ok(SavepointId(id))
+        Ok(self.new_savepoint(false))
     }
 
-    fn push_savepoint(&mut self, id: u64) {
+    /// The same for a nested transaction, within which there is no checkpoint.
+    pub(crate) fn begin_nested(&mut self) -> Result<SavepointId> {
+        self.refuse_broken()?;
+        Ok(self.new_savepoint(true))
+    }
+
+    fn new_savepoint(&mut self, is_nested: bool) -> SavepointId {
+        let id = unique_id();
+        self.push_savepoint(id, is_nested);
+        SavepointId(id)
+    }
+
+    /// Whether a nested transaction runs.
+    pub(super) fn is_nested(&self) -> bool {
+        self.savepoints.iter().any(|state| state.is_nested)
+    }
+
+    fn push_savepoint(&mut self, id: u64, is_nested: bool) {
         let state = SavepointState {
             id,
+            is_nested,
             fresh: self.pages.begin_savepoint(),
             death_count: self.pages.deaths.len(),
             catalog: self.catalog,
@@ -82,6 +100,7 @@ impl WriteTransaction {
     /// Undoes all that was done since a savepoint, which stays.
     pub(crate) fn roll_back_to(&mut self, savepoint: SavepointId) -> Result<()> {
         let position = self.position_of(savepoint)?;
+        let is_nested = self.savepoints[position].is_nested;
         while self.savepoints.len() > position {
             let state = self.savepoints.pop().expect("there are more savepoints");
             self.pages.undo_savepoint(state.fresh, state.death_count);
@@ -94,7 +113,7 @@ impl WriteTransaction {
         }
         // What broke halfway through a change is undone with it.
         self.is_broken = false;
-        self.push_savepoint(savepoint.0);
+        self.push_savepoint(savepoint.0, is_nested);
         Ok(())
     }
 }

@@ -143,6 +143,12 @@ impl KindsEngine for Lmdb {
         Ok(removed)
     }
 
+    fn clear(&mut self) -> Result<()> {
+        let mut transaction = self.environment.begin(Access::Write)?;
+        transaction.clear()?;
+        transaction.commit()
+    }
+
     fn run_nested(&mut self, nested: &[Nested]) -> Result<()> {
         let mut transaction = self.environment.begin(Access::Write)?;
         for nested in nested {

@@ -209,6 +209,13 @@ impl KindsEngine for Kinds {
         Ok(removed)
     }
 
+    fn clear(&mut self) -> Result<()> {
+        let mut txn = self.database.begin_write()?;
+        self.plain()?.clear(&mut txn)?;
+        txn.commit()?;
+        Ok(())
+    }
+
     fn run_nested(&mut self, nested: &[Nested]) -> Result<()> {
         let (mut txn, table) = (self.database.begin_write()?, self.plain()?);
         for nested in nested {

@@ -426,7 +426,7 @@ impl WriteTxn {
 
     /// Commits what was done so far and goes on: nobody else writes in between, tables stay as they are open, and the durability that was
     /// set stays. Returns the id of the new state, and if nothing has changed, that of the state the transaction began with. A long
-    /// import with a checkpoint now and then loses little if it fails, and uses the space again that it has given up.
+    /// import with a checkpoint now and then loses little if it fails, and uses the space again that it has given up. Savepoints end.
     ///
     /// ```
     /// # use teak::{Database, codec::U64};
@@ -448,8 +448,7 @@ impl WriteTxn {
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidArgument`] if there is a savepoint, also that of a [nested](WriteTxn::nested) transaction;
-    /// [`Error::TransactionBroken`]. Both leave everything as it is. Those of [`WriteTxn::commit`]: what was done since the last checkpoint
+    /// [`Error::InvalidArgument`] within a [nested](WriteTxn::nested) transaction; [`Error::TransactionBroken`]. Both leave everything as it is. Those of [`WriteTxn::commit`]: what was done since the last checkpoint
     /// is undone then, earlier ones stay, and nothing can be done with the transaction but to end it or to [roll it
     /// back](WriteTxn::roll_back). (If it can only not go on, though the checkpoint was made, the next call says so, and not this one.)
     pub fn checkpoint(&mut self) -> Result<TransactionId> {
@@ -563,7 +562,7 @@ impl WriteTxn {
     /// Those of `work`. [`Error::InvalidArgument`] if `work` has rolled back further than to where it began, and returns `Ok`: what it did
     /// since stays.
     pub fn nested<R>(&mut self, work: impl FnOnce(&mut Self) -> Result<R>) -> Result<R> {
-        let savepoint = self.savepoint()?;
+        let savepoint = Savepoint(self.inner.begin_nested()?);
         let unfinished = BrokenByPanic(self);
         let result = work(unfinished.0);
         mem::forget(unfinished);

@@ -34,6 +34,13 @@ impl<'e> Transaction<'e> {
         check(unsafe { ffi::mdb_stat(handle, table, &raw mut stat) })?;
         Ok(stat.ms_entries as u64)
     }
+
+    /// Removes all records.
+    pub(in super::super) fn clear(&mut self) -> Result<()> {
+        let (handle, table) = (self.handle.as_ptr(), Table::Records as c_uint);
+        // SAFETY: the transaction runs, and no slice or cursor of it is held.
+        check(unsafe { ffi::mdb_drop(handle, table, 0) })
+    }
 }
 
 impl<'t> Cursor<'t> {

@@ -27,6 +27,12 @@ impl<'e> Transaction<'e> {
         Ok(unsafe { stat.assume_init() }.ms_entries)
     }
 
+    /// Removes all records.
+    pub(in super::super) fn clear(&mut self) -> Result<()> {
+        // SAFETY: the transaction runs, and no slice or cursor of it is held.
+        check(unsafe { ffi::mdbx_drop(self.handle.as_ptr(), RECORDS, false) })
+    }
+
     /// About how many records there are from `low` to before `high`.
     #[inline]
     pub(in super::super) fn estimate_range(&self, low: &[u8], high: &[u8]) -> Result<u64> {

@@ -5,7 +5,9 @@
 //! So of each level only those pages are read that one forest has and the other has not: as many as have changed.
 //!
 //! Nested trees, whose roots stand in leaves, begin on higher levels again: they come in a second round. A nested page has one leaf
-//! around it in each state. If that is the same one in both, neither comes to the page, and else both do, in the same round.
+//! around it in each state. If that is the same one in both, neither comes to the page, and else both do, in the same round; but for one
+//! whose key was removed since, so that it is a tree of its own and comes in the first: then both come to its pages in
+//! different rounds, which shows behind the last.
 
 use super::{PageSource, TreeRoot, enter, tags::Tagged, visit, visit_inner, visit_leaf};
 use crate::{
@@ -191,6 +193,14 @@ pub(crate) fn unshared<S: PageSource + ?Sized>(
         }
         forest.values.sort_unstable_by_key(Unshared::start);
         forest.values.dedup_by_key(|value| value.start());
+    }
+    if rounds > 1 {
+        let both = [&a.only_here, &b.only_here];
+        let [only_a, only_b] = [both, [both[1], both[0]]].map(|[one, other]| {
+            let only = only_in(one, other, Unshared::start);
+            only.copied().collect()
+        });
+        (a.only_here, b.only_here) = (only_a, only_b);
     }
     a.only_here
         .extend(only_in(&a.values, &b.values, Unshared::start));

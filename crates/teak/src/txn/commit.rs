@@ -140,7 +140,7 @@ impl WriteTransaction {
         };
         let committed = self.commit_space(&taken, &deaths);
         if matches!(committed, Err(Error::Full { .. })) {
-            self.pages.writer.dropped.want();
+            self.pages.want_space(0);
         }
         if matches!(committed, Err(Error::Corrupted { .. })) {
             // A page that was moved may be the damaged one.

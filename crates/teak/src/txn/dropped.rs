@@ -7,12 +7,13 @@
 //!
 //! What has to hold so that its space comes back, and nobody is the worse for it:
 //!
-//! 1. It does not depend on commits that succeed. A transaction that found no space leaves a debt: the next one that begins, and may take
-//!    its time, releases some by a commit of its own before anything else.
+//! 1. It does not depend on commits that succeed. A transaction that found no space leaves a debt: the next one that begins
+//!    releases as much by commits of its own before anything else, or some by one if it is in a hurry.
 //! 2. What failed rests for a while, and is tried again.
 //! 3. The file does not become longer for it, no reader is asked, and no commit fails: the pages that it writes go where space is
 //!    free, and what comes to nothing is undone.
-//! 4. One commit releases no more than so much, however large it is.
+//! 4. One commit releases no more than so much, or as many pages as it has taken: so the file does not become longer and longer where large tables
+//!    come and go.
 //! 5. A tree with a damaged page is passed over, and the next one released.
 //! 6. Whatever releases also keeps what it parks: a commit with a tree that is in no catalog would lose its pages.
 
@@ -35,9 +36,11 @@ const NAME_LEN: usize = NAME_START.len() + 8 + 4;
 
 /// What failed is not tried again before so many transactions have come by.
 const REST: u32 = 16;
-/// Free pages that are left for what the commit has yet to write, and one more for each so many pages that are released.
+/// Free pages that are left for what is yet to be written: for the way down to the tree and to the catalog, which are longer in a large file; for
+/// the space map, which has a page of bits for each 32,768 pages at most, and may write all of them; and for a log of so many deaths in a page.
 const SPARED: u64 = 4;
-const RELEASED_FOR_EACH: u64 = 16;
+const PAGES_FOR_EACH_SPARED: u64 = 4096;
+const DEATHS_OF_A_PAGE: u64 = 64;
 
 /// Whether a name is one that tables cannot have.
 pub(crate) fn is_reserved(name: &[u8]) -> bool {
@@ -53,9 +56,9 @@ pub(crate) struct DropLimits {
     pub(crate) later_min: u64,
     /// One that takes more pages releases so many times as many.
     pub(crate) later_share: u64,
-    /// But no more than this.
+    /// But no more than this, or than it takes itself.
     pub(crate) later_max: u64,
-    /// Nor than so many times as much if the file had to become longer, or there was no space.
+    /// So many times as much if the file had to become longer, or there was no space.
     pub(crate) wanted: u64,
 }
 
@@ -76,8 +79,8 @@ impl Default for DropLimits {
 pub(super) struct DroppedTrees {
     /// A state that has none.
     none_in: Option<TransactionId>,
-    /// Whether a transaction found no space.
-    is_wanted: bool,
+    /// How many pages a transaction would have taken that found no space.
+    wanted: u64,
     /// For so many transactions nothing is tried.
     resting: u32,
     /// Names of those that cannot be released.
@@ -85,10 +88,17 @@ pub(super) struct DroppedTrees {
 }
 
 impl DroppedTrees {
-    /// A transaction found no space.
-    pub(super) fn want(&mut self) {
-        self.is_wanted = true;
+    /// A transaction found no space, and would have taken so many pages.
+    pub(super) fn want(&mut self, pages: u64) {
+        self.wanted = self.wanted.max(pages.max(1));
     }
+}
+
+/// How much of the space that was wanted is released when a transaction begins.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Debts {
+    All,
+    Some,
 }
 
 /// A tree in the catalog that is being released.
@@ -154,11 +164,15 @@ impl WriteTransaction {
         Ok(())
     }
 
+    /// How the names of trees begin that this transaction has dropped.
+    fn name_start(&self) -> Vec<u8> {
+        [&NAME_START[..], &self.id().0.to_be_bytes()].concat()
+    }
+
     /// A name for a tree that this transaction dropped.
     fn free_name(&self) -> Result<Vec<u8>> {
         for number in 0..u32::MAX {
-            let mut name = NAME_START.to_vec();
-            name.extend_from_slice(&self.id().0.to_be_bytes());
+            let mut name = self.name_start();
             name.extend_from_slice(&number.to_be_bytes());
             let (pages, comparisons) = (&self.pages, &self.base.comparisons);
             let entry = reading(pages, || {
@@ -184,12 +198,13 @@ impl WriteTransaction {
         self.change_catalog(|pages, catalog| catalog::put(pages, catalog, &name, &root))
     }
 
-    /// The first tree that is to be released and can be, as far as is known.
+    /// The first tree that is to be released and can be, as far as is known. Those that this transaction has dropped are not.
     fn first_dropped(&self) -> Result<Option<Dropped>> {
         let mut first = None;
         let damaged = &self.pages.writer.dropped.damaged;
+        let own = self.name_start();
         for_each(&self.pages, &self.catalog, |dropped| {
-            if damaged.contains(&dropped.name) {
+            if dropped.name.starts_with(&own) || damaged.contains(&dropped.name) {
                 return ControlFlow::Continue(());
             }
             first = Some(dropped);
@@ -215,24 +230,24 @@ impl WriteTransaction {
         if self.has_none_dropped() {
             return Ok(true);
         }
-        let is_other = self.is_broken || self.is_compacting || self.revived.is_some();
-        if is_other || self.pages.has_parked {
+        if self.is_broken || self.is_compacting || self.revived.is_some() {
             return Ok(false);
         }
-        let limits = self.engine.policies.drop_limits;
-        let share = self.pages.taken_count().saturating_mul(limits.later_share);
-        let mut budget = share.clamp(limits.later_min, limits.later_max);
+        let (limits, taken) = (self.engine.policies.drop_limits, self.pages.taken_count());
+        let share = taken.saturating_mul(limits.later_share);
+        let mut budget = share.clamp(limits.later_min, limits.later_max.max(taken));
         if self.pages.has_grown {
             budget = budget.saturating_mul(limits.wanted);
         }
-        // A fold may want some, too, and must find them.
-        let ready = self.pages.writer.space.ready_count();
-        let room = ready.saturating_sub(SPARED);
-        budget = budget.min(room.saturating_mul(RELEASED_FOR_EACH));
+        let space = &self.pages.writer.space;
+        let spared = SPARED + space.page_count() / PAGES_FOR_EACH_SPARED;
+        let room = space.ready_count().saturating_sub(spared);
+        budget = budget.min(room.saturating_mul(DEATHS_OF_A_PAGE));
         if budget == 0 || !self.is_rested() {
             return Ok(false);
         }
-        Ok(self.release_dropped(budget)? == Released::Nothing)
+        let released = self.release_dropped(budget)?;
+        Ok(released == Released::Nothing && !self.pages.has_parked)
     }
 
     /// Whether nothing failed lately.
@@ -284,31 +299,52 @@ impl WriteTransaction {
         Released::Failed
     }
 
-    /// Releases some by a commit of its own, if a transaction before found no space. Whatever comes of that, it begins anew.
-    pub(super) fn pay_debts(&mut self) -> Result<()> {
-        if !self.pages.writer.dropped.is_wanted || !self.is_rested() {
+    /// Releases as much as a transaction before wanted and did not find, or some of it, by commits of its own. Whatever comes of that, it
+    /// begins anew.
+    pub(super) fn pay_debts(&mut self, debts: Debts) -> Result<()> {
+        if self.pages.writer.dropped.wanted == 0 || !self.is_rested() {
             return Ok(());
         }
-        self.pages.writer.dropped.is_wanted = false;
-        if self.has_none_dropped() {
-            return Ok(());
-        }
-        let limits = self.engine.policies.drop_limits;
-        let budget = limits.later_max.saturating_mul(limits.wanted);
         let durability = self.pages.durability;
         // What dies now can be used again when this is durable.
         self.set_durability(Durability::Durable);
+        loop {
+            let ready = self.pages.writer.space.ready_count();
+            if self.has_none_dropped() || ready >= self.pages.writer.dropped.wanted {
+                self.pages.writer.dropped.wanted = 0;
+                break;
+            }
+            if !self.pay_some()? {
+                break;
+            }
+            // Where readers keep what dies it does not help to go on.
+            let is_more = self.pages.writer.space.ready_count() > ready;
+            if debts == Debts::Some || !is_more {
+                break;
+            }
+        }
+        self.set_durability(durability);
+        Ok(())
+    }
+
+    /// Releases some by a commit of its own; says whether that is done, and there may be more.
+    fn pay_some(&mut self) -> Result<bool> {
+        let limits = self.engine.policies.drop_limits;
+        let budget = limits.later_max.saturating_mul(limits.wanted);
         let paid = match self.release_dropped(budget) {
-            Ok(Released::Some) => self.checkpoint().map(drop),
-            Ok(Released::Nothing | Released::Failed) => Ok(()),
+            Ok(Released::Some) => self.checkpoint().map(|_| true),
+            Ok(Released::Nothing) => {
+                self.pages.writer.dropped.wanted = 0;
+                Ok(false)
+            }
+            Ok(Released::Failed) => Ok(false),
             Err(error) => Err(error),
         };
         if paid.is_err() {
             self.rest_from_releasing();
             self.roll_back()?;
         }
-        self.set_durability(durability);
-        Ok(())
+        Ok(paid.unwrap_or(false))
     }
 
     /// Releases so much in a transaction that compacts; says whether there was something.

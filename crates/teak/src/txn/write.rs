@@ -2,6 +2,7 @@
 
 use super::{
     catalog,
+    dropped::Debts,
     engine::{Durability, Engine, WriterTurn, unique_id},
     events::{CommitNote, Event, Teller},
     latency::Stopwatch,
@@ -87,15 +88,14 @@ pub(crate) struct WriteTransaction {
 impl WriteTransaction {
     /// Waits for the writer's place and begins.
     pub(crate) fn begin(engine: &Arc<Engine>) -> Result<Self> {
-        let mut txn = Self::begin_in(engine, engine.take_turn()?)?;
-        txn.pay_debts()?;
-        Ok(txn)
+        Self::begin_in(engine, engine.take_turn()?, Debts::All)
     }
 
     /// The same, but waits only as long as `limit`; `None` if that was not enough.
     pub(crate) fn begin_within(engine: &Arc<Engine>, limit: Duration) -> Result<Option<Self>> {
         let turn = engine.try_turn(Some(limit))?;
-        turn.map(|turn| Self::begin_in(engine, turn)).transpose()
+        turn.map(|turn| Self::begin_in(engine, turn, Debts::Some))
+            .transpose()
     }
 
     /// The same, if the newest commit is `state`, whether readers see it or not; `None` if the turn did not come within `limit`.
@@ -111,12 +111,17 @@ impl WriteTransaction {
             return Ok(None);
         };
         refuse_stale(state, engine.flusher.base()?.transaction())?;
-        Self::begin_in(engine, turn).map(Some)
+        let txn = Self::begin_in(engine, turn, Debts::Some)?;
+        // Paying debts takes a commit.
+        refuse_stale(state, txn.base.transaction())?;
+        Ok(Some(txn))
     }
 
-    fn begin_in(engine: &Arc<Engine>, mut writer: WriterTurn) -> Result<Self> {
+    fn begin_in(engine: &Arc<Engine>, mut writer: WriterTurn, debts: Debts) -> Result<Self> {
         let beginning = Beginning::new(engine, &mut writer)?;
-        Ok(Self::of(engine, beginning, writer))
+        let mut txn = Self::of(engine, beginning, writer);
+        txn.pay_debts(debts)?;
+        Ok(txn)
     }
 
     fn of(engine: &Arc<Engine>, beginning: Beginning, writer: WriterTurn) -> Self {
@@ -559,7 +564,7 @@ impl HeldPlace {
     /// Begins to write.
     pub(crate) fn begin(self) -> Result<WriteTransaction> {
         self.engine.refuse_forked()?;
-        WriteTransaction::begin_in(&self.engine, self.turn)
+        WriteTransaction::begin_in(&self.engine, self.turn, Debts::All)
     }
 }
 

@@ -24,7 +24,7 @@ impl WritePages {
         let mut passed_over = 0;
         loop {
             let run = self.find_run(want, is_exact);
-            let run = run.inspect_err(|_| self.want_space())?;
+            let run = run.inspect_err(|_| self.want_space(want))?;
             match self.secure(run) {
                 Ok(is_secured) => {
                     self.is_secured &= is_secured;
@@ -42,17 +42,19 @@ impl WritePages {
                     if is_full(&error) && self.low_boundary.is_some() {
                         return Err(self.full());
                     }
-                    self.want_space();
+                    self.want_space(want);
                     return Err(Error::io("allocating blocks")(error));
                 }
             }
         }
     }
 
-    /// Notes that there was none, where that is more than an attempt.
-    fn want_space(&mut self) {
+    /// Notes that there was none for so many pages, where that is more than an attempt.
+    pub(in super::super) fn want_space(&mut self, pages: u32) {
         if self.low_boundary.is_none() {
-            self.writer.dropped.want();
+            // How much more it would have been is not known.
+            let pages = 2 * self.taken_count + u64::from(pages);
+            self.writer.dropped.want(pages);
         }
     }
 

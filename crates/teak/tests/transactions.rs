@@ -121,7 +121,7 @@ fn a_checkpoint_ends_savepoints_and_is_refused_in_nested_transactions() {
     // A savepoint of before means nothing afterwards.
     assert!(txn.rollback_to(&savepoint).is_err());
     // One that nobody has any more is in nobody's way.
-    drop(txn.savepoint().unwrap());
+    txn.savepoint().unwrap();
     put(&mut txn, &numbers, 2);
     txn.checkpoint().unwrap();
     assert_eq!(all(&database.begin_read().unwrap(), &numbers), [1, 2]);

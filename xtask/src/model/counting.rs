@@ -93,6 +93,10 @@ pub(crate) fn perform_multi<T: Transaction>(
     let count = table.count_range_pairs(txn, borrowed_pairs(&what.range))?;
     let expected = model.range_pairs(&what.range).len() as u64;
     expect_same("count_range_pairs", count, expected)?;
+    expect_near(
+        table.estimate_range_pairs(txn, borrowed_pairs(&what.range))?,
+        count,
+    )?;
     let expected: Vec<_> = model.range(&what.keys).map(owned).collect();
     let range = borrowed(&what.keys);
     let count = table.count_range(txn, range)?;

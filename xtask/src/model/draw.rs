@@ -10,6 +10,7 @@ use super::{
     settings::{Kind, Settings},
     shape::{Key, KeyShape, Record, SWAPPED, Value},
 };
+use crate::geometry;
 use fastrand::Rng;
 use std::ops::Bound;
 use teak::{Durability, KeyOrder};
@@ -259,6 +260,27 @@ impl View<'_> {
             Kind::CloseReader if reader_count > 0 => {
                 Operation::CloseReader(rng.usize(0..reader_count))
             }
+            Kind::RefreshReader if reader_count > 0 => {
+                Operation::RefreshReader(rng.usize(0..reader_count))
+            }
+            Kind::ParkReader if reader_count > 0 => {
+                Operation::ParkReader(rng.usize(0..reader_count))
+            }
+            Kind::BeginAt if !self.is_writing && reader_count > 0 => {
+                Operation::BeginAt(rng.usize(0..reader_count))
+            }
+            Kind::CommitAndRead if self.is_writing && reader_count < READERS_MAX => {
+                Operation::CommitAndRead
+            }
+            Kind::CopyRange => return self.draw_copy(rng),
+            Kind::DrawSequence => {
+                let (name, _) = pick(rng, self.tables, Some)?;
+                Operation::DrawSequence(name.clone(), rng.u64(0..100))
+            }
+            Kind::SetGeometry => {
+                Operation::SetGeometry(geometry::draw(rng, self.settings.page_size))
+            }
+            Kind::Compact if !self.is_writing => Operation::Compact,
             Kind::ReadElsewhere => return self.draw_elsewhere(rng),
             Kind::CreateSnapshot if self.snapshots.len() < SNAPSHOTS_MAX => {
                 let name = format!("snapshot {}", rng.u8(0..20));
@@ -288,6 +310,33 @@ impl View<'_> {
             ),
             _ => return None,
         })
+    }
+
+    /// Copies to a table that can take it, or makes one.
+    fn draw_copy(&self, rng: &mut Rng) -> Option<Operation> {
+        let (from, source) = pick(rng, self.tables, Some)?;
+        let to = self.table_name(rng);
+        let range = match source {
+            AnyModel::Plain(table) => self.range(rng, table),
+            AnyModel::Multi(table) => {
+                let kind = &table.kind;
+                let mut bound = || {
+                    let key = kind.shape.key(rng.u64(0..kind.key_domain));
+                    draw_bound(rng, key)
+                };
+                (bound(), bound())
+            }
+        };
+        match self.tables.get(&to) {
+            None => Some(Operation::CreateTable(to, source.kind())),
+            Some(target) if to != *from && source.fits_into(target) => Some(Operation::CopyRange {
+                from: from.clone(),
+                to,
+                range,
+                moves: rng.bool(),
+            }),
+            Some(_) => None,
+        }
     }
 
     fn layer(&self, rng: &mut Rng, table: &TableModel) -> Layer {

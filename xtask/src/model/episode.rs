@@ -26,6 +26,8 @@ use teak::{
     codec::Bytes,
 };
 
+mod more;
+
 const RECENT_MAX: usize = 20;
 /// A database with fewer records is checked after each commit.
 const CHECKED_RECORDS_MAX: usize = 300;
@@ -186,6 +188,19 @@ impl Episode {
             }
             Operation::VerifyReader(index) => self.readers[*index].verify(),
             Operation::CloseReader(index) => self.readers.swap_remove(*index).verify(),
+            Operation::RefreshReader(index) => self.refresh(*index),
+            Operation::ParkReader(index) => self.park(*index),
+            Operation::BeginAt(reader) => self.begin_at(*reader),
+            Operation::CommitAndRead => self.commit_and_read(),
+            Operation::CopyRange {
+                from,
+                to,
+                range,
+                moves,
+            } => self.copy_range(from, to, range, *moves),
+            Operation::DrawSequence(name, count) => self.draw_sequence(name, *count),
+            Operation::SetGeometry(geometry) => self.set_geometry(*geometry),
+            Operation::Compact => self.compact(),
             Operation::CreateSnapshot(name) => self.create_snapshot(name),
             Operation::DropSnapshot(name) => self.drop_snapshot(name),
             Operation::RollBackToSnapshot(name) => self.roll_back_to_snapshot(name),

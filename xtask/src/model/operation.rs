@@ -10,7 +10,7 @@ use super::{
 };
 use fastrand::Rng;
 use std::fmt;
-use teak::Durability;
+use teak::{Durability, Geometry};
 
 /// The transaction that an operation reads from.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -148,6 +148,21 @@ pub(crate) enum Operation {
     CloneReader(usize),
     VerifyReader(usize),
     CloseReader(usize),
+    RefreshReader(usize),
+    ParkReader(usize),
+    /// Begins to write on the state of a reader.
+    BeginAt(usize),
+    CommitAndRead,
+    /// Copies a range of one table to another, or moves it.
+    CopyRange {
+        from: Vec<u8>,
+        to: Vec<u8>,
+        range: KeyRange,
+        moves: bool,
+    },
+    DrawSequence(Vec<u8>, u64),
+    SetGeometry(Geometry),
+    Compact,
     /// The state that the open transaction makes gets this name.
     CreateSnapshot(String),
     DropSnapshot(String),

@@ -61,6 +61,26 @@ impl AnyModel {
         }
     }
 
+    /// The next number of the table's sequence.
+    pub(crate) fn sequence_mut(&mut self) -> &mut u64 {
+        match self {
+            Self::Plain(table) => &mut table.sequence,
+            Self::Multi(table) => &mut table.sequence,
+        }
+    }
+
+    /// Whether any range of this table can be copied to another one.
+    pub(crate) fn fits_into(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Plain(one), Self::Plain(other)) => {
+                let orders = [one.kind.order, other.kind.order];
+                !orders.contains(&KeyOrder::Integer) || one.kind.shape == other.kind.shape
+            }
+            (Self::Multi(one), Self::Multi(other)) => one.kind == other.kind,
+            _ => false,
+        }
+    }
+
     pub(crate) fn plain(&self) -> Option<&TableModel> {
         match self {
             Self::Plain(table) => Some(table),
@@ -104,6 +124,7 @@ pub(crate) struct TableModel {
     records: BTreeMap<Key, Value>,
     /// Bytes of all values.
     value_bytes: usize,
+    pub(super) sequence: u64,
 }
 
 impl TableModel {
@@ -112,6 +133,7 @@ impl TableModel {
             kind,
             records: BTreeMap::new(),
             value_bytes: 0,
+            sequence: 0,
         }
     }
 

@@ -46,6 +46,14 @@ pub(crate) enum Kind {
     CloneReader,
     VerifyReader,
     CloseReader,
+    RefreshReader,
+    ParkReader,
+    BeginAt,
+    CommitAndRead,
+    CopyRange,
+    DrawSequence,
+    SetGeometry,
+    Compact,
     ReadElsewhere,
     CreateSnapshot,
     DropSnapshot,
@@ -59,7 +67,7 @@ pub(crate) enum Kind {
 }
 
 /// How often each kind is drawn, before an episode's preferences.
-const WEIGHTS: [(Kind, u32); 47] = [
+const WEIGHTS: [(Kind, u32); 55] = [
     (Kind::Get, 18_000),
     (Kind::GetMany, 1_000),
     (Kind::Ends, 2_000),
@@ -97,6 +105,14 @@ const WEIGHTS: [(Kind, u32); 47] = [
     (Kind::CloneReader, 20),
     (Kind::VerifyReader, 40),
     (Kind::CloseReader, 150),
+    (Kind::RefreshReader, 60),
+    (Kind::ParkReader, 20),
+    (Kind::BeginAt, 60),
+    (Kind::CommitAndRead, 60),
+    (Kind::CopyRange, 60),
+    (Kind::DrawSequence, 200),
+    (Kind::SetGeometry, 20),
+    (Kind::Compact, 10),
     (Kind::ReadElsewhere, 60),
     (Kind::CreateSnapshot, 120),
     (Kind::DropSnapshot, 80),

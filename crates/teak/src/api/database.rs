@@ -59,7 +59,8 @@ pub struct DatabaseStat {
     pub durable_transaction: TransactionId,
     /// Tables.
     pub table_count: u64,
-    /// Pages of dropped and emptied tables that are yet to be released: commits do so a few at a time.
+    /// Pages of dropped and emptied tables, and of the values of keys that were removed, that are yet to be released: commits do so a
+    /// few at a time, or as many as they take themselves.
     pub dropped_pages: u64,
     /// Read transactions that are open; clones of one count once.
     pub readers: usize,
@@ -94,6 +95,9 @@ impl Database {
     /// Begins to write; waits while there is another writer, in this process or another. A thread that has a [`WriteTxn`] must
     /// not begin another one: it would wait for itself, for ever. (That is not found out, since the
     /// first one may be sent to another thread, and end there.)
+    ///
+    /// Where a transaction before it found no space, and there are [pages to be released](DatabaseStat::dropped_pages), they are released
+    /// first, by durable commits that change nothing else: for as long as it takes, and in the ways to begin that do not wait by one commit.
     ///
     /// # Errors
     ///

@@ -629,7 +629,8 @@ impl<K: Codec, V: Codec> Table<K, V> {
         })
     }
 
-    /// Removes all records.
+    /// Removes all records. The pages of a huge table are released a part at a time, as those of one that is
+    /// [dropped](WriteTxn::drop_table).
     ///
     /// # Errors
     ///

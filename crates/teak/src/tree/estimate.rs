@@ -19,7 +19,7 @@ use crate::{
     PageNumber, Result,
     page::{header::HEADER_LEN, leaf::LeafFormat, max_key_len},
 };
-use std::ops::{Bound, Range};
+use std::ops::{Add, Bound, Range};
 
 /// Pages of a level that are looked at.
 const SEEN_MAX: u64 = 64;
@@ -32,6 +32,28 @@ pub(crate) struct Estimate {
     pub(crate) deviation: u64,
     pub(crate) at_least: u64,
     pub(crate) at_most: u64,
+}
+
+impl Estimate {
+    /// What is no estimate but so many.
+    pub(crate) fn exactly(records: u64) -> Self {
+        Guess::exactly(records).into()
+    }
+}
+
+/// Of two ranges that have nothing in common.
+impl Add for Estimate {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        let deviation = (self.deviation as f64).hypot(other.deviation as f64);
+        Self {
+            records: self.records.saturating_add(other.records),
+            deviation: deviation as u64,
+            at_least: self.at_least.saturating_add(other.at_least),
+            at_most: self.at_most.saturating_add(other.at_most),
+        }
+    }
 }
 
 /// A number of pages or records between the ends.

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct CommitLatency {
-    /// Moving pages from the end of the file, where far more is free than in use.
+    /// Releasing some of what was dropped, and moving pages from the end of the file, where far more is free than in use.
     pub tail: Duration,
     /// Finding tags, and writing the roots of tables to the catalog.
     pub roots: Duration,

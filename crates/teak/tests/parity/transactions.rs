@@ -1,8 +1,8 @@
 //! Transactions: whose they are, and how they end.
 
 use super::{Place, TREES, place, table};
-use std::thread;
-use teak::{Durability, Error, Transaction};
+use std::{thread, time::Duration};
+use teak::{Durability, Error, Options, Transaction};
 
 /// Any thread may go on with what another one has begun.
 #[test]
@@ -60,6 +60,28 @@ fn weaker_commits() {
     let mut txn = database.begin_write().unwrap();
     words.insert(&mut txn, b"pine", b"").unwrap();
     assert_eq!(txn.commit().unwrap(), durable());
+}
+
+/// Lazy commits become durable by themselves once there is enough of them, or when they are old enough.
+#[test]
+fn thresholds() {
+    let options = Options::new().durability(Durability::Lazy);
+    let by_bytes = options.clone().flush_after(Duration::MAX);
+    let by_age = options.flush_after_bytes(u64::MAX);
+    for options in [
+        by_bytes.flush_after_bytes(1 << 20),
+        by_age.flush_after(Duration::from_millis(1)),
+    ] {
+        let directory = tempfile::tempdir().unwrap();
+        let database = options.open(directory.path().join("x.teak")).unwrap();
+        let mut txn = database.begin_write().unwrap();
+        let words = table(&mut txn, &TREES);
+        words.insert(&mut txn, b"lime", &vec![7; 2 << 20]).unwrap();
+        let committed = txn.commit().unwrap();
+        while database.stat().unwrap().durable_transaction < committed {
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
 }
 
 #[test]

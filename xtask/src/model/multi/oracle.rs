@@ -53,6 +53,7 @@ pub(crate) struct MultiModel {
     /// Sort forms of keys and values. No key is there without a value.
     keys: BTreeMap<Key, BTreeSet<Key>>,
     len: usize,
+    pub(crate) sequence: u64,
 }
 
 impl MultiModel {
@@ -61,6 +62,7 @@ impl MultiModel {
             kind,
             keys: BTreeMap::new(),
             len: 0,
+            sequence: 0,
         }
     }
 
@@ -119,7 +121,8 @@ impl MultiModel {
     }
 
     pub(crate) fn clear(&mut self) {
-        *self = Self::new(self.kind.clone());
+        self.keys.clear();
+        self.len = 0;
     }
 
     /// The keys, as they were inserted, with the number of their values.

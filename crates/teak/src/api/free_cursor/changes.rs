@@ -100,7 +100,7 @@ impl FreeCursor {
         Ok(is_new)
     }
 
-    /// Inserts a record behind the last one, without a search, and is on it then.
+    /// Inserts a record behind the last one, and is on it then; where a key has one value without a search.
     ///
     /// # Errors
     ///

@@ -178,6 +178,43 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
         about.map(Estimate::from)
     }
 
+    /// About how many pairs there are between two pairs, and between which bounds the number is: few pages are read also where a key has
+    /// millions of values.
+    ///
+    /// ```
+    /// # use teak::{Database, codec::{Str, U32}};
+    /// # use std::ops::Bound::{Included, Unbounded};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// # let mut txn = database.begin_write()?;
+    /// let lines = txn.create_multi_table::<Str, U32>("lines")?;
+    /// lines.insert_values(&mut txn, "oak", &(0..100_000).collect::<Vec<_>>())?;
+    /// let about = lines.estimate_range_pairs(&txn, (Included(("oak", 25_000)), Unbounded))?;
+    /// assert!(about.at_least <= 75_000 && 75_000 <= about.at_most);
+    /// assert!(about.records.abs_diff(75_000) < 4000);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`MultiTable::range_pairs`].
+    #[allow(clippy::type_complexity)]
+    pub fn estimate_range_pairs<T: Transaction>(
+        &self,
+        txn: &T,
+        range: (
+            Bound<(K::Item<'_>, V::Item<'_>)>,
+            Bound<(K::Item<'_>, V::Item<'_>)>,
+        ),
+    ) -> Result<Estimate> {
+        self.counting(txn, |source, root| {
+            let low = encoded_pair::<K, V>(root, &range.0)?;
+            let high = encoded_pair::<K, V>(root, &range.1)?;
+            count::estimate_pairs(source, root, pair_bound(&low), pair_bound(&high))
+                .map(Estimate::from)
+        })
+    }
+
     /// The pairs of a range of keys in parts that have about as many each, to be read by several threads at once: `parts` of them, but no
     /// more than there are pairs, and no more than 65,536. A part may begin and end among the values of a key. In a table that counts
     /// they differ by one pair at most.

@@ -7,6 +7,7 @@ use crate::{
         PageSource, TreeRoot,
         count::{self, Ends},
         cursor::record_at,
+        estimate::{self, Estimate},
         position::Position,
         split::{Listed, PARTS_MAX, cuts, first_below},
     },
@@ -14,7 +15,7 @@ use crate::{
 use std::{
     cmp::Ordering,
     iter,
-    ops::{Bound, Range},
+    ops::{Add, Bound, Range},
 };
 
 /// A key and one of its values, copied.
@@ -28,33 +29,63 @@ pub(crate) fn count_pairs<S: PageSource + ?Sized>(
     low: PairBound<'_>,
     high: PairBound<'_>,
 ) -> Result<u64> {
+    let in_tree = |tree: &TreeRoot, low: Bound<&[u8]>, high: Bound<&[u8]>| {
+        count::count(source, tree, low, high)
+    };
+    sum(source, root, (low, high), in_tree, |count| count)
+}
+
+/// About how many pairs there are between two bounds: few pages are read, of the tree and of the nested trees at both ends.
+pub(crate) fn estimate_pairs<S: PageSource + ?Sized>(
+    source: &S,
+    root: &TreeRoot,
+    low: PairBound<'_>,
+    high: PairBound<'_>,
+) -> Result<Estimate> {
+    let in_tree = |tree: &TreeRoot, low: Bound<&[u8]>, high: Bound<&[u8]>| {
+        estimate::estimate(source, tree, low, high)
+    };
+    sum(source, root, (low, high), in_tree, Estimate::exactly)
+}
+
+/// The keys whose pairs are all between two bounds, and the values of the two keys that are not, as `in_tree` counts those of a tree and
+/// `exactly` takes what needs no tree.
+fn sum<S: PageSource + ?Sized, N: Add<Output = N>>(
+    source: &S,
+    root: &TreeRoot,
+    (low, high): (PairBound<'_>, PairBound<'_>),
+    in_tree: impl Fn(&TreeRoot, Bound<&[u8]>, Bound<&[u8]>) -> Result<N>,
+    exactly: impl Fn(u64) -> N,
+) -> Result<N> {
+    let of_key = |key: &[u8], low, high| of_key(source, root, key, (low, high), &in_tree, &exactly);
     if let (Some((key, from)), Some((high_key, to))) = (edge(low), edge(high)) {
         match (root.order.compare(key, high_key), from, to) {
             (Ordering::Less, _, _) => {}
             (Ordering::Equal, Some(from), Some(to)) => {
-                return count_values(source, root, key, from, to);
+                return of_key(key, from, to);
             }
-            _ => return Ok(0),
+            _ => return Ok(exactly(0)),
         }
     }
-    let mut pairs = count::count(source, root, whole_keys(low), whole_keys(high))?;
+    let mut pairs = in_tree(root, whole_keys(low), whole_keys(high))?;
     if let Bound::Included((key, Some(_))) | Bound::Excluded((key, Some(_))) = low {
-        pairs += count_values(source, root, key, values(low), Bound::Unbounded)?;
+        pairs = pairs + of_key(key, values(low), Bound::Unbounded)?;
     }
     if let Bound::Included((key, Some(_))) | Bound::Excluded((key, Some(_))) = high {
-        pairs += count_values(source, root, key, Bound::Unbounded, values(high))?;
+        pairs = pairs + of_key(key, Bound::Unbounded, values(high))?;
     }
     Ok(pairs)
 }
 
 /// The values of a key between two bounds.
-fn count_values<S: PageSource + ?Sized>(
+fn of_key<S: PageSource + ?Sized, N>(
     source: &S,
     root: &TreeRoot,
     key: &[u8],
-    low: Bound<&[u8]>,
-    high: Bound<&[u8]>,
-) -> Result<u64> {
+    (low, high): (Bound<&[u8]>, Bound<&[u8]>),
+    in_tree: impl Fn(&TreeRoot, Bound<&[u8]>, Bound<&[u8]>) -> Result<N>,
+    exactly: impl Fn(u64) -> N,
+) -> Result<N> {
     let order = root.value_order();
     let places = |len: usize, search: &dyn Fn(&[u8]) -> Result<usize, usize>| {
         let place = |value, is_behind: bool| match search(value) {
@@ -71,17 +102,17 @@ fn count_values<S: PageSource + ?Sized>(
             Bound::Included(value) => place(value, true),
             Bound::Excluded(value) => place(value, false),
         };
-        to.saturating_sub(from) as u64
+        exactly(to.saturating_sub(from) as u64)
     };
     Ok(match lookup::find(source, root, key)? {
-        None => 0,
+        None => exactly(0),
         Some(Values::One(one)) => places(1, &|value| match order.compare(one, value) {
             Ordering::Less => Err(1),
             Ordering::Equal => Ok(0),
             Ordering::Greater => Err(0),
         }),
         Some(Values::Set(set)) => places(set.len(), &|value| set.search(order, value)),
-        Some(Values::Tree(nested)) => count::count(source, &nested, low, high)?,
+        Some(Values::Tree(nested)) => in_tree(&nested, low, high)?,
     })
 }
 

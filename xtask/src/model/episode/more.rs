@@ -1,0 +1,184 @@
+//! What an episode does to whole transactions, and with two tables at once.
+
+use super::{
+    super::{
+        multi::RawMultiTable,
+        oracle::{AnyModel, KeyRange, borrowed},
+        reads::{self, RawTable},
+        violation::{Outcome, Violation, expect_error, expect_same},
+    },
+    Episode, Reader, Writing, no_such_table,
+};
+use std::{ops::ControlFlow, sync::Arc};
+use teak::{Error, Geometry, Transaction};
+
+impl Episode {
+    /// Copies or moves a range of one table to another, which is as it has to be for that.
+    pub(super) fn copy_range(
+        &mut self,
+        from: &[u8],
+        to: &[u8],
+        range: &KeyRange,
+        moves: bool,
+    ) -> Outcome {
+        let Writing { txn, tables, .. } = self.writing()?;
+        let source = tables.get(from).ok_or_else(no_such_table)?.clone();
+        let target = tables.get_mut(to).ok_or_else(no_such_table)?;
+        let bounds = borrowed(range);
+        let (copied, expected) = match (&*source, Arc::make_mut(target)) {
+            (AnyModel::Plain(source), AnyModel::Plain(target)) => {
+                let records: Vec<_> = source.range(range).collect();
+                for (key, value) in &records {
+                    target.insert(key, *value);
+                }
+                let [source, target]: [RawTable; 2] = [txn.open_table(from)?, txn.open_table(to)?];
+                let copied = match moves {
+                    true => source.move_range(txn, bounds, &target)?,
+                    false => source.copy_range(txn, bounds, &target)?,
+                };
+                (copied, records.len())
+            }
+            (AnyModel::Multi(source), AnyModel::Multi(target)) => {
+                let pairs: Vec<_> = source.range(range).collect();
+                target.insert_all(&pairs);
+                let [source, target]: [RawMultiTable; 2] =
+                    [txn.open_multi_table(from)?, txn.open_multi_table(to)?];
+                let copied = match moves {
+                    true => source.move_range(txn, bounds, &target)?,
+                    false => source.copy_range(txn, bounds, &target)?,
+                };
+                (copied, pairs.len())
+            }
+            _ => return Err(no_such_table()),
+        };
+        if moves {
+            match tables.get_mut(from).map(Arc::make_mut) {
+                Some(AnyModel::Plain(source)) => drop(source.remove_range(range)),
+                Some(AnyModel::Multi(source)) => {
+                    let pairs: Vec<_> = source.range(range).collect();
+                    source.remove_all(&pairs);
+                }
+                None => return Err(no_such_table()),
+            }
+        }
+        expect_same("copied or moved", copied, expected as u64)
+    }
+
+    pub(super) fn draw_sequence(&mut self, name: &[u8], count: u64) -> Outcome {
+        let Writing { txn, tables, .. } = self.writing()?;
+        let model = tables.get_mut(name).map(Arc::make_mut);
+        let model = model.ok_or_else(no_such_table)?;
+        let (first, next) = match model {
+            AnyModel::Plain(_) => {
+                let table: RawTable = txn.open_table(name)?;
+                (table.draw_sequence(txn, count)?, table.sequence(txn)?)
+            }
+            AnyModel::Multi(_) => {
+                let table: RawMultiTable = txn.open_multi_table(name)?;
+                (table.draw_sequence(txn, count)?, table.sequence(txn)?)
+            }
+        };
+        let sequence = model.sequence_mut();
+        let expected = (*sequence, *sequence + count);
+        *sequence = expected.1;
+        expect_same("the sequence", (first, next), expected)
+    }
+
+    pub(super) fn set_geometry(&mut self, geometry: Geometry) -> Outcome {
+        let limit = self.settings.size_limit_bytes;
+        let geometry = Geometry {
+            upper_limit_bytes: limit.unwrap_or(geometry.upper_limit_bytes),
+            ..geometry
+        };
+        Ok(self.writing()?.txn.set_geometry(geometry)?)
+    }
+
+    /// Commits, and has a reader of just that state.
+    pub(super) fn commit_and_read(&mut self) -> Outcome {
+        let Some(writing) = self.writing.take() else {
+            return Ok(());
+        };
+        let (tables, mut snapshots) = (writing.tables, writing.snapshots);
+        let txn = writing.txn.commit_and_read()?;
+        for state in snapshots.values_mut() {
+            state.get_or_insert_with(|| tables.clone());
+        }
+        self.snapshots = snapshots;
+        self.committed = tables.clone();
+        let reader = Reader { txn, tables };
+        reader.verify()?;
+        self.readers.push(reader);
+        Ok(())
+    }
+
+    /// Begins to write on the state of a reader, which must be the newest.
+    pub(super) fn begin_at(&mut self, reader: usize) -> Outcome {
+        let txn = &self.readers[reader].txn;
+        let is_newest = self.database()?.begin_read()?.id() == txn.id();
+        match self.database()?.begin_write_at(txn) {
+            Ok(txn) if is_newest => {
+                self.writing = Some(Writing {
+                    txn,
+                    tables: self.committed.clone(),
+                    savepoints: Vec::new(),
+                    snapshots: self.snapshots.clone(),
+                });
+                Ok(())
+            }
+            // What is released where no space was found is a commit.
+            Err(Error::SnapshotStale { .. })
+                if is_newest && self.settings.size_limit_bytes.is_some() =>
+            {
+                Ok(())
+            }
+            result if !is_newest => expect_error("writing on an old state", result, |error| {
+                matches!(error, Error::SnapshotStale { .. })
+            }),
+            result => Ok(result.map(drop)?),
+        }
+    }
+
+    pub(super) fn refresh(&mut self, reader: usize) -> Outcome {
+        let newest = self.database()?.begin_read()?.id();
+        let tables = self.committed.clone();
+        let reader = &mut self.readers[reader];
+        let is_old = reader.txn.id() != newest;
+        expect_same("refresh", reader.txn.refresh()?, is_old)?;
+        reader.tables = tables;
+        reads::list_tables(&reader.txn, &reader.tables)
+    }
+
+    /// Parks a reader and goes on with it, if there is no other of its state, which may be a clone.
+    pub(super) fn park(&mut self, reader: usize) -> Outcome {
+        let Reader { txn, tables } = self.readers.swap_remove(reader);
+        let id = txn.id();
+        match txn.park() {
+            Ok(parked) => {
+                let txn = parked.resume()?;
+                let reader = Reader { txn, tables };
+                reader.verify()?;
+                self.readers.push(reader);
+                Ok(())
+            }
+            Err(Error::InvalidArgument(_)) if self.readers.iter().any(|r| r.txn.id() == id) => {
+                Ok(())
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Compacts, and finds all as it was.
+    pub(super) fn compact(&mut self) -> Outcome {
+        let mut steps = 0;
+        let compacted = self.database()?.compact(&mut |_| {
+            steps += 1;
+            match steps {
+                100 => ControlFlow::Break(()),
+                _ => ControlFlow::Continue(()),
+            }
+        });
+        compacted.map_err(|error| Violation::Other(format!("compacting: {error} ({error:?})")))?;
+        reads::verify(&self.database()?.begin_read()?, &self.committed)?;
+        self.check()
+    }
+}

@@ -134,6 +134,7 @@
 //! | `walk_range` | a cursor that goes over them |
 //! | `remove_range` | a record of a range of `--records` of a table of 1.2 times as many, which was loaded in order, removed in one transaction: `remove_range`; LMDB has cursor deletes, libmdbx `cursor_delete_range` |
 //! | `clear` | a record of that table, all of which are removed by the call for that: `clear`, `mdb_drop`, `mdbx_drop`. Teak releases the first 65,536 pages of it and leaves the rest to later commits |
+//! | `commit`, `commit_after_clear` | a transaction with one record, 1,000 of them, in a new database, and in the one that was just emptied |
 //! | `transaction_of_10` | a nested transaction of 10 new values in a table of a tenth of `--records`, every other one rolled back, 100 in an outer one |
 //!
 //! What a load, a removal or nested transactions left is compared whole with what it should be, and what reads found by counts and sums.

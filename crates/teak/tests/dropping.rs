@@ -560,6 +560,37 @@ fn compacting_releases_trees_of_values() {
     }
 }
 
+/// Leaves with roots of trees of values were written early, before the savepoint, and cannot be changed within it.
+#[test]
+fn trees_of_values_are_dropped_within_a_savepoint() {
+    for kind in kinds() {
+        let disk = SimDisk::new(CAPACITY);
+        let options = options().write_memory_bytes(8192);
+        let database = testing::open(&disk, &options, true, BOOT).unwrap();
+        for keeps in [false, true] {
+            let mut txn = database.begin_write().unwrap();
+            let table = fill_many(&mut txn, "many", kind.clone());
+            let before = table.len(&txn).unwrap();
+            let savepoint = txn.savepoint().unwrap();
+            table.remove_key(&mut txn, &3u32.to_be_bytes()).unwrap();
+            let inner = txn.savepoint().unwrap();
+            table.clear(&mut txn).unwrap();
+            txn.rollback_to(&inner).unwrap();
+            assert_eq!(table.len(&txn).unwrap(), before - 12_000);
+            table.clear(&mut txn).unwrap();
+            if !keeps {
+                txn.rollback_to(&savepoint).unwrap();
+                assert_eq!(table.len(&txn).unwrap(), before);
+            }
+            txn.commit().unwrap();
+            assert_eq!(has_dropped(&database), keeps);
+            assert_clean(&database);
+        }
+        release_all(&database);
+        assert_clean(&database);
+    }
+}
+
 /// The values of a key are a tree within a leaf in the snapshot, and one of its own since the key was removed.
 #[test]
 fn a_snapshot_has_values_again_that_are_being_released() {

@@ -108,6 +108,7 @@ impl WriteTransaction {
         }
         let mut is_none_dropped = self.has_none_dropped();
         if !self.pages.is_unchanged() || self.tables.values().any(|table| table.is_changed) {
+            self.keep_parked()?;
             is_none_dropped = self.release_some_dropped()?;
             self.empty_tail()?;
         }

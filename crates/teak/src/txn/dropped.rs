@@ -154,12 +154,17 @@ pub(crate) fn counts(snapshot: &Snapshot) -> Result<(u64, u64)> {
 }
 
 impl WriteTransaction {
-    /// Has the catalog say what is left of trees that were too large to be released at once.
+    /// Has the catalog say what is left of trees that were too large to be released at once. No savepoint has begun since they were changed.
     pub(super) fn keep_parked(&mut self) -> Result<()> {
         while let Some(root) = self.pages.parked.pop() {
-            let name = self.free_name()?;
+            let number = self.pages.parked_names;
+            self.pages.parked_names = number.checked_add(1).ok_or_else(|| {
+                let text =
+                    "one transaction cannot drop so many tables; commit, and drop the others then";
+                Error::InvalidArgument(text.into())
+            })?;
+            let name = [&self.name_start()[..], &number.to_be_bytes()].concat();
             self.keep_dropped(Dropped { name, root })?;
-            self.pages.has_parked = true;
         }
         Ok(())
     }
@@ -167,23 +172,6 @@ impl WriteTransaction {
     /// How the names of trees begin that this transaction has dropped.
     fn name_start(&self) -> Vec<u8> {
         [&NAME_START[..], &self.id().0.to_be_bytes()].concat()
-    }
-
-    /// A name for a tree that this transaction dropped.
-    fn free_name(&self) -> Result<Vec<u8>> {
-        for number in 0..u32::MAX {
-            let mut name = self.name_start();
-            name.extend_from_slice(&number.to_be_bytes());
-            let (pages, comparisons) = (&self.pages, &self.base.comparisons);
-            let entry = reading(pages, || {
-                catalog::entry(pages, &self.catalog, &name, comparisons)
-            })?;
-            if entry.is_none() {
-                return Ok(name);
-            }
-        }
-        let text = "one transaction cannot drop so many tables; commit, and drop the others then";
-        Err(Error::InvalidArgument(text.into()))
     }
 
     /// Has the catalog say what is left of a dropped tree.

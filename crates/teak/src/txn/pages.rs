@@ -80,9 +80,12 @@ pub(crate) struct WritePages {
     death_floor: usize,
     /// For each savepoint, pages of this transaction from before it that are not used any more.
     pub(super) unused: Vec<Vec<Run>>,
-    /// What is left of trees that were too large to be released at once, until the catalog has it.
+    /// What is left of trees that were too large to be released at once, until the commit puts it into the catalog: within a savepoint they could
+    /// not be sealed.
     pub(super) parked: Vec<TreeRoot>,
     pub(super) has_parked: bool,
+    /// How many of them have got a name.
+    pub(super) parked_names: u32,
     parks_above: u64,
     /// Counted for `Database::metrics`.
     pub(super) work: Work,
@@ -125,6 +128,7 @@ impl WritePages {
             unused: Vec::new(),
             parked: Vec::new(),
             has_parked: false,
+            parked_names: 0,
             parks_above: limits.parks_above,
             work: Work::default(),
         }
@@ -339,7 +343,6 @@ impl WritePages {
     /// Undoes what was done since the innermost savepoint.
     pub(super) fn undo_savepoint(&mut self, before: FreshBits, death_count: usize) {
         self.unused.pop();
-        self.parked.clear();
         for run in self.writer.arena.fresh_runs() {
             run.pages()
                 .for_each(|number| self.writer.arena.forget(number));
@@ -636,6 +639,7 @@ impl PageSink for WritePages {
 
     fn park(&mut self, rest: TreeRoot) {
         self.parked.push(rest);
+        self.has_parked = true;
     }
 
     fn note_split(&mut self) {

@@ -24,6 +24,7 @@ pub(super) struct SavepointState {
     is_nested: bool,
     fresh: FreshBits,
     death_count: usize,
+    parked_count: usize,
     catalog: TreeRoot,
     tables: BTreeMap<usize, OpenTable>,
     geometry: Geometry,
@@ -62,6 +63,7 @@ impl WriteTransaction {
             is_nested,
             fresh: self.pages.begin_savepoint(),
             death_count: self.pages.deaths.len(),
+            parked_count: self.pages.parked.len(),
             catalog: self.catalog,
             tables: self.tables.clone(),
             geometry: self.pages.geometry,
@@ -104,6 +106,7 @@ impl WriteTransaction {
         while self.savepoints.len() > position {
             let state = self.savepoints.pop().expect("there are more savepoints");
             self.pages.undo_savepoint(state.fresh, state.death_count);
+            self.pages.parked.truncate(state.parked_count);
             self.catalog = state.catalog;
             self.tables = state.tables;
             self.set_geometry(state.geometry);

@@ -318,10 +318,6 @@ impl WriteTransaction {
         let result = changing(&mut self.pages, |pages| {
             change(&mut Tree::new(pages, &mut root))
         });
-        let result = result.and_then(|done| {
-            self.keep_parked()?;
-            Ok(done)
-        });
         self.is_broken = result.is_err();
         let table = self.opened(handle);
         table.is_changed |= root != before;
@@ -408,7 +404,6 @@ impl WriteTransaction {
         };
         self.is_broken = true;
         changing(&mut self.pages, |pages| Tree::new(pages, &mut root).clear())?;
-        self.keep_parked()?;
         self.is_broken = false;
         self.note_open(handle, name, None);
         self.forget_table(handle, name)?;

@@ -62,7 +62,9 @@ pub(crate) struct Opened {
     map_size: AtomicU64,
     pub(crate) max_readers: c_uint,
     handles: Mutex<Handles>,
-    places: Mutex<Places>,
+    /// How often a database was opened or closed for everybody, or the main one seen anew.
+    generation: AtomicU64,
+    pub(crate) places: Places,
     /// The main database, as it was last seen.
     main: Mutex<Option<Arc<Open>>>,
     writers: AtomicUsize,
@@ -174,7 +176,8 @@ impl Opened {
             map_size: wanted.map_size.unwrap_or(0).into(),
             max_readers: wanted.max_readers,
             handles: Mutex::new(Handles::new(wanted.max_databases)),
-            places: Mutex::default(),
+            generation: AtomicU64::new(0),
+            places: Places::new(wanted.max_readers as usize),
             main: Mutex::default(),
             writers: AtomicUsize::new(0),
         })
@@ -202,8 +205,13 @@ impl Opened {
         lock(&self.handles)
     }
 
-    pub(crate) fn places(&self) -> MutexGuard<'_, Places> {
-        lock(&self.places)
+    pub(crate) fn generation(&self) -> u64 {
+        self.generation.load(Ordering::Acquire)
+    }
+
+    /// Which databases are open has changed.
+    pub(crate) fn count_generation(&self) {
+        self.generation.fetch_add(1, Ordering::AcqRel);
     }
 
     /// The main database, as it was last seen, if it was.
@@ -212,7 +220,11 @@ impl Opened {
     }
 
     pub(crate) fn see_main(&self, main: &Arc<Open>) {
-        *lock(&self.main) = Some(Arc::clone(main));
+        let mut seen = lock(&self.main);
+        if !seen.as_ref().is_some_and(|seen| Arc::ptr_eq(seen, main)) {
+            *seen = Some(Arc::clone(main));
+            self.count_generation();
+        }
     }
 
     /// A write transaction has begun, or ended.

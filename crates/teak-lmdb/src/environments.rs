@@ -162,7 +162,7 @@ pub unsafe extern "C" fn mdb_env_info(
             last_page: stat.page_count as usize - 1,
             last_transaction: opened.last_transaction()? as usize,
             max_readers: opened.max_readers,
-            reader_count: opened.places().most() as c_uint,
+            reader_count: opened.places.most() as c_uint,
         };
         if place.is_null() {
             return Err(Code::INVALID_ARGUMENT);
@@ -436,7 +436,7 @@ fn lines(environment: &Environment) -> Outcome<Vec<CString>> {
     let opened = environment.opened()?;
     let own = process::id();
     let mut lines: Vec<_> = opened
-        .places()
+        .places
         .shown()
         .map(|shown| readers::line(own, shown))
         .collect();

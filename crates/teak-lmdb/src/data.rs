@@ -56,7 +56,8 @@ pub unsafe extern "C" fn mdb_put(
     answer(|| {
         // SAFETY: the caller's promise.
         let (txn, key, data) = unsafe { (own(transaction)?, shared(key)?, own(data)?) };
-        txn.open(handle)?;
+        txn.look(handle)?;
+        txn.looked_at(handle)?;
         let known = flags::NOOVERWRITE | flags::NODUPDATA | flags::RESERVE;
         if asked & !(known | flags::APPEND | flags::APPENDDUP) != 0 {
             return Err(Code::INVALID_ARGUMENT);

@@ -24,6 +24,8 @@ const MAP_SIZE: u64 = 1 << 20;
 /// A limit smaller than this is this one: the file of an empty database, and nothing to write to it.
 const LIMIT_MIN: u64 = 4 * 4096;
 
+/// An empty database has four pages, and one of LMDB's two: so many do not count in the number of the last page.
+pub(crate) const PAGES_MORE: u64 = 2;
 /// The size of a page.
 pub(crate) const PAGE_SIZE: usize = 4096;
 /// The longest key, and the longest value of a key that has several.
@@ -68,6 +70,8 @@ pub(crate) struct Opened {
     /// The main database, as it was last seen.
     main: Mutex<Option<Arc<Open>>>,
     writers: AtomicUsize,
+    /// Behind the database, which goes first.
+    _left: LeftLock,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -158,18 +162,19 @@ impl Opened {
     fn open(path: &CStr, flags: c_uint, mode: u32, wanted: &Wanted) -> Outcome<Self> {
         let files = Files::new(path, flags);
         let is_read_only = flags & flags::RDONLY != 0;
-        let is_there = files.has_data(flags)?;
+        let found = files.find(flags)?;
         let mut options = Options::new().create(!is_read_only).read_only(is_read_only);
         if !is_read_only {
             options = options.size_limit_bytes(wanted.map_size.map(limit_of));
         }
-        let database = options.open(&files.data)?;
-        if !is_there {
-            files.set_mode(mode)?;
+        if let Some(lock) = &files.lock {
+            options = options.lock_file(lock);
         }
-        files.make_lock(mode, flags)?;
+        let database = options.open(&files.data)?;
+        files.set_modes(mode, &found)?;
+        let data = files.open_data()?;
         Ok(Self {
-            data: files.open_data()?,
+            data,
             database,
             path: path.to_owned(),
             flags: flags.into(),
@@ -180,6 +185,7 @@ impl Opened {
             places: Places::new(wanted.max_readers as usize),
             main: Mutex::default(),
             writers: AtomicUsize::new(0),
+            _left: LeftLock(files),
         })
     }
 
@@ -254,7 +260,12 @@ impl Opened {
             size => size,
         };
         let used = self.database.stat()?.page_count * PAGE_SIZE as u64;
-        self.map_size.store(size.max(used), Ordering::Release);
+        let size = match size {
+            // There is none.
+            u64::MAX => 0,
+            size => size.max(used),
+        };
+        self.map_size.store(size, Ordering::Release);
         Ok(())
     }
 
@@ -285,6 +296,16 @@ impl Opened {
             true => Err(Code(libc::EACCES)),
             false => Ok(()),
         }
+    }
+}
+
+/// Leaves the lock file where it was, for clients that look for it: the engine removes it with the last one who has the database open.
+#[derive(Debug)]
+struct LeftLock(Files);
+
+impl Drop for LeftLock {
+    fn drop(&mut self) {
+        self.0.leave_lock();
     }
 }
 

@@ -121,6 +121,11 @@ fn copy_new(from: &Path, to: &Path, added: &str) -> Result<(), Failure> {
             from.display()
         )));
     }
+    // It would have versions of before what is patched.
+    let versions = to.join("Cargo.lock");
+    if versions.exists() {
+        fs::remove_file(versions)?;
+    }
     let mut manifest = OpenOptions::new()
         .append(true)
         .open(to.join("Cargo.toml"))?;
@@ -137,12 +142,24 @@ fn host() -> Result<String, Failure> {
     Ok(host.to_owned())
 }
 
+/// The program that cargo says that it runs.
+fn program_in(line: &str) -> Option<&str> {
+    let (_, program) = line
+        .trim_start()
+        .strip_prefix("Running ")?
+        .split_once('(')?;
+    program.strip_suffix(')')
+}
+
 impl Copied<'_> {
     fn test(&self) -> Result<Outcomes, Failure> {
         let mut outcomes = Outcomes::default();
         let (is_success, printed) = self.cargo("test", &["--no-fail-fast"], "tests")?;
         for line in printed.lines() {
             outcomes.add_line_of_cargo(line);
+            if let Some(program) = program_in(line) {
+                self.refuse_other_library(&self.directory.join(program))?;
+            }
         }
         if !is_success && outcomes.count(Outcome::Failed) == 0 {
             return Err(Failure(format!(
@@ -159,6 +176,22 @@ impl Copied<'_> {
             outcomes.add(&format!("example {example}"), outcome);
         }
         Ok(outcomes)
+    }
+
+    /// Refuses a test program that has LMDB in it, or looks for it elsewhere: what it shows is nothing of the library.
+    fn refuse_other_library(&self, program: &Path) -> Result<(), Failure> {
+        if self.bench.arguments.on == Side::Lmdb {
+            return Ok(());
+        }
+        let mut search = Command::new("grep");
+        let status = search.args(["-qF", "liblmdb.so.0"]).arg(program).status()?;
+        match status.success() {
+            true => Ok(()),
+            false => Err(Failure(format!(
+                "{} is not linked to the library",
+                program.display()
+            ))),
+        }
     }
 
     /// The names of its examples.
@@ -199,9 +232,14 @@ impl Copied<'_> {
                 Link::Override => {
                     let target = host()?;
                     let libraries = prefix.libraries().display().to_string();
-                    command.arg("--config").arg(format!(
-                        "target.{target}.lmdb = {{ rustc-link-lib = [\"dylib=lmdb\"], rustc-link-search = [\"native={libraries}\"] }}"
-                    ));
+                    let configurations = [
+                        "rustc-link-lib = [\"lmdb\"]".to_owned(),
+                        format!("rustc-link-search = [\"native={libraries}\"]"),
+                    ];
+                    for configuration in configurations {
+                        let key = format!("target.{target}.lmdb.{configuration}");
+                        command.arg("--config").arg(key);
+                    }
                 }
                 Link::Patch(declarations) => {
                     command.env("LMDB_LIBDIR", prefix.libraries());
@@ -216,5 +254,17 @@ impl Copied<'_> {
         let limit = self.bench.time_limit();
         let (ended, printed) = running::run(&mut command, &self.log(log), limit)?;
         Ok((ended.is_some_and(|status| status.success()), printed))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::program_in;
+
+    #[test]
+    fn programs_are_found_in_what_cargo_prints() {
+        let line = "     Running unittests src/lib.rs (target/debug/deps/heed-12)";
+        assert_eq!(program_in(line), Some("target/debug/deps/heed-12"));
+        assert_eq!(program_in("   Doc-tests heed"), None);
     }
 }

@@ -80,7 +80,10 @@ const STEPS: &[Step] = &[
     xtask("teeth", "teeth"),
     xtask("other engines", "peers --images 1000 --seed 1"),
     xtask("differential", "differential --ops 200000 --seed 1"),
-    xtask("clients of LMDB", "lmdb-clients"),
+    xtask(
+        "clients of LMDB",
+        "lmdb-clients --client own --client lmdb-rkv",
+    ),
     cargo(
         "example",
         "run --profile campaign --package teak --example coins -- SCRATCH/coins.teak",

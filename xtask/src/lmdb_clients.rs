@@ -1,17 +1,30 @@
-//! Clients of LMDB on the library of `crates/teak-lmdb`: LMDB's own test programs and tools, compiled from the sources that a dependency
-//! brings, once with LMDB and once with our library. What they print must be the same.
+//! Clients of LMDB on the library of `crates/teak-lmdb`. Their sources come from where they are published, are built below the target
+//! directory, and are not committed. Of LMDB's own programs what they print is compared with what they print on LMDB; of the others the
+//! tests are run, and all pass but those that a list in the repository names, with the reason.
+
+mod crates;
+mod exceptions;
+pub(crate) mod library;
+mod outcomes;
+mod own;
+mod python;
+mod running;
 
 use crate::{Failure, scratch};
-use std::{
-    env, fs,
-    os::unix::fs::symlink,
-    path::{Path, PathBuf},
-    process::{Command, Stdio},
-};
+use clap::ValueEnum;
+use exceptions::Exceptions;
+use library::Prefix;
+use std::{fs, path::PathBuf, time::Duration};
 
-/// Runs LMDB's test programs and tools on the library with its interface, and compares what they print
+/// Runs clients of LMDB on the library with its interface: their tests, and LMDB's own programs, whose output is compared
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
+    /// Which clients; more than one if this is given more than once
+    #[arg(long, value_enum, default_value = "own")]
+    client: Vec<Client>,
+    /// On which library tests run: on LMDB itself it is only told which of them fail there
+    #[arg(long, value_enum, default_value = "teak")]
+    on: Side,
     /// Where LMDB's sources are; those of the crate lmdb-master-sys if this is not given
     #[arg(long, value_name = "DIRECTORY")]
     sources: Option<PathBuf>,
@@ -21,306 +34,120 @@ pub(crate) struct Arguments {
     /// The C compiler
     #[arg(long, default_value = "cc")]
     compiler: String,
+    /// The Python with which py-lmdb is built and run
+    #[arg(long, default_value = "python3")]
+    python: String,
+    /// How many seconds a program may take
+    #[arg(long, value_name = "SECONDS", default_value_t = 900)]
+    time_limit: u64,
 }
 
-/// LMDB's test programs.
-const TESTS: [&str; 6] = ["mtest", "mtest2", "mtest3", "mtest4", "mtest5", "mtest6"];
-/// LMDB's tools.
-const TOOLS: [&str; 4] = ["mdb_dump", "mdb_load", "mdb_copy", "mdb_stat"];
-
-/// Has random numbers be the same each time, and declares a function that is LMDB's own business but which a test program calls.
-const PRELUDE: &str = "#include <stdlib.h>
-#define srand(seed) srand(7)
-struct MDB_val;
-char *mdb_dkey(struct MDB_val *, char *);
-";
-
-/// That function.
-const KEY_IN_WORDS: &str = "#include <lmdb.h>
-#include <stdio.h>
-char *mdb_dkey(MDB_val *key, char *text) {
-    sprintf(text, \"%.*s\", (int)key->mv_size, (char *)key->mv_data);
-    return text;
+/// A client, or all of them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum Client {
+    /// LMDB's test programs and tools
+    Own,
+    /// The binding for Python, both of its modules
+    PyLmdb,
+    /// The typed binding for Rust, and its examples
+    Heed,
+    /// A binding for Rust
+    LmdbZero,
+    /// A binding for Rust
+    LmdbRkv,
+    All,
 }
-";
 
-/// With what programs are linked.
-#[derive(Clone, Copy, PartialEq, Eq)]
+/// With what clients are linked.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 enum Side {
     Lmdb,
-    Own,
+    Teak,
 }
 
-impl Side {
-    fn directory(self, scratch: &Path) -> PathBuf {
-        scratch.join(match self {
-            Self::Lmdb => "lmdb",
-            Self::Own => "own",
-        })
-    }
-}
-
-/// What is compiled, and where.
+/// What running a client needs.
 struct Bench<'b> {
-    compiler: &'b str,
-    sources: &'b Path,
-    scratch: &'b Path,
-}
-
-/// Builds the library and the programs, and runs them.
-pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let sources = match &arguments.sources {
-        Some(sources) => sources.clone(),
-        None => find_sources()?,
-    };
-    let library = match &arguments.library {
-        Some(library) => fs::canonicalize(library)?,
-        None => build_library()?,
-    };
-    let scratch = tempfile::tempdir()?;
-    for name in ["liblmdb.so", "liblmdb.so.0"] {
-        symlink(&library, scratch.path().join(name))?;
-    }
-    fs::write(scratch.path().join("prelude.h"), PRELUDE)?;
-    fs::write(scratch.path().join("key.c"), KEY_IN_WORDS)?;
-    let bench = Bench {
-        compiler: &arguments.compiler,
-        sources: &sources,
-        scratch: scratch.path(),
-    };
-    for side in [Side::Lmdb, Side::Own] {
-        fs::create_dir(side.directory(bench.scratch))?;
-        for program in TESTS.iter().chain(&TOOLS) {
-            bench.compile(program, side)?;
-        }
-    }
-    for test in TESTS {
-        bench.compare_test(test)?;
-        println!("{test}: the same");
-    }
-    bench.compare_tools()
+    arguments: &'b Arguments,
+    /// Where clients are built.
+    directory: PathBuf,
+    /// The library that they are linked with.
+    prefix: Prefix,
 }
 
 impl Bench<'_> {
-    fn compile(&self, program: &str, side: Side) -> Result<(), Failure> {
-        let mut command = Command::new(self.compiler);
-        command
-            .args(["-O1", "-w", "-include", "prelude.h", "-o"])
-            .arg(side.directory(self.scratch).join(program))
-            .arg(self.sources.join(program).with_extension("c"))
-            .arg("key.c")
-            .arg("-I")
-            .arg(self.sources)
-            .current_dir(self.scratch);
-        match side {
-            Side::Lmdb => command.args(["mdb.c", "midl.c"].map(|file| self.sources.join(file))),
-            Side::Own => command.args(["-L.", "-llmdb", "-Wl,-rpath,$ORIGIN/.."]),
+    fn time_limit(&self) -> Duration {
+        Duration::from_secs(self.arguments.time_limit)
+    }
+}
+
+/// Runs the clients that are asked for.
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let mut clients = arguments.client.clone();
+    if clients.contains(&Client::All) {
+        clients = Client::value_variants().to_vec();
+    }
+    let library = match &arguments.library {
+        Some(library) => fs::canonicalize(library)?,
+        None => library::build()?,
+    };
+    let directory = library::target_directory()?.join("lmdb-clients");
+    fs::create_dir_all(&directory)?;
+    let prefix = Prefix::of_teak(&directory, &library)?;
+    let bench = Bench {
+        arguments,
+        directory,
+        prefix,
+    };
+    let mut failed = Vec::new();
+    for client in clients {
+        if let Err(Failure(why)) = bench.run(client) {
+            eprintln!("{}: {why}", client.name());
+            failed.push(client.name());
+        }
+    }
+    match failed.is_empty() {
+        true => Ok(()),
+        false => Err(Failure(format!("not as expected: {}", failed.join(", ")))),
+    }
+}
+
+impl Bench<'_> {
+    fn run(&self, client: Client) -> Result<(), Failure> {
+        let outcomes = match client {
+            Client::Own => return own::run(self.arguments, &self.prefix),
+            Client::All => return Ok(()),
+            Client::PyLmdb => python::run(self)?,
+            Client::Heed => crates::run(self, &crates::HEED)?,
+            Client::LmdbZero => crates::run(self, &crates::LMDB_ZERO)?,
+            Client::LmdbRkv => crates::run(self, &crates::LMDB_RKV)?,
         };
-        let status = command.arg("-lpthread").status()?;
-        match status.success() {
-            true => Ok(()),
-            false => Err(Failure(format!("{program} cannot be compiled ({status})"))),
-        }
-    }
-
-    /// What a program prints in the directory of its side.
-    fn output(&self, side: Side, program: &str, words: &[&str]) -> Result<Vec<u8>, Failure> {
-        let directory = side.directory(self.scratch);
-        let output = Command::new(directory.join(program))
-            .args(words)
-            .current_dir(&directory)
-            .stderr(Stdio::inherit())
-            .output()?;
-        match output.status.success() {
-            true => Ok(output.stdout),
-            false => Err(Failure(format!("{program} has failed ({})", output.status))),
-        }
-    }
-
-    fn compare_test(&self, test: &str) -> Result<(), Failure> {
-        let [theirs, own] = [Side::Lmdb, Side::Own].map(|side| {
-            let database = side.directory(self.scratch).join("testdb");
-            if database.exists() {
-                fs::remove_dir_all(&database)?;
+        let name = client.name();
+        println!("{name} on {}: {outcomes}", self.arguments.on.name());
+        if self.arguments.on == Side::Lmdb {
+            for failed in outcomes.failed() {
+                println!("  fails: {failed}");
             }
-            fs::create_dir(&database)?;
-            let output = self.output(side, test, &[])?;
-            Ok::<_, Failure>(comparable(test, &String::from_utf8_lossy(&output)))
-        });
-        refuse_difference(test, &theirs?, &own?)
-    }
-
-    /// What the last test has left is dumped, loaded and copied in all ways.
-    fn compare_tools(&self) -> Result<(), Failure> {
-        let dump = |side, database: &str| {
-            let dump = self.output(side, "mdb_dump", &["-a", database])?;
-            Ok::<_, Failure>(without_address(&String::from_utf8_lossy(&dump)))
-        };
-        let own = dump(Side::Own, "testdb")?;
-        refuse_difference("mdb_dump", &dump(Side::Lmdb, "testdb")?, &own)?;
-        println!("mdb_dump: the same");
-
-        let directory = Side::Own.directory(self.scratch);
-        for copy in ["loaded", "exact", "dense", "piped"] {
-            fs::create_dir(directory.join(copy))?;
+            return Ok(());
         }
-        fs::write(directory.join("dump"), &own)?;
-        self.output(Side::Own, "mdb_load", &["-f", "dump", "loaded"])?;
-        self.output(Side::Own, "mdb_copy", &["testdb", "exact"])?;
-        self.output(Side::Own, "mdb_copy", &["-c", "testdb", "dense"])?;
-        let piped = self.output(Side::Own, "mdb_copy", &["-c", "testdb"])?;
-        fs::write(directory.join("piped/data.mdb"), piped)?;
-        for copy in ["loaded", "exact", "dense", "piped"] {
-            refuse_difference(copy, &own, &dump(Side::Own, copy)?)?;
-            println!("{copy}: the same");
+        let file = format!("crates/teak-lmdb/tests/clients/{name}.txt");
+        let exceptions = fs::read_to_string(scratch::workspace().join(&file))?;
+        Exceptions::parse(&exceptions)?.compare(&outcomes)
+    }
+}
+
+impl Client {
+    /// As it is given on the command line.
+    fn name(self) -> String {
+        let value = self.to_possible_value();
+        value.map_or_else(String::new, |value| value.get_name().to_owned())
+    }
+}
+
+impl Side {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Lmdb => "LMDB",
+            Self::Teak => "Teak",
         }
-        self.output(Side::Own, "mdb_stat", &["-eafr", "testdb"])?;
-        println!("mdb_stat: answers");
-        Ok(())
-    }
-}
-
-/// What can be compared of a test's output: not addresses, nor where pages end that several values are read from at once.
-fn comparable(test: &str, output: &str) -> String {
-    let mut lines = Vec::new();
-    let mut is_reading_pages = false;
-    for line in output.lines() {
-        is_reading_pages &= !line.starts_with("Deleted");
-        if test == "mtest4" && line.starts_with("key: 001,") && is_reading_pages {
-            continue;
-        }
-        is_reading_pages |= line.starts_with("key: 0x");
-        lines.push(without_addresses(line));
-    }
-    lines.join("\n")
-}
-
-/// A line with `-` for each number that begins with `0x`.
-fn without_addresses(line: &str) -> String {
-    let mut parts = line.split("0x");
-    let mut text = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        text.push('-');
-        text.push_str(part.trim_start_matches(|digit: char| digit.is_ascii_hexdigit()));
-    }
-    text
-}
-
-/// A dump without the address that LMDB's map was at.
-fn without_address(dump: &str) -> String {
-    let lines = dump.split_inclusive('\n');
-    lines.filter(|line| !line.starts_with("mapaddr=")).collect()
-}
-
-fn refuse_difference(name: &str, theirs: &str, own: &str) -> Result<(), Failure> {
-    if theirs == own {
-        return Ok(());
-    }
-    let lines = theirs.lines().zip(own.lines()).enumerate();
-    let mut differing = lines.filter(|(_, (theirs, own))| theirs != own);
-    Err(Failure(match differing.next() {
-        Some((index, (theirs, own))) => {
-            let line = index + 1;
-            format!("{name}, line {line}: LMDB has {theirs:?}, Teak {own:?}")
-        }
-        None => format!(
-            "{name}: LMDB has {} lines, Teak {}",
-            theirs.lines().count(),
-            own.lines().count()
-        ),
-    }))
-}
-
-fn cargo() -> Command {
-    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    command.current_dir(scratch::workspace());
-    command
-}
-
-/// What cargo knows of the workspace, as one line of JSON.
-fn metadata() -> Result<String, Failure> {
-    let output = cargo()
-        .args(["metadata", "--format-version", "1"])
-        .stderr(Stdio::inherit())
-        .output()?;
-    match output.status.success() {
-        true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
-        false => Err(Failure(format!(
-            "cargo metadata has failed ({})",
-            output.status
-        ))),
-    }
-}
-
-/// The text behind `mark` up to the next quote, of the first such place that `is_it` says it is.
-fn quoted<'m>(metadata: &'m str, mark: &str, is_it: impl Fn(&str) -> bool) -> Option<&'m str> {
-    let places = metadata.split(mark).skip(1);
-    let mut texts = places.filter_map(|place| place.split('"').next());
-    texts.find(|text| is_it(text))
-}
-
-/// LMDB's sources, which the crate lmdb-master-sys has.
-fn find_sources() -> Result<PathBuf, Failure> {
-    let metadata = metadata()?;
-    let manifest = quoted(&metadata, "\"manifest_path\":\"", |path| {
-        path.contains("lmdb-master-sys")
-    });
-    let manifest = manifest.ok_or_else(|| {
-        Failure("the crate lmdb-master-sys is not there; say where LMDB is with `--sources`".into())
-    })?;
-    let directory = Path::new(manifest).with_file_name("lmdb/libraries/liblmdb");
-    match directory.join("mdb.c").is_file() {
-        true => Ok(directory),
-        false => Err(Failure(format!(
-            "there are no sources of LMDB in {}",
-            directory.display()
-        ))),
-    }
-}
-
-/// Builds the library; returns where it is.
-fn build_library() -> Result<PathBuf, Failure> {
-    let status = cargo()
-        .args(["build", "--quiet", "--profile", "campaign"])
-        .args(["--package", "teak-lmdb"])
-        .status()?;
-    if !status.success() {
-        return Err(Failure(format!("the library cannot be built ({status})")));
-    }
-    let metadata = metadata()?;
-    let target = quoted(&metadata, "\"target_directory\":\"", |_| true);
-    let target = target.ok_or_else(|| Failure("cargo does not say where it builds".into()))?;
-    Ok(Path::new(target).join("campaign/liblmdb.so"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{comparable, quoted, refuse_difference, without_address};
-
-    #[test]
-    fn what_depends_on_the_library_is_not_compared() {
-        let output =
-            "key: 0x7f12ab 001, data: 0x7f 002\nkey: 001, data: 4\nDeleted 1\nkey: 001, data: 5";
-        let all = "key: - 001, data: - 002\nkey: 001, data: 4\nDeleted 1\nkey: 001, data: 5";
-        assert_eq!(comparable("mtest", output), all);
-        let without_pages = all.replace("key: 001, data: 4\n", "");
-        assert_eq!(comparable("mtest4", output), without_pages);
-        assert_eq!(without_address("a\nmapaddr=0x7\nb\n"), "a\nb\n");
-    }
-
-    #[test]
-    fn a_difference_is_told_by_its_line() {
-        assert!(refuse_difference("x", "a\nb", "a\nb").is_ok());
-        let told = refuse_difference("x", "a\nb", "a\nc").unwrap_err().0;
-        assert!(told.contains("line 2"), "{told}");
-        assert!(refuse_difference("x", "a\nb", "a").is_err());
-    }
-
-    #[test]
-    fn paths_are_found_in_what_cargo_says() {
-        let metadata = r#"{"manifest_path":"/a/x","manifest_path":"/b/y","target":"/t"}"#;
-        let found = quoted(metadata, "\"manifest_path\":\"", |path| path.contains('y'));
-        assert_eq!(found, Some("/b/y"));
-        assert_eq!(quoted(metadata, "\"other\":\"", |_| true), None);
     }
 }

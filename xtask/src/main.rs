@@ -13,6 +13,7 @@ mod header;
 mod install_c;
 mod kill;
 mod layers;
+mod lmdb_bench;
 mod lmdb_clients;
 mod model;
 mod mutate;
@@ -64,6 +65,7 @@ enum Task {
     Peers(peers::Arguments),
     Differential(differential::Arguments),
     LmdbClients(lmdb_clients::Arguments),
+    LmdbBench(lmdb_bench::Arguments),
     Storm(storm::Arguments),
     /// The program that is killed
     #[command(hide = true)]
@@ -119,6 +121,7 @@ fn main() -> ExitCode {
         Task::Peers(arguments) => peers::run(&arguments),
         Task::Differential(arguments) => differential::run(&arguments),
         Task::LmdbClients(arguments) => lmdb_clients::run(&arguments),
+        Task::LmdbBench(arguments) => lmdb_bench::run(&arguments),
         Task::Storm(arguments) => storm::run(&arguments),
         Task::StormWorker(arguments) => storm::worker::run(&arguments),
         Task::Victim(arguments) => workload::run(&arguments),

@@ -31,6 +31,9 @@ pub(crate) struct Inner {
     walk: Option<Walk>,
     /// The last step forward led nowhere, or it went to the last record: LMDB takes the values of its key that may be left for the end.
     is_at_end: bool,
+    /// The last search found no such key. Of the key that it led to LMDB has not looked at the values: who asks for the one that the
+    /// cursor is on is refused, if there are several.
+    is_without_value: bool,
 }
 
 /// Where a cursor is.
@@ -79,6 +82,7 @@ impl Cursor {
             place: Place::Nowhere,
             walk: None,
             is_at_end: false,
+            is_without_value: false,
         }))
     }
 
@@ -163,6 +167,7 @@ impl Inner {
     }
 
     fn reset(&mut self) {
+        self.is_without_value = false;
         self.walk = None;
         self.place = Place::Nowhere;
         self.is_at_end = false;
@@ -192,6 +197,7 @@ impl Inner {
 
     /// Is on the record of a walk.
     fn be_on(&mut self, walk: Walk) {
+        self.is_without_value = false;
         if !matches!(self.place, Place::At { .. }) {
             self.place = Place::At {
                 key: Vec::new(),

@@ -24,13 +24,14 @@ pub unsafe extern "C" fn mdb_get(
     answer(|| {
         // SAFETY: the caller's promise.
         let (txn, key, data) = unsafe { (own(transaction)?, shared(key)?, own(data)?) };
-        let open = txn.open(handle)?;
+        txn.look(handle)?;
+        txn.looked_at(handle)?;
         txn.refuse_blocked()?;
         if key.len == 0 {
             return Err(Code(codes::BAD_VALSIZE));
         }
         txn.store_reserved()?;
-        let open = open.ok_or(Code::NOT_FOUND)?;
+        let open = txn.looked_at(handle)?.ok_or(Code::NOT_FOUND)?;
         // SAFETY: the caller's promise.
         let key = unsafe { key.bytes() }?;
         let found = txn.view()?.get(&open.tables, key).map_err(put::of_size)?;
@@ -55,7 +56,8 @@ pub unsafe extern "C" fn mdb_put(
     answer(|| {
         // SAFETY: the caller's promise.
         let (txn, key, data) = unsafe { (own(transaction)?, shared(key)?, own(data)?) };
-        txn.open(handle)?;
+        txn.look(handle)?;
+        txn.looked_at(handle)?;
         let known = flags::NOOVERWRITE | flags::NODUPDATA | flags::RESERVE;
         if asked & !(known | flags::APPEND | flags::APPENDDUP) != 0 {
             return Err(Code::INVALID_ARGUMENT);

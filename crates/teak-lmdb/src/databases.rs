@@ -116,6 +116,7 @@ pub unsafe extern "C" fn mdb_dbi_close(environment: *mut Environment, handle: c_
         // SAFETY: the caller's promise.
         let opened = unsafe { shared(environment) }?.opened()?;
         opened.handles().close(handle);
+        opened.count_generation();
         Ok(())
     });
 }

@@ -24,6 +24,8 @@ const MAP_SIZE: u64 = 1 << 20;
 /// A limit smaller than this is this one: the file of an empty database, and nothing to write to it.
 const LIMIT_MIN: u64 = 4 * 4096;
 
+/// An empty database has four pages, and one of LMDB's two: so many do not count in the number of the last page.
+pub(crate) const PAGES_MORE: u64 = 2;
 /// The size of a page.
 pub(crate) const PAGE_SIZE: usize = 4096;
 /// The longest key, and the longest value of a key that has several.
@@ -62,10 +64,14 @@ pub(crate) struct Opened {
     map_size: AtomicU64,
     pub(crate) max_readers: c_uint,
     handles: Mutex<Handles>,
-    places: Mutex<Places>,
+    /// How often a database was opened or closed for everybody, or the main one seen anew.
+    generation: AtomicU64,
+    pub(crate) places: Places,
     /// The main database, as it was last seen.
     main: Mutex<Option<Arc<Open>>>,
     writers: AtomicUsize,
+    /// Behind the database, which goes first.
+    _left: LeftLock,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -156,27 +162,30 @@ impl Opened {
     fn open(path: &CStr, flags: c_uint, mode: u32, wanted: &Wanted) -> Outcome<Self> {
         let files = Files::new(path, flags);
         let is_read_only = flags & flags::RDONLY != 0;
-        let is_there = files.has_data(flags)?;
+        let found = files.find(flags)?;
         let mut options = Options::new().create(!is_read_only).read_only(is_read_only);
         if !is_read_only {
             options = options.size_limit_bytes(wanted.map_size.map(limit_of));
         }
-        let database = options.open(&files.data)?;
-        if !is_there {
-            files.set_mode(mode)?;
+        if let Some(lock) = &files.lock {
+            options = options.lock_file(lock);
         }
-        files.make_lock(mode, flags)?;
+        let database = options.open(&files.data)?;
+        files.set_modes(mode, &found)?;
+        let data = files.open_data()?;
         Ok(Self {
-            data: files.open_data()?,
+            data,
             database,
             path: path.to_owned(),
             flags: flags.into(),
             map_size: wanted.map_size.unwrap_or(0).into(),
             max_readers: wanted.max_readers,
             handles: Mutex::new(Handles::new(wanted.max_databases)),
-            places: Mutex::default(),
+            generation: AtomicU64::new(0),
+            places: Places::new(wanted.max_readers as usize),
             main: Mutex::default(),
             writers: AtomicUsize::new(0),
+            _left: LeftLock(files),
         })
     }
 
@@ -202,8 +211,13 @@ impl Opened {
         lock(&self.handles)
     }
 
-    pub(crate) fn places(&self) -> MutexGuard<'_, Places> {
-        lock(&self.places)
+    pub(crate) fn generation(&self) -> u64 {
+        self.generation.load(Ordering::Acquire)
+    }
+
+    /// Which databases are open has changed.
+    pub(crate) fn count_generation(&self) {
+        self.generation.fetch_add(1, Ordering::AcqRel);
     }
 
     /// The main database, as it was last seen, if it was.
@@ -212,7 +226,11 @@ impl Opened {
     }
 
     pub(crate) fn see_main(&self, main: &Arc<Open>) {
-        *lock(&self.main) = Some(Arc::clone(main));
+        let mut seen = lock(&self.main);
+        if !seen.as_ref().is_some_and(|seen| Arc::ptr_eq(seen, main)) {
+            *seen = Some(Arc::clone(main));
+            self.count_generation();
+        }
     }
 
     /// A write transaction has begun, or ended.
@@ -242,7 +260,12 @@ impl Opened {
             size => size,
         };
         let used = self.database.stat()?.page_count * PAGE_SIZE as u64;
-        self.map_size.store(size.max(used), Ordering::Release);
+        let size = match size {
+            // There is none.
+            u64::MAX => 0,
+            size => size.max(used),
+        };
+        self.map_size.store(size, Ordering::Release);
         Ok(())
     }
 
@@ -273,6 +296,16 @@ impl Opened {
             true => Err(Code(libc::EACCES)),
             false => Ok(()),
         }
+    }
+}
+
+/// Leaves the lock file where it was, for clients that look for it: the engine removes it with the last one who has the database open.
+#[derive(Debug)]
+struct LeftLock(Files);
+
+impl Drop for LeftLock {
+    fn drop(&mut self) {
+        self.0.leave_lock();
     }
 }
 

@@ -4,7 +4,7 @@ use crate::{
     border::{EnvironmentInfo, Stat, answer, caught, own, shared, unanswered},
     codes::{Code, Outcome},
     copy,
-    environment::{Environment, MAX_KEY},
+    environment::{Environment, MAX_KEY, PAGES_MORE},
     flags, readers, transaction,
 };
 use std::{
@@ -159,10 +159,10 @@ pub unsafe extern "C" fn mdb_env_info(
         let info = EnvironmentInfo {
             map_address: ptr::null_mut(),
             map_size: usize::try_from(opened.map_size()?).unwrap_or(usize::MAX),
-            last_page: stat.page_count as usize - 1,
+            last_page: (stat.page_count - 1).saturating_sub(PAGES_MORE) as usize,
             last_transaction: opened.last_transaction()? as usize,
             max_readers: opened.max_readers,
-            reader_count: opened.places().most() as c_uint,
+            reader_count: opened.places.most() as c_uint,
         };
         if place.is_null() {
             return Err(Code::INVALID_ARGUMENT);
@@ -436,7 +436,7 @@ fn lines(environment: &Environment) -> Outcome<Vec<CString>> {
     let opened = environment.opened()?;
     let own = process::id();
     let mut lines: Vec<_> = opened
-        .places()
+        .places
         .shown()
         .map(|shown| readers::line(own, shown))
         .collect();

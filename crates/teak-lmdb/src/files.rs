@@ -20,8 +20,16 @@ use std::{
 pub(crate) struct Files {
     /// That of the database.
     pub(crate) data: PathBuf,
-    /// An empty file that is there because clients look for it. Without a directory the engine's lock file has that name.
-    lock: Option<PathBuf>,
+    /// The engine's lock file, which has the name of LMDB's. `None` if there is to be no such file: then it has the engine's name for it.
+    pub(crate) lock: Option<PathBuf>,
+}
+
+/// Which files there were before the environment was opened.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Found {
+    has_data: bool,
+    /// Or there is to be none.
+    has_lock: bool,
 }
 
 impl Files {
@@ -29,25 +37,28 @@ impl Files {
     pub(crate) fn new(path: &CStr, environment_flags: c_uint) -> Self {
         let path = Path::new(OsStr::from_bytes(path.to_bytes()));
         if environment_flags & flags::NOSUBDIR != 0 {
-            let data = path.to_owned();
-            return Self { data, lock: None };
+            let mut lock = path.as_os_str().to_owned();
+            lock.push("-lock");
+            return Self {
+                data: path.to_owned(),
+                lock: Some(lock.into()),
+            };
         }
-        let is_locked = environment_flags & flags::NOLOCK == 0;
+        // Who does without a lock file meets those who have one there.
+        let lock = path.join("lock.mdb");
+        let is_locked = environment_flags & flags::NOLOCK == 0 || lock.exists();
         Self {
             data: path.join("data.mdb"),
-            lock: is_locked.then(|| path.join("lock.mdb")),
+            lock: is_locked.then_some(lock),
         }
     }
 
-    /// Makes the lock file, unless it is there, or nothing can be written and nothing is to be.
-    pub(crate) fn make_lock(&self, mode: u32, environment_flags: c_uint) -> Outcome {
-        let Some(lock) = &self.lock else {
-            return Ok(());
-        };
-        let mut options = OpenOptions::new();
-        match options.append(true).create(true).mode(mode).open(lock) {
-            Err(_) if environment_flags & flags::RDONLY != 0 => Ok(()),
-            made => made.map(drop).map_err(of_io),
+    /// Makes an empty lock file beside the data file, where it can.
+    pub(crate) fn leave_lock(&self) {
+        if let (Some(lock), Ok(data)) = (&self.lock, fs::metadata(&self.data)) {
+            let mut options = OpenOptions::new();
+            let mode = data.permissions().mode() & 0o666;
+            let _ = options.append(true).create_new(true).mode(mode).open(lock);
         }
     }
 
@@ -56,14 +67,32 @@ impl Files {
         File::open(&self.data).map_err(of_io)
     }
 
-    /// Gives a data file that was made just now the mode that it was to have.
-    pub(crate) fn set_mode(&self, mode: u32) -> Outcome {
-        let mode = mode & 0o777 & !umask();
-        fs::set_permissions(&self.data, Permissions::from_mode(mode)).map_err(of_io)
+    /// What is there now. A data file with nothing in it is taken away: it is a place for a new database.
+    pub(crate) fn find(&self, environment_flags: c_uint) -> Outcome<Found> {
+        Ok(Found {
+            has_data: self.has_data(environment_flags)?,
+            has_lock: self.lock.as_ref().is_none_or(|lock| lock.exists()),
+        })
+    }
+
+    /// Gives the files that were made since `found` the mode that they were to have.
+    pub(crate) fn set_modes(&self, mode: u32, found: &Found) -> Outcome {
+        let permissions = Permissions::from_mode(mode & 0o777 & !umask());
+        if !found.has_data {
+            fs::set_permissions(&self.data, permissions.clone()).map_err(of_io)?;
+        }
+        match &self.lock {
+            Some(lock) if !found.has_lock => match fs::set_permissions(lock, permissions) {
+                // On what is mounted for reading only there is none.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+                set => set.map_err(of_io),
+            },
+            _ => Ok(()),
+        }
     }
 
     /// Whether there is a data file with something in it. One that is empty is taken away: it is a place for a new database.
-    pub(crate) fn has_data(&self, environment_flags: c_uint) -> Outcome<bool> {
+    fn has_data(&self, environment_flags: c_uint) -> Outcome<bool> {
         match fs::metadata(&self.data) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
             Err(error) => Err(of_io(error)),

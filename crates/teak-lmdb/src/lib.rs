@@ -29,6 +29,7 @@ mod handles;
 mod orders;
 mod put;
 mod readers;
+mod remembered;
 mod reserved;
 mod transaction;
 mod view;

@@ -89,7 +89,7 @@ fn put_plain(
     };
     let is_reserved = asked & flags::RESERVE != 0;
     let value = match is_reserved {
-        true => zeros(data.len)?,
+        true => kept_or_zeros(txn.view()?.get(&open.tables, key)?, data.len)?,
         // SAFETY: the client gives a value that is there while the function runs.
         false => unsafe { data.bytes() }?.to_vec(),
     };
@@ -106,10 +106,14 @@ fn put_plain(
     Ok(())
 }
 
-fn zeros(len: usize) -> Outcome<Vec<u8>> {
+/// What a reserved value is before the client has written to it: as it was, if it keeps its length, since clients change a part of it.
+fn kept_or_zeros(old: Option<&[u8]>, len: usize) -> Outcome<Vec<u8>> {
     let mut value = Vec::new();
     (value.try_reserve_exact(len)).map_err(|_| Code(libc::ENOMEM))?;
-    value.resize(len, 0);
+    match old {
+        Some(old) if old.len() == len => value.extend_from_slice(old),
+        _ => value.resize(len, 0),
+    }
     Ok(value)
 }
 

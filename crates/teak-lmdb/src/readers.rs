@@ -1,86 +1,146 @@
 //! The places of readers that clients see: as many as were asked for, and one for a thread unless readers belong to transactions.
+//!
+//! Taking a place and giving it back takes no lock: a place is a cache line of its own, and a thread looks first at the one that it had last.
 
 use crate::codes::{self, Code, Outcome};
+use std::{
+    cell::Cell,
+    sync::{
+        OnceLock,
+        atomic::{AtomicU64, AtomicUsize, Ordering},
+    },
+};
 
-/// What a place is for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Use {
-    Free,
-    /// Kept for a transaction that was reset.
-    Kept,
-    /// A state is read.
-    Reading(u64),
-}
+/// What a place is for: nothing, a transaction that was reset, or, above these, reading a state.
+const FREE: u64 = 0;
+const KEPT: u64 = 1;
+const READING: u64 = 2;
 
-/// A place, and the thread that has taken it.
-#[derive(Clone, Copy, Debug)]
+/// Places are made so many at a time.
+const CHUNK: usize = 64;
+
+/// A place, and the thread that has taken it: 0 while it is free.
+#[derive(Debug, Default)]
+#[repr(align(64))]
 struct Place {
-    thread: usize,
-    used: Use,
+    used: AtomicU64,
+    thread: AtomicUsize,
 }
 
 /// A place that was shown: its thread, and the state that is read there.
 pub(crate) type Shown = (usize, Option<u64>);
 
 /// The places of an environment.
-#[derive(Debug, Default)]
-pub(crate) struct Places(Vec<Place>);
+#[derive(Debug)]
+pub(crate) struct Places {
+    /// No other environment of this process has or had it.
+    number: u64,
+    max: usize,
+    chunks: Box<[OnceLock<Box<[Place; CHUNK]>>]>,
+    most: AtomicUsize,
+}
+
+thread_local! {
+    /// The environment in which this thread had a place last, and which that was.
+    static LAST: Cell<(u64, usize)> = const { Cell::new((0, 0)) };
+}
 
 impl Places {
-    /// Takes a place for `thread`, one of at most `max`.
-    pub(crate) fn take(
-        &mut self,
-        thread: usize,
-        max: usize,
-        is_for_thread: bool,
-    ) -> Outcome<usize> {
-        let is_own = |place: &Place| place.used != Use::Free && place.thread == thread;
-        if is_for_thread && self.0.iter().any(is_own) {
+    /// Room for at most `max`.
+    pub(crate) fn new(max: usize) -> Self {
+        static NUMBERS: AtomicU64 = AtomicU64::new(1);
+        Self {
+            number: NUMBERS.fetch_add(1, Ordering::Relaxed),
+            max,
+            chunks: (0..max.div_ceil(CHUNK)).map(|_| OnceLock::new()).collect(),
+            most: AtomicUsize::new(0),
+        }
+    }
+
+    /// The number of the environment.
+    pub(crate) fn environment(&self) -> u64 {
+        self.number
+    }
+
+    fn place(&self, index: usize) -> &Place {
+        let made = || Box::new(std::array::from_fn(|_| Place::default()));
+        &self.chunks[index / CHUNK].get_or_init(made)[index % CHUNK]
+    }
+
+    /// Takes a place for `thread`, which is this one. With `is_for_thread` it must not have one yet.
+    pub(crate) fn take(&self, thread: usize, is_for_thread: bool) -> Outcome<usize> {
+        let most = self.most.load(Ordering::Acquire);
+        let last = match LAST.get() {
+            (number, index) if number == self.number => Some(index),
+            _ => None,
+        };
+        let is_own = |index: usize| {
+            let place = self.place(index);
+            place.thread.load(Ordering::Acquire) == thread
+        };
+        let has_one = match last {
+            Some(last) => is_own(last),
+            None => (0..most).any(is_own),
+        };
+        if is_for_thread && has_one {
             return Err(Code(codes::BAD_RSLOT));
         }
-        let place = Place {
-            thread,
-            used: Use::Kept,
-        };
-        match self.0.iter().position(|place| place.used == Use::Free) {
-            Some(index) => {
-                self.0[index] = place;
-                Ok(index)
-            }
-            None if self.0.len() < max => {
-                self.0.push(place);
-                Ok(self.0.len() - 1)
-            }
-            None => Err(Code(codes::READERS_FULL)),
+        let mut wanted = last.into_iter().chain(0..self.max);
+        let taken = wanted.find(|index| self.try_take(*index, thread));
+        let taken = taken.ok_or(Code(codes::READERS_FULL))?;
+        LAST.set((self.number, taken));
+        if taken >= most {
+            self.most.fetch_max(taken + 1, Ordering::AcqRel);
         }
+        Ok(taken)
+    }
+
+    fn try_take(&self, index: usize, thread: usize) -> bool {
+        let place = self.place(index);
+        let is_free = place.used.load(Ordering::Relaxed) == FREE;
+        let taken = is_free
+            && (place.used)
+                .compare_exchange(FREE, KEPT, Ordering::AcqRel, Ordering::Relaxed)
+                .is_ok();
+        if taken {
+            place.thread.store(thread, Ordering::Release);
+        }
+        taken
     }
 
     /// Notes which state is read at a place that was taken.
-    pub(crate) fn read(&mut self, index: usize, state: u64) {
-        self.0[index].used = Use::Reading(state);
+    pub(crate) fn read(&self, index: usize, state: u64) {
+        let used = state.saturating_add(READING);
+        self.place(index).used.store(used, Ordering::Release);
     }
 
     /// Notes that nothing is read at a place, which stays taken.
-    pub(crate) fn keep(&mut self, index: usize) {
-        self.0[index].used = Use::Kept;
+    pub(crate) fn keep(&self, index: usize) {
+        self.place(index).used.store(KEPT, Ordering::Release);
     }
 
     /// Gives a place back.
-    pub(crate) fn give_back(&mut self, index: usize) {
-        self.0[index].used = Use::Free;
+    pub(crate) fn give_back(&self, index: usize) {
+        let place = self.place(index);
+        place.thread.store(0, Ordering::Release);
+        place.used.store(FREE, Ordering::Release);
     }
 
     /// As many places as were ever needed at once.
     pub(crate) fn most(&self) -> usize {
-        self.0.len()
+        self.most.load(Ordering::Acquire)
     }
 
     /// The places that are taken.
     pub(crate) fn shown(&self) -> impl Iterator<Item = Shown> {
-        self.0.iter().filter_map(|place| match place.used {
-            Use::Free => None,
-            Use::Kept => Some((place.thread, None)),
-            Use::Reading(state) => Some((place.thread, Some(state))),
+        let places = (0..self.most()).map(|index| self.place(index));
+        places.filter_map(|place| {
+            let thread = place.thread.load(Ordering::Acquire);
+            match place.used.load(Ordering::Acquire) {
+                FREE => None,
+                KEPT => Some((thread, None)),
+                state => Some((thread, Some(state - READING))),
+            }
         })
     }
 }
@@ -95,21 +155,48 @@ pub(crate) fn line(process: u32, (thread, state): Shown) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Code, Places, codes, line};
+    use super::{CHUNK, Code, Places, codes, line};
+    use std::{collections::HashSet, sync::Mutex, thread};
 
     #[test]
     fn a_thread_has_one_place_and_all_have_so_many() {
-        let mut places = Places::default();
-        assert_eq!(places.take(7, 2, true), Ok(0));
-        assert_eq!(places.take(7, 2, true), Err(Code(codes::BAD_RSLOT)));
-        assert_eq!(places.take(8, 2, true), Ok(1));
-        assert_eq!(places.take(9, 2, false), Err(Code(codes::READERS_FULL)));
+        let places = Places::new(2);
+        assert_eq!(places.take(7, true), Ok(0));
+        assert_eq!(places.take(7, true), Err(Code(codes::BAD_RSLOT)));
+        assert_eq!(places.take(8, false), Ok(1));
+        assert_eq!(places.take(9, false), Err(Code(codes::READERS_FULL)));
         places.read(1, 12);
         places.give_back(0);
         assert_eq!(places.shown().collect::<Vec<_>>(), [(8, Some(12))]);
         places.keep(1);
         assert_eq!(line(5, places.shown().next().unwrap()), "         5 8 -\n");
-        assert_eq!(places.take(7, 2, false), Ok(0));
+        assert_eq!(places.take(7, false), Ok(0));
         assert_eq!(places.most(), 2);
+    }
+
+    #[test]
+    fn a_place_in_another_environment_is_none_here() {
+        let (one, other) = (Places::new(4), Places::new(4));
+        assert_eq!(one.take(7, true), Ok(0));
+        assert_eq!(other.take(7, true), Ok(0));
+        assert_eq!(one.take(7, true), Err(Code(codes::BAD_RSLOT)));
+        one.give_back(0);
+        assert_eq!(one.take(7, true), Ok(0));
+    }
+
+    #[test]
+    fn threads_that_come_at_once_have_different_places() {
+        let count = CHUNK + 8;
+        let (places, taken) = (Places::new(count), Mutex::new(HashSet::new()));
+        thread::scope(|scope| {
+            for thread in 1..=count {
+                let (places, taken) = (&places, &taken);
+                scope.spawn(move || {
+                    let index = places.take(thread, true).unwrap();
+                    assert!(taken.lock().unwrap().insert(index));
+                });
+            }
+        });
+        assert_eq!(places.take(1000, true), Err(Code(codes::READERS_FULL)));
     }
 }

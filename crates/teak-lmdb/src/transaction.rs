@@ -9,7 +9,8 @@ use crate::{
     codes::{self, Code, Outcome},
     cursor::{Backup, Cursor},
     environment::{Environment, Opened},
-    handles::{Known, Open},
+    handles::Open,
+    remembered::Remembered,
     view::View,
     writer::Writer,
 };
@@ -29,8 +30,8 @@ pub struct Transaction {
     is_broken: bool,
     pub(crate) parent: *mut Self,
     pub(crate) child: *mut Self,
-    /// The named databases that were open when it began, and those that it has opened itself.
-    known: Known,
+    /// The databases that were open when it began, and named ones that it has opened itself. Absent only at the end.
+    remembered: Option<Remembered>,
     inherited: Vec<(c_uint, Arc<Open>)>,
     own: Vec<(c_uint, Arc<Open>)>,
     /// Handles of databases that it has dropped.
@@ -69,14 +70,19 @@ fn this_thread() -> usize {
 }
 
 impl Transaction {
-    fn new(environment: *mut Environment, opened: &Arc<Opened>, side: Side) -> Self {
+    fn new(
+        environment: *mut Environment,
+        opened: &Arc<Opened>,
+        remembered: Remembered,
+        side: Side,
+    ) -> Self {
         Self {
             environment,
             side,
             is_broken: false,
             parent: ptr::null_mut(),
             child: ptr::null_mut(),
-            known: opened.handles().known(),
+            remembered: Some(remembered),
             inherited: Vec::new(),
             own: Vec::new(),
             dropped: Vec::new(),
@@ -93,7 +99,7 @@ impl Transaction {
             txn: None,
             place: None,
         };
-        let mut txn = Self::new(environment, opened, side);
+        let mut txn = Self::new(environment, opened, Remembered::now(opened), side);
         match txn.renew() {
             Ok(()) => Ok(txn),
             Err(code) => {
@@ -112,6 +118,7 @@ impl Transaction {
         Ok(Self::new(
             environment,
             opened,
+            Remembered::now(opened),
             Side::Writing { writer, savepoint },
         ))
     }
@@ -126,8 +133,11 @@ impl Transaction {
         let writer = parent.writer()?;
         let savepoint = Some(writer.txn.savepoint()?);
         let side = Side::Writing { writer, savepoint };
-        let mut nested = Self::new(parent.environment, &parent.opened, side);
-        nested.known = Arc::clone(&parent.known);
+        let remembered = match &parent.remembered {
+            Some(remembered) => remembered.clone(),
+            None => Remembered::now(&parent.opened),
+        };
+        let mut nested = Self::new(parent.environment, &parent.opened, remembered, side);
         nested.inherited = parent
             .inherited
             .iter()

@@ -74,6 +74,11 @@ impl<'t> View<'t> {
         Ok(Some(open))
     }
 
+    /// Whether a table is there, and is of its kind.
+    pub(crate) fn has(self, tables: &Tables) -> bool {
+        self.stat(tables).is_ok()
+    }
+
     /// Counts of a table.
     pub(crate) fn stat(self, tables: &Tables) -> teak::Result<TableStat> {
         match tables {

@@ -4,9 +4,9 @@ use lmdb::{
     environments::{
         mdb_env_close, mdb_env_copy, mdb_env_copy2, mdb_env_copyfd, mdb_env_copyfd2,
         mdb_env_get_fd, mdb_env_get_flags, mdb_env_get_maxkeysize, mdb_env_get_maxreaders,
-        mdb_env_get_path, mdb_env_get_userctx, mdb_env_info, mdb_env_set_assert, mdb_env_set_flags,
-        mdb_env_set_mapsize, mdb_env_set_maxdbs, mdb_env_set_maxreaders, mdb_env_set_userctx,
-        mdb_env_stat, mdb_env_sync, mdb_reader_check, mdb_reader_list,
+        mdb_env_get_path, mdb_env_get_userctx, mdb_env_info, mdb_env_open, mdb_env_set_assert,
+        mdb_env_set_flags, mdb_env_set_mapsize, mdb_env_set_maxdbs, mdb_env_set_maxreaders,
+        mdb_env_set_userctx, mdb_env_stat, mdb_env_sync, mdb_reader_check, mdb_reader_list,
     },
     flags,
     transactions::mdb_txn_abort,
@@ -14,7 +14,7 @@ use lmdb::{
 use std::{
     ffi::{CStr, c_char, c_int, c_void},
     fs::{self, File},
-    os::fd::AsRawFd,
+    os::{fd::AsRawFd, unix::fs::PermissionsExt},
     ptr,
 };
 
@@ -60,6 +60,67 @@ fn the_files_are_where_clients_look_for_them() {
     assert!(file.is_file() && kit.path().join("one-lock").is_file());
     // SAFETY: a handle that is not used any more.
     unsafe { mdb_env_close(other) };
+}
+
+/// py-lmdb knows environments by the device and inode of their files: a lock file that nobody had open gave its inode to the next one that was made,
+/// and a process that had such an environment open could not make another one of that name.
+#[test]
+fn an_environment_that_was_deleted_is_another_one() {
+    let kit = Kit::new();
+    let txn = kit.begin(0);
+    assert_eq!(txn.put(1, b"old", b"1", 0), 0);
+    assert_eq!(txn.commit(), 0);
+    for name in ["data.mdb", "lock.mdb"] {
+        fs::remove_file(kit.path().join(name)).unwrap();
+    }
+    let other = create();
+    assert_eq!(open(other, &kit.path(), 0), 0);
+    let txn = kit.begin(flags::RDONLY);
+    assert_eq!(txn.get(1, b"old"), Ok(&b"1"[..]));
+    assert_eq!(txn.commit(), 0);
+    let mut stat = Stat::default();
+    // SAFETY: a handle, and room; then it is not used any more.
+    unsafe {
+        assert_eq!(mdb_env_stat(other, &raw mut stat), 0);
+        mdb_env_close(other);
+    }
+    assert_eq!(stat.entries, 0);
+    let lock = kit.path().join("lock.mdb");
+    assert!(lock.is_file(), "it stays, as LMDB's does");
+    let names = fs::read_dir(kit.path()).unwrap().count();
+    assert_eq!(names, 2, "data.mdb and lock.mdb");
+}
+
+/// As py-lmdb wants it: both files have the mode that was asked for, and the lock file also if it is made later.
+#[test]
+fn files_have_the_mode_that_was_asked_for() {
+    let directory = tempfile::tempdir().unwrap();
+    let mode_of = |name: &str| {
+        let found = fs::metadata(directory.path().join(name)).unwrap();
+        found.permissions().mode() & 0o777
+    };
+    for _ in 0..2 {
+        let environment = create();
+        let path = c_path(directory.path());
+        // SAFETY: a handle and a string; then it is not used any more.
+        unsafe {
+            assert_eq!(mdb_env_open(environment, path.as_ptr(), 0, 0o600), 0);
+            assert_eq!((mode_of("data.mdb"), mode_of("lock.mdb")), (0o600, 0o600));
+            mdb_env_close(environment);
+        }
+        fs::remove_file(directory.path().join("lock.mdb")).unwrap();
+    }
+}
+
+/// What lmdb-rkv expects of an environment that is new, and of a map size of 0 where none was set: that was told as the largest number.
+#[test]
+fn a_new_environment_is_told_as_by_lmdb() {
+    let kit = Kit::new();
+    assert_eq!(info(&kit).last_page, 1);
+    assert_eq!(info(&kit).map_size, 1 << 20);
+    // SAFETY: a handle.
+    assert_eq!(unsafe { mdb_env_set_mapsize(kit.environment, 0) }, 0);
+    assert_eq!(info(&kit).map_size, 1 << 20);
 }
 
 #[test]
@@ -212,7 +273,7 @@ fn the_main_database_is_counted() {
     assert_eq!(unsafe { mdb_env_stat(kit.environment, &raw mut stat) }, 0);
     assert_eq!((stat.depth, stat.leaf_pages, stat.entries), (1, 1, 1));
     assert_eq!(
-        info(&kit).last_page + 1,
+        info(&kit).last_page + 3,
         fs::metadata(kit.path().join("data.mdb")).unwrap().len() as usize / 4096
     );
 }

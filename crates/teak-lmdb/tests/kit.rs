@@ -195,8 +195,12 @@ impl Place {
     }
 
     pub(crate) fn put(self, key: &[u8], data: &[u8], flags: c_uint) -> c_int {
+        self.put_value(key, &mut value(data), flags)
+    }
+
+    pub(crate) fn put_value(self, key: &[u8], data: &mut Value, flags: c_uint) -> c_int {
         // SAFETY: a handle and values.
-        unsafe { mdb_cursor_put(self.0, &mut value(key), &mut value(data), flags) }
+        unsafe { mdb_cursor_put(self.0, &mut value(key), data, flags) }
     }
 
     pub(crate) fn del(self, flags: c_uint) -> c_int {

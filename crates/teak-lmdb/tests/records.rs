@@ -101,6 +101,33 @@ fn a_reserved_value_is_written_after_it_was_put() {
     }
 }
 
+/// lmdb-zero's `overwrite_in_place`: a value is reserved where it is, and a part of it changed. It was all zeros.
+#[test]
+fn a_reserved_value_that_keeps_its_length_has_its_bytes() {
+    let kit = Kit::new();
+    let txn = kit.begin(0);
+    assert_eq!(txn.put(1, b"key", b"bar", 0), 0);
+    let cursor = txn.cursor(1);
+    assert_eq!(cursor.go(Operation::First), Ok((&b"key"[..], &b"bar"[..])));
+    for asked in [flags::RESERVE, flags::RESERVE | flags::CURRENT] {
+        let mut data = Value {
+            len: 3,
+            ..Value::default()
+        };
+        assert_eq!(cursor.put_value(b"key", &mut data, asked), 0);
+        assert_eq!(crate::kit::bytes(data), b"bar");
+        // SAFETY: there is room for three bytes until the next change.
+        unsafe { data.bytes.cast::<u8>().add(2).write(b'r') };
+    }
+    let mut data = Value {
+        len: 4,
+        ..Value::default()
+    };
+    assert_eq!(cursor.put_value(b"key", &mut data, flags::RESERVE), 0);
+    assert_eq!(crate::kit::bytes(data), [0; 4]);
+    assert_eq!(txn.commit(), 0);
+}
+
 #[test]
 fn what_is_returned_stays_until_something_changes() {
     let kit = Kit::new();

@@ -88,6 +88,26 @@ fn pairs_are_searched_for() {
     assert_eq!(txn.commit(), 0);
 }
 
+/// What lmdb-rkv's `iter_dup_of` relies on: a key is searched for that is not there, and the value asked for that the cursor is on. LMDB has not
+/// looked at the values of the key behind it.
+#[test]
+fn a_key_that_is_not_there_leaves_the_values_behind_it_unread() {
+    const REFUSED: Found<'static> = Err(libc::EINVAL);
+    let kit = Kit::new();
+    let (txn, handle) = filled(&kit);
+    let cursor = txn.cursor(handle);
+    assert_eq!(cursor.seek(Op::Set, b"bb", &[]), NOT_FOUND);
+    assert_eq!(cursor.go(Op::GetCurrent), REFUSED);
+    assert_eq!(cursor.go(Op::LastDup), REFUSED);
+    assert_eq!(count(cursor), Err(libc::EINVAL));
+    assert_eq!(cursor.seek(Op::Set, b"aa", &[]), NOT_FOUND);
+    assert_eq!(cursor.go(Op::GetCurrent), pair("b", "2"), "it has one");
+    assert_eq!(cursor.seek(Op::Set, b"bb", &[]), NOT_FOUND);
+    assert_eq!(cursor.go(Op::Last), pair("c", "3"));
+    assert_eq!(cursor.go(Op::GetCurrent), pair("c", "3"));
+    assert_eq!(txn.commit(), 0);
+}
+
 #[test]
 fn values_are_put_by_their_flags() {
     let kit = Kit::new();

@@ -156,6 +156,56 @@ fn a_process_may_delete_what_it_uses() {
     }
 }
 
+/// A process that had a database open, whose files somebody had removed, could not make another one of that name before it had closed the first:
+/// it was taken for the same lock file.
+#[test]
+fn another_database_gets_the_name_while_the_deleted_one_is_open() {
+    let (_directory, path) = place();
+    let deleted = Database::open(&path).unwrap();
+    deleted.create_snapshot("monday").unwrap();
+    for name in names_in(&path) {
+        fs::remove_file(path.with_file_name(name)).unwrap();
+    }
+    let database = Database::open(&path).unwrap();
+    assert!(database.snapshots().unwrap().is_empty());
+    assert_eq!(deleted.snapshots().unwrap().len(), 1);
+    deleted.close().unwrap();
+    assert_eq!(names_in(&path), ["some.teak", "some.teak-lock"]);
+    database.create_snapshot("tuesday").unwrap();
+    // It is known by its file still, and opened again.
+    let again = Database::open(&path).unwrap();
+    assert_eq!(again.snapshots().unwrap().len(), 1);
+    drop((database, again));
+    assert_eq!(names_in(&path), ["some.teak"]);
+}
+
+/// Only the file of a database was removed, and not its lock file: those who have it open have that locked.
+#[test]
+fn a_lock_file_that_is_used_is_not_used_by_another_database() {
+    let (_directory, path) = place();
+    let database = Database::open(&path).unwrap();
+    fs::remove_file(&path).unwrap();
+    assert!(matches!(Database::open(&path), Err(Error::InUse(_))));
+    drop(database);
+    assert!(Database::open(&path).is_ok());
+}
+
+#[test]
+fn a_lock_file_may_be_elsewhere() {
+    let (_directory, path) = place();
+    let lock_file = path.with_file_name("lock");
+    let open = || Options::new().lock_file(&lock_file).open(&path).unwrap();
+    let (database, again) = (open(), open());
+    assert_eq!(names_in(&path), ["lock", "some.teak"]);
+    database.create_snapshot("monday").unwrap();
+    assert_eq!(again.snapshots().unwrap().len(), 1);
+    // Who looks for another one finds nobody there, and the file locked.
+    assert!(matches!(Database::open(&path), Err(Error::InUse(_))));
+    drop((database, again));
+    assert_eq!(names_in(&path), ["some.teak"]);
+    assert_eq!(Database::open(&path).unwrap().snapshots().unwrap().len(), 1);
+}
+
 /// Deleting and opening at the same time, from threads and processes: whoever has it open has a whole database, and at the end no name is left.
 #[test]
 fn deleting_meets_opening() {

@@ -27,6 +27,23 @@ enum Side {
     Last,
 }
 
+/// Where a walk is after a step that led nowhere.
+enum Missed {
+    /// Where it was.
+    Stays,
+    /// Off the records; it was on the value, where a key has several.
+    Left(Option<&'static [u8]>),
+}
+
+/// Where the walk is if the step did not lead to a record.
+fn missed(is_there: bool, step: Step, value: Option<&'static [u8]>) -> Option<Missed> {
+    match (is_there, step) {
+        (true, _) => None,
+        (false, Step::Value) => Some(Missed::Stays),
+        (false, _) => Some(Missed::Left(value)),
+    }
+}
+
 const NOT_FOUND: Code = Code::NOT_FOUND;
 
 impl Inner {
@@ -102,13 +119,19 @@ impl Inner {
     }
 
     fn next(&mut self, txn: &mut Transaction, step: Step) -> Outcome {
+        if self.walk.is_some() {
+            return self.next_in_place(step);
+        }
         match self.find(txn)? {
             Spot::Nowhere => self.go_to_end(txn, Side::First),
             Spot::Behind => {
                 self.is_at_end = true;
                 Err(NOT_FOUND)
             }
-            Spot::On(walk) => self.next_from(walk, step),
+            Spot::On(walk) => {
+                self.be_on(walk);
+                self.next_in_place(step)
+            }
             Spot::Gap(mut walk, key, value) => {
                 let is_of_key = walk.is_on_record() && walk.key() == key;
                 let is_there = match step {
@@ -128,37 +151,75 @@ impl Inner {
         }
     }
 
-    fn next_from(&mut self, mut walk: Walk, step: Step) -> Outcome {
-        let value = walk.value_of_several();
-        let is_end = self.is_at_end && value.is_some() && !walk.clone().next_key()?;
-        let is_there = !is_end
-            && match step {
+    /// A step from the record of the walk, which stays where it is: scans go this way.
+    fn next_in_place(&mut self, step: Step) -> Outcome {
+        let was_at_end = self.is_at_end;
+        let done = self.walk.as_mut().map_or(Ok(None), |walk| {
+            let value = walk.value_of_several();
+            if was_at_end && value.is_some() && !walk.clone().next_key()? {
+                return Ok(Some(Missed::Stays));
+            }
+            let is_there = match step {
                 Step::Record => walk.next()?,
                 Step::Value => walk.next_value()?,
                 Step::Key => walk.next_key()?,
             };
-        if is_there {
-            self.is_at_end = false;
-            self.be_on(walk);
-            return Ok(());
-        }
-        if step == Step::Value || is_end {
-            self.be_on(walk);
-        } else {
-            self.is_at_end = true;
-            self.come_back(walk, value, Side::Last)?;
+            Ok(missed(is_there, step, value))
+        });
+        self.settle(done, Side::Last)
+    }
+
+    fn prev_in_place(&mut self, step: Step) -> Outcome {
+        let done = self.walk.as_mut().map_or(Ok(None), |walk| {
+            let value = walk.value_of_several();
+            let is_there = match step {
+                Step::Record => walk.prev()?,
+                Step::Value => walk.prev_value()?,
+                Step::Key => walk.prev_key()?,
+            };
+            Ok(missed(is_there, step, value))
+        });
+        self.settle(done, Side::First)
+    }
+
+    /// After a step towards `side`. An error leaves the cursor nowhere.
+    fn settle(&mut self, done: Outcome<Option<Missed>>, side: Side) -> Outcome {
+        self.is_without_value = false;
+        match done {
+            Ok(None) => {
+                self.is_at_end = false;
+                return Ok(());
+            }
+            Ok(Some(Missed::Stays)) => {}
+            Ok(Some(Missed::Left(value))) => {
+                self.is_at_end = side == Side::Last;
+                if let Some(walk) = self.walk.take() {
+                    self.place = Place::Nowhere;
+                    self.come_back(walk, value, side)?;
+                }
+            }
+            Err(code) => {
+                self.reset();
+                return Err(code);
+            }
         }
         Err(NOT_FOUND)
     }
 
     fn prev(&mut self, txn: &mut Transaction, step: Step) -> Outcome {
+        if self.walk.is_some() {
+            return self.prev_in_place(step);
+        }
         let (mut walk, gap) = match self.find(txn)? {
             Spot::Nowhere | Spot::Behind => {
                 self.go_to_end(txn, Side::Last)?;
                 self.is_at_end = false;
                 return Ok(());
             }
-            Spot::On(walk) => return self.prev_from(walk, step),
+            Spot::On(walk) => {
+                self.be_on(walk);
+                return self.prev_in_place(step);
+            }
             Spot::Gap(walk, key, value) => (walk, (key, value)),
         };
         let (key, value) = gap;
@@ -176,27 +237,6 @@ impl Inner {
         self.is_at_end = false;
         self.be_on(walk);
         Ok(())
-    }
-
-    fn prev_from(&mut self, mut walk: Walk, step: Step) -> Outcome {
-        let value = walk.value_of_several();
-        let is_there = match step {
-            Step::Record => walk.prev()?,
-            Step::Value => walk.prev_value()?,
-            Step::Key => walk.prev_key()?,
-        };
-        if is_there {
-            self.is_at_end = false;
-            self.be_on(walk);
-            return Ok(());
-        }
-        if step == Step::Value {
-            self.be_on(walk);
-        } else {
-            self.is_at_end = false;
-            self.come_back(walk, value, Side::First)?;
-        }
-        Err(NOT_FOUND)
     }
 
     /// Back to where a step from the last key, or the first one, has led nowhere.
@@ -218,12 +258,18 @@ impl Inner {
 
     /// Stays on its record; from a gap it goes to the one behind it, of the same key if that is there still.
     pub(super) fn stay(&mut self, txn: &mut Transaction) -> Outcome {
+        let is_without_value = self.is_without_value;
         let (walk, key, value) = match self.find(txn)? {
             Spot::Nowhere => return Err(Code::INVALID_ARGUMENT),
             Spot::Behind => return Err(NOT_FOUND),
             Spot::On(walk) => {
+                let is_refused = is_without_value && walk.count() > 1;
                 self.be_on(walk);
-                return Ok(());
+                self.is_without_value = is_refused;
+                return match is_refused {
+                    true => Err(Code::INVALID_ARGUMENT),
+                    false => Ok(()),
+                };
             }
             Spot::Gap(walk, key, value) => (walk, key, value),
         };
@@ -248,6 +294,7 @@ impl Inner {
         self.is_at_end = false;
         let is_found = is_exact || operation == Operation::SetRange && walk.is_on_record();
         self.arrive_near(walk)?;
+        self.is_without_value = !is_found;
         match is_found {
             true => Ok(()),
             false => Err(NOT_FOUND),

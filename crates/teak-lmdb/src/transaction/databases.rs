@@ -18,23 +18,37 @@ use teak::{KeyOrder, TableOptions, TableStat, codec::Bytes};
 impl Transaction {
     /// The open database of a handle; `None` for a main database to which nothing was ever written.
     pub(crate) fn open(&mut self, handle: c_uint) -> Outcome<Option<Arc<Open>>> {
+        self.look(handle)?;
+        self.looked_at(handle).map(Option::<&Arc<Open>>::cloned)
+    }
+
+    /// Looks for the main database, if that is what the handle means, for [`Self::looked_at`].
+    pub(crate) fn look(&mut self, handle: c_uint) -> Outcome {
+        match handle == MAIN && self.main.is_none() && !self.is_reset() {
+            true => self.main().map(drop),
+            false => Ok(()),
+        }
+    }
+
+    /// The same as [`Self::open`] behind [`Self::look`].
+    pub(crate) fn looked_at(&self, handle: c_uint) -> Outcome<Option<&Arc<Open>>> {
         if handle == MAIN && !self.is_reset() {
-            return self.main();
+            return Ok(self.main.as_ref());
         }
         self.named(handle).map(Some)
     }
 
-    fn named(&self, handle: c_uint) -> Outcome<Arc<Open>> {
+    fn named(&self, handle: c_uint) -> Outcome<&Arc<Open>> {
         let index = handle.checked_sub(FIRST_NAMED).map(|index| index as usize);
         let index = index.filter(|_| !self.is_reset() && !self.dropped.contains(&handle));
         let index = index.ok_or(Code::INVALID_ARGUMENT)?;
         let own = self.own.iter().rev().chain(self.inherited.iter().rev());
         let mut own = own.filter(|(other, _)| *other == handle);
-        let known = || self.known.get(index).and_then(Option::as_ref);
+        let known = || self.remembered.as_ref()?.known.get(index)?.as_ref();
         let open = own.next().map(|(_, open)| open).or_else(known);
         match open {
             Some(open) if open.is_closed() => Err(Code(codes::BAD_DBI)),
-            Some(open) => Ok(Arc::clone(open)),
+            Some(open) => Ok(open),
             None => Err(Code::INVALID_ARGUMENT),
         }
     }
@@ -42,14 +56,16 @@ impl Transaction {
     /// The main database, if it is there.
     fn main(&mut self) -> Outcome<Option<Arc<Open>>> {
         if self.main.is_none() {
-            let seen = self.opened.main_seen();
+            let seen = self.remembered.as_mut().and_then(|last| last.main.take());
             let view = self.view()?;
-            let seen = seen.filter(|main| view.stat(&main.tables).is_ok());
-            self.main = match seen {
-                Some(main) => Some(main),
-                None => view.open(&self.opened, b"", main_flags(view))?,
-            };
-            if let Some(main) = &self.main {
+            let seen = seen.filter(|main| view.has(&main.tables));
+            if seen.is_some() {
+                self.main = seen;
+                return Ok(self.main.clone());
+            }
+            self.main = view.open(&self.opened, b"", main_flags(view))?;
+            // What a transaction writes is seen when it is committed.
+            if let (Some(main), false) = (&self.main, self.is_writing()) {
                 self.opened.see_main(main);
             }
         }
@@ -168,7 +184,7 @@ impl Transaction {
             open.as_ref()
                 .is_some_and(|open| open.name() == name && !open.is_closed())
         };
-        let index = self.known.iter().position(is_it)?;
+        let index = self.remembered.as_ref()?.known.iter().position(is_it)?;
         Some(FIRST_NAMED + index as c_uint)
     }
 
@@ -184,6 +200,7 @@ impl Transaction {
         self.reset_cursors(handle);
         open.close();
         self.opened.handles().close(handle);
+        self.opened.count_generation();
     }
 
     /// Counts of a database.

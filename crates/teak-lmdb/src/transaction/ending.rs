@@ -4,6 +4,7 @@ use super::{End, Side, Transaction, this_thread};
 use crate::{
     codes::{self, Code, Outcome},
     flags,
+    remembered::Remembered,
     view::View,
     writer::Writer,
 };
@@ -16,14 +17,9 @@ impl Transaction {
             return Err(Code::INVALID_ARGUMENT);
         };
         let is_of_thread = !self.opened.has(flags::NOTLS);
-        let max = self.opened.max_readers as usize;
         let taken = match *place {
             Some(taken) => taken,
-            None => *place.insert(
-                self.opened
-                    .places()
-                    .take(this_thread(), max, is_of_thread)?,
-            ),
+            None => *place.insert(self.opened.places.take(this_thread(), is_of_thread)?),
         };
         let begun = self.opened.database.begin_read();
         let begun = match begun {
@@ -33,12 +29,12 @@ impl Transaction {
                 return Err(error.into());
             }
         };
-        self.opened.places().read(taken, View::Read(&begun).id());
+        self.opened.places.read(taken, View::Read(&begun).id());
         if let Side::Reading { txn, .. } = &mut self.side {
             *txn = Some(begun);
         }
-        self.known = self.opened.handles().known();
-        self.main = None;
+        let last = self.remembered.take();
+        self.remembered = Some(Remembered::renewed(last, &self.opened));
         Ok(())
     }
 
@@ -49,10 +45,11 @@ impl Transaction {
         }
         self.reset_all_cursors();
         self.end_handles(End::Abort);
+        self.remember_main();
         if let Side::Reading { txn, place } = &mut self.side {
             *txn = None;
             if let (Some(place), true) = (*place, self.opened.has(flags::NOTLS)) {
-                self.opened.places().keep(place);
+                self.opened.places.keep(place);
             }
         }
         if !self.opened.has(flags::NOTLS) {
@@ -71,7 +68,7 @@ impl Transaction {
         if let Side::Reading { place, .. } = &mut self.side
             && let Some(place) = place.take()
         {
-            self.opened.places().give_back(place);
+            self.opened.places.give_back(place);
         }
     }
 
@@ -86,6 +83,20 @@ impl Transaction {
             End::Commit => handles.publish(&own),
             End::Abort => handles.forget(&own),
         }
+        self.opened.count_generation();
+    }
+
+    fn remember_main(&mut self) {
+        if let Some(remembered) = &mut self.remembered {
+            remembered.main = self.main.take();
+        }
+    }
+
+    /// The next transaction of this thread knows what this one knew.
+    fn leave_remembered(&mut self) {
+        if let Some(remembered) = self.remembered.take() {
+            remembered.leave();
+        }
     }
 
     /// Ends it, however that goes.
@@ -93,6 +104,8 @@ impl Transaction {
         match self.side {
             Side::Reading { .. } => {
                 self.end_handles(end);
+                self.remember_main();
+                self.leave_remembered();
                 self.leave_cursors();
                 if let Side::Reading { txn, .. } = &mut self.side {
                     *txn = None;
@@ -122,6 +135,13 @@ impl Transaction {
             _ => Ok(()),
         });
         self.opened.count_writer(false);
+        if let (Ok(()), End::Commit) = (&done, end) {
+            if let Some(main) = &self.main {
+                self.opened.see_main(main);
+            }
+            self.remember_main();
+        }
+        self.leave_remembered();
         self.end_handles(match done {
             Ok(()) => end,
             Err(_) => End::Abort,

@@ -14,7 +14,10 @@ use crate::{
         SlowReaderChoice, SlowReaderHook, Verification, dropped::DropLimits,
     },
 };
-use std::{path::Path, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 pub use crate::store::ReadAhead;
 
@@ -48,6 +51,7 @@ pub struct Options {
     slow_readers: Option<SlowReaderHook>,
     events: Option<EventHook>,
     sharing: Sharing,
+    lock_file: Option<PathBuf>,
     network: Network,
     handles_faults: bool,
     comparisons: Vec<&'static Comparison>,
@@ -79,6 +83,7 @@ impl Options {
             slow_readers: None,
             events: None,
             sharing: Sharing::Processes,
+            lock_file: None,
             network: Network::Refuse,
             handles_faults: true,
             comparisons: Vec::new(),
@@ -135,6 +140,24 @@ impl Options {
             true => Sharing::Alone,
             false => Sharing::Processes,
         };
+        self
+    }
+
+    /// Where the lock file is; by default it has the name of the database with `-lock` behind it. All who have the database open at the same
+    /// time must say the same: who says something else gets [`Error::InUse`]. [`delete`](crate::delete) knows only of
+    /// the default.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir()?;
+    /// # let path = directory.path().join("coins.teak");
+    /// let lock_file = directory.path().join("coins.lock");
+    /// let database = teak::Options::new().lock_file(&lock_file).open(&path)?;
+    /// assert!(lock_file.exists());
+    /// # drop(database);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn lock_file(mut self, path: impl Into<PathBuf>) -> Self {
+        self.lock_file = Some(path.into());
         self
     }
 
@@ -399,6 +422,7 @@ impl Options {
             slow_readers: self.slow_readers.clone(),
             events: self.events.clone(),
             sharing: self.sharing,
+            lock_file: self.lock_file.clone(),
             network: self.network,
             comparisons: Comparisons::new(&self.comparisons),
             read_ahead: self.read_ahead,

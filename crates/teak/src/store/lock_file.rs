@@ -20,7 +20,10 @@ use std::{
     },
     path::{Path, PathBuf},
     process,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
     thread,
     time::Duration,
 };
@@ -49,20 +52,35 @@ impl Drop for LockFile {
     }
 }
 
+static NUMBERS: AtomicU64 = AtomicU64::new(0);
 /// The lock files that this process has open: a child that was forked has none yet.
 static OPEN: Mutex<Vec<OpenFile>> = Mutex::new(Vec::new());
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct OpenFile {
+    /// Of all that this process opens.
+    number: u64,
     process: (u32, Generation),
     path: PathBuf,
     /// Device and inode, once it is open.
     id: Option<(u64, u64)>,
 }
 
+impl OpenFile {
+    /// Whether it is the file that is at `path`, whose device and inode are `id`, or may yet become it. Once it is open, another file may have
+    /// got its name.
+    fn is_at(&self, path: &Path, id: Option<(u64, u64)>) -> bool {
+        match self.id {
+            Some(_) => self.id == id,
+            None => self.path == path,
+        }
+    }
+}
+
 /// The name of a lock file, which this process has open once.
 #[derive(Debug)]
 struct Named {
+    number: u64,
     path: PathBuf,
     process: (u32, Generation),
 }
@@ -77,20 +95,25 @@ impl Named {
         let process = this_process();
         let id = fs::metadata(path).ok().map(|found| id_of(&found));
         let mut open = open_files();
-        let is_same = |open: &OpenFile| open.path == path || id.is_some() && open.id == id;
         if open
             .iter()
-            .any(|open| open.process == process && is_same(open))
+            .any(|open| open.process == process && open.is_at(path, id))
         {
             return Err(ErrorKind::ResourceBusy.into());
         }
+        let number = NUMBERS.fetch_add(1, Ordering::Relaxed);
         let path = path.to_path_buf();
         open.push(OpenFile {
+            number,
             process,
             path: path.clone(),
-            id,
+            id: None,
         });
-        Ok(Self { path, process })
+        Ok(Self {
+            number,
+            path,
+            process,
+        })
     }
 
     fn note_id(&self, id: (u64, u64)) {
@@ -100,7 +123,7 @@ impl Named {
     }
 
     fn is_of(&self, open: &OpenFile) -> bool {
-        open.process == self.process && open.path == self.path
+        open.process == self.process && open.number == self.number
     }
 
     /// Whether this is the process that opened it, and not a child of it.
@@ -178,8 +201,9 @@ impl LockFile {
     /// Whether this process has the lock file at `path` open.
     pub(crate) fn is_open_here(path: &Path) -> bool {
         let process = this_process();
+        let id = fs::metadata(path).ok().map(|found| id_of(&found));
         let mut open = { open_files() }.clone().into_iter();
-        open.any(|open| open.process == process && open.path == path)
+        open.any(|open| open.process == process && open.is_at(path, id))
     }
 
     fn file(&self) -> &File {

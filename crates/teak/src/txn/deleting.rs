@@ -30,7 +30,7 @@ pub enum Deletion {
     /// It waits until nobody has. In a process that has it open itself another thread has to close it.
     WhenUnused,
     /// The names go at once. Those who have it open go on with it, and it is gone for good when the last of them closes it; who opens it
-    /// from now on finds none. A process that has it open can have another one of that name when it has closed this one.
+    /// from now on finds none, and can make another one of that name.
     Now,
 }
 
@@ -72,7 +72,7 @@ fn delete_once(path: &Path, deletion: Deletion) -> Result<bool> {
         Some(names) => names,
         None => return Ok(false),
     };
-    let here = open_here(&names.lock_file);
+    let here = open_here(&names.file);
     if deletion != Deletion::Now {
         return match here.is_empty() {
             true => names.delete_unused(),
@@ -114,7 +114,7 @@ impl Names {
             });
         }
         Ok(Some(Self {
-            lock_file: lock_path(&file).map_err(lock_file_error)?,
+            lock_file: lock_path(&file, None).map_err(lock_file_error)?,
             file,
         }))
     }

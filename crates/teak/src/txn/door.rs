@@ -5,6 +5,7 @@
 
 use super::{
     open::{How, Settled},
+    policies::Settings,
     published::publish_record,
     shared::{Shared, lock_file_error},
 };
@@ -54,8 +55,8 @@ impl Drop for Door {
 impl Door {
     /// Passes the gate. `None` for who only reads, where the lock file cannot be written to since nothing can, and
     /// nobody is there.
-    pub(super) fn pass(path: &Path, access: Access) -> Result<Option<Self>> {
-        let lock_path = lock_path(path).map_err(lock_file_error)?;
+    pub(super) fn pass(path: &Path, access: Access, settings: &Settings) -> Result<Option<Self>> {
+        let lock_path = lock_path(path, settings.lock_file.as_deref()).map_err(lock_file_error)?;
         let mode = fs::metadata(path).map_or(0o644, |found| found.mode());
         let (lock_file, is_alone) = match LockFile::open(&lock_path, mode) {
             Ok(opened) => opened,
@@ -242,21 +243,27 @@ impl Door {
     }
 }
 
-/// Where the lock file of a database stands: beside the file itself, wherever a link to it is.
-pub(super) fn lock_path(path: &Path) -> io::Result<PathBuf> {
-    let file = match fs::canonicalize(path) {
-        Ok(file) => file,
+/// Where the lock file of a database stands: where it was `chosen` to, else beside the file itself, wherever a link to it is.
+pub(super) fn lock_path(path: &Path, chosen: Option<&Path>) -> io::Result<PathBuf> {
+    if let Some(chosen) = chosen {
+        return resolved(chosen);
+    }
+    let mut name = OsString::from(resolved(path)?);
+    name.push("-lock");
+    Ok(name.into())
+}
+
+/// A path without links, of a file that need not be there.
+fn resolved(path: &Path) -> io::Result<PathBuf> {
+    match fs::canonicalize(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             let parent = path
                 .parent()
                 .filter(|parent| !parent.as_os_str().is_empty());
             let parent = fs::canonicalize(parent.unwrap_or(Path::new(".")))?;
             let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
-            parent.join(name)
+            Ok(parent.join(name))
         }
-        Err(error) => return Err(error),
-    };
-    let mut name = OsString::from(file);
-    name.push("-lock");
-    Ok(name.into())
+        found => found,
+    }
 }

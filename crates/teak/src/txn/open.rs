@@ -49,7 +49,7 @@ impl Engine {
         let (door, company) = match settings.sharing {
             Sharing::Alone => (None, Company::None),
             Sharing::Processes => {
-                let door = Door::pass(path, access)?;
+                let door = Door::pass(path, access, &settings)?;
                 let company = door.as_ref().map_or(Company::Others, Door::company);
                 (door, company)
             }

@@ -55,7 +55,8 @@ impl Opening {
         create: Create,
         settings: &Settings,
     ) -> Result<Self> {
-        let name = lock_path(path).unwrap_or_else(|_| path.to_path_buf());
+        let lock_file = settings.lock_file.as_deref();
+        let name = lock_path(path, lock_file).unwrap_or_else(|_| path.to_path_buf());
         let began = Instant::now();
         loop {
             let (mut usable, is_kept) = known(&name, path, access);
@@ -180,10 +181,13 @@ fn known(name: &Path, path: &Path, access: Access) -> (Vec<Arc<Engine>>, bool) {
     (usable, !kept.is_empty())
 }
 
-/// The databases with that lock file that this process has not let go of yet.
-pub(super) fn open_here(name: &Path) -> Vec<Arc<Engine>> {
+/// The database in that file, if this process has not let go of it yet.
+pub(super) fn open_here(path: &Path) -> Vec<Arc<Engine>> {
+    let file = file_id(path);
     let open = open_databases();
-    let same = open.iter().filter(|known| known.name == name);
+    let same = open
+        .iter()
+        .filter(|known| file.is_some() && known.file == file);
     same.filter_map(|known| known.engine.upgrade()).collect()
 }
 

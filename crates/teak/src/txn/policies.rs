@@ -9,7 +9,7 @@ use crate::{
     page::comparison::Comparisons,
     store::ReadAhead,
 };
-use std::time::Duration;
+use std::{path::PathBuf, time::Duration};
 
 /// What a database is opened with. What is `None` is as the file says.
 #[derive(Clone, Debug)]
@@ -27,6 +27,8 @@ pub(crate) struct Settings {
     pub(crate) slow_readers: Option<SlowReaderHook>,
     pub(crate) events: Option<EventHook>,
     pub(crate) sharing: Sharing,
+    /// Where the lock file is, if not beside the file.
+    pub(crate) lock_file: Option<PathBuf>,
     pub(crate) network: Network,
     pub(crate) comparisons: Comparisons,
     pub(crate) read_ahead: ReadAhead,

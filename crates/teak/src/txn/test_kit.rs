@@ -41,6 +41,7 @@ fn settings() -> Settings {
         events: None,
         write_memory_bytes: WRITE_MEMORY_BYTES,
         sharing: Sharing::Alone,
+        lock_file: None,
         network: Network::Refuse,
         comparisons: Comparisons::default(),
         read_ahead: ReadAhead::default(),

@@ -1,0 +1,203 @@
+//! The works of `works.c` through Teak's own interface: the same keys, values, order and output.
+
+use std::{env, error::Error, path::Path, time::Instant};
+use teak::{
+    Cursor, Database, Durability, Options, Table, TableOptions, Transaction, WriteTxn, codec::Bytes,
+};
+
+type Done<T = ()> = Result<T, Box<dyn Error>>;
+
+const VALUE_LEN: usize = 100;
+const BATCH: u64 = 1000;
+
+/// Another number for each number (SplitMix64, of Steele, Lea and Flood).
+fn mixed(number: u64) -> u64 {
+    let number = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let number = (number ^ (number >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    number ^ (number >> 31)
+}
+
+fn key_of(number: u64) -> [u8; 16] {
+    let mut key = [0; 16];
+    key[..8].copy_from_slice(&mixed(number).to_be_bytes());
+    key[8..].copy_from_slice(&number.to_be_bytes());
+    key
+}
+
+fn value_of(content: u64) -> [u8; VALUE_LEN] {
+    let mut value = [0; VALUE_LEN];
+    value[..8].copy_from_slice(&content.to_ne_bytes());
+    value
+}
+
+fn content_of(value: &[u8]) -> u64 {
+    value
+        .first_chunk()
+        .map_or(u64::MAX, |content| u64::from_ne_bytes(*content))
+}
+
+fn tell(work: &str, count: u64, begin: Instant) {
+    let each = begin.elapsed().as_nanos() as f64 / count as f64;
+    println!("{work} {count} {each:.2}");
+}
+
+fn expect(found: u64, wanted: u64, what: &str) -> Done {
+    match found == wanted {
+        true => Ok(()),
+        false => Err(format!("{what}: {found} instead of {wanted}").into()),
+    }
+}
+
+struct Works {
+    database: Database,
+    table: Table<Bytes, Bytes>,
+    records: u64,
+}
+
+impl Works {
+    /// A table as the library makes it: keys whole in their pages.
+    fn open(directory: &Path, records: u64) -> Done<Self> {
+        let database = Options::new()
+            .durability(Durability::Lazy)
+            .open(directory.join("native.teak"))?;
+        let mut txn = database.begin_write()?;
+        let options = TableOptions::new().share_prefixes(false);
+        let table = txn.create_table_with("", options)?;
+        txn.commit()?;
+        Ok(Self {
+            database,
+            table,
+            records,
+        })
+    }
+
+    fn put(&self, txn: &mut WriteTxn, number: u64, content: u64) -> Done {
+        self.table
+            .insert(txn, &key_of(number)[..], &value_of(content)[..])?;
+        Ok(())
+    }
+
+    fn load(&self) -> Done {
+        let begin = Instant::now();
+        let mut number = 0;
+        while number < self.records {
+            let mut txn = self.database.begin_write()?;
+            let end = self.records.min(number + BATCH);
+            for number in number..end {
+                self.put(&mut txn, number, number)?;
+            }
+            txn.commit()?;
+            number = end;
+        }
+        tell("load", self.records, begin);
+        Ok(())
+    }
+
+    fn get_one(&self, txn: &impl Transaction, draw: u64) -> Done {
+        let number = mixed(draw) % self.records;
+        let value = self.table.get(txn, &key_of(number)[..])?;
+        expect(value.map_or(u64::MAX, content_of), number, "get")
+    }
+
+    fn get(&self) -> Done {
+        let txn = self.database.begin_read()?;
+        let begin = Instant::now();
+        for draw in 0..self.records {
+            self.get_one(&txn, draw)?;
+        }
+        tell("get", self.records, begin);
+        Ok(())
+    }
+
+    fn scan(&self) -> Done {
+        let txn = self.database.begin_read()?;
+        let mut cursor = self.table.cursor(&txn)?;
+        let begin = Instant::now();
+        let (mut count, mut sum) = (0, 0_u64);
+        let mut is_there = cursor.first()?;
+        while is_there {
+            sum += content_of(cursor.value()?);
+            count += 1;
+            is_there = cursor.next()?;
+        }
+        tell("scan", count, begin);
+        expect(count, self.records, "scan")?;
+        expect(sum, (0..self.records).sum(), "scan")
+    }
+
+    fn ranges(&self) -> Done {
+        let txn = self.database.begin_read()?;
+        let mut cursor: Cursor<'_> = self.table.cursor(&txn)?;
+        let (count, mut read) = (self.records / 10, 0);
+        let begin = Instant::now();
+        for draw in 0..count {
+            let mut is_there = cursor.seek(&key_of(self.records + draw))?;
+            for _ in 0..10 {
+                if !is_there {
+                    break;
+                }
+                read += cursor.value()?.len();
+                is_there = cursor.next()?;
+            }
+        }
+        tell("range", count, begin);
+        match read != 0 && read % VALUE_LEN == 0 {
+            true => Ok(()),
+            false => Err(format!("ranges: {read} bytes").into()),
+        }
+    }
+
+    /// A transaction for each; there is nothing to be begun anew, so it is both.
+    fn read_transactions(&self, work: &str) -> Done {
+        let begin = Instant::now();
+        for draw in 0..self.records {
+            self.get_one(&self.database.begin_read()?, draw)?;
+        }
+        tell(work, self.records, begin);
+        Ok(())
+    }
+
+    fn small_transactions(&self) -> Done {
+        let count = self.records / 20;
+        let begin = Instant::now();
+        for draw in 0..count {
+            let mut txn = self.database.begin_write()?;
+            for each in 0..10 {
+                self.put(&mut txn, mixed(draw * 10 + each) % self.records, draw)?;
+            }
+            txn.commit()?;
+        }
+        tell("transaction", count, begin);
+        Ok(())
+    }
+
+    fn durable_transactions(&self, count: u64) -> Done {
+        self.database.sync()?;
+        let begin = Instant::now();
+        for draw in 0..count {
+            let mut txn = self.database.begin_write()?;
+            txn.set_durability(Durability::Durable);
+            self.put(&mut txn, mixed(draw) % self.records, draw + 1)?;
+            txn.commit()?;
+        }
+        tell("durable", count, begin);
+        Ok(())
+    }
+}
+
+fn main() -> Done {
+    let words: Vec<String> = env::args().collect();
+    let [_, directory, records, durable] = &words[..] else {
+        return Err("usage: native DIRECTORY RECORDS DURABLE".into());
+    };
+    let works = Works::open(Path::new(directory), records.parse()?)?;
+    works.load()?;
+    works.get()?;
+    works.scan()?;
+    works.ranges()?;
+    works.read_transactions("read-transaction")?;
+    works.read_transactions("renewal")?;
+    works.small_transactions()?;
+    works.durable_transactions(durable.parse()?)
+}

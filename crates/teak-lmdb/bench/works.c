@@ -1,0 +1,244 @@
+/*
+ * Works on a database, timed, through lmdb.h alone: compiled with LMDB and with the library of this package.
+ *
+ *     works DIRECTORY RECORDS DURABLE
+ *
+ * For each work a line: its name, how often, nanoseconds for each. Keys are 16 bytes in random order, values 100. What is read is
+ * counted, and a wrong count ends the program.
+ */
+#include <inttypes.h>
+#include <lmdb.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define KEY_LEN 16
+#define VALUE_LEN 100
+#define BATCH 1000
+
+static void check(int code, const char *what) {
+    if (code != 0) {
+        fprintf(stderr, "%s: %s\n", what, mdb_strerror(code));
+        exit(1);
+    }
+}
+
+static void expect(uint64_t found, uint64_t wanted, const char *what) {
+    if (found != wanted) {
+        fprintf(stderr, "%s: %" PRIu64 " instead of %" PRIu64 "\n", what, found, wanted);
+        exit(1);
+    }
+}
+
+static uint64_t now(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+}
+
+static void tell(const char *work, uint64_t count, uint64_t begin) {
+    double each = (double)(now() - begin) / (double)count;
+    printf("%s %" PRIu64 " %.2f\n", work, count, each);
+    fflush(stdout);
+}
+
+/* The generator of Steele, Lea and Flood (SplitMix64): another number for each number. */
+static uint64_t mixed(uint64_t number) {
+    number += 0x9e3779b97f4a7c15u;
+    number = (number ^ (number >> 30)) * 0xbf58476d1ce4e5b9u;
+    number = (number ^ (number >> 27)) * 0x94d049bb133111ebu;
+    return number ^ (number >> 31);
+}
+
+static unsigned char key_bytes[KEY_LEN];
+static unsigned char value_bytes[VALUE_LEN];
+
+static MDB_val key_of(uint64_t number) {
+    uint64_t high = mixed(number);
+    for (int index = 0; index < 8; index++) {
+        key_bytes[index] = (unsigned char)(high >> (56 - 8 * index));
+        key_bytes[8 + index] = (unsigned char)(number >> (56 - 8 * index));
+    }
+    MDB_val key = {KEY_LEN, key_bytes};
+    return key;
+}
+
+static MDB_val value_of(uint64_t number) {
+    memcpy(value_bytes, &number, sizeof number);
+    MDB_val value = {VALUE_LEN, value_bytes};
+    return value;
+}
+
+static MDB_env *env;
+static MDB_dbi dbi;
+static uint64_t records;
+
+static void put(MDB_txn *txn, uint64_t number, uint64_t content) {
+    MDB_val key = key_of(number), value = value_of(content);
+    check(mdb_put(txn, dbi, &key, &value, 0), "mdb_put");
+}
+
+static void load(void) {
+    MDB_txn *txn = NULL;
+    uint64_t begin = now();
+    for (uint64_t number = 0; number < records; number++) {
+        if (number % BATCH == 0) {
+            if (txn)
+                check(mdb_txn_commit(txn), "mdb_txn_commit");
+            check(mdb_txn_begin(env, NULL, 0, &txn), "mdb_txn_begin");
+        }
+        put(txn, number, number);
+    }
+    check(mdb_txn_commit(txn), "mdb_txn_commit");
+    tell("load", records, begin);
+}
+
+static void get_one(MDB_txn *txn, uint64_t draw) {
+    uint64_t number = mixed(draw) % records;
+    MDB_val key = key_of(number), value;
+    check(mdb_get(txn, dbi, &key, &value), "mdb_get");
+    uint64_t content;
+    memcpy(&content, value.mv_data, sizeof content);
+    expect(content, number, "mdb_get");
+}
+
+static void get(void) {
+    MDB_txn *txn;
+    check(mdb_txn_begin(env, NULL, MDB_RDONLY, &txn), "mdb_txn_begin");
+    uint64_t begin = now();
+    for (uint64_t draw = 0; draw < records; draw++)
+        get_one(txn, draw);
+    tell("get", records, begin);
+    mdb_txn_abort(txn);
+}
+
+/* A transaction for each. */
+static void read_transactions(void) {
+    uint64_t begin = now();
+    for (uint64_t draw = 0; draw < records; draw++) {
+        MDB_txn *txn;
+        check(mdb_txn_begin(env, NULL, MDB_RDONLY, &txn), "mdb_txn_begin");
+        get_one(txn, draw);
+        mdb_txn_abort(txn);
+    }
+    tell("read-transaction", records, begin);
+}
+
+/* The same transaction, begun anew for each. */
+static void renewals(void) {
+    MDB_txn *txn;
+    check(mdb_txn_begin(env, NULL, MDB_RDONLY, &txn), "mdb_txn_begin");
+    uint64_t begin = now();
+    for (uint64_t draw = 0; draw < records; draw++) {
+        mdb_txn_reset(txn);
+        check(mdb_txn_renew(txn), "mdb_txn_renew");
+        get_one(txn, draw);
+    }
+    tell("renewal", records, begin);
+    mdb_txn_abort(txn);
+}
+
+static void scan(void) {
+    MDB_txn *txn;
+    MDB_cursor *cursor;
+    check(mdb_txn_begin(env, NULL, MDB_RDONLY, &txn), "mdb_txn_begin");
+    check(mdb_cursor_open(txn, dbi, &cursor), "mdb_cursor_open");
+    uint64_t begin = now(), count = 0, sum = 0, wanted = 0;
+    MDB_val key, value;
+    int code;
+    while ((code = mdb_cursor_get(cursor, &key, &value, MDB_NEXT)) == 0) {
+        uint64_t content;
+        memcpy(&content, value.mv_data, sizeof content);
+        sum += content;
+        count++;
+    }
+    expect((uint64_t)code, (uint64_t)MDB_NOTFOUND, "mdb_cursor_get");
+    tell("scan", count, begin);
+    for (uint64_t number = 0; number < records; number++)
+        wanted += number;
+    expect(count, records, "scan");
+    expect(sum, wanted, "scan");
+    mdb_cursor_close(cursor);
+    mdb_txn_abort(txn);
+}
+
+/* To a key that is not there, and ten records on. */
+static void ranges(void) {
+    MDB_txn *txn;
+    MDB_cursor *cursor;
+    check(mdb_txn_begin(env, NULL, MDB_RDONLY, &txn), "mdb_txn_begin");
+    check(mdb_cursor_open(txn, dbi, &cursor), "mdb_cursor_open");
+    uint64_t count = records / 10, read = 0, begin = now();
+    for (uint64_t draw = 0; draw < count; draw++) {
+        MDB_val key = key_of(records + draw), value;
+        int code = mdb_cursor_get(cursor, &key, &value, MDB_SET_RANGE);
+        for (int step = 0; step < 10 && code == 0; step++) {
+            read += value.mv_size;
+            code = mdb_cursor_get(cursor, &key, &value, MDB_NEXT);
+        }
+        if (code != MDB_NOTFOUND)
+            check(code, "mdb_cursor_get");
+    }
+    tell("range", count, begin);
+    if (read == 0 || read % VALUE_LEN != 0)
+        expect(read, 0, "ranges");
+    mdb_cursor_close(cursor);
+    mdb_txn_abort(txn);
+}
+
+/* Transactions of ten records that are there, not durable. */
+static void small_transactions(void) {
+    uint64_t count = records / 20, begin = now();
+    for (uint64_t draw = 0; draw < count; draw++) {
+        MDB_txn *txn;
+        check(mdb_txn_begin(env, NULL, 0, &txn), "mdb_txn_begin");
+        for (uint64_t each = 0; each < 10; each++)
+            put(txn, mixed(draw * 10 + each) % records, draw);
+        check(mdb_txn_commit(txn), "mdb_txn_commit");
+    }
+    tell("transaction", count, begin);
+}
+
+/* Transactions of one record, each durable when it returns. */
+static void durable_transactions(uint64_t count) {
+    check(mdb_env_set_flags(env, MDB_NOSYNC, 0), "mdb_env_set_flags");
+    check(mdb_env_sync(env, 1), "mdb_env_sync");
+    uint64_t begin = now();
+    for (uint64_t draw = 0; draw < count; draw++) {
+        MDB_txn *txn;
+        check(mdb_txn_begin(env, NULL, 0, &txn), "mdb_txn_begin");
+        put(txn, mixed(draw) % records, draw + 1);
+        check(mdb_txn_commit(txn), "mdb_txn_commit");
+    }
+    tell("durable", count, begin);
+}
+
+int main(int count, char **words) {
+    if (count != 4) {
+        fprintf(stderr, "usage: works DIRECTORY RECORDS DURABLE\n");
+        return 2;
+    }
+    records = strtoull(words[2], NULL, 10);
+    if (records < 100) {
+        fprintf(stderr, "RECORDS must be 100 at least\n");
+        return 2;
+    }
+    check(mdb_env_create(&env), "mdb_env_create");
+    check(mdb_env_set_mapsize(env, (size_t)1 << 34), "mdb_env_set_mapsize");
+    check(mdb_env_open(env, words[1], MDB_NOSYNC, 0644), "mdb_env_open");
+    MDB_txn *txn;
+    check(mdb_txn_begin(env, NULL, 0, &txn), "mdb_txn_begin");
+    check(mdb_dbi_open(txn, NULL, 0, &dbi), "mdb_dbi_open");
+    check(mdb_txn_commit(txn), "mdb_txn_commit");
+    load();
+    get();
+    scan();
+    ranges();
+    read_transactions();
+    renewals();
+    small_transactions();
+    durable_transactions(strtoull(words[3], NULL, 10));
+    mdb_env_close(env);
+    return 0;
+}

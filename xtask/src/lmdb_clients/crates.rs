@@ -1,0 +1,270 @@
+//! Clients in Rust: the tests, documentation tests and examples of a published crate.
+
+use super::{
+    Bench, Side,
+    library::{cargo, metadata, sources_of},
+    outcomes::{Outcome, Outcomes},
+    running,
+};
+use crate::Failure;
+use std::{
+    env,
+    fs::{self, OpenOptions},
+    io::Write,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+/// A published crate, and how it is had to use another library than the one that it brings.
+#[derive(Debug)]
+pub(super) struct Package {
+    name: &'static str,
+    version: &'static str,
+    features: &'static [&'static str],
+    link: Link,
+}
+
+/// How a crate finds a library.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Link {
+    /// It asks `pkg-config`.
+    PackageConfiguration,
+    /// Its crate of declarations says that it links `lmdb`, for which cargo can be told what to link instead.
+    Override,
+    /// This crate of declarations compiles LMDB whatever is asked: it is patched, with another build script.
+    Patch(&'static str),
+}
+
+pub(super) const HEED: Package = Package {
+    name: "heed",
+    version: "0.22.0",
+    features: &["serde-rmp"],
+    link: Link::Patch("lmdb-master-sys"),
+};
+pub(super) const LMDB_ZERO: Package = Package {
+    name: "lmdb-zero",
+    version: "0.4.4",
+    features: &[],
+    link: Link::Override,
+};
+pub(super) const LMDB_RKV: Package = Package {
+    name: "lmdb-rkv",
+    version: "0.14.0",
+    features: &[],
+    link: Link::PackageConfiguration,
+};
+
+/// The build script of a crate of declarations that is patched.
+const BUILD_SCRIPT: &str = r#"fn main() {
+    println!("cargo::rerun-if-env-changed=LMDB_LIBDIR");
+    let directory = std::env::var("LMDB_LIBDIR").expect("LMDB_LIBDIR says where the library is");
+    println!("cargo::rustc-link-search=native={directory}");
+    println!("cargo::rustc-link-lib=dylib=lmdb");
+}
+"#;
+
+/// A copy of a crate that is built.
+struct Copied<'c> {
+    bench: &'c Bench<'c>,
+    package: &'c Package,
+    directory: PathBuf,
+}
+
+/// Runs all of a crate's tests.
+pub(super) fn run(bench: &Bench<'_>, package: &Package) -> Result<Outcomes, Failure> {
+    let side = bench.arguments.on;
+    let around = bench
+        .directory
+        .join(format!("{}-{}", package.name, side.name().to_lowercase()));
+    fs::create_dir_all(&around)?;
+    let found = fetch(&around, package)?;
+    let copied = Copied {
+        bench,
+        package,
+        directory: around.join("package"),
+    };
+    copy_new(
+        &sources_of(&found, package.name)?,
+        &copied.directory,
+        "\n[workspace]\n",
+    )?;
+    if let (Link::Patch(declarations), Side::Teak) = (package.link, side) {
+        let patched = around.join("declarations");
+        copy_new(&sources_of(&found, declarations)?, &patched, "")?;
+        fs::write(patched.join("build.rs"), BUILD_SCRIPT)?;
+    }
+    copied.test()
+}
+
+/// Has cargo download a crate and what it needs; returns what it knows of them.
+fn fetch(around: &Path, package: &Package) -> Result<String, Failure> {
+    let directory = around.join("fetched");
+    fs::create_dir_all(directory.join("src"))?;
+    fs::write(directory.join("src/lib.rs"), "")?;
+    let Package { name, version, .. } = package;
+    let manifest = format!(
+        "[package]\nname = \"fetched\"\nversion = \"0.0.0\"\nedition = \"2021\"\n\n[workspace]\n\n[dependencies]\n{name} = \"={version}\"\n"
+    );
+    fs::write(directory.join("Cargo.toml"), manifest)?;
+    metadata(&directory)
+}
+
+/// Copies a package to a directory that is made anew, and adds to its manifest.
+fn copy_new(from: &Path, to: &Path, added: &str) -> Result<(), Failure> {
+    if to.exists() {
+        fs::remove_dir_all(to)?;
+    }
+    let status = Command::new("cp").arg("-r").arg(from).arg(to).status()?;
+    if !status.success() {
+        return Err(Failure(format!(
+            "{} cannot be copied ({status})",
+            from.display()
+        )));
+    }
+    // It would have versions of before what is patched.
+    let versions = to.join("Cargo.lock");
+    if versions.exists() {
+        fs::remove_file(versions)?;
+    }
+    let mut manifest = OpenOptions::new()
+        .append(true)
+        .open(to.join("Cargo.toml"))?;
+    Ok(manifest.write_all(added.as_bytes())?)
+}
+
+/// The name of the platform that cargo builds for.
+fn host() -> Result<String, Failure> {
+    let compiler = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let output = Command::new(compiler).arg("-vV").output()?;
+    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+    let host = printed.lines().find_map(|line| line.strip_prefix("host: "));
+    let host = host.ok_or_else(|| Failure("rustc does not say what it builds for".into()))?;
+    Ok(host.to_owned())
+}
+
+/// The program that cargo says that it runs.
+fn program_in(line: &str) -> Option<&str> {
+    let (_, program) = line
+        .trim_start()
+        .strip_prefix("Running ")?
+        .split_once('(')?;
+    program.strip_suffix(')')
+}
+
+impl Copied<'_> {
+    fn test(&self) -> Result<Outcomes, Failure> {
+        let mut outcomes = Outcomes::default();
+        let (is_success, printed) = self.cargo("test", &["--no-fail-fast"], "tests")?;
+        for line in printed.lines() {
+            outcomes.add_line_of_cargo(line);
+            if let Some(program) = program_in(line) {
+                self.refuse_other_library(&self.directory.join(program))?;
+            }
+        }
+        if !is_success && outcomes.count(Outcome::Failed) == 0 {
+            return Err(Failure(format!(
+                "cargo test has failed, but no test: see {}",
+                self.log("tests").display()
+            )));
+        }
+        for example in self.examples()? {
+            let (is_success, _) = self.cargo("run", &["--example", &example], &example)?;
+            let outcome = match is_success {
+                true => Outcome::Passed,
+                false => Outcome::Failed,
+            };
+            outcomes.add(&format!("example {example}"), outcome);
+        }
+        Ok(outcomes)
+    }
+
+    /// Refuses a test program that has LMDB in it, or looks for it elsewhere: what it shows is nothing of the library.
+    fn refuse_other_library(&self, program: &Path) -> Result<(), Failure> {
+        if self.bench.arguments.on == Side::Lmdb {
+            return Ok(());
+        }
+        let mut search = Command::new("grep");
+        let status = search.args(["-qF", "liblmdb.so.0"]).arg(program).status()?;
+        match status.success() {
+            true => Ok(()),
+            false => Err(Failure(format!(
+                "{} is not linked to the library",
+                program.display()
+            ))),
+        }
+    }
+
+    /// The names of its examples.
+    fn examples(&self) -> Result<Vec<String>, Failure> {
+        let directory = self.directory.join("examples");
+        let mut names = Vec::new();
+        if directory.is_dir() {
+            for entry in fs::read_dir(directory)? {
+                let path = entry?.path();
+                let name = path.file_stem().and_then(|name| name.to_str());
+                names.extend(name.map(str::to_owned));
+            }
+        }
+        names.sort();
+        Ok(names)
+    }
+
+    fn log(&self, name: &str) -> PathBuf {
+        self.directory.with_file_name(format!("{name}.log"))
+    }
+
+    /// Runs cargo on it; says whether it succeeded, and what was printed.
+    fn cargo(&self, task: &str, words: &[&str], log: &str) -> Result<(bool, String), Failure> {
+        let prefix = &self.bench.prefix;
+        let mut command = cargo();
+        command
+            .current_dir(&self.directory)
+            .arg(task)
+            .args(words)
+            .args(["--features", &self.package.features.join(",")])
+            .env("CARGO_TARGET_DIR", self.directory.with_file_name("target"));
+        if self.bench.arguments.on == Side::Teak {
+            command.env("LD_LIBRARY_PATH", prefix.libraries());
+            match self.package.link {
+                Link::PackageConfiguration => {
+                    command.env("PKG_CONFIG_PATH", prefix.descriptions());
+                }
+                Link::Override => {
+                    let target = host()?;
+                    let libraries = prefix.libraries().display().to_string();
+                    let configurations = [
+                        "rustc-link-lib = [\"lmdb\"]".to_owned(),
+                        format!("rustc-link-search = [\"native={libraries}\"]"),
+                    ];
+                    for configuration in configurations {
+                        let key = format!("target.{target}.lmdb.{configuration}");
+                        command.arg("--config").arg(key);
+                    }
+                }
+                Link::Patch(declarations) => {
+                    command.env("LMDB_LIBDIR", prefix.libraries());
+                    let patched = self.directory.with_file_name("declarations");
+                    command.arg("--config").arg(format!(
+                        "patch.crates-io.{declarations}.path = \"{}\"",
+                        patched.display()
+                    ));
+                }
+            }
+        }
+        let limit = self.bench.time_limit();
+        let (ended, printed) = running::run(&mut command, &self.log(log), limit)?;
+        Ok((ended.is_some_and(|status| status.success()), printed))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::program_in;
+
+    #[test]
+    fn programs_are_found_in_what_cargo_prints() {
+        let line = "     Running unittests src/lib.rs (target/debug/deps/heed-12)";
+        assert_eq!(program_in(line), Some("target/debug/deps/heed-12"));
+        assert_eq!(program_in("   Doc-tests heed"), None);
+    }
+}

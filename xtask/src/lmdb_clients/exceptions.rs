@@ -1,0 +1,94 @@
+//! The tests of a client that fail, each with the reason. One that passes has to be taken from the list, so that it only becomes shorter.
+
+use super::outcomes::{Outcome, Outcomes};
+use crate::Failure;
+
+/// Between the name of a test and the reason.
+const SEPARATOR: &str = " | ";
+
+/// Tests that fail, and why.
+#[derive(Debug)]
+pub(super) struct Exceptions<'l>(Vec<(&'l str, &'l str)>);
+
+impl<'l> Exceptions<'l> {
+    /// A list: a test in each line that does not begin with `#`, then the reason.
+    pub(super) fn parse(list: &'l str) -> Result<Self, Failure> {
+        let lines = list
+            .lines()
+            .filter(|line| !line.is_empty() && !line.starts_with('#'));
+        let pairs = lines.map(|line| match line.split_once(SEPARATOR) {
+            Some((name, reason)) if !reason.trim().is_empty() => Ok((name.trim(), reason.trim())),
+            _ => Err(Failure(format!(
+                "the list of exceptions has no reason for {line:?}: write NAME{SEPARATOR}REASON"
+            ))),
+        });
+        pairs.collect::<Result<_, _>>().map(Self)
+    }
+
+    /// Refuses outcomes that are not those of the list.
+    pub(super) fn compare(&self, outcomes: &Outcomes) -> Result<(), Failure> {
+        let mut faults = Vec::new();
+        for failed in outcomes.failed() {
+            if !self.0.iter().any(|(name, _)| *name == failed) {
+                faults.push(format!("{failed} fails"));
+            }
+        }
+        for (name, reason) in &self.0 {
+            match outcomes.of(name) {
+                Some(Outcome::Failed) => println!("  excepted: {name}: {reason}"),
+                Some(_) => faults.push(format!("{name} fails no more: take it from the list")),
+                None => faults.push(format!("there is no test {name}: take it from the list")),
+            }
+        }
+        if outcomes.count(Outcome::Passed) == 0 {
+            faults.push("no test has passed".to_owned());
+        }
+        match faults.is_empty() {
+            true => Ok(()),
+            false => Err(Failure(faults.join("\n  "))),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Exceptions, Outcome, Outcomes};
+
+    #[test]
+    fn the_list_tells_what_fails_and_nothing_else() {
+        let mut outcomes = Outcomes::default();
+        outcomes.add("a", Outcome::Failed);
+        outcomes.add("b c", Outcome::Passed);
+        let compare = |list: &str| {
+            let exceptions = Exceptions::parse(list).unwrap();
+            exceptions
+                .compare(&outcomes)
+                .map_err(|failure| failure.0)
+                .err()
+        };
+        assert_eq!(compare("# why\n\na | it reads the file"), None);
+        assert!(compare("").unwrap().contains("a fails"));
+        assert!(
+            compare("a | x\nb c | y")
+                .unwrap()
+                .contains("b c fails no more")
+        );
+        assert!(
+            compare("a | x\nd | y")
+                .unwrap()
+                .contains("there is no test d")
+        );
+    }
+
+    #[test]
+    fn every_exception_has_a_reason() {
+        assert!(Exceptions::parse("a").is_err());
+        assert!(Exceptions::parse("a |  ").is_err());
+    }
+
+    #[test]
+    fn a_run_of_nothing_is_refused() {
+        let exceptions = Exceptions::parse("").unwrap();
+        assert!(exceptions.compare(&Outcomes::default()).is_err());
+    }
+}

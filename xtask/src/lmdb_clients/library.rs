@@ -1,0 +1,183 @@
+//! The library, and where clients find it: header, library and descriptions for `pkg-config`, as if it were installed.
+
+use crate::{Failure, scratch};
+use std::{
+    env, fs,
+    os::unix::fs::symlink,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+/// Where a library is installed.
+#[derive(Clone, Debug)]
+pub(crate) struct Prefix(PathBuf);
+
+impl Prefix {
+    /// Teak's library, below `directory`.
+    pub(crate) fn of_teak(directory: &Path, library: &Path) -> Result<Self, Failure> {
+        let prefix = Self::new(directory.join("teak"))?;
+        let include = scratch::workspace().join("crates/teak-lmdb/include/lmdb.h");
+        fs::copy(include, prefix.include().join("lmdb.h"))?;
+        prefix.install(library)?;
+        Ok(prefix)
+    }
+
+    /// LMDB, compiled from `sources`, below `directory`.
+    pub(crate) fn of_lmdb(
+        directory: &Path,
+        sources: &Path,
+        compiler: &str,
+    ) -> Result<Self, Failure> {
+        let prefix = Self::new(directory.join("lmdb"))?;
+        fs::copy(sources.join("lmdb.h"), prefix.include().join("lmdb.h"))?;
+        let library = prefix.0.join("liblmdb-built.so");
+        let status = Command::new(compiler)
+            .args(["-O2", "-w", "-shared", "-fPIC", "-Wl,-soname,liblmdb.so.0"])
+            .args(["mdb.c", "midl.c"].map(|file| sources.join(file)))
+            .arg("-o")
+            .arg(&library)
+            .arg("-lpthread")
+            .status()?;
+        if !status.success() {
+            return Err(Failure(format!("LMDB cannot be compiled ({status})")));
+        }
+        prefix.install(&library)?;
+        Ok(prefix)
+    }
+
+    fn new(directory: PathBuf) -> Result<Self, Failure> {
+        let prefix = Self(directory);
+        fs::create_dir_all(prefix.include())?;
+        fs::create_dir_all(prefix.descriptions())?;
+        Ok(prefix)
+    }
+
+    fn install(&self, library: &Path) -> Result<(), Failure> {
+        for name in ["liblmdb.so", "liblmdb.so.0"] {
+            let link = self.libraries().join(name);
+            if link.is_symlink() {
+                fs::remove_file(&link)?;
+            }
+            symlink(library, link)?;
+        }
+        let description = format!(
+            "Name: liblmdb\nDescription: LMDB's interface\nVersion: 0.9.36\nLibs: -L{} -llmdb\nCflags: -I{}\n",
+            self.libraries().display(),
+            self.include().display()
+        );
+        for name in ["lmdb.pc", "liblmdb.pc"] {
+            fs::write(self.descriptions().join(name), &description)?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn include(&self) -> PathBuf {
+        self.0.join("include")
+    }
+
+    pub(crate) fn libraries(&self) -> PathBuf {
+        self.0.join("lib")
+    }
+
+    pub(crate) fn descriptions(&self) -> PathBuf {
+        self.0.join("lib/pkgconfig")
+    }
+}
+
+pub(crate) fn cargo() -> Command {
+    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.current_dir(scratch::workspace());
+    command
+}
+
+/// What cargo knows of the package in a directory and of what it depends on, as one line of JSON.
+pub(crate) fn metadata(directory: &Path) -> Result<String, Failure> {
+    let output = cargo()
+        .args(["metadata", "--format-version", "1"])
+        .current_dir(directory)
+        .stderr(Stdio::inherit())
+        .output()?;
+    match output.status.success() {
+        true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
+        false => Err(Failure(format!(
+            "cargo metadata has failed ({})",
+            output.status
+        ))),
+    }
+}
+
+/// The text behind `mark` up to the next quote, of the first such place that `is_it` says it is.
+fn quoted<'m>(metadata: &'m str, mark: &str, is_it: impl Fn(&str) -> bool) -> Option<&'m str> {
+    let places = metadata.split(mark).skip(1);
+    let mut texts = places.filter_map(|place| place.split('"').next());
+    texts.find(|text| is_it(text))
+}
+
+/// Where the sources of a package are that cargo knows of.
+pub(crate) fn sources_of(metadata: &str, package: &str) -> Result<PathBuf, Failure> {
+    let beginning = format!("{package}-");
+    let manifest = quoted(metadata, "\"manifest_path\":\"", |path| {
+        let directory = Path::new(path).parent().and_then(Path::file_name);
+        let name = directory.and_then(|name| name.to_str());
+        let version = name.and_then(|name| name.strip_prefix(&beginning));
+        version.is_some_and(|version| version.starts_with(|first: char| first.is_ascii_digit()))
+    });
+    match manifest {
+        Some(manifest) => Ok(Path::new(manifest).with_file_name("")),
+        None => Err(Failure(format!("cargo does not know the crate {package}"))),
+    }
+}
+
+/// LMDB's sources, which the crate lmdb-master-sys has.
+pub(crate) fn find_lmdb() -> Result<PathBuf, Failure> {
+    let package = sources_of(&metadata(scratch::workspace())?, "lmdb-master-sys")?;
+    let directory = package.join("lmdb/libraries/liblmdb");
+    match directory.join("mdb.c").is_file() {
+        true => Ok(directory),
+        false => Err(Failure(format!(
+            "there are no sources of LMDB in {}; say where they are with `--sources`",
+            directory.display()
+        ))),
+    }
+}
+
+/// Where cargo builds.
+pub(crate) fn target_directory() -> Result<PathBuf, Failure> {
+    let metadata = metadata(scratch::workspace())?;
+    let target = quoted(&metadata, "\"target_directory\":\"", |_| true);
+    let target = target.ok_or_else(|| Failure("cargo does not say where it builds".into()))?;
+    Ok(target.into())
+}
+
+/// Builds the library; returns where it is.
+pub(crate) fn build() -> Result<PathBuf, Failure> {
+    let status = cargo()
+        .args(["build", "--quiet", "--profile", "campaign"])
+        .args(["--package", "teak-lmdb"])
+        .status()?;
+    if !status.success() {
+        return Err(Failure(format!("the library cannot be built ({status})")));
+    }
+    Ok(target_directory()?.join("campaign/liblmdb.so"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{quoted, sources_of};
+
+    #[test]
+    fn paths_are_found_in_what_cargo_says() {
+        let metadata = r#"{"manifest_path":"/a/x","manifest_path":"/b/y","target":"/t"}"#;
+        let found = quoted(metadata, "\"manifest_path\":\"", |path| path.contains('y'));
+        assert_eq!(found, Some("/b/y"));
+        assert_eq!(quoted(metadata, "\"other\":\"", |_| true), None);
+    }
+
+    #[test]
+    fn the_sources_of_a_package_are_not_those_of_a_longer_name() {
+        let metadata = r#"{"manifest_path":"/r/heed-traits-0.2.0/Cargo.toml","manifest_path":"/r/heed-0.22.0/Cargo.toml"}"#;
+        let found = sources_of(metadata, "heed").unwrap();
+        assert_eq!(found.file_name().unwrap(), "heed-0.22.0");
+        assert!(sources_of(metadata, "hee").is_err());
+    }
+}

@@ -1,0 +1,93 @@
+//! Programs that run within a time limit.
+
+use crate::Failure;
+use rustix::process::{Pid, Signal, kill_process_group};
+use std::{
+    fs::{self, File},
+    os::unix::process::CommandExt,
+    path::Path,
+    process::{Command, ExitStatus, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+/// How often it is looked whether a program has ended.
+const STEP: Duration = Duration::from_millis(20);
+
+/// How a program ended; `None` if it had not after its time, and was killed with all that it had started.
+pub(super) type Ended = Option<ExitStatus>;
+
+/// Runs a program, what it prints going to `log`; returns that too.
+pub(super) fn run(
+    command: &mut Command,
+    log: &Path,
+    limit: Duration,
+) -> Result<(Ended, String), Failure> {
+    let out = File::create(log)?;
+    let mut child = command
+        .process_group(0)
+        .stdin(Stdio::null())
+        .stderr(out.try_clone()?)
+        .stdout(out)
+        .spawn()?;
+    let begin = Instant::now();
+    let ended = loop {
+        if let Some(status) = child.try_wait()? {
+            break Some(status);
+        }
+        if begin.elapsed() > limit {
+            if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
+                kill_process_group(group, Signal::KILL)?;
+            }
+            child.wait()?;
+            break None;
+        }
+        thread::sleep(STEP);
+    };
+    let printed = fs::read(log)?;
+    Ok((ended, String::from_utf8_lossy(&printed).into_owned()))
+}
+
+/// Runs a program that has to succeed.
+pub(super) fn succeed(command: &mut Command, log: &Path, limit: Duration) -> Result<(), Failure> {
+    let program = command.get_program().to_string_lossy().into_owned();
+    match run(command, log, limit)?.0 {
+        Some(status) if status.success() => Ok(()),
+        Some(status) => Err(Failure(format!(
+            "{program} has failed ({status}): see {}",
+            log.display()
+        ))),
+        None => Err(Failure(format!(
+            "{program} had not ended after {} s: see {}",
+            limit.as_secs(),
+            log.display()
+        ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{run, succeed};
+    use std::{process::Command, time::Duration};
+
+    #[test]
+    fn what_is_printed_is_returned() {
+        let directory = tempfile::tempdir().unwrap();
+        let log = directory.path().join("log");
+        let mut command = Command::new("sh");
+        command.args(["-c", "echo out; echo err >&2"]);
+        let (ended, printed) = run(&mut command, &log, Duration::from_secs(60)).unwrap();
+        assert!(ended.unwrap().success());
+        assert_eq!(printed, "out\nerr\n");
+    }
+
+    #[test]
+    fn what_does_not_end_is_killed() {
+        let directory = tempfile::tempdir().unwrap();
+        let log = directory.path().join("log");
+        let mut command = Command::new("sleep");
+        command.arg("1000");
+        let told = succeed(&mut command, &log, Duration::ZERO).unwrap_err().0;
+        assert!(told.contains("had not ended"), "{told}");
+    }
+}

@@ -1702,6 +1702,42 @@ teak_code teak_estimate_range(teak_txn txn,
                               teak_error *error);
 
 /**
+ * How two keys follow each other in the order of a table, whether it has them or not: -1, 0 or 1.
+ *
+ * Threads, errors: as teak_get; TEAK_INVALID_ARGUMENT for an integer of another length than the keys.
+ *
+ * ```c
+ * teak_table_options options = {.size = sizeof options, .order = TEAK_ORDER_REVERSE_BYTES};
+ * teak_txn txn;
+ * teak_table table;
+ * int32_t order;
+ * check(teak_txn_begin_write(db, &txn, &error));
+ * check(teak_table_create(txn, teak_text("words"), &options, &table, &error));
+ * check(teak_compare_keys(txn, table, teak_text("ab"), teak_text("ba"), &order, &error));
+ * assert(order == 1);
+ * check(teak_txn_end(txn, &error));
+ * ```
+ */
+teak_code teak_compare_keys(teak_txn txn,
+                            teak_table table,
+                            teak_slice a,
+                            teak_slice b,
+                            int32_t *order,
+                            teak_error *error);
+
+/**
+ * The same for values, in a table in which a key has several.
+ *
+ * Threads, errors: as teak_compare_keys.
+ */
+teak_code teak_compare_values(teak_txn txn,
+                              teak_table table,
+                              teak_slice a,
+                              teak_slice b,
+                              int32_t *order,
+                              teak_error *error);
+
+/**
  * Finds the value of a key; TEAK_NONE if there is none, and the value is empty then.
  *
  * Threads: any. Lives: the value as long as a read transaction or a clone of it, and in a write transaction until its next change.

@@ -134,6 +134,11 @@ fn upkeep() {
 }
 
 #[test]
+fn rescue() {
+    of_tests("rescue.c");
+}
+
+#[test]
 fn threads() {
     of_tests("threads.c");
 }

@@ -84,6 +84,11 @@ public:
     });
   }
   answer<std::optional<record>> seek(const transaction &&, teak::seek, bytes_view) = delete;
+  /// Goes to a record by its number, counted from 0, in a table that counts.
+  answer<std::optional<record>> nth(const transaction &txn, std::uint64_t number) {
+    return got([&](teak_record *record, teak_error *error) { return teak_cursor_nth(raw(), txn.raw(), number, record, error); });
+  }
+  answer<std::optional<record>> nth(const transaction &&, std::uint64_t) = delete;
   /// The record that it is on; nothing if the table does not have that now.
   answer<std::optional<record>> current(const transaction &txn) {
     return got([&](teak_record *record, teak_error *error) { return teak_cursor_record(raw(), txn.raw(), record, error); });

@@ -23,6 +23,13 @@ struct damage {
   std::string_view detail;
 };
 
+/// What was saved of a damaged database: see teak_salvage_report.
+using salvage_report = teak_salvage_report;
+/// A read transaction of whatever process: see teak_reader.
+using reader_info = teak_reader;
+/// What is done about a reader: see teak_reader_choice.
+enum class reader_choice : int { leave = TEAK_READER_LEAVE, stop = TEAK_READER_STOP, cancel = TEAK_READER_CANCEL };
+
 /// A named snapshot.
 struct snapshot {
   /// Its name.
@@ -173,6 +180,11 @@ public:
   template <class Function> answer<bool> backup(const std::string &path, Function &&progress) const {
     return told<teak_db_backup>(progress, path.c_str());
   }
+  /// Writes what a copy of the state that is read, or of a later one, lacks of the newest state: see restore().
+  answer<void> backup_since(const read_txn &since, const std::string &path) const {
+    detail::place place;
+    return detail::done(teak_db_backup_since(raw(), since.raw(), path.c_str(), nullptr, nullptr, place), place);
+  }
   /// Writes a copy that is as small as it can be.
   answer<void> backup_compact(const std::string &path) const {
     detail::place place;
@@ -210,6 +222,25 @@ public:
     const bool is_report = code == TEAK_CORRUPTED && report.damages > 0;
     return detail::given<check_report>(is_report ? TEAK_OK : code, place, [&] { return report; });
   }
+  /// Calls a function for each read transaction of whatever process: `reader_choice (const reader_info &) noexcept`. Says whether it was called for all.
+  template <class Function> answer<bool> each_reader(Function &&function) const {
+    static_assert(std::is_nothrow_invocable_r_v<reader_choice, Function &, const reader_info &> &&
+                      std::is_same_v<std::invoke_result_t<Function &, const reader_info &>, reader_choice>,
+                  "a function that is told of readers answers with a teak::reader_choice and is noexcept");
+    auto each = [](void *user, const teak_reader *reader) noexcept {
+      return static_cast<int>((*static_cast<std::remove_reference_t<Function> *>(user))(*reader));
+    };
+    detail::place place;
+    return detail::whether(teak_db_each_reader(raw(), each, const_cast<void *>(static_cast<const void *>(std::addressof(function))), place), place);
+  }
+  /// Waits at most so long until there is a commit newer than the one of this number, of whatever process, and gives the number of the newest; nothing if there is none.
+  answer<std::optional<std::uint64_t>> wait_for_commit(std::uint64_t after, std::chrono::milliseconds limit) const {
+    detail::place place;
+    std::uint64_t newest = 0;
+    const auto limit_ms = static_cast<std::uint64_t>(std::max<std::chrono::milliseconds::rep>(limit.count(), 0));
+    const teak_code code = teak_db_wait_for_commit(raw(), after, limit_ms, &newest, place);
+    return detail::found<std::uint64_t>(code, place, [&] { return newest; });
+  }
   /// For teak.h.
   [[nodiscard]] teak_db raw() const noexcept { return opening_ ? opening_->db : teak_db{}; }
 
@@ -231,6 +262,27 @@ private:
 
   std::shared_ptr<detail::opening> opening_;
 };
+
+/// Makes a database from a backup and the increments that follow it, and checks every page: see teak_restore.
+inline answer<check_report> restore(const std::string &backup, const std::vector<std::string> &increments, const std::string &target) {
+  std::vector<const char *> paths;
+  for (const std::string &increment : increments) paths.push_back(increment.c_str());
+  detail::place place;
+  check_report report = {};
+  report.size = sizeof report;
+  const teak_code code =
+      teak_restore(backup.c_str(), paths.data(), paths.size(), target.c_str(), &report, nullptr, nullptr, place);
+  return detail::given<check_report>(code, place, [&] { return report; });
+}
+
+/// Copies what can be read of a damaged database, whose tables have no orders of the application's, into a new one: see teak_salvage.
+inline answer<salvage_report> salvage(const std::string &source, const std::string &target) {
+  detail::place place;
+  salvage_report report = {};
+  report.size = sizeof report;
+  const teak_code code = teak_salvage(source.c_str(), target.c_str(), nullptr, 0, &report, nullptr, nullptr, place);
+  return detail::given<salvage_report>(code, place, [&] { return report; });
+}
 
 } // namespace TEAK_WAY
 } // namespace teak

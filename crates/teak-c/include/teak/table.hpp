@@ -21,9 +21,6 @@ struct estimate {
   std::uint64_t at_most;
 };
 
-/// What became of a record between two states: see teak_change.
-enum class change : std::uint32_t { inserted = TEAK_INSERTED, changed = TEAK_CHANGED, removed = TEAK_REMOVED };
-
 /// A record that differs between two states. A value that one of them does not have is empty.
 struct difference {
   /// What became of it.
@@ -73,6 +70,22 @@ public:
     const teak_code code = teak_estimate_range(txn.raw(), raw_, range.bounds_[0].raw(), range.bounds_[1].raw(), &about.records,
                                                &about.at_least, &about.at_most, place);
     return detail::given<teak::estimate>(code, place, [&] { return about; });
+  }
+  /// The keys with which parts of a range begin, but the first, that have about as many records, or pairs, each: for several threads to read. Where a
+  /// key has several values it may begin several parts, and is there once.
+  answer<std::vector<std::string>> split(const transaction &txn, const range &range, std::size_t parts) const {
+    std::vector<std::string> keys;
+    auto add = [&](bytes_view key) {
+      if (keys.empty() || key != keys.back()) keys.push_back(key.to_string());
+    };
+    detail::called<decltype(add)> called(add);
+    auto each = [](void *user, teak_slice key, teak_slice) noexcept {
+      return (*static_cast<decltype(called) *>(user))(bytes_view(key));
+    };
+    detail::place place;
+    const teak_code code = teak_split_range(txn.raw(), raw_, range.bounds_[0].raw(), range.bounds_[1].raw(), parts, each, &called, place);
+    called.throw_again();
+    return detail::given<std::vector<std::string>>(code, place, [&] { return std::move(keys); });
   }
   /// Draws numbers from the table's sequence, and gives the first.
   answer<std::uint64_t> draw_sequence(write_txn &txn, std::uint64_t count) const {
@@ -182,6 +195,10 @@ public:
   answer<bool> contains(const transaction &txn, bytes_view key) const {
     detail::place place;
     return detail::whether(teak_contains(txn.raw(), raw_, key.raw(), place), place);
+  }
+  /// How many records have smaller keys, in a table that counts.
+  answer<std::uint64_t> rank(const transaction &txn, bytes_view key) const {
+    return number([&](std::uint64_t *rank, teak_error *error) { return teak_rank(txn.raw(), raw_, key.raw(), rank, error); });
   }
   /// The records of a range.
   [[nodiscard]] walk<record> records(const read_txn &txn, const range &range = teak::range()) const {
@@ -338,6 +355,12 @@ public:
   answer<bool> contains(const transaction &txn, bytes_view key, bytes_view value) const {
     detail::place place;
     return detail::whether(teak_contains_pair(txn.raw(), raw_, key.raw(), value.raw(), place), place);
+  }
+  /// How many pairs are before this one, in a table that counts.
+  answer<std::uint64_t> rank(const transaction &txn, bytes_view key, bytes_view value) const {
+    return number([&](std::uint64_t *rank, teak_error *error) {
+      return teak_rank_pair(txn.raw(), raw_, key.raw(), value.raw(), rank, error);
+    });
   }
   /// How many values a key has, known without reading them.
   answer<std::uint64_t> count_values(const transaction &txn, bytes_view key) const {

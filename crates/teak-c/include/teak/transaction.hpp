@@ -12,6 +12,9 @@ class table;
 class multi_table;
 class database;
 
+/// What became of a record or table between two states: see teak_change.
+enum class change : std::uint32_t { inserted = TEAK_INSERTED, changed = TEAK_CHANGED, removed = TEAK_REMOVED };
+
 /// Whether a walk goes on.
 enum class step { go_on, stop };
 
@@ -132,6 +135,17 @@ public:
   answer<bool> refresh() {
     detail::place place;
     return detail::whether(teak_txn_refresh(raw(), place), place);
+  }
+  /// Calls a function for each table that differs from an older state: `void` or `step (std::string_view name, change)`. Says whether it was called for all.
+  template <class Function> answer<bool> each_changed_table(const read_txn &older, Function &&function) const {
+    detail::called<std::remove_reference_t<Function>> called(function);
+    auto each = [](void *user, teak_slice name, std::uint32_t what) noexcept {
+      return (*static_cast<decltype(called) *>(user))(bytes_view(name).text(), static_cast<change>(what));
+    };
+    detail::place place;
+    const teak_code code = teak_changed_tables(older.raw(), raw(), each, &called, place);
+    called.throw_again();
+    return detail::whether(code, place);
   }
   /// See teak_txn_read_faults.
   answer<std::uint64_t> read_faults() const {

@@ -174,6 +174,46 @@ static void damage_is_told_of(teak::database &db, const std::string &path) {
   }
 }
 
+static void restoring(const std::string &directory) {
+  teak::database db = teak::database::open(directory + "/numbers.teak");
+  teak::write_txn txn = db.begin_write();
+  teak::table numbers = txn.create_table("numbers", teak::table_options().counted());
+  for (std::uint32_t i = 0; i < 100; i++) numbers.append(txn, teak::big_endian(i), "");
+  txn.create_snapshot("monday");
+  txn.commit();
+  db.backup(directory + "/full");
+  teak::read_txn monday = *db.open_snapshot("monday");
+  assert(!db.wait_for_commit(monday.id(), std::chrono::milliseconds(0)));
+  txn = db.begin_write();
+  numbers.insert(txn, teak::big_endian(std::uint32_t{100}), "");
+  txn.commit();
+  assert(*db.wait_for_commit(monday.id(), std::chrono::seconds(10)) > monday.id());
+  teak::read_txn now = db.begin_read();
+  std::string changed;
+  assert(now.each_changed_table(monday, [&](std::string_view name, teak::change change) {
+    assert(change == teak::change::changed);
+    changed += name;
+  }));
+  assert(changed == "numbers");
+  assert(numbers.rank(now, teak::big_endian(std::uint32_t{42})) == 42);
+  teak::cursor cursor = numbers.open_cursor(now);
+  assert(cursor.nth(now, 7)->key == teak::big_endian(std::uint32_t{7}) && !cursor.nth(now, 101));
+  const auto starts = numbers.split(now, teak::range(), 4);
+  std::uint64_t sum = numbers.count(now, teak::range().until(starts[0])) + numbers.count(now, teak::range::from(starts[2]));
+  sum += numbers.count(now, teak::range::from(starts[0]).until(starts[2]));
+  assert(starts.size() == 3 && sum == 101);
+  db.backup_since(monday, directory + "/increment");
+  assert(teak::restore(directory + "/full", {directory + "/increment"}, directory + "/restored.teak").records == 101);
+  const teak::salvage_report report = teak::salvage(directory + "/restored.teak", directory + "/saved.teak");
+  assert(report.records == 101 && report.lost_snapshots == 1);
+  const auto cancel = [](const teak::reader_info &reader) noexcept {
+    return reader.lag == 0 ? teak::reader_choice::cancel : teak::reader_choice::leave;
+  };
+  assert(db.each_reader(cancel));
+  assert(refuses<teak::snapshot_lost>([&] { return numbers.get(now, "x"); }));
+  assert(numbers.stat(monday).records == 100);
+}
+
 static void threads(teak::database &db) {
   teak::write_txn txn = db.begin_write();
   teak::table numbers = txn.create_table("threads");
@@ -211,6 +251,7 @@ int main(int argc, char **argv) {
   tickets(db);
   backups(db, directory);
   damage_is_told_of(db, directory + "/damaged.teak");
+  restoring(directory);
   threads(db);
   db.close();
 }

@@ -69,6 +69,11 @@ const STEPS: &[Step] = &[
         environment: &[("RUSTDOCFLAGS", "-D warnings")],
         ..cargo("documentation", "doc --workspace --no-deps")
     },
+    xtask(
+        "installed for C, C++",
+        "install-c --profile campaign --prefix SCRATCH/installed --try",
+    ),
+    xtask("documentation for C", "docs-c --directory SCRATCH/docs-c"),
     xtask("model", "model --ops 400000 --seed 1"),
     xtask("protocol", "protocol --commits 3 --mishaps 2"),
     xtask("kill", "kill --count 200 --seed 1"),

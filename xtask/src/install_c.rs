@@ -1,13 +1,20 @@
-//! The C interface, installed: header, libraries and `pkg-config` file.
+//! The interfaces for C and C++, installed: headers, libraries, the `pkg-config` file and the CMake package.
+
+mod trial;
 
 use crate::{Failure, scratch};
 use clap::Parser;
-use std::{env, fs, os::unix::fs::symlink, path::PathBuf, process::Command};
+use std::{
+    env, fs,
+    os::unix::fs::symlink,
+    path::{Path, PathBuf},
+    process::Command,
+};
 
-/// Builds the C interface and installs it
+/// Builds the interfaces for C and C++ and installs them
 #[derive(Parser)]
 pub(crate) struct Arguments {
-    /// Where it is to be found: `lib`, `lib/pkgconfig` and `include` are below
+    /// Where it is to be found: `lib` and `include` are below
     #[arg(long, default_value = "/usr/local")]
     prefix: PathBuf,
     /// Put before the prefix, for packages
@@ -16,6 +23,9 @@ pub(crate) struct Arguments {
     /// How it is built
     #[arg(long, default_value = "release")]
     profile: String,
+    /// Then build a small project upon it, by CMake and by pkg-config, and run that
+    #[arg(long = "try")]
+    is_tried: bool,
 }
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -23,6 +33,13 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 const SONAME: &str = "libteak.so.0";
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    if arguments.prefix.is_relative() {
+        let text = format!(
+            "the prefix {} is relative, and others are told of it; say where it is from the root",
+            arguments.prefix.display()
+        );
+        return Err(Failure(text));
+    }
     let built = build(&arguments.profile)?;
     let package = scratch::workspace().join("crates/teak-c");
     let below = arguments.prefix.strip_prefix("/");
@@ -33,7 +50,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let descriptions = libraries.join("pkgconfig");
     fs::create_dir_all(&headers)?;
     fs::create_dir_all(&descriptions)?;
-    fs::copy(package.join("include/teak.h"), headers.join("teak.h"))?;
+    install_headers(&package.join("include"), &headers)?;
     fs::copy(built.join("libteak_c.a"), libraries.join("libteak.a"))?;
     let library = format!("libteak.so.{VERSION}");
     fs::copy(built.join("libteak_c.so"), libraries.join(&library))?;
@@ -44,12 +61,41 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         }
         symlink(target, link)?;
     }
-    let description = fs::read_to_string(package.join("teak.pc.in"))?
+    describe(&package.join("teak.pc.in"), &descriptions, arguments)?;
+    let cmake = libraries.join("cmake/Teak");
+    fs::create_dir_all(&cmake)?;
+    for name in ["TeakConfig.cmake.in", "TeakConfigVersion.cmake.in"] {
+        describe(&package.join("cmake").join(name), &cmake, arguments)?;
+    }
+    println!("installed in {}", prefix.display());
+    match arguments.is_tried {
+        true => trial::run(&prefix),
+        false => Ok(()),
+    }
+}
+
+fn install_headers(from: &Path, to: &Path) -> Result<(), Failure> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let to = to.join(entry.file_name());
+        match entry.file_type()?.is_dir() {
+            true => install_headers(&entry.path(), &to)?,
+            false => {
+                fs::copy(entry.path(), to)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Fills in a file that tells others where everything is; its name loses what says that this is to be done.
+fn describe(template: &Path, to: &Path, arguments: &Arguments) -> Result<(), Failure> {
+    let text = fs::read_to_string(template)?
         .replace("@prefix@", &arguments.prefix.display().to_string())
         .replace("@version@", VERSION);
-    fs::write(descriptions.join("teak.pc"), description)?;
-    println!("installed in {}", prefix.display());
-    Ok(())
+    let name = template.file_stem().unwrap_or_default();
+    Ok(fs::write(to.join(name), text)?)
 }
 
 /// Builds both libraries; says where they are.

@@ -6,6 +6,7 @@
 mod ci;
 mod crash;
 mod differential;
+mod docs_c;
 mod dump;
 mod faults;
 mod geometry;
@@ -54,6 +55,7 @@ enum Task {
     Layers,
     Header(header::Arguments),
     InstallC(install_c::Arguments),
+    DocsC(docs_c::Arguments),
     Model(model::Arguments),
     Kill(kill::Arguments),
     Crash(crash::Arguments),
@@ -98,6 +100,7 @@ fn main() -> ExitCode {
         Task::Layers => layers::run(),
         Task::Header(arguments) => header::run(&arguments),
         Task::InstallC(arguments) => install_c::run(&arguments),
+        Task::DocsC(arguments) => docs_c::run(&arguments),
         Task::Model(arguments) => {
             panics::keep();
             model::run(&arguments)

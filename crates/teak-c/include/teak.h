@@ -608,6 +608,24 @@ typedef enum {
 } teak_slow_reader_choice;
 
 /**
+ * What is done about a reader.
+ */
+typedef enum {
+  /**
+   * Nothing; the walk goes on.
+   */
+  TEAK_READER_LEAVE = 0,
+  /**
+   * Nothing, and the walk ends.
+   */
+  TEAK_READER_STOP = 1,
+  /**
+   * It is cancelled: its next call answers TEAK_SNAPSHOT_LOST, and its pages come back when it has ended. The walk goes on.
+   */
+  TEAK_READER_CANCEL = 2,
+} teak_reader_choice;
+
+/**
  * A place among the records of a table. It belongs to no transaction: each call is told which one it is for, and the table may change meanwhile.
  * Where a key has several values, each pair of key and value is a record.
  */
@@ -1010,6 +1028,54 @@ typedef struct {
 } teak_ticket;
 
 /**
+ * A read transaction of whatever process.
+ */
+typedef struct {
+  /**
+   * The id of its process, 0 if that is not known here.
+   */
+  uint32_t process;
+  /**
+   * 1 if it is parked: what it sees is given up when space is wanted.
+   */
+  uint32_t is_parked;
+  /**
+   * The system's number of the thread that began it.
+   */
+  uint64_t thread;
+  /**
+   * How long ago that was, in milliseconds.
+   */
+  uint64_t age_ms;
+  /**
+   * The state that it reads.
+   */
+  uint64_t transaction;
+  /**
+   * So many commits have become visible since.
+   */
+  uint64_t lag;
+  /**
+   * Pages that would be free if nobody read this state.
+   */
+  uint64_t kept_pages;
+  /**
+   * 1 if it was cancelled, and has not ended yet.
+   */
+  uint64_t is_cancelled;
+} teak_reader;
+
+/**
+ * What is called for each reader; answers with a teak_reader_choice.
+ */
+typedef int (*teak_reader_function)(void *user, const teak_reader *reader);
+
+/**
+ * What is called for each table that differs between two states: its name, and a teak_change. Another answer than 0 ends the walk.
+ */
+typedef int (*teak_table_change_function)(void *user, teak_slice name, uint32_t change);
+
+/**
  * Where a range begins or ends. All zero for no bound.
  */
 typedef struct {
@@ -1026,6 +1092,88 @@ typedef struct {
    */
   teak_slice key;
 } teak_bound;
+
+/**
+ * What is called now and then while something takes long: so much of so much is done. Another answer than 0 ends it.
+ */
+typedef int (*teak_progress_function)(void *user, uint64_t done, uint64_t total);
+
+/**
+ * What a check has found.
+ */
+typedef struct {
+  /**
+   * sizeof(teak_check_report).
+   */
+  size_t size;
+  /**
+   * Pages of the file.
+   */
+  uint64_t pages;
+  /**
+   * Tables that were checked.
+   */
+  uint64_t tables;
+  /**
+   * Records of all tables.
+   */
+  uint64_t records;
+  /**
+   * Damages that were found.
+   */
+  uint64_t damages;
+  /**
+   * Tables that a newer version created, and that only such a version can check.
+   */
+  uint64_t unknown_tables;
+  /**
+   * Tables in orders whose comparisons are missing: all was checked but the order of their keys.
+   */
+  uint64_t unordered_tables;
+} teak_check_report;
+
+/**
+ * What was saved of a damaged database, and what was lost.
+ */
+typedef struct {
+  /**
+   * sizeof(teak_salvage_report).
+   */
+  size_t size;
+  /**
+   * The commit whose state was saved.
+   */
+  uint64_t transaction;
+  /**
+   * 1 if nothing of that state, and no named snapshot, was lost.
+   */
+  uint64_t is_complete;
+  /**
+   * Tables that were found.
+   */
+  uint64_t tables;
+  /**
+   * Records that were saved.
+   */
+  uint64_t records;
+  /**
+   * Records that are known to be lost.
+   */
+  uint64_t records_lost;
+  /**
+   * Tables that were not saved: a newer version created them, or their comparisons are missing.
+   */
+  uint64_t unsaved_tables;
+  /**
+   * Named snapshots, of which none is saved.
+   */
+  uint64_t lost_snapshots;
+} teak_salvage_report;
+
+/**
+ * What is called for each line of a text, in UTF-8. Another answer than 0 ends that.
+ */
+typedef int (*teak_line_function)(void *user, teak_slice line);
 
 /**
  * A named snapshot, as teak_snapshot_each tells of it.
@@ -1192,45 +1340,6 @@ typedef struct {
  * What is called for each table: its name, and whether a key has several values (1) or not (0). Another answer than 0 ends the walk.
  */
 typedef int32_t (*teak_table_function)(void *user, teak_slice name, uint32_t several_values);
-
-/**
- * What is called now and then while something takes long: so much of so much is done. Another answer than 0 ends it.
- */
-typedef int (*teak_progress_function)(void *user, uint64_t done, uint64_t total);
-
-/**
- * What a check has found.
- */
-typedef struct {
-  /**
-   * sizeof(teak_check_report).
-   */
-  size_t size;
-  /**
-   * Pages of the file.
-   */
-  uint64_t pages;
-  /**
-   * Tables that were checked.
-   */
-  uint64_t tables;
-  /**
-   * Records of all tables.
-   */
-  uint64_t records;
-  /**
-   * Damages that were found.
-   */
-  uint64_t damages;
-  /**
-   * Tables that a newer version created, and that only such a version can check.
-   */
-  uint64_t unknown_tables;
-  /**
-   * Tables in orders whose comparisons are missing: all was checked but the order of their keys.
-   */
-  uint64_t unordered_tables;
-} teak_check_report;
 
 /**
  * A damage, as teak_db_check tells of it.
@@ -1445,6 +1554,18 @@ teak_code teak_cursor_seek_value(teak_cursor cursor,
                                  teak_error *error);
 
 /**
+ * Goes to a record by its number in the order of the table, counted from 0, and gives it, unless `record` is NULL; TEAK_NONE if there are not so many. Only for tables that
+ * count; takes one descent. teak_rank is the reverse.
+ *
+ * Threads, lives, errors: as teak_cursor_move; TEAK_INVALID_ARGUMENT for a table that does not count.
+ */
+teak_code teak_cursor_nth(teak_cursor cursor,
+                          teak_txn txn,
+                          uint64_t number,
+                          teak_record *record,
+                          teak_error *error);
+
+/**
  * Gives the record that a cursor is on, without moving it; TEAK_NONE if the table does not have that now.
  *
  * Threads, lives, errors: as teak_cursor_move.
@@ -1614,6 +1735,61 @@ teak_code teak_db_ticket(teak_db db,
                          teak_error *error);
 
 /**
+ * Calls a function for each read transaction that is open, of all processes; TEAK_NONE if it has ended that before the last one.
+ *
+ * Threads: any. Lives: what the function is given until it returns.
+ *
+ * Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_CORRUPTED; TEAK_INVALID_ARGUMENT if it answers with something else.
+ */
+teak_code teak_db_each_reader(teak_db db,
+                              teak_reader_function each,
+                              void *user,
+                              teak_error *error);
+
+/**
+ * Waits until there is a commit newer than `after`, of whatever process, and gives the number of the newest that readers see; for at most so many milliseconds (TEAK_NONE if that was not enough),
+ * or, with UINT64_MAX, for as long as it takes. Whoever then begins to read, and compares with what he read before by teak_changed_tables and teak_differences, follows all that is committed.
+ *
+ * Threads: any; the database may be closed meanwhile.
+ *
+ * Errors: TEAK_INVALID_HANDLE; TEAK_INVALID_ARGUMENT if the database was closed meanwhile.
+ *
+ * ```c
+ * teak_txn before, txn;
+ * teak_table table;
+ * uint64_t seen, newest;
+ * check(teak_txn_begin_read(db, &before, &error));
+ * check(teak_txn_id(before, &seen, &error));
+ * assert(teak_db_wait_for_commit(db, seen, 0, &newest, &error) == TEAK_NONE);
+ * check(teak_txn_begin_write(db, &txn, &error));
+ * check(teak_table_create(txn, teak_text("words"), NULL, &table, &error));
+ * check(teak_txn_commit(txn, NULL, &error));
+ * check(teak_db_wait_for_commit(db, seen, UINT64_MAX, &newest, &error));
+ * assert(newest > seen);
+ * check(teak_txn_end(before, &error));
+ * ```
+ */
+teak_code teak_db_wait_for_commit(teak_db db,
+                                  uint64_t after,
+                                  uint64_t limit_ms,
+                                  uint64_t *newest,
+                                  teak_error *error);
+
+/**
+ * Calls a function for each table that was created (TEAK_INSERTED), dropped (TEAK_REMOVED) or changed since an older state, in the order of their names; TEAK_NONE if it has ended that before the last one. One that
+ * was renamed was dropped and created.
+ *
+ * Threads: any. Lives: the name until the function returns.
+ *
+ * Errors: as teak_differences.
+ */
+teak_code teak_changed_tables(teak_txn older,
+                              teak_txn newer,
+                              teak_table_change_function each,
+                              void *user,
+                              teak_error *error);
+
+/**
  * Adds a value to those of a key; TEAK_NONE if the key has it already.
  *
  * Threads: any, while no other call uses the transaction.
@@ -1700,6 +1876,102 @@ teak_code teak_estimate_range(teak_txn txn,
                               uint64_t *at_least,
                               uint64_t *at_most,
                               teak_error *error);
+
+/**
+ * How two keys follow each other in the order of a table, whether it has them or not: -1, 0 or 1.
+ *
+ * Threads, errors: as teak_get; TEAK_INVALID_ARGUMENT for an integer of another length than the keys.
+ *
+ * ```c
+ * teak_table_options options = {.size = sizeof options, .order = TEAK_ORDER_REVERSE_BYTES};
+ * teak_txn txn;
+ * teak_table table;
+ * int32_t order;
+ * check(teak_txn_begin_write(db, &txn, &error));
+ * check(teak_table_create(txn, teak_text("words"), &options, &table, &error));
+ * check(teak_compare_keys(txn, table, teak_text("ab"), teak_text("ba"), &order, &error));
+ * assert(order == 1);
+ * check(teak_txn_end(txn, &error));
+ * ```
+ */
+teak_code teak_compare_keys(teak_txn txn,
+                            teak_table table,
+                            teak_slice a,
+                            teak_slice b,
+                            int32_t *order,
+                            teak_error *error);
+
+/**
+ * The same for values, in a table in which a key has several.
+ *
+ * Threads, errors: as teak_compare_keys.
+ */
+teak_code teak_compare_values(teak_txn txn,
+                              teak_table table,
+                              teak_slice a,
+                              teak_slice b,
+                              int32_t *order,
+                              teak_error *error);
+
+/**
+ * How many records have smaller keys: the number of this one, counted from 0, if it is there. Only for tables that count, and whose keys have one value; takes one descent.
+ *
+ * Threads, errors: as teak_get; TEAK_INVALID_ARGUMENT for a table that does not count.
+ *
+ * ```c
+ * teak_table_options options = {.size = sizeof options, .counted = 1};
+ * teak_txn txn;
+ * teak_table words;
+ * teak_cursor cursor;
+ * teak_record record;
+ * uint64_t rank;
+ * check(teak_txn_begin_write(db, &txn, &error));
+ * check(teak_table_create(txn, teak_text("words"), &options, &words, &error));
+ * check(teak_insert(txn, words, teak_text("ash"), teak_text("1"), &error));
+ * check(teak_insert(txn, words, teak_text("elm"), teak_text("2"), &error));
+ * check(teak_rank(txn, words, teak_text("elm"), &rank, &error));
+ * assert(rank == 1);
+ * check(teak_cursor_open(txn, words, &cursor, &error));
+ * check(teak_cursor_nth(cursor, txn, rank, &record, &error));
+ * assert(memcmp(record.key.data, "elm", 3) == 0);
+ * check(teak_cursor_close(cursor, &error));
+ * check(teak_txn_end(txn, &error));
+ * ```
+ */
+teak_code teak_rank(teak_txn txn,
+                    teak_table table,
+                    teak_slice key,
+                    uint64_t *rank,
+                    teak_error *error);
+
+/**
+ * How many pairs are before this one, by key and then by value, in a table that counts and in which a key has several values.
+ *
+ * Threads, errors: as teak_rank.
+ */
+teak_code teak_rank_pair(teak_txn txn,
+                         teak_table table,
+                         teak_slice key,
+                         teak_slice value,
+                         uint64_t *rank,
+                         teak_error *error);
+
+/**
+ * Cuts a range in parts that have about as many records, or pairs, each, for several threads or processes to read: calls a function with the key (and, where a key has several, the
+ * value) with which each part begins, but the first; TEAK_NONE if it has ended that before the last one. There are `parts` of them, but no more than there are records, and no more than 65,536.
+ *
+ * Threads: any. Lives: what the function is given until it returns.
+ *
+ * Errors: as teak_count_range; TEAK_INVALID_ARGUMENT for no parts.
+ */
+teak_code teak_split_range(teak_txn txn,
+                           teak_table table,
+                           teak_bound low,
+                           teak_bound high,
+                           size_t parts,
+                           teak_record_function each,
+                           void *user,
+                           teak_error *error);
 
 /**
  * Finds the value of a key; TEAK_NONE if there is none, and the value is empty then.
@@ -1889,6 +2161,71 @@ teak_code teak_remove_range(teak_txn txn,
                             teak_bound high,
                             uint64_t *removed,
                             teak_error *error);
+
+/**
+ * Writes an incremental backup to a new file: what a copy of the state that `since` reads, or of a later one, lacks of the newest state; TEAK_NONE if `progress` has ended
+ * it. `since` is a named snapshot as a rule, made before the copy was. `progress` may be NULL. teak_restore puts copy and increments together.
+ *
+ * Threads: any.
+ *
+ * Errors: those of teak_db_backup; TEAK_WRONG_TRANSACTION, TEAK_WRONG_DATABASE.
+ *
+ * ```c
+ * teak_txn txn, monday;
+ * teak_table table;
+ * check(teak_txn_begin_write(db, &txn, &error));
+ * check(teak_snapshot_create(txn, teak_text("monday"), &error));
+ * check(teak_txn_commit(txn, NULL, &error)); // a full backup follows, and then
+ *
+ * check(teak_txn_begin_write(db, &txn, &error));
+ * check(teak_table_create(txn, teak_text("of tuesday"), NULL, &table, &error));
+ * check(teak_txn_commit(txn, NULL, &error));
+ * check(teak_snapshot_open(db, teak_text("monday"), &monday, &error));
+ * check(teak_db_backup_since(db, monday, path, NULL, NULL, &error));
+ * check(teak_txn_end(monday, &error));
+ * ```
+ */
+teak_code teak_db_backup_since(teak_db db,
+                               teak_txn since,
+                               const char *path,
+                               teak_progress_function progress,
+                               void *user,
+                               teak_error *error);
+
+/**
+ * Makes a database from the file of a backup and those of incremental backups, in the order in which they were made, and checks every page of it; TEAK_NONE if `progress` has ended it, and
+ * nothing is left. `report`, whose size is set, and `progress` may be NULL; it is given the bytes that were written, and 0.
+ *
+ * Threads: any.
+ *
+ * Errors: TEAK_FILE_NOT_FOUND, TEAK_FILE_EXISTS, TEAK_NOT_A_DATABASE; TEAK_INVALID_ARGUMENT for a backup that is not whole, and for increments that do not follow it; TEAK_CORRUPTED, TEAK_IO.
+ */
+teak_code teak_restore(const char *full,
+                       const char *const *increments,
+                       size_t increment_count,
+                       const char *target,
+                       teak_check_report *report,
+                       teak_progress_function progress,
+                       void *user,
+                       teak_error *error);
+
+/**
+ * Copies what can be read of a damaged database into a new one. The damaged file is not changed, and need not be one that can be opened. `comparisons` are those of its tables. `report`, whose
+ * size is set, and `each` may be NULL; that is called for each line of what was lost, in words.
+ *
+ * Threads: any. Lives: comparisons as those of the options of a database. If there is an error the new database stays as far as it came.
+ *
+ * Errors: TEAK_FILE_NOT_FOUND; TEAK_FILE_EXISTS; TEAK_NOT_A_DATABASE if no commit record can be read; TEAK_CORRUPTED if none leads to tables; TEAK_UNKNOWN_FORMAT, TEAK_IN_USE, TEAK_INVALID_ARGUMENT,
+ * TEAK_IO.
+ */
+teak_code teak_salvage(const char *source,
+                       const char *target,
+                       const teak_comparison *comparisons,
+                       size_t comparison_count,
+                       teak_salvage_report *report,
+                       teak_line_function each,
+                       void *user,
+                       teak_error *error);
 
 /**
  * Gives the state that a transaction makes a name, under which it stays until the snapshot is dropped; if teak_snapshot_roll_back follows, the state that it began with.

@@ -435,6 +435,42 @@ pub unsafe extern "C" fn teak_cursor_seek_value(
     }
 }
 
+/// Goes to a record by its number in the order of the table, counted from 0, and gives it, unless `record` is NULL; TEAK_NONE if there are not so many. Only for tables that
+/// count; takes one descent. teak_rank is the reverse.
+///
+/// Threads, lives, errors: as teak_cursor_move; TEAK_INVALID_ARGUMENT for a table that does not count.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn teak_cursor_nth(
+    cursor: teak_cursor,
+    txn: teak_txn,
+    number: u64,
+    record: *mut teak_record,
+    error: *mut teak_error,
+) -> teak_code {
+    // SAFETY: C's promise.
+    unsafe {
+        answer(error, || {
+            let table = {
+                let transaction = read(txn)?;
+                changing(cursor, &transaction)?.table
+            };
+            moved(cursor, txn, record, |free, transaction| {
+                let named = transaction.opened.table(table.number)?;
+                Ok(either!(transaction, txn => match named {
+                    Named::Plain(table) => match table.nth(txn, number)? {
+                        Some((key, _)) => free.seek_exact(txn, &key),
+                        None => Ok(false),
+                    },
+                    Named::Multi(table) => match table.nth(txn, number)? {
+                        Some((key, value)) => free.seek_pair_exact(txn, &key, &value),
+                        None => Ok(false),
+                    },
+                })?)
+            })
+        })
+    }
+}
+
 /// Gives the record that a cursor is on, without moving it; TEAK_NONE if the table does not have that now.
 ///
 /// Threads, lives, errors: as teak_cursor_move.

@@ -1,7 +1,7 @@
 //! Why a function did not do what it was to do, and how C is told.
 
 use crate::{border::Grows, teak_code};
-use std::{ffi::c_char, mem::offset_of};
+use std::{ffi::c_char, io, mem::offset_of, path::Path};
 use teak::Error;
 
 /// The bytes of the message of a teak_error.
@@ -124,6 +124,19 @@ impl Failure {
     #[cold]
     pub(crate) fn wrong_table(message: &str) -> Self {
         Self::new(teak_code::TEAK_TABLE_MISMATCH, message.to_owned())
+    }
+
+    /// A file that cannot be opened.
+    #[cold]
+    pub(crate) fn unreadable(path: &Path, error: &io::Error) -> Self {
+        let text = format!(
+            "{} cannot be opened ({error}); see who may read it",
+            path.display()
+        );
+        Self {
+            system_code: error.raw_os_error().unwrap_or(0),
+            ..Self::new(teak_code::TEAK_IO, text)
+        }
     }
 
     /// What a check has found first.

@@ -399,7 +399,7 @@ impl teak_comparison {
     /// # Safety
     ///
     /// The name is null or ended by a zero, and the function is what it should be.
-    unsafe fn to_engine(self) -> Result<&'static Comparison, Failure> {
+    pub(crate) unsafe fn to_engine(self) -> Result<&'static Comparison, Failure> {
         // SAFETY: the caller's promise.
         let name = unsafe { name(self.name) }?;
         let Some(compare) = self.compare else {

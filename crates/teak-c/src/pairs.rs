@@ -1,10 +1,9 @@
-//! Pairs: tables in which a key has several values; and counts of ranges, of either kind of table.
+//! Pairs: tables in which a key has several values.
 
 use crate::{
     border::{OK, Out, answer, array, give, teak_slice, whether},
     failure::{Failure, teak_error},
     names::{Named, Opened},
-    records::teak_bound,
     tables::teak_table,
     teak_code,
     transactions::{change_table, either, read, teak_txn},
@@ -14,7 +13,7 @@ use teak::{MultiTable, WriteTxn, codec::Bytes};
 const ONE_VALUE: &str =
     "a key of this table has one value; its records are read and changed by their keys";
 
-fn multi(named: &Named) -> Result<&MultiTable<Bytes, Bytes>, Failure> {
+pub(crate) fn multi(named: &Named) -> Result<&MultiTable<Bytes, Bytes>, Failure> {
     match named {
         Named::Multi(table) => Ok(table),
         Named::Plain(_) => Err(Failure::wrong_table(ONE_VALUE)),
@@ -197,66 +196,6 @@ pub unsafe extern "C" fn teak_remove_values(
             let done = change_multi(txn, table, |table, txn| Ok(table.remove_key(txn, key)?))?;
             give(removed, done);
             Ok(whether(done > 0))
-        })
-    }
-}
-
-/// Counts the records of a range of keys, or, where a key has several values, the pairs. In a table that counts it takes two descents.
-///
-/// Threads, errors: as teak_get; TEAK_INVALID_ARGUMENT.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn teak_count_range(
-    txn: teak_txn,
-    table: teak_table,
-    low: teak_bound,
-    high: teak_bound,
-    count: *mut u64,
-    error: *mut teak_error,
-) -> teak_code {
-    // SAFETY: C's promise.
-    unsafe {
-        answer(error, || {
-            let out = Out::new(count, "count")?;
-            let range = (low.to_engine()?, high.to_engine()?);
-            let transaction = read(txn)?;
-            let table = transaction.opened.table(table.number)?;
-            out.set(either!(transaction, txn => match table {
-                Named::Plain(table) => table.count_range(txn, range),
-                Named::Multi(table) => table.count_range(txn, range),
-            })?);
-            OK
-        })
-    }
-}
-
-/// Estimates how many records, or pairs, a range of keys has, by looking at two paths: there are not fewer than `at_least` and not more than `at_most`. All three may be NULL.
-///
-/// Threads, errors: as teak_count_range.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn teak_estimate_range(
-    txn: teak_txn,
-    table: teak_table,
-    low: teak_bound,
-    high: teak_bound,
-    records: *mut u64,
-    at_least: *mut u64,
-    at_most: *mut u64,
-    error: *mut teak_error,
-) -> teak_code {
-    // SAFETY: C's promise.
-    unsafe {
-        answer(error, || {
-            let range = (low.to_engine()?, high.to_engine()?);
-            let transaction = read(txn)?;
-            let table = transaction.opened.table(table.number)?;
-            let about = either!(transaction, txn => match table {
-                Named::Plain(table) => table.estimate_range(txn, range),
-                Named::Multi(table) => table.estimate_range(txn, range),
-            })?;
-            give(records, about.records);
-            give(at_least, about.at_least);
-            give(at_most, about.at_most);
-            OK
         })
     }
 }

@@ -80,7 +80,10 @@ fn plain(named: &Named) -> Result<&Table<Bytes, Bytes>, Failure> {
 }
 
 #[inline]
-fn plain_of(opened: &Opened, table: teak_table) -> Result<&Table<Bytes, Bytes>, Failure> {
+pub(crate) fn plain_of(
+    opened: &Opened,
+    table: teak_table,
+) -> Result<&Table<Bytes, Bytes>, Failure> {
     plain(opened.table(table.number)?)
 }
 

@@ -177,7 +177,7 @@ pub unsafe extern "C" fn teak_snapshot_each(
     }
 }
 
-fn no_function() -> Failure {
+pub(crate) fn no_function() -> Failure {
     Failure::invalid_argument("there is no function to be called")
 }
 

@@ -10,23 +10,32 @@ use std::{
     ffi::{c_char, c_int, c_void},
     ops::ControlFlow,
 };
+use teak::CheckReport;
 
 /// What is called now and then while something takes long: so much of so much is done. Another answer than 0 ends it.
 pub type teak_progress_function =
     Option<unsafe extern "C" fn(user: *mut c_void, done: u64, total: u64) -> c_int>;
 
 /// Tells of progress, and notes that there is to be no more.
-struct Progress {
+pub(crate) struct Progress {
     function: teak_progress_function,
     user: *mut c_void,
     is_stopped: bool,
 }
 
 impl Progress {
+    pub(crate) fn new(function: teak_progress_function, user: *mut c_void) -> Self {
+        Self {
+            function,
+            user,
+            is_stopped: false,
+        }
+    }
+
     /// # Safety
     ///
     /// The function is what it should be.
-    unsafe fn tell(&mut self, done: u64, total: u64) -> ControlFlow<()> {
+    pub(crate) unsafe fn tell(&mut self, done: u64, total: u64) -> ControlFlow<()> {
         if let Some(function) = self.function {
             // SAFETY: the caller's promise.
             self.is_stopped |= unsafe { function(self.user, done, total) } != 0;
@@ -38,7 +47,7 @@ impl Progress {
     }
 
     /// What C is told: that it was done, or that it was stopped.
-    fn outcome<T>(&self, done: teak::Result<T>) -> Answer {
+    pub(crate) fn outcome<T>(&self, done: teak::Result<T>) -> Answer {
         match self.is_stopped {
             true => Ok(teak_code::TEAK_NONE),
             false => {
@@ -79,11 +88,7 @@ pub unsafe extern "C" fn teak_db_backup(
     unsafe {
         answer(error, || {
             let path = self::path(path)?;
-            let mut progress = Progress {
-                function: progress,
-                user,
-                is_stopped: false,
-            };
+            let mut progress = Progress::new(progress, user);
             let done = handle(db)?.database.backup(path, &mut |done| {
                 progress.tell(done.bytes, done.total_bytes)
             });
@@ -107,11 +112,7 @@ pub unsafe extern "C" fn teak_db_backup_compact(
     unsafe {
         answer(error, || {
             let path = self::path(path)?;
-            let mut progress = Progress {
-                function: progress,
-                user,
-                is_stopped: false,
-            };
+            let mut progress = Progress::new(progress, user);
             let done = handle(db)?
                 .database
                 .backup_compact(path, &mut |done| progress.tell(done.records, 0));
@@ -138,11 +139,7 @@ pub unsafe extern "C" fn teak_db_compact(
         answer(error, || {
             let handle = handle(db)?;
             handle.opened.refuse_waiting_for_itself()?;
-            let mut progress = Progress {
-                function: progress,
-                user,
-                is_stopped: false,
-            };
+            let mut progress = Progress::new(progress, user);
             let done = handle
                 .database
                 .compact(&mut |done| progress.tell(done.moved_pages, done.file_bytes));
@@ -174,6 +171,25 @@ pub struct teak_check_report {
 // SAFETY: it begins with its size, any bytes are a value, and there is no padding.
 unsafe impl Grows for teak_check_report {
     const NAME: &'static str = "teak_check_report";
+}
+
+/// Tells C what a check has found.
+///
+/// # Safety
+///
+/// `report` is null or leads to a structure of as many bytes as it says.
+pub(crate) unsafe fn tell_report(found: &CheckReport, report: *mut teak_check_report) {
+    let told = teak_check_report {
+        size: 0,
+        pages: found.pages,
+        tables: found.tables,
+        records: found.records,
+        damages: found.damages.len() as u64 + found.more_damages,
+        unknown_tables: found.unknown_tables.len() as u64,
+        unordered_tables: found.unordered_tables.len() as u64,
+    };
+    // SAFETY: the caller's promise.
+    unsafe { told.write_to(report) };
 }
 
 /// A damage, as teak_db_check tells of it.
@@ -215,16 +231,7 @@ pub unsafe extern "C" fn teak_db_check(
     unsafe {
         answer(error, || {
             let found = handle(db)?.database.check(&mut |_| ())?;
-            let told = teak_check_report {
-                size: 0,
-                pages: found.pages,
-                tables: found.tables,
-                records: found.records,
-                damages: found.damages.len() as u64 + found.more_damages,
-                unknown_tables: found.unknown_tables.len() as u64,
-                unordered_tables: found.unordered_tables.len() as u64,
-            };
-            told.write_to(report);
+            tell_report(&found, report);
             for damage in &found.damages {
                 let table = damage.table.as_deref();
                 let told = teak_damage {

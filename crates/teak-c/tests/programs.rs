@@ -1,47 +1,15 @@
 //! C programs over the header and the shared library: compiled, and run as they are, under valgrind and with the sanitizers of the
 //! C compiler. What a machine does not have is said to be not run.
 
+use crate::tools::{VALGRIND, built, examples, installed, is_there, package, run, run_with};
 use std::{
     collections::BTreeSet,
     env, fs,
-    os::unix::fs::symlink,
     path::{Path, PathBuf},
     process::Command,
     sync::OnceLock,
 };
 use tempfile::TempDir;
-
-/// Where cargo has put the libraries that this program was built with.
-fn built() -> PathBuf {
-    let this = env::current_exe().expect("a path");
-    this.parent().expect("a directory").to_owned()
-}
-
-fn package() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-}
-
-/// A prefix as `cargo xtask install-c` makes it, of links.
-fn installed() -> &'static Path {
-    static INSTALLED: OnceLock<TempDir> = OnceLock::new();
-    let prefix = INSTALLED.get_or_init(|| {
-        let prefix = TempDir::new().expect("a directory");
-        let at = |name: &str| prefix.path().join(name);
-        fs::create_dir_all(at("lib/pkgconfig")).expect("a directory");
-        fs::create_dir_all(at("include")).expect("a directory");
-        let built = built();
-        symlink(built.join("libteak_c.so"), at("lib/libteak.so.0")).expect("a link");
-        symlink("libteak.so.0", at("lib/libteak.so")).expect("a link");
-        symlink(package().join("include/teak.h"), at("include/teak.h")).expect("a link");
-        let description = fs::read_to_string(package().join("teak.pc.in")).expect("a text");
-        let description = description
-            .replace("@prefix@", prefix.path().to_str().expect("a path"))
-            .replace("@version@", env!("CARGO_PKG_VERSION"));
-        fs::write(at("lib/pkgconfig/teak.pc"), description).expect("a file");
-        prefix
-    });
-    prefix.path()
-}
 
 /// The C compiler, told to take no warning.
 fn compiler() -> Command {
@@ -64,35 +32,11 @@ fn compiler() -> Command {
     command
 }
 
-/// What `command` prints, if it succeeds.
-fn run(command: &mut Command) -> String {
-    let output = command
-        .output()
-        .unwrap_or_else(|error| panic!("{command:?}: {error}"));
-    assert!(
-        output.status.success(),
-        "{command:?}: {}\n{}{}",
-        output.status,
-        String::from_utf8_lossy(&output.stdout),
-        String::from_utf8_lossy(&output.stderr)
-    );
-    String::from_utf8(output.stdout).expect("text")
-}
-
-/// Whether a program is on this machine.
-fn is_there(program: &str) -> bool {
-    let found = Command::new(program).arg("--version").output();
-    let is_there = found.is_ok_and(|output| output.status.success());
-    if !is_there {
-        eprintln!("NOT RUN: there is no {program}");
-    }
-    is_there
-}
-
 /// A C program, compiled.
 struct Program {
     path: PathBuf,
-    directory: TempDir,
+    /// Where that is.
+    _directory: TempDir,
 }
 
 impl Program {
@@ -112,21 +56,10 @@ impl Program {
             .arg(prefix.join("lib"))
             .args(["-lteak", "-pthread"])
             .args(flags));
-        Self { path, directory }
-    }
-
-    fn run_with(&self, wrapper: &[&str]) {
-        let data = TempDir::new_in(self.directory.path()).expect("a directory");
-        let mut command = match wrapper {
-            [] => Command::new(&self.path),
-            [program, arguments @ ..] => {
-                let mut command = Command::new(program);
-                command.args(arguments).arg(&self.path);
-                command
-            }
-        };
-        command.env("LD_LIBRARY_PATH", installed().join("lib"));
-        run(command.arg(data.path()));
+        Self {
+            path,
+            _directory: directory,
+        }
     }
 }
 
@@ -149,22 +82,15 @@ fn has_sanitizers() -> bool {
     })
 }
 
-const VALGRIND: &[&str] = &[
-    "valgrind",
-    "--quiet",
-    "--error-exitcode=99",
-    "--leak-check=full",
-    "--errors-for-leak-kinds=definite",
-];
-
 fn in_every_way(source: &Path) {
     let plain = Program::new(source, &[]);
-    plain.run_with(&[]);
+    run_with(&plain.path, &[]);
     if is_there("valgrind") {
-        plain.run_with(VALGRIND);
+        run_with(&plain.path, VALGRIND);
     }
     if has_sanitizers() {
-        Program::new(source, &[SANITIZERS, "-fno-sanitize-recover=all"]).run_with(&[]);
+        let sanitized = Program::new(source, &[SANITIZERS, "-fno-sanitize-recover=all"]);
+        run_with(&sanitized.path, &[]);
     }
 }
 
@@ -208,22 +134,13 @@ fn upkeep() {
 }
 
 #[test]
-fn threads() {
-    of_tests("threads.c");
+fn rescue() {
+    of_tests("rescue.c");
 }
 
-/// The examples in a text: what stands between lines of three backticks, with C in the first.
-fn examples(text: &str) -> Vec<String> {
-    let mut examples = Vec::new();
-    let mut lines = text.lines().map(|line| {
-        let line = line.trim_start();
-        line.strip_prefix("* ").unwrap_or(line)
-    });
-    while lines.any(|line| line == "```c") {
-        let lines = lines.by_ref().take_while(|line| *line != "```");
-        examples.push(lines.collect::<Vec<_>>().join("\n"));
-    }
-    examples
+#[test]
+fn threads() {
+    of_tests("threads.c");
 }
 
 /// A program of examples, each of which has an open database.
@@ -250,9 +167,9 @@ fn the_examples_of_the_header_and_the_guide_run() {
     let header = fs::read_to_string(package().join("include/teak.h")).expect("a text");
     let guide = package().join("../../docs/c-interface.md");
     let guide = fs::read_to_string(guide).expect("a text");
-    let mut all = examples(&header);
+    let mut all = examples(&header, "c");
     assert!(all.len() > 10, "{} examples", all.len());
-    all.extend(examples(&guide));
+    all.extend(examples(&guide, "c"));
     let directory = TempDir::new().expect("a directory");
     let source = directory.path().join("examples.c");
     fs::write(&source, program_of(&all)).expect("a file");
@@ -312,26 +229,6 @@ fn pkg_config_finds_the_library() {
         .arg(&program)
         .args(flags.split_whitespace()));
     run(Command::new(&program).env("LD_LIBRARY_PATH", prefix.join("lib")));
-}
-
-#[test]
-fn the_header_is_cplusplus_too() {
-    if !is_there("c++") {
-        return;
-    }
-    let directory = TempDir::new().expect("a directory");
-    let source = directory.path().join("one.cpp");
-    let text = "#include <teak.h>\nint main() { teak_slice text = teak_text(\"ash\"); return text.len != 3; }\n";
-    fs::write(&source, text).expect("a file");
-    let program = directory.path().join("one");
-    run(Command::new("c++")
-        .args(["-std=c++17", "-Wall", "-Wextra", "-Werror", "-pedantic"])
-        .arg(&source)
-        .arg("-I")
-        .arg(installed().join("include"))
-        .arg("-o")
-        .arg(&program));
-    run(&mut Command::new(&program));
 }
 
 #[test]

@@ -15,6 +15,7 @@ mod free_cursor;
 mod late;
 mod multi;
 mod options;
+mod order;
 mod pages;
 mod point;
 mod range;

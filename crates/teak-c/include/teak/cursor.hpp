@@ -1,0 +1,190 @@
+// Cursors. Part of teak.hpp.
+
+#ifndef TEAK_CURSOR_HPP
+#define TEAK_CURSOR_HPP
+
+#include <teak/walk.hpp>
+
+namespace teak {
+inline namespace TEAK_WAY {
+
+/// Where a cursor goes: see teak_move.
+enum class move : std::uint32_t {
+  first = TEAK_FIRST,
+  last = TEAK_LAST,
+  next = TEAK_NEXT,
+  previous = TEAK_PREV,
+  current = TEAK_CURRENT,
+  next_key = TEAK_NEXT_KEY,
+  previous_key = TEAK_PREV_KEY,
+  next_value = TEAK_NEXT_VALUE,
+  previous_value = TEAK_PREV_VALUE,
+  first_value = TEAK_FIRST_VALUE,
+  last_value = TEAK_LAST_VALUE
+};
+/// Which record is sought: see teak_seek.
+enum class seek : std::uint32_t {
+  at_least = TEAK_AT_LEAST,
+  exact = TEAK_EXACT,
+  greater = TEAK_GREATER,
+  less = TEAK_LESS,
+  at_most = TEAK_AT_MOST
+};
+/// Which records a cursor removes: see teak_bunch.
+enum class bunch : std::uint32_t {
+  here = TEAK_HERE,
+  before = TEAK_BEFORE,
+  to_here = TEAK_TO_HERE,
+  from_here = TEAK_FROM_HERE,
+  behind = TEAK_BEHIND,
+  whole = TEAK_WHOLE,
+  values_before = TEAK_VALUES_BEFORE,
+  values_to_here = TEAK_VALUES_TO_HERE,
+  values_from_here = TEAK_VALUES_FROM_HERE,
+  values_behind = TEAK_VALUES_BEHIND,
+  values = TEAK_VALUES
+};
+
+/// A place among the records of a table. It belongs to no transaction: each call is told which one it is for, and the table may change meanwhile. A key that
+/// it gives lives until its next use; a value as the transaction says.
+///
+/// ```cpp
+/// teak::write_txn txn = db.begin_write();
+/// teak::table trees = txn.create_table("trees");
+/// trees.insert_many(txn, {{"ash", "1"}, {"elm", "2"}, {"oak", "3"}});
+/// teak::cursor cursor = trees.open_cursor(txn);
+/// std::optional<teak::record> elm = cursor.seek(txn, teak::seek::at_least, "b");
+/// assert(elm && elm->key == "elm");
+/// cursor.remove(txn, teak::bunch::here);
+/// assert(cursor.move(txn, teak::move::next)->key == "oak");
+/// assert(!cursor.move(txn, teak::move::next));
+/// ```
+class cursor {
+public:
+  /// None.
+  cursor() = default;
+  /// Another cursor at the same place.
+  answer<cursor> clone() const { return cloned<cursor>(); }
+  /// Has it be nowhere again.
+  answer<void> reset() {
+    detail::place place;
+    return detail::done(teak_cursor_reset(raw(), place), place);
+  }
+  /// Goes somewhere, and gives the record that is there.
+  answer<std::optional<record>> move(const transaction &txn, teak::move to) {
+    return got([&](teak_record *record, teak_error *error) {
+      return teak_cursor_move(raw(), txn.raw(), static_cast<std::uint32_t>(to), record, error);
+    });
+  }
+  answer<std::optional<record>> move(const transaction &&, teak::move) = delete;
+  /// Seeks a key, and gives the record where the cursor is then.
+  answer<std::optional<record>> seek(const transaction &txn, teak::seek which, bytes_view key) {
+    return got([&](teak_record *record, teak_error *error) {
+      return teak_cursor_seek(raw(), txn.raw(), static_cast<std::uint32_t>(which), key.raw(), record, error);
+    });
+  }
+  answer<std::optional<record>> seek(const transaction &&, teak::seek, bytes_view) = delete;
+  /// Goes to a record by its number, counted from 0, in a table that counts.
+  answer<std::optional<record>> nth(const transaction &txn, std::uint64_t number) {
+    return got([&](teak_record *record, teak_error *error) { return teak_cursor_nth(raw(), txn.raw(), number, record, error); });
+  }
+  answer<std::optional<record>> nth(const transaction &&, std::uint64_t) = delete;
+  /// The record that it is on; nothing if the table does not have that now.
+  answer<std::optional<record>> current(const transaction &txn) {
+    return got([&](teak_record *record, teak_error *error) { return teak_cursor_record(raw(), txn.raw(), record, error); });
+  }
+  answer<std::optional<record>> current(const transaction &&) = delete;
+  /// Inserts a record, or a pair, and is on it then.
+  answer<void> insert(write_txn &txn, bytes_view key, bytes_view value) {
+    detail::place place;
+    return detail::done(teak_cursor_insert(raw(), txn.raw(), key.raw(), value.raw(), place), place);
+  }
+  /// Inserts a record if there is none of its key; no if there is, and the cursor is on that then.
+  answer<bool> insert_new(write_txn &txn, bytes_view key, bytes_view value) {
+    detail::place place;
+    return detail::whether(teak_cursor_insert_new(raw(), txn.raw(), key.raw(), value.raw(), place), place);
+  }
+  /// Gives the record that it is on another value; no if it is on none.
+  answer<bool> update(write_txn &txn, bytes_view value) {
+    detail::place place;
+    return detail::whether(teak_cursor_update(raw(), txn.raw(), value.raw(), place), place);
+  }
+  /// Removes records, and says how many. The place stays: move::next goes on behind it.
+  answer<std::uint64_t> remove(write_txn &txn, bunch bunch) {
+    detail::place place;
+    std::uint64_t removed = 0;
+    const teak_code code = teak_cursor_remove(raw(), txn.raw(), static_cast<std::uint32_t>(bunch), &removed, place);
+    return detail::given<std::uint64_t>(code, place, [&] { return code == TEAK_OK ? removed : 0; });
+  }
+  /// How the places of two cursors follow each other: -1, 0 or 1; nothing if they are of different tables, or one is nowhere.
+  answer<std::optional<int>> compare(const cursor &other, const transaction &txn) const {
+    detail::place place;
+    std::int32_t order = 0;
+    const teak_code code = teak_cursor_compare(raw(), other.raw(), txn.raw(), &order, place);
+    return detail::found<int>(code, place, [&] { return order; });
+  }
+  /// For teak.h.
+  [[nodiscard]] teak_cursor raw() const noexcept { return cursor_.get(); }
+
+  /// @cond
+protected:
+  friend class table;
+  explicit cursor(teak_cursor raw) noexcept : cursor_(raw) {}
+
+  template <class Cursor> answer<Cursor> cloned() const {
+    detail::place place;
+    teak_cursor clone{};
+    const teak_code code = teak_cursor_clone(raw(), &clone, place);
+    return detail::given<Cursor>(code, place, [&] { return Cursor(clone); });
+  }
+  template <class Get> answer<std::optional<record>> got(Get &&get) {
+    detail::place place;
+    teak_record raw{};
+    const teak_code code = get(&raw, place);
+    return detail::found<record>(code, place, [&] { return detail::cooked(raw); });
+  }
+  /// @endcond
+
+private:
+  detail::owned<teak_cursor, teak_cursor_close> cursor_;
+};
+
+/// A cursor of a table in which a key has several values: each pair of key and value is a record. Values that it gives live as keys do.
+class multi_cursor : public cursor {
+public:
+  /// None.
+  multi_cursor() = default;
+  /// Another cursor at the same place.
+  answer<multi_cursor> clone() const { return cloned<multi_cursor>(); }
+  /// Seeks a pair.
+  answer<std::optional<record>> seek_pair(const transaction &txn, teak::seek which, bytes_view key, bytes_view value) {
+    return got([&](teak_record *record, teak_error *error) {
+      return teak_cursor_seek_pair(raw(), txn.raw(), static_cast<std::uint32_t>(which), key.raw(), value.raw(), record, error);
+    });
+  }
+  answer<std::optional<record>> seek_pair(const transaction &&, teak::seek, bytes_view, bytes_view) = delete;
+  /// Seeks among the values of one key; if there is none the cursor stays where it is.
+  answer<std::optional<record>> seek_value(const transaction &txn, teak::seek which, bytes_view key, bytes_view value) {
+    return got([&](teak_record *record, teak_error *error) {
+      return teak_cursor_seek_value(raw(), txn.raw(), static_cast<std::uint32_t>(which), key.raw(), value.raw(), record, error);
+    });
+  }
+  answer<std::optional<record>> seek_value(const transaction &&, teak::seek, bytes_view, bytes_view) = delete;
+  /// How many values the key of its place has.
+  answer<std::uint64_t> count_values(const transaction &txn) const {
+    detail::place place;
+    std::uint64_t count = 0;
+    const teak_code code = teak_cursor_count_values(raw(), txn.raw(), &count, place);
+    return detail::given<std::uint64_t>(code, place, [&] { return count; });
+  }
+
+private:
+  friend class cursor;
+  friend class multi_table;
+  using cursor::cursor;
+};
+
+} // namespace TEAK_WAY
+} // namespace teak
+
+#endif // TEAK_CURSOR_HPP

@@ -1,0 +1,290 @@
+// Databases. Part of teak.hpp.
+
+#ifndef TEAK_DATABASE_HPP
+#define TEAK_DATABASE_HPP
+
+#include <teak/table.hpp>
+
+namespace teak {
+inline namespace TEAK_WAY {
+
+/// Counts of a database: see teak_db_stat.
+using database_stat = teak_db_stat;
+/// What a check has found: see teak_check_report.
+using check_report = teak_check_report;
+
+/// A damage that a check has found.
+struct damage {
+  /// The page, if it is one.
+  std::optional<std::uint64_t> page;
+  /// The name of the table; empty for none.
+  bytes_view table;
+  /// What is wrong.
+  std::string_view detail;
+};
+
+/// What was saved of a damaged database: see teak_salvage_report.
+using salvage_report = teak_salvage_report;
+/// A read transaction of whatever process: see teak_reader.
+using reader_info = teak_reader;
+/// What is done about a reader: see teak_reader_choice.
+enum class reader_choice : int { leave = TEAK_READER_LEAVE, stop = TEAK_READER_STOP, cancel = TEAK_READER_CANCEL };
+
+/// A named snapshot.
+struct snapshot {
+  /// Its name.
+  std::string name;
+  /// The commit whose state it is.
+  std::uint64_t transaction;
+  /// When that was made.
+  std::chrono::system_clock::time_point time;
+  /// Pages that would be free if nothing kept this state.
+  std::uint64_t kept_pages;
+};
+
+/// A database that is open. It is closed at the end of its scope, and of those of its write transactions; who wants to hear of errors then calls close().
+///
+/// ```cpp
+/// teak::database db = teak::database::open(path);
+/// teak::write_txn txn = db.begin_write();
+/// teak::table ages = txn.create_table("ages");
+/// ages.insert(txn, "Ada", "36");
+/// txn.commit();
+/// teak::read_txn now = db.begin_read();
+/// for (auto [name, age] : ages.records(now))
+///   std::cout << name.text() << ": " << age.text() << '\n';
+/// db.close();
+/// ```
+class database {
+public:
+  /// None.
+  database() = default;
+  /// From now on that one is none.
+  database(database &&) = default;
+  /// The same.
+  database &operator=(database &&) = default;
+  /// Opens the database at a path, or creates it.
+  static answer<database> open(const std::string &path, const options &options = teak::options()) {
+    detail::place place;
+    auto opening = std::make_shared<detail::opening>();
+    if (path.find('\0') != std::string::npos)
+      return detail::refused<database>(detail::told(TEAK_INVALID_ARGUMENT, "the path has a zero within; no file has such a name"));
+    const teak_code code =
+        options.use([&](const teak_options &raw) { return teak_db_open(path.c_str(), &raw, &opening->db, place); });
+    return detail::given<database>(code, place, [&] { return database(std::move(opening)); });
+  }
+  static answer<database> open(std::nullptr_t, const options & = teak::options()) = delete;
+  /// Another handle of the same opening. Each thread that begins many transactions had better have its own.
+  answer<database> clone() const {
+    detail::place place;
+    auto opening = std::make_shared<detail::opening>();
+    const teak_code code = teak_db_clone(raw(), &opening->db, place);
+    return detail::given<database>(code, place, [&] { return database(std::move(opening)); });
+  }
+  /// Closes it. Read transactions and tickets that are there stay usable. Errors: busy, if it is used; what went wrong on the disk.
+  answer<void> close() {
+    detail::place place;
+    const teak_code code = teak_db_close(raw(), place);
+    if (code != TEAK_BUSY && opening_) {
+      opening_->db = teak_db{};
+      opening_.reset();
+    }
+    return detail::done(code, place);
+  }
+
+  /// Begins to read the newest state. It waits for nobody.
+  answer<read_txn> begin_read() const {
+    detail::place place;
+    teak_txn txn{};
+    const teak_code code = teak_txn_begin_read(raw(), &txn, place);
+    return detail::given<read_txn>(code, place, [&] { return read_txn(txn); });
+  }
+  /// Begins to write, when nobody else does, in this process or another. Errors: busy, if this thread would wait for itself.
+  answer<write_txn> begin_write() const {
+    detail::place place;
+    teak_txn txn{};
+    const teak_code code = teak_txn_begin_write(raw(), &txn, place);
+    return detail::given<write_txn>(code, place, [&] { return write_txn(txn, opening_); });
+  }
+  /// The same, but waits for others at most so long; nothing if that was not enough.
+  answer<std::optional<write_txn>> begin_write_within(std::chrono::milliseconds limit) const {
+    detail::place place;
+    teak_txn txn{};
+    const auto limit_ms = static_cast<std::uint64_t>(std::max<std::chrono::milliseconds::rep>(limit.count(), 0));
+    const teak_code code = teak_txn_begin_write_within(raw(), limit_ms, &txn, place);
+    return detail::found<write_txn>(code, place, [&] { return write_txn(txn, opening_); });
+  }
+  /// Begins to write, exactly on the state that a read transaction sees. Errors: snapshot_stale, if there is a newer one.
+  answer<write_txn> begin_write_at(const read_txn &reader) const {
+    detail::place place;
+    teak_txn txn{};
+    const teak_code code = teak_txn_begin_write_at(raw(), reader.raw(), &txn, place);
+    return detail::given<write_txn>(code, place, [&] { return write_txn(txn, opening_); });
+  }
+  /// Begins to read a named snapshot; nothing if there is none of that name.
+  answer<std::optional<read_txn>> open_snapshot(bytes_view name) const {
+    detail::place place;
+    teak_txn txn{};
+    const teak_code code = teak_snapshot_open(raw(), name.raw(), &txn, place);
+    return detail::found<read_txn>(code, place, [&] { return read_txn(txn); });
+  }
+  /// The named snapshots, in the order of their names.
+  answer<std::vector<snapshot>> snapshots() const {
+    std::vector<snapshot> all;
+    auto add = [&](const teak_snapshot *raw) {
+      const auto time = std::chrono::duration_cast<std::chrono::system_clock::duration>(std::chrono::microseconds(raw->time_us));
+      all.push_back({bytes_view(raw->name).to_string(), raw->transaction, std::chrono::system_clock::time_point(time), raw->kept_pages});
+    };
+    detail::called<decltype(add)> called(add);
+    auto each = [](void *user, const teak_snapshot *raw) noexcept { return (*static_cast<decltype(called) *>(user))(raw); };
+    detail::place place;
+    const teak_code code = teak_snapshot_each(raw(), each, &called, place);
+    called.throw_again();
+    return detail::given<std::vector<snapshot>>(code, place, [&] { return std::move(all); });
+  }
+
+  /// Returns when all that is committed is on the disk.
+  answer<void> sync() const {
+    detail::place place;
+    return detail::done(teak_db_sync(raw(), place), place);
+  }
+  /// Has all that is committed brought to the disk; the ticket tells when it is there.
+  answer<ticket> begin_sync() const {
+    detail::place place;
+    teak_ticket made{};
+    const teak_code code = teak_db_begin_sync(raw(), &made, place);
+    return detail::given<ticket>(code, place, [&] { return ticket(made); });
+  }
+  /// The ticket of a commit of this process, by its number.
+  answer<ticket> ticket_of(std::uint64_t transaction) const {
+    detail::place place;
+    teak_ticket made{};
+    const teak_code code = teak_db_ticket(raw(), transaction, &made, place);
+    return detail::given<ticket>(code, place, [&] { return ticket(made); });
+  }
+  /// Counts of the newest state.
+  answer<database_stat> stat() const {
+    detail::place place;
+    database_stat stat = {};
+    stat.size = sizeof stat;
+    const teak_code code = teak_db_get_stat(raw(), &stat, place);
+    return detail::given<database_stat>(code, place, [&] { return stat; });
+  }
+
+  /// Writes a copy of the newest state to a new file. Others read and write meanwhile.
+  answer<void> backup(const std::string &path) const {
+    detail::place place;
+    return detail::done(teak_db_backup(raw(), path.c_str(), nullptr, nullptr, place), place);
+  }
+  /// The same; a function is told how far it is, in bytes: `void` or `step (std::uint64_t done, std::uint64_t total)`. Says whether it was not stopped.
+  template <class Function> answer<bool> backup(const std::string &path, Function &&progress) const {
+    return told<teak_db_backup>(progress, path.c_str());
+  }
+  /// Writes what a copy of the state that is read, or of a later one, lacks of the newest state: see restore().
+  answer<void> backup_since(const read_txn &since, const std::string &path) const {
+    detail::place place;
+    return detail::done(teak_db_backup_since(raw(), since.raw(), path.c_str(), nullptr, nullptr, place), place);
+  }
+  /// Writes a copy that is as small as it can be.
+  answer<void> backup_compact(const std::string &path) const {
+    detail::place place;
+    return detail::done(teak_db_backup_compact(raw(), path.c_str(), nullptr, nullptr, place), place);
+  }
+  /// The same; a function is told how many records were copied, and of how many, which is 0 as it is not known.
+  template <class Function> answer<bool> backup_compact(const std::string &path, Function &&progress) const {
+    return told<teak_db_backup_compact>(progress, path.c_str());
+  }
+  /// Moves pages from the end of the file to free places before it, and makes the file shorter.
+  answer<void> compact() const {
+    detail::place place;
+    return detail::done(teak_db_compact(raw(), nullptr, nullptr, place), place);
+  }
+  /// The same; a function is told of the pages that were moved, and how long the file is. Says whether it was not stopped.
+  template <class Function> answer<bool> compact(Function &&progress) const { return told<teak_db_compact>(progress); }
+
+  /// Looks at every page of the newest state for damage. That there is some is no error here: the report says how much.
+  answer<check_report> check() const {
+    return check([](const damage &) { return step::stop; });
+  }
+  /// The same; a function is told of each damage: `void` or `step (const damage &)`.
+  template <class Function> answer<check_report> check(Function &&function) const {
+    detail::called<std::remove_reference_t<Function>> called(function);
+    auto each = [](void *user, const teak_damage *raw) noexcept {
+      const damage told{raw->page == UINT64_MAX ? std::nullopt : std::optional(raw->page), bytes_view(raw->table),
+                        bytes_view(raw->detail).text()};
+      return (*static_cast<decltype(called) *>(user))(told);
+    };
+    detail::place place;
+    check_report report = {};
+    report.size = sizeof report;
+    const teak_code code = teak_db_check(raw(), &report, each, &called, place);
+    called.throw_again();
+    const bool is_report = code == TEAK_CORRUPTED && report.damages > 0;
+    return detail::given<check_report>(is_report ? TEAK_OK : code, place, [&] { return report; });
+  }
+  /// Calls a function for each read transaction of whatever process: `reader_choice (const reader_info &) noexcept`. Says whether it was called for all.
+  template <class Function> answer<bool> each_reader(Function &&function) const {
+    static_assert(std::is_nothrow_invocable_r_v<reader_choice, Function &, const reader_info &> &&
+                      std::is_same_v<std::invoke_result_t<Function &, const reader_info &>, reader_choice>,
+                  "a function that is told of readers answers with a teak::reader_choice and is noexcept");
+    auto each = [](void *user, const teak_reader *reader) noexcept {
+      return static_cast<int>((*static_cast<std::remove_reference_t<Function> *>(user))(*reader));
+    };
+    detail::place place;
+    return detail::whether(teak_db_each_reader(raw(), each, const_cast<void *>(static_cast<const void *>(std::addressof(function))), place), place);
+  }
+  /// Waits at most so long until there is a commit newer than the one of this number, of whatever process, and gives the number of the newest; nothing if there is none.
+  answer<std::optional<std::uint64_t>> wait_for_commit(std::uint64_t after, std::chrono::milliseconds limit) const {
+    detail::place place;
+    std::uint64_t newest = 0;
+    const auto limit_ms = static_cast<std::uint64_t>(std::max<std::chrono::milliseconds::rep>(limit.count(), 0));
+    const teak_code code = teak_db_wait_for_commit(raw(), after, limit_ms, &newest, place);
+    return detail::found<std::uint64_t>(code, place, [&] { return newest; });
+  }
+  /// For teak.h.
+  [[nodiscard]] teak_db raw() const noexcept { return opening_ ? opening_->db : teak_db{}; }
+
+private:
+  explicit database(std::shared_ptr<detail::opening> opening) noexcept : opening_(std::move(opening)) {}
+
+  /// Calls what tells of its progress.
+  template <auto Work, class Function, class... Arguments>
+  answer<bool> told(Function &progress, Arguments... arguments) const {
+    detail::called<Function> called(progress);
+    auto each = [](void *user, std::uint64_t done, std::uint64_t total) noexcept {
+      return (*static_cast<decltype(called) *>(user))(done, total);
+    };
+    detail::place place;
+    const teak_code code = Work(raw(), arguments..., each, &called, place);
+    called.throw_again();
+    return detail::whether(code, place);
+  }
+
+  std::shared_ptr<detail::opening> opening_;
+};
+
+/// Makes a database from a backup and the increments that follow it, and checks every page: see teak_restore.
+inline answer<check_report> restore(const std::string &backup, const std::vector<std::string> &increments, const std::string &target) {
+  std::vector<const char *> paths;
+  for (const std::string &increment : increments) paths.push_back(increment.c_str());
+  detail::place place;
+  check_report report = {};
+  report.size = sizeof report;
+  const teak_code code =
+      teak_restore(backup.c_str(), paths.data(), paths.size(), target.c_str(), &report, nullptr, nullptr, place);
+  return detail::given<check_report>(code, place, [&] { return report; });
+}
+
+/// Copies what can be read of a damaged database, whose tables have no orders of the application's, into a new one: see teak_salvage.
+inline answer<salvage_report> salvage(const std::string &source, const std::string &target) {
+  detail::place place;
+  salvage_report report = {};
+  report.size = sizeof report;
+  const teak_code code = teak_salvage(source.c_str(), target.c_str(), nullptr, 0, &report, nullptr, nullptr, place);
+  return detail::given<salvage_report>(code, place, [&] { return report; });
+}
+
+} // namespace TEAK_WAY
+} // namespace teak
+
+#endif // TEAK_DATABASE_HPP

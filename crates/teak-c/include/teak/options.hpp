@@ -1,0 +1,304 @@
+// How databases are opened and tables created. Part of teak.hpp.
+
+#ifndef TEAK_OPTIONS_HPP
+#define TEAK_OPTIONS_HPP
+
+#include <teak/bytes.hpp>
+
+#include <chrono>
+
+namespace teak {
+inline namespace TEAK_WAY {
+
+/// Whether a database is created: see teak_create.
+enum class create : std::uint32_t { if_missing = TEAK_CREATE_IF_MISSING, never = TEAK_CREATE_NEVER, always = TEAK_CREATE_NEW };
+/// What a database is opened for: see teak_access.
+enum class access : std::uint32_t { write = TEAK_ACCESS_WRITE, read = TEAK_ACCESS_READ };
+/// Who may have a database open at the same time: see teak_sharing.
+enum class sharing : std::uint32_t { processes = TEAK_SHARING_PROCESSES, alone = TEAK_SHARING_ALONE };
+/// Whether a database may be on a network file system: see teak_network.
+enum class network : std::uint32_t { refuse = TEAK_NETWORK_REFUSE, allow = TEAK_NETWORK_ALLOW };
+/// What becomes of parts of the file that cannot be read: see teak_faults.
+enum class faults : std::uint32_t { handle = TEAK_FAULTS_HANDLE, leave = TEAK_FAULTS_LEAVE };
+/// When a commit is on the disk: see teak_durability.
+enum class durability : std::uint32_t {
+  durable = TEAK_DURABILITY_DURABLE,
+  async = TEAK_DURABILITY_ASYNC,
+  lazy = TEAK_DURABILITY_LAZY
+};
+/// When pages are compared with their checksums: see teak_verification.
+enum class verification : std::uint32_t {
+  first_touch = TEAK_VERIFICATION_FIRST_TOUCH,
+  always = TEAK_VERIFICATION_ALWAYS,
+  off = TEAK_VERIFICATION_OFF
+};
+/// Whether the system reads ahead: see teak_read_ahead.
+enum class read_ahead : std::uint32_t { off = TEAK_READ_AHEAD_OFF, automatic = TEAK_READ_AHEAD_AUTO, on = TEAK_READ_AHEAD_ON };
+/// How keys or values are ordered: see teak_order. An order of the application's has a name in place of a number.
+enum class order : std::uint32_t {
+  bytes = TEAK_ORDER_BYTES,
+  reverse_bytes = TEAK_ORDER_REVERSE_BYTES,
+  integer = TEAK_ORDER_INTEGER
+};
+/// What has happened: see teak_event_kind. New kinds may come.
+enum class event : std::uint32_t {
+  opened = TEAK_EVENT_OPENED,
+  commit = TEAK_EVENT_COMMIT,
+  flush = TEAK_EVENT_FLUSH,
+  grown = TEAK_EVENT_GROWN,
+  shrunk = TEAK_EVENT_SHRUNK,
+  slow_reader = TEAK_EVENT_SLOW_READER,
+  writer_died = TEAK_EVENT_WRITER_DIED,
+  write_failed = TEAK_EVENT_POISONED,
+  closed = TEAK_EVENT_CLOSED,
+  other = TEAK_EVENT_OTHER
+};
+/// What a write transaction does about a slow reader: see teak_slow_reader_choice.
+enum class slow_reader_choice : int {
+  grow = TEAK_SLOW_READER_GROW,
+  wait = TEAK_SLOW_READER_WAIT,
+  cancel = TEAK_SLOW_READER_CANCEL,
+  give_up = TEAK_SLOW_READER_GIVE_UP
+};
+
+/// A reader of an old state that keeps space which a write transaction wants: see teak_slow_reader.
+using slow_reader = teak_slow_reader;
+/// How long a file may be, and how it grows and shrinks: see teak_geometry.
+using geometry = teak_geometry;
+/// An order of the application's: below zero, zero or above zero. It throws nothing, and captures nothing, so that nobody has to keep it.
+using comparison = int (*)(bytes_view a, bytes_view b) noexcept;
+
+/// How a database is opened. What is not set is as teak_options has it by default.
+///
+/// ```cpp
+/// auto options = teak::options().page_size(16384).sharing(teak::sharing::alone).durability(teak::durability::lazy);
+/// teak::database alone = teak::database::open(path, options);
+/// assert(alone.stat().page_size == 16384);
+/// ```
+class options {
+public:
+  options() noexcept { raw_.size = sizeof raw_; }
+  /// Of a new database: 4096 to 65536, a power of two.
+  options &page_size(std::uint32_t bytes) noexcept { return set(raw_.page_size, bytes); }
+  /// Whether it is created.
+  options &create(teak::create create) noexcept { return set(raw_.create, create); }
+  /// What it is opened for.
+  options &access(teak::access access) noexcept { return set(raw_.access, access); }
+  /// Who may have it open at the same time.
+  options &sharing(teak::sharing sharing) noexcept { return set(raw_.sharing, sharing); }
+  /// Whether it may be on a network file system.
+  options &network(teak::network network) noexcept { return set(raw_.network, network); }
+  /// What becomes of parts of the file that cannot be read.
+  options &faults(teak::faults faults) noexcept { return set(raw_.faults, faults); }
+  /// Of commits that ask for no other. Kept in the file.
+  options &durability(teak::durability durability) noexcept { return set(raw_.durability, durability); }
+  /// When pages are compared with their checksums.
+  options &verification(teak::verification verification) noexcept { return set(raw_.verification, verification); }
+  /// How many bytes lazy commits may have written before they are flushed. Kept in the file.
+  options &flush_after_bytes(std::uint64_t bytes) noexcept { return set(raw_.flush_after_bytes, bytes); }
+  /// How old a lazy commit may become before it is flushed. Kept in the file.
+  options &flush_after(std::chrono::milliseconds age) noexcept {
+    return set(raw_.flush_after_ms, static_cast<std::uint64_t>(age.count()));
+  }
+  /// How long the file may become; UINT64_MAX for any length. Kept in the file.
+  options &size_limit_bytes(std::uint64_t bytes) noexcept { return set(raw_.size_limit_bytes, bytes); }
+  /// The same in full. Kept in the file.
+  options &geometry(const teak::geometry &geometry) {
+    geometry_ = geometry;
+    return *this;
+  }
+  /// How many bytes of pages a write transaction keeps in memory.
+  options &write_memory_bytes(std::uint64_t bytes) noexcept { return set(raw_.write_memory_bytes, bytes); }
+  /// How many pages a commit may move from the end of the file, in per cent of those that it writes; TEAK_MOVE_NOTHING for none.
+  options &move_percent(std::uint32_t percent) noexcept { return set(raw_.move_percent, percent); }
+  /// Whether the system reads ahead.
+  options &read_ahead(teak::read_ahead read_ahead) noexcept { return set(raw_.read_ahead, read_ahead); }
+
+  /// Adds an order of the application's, under a name that stands in the file. It is called by any thread, several at a time, and must not use this library.
+  options &comparison(std::string name, teak::comparison compare) {
+    names_.push_back(std::move(name));
+    orders_.push_back(compare);
+    return *this;
+  }
+
+  /// Has a function object of the caller's, which stays as long as the process has the database open, told of events: `void (event, std::string_view) noexcept`.
+  /// It is called by whichever thread something happens in, several at a time; it must not use this library.
+  ///
+  /// ```cpp
+  /// std::atomic<int> commits{0};
+  /// auto count = [&](teak::event event, std::string_view) noexcept { commits += event == teak::event::commit; };
+  /// {
+  ///   teak::database watched = teak::database::open(path, teak::options().on_event(count));
+  ///   teak::write_txn txn = watched.begin_write();
+  ///   txn.create_table("words");
+  ///   txn.commit();
+  /// }
+  /// assert(commits == 1);
+  /// ```
+  template <class Handler> options &on_event(Handler &handler) noexcept {
+    static_assert(std::is_nothrow_invocable_v<Handler &, teak::event, std::string_view>,
+                  "an event handler is called with (teak::event, std::string_view) and is noexcept");
+    raw_.on_event = [](void *user, std::uint32_t kind, teak_slice text) noexcept {
+      (*static_cast<Handler *>(user))(static_cast<teak::event>(kind), bytes_view(text).text());
+    };
+    return set(raw_.event_user, address(handler));
+  }
+  /// A handler has to stay: give one that has a name.
+  template <class Handler> options &on_event(const Handler &&) = delete;
+
+  /// Has a function object of the caller's, which stays as long as the process has the database open, asked about slow readers:
+  /// `slow_reader_choice (const slow_reader &) noexcept`. It is called by the thread that writes, and must not use its transaction.
+  template <class Handler> options &on_slow_reader(Handler &handler) noexcept {
+    static_assert(std::is_nothrow_invocable_r_v<slow_reader_choice, Handler &, const slow_reader &>,
+                  "a handler of slow readers is called with (const teak::slow_reader &), answers with a teak::slow_reader_choice and is noexcept");
+    raw_.on_slow_reader = [](void *user, const teak_slow_reader *reader) noexcept {
+      return static_cast<int>((*static_cast<Handler *>(user))(*reader));
+    };
+    return set(raw_.slow_reader_user, address(handler));
+  }
+  /// A handler has to stay: give one that has a name.
+  template <class Handler> options &on_slow_reader(const Handler &&) = delete;
+
+private:
+  friend class database;
+
+  template <class Field, class Value> options &set(Field &field, Value value) noexcept {
+    field = static_cast<Field>(value);
+    return *this;
+  }
+  template <class Handler> static void *address(Handler &handler) noexcept {
+    static_assert(!std::is_const_v<Handler> && !std::is_function_v<Handler>, "a handler is an object that is not const");
+    return static_cast<void *>(std::addressof(handler));
+  }
+  static int ordered(void *user, teak_slice a, teak_slice b) noexcept {
+    return reinterpret_cast<teak::comparison>(user)(bytes_view(a), bytes_view(b));
+  }
+  template <class Use> teak_code use(Use &&use) const {
+    teak_options raw = raw_;
+    std::vector<teak_comparison> comparisons;
+    for (std::size_t i = 0; i < names_.size(); i++)
+      comparisons.push_back({names_[i].c_str(), &options::ordered, reinterpret_cast<void *>(orders_[i])});
+    raw.comparisons = comparisons.data();
+    raw.comparison_count = comparisons.size();
+    raw.geometry = geometry_ ? &*geometry_ : nullptr;
+    return use(raw);
+  }
+
+  teak_options raw_ = {};
+  std::optional<teak::geometry> geometry_;
+  std::vector<std::string> names_;
+  std::vector<teak::comparison> orders_;
+};
+
+/// How a table is created in which a key has one value. What is not set is as teak_table_options has it by default.
+///
+/// ```cpp
+/// teak::write_txn txn = db.begin_write();
+/// teak::table blocks = txn.create_table("blocks", teak::table_options().order(teak::order::integer));
+/// blocks.insert(txn, teak::little_endian(std::uint64_t{840000}), "halving");
+/// ```
+class table_options {
+public:
+  /// How keys are ordered.
+  table_options &order(teak::order order) {
+    order_ = order;
+    comparison_.clear();
+    return *this;
+  }
+  /// By a comparison that the database was opened with.
+  table_options &comparison(std::string name) {
+    comparison_ = std::move(name);
+    return *this;
+  }
+  /// Each key stands whole in its page, in place of sharing a prefix with its neighbours.
+  table_options &whole_keys() {
+    whole_keys_ = 1;
+    return *this;
+  }
+  /// The table counts, so that ranks are found in two descents.
+  table_options &counted() {
+    counted_ = 1;
+    return *this;
+  }
+  /// To how many bytes values are aligned in memory: 1, 2, 4, 8 or 16.
+  table_options &value_align(std::uint32_t bytes) {
+    value_align_ = bytes;
+    return *this;
+  }
+
+private:
+  friend class write_txn;
+  friend class multi_table_options;
+  [[nodiscard]] teak_table_options raw() const noexcept {
+    teak_table_options raw = {};
+    raw.size = sizeof raw;
+    raw.order = static_cast<std::uint32_t>(order_);
+    raw.whole_keys = whole_keys_;
+    raw.counted = counted_;
+    raw.value_align = value_align_;
+    if (!comparison_.empty()) {
+      raw.order = TEAK_ORDER_CUSTOM;
+      raw.comparison = comparison_.c_str();
+    }
+    return raw;
+  }
+
+  teak::order order_ = teak::order::bytes;
+  std::string comparison_;
+  std::uint32_t whole_keys_ = 0, counted_ = 0, value_align_ = 0;
+};
+
+/// How a table is created in which a key has several values.
+class multi_table_options {
+public:
+  /// How keys are ordered.
+  multi_table_options &order(teak::order order) {
+    keys_.order(order);
+    return *this;
+  }
+  /// By a comparison that the database was opened with.
+  multi_table_options &comparison(std::string name) {
+    keys_.comparison(std::move(name));
+    return *this;
+  }
+  /// How the values of a key are ordered.
+  multi_table_options &value_order(teak::order order) {
+    value_order_ = order;
+    value_comparison_.clear();
+    return *this;
+  }
+  /// By a comparison that the database was opened with.
+  multi_table_options &value_comparison(std::string name) {
+    value_comparison_ = std::move(name);
+    return *this;
+  }
+  /// How many bytes each value has; TEAK_VALUE_SIZE_AS_FIRST if the first one decides.
+  multi_table_options &value_size(std::uint32_t bytes) {
+    value_size_ = bytes;
+    return *this;
+  }
+
+private:
+  friend class write_txn;
+  [[nodiscard]] teak_table_options raw() const noexcept {
+    teak_table_options raw = keys_.raw();
+    raw.several_values = 1;
+    raw.value_order = static_cast<std::uint32_t>(value_order_);
+    raw.value_size = value_size_;
+    if (!value_comparison_.empty()) {
+      raw.value_order = TEAK_ORDER_CUSTOM;
+      raw.value_comparison = value_comparison_.c_str();
+    }
+    return raw;
+  }
+
+  table_options keys_;
+  teak::order value_order_ = teak::order::bytes;
+  std::string value_comparison_;
+  std::uint32_t value_size_ = 0;
+};
+
+} // namespace TEAK_WAY
+} // namespace teak
+
+#endif // TEAK_OPTIONS_HPP

@@ -1,0 +1,379 @@
+// Transactions, savepoints and tickets. Part of teak.hpp.
+
+#ifndef TEAK_TRANSACTION_HPP
+#define TEAK_TRANSACTION_HPP
+
+#include <teak/options.hpp>
+
+namespace teak {
+inline namespace TEAK_WAY {
+
+class table;
+class multi_table;
+class database;
+
+/// What became of a record or table between two states: see teak_change.
+enum class change : std::uint32_t { inserted = TEAK_INSERTED, changed = TEAK_CHANGED, removed = TEAK_REMOVED };
+
+/// Whether a walk goes on.
+enum class step { go_on, stop };
+
+namespace detail {
+
+/// A database that is open, closed with the last of those who need it.
+struct opening {
+  teak_db db{};
+  opening() = default;
+  opening(const opening &) = delete;
+  opening &operator=(const opening &) = delete;
+  ~opening() {
+    if (db.handle != 0) static_cast<void>(teak_db_close(db, nullptr));
+  }
+};
+
+/// A function of the caller's, called from within the library: what it throws waits outside until the call is over.
+template <class Function> class called {
+public:
+  explicit called(Function &function) noexcept : function_(function) {}
+  /// Another answer than 0 ends the walk.
+  template <class... Arguments> int operator()(Arguments &&...arguments) noexcept {
+#if defined(__cpp_exceptions)
+    try {
+      return call(std::forward<Arguments>(arguments)...);
+    } catch (...) {
+      thrown_ = std::current_exception();
+      return 1;
+    }
+#else
+    return call(std::forward<Arguments>(arguments)...);
+#endif
+  }
+  void throw_again() const {
+#if defined(__cpp_exceptions)
+    if (thrown_) std::rethrow_exception(thrown_);
+#endif
+  }
+
+private:
+  template <class... Arguments> int call(Arguments &&...arguments) {
+    using gives = std::invoke_result_t<Function &, Arguments...>;
+    static_assert(std::is_void_v<gives> || std::is_same_v<gives, step>,
+                  "a function that is called on the way answers with nothing, or with a teak::step");
+    if constexpr (std::is_void_v<gives>) {
+      function_(std::forward<Arguments>(arguments)...);
+      return 0;
+    } else {
+      return function_(std::forward<Arguments>(arguments)...) == step::stop;
+    }
+  }
+
+  Function &function_;
+#if defined(__cpp_exceptions)
+  std::exception_ptr thrown_;
+#endif
+};
+
+} // namespace detail
+
+/// What reads are made by: a read_txn or a write_txn.
+///
+/// Values that are read are views: of a read transaction they live as long as it does, or a clone of it, and is not refreshed; of a
+/// write transaction until its next change.
+class transaction {
+public:
+  /// The number of the state that is read; of a transaction that writes, that of the commit which it will be.
+  answer<std::uint64_t> id() const {
+    detail::place place;
+    std::uint64_t id = 0;
+    const teak_code code = teak_txn_id(raw(), &id, place);
+    return detail::given<std::uint64_t>(code, place, [&] { return id; });
+  }
+  /// Opens a table in which a key has one value; nothing if there is none of that name. Errors: table_mismatch if its keys have several.
+  answer<std::optional<table>> open_table(bytes_view name) const;
+  /// Opens a table in which a key has several values. Errors: table_mismatch if its keys have one.
+  answer<std::optional<multi_table>> open_multi_table(bytes_view name) const;
+  /// Calls a function for each table, in the order of their names: `void` or `step (std::string_view name, bool has_several_values)`. Says
+  /// whether it was called for all.
+  template <class Function> answer<bool> each_table(Function &&function) const {
+    detail::called<std::remove_reference_t<Function>> called(function);
+    auto each = [](void *user, teak_slice name, std::uint32_t several) noexcept -> std::int32_t {
+      return (*static_cast<decltype(called) *>(user))(bytes_view(name).text(), several != 0);
+    };
+    detail::place place;
+    const teak_code code = teak_table_each(raw(), each, &called, place);
+    called.throw_again();
+    return detail::whether(code, place);
+  }
+  /// For teak.h.
+  [[nodiscard]] teak_txn raw() const noexcept { return txn_.get(); }
+
+  /// @cond
+protected:
+  transaction() = default;
+  explicit transaction(teak_txn raw) noexcept : txn_(raw) {}
+  transaction(transaction &&) = default;
+  transaction &operator=(transaction &&) = default;
+  ~transaction() = default;
+
+  detail::owned<teak_txn, teak_txn_end> txn_;
+  /// @endcond
+};
+
+/// A transaction that reads a state which does not change. It ends with its scope. Any threads may use it at the same time.
+class read_txn : public transaction {
+public:
+  /// None.
+  read_txn() = default;
+  /// Another handle of the same state. Each thread that reads much had better have its own.
+  answer<read_txn> clone() const {
+    detail::place place;
+    teak_txn clone{};
+    const teak_code code = teak_txn_clone(raw(), &clone, place);
+    return detail::given<read_txn>(code, place, [&] { return read_txn(clone); });
+  }
+  /// Goes on to the newest state; no if it sees that already. Values that were read before must not be used any more.
+  answer<bool> refresh() {
+    detail::place place;
+    return detail::whether(teak_txn_refresh(raw(), place), place);
+  }
+  /// Calls a function for each table that differs from an older state: `void` or `step (std::string_view name, change)`. Says whether it was called for all.
+  template <class Function> answer<bool> each_changed_table(const read_txn &older, Function &&function) const {
+    detail::called<std::remove_reference_t<Function>> called(function);
+    auto each = [](void *user, teak_slice name, std::uint32_t what) noexcept {
+      return (*static_cast<decltype(called) *>(user))(bytes_view(name).text(), static_cast<change>(what));
+    };
+    detail::place place;
+    const teak_code code = teak_changed_tables(older.raw(), raw(), each, &called, place);
+    called.throw_again();
+    return detail::whether(code, place);
+  }
+  /// See teak_txn_read_faults.
+  answer<std::uint64_t> read_faults() const {
+    detail::place place;
+    std::uint64_t faults = 0;
+    const teak_code code = teak_txn_read_faults(raw(), &faults, place);
+    return detail::given<std::uint64_t>(code, place, [&] { return faults; });
+  }
+  /// Ends it before its scope does.
+  answer<void> end() {
+    detail::place place;
+    const teak_code code = teak_txn_end(raw(), place);
+    if (code != TEAK_BUSY) txn_.release();
+    return detail::done(code, place);
+  }
+
+private:
+  friend class database;
+  using transaction::transaction;
+};
+
+/// Tells when a commit is on the disk.
+class ticket {
+public:
+  /// None.
+  ticket() = default;
+  /// Whether it is; does not wait.
+  answer<bool> poll() const {
+    detail::place place;
+    return detail::whether(teak_ticket_poll(ticket_.get(), place), place);
+  }
+  /// Waits until it is.
+  answer<void> wait() const {
+    detail::place place;
+    return detail::done(teak_ticket_wait(ticket_.get(), UINT64_MAX, place), place);
+  }
+  /// Waits for at most so long; says whether it is.
+  answer<bool> wait_for(std::chrono::milliseconds limit) const {
+    detail::place place;
+    const auto limit_ms = static_cast<std::uint64_t>(std::max<std::chrono::milliseconds::rep>(limit.count(), 0));
+    return detail::whether(teak_ticket_wait(ticket_.get(), limit_ms, place), place);
+  }
+  /// A descriptor for poll, epoll and the like, which is the ticket's: see teak_ticket_descriptor.
+  answer<int> descriptor() const {
+    detail::place place;
+    std::int32_t descriptor = -1;
+    const teak_code code = teak_ticket_descriptor(ticket_.get(), &descriptor, place);
+    return detail::given<int>(code, place, [&] { return descriptor; });
+  }
+  /// The number of the commit.
+  answer<std::uint64_t> transaction() const {
+    detail::place place;
+    std::uint64_t number = 0;
+    const teak_code code = teak_ticket_transaction(ticket_.get(), &number, place);
+    return detail::given<std::uint64_t>(code, place, [&] { return number; });
+  }
+
+private:
+  friend class write_txn;
+  friend class database;
+  explicit ticket(teak_ticket raw) noexcept : ticket_(raw) {}
+  detail::owned<teak_ticket, teak_ticket_end> ticket_;
+};
+
+/// A part of a write transaction that undoes itself at the end of its scope, unless it was kept.
+///
+/// ```cpp
+/// teak::write_txn txn = db.begin_write();
+/// teak::table words = txn.create_table("words");
+/// {
+///   teak::savepoint part = txn.savepoint();
+///   words.insert(txn, "ash", "1");
+/// }
+/// assert(!words.contains(txn, "ash"));
+/// {
+///   teak::savepoint part = txn.savepoint();
+///   words.insert(txn, "elm", "2");
+///   part.keep();
+/// }
+/// assert(words.contains(txn, "elm"));
+/// ```
+class savepoint {
+public:
+  /// From now on that one undoes nothing.
+  savepoint(savepoint &&other) noexcept : txn_(other.txn_), number_(std::exchange(other.number_, 0)) {}
+  savepoint &operator=(savepoint &&) = delete;
+  /// Undoes what was done since. Where that cannot be done the transaction is broken, and its commit refused.
+  ~savepoint() {
+    if (number_ == 0) return;
+    static_cast<void>(teak_txn_roll_back_to(txn_, number_, nullptr));
+    static_cast<void>(teak_txn_release(txn_, number_, nullptr));
+  }
+  /// Keeps what was done.
+  answer<void> keep() {
+    detail::place place;
+    return detail::done(teak_txn_release(txn_, std::exchange(number_, 0), place), place);
+  }
+  /// Undoes what was done since, and goes on.
+  answer<void> roll_back() {
+    detail::place place;
+    return detail::done(teak_txn_roll_back_to(txn_, number_, place), place);
+  }
+
+private:
+  friend class write_txn;
+  savepoint(teak_txn txn, std::uint64_t number) noexcept : txn_(txn), number_(number) {}
+  teak_txn txn_;
+  std::uint64_t number_;
+};
+
+/// The transaction that writes. It undoes itself at the end of its scope, unless it was committed. It keeps the database open.
+///
+/// ```cpp
+/// try {
+///   teak::write_txn txn = db.begin_write();
+///   txn.create_table("words").insert(txn, "ash", "1");
+///   throw std::runtime_error("something else");
+/// } catch (const std::runtime_error &) {
+/// }
+/// assert(!db.begin_read().open_table("words"));
+/// ```
+class write_txn : public transaction {
+public:
+  /// None.
+  write_txn() = default;
+  /// Ends this one first.
+  write_txn &operator=(write_txn &&other) noexcept {
+    transaction::operator=(std::move(other));
+    opening_ = std::move(other.opening_);
+    return *this;
+  }
+  /// From now on that one is none.
+  write_txn(write_txn &&) = default;
+  ~write_txn() { txn_.end(); }
+
+  /// Opens a table in which a key has one value, or creates it.
+  answer<table> create_table(bytes_view name, const table_options &options = table_options());
+  /// Opens a table in which a key has several values, or creates it.
+  answer<multi_table> create_multi_table(bytes_view name, const multi_table_options &options = multi_table_options());
+  /// Drops a table with all that is in it; no if there is none of that name.
+  answer<bool> drop_table(bytes_view name) {
+    detail::place place;
+    return detail::whether(teak_table_drop(raw(), name.raw(), place), place);
+  }
+  /// Gives a table another name.
+  answer<void> rename_table(bytes_view old_name, bytes_view new_name) {
+    detail::place place;
+    return detail::done(teak_table_rename(raw(), old_name.raw(), new_name.raw(), place), place);
+  }
+
+  /// Commits, and gives the number of the commit. The transaction has ended, also if there is an error other than busy.
+  answer<std::uint64_t> commit() {
+    detail::place place;
+    std::uint64_t id = 0;
+    const teak_code code = teak_txn_commit(raw(), &id, place);
+    ended(code);
+    return detail::given<std::uint64_t>(code, place, [&] { return id; });
+  }
+  /// Commits and does not wait for the disk; the ticket tells when it is there.
+  answer<ticket> commit_async() {
+    detail::place place;
+    teak_ticket made{};
+    const teak_code code = teak_txn_commit_async(raw(), &made, place);
+    ended(code);
+    return detail::given<ticket>(code, place, [&] { return ticket(made); });
+  }
+  /// Commits, and goes on: nobody else writes in between. Savepoints end.
+  answer<std::uint64_t> checkpoint() {
+    detail::place place;
+    std::uint64_t id = 0;
+    const teak_code code = teak_txn_checkpoint(raw(), &id, place);
+    return detail::given<std::uint64_t>(code, place, [&] { return id; });
+  }
+  /// Undoes everything and ends before the scope does.
+  answer<void> abort() {
+    detail::place place;
+    const teak_code code = teak_txn_end(raw(), place);
+    ended(code);
+    return detail::done(code, place);
+  }
+  /// Undoes everything since the transaction began, or since its last checkpoint, and goes on.
+  answer<void> roll_back() {
+    detail::place place;
+    return detail::done(teak_txn_roll_back(raw(), place), place);
+  }
+  /// A part that undoes itself.
+  answer<teak::savepoint> savepoint() {
+    detail::place place;
+    std::uint64_t number = 0;
+    const teak_code code = teak_txn_savepoint(raw(), &number, place);
+    return detail::given<teak::savepoint>(code, place, [&] { return teak::savepoint(raw(), number); });
+  }
+  /// When this transaction's commit is to be on the disk.
+  answer<void> set_durability(durability durability) {
+    detail::place place;
+    return detail::done(teak_txn_set_durability(raw(), static_cast<std::uint32_t>(durability), place), place);
+  }
+
+  /// Gives the state that this transaction makes a name.
+  answer<void> create_snapshot(bytes_view name) {
+    detail::place place;
+    return detail::done(teak_snapshot_create(raw(), name.raw(), place), place);
+  }
+  /// Drops a named snapshot; no if there is none of that name.
+  answer<bool> drop_snapshot(bytes_view name) {
+    detail::place place;
+    return detail::whether(teak_snapshot_drop(raw(), name.raw(), place), place);
+  }
+  /// Makes all tables what they were in a named snapshot.
+  answer<void> roll_back_to_snapshot(bytes_view name) {
+    detail::place place;
+    return detail::done(teak_snapshot_roll_back(raw(), name.raw(), place), place);
+  }
+
+private:
+  friend class database;
+  write_txn(teak_txn raw, std::shared_ptr<detail::opening> opening) noexcept
+      : transaction(raw), opening_(std::move(opening)) {}
+  void ended(teak_code code) noexcept {
+    if (code == TEAK_BUSY) return;
+    txn_.release();
+    opening_.reset();
+  }
+
+  std::shared_ptr<detail::opening> opening_;
+};
+
+} // namespace TEAK_WAY
+} // namespace teak
+
+#endif // TEAK_TRANSACTION_HPP

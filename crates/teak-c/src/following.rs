@@ -1,0 +1,189 @@
+//! Who reads, and what is committed: readers, waiting for commits, and what they have changed.
+
+use crate::{
+    border::{Answer, Out, answer, teak_slice, whether},
+    database::{DATABASES, teak_db},
+    failure::{Failure, teak_error},
+    snapshots::{no_function, teak_change},
+    teak_code,
+    transactions::{read, teak_txn},
+};
+use std::{
+    ffi::{c_int, c_void},
+    sync::Arc,
+    time::Duration,
+};
+use teak::{ReaderInfo, TableChange, TransactionId};
+
+/// A read transaction of whatever process.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct teak_reader {
+    /// The id of its process, 0 if that is not known here.
+    pub process: u32,
+    /// 1 if it is parked: what it sees is given up when space is wanted.
+    pub is_parked: u32,
+    /// The system's number of the thread that began it.
+    pub thread: u64,
+    /// How long ago that was, in milliseconds.
+    pub age_ms: u64,
+    /// The state that it reads.
+    pub transaction: u64,
+    /// So many commits have become visible since.
+    pub lag: u64,
+    /// Pages that would be free if nobody read this state.
+    pub kept_pages: u64,
+    /// 1 if it was cancelled, and has not ended yet.
+    pub is_cancelled: u64,
+}
+
+impl From<&ReaderInfo> for teak_reader {
+    fn from(reader: &ReaderInfo) -> Self {
+        Self {
+            process: reader.process.unwrap_or(0),
+            is_parked: reader.is_parked.into(),
+            thread: reader.thread,
+            age_ms: u64::try_from(reader.age.as_millis()).unwrap_or(u64::MAX),
+            transaction: reader.transaction.0,
+            lag: reader.lag,
+            kept_pages: reader.kept_pages,
+            is_cancelled: reader.is_cancelled.into(),
+        }
+    }
+}
+
+/// What is done about a reader.
+#[repr(C)]
+pub enum teak_reader_choice {
+    /// Nothing; the walk goes on.
+    TEAK_READER_LEAVE = 0,
+    /// Nothing, and the walk ends.
+    TEAK_READER_STOP = 1,
+    /// It is cancelled: its next call answers TEAK_SNAPSHOT_LOST, and its pages come back when it has ended. The walk goes on.
+    TEAK_READER_CANCEL = 2,
+}
+
+/// What is called for each reader; answers with a teak_reader_choice.
+pub type teak_reader_function =
+    Option<unsafe extern "C" fn(user: *mut c_void, reader: *const teak_reader) -> c_int>;
+
+/// Calls a function for each read transaction that is open, of all processes; TEAK_NONE if it has ended that before the last one.
+///
+/// Threads: any. Lives: what the function is given until it returns.
+///
+/// Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_CORRUPTED; TEAK_INVALID_ARGUMENT if it answers with something else.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn teak_db_each_reader(
+    db: teak_db,
+    each: teak_reader_function,
+    user: *mut c_void,
+    error: *mut teak_error,
+) -> teak_code {
+    // SAFETY: C's promise.
+    unsafe {
+        answer(error, || {
+            let each = each.ok_or_else(no_function)?;
+            let database = DATABASES.read(db.handle)?.database.clone();
+            for reader in &database.readers()? {
+                let told = teak_reader::from(reader);
+                match each(user, &raw const told) {
+                    0 => {}
+                    1 => return Ok(teak_code::TEAK_NONE),
+                    2 => {
+                        database.cancel_reader(reader)?;
+                    }
+                    other => {
+                        let text = format!("there is no teak_reader_choice {other}");
+                        return Err(Failure::invalid_argument(text));
+                    }
+                }
+            }
+            Ok(teak_code::TEAK_OK)
+        })
+    }
+}
+
+/// Waits until there is a commit newer than `after`, of whatever process, and gives the number of the newest that readers see; for at most so many milliseconds (TEAK_NONE if that was not enough),
+/// or, with UINT64_MAX, for as long as it takes. Whoever then begins to read, and compares with what he read before by teak_changed_tables and teak_differences, follows all that is committed.
+///
+/// Threads: any; the database may be closed meanwhile.
+///
+/// Errors: TEAK_INVALID_HANDLE; TEAK_INVALID_ARGUMENT if the database was closed meanwhile.
+///
+/// ```c
+/// teak_txn before, txn;
+/// teak_table table;
+/// uint64_t seen, newest;
+/// check(teak_txn_begin_read(db, &before, &error));
+/// check(teak_txn_id(before, &seen, &error));
+/// assert(teak_db_wait_for_commit(db, seen, 0, &newest, &error) == TEAK_NONE);
+/// check(teak_txn_begin_write(db, &txn, &error));
+/// check(teak_table_create(txn, teak_text("words"), NULL, &table, &error));
+/// check(teak_txn_commit(txn, NULL, &error));
+/// check(teak_db_wait_for_commit(db, seen, UINT64_MAX, &newest, &error));
+/// assert(newest > seen);
+/// check(teak_txn_end(before, &error));
+/// ```
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn teak_db_wait_for_commit(
+    db: teak_db,
+    after: u64,
+    limit_ms: u64,
+    newest: *mut u64,
+    error: *mut teak_error,
+) -> teak_code {
+    // SAFETY: C's promise.
+    unsafe {
+        answer(error, || -> Answer {
+            let out = Out::new(newest, "newest")?;
+            // The handle is not kept in use while this waits, nor the database open.
+            let database = DATABASES.read(db.handle)?.database.clone();
+            let limit = (limit_ms != u64::MAX).then(|| Duration::from_millis(limit_ms));
+            let seen = database.wait_for_commit(TransactionId(after), limit)?;
+            if let Some(seen) = seen {
+                out.set(seen.0);
+            }
+            Ok(whether(seen.is_some()))
+        })
+    }
+}
+
+/// What is called for each table that differs between two states: its name, and a teak_change. Another answer than 0 ends the walk.
+pub type teak_table_change_function =
+    Option<unsafe extern "C" fn(user: *mut c_void, name: teak_slice, change: u32) -> c_int>;
+
+/// Calls a function for each table that was created (TEAK_INSERTED), dropped (TEAK_REMOVED) or changed since an older state, in the order of their names; TEAK_NONE if it has ended that before the last one. One that
+/// was renamed was dropped and created.
+///
+/// Threads: any. Lives: the name until the function returns.
+///
+/// Errors: as teak_differences.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn teak_changed_tables(
+    older: teak_txn,
+    newer: teak_txn,
+    each: teak_table_change_function,
+    user: *mut c_void,
+    error: *mut teak_error,
+) -> teak_code {
+    // SAFETY: C's promise.
+    unsafe {
+        answer(error, || {
+            let each = each.ok_or_else(no_function)?;
+            let (older, newer) = (read(older)?, read(newer)?);
+            if !Arc::ptr_eq(&older.opened, &newer.opened) {
+                return Err(Failure::wrong_database("transaction"));
+            }
+            let changed = newer.reader()?.changed_tables(older.reader()?)?;
+            let is_whole = changed.iter().all(|(name, change)| {
+                let change = match change {
+                    TableChange::Created => teak_change::TEAK_INSERTED,
+                    TableChange::Dropped => teak_change::TEAK_REMOVED,
+                    _ => teak_change::TEAK_CHANGED,
+                };
+                each(user, teak_slice::new(name), change as u32) == 0
+            });
+            Ok(whether(is_whole))
+        })
+    }
+}

@@ -1,0 +1,249 @@
+//! Ranges and orders, of either kind of table: counts, ranks, parts, and how keys and values follow each other.
+
+use crate::{
+    batches::teak_record_function,
+    border::{OK, Out, answer, give, teak_slice, whether},
+    failure::teak_error,
+    names::Named,
+    pairs::multi,
+    records::{plain_of, teak_bound},
+    snapshots::no_function,
+    tables::teak_table,
+    teak_code,
+    transactions::{either, read, teak_txn},
+};
+use std::ffi::c_void;
+
+/// Counts the records of a range of keys, or, where a key has several values, the pairs. In a table that counts it takes two descents.
+///
+/// Threads, errors: as teak_get; TEAK_INVALID_ARGUMENT.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn teak_count_range(
+    txn: teak_txn,
+    table: teak_table,
+    low: teak_bound,
+    high: teak_bound,
+    count: *mut u64,
+    error: *mut teak_error,
+) -> teak_code {
+    // SAFETY: C's promise.
+    unsafe {
+        answer(error, || {
+            let out = Out::new(count, "count")?;
+            let range = (low.to_engine()?, high.to_engine()?);
+            let transaction = read(txn)?;
+            let table = transaction.opened.table(table.number)?;
+            out.set(either!(transaction, txn => match table {
+                Named::Plain(table) => table.count_range(txn, range),
+                Named::Multi(table) => table.count_range(txn, range),
+            })?);
+            OK
+        })
+    }
+}
+
+/// Estimates how many records, or pairs, a range of keys has, by looking at two paths: there are not fewer than `at_least` and not more than `at_most`. All three may be NULL.
+///
+/// Threads, errors: as teak_count_range.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn teak_estimate_range(
+    txn: teak_txn,
+    table: teak_table,
+    low: teak_bound,
+    high: teak_bound,
+    records: *mut u64,
+    at_least: *mut u64,
+    at_most: *mut u64,
+    error: *mut teak_error,
+) -> teak_code {
+    // SAFETY: C's promise.
+    unsafe {
+        answer(error, || {
+            let range = (low.to_engine()?, high.to_engine()?);
+            let transaction = read(txn)?;
+            let table = transaction.opened.table(table.number)?;
+            let about = either!(transaction, txn => match table {
+                Named::Plain(table) => table.estimate_range(txn, range),
+                Named::Multi(table) => table.estimate_range(txn, range),
+            })?;
+            give(records, about.records);
+            give(at_least, about.at_least);
+            give(at_most, about.at_most);
+            OK
+        })
+    }
+}
+
+/// How two keys follow each other in the order of a table, whether it has them or not: -1, 0 or 1.
+///
+/// Threads, errors: as teak_get; TEAK_INVALID_ARGUMENT for an integer of another length than the keys.
+///
+/// ```c
+/// teak_table_options options = {.size = sizeof options, .order = TEAK_ORDER_REVERSE_BYTES};
+/// teak_txn txn;
+/// teak_table table;
+/// int32_t order;
+/// check(teak_txn_begin_write(db, &txn, &error));
+/// check(teak_table_create(txn, teak_text("words"), &options, &table, &error));
+/// check(teak_compare_keys(txn, table, teak_text("ab"), teak_text("ba"), &order, &error));
+/// assert(order == 1);
+/// check(teak_txn_end(txn, &error));
+/// ```
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn teak_compare_keys(
+    txn: teak_txn,
+    table: teak_table,
+    a: teak_slice,
+    b: teak_slice,
+    order: *mut i32,
+    error: *mut teak_error,
+) -> teak_code {
+    // SAFETY: C's promise.
+    unsafe {
+        answer(error, || {
+            let out = Out::new(order, "order")?;
+            let (a, b) = (a.bytes()?, b.bytes()?);
+            let transaction = read(txn)?;
+            let table = transaction.opened.table(table.number)?;
+            out.set(either!(transaction, txn => match table {
+                Named::Plain(table) => table.compare_keys(txn, a, b),
+                Named::Multi(table) => table.compare_keys(txn, a, b),
+            })? as i32);
+            OK
+        })
+    }
+}
+
+/// The same for values, in a table in which a key has several.
+///
+/// Threads, errors: as teak_compare_keys.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn teak_compare_values(
+    txn: teak_txn,
+    table: teak_table,
+    a: teak_slice,
+    b: teak_slice,
+    order: *mut i32,
+    error: *mut teak_error,
+) -> teak_code {
+    // SAFETY: C's promise.
+    unsafe {
+        answer(error, || {
+            let out = Out::new(order, "order")?;
+            let (a, b) = (a.bytes()?, b.bytes()?);
+            let transaction = read(txn)?;
+            let table = multi(transaction.opened.table(table.number)?)?;
+            out.set(either!(transaction, txn => table.compare_values(txn, a, b))? as i32);
+            OK
+        })
+    }
+}
+
+/// How many records have smaller keys: the number of this one, counted from 0, if it is there. Only for tables that count, and whose keys have one value; takes one descent.
+///
+/// Threads, errors: as teak_get; TEAK_INVALID_ARGUMENT for a table that does not count.
+///
+/// ```c
+/// teak_table_options options = {.size = sizeof options, .counted = 1};
+/// teak_txn txn;
+/// teak_table words;
+/// teak_cursor cursor;
+/// teak_record record;
+/// uint64_t rank;
+/// check(teak_txn_begin_write(db, &txn, &error));
+/// check(teak_table_create(txn, teak_text("words"), &options, &words, &error));
+/// check(teak_insert(txn, words, teak_text("ash"), teak_text("1"), &error));
+/// check(teak_insert(txn, words, teak_text("elm"), teak_text("2"), &error));
+/// check(teak_rank(txn, words, teak_text("elm"), &rank, &error));
+/// assert(rank == 1);
+/// check(teak_cursor_open(txn, words, &cursor, &error));
+/// check(teak_cursor_nth(cursor, txn, rank, &record, &error));
+/// assert(memcmp(record.key.data, "elm", 3) == 0);
+/// check(teak_cursor_close(cursor, &error));
+/// check(teak_txn_end(txn, &error));
+/// ```
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn teak_rank(
+    txn: teak_txn,
+    table: teak_table,
+    key: teak_slice,
+    rank: *mut u64,
+    error: *mut teak_error,
+) -> teak_code {
+    // SAFETY: C's promise.
+    unsafe {
+        answer(error, || {
+            let out = Out::new(rank, "rank")?;
+            let key = key.bytes()?;
+            let transaction = read(txn)?;
+            let table = plain_of(&transaction.opened, table)?;
+            out.set(either!(transaction, txn => table.rank(txn, key))?);
+            OK
+        })
+    }
+}
+
+/// How many pairs are before this one, by key and then by value, in a table that counts and in which a key has several values.
+///
+/// Threads, errors: as teak_rank.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn teak_rank_pair(
+    txn: teak_txn,
+    table: teak_table,
+    key: teak_slice,
+    value: teak_slice,
+    rank: *mut u64,
+    error: *mut teak_error,
+) -> teak_code {
+    // SAFETY: C's promise.
+    unsafe {
+        answer(error, || {
+            let out = Out::new(rank, "rank")?;
+            let (key, value) = (key.bytes()?, value.bytes()?);
+            let transaction = read(txn)?;
+            let table = multi(transaction.opened.table(table.number)?)?;
+            out.set(either!(transaction, txn => table.rank(txn, key, value))?);
+            OK
+        })
+    }
+}
+
+/// Cuts a range in parts that have about as many records, or pairs, each, for several threads or processes to read: calls a function with the key (and, where a key has several, the
+/// value) with which each part begins, but the first; TEAK_NONE if it has ended that before the last one. There are `parts` of them, but no more than there are records, and no more than 65,536.
+///
+/// Threads: any. Lives: what the function is given until it returns.
+///
+/// Errors: as teak_count_range; TEAK_INVALID_ARGUMENT for no parts.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn teak_split_range(
+    txn: teak_txn,
+    table: teak_table,
+    low: teak_bound,
+    high: teak_bound,
+    parts: usize,
+    each: teak_record_function,
+    user: *mut c_void,
+    error: *mut teak_error,
+) -> teak_code {
+    // SAFETY: C's promise.
+    unsafe {
+        answer(error, || {
+            let each = each.ok_or_else(no_function)?;
+            let range = (low.to_engine()?, high.to_engine()?);
+            let transaction = read(txn)?;
+            let starts = match transaction.opened.table(table.number)? {
+                Named::Plain(table) => {
+                    let keys = either!(transaction, txn => table.split_keys(txn, range, parts))?;
+                    keys.into_iter().map(|key| (key, Vec::new())).collect()
+                }
+                Named::Multi(table) => {
+                    either!(transaction, txn => table.split_pairs(txn, range, parts))?
+                }
+            };
+            let is_whole = starts
+                .iter()
+                .all(|(key, value)| each(user, teak_slice::new(key), teak_slice::new(value)) == 0);
+            Ok(whether(is_whole))
+        })
+    }
+}

@@ -1,0 +1,204 @@
+//! Increments of backups, restoring, and saving what can be read of what is damaged.
+
+use crate::{
+    border::{Answer, Grows, answer, array, path, teak_slice},
+    database::{DATABASES, teak_db},
+    failure::{Failure, teak_error},
+    options::teak_comparison,
+    teak_code,
+    transactions::{read, teak_txn},
+    upkeep::{Progress, teak_check_report, teak_progress_function, tell_report},
+};
+use std::{
+    ffi::{c_char, c_int, c_void},
+    fs::File,
+    io::{ErrorKind, Read},
+    path::Path,
+};
+use teak::SalvageReport;
+
+/// Writes an incremental backup to a new file: what a copy of the state that `since` reads, or of a later one, lacks of the newest state; TEAK_NONE if `progress` has ended
+/// it. `since` is a named snapshot as a rule, made before the copy was. `progress` may be NULL. teak_restore puts copy and increments together.
+///
+/// Threads: any.
+///
+/// Errors: those of teak_db_backup; TEAK_WRONG_TRANSACTION, TEAK_WRONG_DATABASE.
+///
+/// ```c
+/// teak_txn txn, monday;
+/// teak_table table;
+/// check(teak_txn_begin_write(db, &txn, &error));
+/// check(teak_snapshot_create(txn, teak_text("monday"), &error));
+/// check(teak_txn_commit(txn, NULL, &error)); // a full backup follows, and then
+///
+/// check(teak_txn_begin_write(db, &txn, &error));
+/// check(teak_table_create(txn, teak_text("of tuesday"), NULL, &table, &error));
+/// check(teak_txn_commit(txn, NULL, &error));
+/// check(teak_snapshot_open(db, teak_text("monday"), &monday, &error));
+/// check(teak_db_backup_since(db, monday, path, NULL, NULL, &error));
+/// check(teak_txn_end(monday, &error));
+/// ```
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn teak_db_backup_since(
+    db: teak_db,
+    since: teak_txn,
+    path: *const c_char,
+    progress: teak_progress_function,
+    user: *mut c_void,
+    error: *mut teak_error,
+) -> teak_code {
+    // SAFETY: C's promise.
+    unsafe {
+        answer(error, || {
+            let path = self::path(path)?;
+            let handle = DATABASES.read(db.handle)?.another();
+            let since = read(since)?;
+            if !std::sync::Arc::ptr_eq(&handle.opened, &since.opened) {
+                return Err(Failure::wrong_database("transaction"));
+            }
+            let mut progress = Progress::new(progress, user);
+            let done = handle
+                .database
+                .backup_since(since.reader()?, path, &mut |done| {
+                    progress.tell(done.bytes, done.total_bytes)
+                });
+            progress.outcome(done)
+        })
+    }
+}
+
+/// Makes a database from the file of a backup and those of incremental backups, in the order in which they were made, and checks every page of it; TEAK_NONE if `progress` has ended it, and
+/// nothing is left. `report`, whose size is set, and `progress` may be NULL; it is given the bytes that were written, and 0.
+///
+/// Threads: any.
+///
+/// Errors: TEAK_FILE_NOT_FOUND, TEAK_FILE_EXISTS, TEAK_NOT_A_DATABASE; TEAK_INVALID_ARGUMENT for a backup that is not whole, and for increments that do not follow it; TEAK_CORRUPTED, TEAK_IO.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn teak_restore(
+    full: *const c_char,
+    increments: *const *const c_char,
+    increment_count: usize,
+    target: *const c_char,
+    report: *mut teak_check_report,
+    progress: teak_progress_function,
+    user: *mut c_void,
+    error: *mut teak_error,
+) -> teak_code {
+    // SAFETY: C's promise.
+    unsafe {
+        answer(error, || -> Answer {
+            let (full, target) = (path(full)?, path(target)?);
+            let increments: &[*const c_char] = array(increments, increment_count)?;
+            let mut files = Vec::with_capacity(increments.len());
+            for increment in increments {
+                files.push(open(path(*increment)?)?);
+            }
+            let mut increments: Vec<&mut dyn Read> = Vec::with_capacity(files.len());
+            for file in &mut files {
+                increments.push(file);
+            }
+            let mut progress = Progress::new(progress, user);
+            let done = teak::restore(&mut open(full)?, &mut increments, target, &mut |done| {
+                progress.tell(done.bytes, 0)
+            });
+            if let Ok(found) = &done {
+                tell_report(found, report);
+            }
+            progress.outcome(done)
+        })
+    }
+}
+
+/// The file of a backup.
+fn open(path: &Path) -> Result<File, Failure> {
+    File::open(path).map_err(|error| match error.kind() {
+        ErrorKind::NotFound => teak::Error::NotFound(path.to_owned()).into(),
+        _ => Failure::unreadable(path, &error),
+    })
+}
+
+/// What was saved of a damaged database, and what was lost.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct teak_salvage_report {
+    /// sizeof(teak_salvage_report).
+    pub size: usize,
+    /// The commit whose state was saved.
+    pub transaction: u64,
+    /// 1 if nothing of that state, and no named snapshot, was lost.
+    pub is_complete: u64,
+    /// Tables that were found.
+    pub tables: u64,
+    /// Records that were saved.
+    pub records: u64,
+    /// Records that are known to be lost.
+    pub records_lost: u64,
+    /// Tables that were not saved: a newer version created them, or their comparisons are missing.
+    pub unsaved_tables: u64,
+    /// Named snapshots, of which none is saved.
+    pub lost_snapshots: u64,
+}
+
+// SAFETY: it begins with its size, any bytes are a value, and there is no padding.
+unsafe impl Grows for teak_salvage_report {
+    const NAME: &'static str = "teak_salvage_report";
+}
+
+impl From<&SalvageReport> for teak_salvage_report {
+    fn from(report: &SalvageReport) -> Self {
+        let unsaved = report.unknown_tables.len() + report.unordered_tables.len();
+        Self {
+            size: 0,
+            transaction: report.transaction.0,
+            is_complete: report.is_complete().into(),
+            tables: report.tables.len() as u64,
+            records: report.tables.iter().map(|table| table.records).sum(),
+            records_lost: report.tables.iter().map(|table| table.records_lost()).sum(),
+            unsaved_tables: unsaved as u64,
+            lost_snapshots: report.lost_snapshots.len() as u64,
+        }
+    }
+}
+
+/// What is called for each line of a text, in UTF-8. Another answer than 0 ends that.
+pub type teak_line_function =
+    Option<unsafe extern "C" fn(user: *mut c_void, line: teak_slice) -> c_int>;
+
+/// Copies what can be read of a damaged database into a new one. The damaged file is not changed, and need not be one that can be opened. `comparisons` are those of its tables. `report`, whose
+/// size is set, and `each` may be NULL; that is called for each line of what was lost, in words.
+///
+/// Threads: any. Lives: comparisons as those of the options of a database. If there is an error the new database stays as far as it came.
+///
+/// Errors: TEAK_FILE_NOT_FOUND; TEAK_FILE_EXISTS; TEAK_NOT_A_DATABASE if no commit record can be read; TEAK_CORRUPTED if none leads to tables; TEAK_UNKNOWN_FORMAT, TEAK_IN_USE, TEAK_INVALID_ARGUMENT,
+/// TEAK_IO.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn teak_salvage(
+    source: *const c_char,
+    target: *const c_char,
+    comparisons: *const teak_comparison,
+    comparison_count: usize,
+    report: *mut teak_salvage_report,
+    each: teak_line_function,
+    user: *mut c_void,
+    error: *mut teak_error,
+) -> teak_code {
+    // SAFETY: C's promise.
+    unsafe {
+        answer(error, || -> Answer {
+            let (source, target) = (path(source)?, path(target)?);
+            let given: &[teak_comparison] = array(comparisons, comparison_count)?;
+            let mut comparisons = Vec::with_capacity(given.len());
+            for comparison in given {
+                comparisons.push(comparison.to_engine()?);
+            }
+            let done = teak::salvage_with(source, target, &comparisons, &mut |_| ())?;
+            teak_salvage_report::from(&done).write_to(report);
+            if let Some(each) = each {
+                let text = done.to_string();
+                let mut lines = text.lines();
+                lines.all(|line| each(user, teak_slice::new(line.as_bytes())) == 0);
+            }
+            Ok(teak_code::TEAK_OK)
+        })
+    }
+}

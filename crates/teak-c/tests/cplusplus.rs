@@ -1,0 +1,265 @@
+//! C++ programs over `teak.hpp`, by each compiler that is there: in C++17 as they are and under valgrind, in C++20 with sanitizers; and what must not
+//! compile. What a machine does not have is said to be not run.
+
+use crate::tools::{VALGRIND, examples, installed, is_there, package, run, run_with};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+    sync::OnceLock,
+};
+use tempfile::TempDir;
+
+/// The C++ compilers of this machine.
+fn compilers() -> &'static [&'static str] {
+    static THERE: OnceLock<Vec<&str>> = OnceLock::new();
+    THERE.get_or_init(|| {
+        let known = ["g++", "clang++"].into_iter();
+        known.filter(|name| is_there(name)).collect()
+    })
+}
+
+fn compiler(name: &str) -> Command {
+    let mut command = Command::new(name);
+    let headers = installed().join("include");
+    command.args(["-Wall", "-Wextra", "-Wshadow", "-Wconversion", "-Werror"]);
+    command.arg("-I").arg(headers);
+    command.arg("-I").arg(package().join("tests/cpp"));
+    command
+}
+
+fn of_tests(name: &str) -> PathBuf {
+    package().join("tests/cpp").join(name)
+}
+
+/// Compiles a program, and runs it.
+fn run_built(compiler: &str, sources: &[PathBuf], flags: &[&str], wrappers: &[&[&str]]) {
+    let directory = TempDir::new().expect("a directory");
+    let program = directory.path().join("program");
+    run(self::compiler(compiler)
+        .arg("-g")
+        .args(sources)
+        .args(flags)
+        .arg("-o")
+        .arg(&program)
+        .arg("-L")
+        .arg(installed().join("lib"))
+        .args(["-lteak", "-pthread"]));
+    for wrapper in wrappers {
+        run_with(&program, wrapper);
+    }
+}
+
+/// Whether a compiler has what looks at programs that run.
+fn has_sanitizers(compiler: &str) -> bool {
+    let directory = TempDir::new().expect("a directory");
+    let source = directory.path().join("empty.cpp");
+    fs::write(&source, "int main() {}").expect("a file");
+    let mut command = Command::new(compiler);
+    command.arg(&source).arg(SANITIZERS[0]).arg("-o");
+    let made = command.arg(directory.path().join("empty")).output();
+    let has = made.is_ok_and(|output| output.status.success());
+    if !has {
+        eprintln!("NOT RUN: {compiler} has no sanitizers");
+    }
+    has
+}
+
+const SANITIZERS: [&str; 2] = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"];
+
+fn in_every_way(sources: &[PathBuf], flags: &[&str]) {
+    for (index, compiler) in compilers().iter().enumerate() {
+        let mut wrappers: Vec<&[&str]> = vec![&[]];
+        if index == 0 && is_there("valgrind") {
+            wrappers.push(VALGRIND);
+        }
+        let plain = [&["-std=c++17"], flags].concat();
+        run_built(compiler, sources, &plain, &wrappers);
+        if has_sanitizers(compiler) {
+            let sanitized = [&["-std=c++20"], &SANITIZERS[..], flags].concat();
+            run_built(compiler, sources, &sanitized, &[&[]]);
+        }
+    }
+}
+
+#[test]
+fn records() {
+    in_every_way(&[of_tests("records.cpp")], &[]);
+}
+
+#[test]
+fn walks() {
+    in_every_way(&[of_tests("walks.cpp")], &[]);
+}
+
+#[test]
+fn upkeep() {
+    in_every_way(&[of_tests("upkeep.cpp")], &[]);
+}
+
+#[test]
+fn results_in_place_of_exceptions() {
+    in_every_way(
+        &[of_tests("results.cpp")],
+        &["-DTEAK_RESULTS", "-fno-exceptions"],
+    );
+}
+
+#[test]
+fn a_program_may_have_parts_of_both_kinds() {
+    let parts = ["exceptions_part.cpp", "results_part.cpp"].map(of_tests);
+    in_every_way(&parts, &[]);
+}
+
+#[test]
+fn without_exceptions_the_header_says_what_to_define() {
+    for name in compilers() {
+        let mut compiler = compiler(name);
+        compiler.args(["-std=c++17", "-fno-exceptions", "-fsyntax-only"]);
+        let told = refused(compiler.arg(of_tests("records.cpp")));
+        assert!(told.contains("define TEAK_RESULTS"), "{told}");
+    }
+}
+
+/// What a compiler says that does not take something.
+fn refused(command: &mut Command) -> String {
+    let output = command.output().expect("a compiler");
+    assert!(!output.status.success(), "{command:?} compiles");
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// The cases of a file, from 1: the texts of which one has to be said.
+fn cases(source: &Path) -> Vec<Vec<String>> {
+    let text = fs::read_to_string(source).expect("a text");
+    let numbered = text.lines().filter_map(|line| {
+        let (number, texts) = line.strip_prefix("#elif CASE == ")?.split_once(" // ")?;
+        let texts = texts.split(" || ").map(str::to_owned).collect();
+        Some((number.parse::<usize>().expect("a number"), texts))
+    });
+    let (numbers, texts): (Vec<_>, Vec<_>) = numbered.unzip();
+    assert!(numbers.iter().copied().eq(1..=numbers.len()), "{numbers:?}");
+    texts
+}
+
+fn refuses_each_case(name: &str, count_min: usize) {
+    let source = of_tests(name);
+    let cases = cases(&source);
+    assert!(cases.len() >= count_min);
+    for name in compilers() {
+        let case = |number: usize| {
+            let mut compiler = compiler(name);
+            compiler.args(["-std=c++17", "-fsyntax-only"]);
+            compiler.arg(format!("-DCASE={number}")).arg(&source);
+            compiler
+        };
+        run(&mut case(0));
+        for (index, texts) in cases.iter().enumerate() {
+            let told = refused(&mut case(index + 1));
+            let is_told = texts.iter().any(|text| told.contains(text));
+            assert!(is_told, "{name}, case {}: {told}", index + 1);
+        }
+    }
+}
+
+#[test]
+fn arguments_of_the_wrong_kind_do_not_compile() {
+    refuses_each_case("refused.cpp", 33);
+}
+
+#[test]
+fn results_that_nobody_looks_at_do_not_compile() {
+    refuses_each_case("refused_results.cpp", 4);
+}
+
+#[test]
+fn every_code_that_is_an_error_has_a_type() {
+    let header = fs::read_to_string(package().join("include/teak.h")).expect("a text");
+    let codes = header.split_once("typedef enum {").expect("codes").1;
+    let codes = codes.split_once("} teak_code;").expect("codes").0;
+    let errors = fs::read_to_string(package().join("include/teak/error.hpp")).expect("a text");
+    let codes = codes.lines().filter_map(|line| {
+        line.trim()
+            .split_once(" = ")
+            .filter(|(name, _)| name.starts_with("TEAK_"))
+    });
+    let mut count = 0;
+    for (name, _) in codes.filter(|(name, _)| !matches!(*name, "TEAK_OK" | "TEAK_NONE")) {
+        assert!(errors.contains(&format!(", {name})")), "{name}");
+        count += 1;
+    }
+    assert!(count > 30, "{count} codes");
+}
+
+/// The example of a node's coins, with some of them.
+#[test]
+fn coins() {
+    let directory = TempDir::new().expect("a directory");
+    let program = directory.path().join("coins");
+    let library = installed().join("lib");
+    let name = compilers().first().copied();
+    let Some(name) = name else { return };
+    run(compiler(name)
+        .args(["-std=c++17", "-O1"])
+        .arg(package().join("examples/coins.cpp"))
+        .arg("-o")
+        .arg(&program)
+        .arg("-L")
+        .arg(&library)
+        .arg("-lteak"));
+    let data = package().join("../../examples/data");
+    let apply = || {
+        let mut command = Command::new(&program);
+        command.env("LD_LIBRARY_PATH", &library).arg(&data);
+        command.arg(directory.path().join("coins.teak")).arg("500");
+        run(&mut command)
+    };
+    let told = apply();
+    assert!(told.contains("applied block 702861"), "{told}");
+    assert!(
+        told.contains("walked through 467 coins of 94.00597903 BTC"),
+        "{told}"
+    );
+    let told = apply();
+    assert!(told.contains("nothing to do"), "{told}");
+}
+
+/// A program of examples, each of which has an open database.
+fn program_of(examples: &[String]) -> String {
+    let mut program = "#include \"common.hpp\"\n".to_owned();
+    for (number, example) in examples.iter().enumerate() {
+        // What it includes is there, and must not be within a function.
+        let lines = example.lines().filter(|line| !line.starts_with("#include"));
+        let example = lines.collect::<Vec<_>>().join("\n");
+        program += &format!(
+            "static void example_{number}(teak::database &db, const std::string &path) {{\n\
+             static_cast<void>(db), static_cast<void>(path);\n{{\n{example}\n}}\n}}\n"
+        );
+    }
+    program += "int main(int, char **arguments) {\nconst std::string directory = arguments[1];\n";
+    for number in 0..examples.len() {
+        program += &format!(
+            "{{ teak::database db = teak::database::open(directory + \"/{number}.teak\");\n\
+             example_{number}(db, directory + \"/{number} of its own.teak\"); }}\n"
+        );
+    }
+    program + "}\n"
+}
+
+#[test]
+fn the_examples_of_the_headers_and_the_guides_run() {
+    let mut all = Vec::new();
+    let headers = fs::read_dir(package().join("include/teak")).expect("a directory");
+    let headers = headers.map(|entry| entry.expect("a header").path());
+    let guides =
+        ["docs/cpp-interface.md", "README.md"].map(|name| package().join("../..").join(name));
+    for path in headers.chain(guides) {
+        let text = fs::read_to_string(path).expect("a text");
+        all.extend(examples(&text, "cpp"));
+    }
+    assert!(all.len() > 12, "{} examples", all.len());
+    let directory = TempDir::new().expect("a directory");
+    let source = directory.path().join("examples.cpp");
+    fs::write(&source, program_of(&all)).expect("a file");
+    // What an example shows it need not use, and it has the names that everybody would choose.
+    in_every_way(&[source], &["-Wno-unused-variable", "-Wno-shadow"]);
+}

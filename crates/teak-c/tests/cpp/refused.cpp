@@ -1,0 +1,96 @@
+// What must not compile, and what the compiler has to say: each case is compiled alone, by its number, and is to fail with one of the texts that
+// stand behind it. With the number 0 everything else compiles.
+#include <teak.hpp>
+
+#include <cstdint>
+
+struct key_object {
+  std::uint32_t height;
+  std::uint32_t index;
+};
+enum class choice { one };
+
+inline void cases(teak::database &db, teak::write_txn &txn, const teak::read_txn &reader, teak::table table, teak::multi_table several,
+                  teak::cursor &cursor) {
+  const key_object object{1, 2};
+  const std::uint32_t number = 7;
+  char text[8] = "ash";
+  const std::vector<std::uint32_t> numbers{1};
+  static_cast<void>(db), static_cast<void>(txn), static_cast<void>(reader), static_cast<void>(table), static_cast<void>(several);
+  static_cast<void>(cursor), static_cast<void>(object), static_cast<void>(number), static_cast<void>(text), static_cast<void>(numbers);
+#if CASE == 0
+  static_cast<void>(table.get(reader, "ash"));
+  table.insert(txn, teak::big_endian(number), std::string_view(text));
+  table.insert(txn, teak::bytes_view(&object, sizeof object), "explicit");
+#elif CASE == 1 // no matching || cannot convert || no viable conversion
+  table.get(reader, object); // a structure is not taken for its bytes
+#elif CASE == 2 // no matching || cannot convert || no viable conversion
+  table.get(reader, number); // nor is a number
+#elif CASE == 3 // no matching || cannot convert || no viable conversion
+  table.insert(txn, "ash", number);
+#elif CASE == 4 // no matching || cannot convert || no viable conversion
+  table.insert(txn, "ash", &object); // nor is an address
+#elif CASE == 5 // no matching || cannot convert || no viable conversion
+  table.get(reader, numbers); // nor what holds other things than bytes
+#elif CASE == 6 // deleted || conversion
+  table.get(reader, nullptr);
+#elif CASE == 7 // deleted
+  table.get(reader, text); // there is no telling where this ends
+#elif CASE == 8 // no matching || cannot convert || no viable conversion
+  table.get("ash", reader); // arguments in another order
+#elif CASE == 9 // no matching || too many arguments
+  table.get(reader, "ash", "1"); // there is no other meaning of three
+#elif CASE == 10 // cannot bind || no known conversion || no matching || discards qualifiers || cannot convert
+  table.insert(reader, "ash", "1"); // a transaction that reads does not write
+#elif CASE == 11 // no matching || too few arguments
+  several.insert(txn, "ash");
+#elif CASE == 12 // has no member named || no member named
+  several.get(reader, "ash"); // which of several?
+#elif CASE == 13 // has no member named || no member named
+  table.values(reader, "ash");
+#elif CASE == 14 // deleted
+  table.get(db.begin_read(), "ash"); // the value would be gone with the transaction
+#elif CASE == 15 // deleted
+  for (auto record : table.records(db.begin_read())) static_cast<void>(record);
+#elif CASE == 16 // deleted || implicitly-deleted
+  teak::write_txn copy = txn; // handles are moved
+#elif CASE == 17 // deleted || implicitly-deleted
+  teak::database copy = db;
+#elif CASE == 18 // say how wide the number is
+  table.insert(txn, teak::big_endian(7), "1"); // of how many bytes?
+#elif CASE == 19 // say how wide the number is
+  table.insert(txn, teak::little_endian(true), "1");
+#elif CASE == 20 // say how wide the number is
+  static_cast<void>(teak::from_big_endian<int>("1"));
+#elif CASE == 21 // no matching || cannot convert || no viable conversion
+  cursor.move(reader, 3); // not a number
+#elif CASE == 22 // no matching || cannot convert || no viable conversion
+  cursor.move(reader, teak::seek::exact);
+#elif CASE == 23 // no matching || cannot convert || no viable conversion
+  cursor.seek(reader, choice::one, "ash");
+#elif CASE == 24 // no matching || cannot convert || no viable conversion
+  table.records(reader, "ash"); // a key is no range
+#elif CASE == 25 // answers with nothing, or with a teak::step
+  reader.each_table([](std::string_view, bool) { return true; }); // does that go on, or stop?
+#elif CASE == 26 // deleted
+  teak::options().on_event([](teak::event, std::string_view) noexcept {}); // who would keep it?
+#elif CASE == 27 // is noexcept
+  auto handler = [](teak::event, std::string_view) {};
+  teak::options().on_event(handler); // what it throws could go nowhere
+#elif CASE == 28 // no matching || cannot convert || no viable conversion || no known conversion
+  int least = 0;
+  teak::options().comparison("mine", [least](teak::bytes_view, teak::bytes_view) noexcept { return least; });
+#elif CASE == 29 // no matching || cannot convert || no viable conversion || no known conversion
+  teak::options().comparison("mine", [](teak::bytes_view, teak::bytes_view) { return 0; });
+#elif CASE == 30 // no matching || cannot convert || no viable conversion
+  table.insert_many(txn, numbers);
+#elif CASE == 31 // no matching || cannot convert || no viable conversion || invalid user-defined conversion
+  several.each_difference(txn, reader, [](const teak::difference &) {}); // two committed states are wanted
+#elif CASE == 32 // no matching || cannot convert || no viable conversion
+  txn.create_table("ash", teak::multi_table_options());
+#elif CASE == 33 // no matching || conversion from || no viable conversion
+  teak::table other = txn.create_multi_table("ash");
+#else
+#error "NO SUCH CASE"
+#endif
+}

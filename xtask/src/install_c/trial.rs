@@ -1,0 +1,83 @@
+//! A small project upon what was installed, as others would build one.
+
+use crate::{Failure, scratch};
+use std::{
+    ffi::OsStr,
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+/// Builds it by CMake and by `pkg-config`, and runs it. What is not on this machine is said to be not run.
+pub(super) fn run(prefix: &Path) -> Result<(), Failure> {
+    let prefix = fs::canonicalize(prefix)?;
+    let project = scratch::workspace().join("crates/teak-c/tests/project");
+    let scratch = scratch::directory(None)?;
+    if is_there("cmake") {
+        by_cmake(&prefix, &project, &scratch.path().join("cmake"))?;
+    }
+    if is_there("pkg-config") {
+        by_pkg_config(&prefix, &project, scratch.path())?;
+    }
+    Ok(())
+}
+
+fn is_there(program: &str) -> bool {
+    let found = Command::new(program).arg("--version").output();
+    let is_there = found.is_ok_and(|output| output.status.success());
+    if !is_there {
+        println!("NOT RUN: there is no {program}");
+    }
+    is_there
+}
+
+/// What a command prints, if it succeeds.
+fn output(command: &mut Command) -> Result<String, Failure> {
+    let output = command.output()?;
+    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+    if output.status.success() {
+        return Ok(printed);
+    }
+    let told = String::from_utf8_lossy(&output.stderr);
+    Err(Failure(format!("{command:?} failed:\n{printed}{told}")))
+}
+
+fn by_cmake(prefix: &Path, project: &Path, build: &Path) -> Result<(), Failure> {
+    let mut package = PathBuf::from("-DCMAKE_PREFIX_PATH=").into_os_string();
+    package.push(prefix);
+    let mut configure = Command::new("cmake");
+    configure.arg("-S").arg(project).arg("-B").arg(build);
+    output(configure.arg(package))?;
+    output(Command::new("cmake").arg("--build").arg(build))?;
+    let mut tests = Command::new("ctest");
+    output(tests.current_dir(build).arg("--output-on-failure"))?;
+    println!("built and run by CMake");
+    Ok(())
+}
+
+fn by_pkg_config(prefix: &Path, project: &Path, directory: &Path) -> Result<(), Failure> {
+    let mut tool = Command::new("pkg-config");
+    tool.env("PKG_CONFIG_PATH", prefix.join("lib/pkgconfig"));
+    // A prefix that is a directory for packages has other names within.
+    tool.arg(format!("--define-variable=prefix={}", prefix.display()));
+    let flags = output(tool.args(["--cflags", "--libs", "teak"]))?;
+    let languages = [
+        ("cc", "main.c", "-std=c11"),
+        ("c++", "main.cpp", "-std=c++17"),
+    ];
+    for (compiler, source, standard) in languages {
+        if !is_there(compiler) {
+            continue;
+        }
+        let program = directory.join(source).with_extension(compiler);
+        let mut compile = Command::new(compiler);
+        compile.arg(standard).arg(project.join(source));
+        compile.args(flags.split_whitespace());
+        output(compile.arg("-o").arg(&program))?;
+        let mut run = Command::new(&program);
+        run.env("LD_LIBRARY_PATH", prefix.join("lib"));
+        output(run.arg(directory.join(OsStr::new(compiler)).with_extension("teak")))?;
+    }
+    println!("built and run by pkg-config");
+    Ok(())
+}

@@ -569,7 +569,7 @@ fn trees_of_values_are_dropped_within_a_savepoint() {
         let database = testing::open(&disk, &options, true, BOOT).unwrap();
         for keeps in [false, true] {
             let mut txn = database.begin_write().unwrap();
-            let table = fill_many(&mut txn, "many", kind.clone());
+            let table = fill_many(&mut txn, "many", kind);
             let before = table.len(&txn).unwrap();
             let savepoint = txn.savepoint().unwrap();
             table.remove_key(&mut txn, &3u32.to_be_bytes()).unwrap();

@@ -71,7 +71,7 @@ const STEPS: &[Step] = &[
     },
     xtask(
         "installed for C, C++",
-        "install-c --profile campaign --prefix SCRATCH/installed --try",
+        "install-c --profile dev --prefix SCRATCH/installed --try",
     ),
     xtask("documentation for C", "docs-c --directory SCRATCH/docs-c"),
     xtask("model", "model --ops 400000 --seed 1"),
@@ -91,11 +91,11 @@ const STEPS: &[Step] = &[
     ),
     cargo(
         "example",
-        "run --profile campaign --package teak --example coins -- SCRATCH/coins.teak",
+        "run --package teak --example coins -- SCRATCH/coins.teak",
     ),
     cargo(
         "benchmark",
-        "run --profile campaign --package teak-bench -- quick --records 2000",
+        "run --package teak-bench -- quick --records 2000",
     ),
 ];
 

@@ -55,7 +55,7 @@ const STEPS: &[Step] = &[
     ),
     cargo(
         "tests",
-        "test --workspace --exclude interleavings --features teak-bench/space-map --lib --bins --tests --examples",
+        "test --workspace --exclude interleavings --features teak-bench/space-map --no-fail-fast --lib --bins --tests --examples",
     ),
     cargo(
         "interleavings",

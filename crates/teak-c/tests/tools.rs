@@ -82,8 +82,14 @@ pub(crate) fn examples(text: &str, language: &str) -> Vec<String> {
     let mut examples = Vec::new();
     let mut lines = text.lines().map(|line| {
         let line = line.trim_start();
-        let line = line.strip_prefix("/// ").unwrap_or(line);
-        line.strip_prefix("* ").unwrap_or(line)
+        match line {
+            // An empty line of a comment.
+            "///" | "*" => "",
+            line => {
+                let line = line.strip_prefix("/// ").unwrap_or(line);
+                line.strip_prefix("* ").unwrap_or(line)
+            }
+        }
     });
     let begin = format!("```{language}");
     while lines.any(|line| line == begin) {

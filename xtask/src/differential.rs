@@ -2,8 +2,8 @@
 //!
 //! LMDB is in a program of its own (`crates/differential`), since it is compiled from C.
 
-use crate::{Failure, scratch};
-use std::{env, process::Command};
+use crate::{Failure, built};
+use std::process::Command;
 
 /// Performs the same random operations on Teak and on LMDB, and compares the answers
 #[derive(clap::Args)]
@@ -24,12 +24,9 @@ pub(crate) struct Arguments {
 
 /// Builds the program, and runs it.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    let mut command = Command::new(built::program("differential", "differential")?);
     command
-        .current_dir(scratch::workspace())
-        .args(["run", "--quiet", "--profile", "campaign"])
-        .args(["--package", "differential"])
-        .args(["--", "--ops", &arguments.ops.to_string()])
+        .args(["--ops", &arguments.ops.to_string()])
         .args(["--seed", &arguments.seed.to_string()])
         .args(["--episode", &arguments.episode.to_string()]);
     if arguments.verbose {

@@ -2,13 +2,12 @@
 
 mod trial;
 
-use crate::{Failure, scratch};
+use crate::{Failure, built, scratch};
 use clap::Parser;
 use std::{
     env, fs,
     os::unix::fs::symlink,
     path::{Path, PathBuf},
-    process::Command,
 };
 
 /// Builds the interfaces for C and C++ and installs them
@@ -23,6 +22,9 @@ pub(crate) struct Arguments {
     /// How it is built
     #[arg(long, default_value = "release")]
     profile: String,
+    /// Install what has been built before
+    #[arg(long = "no-build")]
+    is_built: bool,
     /// Then build a small project upon it, by CMake and by pkg-config, and run that
     #[arg(long = "try")]
     is_tried: bool,
@@ -40,7 +42,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         );
         return Err(Failure(text));
     }
-    let built = build(&arguments.profile)?;
+    let built = match arguments.is_built {
+        true => built::directory(&arguments.profile)?,
+        false => build(&arguments.profile)?,
+    };
     let package = scratch::workspace().join("crates/teak-c");
     let below = arguments.prefix.strip_prefix("/");
     let prefix = arguments
@@ -100,14 +105,11 @@ fn describe(template: &Path, to: &Path, arguments: &Arguments) -> Result<(), Fai
 
 /// Builds both libraries; says where they are.
 fn build(profile: &str) -> Result<PathBuf, Failure> {
-    let workspace = scratch::workspace();
-    let status = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
-        .current_dir(workspace)
+    let status = built::cargo()
         .args(["build", "--package", "teak-c", "--profile", profile])
         .status()?;
     if !status.success() {
         return Err(Failure("the C interface was not built".to_owned()));
     }
-    let target = env::var_os("CARGO_TARGET_DIR").map_or(workspace.join("target"), PathBuf::from);
-    Ok(target.join(if profile == "dev" { "debug" } else { profile }))
+    built::directory(profile)
 }

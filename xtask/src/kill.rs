@@ -12,7 +12,7 @@ mod moments;
 #[cfg(test)]
 mod tests;
 
-use crate::{Failure, results, scratch};
+use crate::{Failure, built, results, scratch};
 use calls::{Calls, Point};
 use fastrand::Rng;
 use std::{path::PathBuf, time::Instant};
@@ -110,7 +110,7 @@ fn run_random(arguments: &Arguments, directory: &std::path::Path) -> Result<Coun
     let mut rng = Rng::with_seed(arguments.seed);
     let program = match &arguments.program {
         Some(program) => program.clone(),
-        None => loader::build()?,
+        None => built::program("teak-cli", "teak")?,
     };
     let records = load::records(&mut rng)?;
     let loads = load::Loads::begin(directory, program, &records)?;

@@ -1,8 +1,8 @@
 //! Works through `lmdb.h` alone on LMDB and on the library with its interface, and the same through Teak's own interface, in turns.
 
 use crate::{
-    Failure,
-    lmdb_clients::library::{Prefix, cargo, find_lmdb, target_directory},
+    Failure, built,
+    lmdb_clients::library::{Prefix, find_lmdb},
     scratch,
 };
 use std::{
@@ -78,19 +78,15 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 /// The programs, by side.
 fn build(arguments: &Arguments) -> Result<[PathBuf; 3], Failure> {
     let profile = &arguments.profile;
-    let status = cargo()
+    let status = built::cargo()
         .args(["build", "--quiet", "--profile", profile])
         .args(["--package", "teak-lmdb", "--lib", "--example", "native"])
         .status()?;
     if !status.success() {
         return Err(Failure(format!("the library cannot be built ({status})")));
     }
-    let target = target_directory()?;
-    let built = target.join(match profile.as_str() {
-        "dev" => "debug",
-        profile => profile,
-    });
-    let directory = target.join("lmdb-bench");
+    let built = built::directory(profile)?;
+    let directory = built::target_directory()?.join("lmdb-bench");
     fs::create_dir_all(&directory)?;
     let lmdb = Prefix::of_lmdb(&directory, &find_lmdb()?, &arguments.compiler)?;
     let teak = Prefix::of_teak(&directory, &built.join("liblmdb.so"))?;

@@ -10,7 +10,7 @@ mod own;
 mod python;
 mod running;
 
-use crate::{Failure, scratch};
+use crate::{Failure, built, scratch};
 use clap::ValueEnum;
 use exceptions::Exceptions;
 use library::Prefix;
@@ -88,9 +88,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     let library = match &arguments.library {
         Some(library) => fs::canonicalize(library)?,
-        None => library::build()?,
+        None => built::library("teak-lmdb", "liblmdb.so")?,
     };
-    let directory = library::target_directory()?.join("lmdb-clients");
+    let directory = built::target_directory()?.join("lmdb-clients");
     fs::create_dir_all(&directory)?;
     let prefix = Prefix::of_teak(&directory, &library)?;
     let bench = Bench {

@@ -3,6 +3,7 @@
 // Only to fork, which a storm does: see `storm/fork.rs`.
 #![deny(unsafe_code)]
 
+mod built;
 mod ci;
 mod crash;
 mod differential;

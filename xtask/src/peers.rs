@@ -3,9 +3,9 @@
 //! The engines are in a program of their own (`crates/crash-peers`), since they are compiled from C,
 //! and one of them may kill the process that opens what a crash left.
 
-use crate::{Failure, results, scratch};
+use crate::{Failure, built, results, scratch};
 use std::{
-    env, fs,
+    fs,
     path::PathBuf,
     process::{Command, Stdio},
 };
@@ -44,18 +44,19 @@ struct Row {
 /// Builds the program, and runs it.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let commit = results::commit();
-    if let Some(reason) = why_not()? {
-        println!("NOT DONE: crashes of other engines");
-        println!("0 images, skipped: {reason}");
-        return Ok(());
-    }
+    let program = match build()? {
+        Ok(program) => program,
+        Err(reason) => {
+            println!("NOT DONE: crashes of other engines");
+            println!("0 images, skipped: {reason}");
+            return Ok(());
+        }
+    };
     let scratch = scratch::directory(None)?;
     let counts = scratch.path().join("counts");
-    let mut command = cargo();
+    let mut command = Command::new(program);
     command
-        .args(["run", "--quiet", "--profile", "campaign"])
-        .args(["--package", "crash-peers"])
-        .args(["--", "--images", &arguments.images.to_string()])
+        .args(["--images", &arguments.images.to_string()])
         .args(["--seed", &arguments.seed.to_string()])
         .arg("--counts")
         .arg(&counts);
@@ -93,37 +94,28 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     )))
 }
 
-/// Why other engines cannot be crashed on this machine; nothing if they can. Builds the program.
-fn why_not() -> Result<Option<String>, Failure> {
+/// Builds the program; or says why other engines cannot be crashed on this machine.
+fn build() -> Result<Result<PathBuf, String>, Failure> {
     let version = Command::new("strace")
         .arg("-V")
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .status();
     if let Err(error) = version {
-        return Ok(Some(format!("strace cannot be started ({error})")));
+        return Ok(Err(format!("strace cannot be started ({error})")));
     }
-    let output = cargo()
-        .args(["build", "--profile", "campaign", "--package", "crash-peers"])
-        .stdin(Stdio::null())
-        .output()?;
-    if output.status.success() {
-        return Ok(None);
-    }
+    let output = match built::try_program("crash-peers", "crash-peers")? {
+        Ok(program) => return Ok(Ok(program)),
+        Err(output) => output,
+    };
     let errors = String::from_utf8_lossy(&output.stderr);
     if errors.contains("Unable to find libclang") {
-        return Ok(Some(
-            "libclang, which reads libmdbx's header, was not found".to_owned(),
+        return Ok(Err(
+            "libclang, which reads libmdbx's header, was not found".to_owned()
         ));
     }
     eprintln!("{errors}");
     Err(Failure("crash-peers could not be built".to_owned()))
-}
-
-fn cargo() -> Command {
-    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    command.current_dir(scratch::workspace());
-    command
 }
 
 impl Row {

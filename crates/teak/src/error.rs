@@ -255,6 +255,23 @@ impl Error {
             keys: None,
         }
     }
+
+    /// Whether there is no space: none that is left, that is free, or that the system gives.
+    pub(crate) fn is_lack_of_space(&self) -> bool {
+        match self {
+            Self::Full { .. } | Self::HeldByReader { .. } => true,
+            Self::Io { source, .. } => is_full(source),
+            _ => false,
+        }
+    }
+}
+
+/// Whether an error says that there are no blocks left.
+pub(crate) fn is_full(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
+    )
 }
 
 /// Where in a table damage is, as far as that is known.

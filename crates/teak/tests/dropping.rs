@@ -9,7 +9,7 @@ use teak::{
     CompactOptions, Comparison, Database, Durability, Error, KeyOrder, MultiTable, Options,
     PageUse, Table, TableOptions, Transaction, ValueSize, WriteTxn,
     codec::Bytes,
-    testing::{self, Fault, SimDisk},
+    testing::{self, Call, Fault, SimDisk},
 };
 
 const BOOT: [u8; 16] = [1; 16];
@@ -279,12 +279,14 @@ fn whichever_call_fails_while_a_table_is_released_the_database_is_sound() {
             }
             Ok(())
         };
-        let is_done = work().is_ok();
+        let result = work();
+        expect_told(&disk, &result);
+        let is_done = result.is_ok();
         disk.heal();
         let killed = disk.kill();
         let other = testing::open(&killed, &options(), false, BOOT).unwrap();
         assert_clean(&other);
-        if !is_done {
+        if tables(&other.begin_read().unwrap()).contains_key(&b"ash"[..]) {
             let mut txn = other.begin_write().unwrap();
             txn.drop_table("ash").unwrap();
             txn.commit().unwrap();
@@ -292,6 +294,58 @@ fn whichever_call_fails_while_a_table_is_released_the_database_is_sound() {
         release_all(&other);
         assert_clean(&other);
         if is_done && disk.calls() <= before + call {
+            break;
+        }
+    }
+}
+
+/// What failed was told with the true code, if it was not an attempt to have a longer file.
+fn expect_told(disk: &SimDisk, result: &teak::Result<()>) {
+    let mut failed = disk.failed_calls(0);
+    failed.retain(|call| !matches!(call, Call::SetLen | Call::Allocate | Call::Mapping));
+    match result {
+        Ok(()) => assert!(failed.is_empty(), "{failed:?}"),
+        Err(Error::Io { source, .. }) => {
+            assert_eq!(source.raw_os_error(), Some(Fault::DISK_ERROR.errno));
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+#[test]
+fn what_fails_while_a_debt_is_paid_is_told() {
+    for call in 0.. {
+        let disk = SimDisk::new(CAPACITY);
+        let database = testing::open(&disk, &options(), true, BOOT).unwrap();
+        let mut txn = database.begin_write().unwrap();
+        fill(&mut txn, "ash", 700, 100);
+        txn.commit().unwrap();
+        let mut txn = database.begin_write().unwrap();
+        txn.drop_table("ash").unwrap();
+        txn.commit().unwrap();
+        let limit = database.stat().unwrap().file_bytes;
+        database.close().unwrap();
+        let limited = options().size_limit_bytes(Some(limit));
+        let database = testing::open(&disk, &limited, false, BOOT).unwrap();
+        let mut txn = database.begin_write().unwrap();
+        let table = txn.create_table::<Bytes, Bytes>("large").unwrap();
+        let refused = table.insert(&mut txn, b"key", &vec![1; limit as usize / 2]);
+        assert!(matches!(refused, Err(Error::Full { .. })), "{refused:?}");
+        txn.abort();
+        let before = disk.calls();
+        disk.fail_on(before + call, Fault::DISK_ERROR);
+        let begun = database.begin_write().and_then(|mut txn| {
+            txn.create_table::<Bytes, Bytes>("small")?;
+            txn.abort();
+            Ok(())
+        });
+        expect_told(&disk, &begun);
+        let has_failed = !disk.failed_calls(0).is_empty();
+        disk.heal();
+        let killed = disk.kill();
+        assert_clean(&testing::open(&killed, &options(), false, BOOT).unwrap());
+        if !has_failed {
+            assert!(call > 3, "no debt was paid");
             break;
         }
     }

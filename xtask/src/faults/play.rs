@@ -2,8 +2,8 @@
 //!
 //! What is held to be right:
 //!
-//! 1. A call of the engine under which the disk failed returns the error of the disk. The one
-//!    exception is growing: it may go on with a smaller step, or with what is free.
+//! 1. A call of the engine under which the disk failed returns the error of the disk. There are two exceptions: growing may go on with
+//!    a smaller step, or with what is free; and what a call does for tables that were dropped before may wait for a disk that is not full.
 //! 2. A call under which it did not fail succeeds, unless the database is poisoned, the transaction
 //!    broken, or a limit of size reached.
 //! 3. Poisoned is a database whose commit record or flush failed, and no other.
@@ -206,6 +206,16 @@ impl<'s> Play<'s> {
         self.judge_beside(&[Call::SetLen, Call::Allocate, Call::Mapping], result)
     }
 
+    /// The same of what cuts the file off, gives blocks back, or releases dropped tables first: if it cannot, all stays as it is.
+    fn judge_beginning<T>(&mut self, result: teak::Result<T>) -> Outcome<Answer<T>> {
+        let cutting = [Call::SetLen, Call::Punch];
+        let growing = [Call::Allocate, Call::Mapping];
+        match self.script.releases_in_parts() {
+            true => self.judge_beside(&[cutting, growing].concat(), result),
+            false => self.judge_beside(&cutting, result),
+        }
+    }
+
     fn judge_beside<T>(
         &mut self,
         harmless: &[Call],
@@ -218,7 +228,8 @@ impl<'s> Play<'s> {
                 if self.is_poisoned && !failures.is_empty() {
                     return Err("something was written although the database is poisoned".into());
                 }
-                if failures.iter().any(|call| !harmless.contains(call)) {
+                let is_harmless = |call| harmless.contains(call) || self.may_wait(*call);
+                if !failures.iter().all(is_harmless) {
                     return Err(format!("an error was swallowed, of {failures:?}"));
                 }
                 if !failures.is_empty() {
@@ -249,9 +260,15 @@ impl<'s> Play<'s> {
         }
     }
 
+    /// Whether a failure may be one that who releases dropped tables has met.
+    fn may_wait(&self, call: Call) -> bool {
+        let is_full = [libc::ENOSPC, libc::EDQUOT].contains(&self.errno);
+        let is_for_pages = matches!(call, Call::Write | Call::Writable);
+        is_full && is_for_pages && self.script.releases_in_parts()
+    }
+
     fn write(&mut self, database: &Database, work: &Work) -> Outcome {
-        // If the file cannot be cut off, or blocks not be given back, it stays as it is.
-        let begun = self.judge_beside(&[Call::SetLen, Call::Punch], database.begin_write())?;
+        let begun = self.judge_beginning(database.begin_write())?;
         let Answer::Done(mut txn) = begun else {
             return Ok(());
         };

@@ -103,6 +103,10 @@ impl Script {
         }
     }
 
+    pub(super) fn releases_in_parts(&self) -> bool {
+        self.release_at_once.is_some()
+    }
+
     pub(super) fn options(&self) -> Options {
         let options = Options::new()
             .flush_after(Duration::MAX)

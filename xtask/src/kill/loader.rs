@@ -1,8 +1,7 @@
 //! The program `teak`, while it loads records.
 
-use crate::{Failure, scratch};
+use crate::Failure;
 use std::{
-    env,
     io::Read,
     path::{Path, PathBuf},
     process::{Command, Stdio},
@@ -101,23 +100,4 @@ pub(super) fn acknowledged(output: &str) -> Result<usize, Failure> {
         ["committed", _, records] => Ok(records.parse()?),
         _ => Err(Failure(format!("not an acknowledgement: {line}"))),
     }
-}
-
-/// Builds the program and says where it is.
-pub(super) fn build() -> Result<PathBuf, Failure> {
-    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let status = Command::new(cargo)
-        .args(["build", "--profile", "campaign", "--quiet"])
-        .args(["--package", "teak-cli"])
-        .current_dir(scratch::workspace())
-        .status()?;
-    if !status.success() {
-        return Err(Failure("the program teak does not build".to_owned()));
-    }
-    // Beside the folder that this one was built to, whatever its profile.
-    let mut program = env::current_exe()?;
-    program.pop();
-    program.set_file_name("campaign");
-    program.push(format!("teak{}", env::consts::EXE_SUFFIX));
-    Ok(program)
 }

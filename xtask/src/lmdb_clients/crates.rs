@@ -2,11 +2,14 @@
 
 use super::{
     Bench, Side,
-    library::{cargo, metadata, sources_of},
+    library::sources_of,
     outcomes::{Outcome, Outcomes},
     running,
 };
-use crate::Failure;
+use crate::{
+    Failure,
+    built::{cargo, metadata},
+};
 use std::{
     env,
     fs::{self, OpenOptions},

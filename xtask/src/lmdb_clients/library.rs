@@ -1,11 +1,15 @@
 //! The library, and where clients find it: header, library and descriptions for `pkg-config`, as if it were installed.
 
-use crate::{Failure, scratch};
+use crate::{
+    Failure,
+    built::{metadata, quoted},
+    scratch,
+};
 use std::{
-    env, fs,
+    fs,
     os::unix::fs::symlink,
     path::{Path, PathBuf},
-    process::{Command, Stdio},
+    process::Command,
 };
 
 /// Where a library is installed.
@@ -84,35 +88,6 @@ impl Prefix {
     }
 }
 
-pub(crate) fn cargo() -> Command {
-    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    command.current_dir(scratch::workspace());
-    command
-}
-
-/// What cargo knows of the package in a directory and of what it depends on, as one line of JSON.
-pub(crate) fn metadata(directory: &Path) -> Result<String, Failure> {
-    let output = cargo()
-        .args(["metadata", "--format-version", "1"])
-        .current_dir(directory)
-        .stderr(Stdio::inherit())
-        .output()?;
-    match output.status.success() {
-        true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
-        false => Err(Failure(format!(
-            "cargo metadata has failed ({})",
-            output.status
-        ))),
-    }
-}
-
-/// The text behind `mark` up to the next quote, of the first such place that `is_it` says it is.
-fn quoted<'m>(metadata: &'m str, mark: &str, is_it: impl Fn(&str) -> bool) -> Option<&'m str> {
-    let places = metadata.split(mark).skip(1);
-    let mut texts = places.filter_map(|place| place.split('"').next());
-    texts.find(|text| is_it(text))
-}
-
 /// Where the sources of a package are that cargo knows of.
 pub(crate) fn sources_of(metadata: &str, package: &str) -> Result<PathBuf, Failure> {
     let beginning = format!("{package}-");
@@ -141,29 +116,10 @@ pub(crate) fn find_lmdb() -> Result<PathBuf, Failure> {
     }
 }
 
-/// Where cargo builds.
-pub(crate) fn target_directory() -> Result<PathBuf, Failure> {
-    let metadata = metadata(scratch::workspace())?;
-    let target = quoted(&metadata, "\"target_directory\":\"", |_| true);
-    let target = target.ok_or_else(|| Failure("cargo does not say where it builds".into()))?;
-    Ok(target.into())
-}
-
-/// Builds the library; returns where it is.
-pub(crate) fn build() -> Result<PathBuf, Failure> {
-    let status = cargo()
-        .args(["build", "--quiet", "--profile", "campaign"])
-        .args(["--package", "teak-lmdb"])
-        .status()?;
-    if !status.success() {
-        return Err(Failure(format!("the library cannot be built ({status})")));
-    }
-    Ok(target_directory()?.join("campaign/liblmdb.so"))
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{quoted, sources_of};
+    use super::sources_of;
+    use crate::built::quoted;
 
     #[test]
     fn paths_are_found_in_what_cargo_says() {

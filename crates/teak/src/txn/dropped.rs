@@ -10,8 +10,8 @@
 //! 1. It does not depend on commits that succeed. A transaction that found no space leaves a debt: the next one that begins
 //!    releases as much by commits of its own before anything else, or some by one if it is in a hurry.
 //! 2. What failed rests for a while, and is tried again.
-//! 3. The file does not become longer for it, no reader is asked, and no commit fails: the pages that it writes go where space is
-//!    free, and what comes to nothing is undone.
+//! 3. The file does not become longer for it, no reader is asked, and no commit fails for lack of space: the pages that it writes go where
+//!    space is free, and what comes to nothing is undone. Any other error of the disk is told as the error of the call that met it.
 //! 4. One commit releases no more than so much, or as many pages as it has taken: so the file does not become longer and longer where large tables
 //!    come and go.
 //! 5. A tree with a damaged page is passed over, and the next one released.
@@ -252,8 +252,7 @@ impl WriteTransaction {
             let Dropped { name, mut root } = match self.first_dropped() {
                 Ok(Some(dropped)) => dropped,
                 Ok(None) => return Ok(Released::Nothing),
-                // What is damaged in the catalog is told to who opens tables.
-                Err(_) => return Ok(self.rest_from_releasing()),
+                Err(error) => return self.failed_to_release(error),
             };
             let savepoint = self.begin_savepoint()?;
             self.pages.place_low(Some(u64::MAX));
@@ -277,18 +276,23 @@ impl WriteTransaction {
                 Err(Error::Corrupted { .. }) => {
                     self.pages.writer.dropped.damaged.insert(name);
                 }
-                Err(_) => return Ok(self.rest_from_releasing()),
+                Err(error) => return self.failed_to_release(error),
             }
         }
     }
 
-    fn rest_from_releasing(&mut self) -> Released {
+    /// What is undone rests. Lack of space that only who releases has met is nobody's error, and of what is damaged `check` tells.
+    fn failed_to_release(&mut self, error: Error) -> Result<Released> {
         self.pages.writer.dropped.resting = REST;
-        Released::Failed
+        let is_harmless = error.is_lack_of_space() || matches!(error, Error::Corrupted { .. });
+        match is_harmless && self.engine.flusher.refuse_poisoned().is_ok() {
+            true => Ok(Released::Failed),
+            false => Err(error),
+        }
     }
 
-    /// Releases as much as a transaction before wanted and did not find, or some of it, by commits of its own. Whatever comes of that, it
-    /// begins anew.
+    /// Releases as much as a transaction before wanted and did not find, or some of it, by commits of its own. It begins anew if there is
+    /// no space for that either.
     pub(super) fn pay_debts(&mut self, debts: Debts) -> Result<()> {
         if self.pages.writer.dropped.wanted == 0 || !self.is_rested() {
             return Ok(());
@@ -319,20 +323,25 @@ impl WriteTransaction {
     fn pay_some(&mut self) -> Result<bool> {
         let limits = self.engine.policies.drop_limits;
         let budget = limits.later_max.saturating_mul(limits.wanted);
-        let paid = match self.release_dropped(budget) {
-            Ok(Released::Some) => self.checkpoint().map(|_| true),
-            Ok(Released::Nothing) => {
+        let released = self.release_dropped(budget)?;
+        match released {
+            Released::Some => {}
+            Released::Nothing => {
                 self.pages.writer.dropped.wanted = 0;
-                Ok(false)
+                return Ok(false);
             }
-            Ok(Released::Failed) => Ok(false),
-            Err(error) => Err(error),
-        };
-        if paid.is_err() {
-            self.rest_from_releasing();
+            Released::Failed => return Ok(false),
+        }
+        let paid = self.checkpoint();
+        let is_paid = paid.is_ok();
+        if let Err(error) = paid {
+            self.failed_to_release(error)?;
+        }
+        // What was committed stays so if it could not begin behind that.
+        if self.is_broken {
             self.roll_back()?;
         }
-        Ok(paid.unwrap_or(false))
+        Ok(is_paid)
     }
 
     /// Releases so much in a transaction that compacts; says whether there was something.

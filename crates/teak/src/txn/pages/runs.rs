@@ -3,6 +3,7 @@
 use super::WritePages;
 use crate::{
     Error, Result, Run,
+    error::is_full,
     space::Policy,
     store::WritableRun,
     txn::{engine::Durability, events::Event},
@@ -254,12 +255,4 @@ impl WritePages {
             self.writer.space.give_back(rest);
         }
     }
-}
-
-/// Whether an error says that there are no blocks left.
-fn is_full(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
-    )
 }

@@ -1,0 +1,100 @@
+//! What cargo builds of the workspace for tasks.
+
+use crate::{Failure, scratch};
+use std::{
+    env,
+    path::{Path, PathBuf},
+    process::{Command, Output, Stdio},
+};
+
+/// Cargo, in the workspace.
+pub(crate) fn cargo() -> Command {
+    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.current_dir(scratch::workspace());
+    command
+}
+
+/// What cargo knows of the package in a directory and of what it depends on, as one line of JSON.
+pub(crate) fn metadata(directory: &Path) -> Result<String, Failure> {
+    let output = cargo()
+        .args(["metadata", "--format-version", "1"])
+        .current_dir(directory)
+        .stderr(Stdio::inherit())
+        .output()?;
+    match output.status.success() {
+        true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
+        false => Err(Failure(format!(
+            "cargo metadata has failed ({})",
+            output.status
+        ))),
+    }
+}
+
+/// The text behind `mark` up to the next quote, of the first such place that `is_it` says it is.
+pub(crate) fn quoted<'m>(
+    metadata: &'m str,
+    mark: &str,
+    is_it: impl Fn(&str) -> bool,
+) -> Option<&'m str> {
+    let places = metadata.split(mark).skip(1);
+    let mut texts = places.filter_map(|place| place.split('"').next());
+    texts.find(|text| is_it(text))
+}
+
+/// Where cargo puts what it builds.
+pub(crate) fn target_directory() -> Result<PathBuf, Failure> {
+    let metadata = metadata(scratch::workspace())?;
+    let target = quoted(&metadata, "\"target_directory\":\"", |_| true);
+    let target = target.ok_or_else(|| Failure("cargo does not say where it builds".into()))?;
+    Ok(target.into())
+}
+
+/// Where it puts what it builds with a profile.
+pub(crate) fn directory(profile: &str) -> Result<PathBuf, Failure> {
+    let name = if profile == "dev" { "debug" } else { profile };
+    Ok(target_directory()?.join(name))
+}
+
+/// How a package is built as this program was: with the same features of what both need, so that there is one engine for all.
+fn command(package: &str) -> Command {
+    let mut command = cargo();
+    command
+        .args(["build", "--quiet", "--profile", "campaign"])
+        .args(["--package", package, "--package", "xtask"]);
+    command
+}
+
+/// Builds a program of the workspace; says where it is.
+pub(crate) fn program(package: &str, name: &str) -> Result<PathBuf, Failure> {
+    let status = command(package).args(["--bin", name]).status()?;
+    if !status.success() {
+        return Err(Failure(format!("{name} cannot be built ({status})")));
+    }
+    found(name)
+}
+
+/// The same for one that may not be built everywhere: what cargo says of that is an answer.
+pub(crate) fn try_program(package: &str, name: &str) -> Result<Result<PathBuf, Output>, Failure> {
+    let output = command(package)
+        .args(["--bin", name])
+        .stdin(Stdio::null())
+        .output()?;
+    match output.status.success() {
+        true => Ok(Ok(found(name)?)),
+        false => Ok(Err(output)),
+    }
+}
+
+fn found(name: &str) -> Result<PathBuf, Failure> {
+    let program = format!("{name}{}", env::consts::EXE_SUFFIX);
+    Ok(directory("campaign")?.join(program))
+}
+
+/// Builds the library of a package; says where it is.
+pub(crate) fn library(package: &str, file: &str) -> Result<PathBuf, Failure> {
+    let status = command(package).arg("--lib").status()?;
+    if !status.success() {
+        return Err(Failure(format!("{file} cannot be built ({status})")));
+    }
+    Ok(directory("campaign")?.join(file))
+}

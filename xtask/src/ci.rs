@@ -8,101 +8,86 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// What a step runs.
-enum Program {
-    Cargo,
-    /// This program, with another task.
-    Xtask,
-    /// One that the tests were built with: as packages on their own both would need another engine.
-    Built(&'static str),
-}
-
 struct Step {
     name: &'static str,
-    program: Program,
-    /// Words with a space between them.
-    arguments: &'static str,
+    /// What a person types, with a space between its words.
+    command: &'static str,
     environment: &'static [(&'static str, &'static str)],
 }
 
-const fn cargo(name: &'static str, arguments: &'static str) -> Step {
+const fn step(name: &'static str, command: &'static str) -> Step {
     Step {
         name,
-        program: Program::Cargo,
-        arguments,
-        environment: &[],
-    }
-}
-
-const fn xtask(name: &'static str, arguments: &'static str) -> Step {
-    Step {
-        name,
-        program: Program::Xtask,
-        arguments,
-        environment: &[],
-    }
-}
-
-const fn program(name: &'static str, program: &'static str, arguments: &'static str) -> Step {
-    Step {
-        name,
-        program: Program::Built(program),
-        arguments,
+        command,
         environment: &[],
     }
 }
 
 /// Where a step may put files: a directory that goes away.
 const SCRATCH: &str = "SCRATCH";
+/// Where the tests are built, and with them programs that would need another engine as packages on their own.
+const BUILT: &str = "BUILT";
 
 /// The cheap steps first. The model, the kills and the power cuts take a minute or two.
 const STEPS: &[Step] = &[
-    cargo("format", "fmt --all --check"),
-    xtask("layers", "layers"),
-    xtask("header of the C interface", "header --check"),
-    cargo(
+    step("format", "cargo fmt --all --check"),
+    step("layers", "cargo xtask layers"),
+    step("header of the C interface", "cargo xtask header --check"),
+    step(
         "lints",
-        "clippy --workspace --all-targets --features teak-bench/space-map -- -D warnings",
+        "cargo clippy --workspace --all-targets --features teak-bench/space-map -- -D warnings",
     ),
-    cargo(
+    step(
         "tests",
-        "test --workspace --exclude interleavings --exclude xtask --exclude crash-peers --exclude differential --features teak-bench/space-map --no-fail-fast",
+        "cargo test --workspace --exclude interleavings --exclude xtask --features teak-bench/space-map --no-fail-fast",
     ),
-    // With the profile that what they test is built with anyway.
-    cargo(
+    // With the profile that this program was built with.
+    step(
         "tests of campaigns",
-        "test --profile campaign --package xtask --package crash-peers --package differential --no-fail-fast",
+        "cargo test --profile campaign --package xtask --no-fail-fast",
     ),
-    cargo(
+    step(
         "interleavings",
-        "test --profile campaign --package interleavings --lib",
+        "cargo test --profile campaign --package interleavings --lib",
     ),
     Step {
         environment: &[("RUSTDOCFLAGS", "-D warnings")],
-        ..cargo("documentation", "doc --workspace --no-deps")
+        ..step("documentation", "cargo doc --workspace --no-deps")
     },
-    xtask(
+    step(
         "installed for C, C++",
-        "install-c --profile dev --no-build --prefix SCRATCH/installed --try",
+        "cargo xtask install-c --profile dev --no-build --prefix SCRATCH/installed --try",
     ),
-    xtask("documentation for C", "docs-c --directory SCRATCH/docs-c"),
-    xtask("model", "model --ops 400000 --seed 1"),
-    xtask("protocol", "protocol --commits 3 --mishaps 2"),
-    xtask("kill", "kill --count 200 --seed 1"),
-    xtask("storm", "storm --seconds 30 --seed 1 --fork"),
-    xtask("crash", "crash --images 300000 --seed 1"),
-    xtask("faults", "faults --count 10000 --seed 1"),
-    xtask("mutate", "mutate --files 50000 --seed 1"),
-    xtask("power cuts", "power --cycles 50 --seed 1"),
-    xtask("teeth", "teeth"),
-    xtask("other engines", "peers --images 1000 --seed 1"),
-    xtask("differential", "differential --ops 200000 --seed 1"),
-    xtask(
+    step(
+        "documentation for C",
+        "cargo xtask docs-c --directory SCRATCH/docs-c",
+    ),
+    step("model", "cargo xtask model --ops 400000 --seed 1"),
+    step("protocol", "cargo xtask protocol --commits 3 --mishaps 2"),
+    step(
+        "kill",
+        "cargo xtask kill --count 200 --seed 1 --program BUILT/teak",
+    ),
+    step("storm", "cargo xtask storm --seconds 30 --seed 1 --fork"),
+    step("crash", "cargo xtask crash --images 300000 --seed 1"),
+    step("faults", "cargo xtask faults --count 10000 --seed 1"),
+    step("mutate", "cargo xtask mutate --files 50000 --seed 1"),
+    step("power cuts", "cargo xtask power --cycles 50 --seed 1"),
+    step("teeth", "cargo xtask teeth"),
+    step(
+        "other engines",
+        "cargo xtask peers --images 1000 --seed 1 --program BUILT/crash-peers",
+    ),
+    step(
+        "differential",
+        "cargo xtask differential --ops 200000 --seed 1 --program BUILT/differential",
+    ),
+    step(
         "clients of LMDB",
-        "lmdb-clients --client own --client lmdb-rkv",
+        "cargo xtask lmdb-clients --client own --client lmdb-rkv --library BUILT/deps/liblmdb.so",
     ),
-    program("example", "examples/coins", "SCRATCH/coins.teak"),
-    program("benchmark", "teak-bench", "quick --records 2000"),
+    step("example", "BUILT/examples/coins SCRATCH/coins.teak"),
+    step("benchmark", "BUILT/teak-bench quick --records 2000"),
 ];
 
 /// Runs every step, also behind one that failed, so that one run tells all.
@@ -110,13 +95,14 @@ pub(crate) fn run() -> Result<(), Failure> {
     // Looked up now, since a step may build this program anew.
     let this = env::current_exe()?;
     let scratch = scratch::directory(None)?;
+    let built = built::directory("dev")?;
     let begin = Instant::now();
     let mut times = Vec::new();
     let mut failed = Vec::new();
     for step in STEPS {
-        println!("\n==> {}: {}", step.name, step.command_line());
+        println!("\n==> {}: {}", step.name, step.command);
         let begin = Instant::now();
-        let is_success = step.run(&this, scratch.path())?;
+        let is_success = step.run(&this, scratch.path(), &built)?;
         println!(
             "    {} after {}",
             if is_success { "passed" } else { "FAILED" },
@@ -146,35 +132,24 @@ pub(crate) fn run() -> Result<(), Failure> {
 }
 
 impl Step {
-    /// What a person types to run this step alone.
-    fn command_line(&self) -> String {
-        let mut words: Vec<String> = self
-            .environment
-            .iter()
-            .map(|(name, value)| format!("{name}='{value}'"))
-            .collect();
-        words.extend(match self.program {
-            Program::Cargo => vec!["cargo".to_owned()],
-            Program::Xtask => vec!["cargo".to_owned(), "xtask".to_owned()],
-            Program::Built(program) => vec![format!("target/debug/{program}")],
+    fn run(&self, this: &Path, scratch: &Path, built: &Path) -> Result<bool, Failure> {
+        let places = [(SCRATCH, scratch), (BUILT, built)];
+        let mut words = self.command.split(' ').map(|word| {
+            let place = places.iter().find(|(name, _)| word.starts_with(name));
+            match place {
+                Some((name, path)) => word.replacen(name, &path.display().to_string(), 1),
+                None => word.to_owned(),
+            }
         });
-        words.push(self.arguments.to_owned());
-        words.join(" ")
-    }
-
-    fn run(&self, this: &Path, scratch: &Path) -> Result<bool, Failure> {
-        let scratch = scratch.display().to_string();
-        let arguments = self
-            .arguments
-            .split(' ')
-            .map(|word| word.replace(SCRATCH, &scratch));
-        let mut command = match self.program {
-            Program::Cargo => built::cargo(),
-            Program::Xtask => Command::new(this),
-            Program::Built(program) => Command::new(built::directory("dev")?.join(program)),
+        let program = words.next().unwrap_or_default();
+        let mut words = words.peekable();
+        let mut command = match program.as_str() {
+            "cargo" if words.next_if(|word| word == "xtask").is_some() => Command::new(this),
+            "cargo" => built::cargo(),
+            program => Command::new(program),
         };
         let status = command
-            .args(arguments)
+            .args(words)
             .envs(self.environment.iter().copied())
             // What would make the next build of changed sources quick makes this one slow.
             .env("CARGO_INCREMENTAL", "0")

@@ -3,7 +3,7 @@
 //! LMDB is in a program of its own (`crates/differential`), since it is compiled from C.
 
 use crate::{Failure, built};
-use std::process::Command;
+use std::{path::PathBuf, process::Command};
 
 /// Performs the same random operations on Teak and on LMDB, and compares the answers
 #[derive(clap::Args)]
@@ -20,11 +20,18 @@ pub(crate) struct Arguments {
     /// Print every operation before it is performed
     #[arg(long)]
     verbose: bool,
+    /// The program `differential`; built if it is not given
+    #[arg(long)]
+    program: Option<PathBuf>,
 }
 
 /// Builds the program, and runs it.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let mut command = Command::new(built::program("differential", "differential")?);
+    let program = match &arguments.program {
+        Some(program) => program.clone(),
+        None => built::program("differential", "differential")?,
+    };
+    let mut command = Command::new(program);
     command
         .args(["--ops", &arguments.ops.to_string()])
         .args(["--seed", &arguments.seed.to_string()])

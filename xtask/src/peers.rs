@@ -6,7 +6,7 @@
 use crate::{Failure, built, results, scratch};
 use std::{
     fs,
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::{Command, Stdio},
 };
 
@@ -29,6 +29,9 @@ pub(crate) struct Arguments {
     /// A file to append a line of counters to
     #[arg(long, value_name = "FILE")]
     results: Option<PathBuf>,
+    /// The program `crash-peers`; built if it is not given
+    #[arg(long)]
+    program: Option<PathBuf>,
 }
 
 /// What was counted of one engine.
@@ -44,7 +47,7 @@ struct Row {
 /// Builds the program, and runs it.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let commit = results::commit();
-    let program = match build()? {
+    let program = match find(arguments.program.as_deref())? {
         Ok(program) => program,
         Err(reason) => {
             println!("NOT DONE: crashes of other engines");
@@ -94,8 +97,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     )))
 }
 
-/// Builds the program; or says why other engines cannot be crashed on this machine.
-fn build() -> Result<Result<PathBuf, String>, Failure> {
+/// The program, built if it is not given; or why other engines cannot be crashed on this machine.
+fn find(given: Option<&Path>) -> Result<Result<PathBuf, String>, Failure> {
     let version = Command::new("strace")
         .arg("-V")
         .stdout(Stdio::null())
@@ -103,6 +106,9 @@ fn build() -> Result<Result<PathBuf, String>, Failure> {
         .status();
     if let Err(error) = version {
         return Ok(Err(format!("strace cannot be started ({error})")));
+    }
+    if let Some(program) = given {
+        return Ok(Ok(program.to_owned()));
     }
     let output = match built::try_program("crash-peers", "crash-peers")? {
         Ok(program) => return Ok(Ok(program)),

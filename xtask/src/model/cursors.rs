@@ -1,6 +1,10 @@
 //! Cursors that are tied to no transaction, and where the model has each of them.
 
+mod changes;
+mod places;
+
 use super::{
+    draw::RECORDS_MAX,
     multi::oracle::Pair,
     operation::Source,
     oracle::{AnyModel, Tables},
@@ -8,8 +12,12 @@ use super::{
     violation::{Outcome, expect_bytes, expect_error, expect_same},
 };
 use fastrand::Rng;
-use std::ops::Bound;
-use teak::{Error, FreeCursor, TableOptions, Transaction, WriteTxn};
+use places::{
+    at_or_behind, at_or_behind_key, compare, contains, first_behind, here_or_before, last_before,
+    last_of_key_or_before, next, prev, value_of, values, walk,
+};
+use std::ops::ControlFlow;
+use teak::{Bunch, Error, FreeCursor, TableOptions, Transaction};
 
 /// Cursors of an episode at one time.
 pub(crate) const CURSORS_MAX: usize = 8;
@@ -34,14 +42,46 @@ pub(crate) enum CursorStep {
     SeekPair(Pair),
     SeekPairLess(Pair),
     SeekValue(Pair),
+    SeekExact(Key),
+    SeekGreater(Key),
+    SeekLessOrEqual(Key),
+    SeekPairExact(Pair),
+    SeekPairGreater(Pair),
+    SeekPairLessOrEqual(Pair),
+    SeekValueExact(Pair),
+    SeekValueGreater(Pair),
+    SeekValueLess(Pair),
+    SeekValueLessOrEqual(Pair),
+    /// So many records, and on to the next one.
+    Read {
+        count: usize,
+        how: Reading,
+    },
+    /// Values of one size, as many as lie together.
+    ReadPacked {
+        is_back: bool,
+    },
+}
+
+/// How several records are read.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) enum Reading {
+    Batch,
+    Scan,
+    ScanBack,
 }
 
 /// What a cursor changes.
 #[derive(Clone, Debug)]
 pub(crate) enum CursorChange {
     Insert(Pair, Value),
+    InsertNew(Pair, Value),
+    Append(Pair, Value),
+    /// In a table in which a key has several values.
+    AppendValue(Pair, Value),
     Remove,
     RemoveAllValues,
+    RemoveBunch(Bunch),
     Update(Key, Value),
 }
 
@@ -75,11 +115,45 @@ fn shapes(model: &AnyModel) -> (KeyShape, Option<KeyShape>) {
     }
 }
 
+/// All that can be removed beside a cursor.
+const BUNCHES: [Bunch; 10] = [
+    Bunch::Before,
+    Bunch::ToHere,
+    Bunch::FromHere,
+    Bunch::Behind,
+    Bunch::Whole,
+    Bunch::ValuesBefore,
+    Bunch::ValuesToHere,
+    Bunch::ValuesFromHere,
+    Bunch::ValuesBehind,
+    Bunch::Values,
+];
+
+impl CursorChange {
+    /// A change of a table, with a pair that it may be about.
+    pub(crate) fn draw(rng: &mut Rng, model: &AnyModel, pair: Pair, value: Value) -> Self {
+        let is_full = model.len() > RECORDS_MAX;
+        match rng.u8(0..20) {
+            0..8 if !is_full => Self::Insert(pair, value),
+            8 if !is_full => Self::InsertNew(pair, value),
+            9 if !is_full => Self::Append(pair, value),
+            10 if !is_full && model.multi().is_some() => Self::AppendValue(pair, value),
+            11..14 => Self::Update(pair.1, value),
+            14 if rng.u8(0..4) == 0 => Self::RemoveAllValues,
+            // Those of a key more often than those of the table, of which little stays.
+            15 if is_full || rng.u8(0..8) == 0 => Self::RemoveBunch(BUNCHES[rng.usize(..5)]),
+            16 => Self::RemoveBunch(BUNCHES[rng.usize(5..BUNCHES.len())]),
+            _ => Self::Remove,
+        }
+    }
+}
+
 impl CursorStep {
     pub(crate) fn draw(rng: &mut Rng, model: &AnyModel, domain: u64) -> Self {
         let is_multi = model.multi().is_some();
         let (key, value) = draw_pair(rng, model, domain);
-        match rng.u8(0..32) {
+        let pair = (key.clone(), value.clone());
+        match rng.u8(0..48) {
             0 => Self::First,
             1 => Self::Last,
             2..8 => Self::Next,
@@ -95,7 +169,24 @@ impl CursorStep {
             25 if is_multi => Self::SeekPairLess((key, value)),
             26 | 27 if is_multi => Self::SeekValue((key, value)),
             28 => Self::SeekLess(key),
-            _ => Self::Seek(key),
+            29..32 => Self::Seek(key),
+            32 if is_multi => Self::SeekPairExact(pair),
+            33 if is_multi => Self::SeekPairGreater(pair),
+            34 if is_multi => Self::SeekPairLessOrEqual(pair),
+            35 if is_multi => Self::SeekValueExact(pair),
+            36 if is_multi => Self::SeekValueGreater(pair),
+            37 if is_multi => Self::SeekValueLess(pair),
+            38 if is_multi => Self::SeekValueLessOrEqual(pair),
+            39 | 40 if is_multi => Self::ReadPacked {
+                is_back: rng.bool(),
+            },
+            41..44 => Self::Read {
+                count: rng.usize(0..20),
+                how: [Reading::Batch, Reading::Scan, Reading::ScanBack][rng.usize(0..3)],
+            },
+            44 | 45 => Self::SeekExact(key),
+            46 => Self::SeekGreater(key),
+            _ => Self::SeekLessOrEqual(key),
         }
     }
 }
@@ -110,79 +201,6 @@ pub(crate) fn draw_pair(rng: &mut Rng, model: &AnyModel, domain: u64) -> Pair {
         keys.key(rng.u64(0..key_domain)),
         value.unwrap_or_else(nothing),
     )
-}
-
-/// The record behind a pair, or the first. In a plain table pairs have no values.
-fn next(model: &AnyModel, pair: Option<&Pair>) -> Option<Pair> {
-    match model {
-        AnyModel::Multi(table) => table.next(pair),
-        AnyModel::Plain(table) => {
-            let low = pair.map_or(Bound::Unbounded, |pair| Bound::Excluded(pair.0.clone()));
-            let record = table.range(&(low, Bound::Unbounded)).next();
-            record.map(|(key, _)| (key, Vec::new().into()))
-        }
-    }
-}
-
-/// The record before a pair, or the last.
-fn prev(model: &AnyModel, pair: Option<&Pair>) -> Option<Pair> {
-    match model {
-        AnyModel::Multi(table) => table.prev(pair),
-        AnyModel::Plain(table) => {
-            let high = pair.map_or(Bound::Unbounded, |pair| Bound::Excluded(pair.0.clone()));
-            let record = table.range(&(Bound::Unbounded, high)).next_back();
-            record.map(|(key, _)| (key, Vec::new().into()))
-        }
-    }
-}
-
-fn contains(model: &AnyModel, pair: &Pair) -> bool {
-    match model {
-        AnyModel::Multi(table) => table.contains(pair),
-        AnyModel::Plain(table) => table.get(&pair.0).is_some(),
-    }
-}
-
-fn at_or_behind(model: &AnyModel, pair: &Pair) -> Option<Pair> {
-    match contains(model, pair) {
-        true => Some(pair.clone()),
-        false => next(model, Some(pair)),
-    }
-}
-
-/// The first pair of the first key that is not smaller.
-fn at_or_behind_key(model: &AnyModel, key: &Key) -> Option<Pair> {
-    match model {
-        AnyModel::Multi(table) => {
-            let from = (Bound::Included(key.clone()), Bound::Unbounded);
-            table.range(&from).next()
-        }
-        AnyModel::Plain(_) => at_or_behind(model, &(key.clone(), Vec::new().into())),
-    }
-}
-
-fn first_behind(model: &AnyModel, pair: &Pair) -> Option<Pair> {
-    match model {
-        AnyModel::Multi(table) => table.first_behind(&pair.0),
-        AnyModel::Plain(_) => next(model, Some(pair)),
-    }
-}
-
-fn last_before(model: &AnyModel, pair: &Pair) -> Option<Pair> {
-    match model {
-        AnyModel::Multi(table) => table.last_before(&pair.0),
-        AnyModel::Plain(_) => prev(model, Some(pair)),
-    }
-}
-
-fn values(model: &AnyModel, key: &Key) -> Vec<Key> {
-    match model {
-        AnyModel::Multi(table) => table.values(key).collect(),
-        AnyModel::Plain(table) => {
-            let value = table.get(key).map(|_| Vec::new().into());
-            value.into_iter().collect()
-        }
-    }
 }
 
 impl Cursor {
@@ -226,15 +244,160 @@ impl Cursor {
             }
             return Ok(());
         };
+        if let CursorStep::Read { .. } | CursorStep::ReadPacked { .. } = step {
+            self.read(txn, model, step)?;
+            return self.verify(txn, model);
+        }
         let found = self.go(txn, step)?;
-        let (to, otherwise) = self.expected(model, step);
-        expect_same(&format!("{step:?} of a cursor"), found, to.is_some())?;
-        match (to, otherwise) {
-            (Some(pair), _) => self.place = Place::At(pair),
-            (None, Some(place)) => self.place = place,
-            (None, None) => {}
+        let (expected, to) = self.expected(model, step);
+        expect_same(&format!("{step:?} of a cursor"), found, expected)?;
+        if let Some(to) = to {
+            self.place = to;
         }
         self.verify(txn, model)
+    }
+
+    /// Reads several records at once, and goes on to where they end.
+    fn read<T: Transaction>(&mut self, txn: &T, model: &AnyModel, step: &CursorStep) -> Outcome {
+        match step {
+            CursorStep::Read { count, how } => self.read_batch(txn, model, *count, *how),
+            CursorStep::ReadPacked { is_back } => self.read_packed(txn, model, *is_back),
+            _ => Ok(()),
+        }
+    }
+
+    fn read_batch<T: Transaction>(
+        &mut self,
+        txn: &T,
+        model: &AnyModel,
+        count: usize,
+        how: Reading,
+    ) -> Outcome {
+        let mut seen: Vec<(Vec<u8>, Vec<u8>)> = Vec::new();
+        let mut note = |key: &[u8], value: &[u8]| seen.push((key.to_vec(), value.to_vec()));
+        let mut left = count;
+        let look = |key: &[u8], value: &[u8]| {
+            if left == 0 {
+                return ControlFlow::Break(());
+            }
+            left -= 1;
+            note(key, value);
+            ControlFlow::Continue(())
+        };
+        let found = match how {
+            Reading::Scan => self.cursor.scan(txn, look)?,
+            Reading::ScanBack => self.cursor.scan_back(txn, look)?,
+            Reading::Batch => self.cursor.read_batch(txn, count, note)?,
+        };
+        let is_back = how == Reading::ScanBack;
+        let from = match (&self.place, is_back) {
+            (Place::At(pair), false) => at_or_behind(model, pair),
+            (Place::At(pair), true) => here_or_before(model, pair),
+            (Place::BehindLast, false) | (Place::BeforeFirst, true) => None,
+            (_, false) => next(model, None),
+            (_, true) => prev(model, None),
+        };
+        let mut walk = walk(model, from, is_back);
+        let expected: Vec<_> = walk.by_ref().take(count).collect();
+        expect_same("records that were read", seen.len(), expected.len())?;
+        for ((key, value), pair) in seen.iter().zip(&expected) {
+            expect_bytes("a key that was read", Some(key), Some(&pair.0))?;
+            expect_bytes(
+                "a value that was read",
+                Some(value),
+                Some(value_of(model, pair)),
+            )?;
+        }
+        let to = walk.next();
+        expect_same("whether there are more", found, to.is_some())?;
+        self.place = to.map_or(
+            match is_back {
+                true => Place::BeforeFirst,
+                false => Place::BehindLast,
+            },
+            Place::At,
+        );
+        Ok(())
+    }
+
+    /// Reads values of one size that lie together, up to the one that the cursor is on or from it on.
+    fn read_packed<T: Transaction>(&mut self, txn: &T, model: &AnyModel, is_back: bool) -> Outcome {
+        let here = match &self.place {
+            Place::At(pair) if contains(model, pair) => Some(pair.clone()),
+            _ => None,
+        };
+        let packed = match is_back {
+            true => self.cursor.read_packed_back(txn)?,
+            false => self.cursor.read_packed(txn)?,
+        };
+        let is_packed = model.multi().is_some_and(|table| table.kind.is_packed());
+        expect_same(
+            "whether there are packed values",
+            packed.is_some(),
+            is_packed && here.is_some(),
+        )?;
+        let (Some(packed), Some((key, value))) = (packed, here) else {
+            return Ok(());
+        };
+        let all = values(model, &key);
+        let at = all
+            .iter()
+            .position(|other| *other == value)
+            .unwrap_or_default();
+        let count = packed.len() / value.len();
+        let of_key = match is_back {
+            true => all.get((at + 1).saturating_sub(count)..=at),
+            false => all.get(at..at + count),
+        };
+        let expected = of_key.unwrap_or_default();
+        expect_bytes(
+            "packed values",
+            Some(packed),
+            Some(
+                &expected
+                    .iter()
+                    .flat_map(|value| value.to_vec())
+                    .collect::<Vec<_>>(),
+            ),
+        )?;
+        let last = if is_back {
+            expected.first()
+        } else {
+            expected.last()
+        };
+        expect_same("whether there are some", last.is_some(), true)?;
+        self.place = Place::At((key, last.cloned().unwrap_or(value)));
+        Ok(())
+    }
+
+    /// Compares its place with that of another cursor.
+    pub(crate) fn compare<T: Transaction>(
+        &self,
+        other: &Self,
+        txn: &T,
+        tables: &Tables,
+    ) -> Outcome {
+        let (Some(model), Some(_)) = (self.model(tables), other.model(tables)) else {
+            return Ok(());
+        };
+        let rank = |place: &Place| match place {
+            Place::Nowhere => None,
+            Place::BeforeFirst => Some(0),
+            Place::At(_) => Some(1),
+            Place::BehindLast => Some(2),
+        };
+        let expected = match (&self.place, &other.place) {
+            _ if self.table != other.table => None,
+            (Place::At(one), Place::At(other)) => Some(compare(model, one, other)),
+            (one, other) => rank(one)
+                .zip(rank(other))
+                .map(|(one, other)| one.cmp(&other)),
+        };
+        expect_same(
+            "order of two cursors",
+            self.cursor.compare(&other.cursor, txn)?,
+            expected,
+        )
     }
 
     fn go<T: Transaction>(&mut self, txn: &T, step: &CursorStep) -> Outcome<bool> {
@@ -256,16 +419,37 @@ impl Cursor {
             CursorStep::SeekPair((key, value)) => cursor.seek_pair(txn, key, value)?,
             CursorStep::SeekPairLess((key, value)) => cursor.seek_pair_less(txn, key, value)?,
             CursorStep::SeekValue((key, value)) => cursor.seek_value(txn, key, value)?,
+            CursorStep::SeekExact(key) => cursor.seek_exact(txn, key)?,
+            CursorStep::SeekGreater(key) => cursor.seek_greater(txn, key)?,
+            CursorStep::SeekLessOrEqual(key) => cursor.seek_less_or_equal(txn, key)?,
+            CursorStep::SeekPairExact((key, value)) => cursor.seek_pair_exact(txn, key, value)?,
+            CursorStep::SeekPairGreater((key, value)) => {
+                cursor.seek_pair_greater(txn, key, value)?
+            }
+            CursorStep::SeekPairLessOrEqual((key, value)) => {
+                cursor.seek_pair_less_or_equal(txn, key, value)?
+            }
+            CursorStep::SeekValueExact((key, value)) => cursor.seek_value_exact(txn, key, value)?,
+            CursorStep::SeekValueGreater((key, value)) => {
+                cursor.seek_value_greater(txn, key, value)?
+            }
+            CursorStep::SeekValueLess((key, value)) => cursor.seek_value_less(txn, key, value)?,
+            CursorStep::SeekValueLessOrEqual((key, value)) => {
+                cursor.seek_value_less_or_equal(txn, key, value)?
+            }
+            CursorStep::Read { .. } | CursorStep::ReadPacked { .. } => false,
         })
     }
 
-    /// Where a step leads, and where the cursor is if that is nowhere; without that it stays.
-    fn expected(&self, model: &AnyModel, step: &CursorStep) -> (Option<Pair>, Option<Place>) {
+    /// Whether a step finds what it is for, and where the cursor is then; without that it stays.
+    fn expected(&self, model: &AnyModel, step: &CursorStep) -> (bool, Option<Place>) {
         let at = match &self.place {
             Place::At(pair) => Some(pair),
             _ => None,
         };
-        let (behind_last, before_first) = (Some(Place::BehindLast), Some(Place::BeforeFirst));
+        let to_or_stay = |to: Option<Pair>| (to.is_some(), to.map(Place::At));
+        let to_or_behind = |to| to_or(to, Place::BehindLast);
+        let to_or_before = |to| to_or(to, Place::BeforeFirst);
         let forward = |of: fn(&AnyModel, &Pair) -> Option<Pair>| match (&self.place, at) {
             (_, Some(pair)) => of(model, pair),
             (Place::BehindLast, _) => None,
@@ -277,39 +461,86 @@ impl Cursor {
             _ => prev(model, None),
         };
         let of_key = |other: Option<Pair>, key: &Key| other.filter(|other| other.0 == *key);
+        let before_all_of = |key: &Key| (key.clone(), Vec::new().into());
         match (step, at) {
-            (CursorStep::First, _) => (next(model, None), behind_last),
-            (CursorStep::Last, _) => (prev(model, None), before_first),
-            (CursorStep::Next, _) => (forward(|model, pair| next(model, Some(pair))), behind_last),
-            (CursorStep::Prev, _) => (back(|model, pair| prev(model, Some(pair))), before_first),
-            (CursorStep::NextKey, _) => (forward(first_behind), behind_last),
-            (CursorStep::PrevKey, _) => (back(last_before), before_first),
-            (CursorStep::Current, Some(pair)) => (at_or_behind(model, pair), behind_last),
-            (CursorStep::NextValue, Some(pair)) => (of_key(next(model, Some(pair)), &pair.0), None),
-            (CursorStep::PrevValue, Some(pair)) => (of_key(prev(model, Some(pair)), &pair.0), None),
+            (CursorStep::First, _) => to_or_behind(next(model, None)),
+            (CursorStep::Last, _) => to_or_before(prev(model, None)),
+            (CursorStep::Next, _) => to_or_behind(forward(|model, pair| next(model, Some(pair)))),
+            (CursorStep::Prev, _) => to_or_before(back(|model, pair| prev(model, Some(pair)))),
+            (CursorStep::NextKey, _) => to_or_behind(forward(first_behind)),
+            (CursorStep::PrevKey, _) => to_or_before(back(last_before)),
+            (CursorStep::Current, Some(pair)) => to_or_behind(at_or_behind(model, pair)),
+            (CursorStep::NextValue, Some(pair)) => {
+                to_or_stay(of_key(next(model, Some(pair)), &pair.0))
+            }
+            (CursorStep::PrevValue, Some(pair)) => {
+                to_or_stay(of_key(prev(model, Some(pair)), &pair.0))
+            }
             (CursorStep::FirstValue, Some((key, _))) => {
                 let first = values(model, key).into_iter().next();
-                (first.map(|value| (key.clone(), value)), None)
+                to_or_stay(first.map(|value| (key.clone(), value)))
             }
             (CursorStep::LastValue, Some((key, _))) => {
                 let last = values(model, key).pop();
-                (last.map(|value| (key.clone(), value)), None)
+                to_or_stay(last.map(|value| (key.clone(), value)))
             }
-            (CursorStep::Seek(key), _) => (at_or_behind_key(model, key), behind_last),
-            (CursorStep::SeekLess(key), _) => {
-                let nothing = Vec::new().into();
-                (last_before(model, &(key.clone(), nothing)), before_first)
+            (CursorStep::Seek(key), _) => to_or_behind(at_or_behind_key(model, key)),
+            (CursorStep::SeekExact(key), _) => {
+                let found = at_or_behind_key(model, key);
+                let is_exact = found.as_ref().is_some_and(|found| found.0 == *key);
+                (is_exact, to_or_behind(found).1)
             }
-            (CursorStep::SeekPair(pair), _) => (at_or_behind(model, pair), behind_last),
-            (CursorStep::SeekPairLess(pair), _) => (prev(model, Some(pair)), before_first),
-            (CursorStep::SeekValue(pair), _) => (of_key(at_or_behind(model, pair), &pair.0), None),
-            (_, None) => (None, None),
+            (CursorStep::SeekGreater(key), _) => {
+                to_or_behind(first_behind(model, &before_all_of(key)))
+            }
+            (CursorStep::SeekLess(key), _) => to_or_before(last_before(model, &before_all_of(key))),
+            (CursorStep::SeekLessOrEqual(key), _) => {
+                to_or_before(last_of_key_or_before(model, key))
+            }
+            (CursorStep::SeekPair(pair), _) => to_or_behind(at_or_behind(model, pair)),
+            (CursorStep::SeekPairExact(pair), _) => (
+                contains(model, pair),
+                to_or_behind(at_or_behind(model, pair)).1,
+            ),
+            (CursorStep::SeekPairGreater(pair), _) => to_or_behind(next(model, Some(pair))),
+            (CursorStep::SeekPairLess(pair), _) => to_or_before(prev(model, Some(pair))),
+            (CursorStep::SeekPairLessOrEqual(pair), _) => to_or_before(here_or_before(model, pair)),
+            (CursorStep::SeekValue(pair), _) => {
+                to_or_stay(of_key(at_or_behind(model, pair), &pair.0))
+            }
+            (CursorStep::SeekValueExact(pair), _) => {
+                to_or_stay(contains(model, pair).then(|| pair.clone()))
+            }
+            (CursorStep::SeekValueGreater(pair), _) => {
+                to_or_stay(of_key(next(model, Some(pair)), &pair.0))
+            }
+            (CursorStep::SeekValueLess(pair), _) => {
+                to_or_stay(of_key(prev(model, Some(pair)), &pair.0))
+            }
+            (CursorStep::SeekValueLessOrEqual(pair), _) => {
+                to_or_stay(of_key(here_or_before(model, pair), &pair.0))
+            }
+            (_, None) | (CursorStep::Read { .. } | CursorStep::ReadPacked { .. }, _) => {
+                (false, None)
+            }
         }
     }
 
     /// What the cursor says of its place.
     fn verify<T: Transaction>(&self, txn: &T, model: &AnyModel) -> Outcome {
         let cursor = &self.cursor;
+        let (is_first, is_last, is_behind_last) = match &self.place {
+            Place::At(pair) => (
+                contains(model, pair) && prev(model, Some(pair)).is_none(),
+                contains(model, pair) && next(model, Some(pair)).is_none(),
+                at_or_behind(model, pair).is_none(),
+            ),
+            place => (false, false, *place == Place::BehindLast),
+        };
+        expect_same("is_first", cursor.is_first(txn)?, is_first)?;
+        expect_same("is_last", cursor.is_last(txn)?, is_last)?;
+        let is_behind = cursor.is_behind_last(txn)?;
+        expect_same("is_behind_last", is_behind, is_behind_last)?;
         let Place::At(pair) = &self.place else {
             return expect_same(
                 "whether it is on a record",
@@ -337,85 +568,11 @@ impl Cursor {
         let is_last = is_there && all.last() == Some(&pair.1);
         expect_same("is_last_value", cursor.is_last_value(txn)?, is_last)
     }
+}
 
-    /// Changes its table, where that is there, and the model of it.
-    pub(crate) fn change(
-        &mut self,
-        txn: &mut WriteTxn,
-        tables: &mut Tables,
-        change: &CursorChange,
-    ) -> Outcome {
-        if self.model(tables).is_none() {
-            return Ok(());
-        }
-        let model = tables.get_mut(&self.table).map(std::sync::Arc::make_mut);
-        let Some(model) = model else {
-            return Ok(());
-        };
-        let here = match &self.place {
-            Place::At(pair) if contains(model, pair) => Some(pair.clone()),
-            _ => None,
-        };
-        match change {
-            CursorChange::Insert((key, value), record) => {
-                match model {
-                    AnyModel::Multi(table) => {
-                        let is_new = self.cursor.insert_pair(txn, key, value)?;
-                        let pair = (key.clone(), value.clone());
-                        expect_same("insert_pair", is_new, table.insert(&pair))?;
-                    }
-                    AnyModel::Plain(table) => {
-                        self.cursor.insert(txn, key, record.bytes())?;
-                        table.insert(key, *record);
-                    }
-                }
-                self.place = Place::At((key.clone(), value.clone()));
-            }
-            CursorChange::Remove => {
-                let is_removed = self.cursor.remove(txn)?;
-                expect_same("removal by a cursor", is_removed, here.is_some())?;
-                match (model, here) {
-                    (AnyModel::Multi(table), Some(pair)) => drop(table.remove(&pair)),
-                    (AnyModel::Plain(table), Some(pair)) => drop(table.remove(&pair.0)),
-                    (_, None) => {}
-                }
-            }
-            CursorChange::RemoveAllValues => {
-                let count = self.cursor.remove_all_values(txn)?;
-                let expected = match (model, &self.place) {
-                    (AnyModel::Multi(table), Place::At((key, _))) => table.remove_key(key),
-                    (AnyModel::Plain(table), Place::At((key, _))) => table.remove(key).into(),
-                    _ => 0,
-                };
-                expect_same("remove_all_values", count, expected)?;
-            }
-            CursorChange::Update(value, record) => match (model, here) {
-                (AnyModel::Multi(table), Some(old)) => {
-                    expect_same("update", self.cursor.update(txn, value)?, true)?;
-                    let new = (old.0.clone(), value.clone());
-                    table.remove(&old);
-                    table.insert(&new);
-                    self.place = Place::At(new);
-                }
-                (AnyModel::Plain(table), Some(old)) => {
-                    let is_done = self.cursor.update(txn, record.bytes())?;
-                    expect_same("update", is_done, true)?;
-                    table.insert(&old.0, *record);
-                }
-                (AnyModel::Multi(_), None) => {
-                    expect_same("update", self.cursor.update(txn, value)?, false)?;
-                }
-                (AnyModel::Plain(_), None) => {
-                    let is_done = self.cursor.update(txn, record.bytes())?;
-                    expect_same("update", is_done, false)?;
-                }
-            },
-        }
-        match self.model(tables) {
-            Some(model) => self.verify(txn, model),
-            None => Ok(()),
-        }
-    }
+/// Where a step leads that finds something or leaves the table.
+fn to_or(found: Option<Pair>, otherwise: Place) -> (bool, Option<Place>) {
+    (found.is_some(), Some(found.map_or(otherwise, Place::At)))
 }
 
 /// What is done with a cursor.
@@ -425,5 +582,6 @@ pub(crate) enum CursorOperation {
     Open(Source, Vec<u8>),
     Copy(usize),
     Step(usize, Source, CursorStep),
+    Compare(usize, usize, Source),
     Change(usize, CursorChange),
 }

@@ -13,10 +13,10 @@ use super::{
 use crate::geometry;
 use fastrand::Rng;
 use std::ops::Bound;
-use teak::{Durability, KeyOrder};
+use teak::{Durability, KeyOrder, WarmUp};
 
 /// Records in a table, above which cursors insert no more.
-const RECORDS_MAX: usize = 20_000;
+pub(super) const RECORDS_MAX: usize = 20_000;
 /// Tables of an episode at one time.
 const TABLES_MAX: usize = 6;
 const READERS_MAX: usize = 6;
@@ -151,19 +151,18 @@ impl View<'_> {
         }
         let slot = rng.usize(0..self.cursors.len().min(CURSORS_MAX));
         if kind == Kind::MoveCursor {
+            if rng.u8(0..16) == 0 {
+                let other = rng.usize(0..self.cursors.len());
+                let compared = CursorOperation::Compare(slot, other, source);
+                return Some(Operation::Cursor(compared));
+            }
             let model = self.tables_of(source).get(self.cursors[slot])?;
             let step = CursorStep::draw(rng, model, domain);
             return Some(Operation::Cursor(CursorOperation::Step(slot, source, step)));
         }
         let model = self.tables.get(self.cursors[slot])?;
-        let is_full = model.len() > RECORDS_MAX;
         let (pair, value) = (draw_pair(rng, model, domain), self.value(rng));
-        let change = match rng.u8(0..16) {
-            0..8 if !is_full => CursorChange::Insert(pair, value),
-            8..11 => CursorChange::Update(pair.1, value),
-            15 if rng.u8(0..4) == 0 => CursorChange::RemoveAllValues,
-            _ => CursorChange::Remove,
-        };
+        let change = CursorChange::draw(rng, model, pair, value);
         Some(Operation::Cursor(CursorOperation::Change(slot, change)))
     }
 
@@ -273,6 +272,24 @@ impl View<'_> {
                 Operation::CommitAndRead
             }
             Kind::CopyRange => return self.draw_copy(rng),
+            Kind::GetCached => {
+                let reader = match self.source(rng) {
+                    Source::Reader(index) => Some(index),
+                    Source::Write | Source::Newest => None,
+                };
+                let tables = reader.map_or(self.committed, |index| self.readers[index]);
+                let (name, table) = pick(rng, tables, AnyModel::plain)?;
+                // A few keys again and again.
+                let key = table
+                    .kind
+                    .shape
+                    .key(rng.u64(0..self.settings.domain.min(16)));
+                Operation::GetCached(reader, name.clone(), key)
+            }
+            Kind::SetMarks => Operation::SetMarks([rng.u64(0..3), rng.u64(..), 0]),
+            Kind::WarmUp => {
+                Operation::WarmUp([WarmUp::Ask, WarmUp::Read, WarmUp::Lock][rng.usize(0..3)])
+            }
             Kind::DrawSequence => {
                 let (name, _) = pick(rng, self.tables, Some)?;
                 Operation::DrawSequence(name.clone(), rng.u64(0..100))

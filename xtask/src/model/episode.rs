@@ -12,7 +12,7 @@ use super::{
     oracle::{AnyKind, AnyModel, TableKind, TableModel, Tables},
     reads::{self, RawTable},
     settings::Settings,
-    shape::SWAPPED,
+    shape::{Key, SWAPPED},
     violation::{Outcome, Violation, expect_error, expect_same},
 };
 use fastrand::Rng;
@@ -22,8 +22,8 @@ use std::{
     sync::Arc,
 };
 use teak::{
-    Database, Durability, Error, Options, ReadTxn, Recovery, Savepoint, Transaction, WriteTxn,
-    codec::Bytes,
+    CachedPlace, Database, Durability, Error, Options, ReadTxn, Recovery, Savepoint, Transaction,
+    WriteTxn, codec::Bytes,
 };
 
 mod more;
@@ -68,6 +68,10 @@ struct Episode {
     /// Absent only while it is being opened anew.
     database: Option<Database>,
     committed: Tables,
+    /// How many write transactions have begun.
+    begins: usize,
+    /// Places of records that were looked up.
+    cached: BTreeMap<(Vec<u8>, Key), CachedPlace>,
     snapshots: Snapshots,
     writing: Option<Writing>,
     readers: Vec<Reader>,
@@ -112,7 +116,9 @@ impl Episode {
             path,
             key_len_max: database.max_key_len(),
             database: Some(database),
-            committed: Tables::new(),
+            committed: Tables::default(),
+            begins: 0,
+            cached: BTreeMap::new(),
             snapshots: Snapshots::new(),
             writing: None,
             readers: Vec::new(),
@@ -168,6 +174,9 @@ impl Episode {
             Operation::CreateTable(name, kind) => self.create_table(name, kind),
             Operation::DropTable(name) => self.drop_table(name),
             Operation::RenameTable(from, to) => self.rename_table(from, to),
+            Operation::GetCached(source, name, key) => self.get_cached(*source, name, key),
+            Operation::SetMarks(marks) => self.set_marks(*marks),
+            Operation::WarmUp(how) => self.warm_up(*how),
             Operation::ListTables(source) => self.list_tables(*source),
             Operation::Savepoint => self.savepoint(),
             Operation::RollBack(index) => self.roll_back(*index),
@@ -259,7 +268,7 @@ impl Episode {
 
     fn writing(&mut self) -> Outcome<&mut Writing> {
         if self.writing.is_none() {
-            let txn = self.database()?.begin_write()?;
+            let txn = self.begin()?;
             self.writing = Some(Writing {
                 txn,
                 tables: self.committed.clone(),
@@ -342,6 +351,13 @@ impl Episode {
                 })?;
                 self.cursors[*slot] = cursor;
                 Ok(())
+            }
+            CursorOperation::Compare(slot, other, source) => {
+                let (one, other) = (&self.cursors[*slot], &self.cursors[*other]);
+                self.looking(*source, |view| match view {
+                    Seen::Read(txn, tables) => one.compare(other, txn, tables),
+                    Seen::Write(txn, tables) => one.compare(other, txn, tables),
+                })
             }
             CursorOperation::Change(slot, change) => {
                 let mut cursor = self.cursors[*slot].clone();
@@ -568,7 +584,7 @@ impl Episode {
 
     fn roll_back_to_snapshot(&mut self, name: &str) -> Outcome {
         self.handles.clear();
-        let tables = self.snapshots[name].clone().unwrap_or_default();
+        let mut tables = self.snapshots[name].clone().unwrap_or_default();
         let writing = self.writing()?;
         // Sometimes the state before is kept.
         let keep = format!("before {name}");
@@ -577,6 +593,8 @@ impl Episode {
             writing.snapshots.insert(keep, Some(writing.tables.clone()));
         }
         writing.txn.roll_back_to_snapshot(name)?;
+        // Marks stay.
+        tables.marks = writing.tables.marks;
         writing.tables = tables;
         reads::list_tables(&writing.txn, &writing.tables)
     }

@@ -10,7 +10,7 @@ use super::{
 };
 use fastrand::Rng;
 use std::fmt;
-use teak::{Durability, Geometry};
+use teak::{Durability, Geometry, WarmUp};
 
 /// The transaction that an operation reads from.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -137,6 +137,10 @@ pub(crate) enum Operation {
     DropTable(Vec<u8>),
     RenameTable(Vec<u8>, Vec<u8>),
     ListTables(Source),
+    /// A lookup by a reader, or by a new one, with the place where the record was before.
+    GetCached(Option<usize>, Vec<u8>, Key),
+    SetMarks([u64; 3]),
+    WarmUp(WarmUp),
     Savepoint,
     RollBack(usize),
     Release(usize),

@@ -6,13 +6,31 @@ use super::{
 };
 use std::{
     collections::BTreeMap,
-    ops::{Bound, Deref},
+    ops::{Bound, Deref, DerefMut},
     sync::Arc,
 };
 use teak::{KeyOrder, TableOptions};
 
-/// The tables of a snapshot by name.
-pub(crate) type Tables = BTreeMap<Vec<u8>, Arc<AnyModel>>;
+/// The tables of a snapshot by name, and the marks of the application.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Tables {
+    by_name: BTreeMap<Vec<u8>, Arc<AnyModel>>,
+    pub(crate) marks: [u64; 3],
+}
+
+impl Deref for Tables {
+    type Target = BTreeMap<Vec<u8>, Arc<AnyModel>>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.by_name
+    }
+}
+
+impl DerefMut for Tables {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.by_name
+    }
+}
 
 /// The two ends of a range of keys.
 pub(crate) type KeyRange = (Bound<Key>, Bound<Key>);

@@ -44,7 +44,7 @@ pub(crate) fn perform<T: Transaction>(
 /// Compares everything that `txn` sees with the model.
 pub(crate) fn verify<T: Transaction>(txn: &T, tables: &Tables) -> Outcome {
     list_tables(txn, tables)?;
-    for (name, model) in tables {
+    for (name, model) in tables.iter() {
         match &**model {
             AnyModel::Plain(model) => {
                 let table = txn.open_table(name)?;
@@ -134,7 +134,8 @@ pub(crate) fn list_tables<T: Transaction>(txn: &T, tables: &Tables) -> Outcome {
         .iter()
         .map(|(name, table)| (name.clone(), table.options(), table.len() as u64))
         .collect();
-    expect_same("the list of tables", engine, model)
+    expect_same("the list of tables", engine, model)?;
+    expect_same("marks", txn.marks().values, tables.marks)
 }
 
 fn get<T: Transaction>(txn: &T, table: &RawTable, model: &TableModel, key: &[u8]) -> Outcome {

@@ -38,6 +38,9 @@ pub(crate) enum Kind {
     DropTable,
     RenameTable,
     ListTables,
+    GetCached,
+    SetMarks,
+    WarmUp,
     Savepoint,
     RollBack,
     Release,
@@ -67,7 +70,7 @@ pub(crate) enum Kind {
 }
 
 /// How often each kind is drawn, before an episode's preferences.
-const WEIGHTS: [(Kind, u32); 55] = [
+const WEIGHTS: [(Kind, u32); 58] = [
     (Kind::Get, 18_000),
     (Kind::GetMany, 1_000),
     (Kind::Ends, 2_000),
@@ -97,6 +100,9 @@ const WEIGHTS: [(Kind, u32); 55] = [
     (Kind::DropTable, 20),
     (Kind::RenameTable, 40),
     (Kind::ListTables, 100),
+    (Kind::GetCached, 4_000),
+    (Kind::SetMarks, 200),
+    (Kind::WarmUp, 10),
     (Kind::Savepoint, 500),
     (Kind::RollBack, 150),
     (Kind::Release, 200),
@@ -187,10 +193,10 @@ impl Settings {
         Self {
             release_at_once: other.bool().then(|| 1 << other.u32(0..6)),
             page_size,
-            durability: if rng.bool() {
-                Durability::Durable
-            } else {
-                Durability::Lazy
+            durability: match rng.bool() {
+                true if other.bool() => Durability::Async,
+                true => Durability::Durable,
+                false => Durability::Lazy,
             },
             write_memory_bytes: (rng.u8(0..2) == 0).then(|| 1 << rng.u32(10..22)),
             size_limit_bytes: (rng.u8(0..6) == 0)

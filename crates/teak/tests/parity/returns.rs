@@ -1,10 +1,93 @@
 //! Answers in the situations whose codes were observed of libmdbx.
 
 use super::{place, table};
+use std::ops::Bound;
 use teak::{
-    Error, Geometry, KeyOrder, Options, TableOptions, Transaction, ValueSize,
-    codec::{Bytes, Str},
+    Deletion, Error, FreeCursor, Geometry, KeyOrder, Options, Table, TableOptions, Transaction,
+    ValueSize,
+    codec::{Bytes, Str, U32},
 };
+
+/// `MDBX_DUPFIXED` and `MDBX_INTEGERDUP` without `MDBX_DUPSORT`.
+#[test]
+fn values_of_one_size_without_several() {
+    let place = place();
+    let mut txn = place.database.begin_write().unwrap();
+    for options in [
+        TableOptions::new().value_size(ValueSize::Bytes(8)),
+        TableOptions::new().value_order(KeyOrder::Integer),
+    ] {
+        let refused = txn.create_table_with::<Bytes, Bytes>("words", options);
+        assert!(matches!(refused, Err(Error::InvalidArgument(_))));
+    }
+    assert!(txn.tables().unwrap().is_empty());
+}
+
+#[test]
+fn append_out_of_order() {
+    let place = place();
+    let mut txn = place.database.begin_write().unwrap();
+    let table = table(&mut txn, &["a", "c"]);
+    for key in [&b"b"[..], b"c"] {
+        let refused = table.append(&mut txn, key, b"");
+        assert!(matches!(refused, Err(Error::NotSorted { .. })));
+    }
+    // Nothing has changed, and the transaction goes on.
+    table.append(&mut txn, b"d", b"").unwrap();
+    assert_eq!(table.len(&txn).unwrap(), 3);
+    txn.commit().unwrap();
+}
+
+/// SET b, del, GET_CURRENT, NEXT, NEXT, eof, on_last.
+#[test]
+fn a_cursor_where_its_record_was_removed() {
+    let place = place();
+    let mut txn = place.database.begin_write().unwrap();
+    let table = table(&mut txn, &["a", "b", "c", "d"]);
+    let mut cursor = FreeCursor::new(&table);
+    assert!(cursor.seek_exact(&txn, b"b").unwrap());
+    assert!(cursor.remove(&mut txn).unwrap());
+    assert!(cursor.current(&txn).unwrap() && cursor.key() == b"c");
+    assert!(cursor.next(&txn).unwrap() && cursor.key() == b"d");
+    assert!(cursor.is_last(&txn).unwrap());
+    assert!(!cursor.next(&txn).unwrap());
+    assert!(cursor.is_behind_last(&txn).unwrap());
+}
+
+/// `mdbx_estimate_range`, forwards and the wrong way round.
+#[test]
+fn estimates_of_one_record_and_of_none() {
+    let place = place();
+    let mut txn = place.database.begin_write().unwrap();
+    let table = table(&mut txn, &["a", "b", "c", "d"]);
+    let one = table.estimate_range(&txn, &b"c"[..]..&b"d"[..]).unwrap();
+    assert_eq!((one.at_least, one.records, one.at_most), (1, 1, 1));
+    let none = table.estimate_range(&txn, &b"d"[..]..&b"c"[..]).unwrap();
+    assert_eq!((none.records, none.at_most), (0, 0));
+}
+
+#[test]
+fn deleting_a_database_that_is_not_there() {
+    let place = place();
+    let nothing = place.path.with_file_name("nothing.teak");
+    for deletion in [Deletion::IfUnused, Deletion::WhenUnused, Deletion::Now] {
+        assert!(!teak::delete(&nothing, deletion).unwrap());
+    }
+}
+
+/// `mdbx_cursor_delete_range` from the first of 50,002 records up to the last, which stays.
+#[test]
+fn a_range_up_to_the_last_record() {
+    let place = place();
+    let mut txn = place.database.begin_write().unwrap();
+    let table: Table<U32, Str> = txn.create_table("numbers").unwrap();
+    let numbers = (0..50_002_u32).map(|number| (number.to_be_bytes(), "text"));
+    table.bulk_load(&mut txn, numbers).unwrap();
+    let last = table.last(&txn).unwrap().unwrap().0;
+    let range = (Bound::Unbounded, Bound::Excluded(last));
+    assert_eq!(table.remove_range(&mut txn, range).unwrap(), 50_001);
+    assert_eq!(table.first(&txn).unwrap(), Some((last, "text")));
+}
 
 #[test]
 fn sizes_that_do_not_fit() {
@@ -32,8 +115,13 @@ fn sizes_that_do_not_fit() {
     let integers = txn
         .create_table_with::<Bytes, Str>("integers", integers)
         .unwrap();
-    let refused = integers.insert(&mut txn, b"abc", "");
-    assert!(matches!(refused, Err(Error::InvalidArgument(_))));
+    integers
+        .insert(&mut txn, &1_u64.to_ne_bytes(), "eight bytes")
+        .unwrap();
+    for other in [&b"abc"[..], &1_u32.to_ne_bytes()] {
+        let refused = integers.insert(&mut txn, other, "");
+        assert!(matches!(refused, Err(Error::InvalidArgument(_))));
+    }
     // A refused operation leaves the transaction as it was.
     txn.commit().unwrap();
 }

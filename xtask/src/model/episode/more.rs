@@ -5,12 +5,16 @@ use super::{
         multi::RawMultiTable,
         oracle::{AnyModel, KeyRange, borrowed},
         reads::{self, RawTable},
-        violation::{Outcome, Violation, expect_error, expect_same},
+        shape::{Key, Value},
+        violation::{Outcome, Violation, expect_bytes, expect_error, expect_same},
     },
     Episode, Reader, Writing, no_such_table,
 };
-use std::{ops::ControlFlow, sync::Arc};
-use teak::{Error, Geometry, Transaction};
+use std::{ops::ControlFlow, sync::Arc, time::Duration};
+use teak::{Error, Geometry, Transaction, WarmUp, WriteTxn};
+
+/// Places that are kept.
+const CACHED_MAX: usize = 64;
 
 impl Episode {
     /// Copies or moves a range of one table to another, which is as it has to be for that.
@@ -62,6 +66,63 @@ impl Episode {
             }
         }
         expect_same("copied or moved", copied, expected as u64)
+    }
+
+    /// Begins to write, in each way in turn.
+    pub(super) fn begin(&mut self) -> Outcome<WriteTxn> {
+        self.begins += 1;
+        let database = self.database()?;
+        let begun = match self.begins % 4 {
+            0 => database.try_begin_write()?,
+            1 => database.begin_write_timeout(Duration::from_secs(1))?,
+            2 => database
+                .try_writer_place()?
+                .map(|place| place.begin())
+                .transpose()?,
+            _ => Some(database.begin_write()?),
+        };
+        begun.ok_or_else(|| Violation::Other("the writer's place was taken".to_owned()))
+    }
+
+    /// Looks a record up where it was before.
+    pub(super) fn get_cached(&mut self, reader: Option<usize>, name: &[u8], key: &Key) -> Outcome {
+        let mut cached = std::mem::take(&mut self.cached);
+        if cached.len() > CACHED_MAX {
+            cached.clear();
+        }
+        let place = cached.entry((name.to_vec(), key.clone())).or_default();
+        let newest = self.database()?.begin_read()?;
+        let (txn, tables) = match reader {
+            Some(index) => (&self.readers[index].txn, &self.readers[index].tables),
+            None => (&newest, &self.committed),
+        };
+        let model = tables.get(name).and_then(|table| table.plain());
+        let value = model.ok_or_else(no_such_table)?.get(key);
+        let table: RawTable = txn.open_table(name)?;
+        for _ in 0..2 {
+            let (found, _) = table.get_cached(txn, key, place)?;
+            expect_bytes("get_cached", found, value.map(Value::bytes))?;
+        }
+        self.cached = cached;
+        Ok(())
+    }
+
+    pub(super) fn set_marks(&mut self, marks: [u64; 3]) -> Outcome {
+        let Writing { txn, tables, .. } = self.writing()?;
+        txn.set_marks(marks)?;
+        tables.marks = marks;
+        expect_same("marks", txn.marks().values, marks)
+    }
+
+    /// Has the file in memory, and then not.
+    pub(super) fn warm_up(&self, how: WarmUp) -> Outcome {
+        let database = self.database()?;
+        // How much may be locked is the system's choice.
+        match database.warm_up(how, Duration::from_secs(1)) {
+            Err(Error::Io { .. }) if how == WarmUp::Lock => {}
+            warmed => drop(warmed?),
+        }
+        Ok(database.release_memory()?)
     }
 
     pub(super) fn draw_sequence(&mut self, name: &[u8], count: u64) -> Outcome {

@@ -42,6 +42,8 @@ pub(crate) enum MultiChange {
     /// A value that no page can carry, or that has another size than all others.
     InsertWrong(Key, usize),
     Clear,
+    /// Changes within a nested transaction, and whether it is kept.
+    Nested(Vec<MultiChange>, bool),
 }
 
 /// Changes `table` in `txn` and `model` alike.
@@ -74,6 +76,7 @@ pub(crate) fn perform(
             model.insert_all(&pairs_of(key, values));
             expect_same("set_values", before, expected)
         }
+        MultiChange::Nested(changes, keep) => nested(txn, table, model, (changes, *keep)),
         MultiChange::Append(pair) => append(txn, table, model, pair),
         MultiChange::AppendValue(pair) => append_value(txn, table, model, pair),
         MultiChange::Modify(pair, new) => modify(txn, table, model, (pair, new.as_ref())),
@@ -219,6 +222,30 @@ fn append(
     expect_error("appending what is not behind", result, |error| {
         matches!(error, Error::NotSorted { .. })
     })
+}
+
+fn nested(
+    txn: &mut WriteTxn,
+    table: &RawMultiTable,
+    model: &mut MultiModel,
+    (changes, keep): (&[MultiChange], bool),
+) -> Outcome {
+    let mut inner = model.clone();
+    let mut outcome = Ok(());
+    let result = txn.nested(|txn| {
+        let mut changes = changes.iter();
+        outcome = changes.try_for_each(|change| perform(txn, table, &mut inner, change));
+        match keep && outcome.is_ok() {
+            true => Ok(()),
+            false => Err(Error::InvalidArgument("not kept".to_owned())),
+        }
+    });
+    outcome?;
+    expect_same("whether a nested transaction is kept", result.is_ok(), keep)?;
+    if keep {
+        *model = inner;
+    }
+    Ok(())
 }
 
 fn append_value(

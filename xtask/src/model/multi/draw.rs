@@ -118,7 +118,17 @@ impl MultiView<'_> {
             }
             680..700 => MultiChange::SetValues(self.key(rng), self.values(rng)),
             700..730 => MultiChange::Append(self.pair(rng)),
-            730..880 => MultiChange::Remove(self.probe(rng)),
+            730..740 => {
+                let changes = (0..rng.usize(0..6)).map(|_| match rng.u8(0..8) {
+                    0 => MultiChange::RemoveKey(self.key(rng)),
+                    1 => MultiChange::InsertMany(self.pairs(rng, 100)),
+                    2 => MultiChange::RemovePairs(self.range_pairs(rng)),
+                    3 | 4 => MultiChange::Remove(self.probe(rng)),
+                    _ => MultiChange::Insert(self.pair(rng)),
+                });
+                MultiChange::Nested(changes.collect(), rng.bool())
+            }
+            740..880 => MultiChange::Remove(self.probe(rng)),
             880..890 => MultiChange::RemoveKey(self.key(rng)),
             890..920 => MultiChange::RemoveMany(self.pairs(rng, 300)),
             920..930 => MultiChange::RemoveRange(self.range(rng)),

@@ -1,0 +1,198 @@
+//! What a cursor changes, in its table and in the model.
+
+use super::{
+    super::{
+        multi::oracle::Pair,
+        oracle::{AnyModel, Tables},
+        shape::{Key, Value},
+        violation::{Outcome, expect_error, expect_same},
+    },
+    Cursor, CursorChange, Place,
+    places::{compare, contains, next, prev, values, walk},
+};
+use std::cmp::Ordering;
+use teak::{Bunch, Error, WriteTxn};
+
+impl Cursor {
+    /// Changes its table, where that is there, and the model of it.
+    pub(crate) fn change(
+        &mut self,
+        txn: &mut WriteTxn,
+        tables: &mut Tables,
+        change: &CursorChange,
+    ) -> Outcome {
+        if self.model(tables).is_none() {
+            return Ok(());
+        }
+        let model = tables.get_mut(&self.table).map(std::sync::Arc::make_mut);
+        let Some(model) = model else {
+            return Ok(());
+        };
+        let here = match &self.place {
+            Place::At(pair) if contains(model, pair) => Some(pair.clone()),
+            _ => None,
+        };
+        match change {
+            CursorChange::Insert((key, value), record) => {
+                match model {
+                    AnyModel::Multi(table) => {
+                        let is_new = self.cursor.insert_pair(txn, key, value)?;
+                        let pair = (key.clone(), value.clone());
+                        expect_same("insert_pair", is_new, table.insert(&pair))?;
+                    }
+                    AnyModel::Plain(table) => {
+                        self.cursor.insert(txn, key, record.bytes())?;
+                        table.insert(key, *record);
+                    }
+                }
+                self.place = Place::At((key.clone(), value.clone()));
+            }
+            CursorChange::InsertNew((key, value), record) => {
+                let there = values(model, key).into_iter().next();
+                let is_new = self
+                    .cursor
+                    .insert_new(txn, key, given(model, value, record))?;
+                expect_same("insert_new", is_new, there.is_none())?;
+                let pair = (key.clone(), there.unwrap_or_else(|| value.clone()));
+                if is_new {
+                    put(model, &pair, record);
+                }
+                self.place = Place::At(pair);
+            }
+            CursorChange::Append(pair, record) => {
+                let value = given(model, &pair.1, record);
+                let appended = self.cursor.append(txn, &pair.0, value);
+                let last = prev(model, None);
+                self.arrive(model, (pair, record), last, appended)?;
+            }
+            CursorChange::AppendValue(pair, record) => {
+                let appended = self.cursor.append_value(txn, &pair.0, &pair.1);
+                let last = values(model, &pair.0).pop();
+                let last = last.map(|value| (pair.0.clone(), value));
+                self.arrive(model, (pair, record), last, appended)?;
+            }
+            CursorChange::RemoveBunch(bunch) => {
+                let removed = self.cursor.remove_bunch(txn, *bunch);
+                let Some(pairs) = self.bunch(model, *bunch) else {
+                    return expect_error("a bunch beside nothing", removed, |error| {
+                        matches!(error, Error::InvalidArgument(_))
+                    });
+                };
+                expect_same("remove_bunch", removed?, pairs.len() as u64)?;
+                pairs.iter().for_each(|pair| take(model, pair));
+            }
+            CursorChange::Remove => {
+                let is_removed = self.cursor.remove(txn)?;
+                expect_same("removal by a cursor", is_removed, here.is_some())?;
+                here.iter().for_each(|pair| take(model, pair));
+            }
+            CursorChange::RemoveAllValues => {
+                let count = self.cursor.remove_all_values(txn)?;
+                let expected = match (model, &self.place) {
+                    (AnyModel::Multi(table), Place::At((key, _))) => table.remove_key(key),
+                    (AnyModel::Plain(table), Place::At((key, _))) => table.remove(key).into(),
+                    _ => 0,
+                };
+                expect_same("remove_all_values", count, expected)?;
+            }
+            CursorChange::Update(value, record) => match (model, here) {
+                (AnyModel::Multi(table), Some(old)) => {
+                    expect_same("update", self.cursor.update(txn, value)?, true)?;
+                    let new = (old.0.clone(), value.clone());
+                    table.remove(&old);
+                    table.insert(&new);
+                    self.place = Place::At(new);
+                }
+                (AnyModel::Plain(table), Some(old)) => {
+                    let is_done = self.cursor.update(txn, record.bytes())?;
+                    expect_same("update", is_done, true)?;
+                    table.insert(&old.0, *record);
+                }
+                (AnyModel::Multi(_), None) => {
+                    expect_same("update", self.cursor.update(txn, value)?, false)?;
+                }
+                (AnyModel::Plain(_), None) => {
+                    let is_done = self.cursor.update(txn, record.bytes())?;
+                    expect_same("update", is_done, false)?;
+                }
+            },
+        }
+        match self.model(tables) {
+            Some(model) => self.verify(txn, model),
+            None => Ok(()),
+        }
+    }
+
+    /// The cursor has appended a record if there is none behind it, and was refused if there is.
+    fn arrive(
+        &mut self,
+        model: &mut AnyModel,
+        (pair, record): (&Pair, &Value),
+        last: Option<Pair>,
+        appended: teak::Result<()>,
+    ) -> Outcome {
+        if last.is_some_and(|last| compare(model, &last, pair).is_ge()) {
+            return expect_error("appending what is not behind", appended, |error| {
+                matches!(error, Error::NotSorted { .. })
+            });
+        }
+        appended?;
+        put(model, pair, record);
+        self.place = Place::At(pair.clone());
+        Ok(())
+    }
+
+    /// The records of a bunch; `None` if it is refused.
+    fn bunch(&self, model: &AnyModel, bunch: Bunch) -> Option<Vec<Pair>> {
+        use Ordering::{Equal, Greater, Less};
+        let (sides, is_of_key): (&[_], _) = match bunch {
+            Bunch::Before => (&[Less], false),
+            Bunch::ToHere => (&[Less, Equal], false),
+            Bunch::FromHere => (&[Equal, Greater], false),
+            Bunch::Behind => (&[Greater], false),
+            Bunch::Whole => (&[Less, Equal, Greater], false),
+            Bunch::ValuesBefore => (&[Less], true),
+            Bunch::ValuesToHere => (&[Less, Equal], true),
+            Bunch::ValuesFromHere => (&[Equal, Greater], true),
+            Bunch::ValuesBehind => (&[Greater], true),
+            Bunch::Values => (&[Less, Equal, Greater], true),
+        };
+        let side_of = |pair: &Pair| match &self.place {
+            Place::At(here) => compare(model, pair, here),
+            Place::BeforeFirst => Greater,
+            Place::BehindLast | Place::Nowhere => Less,
+        };
+        let is_meant = |pair: &Pair| match &self.place {
+            Place::At(here) => !is_of_key || here.0 == pair.0,
+            _ => !is_of_key,
+        };
+        if self.place == Place::Nowhere && bunch != Bunch::Whole && !is_of_key {
+            return None;
+        }
+        let all = walk(model, next(model, None), false);
+        let is_in = |pair: &Pair| is_meant(pair) && sides.contains(&side_of(pair));
+        Some(all.filter(is_in).collect())
+    }
+}
+
+/// What stands behind a key in such a table.
+fn given<'v>(model: &AnyModel, value: &'v Key, record: &Value) -> &'v [u8] {
+    match model {
+        AnyModel::Multi(_) => value,
+        AnyModel::Plain(_) => record.bytes(),
+    }
+}
+
+fn put(model: &mut AnyModel, pair: &Pair, record: &Value) {
+    match model {
+        AnyModel::Multi(table) => drop(table.insert(pair)),
+        AnyModel::Plain(table) => drop(table.insert(&pair.0, *record)),
+    }
+}
+
+fn take(model: &mut AnyModel, pair: &Pair) {
+    match model {
+        AnyModel::Multi(table) => drop(table.remove(pair)),
+        AnyModel::Plain(table) => drop(table.remove(&pair.0)),
+    }
+}

@@ -21,11 +21,20 @@ fn compilers() -> &'static [&'static str] {
 
 fn compiler(name: &str) -> Command {
     let mut command = Command::new(name);
-    let headers = installed().join("include");
-    command.args(["-Wall", "-Wextra", "-Wshadow", "-Wconversion", "-Werror"]);
-    command.arg("-I").arg(headers);
-    command.arg("-I").arg(package().join("tests/cpp"));
+    command.args(arguments());
     command
+}
+
+/// What every compiler is told.
+fn arguments() -> Vec<PathBuf> {
+    let warnings = ["-Wall", "-Wextra", "-Wshadow", "-Wconversion", "-Werror"];
+    let places = [installed().join("include"), package().join("tests/cpp")];
+    let places = places.into_iter().flat_map(|place| ["-I".into(), place]);
+    warnings
+        .map(PathBuf::from)
+        .into_iter()
+        .chain(places)
+        .collect()
 }
 
 fn of_tests(name: &str) -> PathBuf {
@@ -141,13 +150,41 @@ fn cases(source: &Path) -> Vec<Vec<String>> {
     texts
 }
 
+/// What has a compiler take the header, with nothing defined before it, as it was compiled once below `directory`: reading it takes longer than
+/// all else.
+fn precompiled(name: &str, directory: &Path) -> [PathBuf; 2] {
+    let compile = |to: &Path| {
+        let header = installed().join("include/teak.hpp");
+        let mut compiler = compiler(name);
+        compiler.args(["-std=c++17", "-x", "c++-header", "-o"]);
+        run(compiler.arg(to).arg(header));
+    };
+    // The one finds it beside where the header would be, the other is told.
+    let (flag, path) = match name {
+        "clang++" => ("-include-pch", directory.join("teak.pch")),
+        _ => ("-I", directory.join("teak.hpp.gch")),
+    };
+    compile(&path);
+    match name {
+        "clang++" => [flag.into(), path],
+        _ => [flag.into(), directory.to_owned()],
+    }
+}
+
 fn refuses_each_case(name: &str, count_min: usize) {
     let source = of_tests(name);
     let cases = cases(&source);
     assert!(cases.len() >= count_min);
+    let is_header_first = !fs::read_to_string(&source)
+        .expect("a text")
+        .contains("#define TEAK");
     for name in compilers() {
+        let directory = TempDir::new().expect("a directory");
+        let header = is_header_first.then(|| precompiled(name, directory.path()));
         let case = |number: usize| {
-            let mut compiler = compiler(name);
+            let mut compiler = Command::new(name);
+            compiler.args(header.iter().flatten());
+            compiler.args(arguments());
             compiler.args(["-std=c++17", "-fsyntax-only"]);
             compiler.arg(format!("-DCASE={number}")).arg(&source);
             compiler

@@ -7,6 +7,8 @@ use std::ops::{Bound, ControlFlow};
 type Raw = MultiTable<Bytes, Bytes>;
 type Pair = (Vec<u8>, Vec<u8>);
 
+/// From one key in so many of those that are read the table is split, which takes as long as hundreds of reads.
+const SPLIT_STEP: usize = 16;
 /// Changes that are tried.
 const STEPS: usize = 9;
 
@@ -21,7 +23,7 @@ pub(super) fn read<T: Transaction>(txn: &T, name: &[u8]) -> Result<()> {
         .take_while(Result::is_ok)
         .count();
     let (mut cursor, mut last_key) = (table.cursor(txn)?, None);
-    for (key, value) in pairs.iter().step_by(KEY_STEP) {
+    for (step, (key, value)) in pairs.iter().step_by(KEY_STEP).enumerate() {
         let _ = (table.count(txn, key), table.contains(txn, key, value));
         let _ = (table.first_value(txn, key), table.last_value(txn, key));
         if last_key != Some(key) {
@@ -29,6 +31,12 @@ pub(super) fn read<T: Transaction>(txn: &T, name: &[u8]) -> Result<()> {
         }
         last_key = Some(key);
         count(txn, &table, key, value);
+        if step.is_multiple_of(SPLIT_STEP) {
+            let _ = (
+                table.split(txn, .., 3),
+                table.split_pairs(txn, &key[..].., 70),
+            );
+        }
         let from = (Bound::Excluded((&key[..], &value[..])), Bound::Unbounded);
         let _ = table.range_pairs(txn, from)?.rev().take(3).count();
         let _ = (cursor.seek_pair(key, value), cursor.next(), cursor.prev());
@@ -46,7 +54,6 @@ fn count<T: Transaction>(txn: &T, table: &Raw, key: &[u8], value: &[u8]) {
     let from = (Bound::Excluded((key, value)), Bound::Unbounded);
     let _ = table.count_range_pairs(txn, from);
     let _ = table.estimate_range(txn, key..);
-    let _ = (table.split(txn, .., 3), table.split_pairs(txn, key.., 70));
 }
 
 fn read_values<T: Transaction>(txn: &T, table: &Raw, key: &[u8]) -> Result<()> {

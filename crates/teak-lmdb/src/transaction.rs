@@ -94,12 +94,14 @@ impl Transaction {
     }
 
     /// Begins to read.
-    pub(crate) fn read(environment: *mut Environment, opened: &Arc<Opened>) -> Outcome<Self> {
+    pub(crate) fn read(environment: *mut Environment, opened: &Arc<Opened>) -> Outcome<Box<Self>> {
         let side = Side::Reading {
             txn: None,
             place: None,
         };
-        let mut txn = Self::new(environment, opened, Remembered::now(opened), side);
+        let remembered = Remembered::now(opened);
+        // Where it stays: it is large.
+        let mut txn = Box::new(Self::new(environment, opened, remembered, side));
         match txn.renew() {
             Ok(()) => Ok(txn),
             Err(code) => {
@@ -110,21 +112,18 @@ impl Transaction {
     }
 
     /// Begins to write, when nobody else does.
-    pub(crate) fn write(environment: *mut Environment, opened: &Arc<Opened>) -> Outcome<Self> {
+    pub(crate) fn write(environment: *mut Environment, opened: &Arc<Opened>) -> Outcome<Box<Self>> {
         opened.refuse_read_only()?;
         let writer = Box::into_raw(Box::new(Writer::begin(opened)?));
         opened.count_writer(true);
         let savepoint = None;
-        Ok(Self::new(
-            environment,
-            opened,
-            Remembered::now(opened),
-            Side::Writing { writer, savepoint },
-        ))
+        let remembered = Remembered::now(opened);
+        let side = Side::Writing { writer, savepoint };
+        Ok(Box::new(Self::new(environment, opened, remembered, side)))
     }
 
     /// Begins a transaction in `parent`, which has no other one.
-    pub(crate) fn nested(parent: &mut Self) -> Outcome<Self> {
+    pub(crate) fn nested(parent: &mut Self) -> Outcome<Box<Self>> {
         if !parent.is_writing() {
             return Err(Code::INVALID_ARGUMENT);
         }
@@ -147,7 +146,7 @@ impl Transaction {
         nested.main = parent.main.clone();
         nested.dropped.clone_from(&parent.dropped);
         nested.parent = parent;
-        Ok(nested)
+        Ok(Box::new(nested))
     }
 
     /// Takes over the cursors of the outer transaction, until this one ends.
@@ -234,10 +233,15 @@ impl Transaction {
     }
 
     /// Gives the record of a reserved value what the client has written there meanwhile.
+    #[inline]
     pub(crate) fn store_reserved(&mut self) -> Outcome {
-        if !self.is_writing() {
-            return Ok(());
+        match self.is_writing() {
+            true => self.store_reserved_of_writer(),
+            false => Ok(()),
         }
+    }
+
+    fn store_reserved_of_writer(&mut self) -> Outcome {
         let writer = self.writer()?;
         let Some(reserved) = writer.reserved.take() else {
             return Ok(());

@@ -41,7 +41,7 @@ pub unsafe extern "C" fn mdb_txn_begin(
             None if is_reading => Transaction::read(environment, opened),
             None => Transaction::write(environment, opened),
         };
-        *place = Box::into_raw(Box::new(begun?));
+        *place = Box::into_raw(begun?);
         if !parent.is_null() {
             // SAFETY: both are handles, and not the same.
             unsafe { (**place).adopt_cursors(&mut *parent) };

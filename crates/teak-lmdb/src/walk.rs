@@ -52,11 +52,13 @@ impl Walk {
     }
 
     /// The key; of tables that share no prefixes, in its page.
+    #[inline(always)]
     pub(crate) fn key(&self) -> &[u8] {
         each!(self, cursor => cursor.key())
     }
 
     /// The value, in its page.
+    #[inline(always)]
     pub(crate) fn value(&self) -> Outcome<&[u8]> {
         Ok(match self {
             Self::Plain(cursor) => cursor.value()?,

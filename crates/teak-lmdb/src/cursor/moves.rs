@@ -47,6 +47,22 @@ fn missed(is_there: bool, step: Step, value: Option<&'static [u8]>) -> Option<Mi
 const NOT_FOUND: Code = Code::NOT_FOUND;
 
 impl Inner {
+    /// Goes from a record of a plain table to the next one, which is what most calls ask for; `false` if it has not gone anywhere, and there is more
+    /// to be done.
+    #[inline]
+    fn next_of_plain(&mut self) -> Outcome<bool> {
+        let Some(Walk::Plain(cursor)) = &mut self.walk else {
+            return Ok(false);
+        };
+        let done = match cursor.next() {
+            Ok(true) => Ok(None),
+            Ok(false) => Ok(Some(Missed::Left(None))),
+            Err(error) => Err(error.into()),
+        };
+        self.settle(done, Side::Last)?;
+        Ok(true)
+    }
+
     /// Does what is asked, and tells the record in `key` and `data`, where they are wanted.
     pub(crate) fn get(
         &mut self,
@@ -56,6 +72,9 @@ impl Inner {
         operation: Operation,
     ) -> Outcome {
         use Operation as Op;
+        if operation == Op::Next && self.next_of_plain()? {
+            return self.tell(key, data);
+        }
         match operation {
             Op::First => self.go_to_end(txn, Side::First)?,
             Op::Last => self.go_to_end(txn, Side::Last)?,
@@ -88,6 +107,7 @@ impl Inner {
     }
 
     /// Tells the record that the cursor is on.
+    #[inline(always)]
     fn tell(&self, key: Option<&mut Value>, data: Option<&mut Value>) -> Outcome {
         let walk = self.walk.as_ref().ok_or(NOT_FOUND)?;
         if let Some(data) = data {
@@ -183,14 +203,19 @@ impl Inner {
     }
 
     /// After a step towards `side`. An error leaves the cursor nowhere.
+    #[inline]
     fn settle(&mut self, done: Outcome<Option<Missed>>, side: Side) -> Outcome {
         self.is_without_value = false;
+        if let Ok(None) = done {
+            self.is_at_end = false;
+            return Ok(());
+        }
+        self.settle_missed(done, side)
+    }
+
+    fn settle_missed(&mut self, done: Outcome<Option<Missed>>, side: Side) -> Outcome {
         match done {
-            Ok(None) => {
-                self.is_at_end = false;
-                return Ok(());
-            }
-            Ok(Some(Missed::Stays)) => {}
+            Ok(None | Some(Missed::Stays)) => {}
             Ok(Some(Missed::Left(value))) => {
                 self.is_at_end = side == Side::Last;
                 if let Some(walk) = self.walk.take() {

@@ -312,6 +312,22 @@ impl<'p> Leaf<'p> {
         self.node_as(format, index)
     }
 
+    /// Whether keys are whole and values are not aligned, as where clients are given slices of both, and they stand one by one.
+    #[inline]
+    pub(crate) fn is_plain_but_whole(&self) -> bool {
+        self.flags & (WHOLE_KEYS | 7 << ALIGN_SHIFT) == WHOLE_KEYS && !self.offsets.is_empty()
+    }
+
+    /// The same of such a page.
+    #[inline(always)]
+    pub(crate) fn plain_whole_node(&self, index: usize) -> Result<Node<'p>, Damage> {
+        let format = NodeFormat {
+            in_head: 0,
+            align_mask: 0,
+        };
+        self.node_as(format, index)
+    }
+
     #[inline]
     fn node_format(&self) -> NodeFormat {
         NodeFormat {

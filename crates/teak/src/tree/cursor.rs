@@ -306,11 +306,17 @@ impl<'s, S: PageSource + ?Sized> Cursor<'s, S> {
     /// Reads a record of the leaf.
     #[inline(always)]
     fn read(&mut self, index: usize) -> Result<(), Damage> {
-        if !self.leaf.is_plain() {
+        let node = if self.leaf.is_plain() {
+            let node = self.leaf.plain_node(index)?;
+            self.key_len = self.leaf.read_key(index, &node, &mut self.key);
+            node
+        } else if self.leaf.is_plain_but_whole() {
+            let node = self.leaf.plain_whole_node(index)?;
+            self.whole_key = Some(node.stored_key);
+            node
+        } else {
             return self.read_otherwise(index);
-        }
-        let node = self.leaf.plain_node(index)?;
-        self.key_len = self.leaf.read_key(index, &node, &mut self.key);
+        };
         self.value = node.value;
         Ok(())
     }

@@ -92,7 +92,7 @@ fn get_in_leaf<'s, S: PageSource + ?Sized>(
 }
 
 /// The bytes of a value, wherever they stand.
-#[inline]
+#[inline(always)]
 pub(crate) fn load<'s, S: PageSource + ?Sized>(
     source: &'s S,
     leaf: PageNumber,
@@ -101,6 +101,16 @@ pub(crate) fn load<'s, S: PageSource + ?Sized>(
     if value.kind == ValueKind::Inline {
         return Ok(value.bytes);
     }
+    load_otherwise(source, leaf, value)
+}
+
+/// The bytes of a value that does not stand in its leaf as it is.
+#[inline(never)]
+fn load_otherwise<'s, S: PageSource + ?Sized>(
+    source: &'s S,
+    leaf: PageNumber,
+    value: StoredValue<'s>,
+) -> Result<&'s [u8]> {
     match value.as_run().map_err(|damage| damage.at(leaf, "lookup"))? {
         Some(run) => enter::value(source, &run),
         None => Ok(value.bytes),

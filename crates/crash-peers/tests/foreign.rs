@@ -3,7 +3,7 @@
 #[path = "foreign/engines.rs"]
 mod engines;
 
-use engines::{Change, Kind, Lmdb, Mdbx, Peer, Record};
+use engines::{Change, Kind, Lmdb, Mdbx, Peer, Record, Writing};
 use fastrand::Rng;
 use std::{fs::File, path::Path};
 use teak_foreign::{Environment, this_boot};
@@ -154,10 +154,14 @@ fn play(peer: &dyn Peer, path: &Path, longest: usize, seed: u64) -> usize {
 }
 
 /// Plays with a new file for each seed; `run` is given the directory for it.
-fn play_all(run: impl Fn(&Path, u64) -> usize) {
+fn play_all(run: impl Fn(&Path, u64, Writing) -> usize) {
     let counts = (0..FILES).map(|seed| {
         let directory = tempfile::tempdir().expect("a directory");
-        run(directory.path(), seed)
+        let writing = match seed % 4 {
+            3 => Writing::Mapped,
+            _ => Writing::Called,
+        };
+        run(directory.path(), seed, writing)
     });
     let count: usize = counts.sum();
     assert!(count > RECORDS_MIN, "{count} records");
@@ -165,19 +169,20 @@ fn play_all(run: impl Fn(&Path, u64) -> usize) {
 
 #[test]
 fn files_of_lmdb_read_as_lmdb_reads_them() {
-    play_all(|directory, seed| {
+    play_all(|directory, seed, writing| {
         let path = directory.join("data.mdb");
-        play(&Lmdb::create(&path), &path, 500, seed)
+        play(&Lmdb::create(&path, writing), &path, 500, seed)
     });
 }
 
 #[test]
 fn files_of_libmdbx_read_as_libmdbx_reads_them() {
-    play_all(|directory, seed| {
+    play_all(|directory, seed, writing| {
         let path = directory.join("mdbx.dat");
         let page_size = 256 << (seed % 9);
         // Keys and values of several must fit into a page often enough.
         let longest = (page_size / 5).min(4_000);
-        play(&Mdbx::create(&path, page_size), &path, longest, seed)
+        let engine = Mdbx::create(&path, page_size, writing);
+        play(&engine, &path, longest, seed)
     });
 }

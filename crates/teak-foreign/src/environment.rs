@@ -75,7 +75,8 @@ impl Table {
         };
         let values = has(flag::SEVERAL).then_some(Values {
             order: value_order,
-            is_fixed: has(flag::FIXED),
+            // Integers have one size where it is not said, too.
+            is_fixed: has(flag::FIXED | flag::INTEGER_VALUE),
         });
         Ok(Self {
             name,

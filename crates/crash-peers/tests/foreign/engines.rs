@@ -25,6 +25,13 @@ pub(super) struct Kind {
     pub(super) flags: u32,
 }
 
+/// How an engine writes to its file.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Writing {
+    Called,
+    Mapped,
+}
+
 /// A key and a value.
 pub(super) type Record = (Vec<u8>, Vec<u8>);
 
@@ -228,12 +235,15 @@ peer!(
 );
 
 impl Lmdb {
-    pub(super) fn create(path: &Path) -> Self {
+    pub(super) fn create(path: &Path, writing: Writing) -> Self {
         let path = CString::new(path.as_os_str().as_bytes()).expect("a path");
         let mut env = ptr::null_mut();
         // SAFETY: `env` is a place for the handle.
         must(unsafe { lmdb::mdb_env_create(&raw mut env) });
-        let flags = lmdb::MDB_NOSUBDIR | lmdb::MDB_NOSYNC | lmdb::MDB_NOTLS;
+        let mut flags = lmdb::MDB_NOSUBDIR | lmdb::MDB_NOSYNC | lmdb::MDB_NOTLS;
+        if writing == Writing::Mapped {
+            flags |= lmdb::MDB_WRITEMAP;
+        }
         // SAFETY: the environment is not open yet, and the path ends with a zero byte.
         unsafe {
             must(lmdb::mdb_env_set_mapsize(env, 256 << 20));
@@ -245,7 +255,7 @@ impl Lmdb {
 }
 
 impl Mdbx {
-    pub(super) fn create(path: &Path, page_size: usize) -> Self {
+    pub(super) fn create(path: &Path, page_size: usize, writing: Writing) -> Self {
         let (level, flags) = (mdbx::MDBX_LOG_FATAL, mdbx::MDBX_DBG_DONTCHANGE);
         // SAFETY: it sets numbers of the library's own, and nothing is to be called.
         unsafe { mdbx::mdbx_setup_debug(level, flags, None) };
@@ -253,7 +263,10 @@ impl Mdbx {
         let mut env = ptr::null_mut();
         // SAFETY: `env` is a place for the handle.
         must(unsafe { mdbx::mdbx_env_create(&raw mut env) });
-        let flags = mdbx::MDBX_NOSUBDIR | mdbx::MDBX_SAFE_NOSYNC;
+        let mut flags = mdbx::MDBX_NOSUBDIR | mdbx::MDBX_SAFE_NOSYNC;
+        if writing == Writing::Mapped {
+            flags |= mdbx::MDBX_WRITEMAP;
+        }
         // SAFETY: the environment is not open yet, and the path ends with a zero byte.
         unsafe {
             must(mdbx::mdbx_env_set_geometry(

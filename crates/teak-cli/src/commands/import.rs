@@ -8,7 +8,7 @@ mod source;
 mod summary;
 mod verify;
 
-use crate::arguments::{DEFAULT_TABLE, DatabaseArgument};
+use crate::arguments::DEFAULT_TABLE;
 use crate::engine;
 use crate::failure::Failure;
 use crate::output::{self, Style};
@@ -18,6 +18,7 @@ use plan::Plan;
 use progress::Progress;
 use source::Source;
 use std::ffi::OsString;
+use std::path::PathBuf;
 use std::time::Instant;
 
 const EXAMPLES: &str = "\
@@ -42,9 +43,9 @@ pub(crate) struct Arguments {
     #[arg(value_hint = clap::ValueHint::AnyPath)]
     source: OsString,
 
-    /// The database, which must not exist yet
-    #[command(flatten)]
-    database: DatabaseArgument,
+    /// A file that does not exist yet
+    #[arg(value_hint = clap::ValueHint::FilePath)]
+    database: PathBuf,
 
     /// The table for records of the main database that are not named databases
     #[arg(long, value_name = "NAME", default_value = DEFAULT_TABLE)]
@@ -69,7 +70,7 @@ pub(crate) struct Arguments {
 
 /// Runs the subcommand.
 pub(crate) fn run(arguments: &Arguments, style: Style) -> Result<(), Failure> {
-    let place = Place::beside(&arguments.database.path)?;
+    let place = Place::beside(&arguments.database)?;
     let source = Source::open(&arguments.source)?;
     for note in source.environment.notes() {
         output::warn(note);
@@ -86,14 +87,14 @@ pub(crate) fn run(arguments: &Arguments, style: Style) -> Result<(), Failure> {
     let copy_seconds = started.elapsed().as_secs_f64();
     verify::run(&source, &plan, &database, &progress)?;
     database.close()?;
-    place.finish(&arguments.database.path)?;
+    place.finish(&arguments.database)?;
     progress.finish();
     let seconds = started.elapsed().as_secs_f64();
     summary::print(
         &source,
         &copied,
         [copy_seconds, seconds],
-        &arguments.database.path,
+        &arguments.database,
         style,
     )
 }

@@ -37,6 +37,7 @@ typedef MDB_cursor cursor_t;
 static env_t *env;
 static txn_t *txn;
 static uint64_t seed = 7;
+static int is_large = 0;
 
 static void check(int code, const char *what) {
   if (code != 0) {
@@ -51,13 +52,14 @@ static uint32_t draw(uint32_t below) {
 }
 
 static void open_env(const char *path) {
+  size_t map_size = is_large ? 2048u << 20 : 16 << 20;
   CHECK(CALL(env_create)(&env));
 #ifdef MDBX
-  CHECK(mdbx_env_set_geometry(env, 0, -1, 16 << 20, 64 << 10, 128 << 10, 4096));
+  CHECK(mdbx_env_set_geometry(env, 0, -1, map_size, is_large ? 16 << 20 : 64 << 10, -1, 4096));
   CHECK(mdbx_env_set_maxdbs(env, 32));
   CHECK(mdbx_env_open(env, path, MDBX_NOSUBDIR, 0644));
 #else
-  CHECK(mdb_env_set_mapsize(env, 16 << 20));
+  CHECK(mdb_env_set_mapsize(env, map_size));
   CHECK(mdb_env_set_maxdbs(env, 32));
   CHECK(mdb_env_open(env, path, MDB_NOSUBDIR, 0644));
 #endif
@@ -198,6 +200,21 @@ static void fill_custom(void) {
   commit();
 }
 
+/* For measuring: random keys of 16 bytes, values of 100, in a hundred commits. */
+static void fill_million(void) {
+  uint32_t record[29];
+  for (int i = 0; i < 100; i++) {
+    begin();
+    dbi_t dbi = table(NULL, 0);
+    for (int j = 0; j < 10000; j++) {
+      for (size_t k = 0; k < 29; k++)
+        record[k] = draw(1u << 31);
+      put(dbi, record, 16, record + 4, 100);
+    }
+    commit();
+  }
+}
+
 static uint64_t hash = 0;
 
 static void mix(const unsigned char *bytes, size_t len) {
@@ -254,9 +271,12 @@ int main(int argc, char **argv) {
     return 2;
   snprintf(path, sizeof path, "%s/%s", argv[1], argv[2]);
   remove(path);
+  is_large = strstr(argv[2], "million") != NULL;
   open_env(path);
   if (strstr(argv[2], "custom"))
     fill_custom();
+  else if (is_large)
+    fill_million();
   else if (!strstr(argv[2], "empty"))
     fill();
   snprintf(path, sizeof path, "%s/%s.expected", argv[1], argv[2]);

@@ -1,8 +1,8 @@
 //! The command line: what is common to all subcommands, and which there are.
 
 use crate::commands::{
-    backup, check, compact, completions, del, diff, dump, get, load, man, page, put, readers,
-    restore, salvage, scan, snapshot, stat, table, tables,
+    backup, check, compact, completions, del, diff, dump, get, import, load, man, page, put,
+    readers, restore, salvage, scan, snapshot, stat, table, tables,
 };
 use crate::failure::Failure;
 use crate::output::Style;
@@ -39,6 +39,7 @@ pub(crate) struct Arguments {
 #[derive(Subcommand)]
 enum Command {
     Load(load::Arguments),
+    Import(import::Arguments),
     Dump(dump::Arguments),
     Get(get::Arguments),
     Put(put::Arguments),
@@ -71,6 +72,7 @@ impl Arguments {
         let style = self.style();
         match self.command {
             Command::Load(arguments) => load::run(&arguments, style),
+            Command::Import(arguments) => import::run(&arguments, style),
             Command::Dump(arguments) => dump::run(&arguments),
             Command::Get(arguments) => get::run(&arguments, style),
             Command::Put(arguments) => put::run(&arguments, style),

@@ -41,6 +41,12 @@ pub(crate) fn open_or_create(
     tell_recovery(options.create(true).open(path)?)
 }
 
+/// Creates a database that nobody else opens meanwhile.
+pub(crate) fn create_exclusive(path: &Path, page_size_bytes: usize) -> Result<Database, Failure> {
+    let options = Options::new().create_new(true).exclusive(true);
+    Ok(options.page_size(page_size_bytes).open(path)?)
+}
+
 fn tell_recovery(database: Database) -> Result<Database, Failure> {
     if let Recovery::RolledBack { from, to, reason } = database.recovery() {
         output::warn(&format!(

@@ -22,6 +22,8 @@ pub(crate) enum Failure {
     Damaged(String),
     /// What was loaded is not what reads back.
     Unverified(String),
+    /// What is to be imported cannot be read as it is.
+    Source(String),
     /// The input is not what it should be.
     Input(Malformed),
     /// The engine refused a record of the input.
@@ -184,7 +186,8 @@ impl Failure {
             Self::NotFound(text)
             | Self::Usage(text)
             | Self::Damaged(text)
-            | Self::Unverified(text) => text.clone(),
+            | Self::Unverified(text)
+            | Self::Source(text) => text.clone(),
             Self::Input(malformed) => format!("{malformed}; correct the input, or make it again"),
             Self::Record { line, error } => {
                 format!("the record in line {line} of the input cannot be stored: {error}")
@@ -221,6 +224,7 @@ impl Failure {
             Self::NotFound(_) => Kind::NotFound,
             Self::Usage(_) => Kind::Usage,
             Self::Damaged(_) | Self::Unverified(_) => Kind::Damaged,
+            Self::Source(_) => Kind::Unavailable,
             Self::Input(_) => Kind::MalformedInput,
             Self::Record { error, .. } => match engine_kind(error) {
                 // What would be a wrong argument anywhere else came from the input here.

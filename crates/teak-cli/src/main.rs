@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod arguments;
+mod checksum;
 mod commands;
 mod engine;
 mod failure;

@@ -2,7 +2,6 @@
 
 mod batches;
 mod bulk;
-mod checksum;
 mod input;
 mod state;
 mod summary;

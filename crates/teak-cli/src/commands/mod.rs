@@ -8,6 +8,7 @@ pub(crate) mod del;
 pub(crate) mod diff;
 pub(crate) mod dump;
 pub(crate) mod get;
+pub(crate) mod import;
 pub(crate) mod load;
 pub(crate) mod man;
 pub(crate) mod page;

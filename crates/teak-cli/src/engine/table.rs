@@ -57,6 +57,14 @@ impl AnyTable {
         }
     }
 
+    /// Draws numbers from the table's sequence.
+    pub(crate) fn draw_sequence(&self, txn: &mut WriteTxn, count: u64) -> teak::Result<u64> {
+        match self {
+            Self::One(table) => table.draw_sequence(txn, count),
+            Self::Several(table) => table.draw_sequence(txn, count),
+        }
+    }
+
     pub(crate) fn clear(&self, txn: &mut WriteTxn) -> teak::Result<()> {
         match self {
             Self::One(table) => table.clear(txn),
@@ -120,7 +128,7 @@ impl AnyTable {
     pub(crate) fn load_sorted(
         &self,
         txn: &mut WriteTxn,
-        records: impl Iterator<Item = (Vec<u8>, Vec<u8>)>,
+        records: impl Iterator<Item = (impl AsRef<[u8]>, impl AsRef<[u8]>)>,
     ) -> teak::Result<u64> {
         match self {
             Self::One(table) => table.bulk_load(txn, records),
@@ -132,7 +140,7 @@ impl AnyTable {
     pub(crate) fn load_unsorted(
         &self,
         txn: &mut WriteTxn,
-        records: impl Iterator<Item = (Vec<u8>, Vec<u8>)>,
+        records: impl Iterator<Item = (impl AsRef<[u8]>, impl AsRef<[u8]>)>,
     ) -> teak::Result<u64> {
         let table = match self {
             Self::One(table) => {
@@ -148,7 +156,7 @@ impl AnyTable {
                 return Ok(loaded);
             }
             let pairs: Vec<(&[u8], &[u8])> = (batch.iter())
-                .map(|(key, value)| (&key[..], &value[..]))
+                .map(|(key, value)| (key.as_ref(), value.as_ref()))
                 .collect();
             loaded += table.insert_many(txn, &pairs)?;
         }

@@ -3,9 +3,11 @@
 mod change;
 mod damage;
 mod diff;
+mod import;
 mod increments;
 mod inspect;
 mod interrupted;
+mod lmdb_tools;
 mod load_and_dump;
 mod read;
 mod several_values;

@@ -1,8 +1,8 @@
 //! Loading in batches: each so many records are one transaction.
 
-use super::checksum::Checksum;
 use super::input::Input;
 use super::state::{Expectation, LoadState};
+use crate::checksum::Checksum;
 use crate::engine::{self, AnyTable};
 use crate::failure::Failure;
 use crate::text::{Event, Header, Kind};

@@ -1,8 +1,8 @@
 //! Loading in bulk: each table is one transaction, built bottom-up from sorted records.
 
-use super::checksum::Checksum;
 use super::input::Input;
 use super::state::{Expectation, LoadState};
+use crate::checksum::Checksum;
 use crate::engine;
 use crate::failure::Failure;
 use crate::text::{Event, Header, printable};

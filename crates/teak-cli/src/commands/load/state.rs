@@ -1,8 +1,8 @@
 //! What one load knows and has done so far, whichever way it writes.
 
 use super::Arguments;
-use super::checksum::Checksum;
 use crate::arguments::DEFAULT_TABLE;
+use crate::checksum::Checksum;
 use crate::engine;
 use crate::failure::Failure;
 use crate::output;

@@ -12,14 +12,14 @@ use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 /// The number of records, and the sum of their hashes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Checksum {
-    pub(super) records: u64,
+pub(crate) struct Checksum {
+    pub(crate) records: u64,
     sum: u64,
 }
 
 impl Checksum {
     /// The checksum of all records of a table.
-    pub(super) fn of_table(txn: &ReadTxn, table: &AnyTable) -> Result<Self, Failure> {
+    pub(crate) fn of_table(txn: &ReadTxn, table: &AnyTable) -> Result<Self, Failure> {
         let mut checksum = Self::default();
         table.for_each(txn, |key, value| {
             checksum.add(key, value);
@@ -29,13 +29,13 @@ impl Checksum {
     }
 
     /// Adds a record.
-    pub(super) fn add(&mut self, key: &[u8], value: &[u8]) {
+    pub(crate) fn add(&mut self, key: &[u8], value: &[u8]) {
         self.records += 1;
         self.sum = self.sum.wrapping_add(hash(key, value));
     }
 
     /// Takes out a record that was added.
-    pub(super) fn remove(&mut self, key: &[u8], value: &[u8]) {
+    pub(crate) fn remove(&mut self, key: &[u8], value: &[u8]) {
         self.records -= 1;
         self.sum = self.sum.wrapping_sub(hash(key, value));
     }

@@ -1,0 +1,134 @@
+//! Copying: all tables in one transaction, each built bottom-up.
+
+use super::plan::{Item, Plan};
+use super::progress::Progress;
+use super::source::Source;
+use crate::engine;
+use crate::failure::Failure;
+use crate::text::printable;
+use std::fs::File;
+use teak::{Database, Durability, WriteTxn};
+use teak_foreign::{Pass, Records, Slice};
+
+/// What was copied of a table.
+pub(super) struct Copied {
+    pub(super) name: Vec<u8>,
+    pub(super) records: u64,
+    pub(super) data_bytes: u64,
+}
+
+/// Copies all tables of the plan, and commits.
+pub(super) fn run(
+    source: &Source,
+    plan: &Plan,
+    database: &Database,
+    progress: &Progress,
+) -> Result<Vec<Copied>, Failure> {
+    let mut txn = database.begin_write()?;
+    txn.set_durability(Durability::Lazy);
+    let mut pass = source.environment.pass();
+    let mut copied = Vec::new();
+    progress.begin_records();
+    for item in &plan.items {
+        progress.begin_table("copying", item);
+        copied.push(copy(source, item, &mut pass, &mut txn, progress)?);
+    }
+    if let Some(marks) = source.environment.marks() {
+        txn.set_marks(marks)?;
+    }
+    txn.commit()?;
+    database.sync()?;
+    Ok(copied)
+}
+
+fn copy(
+    source: &Source,
+    item: &Item,
+    pass: &mut Pass<'_, File>,
+    txn: &mut WriteTxn,
+    progress: &Progress,
+) -> Result<Copied, Failure> {
+    let table = engine::open_or_create_table(txn, &item.name, item.kind)?;
+    let records = pass.records(&item.table);
+    let mut feed = Feed {
+        records: records.map_err(|error| source.failure(error))?,
+        progress,
+        count: 0,
+        data_bytes: 0,
+        end: Ok(()),
+    };
+    let loaded = match item.is_sorted {
+        true => table.load_sorted(txn, &mut feed),
+        false => table.load_unsorted(txn, &mut feed),
+    };
+    // What stopped the source comes first: the engine only saw its records end.
+    feed.end.map_err(|error| source.failure(error))?;
+    let copied = Copied {
+        name: item.name.clone(),
+        records: feed.count,
+        data_bytes: feed.data_bytes,
+    };
+    let loaded = loaded.map_err(|error| refused(item, error))?;
+    if loaded != copied.records {
+        return Err(Failure::Unverified(format!(
+            "table \"{}\" of the source has {} records, of which {} have the key of another one; nothing was imported",
+            printable(&item.old_name),
+            copied.records,
+            copied.records.saturating_sub(loaded),
+        )));
+    }
+    if item.table.sequence > 0 {
+        table.draw_sequence(txn, item.table.sequence)?;
+    }
+    Ok(copied)
+}
+
+/// What it means that the engine does not take a record.
+fn refused(item: &Item, error: teak::Error) -> Failure {
+    let name = printable(&item.old_name);
+    let context = match &error {
+        teak::Error::NotSorted { index } => format!(
+            "record {index} of table \"{name}\" of the source is not behind the one before it in the order of the table's flags: the \
+             application compares keys by a function of its own, or the file is damaged. With --unordered \"{name}\" the table is \
+             sorted into the order of bytes; nothing was imported"
+        ),
+        teak::Error::InvalidArgument(_) if item.is_sorted => format!(
+            "table \"{name}\" of the source has a record that its flags do not allow: keys or values that are not of one size. With \
+             --unordered \"{name}\" its flags do not count, and it is sorted into the order of bytes; nothing was imported"
+        ),
+        _ => format!("table \"{name}\" of the source was being copied; nothing was imported"),
+    };
+    Failure::During {
+        context,
+        cause: Box::new(error.into()),
+    }
+}
+
+/// The records of a table, for the engine to draw from. They end where the table does or where reading fails; `end` says which.
+struct Feed<'a, 'p, 'e> {
+    records: Records<'p, 'e, File>,
+    progress: &'a Progress,
+    count: u64,
+    data_bytes: u64,
+    end: teak_foreign::Result<()>,
+}
+
+impl Iterator for Feed<'_, '_, '_> {
+    type Item = (Slice, Slice);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        match self.records.next_record() {
+            Ok(Some((key, value))) => {
+                self.progress.count(self.count);
+                self.count += 1;
+                self.data_bytes += (key.len() + value.len()) as u64;
+                Some((key, value))
+            }
+            Ok(None) => None,
+            Err(error) => {
+                self.end = Err(error);
+                None
+            }
+        }
+    }
+}

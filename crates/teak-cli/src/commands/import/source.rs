@@ -1,0 +1,109 @@
+//! The source of an import: which file it is, and what its errors are for the program.
+
+use crate::failure::Failure;
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+use teak_foreign::{Engine, Environment, Error};
+
+/// A file of another engine.
+pub(super) struct Source {
+    pub(super) path: PathBuf,
+    pub(super) environment: Environment<File>,
+}
+
+impl Source {
+    /// Opens what `lmdb:PATH` or `mdbx:PATH` means.
+    pub(super) fn open(argument: &OsString) -> Result<Self, Failure> {
+        let bytes = argument.as_bytes();
+        let (engine, path) = if let Some(path) = bytes.strip_prefix(b"lmdb:") {
+            (Engine::Lmdb, path)
+        } else if let Some(path) = bytes.strip_prefix(b"mdbx:") {
+            (Engine::Mdbx, path)
+        } else {
+            return Err(Failure::Usage(format!(
+                "the source {argument:?} does not say whose file it is; write lmdb:PATH or mdbx:PATH"
+            )));
+        };
+        let path = file_of(Path::new(OsStr::from_bytes(path)), engine)?;
+        let file = File::open(&path).map_err(|error| match error.kind() {
+            std::io::ErrorKind::NotFound => teak::Error::NotFound(path.clone()).into(),
+            _ => Failure::file("opening", &path)(error),
+        })?;
+        let environment = Environment::open(file, teak_foreign::this_boot())
+            .map_err(|error| failure(&path, error))?;
+        if environment.engine() != engine {
+            return Err(Failure::Usage(format!(
+                "{} is a file of {}; write {}:{}",
+                path.display(),
+                environment.format_name(),
+                prefix(environment.engine()),
+                path.display(),
+            )));
+        }
+        Ok(Self { path, environment })
+    }
+
+    /// What an error of reading means: that the source changed comes first, since other errors follow from it.
+    pub(super) fn failure(&self, error: Error) -> Failure {
+        match self.environment.refuse_changed() {
+            Err(changed @ Error::Changed { .. }) => failure(&self.path, changed),
+            _ => failure(&self.path, error),
+        }
+    }
+
+    /// Makes sure that nobody has written meanwhile.
+    pub(super) fn refuse_changed(&self) -> Result<(), Failure> {
+        (self.environment.refuse_changed()).map_err(|error| failure(&self.path, error))
+    }
+}
+
+fn prefix(engine: Engine) -> &'static str {
+    match engine {
+        Engine::Lmdb => "lmdb",
+        Engine::Mdbx => "mdbx",
+    }
+}
+
+/// The file that a path means: it itself, or the one that the engine puts into such a directory.
+fn file_of(path: &Path, engine: Engine) -> Result<PathBuf, Failure> {
+    let Ok(metadata) = fs::metadata(path) else {
+        return Err(teak::Error::NotFound(path.to_path_buf()).into());
+    };
+    if metadata.is_file() {
+        return Ok(path.to_path_buf());
+    }
+    if !metadata.is_dir() {
+        return Err(Failure::Usage(format!(
+            "{} is neither a file nor a directory",
+            path.display()
+        )));
+    }
+    let (own, other) = match engine {
+        Engine::Lmdb => ("data.mdb", ("mdbx.dat", "mdbx")),
+        Engine::Mdbx => ("mdbx.dat", ("data.mdb", "lmdb")),
+    };
+    let file = path.join(own);
+    if !file.exists() && path.join(other.0).exists() {
+        return Err(Failure::Usage(format!(
+            "there is no {own} in {0}, but {1}; write {2}:{0}",
+            path.display(),
+            other.0,
+            other.1,
+        )));
+    }
+    Ok(file)
+}
+
+/// What an error of a foreign file is for the program.
+fn failure(path: &Path, error: Error) -> Failure {
+    match error {
+        Error::Io { source, .. } => Failure::file("reading", path)(source),
+        error @ (Error::Damaged { .. } | Error::CutShort { .. }) => Failure::Damaged(format!(
+            "{}: {error}; nothing was imported. Have the engine's own programs check it, or restore a backup of it",
+            path.display()
+        )),
+        error => Failure::Source(format!("{}: {error}; nothing was imported", path.display())),
+    }
+}

@@ -1,0 +1,101 @@
+//! What an import says at its end.
+
+use super::copy::Copied;
+use super::source::Source;
+use crate::failure::Failure;
+use crate::output::{self, Style, counted, table_name};
+use indicatif::{BinaryBytes, HumanCount};
+use serde::Serialize;
+use std::io::{self, Write};
+use std::path::Path;
+
+#[derive(Serialize)]
+struct Report {
+    format: &'static str,
+    source_transaction: u64,
+    tables: Vec<TableReport>,
+    records: u64,
+    data_bytes: u64,
+    copy_seconds: f64,
+    seconds: f64,
+}
+
+#[derive(Serialize)]
+struct TableReport {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name_hex: Option<String>,
+    records: u64,
+    data_bytes: u64,
+}
+
+/// Prints what was copied, in how many seconds before and after it was compared.
+pub(super) fn print(
+    source: &Source,
+    copied: &[Copied],
+    [copy_seconds, seconds]: [f64; 2],
+    database: &Path,
+    style: Style,
+) -> Result<(), Failure> {
+    let report = Report {
+        format: source.environment.format_name(),
+        source_transaction: source.environment.transaction(),
+        tables: copied.iter().map(TableReport::new).collect(),
+        records: copied.iter().map(|table| table.records).sum(),
+        data_bytes: copied.iter().map(|table| table.data_bytes).sum(),
+        copy_seconds,
+        seconds,
+    };
+    match style {
+        Style::Json => output::print_json(&report),
+        Style::Text => output::print(|output| {
+            write_text(&report, copied, database, output).map_err(Failure::Output)
+        }),
+    }
+}
+
+impl TableReport {
+    fn new(copied: &Copied) -> Self {
+        let (name, name_hex) = output::json_bytes(&copied.name);
+        Self {
+            name: name.map(str::to_owned),
+            name_hex,
+            records: copied.records,
+            data_bytes: copied.data_bytes,
+        }
+    }
+}
+
+fn write_text(
+    report: &Report,
+    copied: &[Copied],
+    database: &Path,
+    output: &mut impl Write,
+) -> io::Result<()> {
+    for table in copied {
+        writeln!(
+            output,
+            "table \"{}\": {}, {} of keys and values",
+            table_name(&table.name),
+            counted(table.records, "record"),
+            BinaryBytes(table.data_bytes),
+        )?;
+    }
+    writeln!(
+        output,
+        "imported {} in {} of {}, transaction {}, into {}",
+        counted(report.records, "record"),
+        counted(copied.len() as u64, "table"),
+        report.format,
+        report.source_transaction,
+        database.display(),
+    )?;
+    writeln!(
+        output,
+        "  copied in {:.2} s: {} records/s; all checked and compared after {:.2} s",
+        report.copy_seconds,
+        HumanCount((report.records as f64 / report.copy_seconds.max(1e-9)) as u64),
+        report.seconds,
+    )
+}

@@ -1,0 +1,106 @@
+//! The look at what was made: its pages are checked, and its records compared with those of the source, which is read again.
+
+use super::plan::{Item, Plan};
+use super::progress::Progress;
+use super::source::Source;
+use crate::checksum::Checksum;
+use crate::engine::{self, AnyTable};
+use crate::failure::Failure;
+use crate::text::printable;
+use std::fs::File;
+use teak::{Database, ReadTxn};
+use teak_foreign::{Pass, Records};
+
+/// Checks the database, compares all tables of the plan, and makes sure that the source has not changed since it was opened.
+pub(super) fn run(
+    source: &Source,
+    plan: &Plan,
+    database: &Database,
+    progress: &Progress,
+) -> Result<(), Failure> {
+    let report = database.check(&mut |at| {
+        progress.checked(engine::wide(at.pages_done), engine::wide(at.pages_total));
+    })?;
+    if !report.is_clean() {
+        let text = "the new database does not read back as it was written; nothing was imported";
+        return Err(Failure::Unverified(text.to_owned()));
+    }
+    progress.begin_records();
+    let txn = database.begin_read()?;
+    let mut pass = source.environment.pass();
+    for item in &plan.items {
+        progress.begin_table("comparing", item);
+        compare(source, item, &mut pass, &txn, progress)?;
+    }
+    source.refuse_changed()
+}
+
+fn compare(
+    source: &Source,
+    item: &Item,
+    pass: &mut Pass<'_, File>,
+    txn: &ReadTxn,
+    progress: &Progress,
+) -> Result<(), Failure> {
+    let table = engine::open_table(txn, &item.name)?;
+    let count = table.len(txn)?;
+    if count != item.table.records {
+        let what = format!("{count} records, and {} in the source", item.table.records);
+        return Err(unlike(item, &what));
+    }
+    let records = pass.records(&item.table);
+    let mut records = records.map_err(|error| source.failure(error))?;
+    match item.is_sorted {
+        true => compare_in_order(source, item, &mut records, (txn, &table), progress),
+        false => {
+            let mut expected = Checksum::default();
+            while let Some((key, value)) = next(source, &mut records)? {
+                progress.count(expected.records);
+                expected.add(&key, &value);
+            }
+            match Checksum::of_table(txn, &table)? == expected {
+                true => Ok(()),
+                false => Err(unlike(item, "other records than the source")),
+            }
+        }
+    }
+}
+
+fn compare_in_order(
+    source: &Source,
+    item: &Item,
+    records: &mut Records<'_, '_, File>,
+    (txn, table): (&ReadTxn, &AnyTable),
+    progress: &Progress,
+) -> Result<(), Failure> {
+    let mut index = 0;
+    table.for_each(txn, |key, value| {
+        let expected = next(source, records)?;
+        let is_same = expected.is_some_and(|(k, v)| *k == *key && *v == *value);
+        if !is_same {
+            let what = format!("another record {index} than the source");
+            return Err(unlike(item, &what));
+        }
+        progress.count(index);
+        index += 1;
+        Ok(())
+    })?;
+    match next(source, records)? {
+        None => Ok(()),
+        Some(_) => Err(unlike(item, "fewer records than the source")),
+    }
+}
+
+fn next(
+    source: &Source,
+    records: &mut Records<'_, '_, File>,
+) -> Result<Option<(teak_foreign::Slice, teak_foreign::Slice)>, Failure> {
+    (records.next_record()).map_err(|error| source.failure(error))
+}
+
+fn unlike(item: &Item, what: &str) -> Failure {
+    Failure::Unverified(format!(
+        "table \"{}\" has {what}; nothing was imported",
+        printable(&item.name)
+    ))
+}

@@ -1,0 +1,119 @@
+//! Dumps from Teak to LMDB's own `mdb_load`, and from its `mdb_dump` back. The tools are compiled from the sources that a dependency of
+//! the workspace brings.
+
+use crate::support::Place;
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const TOOLS: [&str; 2] = ["mdb_dump", "mdb_load"];
+
+/// LMDB's sources, as far as cargo has them.
+fn sources() -> Option<PathBuf> {
+    let output = Command::new(env!("CARGO"))
+        .args(["metadata", "--format-version", "1", "--offline"])
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output()
+        .ok()?;
+    let metadata: Value = serde_json::from_slice(&output.stdout).ok()?;
+    let package = (metadata["packages"].as_array()?.iter())
+        .find(|package| package["name"] == "lmdb-master-sys")?;
+    let manifest = Path::new(package["manifest_path"].as_str()?);
+    let sources = manifest.parent()?.join("lmdb/libraries/liblmdb");
+    sources.join("mdb.c").is_file().then_some(sources)
+}
+
+/// Compiles the tools; false, said aloud, where that cannot be done.
+fn compile(place: &Place) -> bool {
+    let Some(sources) = sources() else {
+        eprintln!("SKIPPED: cargo has no sources of LMDB here");
+        return false;
+    };
+    for tool in TOOLS {
+        let mut command = Command::new("cc");
+        command.args(["-O1", "-w", "-o"]).arg(place.path(tool));
+        for file in [format!("{tool}.c"), "mdb.c".into(), "midl.c".into()] {
+            command.arg(sources.join(file));
+        }
+        match command.arg("-lpthread").status() {
+            Ok(status) => assert!(status.success(), "{tool} cannot be compiled"),
+            Err(error) => {
+                eprintln!("SKIPPED: there is no C compiler ({error})");
+                return false;
+            }
+        }
+    }
+    true
+}
+
+/// Runs a tool and gives its output.
+fn tool(place: &Place, name: &str, words: &[&str]) -> String {
+    let mut command = Command::new(place.path(name));
+    let output = command.args(words).current_dir(place.path("")).output();
+    let output = output.expect("the tool runs");
+    assert!(output.status.success(), "{name} {words:?}: {output:?}");
+    String::from_utf8(output.stdout).expect("a dump is text")
+}
+
+#[test]
+fn dumps_go_to_lmdb_and_come_back() {
+    let place = Place::new();
+    if !compile(&place) {
+        return;
+    }
+    let source = concat!(
+        "lmdb:",
+        env!("CARGO_MANIFEST_DIR"),
+        "/../teak-foreign/tests/data/lmdb-0.9.mdb"
+    );
+    place.succeed(&["import", source, "a.teak"]);
+    let all = place.succeed(&["dump", "a.teak", "--all"]);
+    let main = place.succeed(&["dump", "a.teak"]);
+    for (format, words) in [("dump", &[][..]), ("print", &["-p"])] {
+        // All tables, each as a named database.
+        let file = format!("all.{format}");
+        place.succeed(&["dump", "a.teak", "--all", "-f", format, "-o", &file]);
+        let environment = format!("{format}.mdb");
+        tool(&place, "mdb_load", &["-n", "-f", &file, &environment]);
+        let back = tool(
+            &place,
+            "mdb_dump",
+            &[&["-a", "-n", &environment], words].concat(),
+        );
+        for (name, more) in [
+            ("one", &[][..]),
+            ("bulk", &["--bulk"]),
+            ("sorted", &["--bulk", "--sorted"]),
+        ] {
+            let (dump, database) = (
+                format!("{format}-{name}.back"),
+                format!("{format}-{name}.teak"),
+            );
+            place.write(&dump, &back);
+            place.succeed(&[&["load", &dump, &database], more].concat());
+            assert_eq!(
+                place.succeed(&["dump", &database, "--all"]),
+                all,
+                "{format}, {name}"
+            );
+        }
+        // What LMDB has is what was imported.
+        let imported = format!("{format}-imported.teak");
+        place.succeed(&["import", &format!("lmdb:{environment}"), &imported]);
+        assert_eq!(
+            place.succeed(&["dump", &imported, "--all"]),
+            all,
+            "{format}"
+        );
+
+        // The main table alone, as the unnamed database.
+        let (file, environment) = (format!("main.{format}"), format!("main-{format}.mdb"));
+        place.succeed(&["dump", "a.teak", "-f", format, "-o", &file]);
+        tool(&place, "mdb_load", &["-n", "-f", &file, &environment]);
+        let back = tool(&place, "mdb_dump", &[&["-n", &environment], words].concat());
+        let (dump, database) = (format!("main-{format}.back"), format!("main-{format}.teak"));
+        place.write(&dump, &back);
+        place.succeed(&["load", &dump, &database]);
+        assert_eq!(place.succeed(&["dump", &database]), main, "{format}");
+    }
+}

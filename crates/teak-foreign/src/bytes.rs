@@ -1,0 +1,66 @@
+//! Bytes of a page that outlive the step to the next one, and numbers in bytes.
+
+use std::{ops::Deref, rc::Rc};
+
+/// Some bytes of a page, which is kept as long as there is one of these.
+#[derive(Clone, Debug)]
+pub struct Slice {
+    page: Rc<Vec<u8>>,
+    start: usize,
+    end: usize,
+}
+
+impl Slice {
+    /// All of `page`.
+    pub(crate) fn whole(page: Vec<u8>) -> Self {
+        let end = page.len();
+        Self {
+            page: Rc::new(page),
+            start: 0,
+            end,
+        }
+    }
+
+    /// `len` bytes of this from `start` on, if it has so many.
+    pub(crate) fn part(&self, start: usize, len: usize) -> Option<Self> {
+        let start = self.start.checked_add(start)?;
+        let end = start.checked_add(len)?;
+        (end <= self.end).then(|| Self {
+            page: Rc::clone(&self.page),
+            start,
+            end,
+        })
+    }
+}
+
+impl Deref for Slice {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.page[self.start..self.end]
+    }
+}
+
+impl AsRef<[u8]> for Slice {
+    fn as_ref(&self) -> &[u8] {
+        self
+    }
+}
+
+/// The little-endian number of two bytes at `at`; nothing where there are none.
+pub(crate) fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
+    let bytes = bytes.get(at..)?.first_chunk()?;
+    Some(u16::from_le_bytes(*bytes))
+}
+
+/// The little-endian number of four bytes at `at`; nothing where there are none.
+pub(crate) fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
+    let bytes = bytes.get(at..)?.first_chunk()?;
+    Some(u32::from_le_bytes(*bytes))
+}
+
+/// The little-endian number of eight bytes at `at`; nothing where there are none.
+pub(crate) fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
+    let bytes = bytes.get(at..)?.first_chunk()?;
+    Some(u64::from_le_bytes(*bytes))
+}

@@ -1,0 +1,227 @@
+//! A foreign file: its state, its tables, and passes over their records.
+
+use crate::{
+    Engine, Error, Records, Result, Source,
+    format::{Format, TREE_LEN, Tree},
+    meta::{self, State},
+    pages::Pages,
+    records::Named,
+};
+
+/// Bits of the flags of a table, which are the same everywhere.
+mod flag {
+    pub(super) const REVERSE_KEY: u16 = 0x02;
+    pub(super) const SEVERAL: u16 = 0x04;
+    pub(super) const INTEGER_KEY: u16 = 0x08;
+    pub(super) const FIXED: u16 = 0x10;
+    pub(super) const INTEGER_VALUE: u16 = 0x20;
+    pub(super) const REVERSE_VALUE: u16 = 0x40;
+    pub(super) const ALL: u16 =
+        REVERSE_KEY | SEVERAL | INTEGER_KEY | FIXED | INTEGER_VALUE | REVERSE_VALUE;
+}
+
+/// An order of keys or values, as the flags of a table say it. The application may have brought another one, which no file notes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Order {
+    /// As bytes.
+    Bytes,
+    /// As bytes, from the last to the first.
+    ReverseBytes,
+    /// As native integers.
+    Integer,
+}
+
+/// What the values of a key are, where it may have several.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Values {
+    /// Their order.
+    pub order: Order,
+    /// Whether all have one size.
+    pub is_fixed: bool,
+}
+
+/// A table of the file: a named database, or the main one.
+#[derive(Clone, Debug)]
+pub struct Table {
+    /// Its name; none of the main one, whose records that are named databases do not count as its own.
+    pub name: Option<Vec<u8>>,
+    /// The order of its keys.
+    pub order: Order,
+    /// What the values of a key are, where it may have several.
+    pub values: Option<Values>,
+    /// How many records it has, as its description says; where keys have several values, how many values.
+    pub records: u64,
+    /// The number that its sequence gives next.
+    pub sequence: u64,
+    pub(crate) tree: Tree,
+}
+
+impl Table {
+    fn new(name: Option<Vec<u8>>, page: u64, tree: Tree) -> Result<Self> {
+        let has = |bit| tree.flags & bit != 0;
+        if tree.flags & !flag::ALL != 0 {
+            let detail = format!("a table has flags {:#06x}, not all known", tree.flags);
+            return Err(Error::damaged(page, detail));
+        }
+        let order = match (has(flag::REVERSE_KEY), has(flag::INTEGER_KEY)) {
+            (true, _) => Order::ReverseBytes,
+            (false, true) => Order::Integer,
+            (false, false) => Order::Bytes,
+        };
+        let value_order = match (has(flag::INTEGER_VALUE), has(flag::REVERSE_VALUE)) {
+            (true, _) => Order::Integer,
+            (false, true) => Order::ReverseBytes,
+            (false, false) => Order::Bytes,
+        };
+        let values = has(flag::SEVERAL).then_some(Values {
+            order: value_order,
+            // Integers have one size where it is not said, too.
+            is_fixed: has(flag::FIXED | flag::INTEGER_VALUE),
+        });
+        Ok(Self {
+            name,
+            order,
+            values,
+            records: tree.records,
+            sequence: tree.sequence,
+            tree,
+        })
+    }
+}
+
+/// A file of LMDB or libmdbx, in the state that counted when it was opened.
+#[derive(Debug)]
+pub struct Environment<S> {
+    pub(crate) source: S,
+    pub(crate) state: State,
+    boot: Option<u128>,
+}
+
+impl<S: Source> Environment<S> {
+    /// Recognises a file, and chooses the state that its engine would choose. `boot` is the number of this boot ([`this_boot`](crate::this_boot)):
+    /// without it, only what was flushed counts of a file of libmdbx.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotRecognised`], [`Error::Unsupported`] for what is of a 32-bit program, of a machine with the other order of bytes, encrypted,
+    /// or of an unknown version; [`Error::Damaged`] if no state counts; [`Error::Io`].
+    pub fn open(source: S, boot: Option<u128>) -> Result<Self> {
+        let state = meta::find(&source, boot)?;
+        Ok(Self {
+            source,
+            state,
+            boot,
+        })
+    }
+
+    /// Whose file it is.
+    pub fn engine(&self) -> Engine {
+        match self.state.format {
+            Format::Lmdb09 | Format::Lmdb10 => Engine::Lmdb,
+            Format::Mdbx => Engine::Mdbx,
+        }
+    }
+
+    /// The name of the format.
+    pub fn format_name(&self) -> &'static str {
+        self.state.format.name()
+    }
+
+    /// The transaction whose state is read.
+    pub fn transaction(&self) -> u64 {
+        self.state.transaction
+    }
+
+    /// The size of pages, in bytes.
+    pub fn page_size(&self) -> usize {
+        self.state.page_size
+    }
+
+    /// What people should know of the choice of the state.
+    pub fn notes(&self) -> &[String] {
+        &self.state.notes
+    }
+
+    /// The three numbers of the application that libmdbx calls a canary, if they were set.
+    pub fn marks(&self) -> Option<[u64; 3]> {
+        self.state.marks
+    }
+
+    /// All tables: the main one, and behind it the named ones in its order.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Damaged`], [`Error::CutShort`], [`Error::Io`].
+    pub fn tables(&self) -> Result<Vec<Table>> {
+        let mut main = Table::new(None, 0, self.state.main)?;
+        let mut named = Vec::new();
+        {
+            let mut pass = self.pass();
+            let mut records = pass.records(&main)?;
+            records.for_each_named(|Named { name, page, tree }| {
+                let tree = (tree.len() == TREE_LEN)
+                    .then(|| self.state.format.tree(tree))
+                    .flatten()
+                    .ok_or_else(|| Error::damaged(page, "a description of a table is too short"))?;
+                let name = match self.state.format {
+                    // Its names go on to the zero that ends them.
+                    Format::Lmdb10 => name.strip_suffix(&[0]).unwrap_or(name),
+                    Format::Lmdb09 | Format::Mdbx => name,
+                };
+                named.push(Table::new(Some(name.to_vec()), page, tree)?);
+                Ok(())
+            })?;
+        }
+        main.records = (main.records)
+            .checked_sub(named.len() as u64)
+            .ok_or_else(|| Error::damaged(0, "the main table has more records than it says"))?;
+        let mut tables = vec![main];
+        tables.append(&mut named);
+        Ok(tables)
+    }
+
+    /// A walk over tables, in which no page comes twice.
+    pub fn pass(&self) -> Pass<'_, S> {
+        Pass {
+            pages: Pages::new(&self.source, &self.state),
+        }
+    }
+
+    /// Makes sure that nobody has committed since the file was opened: as long as that is so, no page that was read can have changed.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Changed`]; those of [`Environment::open`].
+    pub fn refuse_changed(&self) -> Result<()> {
+        let now = meta::find(&self.source, self.boot)?;
+        match now.newest == self.state.newest {
+            true => Ok(()),
+            false => Err(Error::Changed {
+                was: self.state.newest,
+                is: now.newest,
+            }),
+        }
+    }
+}
+
+/// A walk over the tables of a file. Each table is read once in it; to read one again takes another walk.
+#[derive(Debug)]
+pub struct Pass<'e, S> {
+    pages: Pages<'e, S>,
+}
+
+impl<'e, S: Source> Pass<'e, S> {
+    /// The records of a table, in the order in which they stand in the file.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Damaged`] if the description of the table cannot be right.
+    pub fn records<'p>(&'p mut self, table: &Table) -> Result<Records<'p, 'e, S>> {
+        Records::new(&mut self.pages, table)
+    }
+
+    /// How many pages were read so far, and of how many that may be in use.
+    pub fn progress(&self) -> (u64, u64) {
+        self.pages.progress()
+    }
+}

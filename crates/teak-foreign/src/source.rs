@@ -1,0 +1,52 @@
+//! Where the bytes come from.
+
+use std::{fs::File, io, os::unix::fs::FileExt as _};
+
+/// Bytes that can be read at any offset.
+pub trait Source {
+    /// Fills `buffer` with the bytes from `offset` on.
+    ///
+    /// # Errors
+    ///
+    /// [`io::ErrorKind::UnexpectedEof`] if there are not so many; what the system says.
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()>;
+
+    /// How many bytes there are.
+    ///
+    /// # Errors
+    ///
+    /// What the system says.
+    fn len_bytes(&self) -> io::Result<u64>;
+}
+
+impl Source for File {
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+        self.read_exact_at(buffer, offset)
+    }
+
+    fn len_bytes(&self) -> io::Result<u64> {
+        Ok(self.metadata()?.len())
+    }
+}
+
+impl Source for Vec<u8> {
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+        let start = usize::try_from(offset).ok();
+        let end = start.and_then(|start| start.checked_add(buffer.len()));
+        let bytes = match (start, end) {
+            (Some(start), Some(end)) => self.get(start..end),
+            _ => None,
+        };
+        match bytes {
+            Some(bytes) => {
+                buffer.copy_from_slice(bytes);
+                Ok(())
+            }
+            None => Err(io::ErrorKind::UnexpectedEof.into()),
+        }
+    }
+
+    fn len_bytes(&self) -> io::Result<u64> {
+        Ok(self.len() as u64)
+    }
+}

@@ -13,6 +13,7 @@ use crate::engine;
 use crate::failure::Failure;
 use crate::output::{self, Style};
 use clap::Args;
+use copy::Copied;
 use place::Place;
 use plan::Plan;
 use progress::Progress;
@@ -75,7 +76,21 @@ pub(crate) fn run(arguments: &Arguments, style: Style) -> Result<(), Failure> {
     for note in source.environment.notes() {
         output::warn(note);
     }
-    let plan = Plan::new(&source, arguments)?;
+    let started = Instant::now();
+    let made = make(&source, &place, arguments);
+    let (copied, copy_seconds) = made.map_err(|failure| source.explain(failure))?;
+    place.finish(&arguments.database)?;
+    let seconds = [copy_seconds, started.elapsed().as_secs_f64()];
+    summary::print(&source, &copied, seconds, &arguments.database, style)
+}
+
+/// Makes the database in `place`, and compares it with the source. Gives what was copied, and in how many seconds.
+fn make(
+    source: &Source,
+    place: &Place,
+    arguments: &Arguments,
+) -> Result<(Vec<Copied>, f64), Failure> {
+    let plan = Plan::new(source, arguments)?;
     let page_size_bytes = match arguments.page_size {
         Some(page_size_bytes) => page_size_bytes,
         None => source.environment.page_size().max(4096),
@@ -83,18 +98,9 @@ pub(crate) fn run(arguments: &Arguments, style: Style) -> Result<(), Failure> {
     let progress = Progress::new(&plan);
     let started = Instant::now();
     let database = engine::create_exclusive(&place.path(), page_size_bytes)?;
-    let copied = copy::run(&source, &plan, &database, &progress)?;
+    let copied = copy::run(source, &plan, &database, &progress)?;
     let copy_seconds = started.elapsed().as_secs_f64();
-    verify::run(&source, &plan, &database, &progress)?;
+    verify::run(source, &plan, &database, &progress)?;
     database.close()?;
-    place.finish(&arguments.database)?;
-    progress.finish();
-    let seconds = started.elapsed().as_secs_f64();
-    summary::print(
-        &source,
-        &copied,
-        [copy_seconds, seconds],
-        &arguments.database,
-        style,
-    )
+    Ok((copied, copy_seconds))
 }

@@ -241,7 +241,10 @@ fn an_import_that_is_killed_leaves_no_database_or_all_of_it() {
                 expected("lmdb-0.9.mdb").len()
             );
         } else {
+            // The next one removes what was left.
             place.succeed(&["import", &from, "a.teak"]);
+            let left = fs::read_dir(place.path("")).expect("the directory");
+            assert_eq!(left.count(), 1);
         }
     }
     assert!(finished < 30, "none was killed before its end");

@@ -1,14 +1,21 @@
-//! Where the new database is until it is complete: in a directory beside its place. So what a killed import leaves is no database.
+//! Where the new database is until it is complete: in a directory beside its place, which is locked as long as somebody works there. So
+//! what a killed import leaves is no database, and the next one removes it.
 
 use crate::failure::Failure;
-use std::fs::File;
+use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 use tempfile::{TempDir, TempPath};
 
+const PREFIX: &str = ".teak-import-";
+/// The only file in it.
+const FILE: &str = "database";
+
 /// A directory for a database that is not complete yet. With this all of it goes.
 pub(super) struct Place {
+    // In this order: the lock goes last.
     directory: TempDir,
+    _lock: Option<File>,
 }
 
 impl Place {
@@ -17,16 +24,26 @@ impl Place {
         if target.symlink_metadata().is_ok() {
             return Err(teak::Error::AlreadyExists(target.to_path_buf()).into());
         }
-        let directory = tempfile::Builder::new()
-            .prefix(".teak-import-")
-            .tempdir_in(parent(target))
-            .map_err(Failure::file("creating a directory beside", target))?;
-        Ok(Self { directory })
+        remove_left(parent(target));
+        loop {
+            let directory = tempfile::Builder::new()
+                .prefix(PREFIX)
+                .tempdir_in(parent(target))
+                .map_err(Failure::file("creating a directory beside", target))?;
+            let lock = lock(directory.path());
+            // Somebody may have come between, and taken it for one that was left.
+            if !matches!(lock, Lock::Taken) && directory.path().exists() {
+                return Ok(Self {
+                    directory,
+                    _lock: lock.held(),
+                });
+            }
+        }
     }
 
     /// Where the database is made.
     pub(super) fn path(&self) -> PathBuf {
-        self.directory.path().join("database")
+        self.directory.path().join(FILE)
     }
 
     /// Gives what is complete and on the disk its name, which must still be free.
@@ -54,4 +71,46 @@ fn parent(target: &Path) -> &Path {
         .parent()
         .filter(|parent| !parent.as_os_str().is_empty());
     parent.unwrap_or(Path::new("."))
+}
+
+enum Lock {
+    Held(File),
+    Taken,
+    /// The file system has no such locks.
+    Impossible,
+}
+
+impl Lock {
+    fn held(self) -> Option<File> {
+        match self {
+            Self::Held(file) => Some(file),
+            Self::Taken | Self::Impossible => None,
+        }
+    }
+}
+
+fn lock(directory: &Path) -> Lock {
+    let Ok(file) = File::open(directory) else {
+        return Lock::Impossible;
+    };
+    match file.try_lock() {
+        Ok(()) => Lock::Held(file),
+        Err(TryLockError::WouldBlock) => Lock::Taken,
+        Err(TryLockError::Error(_)) => Lock::Impossible,
+    }
+}
+
+/// Removes places that nobody works in. One that has more than is made in such ones stays, as does what cannot be removed.
+fn remove_left(parent: &Path) {
+    for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
+        let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        let name = entry.file_name();
+        if !is_directory || !name.as_encoded_bytes().starts_with(PREFIX.as_bytes()) {
+            continue;
+        }
+        if let Lock::Held(_lock) = lock(&entry.path()) {
+            let _ = fs::remove_file(entry.path().join(FILE));
+            let _ = fs::remove_dir(entry.path());
+        }
+    }
 }

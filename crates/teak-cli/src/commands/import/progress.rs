@@ -7,7 +7,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 /// Records between two looks at the bar.
 const INTERVAL: u64 = 10_000;
 
-/// A bar: what was copied, then what was checked, then what was compared.
+/// A bar: what was copied, then what was checked, then what was compared. It goes with this.
 pub(super) struct Progress {
     bar: ProgressBar,
     records: u64,
@@ -49,15 +49,10 @@ impl Progress {
         self.bar.set_length(of);
         self.bar.set_position(pages);
     }
-
-    /// Takes the bar away.
-    pub(super) fn finish(&self) {
-        self.bar.finish_and_clear();
-    }
 }
 
 impl Drop for Progress {
     fn drop(&mut self) {
-        self.finish();
+        self.bar.finish_and_clear();
     }
 }

@@ -45,17 +45,22 @@ impl Source {
         Ok(Self { path, environment })
     }
 
-    /// What an error of reading means: that the source changed comes first, since other errors follow from it.
+    /// What an error of reading means.
     pub(super) fn failure(&self, error: Error) -> Failure {
+        failure(&self.path, error)
+    }
+
+    /// The failure of an import, whatever it was: if the source has changed that comes first, since all else may follow from it.
+    pub(super) fn explain(&self, other: Failure) -> Failure {
         match self.environment.refuse_changed() {
-            Err(changed @ Error::Changed { .. }) => failure(&self.path, changed),
-            _ => failure(&self.path, error),
+            Err(changed @ Error::Changed { .. }) => self.failure(changed),
+            _ => other,
         }
     }
 
     /// Makes sure that nobody has written meanwhile.
     pub(super) fn refuse_changed(&self) -> Result<(), Failure> {
-        (self.environment.refuse_changed()).map_err(|error| failure(&self.path, error))
+        (self.environment.refuse_changed()).map_err(|error| self.failure(error))
     }
 }
 
@@ -107,3 +112,7 @@ fn failure(path: &Path, error: Error) -> Failure {
         error => Failure::Source(format!("{}: {error}; nothing was imported", path.display())),
     }
 }
+
+#[cfg(test)]
+#[path = "source_tests.rs"]
+mod tests;

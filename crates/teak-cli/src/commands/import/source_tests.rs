@@ -1,0 +1,32 @@
+use super::Source;
+use crate::failure::Failure;
+use std::ffi::OsString;
+use std::fs;
+
+/// Pages that a writer used again made an import say that records were not in order, since it did not look whether there was a writer.
+#[test]
+fn that_the_source_changed_comes_before_what_follows_from_it() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("data.mdb");
+    let made = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../teak-foreign/tests/data/lmdb-0.9.mdb"
+    );
+    fs::copy(made, &path).expect("copies");
+    let argument = OsString::from(format!("lmdb:{}", path.display()));
+    let source = Source::open(&argument).expect("opens");
+    let explained = || match source.explain(Failure::Damaged("not in order".to_owned())) {
+        Failure::Damaged(text) | Failure::Source(text) => text,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(explained(), "not in order");
+
+    // Another transaction in both of the first pages.
+    let mut bytes = fs::read(&path).expect("reads");
+    for page in [0, 4096] {
+        bytes[page + 16 + 128] = 99;
+    }
+    fs::write(&path, bytes).expect("writes");
+    let text = explained();
+    assert!(text.contains("it changed while it was read"), "{text}");
+}

@@ -101,8 +101,8 @@ impl Database {
     ///
     /// # Errors
     ///
-    /// [`Error::ReadOnly`]; [`Error::Poisoned`] after a failed write or flush;
-    /// [`Error::InvalidArgument`] if the database has been closed.
+    /// [`Error::ReadOnly`]; [`Error::Poisoned`] after a failed write or flush; [`Error::Io`] if what is released first fails for another reason than
+    /// lack of space; [`Error::InvalidArgument`] if the database has been closed.
     pub fn begin_write(&self) -> Result<WriteTxn> {
         WriteTransaction::begin(self.opening.writable()?).map(WriteTxn::new)
     }

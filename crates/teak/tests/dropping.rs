@@ -315,31 +315,10 @@ fn expect_told(disk: &SimDisk, result: &teak::Result<()>) {
 #[test]
 fn what_fails_while_a_debt_is_paid_is_told() {
     for call in 0.. {
-        let disk = SimDisk::new(CAPACITY);
-        let database = testing::open(&disk, &options(), true, BOOT).unwrap();
-        let mut txn = database.begin_write().unwrap();
-        fill(&mut txn, "ash", 700, 100);
-        txn.commit().unwrap();
-        let mut txn = database.begin_write().unwrap();
-        txn.drop_table("ash").unwrap();
-        txn.commit().unwrap();
-        let limit = database.stat().unwrap().file_bytes;
-        database.close().unwrap();
-        let limited = options().size_limit_bytes(Some(limit));
-        let database = testing::open(&disk, &limited, false, BOOT).unwrap();
-        let mut txn = database.begin_write().unwrap();
-        let table = txn.create_table::<Bytes, Bytes>("large").unwrap();
-        let refused = table.insert(&mut txn, b"key", &vec![1; limit as usize / 2]);
-        assert!(matches!(refused, Err(Error::Full { .. })), "{refused:?}");
-        txn.abort();
+        let (disk, database) = in_debt();
         let before = disk.calls();
         disk.fail_on(before + call, Fault::DISK_ERROR);
-        let begun = database.begin_write().and_then(|mut txn| {
-            txn.create_table::<Bytes, Bytes>("small")?;
-            txn.abort();
-            Ok(())
-        });
-        expect_told(&disk, &begun);
+        expect_told(&disk, &begin_and_change(&database));
         let has_failed = !disk.failed_calls(0).is_empty();
         disk.heal();
         let killed = disk.kill();
@@ -349,6 +328,74 @@ fn what_fails_while_a_debt_is_paid_is_told() {
             break;
         }
     }
+}
+
+/// What a commit has not asked for it is not refused for: it is done, and what was to be released waits.
+#[test]
+fn a_disk_that_is_full_for_what_is_released_is_nobodys_error() {
+    let options = options().write_memory_bytes(16 << 10);
+    let mut done_count = 0;
+    for call in 0.. {
+        let disk = SimDisk::new(CAPACITY);
+        let database = testing::open(&disk, &options, true, BOOT).unwrap();
+        let mut txn = database.begin_write().unwrap();
+        fill(&mut txn, "ash", 700, 100);
+        txn.commit().unwrap();
+        let mut txn = database.begin_write().unwrap();
+        txn.drop_table("ash").unwrap();
+        txn.commit().unwrap();
+        let mut txn = database.begin_write().unwrap();
+        fill(&mut txn, "elm", 80, 100);
+        disk.fail_on(disk.calls() + call, Fault::DISK_FULL);
+        let committed = txn.commit();
+        let failed = disk.failed_calls(0);
+        done_count += usize::from(committed.is_ok() && failed.contains(&Call::Write));
+        if let Err(error) = &committed {
+            assert!(
+                matches!(error, Error::Io { source, .. } if source.raw_os_error() == Some(Fault::DISK_FULL.errno)),
+                "{error}"
+            );
+        }
+        disk.heal();
+        let killed = disk.kill();
+        let other = testing::open(&killed, &options, false, BOOT).unwrap();
+        assert_clean(&other);
+        let is_there = tables(&other.begin_read().unwrap()).contains_key(&b"elm"[..]);
+        assert!(is_there || committed.is_err());
+        if failed.is_empty() {
+            break;
+        }
+    }
+    assert!(done_count > 0);
+}
+
+/// A database where a transaction has found no space, and a dropped table has some.
+fn in_debt() -> (SimDisk, Database) {
+    let disk = SimDisk::new(CAPACITY);
+    let database = testing::open(&disk, &options(), true, BOOT).unwrap();
+    let mut txn = database.begin_write().unwrap();
+    fill(&mut txn, "ash", 700, 100);
+    txn.commit().unwrap();
+    let mut txn = database.begin_write().unwrap();
+    txn.drop_table("ash").unwrap();
+    txn.commit().unwrap();
+    let limit = database.stat().unwrap().file_bytes;
+    database.close().unwrap();
+    let limited = options().size_limit_bytes(Some(limit));
+    let database = testing::open(&disk, &limited, false, BOOT).unwrap();
+    let mut txn = database.begin_write().unwrap();
+    let table = txn.create_table::<Bytes, Bytes>("large").unwrap();
+    let refused = table.insert(&mut txn, b"key", &vec![1; limit as usize / 2]);
+    assert!(matches!(refused, Err(Error::Full { .. })), "{refused:?}");
+    txn.abort();
+    (disk, database)
+}
+
+fn begin_and_change(database: &Database) -> teak::Result<()> {
+    let mut txn = database.begin_write()?;
+    txn.create_table::<Bytes, Bytes>("small")?;
+    txn.abort();
+    Ok(())
 }
 
 /// A database with what is left of table `ash`, and table `elm`.

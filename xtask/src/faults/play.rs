@@ -102,6 +102,8 @@ pub(super) struct Play<'s> {
     errno: i32,
     pub(super) course: Course,
     is_poisoned: bool,
+    /// Whether a table was dropped, emptied or cut.
+    has_dropped: bool,
     reader: Option<Reader>,
     /// Failures of the disk that have been looked at.
     failures_known: usize,
@@ -124,6 +126,7 @@ impl<'s> Play<'s> {
             errno: case.map_or(0, |case| case.fault().errno),
             course: Course::default(),
             is_poisoned: false,
+            has_dropped: false,
             reader: None,
             failures_known: 0,
             looks: 0,
@@ -206,13 +209,37 @@ impl<'s> Play<'s> {
         self.judge_beside(&[Call::SetLen, Call::Allocate, Call::Mapping], result)
     }
 
-    /// The same of what cuts the file off, gives blocks back, or releases dropped tables first: if it cannot, all stays as it is.
+    /// The same of what cuts the file off or gives blocks back: if it cannot, all stays as it is. Where tables were dropped it releases some first.
     fn judge_beginning<T>(&mut self, result: teak::Result<T>) -> Outcome<Answer<T>> {
         let cutting = [Call::SetLen, Call::Punch];
-        let growing = [Call::Allocate, Call::Mapping];
-        match self.script.releases_in_parts() {
-            true => self.judge_beside(&[cutting, growing].concat(), result),
+        match self.releases() {
+            true => {
+                let growing = [Call::Allocate, Call::Mapping];
+                self.judge_beside(&[&cutting, &growing, self.may_wait()].concat(), result)
+            }
             false => self.judge_beside(&cutting, result),
+        }
+    }
+
+    /// Looks at what came of a commit, which may make the file longer and release some of what was dropped.
+    fn judge_commit<T>(&mut self, result: teak::Result<T>) -> Outcome<Answer<T>> {
+        let growing = [Call::SetLen, Call::Allocate, Call::Mapping];
+        match self.releases() {
+            true => self.judge_beside(&[&growing, self.may_wait()].concat(), result),
+            false => self.judge_beside(&growing, result),
+        }
+    }
+
+    /// Whether something may be left of what was dropped.
+    fn releases(&self) -> bool {
+        self.has_dropped && self.script.releases_in_parts()
+    }
+
+    /// What may fail while that is released, which waits then for a disk that is not full.
+    fn may_wait(&self) -> &'static [Call] {
+        match [libc::ENOSPC, libc::EDQUOT].contains(&self.errno) {
+            true => &[Call::Write, Call::Writable],
+            false => &[],
         }
     }
 
@@ -228,8 +255,7 @@ impl<'s> Play<'s> {
                 if self.is_poisoned && !failures.is_empty() {
                     return Err("something was written although the database is poisoned".into());
                 }
-                let is_harmless = |call| harmless.contains(call) || self.may_wait(*call);
-                if !failures.iter().all(is_harmless) {
+                if failures.iter().any(|call| !harmless.contains(call)) {
                     return Err(format!("an error was swallowed, of {failures:?}"));
                 }
                 if !failures.is_empty() {
@@ -260,13 +286,6 @@ impl<'s> Play<'s> {
         }
     }
 
-    /// Whether a failure may be one that who releases dropped tables has met.
-    fn may_wait(&self, call: Call) -> bool {
-        let is_full = [libc::ENOSPC, libc::EDQUOT].contains(&self.errno);
-        let is_for_pages = matches!(call, Call::Write | Call::Writable);
-        is_full && is_for_pages && self.script.releases_in_parts()
-    }
-
     fn write(&mut self, database: &Database, work: &Work) -> Outcome {
         let begun = self.judge_beginning(database.begin_write())?;
         let Answer::Done(mut txn) = begun else {
@@ -288,7 +307,7 @@ impl<'s> Play<'s> {
         }
         let flushes = self.flush_count();
         let is_durable = work.durability == Durability::Durable;
-        match self.judge_growing(txn.commit())? {
+        match self.judge_commit(txn.commit())? {
             Answer::Done(_) => {
                 let has_flushed = self.flush_count() > flushes;
                 if is_durable && !has_flushed && next != self.course.acknowledged {
@@ -329,6 +348,7 @@ impl<'s> Play<'s> {
 
     /// One step; says whether the transaction can go on.
     fn step(&mut self, txn: &mut WriteTxn, next: &mut Tables, step: &Step) -> Outcome<bool> {
+        self.has_dropped |= step.drops();
         let result = match step {
             Step::Change(table, change) => script::change(txn, next, *table, change),
             Step::Drop(table) => script::drop_table(txn, next, *table),

@@ -54,6 +54,20 @@ pub(super) enum Step {
     },
 }
 
+impl Step {
+    /// Whether pages of a tree may be left to be released later. Large values have no tree of their own.
+    pub(super) fn drops(&self) -> bool {
+        match self {
+            Self::Drop(_) => true,
+            Self::Change(_, change) => matches!(
+                change,
+                Change::Clear | Change::Load { .. } | Change::RemoveRange(..)
+            ),
+            Self::Nested { .. } => false,
+        }
+    }
+}
+
 /// A change of one table.
 #[derive(Clone, Debug)]
 pub(super) enum Change {

@@ -286,7 +286,7 @@ impl View<'_> {
                     .key(rng.u64(0..self.settings.domain.min(16)));
                 Operation::GetCached(reader, name.clone(), key)
             }
-            Kind::SetMarks => Operation::SetMarks([rng.u64(0..3), rng.u64(..), 0]),
+            Kind::SetMarks => Operation::SetMarks([rng.u64(0..3), rng.u64(..), rng.u64(..)]),
             Kind::WarmUp => {
                 Operation::WarmUp([WarmUp::Ask, WarmUp::Read, WarmUp::Lock][rng.usize(0..3)])
             }

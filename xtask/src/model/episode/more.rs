@@ -11,7 +11,7 @@ use super::{
     Episode, Reader, Writing, no_such_table,
 };
 use std::{ops::ControlFlow, sync::Arc, time::Duration};
-use teak::{Error, Geometry, Transaction, WarmUp, WriteTxn};
+use teak::{Error, Freshness, Geometry, Transaction, WarmUp, WriteTxn};
 
 /// Places that are kept.
 const CACHED_MAX: usize = 64;
@@ -99,9 +99,11 @@ impl Episode {
         let model = tables.get(name).and_then(|table| table.plain());
         let value = model.ok_or_else(no_such_table)?.get(key);
         let table: RawTable = txn.open_table(name)?;
-        for _ in 0..2 {
-            let (found, _) = table.get_cached(txn, key, place)?;
+        for is_again in [false, true] {
+            let (found, freshness) = table.get_cached(txn, key, place)?;
             expect_bytes("get_cached", found, value.map(Value::bytes))?;
+            let is_kept = freshness == Freshness::Kept;
+            expect_same("whether a place is kept", is_kept || !is_again, true)?;
         }
         self.cached = cached;
         Ok(())

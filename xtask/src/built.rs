@@ -64,8 +64,11 @@ fn command(package: &str) -> Command {
     command
 }
 
-/// Builds a program of the workspace; says where it is.
-pub(crate) fn program(package: &str, name: &str) -> Result<PathBuf, Failure> {
+/// A program of the workspace, built if it is not given.
+pub(crate) fn program(given: Option<&Path>, package: &str, name: &str) -> Result<PathBuf, Failure> {
+    if let Some(program) = given {
+        return Ok(program.to_owned());
+    }
     let status = command(package).args(["--bin", name]).status()?;
     if !status.success() {
         return Err(Failure(format!("{name} cannot be built ({status})")));

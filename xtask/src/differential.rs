@@ -27,10 +27,8 @@ pub(crate) struct Arguments {
 
 /// Builds the program, and runs it.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let program = match &arguments.program {
-        Some(program) => program.clone(),
-        None => built::program("differential", "differential")?,
-    };
+    let given = arguments.program.as_deref();
+    let program = built::program(given, "differential", "differential")?;
     let mut command = Command::new(program);
     command
         .args(["--ops", &arguments.ops.to_string()])

@@ -108,10 +108,7 @@ fn run_random(arguments: &Arguments, directory: &std::path::Path) -> Result<Coun
     }
     let begin = Instant::now();
     let mut rng = Rng::with_seed(arguments.seed);
-    let program = match &arguments.program {
-        Some(program) => program.clone(),
-        None => built::program("teak-cli", "teak")?,
-    };
+    let program = built::program(arguments.program.as_deref(), "teak-cli", "teak")?;
     let records = load::records(&mut rng)?;
     let loads = load::Loads::begin(directory, program, &records)?;
     let half = arguments.count / 2;

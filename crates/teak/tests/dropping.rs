@@ -45,6 +45,19 @@ fn fill(txn: &mut WriteTxn, name: &str, count: u32, len: usize) -> Records {
     records
 }
 
+/// A database with what is left of table `ash`, which had so many records.
+fn with_dropped(options: &Options, count: u32) -> (SimDisk, Database) {
+    let disk = SimDisk::new(CAPACITY);
+    let database = testing::open(&disk, options, true, BOOT).unwrap();
+    let mut txn = database.begin_write().unwrap();
+    fill(&mut txn, "ash", count, 100);
+    txn.commit().unwrap();
+    let mut txn = database.begin_write().unwrap();
+    txn.drop_table("ash").unwrap();
+    txn.commit().unwrap();
+    (disk, database)
+}
+
 /// All tables that a transaction sees.
 fn tables(txn: &impl Transaction) -> Tables {
     let mut tables = Tables::new();
@@ -336,14 +349,7 @@ fn a_disk_that_is_full_for_what_is_released_is_nobodys_error() {
     let options = options().write_memory_bytes(16 << 10);
     let mut done_count = 0;
     for call in 0.. {
-        let disk = SimDisk::new(CAPACITY);
-        let database = testing::open(&disk, &options, true, BOOT).unwrap();
-        let mut txn = database.begin_write().unwrap();
-        fill(&mut txn, "ash", 700, 100);
-        txn.commit().unwrap();
-        let mut txn = database.begin_write().unwrap();
-        txn.drop_table("ash").unwrap();
-        txn.commit().unwrap();
+        let (disk, database) = with_dropped(&options, 700);
         let mut txn = database.begin_write().unwrap();
         fill(&mut txn, "elm", 80, 100);
         disk.fail_on(disk.calls() + call, Fault::DISK_FULL);
@@ -371,14 +377,7 @@ fn a_disk_that_is_full_for_what_is_released_is_nobodys_error() {
 
 /// A database where a transaction has found no space, and a dropped table has some.
 fn in_debt() -> (SimDisk, Database) {
-    let disk = SimDisk::new(CAPACITY);
-    let database = testing::open(&disk, &options(), true, BOOT).unwrap();
-    let mut txn = database.begin_write().unwrap();
-    fill(&mut txn, "ash", 700, 100);
-    txn.commit().unwrap();
-    let mut txn = database.begin_write().unwrap();
-    txn.drop_table("ash").unwrap();
-    txn.commit().unwrap();
+    let (disk, database) = with_dropped(&options(), 700);
     let limit = database.stat().unwrap().file_bytes;
     database.close().unwrap();
     let limited = options().size_limit_bytes(Some(limit));
@@ -899,14 +898,7 @@ fn releasing_asks_nobody_and_grows_nothing() {
 
 #[test]
 fn compacting_releases_in_its_own_steps() {
-    let disk = SimDisk::new(CAPACITY);
-    let database = testing::open(&disk, &options(), true, BOOT).unwrap();
-    let mut txn = database.begin_write().unwrap();
-    fill(&mut txn, "ash", 4000, 100);
-    txn.commit().unwrap();
-    let mut txn = database.begin_write().unwrap();
-    txn.drop_table("ash").unwrap();
-    txn.commit().unwrap();
+    let (_disk, database) = with_dropped(&options(), 4000);
     let mut left = vec![database.stat().unwrap().dropped_pages];
     let limits = CompactOptions::new().max_commit_bytes(8 * 4096);
     database

@@ -52,15 +52,15 @@ pub(crate) enum CursorStep {
     SeekValueGreater(Pair),
     SeekValueLess(Pair),
     SeekValueLessOrEqual(Pair),
-    /// So many records, and on to the next one.
-    Read {
-        count: usize,
-        how: Reading,
-    },
+}
+
+/// What a cursor reads at once, and behind which it goes on.
+#[derive(Clone, Debug)]
+pub(crate) enum CursorRead {
+    /// So many records.
+    Records { count: usize, how: Reading },
     /// Values of one size, as many as lie together.
-    ReadPacked {
-        is_back: bool,
-    },
+    Packed { is_back: bool },
 }
 
 /// How several records are read.
@@ -129,6 +129,20 @@ const BUNCHES: [Bunch; 10] = [
     Bunch::Values,
 ];
 
+impl CursorRead {
+    pub(crate) fn draw(rng: &mut Rng) -> Self {
+        match rng.u8(0..5) {
+            0 | 1 => Self::Packed {
+                is_back: rng.bool(),
+            },
+            _ => Self::Records {
+                count: rng.usize(0..20),
+                how: [Reading::Batch, Reading::Scan, Reading::ScanBack][rng.usize(0..3)],
+            },
+        }
+    }
+}
+
 impl CursorChange {
     /// A change of a table, with a pair that it may be about.
     pub(crate) fn draw(rng: &mut Rng, model: &AnyModel, pair: Pair, value: Value) -> Self {
@@ -153,7 +167,7 @@ impl CursorStep {
         let is_multi = model.multi().is_some();
         let (key, value) = draw_pair(rng, model, domain);
         let pair = (key.clone(), value.clone());
-        match rng.u8(0..48) {
+        match rng.u8(0..43) {
             0 => Self::First,
             1 => Self::Last,
             2..8 => Self::Next,
@@ -177,15 +191,8 @@ impl CursorStep {
             36 if is_multi => Self::SeekValueGreater(pair),
             37 if is_multi => Self::SeekValueLess(pair),
             38 if is_multi => Self::SeekValueLessOrEqual(pair),
-            39 | 40 if is_multi => Self::ReadPacked {
-                is_back: rng.bool(),
-            },
-            41..44 => Self::Read {
-                count: rng.usize(0..20),
-                how: [Reading::Batch, Reading::Scan, Reading::ScanBack][rng.usize(0..3)],
-            },
-            44 | 45 => Self::SeekExact(key),
-            46 => Self::SeekGreater(key),
+            39 | 40 => Self::SeekExact(key),
+            41 => Self::SeekGreater(key),
             _ => Self::SeekLessOrEqual(key),
         }
     }
@@ -244,10 +251,6 @@ impl Cursor {
             }
             return Ok(());
         };
-        if let CursorStep::Read { .. } | CursorStep::ReadPacked { .. } = step {
-            self.read(txn, model, step)?;
-            return self.verify(txn, model);
-        }
         let found = self.go(txn, step)?;
         let (expected, to) = self.expected(model, step);
         expect_same(&format!("{step:?} of a cursor"), found, expected)?;
@@ -258,12 +261,23 @@ impl Cursor {
     }
 
     /// Reads several records at once, and goes on to where they end.
-    fn read<T: Transaction>(&mut self, txn: &T, model: &AnyModel, step: &CursorStep) -> Outcome {
-        match step {
-            CursorStep::Read { count, how } => self.read_batch(txn, model, *count, *how),
-            CursorStep::ReadPacked { is_back } => self.read_packed(txn, model, *is_back),
-            _ => Ok(()),
+    pub(crate) fn read<T: Transaction>(
+        &mut self,
+        txn: &T,
+        tables: &Tables,
+        read: &CursorRead,
+    ) -> Outcome {
+        let Some(model) = self.model(tables) else {
+            return Ok(());
+        };
+        match *read {
+            CursorRead::Records { count, how } => self.read_batch(txn, model, count, how)?,
+            CursorRead::Packed { is_back } if model.multi().is_some() => {
+                self.read_packed(txn, model, is_back)?;
+            }
+            CursorRead::Packed { .. } => {}
         }
+        self.verify(txn, model)
     }
 
     fn read_batch<T: Transaction>(
@@ -437,7 +451,6 @@ impl Cursor {
             CursorStep::SeekValueLessOrEqual((key, value)) => {
                 cursor.seek_value_less_or_equal(txn, key, value)?
             }
-            CursorStep::Read { .. } | CursorStep::ReadPacked { .. } => false,
         })
     }
 
@@ -520,9 +533,7 @@ impl Cursor {
             (CursorStep::SeekValueLessOrEqual(pair), _) => {
                 to_or_stay(of_key(here_or_before(model, pair), &pair.0))
             }
-            (_, None) | (CursorStep::Read { .. } | CursorStep::ReadPacked { .. }, _) => {
-                (false, None)
-            }
+            (_, None) => (false, None),
         }
     }
 
@@ -582,6 +593,7 @@ pub(crate) enum CursorOperation {
     Open(Source, Vec<u8>),
     Copy(usize),
     Step(usize, Source, CursorStep),
+    Read(usize, Source, CursorRead),
     Compare(usize, usize, Source),
     Change(usize, CursorChange),
 }

@@ -2,7 +2,7 @@
 
 use super::{
     counting::Counting,
-    cursors::{CURSORS_MAX, CursorChange, CursorOperation, CursorStep, draw_pair},
+    cursors::{CURSORS_MAX, CursorChange, CursorOperation, CursorRead, CursorStep, draw_pair},
     multi::draw::{MultiView, draw_kind},
     operation::{Change, Direction, Elsewhere, Layer, Leave, Operation, Read, Source, Step},
     oracle::{AnyKind, AnyModel, KeyRange, TableKind, TableModel, Tables},
@@ -151,14 +151,14 @@ impl View<'_> {
         }
         let slot = rng.usize(0..self.cursors.len().min(CURSORS_MAX));
         if kind == Kind::MoveCursor {
-            if rng.u8(0..16) == 0 {
-                let other = rng.usize(0..self.cursors.len());
-                let compared = CursorOperation::Compare(slot, other, source);
-                return Some(Operation::Cursor(compared));
-            }
-            let model = self.tables_of(source).get(self.cursors[slot])?;
-            let step = CursorStep::draw(rng, model, domain);
-            return Some(Operation::Cursor(CursorOperation::Step(slot, source, step)));
+            return Some(Operation::Cursor(match rng.u8(0..16) {
+                0 => CursorOperation::Compare(slot, rng.usize(0..self.cursors.len()), source),
+                1 | 2 => CursorOperation::Read(slot, source, CursorRead::draw(rng)),
+                _ => {
+                    let model = self.tables_of(source).get(self.cursors[slot])?;
+                    CursorOperation::Step(slot, source, CursorStep::draw(rng, model, domain))
+                }
+            }));
         }
         let model = self.tables.get(self.cursors[slot])?;
         let (pair, value) = (draw_pair(rng, model, domain), self.value(rng));

@@ -352,6 +352,15 @@ impl Episode {
                 self.cursors[*slot] = cursor;
                 Ok(())
             }
+            CursorOperation::Read(slot, source, read) => {
+                let mut cursor = self.cursors[*slot].clone();
+                self.looking(*source, |view| match view {
+                    Seen::Read(txn, tables) => cursor.read(txn, tables, read),
+                    Seen::Write(txn, tables) => cursor.read(txn, tables, read),
+                })?;
+                self.cursors[*slot] = cursor;
+                Ok(())
+            }
             CursorOperation::Compare(slot, other, source) => {
                 let (one, other) = (&self.cursors[*slot], &self.cursors[*other]);
                 self.looking(*source, |view| match view {

@@ -157,17 +157,21 @@ fn hostile_files_give_errors() {
             continue;
         }
         for number in 0..MUTATIONS {
-            watchdog.begin(format!("{name}, mutation {number}"));
-            let mut rng = Rng(number);
-            let mut image = seed.clone();
-            mutate(&mut image, &mut rng);
-            if !number.is_multiple_of(4) {
-                repair(&mut image);
-            }
-            let result = std::panic::catch_unwind(|| exercise(&image));
-            assert!(result.is_ok(), "{name}, mutation {number}");
+            survive_mutation(&watchdog, &name, &seed, number);
         }
     }
+}
+
+/// Does all that can be done with a seed that was mutated in the way of this number.
+fn survive_mutation(watchdog: &Watchdog, name: &str, seed: &[u8], number: u64) {
+    watchdog.begin(format!("{name}, mutation {number}"));
+    let mut image = seed.to_vec();
+    mutate(&mut image, &mut Rng(number));
+    if !number.is_multiple_of(4) {
+        repair(&mut image);
+    }
+    let result = std::panic::catch_unwind(|| exercise(&image));
+    assert!(result.is_ok(), "{name}, mutation {number}");
 }
 
 /// A database with keys that have one value, a few, and nested trees of them.
@@ -210,17 +214,7 @@ fn hostile_tables_of_several_values_give_errors() {
     assert!(exercise(&seed));
     let mutated = |numbers: Range<u64>| {
         let watchdog = Watchdog::new();
-        for number in numbers {
-            watchdog.begin(format!("several values, mutation {number}"));
-            let mut rng = Rng(number);
-            let mut image = seed.clone();
-            mutate(&mut image, &mut rng);
-            if !number.is_multiple_of(4) {
-                repair(&mut image);
-            }
-            let result = std::panic::catch_unwind(|| exercise(&image));
-            assert!(result.is_ok(), "mutation {number}");
-        }
+        numbers.for_each(|number| survive_mutation(&watchdog, "several values", &seed, number));
     };
     let half = MUTATIONS / 4;
     thread::scope(|threads| {

@@ -193,6 +193,9 @@ mod tests {
         );
         assert_eq!(excuse(Answer::BadSize, Answer::Done), None);
         let (teak, lmdb) = (Answer::Done, Answer::BadSize);
-        assert_eq!(Deviation::excuse(&Operation::Reopen, &teak, &lmdb), None);
+        assert_eq!(
+            Deviation::excuse(&Operation::Reopen { copied: None }, &teak, &lmdb),
+            None
+        );
     }
 }

@@ -4,14 +4,18 @@ mod walk;
 
 use crate::{
     deviations::Deviation,
-    kind::KINDS,
+    kind::{BY_LEN, KINDS},
     operation::{
-        Answer, Direction, End, Group, How, Move, Operation, TableIndex, View, append_record,
+        Answer, Copied, Direction, End, Group, How, Move, Operation, Part, TableIndex, View,
+        append_record,
     },
     side::Side,
     translate::of_error,
 };
-use std::path::{Path, PathBuf};
+use std::{
+    ops::ControlFlow,
+    path::{Path, PathBuf},
+};
 use teak::{
     Database, Durability, Error, MultiTable, Options, ReadTxn, Result, Savepoint, Table,
     Transaction, WriteTxn, codec::Bytes,
@@ -72,6 +76,7 @@ impl Teak {
         let options = Options::new()
             .page_size(self.setup.page_size)
             .write_memory_bytes(self.setup.write_memory_bytes)
+            .comparison(&BY_LEN)
             .durability(Durability::Lazy);
         self.database = Some(options.open(&self.path)?);
         Ok(())
@@ -150,16 +155,39 @@ impl Teak {
             Operation::OpenReader(reader) => {
                 self.readers[*reader] = Some(self.database()?.begin_read()?);
             }
+            Operation::RenewReader(reader) => {
+                let reader = self.readers[*reader].as_mut();
+                reader.ok_or_else(|| not_open("reader"))?.refresh()?;
+            }
             Operation::CloseReader(reader) => self.readers[*reader] = None,
-            Operation::Reopen => {
+            Operation::Reopen { copied } => {
+                let copy = self.path.with_extension("copy");
+                if let Some(how) = copied {
+                    self.copy_to(&copy, *how)?;
+                }
                 if let Some(database) = self.database.take() {
                     database.close()?;
+                }
+                if copied.is_some() {
+                    std::fs::rename(&copy, &self.path).map_err(|error| {
+                        Error::InvalidArgument(format!("the copy cannot be renamed: {error}"))
+                    })?;
                 }
                 self.open()?;
             }
             other => return Ok(unexpected(other)),
         }
         Ok(Answer::Done)
+    }
+
+    fn copy_to(&self, copy: &Path, how: Copied) -> Result<()> {
+        let go_on = ControlFlow::Continue(());
+        match how {
+            Copied::Whole => self.database()?.backup(copy, &mut |_| go_on).map(drop),
+            Copied::Dense => (self.database()?.begin_read()?)
+                .copy_dense(copy, &mut |_| go_on)
+                .map(drop),
+        }
     }
 
     /// Cursors that stay while tables change.
@@ -206,6 +234,13 @@ impl Teak {
             Operation::Stat { view, table } => {
                 self.read(*view, *table, |reading| reading.records_count())
             }
+            Operation::Compare {
+                view,
+                table,
+                of,
+                one,
+                other,
+            } => self.read(*view, *table, |reading| reading.compare((one, other), *of)),
             Operation::Walk { view, table, moves } => {
                 self.read(*view, *table, |reading| reading.walk(moves))
             }
@@ -389,6 +424,7 @@ fn put_pair(
 trait Reading {
     fn get(&self, key: &[u8]) -> Result<Answer>;
     fn records_count(&self) -> Result<Answer>;
+    fn compare(&self, items: (&[u8], &[u8]), of: Part) -> Result<Answer>;
     fn walk(&self, moves: &[Move]) -> Result<Answer>;
     fn packed(&self, key: &[u8]) -> Result<Answer>;
     fn records(&self, direction: Direction, records: &mut Vec<u8>) -> Result<Answer>;
@@ -409,6 +445,14 @@ impl<T: Transaction> Reading for (&T, &Handle) {
             Handle::Multi(table) => table.stat(self.0)?,
         };
         Ok(Answer::Number(stat.records))
+    }
+
+    fn compare(&self, (one, other): (&[u8], &[u8]), of: Part) -> Result<Answer> {
+        Ok(Answer::Order(match (self.1, of) {
+            (Handle::Plain(table), _) => table.compare_keys(self.0, one, other)?,
+            (Handle::Multi(table), Part::Keys) => table.compare_keys(self.0, one, other)?,
+            (Handle::Multi(table), Part::Values) => table.compare_values(self.0, one, other)?,
+        }))
     }
 
     fn walk(&self, moves: &[Move]) -> Result<Answer> {

@@ -1,7 +1,7 @@
 //! The kinds of tables that both engines have.
 
 use std::cmp::Ordering;
-use teak::{KeyOrder, TableOptions, ValueSize};
+use teak::{Comparison, KeyOrder, TableOptions, ValueSize};
 
 /// How keys, or the values of a key, are ordered.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -11,6 +11,15 @@ pub(crate) enum Order {
     Reverse,
     /// Integers without sign, as the machine has them.
     Integer,
+    /// A comparison of the caller: by length, then by bytes.
+    ByLen,
+}
+
+/// The same for Teak.
+pub(crate) static BY_LEN: Comparison = Comparison::new("by length", &compare_by_len);
+
+pub(crate) fn compare_by_len(a: &[u8], b: &[u8]) -> Ordering {
+    a.len().cmp(&b.len()).then_with(|| a.cmp(b))
 }
 
 /// What keys, or the values of a key, are like.
@@ -58,7 +67,7 @@ const fn multi(name: &'static str, keys: Form, values: Form) -> Kind {
     }
 }
 
-use Order::{Bytes, Integer, Reverse};
+use Order::{ByLen, Bytes, Integer, Reverse};
 
 /// All kinds; operations name a table by its index here.
 pub(crate) const KINDS: &[Kind] = &[
@@ -66,7 +75,10 @@ pub(crate) const KINDS: &[Kind] = &[
     plain("plain, 4-byte keys", sized(Integer, 4)),
     plain("plain, 8-byte keys", sized(Integer, 8)),
     plain("plain, reverse keys", any(Reverse)),
+    plain("plain, compared keys", any(ByLen)),
     multi("multi", any(Bytes), any(Bytes)),
+    multi("multi, compared values", any(Bytes), any(ByLen)),
+    multi("multi, compared keys and values", any(ByLen), any(ByLen)),
     multi("multi, fixed 5", any(Bytes), sized(Bytes, 5)),
     multi("multi, fixed 64", any(Bytes), sized(Bytes, 64)),
     multi("multi, 4-byte values", any(Bytes), sized(Integer, 4)),
@@ -99,6 +111,7 @@ impl Order {
             Self::Reverse => a.iter().rev().cmp(b.iter().rev()),
             Self::Integer if cfg!(target_endian = "big") => a.cmp(b),
             Self::Integer => a.iter().rev().cmp(b.iter().rev()),
+            Self::ByLen => compare_by_len(a, b),
         }
     }
 
@@ -107,6 +120,7 @@ impl Order {
             Self::Bytes => KeyOrder::Bytes,
             Self::Reverse => KeyOrder::ReverseBytes,
             Self::Integer => KeyOrder::Integer,
+            Self::ByLen => KeyOrder::Custom(&BY_LEN),
         }
     }
 }

@@ -6,10 +6,11 @@ use crate::{
     deviations::Deviation,
     kind::KINDS,
     operation::{
-        Answer, Direction, End, Group, How, Move, Operation, TableIndex, View, append_record,
+        Answer, Copied, Direction, End, Group, How, Move, Operation, TableIndex, View,
+        append_record,
     },
     side::Side,
-    translate::{cursor_operation, of_code, of_cursor_code, of_put_code, put_flags, table_flags},
+    translate::{cursor_operation, of_code, of_cursor_code, of_put_code, put_flags},
 };
 use anyhow::Result;
 use calls::{Code, Cursor, Environment, Table, Transaction};
@@ -81,7 +82,7 @@ impl Lmdb {
     fn find_tables(&mut self) -> Result<(), Code> {
         let txn = Transaction::write(self.environment()?, None)?;
         for (table, kind) in self.tables.iter_mut().zip(KINDS) {
-            *table = match txn.open_table(kind.name, table_flags(kind)) {
+            *table = match txn.open_kind(kind, 0) {
                 Err(ffi::MDB_NOTFOUND) => None,
                 opened => Some(opened?),
             };
@@ -107,8 +108,7 @@ impl Lmdb {
         match operation {
             Operation::Create { table } => {
                 let kind = &KINDS[*table];
-                let flags = table_flags(kind) | ffi::MDB_CREATE;
-                self.tables[*table] = Some(self.writer()?.open_table(kind.name, flags)?);
+                self.tables[*table] = Some(self.writer()?.open_kind(kind, ffi::MDB_CREATE)?);
             }
             Operation::Drop { table } => {
                 Deviation::Handles.meet();
@@ -139,8 +139,20 @@ impl Lmdb {
                 let txn = Transaction::read(self.environment()?)?;
                 self.readers[*reader] = Some((txn, self.tables.clone()));
             }
+            Operation::RenewReader(reader) => {
+                let now = self.tables.clone();
+                let (txn, tables) = self.readers[*reader].as_mut().ok_or(libc::EINVAL)?;
+                txn.renew()?;
+                *tables = now;
+            }
             Operation::CloseReader(reader) => self.readers[*reader] = None,
-            Operation::Reopen => {
+            Operation::Reopen { copied } => {
+                if let Some(how) = copied {
+                    let copy = self.path.with_extension("copy");
+                    self.environment()?.copy(&copy, *how == Copied::Dense)?;
+                    self.environment = None;
+                    std::fs::rename(copy, &self.path).map_err(|_| ffi::MDB_PANIC)?;
+                }
                 self.environment = None;
                 let opened = Environment::open(&self.path, KINDS.len());
                 self.environment = Some(opened.map_err(|_| ffi::MDB_PANIC)?);
@@ -190,6 +202,7 @@ impl Lmdb {
     fn answer_of_reading(&mut self, operation: &Operation) -> Result<Answer, Code> {
         let (Operation::Get { view, table, .. }
         | Operation::Stat { view, table }
+        | Operation::Compare { view, table, .. }
         | Operation::Walk { view, table, .. }
         | Operation::Packed { view, table, .. }) = operation
         else {
@@ -201,6 +214,9 @@ impl Lmdb {
         Ok(match operation {
             Operation::Get { key, .. } => Answer::Value(txn.get(handle, key)?),
             Operation::Stat { .. } => Answer::Number(txn.entries(handle)?),
+            Operation::Compare { of, one, other, .. } => {
+                Answer::Order(txn.compare(handle, (one, other), *of))
+            }
             Operation::Walk { moves, .. } => walk(txn, handle, moves)?,
             Operation::Packed { key, direction, .. } => {
                 packed(Cursor::open(txn, handle)?, key, *direction)?

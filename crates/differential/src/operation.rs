@@ -1,5 +1,7 @@
 //! What a script consists of, and what engines answer: the language that both sides are translated to.
 
+use std::cmp::Ordering;
+
 /// How a record is put.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum How {
@@ -112,6 +114,14 @@ pub(crate) enum Operation {
         view: View,
         table: TableIndex,
     },
+    /// How two keys follow each other, or two values.
+    Compare {
+        view: View,
+        table: TableIndex,
+        of: Part,
+        one: Vec<u8>,
+        other: Vec<u8>,
+    },
     /// A cursor that goes through a state that stands still.
     Walk {
         view: View,
@@ -155,10 +165,30 @@ pub(crate) enum Operation {
     EndNested(End),
     End(End),
     OpenReader(usize),
+    /// The reader goes on with the newest state: `mdb_txn_reset` and `mdb_txn_renew`.
+    RenewReader(usize),
     CloseReader(usize),
     /// All records of all tables, in both directions.
     CompareAll(View),
-    Reopen,
+    /// Closes the database, and opens it again: the copy in its place, if one is made.
+    Reopen {
+        copied: Option<Copied>,
+    },
+}
+
+/// How a database is copied.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Copied {
+    Whole,
+    Dense,
+}
+
+/// What of records is compared.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Part {
+    Keys,
+    /// Where a key has several.
+    Values,
 }
 
 /// Operations that concern the same.
@@ -186,6 +216,7 @@ pub(crate) enum Answer {
     Value(Vec<u8>),
     Pair(Vec<u8>, Vec<u8>),
     Number(u64),
+    Order(Ordering),
     /// The cursor is on no record.
     NotPlaced,
     NoTable,
@@ -206,17 +237,20 @@ impl Operation {
             | Self::EndNested(_)
             | Self::End(_)
             | Self::OpenReader(_)
+            | Self::RenewReader(_)
             | Self::CloseReader(_)
             | Self::CompareAll(_)
-            | Self::Reopen => Group::States,
+            | Self::Reopen { .. } => Group::States,
             Self::Open { .. }
             | Self::Move { .. }
             | Self::Refresh { .. }
             | Self::PutAt { .. }
             | Self::DeleteAt { .. } => Group::Cursors,
-            Self::Get { .. } | Self::Stat { .. } | Self::Walk { .. } | Self::Packed { .. } => {
-                Group::Reading
-            }
+            Self::Get { .. }
+            | Self::Stat { .. }
+            | Self::Compare { .. }
+            | Self::Walk { .. }
+            | Self::Packed { .. } => Group::Reading,
             Self::Clear { .. }
             | Self::Put { .. }
             | Self::PutMany { .. }

@@ -10,7 +10,7 @@ use crate::{
     deviations::Deviation,
     kind::KINDS,
     operation::{
-        Answer, Direction, End, Group, How, Move, Operation, TableIndex, View, split_record,
+        Answer, Direction, End, Group, How, Move, Operation, Part, TableIndex, View, split_record,
     },
     side::Side,
 };
@@ -116,7 +116,7 @@ impl<T: Side, L: Side> Runner<T, L> {
             self.perform(&Operation::EndNested(End::Commit))?;
         }
         self.perform(&Operation::End(End::Commit))?;
-        self.perform(&Operation::Reopen)?;
+        self.perform(&Operation::Reopen { copied: None })?;
         self.compare_newest()
     }
 
@@ -139,6 +139,9 @@ impl<T: Side, L: Side> Runner<T, L> {
             | Operation::PutOdd { .. }
             | Operation::Open { .. } => true,
             Operation::Get { view, .. } | Operation::Stat { view, .. } => self.is_readable(*view),
+            Operation::Compare {
+                view, table, of, ..
+            } => self.is_readable(*view) && (is_multi(table) || *of == Part::Keys),
             Operation::Walk { view, table, moves } => {
                 let is_any_of_values = moves.iter().any(Move::is_of_values);
                 self.is_readable(*view) && (is_multi(table) || !is_any_of_values)
@@ -168,9 +171,10 @@ impl<T: Side, L: Side> Runner<T, L> {
             Operation::EndNested(_) => self.depth > 0,
             Operation::End(_) => self.is_writing && self.depth == 0,
             Operation::OpenReader(reader) => !self.readers[*reader] && !self.is_reshaped,
+            Operation::RenewReader(reader) => self.readers[*reader] && !self.is_reshaped,
             Operation::CloseReader(reader) => self.readers[*reader],
             Operation::CompareAll(view) => self.is_readable(*view),
-            Operation::Reopen => !self.is_writing && !has_readers,
+            Operation::Reopen { .. } => !self.is_writing && !has_readers,
         }
     }
 
@@ -233,7 +237,8 @@ impl<T: Side, L: Side> Runner<T, L> {
                 return self.begin_anew(|slot| slot.table == *table);
             }
             Operation::OpenReader(reader) => self.readers[*reader] = true,
-            Operation::Reopen => return self.compare_newest(),
+            Operation::RenewReader(reader) => return self.compare_all(View::Reader(*reader)),
+            Operation::Reopen { .. } => return self.compare_newest(),
             Operation::Open { slot, table } => {
                 self.slots[*slot] = (answer == Answer::Done).then(|| Slot::new(*table));
             }
@@ -306,6 +311,7 @@ fn is_of_writer(operation: &Operation) -> bool {
         Operation::Create { .. } | Operation::Drop { .. } | Operation::BeginNested => true,
         Operation::Get { view, .. }
         | Operation::Stat { view, .. }
+        | Operation::Compare { view, .. }
         | Operation::Walk { view, .. }
         | Operation::Packed { view, .. } => *view == View::Writer,
         other => matches!(other.group(), Group::Cursors | Group::Changes),

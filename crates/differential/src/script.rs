@@ -5,7 +5,7 @@
 use crate::{
     engine::Setup,
     kind::{Form, KINDS, Order},
-    operation::{Direction, End, How, Move, Operation, TableIndex, View},
+    operation::{Copied, Direction, End, How, Move, Operation, Part, TableIndex, View},
     runner::{READER_COUNT, SLOT_COUNT},
 };
 use fastrand::Rng;
@@ -84,7 +84,8 @@ impl Script {
                 table,
                 key: self.key(table),
             },
-            850..880 => Operation::Stat {
+            850..855 => self.comparison(table),
+            855..880 => Operation::Stat {
                 view: self.view(),
                 table,
             },
@@ -307,6 +308,21 @@ impl Script {
         Operation::Walk { view, table, moves }
     }
 
+    fn comparison(&mut self, table: TableIndex) -> Operation {
+        let is_of_values = KINDS[table].is_multi() && self.rng.bool();
+        let (of, one, other) = match is_of_values {
+            true => (Part::Values, self.value(table), self.value(table)),
+            false => (Part::Keys, self.key(table), self.key(table)),
+        };
+        Operation::Compare {
+            view: self.view(),
+            table,
+            of,
+            one,
+            other,
+        }
+    }
+
     fn packed(&mut self, table: TableIndex) -> Operation {
         Operation::Packed {
             view: self.view(),
@@ -324,7 +340,8 @@ impl Script {
             0 => End::Abort,
             _ => End::Commit,
         };
-        match self.rng.u32(..12) {
+        match self.rng.u32(..13) {
+            12 => Operation::RenewReader(self.rng.usize(..READER_COUNT)),
             0..3 => Operation::BeginNested,
             3..7 => Operation::EndNested(end),
             7 | 8 => Operation::End(end),
@@ -373,7 +390,9 @@ impl Script {
             }
         }
         self.queue.push_back(Operation::End(End::Commit));
-        Operation::Reopen
+        Operation::Reopen {
+            copied: [None, None, Some(Copied::Whole), Some(Copied::Dense)][self.rng.usize(..4)],
+        }
     }
 }
 

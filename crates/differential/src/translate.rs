@@ -14,6 +14,7 @@ pub(crate) fn table_flags(kind: &Kind) -> c_uint {
         Order::Bytes => 0,
         Order::Reverse => ffi::MDB_REVERSEKEY,
         Order::Integer => ffi::MDB_INTEGERKEY,
+        Order::ByLen => 0,
     };
     keys | kind.values.map_or(0, value_flags)
 }
@@ -23,6 +24,7 @@ fn value_flags(values: Form) -> c_uint {
         Order::Bytes => 0,
         Order::Reverse => ffi::MDB_REVERSEDUP,
         Order::Integer => ffi::MDB_INTEGERDUP,
+        Order::ByLen => 0,
     };
     let size = match values.size {
         None => 0,

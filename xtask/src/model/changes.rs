@@ -29,8 +29,16 @@ pub(crate) fn perform(
     match change {
         Change::Insert(key, value) => {
             table.insert(txn, key, value.bytes())?;
-            model.insert(key, *value);
-            Ok(())
+            let before = model.insert(key, *value);
+            let found = table.get(txn, key)?.unwrap_or_default();
+            // What is there already need not be written.
+            let is_same = before.is_some_and(|before| before.bytes() == value.bytes());
+            let is_changed = found.is_empty() || is_same || txn.is_changed(found);
+            expect_same(
+                "whether what was inserted is in a changed page",
+                is_changed,
+                true,
+            )
         }
         Change::InsertNew(key, value) => insert_new(txn, table, model, key, *value),
         Change::InsertTooLong => insert_too_long(txn, table, place.key_len_max),

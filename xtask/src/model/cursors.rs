@@ -2,6 +2,7 @@
 
 mod changes;
 mod places;
+pub(crate) mod walk;
 
 use super::{
     draw::RECORDS_MAX,
@@ -14,9 +15,9 @@ use super::{
 use fastrand::Rng;
 use places::{
     at_or_behind, at_or_behind_key, compare, contains, first_behind, here_or_before, last_before,
-    last_of_key_or_before, next, prev, value_of, values, walk,
+    last_of_key_or_before, next, prev, value_of, values,
 };
-use std::ops::ControlFlow;
+use std::{cmp::Ordering, ops::ControlFlow};
 use teak::{Bunch, Error, FreeCursor, TableOptions, Transaction};
 
 /// Cursors of an episode at one time.
@@ -252,12 +253,18 @@ impl Cursor {
             return Ok(());
         };
         let found = self.go(txn, step)?;
-        let (expected, to) = self.expected(model, step);
-        expect_same(&format!("{step:?} of a cursor"), found, expected)?;
+        let (is_found, to) = expected(&self.place, model, step);
+        expect_same(&format!("{step:?} of a cursor"), found, is_found)?;
         if let Some(to) = to {
             self.place = to;
         }
         self.verify(txn, model)
+    }
+
+    /// Is nowhere again.
+    pub(crate) fn reset(&mut self) {
+        self.cursor.reset();
+        self.place = Place::Nowhere;
     }
 
     /// Reads several records at once, and goes on to where they end.
@@ -304,25 +311,7 @@ impl Cursor {
             Reading::Batch => self.cursor.read_batch(txn, count, note)?,
         };
         let is_back = how == Reading::ScanBack;
-        let from = match (&self.place, is_back) {
-            (Place::At(pair), false) => at_or_behind(model, pair),
-            (Place::At(pair), true) => here_or_before(model, pair),
-            (Place::BehindLast, false) | (Place::BeforeFirst, true) => None,
-            (_, false) => next(model, None),
-            (_, true) => prev(model, None),
-        };
-        let mut walk = walk(model, from, is_back);
-        let expected: Vec<_> = walk.by_ref().take(count).collect();
-        expect_same("records that were read", seen.len(), expected.len())?;
-        for ((key, value), pair) in seen.iter().zip(&expected) {
-            expect_bytes("a key that was read", Some(key), Some(&pair.0))?;
-            expect_bytes(
-                "a value that was read",
-                Some(value),
-                Some(value_of(model, pair)),
-            )?;
-        }
-        let to = walk.next();
+        let to = expected_records(model, &self.place, is_back, (&seen, count))?;
         expect_same("whether there are more", found, to.is_some())?;
         self.place = to.map_or(
             match is_back {
@@ -336,51 +325,13 @@ impl Cursor {
 
     /// Reads values of one size that lie together, up to the one that the cursor is on or from it on.
     fn read_packed<T: Transaction>(&mut self, txn: &T, model: &AnyModel, is_back: bool) -> Outcome {
-        let here = match &self.place {
-            Place::At(pair) if contains(model, pair) => Some(pair.clone()),
-            _ => None,
-        };
         let packed = match is_back {
             true => self.cursor.read_packed_back(txn)?,
             false => self.cursor.read_packed(txn)?,
         };
-        let is_packed = model.multi().is_some_and(|table| table.kind.is_packed());
-        expect_same(
-            "whether there are packed values",
-            packed.is_some(),
-            is_packed && here.is_some(),
-        )?;
-        let (Some(packed), Some((key, value))) = (packed, here) else {
-            return Ok(());
-        };
-        let all = values(model, &key);
-        let at = all
-            .iter()
-            .position(|other| *other == value)
-            .unwrap_or_default();
-        let count = packed.len() / value.len();
-        let of_key = match is_back {
-            true => all.get((at + 1).saturating_sub(count)..=at),
-            false => all.get(at..at + count),
-        };
-        let expected = of_key.unwrap_or_default();
-        expect_bytes(
-            "packed values",
-            Some(packed),
-            Some(
-                &expected
-                    .iter()
-                    .flat_map(|value| value.to_vec())
-                    .collect::<Vec<_>>(),
-            ),
-        )?;
-        let last = if is_back {
-            expected.first()
-        } else {
-            expected.last()
-        };
-        expect_same("whether there are some", last.is_some(), true)?;
-        self.place = Place::At((key, last.cloned().unwrap_or(value)));
+        if let Some(pair) = expected_packed(model, &self.place, is_back, packed)? {
+            self.place = Place::At(pair);
+        }
         Ok(())
     }
 
@@ -407,11 +358,16 @@ impl Cursor {
                 .zip(rank(other))
                 .map(|(one, other)| one.cmp(&other)),
         };
-        expect_same(
-            "order of two cursors",
-            self.cursor.compare(&other.cursor, txn)?,
-            expected,
-        )
+        let found = self.cursor.compare(&other.cursor, txn)?;
+        expect_same("order of two cursors", found, expected)?;
+        let of_keys = match (&self.place, &other.place) {
+            (Place::At(one), Place::At(other)) if one.0 == other.0 => {
+                expected.map(|_| Ordering::Equal)
+            }
+            _ => expected,
+        };
+        let found = self.cursor.compare_keys(&other.cursor, txn)?;
+        expect_same("order of the keys of two cursors", found, of_keys)
     }
 
     fn go<T: Transaction>(&mut self, txn: &T, step: &CursorStep) -> Outcome<bool> {
@@ -454,89 +410,6 @@ impl Cursor {
         })
     }
 
-    /// Whether a step finds what it is for, and where the cursor is then; without that it stays.
-    fn expected(&self, model: &AnyModel, step: &CursorStep) -> (bool, Option<Place>) {
-        let at = match &self.place {
-            Place::At(pair) => Some(pair),
-            _ => None,
-        };
-        let to_or_stay = |to: Option<Pair>| (to.is_some(), to.map(Place::At));
-        let to_or_behind = |to| to_or(to, Place::BehindLast);
-        let to_or_before = |to| to_or(to, Place::BeforeFirst);
-        let forward = |of: fn(&AnyModel, &Pair) -> Option<Pair>| match (&self.place, at) {
-            (_, Some(pair)) => of(model, pair),
-            (Place::BehindLast, _) => None,
-            _ => next(model, None),
-        };
-        let back = |of: fn(&AnyModel, &Pair) -> Option<Pair>| match (&self.place, at) {
-            (_, Some(pair)) => of(model, pair),
-            (Place::BeforeFirst, _) => None,
-            _ => prev(model, None),
-        };
-        let of_key = |other: Option<Pair>, key: &Key| other.filter(|other| other.0 == *key);
-        let before_all_of = |key: &Key| (key.clone(), Vec::new().into());
-        match (step, at) {
-            (CursorStep::First, _) => to_or_behind(next(model, None)),
-            (CursorStep::Last, _) => to_or_before(prev(model, None)),
-            (CursorStep::Next, _) => to_or_behind(forward(|model, pair| next(model, Some(pair)))),
-            (CursorStep::Prev, _) => to_or_before(back(|model, pair| prev(model, Some(pair)))),
-            (CursorStep::NextKey, _) => to_or_behind(forward(first_behind)),
-            (CursorStep::PrevKey, _) => to_or_before(back(last_before)),
-            (CursorStep::Current, Some(pair)) => to_or_behind(at_or_behind(model, pair)),
-            (CursorStep::NextValue, Some(pair)) => {
-                to_or_stay(of_key(next(model, Some(pair)), &pair.0))
-            }
-            (CursorStep::PrevValue, Some(pair)) => {
-                to_or_stay(of_key(prev(model, Some(pair)), &pair.0))
-            }
-            (CursorStep::FirstValue, Some((key, _))) => {
-                let first = values(model, key).into_iter().next();
-                to_or_stay(first.map(|value| (key.clone(), value)))
-            }
-            (CursorStep::LastValue, Some((key, _))) => {
-                let last = values(model, key).pop();
-                to_or_stay(last.map(|value| (key.clone(), value)))
-            }
-            (CursorStep::Seek(key), _) => to_or_behind(at_or_behind_key(model, key)),
-            (CursorStep::SeekExact(key), _) => {
-                let found = at_or_behind_key(model, key);
-                let is_exact = found.as_ref().is_some_and(|found| found.0 == *key);
-                (is_exact, to_or_behind(found).1)
-            }
-            (CursorStep::SeekGreater(key), _) => {
-                to_or_behind(first_behind(model, &before_all_of(key)))
-            }
-            (CursorStep::SeekLess(key), _) => to_or_before(last_before(model, &before_all_of(key))),
-            (CursorStep::SeekLessOrEqual(key), _) => {
-                to_or_before(last_of_key_or_before(model, key))
-            }
-            (CursorStep::SeekPair(pair), _) => to_or_behind(at_or_behind(model, pair)),
-            (CursorStep::SeekPairExact(pair), _) => (
-                contains(model, pair),
-                to_or_behind(at_or_behind(model, pair)).1,
-            ),
-            (CursorStep::SeekPairGreater(pair), _) => to_or_behind(next(model, Some(pair))),
-            (CursorStep::SeekPairLess(pair), _) => to_or_before(prev(model, Some(pair))),
-            (CursorStep::SeekPairLessOrEqual(pair), _) => to_or_before(here_or_before(model, pair)),
-            (CursorStep::SeekValue(pair), _) => {
-                to_or_stay(of_key(at_or_behind(model, pair), &pair.0))
-            }
-            (CursorStep::SeekValueExact(pair), _) => {
-                to_or_stay(contains(model, pair).then(|| pair.clone()))
-            }
-            (CursorStep::SeekValueGreater(pair), _) => {
-                to_or_stay(of_key(next(model, Some(pair)), &pair.0))
-            }
-            (CursorStep::SeekValueLess(pair), _) => {
-                to_or_stay(of_key(prev(model, Some(pair)), &pair.0))
-            }
-            (CursorStep::SeekValueLessOrEqual(pair), _) => {
-                to_or_stay(of_key(here_or_before(model, pair), &pair.0))
-            }
-            (_, None) => (false, None),
-        }
-    }
-
     /// What the cursor says of its place.
     fn verify<T: Transaction>(&self, txn: &T, model: &AnyModel) -> Outcome {
         let cursor = &self.cursor;
@@ -548,6 +421,8 @@ impl Cursor {
             ),
             place => (false, false, *place == Place::BehindLast),
         };
+        let is_nowhere = self.place == Place::Nowhere;
+        expect_same("is_nowhere", cursor.is_nowhere(), is_nowhere)?;
         expect_same("is_first", cursor.is_first(txn)?, is_first)?;
         expect_same("is_last", cursor.is_last(txn)?, is_last)?;
         let is_behind = cursor.is_behind_last(txn)?;
@@ -581,6 +456,146 @@ impl Cursor {
     }
 }
 
+/// Key and value, as the engine had them.
+type SeenRecord = (Vec<u8>, Vec<u8>);
+
+/// Fails unless these are the records from a place on, or back from it, as many as were wanted; says which comes next.
+fn expected_records(
+    model: &AnyModel,
+    place: &Place,
+    is_back: bool,
+    (seen, count): (&[SeenRecord], usize),
+) -> Outcome<Option<Pair>> {
+    let from = match (place, is_back) {
+        (Place::At(pair), false) => at_or_behind(model, pair),
+        (Place::At(pair), true) => here_or_before(model, pair),
+        (Place::BehindLast, false) | (Place::BeforeFirst, true) => None,
+        (_, false) => next(model, None),
+        (_, true) => prev(model, None),
+    };
+    let mut walk = places::walk(model, from, is_back);
+    let expected: Vec<_> = walk.by_ref().take(count).collect();
+    expect_same("records that were read", seen.len(), expected.len())?;
+    for ((key, value), pair) in seen.iter().zip(&expected) {
+        expect_bytes("a key that was read", Some(key), Some(&pair.0))?;
+        let expected = Some(value_of(model, pair));
+        expect_bytes("a value that was read", Some(value), expected)?;
+    }
+    Ok(walk.next())
+}
+
+/// Fails unless these are values of one size from a place on, or up to it, where there are such; says where they end.
+fn expected_packed(
+    model: &AnyModel,
+    place: &Place,
+    is_back: bool,
+    packed: Option<&[u8]>,
+) -> Outcome<Option<Pair>> {
+    let here = match place {
+        Place::At(pair) if contains(model, pair) => Some(pair),
+        _ => None,
+    };
+    let is_packed = model.multi().is_some_and(|table| table.kind.is_packed());
+    let is_expected = is_packed && here.is_some();
+    expect_same(
+        "whether there are packed values",
+        packed.is_some(),
+        is_expected,
+    )?;
+    let (Some(packed), Some((key, value))) = (packed, here) else {
+        return Ok(None);
+    };
+    let all = values(model, key);
+    let at = all.iter().position(|other| other == value);
+    let (at, count) = (at.unwrap_or_default(), packed.len() / value.len());
+    let of_key = match is_back {
+        true => all.get((at + 1).saturating_sub(count)..=at),
+        false => all.get(at..at + count),
+    };
+    let expected = of_key.unwrap_or_default();
+    let bytes: Vec<u8> = expected.iter().flat_map(|value| value.to_vec()).collect();
+    expect_bytes("packed values", Some(packed), Some(&bytes))?;
+    let last = match is_back {
+        true => expected.first(),
+        false => expected.last(),
+    };
+    expect_same("whether there are some", last.is_some(), true)?;
+    Ok(last.map(|last| (key.clone(), last.clone())))
+}
+
+/// Whether a step finds what it is for, and where the cursor is then; without that it stays.
+fn expected(place: &Place, model: &AnyModel, step: &CursorStep) -> (bool, Option<Place>) {
+    let at = match place {
+        Place::At(pair) => Some(pair),
+        _ => None,
+    };
+    let to_or_stay = |to: Option<Pair>| (to.is_some(), to.map(Place::At));
+    let to_or_behind = |to| to_or(to, Place::BehindLast);
+    let to_or_before = |to| to_or(to, Place::BeforeFirst);
+    let forward = |of: fn(&AnyModel, &Pair) -> Option<Pair>| match (place, at) {
+        (_, Some(pair)) => of(model, pair),
+        (Place::BehindLast, _) => None,
+        _ => next(model, None),
+    };
+    let back = |of: fn(&AnyModel, &Pair) -> Option<Pair>| match (place, at) {
+        (_, Some(pair)) => of(model, pair),
+        (Place::BeforeFirst, _) => None,
+        _ => prev(model, None),
+    };
+    let of_key = |other: Option<Pair>, key: &Key| other.filter(|other| other.0 == *key);
+    let before_all_of = |key: &Key| (key.clone(), Vec::new().into());
+    match (step, at) {
+        (CursorStep::First, _) => to_or_behind(next(model, None)),
+        (CursorStep::Last, _) => to_or_before(prev(model, None)),
+        (CursorStep::Next, _) => to_or_behind(forward(|model, pair| next(model, Some(pair)))),
+        (CursorStep::Prev, _) => to_or_before(back(|model, pair| prev(model, Some(pair)))),
+        (CursorStep::NextKey, _) => to_or_behind(forward(first_behind)),
+        (CursorStep::PrevKey, _) => to_or_before(back(last_before)),
+        (CursorStep::Current, Some(pair)) => to_or_behind(at_or_behind(model, pair)),
+        (CursorStep::NextValue, Some(pair)) => to_or_stay(of_key(next(model, Some(pair)), &pair.0)),
+        (CursorStep::PrevValue, Some(pair)) => to_or_stay(of_key(prev(model, Some(pair)), &pair.0)),
+        (CursorStep::FirstValue, Some((key, _))) => {
+            let first = values(model, key).into_iter().next();
+            to_or_stay(first.map(|value| (key.clone(), value)))
+        }
+        (CursorStep::LastValue, Some((key, _))) => {
+            let last = values(model, key).pop();
+            to_or_stay(last.map(|value| (key.clone(), value)))
+        }
+        (CursorStep::Seek(key), _) => to_or_behind(at_or_behind_key(model, key)),
+        (CursorStep::SeekExact(key), _) => {
+            let found = at_or_behind_key(model, key);
+            let is_exact = found.as_ref().is_some_and(|found| found.0 == *key);
+            (is_exact, to_or_behind(found).1)
+        }
+        (CursorStep::SeekGreater(key), _) => to_or_behind(first_behind(model, &before_all_of(key))),
+        (CursorStep::SeekLess(key), _) => to_or_before(last_before(model, &before_all_of(key))),
+        (CursorStep::SeekLessOrEqual(key), _) => to_or_before(last_of_key_or_before(model, key)),
+        (CursorStep::SeekPair(pair), _) => to_or_behind(at_or_behind(model, pair)),
+        (CursorStep::SeekPairExact(pair), _) => (
+            contains(model, pair),
+            to_or_behind(at_or_behind(model, pair)).1,
+        ),
+        (CursorStep::SeekPairGreater(pair), _) => to_or_behind(next(model, Some(pair))),
+        (CursorStep::SeekPairLess(pair), _) => to_or_before(prev(model, Some(pair))),
+        (CursorStep::SeekPairLessOrEqual(pair), _) => to_or_before(here_or_before(model, pair)),
+        (CursorStep::SeekValue(pair), _) => to_or_stay(of_key(at_or_behind(model, pair), &pair.0)),
+        (CursorStep::SeekValueExact(pair), _) => {
+            to_or_stay(contains(model, pair).then(|| pair.clone()))
+        }
+        (CursorStep::SeekValueGreater(pair), _) => {
+            to_or_stay(of_key(next(model, Some(pair)), &pair.0))
+        }
+        (CursorStep::SeekValueLess(pair), _) => {
+            to_or_stay(of_key(prev(model, Some(pair)), &pair.0))
+        }
+        (CursorStep::SeekValueLessOrEqual(pair), _) => {
+            to_or_stay(of_key(here_or_before(model, pair), &pair.0))
+        }
+        (_, None) => (false, None),
+    }
+}
+
 /// Where a step leads that finds something or leaves the table.
 fn to_or(found: Option<Pair>, otherwise: Place) -> (bool, Option<Place>) {
     (found.is_some(), Some(found.map_or(otherwise, Place::At)))
@@ -592,6 +607,8 @@ pub(crate) enum CursorOperation {
     /// In the place of an older one, if there are enough.
     Open(Source, Vec<u8>),
     Copy(usize),
+    /// Is nowhere again.
+    Reset(usize),
     Step(usize, Source, CursorStep),
     Read(usize, Source, CursorRead),
     Compare(usize, usize, Source),

@@ -4,7 +4,7 @@ use super::{
     counting::Counting,
     cursors::{CURSORS_MAX, CursorChange, CursorOperation, CursorRead, CursorStep, draw_pair},
     multi::draw::{MultiView, draw_kind},
-    operation::{Change, Direction, Elsewhere, Layer, Leave, Operation, Read, Source, Step},
+    operation::{Change, Direction, Elsewhere, Layer, Leave, Operation, Read, Source},
     oracle::{AnyKind, AnyModel, KeyRange, TableKind, TableModel, Tables},
     points::PointChange,
     settings::{Kind, Settings},
@@ -91,7 +91,6 @@ impl View<'_> {
                 Read::GetMany((0..count).map(|_| self.probe(rng, table)).collect())
             }
             Kind::Ends => Read::Ends,
-            Kind::Walk => Read::Walk(self.steps(rng, table)),
             Kind::Scan => Read::Scan {
                 range: self.range(rng, table),
                 direction: Direction::draw(rng),
@@ -138,6 +137,12 @@ impl View<'_> {
     fn draw_cursor(&self, rng: &mut Rng, kind: Kind) -> Option<Operation> {
         let source = self.source(rng);
         let domain = self.settings.domain;
+        if kind == Kind::Walk {
+            let (name, model) = pick(rng, self.tables_of(source), Some)?;
+            let steps = (0..rng.usize(1..40)).map(|_| CursorStep::draw(rng, model, domain));
+            let walk = (steps.collect(), CursorRead::draw(rng));
+            return Some(Operation::Walk(source, name.clone(), walk));
+        }
         if kind == Kind::OpenCursor {
             let (name, _) = pick(rng, self.tables_of(source), Some)?;
             let is_copy = !self.cursors.is_empty() && rng.u8(0..4) == 0;
@@ -152,6 +157,7 @@ impl View<'_> {
         let slot = rng.usize(0..self.cursors.len().min(CURSORS_MAX));
         if kind == Kind::MoveCursor {
             return Some(Operation::Cursor(match rng.u8(0..16) {
+                0 if rng.u8(0..4) == 0 => CursorOperation::Reset(slot),
                 0 => CursorOperation::Compare(slot, rng.usize(0..self.cursors.len()), source),
                 1 | 2 => CursorOperation::Read(slot, source, CursorRead::draw(rng)),
                 _ => {
@@ -476,25 +482,11 @@ impl View<'_> {
         };
         (draw_bound(rng, start), draw_bound(rng, end))
     }
-
-    fn steps(&self, rng: &mut Rng, table: &TableModel) -> Vec<Step> {
-        let forwards = rng.bool();
-        let count = rng.usize(1..40);
-        (0..count)
-            .map(|_| match rng.u8(0..20) {
-                0 => Step::First,
-                1 => Step::Last,
-                2 => Step::Seek(self.probe(rng, table)),
-                3 => Step::SeekExact(self.probe(rng, table)),
-                number if (number < 16) == forwards => Step::Next,
-                _ => Step::Prev,
-            })
-            .collect()
-    }
 }
 
 fn draw_end(rng: &mut Rng) -> Operation {
     match rng.u8(0..8) {
+        0 if rng.u8(0..4) == 0 => Operation::BreakOff,
         0 => Operation::Abort,
         1 => Operation::Commit(Some(Durability::Durable)),
         2 => Operation::Commit(Some(Durability::Lazy)),

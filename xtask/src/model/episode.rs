@@ -4,7 +4,7 @@
 
 use super::{
     changes::{self, Place},
-    cursors::{CURSORS_MAX, Cursor, CursorOperation},
+    cursors::{CURSORS_MAX, Cursor, CursorOperation, CursorRead, CursorStep, walk},
     draw::View,
     elsewhere,
     multi::{self, RawMultiTable, changes::MultiChange, oracle::MultiKind, reads::MultiRead},
@@ -56,6 +56,8 @@ struct Writing {
     tables: Tables,
     savepoints: Vec<(Savepoint, Tables, Snapshots)>,
     snapshots: Snapshots,
+    /// Whether tables have others' names or states, so that it is not known what changed them.
+    is_recast: bool,
 }
 
 /// Named snapshots; `None` for one that the open transaction makes.
@@ -70,6 +72,9 @@ struct Episode {
     committed: Tables,
     /// How many write transactions have begun.
     begins: usize,
+    /// How many were committed, and how often all was brought to the disk.
+    commits: usize,
+    syncs: usize,
     /// Places of records that were looked up.
     cached: BTreeMap<(Vec<u8>, Key), CachedPlace>,
     snapshots: Snapshots,
@@ -118,6 +123,8 @@ impl Episode {
             database: Some(database),
             committed: Tables::default(),
             begins: 0,
+            commits: 0,
+            syncs: 0,
             cached: BTreeMap::new(),
             snapshots: Snapshots::new(),
             writing: None,
@@ -166,6 +173,7 @@ impl Episode {
             Operation::Change(name, change) => self.change(name, change),
             Operation::ReadMulti(source, name, read) => self.read_multi(*source, name, read),
             Operation::ChangeMulti(name, change) => self.change_multi(name, change),
+            Operation::Walk(source, name, walk) => self.walk(*source, name, walk),
             Operation::Cursor(operation) => self.cursor(operation),
             Operation::Checkpoint => self.checkpoint(),
             Operation::ReadElsewhere(reader, name, what) => {
@@ -186,6 +194,7 @@ impl Episode {
                 self.abort();
                 Ok(())
             }
+            Operation::BreakOff => self.break_off(),
             Operation::OpenReader => self.open_reader(),
             Operation::CloneReader(index) => {
                 let Reader { txn, tables } = &self.readers[*index];
@@ -215,7 +224,7 @@ impl Episode {
             Operation::RollBackToSnapshot(name) => self.roll_back_to_snapshot(name),
             Operation::VerifySnapshots => self.verify_snapshots(),
             Operation::Compare(older, newer) => self.compare(*older, *newer),
-            Operation::Sync => Ok(self.database()?.sync()?),
+            Operation::Sync => self.sync(),
             Operation::Check => self.check(),
             Operation::OpenCopy => self.open_copy(),
             Operation::Reopen(leave) => self.reopen(*leave),
@@ -274,6 +283,7 @@ impl Episode {
                 tables: self.committed.clone(),
                 savepoints: Vec::new(),
                 snapshots: self.snapshots.clone(),
+                is_recast: false,
             });
         }
         self.writing
@@ -308,7 +318,8 @@ impl Episode {
         match (source, &self.writing) {
             (Source::Reader(index), _) => {
                 let Reader { txn, tables } = &self.readers[index];
-                perform(txn, tables, name, read)
+                perform(txn, tables, name, read)?;
+                multi::reads::perform_owned(txn, name, tables, read)
             }
             (_, Some(Writing { txn, tables, .. })) => perform(txn, tables, name, read),
             (_, None) => perform(&self.database()?.begin_read()?, &self.committed, name, read),
@@ -324,16 +335,19 @@ impl Episode {
         }
     }
 
+    fn walk(&self, source: Source, name: &[u8], walk: &(Vec<CursorStep>, CursorRead)) -> Outcome {
+        self.looking(source, |view| match view {
+            Seen::Read(txn, tables) => walk::perform(txn, name, any(tables, name)?, walk),
+            Seen::Write(txn, tables) => walk::perform(txn, name, any(tables, name)?, walk),
+        })
+    }
+
     fn cursor(&mut self, operation: &CursorOperation) -> Outcome {
         match operation {
             CursorOperation::Open(source, name) => {
                 let cursor = self.looking(*source, |view| match view {
-                    Seen::Read(txn, tables) => {
-                        Cursor::open(txn, name, tables.get(name).ok_or_else(no_such_table)?)
-                    }
-                    Seen::Write(txn, tables) => {
-                        Cursor::open(txn, name, tables.get(name).ok_or_else(no_such_table)?)
-                    }
+                    Seen::Read(txn, tables) => Cursor::open(txn, name, any(tables, name)?),
+                    Seen::Write(txn, tables) => Cursor::open(txn, name, any(tables, name)?),
                 })?;
                 self.keep_cursor(cursor);
                 Ok(())
@@ -341,6 +355,10 @@ impl Episode {
             CursorOperation::Copy(slot) => {
                 let copy = self.cursors[*slot].clone();
                 self.keep_cursor(copy);
+                Ok(())
+            }
+            CursorOperation::Reset(slot) => {
+                self.cursors[*slot].reset();
                 Ok(())
             }
             CursorOperation::Step(slot, source, step) => {
@@ -406,6 +424,8 @@ impl Episode {
         for state in writing.snapshots.values_mut() {
             state.get_or_insert_with(|| tables.clone());
         }
+        // What it changed before is another commit's.
+        writing.is_recast = true;
         self.snapshots = writing.snapshots.clone();
         self.committed = tables;
         Ok(())
@@ -447,7 +467,13 @@ impl Episode {
 
     fn drop_table(&mut self, name: &[u8]) -> Outcome {
         self.handles.remove(name);
-        let Writing { txn, tables, .. } = self.writing()?;
+        let Writing {
+            txn,
+            tables,
+            is_recast,
+            ..
+        } = self.writing()?;
+        *is_recast = true;
         expect_same(
             "drop_table",
             txn.drop_table(name)?,
@@ -462,7 +488,13 @@ impl Episode {
     fn rename_table(&mut self, from: &[u8], to: &[u8]) -> Outcome {
         self.handles.remove(from);
         self.handles.remove(to);
-        let Writing { txn, tables, .. } = self.writing()?;
+        let Writing {
+            txn,
+            tables,
+            is_recast,
+            ..
+        } = self.writing()?;
+        *is_recast = true;
         let result = txn.rename_table(from, to);
         match tables.get(from) {
             None => expect_error("renaming no table", result, |error| {
@@ -529,6 +561,7 @@ impl Episode {
             mut txn,
             tables,
             mut snapshots,
+            is_recast,
             ..
         }) = self.writing.take()
         else {
@@ -537,7 +570,11 @@ impl Episode {
         if let Some(durability) = durability {
             txn.set_durability(durability);
         }
-        txn.commit()?;
+        let before = self.changes()?;
+        let committed = self.commit_somehow(txn)?;
+        if !is_recast {
+            self.expect_changed(&before, &tables, committed)?;
+        }
         for state in snapshots.values_mut() {
             state.get_or_insert_with(|| tables.clone());
         }
@@ -595,6 +632,7 @@ impl Episode {
         self.handles.clear();
         let mut tables = self.snapshots[name].clone().unwrap_or_default();
         let writing = self.writing()?;
+        writing.is_recast = true;
         // Sometimes the state before is kept.
         let keep = format!("before {name}");
         if name.len().is_multiple_of(2) && !writing.snapshots.contains_key(&keep) {
@@ -665,7 +703,8 @@ impl Episode {
             return Err(Violation::Other(format!("over the size limit: {stat:?}")));
         }
         let records: usize = self.committed.values().map(|table| table.len()).sum();
-        expect_same("records that check counts", report.records, records as u64)
+        expect_same("records that check counts", report.records, records as u64)?;
+        self.walk_pages()
     }
 
     /// Opens a copy of the file as it is now, write transactions under way and all: a process that
@@ -742,6 +781,11 @@ impl Reader {
 
 fn plain<'t>(tables: &'t Tables, name: &[u8]) -> Outcome<&'t TableModel> {
     let table = tables.get(name).and_then(|table| table.plain());
+    table.ok_or_else(no_such_table)
+}
+
+fn any<'t>(tables: &'t Tables, name: &[u8]) -> Outcome<&'t AnyModel> {
+    let table = tables.get(name).map(|table| &**table);
     table.ok_or_else(no_such_table)
 }
 

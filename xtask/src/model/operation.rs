@@ -2,7 +2,7 @@
 
 use super::{
     counting::KeyCounting,
-    cursors::CursorOperation,
+    cursors::{CursorOperation, CursorRead, CursorStep},
     multi::{changes::MultiChange, reads::MultiRead},
     oracle::{AnyKind, KeyRange},
     points::PointChange,
@@ -21,17 +21,6 @@ pub(crate) enum Source {
     Reader(usize),
     /// A reader of the newest snapshot, made for this operation.
     Newest,
-}
-
-/// One step of a cursor.
-#[derive(Clone, Debug)]
-pub(crate) enum Step {
-    First,
-    Last,
-    Next,
-    Prev,
-    Seek(Key),
-    SeekExact(Key),
 }
 
 /// The order in which a range is read.
@@ -72,7 +61,6 @@ pub(crate) enum Read {
     Get(Key),
     GetMany(Vec<Key>),
     Ends,
-    Walk(Vec<Step>),
     Scan {
         range: KeyRange,
         direction: Direction,
@@ -131,6 +119,8 @@ pub(crate) enum Operation {
     /// A read or a change of a table in which a key has several values.
     ReadMulti(Source, Vec<u8>, MultiRead),
     ChangeMulti(Vec<u8>, MultiChange),
+    /// Goes through a table by steps of a cursor that borrows the transaction, and reads something at the end.
+    Walk(Source, Vec<u8>, (Vec<CursorStep>, CursorRead)),
     /// Something is done with a cursor that no transaction holds.
     Cursor(CursorOperation),
     CreateTable(Vec<u8>, AnyKind),
@@ -148,6 +138,8 @@ pub(crate) enum Operation {
     /// A commit after which the transaction goes on.
     Checkpoint,
     Abort,
+    /// Leaves nothing to do but to roll back, and commits.
+    BreakOff,
     OpenReader,
     CloneReader(usize),
     VerifyReader(usize),

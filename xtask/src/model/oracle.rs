@@ -9,13 +9,13 @@ use std::{
     ops::{Bound, Deref, DerefMut},
     sync::Arc,
 };
-use teak::{KeyOrder, TableOptions};
+use teak::{KeyOrder, Marks, TableOptions};
 
 /// The tables of a snapshot by name, and the marks of the application.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Tables {
     by_name: BTreeMap<Vec<u8>, Arc<AnyModel>>,
-    pub(crate) marks: [u64; 3],
+    pub(crate) marks: Marks,
 }
 
 impl Deref for Tables {

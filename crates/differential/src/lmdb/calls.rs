@@ -6,9 +6,15 @@
 
 #![allow(unsafe_code)]
 
+use crate::{
+    kind::{Kind, Order, compare_by_len},
+    operation::Part,
+    translate::table_flags,
+};
 use anyhow::{Context, Result};
 use lmdb_master_sys as ffi;
 use std::{
+    cmp::Ordering,
     ffi::{CStr, CString, c_int, c_uint, c_void},
     os::unix::ffi::OsStrExt,
     path::Path,
@@ -49,6 +55,27 @@ impl Environment {
         must(unsafe { ffi::mdb_env_open(handle.as_ptr(), path.as_ptr(), flags, FILE_MODE) })?;
         Ok(Rc::new(environment))
     }
+}
+
+impl Environment {
+    /// Copies the environment to the new file at `path`.
+    pub(crate) fn copy(&self, path: &Path, is_dense: bool) -> Result<(), Code> {
+        let path = CString::new(path.as_os_str().as_bytes()).map_err(|_| libc::EINVAL)?;
+        let flags = if is_dense { ffi::MDB_CP_COMPACT } else { 0 };
+        // SAFETY: the environment is open, and the path ends with a zero byte.
+        check(unsafe { ffi::mdb_env_copy2(self.handle.as_ptr(), path.as_ptr(), flags) })
+    }
+}
+
+/// The comparison of [`Order::ByLen`] as LMDB calls it.
+///
+/// # Safety
+///
+/// Both point to values whose bytes stand still.
+unsafe extern "C" fn by_len(one: *const ffi::MDB_val, other: *const ffi::MDB_val) -> c_int {
+    // SAFETY: the caller's promise.
+    let (one, other) = unsafe { (as_slice(&*one), as_slice(&*other)) };
+    compare_by_len(one, other) as c_int
 }
 
 impl Drop for Environment {
@@ -107,13 +134,50 @@ impl Transaction {
     }
 
     /// Opens a table by its name.
-    pub(crate) fn open_table(&self, name: &str, flags: c_uint) -> Result<Table, Code> {
+    fn open_table(&self, name: &str, flags: c_uint) -> Result<Table, Code> {
         let name = CString::new(name).map_err(|_| libc::EINVAL)?;
         let mut table = 0;
         let handle = self.handle.as_ptr();
         // SAFETY: the transaction runs, the name ends with a zero byte, and `table` is a place for the number.
         check(unsafe { ffi::mdb_dbi_open(handle, name.as_ptr(), flags, &raw mut table) })?;
         Ok(table)
+    }
+
+    /// Has a table of this name and kind, with the comparisons of the kind.
+    pub(crate) fn open_kind(&self, kind: &Kind, flags: c_uint) -> Result<Table, Code> {
+        let table = self.open_table(kind.name, table_flags(kind) | flags)?;
+        let handle = self.handle.as_ptr();
+        if kind.keys.order == Order::ByLen {
+            // SAFETY: the transaction runs, its table is open, and the function stays.
+            check(unsafe { ffi::mdb_set_compare(handle, table, Some(by_len)) })?;
+        }
+        if kind
+            .values
+            .is_some_and(|values| values.order == Order::ByLen)
+        {
+            // SAFETY: the same, and its keys have several values.
+            check(unsafe { ffi::mdb_set_dupsort(handle, table, Some(by_len)) })?;
+        }
+        Ok(table)
+    }
+
+    /// How two keys of a table follow each other, or two values of a key.
+    pub(crate) fn compare(&self, table: Table, (one, other): (&[u8], &[u8]), of: Part) -> Ordering {
+        let (handle, one, other) = (self.handle.as_ptr(), borrowed(one), borrowed(other));
+        let compare = match of {
+            Part::Keys => ffi::mdb_cmp,
+            Part::Values => ffi::mdb_dcmp,
+        };
+        // SAFETY: the transaction runs, its table is open and has values to compare if these are, and LMDB only reads both.
+        unsafe { compare(handle, table, &raw const one, &raw const other) }.cmp(&0)
+    }
+
+    /// Gives up the state that is read, and then reads the newest.
+    pub(crate) fn renew(&self) -> Result<(), Code> {
+        // SAFETY: the transaction reads, and no cursor of it is used before it is renewed.
+        unsafe { ffi::mdb_txn_reset(self.handle.as_ptr()) };
+        // SAFETY: the transaction reads, and was reset.
+        check(unsafe { ffi::mdb_txn_renew(self.handle.as_ptr()) })
     }
 
     /// The first value of a key.

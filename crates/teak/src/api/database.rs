@@ -139,7 +139,8 @@ impl Database {
 
     /// Begins to write, exactly on the state that `read` sees: what was decided by reading it still holds. Waits for other writers, unless
     /// one of them has committed already. `read` keeps its state, and with it the pages that the transaction
-    /// replaces; drop it when it is not needed any more.
+    /// replaces; drop it when it is not needed any more. Where an earlier transaction found no space and tables were dropped, some of their
+    /// space is released first, by a commit that changes no record: the id of this transaction is greater by one then.
     ///
     /// ```
     /// # use teak::{Database, Error, codec::{Str, U64}};

@@ -1,6 +1,6 @@
 //! A tour of the pages of a state, for whoever wants to see what its tables are made of.
 
-use super::{catalog, check::PageUse, demanded::Demanded, snapshot::Snapshot};
+use super::{catalog, check::PageUse, demanded::Demanded, dropped, snapshot::Snapshot};
 use crate::{
     Error, PageNumber, Result, Run, TransactionId,
     page::{
@@ -25,7 +25,7 @@ pub struct PageVisit<'v> {
     pub run: Run,
     /// What they are: an inner page, a leaf, or a large value.
     pub page_use: PageUse,
-    /// The table that they belong to; `None` for the catalog.
+    /// The table that they belong to; `None` for the catalog, and for what is left of dropped tables.
     pub table: Option<&'v [u8]>,
     /// 0 for leaves and large values, 1 for the pages above leaves, and so on.
     pub level: u8,
@@ -48,6 +48,7 @@ pub(crate) fn walk_pages(
         comparisons: snapshot.comparisons(),
         seen: vec![0; words],
         is_over: false,
+        is_in_catalog: true,
         table: None,
         tables: Vec::new(),
         fault: None,
@@ -56,7 +57,7 @@ pub(crate) fn walk_pages(
         let pages = Demanded(snapshot);
         walk::walk(&pages, snapshot.catalog(), &mut tour);
         for (name, root) in std::mem::take(&mut tour.tables) {
-            tour.table = Some(name);
+            (tour.is_in_catalog, tour.table) = (false, name);
             walk::walk(&pages, &root, &mut tour);
         }
         Ok(())
@@ -70,8 +71,10 @@ struct Tour<'v> {
     /// A bit for each page: no page is shown twice, whatever a damaged file says.
     seen: Vec<u64>,
     is_over: bool,
+    is_in_catalog: bool,
     table: Option<Vec<u8>>,
-    tables: Vec<(Vec<u8>, TreeRoot)>,
+    /// Those that are yet to be shown. What is left of a dropped one has no name.
+    tables: Vec<(Option<Vec<u8>>, TreeRoot)>,
     fault: Option<Error>,
 }
 
@@ -145,13 +148,14 @@ impl Visitor for Tour<'_> {
     }
 
     fn record(&mut self, leaf: PageNumber, key: &[u8], value: StoredValue<'_>) {
-        if self.table.is_some() || value.kind != ValueKind::Tree {
+        if !self.is_in_catalog || value.kind != ValueKind::Tree {
             return;
         }
         match catalog::decode(leaf, value, self.comparisons) {
             Ok(entry) => {
                 let root = entry.root().copied();
-                self.tables.extend(root.map(|root| (key.to_vec(), root)));
+                let name = (!dropped::is_reserved(key)).then(|| key.to_vec());
+                self.tables.extend(root.map(|root| (name, root)));
             }
             Err(error) => {
                 self.fault.get_or_insert(error);

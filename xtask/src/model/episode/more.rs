@@ -3,15 +3,17 @@
 use super::{
     super::{
         multi::RawMultiTable,
-        oracle::{AnyModel, KeyRange, borrowed},
+        oracle::{AnyModel, KeyRange, Tables, borrowed},
         reads::{self, RawTable},
         shape::{Key, Value},
         violation::{Outcome, Violation, expect_bytes, expect_error, expect_same},
     },
     Episode, Reader, Writing, no_such_table,
 };
-use std::{ops::ControlFlow, sync::Arc, time::Duration};
-use teak::{Error, Freshness, Geometry, Transaction, WarmUp, WriteTxn};
+use std::{collections::BTreeMap, ops::ControlFlow, sync::Arc, time::Duration};
+use teak::{
+    Error, Freshness, Geometry, PageUse, Transaction, TransactionId, WarmUp, WriteTxn, codec::Bytes,
+};
 
 /// Places that are kept.
 const CACHED_MAX: usize = 64;
@@ -81,7 +83,124 @@ impl Episode {
                 .transpose()?,
             _ => Some(database.begin_write()?),
         };
-        begun.ok_or_else(|| Violation::Other("the writer's place was taken".to_owned()))
+        let txn =
+            begun.ok_or_else(|| Violation::Other("the writer's place was taken".to_owned()))?;
+        expect_same("dirty bytes at the beginning", txn.dirty_bytes(), 0)?;
+        Ok(txn)
+    }
+
+    /// Commits, in each way in turn.
+    pub(super) fn commit_somehow(&mut self, txn: WriteTxn) -> Outcome<TransactionId> {
+        self.commits += 1;
+        let id = txn.id();
+        let committed = match self.commits % 4 {
+            0 => {
+                let ticket = txn.commit_async()?;
+                ticket.wait()?;
+                ticket.transaction()
+            }
+            1 => {
+                let (committed, latency) = txn.commit_measured()?;
+                expect_same("latency", latency.wait <= latency.whole, true)?;
+                committed
+            }
+            _ => txn.commit()?,
+        };
+        // Nothing may have changed.
+        expect_same(
+            "id of the commit",
+            committed == id || committed.next() == id,
+            true,
+        )?;
+        Ok(committed)
+    }
+
+    /// Which transaction changed each table last.
+    pub(super) fn changes(&self) -> Outcome<BTreeMap<Vec<u8>, TransactionId>> {
+        let tables = self.database()?.begin_read()?.tables()?;
+        Ok((tables.into_iter())
+            .map(|info| (info.name, info.stat.changed))
+            .collect())
+    }
+
+    /// Fails unless each table says that the commit has changed it, if that is so.
+    pub(super) fn expect_changed(
+        &self,
+        before: &BTreeMap<Vec<u8>, TransactionId>,
+        tables: &Tables,
+        committed: TransactionId,
+    ) -> Outcome {
+        let reader = self.database()?.begin_read()?;
+        for info in reader.tables()? {
+            let (old, new) = (self.committed.get(&info.name), tables.get(&info.name));
+            let (Some(old), Some(new), Some(before)) = (old, new, before.get(&info.name)) else {
+                continue;
+            };
+            let changed = info.stat.changed;
+            if Arc::ptr_eq(old, new) {
+                expect_same("when an unchanged table was changed", changed, *before)?;
+            } else if old.len() != new.len() {
+                expect_same("when a table was changed", changed, committed)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Has all that was committed brought to the disk, in each way in turn.
+    pub(super) fn sync(&mut self) -> Outcome {
+        self.syncs += 1;
+        let database = self.database()?;
+        match self.syncs % 4 {
+            0 => drop(database.sync_if_due()?),
+            1 => database.begin_sync()?.wait()?,
+            2 => {
+                if let Some(ticket) = database.begin_sync_if_due()? {
+                    ticket.wait()?;
+                }
+            }
+            _ => database.sync()?,
+        }
+        Ok(())
+    }
+
+    /// What can only be rolled back: so nothing comes of it.
+    pub(super) fn break_off(&mut self) -> Outcome {
+        if let Some(mut writing) = self.writing.take() {
+            self.handles.clear();
+            writing.txn.set_broken();
+            let changed = writing.txn.create_table::<Bytes, Bytes>("broken").map(drop);
+            let is_broken = |error: &Error| matches!(error, Error::TransactionBroken);
+            expect_error("a change of a broken transaction", changed, is_broken)?;
+            expect_error(
+                "a commit of a broken transaction",
+                writing.txn.commit(),
+                is_broken,
+            )?;
+        }
+        Ok(())
+    }
+
+    /// Walks over all pages, and counts the records of each plain table.
+    pub(super) fn walk_pages(&self) -> Outcome {
+        let reader = self.database()?.begin_read()?;
+        let mut counts: BTreeMap<Vec<u8>, usize> = BTreeMap::new();
+        reader.walk_pages(&mut |page| {
+            if let (Some(table), PageUse::Leaf) = (page.table, page.page_use) {
+                *counts.entry(table.to_vec()).or_default() += page.entries;
+            }
+            ControlFlow::Continue(())
+        })?;
+        for (name, table) in self.committed.iter() {
+            if let AnyModel::Plain(table) = &**table {
+                let count = counts.get(name).copied().unwrap_or_default();
+                expect_same("entries of all leaves of a table", count, table.len())?;
+            }
+        }
+        let strange: Vec<_> = counts
+            .keys()
+            .filter(|name| !self.committed.contains_key(*name))
+            .collect();
+        expect_same("leaves of no table", strange, Vec::new())
     }
 
     /// Looks a record up where it was before.
@@ -112,8 +231,9 @@ impl Episode {
     pub(super) fn set_marks(&mut self, marks: [u64; 3]) -> Outcome {
         let Writing { txn, tables, .. } = self.writing()?;
         txn.set_marks(marks)?;
-        tables.marks = marks;
-        expect_same("marks", txn.marks().values, marks)
+        tables.marks.values = marks;
+        tables.marks.set_in = Some(txn.id());
+        expect_same("marks", txn.marks(), tables.marks)
     }
 
     /// Has the file in memory, and then not.
@@ -122,7 +242,10 @@ impl Episode {
         // How much may be locked is the system's choice.
         match database.warm_up(how, Duration::from_secs(1)) {
             Err(Error::Io { .. }) if how == WarmUp::Lock => {}
-            warmed => drop(warmed?),
+            warmed => {
+                let is_some = warmed?.bytes > 0;
+                expect_same("whether something was warmed up", is_some, true)?;
+            }
         }
         Ok(database.release_memory()?)
     }
@@ -178,20 +301,22 @@ impl Episode {
     pub(super) fn begin_at(&mut self, reader: usize) -> Outcome {
         let txn = &self.readers[reader].txn;
         let is_newest = self.database()?.begin_read()?.id() == txn.id();
-        match self.database()?.begin_write_at(txn) {
+        let database = self.database()?;
+        let begun = match self.begins.is_multiple_of(2) {
+            true => database.begin_write_at(txn),
+            false => database
+                .try_begin_write_at(txn)
+                .map(|begun| begun.expect("nobody else writes")),
+        };
+        match begun {
             Ok(txn) if is_newest => {
                 self.writing = Some(Writing {
                     txn,
                     tables: self.committed.clone(),
                     savepoints: Vec::new(),
                     snapshots: self.snapshots.clone(),
+                    is_recast: false,
                 });
-                Ok(())
-            }
-            // What is released where no space was found is a commit.
-            Err(Error::SnapshotStale { .. })
-                if is_newest && self.settings.size_limit_bytes.is_some() =>
-            {
                 Ok(())
             }
             result if !is_newest => expect_error("writing on an old state", result, |error| {
@@ -206,6 +331,7 @@ impl Episode {
         let tables = self.committed.clone();
         let reader = &mut self.readers[reader];
         let is_old = reader.txn.id() != newest;
+        expect_same("lag", reader.txn.lag(), newest.0 - reader.txn.id().0)?;
         expect_same("refresh", reader.txn.refresh()?, is_old)?;
         reader.tables = tables;
         reads::list_tables(&reader.txn, &reader.tables)

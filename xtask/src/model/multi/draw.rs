@@ -11,7 +11,6 @@ use super::{
     changes::MultiChange,
     oracle::{MultiKind, MultiModel, Pair, PairRange},
     reads::MultiRead,
-    walk::MultiStep,
 };
 use fastrand::Rng;
 use teak::{KeyOrder, ValueSize};
@@ -73,8 +72,8 @@ pub(crate) struct MultiView<'a> {
 impl MultiView<'_> {
     pub(crate) fn read(&self, rng: &mut Rng) -> MultiRead {
         let direction = Direction::draw(rng);
-        match rng.u8(0..13) {
-            12 if rng.u8(0..4) == 0 => MultiRead::Count(Counting {
+        match rng.u8(0..11) {
+            10 if rng.bool() => MultiRead::Count(Counting {
                 of: self.probe(rng),
                 number: rng.u64(0..self.table.len() as u64 + 2),
                 range: self.range_pairs(rng),
@@ -85,8 +84,7 @@ impl MultiView<'_> {
             4..=6 => MultiRead::Contains(self.probe(rng)),
             7 => MultiRead::Keys,
             8 => MultiRead::Range(self.range(rng), direction, rng.usize(0..200)),
-            9 => MultiRead::RangePairs(self.range_pairs(rng), direction, rng.usize(0..200)),
-            _ => MultiRead::Walk(self.steps(rng)),
+            _ => MultiRead::RangePairs(self.range_pairs(rng), direction, rng.usize(0..200)),
         }
     }
 
@@ -224,31 +222,5 @@ impl MultiView<'_> {
             }
         }
         (draw_bound(rng, low), draw_bound(rng, high))
-    }
-
-    fn steps(&self, rng: &mut Rng) -> Vec<MultiStep> {
-        let count = rng.usize(1..40);
-        (0..count).map(|_| self.step(rng)).collect()
-    }
-
-    fn step(&self, rng: &mut Rng) -> MultiStep {
-        match rng.u8(0..32) {
-            0 => MultiStep::First,
-            1 => MultiStep::Last,
-            2 | 3 => MultiStep::NextKey,
-            4 | 5 => MultiStep::PrevKey,
-            6..10 => MultiStep::NextValue,
-            10..13 => MultiStep::PrevValue,
-            13 => MultiStep::FirstValue,
-            14 => MultiStep::LastValue,
-            15 => MultiStep::Seek(self.key(rng)),
-            16 => MultiStep::SeekExact(self.key(rng)),
-            17 => MultiStep::SeekPair(self.probe(rng)),
-            18 => MultiStep::SeekPairExact(self.probe(rng)),
-            19 => MultiStep::SeekValue(self.probe(rng)),
-            20..24 => MultiStep::ReadPacked,
-            24..29 => MultiStep::Next,
-            _ => MultiStep::Prev,
-        }
     }
 }

@@ -4,13 +4,12 @@ use super::{
     super::{
         counting::{self, PairCounting},
         operation::Direction,
-        oracle::{AnyModel, KeyRange, borrowed},
+        oracle::{AnyModel, KeyRange, Tables, borrowed},
         shape::Key,
         violation::{Outcome, expect_bytes, expect_same},
     },
     RawMultiTable,
     oracle::{MultiModel, Pair, PairRange},
-    walk::{self, MultiStep},
 };
 use std::{
     collections::BTreeSet,
@@ -28,7 +27,6 @@ pub(crate) enum MultiRead {
     Keys,
     Range(KeyRange, Direction, usize),
     RangePairs(PairRange, Direction, usize),
-    Walk(Vec<MultiStep>),
     Count(PairCounting),
 }
 
@@ -64,8 +62,52 @@ pub(crate) fn perform<T: Transaction>(
             *direction,
             *pairs_max,
         ),
-        MultiRead::Walk(steps) => walk::perform(txn, table, model, steps),
         MultiRead::Count(what) => counting::perform_multi(txn, table, model, what),
+    }
+}
+
+/// Reads by what has a hold on the transaction.
+pub(crate) fn perform_owned(
+    txn: &ReadTxn,
+    name: &[u8],
+    tables: &Tables,
+    read: &MultiRead,
+) -> Outcome {
+    let table: RawMultiTable = txn.open_multi_table(name)?;
+    let Some(model) = tables.get(name).and_then(|table| table.multi()) else {
+        return Ok(());
+    };
+    match read {
+        MultiRead::Key(key) => {
+            let values = table.values_owned(txn, key)?;
+            expect_same("len of values_owned", values.len(), model.count(key) as u64)?;
+            let values = values.map(|value| value.map(|value| (key.to_vec(), value)));
+            let expected = model.values(key).map(|value| (key.clone(), value));
+            scan(values, expected, Direction::Forwards, usize::MAX)
+        }
+        MultiRead::Range(range, direction, pairs_max) => scan(
+            table.range_owned(txn, borrowed(range))?,
+            model.range(range),
+            *direction,
+            *pairs_max,
+        ),
+        MultiRead::RangePairs(range, direction, pairs_max) => scan(
+            table.range_pairs_owned(txn, borrowed_pairs(range))?,
+            model.range_pairs(range).into_iter(),
+            *direction,
+            *pairs_max,
+        ),
+        MultiRead::Contains((key, value)) => {
+            let mut cursor = table.cursor_owned(txn)?;
+            let is_there = cursor.seek_value_less_or_equal(key, value)?;
+            let expected = model.values(key).rfind(|other| {
+                !model.sorts_before(&(key.clone(), value.clone()), &(key.clone(), other.clone()))
+            });
+            expect_same("seek_value_less_or_equal", is_there, expected.is_some())?;
+            let found = is_there.then_some(cursor.value());
+            expect_bytes("value of an owned cursor", found, expected.as_deref())
+        }
+        MultiRead::Keys | MultiRead::Count(_) => Ok(()),
     }
 }
 
@@ -97,9 +139,13 @@ pub(crate) fn compare(name: &[u8], older: State<'_>, newer: State<'_>) -> Outcom
         [Some(None), _] | [_, Some(None)] => return Ok(()),
         [old, new] => (old.flatten(), new.flatten()),
     };
-    let orders = |model: &MultiModel| (model.kind.order, model.kind.value_order);
+    let is_other = |old: &MultiModel, new: &MultiModel| {
+        let (old, new) = (&old.kind, &new.kind);
+        (old.order, old.value_order, &old.shape, &old.value_shape)
+            != (new.order, new.value_order, &new.shape, &new.value_shape)
+    };
     if let (Some(old), Some(new)) = (old, new)
-        && orders(old) != orders(new)
+        && is_other(old, new)
     {
         return Ok(());
     }

@@ -1,5 +1,7 @@
 //! The cursor over the raw bytes of a table in which a key has several values.
 
+mod seek;
+
 use crate::{
     Result,
     api::{

@@ -182,14 +182,17 @@ pub struct OwnedMultiCursor {
     txn: ReadTxn,
     root: TreeRoot,
     name: Arc<[u8]>,
-    position: PairPosition,
+    pub(super) position: PairPosition,
     /// Of the pair that it is on.
     key: Vec<u8>,
     value: Vec<u8>,
 }
 
 impl OwnedMultiCursor {
-    fn moved(&mut self, go: impl FnOnce(&mut MultiCursor<'_>) -> Result<bool>) -> Result<bool> {
+    pub(super) fn moved(
+        &mut self,
+        go: impl FnOnce(&mut MultiCursor<'_>) -> Result<bool>,
+    ) -> Result<bool> {
         let position = mem::replace(&mut self.position, PairPosition::lost());
         self.key.clear();
         self.value.clear();

@@ -1,6 +1,8 @@
 //! The cursor over pairs of key and value: a cursor over keys, and in the values of its key a place. That is an index where they stand in
 //! the leaf, and else a cursor over the nested tree.
 
+mod state;
+
 use super::{Values, WRONG_LEN};
 use crate::{
     Error, Result,

@@ -1,0 +1,405 @@
+//! Where cursors over pairs go by a key or a pair, what they read at once, and whether they are at an end.
+
+use super::MultiCursor;
+use crate::{
+    Result,
+    api::{
+        multi::owned::OwnedMultiCursor,
+        table::{check_probe, check_value_probe},
+    },
+    tree::{
+        PageSource,
+        multi::{Pair, cursor::PairCursor},
+        reading::reading,
+    },
+};
+
+type Inner<'t> = PairCursor<'t, dyn PageSource + Sync + 't>;
+
+impl<'t> MultiCursor<'t> {
+    fn sought_by_key(
+        &mut self,
+        key: &[u8],
+        seek: impl FnOnce(&mut Inner<'t>) -> Result<bool>,
+    ) -> Result<bool> {
+        check_probe(self.inner.root(), key)?;
+        self.moved(seek)
+    }
+
+    fn sought_by_pair(
+        &mut self,
+        (key, value): Pair<'_>,
+        seek: impl FnOnce(&mut Inner<'t>) -> Result<bool>,
+    ) -> Result<bool> {
+        check_value_probe(self.inner.root(), value)?;
+        self.sought_by_key(key, seek)
+    }
+
+    /// Goes to the first value of the first key that is greater than `key`; `false` if there is none, and then it is behind the last pair.
+    ///
+    /// ```
+    /// # use teak::{Database, codec::Str};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// # let mut txn = database.begin_write()?;
+    /// let words = txn.create_multi_table::<Str, Str>("words")?;
+    /// words.insert_many(&mut txn, &[("elm", "1"), ("oak", "2"), ("oak", "3")])?;
+    /// let mut cursor = words.cursor(&txn)?;
+    /// assert!(cursor.seek_greater(b"elm")?);
+    /// assert_eq!((cursor.key(), cursor.value()), (&b"oak"[..], &b"2"[..]));
+    /// assert!(cursor.seek_less(b"yew")?);
+    /// assert_eq!((cursor.key(), cursor.value()), (&b"oak"[..], &b"3"[..]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`MultiCursor::seek`].
+    pub fn seek_greater(&mut self, key: &[u8]) -> Result<bool> {
+        self.sought_by_key(key, |cursor| cursor.seek_key_greater(key))
+    }
+
+    /// Goes to the last value of the last key that is smaller than `key`; `false` if there is none, and then it is before the first pair.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`MultiCursor::seek`].
+    pub fn seek_less(&mut self, key: &[u8]) -> Result<bool> {
+        self.sought_by_key(key, |cursor| cursor.seek_key_less(key))
+    }
+
+    /// Goes to the last value of the last key that is not greater than `key`; `false` if there is none, and then it is before the first
+    /// pair.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`MultiCursor::seek`].
+    pub fn seek_less_or_equal(&mut self, key: &[u8]) -> Result<bool> {
+        self.sought_by_key(key, |cursor| cursor.seek_key_less_or_equal(key))
+    }
+
+    /// Goes to the first pair that is greater, by key and then by value; `false` if there is none, and then it is behind the last one.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`MultiCursor::seek`].
+    pub fn seek_pair_greater(&mut self, key: &[u8], value: &[u8]) -> Result<bool> {
+        let pair = (key, value);
+        self.sought_by_pair(pair, |cursor| cursor.seek_pair_greater(pair))
+    }
+
+    /// Goes to the last pair that is smaller; `false` if there is none, and then it is before the first one.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`MultiCursor::seek`].
+    pub fn seek_pair_less(&mut self, key: &[u8], value: &[u8]) -> Result<bool> {
+        let pair = (key, value);
+        self.sought_by_pair(pair, |cursor| cursor.seek_pair_less(pair))
+    }
+
+    /// Goes to the last pair that is not greater; `false` if there is none, and then it is before the first one.
+    ///
+    /// ```
+    /// # use teak::{Database, codec::Str};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// # let mut txn = database.begin_write()?;
+    /// let words = txn.create_multi_table::<Str, Str>("words")?;
+    /// words.insert_many(&mut txn, &[("elm", "1"), ("oak", "2"), ("oak", "4")])?;
+    /// let mut cursor = words.cursor(&txn)?;
+    /// assert!(cursor.seek_pair_less_or_equal(b"oak", b"3")?);
+    /// assert_eq!(cursor.value(), b"2");
+    /// assert!(cursor.seek_pair_less(b"oak", b"2")?);
+    /// assert_eq!(cursor.key(), b"elm");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`MultiCursor::seek`].
+    pub fn seek_pair_less_or_equal(&mut self, key: &[u8], value: &[u8]) -> Result<bool> {
+        let pair = (key, value);
+        self.sought_by_pair(pair, |cursor| cursor.seek_pair_less_or_equal(pair))
+    }
+
+    /// Goes to a pair; if it is not there it returns `false` and is on no pair.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`MultiCursor::seek`].
+    pub fn seek_value_exact(&mut self, key: &[u8], value: &[u8]) -> Result<bool> {
+        self.sought_by_pair((key, value), |cursor| {
+            let is_found = cursor.seek_value(key, value)? == Some(true);
+            Ok(cursor.on_pair_if(is_found))
+        })
+    }
+
+    /// Goes to the first value of just this key that is greater than `value`; if there is none it returns `false` and is on no pair.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`MultiCursor::seek`].
+    pub fn seek_value_greater(&mut self, key: &[u8], value: &[u8]) -> Result<bool> {
+        let pair = (key, value);
+        self.sought_by_pair(pair, |cursor| {
+            let is_found = cursor.seek_value_greater(pair)?;
+            Ok(cursor.on_pair_if(is_found))
+        })
+    }
+
+    /// Goes to the last value of just this key that is smaller than `value`; if there is none it returns `false` and is on no pair.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`MultiCursor::seek`].
+    pub fn seek_value_less(&mut self, key: &[u8], value: &[u8]) -> Result<bool> {
+        let pair = (key, value);
+        self.sought_by_pair(pair, |cursor| {
+            let is_found = cursor.seek_value_less(pair)?;
+            Ok(cursor.on_pair_if(is_found))
+        })
+    }
+
+    /// Goes to the last value of just this key that is not greater than `value`; if there is none it returns `false` and is on no pair.
+    ///
+    /// ```
+    /// # use teak::{Database, codec::Str};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// # let mut txn = database.begin_write()?;
+    /// let words = txn.create_multi_table::<Str, Str>("words")?;
+    /// words.insert_many(&mut txn, &[("elm", "1"), ("oak", "2"), ("oak", "4")])?;
+    /// let mut cursor = words.cursor(&txn)?;
+    /// assert!(cursor.seek_value_less_or_equal(b"oak", b"3")?);
+    /// assert_eq!(cursor.value(), b"2");
+    /// assert!(!cursor.seek_value_less_or_equal(b"oak", b"1")? && !cursor.is_on_pair());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`MultiCursor::seek`].
+    pub fn seek_value_less_or_equal(&mut self, key: &[u8], value: &[u8]) -> Result<bool> {
+        let pair = (key, value);
+        self.sought_by_pair(pair, |cursor| {
+            let is_found = cursor.seek_value_less_or_equal(pair)?;
+            Ok(cursor.on_pair_if(is_found))
+        })
+    }
+
+    /// Hands pairs to `pair`, from the one that the cursor is on, at most so many, and stays behind the last of them: the next call goes on
+    /// there. A cursor that is nowhere yet begins with the first one. Says whether there are more.
+    ///
+    /// ```
+    /// # use teak::{Database, codec::Str};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// # let mut txn = database.begin_write()?;
+    /// let words = txn.create_multi_table::<Str, Str>("words")?;
+    /// words.insert_many(&mut txn, &[("elm", "1"), ("oak", "2"), ("oak", "4")])?;
+    /// let mut cursor = words.cursor(&txn)?;
+    /// let mut values = Vec::new();
+    /// while cursor.read_batch(2, |_key, value| values.push(value.to_vec()))? {}
+    /// assert_eq!(values, [b"1", b"2", b"4"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`MultiCursor::first`]. What was handed out before an error says that something cannot be read is not to be relied on.
+    pub fn read_batch(&mut self, max: usize, mut pair: impl FnMut(&[u8], &[u8])) -> Result<bool> {
+        self.moved(|cursor| {
+            let source = cursor.source();
+            reading(source, || {
+                let mut is_there = cursor.is_on_pair() || cursor.next()?;
+                for _ in 0..max {
+                    if !is_there {
+                        break;
+                    }
+                    pair(cursor.key(), cursor.value());
+                    is_there = cursor.next()?;
+                }
+                Ok(is_there)
+            })
+        })
+    }
+
+    /// Values from the beginning of their page to the one that it is on, one behind the other in their order, and goes to the first of these;
+    /// `None` if it is on no pair, or the size of values varies. [`MultiCursor::prev_value`] leads back to the page before.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`MultiCursor::first`].
+    pub fn read_packed_back(&mut self) -> Result<Option<&'t [u8]>> {
+        self.moved(|cursor| {
+            let values = cursor.packed_back()?;
+            cursor.skip_packed_back(values)?;
+            Ok(values)
+        })
+    }
+
+    /// Whether the cursor is on the first pair of the table.
+    ///
+    /// ```
+    /// # use teak::{Database, codec::Str};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// # let mut txn = database.begin_write()?;
+    /// let words = txn.create_multi_table::<Str, Str>("words")?;
+    /// words.insert_many(&mut txn, &[("elm", "1"), ("oak", "2"), ("oak", "4")])?;
+    /// let mut cursor = words.cursor(&txn)?;
+    /// cursor.seek(b"oak")?;
+    /// assert!(cursor.is_first_value() && !cursor.is_first() && !cursor.is_last_value());
+    /// cursor.next()?;
+    /// assert!(cursor.is_last_value() && cursor.is_last());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn is_first(&self) -> bool {
+        self.inner.is_first()
+    }
+
+    /// Whether the cursor is on the last pair of the table; see [`MultiCursor::is_first`].
+    #[must_use]
+    pub fn is_last(&self) -> bool {
+        self.inner.is_last()
+    }
+
+    /// Whether the cursor is on the first value of its key; see [`MultiCursor::is_first`].
+    #[must_use]
+    pub fn is_first_value(&self) -> bool {
+        self.inner.is_first_value()
+    }
+
+    /// Whether the cursor is on the last value of its key; see [`MultiCursor::is_first`].
+    #[must_use]
+    pub fn is_last_value(&self) -> bool {
+        self.inner.is_last_value()
+    }
+}
+
+impl OwnedMultiCursor {
+    /// Goes to the first value of the first key that is greater; like [`MultiCursor::seek_greater`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`MultiCursor::seek`].
+    pub fn seek_greater(&mut self, key: &[u8]) -> Result<bool> {
+        self.moved(|cursor| cursor.seek_greater(key))
+    }
+
+    /// Goes to the last value of the last key that is smaller; like [`MultiCursor::seek_less`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`MultiCursor::seek`].
+    pub fn seek_less(&mut self, key: &[u8]) -> Result<bool> {
+        self.moved(|cursor| cursor.seek_less(key))
+    }
+
+    /// Goes to the last value of the last key that is not greater; like [`MultiCursor::seek_less_or_equal`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`MultiCursor::seek`].
+    pub fn seek_less_or_equal(&mut self, key: &[u8]) -> Result<bool> {
+        self.moved(|cursor| cursor.seek_less_or_equal(key))
+    }
+
+    /// Goes to the first pair that is greater; like [`MultiCursor::seek_pair_greater`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`MultiCursor::seek`].
+    pub fn seek_pair_greater(&mut self, key: &[u8], value: &[u8]) -> Result<bool> {
+        self.moved(|cursor| cursor.seek_pair_greater(key, value))
+    }
+
+    /// Goes to the last pair that is smaller; like [`MultiCursor::seek_pair_less`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`MultiCursor::seek`].
+    pub fn seek_pair_less(&mut self, key: &[u8], value: &[u8]) -> Result<bool> {
+        self.moved(|cursor| cursor.seek_pair_less(key, value))
+    }
+
+    /// Goes to the last pair that is not greater; like [`MultiCursor::seek_pair_less_or_equal`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`MultiCursor::seek`].
+    pub fn seek_pair_less_or_equal(&mut self, key: &[u8], value: &[u8]) -> Result<bool> {
+        self.moved(|cursor| cursor.seek_pair_less_or_equal(key, value))
+    }
+
+    /// Goes to a pair; like [`MultiCursor::seek_value_exact`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`MultiCursor::seek`].
+    pub fn seek_value_exact(&mut self, key: &[u8], value: &[u8]) -> Result<bool> {
+        self.moved(|cursor| cursor.seek_value_exact(key, value))
+    }
+
+    /// Goes to the first value of just this key that is greater; like [`MultiCursor::seek_value_greater`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`MultiCursor::seek`].
+    pub fn seek_value_greater(&mut self, key: &[u8], value: &[u8]) -> Result<bool> {
+        self.moved(|cursor| cursor.seek_value_greater(key, value))
+    }
+
+    /// Goes to the last value of just this key that is smaller; like [`MultiCursor::seek_value_less`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`MultiCursor::seek`].
+    pub fn seek_value_less(&mut self, key: &[u8], value: &[u8]) -> Result<bool> {
+        self.moved(|cursor| cursor.seek_value_less(key, value))
+    }
+
+    /// Goes to the last value of just this key that is not greater; like [`MultiCursor::seek_value_less_or_equal`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`MultiCursor::seek`].
+    pub fn seek_value_less_or_equal(&mut self, key: &[u8], value: &[u8]) -> Result<bool> {
+        self.moved(|cursor| cursor.seek_value_less_or_equal(key, value))
+    }
+
+    /// Hands pairs to `pair`; like [`MultiCursor::read_batch`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`MultiCursor::read_batch`].
+    pub fn read_batch(&mut self, max: usize, pair: impl FnMut(&[u8], &[u8])) -> Result<bool> {
+        self.moved(|cursor| cursor.read_batch(max, pair))
+    }
+
+    /// Whether the cursor is on the first pair of the table.
+    #[must_use]
+    pub fn is_first(&self) -> bool {
+        self.position.is_first()
+    }
+
+    /// Whether the cursor is on the last pair of the table.
+    #[must_use]
+    pub fn is_last(&self) -> bool {
+        self.position.is_last()
+    }
+
+    /// Whether the cursor is on the first value of its key.
+    #[must_use]
+    pub fn is_first_value(&self) -> bool {
+        self.position.is_first_value()
+    }
+
+    /// Whether the cursor is on the last value of its key.
+    #[must_use]
+    pub fn is_last_value(&self) -> bool {
+        self.position.is_last_value()
+    }
+}

@@ -121,6 +121,7 @@ fn header(directory: &Path) -> Result<String, Failure> {
         "teak_change",
         "teak_event_kind",
         "teak_slow_reader_choice",
+        "teak_giving",
         "teak_reader_choice",
     ]
     .map(str::to_owned)

@@ -608,6 +608,24 @@ typedef enum {
 } teak_slow_reader_choice;
 
 /**
+ * What a function answers that gives records.
+ */
+typedef enum {
+  /**
+   * There is one: key and value are set.
+   */
+  TEAK_GIVEN_RECORD = 0,
+  /**
+   * There are none any more.
+   */
+  TEAK_GIVEN_ALL = 1,
+  /**
+   * All that was given is to be forgotten.
+   */
+  TEAK_GIVE_UP = 2,
+} teak_giving;
+
+/**
  * What is done about a reader.
  */
 typedef enum {
@@ -1076,6 +1094,29 @@ typedef int (*teak_reader_function)(void *user, const teak_reader *reader);
 typedef int (*teak_table_change_function)(void *user, teak_slice name, uint32_t change);
 
 /**
+ * What gives the next record, and answers with a teak_giving. What the slices lead to stays until it is called again, or the loading returns.
+ */
+typedef int (*teak_give_function)(void *user, teak_slice *key, teak_slice *value);
+
+/**
+ * How records in any order are loaded. Zeros are the defaults.
+ */
+typedef struct {
+  /**
+   * sizeof(teak_bulk_options).
+   */
+  size_t size;
+  /**
+   * So many bytes of records are sorted in memory; what is more goes to temporary files. 0 for 256 MiB.
+   */
+  uint64_t memory_bytes;
+  /**
+   * The directory of the temporary files; NULL for that of the database.
+   */
+  const char *directory;
+} teak_bulk_options;
+
+/**
  * Where a range begins or ends. All zero for no bound.
  */
 typedef struct {
@@ -1092,6 +1133,112 @@ typedef struct {
    */
   teak_slice key;
 } teak_bound;
+
+/**
+ * Counts since a database was opened, of this process. What a transaction did counts when it commits.
+ */
+typedef struct {
+  /**
+   * sizeof(teak_metrics).
+   */
+  size_t size;
+  /**
+   * Commits that changed something.
+   */
+  uint64_t commits;
+  /**
+   * Those of them that were left to the next flush, to be written together.
+   */
+  uint64_t deferred_commits;
+  /**
+   * Flushes that succeeded; commits share them.
+   */
+  uint64_t flushes;
+  /**
+   * Bytes of pages and records that these flushes brought to the disk.
+   */
+  uint64_t flushed_bytes;
+  /**
+   * Pages that commits have taken, large values included.
+   */
+  uint64_t taken_pages;
+  /**
+   * Those of them that took the place of a page of an earlier state, with its bytes.
+   */
+  uint64_t copied_pages;
+  /**
+   * Pages of earlier states that commits do not use any more.
+   */
+  uint64_t dead_pages;
+  /**
+   * Pages that nobody sees any more, found when a write transaction began.
+   */
+  uint64_t reclaimed_pages;
+  /**
+   * Leaves that were written before their commit, since there was no more memory for them.
+   */
+  uint64_t early_pages;
+  /**
+   * Pages that were added to trees since others were full; loading in bulk does not count.
+   */
+  uint64_t splits;
+  /**
+   * Pages whose contents went to a neighbour.
+   */
+  uint64_t merges;
+  /**
+   * Values that were written to pages of their own.
+   */
+  uint64_t large_values;
+} teak_metrics;
+
+/**
+ * How long the steps of a commit took, in nanoseconds. A small durable commit that comes while another one is being flushed is written together with others: all of that is in `wait_ns`.
+ */
+typedef struct {
+  /**
+   * sizeof(teak_commit_latency).
+   */
+  size_t size;
+  /**
+   * Releasing some of what was dropped, and moving pages from the end of the file.
+   */
+  uint64_t tail_ns;
+  /**
+   * Finding tags, and writing the roots of tables to the catalog.
+   */
+  uint64_t roots_ns;
+  /**
+   * Noting which pages were taken and which died.
+   */
+  uint64_t space_ns;
+  /**
+   * Writing pages, and making the file longer.
+   */
+  uint64_t write_ns;
+  /**
+   * Writing the commit record.
+   */
+  uint64_t record_ns;
+  /**
+   * Waiting for the disk, while others may write.
+   */
+  uint64_t wait_ns;
+  /**
+   * All of it.
+   */
+  uint64_t whole_ns;
+} teak_commit_latency;
+
+/**
+ * A read transaction that is not used for now, and whose state a writer may give up when it wants the space.
+ */
+typedef struct {
+  /**
+   * Zero for none.
+   */
+  uint64_t handle;
+} teak_parked;
 
 /**
  * What is called now and then while something takes long: so much of so much is done. Another answer than 0 ends it.
@@ -1790,6 +1937,143 @@ teak_code teak_changed_tables(teak_txn older,
                               teak_error *error);
 
 /**
+ * Loads records that are sorted in the order of the table (where a key has several values, by key and then by value): pages are built from the leaves up, each written once and full. A table that has records takes only such as are behind
+ * its last one. `count` is where the number of records goes. TEAK_NONE if the function has stopped it. Then, and with an error, nothing is changed.
+ *
+ * Threads: any, while no other call uses the transaction; the function must not use it either. Lives: nothing is kept.
+ *
+ * Errors: TEAK_NOT_SORTED; those of teak_insert.
+ *
+ * ```c
+ * static int32_t give_number(void *user, teak_slice *key, teak_slice *value) {
+ *     static unsigned char bytes[2];
+ *     int *number = user;
+ *     if (*number == 1000)
+ *         return TEAK_GIVEN_ALL;
+ *     bytes[0] = (unsigned char)(*number >> 8);
+ *     bytes[1] = (unsigned char)*number;
+ *     *key = (teak_slice){bytes, 2};
+ *     *value = teak_text("");
+ *     ++*number;
+ *     return TEAK_GIVEN_RECORD;
+ * }
+ *
+ * teak_txn txn;
+ * teak_table numbers;
+ * int first = 0;
+ * uint64_t count;
+ * check(teak_txn_begin_write(db, &txn, &error));
+ * check(teak_table_create(txn, teak_text("numbers"), NULL, &numbers, &error));
+ * check(teak_bulk_load(txn, numbers, give_number, &first, &count, &error));
+ * assert(count == 1000);
+ * check(teak_txn_commit(txn, NULL, &error));
+ * ```
+ */
+teak_code teak_bulk_load(teak_txn txn,
+                         teak_table table,
+                         teak_give_function next,
+                         void *user,
+                         uint64_t *count,
+                         teak_error *error);
+
+/**
+ * Loads records in any order: they are sorted first, in memory and in temporary files, and then built into pages as by teak_bulk_load. Of records with equal keys the last one counts; where a key has several values, a pair that comes
+ * several times is loaded once. A table that has records gets them inserted. `options` may be NULL. TEAK_NONE if the function has stopped it. Then, and with an error, nothing is changed.
+ *
+ * Threads, lives: as teak_bulk_load.
+ *
+ * Errors: TEAK_IO of the temporary files; those of teak_insert.
+ */
+teak_code teak_bulk_load_unsorted(teak_txn txn,
+                                  teak_table table,
+                                  teak_give_function next,
+                                  void *user,
+                                  const teak_bulk_options *options,
+                                  uint64_t *count,
+                                  teak_error *error);
+
+/**
+ * Copies all records of a range of keys to another table, which may have another order, and is of the same kind: of one value for each key, or of several. There they replace those with the same keys. `count` is where the number of those that
+ * were copied goes. With an error nothing is changed.
+ *
+ * Threads: any, while no other call uses the transaction.
+ *
+ * Errors: TEAK_INVALID_ARGUMENT if both are the same table, or the other one cannot have some of the keys or values; TEAK_TABLE_MISMATCH if it is of another kind; those of teak_insert.
+ *
+ * ```c
+ * teak_txn txn;
+ * teak_table trees, old;
+ * uint64_t count;
+ * check(teak_txn_begin_write(db, &txn, &error));
+ * check(teak_table_create(txn, teak_text("trees"), NULL, &trees, &error));
+ * check(teak_table_create(txn, teak_text("old trees"), NULL, &old, &error));
+ * check(teak_insert(txn, trees, teak_text("ash"), teak_text("1"), &error));
+ * check(teak_insert(txn, trees, teak_text("oak"), teak_text("2"), &error));
+ * teak_bound all = {0}, b = {.kind = TEAK_EXCLUDED, .key = teak_text("b")};
+ * check(teak_move_range(txn, trees, old, all, b, &count, &error));
+ * assert(count == 1);
+ * teak_slice value;
+ * check(teak_get(txn, old, teak_text("ash"), &value, &error));
+ * check(teak_txn_end(txn, &error));
+ * ```
+ */
+teak_code teak_copy_range(teak_txn txn,
+                          teak_table from,
+                          teak_table to,
+                          teak_bound low,
+                          teak_bound high,
+                          uint64_t *count,
+                          teak_error *error);
+
+/**
+ * Moves all records of a range of keys to another table: as teak_copy_range, and removes them.
+ *
+ * Threads, errors: as teak_copy_range.
+ */
+teak_code teak_move_range(teak_txn txn,
+                          teak_table from,
+                          teak_table to,
+                          teak_bound low,
+                          teak_bound high,
+                          uint64_t *count,
+                          teak_error *error);
+
+/**
+ * Gives counts of what was done since the database was opened. No lock is taken.
+ *
+ * Threads: any.
+ *
+ * Errors: TEAK_INVALID_HANDLE, TEAK_BUSY.
+ *
+ * ```c
+ * teak_metrics metrics = {.size = sizeof metrics};
+ * check(teak_db_metrics(db, &metrics, &error));
+ * assert(metrics.commits >= metrics.deferred_commits);
+ * ```
+ */
+teak_code teak_db_metrics(teak_db db, teak_metrics *metrics, teak_error *error);
+
+/**
+ * Commits as teak_txn_commit does, and tells how long its steps took. `id` and `latency`, whose size is set, may be NULL.
+ *
+ * Threads, errors: as teak_txn_commit.
+ *
+ * ```c
+ * teak_txn txn;
+ * teak_table table;
+ * teak_commit_latency latency = {.size = sizeof latency};
+ * check(teak_txn_begin_write(db, &txn, &error));
+ * check(teak_table_create(txn, teak_text("words"), NULL, &table, &error));
+ * check(teak_txn_commit_measured(txn, NULL, &latency, &error));
+ * assert(latency.wait_ns <= latency.whole_ns);
+ * ```
+ */
+teak_code teak_txn_commit_measured(teak_txn txn,
+                                   uint64_t *id,
+                                   teak_commit_latency *latency,
+                                   teak_error *error);
+
+/**
  * Adds a value to those of a key; TEAK_NONE if the key has it already.
  *
  * Threads: any, while no other call uses the transaction.
@@ -1850,6 +2134,50 @@ teak_code teak_remove_pair(teak_txn txn, teak_table table, teak_slice key, teak_
  * Threads, errors: as teak_insert_pair.
  */
 teak_code teak_remove_values(teak_txn txn, teak_table table, teak_slice key, uint64_t *removed, teak_error *error);
+
+/**
+ * Parks a read transaction, whose handle ends: what it sees stays, unless a writer wants the space. For transactions of users who may never come back.
+ *
+ * Threads: any, while no other call uses the transaction. Lives: values that were read must not be used any more; the parked transaction until teak_parked_resume or
+ * teak_parked_end.
+ *
+ * Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_WRONG_TRANSACTION; TEAK_INVALID_ARGUMENT if there is a clone of it, TEAK_SNAPSHOT_LOST if it was cancelled, and it has ended then.
+ *
+ * ```c
+ * teak_txn txn;
+ * teak_parked parked;
+ * check(teak_txn_begin_read(db, &txn, &error));
+ * check(teak_txn_park(txn, &parked, &error));
+ * // ... much later
+ * teak_code code = teak_parked_resume(parked, &txn, &error);
+ * assert(code == TEAK_OK || code == TEAK_SNAPSHOT_LOST);
+ * if (code == TEAK_OK)
+ *     check(teak_txn_end(txn, &error));
+ * ```
+ */
+teak_code teak_txn_park(teak_txn txn,
+                        teak_parked *parked,
+                        teak_error *error);
+
+/**
+ * Goes on reading the same state. The parked transaction ends, whatever the answer is.
+ *
+ * Threads: any. Lives: as teak_txn_begin_read.
+ *
+ * Errors: TEAK_SNAPSHOT_LOST if the state was given up, or the transaction cancelled: begin anew. TEAK_INVALID_HANDLE, TEAK_BUSY.
+ */
+teak_code teak_parked_resume(teak_parked parked,
+                             teak_txn *txn,
+                             teak_error *error);
+
+/**
+ * Ends a parked transaction: nobody will go on with it.
+ *
+ * Threads: any.
+ *
+ * Errors: TEAK_INVALID_HANDLE, TEAK_BUSY.
+ */
+teak_code teak_parked_end(teak_parked parked, teak_error *error);
 
 /**
  * Counts the records of a range of keys, or, where a key has several values, the pairs. In a table that counts it takes two descents.

@@ -72,7 +72,7 @@ impl teak_bound {
 const SEVERAL_VALUES: &str =
     "a key of this table has several values; its pairs are read and changed by a cursor";
 
-fn plain(named: &Named) -> Result<&Table<Bytes, Bytes>, Failure> {
+pub(crate) fn plain(named: &Named) -> Result<&Table<Bytes, Bytes>, Failure> {
     match named {
         Named::Plain(table) => Ok(table),
         Named::Multi(_) => Err(Failure::wrong_table(SEVERAL_VALUES)),

@@ -48,7 +48,7 @@ pub(crate) struct Writer {
 }
 
 /// Tells the opening that there is a write transaction.
-struct Presence(Arc<Opened>);
+pub(crate) struct Presence(Arc<Opened>);
 
 impl Presence {
     fn new(opened: &Arc<Opened>) -> Self {
@@ -167,12 +167,21 @@ fn insert_writer(opened: &Arc<Opened>, txn: WriteTxn) -> Result<teak_txn, Failur
 }
 
 /// Ends the handle of a write transaction; gives the transaction, and what has to stay until that has ended.
-fn take_writer(txn: teak_txn) -> Result<(WriteTxn, Presence), Failure> {
+pub(crate) fn take_writer(txn: teak_txn) -> Result<(WriteTxn, Presence), Failure> {
     let taken = TRANSACTIONS.remove_if(txn.handle, |taken| taken.writer().map(drop))?;
     taken.opened.note_end();
     match taken.side {
         Side::Write(writer) => Ok((writer.txn, writer.presence)),
         Side::Read(_) => Err(Failure::wrong_transaction(NOT_A_WRITER)),
+    }
+}
+
+/// Ends the handle of a read transaction; gives the transaction.
+pub(crate) fn take_reader(txn: teak_txn) -> Result<(Arc<Opened>, ReadTxn), Failure> {
+    let taken = TRANSACTIONS.remove_if(txn.handle, |taken| taken.reader().map(drop))?;
+    match taken.side {
+        Side::Read(txn) => Ok((taken.opened, txn)),
+        Side::Write(_) => Err(Failure::wrong_transaction(NOT_A_READER)),
     }
 }
 

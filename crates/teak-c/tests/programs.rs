@@ -104,6 +104,11 @@ fn records() {
 }
 
 #[test]
+fn loading() {
+    of_tests("loading.c");
+}
+
+#[test]
 fn misuse() {
     of_tests("misuse.c");
 }
@@ -147,8 +152,14 @@ fn threads() {
 fn program_of(examples: &[String]) -> String {
     let mut program = "#include \"common.h\"\n".to_owned();
     for (number, example) in examples.iter().enumerate() {
+        // What begins with a function has that before the others.
+        let (function, example) = match example.split_once("\n\n") {
+            Some((function, rest)) if function.starts_with("static ") => (function, rest),
+            _ => ("", &example[..]),
+        };
+        program += function;
         program += &format!(
-            "static int example_{number}(teak_db db, const char *path) {{\n(void)db; (void)path;\n{{\n{example}\n}}\nreturn 0;\n}}\n"
+            "\nstatic int example_{number}(teak_db db, const char *path) {{\n(void)db; (void)path;\n{{\n{example}\n}}\nreturn 0;\n}}\n"
         );
     }
     program += "int main(int argc, char **argv) {\nassert(argc == 2);\n";

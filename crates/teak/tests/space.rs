@@ -1,6 +1,7 @@
 //! How long files are: limits, growth, and files that become shorter while they are used.
 
 use crate::shared::place;
+use fastrand::Rng;
 use std::{
     fs,
     ops::ControlFlow,
@@ -867,4 +868,32 @@ fn readers_that_keep_much_together_are_asked() {
     assert_eq!(*asked.lock().unwrap(), 1);
     drop((first, second));
     assert_clean(&database);
+}
+
+/// A compaction needs some pages itself. Where there are none it does nothing, which is no error.
+#[test]
+fn compacting_a_full_database_is_no_error() {
+    for pages in 24..72 {
+        let (_directory, path) = place();
+        let options = Options::new()
+            .page_size(4096)
+            .durability(Durability::Lazy)
+            .size_limit_bytes(Some(pages * 4096));
+        let database = options.open(&path).unwrap();
+        let mut rng = Rng::with_seed(pages);
+        let mut filled = || -> Result<()> {
+            let mut txn = database.begin_write()?;
+            let table: Numbers = txn.create_table("numbers")?;
+            for _ in 0..rng.u64(1..40) {
+                let len = rng.usize(..300);
+                table.insert(&mut txn, rng.u64(..), &vec![7; len])?;
+                table.remove(&mut txn, rng.u64(..))?;
+            }
+            txn.commit().map(drop)
+        };
+        while filled().is_ok() {}
+        let done = database.compact(&mut |_| ControlFlow::Continue(()));
+        assert!(done.is_ok(), "{pages} pages: {done:?}");
+        assert_clean(&database);
+    }
 }

@@ -18,7 +18,7 @@ mod violation;
 #[cfg(test)]
 mod tests;
 
-use crate::{Failure, panics, scratch, threads};
+use crate::{Failure, panics, results, scratch, threads};
 use episode::History;
 use fastrand::Rng;
 use settings::Settings;
@@ -50,6 +50,9 @@ pub(crate) struct Arguments {
     /// Where the databases are put; in memory where the machine has a place for that
     #[arg(long)]
     dir: Option<PathBuf>,
+    /// Append a line with what came of it to this file
+    #[arg(long)]
+    results: Option<PathBuf>,
 }
 
 /// An episode that is to be played.
@@ -86,7 +89,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         }
         Ok(())
     };
-    let begin = Instant::now();
+    let (begin, commit) = (Instant::now(), results::commit());
     threads::share(play_all)?;
     let seconds = begin.elapsed().as_secs_f64();
     let Tally {
@@ -100,6 +103,17 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         operations as f64 / seconds
     );
     println!("{operations} operations, {violations} violations");
+    results::append(
+        arguments.results.as_deref(),
+        &results::Line {
+            command: "model",
+            seed: arguments.seed,
+            count: operations,
+            violations,
+            counters: results::named([("episodes", plans.len() as u64)]),
+            commit,
+        },
+    )?;
     if violations == 0 {
         Ok(())
     } else {

@@ -10,6 +10,8 @@ inline namespace TEAK_WAY {
 
 /// Counts of a database: see teak_db_stat.
 using database_stat = teak_db_stat;
+/// Counts of what was done since a database was opened: see teak_metrics.
+using metrics = teak_metrics;
 /// What a check has found: see teak_check_report.
 using check_report = teak_check_report;
 
@@ -171,6 +173,14 @@ public:
     return detail::given<database_stat>(code, place, [&] { return stat; });
   }
 
+  /// Counts of what was done since the database was opened. No lock is taken.
+  answer<teak::metrics> metrics() const {
+    detail::place place;
+    teak::metrics metrics = {};
+    metrics.size = sizeof metrics;
+    const teak_code code = teak_db_metrics(raw(), &metrics, place);
+    return detail::given<teak::metrics>(code, place, [&] { return metrics; });
+  }
   /// Writes a copy of the newest state to a new file. Others read and write meanwhile.
   answer<void> backup(const std::string &path) const {
     detail::place place;

@@ -33,6 +33,71 @@ struct difference {
   bytes_view new_value;
 };
 
+/// How records in any order are loaded.
+struct bulk_options {
+  /// So many bytes of records are sorted in memory; what is more goes to temporary files. 0 for 256 MiB.
+  std::uint64_t memory_bytes = 0;
+  /// The directory of the temporary files; empty for that of the database.
+  std::string directory;
+};
+
+namespace detail {
+
+/// Records of a sequence, one after the other.
+template <class Records> class given_records {
+public:
+  explicit given_records(const Records &records) : at_(std::begin(records)), end_(std::end(records)) {}
+  static std::int32_t next(void *user, teak_slice *key, teak_slice *value) noexcept {
+    given_records &self = *static_cast<given_records *>(user);
+#if defined(__cpp_exceptions)
+    try {
+      return self.give(*key, *value);
+    } catch (...) {
+      self.thrown_ = std::current_exception();
+      return TEAK_GIVE_UP;
+    }
+#else
+    return self.give(*key, *value);
+#endif
+  }
+  void throw_again() const {
+#if defined(__cpp_exceptions)
+    if (thrown_) std::rethrow_exception(thrown_);
+#endif
+  }
+
+private:
+  using iterator = decltype(std::begin(std::declval<const Records &>()));
+  using sentinel = decltype(std::end(std::declval<const Records &>()));
+  using element = decltype(*std::declval<iterator &>());
+
+  std::int32_t give(teak_slice &key, teak_slice &value) {
+    if (is_begun_) ++at_;
+    is_begun_ = true;
+    if (at_ == end_) return TEAK_GIVEN_ALL;
+    // What an iterator makes stays until the next is asked for.
+    held_.emplace(*at_);
+    const auto &[of_key, of_value] = held_->record;
+    key = bytes_view(of_key).raw();
+    value = bytes_view(of_value).raw();
+    return TEAK_GIVEN_RECORD;
+  }
+  struct held {
+    explicit held(element &&given) : record(std::forward<element>(given)) {}
+    element record;
+  };
+
+  iterator at_;
+  sentinel end_;
+  bool is_begun_ = false;
+  std::optional<held> held_;
+#if defined(__cpp_exceptions)
+  std::exception_ptr thrown_;
+#endif
+};
+
+} // namespace detail
+
 /// What tables of both kinds have. A table is a number, to be copied, the same in all transactions as long as the database is open.
 class any_table {
 public:
@@ -50,6 +115,33 @@ public:
   /// The same, in braces.
   answer<std::uint64_t> insert_many(write_txn &txn, std::initializer_list<record> records) const {
     return insert_many(txn, list<record>(records));
+  }
+  /// Loads records (of any sequence whose elements are a key and a value, like a `std::map`) that are sorted in the order of the table: pages are built from the leaves up, each written once and full. A table
+  /// that has records takes only such as are behind its last one. Says how many; with an error, or if the sequence throws, nothing is changed. Errors: not_sorted.
+  ///
+  /// ```cpp
+  /// const std::vector<std::pair<std::string, std::string>> trees = {{"ash", "1"}, {"elm", "2"}};
+  /// teak::write_txn txn = db.begin_write();
+  /// assert(txn.create_table("trees").bulk_load(txn, trees) == 2);
+  /// txn.commit();
+  /// ```
+  template <class Records> answer<std::uint64_t> bulk_load(write_txn &txn, const Records &records) const {
+    detail::given_records<Records> given(records);
+    return loaded(given, [&](std::uint64_t *count, teak_error *error) {
+      return teak_bulk_load(txn.raw(), raw_, detail::given_records<Records>::next, &given, count, error);
+    });
+  }
+  /// Loads records in any order: they are sorted first, in memory and in temporary files. Of records with equal keys the last one counts. Says how many there are then.
+  template <class Records>
+  answer<std::uint64_t> bulk_load_unsorted(write_txn &txn, const Records &records, const bulk_options &options = bulk_options()) const {
+    detail::given_records<Records> given(records);
+    teak_bulk_options raw = {};
+    raw.size = sizeof raw;
+    raw.memory_bytes = options.memory_bytes;
+    raw.directory = options.directory.empty() ? nullptr : options.directory.c_str();
+    return loaded(given, [&](std::uint64_t *count, teak_error *error) {
+      return teak_bulk_load_unsorted(txn.raw(), raw_, detail::given_records<Records>::next, &given, &raw, count, error);
+    });
   }
   /// Removes all records of a range; says how many.
   answer<std::uint64_t> remove_range(write_txn &txn, const range &range) const {
@@ -136,6 +228,19 @@ protected:
     std::uint64_t number = 0;
     const teak_code code = call(&number, static_cast<teak_error *>(place));
     return detail::given<std::uint64_t>(code, place, [&] { return code == TEAK_OK ? number : 0; });
+  }
+  template <class Given, class Call> static answer<std::uint64_t> loaded(const Given &given, Call &&call) {
+    detail::place place;
+    std::uint64_t count = 0;
+    const teak_code code = call(&count, static_cast<teak_error *>(place));
+    given.throw_again();
+    return detail::given<std::uint64_t>(code, place, [&] { return count; });
+  }
+  using between = teak_code (*)(teak_txn, teak_table, teak_table, teak_bound, teak_bound, std::uint64_t *, teak_error *);
+  answer<std::uint64_t> to(between call, write_txn &txn, const range &range, const any_table &other) const {
+    return number([&](std::uint64_t *count, teak_error *error) {
+      return call(txn.raw(), raw_, other.raw_, range.bounds_[0].raw(), range.bounds_[1].raw(), count, error);
+    });
   }
   [[nodiscard]] walk<record> walked(teak_txn txn, bool writes, const range &range, teak_direction direction) const {
     return walk<record>(txn, writes, raw_, range, direction);
@@ -247,6 +352,14 @@ public:
   answer<void> append(write_txn &txn, bytes_view key, bytes_view value) const {
     detail::place place;
     return detail::done(teak_append(txn.raw(), raw_, key.raw(), value.raw(), place), place);
+  }
+  /// Copies the records of a range to another table, where they replace those with the same keys; says how many.
+  answer<std::uint64_t> copy_range(write_txn &txn, const range &range, const table &other) const {
+    return to(teak_copy_range, txn, range, other);
+  }
+  /// Moves the records of a range to another table; says how many.
+  answer<std::uint64_t> move_range(write_txn &txn, const range &range, const table &other) const {
+    return to(teak_move_range, txn, range, other);
   }
   /// Changes a record if it is as expected; no if it is another. Nothing stands for no record.
   ///
@@ -390,6 +503,14 @@ public:
   /// The same, in braces.
   answer<std::uint64_t> insert_values(write_txn &txn, bytes_view key, std::initializer_list<bytes_view> values) const {
     return insert_values(txn, key, list<bytes_view>(values));
+  }
+  /// Copies the pairs of a range of keys to another table; says how many.
+  answer<std::uint64_t> copy_range(write_txn &txn, const range &range, const multi_table &other) const {
+    return to(teak_copy_range, txn, range, other);
+  }
+  /// Moves the pairs of a range of keys to another table; says how many.
+  answer<std::uint64_t> move_range(write_txn &txn, const range &range, const multi_table &other) const {
+    return to(teak_move_range, txn, range, other);
   }
   /// Gives a key one value in place of another; no if it does not have the old one, or has the new one too.
   answer<bool> replace(write_txn &txn, bytes_view key, bytes_view old_value, bytes_view new_value) const {

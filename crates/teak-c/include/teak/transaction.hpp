@@ -15,6 +15,9 @@ class database;
 /// What became of a record or table between two states: see teak_change.
 enum class change : std::uint32_t { inserted = TEAK_INSERTED, changed = TEAK_CHANGED, removed = TEAK_REMOVED };
 
+/// How long the steps of a commit took: see teak_commit_latency.
+using commit_latency = teak_commit_latency;
+
 /// Whether a walk goes on.
 enum class step { go_on, stop };
 
@@ -119,6 +122,8 @@ protected:
   /// @endcond
 };
 
+class parked_txn;
+
 /// A transaction that reads a state which does not change. It ends with its scope. Any threads may use it at the same time.
 class read_txn : public transaction {
 public:
@@ -154,6 +159,8 @@ public:
     const teak_code code = teak_txn_read_faults(raw(), &faults, place);
     return detail::given<std::uint64_t>(code, place, [&] { return faults; });
   }
+  /// Leaves it unused for now: what it sees stays, unless a writer wants the space. This one has ended then, also with an error other than busy. Errors: invalid_argument if there is a clone.
+  answer<parked_txn> park();
   /// Ends it before its scope does.
   answer<void> end() {
     detail::place place;
@@ -164,8 +171,42 @@ public:
 
 private:
   friend class database;
+  friend class parked_txn;
   using transaction::transaction;
 };
+
+/// A read transaction that is not used for now, and whose state a writer may give up when it wants the space. It ends with its scope.
+///
+/// ```cpp
+/// teak::parked_txn parked = db.begin_read().park();
+/// // ... much later
+/// teak::read_txn txn = parked.resume();
+/// ```
+class parked_txn {
+public:
+  /// None.
+  parked_txn() = default;
+  /// Goes on reading the same state; this one has ended then. Errors: snapshot_lost if it was given up.
+  answer<read_txn> resume() {
+    detail::place place;
+    teak_txn txn{};
+    const teak_code code = teak_parked_resume(parked_.release(), &txn, place);
+    return detail::given<read_txn>(code, place, [&] { return read_txn(txn); });
+  }
+
+private:
+  friend class read_txn;
+  explicit parked_txn(teak_parked raw) noexcept : parked_(raw) {}
+  detail::owned<teak_parked, teak_parked_end> parked_;
+};
+
+inline answer<parked_txn> read_txn::park() {
+  detail::place place;
+  teak_parked parked{};
+  const teak_code code = teak_txn_park(raw(), &parked, place);
+  if (code != TEAK_BUSY) txn_.release();
+  return detail::given<parked_txn>(code, place, [&] { return parked_txn(parked); });
+}
 
 /// Tells when a commit is on the disk.
 class ticket {
@@ -303,6 +344,15 @@ public:
     const teak_code code = teak_txn_commit(raw(), &id, place);
     ended(code);
     return detail::given<std::uint64_t>(code, place, [&] { return id; });
+  }
+  /// Commits, and tells how long its steps took.
+  answer<commit_latency> commit_measured() {
+    detail::place place;
+    commit_latency latency = {};
+    latency.size = sizeof latency;
+    const teak_code code = teak_txn_commit_measured(raw(), nullptr, &latency, place);
+    ended(code);
+    return detail::given<commit_latency>(code, place, [&] { return latency; });
   }
   /// Commits and does not wait for the disk; the ticket tells when it is there.
   answer<ticket> commit_async() {

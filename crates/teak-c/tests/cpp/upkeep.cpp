@@ -1,6 +1,10 @@
 // Functions of the caller's, and what they throw; snapshots, differences, tickets, backups, checks; threads.
 #include "common.hpp"
 
+#include <map>
+#include <utility>
+#include <vector>
+
 struct thrown {
   int number;
 };
@@ -108,6 +112,60 @@ static void snapshots_and_differences(teak::database &db) {
   assert(*words.get(txn, "elm") == "2" && txn.drop_snapshot("monday") && !txn.drop_snapshot("monday"));
   assert(refuses<teak::snapshot_not_found>([&] { return txn.roll_back_to_snapshot("monday"), 0; }));
   txn.commit();
+}
+
+/// Records that are made while they are read, and an error in the middle of them.
+struct made {
+  struct iterator {
+    std::uint32_t at;
+    std::pair<std::string, std::string> operator*() const {
+      if (at == 900) throw thrown{7};
+      return {"a long key, so that it has memory of its own " + std::to_string(10000 + at), "value"};
+    }
+    iterator &operator++() {
+      at++;
+      return *this;
+    }
+    bool operator==(const iterator &other) const { return at == other.at; }
+    bool operator!=(const iterator &other) const { return at != other.at; }
+  };
+  std::uint32_t count;
+  iterator begin() const { return {0}; }
+  iterator end() const { return {count}; }
+};
+
+static void loading(const std::string &path) {
+  teak::database db = teak::database::open(path);
+  teak::write_txn txn = db.begin_write();
+  teak::table made_table = txn.create_table("made"), trees = txn.create_table("trees");
+  assert(made_table.bulk_load(txn, made{500}) == 500);
+  try {
+    trees.bulk_load(txn, made{1000});
+    assert(false);
+  } catch (const thrown &thrown) {
+    assert(thrown.number == 7);
+  }
+  assert(trees.stat(txn).records == 0);
+  const std::vector<teak::record> records = {{"oak", "1"}, {"ash", "2"}, {"oak", "3"}};
+  assert(refuses<teak::not_sorted>([&] { return trees.bulk_load(txn, records); }));
+  assert(trees.bulk_load_unsorted(txn, records, {1 << 16, {}}) == 2 && *trees.get(txn, "oak") == "3");
+  teak::multi_table lines = txn.create_multi_table("lines"), some = txn.create_multi_table("some");
+  const std::multimap<std::string, std::string> pairs = {{"ash", "1"}, {"ash", "2"}, {"elm", "3"}};
+  assert(lines.bulk_load(txn, pairs) == 3);
+  assert(lines.copy_range(txn, teak::range::of("ash"), some) == 2 && some.count_values(txn, "ash") == 2);
+  assert(trees.move_range(txn, teak::range(), made_table) == 2 && trees.stat(txn).records == 0);
+  assert(refuses<teak::invalid_argument>([&] { return trees.copy_range(txn, teak::range(), trees); }));
+  const teak::commit_latency latency = txn.commit_measured();
+  assert(latency.whole_ns > 0 && latency.wait_ns <= latency.whole_ns);
+  assert(db.metrics().commits == 1);
+  teak::read_txn reader = db.begin_read();
+  teak::parked_txn parked = reader.park();
+  assert(refuses<teak::invalid_handle>([&] { return reader.id(); }));
+  reader = parked.resume();
+  assert(*made_table.get(reader, "ash") == "2");
+  const teak::read_txn clone = reader.clone();
+  assert(refuses<teak::invalid_argument>([&] { return reader.park(), 0; }));
+  teak::parked_txn left = db.begin_read().park();
 }
 
 static void tickets(teak::database &db) {
@@ -248,6 +306,7 @@ int main(int argc, char **argv) {
   orders_and_events(directory + "/orders.teak");
   slow_readers_are_asked_about(directory + "/slow.teak");
   snapshots_and_differences(db);
+  loading(directory + "/loading.teak");
   tickets(db);
   backups(db, directory);
   damage_is_told_of(db, directory + "/damaged.teak");

@@ -587,7 +587,8 @@ impl Database {
     ///
     /// # Errors
     ///
-    /// Those of [`Database::begin_write`] and [`WriteTxn::commit`]; [`Error::Corrupted`] if what is to be moved is damaged.
+    /// Those of [`Database::begin_write`] and [`WriteTxn::commit`]; [`Error::Corrupted`] if what is to be moved is damaged. A database that is
+    /// full to its size limit is none: what finds no room stays where it is.
     pub fn compact(
         &self,
         progress: &mut dyn FnMut(CompactProgress) -> ControlFlow<()>,

@@ -155,7 +155,12 @@ impl Engine {
                 true => txn.compact_some(goal, pages_left.min(room))?,
                 false => None,
             };
-            txn.commit()?;
+            let moved = match txn.commit() {
+                Ok(_) => moved,
+                // What was moved is where it was; with less there may be room for the commit itself.
+                Err(Error::Full { .. }) => None,
+                Err(error) => return Err(error),
+            };
             done.moved_pages += moved.unwrap_or(0);
             done.file_bytes = self.file_bytes();
             (waited, most) = match moved {

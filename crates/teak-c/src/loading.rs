@@ -1,0 +1,339 @@
+//! Loading many records at once: sorted ones, those in any order, and those of another table.
+
+use crate::{
+    border::{Grows, OK, Out, answer, path, teak_slice, whether},
+    failure::{Failure, teak_error},
+    names::Named,
+    pairs::multi,
+    records::{plain, teak_bound},
+    snapshots::no_function,
+    tables::teak_table,
+    teak_code,
+    transactions::{change, teak_txn},
+};
+use std::{
+    ffi::{c_char, c_int, c_void},
+    path::PathBuf,
+};
+use teak::{BulkOptions, WriteTxn};
+
+/// What a function answers that gives records.
+#[repr(C)]
+pub enum teak_giving {
+    /// There is one: key and value are set.
+    TEAK_GIVEN_RECORD = 0,
+    /// There are none any more.
+    TEAK_GIVEN_ALL = 1,
+    /// All that was given is to be forgotten.
+    TEAK_GIVE_UP = 2,
+}
+
+/// What gives the next record, and answers with a teak_giving. What the slices lead to stays until it is called again, or the loading returns.
+pub type teak_give_function = Option<
+    unsafe extern "C" fn(user: *mut c_void, key: *mut teak_slice, value: *mut teak_slice) -> c_int,
+>;
+
+/// Key and value, until the next is asked for.
+type GivenRecord = (&'static [u8], &'static [u8]);
+
+/// The records that a function gives.
+struct Given {
+    next: unsafe extern "C" fn(*mut c_void, *mut teak_slice, *mut teak_slice) -> c_int,
+    user: *mut c_void,
+    is_stopped: bool,
+    failure: Option<Failure>,
+}
+
+impl Given {
+    /// # Safety
+    ///
+    /// The function is what it should be, as long as this is used.
+    unsafe fn new(next: teak_give_function, user: *mut c_void) -> Result<Self, Failure> {
+        Ok(Self {
+            next: next.ok_or_else(no_function)?,
+            user,
+            is_stopped: false,
+            failure: None,
+        })
+    }
+
+    fn ask(&mut self) -> Result<Option<GivenRecord>, Failure> {
+        let (mut key, mut value) = (teak_slice::NOTHING, teak_slice::NOTHING);
+        // SAFETY: the promise of `new`, and there is a place for both.
+        match unsafe { (self.next)(self.user, &raw mut key, &raw mut value) } {
+            // SAFETY: C promises that they stay until the next call, and no loading holds a record for longer.
+            0 => Ok(Some(unsafe { (key.bytes()?, value.bytes()?) })),
+            1 => Ok(None),
+            2 => {
+                self.is_stopped = true;
+                Ok(None)
+            }
+            other => Err(Failure::invalid_argument(format!(
+                "there is no teak_giving {other}"
+            ))),
+        }
+    }
+
+    /// What is to be told, if what was loaded is to be forgotten.
+    fn outcome(self) -> Result<bool, Failure> {
+        match self.failure {
+            Some(failure) => Err(failure),
+            None => Ok(!self.is_stopped),
+        }
+    }
+}
+
+impl Iterator for &mut Given {
+    type Item = GivenRecord;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.is_stopped || self.failure.is_some() {
+            return None;
+        }
+        self.ask().unwrap_or_else(|failure| {
+            self.failure = Some(failure);
+            None
+        })
+    }
+}
+
+/// Loads all of it or nothing.
+fn load(
+    txn: teak_txn,
+    table: teak_table,
+    count: &Out<u64>,
+    mut given: Given,
+    load: impl FnOnce(&Named, &mut WriteTxn, &mut Given) -> Result<u64, Failure>,
+) -> Result<teak_code, Failure> {
+    count.set(0);
+    change(txn)?.change(|opened, txn| {
+        let table = opened.table(table.number)?;
+        let savepoint = txn.savepoint()?;
+        let loaded = load(table, txn, &mut given);
+        let loaded = given.outcome().and_then(|is_whole| Ok((is_whole, loaded?)));
+        if !matches!(loaded, Ok((true, _))) {
+            txn.rollback_to(&savepoint)?;
+        }
+        txn.release(savepoint)?;
+        let (is_whole, loaded) = loaded?;
+        if is_whole {
+            count.set(loaded);
+        }
+        Ok(whether(is_whole))
+    })
+}
+
+/// Loads records that are sorted in the order of the table (where a key has several values, by key and then by value): pages are built from the leaves up, each written once and full. A table that has records takes only such as are behind
+/// its last one. `count` is where the number of records goes. TEAK_NONE if the function has stopped it. Then, and with an error, nothing is changed.
+///
+/// Threads: any, while no other call uses the transaction; the function must not use it either. Lives: nothing is kept.
+///
+/// Errors: TEAK_NOT_SORTED; those of teak_insert.
+///
+/// ```c
+/// static int32_t give_number(void *user, teak_slice *key, teak_slice *value) {
+///     static unsigned char bytes[2];
+///     int *number = user;
+///     if (*number == 1000)
+///         return TEAK_GIVEN_ALL;
+///     bytes[0] = (unsigned char)(*number >> 8);
+///     bytes[1] = (unsigned char)*number;
+///     *key = (teak_slice){bytes, 2};
+///     *value = teak_text("");
+///     ++*number;
+///     return TEAK_GIVEN_RECORD;
+/// }
+///
+/// teak_txn txn;
+/// teak_table numbers;
+/// int first = 0;
+/// uint64_t count;
+/// check(teak_txn_begin_write(db, &txn, &error));
+/// check(teak_table_create(txn, teak_text("numbers"), NULL, &numbers, &error));
+/// check(teak_bulk_load(txn, numbers, give_number, &first, &count, &error));
+/// assert(count == 1000);
+/// check(teak_txn_commit(txn, NULL, &error));
+/// ```
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn teak_bulk_load(
+    txn: teak_txn,
+    table: teak_table,
+    next: teak_give_function,
+    user: *mut c_void,
+    count: *mut u64,
+    error: *mut teak_error,
+) -> teak_code {
+    // SAFETY: C's promise.
+    unsafe {
+        answer(error, || {
+            let (count, given) = (Out::new(count, "count")?, Given::new(next, user)?);
+            load(txn, table, &count, given, |table, txn, given| {
+                Ok(match table {
+                    Named::Plain(table) => table.bulk_load(txn, given)?,
+                    Named::Multi(table) => table.bulk_load(txn, given)?,
+                })
+            })
+        })
+    }
+}
+
+/// How records in any order are loaded. Zeros are the defaults.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct teak_bulk_options {
+    /// sizeof(teak_bulk_options).
+    pub size: usize,
+    /// So many bytes of records are sorted in memory; what is more goes to temporary files. 0 for 256 MiB.
+    pub memory_bytes: u64,
+    /// The directory of the temporary files; NULL for that of the database.
+    pub directory: *const c_char,
+}
+
+// SAFETY: it begins with its size, any bytes are a value, and there is no padding.
+unsafe impl Grows for teak_bulk_options {
+    const NAME: &'static str = "teak_bulk_options";
+}
+
+impl teak_bulk_options {
+    /// # Safety
+    ///
+    /// `directory` is null or a path.
+    unsafe fn to_engine(self) -> Result<BulkOptions, Failure> {
+        let mut options = BulkOptions::default();
+        if self.memory_bytes > 0 {
+            options.memory_bytes = usize::try_from(self.memory_bytes).unwrap_or(usize::MAX);
+        }
+        if !self.directory.is_null() {
+            // SAFETY: the caller's promise.
+            options.directory = Some(PathBuf::from(unsafe { path(self.directory) }?));
+        }
+        Ok(options)
+    }
+}
+
+/// Loads records in any order: they are sorted first, in memory and in temporary files, and then built into pages as by teak_bulk_load. Of records with equal keys the last one counts; where a key has several values, a pair that comes
+/// several times is loaded once. A table that has records gets them inserted. `options` may be NULL. TEAK_NONE if the function has stopped it. Then, and with an error, nothing is changed.
+///
+/// Threads, lives: as teak_bulk_load.
+///
+/// Errors: TEAK_IO of the temporary files; those of teak_insert.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn teak_bulk_load_unsorted(
+    txn: teak_txn,
+    table: teak_table,
+    next: teak_give_function,
+    user: *mut c_void,
+    options: *const teak_bulk_options,
+    count: *mut u64,
+    error: *mut teak_error,
+) -> teak_code {
+    // SAFETY: C's promise.
+    unsafe {
+        answer(error, || {
+            let (count, given) = (Out::new(count, "count")?, Given::new(next, user)?);
+            let options = teak_bulk_options::read_from(options)?.to_engine()?;
+            load(txn, table, &count, given, |table, txn, given| {
+                Ok(match table {
+                    Named::Plain(table) => {
+                        table.bulk_load_unsorted(txn, given, options, &mut |_| ())?
+                    }
+                    Named::Multi(table) => {
+                        table.bulk_load_unsorted(txn, given, options, &mut |_| ())?
+                    }
+                })
+            })
+        })
+    }
+}
+
+/// Copies all records of a range of keys to another table, which may have another order, and is of the same kind: of one value for each key, or of several. There they replace those with the same keys. `count` is where the number of those that
+/// were copied goes. With an error nothing is changed.
+///
+/// Threads: any, while no other call uses the transaction.
+///
+/// Errors: TEAK_INVALID_ARGUMENT if both are the same table, or the other one cannot have some of the keys or values; TEAK_TABLE_MISMATCH if it is of another kind; those of teak_insert.
+///
+/// ```c
+/// teak_txn txn;
+/// teak_table trees, old;
+/// uint64_t count;
+/// check(teak_txn_begin_write(db, &txn, &error));
+/// check(teak_table_create(txn, teak_text("trees"), NULL, &trees, &error));
+/// check(teak_table_create(txn, teak_text("old trees"), NULL, &old, &error));
+/// check(teak_insert(txn, trees, teak_text("ash"), teak_text("1"), &error));
+/// check(teak_insert(txn, trees, teak_text("oak"), teak_text("2"), &error));
+/// teak_bound all = {0}, b = {.kind = TEAK_EXCLUDED, .key = teak_text("b")};
+/// check(teak_move_range(txn, trees, old, all, b, &count, &error));
+/// assert(count == 1);
+/// teak_slice value;
+/// check(teak_get(txn, old, teak_text("ash"), &value, &error));
+/// check(teak_txn_end(txn, &error));
+/// ```
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn teak_copy_range(
+    txn: teak_txn,
+    from: teak_table,
+    to: teak_table,
+    low: teak_bound,
+    high: teak_bound,
+    count: *mut u64,
+    error: *mut teak_error,
+) -> teak_code {
+    // SAFETY: C's promise.
+    unsafe { between(txn, (from, to), (low, high), count, error, Keeping::Both) }
+}
+
+/// Moves all records of a range of keys to another table: as teak_copy_range, and removes them.
+///
+/// Threads, errors: as teak_copy_range.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn teak_move_range(
+    txn: teak_txn,
+    from: teak_table,
+    to: teak_table,
+    low: teak_bound,
+    high: teak_bound,
+    count: *mut u64,
+    error: *mut teak_error,
+) -> teak_code {
+    // SAFETY: C's promise.
+    unsafe { between(txn, (from, to), (low, high), count, error, Keeping::New) }
+}
+
+/// Which records stay.
+#[derive(Clone, Copy)]
+enum Keeping {
+    Both,
+    New,
+}
+
+/// # Safety
+///
+/// That of [`teak_copy_range`].
+unsafe fn between(
+    txn: teak_txn,
+    (from, to): (teak_table, teak_table),
+    (low, high): (teak_bound, teak_bound),
+    count: *mut u64,
+    error: *mut teak_error,
+    keeping: Keeping,
+) -> teak_code {
+    // SAFETY: the caller's promise.
+    unsafe {
+        answer(error, || {
+            let count = Out::new(count, "count")?;
+            let range = (low.to_engine()?, high.to_engine()?);
+            count.set(change(txn)?.change(|opened, txn| {
+                let (from, to) = (opened.table(from.number)?, opened.table(to.number)?);
+                let copied = match (from, keeping) {
+                    (Named::Plain(from), Keeping::Both) => from.copy_range(txn, range, plain(to)?),
+                    (Named::Plain(from), Keeping::New) => from.move_range(txn, range, plain(to)?),
+                    (Named::Multi(from), Keeping::Both) => from.copy_range(txn, range, multi(to)?),
+                    (Named::Multi(from), Keeping::New) => from.move_range(txn, range, multi(to)?),
+                };
+                Ok(copied?)
+            })?);
+            OK
+        })
+    }
+}

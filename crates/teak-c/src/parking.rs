@@ -1,0 +1,104 @@
+//! Read transactions that are not used for now, and whose state a writer may take.
+
+use crate::{
+    border::{OK, Out, answer},
+    failure::teak_error,
+    handles::Objects,
+    names::Opened,
+    teak_code,
+    transactions::{insert_reader, take_reader, teak_txn},
+};
+use std::sync::Arc;
+use teak::ParkedReadTxn;
+
+/// A read transaction that is not used for now, and whose state a writer may give up when it wants the space.
+#[repr(C)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct teak_parked {
+    /// Zero for none.
+    pub handle: u64,
+}
+
+struct Held {
+    opened: Arc<Opened>,
+    parked: ParkedReadTxn,
+}
+
+static PARKED: Objects<Held> = Objects::new(6, "parked transaction");
+
+/// Parks a read transaction, whose handle ends: what it sees stays, unless a writer wants the space. For transactions of users who may never come back.
+///
+/// Threads: any, while no other call uses the transaction. Lives: values that were read must not be used any more; the parked transaction until teak_parked_resume or
+/// teak_parked_end.
+///
+/// Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_WRONG_TRANSACTION; TEAK_INVALID_ARGUMENT if there is a clone of it, TEAK_SNAPSHOT_LOST if it was cancelled, and it has ended then.
+///
+/// ```c
+/// teak_txn txn;
+/// teak_parked parked;
+/// check(teak_txn_begin_read(db, &txn, &error));
+/// check(teak_txn_park(txn, &parked, &error));
+/// // ... much later
+/// teak_code code = teak_parked_resume(parked, &txn, &error);
+/// assert(code == TEAK_OK || code == TEAK_SNAPSHOT_LOST);
+/// if (code == TEAK_OK)
+///     check(teak_txn_end(txn, &error));
+/// ```
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn teak_txn_park(
+    txn: teak_txn,
+    parked: *mut teak_parked,
+    error: *mut teak_error,
+) -> teak_code {
+    // SAFETY: C's promise.
+    unsafe {
+        answer(error, || {
+            let out = Out::new(parked, "parked")?;
+            out.set(teak_parked { handle: 0 });
+            let (opened, txn) = take_reader(txn)?;
+            let parked = txn.park()?;
+            let handle = PARKED.insert(Held { opened, parked })?;
+            out.set(teak_parked { handle });
+            OK
+        })
+    }
+}
+
+/// Goes on reading the same state. The parked transaction ends, whatever the answer is.
+///
+/// Threads: any. Lives: as teak_txn_begin_read.
+///
+/// Errors: TEAK_SNAPSHOT_LOST if the state was given up, or the transaction cancelled: begin anew. TEAK_INVALID_HANDLE, TEAK_BUSY.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn teak_parked_resume(
+    parked: teak_parked,
+    txn: *mut teak_txn,
+    error: *mut teak_error,
+) -> teak_code {
+    // SAFETY: C's promise.
+    unsafe {
+        answer(error, || {
+            let out = Out::new(txn, "txn")?;
+            out.set(teak_txn { handle: 0 });
+            let Held { opened, parked } = PARKED.remove(parked.handle)?;
+            out.set(insert_reader(&opened, parked.resume()?)?);
+            OK
+        })
+    }
+}
+
+/// Ends a parked transaction: nobody will go on with it.
+///
+/// Threads: any.
+///
+/// Errors: TEAK_INVALID_HANDLE, TEAK_BUSY.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn teak_parked_end(parked: teak_parked, error: *mut teak_error) -> teak_code {
+    // SAFETY: C's promise.
+    unsafe {
+        answer(error, || {
+            drop(PARKED.remove(parked.handle)?);
+            OK
+        })
+    }
+}

@@ -17,7 +17,7 @@ use crate::{
     page::{header::Header, value::ValueRun},
     planted::{Planted, is_planted},
     space::Policy,
-    store::{Mapping, Storage, WritableMapping},
+    store::{Mapping, Storage, WritableMapping, prefetch_lines},
     tree::{
         PageSink, PageSource, TreeRoot,
         reading::{Faults, unreadable},
@@ -386,8 +386,10 @@ impl PageSource for WritePages {
 
     #[inline]
     fn prefetch(&self, number: PageNumber, offset: usize, lines: usize) {
-        self.mapping
-            .prefetch(self.offset_of(number) + offset as u64, lines);
+        match self.arena().page(number) {
+            Some(page) => prefetch_lines(page.get(offset..).unwrap_or_default(), lines),
+            None => (self.mapping).prefetch(self.offset_of(number) + offset as u64, lines),
+        }
     }
 
     #[inline]

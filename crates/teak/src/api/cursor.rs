@@ -92,6 +92,9 @@ impl<'t> Cursor<'t> {
     /// Those of [`Cursor::first`].
     #[inline]
     pub fn prev(&mut self) -> Result<bool> {
+        if self.inner.prev_at_hand() {
+            return Ok(true);
+        }
         let moved = self.inner.prev();
         self.located(moved)
     }

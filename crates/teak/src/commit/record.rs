@@ -230,6 +230,15 @@ pub(crate) fn is_page_size(bytes: u32) -> bool {
 }
 
 impl Record {
+    /// The same without what each commit lists anew.
+    pub(crate) fn without_lists(&self) -> Self {
+        Self {
+            written: None,
+            space_log: Vec::new(),
+            ..*self
+        }
+    }
+
     /// How many bytes the space log may have beside `written_count` written runs. Leave out the
     /// written runs if that is little.
     pub(crate) fn log_room(page_size: usize, written_count: usize) -> usize {

@@ -27,6 +27,9 @@ use std::{cmp::Ordering, ops::Range};
 
 /// So many keys that are numbers are counted instead of being halved further.
 const WINDOW: usize = 16;
+/// A search goes on in one of so many parts of a page. The lines of memory that tell which are waited for together, where halves would
+/// be told apart one after the other.
+const PARTS: usize = 8;
 
 /// Byte strings of one length, side by side.
 #[derive(Clone, Copy, Debug)]
@@ -112,7 +115,22 @@ impl<'p> Keys<'p> {
         };
         let (keys, _) = self.bytes.as_chunks::<LEN>();
         let limit = number(wanted);
-        let slot = key::partition_point::<_, WINDOW>(keys, |key| number(key) < limit);
+        let is_before = |key| number(key) < limit;
+        let (mut from, mut part) = (0, keys);
+        while part.len() > 2 * WINDOW {
+            let len = part.len() / PARTS;
+            let passed: usize = (1..PARTS)
+                .map(|n| usize::from(is_before(part[n * len])))
+                .sum();
+            let end = if passed + 1 < PARTS {
+                (passed + 1) * len
+            } else {
+                part.len()
+            };
+            from += passed * len;
+            part = &part[passed * len..end];
+        }
+        let slot = from + key::partition_point::<_, WINDOW>(part, is_before);
         match keys.get(slot) {
             Some(found) if *found == wanted => Ok(slot),
             _ => Err(slot),

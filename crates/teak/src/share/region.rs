@@ -162,15 +162,16 @@ impl Region {
     /// The state of commits. The caller has its lock.
     pub(crate) fn load_state(&self) -> StateWords {
         let copy = COPIES[self.word(WHICH).load(Acquire) as usize % 2];
-        std::array::from_fn(|index| self.word(copy + index).load(Relaxed))
+        let words = &self.memory.words()[copy..][..STATE_LEN];
+        std::array::from_fn(|index| words[index].load(Relaxed))
     }
 
     /// Has this be the state of commits. The caller has its lock.
     pub(crate) fn store_state(&self, state: &StateWords) {
         let which = (self.word(WHICH).load(Relaxed) + 1) % 2;
-        for (index, word) in state.iter().enumerate() {
-            self.word(COPIES[which as usize] + index)
-                .store(*word, Relaxed);
+        let copy = &self.memory.words()[COPIES[which as usize]..];
+        for (place, word) in copy.iter().zip(state) {
+            place.store(*word, Relaxed);
         }
         self.word(WHICH).store(which, Release);
     }
@@ -188,10 +189,10 @@ impl Region {
         self.word(start + 1).store(record.len() as u64, Relaxed);
         self.word(start + 2).store(counts[0], Relaxed);
         self.word(start + 3).store(counts[1], Relaxed);
-        for (index, bytes) in record.chunks_exact(8).enumerate() {
-            let bytes = bytes.try_into().expect("eight bytes");
-            self.word(start + 8 + index)
-                .store(u64::from_ne_bytes(bytes), Relaxed);
+        let (record, _) = record.as_chunks();
+        let words = &self.memory.words()[start + 8..][..record.len()];
+        for (word, bytes) in words.iter().zip(record) {
+            word.store(u64::from_ne_bytes(*bytes), Relaxed);
         }
         self.word(start).store(transaction + 1, Release);
         self.readers.publish(transaction);

@@ -214,6 +214,13 @@ pub(crate) fn prefetch(bytes: &[u8]) {
         .for_each(|line| prefetch_line(line.as_ptr()));
 }
 
+/// The same for so many of them at most.
+#[inline(always)]
+pub(crate) fn prefetch_lines(bytes: &[u8], lines: usize) {
+    let lines = bytes.chunks(LINE).take(lines);
+    lines.for_each(|line| prefetch_line(line.as_ptr()));
+}
+
 #[inline(always)]
 fn prefetch_line(address: *const u8) {
     // SAFETY: a prefetch does not access memory as far as the program can tell: it never faults,

@@ -36,7 +36,7 @@ pub(crate) use file::{
 };
 pub(crate) use forks::Generation;
 pub(crate) use lock_file::{Gate, LockFile};
-pub(crate) use mapping::{Mapping, prefetch};
+pub(crate) use mapping::{Mapping, prefetch, prefetch_lines};
 pub(crate) use memory::{Memory, sleep_on, wake_all, wake_one};
 pub(crate) use moment::{thread_id, uptime_ms};
 pub(crate) use seat::Seat;

@@ -1,5 +1,6 @@
 //! The cursor that borrows its source, and what else is read at a [`Position`].
 
+mod at_hand;
 pub(crate) mod parked;
 
 use super::{

@@ -312,6 +312,15 @@ impl Position {
         Some(leaf.index)
     }
 
+    /// Goes to another record of the same leaf.
+    #[inline]
+    pub(super) fn stand_on(&mut self, index: usize) {
+        if let Some(leaf) = self.path.last_mut() {
+            debug_assert!(index < leaf.count, "the leaf has the record");
+            leaf.index = index;
+        }
+    }
+
     /// Goes to the first record of the next leaf, if there is one, and returns that leaf.
     pub(super) fn next_leaf<'s, S: PageSource + ?Sized>(
         &mut self,

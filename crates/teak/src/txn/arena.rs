@@ -5,7 +5,7 @@
 //! transaction's pages lie in one run or are scattered over the file as crumbs. Their bytes are in
 //! their final place where that is mapped for writing, else in slabs that are kept from one
 //! transaction to the next. Each block has bits that say which of its pages this transaction
-//! *wrote*, which are *fresh* (written since the innermost savepoint, so that they may be changed
+//! *wrote*, which are *fresh* (written since the innermost savepoint, or put aside for it, so that they may be changed
 //! in place), which are *resident*: built here, and not written early to their final place, and
 //! which are *tagged*: not changed since their tag was found.
 //!
@@ -72,9 +72,18 @@ enum Place {
     Mapped(usize, std::ops::Range<usize>),
 }
 
-/// The fresh bits of all blocks at some moment.
+/// The fresh bits of all blocks at some moment, in the order of blocks.
 #[derive(Debug)]
 pub(super) struct FreshBits(Vec<(u32, u64)>);
+
+impl FreshBits {
+    /// Whether a page was fresh then.
+    pub(super) fn contains(&self, number: PageNumber) -> bool {
+        let (index, bit) = split(number);
+        let found = self.0.binary_search_by_key(&index, |(index, _)| *index);
+        found.is_ok_and(|place| self.0[place].1 >> bit & 1 != 0)
+    }
+}
 
 fn split(number: PageNumber) -> (u32, usize) {
     (number.0 / BLOCK_PAGES as u32, number.index() % BLOCK_PAGES)
@@ -355,6 +364,7 @@ impl Arena {
     /// Begins a savepoint: no page is fresh from now on. Returns the bits for its end.
     pub(super) fn begin_savepoint(&mut self) -> FreshBits {
         let mut saved = Vec::new();
+        self.blocks.sort_unstable();
         for index in self.blocks.clone() {
             let Some(block) = self.block_mut(index) else {
                 continue;
@@ -372,6 +382,15 @@ impl Arena {
             if let Some(block) = self.block_mut(index) {
                 block.fresh |= fresh & block.written;
             }
+        }
+    }
+
+    /// Notes whether a page that this transaction wrote may be changed in place.
+    pub(super) fn set_fresh(&mut self, number: PageNumber, is_fresh: bool) {
+        let (index, bit) = split(number);
+        if let Some(block) = self.block_mut(index) {
+            let rest = block.fresh & !(1 << bit);
+            block.fresh = rest | u64::from(is_fresh) << bit;
         }
     }
 

@@ -194,7 +194,6 @@ impl WriteTransaction {
         let page_size = self.engine.page_size;
         let transaction = self.id();
         let page_limit = self.pages.size_limit_pages().min(u64::from(u32::MAX));
-        let durable = self.engine.durable();
         let writer = &mut *self.pages.writer;
         let free = writer.space.trailing_free() * page_size as u64;
         let bytes = writer.space.page_count() * page_size as u64;
@@ -209,9 +208,8 @@ impl WriteTransaction {
             writer.space.shrink(page_count);
             writer.written.cut(page_count);
         }
-        writer.written.forget(durable);
         let written = writer.written.with(taken);
-        // A fold adds some.
+        // A fold adds some; some may be durable by now.
         let reserved = written.map_or(0, |runs| runs.len() + 8);
         let log_room = Record::log_room(page_size, reserved);
         writer.space.commit(Change {
@@ -247,7 +245,7 @@ impl WriteTransaction {
         let bytes =
             taken.iter().map(|run| u64::from(run.len)).sum::<u64>() * self.engine.page_size as u64;
         let record = self.record(
-            &committed,
+            committed,
             &union(&taken, self.revived.as_deref().unwrap_or_default()),
             page_count,
         );
@@ -303,11 +301,10 @@ impl WriteTransaction {
             && self.pages.writer.arena.mapped_bytes() == 0
             && self.pages.dirty_bytes() <= DEFERRED_BYTES_MAX
             && self.pages.writer.unwritten.len() * self.engine.page_size <= ALL_DEFERRED_BYTES_MAX;
-        let in_file = self
-            .engine
-            .flusher
-            .written_under_flush()
-            .filter(|_| is_fit)?;
+        if !is_fit {
+            return None;
+        }
+        let in_file = self.engine.flusher.written_under_flush()?;
         // Who is told that the disk is full is to be alone with it.
         if !self.pages.is_secured {
             return None;
@@ -342,7 +339,7 @@ impl WriteTransaction {
     }
 
     /// The record of this commit, which wrote the pages `taken`.
-    fn record(&mut self, committed: &Committed, taken: &[Run], page_count: u64) -> Record {
+    fn record(&mut self, committed: Committed, taken: &[Run], page_count: u64) -> Record {
         // What is deferred gets another slot and sequence when it is written.
         let (slot, sequence, durable, last_target) = {
             let state = self.engine.flusher.progress.lock();
@@ -378,8 +375,8 @@ impl WriteTransaction {
             marks: self.marks,
             space_roots: committed.roots,
             written: written.filter(fits),
-            space_log: committed.log.clone(),
-            ..writer.newest.clone()
+            space_log: committed.log,
+            ..writer.newest.without_lists()
         };
         named::note(&mut record, &self.snapshots);
         let mut roots = self.tables.values().filter_map(|table| table.root);

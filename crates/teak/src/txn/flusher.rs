@@ -129,10 +129,21 @@ impl Flusher {
     /// What the next commit builds on: the newest state, whether readers see it yet or not.
     pub(super) fn base(&self) -> Result<Arc<Snapshot>> {
         let unpublished = self.progress.lock().unpublished.clone();
-        match unpublished {
-            Some(newest) => Ok(newest),
-            None => self.published.newest(),
-        }
+        unpublished.map_or_else(|| self.published.newest(), Ok)
+    }
+
+    /// The same, the states whose pages must stay, and the last durable commit: looked at together, since the lock of the
+    /// state is one of all processes.
+    pub(super) fn beginning(
+        &self,
+        named: &NamedPins,
+    ) -> Result<(Arc<Snapshot>, Pins, TransactionId)> {
+        let state = self.progress.lock();
+        let (unpublished, own) = (state.unpublished.clone(), self.own_pins_in(&state));
+        let durable = state.durable.transaction;
+        drop(state);
+        let base = unpublished.map_or_else(|| self.published.newest(), Ok)?;
+        Ok((base, self.pins_with(own, named), durable))
     }
 
     /// The newest commit, whether readers see it yet or not.
@@ -143,7 +154,10 @@ impl Flusher {
     /// The states whose pages must stay: what a crash may lead back to, the newest, what is held, and what has a name, or had
     /// one in a state that a crash may lead back to.
     pub(super) fn pins(&self, named: &NamedPins) -> Pins {
-        let mut pins = self.own_pins();
+        self.pins_with(self.own_pins(), named)
+    }
+
+    fn pins_with(&self, mut pins: Vec<TransactionId>, named: &NamedPins) -> Pins {
         let oldest = pins.iter().min().copied();
         if !is_planted(Planted::FreeDropped) {
             pins.extend(named.dropped(oldest));
@@ -159,7 +173,10 @@ impl Flusher {
 
     /// The same without what readers hold.
     pub(super) fn own_pins(&self) -> Vec<TransactionId> {
-        let state = self.progress.lock();
+        self.own_pins_in(&self.progress.lock())
+    }
+
+    fn own_pins_in(&self, state: &State) -> Vec<TransactionId> {
         let mut pins: Vec<_> = state.pins().collect();
         pins.push(self.published.visible());
         pins
@@ -257,9 +274,10 @@ impl Flusher {
         self.note_bytes(commit.bytes);
         let is_unrecorded =
             commit.durability == Durability::Lazy && is_planted(Planted::LazyUnrecorded);
+        let bytes = record.encode(self.page_size);
         let recorded = match is_unrecorded {
             true => Ok(()),
-            false => self.write_record(record),
+            false => self.write_encoded(record.slot, &bytes),
         };
         if let Err(error) = recorded {
             // It may be there, or a part of it.
@@ -271,7 +289,7 @@ impl Flusher {
         let snapshot = commit.snapshot;
         if commit.durability.is_seen_at_once() || is_planted(Planted::PublishEarly) {
             state.unpublished = None;
-            self.published.publish(snapshot);
+            self.published.publish_encoded(snapshot, &bytes);
         } else {
             state.unpublished = Some(snapshot);
         }
@@ -606,10 +624,13 @@ impl Flusher {
 
     /// Writes a record to its slot.
     fn write_record(&self, record: &Record) -> io::Result<()> {
-        let bytes = record.encode(self.page_size);
-        self.note_bytes(bytes.len() as u64);
-        let offset = u64::from(record.slot) * self.page_size as u64;
-        self.storage.write(offset, &[IoSlice::new(&bytes)])
+        self.write_encoded(record.slot, &record.encode(self.page_size))
+    }
+
+    fn write_encoded(&self, slot: u8, record: &[u8]) -> io::Result<()> {
+        self.note_bytes(record.len() as u64);
+        let offset = u64::from(slot) * self.page_size as u64;
+        self.storage.write(offset, &[IoSlice::new(record)])
     }
 
     /// Makes the record in a slot unreadable, as far as the disk takes that. The error that is

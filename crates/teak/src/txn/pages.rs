@@ -1,9 +1,10 @@
 //! The pages of a write transaction: those of the state it builds on, and its own.
 
 mod runs;
+mod savepoints;
 
 use super::{
-    arena::{Arena, FreshBits},
+    arena::Arena,
     checked::Checked,
     engine::{Durability, WriterTurn},
     metrics::Work,
@@ -16,12 +17,13 @@ use crate::{
     page::{header::Header, value::ValueRun},
     planted::{Planted, is_planted},
     space::Policy,
-    store::{Mapping, Storage, WritableMapping},
+    store::{Mapping, Storage, WritableMapping, prefetch_lines},
     tree::{
         PageSink, PageSource, TreeRoot,
         reading::{Faults, unreadable},
     },
 };
+use savepoints::KeptPages;
 use std::{
     io::{self, IoSlice},
     sync::Arc,
@@ -78,8 +80,8 @@ pub(crate) struct WritePages {
     pub(super) deaths: Vec<(Run, TransactionId)>,
     /// How many of them a savepoint has to be able to go back to.
     death_floor: usize,
-    /// For each savepoint, pages of this transaction from before it that are not used any more.
-    pub(super) unused: Vec<Vec<Run>>,
+    /// For each savepoint.
+    kept: Vec<KeptPages>,
     /// What is left of trees that were too large to be released at once, until the commit puts it into the catalog: within a savepoint they could
     /// not be sealed.
     pub(super) parked: Vec<TreeRoot>,
@@ -125,7 +127,7 @@ impl WritePages {
             oldest_recent: 0,
             deaths: Vec::new(),
             death_floor: 0,
-            unused: Vec::new(),
+            kept: Vec::new(),
             parked: Vec::new(),
             has_parked: false,
             parked_names: 0,
@@ -323,38 +325,6 @@ impl WritePages {
         self.parked.clear();
     }
 
-    pub(super) fn begin_savepoint(&mut self) -> FreshBits {
-        self.unused.push(Vec::new());
-        self.death_floor = self.deaths.len();
-        self.writer.arena.begin_savepoint()
-    }
-
-    /// Keeps what was done since the innermost savepoint.
-    pub(super) fn end_savepoint(&mut self, before: FreshBits) {
-        let unused = self.unused.pop().unwrap_or_default();
-        self.writer.arena.end_savepoint(before);
-        for run in unused {
-            for number in run.pages() {
-                self.discard(number);
-            }
-        }
-    }
-
-    /// Undoes what was done since the innermost savepoint.
-    pub(super) fn undo_savepoint(&mut self, before: FreshBits, death_count: usize) {
-        self.unused.pop();
-        for run in self.writer.arena.fresh_runs() {
-            run.pages()
-                .for_each(|number| self.writer.arena.forget(number));
-            self.writer.space.give_back(run);
-            self.taken_count -= u64::from(run.len);
-        }
-        self.writer.arena.end_savepoint(before);
-        self.deaths.truncate(death_count);
-        self.death_floor = death_count;
-        self.room_at = self.memory_bytes;
-    }
-
     /// Notes that committed pages are not used any more.
     fn bury(&mut self, run: Run, birth: TransactionId) -> Result<()> {
         if birth >= self.transaction {
@@ -371,24 +341,6 @@ impl WritePages {
             _ => self.deaths.push((run, birth)),
         }
         Ok(())
-    }
-
-    /// Gives up a page that this transaction wrote. From before a savepoint it has to stay, since
-    /// the savepoint may be rolled back.
-    fn discard(&mut self, number: PageNumber) {
-        if self.arena().is_fresh(number) {
-            self.writer.arena.forget(number);
-            self.writer.space.give_back(Run {
-                start: number,
-                len: 1,
-            });
-            self.taken_count -= 1;
-        } else if let Some(unused) = self.unused.last_mut() {
-            unused.push(Run {
-                start: number,
-                len: 1,
-            });
-        }
     }
 }
 
@@ -434,8 +386,10 @@ impl PageSource for WritePages {
 
     #[inline]
     fn prefetch(&self, number: PageNumber, offset: usize, lines: usize) {
-        self.mapping
-            .prefetch(self.offset_of(number) + offset as u64, lines);
+        match self.arena().page(number) {
+            Some(page) => prefetch_lines(page.get(offset..).unwrap_or_default(), lines),
+            None => (self.mapping).prefetch(self.offset_of(number) + offset as u64, lines),
+        }
     }
 
     #[inline]
@@ -522,6 +476,9 @@ impl PageSink for WritePages {
 
     fn own(&mut self, number: PageNumber) -> Result<PageNumber> {
         if self.is_own(number) {
+            return Ok(number);
+        }
+        if self.put_aside(number) {
             return Ok(number);
         }
         let new = self.allocate()?;

@@ -94,7 +94,7 @@ impl Place {
     fn give_back(&self, state: &mut State, progress: &Progress) {
         if let Some(shared) = &self.shared
             && state.is_held
-            && !progress.lock().has_deferred()
+            && !progress.has_deferred()
         {
             state.is_held = false;
             shared.region.writer.give_back();

@@ -612,6 +612,11 @@ impl Progress {
         lock(&self.state)
     }
 
+    /// Whether commits wait in memory for a flush that writes them, which no other process knows of.
+    pub(super) fn has_deferred(&self) -> bool {
+        self.lock_local().has_deferred()
+    }
+
     /// Waits until a commit is durable; or, which returns the state, until it cannot become so or the
     /// flush under way is over and it is this thread's to begin the next one.
     pub(super) fn wait_flushed<'s>(

@@ -103,10 +103,22 @@ impl Published {
 
     /// Has readers begin with `state` from now on.
     pub(super) fn publish(&self, state: Arc<Snapshot>) {
+        let record = match &self.region {
+            Some(_) => state.record.encode(state.record.page_size as usize),
+            None => Vec::new(),
+        };
+        self.publish_encoded(state, &record);
+    }
+
+    /// The same, given the bytes of its record.
+    pub(super) fn publish_encoded(&self, state: Arc<Snapshot>, record: &[u8]) {
         let mut newest = lock(&self.newest);
         let before = std::mem::replace(&mut *newest, state);
         match &self.region {
-            Some(region) => publish_record(region, &newest.record, newest.known_counts()),
+            Some(region) => {
+                let counts = newest.known_counts().unwrap_or(UNCOUNTED);
+                region.publish(newest.transaction().0, record, counts);
+            }
             None => self.table.publish(newest.transaction().0),
         }
         drop(newest);

@@ -1,7 +1,7 @@
 //! Savepoints: nested transactions, to any depth.
 //!
-//! Pages older than the innermost savepoint are copied, younger ones are changed in place. Rolling
-//! back drops the younger ones and takes up the roots as they were.
+//! Pages of the transaction that are older than the innermost savepoint are put aside before they are changed, younger ones are not.
+//! Rolling back puts those back, drops the younger ones and takes up the roots as they were.
 
 use super::{
     arena::FreshBits,

@@ -499,16 +499,16 @@ struct Beginning {
 impl Beginning {
     /// Frees what nobody needs any more, for a writer whose turn it is.
     fn new(engine: &Arc<Engine>, writer: &mut WriterTurn) -> Result<Self> {
-        let base = engine.flusher.base()?;
         let shared = engine.flusher.shared.as_ref();
         shared.iter().for_each(|shared| shared.bury_the_dead());
-        let pins = engine.flusher.pins(&writer.named);
+        let (base, pins, durable) = engine.flusher.beginning(&writer.named)?;
+        writer.written.forget(durable);
         let pending = writer.space.pending_count();
         writer.space.reclaim(&pins);
         let counters = &engine.flusher.counters;
         counters.note_reclaimed(pending - writer.space.pending_count());
         let old_bytes = engine.file_bytes();
-        let is_cut = writer.cut_file(&engine.storage, engine.durable());
+        let is_cut = writer.cut_file(&engine.storage, durable);
         if engine.file_bytes() < old_bytes {
             engine.flusher.events.note(|| Event::Shrunk {
                 old_bytes,

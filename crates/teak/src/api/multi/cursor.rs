@@ -65,7 +65,8 @@ impl<'t> MultiCursor<'t> {
         self.inner.park()
     }
 
-    /// Moves, and says of damage which keys of the table it concerns.
+    /// Moves, and says of damage which keys of the table it concerns. Apart from steps within a leaf, which are to be short.
+    #[inline(never)]
     fn moved<T>(
         &mut self,
         go: impl FnOnce(&mut PairCursor<'t, dyn PageSource + Sync + 't>) -> Result<T>,
@@ -110,7 +111,10 @@ impl<'t> MultiCursor<'t> {
     /// Those of [`MultiCursor::first`].
     #[allow(clippy::should_implement_trait)]
     pub fn next(&mut self) -> Result<bool> {
-        self.moved(PairCursor::next)
+        match self.inner.next_at_hand() {
+            true => Ok(true),
+            false => self.moved(PairCursor::next_elsewhere),
+        }
     }
 
     /// Goes to the pair before, of this key or of the one before; `false` if there is none.
@@ -119,7 +123,10 @@ impl<'t> MultiCursor<'t> {
     ///
     /// Those of [`MultiCursor::first`].
     pub fn prev(&mut self) -> Result<bool> {
-        self.moved(PairCursor::prev)
+        match self.inner.prev_at_hand() {
+            true => Ok(true),
+            false => self.moved(PairCursor::prev_elsewhere),
+        }
     }
 
     /// Goes to the first value of the next key; `false` if there is none.
@@ -146,7 +153,10 @@ impl<'t> MultiCursor<'t> {
     ///
     /// Those of [`MultiCursor::first`].
     pub fn next_value(&mut self) -> Result<bool> {
-        self.moved(PairCursor::next_value)
+        match self.inner.next_value_at_hand() {
+            true => Ok(true),
+            false => self.moved(PairCursor::next_value_elsewhere),
+        }
     }
 
     /// Goes to the value before, of the same key; `false`, and it stays where it is, if there is none.
@@ -155,7 +165,10 @@ impl<'t> MultiCursor<'t> {
     ///
     /// Those of [`MultiCursor::first`].
     pub fn prev_value(&mut self) -> Result<bool> {
-        self.moved(PairCursor::prev_value)
+        match self.inner.prev_value_at_hand() {
+            true => Ok(true),
+            false => self.moved(PairCursor::prev_value_elsewhere),
+        }
     }
 
     /// Goes to the first value of the key; `false` if it is on no pair.

@@ -67,8 +67,12 @@ pub(super) fn extend(file: &File, old_len: u64, new_len: u64) -> io::Result<bool
 /// it with one entry of the processor's address cache instead of 512; pages that are written one by
 /// one later stay in it. A failure costs nothing but that.
 pub(super) fn fill_huge_pages(file: &File, old_len: u64, new_len: u64) {
-    let zeros = vec![0; HUGE_PAGE_LEN as usize];
     let mut start = old_len.next_multiple_of(HUGE_PAGE_LEN);
+    if start + HUGE_PAGE_LEN > new_len {
+        // Zeros may be so many stores.
+        return;
+    }
+    let zeros = vec![0; HUGE_PAGE_LEN as usize];
     while start + HUGE_PAGE_LEN <= new_len {
         if !matches!(rustix::io::pwrite(file, &zeros, start), Ok(len) if len == zeros.len()) {
             return;

@@ -1,6 +1,7 @@
 //! The cursor over pairs of key and value: a cursor over keys, and in the values of its key a place. That is an index where they stand in
 //! the leaf, and else a cursor over the nested tree.
 
+mod at_hand;
 mod state;
 
 use super::{Values, WRONG_LEN};
@@ -138,8 +139,13 @@ impl<'s, S: PageSource + ?Sized> PairCursor<'s, S> {
 
     /// What `decode` makes of the pair that it is on.
     pub(crate) fn decode<R>(&self, decode: impl FnOnce(&[u8], &[u8]) -> Result<R>) -> Result<R> {
-        let (faults, page_size) = (self.source().faults(), self.source().page_size());
-        reading_from(faults, page_size, || decode(self.key(), self.value()))
+        let (faults, _) = self.outer.faults_before();
+        let before = faults.count();
+        let decoded = decode(self.key(), self.value());
+        match faults.are_more_than(before) {
+            false => decoded,
+            true => Err(unreadable(faults, self.source().page_size())),
+        }
     }
 
     /// How many values the key has; 0 if it is on none.
@@ -235,18 +241,34 @@ impl<'s, S: PageSource + ?Sized> PairCursor<'s, S> {
 
     /// Goes to the next pair, of this key or the next.
     pub(crate) fn next(&mut self) -> Result<bool> {
-        if self.next_value()? {
-            return Ok(true);
+        match self.next_at_hand() {
+            true => Ok(true),
+            false => self.next_elsewhere(),
         }
-        self.next_key()
+    }
+
+    /// The same where the next pair is not in a leaf at hand.
+    pub(crate) fn next_elsewhere(&mut self) -> Result<bool> {
+        match self.next_value_elsewhere()? {
+            true => Ok(true),
+            false => self.next_key(),
+        }
     }
 
     /// Goes to the pair before, of this key or the one before.
     pub(crate) fn prev(&mut self) -> Result<bool> {
-        if self.prev_value()? {
-            return Ok(true);
+        match self.prev_at_hand() {
+            true => Ok(true),
+            false => self.prev_elsewhere(),
         }
-        self.prev_key()
+    }
+
+    /// The same where the pair before is not in a leaf at hand.
+    pub(crate) fn prev_elsewhere(&mut self) -> Result<bool> {
+        match self.prev_value_elsewhere()? {
+            true => Ok(true),
+            false => self.prev_key(),
+        }
     }
 
     /// Goes to the first value of the next key.
@@ -263,6 +285,14 @@ impl<'s, S: PageSource + ?Sized> PairCursor<'s, S> {
 
     /// Goes to the next value of the key; if there is none it stays where it is.
     pub(crate) fn next_value(&mut self) -> Result<bool> {
+        match self.next_value_at_hand() {
+            true => Ok(true),
+            false => self.next_value_elsewhere(),
+        }
+    }
+
+    /// The same where the next value is not in a leaf at hand.
+    pub(crate) fn next_value_elsewhere(&mut self) -> Result<bool> {
         match &mut self.inner {
             At::Nowhere | At::One(_) => Ok(false),
             At::Set(set, index) => {
@@ -279,6 +309,14 @@ impl<'s, S: PageSource + ?Sized> PairCursor<'s, S> {
 
     /// Goes to the value before; if there is none it stays where it is.
     pub(crate) fn prev_value(&mut self) -> Result<bool> {
+        match self.prev_value_at_hand() {
+            true => Ok(true),
+            false => self.prev_value_elsewhere(),
+        }
+    }
+
+    /// The same where the value before is not in a leaf at hand.
+    pub(crate) fn prev_value_elsewhere(&mut self) -> Result<bool> {
         match &mut self.inner {
             At::Nowhere | At::One(_) => Ok(false),
             At::Set(_, index) => {
@@ -435,9 +473,9 @@ impl<'s, S: PageSource + ?Sized> PairCursor<'s, S> {
     /// The values of the key that it is on, as its leaf holds them. It is on none of them then.
     pub(super) fn values_here(&mut self) -> Result<Values<'s>> {
         self.inner = At::Nowhere;
-        let (faults, root) = (self.source().faults(), *self.root());
+        let (faults, _) = self.outer.faults_before();
         let before = faults.count();
-        let values = Values::of(&root, self.outer.stored_value());
+        let values = Values::of(self.root(), self.outer.stored_value());
         if faults.are_more_than(before) {
             return Err(unreadable(faults, self.source().page_size()));
         }
@@ -453,7 +491,7 @@ impl<'s, S: PageSource + ?Sized> PairCursor<'s, S> {
 
     /// Looks whether the value that it is on can be read, where the leaf of its key holds it.
     fn look(&mut self) -> Result<()> {
-        let (faults, page_size) = (self.source().faults(), self.source().page_size());
+        let (faults, _) = self.outer.faults_before();
         // Once more if there was a fault, which may have been elsewhere.
         for _ in 0..2 {
             let value = match &self.inner {
@@ -468,7 +506,7 @@ impl<'s, S: PageSource + ?Sized> PairCursor<'s, S> {
             self.fault_count = faults.count();
         }
         self.inner = At::Nowhere;
-        Err(unreadable(faults, page_size))
+        Err(unreadable(faults, self.source().page_size()))
     }
 
     #[cold]

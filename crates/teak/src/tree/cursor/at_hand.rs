@@ -1,0 +1,72 @@
+//! Steps within the leaf that a cursor has at hand, by index: what a step needs is known there, so it goes through nothing else,
+//! and has no error to hand on. Where one does not come out as it should nothing has happened but that the record may have to be read
+//! again, and it is left to [`Cursor::next`] and [`Cursor::prev`], which find out why.
+
+use super::Cursor;
+use crate::tree::{PageSource, reading::Faults};
+
+impl<S: PageSource + ?Sized> Cursor<'_, S> {
+    /// Goes to the next record, if that is in the leaf at hand.
+    #[inline(always)]
+    pub(crate) fn next_at_hand(&mut self) -> bool {
+        let next = self.read_next_at_hand();
+        next.inspect(|&index| self.stand_on_next(index)).is_some()
+    }
+
+    /// Goes to the record before, if that is in the leaf at hand.
+    #[inline(always)]
+    pub(crate) fn prev_at_hand(&mut self) -> bool {
+        let prev = self.read_prev_at_hand();
+        prev.inspect(|&index| self.stand_on_prev(index)).is_some()
+    }
+
+    /// Reads the next record, if that is in the leaf at hand, and stays where it is: [`Cursor::stand_on_next`] goes there.
+    #[inline(always)]
+    pub(crate) fn read_next_at_hand(&mut self) -> Option<usize> {
+        let leaf = self.position.path().last()?;
+        let index = leaf.index + 1;
+        let is_here = index < leaf.count && leaf.page == self.number;
+        (is_here && self.read_at_hand(index)).then_some(index)
+    }
+
+    /// The same of the record before.
+    #[inline(always)]
+    pub(crate) fn read_prev_at_hand(&mut self) -> Option<usize> {
+        let leaf = self.position.path().last()?;
+        let index = leaf.index.checked_sub(1)?;
+        let is_here = leaf.page == self.number;
+        (is_here && self.read_at_hand(index)).then_some(index)
+    }
+
+    /// Goes to the record that was read.
+    #[inline(always)]
+    pub(crate) fn stand_on_next(&mut self, index: usize) {
+        self.position.stand_on(index);
+        self.fetch_ahead();
+    }
+
+    /// Goes to the record that was read.
+    #[inline(always)]
+    pub(crate) fn stand_on_prev(&mut self, index: usize) {
+        self.position.stand_on(index);
+    }
+
+    #[inline(always)]
+    fn read_at_hand(&mut self, index: usize) -> bool {
+        let is_read = match &self.fixed_keys {
+            Some(keys) => {
+                let key = keys.get(index);
+                self.whole_key = key;
+                key.is_some()
+            }
+            None => self.read(index).is_ok(),
+        };
+        is_read && !self.faults.are_more_than(self.fault_count)
+    }
+
+    /// What tells whether something could not be read, and its count before the leaf at hand was read.
+    #[inline(always)]
+    pub(crate) fn faults_before(&self) -> (&'static Faults, u64) {
+        (self.faults, self.fault_count)
+    }
+}

@@ -138,6 +138,14 @@ pub unsafe extern "C" fn mdb_cursor_get(
     operation: c_int,
 ) -> c_int {
     answer(|| {
+        if operation == Operation::Next as c_int && key != data {
+            // SAFETY: the caller's promise; the two are not the same.
+            let (cursor, key, data) = unsafe { (shared(cursor)?, key.as_mut(), data.as_mut()) };
+            // SAFETY: the same.
+            if let Some(outcome) = unsafe { cursor.next_of_reader(key, data) } {
+                return outcome;
+            }
+        }
         // SAFETY: the caller's promise.
         let (cursor, txn) = unsafe { both(cursor) }?;
         txn.refuse_blocked()?;

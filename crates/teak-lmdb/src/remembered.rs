@@ -29,6 +29,7 @@ impl Remembered {
     }
 
     /// The databases that are open now; the same if these are.
+    #[inline]
     pub(crate) fn renewed(last: Option<Self>, opened: &Opened) -> Self {
         let (environment, generation) = (opened.places.environment(), opened.generation());
         let is_true =
@@ -43,6 +44,7 @@ impl Remembered {
     }
 
     /// Leaves it to the next transaction of this thread.
+    #[inline]
     pub(crate) fn leave(self) {
         // There may be none: the thread is ending.
         let _ = LAST.try_with(|last| last.set(Some(self)));

@@ -76,7 +76,10 @@ impl<'t> View<'t> {
 
     /// Whether a table is there, and is of its kind.
     pub(crate) fn has(self, tables: &Tables) -> bool {
-        self.stat(tables).is_ok()
+        match tables {
+            Tables::Plain(table) => viewed!(self, txn => table.len(txn)).is_ok(),
+            Tables::Multi(table) => viewed!(self, txn => table.len(txn)).is_ok(),
+        }
     }
 
     /// Counts of a table.

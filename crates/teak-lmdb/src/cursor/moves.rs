@@ -1,6 +1,6 @@
 //! Where cursors go.
 
-use super::{Inner, Place, Spot};
+use super::{Cursor, Inner, Place, Spot};
 use crate::{
     border::Value,
     codes::{self, Code, Outcome},
@@ -46,23 +46,61 @@ fn missed(is_there: bool, step: Step, value: Option<&'static [u8]>) -> Option<Mi
 
 const NOT_FOUND: Code = Code::NOT_FOUND;
 
-impl Inner {
-    /// Goes from a record of a plain table to the next one, which is what most calls ask for; `false` if it has not gone anywhere, and there is more
-    /// to be done.
-    #[inline]
-    fn next_of_plain(&mut self) -> Outcome<bool> {
-        let Some(Walk::Plain(cursor)) = &mut self.walk else {
-            return Ok(false);
+impl Cursor {
+    /// Goes from a record of a plain table that is read to the next one, which is what most calls ask for; `None` if there is more to be done, and it
+    /// has not gone anywhere.
+    ///
+    /// # Safety
+    ///
+    /// No other function of its transaction runs that changes it.
+    #[inline(always)]
+    pub(crate) unsafe fn next_of_reader(
+        &self,
+        key: Option<&mut Value>,
+        data: Option<&mut Value>,
+    ) -> Option<Outcome> {
+        let mut inner = self.0.try_borrow_mut().ok()?;
+        let inner = &mut *inner;
+        // SAFETY: a cursor's transaction is null or lives, and the caller promises the rest.
+        let is_blocked = unsafe { inner.transaction.as_ref() }?
+            .refuse_blocked()
+            .is_err();
+        if is_blocked || inner.is_of_writer {
+            return None;
+        }
+        let Some(Walk::Plain(cursor)) = &mut inner.walk else {
+            return None;
         };
         let done = match cursor.next() {
-            Ok(true) => Ok(None),
+            Ok(true) => {
+                inner.is_without_value = false;
+                inner.is_at_end = false;
+                return Some(tell_plain(cursor, key, data));
+            }
             Ok(false) => Ok(Some(Missed::Left(None))),
             Err(error) => Err(error.into()),
         };
-        self.settle(done, Side::Last)?;
-        Ok(true)
+        Some(inner.settle(done, Side::Last))
     }
+}
 
+/// Tells the record that a walk is on.
+#[inline(always)]
+fn tell_plain(
+    cursor: &teak::Cursor<'static>,
+    key: Option<&mut Value>,
+    data: Option<&mut Value>,
+) -> Outcome {
+    if let Some(data) = data {
+        *data = Value::new(cursor.value()?);
+    }
+    if let Some(key) = key {
+        *key = Value::new(cursor.key());
+    }
+    Ok(())
+}
+
+impl Inner {
     /// Does what is asked, and tells the record in `key` and `data`, where they are wanted.
     pub(crate) fn get(
         &mut self,
@@ -72,9 +110,6 @@ impl Inner {
         operation: Operation,
     ) -> Outcome {
         use Operation as Op;
-        if operation == Op::Next && self.next_of_plain()? {
-            return self.tell(key, data);
-        }
         match operation {
             Op::First => self.go_to_end(txn, Side::First)?,
             Op::Last => self.go_to_end(txn, Side::Last)?,

@@ -25,7 +25,7 @@ impl Transaction {
     /// Looks for the main database, if that is what the handle means, for [`Self::looked_at`].
     pub(crate) fn look(&mut self, handle: c_uint) -> Outcome {
         match handle == MAIN && self.main.is_none() && !self.is_reset() {
-            true => self.main().map(drop),
+            true => self.find_main(),
             false => Ok(()),
         }
     }
@@ -53,21 +53,28 @@ impl Transaction {
         }
     }
 
+    /// Looks for the main database.
+    #[inline]
+    fn find_main(&mut self) -> Outcome {
+        let seen = self.remembered.as_mut().and_then(|last| last.main.take());
+        let view = self.view()?;
+        let seen = seen.filter(|main| view.has(&main.tables));
+        if seen.is_some() {
+            self.main = seen;
+            return Ok(());
+        }
+        self.main = view.open(&self.opened, b"", main_flags(view))?;
+        // What a transaction writes is seen when it is committed.
+        if let (Some(main), false) = (&self.main, self.is_writing()) {
+            self.opened.see_main(main);
+        }
+        Ok(())
+    }
+
     /// The main database, if it is there.
     fn main(&mut self) -> Outcome<Option<Arc<Open>>> {
         if self.main.is_none() {
-            let seen = self.remembered.as_mut().and_then(|last| last.main.take());
-            let view = self.view()?;
-            let seen = seen.filter(|main| view.has(&main.tables));
-            if seen.is_some() {
-                self.main = seen;
-                return Ok(self.main.clone());
-            }
-            self.main = view.open(&self.opened, b"", main_flags(view))?;
-            // What a transaction writes is seen when it is committed.
-            if let (Some(main), false) = (&self.main, self.is_writing()) {
-                self.opened.see_main(main);
-            }
+            self.find_main()?;
         }
         Ok(self.main.clone())
     }

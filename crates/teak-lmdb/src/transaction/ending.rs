@@ -73,11 +73,12 @@ impl Transaction {
     }
 
     /// What it has opened becomes everybody's, or nobody's.
+    #[inline]
     fn end_handles(&mut self, end: End) {
-        let own = std::mem::take(&mut self.own);
-        if own.is_empty() {
+        if self.own.is_empty() {
             return;
         }
+        let own = std::mem::take(&mut self.own);
         let mut handles = self.opened.handles();
         match end {
             End::Commit => handles.publish(&own),
@@ -100,6 +101,7 @@ impl Transaction {
     }
 
     /// Ends it, however that goes.
+    #[inline]
     pub(crate) fn end(&mut self, end: End) -> Outcome {
         match self.side {
             Side::Reading { .. } => {

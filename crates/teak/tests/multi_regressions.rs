@@ -216,3 +216,83 @@ fn a_small_commit_moves_few_nested_trees() {
     assert_eq!(table.len(&database.begin_read().unwrap()).unwrap(), 600);
     assert!(database.check(&mut |_| {}).unwrap().is_clean());
 }
+
+/// Steps within a leaf, which go by index, on a part of the page that is gone: an error, and no zeros.
+#[test]
+fn steps_to_what_cannot_be_read_are_errors() {
+    let pair = |kind: u8, number: u64| {
+        let number = (u64::from(kind) << 32 | (number + 1) << 8 | 0xab).to_be_bytes();
+        match kind {
+            // Keys with one value each, and a key with a tree of values.
+            1 => (number, number),
+            _ => ([kind; 8], number),
+        }
+    };
+    for (kind, count, size) in [
+        (1, 400, ValueSize::Bytes(8)),
+        (1, 400, ValueSize::Any),
+        (2, 1200, ValueSize::Bytes(8)),
+        (2, 600, ValueSize::Any),
+    ] {
+        for is_back in [false, true] {
+            let (_directory, path) = place();
+            let database = Options::new().page_size(16384).open(&path).unwrap();
+            let mut txn = database.begin_write().unwrap();
+            let options = TableOptions::new().value_size(size).share_prefixes(false);
+            let table: Raw = txn.create_multi_table_with("pairs", options).unwrap();
+            for number in 0..count {
+                // Where a page has a heap, what is inserted later lies before.
+                let number = if is_back { number } else { count - 1 - number };
+                let (key, value) = pair(kind, number);
+                table.insert(&mut txn, &key, &value).unwrap();
+            }
+            txn.commit().unwrap();
+            let bytes = std::fs::read(&path).unwrap();
+            let place_of = |number| {
+                let (_, wanted) = pair(kind, number);
+                bytes.windows(8).rposition(|bytes| bytes == wanted).unwrap()
+            };
+            let (first, last) = (place_of(0), place_of(count - 1));
+            let goes_up = first < last;
+            if goes_up == is_back {
+                continue;
+            }
+            let cut = (first.max(last) / 4096 * 4096) as u64;
+            assert!((first.min(last) as u64) < cut, "{kind} {size:?}");
+            let txn = database.begin_read().unwrap();
+            let mut cursor = table.cursor(&txn).unwrap();
+            assert!(match is_back {
+                false => cursor.first().unwrap(),
+                true => cursor.last().unwrap(),
+            });
+            let file = OpenOptions::new().write(true).open(&path).unwrap();
+            file.set_len(cut).unwrap();
+            let error = (1..count).find_map(|step| {
+                let (moved, number) = match is_back {
+                    false => (cursor.next(), step),
+                    true => (cursor.prev(), count - 1 - step),
+                };
+                match moved {
+                    Ok(is_there) => {
+                        assert!(is_there);
+                        let (key, value) = pair(kind, number);
+                        assert_eq!(
+                            (cursor.key(), cursor.value()),
+                            (&key[..], &value[..]),
+                            "kind {kind} {size:?} {number}"
+                        );
+                        None
+                    }
+                    Err(error) => Some(error),
+                }
+            });
+            assert!(
+                matches!(error, Some(Error::Corrupted { .. })),
+                "kind {kind} {size:?} {error:?}"
+            );
+            assert_eq!(cursor.value(), b"");
+            // What is left of the file is not closed as if it were whole.
+            std::mem::forget((txn, database));
+        }
+    }
+}

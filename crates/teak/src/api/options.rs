@@ -239,6 +239,7 @@ impl Options {
     /// early, to where they belong and where nobody sees them yet. 256 MiB by default. Inner pages,
     /// about one in two hundred, stay in memory, and where that is more already, a quarter as much besides. A lazy transaction builds its pages in the mapped
     /// file, where the system writes them out when it wants memory, and needs no budget for them.
+    /// Savepoints keep as many bytes besides, of any transaction: pages as they were.
     pub fn write_memory_bytes(mut self, bytes: usize) -> Self {
         self.write_memory_bytes = bytes;
         self

@@ -6,7 +6,7 @@ pub(crate) mod parked;
 use super::{
     PageSource, TreeRoot,
     position::Position,
-    reading::{Faults, unreadable},
+    reading::{Faults, touch, unreadable},
     visit, visit_leaf,
 };
 use crate::{
@@ -313,6 +313,7 @@ impl<'s, S: PageSource + ?Sized> Cursor<'s, S> {
             node
         } else if self.leaf.is_plain_but_whole() {
             let node = self.leaf.plain_whole_node(index)?;
+            touch(node.stored_key);
             self.whole_key = Some(node.stored_key);
             node
         } else {
@@ -325,11 +326,13 @@ impl<'s, S: PageSource + ?Sized> Cursor<'s, S> {
     /// Reads a record of a leaf that is not plain.
     fn read_otherwise(&mut self, index: usize) -> Result<(), Damage> {
         if let Some(key) = self.fixed_keys.and_then(|keys| keys.get(index)) {
+            touch(key);
             self.whole_key = Some(key);
             return Ok(());
         }
         let node = self.leaf.node(index)?;
         if self.leaf.has_whole_keys() {
+            touch(node.stored_key);
             self.whole_key = Some(node.stored_key);
         } else {
             self.key_len = self.leaf.read_key(index, &node, &mut self.key);

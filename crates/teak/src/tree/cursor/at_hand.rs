@@ -3,7 +3,10 @@
 //! again, and it is left to [`Cursor::next`] and [`Cursor::prev`], which find out why.
 
 use super::Cursor;
-use crate::tree::{PageSource, reading::Faults};
+use crate::tree::{
+    PageSource,
+    reading::{Faults, touch},
+};
 
 impl<S: PageSource + ?Sized> Cursor<'_, S> {
     /// Goes to the next record, if that is in the leaf at hand.
@@ -56,6 +59,7 @@ impl<S: PageSource + ?Sized> Cursor<'_, S> {
         let is_read = match &self.fixed_keys {
             Some(keys) => {
                 let key = keys.get(index);
+                key.inspect(|key| touch(key));
                 self.whole_key = key;
                 key.is_some()
             }

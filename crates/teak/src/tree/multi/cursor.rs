@@ -11,7 +11,7 @@ use crate::{
     tree::{
         PageSource, TreeRoot,
         cursor::Cursor,
-        reading::{reading_from, unreadable},
+        reading::{reading_from, touch, unreadable},
     },
 };
 use std::ops::Bound;
@@ -499,7 +499,7 @@ impl<'s, S: PageSource + ?Sized> PairCursor<'s, S> {
                 At::One(value) => value,
                 At::Set(set, index) => set.get(*index),
             };
-            std::hint::black_box((value.first().copied(), value.last().copied()));
+            touch(value);
             if !faults.are_more_than(self.fault_count) {
                 return Ok(());
             }

@@ -407,6 +407,21 @@ fn remove_range(
     }
 }
 
+/// Steps within a leaf look at the length of a value as all others do.
+#[test]
+fn a_step_to_a_value_of_a_wrong_length_is_an_error() {
+    let mut fixture = Fixture::new(4096, KINDS[1]);
+    for (key, value) in [("a", "12345678"), ("b", "123456789"), ("c", "12345678")] {
+        fixture.insert(key.as_bytes(), value.as_bytes());
+    }
+    fixture.root.kind.value_size = 8;
+    let mut cursor = PairCursor::new(&fixture.pages, fixture.root);
+    assert!(cursor.first().unwrap());
+    assert!(cursor.next().is_err() && !cursor.is_on_pair());
+    assert!(cursor.last().unwrap());
+    assert!(cursor.prev().is_err() && !cursor.is_on_pair());
+}
+
 #[test]
 fn seeking_finds_the_least_pair_that_is_not_smaller() {
     for (seed, kind) in (1..).zip(KINDS) {

@@ -4,7 +4,10 @@
 use super::{At, PairCursor};
 use crate::{
     page::value::ValueKind,
-    tree::{PageSource, reading::Faults},
+    tree::{
+        PageSource,
+        reading::{Faults, touch},
+    },
 };
 
 impl<S: PageSource + ?Sized> PairCursor<'_, S> {
@@ -85,6 +88,6 @@ impl<S: PageSource + ?Sized> PairCursor<'_, S> {
 /// Whether a value can be read.
 #[inline(always)]
 fn is_read(value: &[u8], faults: &Faults, before: u64) -> bool {
-    std::hint::black_box((value.first().copied(), value.last().copied()));
+    touch(value);
     !faults.are_more_than(before)
 }

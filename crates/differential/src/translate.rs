@@ -114,9 +114,14 @@ mod tests {
     use std::collections::HashSet;
 
     #[test]
-    fn kinds_differ_in_their_flags_or_sizes() {
+    fn kinds_differ_in_their_flags_sizes_or_comparisons() {
         let sizes = |kind: &Kind| (kind.keys.size, kind.values.and_then(|values| values.size));
-        let all: HashSet<_> = KINDS.iter().map(|k| (table_flags(k), sizes(k))).collect();
+        let compared = |form: Form| form.order == Order::ByLen;
+        let comparisons = |kind: &Kind| (compared(kind.keys), kind.values.is_some_and(compared));
+        let all: HashSet<_> = KINDS
+            .iter()
+            .map(|k| (table_flags(k), sizes(k), comparisons(k)))
+            .collect();
         assert_eq!(all.len(), KINDS.len());
         let reverse = KINDS.iter().find(|k| k.name == "multi, reverse fixed 12");
         let expected = ffi::MDB_DUPSORT | ffi::MDB_DUPFIXED | ffi::MDB_REVERSEDUP;

@@ -296,3 +296,32 @@ fn steps_to_what_cannot_be_read_are_errors() {
         }
     }
 }
+
+/// Values of a page that are given together, of which a part is gone: an error, and no zeros.
+#[test]
+fn packed_values_that_cannot_be_read_are_an_error() {
+    let (_directory, path) = place();
+    let database = Options::new().page_size(16384).open(&path).unwrap();
+    let mut txn = database.begin_write().unwrap();
+    let options = TableOptions::new().value_size(ValueSize::Bytes(8));
+    let table: Raw = txn.create_multi_table_with("pairs", options).unwrap();
+    let value = |number: u64| (0xabcd_0000_0000 + number).to_be_bytes();
+    for number in 0..1200 {
+        table.insert(&mut txn, b"key", &value(number)).unwrap();
+    }
+    txn.commit().unwrap();
+    let bytes = std::fs::read(&path).unwrap();
+    let last = bytes
+        .windows(8)
+        .rposition(|bytes| bytes == value(1199))
+        .unwrap();
+    let txn = database.begin_read().unwrap();
+    let mut cursor = table.cursor(&txn).unwrap();
+    assert!(cursor.first().unwrap());
+    let file = OpenOptions::new().write(true).open(&path).unwrap();
+    file.set_len((last / 4096 * 4096) as u64).unwrap();
+    let packed = cursor.read_packed();
+    assert!(matches!(packed, Err(Error::Corrupted { .. })), "{packed:?}");
+    // What is left of the file is not closed as if it were whole.
+    std::mem::forget((txn, database));
+}

@@ -103,6 +103,7 @@ fn a_short_game_has_no_violations() {
         seed: 42,
         episode: None,
         dir: None,
+        results: None,
     };
     assert!(run(&arguments).is_ok());
 }

@@ -16,6 +16,9 @@ use crate::{
 };
 use std::ops::Bound;
 
+/// What the disk gives or does not give at once, at least.
+const SYSTEM_PAGE: usize = 4096;
+
 /// A place among the values of a key.
 #[derive(Debug)]
 pub(super) enum At<'s, S: ?Sized> {
@@ -185,20 +188,28 @@ impl<'s, S: PageSource + ?Sized> PairCursor<'s, S> {
         of_tree: impl FnOnce(&Cursor<'s, S>) -> Option<&'s [u8]>,
     ) -> Result<Option<&'s [u8]>> {
         let size = usize::from(self.root().kind.value_size);
-        match &self.inner {
-            _ if size == 0 => Ok(None),
-            At::Nowhere => Ok(None),
-            At::One(value) => Ok(Some(value)),
-            At::Set(set, index) => Ok(set.packed().and_then(|values| of_set(values, index * size))),
+        let values = match &self.inner {
+            _ if size == 0 => None,
+            At::Nowhere => None,
+            At::One(value) => Some(*value),
+            At::Set(set, index) => set.packed().and_then(|values| of_set(values, index * size)),
             At::Tree(cursor) => match of_tree(cursor) {
-                Some(values) if cursor.key().len() == size => Ok(Some(values)),
+                Some(values) if cursor.key().len() == size => Some(values),
                 _ => {
                     let record = cursor.position().record();
                     let page = record.map_or(cursor.root().page, |(page, _)| page);
-                    Err(WRONG_LEN.at(page, "scan"))
+                    return Err(WRONG_LEN.at(page, "scan"));
                 }
             },
-        }
+        };
+        let (faults, page_size) = (self.source().faults(), self.source().page_size());
+        reading_from(faults, page_size, || {
+            values
+                .unwrap_or_default()
+                .chunks(SYSTEM_PAGE)
+                .for_each(touch);
+            Ok(values)
+        })
     }
 
     /// Goes to the last of the values that [`PairCursor::packed`] gave.

@@ -44,26 +44,12 @@ struct bulk_options {
 namespace detail {
 
 /// Records of a sequence, one after the other.
-template <class Records> class given_records {
+template <class Records> class given_records : public catching {
 public:
   explicit given_records(const Records &records) : at_(std::begin(records)), end_(std::end(records)) {}
   static std::int32_t next(void *user, teak_slice *key, teak_slice *value) noexcept {
     given_records &self = *static_cast<given_records *>(user);
-#if defined(__cpp_exceptions)
-    try {
-      return self.give(*key, *value);
-    } catch (...) {
-      self.thrown_ = std::current_exception();
-      return TEAK_GIVE_UP;
-    }
-#else
-    return self.give(*key, *value);
-#endif
-  }
-  void throw_again() const {
-#if defined(__cpp_exceptions)
-    if (thrown_) std::rethrow_exception(thrown_);
-#endif
+    return self.caught(TEAK_GIVE_UP, [&] { return self.give(*key, *value); });
   }
 
 private:
@@ -91,9 +77,6 @@ private:
   sentinel end_;
   bool is_begun_ = false;
   std::optional<held> held_;
-#if defined(__cpp_exceptions)
-  std::exception_ptr thrown_;
-#endif
 };
 
 } // namespace detail

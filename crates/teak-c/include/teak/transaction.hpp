@@ -34,27 +34,44 @@ struct opening {
   }
 };
 
-/// A function of the caller's, called from within the library: what it throws waits outside until the call is over.
-template <class Function> class called {
+/// What is called from within the library: what it throws waits here until the call is over.
+class catching {
 public:
-  explicit called(Function &function) noexcept : function_(function) {}
-  /// Another answer than 0 ends the walk.
-  template <class... Arguments> int operator()(Arguments &&...arguments) noexcept {
-#if defined(__cpp_exceptions)
-    try {
-      return call(std::forward<Arguments>(arguments)...);
-    } catch (...) {
-      thrown_ = std::current_exception();
-      return 1;
-    }
-#else
-    return call(std::forward<Arguments>(arguments)...);
-#endif
-  }
   void throw_again() const {
 #if defined(__cpp_exceptions)
     if (thrown_) std::rethrow_exception(thrown_);
 #endif
+  }
+
+protected:
+  /// What `work` answers, or `otherwise` if it throws.
+  template <class Work> int caught(int otherwise, Work &&work) noexcept {
+#if defined(__cpp_exceptions)
+    try {
+      return work();
+    } catch (...) {
+      thrown_ = std::current_exception();
+      return otherwise;
+    }
+#else
+    static_cast<void>(otherwise);
+    return work();
+#endif
+  }
+
+private:
+#if defined(__cpp_exceptions)
+  std::exception_ptr thrown_;
+#endif
+};
+
+/// A function of the caller's, called from within the library.
+template <class Function> class called : public catching {
+public:
+  explicit called(Function &function) noexcept : function_(function) {}
+  /// Another answer than 0 ends the walk.
+  template <class... Arguments> int operator()(Arguments &&...arguments) noexcept {
+    return caught(1, [&] { return call(std::forward<Arguments>(arguments)...); });
   }
 
 private:
@@ -71,9 +88,6 @@ private:
   }
 
   Function &function_;
-#if defined(__cpp_exceptions)
-  std::exception_ptr thrown_;
-#endif
 };
 
 } // namespace detail

@@ -12,7 +12,7 @@ use std::{
     fs::File,
     sync::{
         Arc, Mutex, MutexGuard, OnceLock, PoisonError,
-        atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering},
     },
 };
 use teak::{Database, Durability, Geometry, Options, Transaction};
@@ -67,6 +67,8 @@ pub(crate) struct Opened {
     /// How often a database was opened or closed for everybody, or the main one seen anew.
     generation: AtomicU64,
     pub(crate) places: Places,
+    /// Whether its handle is gone: what transactions leave is not for others any more.
+    is_closed: AtomicBool,
     /// The main database, as it was last seen.
     main: Mutex<Option<Arc<Open>>>,
     writers: AtomicUsize,
@@ -183,6 +185,7 @@ impl Opened {
             handles: Mutex::new(Handles::new(wanted.max_databases)),
             generation: AtomicU64::new(0),
             places: Places::new(wanted.max_readers as usize),
+            is_closed: AtomicBool::new(false),
             main: Mutex::default(),
             writers: AtomicUsize::new(0),
             _left: LeftLock(files),
@@ -205,6 +208,17 @@ impl Opened {
             true => Durability::Lazy,
             false => Durability::Durable,
         }
+    }
+
+    /// Takes a place for this thread to read at.
+    pub(crate) fn place_of_reader(&self) -> Outcome<usize> {
+        // SAFETY: it takes nothing and cannot fail.
+        let thread = unsafe { libc::pthread_self() as usize };
+        self.places.take(thread, !self.has(flags::NOTLS))
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.is_closed.load(Ordering::Acquire)
     }
 
     pub(crate) fn handles(&self) -> MutexGuard<'_, Handles> {
@@ -295,6 +309,16 @@ impl Opened {
         match self.has(flags::RDONLY) {
             true => Err(Code(libc::EACCES)),
             false => Ok(()),
+        }
+    }
+}
+
+impl Drop for Environment {
+    /// Transactions that go on keep the database open until they end.
+    fn drop(&mut self) {
+        if let Some(opened) = self.opened.get() {
+            opened.is_closed.store(true, Ordering::Release);
+            opened.places.forget_handles();
         }
     }
 }

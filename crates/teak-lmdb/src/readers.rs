@@ -1,13 +1,18 @@
 //! The places of readers that clients see: as many as were asked for, and one for a thread unless readers belong to transactions.
 //!
 //! Taking a place and giving it back takes no lock: a place is a cache line of its own, and a thread looks first at the one that it had last.
+//! There it finds the handle of the transaction that was there last, which is the next one's.
 
-use crate::codes::{self, Code, Outcome};
+use crate::{
+    codes::{self, Code, Outcome},
+    transaction::Transaction,
+};
 use std::{
     cell::Cell,
+    ptr,
     sync::{
         OnceLock,
-        atomic::{AtomicU64, AtomicUsize, Ordering},
+        atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering},
     },
 };
 
@@ -25,6 +30,8 @@ const CHUNK: usize = 64;
 struct Place {
     used: AtomicU64,
     thread: AtomicUsize,
+    /// A handle without a transaction, of a `Box`, or null. Who has taken the place may take it.
+    handle: AtomicPtr<Transaction>,
 }
 
 /// A place that was shown: its thread, and the state that is read there.
@@ -57,11 +64,6 @@ impl Places {
         }
     }
 
-    /// The number of the environment.
-    pub(crate) fn environment(&self) -> u64 {
-        self.number
-    }
-
     fn place(&self, index: usize) -> &Place {
         let made = || Box::new(std::array::from_fn(|_| Place::default()));
         &self.chunks[index / CHUNK].get_or_init(made)[index % CHUNK]
@@ -88,7 +90,9 @@ impl Places {
         let mut wanted = last.into_iter().chain(0..self.max);
         let taken = wanted.find(|index| self.try_take(*index, thread));
         let taken = taken.ok_or(Code(codes::READERS_FULL))?;
-        LAST.set((self.number, taken));
+        if last != Some(taken) {
+            LAST.set((self.number, taken));
+        }
         if taken >= most {
             self.most.fetch_max(taken + 1, Ordering::AcqRel);
         }
@@ -124,6 +128,36 @@ impl Places {
         let place = self.place(index);
         place.thread.store(0, Ordering::Release);
         place.used.store(FREE, Ordering::Release);
+    }
+
+    /// The handle that was left at a place that was taken.
+    pub(crate) fn handle(&self, index: usize) -> Option<Box<Transaction>> {
+        // Whoever had the place before gave it back behind leaving the handle, and nobody else has it now.
+        let handle = self.place(index).handle.load(Ordering::Relaxed);
+        if handle.is_null() {
+            return None;
+        }
+        let place = self.place(index);
+        place.handle.store(ptr::null_mut(), Ordering::Relaxed);
+        // SAFETY: it is of a box that `give_back_with` has taken apart, and nobody finds it any more.
+        Some(unsafe { Box::from_raw(handle) })
+    }
+
+    /// Gives a place back, and leaves a handle there that has no transaction and no place.
+    pub(crate) fn give_back_with(&self, index: usize, handle: Box<Transaction>) {
+        let handle = Box::into_raw(handle);
+        self.place(index).handle.store(handle, Ordering::Relaxed);
+        self.give_back(index);
+    }
+
+    /// Frees the handles that were left.
+    pub(crate) fn forget_handles(&self) {
+        for index in 0..self.most() {
+            if self.try_take(index, 0) {
+                drop(self.handle(index));
+                self.give_back(index);
+            }
+        }
     }
 
     /// As many places as were ever needed at once.

@@ -30,8 +30,9 @@ pub struct Transaction {
     is_broken: bool,
     pub(crate) parent: *mut Self,
     pub(crate) child: *mut Self,
-    /// The databases that were open when it began, and named ones that it has opened itself. Absent only at the end.
-    remembered: Option<Remembered>,
+    /// The databases that were open when it began.
+    remembered: Remembered,
+    /// Named ones that outer transactions have opened, and it itself.
     inherited: Vec<(c_uint, Arc<Open>)>,
     own: Vec<(c_uint, Arc<Open>)>,
     /// Handles of databases that it has dropped.
@@ -63,12 +64,6 @@ pub(crate) enum End {
     Abort,
 }
 
-/// The number by which the system knows this thread.
-fn this_thread() -> usize {
-    // SAFETY: it takes nothing and cannot fail.
-    unsafe { libc::pthread_self() as usize }
-}
-
 impl Transaction {
     fn new(
         environment: *mut Environment,
@@ -82,7 +77,7 @@ impl Transaction {
             is_broken: false,
             parent: ptr::null_mut(),
             child: ptr::null_mut(),
-            remembered: Some(remembered),
+            remembered,
             inherited: Vec::new(),
             own: Vec::new(),
             dropped: Vec::new(),
@@ -95,13 +90,17 @@ impl Transaction {
 
     /// Begins to read.
     pub(crate) fn read(environment: *mut Environment, opened: &Arc<Opened>) -> Outcome<Box<Self>> {
-        let side = Side::Reading {
-            txn: None,
-            place: None,
+        let place = opened.place_of_reader()?;
+        let new = || {
+            let side = Side::Reading {
+                txn: None,
+                place: None,
+            };
+            let remembered = Remembered::now(opened);
+            Box::new(Self::new(environment, opened, remembered, side))
         };
-        let remembered = Remembered::now(opened);
-        // Where it stays: it is large.
-        let mut txn = Box::new(Self::new(environment, opened, remembered, side));
+        let mut txn = opened.places.handle(place).unwrap_or_else(new);
+        txn.set_place(place);
         match txn.renew() {
             Ok(()) => Ok(txn),
             Err(code) => {
@@ -132,10 +131,7 @@ impl Transaction {
         let writer = parent.writer()?;
         let savepoint = Some(writer.txn.savepoint()?);
         let side = Side::Writing { writer, savepoint };
-        let remembered = match &parent.remembered {
-            Some(remembered) => remembered.clone(),
-            None => Remembered::now(&parent.opened),
-        };
+        let remembered = parent.remembered.clone();
         let mut nested = Self::new(parent.environment, &parent.opened, remembered, side);
         nested.inherited = parent
             .inherited

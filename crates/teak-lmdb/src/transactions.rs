@@ -114,7 +114,7 @@ unsafe fn end(transaction: *mut Transaction, how: End) -> Outcome {
         }
     }
     // SAFETY: it was made by `mdb_txn_begin`, and the caller gives it up.
-    let mut transaction = unsafe { Box::from_raw(transaction) };
+    let transaction = unsafe { Box::from_raw(transaction) };
     let own = transaction.end(how);
     ended.and(own)
 }

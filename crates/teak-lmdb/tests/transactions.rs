@@ -4,7 +4,7 @@ use lmdb::{
     flags::Operation,
     transactions::{mdb_txn_abort, mdb_txn_env, mdb_txn_id, mdb_txn_renew, mdb_txn_reset},
 };
-use std::ptr;
+use std::{fs, path::Path, ptr};
 
 fn abort(txn: Txn) {
     // SAFETY: a handle that is not used any more.
@@ -53,6 +53,51 @@ fn a_thread_has_one_reader_unless_readers_belong_to_transactions() {
     let kit = Kit::with(flags::NOTLS, |_| {});
     let readers = [kit.begin(flags::RDONLY), kit.begin(flags::RDONLY)];
     readers.into_iter().for_each(abort);
+}
+
+/// How often this process has the data file of a directory open.
+fn descriptors(directory: &Path) -> usize {
+    let data = directory.join("data.mdb");
+    let open = fs::read_dir("/proc/self/fd").unwrap();
+    let leads_there = |path| fs::read_link(path).is_ok_and(|led| led == data);
+    open.filter(|descriptor| leads_there(descriptor.as_ref().unwrap().path()))
+        .count()
+}
+
+#[test]
+fn the_handle_of_a_reader_that_ended_is_the_next_ones() {
+    let kit = Kit::new();
+    let first = kit.begin(flags::RDONLY);
+    assert_eq!(first.get(1, b"key"), Err(codes::NOTFOUND));
+    abort(first);
+    let writer = kit.begin(0);
+    assert_eq!(writer.put(1, b"key", b"value", 0), 0);
+    assert_eq!(writer.commit(), 0);
+    let second = kit.begin(flags::RDONLY);
+    assert_eq!(second.0, first.0);
+    assert_eq!(second.get(1, b"key"), Ok(&b"value"[..]));
+    // What has opened a database and aborted leaves none behind.
+    assert_eq!(second.open(Some(c"named"), 0), Err(codes::NOTFOUND));
+    abort(second);
+}
+
+#[test]
+fn a_handle_that_is_kept_for_the_next_reader_keeps_no_database_open() {
+    let mut kit = Kit::with(flags::NOTLS, |_| {});
+    // A file that was just made is known by another name.
+    kit.reopen(flags::NOTLS);
+    let readers = [kit.begin(flags::RDONLY), kit.begin(flags::RDONLY)];
+    readers.into_iter().for_each(abort);
+    let open = descriptors(&kit.path());
+    assert_ne!(open, 0);
+    kit.reopen(flags::NOTLS);
+    assert_eq!(descriptors(&kit.path()), open);
+    // One that outlives its environment ends what that has left.
+    let late = kit.begin(flags::RDONLY);
+    kit.reopen(flags::NOTLS);
+    assert_ne!(descriptors(&kit.path()), open);
+    abort(late);
+    assert_eq!(descriptors(&kit.path()), open);
 }
 
 #[test]

@@ -44,7 +44,7 @@ impl Transaction {
         let index = index.ok_or(Code::INVALID_ARGUMENT)?;
         let own = self.own.iter().rev().chain(self.inherited.iter().rev());
         let mut own = own.filter(|(other, _)| *other == handle);
-        let known = || self.remembered.as_ref()?.known.get(index)?.as_ref();
+        let known = || self.remembered.known.get(index)?.as_ref();
         let open = own.next().map(|(_, open)| open).or_else(known);
         match open {
             Some(open) if open.is_closed() => Err(Code(codes::BAD_DBI)),
@@ -56,7 +56,7 @@ impl Transaction {
     /// Looks for the main database.
     #[inline]
     fn find_main(&mut self) -> Outcome {
-        let seen = self.remembered.as_mut().and_then(|last| last.main.take());
+        let seen = self.remembered.main.take();
         let view = self.view()?;
         let seen = seen.filter(|main| view.has(&main.tables));
         if seen.is_some() {
@@ -191,7 +191,7 @@ impl Transaction {
             open.as_ref()
                 .is_some_and(|open| open.name() == name && !open.is_closed())
         };
-        let index = self.remembered.as_ref()?.known.iter().position(is_it)?;
+        let index = self.remembered.known.iter().position(is_it)?;
         Some(FIRST_NAMED + index as c_uint)
     }
 

@@ -1,14 +1,13 @@
 //! How transactions end, and begin anew.
 
-use super::{End, Side, Transaction, this_thread};
+use super::{End, Side, Transaction};
 use crate::{
     codes::{self, Code, Outcome},
     flags,
-    remembered::Remembered,
     view::View,
     writer::Writer,
 };
-use std::ptr;
+use std::{ptr, sync::Arc};
 
 impl Transaction {
     /// Begins to read the newest state, after it was reset or at first.
@@ -16,10 +15,9 @@ impl Transaction {
         let Side::Reading { txn: None, place } = &mut self.side else {
             return Err(Code::INVALID_ARGUMENT);
         };
-        let is_of_thread = !self.opened.has(flags::NOTLS);
         let taken = match *place {
             Some(taken) => taken,
-            None => *place.insert(self.opened.places.take(this_thread(), is_of_thread)?),
+            None => *place.insert(self.opened.place_of_reader()?),
         };
         let begun = self.opened.database.begin_read();
         let begun = match begun {
@@ -33,8 +31,7 @@ impl Transaction {
         if let Side::Reading { txn, .. } = &mut self.side {
             *txn = Some(begun);
         }
-        let last = self.remembered.take();
-        self.remembered = Some(Remembered::renewed(last, &self.opened));
+        self.remembered.renew(&self.opened);
         Ok(())
     }
 
@@ -54,6 +51,13 @@ impl Transaction {
         }
         if !self.opened.has(flags::NOTLS) {
             self.give_place_back();
+        }
+    }
+
+    /// Has a reader's place.
+    pub(super) fn set_place(&mut self, taken: usize) {
+        if let Side::Reading { place, .. } = &mut self.side {
+            *place = Some(taken);
         }
     }
 
@@ -88,36 +92,42 @@ impl Transaction {
     }
 
     fn remember_main(&mut self) {
-        if let Some(remembered) = &mut self.remembered {
-            remembered.main = self.main.take();
-        }
-    }
-
-    /// The next transaction of this thread knows what this one knew.
-    fn leave_remembered(&mut self) {
-        if let Some(remembered) = self.remembered.take() {
-            remembered.leave();
-        }
+        self.remembered.main = self.main.take();
     }
 
     /// Ends it, however that goes.
     #[inline]
-    pub(crate) fn end(&mut self, end: End) -> Outcome {
+    pub(crate) fn end(mut self: Box<Self>, end: End) -> Outcome {
         match self.side {
             Side::Reading { .. } => {
-                self.end_handles(end);
-                self.remember_main();
-                self.leave_remembered();
-                self.leave_cursors();
-                if let Side::Reading { txn, .. } = &mut self.side {
-                    *txn = None;
-                }
-                self.give_place_back();
+                self.end_reading(end);
                 Ok(())
             }
             Side::Writing { writer, .. } if self.parent.is_null() => self.end_writing(writer, end),
             Side::Writing { .. } => self.end_nested(end),
         }
+    }
+
+    /// The handle stays at the place, for the next one there.
+    fn end_reading(mut self: Box<Self>, end: End) {
+        self.end_handles(end);
+        self.remember_main();
+        self.leave_cursors();
+        let Side::Reading { txn, place } = &mut self.side else {
+            return;
+        };
+        *txn = None;
+        let Some(place) = place.take() else {
+            return;
+        };
+        if self.opened.is_closed() {
+            self.opened.places.give_back(place);
+            return;
+        }
+        self.is_broken = false;
+        let opened = Arc::as_ptr(&self.opened);
+        // SAFETY: the environment keeps it, which is not closed while transactions end.
+        unsafe { &*opened }.places.give_back_with(place, self);
     }
 
     fn end_writing(&mut self, writer: *mut Writer, end: End) -> Outcome {
@@ -137,13 +147,9 @@ impl Transaction {
             _ => Ok(()),
         });
         self.opened.count_writer(false);
-        if let (Ok(()), End::Commit) = (&done, end) {
-            if let Some(main) = &self.main {
-                self.opened.see_main(main);
-            }
-            self.remember_main();
+        if let (Ok(()), End::Commit, Some(main)) = (&done, end, &self.main) {
+            self.opened.see_main(main);
         }
-        self.leave_remembered();
         self.end_handles(match done {
             Ok(()) => end,
             Err(_) => End::Abort,
@@ -224,7 +230,7 @@ impl Transaction {
 
     /// The cursors of a read transaction are the client's, and of no transaction from now on.
     fn leave_cursors(&mut self) {
-        for cursor in std::mem::take(&mut self.cursors) {
+        for cursor in self.cursors.drain(..) {
             // SAFETY: cursors in the list are open.
             let cursor = unsafe { &*cursor };
             cursor.reset();

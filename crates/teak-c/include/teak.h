@@ -963,6 +963,18 @@ typedef struct {
    * What that is given, or NULL.
    */
   void *slow_reader_user;
+  /**
+   * The path of the lock file, or NULL for that of the database with -lock behind it. All who have the database open at the same time say the same.
+   */
+  const char *lock_file;
+  /**
+   * The permissions of files that are created, less the mask of the process; 0 for 0666.
+   */
+  uint32_t file_mode;
+  /**
+   * Zero.
+   */
+  uint32_t reserved;
 } teak_options;
 
 /**
@@ -1099,6 +1111,11 @@ typedef int (*teak_table_change_function)(void *user, teak_slice name, uint32_t 
 typedef int (*teak_give_function)(void *user, teak_slice *key, teak_slice *value);
 
 /**
+ * What is called now and then while something takes long that cannot be ended: so much of so much is done.
+ */
+typedef void (*teak_watch_function)(void *user, uint64_t done, uint64_t total);
+
+/**
  * How records in any order are loaded. Zeros are the defaults.
  */
 typedef struct {
@@ -1114,6 +1131,14 @@ typedef struct {
    * The directory of the temporary files; NULL for that of the database.
    */
   const char *directory;
+  /**
+   * Is told how many records there are, or NULL: of 0 while they are read and sorted, then how many of all are built into pages.
+   */
+  teak_watch_function progress;
+  /**
+   * What that is given, or NULL.
+   */
+  void *progress_user;
 } teak_bulk_options;
 
 /**
@@ -1280,6 +1305,45 @@ typedef struct {
 } teak_check_report;
 
 /**
+ * What is called for each line of a text, in UTF-8. Another answer than 0 ends that.
+ */
+typedef int (*teak_line_function)(void *user, teak_slice line);
+
+/**
+ * How a damaged database is saved. Zeros are the defaults.
+ */
+typedef struct {
+  /**
+   * sizeof(teak_salvage_options).
+   */
+  size_t size;
+  /**
+   * The comparisons of its tables, or NULL. They stay as those of teak_options do.
+   */
+  const teak_comparison *comparisons;
+  /**
+   * How many these are.
+   */
+  size_t comparison_count;
+  /**
+   * Is told each line of what was saved and lost, in words, or NULL.
+   */
+  teak_line_function each;
+  /**
+   * What that is given, or NULL.
+   */
+  void *each_user;
+  /**
+   * Is told how many pages of how many were read, or NULL.
+   */
+  teak_watch_function progress;
+  /**
+   * What that is given, or NULL.
+   */
+  void *progress_user;
+} teak_salvage_options;
+
+/**
  * What was saved of a damaged database, and what was lost.
  */
 typedef struct {
@@ -1316,11 +1380,6 @@ typedef struct {
    */
   uint64_t lost_snapshots;
 } teak_salvage_report;
-
-/**
- * What is called for each line of a text, in UTF-8. Another answer than 0 ends that.
- */
-typedef int (*teak_line_function)(void *user, teak_slice line);
 
 /**
  * A named snapshot, as teak_snapshot_each tells of it.
@@ -2538,21 +2597,17 @@ teak_code teak_restore(const char *full,
                        teak_error *error);
 
 /**
- * Copies what can be read of a damaged database into a new one. The damaged file is not changed, and need not be one that can be opened. `comparisons` are those of its tables. `report`, whose
- * size is set, and `each` may be NULL; that is called for each line of what was lost, in words.
+ * Copies what can be read of a damaged database into a new one. The damaged file is not changed, and need not be one that can be opened. `options` and `report`, whose sizes are set, may be NULL.
  *
- * Threads: any. Lives: comparisons as those of the options of a database. If there is an error the new database stays as far as it came.
+ * Threads: any. If there is an error the new database stays as far as it came.
  *
  * Errors: TEAK_FILE_NOT_FOUND; TEAK_FILE_EXISTS; TEAK_NOT_A_DATABASE if no commit record can be read; TEAK_CORRUPTED if none leads to tables; TEAK_UNKNOWN_FORMAT, TEAK_IN_USE, TEAK_INVALID_ARGUMENT,
  * TEAK_IO.
  */
 teak_code teak_salvage(const char *source,
                        const char *target,
-                       const teak_comparison *comparisons,
-                       size_t comparison_count,
+                       const teak_salvage_options *options,
                        teak_salvage_report *report,
-                       teak_line_function each,
-                       void *user,
                        teak_error *error);
 
 /**

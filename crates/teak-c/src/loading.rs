@@ -10,12 +10,13 @@ use crate::{
     tables::teak_table,
     teak_code,
     transactions::{change, teak_txn},
+    upkeep::{Watch, teak_watch_function},
 };
 use std::{
     ffi::{c_char, c_int, c_void},
     path::PathBuf,
 };
-use teak::{BulkOptions, WriteTxn};
+use teak::{BulkOptions, BulkProgress, WriteTxn};
 
 /// What a function answers that gives records.
 #[repr(C)]
@@ -187,6 +188,10 @@ pub struct teak_bulk_options {
     pub memory_bytes: u64,
     /// The directory of the temporary files; NULL for that of the database.
     pub directory: *const c_char,
+    /// Is told how many records there are, or NULL: of 0 while they are read and sorted, then how many of all are built into pages.
+    pub progress: teak_watch_function,
+    /// What that is given, or NULL.
+    pub progress_user: *mut c_void,
 }
 
 // SAFETY: it begins with its size, any bytes are a value, and there is no padding.
@@ -197,8 +202,8 @@ unsafe impl Grows for teak_bulk_options {
 impl teak_bulk_options {
     /// # Safety
     ///
-    /// `directory` is null or a path.
-    unsafe fn to_engine(self) -> Result<BulkOptions, Failure> {
+    /// `directory` is null or a path, and the function what it should be.
+    unsafe fn to_engine(self) -> Result<(BulkOptions, Watch), Failure> {
         let mut options = BulkOptions::default();
         if self.memory_bytes > 0 {
             options.memory_bytes = usize::try_from(self.memory_bytes).unwrap_or(usize::MAX);
@@ -207,7 +212,9 @@ impl teak_bulk_options {
             // SAFETY: the caller's promise.
             options.directory = Some(PathBuf::from(unsafe { path(self.directory) }?));
         }
-        Ok(options)
+        // SAFETY: the same.
+        let watch = unsafe { Watch::new(self.progress, self.progress_user) };
+        Ok((options, watch))
     }
 }
 
@@ -231,14 +238,19 @@ pub unsafe extern "C" fn teak_bulk_load_unsorted(
     unsafe {
         answer(error, || {
             let (count, given) = (Out::new(count, "count")?, Given::new(next, user)?);
-            let options = teak_bulk_options::read_from(options)?.to_engine()?;
+            let (options, watch) = teak_bulk_options::read_from(options)?.to_engine()?;
+            let mut progress = |progress| match progress {
+                BulkProgress::Sorting { records } => watch.tell(records, 0),
+                BulkProgress::Building { records, total } => watch.tell(records, total),
+                _ => {}
+            };
             load(txn, table, &count, given, |table, txn, given| {
                 Ok(match table {
                     Named::Plain(table) => {
-                        table.bulk_load_unsorted(txn, given, options, &mut |_| ())?
+                        table.bulk_load_unsorted(txn, given, options, &mut progress)?
                     }
                     Named::Multi(table) => {
-                        table.bulk_load_unsorted(txn, given, options, &mut |_| ())?
+                        table.bulk_load_unsorted(txn, given, options, &mut progress)?
                     }
                 })
             })

@@ -1,7 +1,7 @@
 //! What databases and tables are opened and created with.
 
 use crate::{
-    border::{Grows, array, teak_slice},
+    border::{Grows, array, path, teak_slice},
     events::{teak_event_function, teak_slow_reader_function},
     failure::Failure,
 };
@@ -204,6 +204,12 @@ pub struct teak_options {
     pub on_slow_reader: teak_slow_reader_function,
     /// What that is given, or NULL.
     pub slow_reader_user: *mut c_void,
+    /// The path of the lock file, or NULL for that of the database with -lock behind it. All who have the database open at the same time say the same.
+    pub lock_file: *const c_char,
+    /// The permissions of files that are created, less the mask of the process; 0 for 0666.
+    pub file_mode: u32,
+    /// Zero.
+    pub reserved: u32,
 }
 
 // SAFETY: it begins with its size, any bytes are a value, and there is no padding.
@@ -257,6 +263,22 @@ unsafe impl Grows for teak_table_options {
 
 /// The comparisons that a database was opened with.
 pub(crate) type Comparisons = Vec<&'static Comparison>;
+
+/// The comparisons that C gives.
+///
+/// # Safety
+///
+/// There are so many of them, with names that are null or ended by a zero, and the functions are what they should be.
+pub(crate) unsafe fn comparisons(
+    given: *const teak_comparison,
+    count: usize,
+) -> Result<Comparisons, Failure> {
+    // SAFETY: the caller's promise.
+    let given: &[teak_comparison] = unsafe { array(given, count) }?;
+    // SAFETY: the same.
+    let engines = |given: &teak_comparison| unsafe { given.to_engine() };
+    given.iter().map(engines).collect()
+}
 
 fn unknown(field: &str, value: u32) -> Failure {
     Failure::invalid_argument(format!(
@@ -348,19 +370,22 @@ impl teak_options {
             let bytes = usize::try_from(self.write_memory_bytes).unwrap_or(usize::MAX);
             options = options.write_memory_bytes(bytes);
         }
+        if !self.lock_file.is_null() {
+            // SAFETY: the caller's promise.
+            options = options.lock_file(unsafe { path(self.lock_file) }?);
+        }
+        if self.file_mode != 0 {
+            options = options.file_mode(self.file_mode);
+        }
         options = match self.move_percent {
             0 => options,
             TEAK_MOVE_NOTHING => options.move_percent(0),
             percent => options.move_percent(percent),
         };
         // SAFETY: the caller's promise.
-        let given = unsafe { array(self.comparisons, self.comparison_count) }?;
-        let mut comparisons = Comparisons::new();
-        for comparison in given {
-            // SAFETY: the caller's promise.
-            let comparison = unsafe { comparison.to_engine() }?;
+        let comparisons = unsafe { comparisons(self.comparisons, self.comparison_count) }?;
+        for comparison in &comparisons {
             options = options.comparison(comparison);
-            comparisons.push(comparison);
         }
         // SAFETY: the caller's promise.
         Ok((unsafe { self.with_functions(options) }, comparisons))

@@ -4,10 +4,13 @@ use crate::{
     border::{Answer, Grows, answer, array, path, teak_slice},
     database::{DATABASES, teak_db},
     failure::{Failure, teak_error},
-    options::teak_comparison,
+    options::{comparisons, teak_comparison},
     teak_code,
     transactions::{read, teak_txn},
-    upkeep::{Progress, teak_check_report, teak_progress_function, tell_report},
+    upkeep::{
+        Progress, Watch, teak_check_report, teak_progress_function, teak_watch_function,
+        tell_report,
+    },
 };
 use std::{
     ffi::{c_char, c_int, c_void},
@@ -15,7 +18,7 @@ use std::{
     io::{ErrorKind, Read},
     path::Path,
 };
-use teak::SalvageReport;
+use teak::{SalvageProgress, SalvageReport};
 
 /// Writes an incremental backup to a new file: what a copy of the state that `since` reads, or of a later one, lacks of the newest state; TEAK_NONE if `progress` has ended
 /// it. `since` is a named snapshot as a rule, made before the copy was. `progress` may be NULL. teak_restore puts copy and increments together.
@@ -164,10 +167,34 @@ impl From<&SalvageReport> for teak_salvage_report {
 pub type teak_line_function =
     Option<unsafe extern "C" fn(user: *mut c_void, line: teak_slice) -> c_int>;
 
-/// Copies what can be read of a damaged database into a new one. The damaged file is not changed, and need not be one that can be opened. `comparisons` are those of its tables. `report`, whose
-/// size is set, and `each` may be NULL; that is called for each line of what was lost, in words.
+/// How a damaged database is saved. Zeros are the defaults.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct teak_salvage_options {
+    /// sizeof(teak_salvage_options).
+    pub size: usize,
+    /// The comparisons of its tables, or NULL. They stay as those of teak_options do.
+    pub comparisons: *const teak_comparison,
+    /// How many these are.
+    pub comparison_count: usize,
+    /// Is told each line of what was saved and lost, in words, or NULL.
+    pub each: teak_line_function,
+    /// What that is given, or NULL.
+    pub each_user: *mut c_void,
+    /// Is told how many pages of how many were read, or NULL.
+    pub progress: teak_watch_function,
+    /// What that is given, or NULL.
+    pub progress_user: *mut c_void,
+}
+
+// SAFETY: it begins with its size, any bytes are a value, and there is no padding.
+unsafe impl Grows for teak_salvage_options {
+    const NAME: &'static str = "teak_salvage_options";
+}
+
+/// Copies what can be read of a damaged database into a new one. The damaged file is not changed, and need not be one that can be opened. `options` and `report`, whose sizes are set, may be NULL.
 ///
-/// Threads: any. Lives: comparisons as those of the options of a database. If there is an error the new database stays as far as it came.
+/// Threads: any. If there is an error the new database stays as far as it came.
 ///
 /// Errors: TEAK_FILE_NOT_FOUND; TEAK_FILE_EXISTS; TEAK_NOT_A_DATABASE if no commit record can be read; TEAK_CORRUPTED if none leads to tables; TEAK_UNKNOWN_FORMAT, TEAK_IN_USE, TEAK_INVALID_ARGUMENT,
 /// TEAK_IO.
@@ -175,28 +202,25 @@ pub type teak_line_function =
 pub unsafe extern "C" fn teak_salvage(
     source: *const c_char,
     target: *const c_char,
-    comparisons: *const teak_comparison,
-    comparison_count: usize,
+    options: *const teak_salvage_options,
     report: *mut teak_salvage_report,
-    each: teak_line_function,
-    user: *mut c_void,
     error: *mut teak_error,
 ) -> teak_code {
     // SAFETY: C's promise.
     unsafe {
         answer(error, || -> Answer {
             let (source, target) = (path(source)?, path(target)?);
-            let given: &[teak_comparison] = array(comparisons, comparison_count)?;
-            let mut comparisons = Vec::with_capacity(given.len());
-            for comparison in given {
-                comparisons.push(comparison.to_engine()?);
-            }
-            let done = teak::salvage_with(source, target, &comparisons, &mut |_| ())?;
+            let options = teak_salvage_options::read_from(options)?;
+            let comparisons = comparisons(options.comparisons, options.comparison_count)?;
+            let watch = Watch::new(options.progress, options.progress_user);
+            let mut progress =
+                |done: SalvageProgress| watch.tell(done.pages_done, done.pages_total);
+            let done = teak::salvage_with(source, target, &comparisons, &mut progress)?;
             teak_salvage_report::from(&done).write_to(report);
-            if let Some(each) = each {
+            if let Some(each) = options.each {
                 let text = done.to_string();
                 let mut lines = text.lines();
-                lines.all(|line| each(user, teak_slice::new(line.as_bytes())) == 0);
+                lines.all(|line| each(options.each_user, teak_slice::new(line.as_bytes())) == 0);
             }
             Ok(teak_code::TEAK_OK)
         })

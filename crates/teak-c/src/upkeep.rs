@@ -16,6 +16,33 @@ use teak::CheckReport;
 pub type teak_progress_function =
     Option<unsafe extern "C" fn(user: *mut c_void, done: u64, total: u64) -> c_int>;
 
+/// What is called now and then while something takes long that cannot be ended: so much of so much is done.
+pub type teak_watch_function =
+    Option<unsafe extern "C" fn(user: *mut c_void, done: u64, total: u64)>;
+
+/// Tells of progress.
+#[derive(Clone, Copy)]
+pub(crate) struct Watch {
+    function: teak_watch_function,
+    user: *mut c_void,
+}
+
+impl Watch {
+    /// # Safety
+    ///
+    /// The function is what it should be, as long as this is used.
+    pub(crate) unsafe fn new(function: teak_watch_function, user: *mut c_void) -> Self {
+        Self { function, user }
+    }
+
+    pub(crate) fn tell(self, done: u64, total: u64) {
+        if let Some(function) = self.function {
+            // SAFETY: the promise of `new`.
+            unsafe { function(self.user, done, total) };
+        }
+    }
+}
+
 /// Tells of progress, and notes that there is to be no more.
 pub(crate) struct Progress {
     function: teak_progress_function,

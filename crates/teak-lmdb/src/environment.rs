@@ -164,8 +164,9 @@ impl Opened {
     fn open(path: &CStr, flags: c_uint, mode: u32, wanted: &Wanted) -> Outcome<Self> {
         let files = Files::new(path, flags);
         let is_read_only = flags & flags::RDONLY != 0;
-        let found = files.find(flags)?;
+        files.make_room(flags)?;
         let mut options = Options::new().create(!is_read_only).read_only(is_read_only);
+        options = options.file_mode(mode & 0o777);
         if !is_read_only {
             options = options.size_limit_bytes(wanted.map_size.map(limit_of));
         }
@@ -173,7 +174,6 @@ impl Opened {
             options = options.lock_file(lock);
         }
         let database = options.open(&files.data)?;
-        files.set_modes(mode, &found)?;
         let data = files.open_data()?;
         Ok(Self {
             data,

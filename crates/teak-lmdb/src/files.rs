@@ -6,7 +6,7 @@ use crate::{
 };
 use std::{
     ffi::{CStr, OsStr, c_uint},
-    fs::{self, File, OpenOptions, Permissions},
+    fs::{self, File, OpenOptions},
     io,
     os::unix::{
         ffi::OsStrExt,
@@ -22,14 +22,6 @@ pub(crate) struct Files {
     pub(crate) data: PathBuf,
     /// The engine's lock file, which has the name of LMDB's. `None` if there is to be no such file: then it has the engine's name for it.
     pub(crate) lock: Option<PathBuf>,
-}
-
-/// Which files there were before the environment was opened.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Found {
-    has_data: bool,
-    /// Or there is to be none.
-    has_lock: bool,
 }
 
 impl Files {
@@ -67,42 +59,17 @@ impl Files {
         File::open(&self.data).map_err(of_io)
     }
 
-    /// What is there now. A data file with nothing in it is taken away: it is a place for a new database.
-    pub(crate) fn find(&self, environment_flags: c_uint) -> Outcome<Found> {
-        Ok(Found {
-            has_data: self.has_data(environment_flags)?,
-            has_lock: self.lock.as_ref().is_none_or(|lock| lock.exists()),
-        })
-    }
-
-    /// Gives the files that were made since `found` the mode that they were to have.
-    pub(crate) fn set_modes(&self, mode: u32, found: &Found) -> Outcome {
-        let permissions = Permissions::from_mode(mode & 0o777 & !umask());
-        if !found.has_data {
-            fs::set_permissions(&self.data, permissions.clone()).map_err(of_io)?;
-        }
-        match &self.lock {
-            Some(lock) if !found.has_lock => match fs::set_permissions(lock, permissions) {
-                // On what is mounted for reading only there is none.
-                Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-                set => set.map_err(of_io),
-            },
-            _ => Ok(()),
-        }
-    }
-
-    /// Whether there is a data file with something in it. One that is empty is taken away: it is a place for a new database.
-    fn has_data(&self, environment_flags: c_uint) -> Outcome<bool> {
+    /// Takes away a data file with nothing in it: it is a place for a new database.
+    pub(crate) fn make_room(&self, environment_flags: c_uint) -> Outcome {
         match fs::metadata(&self.data) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
             Err(error) => Err(of_io(error)),
             Ok(found) => {
                 let is_read_only = environment_flags & flags::RDONLY != 0;
-                let is_empty = found.is_file() && found.len() == 0 && !is_read_only;
-                if is_empty {
-                    fs::remove_file(&self.data).map_err(of_io)?;
+                match found.is_file() && found.len() == 0 && !is_read_only {
+                    true => fs::remove_file(&self.data).map_err(of_io),
+                    false => Ok(()),
                 }
-                Ok(!is_empty)
             }
         }
     }
@@ -111,12 +78,4 @@ impl Files {
 /// The system's code of its error.
 pub(crate) fn of_io(error: io::Error) -> Code {
     Code(error.raw_os_error().unwrap_or(libc::EIO))
-}
-
-/// The mask of this process, which the system tells without changing it only here.
-fn umask() -> u32 {
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let mask = status.lines().find_map(|line| line.strip_prefix("Umask:"));
-    mask.and_then(|mask| u32::from_str_radix(mask.trim(), 8).ok())
-        .unwrap_or(0o022)
 }

@@ -1,7 +1,13 @@
 //! Deleting a database, beside others who have it open, in this process and in others.
 
 use crate::{processes::Other, shared::place};
-use std::{fs, os::unix::fs::symlink, path::Path, thread, time::Duration};
+use std::{
+    fs::{self, Permissions},
+    os::unix::fs::{PermissionsExt, symlink},
+    path::Path,
+    thread,
+    time::Duration,
+};
 use teak::{Database, Deletion, Error, Options, delete};
 
 const ALL: [Deletion; 3] = [Deletion::IfUnused, Deletion::WhenUnused, Deletion::Now];
@@ -188,6 +194,24 @@ fn a_lock_file_that_is_used_is_not_used_by_another_database() {
     assert!(matches!(Database::open(&path), Err(Error::InUse(_))));
     drop(database);
     assert!(Database::open(&path).is_ok());
+}
+
+#[test]
+fn files_are_created_with_the_mode_that_was_asked_for() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("x.teak");
+    let lock = directory.path().join("x.teak-lock");
+    let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;
+    let refused = Options::new().file_mode(0o4600).open(&path).unwrap_err();
+    assert!(matches!(refused, Error::InvalidArgument(_)));
+    let database = Options::new().file_mode(0o600).open(&path).unwrap();
+    assert_eq!((mode(&path), mode(&lock)), (0o600, 0o600));
+    database.close().unwrap();
+    // A file that is there keeps its own, and the lock file follows it.
+    fs::set_permissions(&path, Permissions::from_mode(0o660)).unwrap();
+    let database = Options::new().file_mode(0o600).open(&path).unwrap();
+    assert_eq!((mode(&path), mode(&lock)), (0o660, 0o660));
+    drop(database);
 }
 
 #[test]

@@ -25,8 +25,6 @@ struct damage {
   std::string_view detail;
 };
 
-/// What was saved of a damaged database: see teak_salvage_report.
-using salvage_report = teak_salvage_report;
 /// A read transaction of whatever process: see teak_reader.
 using reader_info = teak_reader;
 /// What is done about a reader: see teak_reader_choice.
@@ -285,12 +283,31 @@ inline answer<check_report> restore(const std::string &backup, const std::vector
   return detail::given<check_report>(code, place, [&] { return report; });
 }
 
-/// Copies what can be read of a damaged database, whose tables have no orders of the application's, into a new one: see teak_salvage.
-inline answer<salvage_report> salvage(const std::string &source, const std::string &target) {
+/// Copies what can be read of a damaged database into a new one: see teak_salvage.
+inline answer<salvage_report> salvage(const std::string &source, const std::string &target,
+                                      const salvage_options &options = salvage_options()) {
   detail::place place;
+  const std::vector<teak_comparison> comparisons = options.comparisons_.raw();
+  teak_salvage_options raw = {};
+  raw.size = sizeof raw;
+  raw.comparisons = comparisons.data();
+  raw.comparison_count = comparisons.size();
+  auto line = options.line_;
+  if (line) {
+    raw.each_user = &line;
+    raw.each = [](void *user, teak_slice text) noexcept {
+      (*static_cast<decltype(line) *>(user))(bytes_view(text).text());
+      return 0;
+    };
+  }
+  auto progress = options.progress_;
+  if (progress) {
+    raw.progress_user = &progress;
+    raw.progress = detail::watched;
+  }
   salvage_report report = {};
   report.size = sizeof report;
-  const teak_code code = teak_salvage(source.c_str(), target.c_str(), nullptr, 0, &report, nullptr, nullptr, place);
+  const teak_code code = teak_salvage(source.c_str(), target.c_str(), &raw, &report, place);
   return detail::given<salvage_report>(code, place, [&] { return report; });
 }
 

@@ -6,6 +6,7 @@
 #include <teak/bytes.hpp>
 
 #include <chrono>
+#include <functional>
 
 namespace teak {
 inline namespace TEAK_WAY {
@@ -65,8 +66,42 @@ enum class slow_reader_choice : int {
 using slow_reader = teak_slow_reader;
 /// How long a file may be, and how it grows and shrinks: see teak_geometry.
 using geometry = teak_geometry;
+/// Is told now and then how much of how much is done.
+using watch = std::function<void(std::uint64_t done, std::uint64_t total)>;
+/// What was saved of a damaged database: see teak_salvage_report.
+using salvage_report = teak_salvage_report;
 /// An order of the application's: below zero, zero or above zero. It throws nothing, and captures nothing, so that nobody has to keep it.
 using comparison = int (*)(bytes_view a, bytes_view b) noexcept;
+
+namespace detail {
+
+/// Orders of the application's, as C wants them.
+class comparisons {
+public:
+  void add(std::string name, teak::comparison compare) {
+    names_.push_back(std::move(name));
+    orders_.push_back(compare);
+  }
+  [[nodiscard]] std::vector<teak_comparison> raw() const {
+    std::vector<teak_comparison> raw;
+    for (std::size_t i = 0; i < names_.size(); i++)
+      raw.push_back({names_[i].c_str(), &comparisons::ordered, reinterpret_cast<void *>(orders_[i])});
+    return raw;
+  }
+
+private:
+  static int ordered(void *user, teak_slice a, teak_slice b) noexcept {
+    return reinterpret_cast<teak::comparison>(user)(bytes_view(a), bytes_view(b));
+  }
+
+  std::vector<std::string> names_;
+  std::vector<teak::comparison> orders_;
+};
+
+/// Tells a watch, which throws nothing.
+inline void watched(void *user, std::uint64_t done, std::uint64_t total) noexcept { (*static_cast<watch *>(user))(done, total); }
+
+} // namespace detail
 
 /// How a database is opened. What is not set is as teak_options has it by default.
 ///
@@ -116,10 +151,16 @@ public:
 
   /// Adds an order of the application's, under a name that stands in the file. It is called by any thread, several at a time, and must not use this library.
   options &comparison(std::string name, teak::comparison compare) {
-    names_.push_back(std::move(name));
-    orders_.push_back(compare);
+    comparisons_.add(std::move(name), compare);
     return *this;
   }
+  /// Where the lock file is, if not beside the database. All who have the database open at the same time say the same.
+  options &lock_file(std::string path) {
+    lock_file_ = std::move(path);
+    return *this;
+  }
+  /// The permissions of files that are created, less the mask of the process.
+  options &file_mode(std::uint32_t mode) noexcept { return set(raw_.file_mode, mode); }
 
   /// Has a function object of the caller's, which stays as long as the process has the database open, told of events: `void (event, std::string_view) noexcept`.
   /// It is called by whichever thread something happens in, several at a time; it must not use this library.
@@ -170,24 +211,47 @@ private:
     static_assert(!std::is_const_v<Handler> && !std::is_function_v<Handler>, "a handler is an object that is not const");
     return static_cast<void *>(std::addressof(handler));
   }
-  static int ordered(void *user, teak_slice a, teak_slice b) noexcept {
-    return reinterpret_cast<teak::comparison>(user)(bytes_view(a), bytes_view(b));
-  }
   template <class Use> teak_code use(Use &&use) const {
     teak_options raw = raw_;
-    std::vector<teak_comparison> comparisons;
-    for (std::size_t i = 0; i < names_.size(); i++)
-      comparisons.push_back({names_[i].c_str(), &options::ordered, reinterpret_cast<void *>(orders_[i])});
+    const std::vector<teak_comparison> comparisons = comparisons_.raw();
     raw.comparisons = comparisons.data();
     raw.comparison_count = comparisons.size();
     raw.geometry = geometry_ ? &*geometry_ : nullptr;
+    raw.lock_file = lock_file_ ? lock_file_->c_str() : nullptr;
     return use(raw);
   }
 
   teak_options raw_ = {};
   std::optional<teak::geometry> geometry_;
-  std::vector<std::string> names_;
-  std::vector<teak::comparison> orders_;
+  std::optional<std::string> lock_file_;
+  detail::comparisons comparisons_;
+};
+
+/// How a damaged database is saved.
+class salvage_options {
+public:
+  /// Adds an order that its tables have.
+  salvage_options &comparison(std::string name, teak::comparison compare) {
+    comparisons_.add(std::move(name), compare);
+    return *this;
+  }
+  /// Has each line told of what was saved and lost, in words. The function throws nothing.
+  salvage_options &each_line(std::function<void(std::string_view line)> tell) {
+    line_ = std::move(tell);
+    return *this;
+  }
+  /// Has it told how many pages of how many were read. The function throws nothing.
+  salvage_options &progress(watch tell) {
+    progress_ = std::move(tell);
+    return *this;
+  }
+
+private:
+  friend answer<salvage_report> salvage(const std::string &, const std::string &, const salvage_options &);
+
+  std::function<void(std::string_view line)> line_;
+  watch progress_;
+  detail::comparisons comparisons_;
 };
 
 /// How a table is created in which a key has one value. What is not set is as teak_table_options has it by default.

@@ -39,6 +39,8 @@ struct bulk_options {
   std::uint64_t memory_bytes = 0;
   /// The directory of the temporary files; empty for that of the database.
   std::string directory;
+  /// Is told how many records there are: of 0 while they are read and sorted, then how many of all are built into pages. It throws nothing.
+  watch progress = {};
 };
 
 namespace detail {
@@ -122,6 +124,11 @@ public:
     raw.size = sizeof raw;
     raw.memory_bytes = options.memory_bytes;
     raw.directory = options.directory.empty() ? nullptr : options.directory.c_str();
+    watch progress = options.progress;
+    if (progress) {
+      raw.progress_user = &progress;
+      raw.progress = detail::watched;
+    }
     return loaded(given, [&](std::uint64_t *count, teak_error *error) {
       return teak_bulk_load_unsorted(txn.raw(), raw_, detail::given_records<Records>::next, &given, &raw, count, error);
     });

@@ -48,6 +48,16 @@ static uint64_t records_of(teak_txn txn, teak_table table) {
   return stat.records;
 }
 
+struct stages {
+  uint64_t sorted, built;
+};
+
+static void note_stage(void *user, uint64_t done, uint64_t total) {
+  struct stages *stages = user;
+  assert(total == 0 || total == 20000);
+  *(total == 0 ? &stages->sorted : &stages->built) = done;
+}
+
 static void loading(teak_db db) {
   teak_txn txn = begin_write(db);
   teak_table numbers = create(txn, "numbers");
@@ -72,10 +82,13 @@ static void loading(teak_db db) {
   refused(teak_bulk_load(txn, numbers, give, &given, NULL, &error), TEAK_INVALID_ARGUMENT);
   /* In any order, and more than fits into memory. */
   teak_table back = create(txn, "back");
-  teak_bulk_options options = {.size = sizeof options, .memory_bytes = 65536};
+  struct stages stages = {0};
+  teak_bulk_options options = {
+      .size = sizeof options, .memory_bytes = 65536, .progress = note_stage, .progress_user = &stages};
   given = (struct numbers){.end = 20000, .stop_at = 1u << 31, .step = 1};
   check(teak_bulk_load_unsorted(txn, back, give_back, &given, &options, &count, &error));
   assert(count == 20000 && records_of(txn, back) == 20000);
+  assert(stages.sorted > 0 && stages.sorted <= 20000 && stages.built > 0 && stages.built <= 20000);
   given = (struct numbers){.end = 20000, .stop_at = 100, .step = 1};
   assert(teak_bulk_load_unsorted(txn, back, give, &given, NULL, &count, &error) == TEAK_NONE);
   options.directory = "/no/such/directory";

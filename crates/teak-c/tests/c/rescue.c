@@ -132,16 +132,26 @@ static int count_lines(void *user, teak_slice line) {
   return 0;
 }
 
+static void note_progress(void *user, uint64_t done, uint64_t total) {
+  uint64_t *noted = user;
+  noted[0] = done;
+  noted[1] = total;
+}
+
 static void salvage(const char *directory) {
   const char *source = path_of(directory, "restored"), *target = path_of(directory, "saved");
   teak_salvage_report report = {.size = sizeof report};
   int lines_told = 0;
-  check(teak_salvage(source, target, NULL, 0, &report, count_lines, &lines_told, &error));
+  uint64_t pages_told[2] = {0};
+  teak_salvage_options options = {
+      .size = sizeof options, .each = count_lines, .each_user = &lines_told, .progress = note_progress, .progress_user = pages_told};
+  check(teak_salvage(source, target, &options, &report, &error));
+  assert(pages_told[0] > 0 && pages_told[0] <= pages_told[1]);
   assert(report.tables == 2 && report.records == 2 * RECORDS + 2 && report.records_lost == 0 && lines_told > 0);
   assert(report.lost_snapshots == 1 && report.is_complete == 0);
   assert(records_of(target) == RECORDS + 2);
-  refused(teak_salvage(source, target, NULL, 0, NULL, NULL, NULL, &error), TEAK_FILE_EXISTS);
-  refused(teak_salvage(path_of(directory, "none"), path_of(directory, "x"), NULL, 0, NULL, NULL, NULL, &error),
+  refused(teak_salvage(source, target, NULL, NULL, &error), TEAK_FILE_EXISTS);
+  refused(teak_salvage(path_of(directory, "none"), path_of(directory, "x"), NULL, NULL, &error),
           TEAK_FILE_NOT_FOUND);
 }
 

@@ -1,6 +1,7 @@
 // Functions of the caller's, and what they throw; snapshots, differences, tickets, backups, checks; threads.
 #include "common.hpp"
 
+#include <fstream>
 #include <map>
 #include <utility>
 #include <vector>
@@ -148,7 +149,10 @@ static void loading(const std::string &path) {
   assert(trees.stat(txn).records == 0);
   const std::vector<teak::record> records = {{"oak", "1"}, {"ash", "2"}, {"oak", "3"}};
   assert(refuses<teak::not_sorted>([&] { return trees.bulk_load(txn, records); }));
-  assert(trees.bulk_load_unsorted(txn, records, {1 << 16, {}}) == 2 && *trees.get(txn, "oak") == "3");
+  std::uint64_t told = 0;
+  const auto note = [&](std::uint64_t done, std::uint64_t) { told = done; };
+  assert(trees.bulk_load_unsorted(txn, records, {1 << 16, {}, note}) == 2 && *trees.get(txn, "oak") == "3");
+  assert(told == 2);
   teak::multi_table lines = txn.create_multi_table("lines"), some = txn.create_multi_table("some");
   const std::multimap<std::string, std::string> pairs = {{"ash", "1"}, {"ash", "2"}, {"elm", "3"}};
   assert(lines.bulk_load(txn, pairs) == 3);
@@ -232,6 +236,27 @@ static void damage_is_told_of(teak::database &db, const std::string &path) {
   }
 }
 
+static void salvage_orders(const std::string &directory) {
+  const std::string source = directory + "/ordered.teak", lock = directory + "/ordered.lock";
+  {
+    teak::database db = teak::database::open(
+        source, teak::options().comparison("by length", by_length).lock_file(lock).file_mode(0600));
+    assert(std::ifstream(lock).good());
+    teak::write_txn txn = db.begin_write();
+    txn.create_table("words", teak::table_options().comparison("by length")).insert(txn, "oak", "1");
+    txn.commit();
+  }
+  assert(teak::salvage(source, directory + "/without.teak").records == 0);
+  std::uint64_t pages = 0;
+  std::string text;
+  const auto with = teak::salvage_options()
+                        .comparison("by length", by_length)
+                        .each_line([&](std::string_view line) { text += line; })
+                        .progress([&](std::uint64_t, std::uint64_t total) { pages = total; });
+  const teak::salvage_report report = teak::salvage(source, directory + "/with.teak", with);
+  assert(report.records == 1 && report.is_complete && pages > 0 && text.find("words") != std::string::npos);
+}
+
 static void restoring(const std::string &directory) {
   teak::database db = teak::database::open(directory + "/numbers.teak");
   teak::write_txn txn = db.begin_write();
@@ -264,6 +289,7 @@ static void restoring(const std::string &directory) {
   assert(teak::restore(directory + "/full", {directory + "/increment"}, directory + "/restored.teak").records == 101);
   const teak::salvage_report report = teak::salvage(directory + "/restored.teak", directory + "/saved.teak");
   assert(report.records == 101 && report.lost_snapshots == 1);
+  salvage_orders(directory);
   const auto cancel = [](const teak::reader_info &reader) noexcept {
     return reader.lag == 0 ? teak::reader_choice::cancel : teak::reader_choice::leave;
   };

@@ -49,7 +49,7 @@ pub enum BulkProgress {
     },
 }
 
-/// Progress is told after this many records.
+/// Progress is told after this many records, and at the begin and the end of building.
 const PROGRESS_STEP: u64 = 1024;
 
 impl<K: Codec, V: Codec> Table<K, V> {
@@ -168,16 +168,15 @@ pub(super) fn sorted(
     total: u64,
     progress: &mut dyn FnMut(BulkProgress),
 ) -> impl Iterator<Item = Result<(Vec<u8>, Vec<u8>)>> {
-    let mut built = 0u64;
+    let mut records = 0u64;
+    progress(BulkProgress::Building { records, total });
     std::iter::from_fn(move || {
-        built += 1;
-        if built.is_multiple_of(PROGRESS_STEP) {
-            progress(BulkProgress::Building {
-                records: built,
-                total,
-            });
+        let next = merge.next().transpose();
+        records += u64::from(next.is_some());
+        if next.is_none() || records.is_multiple_of(PROGRESS_STEP) {
+            progress(BulkProgress::Building { records, total });
         }
-        merge.next().transpose()
+        next
     })
 }
 

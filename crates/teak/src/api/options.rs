@@ -7,7 +7,7 @@ use crate::{
         comparison::{COMPARISON_NAME_MAX, Comparison, Comparisons},
         key::KeyOrder,
     },
-    store::{Access, Create, handle_faults},
+    store::{Access, Create, FILE_MODE, handle_faults},
     tree::{TreeKind, TreeRoot},
     txn::{
         Durability, Event, EventHook, Network, Opening, Settings, Sharing, SlowReader,
@@ -52,6 +52,7 @@ pub struct Options {
     events: Option<EventHook>,
     sharing: Sharing,
     lock_file: Option<PathBuf>,
+    file_mode: u32,
     network: Network,
     handles_faults: bool,
     comparisons: Vec<&'static Comparison>,
@@ -84,6 +85,7 @@ impl Options {
             events: None,
             sharing: Sharing::Processes,
             lock_file: None,
+            file_mode: FILE_MODE,
             network: Network::Refuse,
             handles_faults: true,
             comparisons: Vec::new(),
@@ -158,6 +160,23 @@ impl Options {
     /// ```
     pub fn lock_file(mut self, path: impl Into<PathBuf>) -> Self {
         self.lock_file = Some(path.into());
+        self
+    }
+
+    /// The permissions of files that are created, as `open` has them, less the mask of the process (`umask`): 0o666 by default. Files
+    /// that are there keep theirs, and a lock file that is made anew gets those of the database.
+    ///
+    /// ```
+    /// use std::os::unix::fs::PermissionsExt;
+    /// # let directory = tempfile::tempdir()?;
+    /// # let path = directory.path().join("coins.teak");
+    /// let database = teak::Options::new().file_mode(0o600).open(&path)?;
+    /// assert_eq!(path.metadata()?.permissions().mode() & 0o777, 0o600);
+    /// # drop(database);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn file_mode(mut self, mode: u32) -> Self {
+        self.file_mode = mode;
         self
     }
 
@@ -403,6 +422,13 @@ impl Options {
             );
             return Err(Error::InvalidArgument(text));
         }
+        if self.file_mode & !0o777 != 0 {
+            let text = format!(
+                "files cannot be created with the mode {:#o}; it has no other bits than those of 0o777",
+                self.file_mode
+            );
+            return Err(Error::InvalidArgument(text));
+        }
         if let Some(geometry) = &self.geometry {
             refuse_impossible(geometry)?;
         }
@@ -424,6 +450,7 @@ impl Options {
             events: self.events.clone(),
             sharing: self.sharing,
             lock_file: self.lock_file.clone(),
+            file_mode: self.file_mode,
             network: self.network,
             comparisons: Comparisons::new(&self.comparisons),
             read_ahead: self.read_ahead,

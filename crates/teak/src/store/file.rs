@@ -13,7 +13,9 @@ mod folios;
 mod opening;
 mod vectored;
 
-pub(crate) use opening::{Access, Company, Create, Created, is_on_network, lock_out, read_head};
+pub(crate) use opening::{
+    Access, Company, Create, Created, FILE_MODE, is_on_network, lock_out, read_head,
+};
 
 use super::{
     Mapping, ReadAhead, Storage, WritableMapping,

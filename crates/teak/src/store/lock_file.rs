@@ -12,11 +12,11 @@
 
 use super::{Memory, forks::Generation, id_of};
 use std::{
-    fs::{self, File, OpenOptions},
+    fs::{self, File, OpenOptions, Permissions},
     io::{self, ErrorKind},
     os::{
         fd::AsRawFd,
-        unix::fs::{FileTypeExt, OpenOptionsExt},
+        unix::fs::{FileTypeExt, OpenOptionsExt, PermissionsExt},
     },
     path::{Path, PathBuf},
     process,
@@ -141,8 +141,49 @@ impl Drop for Named {
     }
 }
 
+/// `None` if another one was made meanwhile, or removed.
+fn open_or_create(path: &Path, mode: LockMode) -> io::Result<Option<File>> {
+    let (LockMode::OfDatabase(bits) | LockMode::Masked(bits)) = mode;
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).mode(bits & 0o777);
+    options.custom_flags(libc::O_NONBLOCK | libc::O_NOFOLLOW);
+    match options.open(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => {}
+        opened => return opened.map(Some),
+    }
+    match options.create_new(true).open(path) {
+        Ok(file) => {
+            if let LockMode::OfDatabase(bits) = mode {
+                // Whoever may write to the database may come, whatever the mask of the first one.
+                file.set_permissions(Permissions::from_mode(bits & 0o777))?;
+            }
+            Ok(Some(file))
+        }
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
 fn open_files() -> MutexGuard<'static, Vec<OpenFile>> {
     OPEN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The permissions that a lock file is created with.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum LockMode {
+    /// Those of a database that is there.
+    OfDatabase(u32),
+    /// Those that one is to have, less the mask of the process.
+    Masked(u32),
+}
+
+impl LockMode {
+    /// Those of a lock file for the database at `path`, which is to have `mode` if it is not there.
+    pub(crate) fn beside(path: &Path, mode: u32) -> Self {
+        fs::metadata(path).map_or(Self::Masked(mode), |found| {
+            Self::OfDatabase(found.permissions().mode())
+        })
+    }
 }
 
 /// Who has it keeps all others from coming and going.
@@ -153,22 +194,17 @@ pub(crate) struct Gate<'f> {
 }
 
 impl LockFile {
-    /// Opens the lock file at `path`, or creates it with permissions `mode`, and passes the gate: nobody else comes or
+    /// Opens the lock file at `path`, or creates it, and passes the gate: nobody else comes or
     /// goes until [`Self::leave_gate`]. Says whether anybody is there.
     ///
     /// # Errors
     /// What the system answers; `ResourceBusy` if this process has it open; `InvalidInput` for what is no file.
-    pub(crate) fn open(path: &Path, mode: u32) -> io::Result<(Self, bool)> {
+    pub(crate) fn open(path: &Path, mode: LockMode) -> io::Result<(Self, bool)> {
         let named = Named::new(path)?;
         loop {
-            let file = OpenOptions::new()
-                .read(true)
-                .write(true)
-                .create(true)
-                .truncate(false)
-                .mode(mode & 0o666)
-                .custom_flags(libc::O_NONBLOCK | libc::O_NOFOLLOW)
-                .open(path)?;
+            let Some(file) = open_or_create(path, mode)? else {
+                continue;
+            };
             let found = file.metadata()?;
             if !found.is_file() {
                 return Err(irregular(&found));

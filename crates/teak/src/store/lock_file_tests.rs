@@ -1,21 +1,43 @@
 //! Who comes finds who is there. (That other processes are seen takes other processes: see the tests of the
 //! whole crate.)
 
-use super::LockFile;
-use std::{fs, io::ErrorKind, sync::atomic::Ordering::Relaxed};
+use super::{LockFile, LockMode};
+use std::{
+    fs::{self, Permissions},
+    io::ErrorKind,
+    os::unix::fs::PermissionsExt,
+    sync::atomic::Ordering::Relaxed,
+};
 
 const LEN: usize = 1 << 16;
+
+/// With a mask of 0o022 the lock file of a database that a group may write to was one that it may not.
+#[test]
+fn a_lock_file_has_the_permissions_of_its_database() {
+    let directory = tempfile::tempdir().unwrap();
+    let (database, path) = (directory.path().join("x"), directory.path().join("x-lock"));
+    let permissions = || path.metadata().unwrap().permissions().mode() & 0o777;
+    let mode = LockMode::beside(&database, 0o640);
+    drop(LockFile::open(&path, mode).unwrap());
+    assert_eq!(permissions() & !0o640, 0);
+    fs::remove_file(&path).unwrap();
+    fs::write(&database, []).unwrap();
+    fs::set_permissions(&database, Permissions::from_mode(0o666)).unwrap();
+    let mode = LockMode::beside(&database, 0o640);
+    drop(LockFile::open(&path, mode).unwrap());
+    assert_eq!(permissions(), 0o666);
+}
 
 #[test]
 fn a_process_opens_a_lock_file_once() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("x-lock");
-    let (one, is_alone) = LockFile::open(&path, 0o600).unwrap();
+    let (one, is_alone) = LockFile::open(&path, LockMode::Masked(0o600)).unwrap();
     assert!(is_alone);
-    let refused = LockFile::open(&path, 0o600).unwrap_err();
+    let refused = LockFile::open(&path, LockMode::Masked(0o600)).unwrap_err();
     assert_eq!(refused.kind(), ErrorKind::ResourceBusy);
     drop(one);
-    LockFile::open(&path, 0o600).unwrap();
+    LockFile::open(&path, LockMode::Masked(0o600)).unwrap();
 }
 
 #[test]
@@ -23,7 +45,7 @@ fn what_was_left_is_made_anew() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("x-lock");
     fs::write(&path, [0xff; 100]).unwrap();
-    let (file, is_alone) = LockFile::open(&path, 0o600).unwrap();
+    let (file, is_alone) = LockFile::open(&path, LockMode::Masked(0o600)).unwrap();
     assert!(is_alone && !file.has_others().unwrap());
     let memory = file.make_anew(LEN).unwrap();
     assert!(memory.words().iter().all(|word| word.load(Relaxed) == 0));
@@ -38,25 +60,25 @@ fn what_was_left_is_made_anew() {
 #[test]
 fn what_is_no_file_is_refused() {
     let directory = tempfile::tempdir().unwrap();
-    assert!(LockFile::open(directory.path(), 0o600).is_err());
+    assert!(LockFile::open(directory.path(), LockMode::Masked(0o600)).is_err());
     let (path, file) = (directory.path().join("a"), directory.path().join("b"));
     rustix::fs::mkfifoat(rustix::fs::CWD, &path, 0o600.into()).unwrap();
-    let refused = LockFile::open(&path, 0o600).unwrap_err();
+    let refused = LockFile::open(&path, LockMode::Masked(0o600)).unwrap_err();
     assert_eq!(refused.kind(), ErrorKind::InvalidInput);
-    LockFile::open(&file, 0o600).unwrap();
+    LockFile::open(&file, LockMode::Masked(0o600)).unwrap();
     // What a link points to is not emptied.
     std::os::unix::fs::symlink(&file, directory.path().join("c")).unwrap();
-    assert!(LockFile::open(&directory.path().join("c"), 0o600).is_err());
+    assert!(LockFile::open(&directory.path().join("c"), LockMode::Masked(0o600)).is_err());
 }
 
 #[test]
 fn a_process_opens_a_lock_file_once_by_whatever_name() {
     let directory = tempfile::tempdir().unwrap();
     let (path, link) = (directory.path().join("a"), directory.path().join("b"));
-    let (one, _) = LockFile::open(&path, 0o600).unwrap();
+    let (one, _) = LockFile::open(&path, LockMode::Masked(0o600)).unwrap();
     fs::hard_link(&path, &link).unwrap();
-    let refused = LockFile::open(&link, 0o600).unwrap_err();
+    let refused = LockFile::open(&link, LockMode::Masked(0o600)).unwrap_err();
     assert_eq!(refused.kind(), ErrorKind::ResourceBusy);
     drop(one);
-    LockFile::open(&link, 0o600).unwrap();
+    LockFile::open(&link, LockMode::Masked(0o600)).unwrap();
 }

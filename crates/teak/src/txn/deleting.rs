@@ -11,12 +11,11 @@ use super::{
 use crate::{
     Error, Result,
     commit::record::{PROBE_LEN, RecordFault, find_page_size},
-    store::{LockFile, lock_out, read_head},
+    store::{FILE_MODE, LockFile, LockMode, lock_out, read_head},
 };
 use std::{
     fs::{self, File},
     io::{self, ErrorKind},
-    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
     thread,
     time::Duration,
@@ -125,7 +124,7 @@ impl Names {
 
     /// Passes the gate; says whether anybody has the database open.
     fn pass_gate(&self) -> Result<(LockFile, bool)> {
-        let mode = fs::metadata(&self.file).map_or(0o644, |found| found.mode());
+        let mode = LockMode::beside(&self.file, FILE_MODE);
         LockFile::open(&self.lock_file, mode).map_err(|error| match error.kind() {
             ErrorKind::ResourceBusy => self.in_use(),
             _ => lock_file_error(error),

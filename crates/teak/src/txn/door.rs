@@ -13,12 +13,11 @@ use crate::{
     Error, Result,
     commit::record::Record,
     share::{REGION_HEAD_LEN, REGION_LEN, Region, SharedLock},
-    store::{Access, Company, LockFile, Storage},
+    store::{Access, Company, LockFile, LockMode, Storage},
 };
 use std::{
     ffi::OsString,
     fs, io,
-    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
@@ -57,7 +56,7 @@ impl Door {
     /// nobody is there.
     pub(super) fn pass(path: &Path, access: Access, settings: &Settings) -> Result<Option<Self>> {
         let lock_path = lock_path(path, settings.lock_file.as_deref()).map_err(lock_file_error)?;
-        let mode = fs::metadata(path).map_or(0o644, |found| found.mode());
+        let mode = LockMode::beside(path, settings.file_mode);
         let (lock_file, is_alone) = match LockFile::open(&lock_path, mode) {
             Ok(opened) => opened,
             Err(error)

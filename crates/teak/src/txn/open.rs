@@ -54,7 +54,8 @@ impl Engine {
                 (door, company)
             }
         };
-        let (storage, created) = open_file(path, access, create, company)?;
+        let opened = || FileStorage::open(path, access, create, company, settings.file_mode);
+        let (storage, created) = wait_for_leaving(opened)?;
         storage.set_read_ahead(settings.read_ahead);
         let storage = Arc::new(storage);
         let how = How {
@@ -116,16 +117,11 @@ impl Engine {
     }
 }
 
-/// Opens the file. A process that was killed, and is not wholly gone yet, is waited for.
-fn open_file(
-    path: &Path,
-    access: Access,
-    create: Create,
-    company: Company,
-) -> Result<(FileStorage, Created)> {
+/// Opens the file by `open`. A process that was killed, and is not wholly gone yet, is waited for.
+fn wait_for_leaving<F>(open: impl Fn() -> Result<F>) -> Result<F> {
     let began = Instant::now();
     loop {
-        match FileStorage::open(path, access, create, company) {
+        match open() {
             Err(Error::InUse(_)) if began.elapsed() < GOING => thread::sleep(GOING / 100),
             opened => return opened,
         }

@@ -29,6 +29,8 @@ pub(crate) struct Settings {
     pub(crate) sharing: Sharing,
     /// Where the lock file is, if not beside the file.
     pub(crate) lock_file: Option<PathBuf>,
+    /// The permissions of files that are created, less the mask of the process.
+    pub(crate) file_mode: u32,
     pub(crate) network: Network,
     pub(crate) comparisons: Comparisons,
     pub(crate) read_ahead: ReadAhead,

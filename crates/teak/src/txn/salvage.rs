@@ -25,7 +25,7 @@ use crate::{
         comparison::Comparisons,
         value::{StoredValue, ValueKind},
     },
-    store::{Access, Company, Create, FileStorage, Storage},
+    store::{Access, Company, Create, FILE_MODE, FileStorage, Storage},
     tree::{
         PageSource, TreeRoot,
         walk::{self, Finding, PageRole, Visitor},
@@ -106,7 +106,13 @@ pub(crate) struct Wreck {
 impl Wreck {
     /// Opens the file at `path` and finds the newest state in it that leads to its tables.
     pub(crate) fn open(path: &Path, comparisons: Comparisons) -> Result<Self> {
-        let (storage, _) = FileStorage::open(path, Access::ReadOnly, Create::Never, Company::None)?;
+        let (storage, _) = FileStorage::open(
+            path,
+            Access::ReadOnly,
+            Create::Never,
+            Company::None,
+            FILE_MODE,
+        )?;
         let storage: Arc<dyn Storage> = Arc::new(storage);
         Self::of_storage(&storage, path, comparisons)
     }

@@ -42,6 +42,7 @@ fn settings() -> Settings {
         write_memory_bytes: WRITE_MEMORY_BYTES,
         sharing: Sharing::Alone,
         lock_file: None,
+        file_mode: crate::store::FILE_MODE,
         network: Network::Refuse,
         comparisons: Comparisons::default(),
         read_ahead: ReadAhead::default(),

@@ -30,8 +30,8 @@ pub(super) struct Unnamed {
 }
 
 impl Unnamed {
-    /// Makes an empty file for `path`.
-    pub(super) fn begin(path: &Path) -> Result<(File, Self)> {
+    /// Makes an empty file for `path`, with permissions `mode` less the mask of the process.
+    pub(super) fn begin(path: &Path, mode: u32) -> Result<(File, Self)> {
         let name = path.file_name().ok_or_else(|| {
             Error::InvalidArgument(format!(
                 "{} does not name a file; add a file name",
@@ -44,12 +44,12 @@ impl Unnamed {
         };
         let directory = File::open(parent)
             .map_err(Error::io("opening the directory of the new database file"))?;
-        Self::make(directory, name).map_err(Error::io("creating the database file"))
+        Self::make(directory, name, Mode::from_raw_mode(mode))
+            .map_err(Error::io("creating the database file"))
     }
 
-    fn make(directory: File, name: &OsStr) -> io::Result<(File, Self)> {
+    fn make(directory: File, name: &OsStr, mode: Mode) -> io::Result<(File, Self)> {
         let flags = OFlags::RDWR | OFlags::CLOEXEC;
-        let mode = Mode::from_raw_mode(0o666);
         let unnamed = Self {
             directory,
             name: name.into(),

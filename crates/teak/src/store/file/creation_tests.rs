@@ -1,5 +1,5 @@
 use super::*;
-use crate::store::{Access, Company, Create, Created, FileStorage, Storage, lock};
+use crate::store::{Access, Company, Create, Created, FILE_MODE, FileStorage, Storage, lock};
 use std::{fs, io::IoSlice, sync::Barrier, thread};
 use tempfile::TempDir;
 
@@ -14,7 +14,13 @@ impl FileStorage {
         path: &Path,
         fill: impl FnOnce(&Self) -> Result<()>,
     ) -> Result<Self> {
-        let (storage, _) = Self::open(path, Access::ReadWrite, Create::New, Company::None)?;
+        let (storage, _) = Self::open(
+            path,
+            Access::ReadWrite,
+            Create::New,
+            Company::None,
+            FILE_MODE,
+        )?;
         // Without the name at hand a flush by `fill` is just a flush.
         let unnamed = lock(&storage.unnamed).take();
         fill(&storage)?;
@@ -75,16 +81,28 @@ fn a_failed_fill_leaves_nothing() {
 fn the_first_flush_gives_the_name() {
     let directory = TempDir::new().unwrap();
     let path = directory.path().join("file");
-    let (storage, created) =
-        FileStorage::open(&path, Access::ReadWrite, Create::IfMissing, Company::None).unwrap();
+    let (storage, created) = FileStorage::open(
+        &path,
+        Access::ReadWrite,
+        Create::IfMissing,
+        Company::None,
+        FILE_MODE,
+    )
+    .unwrap();
     assert_eq!(created, Created::Yes);
     assert!(names(&directory).is_empty());
     fill(&storage, b"content").unwrap();
     storage.flush().unwrap();
     storage.flush().unwrap();
     drop(storage);
-    let (storage, created) =
-        FileStorage::open(&path, Access::ReadWrite, Create::IfMissing, Company::None).unwrap();
+    let (storage, created) = FileStorage::open(
+        &path,
+        Access::ReadWrite,
+        Create::IfMissing,
+        Company::None,
+        FILE_MODE,
+    )
+    .unwrap();
     assert_eq!((storage.len(), created), (7, Created::No));
 }
 
@@ -92,7 +110,7 @@ fn the_first_flush_gives_the_name() {
 fn what_must_or_must_not_be_there() {
     let directory = TempDir::new().unwrap();
     let path = directory.path().join("file");
-    let open = |access, create| FileStorage::open(&path, access, create, Company::None);
+    let open = |access, create| FileStorage::open(&path, access, create, Company::None, FILE_MODE);
     assert!(matches!(
         open(Access::ReadWrite, Create::Never),
         Err(Error::NotFound(_))
@@ -160,8 +178,14 @@ fn of_many_who_create_one_wins() {
 fn a_file_that_is_not_finished_is_overtaken_without_loss() {
     let directory = TempDir::new().unwrap();
     let path = directory.path().join("file");
-    let (slow, _) =
-        FileStorage::open(&path, Access::ReadWrite, Create::IfMissing, Company::None).unwrap();
+    let (slow, _) = FileStorage::open(
+        &path,
+        Access::ReadWrite,
+        Create::IfMissing,
+        Company::None,
+        FILE_MODE,
+    )
+    .unwrap();
     let fast = FileStorage::create(&path, |storage| fill(storage, b"fast")).unwrap();
     fill(&slow, b"slow").unwrap();
     for _ in 0..2 {
@@ -223,7 +247,7 @@ fn a_temporary_file_replaces_nothing() {
 #[test]
 fn a_directory_that_cannot_be_flushed_is_an_error() {
     let directory = TempDir::new().unwrap();
-    let (file, mut unnamed) = Unnamed::begin(&directory.path().join("file")).unwrap();
+    let (file, mut unnamed) = Unnamed::begin(&directory.path().join("file"), FILE_MODE).unwrap();
     // Good for names, and not for flushing.
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let path_only = rustix::fs::open(directory.path(), flags, Mode::empty()).unwrap();

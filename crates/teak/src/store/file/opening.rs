@@ -41,6 +41,9 @@ pub(crate) enum Create {
     New,
 }
 
+/// The permissions of files that are created, unless others are asked for; less the mask of the process.
+pub(crate) const FILE_MODE: u32 = 0o666;
+
 /// Whether a call of [`FileStorage::open`] created the file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Created {
@@ -52,7 +55,7 @@ pub(crate) enum Created {
 }
 
 impl FileStorage {
-    /// Opens the file at `path` and locks it.
+    /// Opens the file at `path` and locks it. One that is created has permissions `mode`, less the mask of the process.
     ///
     /// A file that this creates has no name until the caller has filled and flushed it, so that a
     /// crash leaves no half-made database. When somebody else created one meanwhile, that flush
@@ -66,6 +69,7 @@ impl FileStorage {
         access: Access,
         create: Create,
         company: Company,
+        mode: u32,
     ) -> Result<(Self, Created)> {
         match (create, access) {
             (Create::Never, _) | (Create::IfMissing, Access::ReadOnly) => {
@@ -76,11 +80,11 @@ impl FileStorage {
             )),
             (Create::New, Access::ReadWrite) => match fs::symlink_metadata(path) {
                 Ok(_) => Err(Error::AlreadyExists(path.into())),
-                Err(_) => Ok((Self::begin(path)?, Created::Yes)),
+                Err(_) => Ok((Self::begin(path, mode)?, Created::Yes)),
             },
             (Create::IfMissing, Access::ReadWrite) => {
                 match Self::open_existing(path, access, company) {
-                    Err(Error::NotFound(_)) => Ok((Self::begin(path)?, Created::Yes)),
+                    Err(Error::NotFound(_)) => Ok((Self::begin(path, mode)?, Created::Yes)),
                     other => Ok((other?, Created::No)),
                 }
             }
@@ -92,8 +96,8 @@ impl FileStorage {
         Self::new(file, access, None).map_err(Error::io("reading the length of the database file"))
     }
 
-    fn begin(path: &Path) -> Result<Self> {
-        let (file, unnamed) = Unnamed::begin(path)?;
+    fn begin(path: &Path, mode: u32) -> Result<Self> {
+        let (file, unnamed) = Unnamed::begin(path, mode)?;
         // Locked before it has a name, so that nobody opens it in between.
         let file = lock_file(path, file, Company::None)?;
         Self::new(file, Access::ReadWrite, Some(unnamed))

@@ -23,6 +23,7 @@ fn reopen(directory: &TempDir, access: Access) -> Result<FileStorage> {
         access,
         Create::Never,
         company,
+        FILE_MODE,
     )
     .map(|(storage, _)| storage)
 }
@@ -162,7 +163,13 @@ fn runs_write_into_the_file() {
 /// A file of `len` bytes that has no blocks at all.
 fn hole(path: &Path, len: u64) -> FileStorage {
     fs::File::create(path).unwrap().set_len(len).unwrap();
-    let opened = FileStorage::open(path, Access::ReadWrite, Create::Never, Company::None);
+    let opened = FileStorage::open(
+        path,
+        Access::ReadWrite,
+        Create::Never,
+        Company::None,
+        FILE_MODE,
+    );
     let (storage, _) = opened.unwrap();
     assert_eq!(allocated(&storage), 0);
     storage
@@ -295,7 +302,8 @@ fn only_regular_files_are_opened() {
     for path in [directory.path(), &pipe, Path::new("/dev/null")] {
         for access in [Access::ReadOnly, Access::ReadWrite] {
             let error =
-                FileStorage::open(path, access, Create::IfMissing, Company::None).unwrap_err();
+                FileStorage::open(path, access, Create::IfMissing, Company::None, FILE_MODE)
+                    .unwrap_err();
             assert!(matches!(error, Error::NotADatabase { .. }), "{error}");
         }
     }

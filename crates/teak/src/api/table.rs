@@ -566,8 +566,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
         let (key, value) = (key.as_ref(), StoredValue::inline(value.as_ref()));
         check_key(&*self.root(txn)?, txn.source().page_size(), key)?;
         let handle = self.handle(txn);
-        txn.inner
-            .change(handle, &self.name, |tree| tree.insert(key, value, existing))
+        txn.inner.insert(handle, &self.name, key, value, existing)
     }
 
     /// Removes a record; says whether there was one.

@@ -455,6 +455,41 @@ impl<'p> Leaf<'p> {
         }
     }
 
+    /// The same where the records here tell that `key` belongs to this leaf: it is one of them, between two, or, in the last leaf of the
+    /// tree, behind them all. `None` where they do not tell.
+    #[inline]
+    pub(crate) fn search_here(
+        &self,
+        order: KeyOrder,
+        key: &[u8],
+        is_last: bool,
+    ) -> Result<Option<Result<usize, usize>>, Damage> {
+        let behind = is_last.then_some(Err(self.count()));
+        let head = match (
+            self.flags & WHOLE_KEYS,
+            key::against_prefix(key, self.prefix),
+        ) {
+            (0, AgainstPrefix::Before) => return Ok(None),
+            (0, AgainstPrefix::Behind) => return Ok(behind),
+            (0, AgainstPrefix::Rest(rest)) => key::head_of(rest),
+            _ => order.head(key),
+        };
+        // Fixed leaves have no heads.
+        if let (Some(&first), Some(&last)) = (self.heads.first(), self.heads.last()) {
+            match head {
+                head if head < first => return Ok(None),
+                head if head > last => return Ok(behind),
+                _ => {}
+            }
+        }
+        let slot = self.search(order, key)?;
+        Ok(match slot {
+            Err(0) => None,
+            Err(index) if index == self.count() => behind,
+            slot => Some(slot),
+        })
+    }
+
     /// The first slot whose head is not smaller than that of `key`: the first half of a lookup,
     /// which [`Leaf::get_from`] ends.
     #[inline]

@@ -22,6 +22,7 @@ use crate::{
         value::{StoredValue, VALUE_RUN_LEN, ValueKind, ValueRun},
     },
 };
+use std::mem;
 
 /// What to do about a key that is there already.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -79,13 +80,25 @@ impl<'t, S: PageSink> Tree<'t, S> {
         value: StoredValue<'_>,
         existing: Existing,
     ) -> Result<Inserted> {
+        self.insert_near(&mut Vec::new(), key, value, existing)
+    }
+
+    /// The same for many records, one after the other: `near` is the path to the last one, as this function left it, if nothing else has
+    /// changed the tree since, or empty. Keys that follow each other need no way down then.
+    pub(crate) fn insert_near(
+        &mut self,
+        near: &mut Vec<Step>,
+        key: &[u8],
+        value: StoredValue<'_>,
+        existing: Existing,
+    ) -> Result<Inserted> {
+        let mut position = Position::on(mem::take(near));
         if self.root.is_empty() {
             self.plant(key, value)?;
             return Ok(Inserted::New);
         }
-        let mut position = Position::default();
-        if !position.descend(&*self.sink, self.root, key)? {
-            self.add(position.into_path(), key, value)?;
+        if !position.descend_near(&*self.sink, self.root, key)? {
+            *near = self.add(position.into_path(), key, value)?;
             return Ok(Inserted::New);
         }
         match existing {
@@ -94,23 +107,26 @@ impl<'t, S: PageSink> Tree<'t, S> {
         }
     }
 
-    /// Adds a record where the path leads, which is its place.
+    /// Adds a record where the path leads, which is its place. Returns the path to it, which is empty where leaves were laid out anew.
     #[inline(always)]
     pub(super) fn add(
         &mut self,
         path: Vec<Step>,
         key: &[u8],
         value: StoredValue<'_>,
-    ) -> Result<()> {
+    ) -> Result<Vec<Step>> {
         let path = self.own_path(path)?;
         let mut run = RunBytes::default();
         let kept = self.keep(key.len(), value, &mut run)?;
         self.root.records += 1;
         self.touch();
-        if self.place(&path, key, kept)? == InPlace::Done {
-            self.add_to_counts(&path, 1)?;
+        match self.place(&path, key, kept)? {
+            InPlace::Done => {
+                self.add_to_counts(&path, 1)?;
+                Ok(path)
+            }
+            InPlace::Rebuild => Ok(Vec::new()),
         }
-        Ok(())
     }
 
     /// The first record of an empty tree.

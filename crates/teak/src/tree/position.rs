@@ -218,6 +218,27 @@ impl Position {
         self.unless_lost(found)
     }
 
+    /// The same as [`Self::descend`], without going down where the leaf that the position was in shows that the key belongs there. The path
+    /// must be one of the tree as it is, or empty.
+    pub(super) fn descend_near<S: PageSource + ?Sized>(
+        &mut self,
+        source: &S,
+        root: &TreeRoot,
+        key: &[u8],
+    ) -> Result<bool> {
+        if let Some((leaf, above)) = self.path.split_last_mut() {
+            let is_last = above.iter().all(|step| step.index + 1 == step.count);
+            let page = visit_leaf(source, leaf.page, "search")?;
+            let slot = page.search_here(root.order, key, is_last);
+            if let Some(slot) = slot.map_err(|damage| damage.at(leaf.page, "search"))? {
+                let (Ok(index) | Err(index)) = slot;
+                (leaf.index, leaf.count) = (index, page.count());
+                return Ok(slot.is_ok());
+            }
+        }
+        self.descend(source, root, key)
+    }
+
     #[inline]
     fn find<S: PageSource + ?Sized>(
         &mut self,

@@ -264,6 +264,58 @@ fn random_operations_match_a_map() {
     }
 }
 
+/// Keys that follow each other up or down, others now and then, and removals, behind which the path counts no more; pages are committed in between.
+#[test]
+fn records_near_the_last_one_go_to_their_place() {
+    for (seed, root) in roots().into_iter().enumerate() {
+        let mut random = Rng::with_seed(seed as u64);
+        let mut fixture = Fixture::new(4096, root);
+        let (mut near, mut number) = (Vec::new(), 1_u64 << 20);
+        for step in 0..8000u32 {
+            match random.u64(..100) {
+                0..60 => number += 1 + random.u64(..2),
+                60..90 => number -= 1,
+                90..93 => number = random.u64(1 << 16..1 << 21),
+                93..98 => {
+                    fixture.remove(&key_of(number, root.order));
+                    near.clear();
+                }
+                _ => {
+                    seal::seal(&mut fixture.pages, &mut fixture.root).unwrap();
+                    fixture.pages.commit();
+                }
+            }
+            let key = key_of(number, root.order);
+            let value = random_value(&mut random);
+            let existing = match random.bool() {
+                true => Existing::Replace,
+                false => Existing::Keep,
+            };
+            let stored = StoredValue::inline(&value);
+            let mut tree = Tree::new(&mut fixture.pages, &mut fixture.root);
+            let inserted = tree.insert_near(&mut near, &key, stored, existing);
+            let was_there = fixture.model.contains_key(&key);
+            assert_eq!(inserted.unwrap() == Inserted::New, !was_there);
+            if !was_there || existing == Existing::Replace {
+                fixture.model.insert(key, value);
+            }
+            if step % 1000 == 0 {
+                fixture.audit();
+            }
+        }
+        fixture.audit();
+    }
+}
+
+/// Numbers in the order of a table, with a prefix that many share.
+fn key_of(number: u64, order: KeyOrder) -> Vec<u8> {
+    match order {
+        KeyOrder::Integer => number.to_le_bytes().to_vec(),
+        KeyOrder::ReverseBytes => [&number.to_le_bytes()[..], b"end"].concat(),
+        _ => [&b"begin"[..], &number.to_be_bytes()].concat(),
+    }
+}
+
 #[test]
 fn get_many_finds_what_get_finds() {
     let mut fixture = Fixture::new(4096, bytes_root());

@@ -16,11 +16,12 @@ use super::{
 use crate::{
     Error, Geometry, Result, Run, TransactionId,
     commit::record,
-    page::key::KeyOrder,
+    page::{key::KeyOrder, value::StoredValue},
     store::{Mapping, uptime_ms},
     tree::{
         PageSource, RootRef, TreeRoot,
-        insert::Tree,
+        insert::{Existing, Inserted, Tree},
+        position::Step,
         reading::{reading, reading_from, reading_twice},
     },
 };
@@ -41,6 +42,8 @@ pub(crate) struct OpenTable {
     pub(super) is_changed: bool,
     /// Which of the transaction's changes was the last that concerned it; 0 if it is as it was committed.
     pub(super) version: u64,
+    /// Where the last record was inserted, and the version of which that is.
+    near: (u64, Vec<Step>),
 }
 
 /// A write transaction. Dropping it undoes it.
@@ -262,6 +265,7 @@ impl WriteTransaction {
             root,
             is_changed: false,
             version: 0,
+            near: Default::default(),
         };
         self.tables.insert(handle, table);
     }
@@ -303,24 +307,57 @@ impl WriteTransaction {
         name: &[u8],
         change: impl FnOnce(&mut Tree<'_, WritePages>) -> Result<R>,
     ) -> Result<R> {
+        self.change_near(handle, name, |tree, near| {
+            near.clear();
+            change(tree)
+        })
+    }
+
+    /// Inserts a record.
+    pub(crate) fn insert(
+        &mut self,
+        handle: usize,
+        name: &[u8],
+        key: &[u8],
+        value: StoredValue<'_>,
+        existing: Existing,
+    ) -> Result<Inserted> {
+        self.change_near(handle, name, |tree, near| {
+            tree.insert_near(near, key, value, existing)
+        })
+    }
+
+    /// Changes a table, with the path to the last record that was inserted, if that was the last change; it is empty, or that again, afterwards.
+    #[inline(always)]
+    fn change_near<R>(
+        &mut self,
+        handle: usize,
+        name: &[u8],
+        change: impl FnOnce(&mut Tree<'_, WritePages>, &mut Vec<Step>) -> Result<R>,
+    ) -> Result<R> {
         self.refuse_broken()?;
         self.version += 1;
         let version = self.version;
-        let table = self.open(handle, name)?;
-        let Some(mut root) = table.root else {
+        self.open(handle, name)?;
+        let table = self.tables.get_mut(&handle);
+        let table = table.expect("the table was opened");
+        let Some(root) = &mut table.root else {
             return Err(not_found(name));
         };
-        table.version = version;
-        let before = root;
+        let (near_version, near) = &mut table.near;
+        if *near_version != table.version {
+            near.clear();
+        }
+        (*near_version, table.version) = (version, version);
+        let before = *root;
         self.is_broken = true;
+        // The root is changed where it is: a copy would wait for each of its fields to be written.
         let result = changing(&mut self.pages, |pages| {
-            change(&mut Tree::new(pages, &mut root))
+            change(&mut Tree::new(pages, root), near)
         });
+        table.is_changed |= *root != before;
         self.is_broken = result.is_err();
-        let table = self.opened(handle);
-        table.is_changed |= root != before;
-        table.root = Some(root);
-        result.map_err(|error| located(error, &self.pages, &root, name, None))
+        result.map_err(|error| located(error, &self.pages, root, name, None))
     }
 
     /// Changes the catalog. An error or a panic in the middle of that leaves nothing to do but rolling back, as with a table.

@@ -275,9 +275,10 @@ impl Flusher {
         let is_unrecorded =
             commit.durability == Durability::Lazy && is_planted(Planted::LazyUnrecorded);
         let bytes = record.encode(self.page_size);
-        let recorded = match is_unrecorded {
-            true => Ok(()),
-            false => self.write_encoded(record.slot, &bytes),
+        let recorded = match commit.durability {
+            _ if is_unrecorded => Ok(()),
+            Durability::Lazy => self.store_encoded(record.slot, &bytes),
+            _ => self.write_encoded(record.slot, &bytes),
         };
         if let Err(error) = recorded {
             // It may be there, or a part of it.
@@ -631,6 +632,13 @@ impl Flusher {
         self.note_bytes(record.len() as u64);
         let offset = u64::from(slot) * self.page_size as u64;
         self.storage.write(offset, &[IoSlice::new(record)])
+    }
+
+    /// The same for a record that nobody waits for: a call takes longer than the rest of such a commit's way to the file.
+    fn store_encoded(&self, slot: u8, record: &[u8]) -> io::Result<()> {
+        self.note_bytes(record.len() as u64);
+        self.storage
+            .store(u64::from(slot) * self.page_size as u64, record)
     }
 
     /// Makes the record in a slot unreadable, as far as the disk takes that. The error that is

@@ -172,9 +172,14 @@ impl Opened {
         if let Some(lock) = &files.lock {
             options = options.lock_file(lock);
         }
-        let database = options.open(&files.data)?;
+        let opened = options.open(&files.data);
+        if opened.is_err() {
+            // LMDB makes it before it looks at the data file.
+            files.leave_lock();
+        }
+        let database = opened?;
         files.set_modes(mode, &found)?;
-        let data = files.open_data()?;
+        let data = files.open_data(flags)?;
         Ok(Self {
             data,
             database,

@@ -55,6 +55,25 @@ fn steps_lead_through_the_table_and_stay_at_its_ends() {
     assert_eq!(txn.commit(), 0);
 }
 
+/// LMDB looks for the values of a key only where it can have several.
+#[test]
+fn a_step_to_another_value_leads_to_another_key_where_a_key_has_one() {
+    let kit = Kit::new();
+    let txn = filled(&kit);
+    let cursor = txn.cursor(1);
+    assert_eq!(cursor.go(Op::NextDup), at(&b'b'));
+    assert_eq!(cursor.go(Op::NextDup), at(&b'd'));
+    assert_eq!(cursor.go(Op::PrevDup), at(&b'b'));
+    assert_eq!(cursor.go(Op::PrevDup), NOT_FOUND);
+    assert_eq!(cursor.go(Op::GetCurrent), at(&b'b'));
+    assert_eq!(cursor.del(0), 0);
+    assert_eq!(cursor.go(Op::NextDup), NOT_FOUND, "its record is gone");
+    assert_eq!(cursor.go(Op::Next), at(&b'd'));
+    assert_eq!(cursor.go(Op::NextDup), at(&b'f'));
+    assert_eq!(cursor.go(Op::NextDup), NOT_FOUND);
+    assert_eq!(txn.commit(), 0);
+}
+
 #[test]
 fn searches_find_keys_or_what_follows() {
     let kit = Kit::new();

@@ -74,7 +74,7 @@ pub(crate) fn put(
         *data = Value::new(there);
         return Err(KEY_EXISTS);
     }
-    if handle == MAIN && txn.writer()?.is_database(&key)? {
+    if handle == MAIN && txn.is_database(&key)? {
         return Err(Code(codes::INCOMPATIBLE));
     }
     match &open.tables {
@@ -175,7 +175,7 @@ pub(crate) fn delete(
     }
     let open = open.ok_or(Code::NOT_FOUND)?;
     let (key, value) = (key.to_vec(), value.map(<[u8]>::to_vec));
-    if handle == MAIN && txn.writer()?.is_database(&key)? {
+    if handle == MAIN && txn.is_database(&key)? {
         txn.set_broken();
         return Err(Code(codes::INCOMPATIBLE));
     }

@@ -104,7 +104,7 @@ impl Inner {
         let walk = self.walk.as_ref().ok_or(Code::NOT_FOUND)?;
         let (key, value) = (walk.key().to_vec(), walk.value()?.to_vec());
         let open = self.open(txn)?.ok_or(Code::NOT_FOUND)?;
-        if self.handle == MAIN && txn.writer()?.is_database(&key)? {
+        if self.handle == MAIN && txn.is_database(&key)? {
             txn.set_broken();
             return Err(Code(codes::INCOMPATIBLE));
         }

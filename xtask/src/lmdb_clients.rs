@@ -55,6 +55,8 @@ enum Client {
     LmdbZero,
     /// A binding for Rust
     LmdbRkv,
+    /// The store over that binding
+    Rkv,
     All,
 }
 
@@ -120,6 +122,7 @@ impl Bench<'_> {
             Client::Heed => crates::run(self, &crates::HEED)?,
             Client::LmdbZero => crates::run(self, &crates::LMDB_ZERO)?,
             Client::LmdbRkv => crates::run(self, &crates::LMDB_RKV)?,
+            Client::Rkv => crates::run(self, &crates::RKV)?,
         };
         let name = client.name();
         println!("{name} on {}: {outcomes}", self.arguments.on.name());

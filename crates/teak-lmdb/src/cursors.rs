@@ -241,6 +241,7 @@ pub unsafe extern "C" fn mdb_cursor_count(cursor: *mut Cursor, count: *mut usize
     answer(|| {
         // SAFETY: the caller's promise.
         let ((cursor, txn), count) = unsafe { (both(cursor)?, own(count)?) };
+        cursor.inner()?.refuse_one_value(txn, flags::DUPSORT)?;
         txn.refuse_blocked()?;
         txn.store_reserved()?;
         *count = cursor.inner()?.count(txn)?;

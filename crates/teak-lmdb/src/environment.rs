@@ -173,8 +173,13 @@ impl Opened {
         if let Some(lock) = &files.lock {
             options = options.lock_file(lock);
         }
-        let database = options.open(&files.data)?;
-        let data = files.open_data()?;
+        let opened = options.open(&files.data);
+        if opened.is_err() {
+            // LMDB makes it before it looks at the data file.
+            files.leave_lock();
+        }
+        let database = opened?;
+        let data = files.open_data(flags)?;
         Ok(Self {
             data,
             database,

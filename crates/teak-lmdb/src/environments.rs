@@ -245,7 +245,7 @@ pub unsafe extern "C" fn mdb_env_get_path(
     })
 }
 
-/// A descriptor of the data file, for reading.
+/// A descriptor of the data file, which the client can lock it by.
 ///
 /// # Safety
 ///

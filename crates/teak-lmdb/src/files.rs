@@ -28,19 +28,18 @@ impl Files {
     /// The files of the environment at `path`.
     pub(crate) fn new(path: &CStr, environment_flags: c_uint) -> Self {
         let path = Path::new(OsStr::from_bytes(path.to_bytes()));
-        if environment_flags & flags::NOSUBDIR != 0 {
-            let mut lock = path.as_os_str().to_owned();
-            lock.push("-lock");
-            return Self {
-                data: path.to_owned(),
-                lock: Some(lock.into()),
-            };
-        }
+        let (data, lock) = match environment_flags & flags::NOSUBDIR {
+            0 => (path.join("data.mdb"), path.join("lock.mdb")),
+            _ => {
+                let mut lock = path.as_os_str().to_owned();
+                lock.push("-lock");
+                (path.to_owned(), lock.into())
+            }
+        };
         // Who does without a lock file meets those who have one there.
-        let lock = path.join("lock.mdb");
         let is_locked = environment_flags & flags::NOLOCK == 0 || lock.exists();
         Self {
-            data: path.join("data.mdb"),
+            data,
             lock: is_locked.then_some(lock),
         }
     }
@@ -54,9 +53,11 @@ impl Files {
         }
     }
 
-    /// A descriptor of the data file that the engine does not use.
-    pub(crate) fn open_data(&self) -> Outcome<File> {
-        File::open(&self.data).map_err(of_io)
+    /// A descriptor of the data file that the engine does not use. Clients lock the file by it, for which it must be open for writing too.
+    pub(crate) fn open_data(&self, environment_flags: c_uint) -> Outcome<File> {
+        let is_writing = environment_flags & flags::RDONLY == 0;
+        let mut options = OpenOptions::new();
+        (options.read(true).write(is_writing).open(&self.data)).map_err(of_io)
     }
 
     /// Takes away a data file with nothing in it: it is a place for a new database.

@@ -7,6 +7,7 @@ use crate::{
 };
 use std::{
     cmp::Ordering as Compared,
+    collections::HashSet,
     ffi::{c_uint, c_void},
     sync::{
         Arc, OnceLock,
@@ -113,7 +114,7 @@ pub(crate) struct Handles {
     /// Those of everybody.
     known: Known,
     /// Numbers that transactions have taken which have not ended.
-    reserved: Vec<c_uint>,
+    reserved: HashSet<c_uint>,
     max: usize,
 }
 
@@ -122,7 +123,7 @@ impl Handles {
     pub(crate) fn new(max: usize) -> Self {
         Self {
             known: Arc::new([]),
-            reserved: Vec::new(),
+            reserved: HashSet::new(),
             max,
         }
     }
@@ -140,27 +141,28 @@ impl Handles {
         let mut numbers = (FIRST_NAMED..).take(self.max);
         let free = numbers.find(|handle| !is_taken(handle));
         let handle = free.ok_or(Code(codes::DBS_FULL))?;
-        self.reserved.push(handle);
+        self.reserved.insert(handle);
         Ok(handle)
     }
 
     /// Gives a number back that came to nothing.
     pub(crate) fn give_back(&mut self, handle: c_uint) {
-        self.reserved.retain(|reserved| *reserved != handle);
+        self.reserved.remove(&handle);
     }
 
     /// Gives numbers back whose transaction has come to nothing.
     pub(crate) fn forget(&mut self, handles: &[(c_uint, Arc<Open>)]) {
-        self.reserved
-            .retain(|reserved| handles.iter().all(|(handle, _)| handle != reserved));
-        handles.iter().for_each(|(_, open)| open.close());
+        for (handle, open) in handles {
+            self.reserved.remove(handle);
+            open.close();
+        }
     }
 
     /// Everybody knows these from now on.
     pub(crate) fn publish(&mut self, handles: &[(c_uint, Arc<Open>)]) {
         let mut known = self.known.to_vec();
         for (handle, open) in handles {
-            self.reserved.retain(|reserved| reserved != handle);
+            self.reserved.remove(handle);
             if open.is_closed() {
                 continue;
             }

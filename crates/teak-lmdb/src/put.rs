@@ -14,9 +14,17 @@ use std::{cmp::Ordering, ffi::c_uint, sync::Arc};
 const KEY_EXISTS: Code = Code(codes::KEYEXIST);
 const BAD_SIZE: Code = Code(codes::BAD_VALSIZE);
 
-/// Refuses keys, and values of a key that has several, that LMDB does not take.
+/// Refuses keys that LMDB does not take.
 pub(crate) fn check_len(len: usize) -> Outcome {
     match (1..=MAX_KEY).contains(&len) {
+        true => Ok(()),
+        false => Err(BAD_SIZE),
+    }
+}
+
+/// Refuses values of a key that has several that LMDB does not take.
+pub(crate) fn check_len_of_several(len: usize) -> Outcome {
+    match len <= MAX_KEY {
         true => Ok(()),
         false => Err(BAD_SIZE),
     }
@@ -48,7 +56,7 @@ pub(crate) fn put(
         None => txn.main_flags()? & flags::DUPSORT != 0,
     };
     if has_several {
-        check_len(data.len)?;
+        check_len_of_several(data.len)?;
     }
     if data.len > MAX_VALUE {
         return Err(BAD_SIZE);
@@ -58,13 +66,15 @@ pub(crate) fn put(
         None => txn.make_main()?,
     };
     txn.store_reserved()?;
+    // Of a record that is to be the last one LMDB looks only whether it is.
     if asked & flags::NOOVERWRITE != 0
+        && asked & flags::APPEND == 0
         && let Some(there) = txn.view()?.get(&open.tables, &key)?
     {
         *data = Value::new(there);
         return Err(KEY_EXISTS);
     }
-    if handle == MAIN && txn.writer()?.is_database(&key)? {
+    if handle == MAIN && txn.is_database(&key)? {
         return Err(Code(codes::INCOMPATIBLE));
     }
     match &open.tables {
@@ -165,7 +175,7 @@ pub(crate) fn delete(
     }
     let open = open.ok_or(Code::NOT_FOUND)?;
     let (key, value) = (key.to_vec(), value.map(<[u8]>::to_vec));
-    if handle == MAIN && txn.writer()?.is_database(&key)? {
+    if handle == MAIN && txn.is_database(&key)? {
         txn.set_broken();
         return Err(Code(codes::INCOMPATIBLE));
     }

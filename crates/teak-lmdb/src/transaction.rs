@@ -191,6 +191,12 @@ impl Transaction {
         }
     }
 
+    /// Whether the main database's record of this key is that of a named database.
+    pub(crate) fn is_database(&mut self, key: &[u8]) -> Outcome<bool> {
+        let opened = Arc::clone(&self.opened);
+        self.writer()?.is_database(&opened, key)
+    }
+
     /// What is to be read.
     pub(crate) fn view(&self) -> Outcome<View<'_>> {
         match &self.side {

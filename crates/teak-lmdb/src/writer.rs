@@ -14,9 +14,15 @@ pub(crate) struct Writer {
     /// Whether there is anything to be committed.
     pub(crate) is_changed: bool,
     pub(crate) reserved: Option<Reserved>,
-    /// The names of the named databases, once somebody wanted to know.
+    /// The names of the named databases, once somebody wanted to know of many.
     named: Option<HashSet<Vec<u8>>>,
+    /// How many keys were looked for without them.
+    looked_count: usize,
 }
+
+/// So many keys of the main database are looked for among the tables one by one, before the names of all are read: most transactions write
+/// few records there.
+const LOOKED_MAX: usize = 16;
 
 impl Writer {
     /// Begins to write, within the limit that was set.
@@ -40,12 +46,17 @@ impl Writer {
             is_changed: false,
             reserved: None,
             named: None,
+            looked_count: 0,
         })
     }
 
     /// Whether the main database's record of this key is that of a named database.
-    pub(crate) fn is_database(&mut self, key: &[u8]) -> Outcome<bool> {
+    pub(crate) fn is_database(&mut self, opened: &Opened, key: &[u8]) -> Outcome<bool> {
         if self.named.is_none() {
+            if self.looked_count < LOOKED_MAX {
+                self.looked_count += 1;
+                return Ok(View::Write(&self.txn).find(opened, key)?.is_some());
+            }
             let names = View::Write(&self.txn).names()?;
             self.named = Some(names.into_iter().filter(|name| !name.is_empty()).collect());
         }

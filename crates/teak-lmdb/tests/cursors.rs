@@ -7,6 +7,7 @@ use lmdb::{
     },
     flags,
     flags::Operation as Op,
+    transactions::{mdb_txn_renew, mdb_txn_reset},
 };
 use std::ptr;
 
@@ -51,6 +52,25 @@ fn steps_lead_through_the_table_and_stay_at_its_ends() {
     assert_eq!(cursor.go(Op::Next), NOT_FOUND);
     assert_eq!(txn.put(1, b"g", b"g", 0), 0);
     assert_eq!(cursor.go(Op::Next), at(&b'g'));
+    assert_eq!(txn.commit(), 0);
+}
+
+/// LMDB looks for the values of a key only where it can have several.
+#[test]
+fn a_step_to_another_value_leads_to_another_key_where_a_key_has_one() {
+    let kit = Kit::new();
+    let txn = filled(&kit);
+    let cursor = txn.cursor(1);
+    assert_eq!(cursor.go(Op::NextDup), at(&b'b'));
+    assert_eq!(cursor.go(Op::NextDup), at(&b'd'));
+    assert_eq!(cursor.go(Op::PrevDup), at(&b'b'));
+    assert_eq!(cursor.go(Op::PrevDup), NOT_FOUND);
+    assert_eq!(cursor.go(Op::GetCurrent), at(&b'b'));
+    assert_eq!(cursor.del(0), 0);
+    assert_eq!(cursor.go(Op::NextDup), NOT_FOUND, "its record is gone");
+    assert_eq!(cursor.go(Op::Next), at(&b'd'));
+    assert_eq!(cursor.go(Op::NextDup), at(&b'f'));
+    assert_eq!(cursor.go(Op::NextDup), NOT_FOUND);
     assert_eq!(txn.commit(), 0);
 }
 
@@ -165,6 +185,34 @@ fn cursors_keep_their_place_while_pages_split_and_merge() {
     for (_, cursor) in cursors {
         assert_eq!(cursor.go(Op::GetCurrent).unwrap().0, key(20_000));
     }
+    assert_eq!(txn.commit(), 0);
+}
+
+/// PHP goes through a database with one cursor, and resets its transaction between the steps: it went round and round the first two records.
+#[test]
+fn a_cursor_goes_on_when_its_reader_was_reset_and_renewed() {
+    let kit = Kit::with(flags::NOTLS, |_| {});
+    assert_eq!(filled(&kit).commit(), 0);
+    let txn = kit.begin(flags::RDONLY);
+    let cursor = txn.cursor(1);
+    assert_eq!(cursor.go(Op::First), at(&b'b'));
+    for next in [Op::Next, Op::Next] {
+        let before = cursor.go(Op::GetCurrent).unwrap().0.to_vec();
+        // SAFETY: a handle.
+        unsafe { mdb_txn_reset(txn.0) };
+        assert_eq!(cursor.go(next), Err(codes::BAD_TXN), "it is not renewed");
+        // SAFETY: a handle.
+        assert_eq!(unsafe { mdb_txn_renew(txn.0) }, 0);
+        assert!(cursor.go(next).unwrap().0 > &before[..]);
+    }
+    // SAFETY: handles.
+    unsafe {
+        mdb_txn_reset(txn.0);
+        assert_eq!(mdb_txn_renew(txn.0), 0);
+        assert_eq!(mdb_cursor_renew(txn.0, cursor.0), 0);
+    }
+    assert_eq!(cursor.go(Op::Next), at(&b'b'), "it is a new one");
+    close(cursor);
     assert_eq!(txn.commit(), 0);
 }
 

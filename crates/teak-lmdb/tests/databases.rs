@@ -288,3 +288,18 @@ fn free_pages_are_shown_to_readers() {
     unsafe { lmdb::cursors::mdb_cursor_close(cursor.0) };
     assert_eq!(txn.commit(), 0);
 }
+
+/// The first keys of a transaction are looked for one by one, later ones among the names of all databases.
+#[test]
+fn records_of_databases_are_known_among_few_and_many_keys() {
+    let kit = Kit::new();
+    let txn = kit.begin(0);
+    txn.open(Some(c"named"), flags::CREATE).unwrap();
+    assert_eq!(txn.commit(), 0);
+    let txn = kit.begin(0);
+    for key in 0..40u8 {
+        assert_eq!(txn.put(1, &[b'k', key], b"value", 0), 0);
+        assert_eq!(txn.put(1, b"named", b"value", 0), codes::INCOMPATIBLE);
+    }
+    assert_eq!(txn.commit(), 0);
+}

@@ -60,6 +60,51 @@ fn the_files_are_where_clients_look_for_them() {
     assert!(file.is_file() && kit.path().join("one-lock").is_file());
     // SAFETY: a handle that is not used any more.
     unsafe { mdb_env_close(other) };
+
+    let file = kit.path().join("two");
+    let other = create();
+    let asked = flags::NOSUBDIR | flags::NOLOCK;
+    assert_eq!(open(other, &file, asked), 0);
+    // SAFETY: a handle that is not used any more.
+    unsafe { mdb_env_close(other) };
+    assert!(file.is_file() && !kit.path().join("two-lock").exists());
+}
+
+/// Postfix makes its tables under a lock of its own, for which the descriptor must be open for writing.
+#[test]
+fn a_client_locks_the_data_file_by_its_descriptor() {
+    let is_locked = |kit: &Kit| {
+        let mut descriptor = -1;
+        // SAFETY: all of them are numbers.
+        let mut lock: libc::flock = unsafe { std::mem::zeroed() };
+        lock.l_type = libc::F_WRLCK as _;
+        // SAFETY: a handle, room for what is told, and a lock of the whole file.
+        unsafe {
+            assert_eq!(mdb_env_get_fd(kit.environment, &raw mut descriptor), 0);
+            libc::fcntl(descriptor, libc::F_SETLK, &raw const lock) == 0
+        }
+    };
+    let mut kit = Kit::new();
+    assert!(is_locked(&kit));
+    assert_eq!(put(&kit, b"key", b"value"), 0);
+    kit.reopen(flags::RDONLY);
+    assert!(!is_locked(&kit), "as in LMDB, it is open for reading only");
+}
+
+/// rkv moves such environments over, and wants the lock file there, as LMDB leaves it.
+#[test]
+fn the_lock_file_stays_of_what_cannot_be_opened() {
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("data.mdb"), "bogus").unwrap();
+    let environment = create();
+    assert_eq!(open(environment, directory.path(), 0), codes::INVALID);
+    // SAFETY: a handle that is not used any more.
+    unsafe { mdb_env_close(environment) };
+    assert!(directory.path().join("lock.mdb").is_file());
+    assert_eq!(
+        fs::read(directory.path().join("data.mdb")).unwrap(),
+        b"bogus"
+    );
 }
 
 /// py-lmdb knows environments by the device and inode of their files: a lock file that nobody had open gave its inode to the next one that was made,

@@ -53,6 +53,10 @@ fn appending_wants_ascending_keys() {
     assert_eq!(txn.put(1, b"b", b"", flags::APPEND), codes::KEYEXIST);
     assert_eq!(txn.put(1, b"c", b"", flags::APPEND), codes::KEYEXIST);
     assert_eq!(txn.put(1, b"b", b"", 0), 0);
+    let mut data = value(b"own");
+    let asked = flags::APPEND | flags::NOOVERWRITE;
+    assert_eq!(txn.put_value(1, b"c", &mut data, asked), codes::KEYEXIST);
+    assert_eq!(bytes(data), b"own", "the other flag comes first");
     assert_eq!(txn.commit(), 0);
 }
 

@@ -56,6 +56,12 @@ pub(super) const LMDB_RKV: Package = Package {
     features: &[],
     link: Link::PackageConfiguration,
 };
+pub(super) const RKV: Package = Package {
+    name: "rkv",
+    version: "0.19.0",
+    features: &["lmdb"],
+    link: Link::PackageConfiguration,
+};
 
 /// The build script of a crate of declarations that is patched.
 const BUILD_SCRIPT: &str = r#"fn main() {
@@ -181,14 +187,17 @@ impl Copied<'_> {
         Ok(outcomes)
     }
 
-    /// Refuses a test program that has LMDB in it, or looks for it elsewhere: what it shows is nothing of the library.
+    /// Refuses a test program that has LMDB in it, or looks for it elsewhere: what it shows is nothing of the library. One that opens no
+    /// environment at all may do without.
     fn refuse_other_library(&self, program: &Path) -> Result<(), Failure> {
         if self.bench.arguments.on == Side::Lmdb {
             return Ok(());
         }
-        let mut search = Command::new("grep");
-        let status = search.args(["-qF", "liblmdb.so.0"]).arg(program).status()?;
-        match status.success() {
+        let has = |text: &str| -> Result<bool, Failure> {
+            let mut search = Command::new("grep");
+            Ok(search.args(["-qF", text]).arg(program).status()?.success())
+        };
+        match has("liblmdb.so.0")? || !has("mdb_env_open")? {
             true => Ok(()),
             false => Err(Failure(format!(
                 "{} is not linked to the library",
@@ -204,6 +213,9 @@ impl Copied<'_> {
         if directory.is_dir() {
             for entry in fs::read_dir(directory)? {
                 let path = entry?.path();
+                if path.extension().is_none_or(|extension| extension != "rs") {
+                    continue;
+                }
                 let name = path.file_stem().and_then(|name| name.to_str());
                 names.extend(name.map(str::to_owned));
             }

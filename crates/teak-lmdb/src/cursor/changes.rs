@@ -6,7 +6,7 @@ use crate::{
     codes::{self, Code, Outcome},
     flags,
     handles::{MAIN, Tables},
-    put::{self, check_len, forget_places, of_size},
+    put::{self, check_len, check_len_of_several, forget_places, of_size},
     transaction::Transaction,
 };
 use std::ffi::c_uint;
@@ -39,6 +39,7 @@ impl Inner {
             };
             self.be_at(&key, value);
             self.is_at_end = false;
+            self.is_without_value = false;
         }
         done
     }
@@ -61,7 +62,7 @@ impl Inner {
             self.freeze();
             return put::put(txn, self.handle, &key, data, asked & flags::RESERVE);
         };
-        check_len(data.len)?;
+        check_len_of_several(data.len)?;
         // SAFETY: the client gives a value that is there while the function runs.
         let new = unsafe { data.bytes() }?.to_vec();
         self.freeze();
@@ -103,7 +104,7 @@ impl Inner {
         let walk = self.walk.as_ref().ok_or(Code::NOT_FOUND)?;
         let (key, value) = (walk.key().to_vec(), walk.value()?.to_vec());
         let open = self.open(txn)?.ok_or(Code::NOT_FOUND)?;
-        if self.handle == MAIN && txn.writer()?.is_database(&key)? {
+        if self.handle == MAIN && txn.is_database(&key)? {
             txn.set_broken();
             return Err(Code(codes::INCOMPATIBLE));
         }

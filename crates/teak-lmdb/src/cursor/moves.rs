@@ -46,6 +46,16 @@ fn missed(is_there: bool, step: Step, value: Option<&'static [u8]>) -> Option<Mi
 
 const NOT_FOUND: Code = Code::NOT_FOUND;
 
+impl Step {
+    /// Where a key has one value, LMDB goes from it to that of another key.
+    fn by(self, walk: &Walk) -> Self {
+        match walk {
+            Walk::Multi(_) => self,
+            _ => Self::Record,
+        }
+    }
+}
+
 impl Cursor {
     /// Goes from a record of a plain table that is read to the next one, which is what most calls ask for; `None` if there is more to be done, and it
     /// has not gone anywhere.
@@ -210,6 +220,7 @@ impl Inner {
     fn next_in_place(&mut self, step: Step) -> Outcome {
         let was_at_end = self.is_at_end;
         let done = self.walk.as_mut().map_or(Ok(None), |walk| {
+            let step = step.by(walk);
             let value = walk.value_of_several();
             if was_at_end && value.is_some() && !walk.clone().next_key()? {
                 return Ok(Some(Missed::Stays));
@@ -226,6 +237,7 @@ impl Inner {
 
     fn prev_in_place(&mut self, step: Step) -> Outcome {
         let done = self.walk.as_mut().map_or(Ok(None), |walk| {
+            let step = step.by(walk);
             let value = walk.value_of_several();
             let is_there = match step {
                 Step::Record => walk.prev()?,
@@ -283,6 +295,7 @@ impl Inner {
             Spot::Gap(walk, key, value) => (walk, (key, value)),
         };
         let (key, value) = gap;
+        let step = step.by(&walk);
         let mut is_there = match walk.is_on_record() {
             true => walk.prev()?,
             false => walk.last()?,
@@ -404,7 +417,7 @@ impl Inner {
     }
 
     /// Refuses a database without a flag of those for several values.
-    fn refuse_one_value(&self, txn: &mut Transaction, flag: c_uint) -> Outcome {
+    pub(crate) fn refuse_one_value(&self, txn: &mut Transaction, flag: c_uint) -> Outcome {
         let found = match self.open(txn)? {
             Some(open) => open.flags,
             None if self.handle == MAIN => txn.main_flags()?,
@@ -482,9 +495,8 @@ impl Inner {
         Ok(())
     }
 
-    /// How many values the key has.
+    /// How many values the key has, in a database that is not of those that [`Self::refuse_one_value`] refuses.
     pub(crate) fn count(&mut self, txn: &mut Transaction) -> Outcome<usize> {
-        self.refuse_one_value(txn, flags::DUPSORT)?;
         self.stay(txn)?;
         let walk = self.walk.as_ref().ok_or(NOT_FOUND)?;
         Ok(walk.count() as usize)

@@ -40,7 +40,8 @@ impl Transaction {
         if self.is_writing() || self.is_reset() {
             return;
         }
-        self.reset_all_cursors();
+        // Clients go on from where their cursors were when it was renewed, though LMDB's manual forbids that.
+        self.freeze_cursors();
         self.end_handles(End::Abort);
         self.remember_main();
         if let Side::Reading { txn, place } = &mut self.side {
@@ -58,13 +59,6 @@ impl Transaction {
     pub(super) fn set_place(&mut self, taken: usize) {
         if let Side::Reading { place, .. } = &mut self.side {
             *place = Some(taken);
-        }
-    }
-
-    fn reset_all_cursors(&self) {
-        for cursor in &self.cursors {
-            // SAFETY: cursors in the list are open.
-            unsafe { &**cursor }.reset();
         }
     }
 

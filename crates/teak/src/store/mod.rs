@@ -124,25 +124,6 @@ pub(crate) trait Storage: Send + Sync + std::fmt::Debug {
 
     /// Says that the caller changed these bytes through a [`WritableRun`](writable::WritableRun).
     fn mark_written(&self, offset: u64, len: u64);
-
-    /// The same as [`write`](Self::write), without a call where the file is mapped for writing. The bytes have their blocks, and no
-    /// snapshot can see them.
-    fn store(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
-        let writable = self.writable().ok().flatten();
-        let before = writable.as_ref().map_or(0, |file| file.faults().count());
-        let run = writable
-            .as_ref()
-            .and_then(|file| file.run(offset, bytes.len()));
-        if let (Some(file), Some(mut run)) = (&writable, run) {
-            run.copy_from_slice(bytes);
-            if !file.faults().are_more_than(before) {
-                self.mark_written(offset, bytes.len() as u64);
-                return Ok(());
-            }
-        }
-        // What the system says of it, if that cannot be done either.
-        self.write(offset, &[IoSlice::new(bytes)])
-    }
 }
 
 /// Device and inode: what a file is, whatever it is called.

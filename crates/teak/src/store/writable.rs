@@ -101,6 +101,16 @@ impl WritableMapping {
         self.stretch.faults()
     }
 
+    /// Copies `bytes` into the file; says whether that was done. They are to have their blocks, and as for [`Self::run`].
+    pub(crate) fn store(self: &Arc<Self>, offset: u64, bytes: &[u8]) -> bool {
+        let before = self.faults().count();
+        let Some(mut run) = self.run(offset, bytes.len()) else {
+            return false;
+        };
+        run.copy_from_slice(bytes);
+        !self.faults().are_more_than(before)
+    }
+
     /// The `len` bytes from `offset` on, to write to; `None` when they are not all inside the file
     /// and the stretch of this mapping, when a live run has one of them, or when `len` is 0. The
     /// bytes are to belong to pages that no snapshot can see.

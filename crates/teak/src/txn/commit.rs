@@ -266,6 +266,7 @@ impl WriteTransaction {
                     snapshot: Arc::clone(&snapshot),
                     durability: self.pages.durability,
                     bytes,
+                    mapped: self.pages.mapped().cloned(),
                 })?;
                 Arc::default()
             }

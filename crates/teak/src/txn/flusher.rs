@@ -31,7 +31,7 @@ use crate::{
     planted::{Planted, is_planted},
     share::Taken,
     space::Pins,
-    store::Storage,
+    store::{Storage, WritableMapping},
 };
 use std::{
     io::{self, IoSlice},
@@ -57,6 +57,8 @@ pub(super) struct Commit {
     pub(super) durability: Durability,
     /// Bytes of pages that it wrote.
     pub(super) bytes: u64,
+    /// The file, as pages were built in it.
+    pub(super) mapped: Option<Arc<WritableMapping>>,
 }
 
 /// Writes records and flushes, for all that share a database.
@@ -277,7 +279,7 @@ impl Flusher {
         let bytes = record.encode(self.page_size);
         let recorded = match commit.durability {
             _ if is_unrecorded => Ok(()),
-            Durability::Lazy => self.store_encoded(record.slot, &bytes),
+            Durability::Lazy => self.store_encoded(commit.mapped.as_ref(), record.slot, &bytes),
             _ => self.write_encoded(record.slot, &bytes),
         };
         if let Err(error) = recorded {
@@ -634,11 +636,21 @@ impl Flusher {
         self.storage.write(offset, &[IoSlice::new(record)])
     }
 
-    /// The same for a record that nobody waits for: a call takes longer than the rest of such a commit's way to the file.
-    fn store_encoded(&self, slot: u8, record: &[u8]) -> io::Result<()> {
-        self.note_bytes(record.len() as u64);
-        self.storage
-            .store(u64::from(slot) * self.page_size as u64, record)
+    /// The same through `mapped`, if that is there: a call takes a quarter of the time of a commit of one record for which nobody waits.
+    fn store_encoded(
+        &self,
+        mapped: Option<&Arc<WritableMapping>>,
+        slot: u8,
+        record: &[u8],
+    ) -> io::Result<()> {
+        let offset = u64::from(slot) * self.page_size as u64;
+        if mapped.is_some_and(|mapped| mapped.store(offset, record)) {
+            self.note_bytes(record.len() as u64);
+            self.storage.mark_written(offset, record.len() as u64);
+            return Ok(());
+        }
+        // The system tells what is wrong, if anything is.
+        self.write_encoded(slot, record)
     }
 
     /// Makes the record in a slot unreadable, as far as the disk takes that. The error that is

@@ -5,10 +5,10 @@ use crate::{
     Error, Result, Run,
     error::is_full,
     space::Policy,
-    store::WritableRun,
+    store::{WritableMapping, WritableRun},
     txn::{engine::Durability, events::Event},
 };
-use std::io;
+use std::{io, sync::Arc};
 
 /// A durable transaction up to this size wants its pages in a row rather than crumbs.
 const SMALL_TRANSACTION_PAGES: u64 = 64;
@@ -172,6 +172,11 @@ impl WritePages {
         let offset = self.offset_of(run.start);
         let last = self.writable.last();
         Ok(last.and_then(|(writable, _)| writable.run(offset, len)))
+    }
+
+    /// The file, if pages were built in it.
+    pub(in crate::txn) fn mapped(&self) -> Option<&Arc<WritableMapping>> {
+        self.writable.last().map(|(writable, _)| writable)
     }
 
     /// Says which pages were built in their final place.

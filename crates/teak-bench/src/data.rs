@@ -4,6 +4,7 @@
 //! from its key and version alone, so that whatever is read can be checked without storing it twice.
 
 use fastrand::Rng;
+use serde::{Deserialize, Serialize};
 use twox_hash::XxHash3_64;
 
 /// Bytes of a key.
@@ -46,7 +47,7 @@ impl Record {
 }
 
 /// What reads add up to: enough to see that each found what it should.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Digest {
     count: u64,
     sum: u64,

@@ -201,8 +201,10 @@
 mod arguments;
 mod backup;
 mod bench;
+mod children;
 mod cold;
 mod commits;
+mod compare;
 mod data;
 mod engines;
 mod environment;
@@ -227,6 +229,7 @@ use arguments::{
     SpaceRun, Values,
 };
 use clap::Parser;
+use compare::Compare;
 use serde::Serialize;
 use std::{
     env, fs,
@@ -235,6 +238,10 @@ use std::{
 
 fn main() -> Result<()> {
     match Arguments::parse().command {
+        Command::Compare(compare) => {
+            in_directory(&compare.places, |place| run_compare(&compare, place))
+        }
+        Command::CompareEngine(task) => compare::run_process(task.engine),
         Command::Quick(quick) => in_directory(&quick.places, |place| run_quick(&quick, place)),
         Command::Commits(commits) => {
             in_directory(&commits.places, |place| run_commits(&commits, place))
@@ -274,6 +281,18 @@ fn in_directory(places: &Places, work: impl FnOnce(&Path) -> Result<()>) -> Resu
     directory
         .close()
         .with_context(|| format!("cannot remove {}; remove it by hand", path.display()))
+}
+
+fn run_compare(compare: &Compare, directory: &Path) -> Result<()> {
+    println!("{}", compare::describe_run(compare));
+    let report = compare::run(compare, directory)?;
+    println!("\n{}", compare::table(&report));
+    if let Some(path) = &compare.places.json {
+        report::write_json(path, &report)?;
+        println!("figures written to {}", path.display());
+    }
+    ensure!(report.is_complete(), "not every engine came through");
+    Ok(())
 }
 
 fn run_quick(quick: &Quick, directory: &Path) -> Result<()> {

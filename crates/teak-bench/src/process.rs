@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use rustix::fs::{Advice, fadvise};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::{
     fs::{self, File},
     path::Path,
@@ -56,8 +56,7 @@ impl Traffic {
 }
 
 /// The memory of a process.
-#[cfg(feature = "space-map")]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Memory {
     /// Bytes of its own.
     pub(crate) own_bytes: u64,
@@ -65,7 +64,6 @@ pub(crate) struct Memory {
     pub(crate) most_bytes: u64,
 }
 
-#[cfg(feature = "space-map")]
 impl Memory {
     /// As it is; zeros if nobody tells.
     pub(crate) fn now() -> Self {

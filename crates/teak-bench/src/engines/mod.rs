@@ -9,6 +9,8 @@ mod lmdb;
 #[cfg(feature = "mdbx")]
 mod mdbx;
 mod reading;
+pub(crate) mod rivals;
+pub(crate) mod store;
 pub(crate) mod teak;
 
 pub(crate) use kinds::{
@@ -123,6 +125,16 @@ pub(crate) enum Shrinking {
     Usual,
     /// What is free stays where it is.
     Never,
+}
+
+/// How changed pages get into the file.
+#[cfg(any(feature = "lmdb", feature = "mdbx"))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Writing {
+    /// From buffers, by calls to the system.
+    Buffers,
+    /// In place, through a writable mapping.
+    Map,
 }
 
 /// Pages that the newest state has no use for.
@@ -245,6 +257,8 @@ pub(crate) enum EngineKind {
     LmdbWritemap,
     #[cfg(feature = "mdbx")]
     Mdbx,
+    #[cfg(feature = "mdbx")]
+    MdbxWritemap,
 }
 
 impl EngineKind {
@@ -256,6 +270,8 @@ impl EngineKind {
         Self::LmdbWritemap,
         #[cfg(feature = "mdbx")]
         Self::Mdbx,
+        #[cfg(feature = "mdbx")]
+        Self::MdbxWritemap,
         Self::TeakUnverified,
         Self::TeakAlways,
     ];
@@ -292,6 +308,8 @@ impl EngineKind {
             Self::LmdbWritemap => "lmdb-writemap",
             #[cfg(feature = "mdbx")]
             Self::Mdbx => "mdbx",
+            #[cfg(feature = "mdbx")]
+            Self::MdbxWritemap => "mdbx-writemap",
         }
     }
 
@@ -308,16 +326,24 @@ impl EngineKind {
             Self::TeakAlways => open_teak(directory, opening, Verification::Always)?,
             #[cfg(feature = "lmdb")]
             Self::Lmdb => {
-                let writing = lmdb::Writing::Buffers;
+                let writing = Writing::Buffers;
                 Box::new(lmdb::Lmdb::open(directory, opening, writing)?)
             }
             #[cfg(feature = "lmdb")]
             Self::LmdbWritemap => {
-                let writing = lmdb::Writing::Map;
+                let writing = Writing::Map;
                 Box::new(lmdb::Lmdb::open(directory, opening, writing)?)
             }
             #[cfg(feature = "mdbx")]
-            Self::Mdbx => Box::new(mdbx::Mdbx::open(directory, opening)?),
+            Self::Mdbx => {
+                let writing = Writing::Buffers;
+                Box::new(mdbx::Mdbx::open(directory, opening, writing)?)
+            }
+            #[cfg(feature = "mdbx")]
+            Self::MdbxWritemap => {
+                let writing = Writing::Map;
+                Box::new(mdbx::Mdbx::open(directory, opening, writing)?)
+            }
         })
     }
 
@@ -339,16 +365,24 @@ impl EngineKind {
             Self::TeakAlways => Box::new(teak(Verification::Always)?),
             #[cfg(feature = "lmdb")]
             Self::Lmdb => {
-                let writing = lmdb::Writing::Buffers;
+                let writing = Writing::Buffers;
                 Box::new(lmdb::Lmdb::open_kind(directory, &opening, writing, kind)?)
             }
             #[cfg(feature = "lmdb")]
             Self::LmdbWritemap => {
-                let writing = lmdb::Writing::Map;
+                let writing = Writing::Map;
                 Box::new(lmdb::Lmdb::open_kind(directory, &opening, writing, kind)?)
             }
             #[cfg(feature = "mdbx")]
-            Self::Mdbx => Box::new(mdbx::Mdbx::open_kind(directory, &opening, kind)?),
+            Self::Mdbx => {
+                let writing = Writing::Buffers;
+                Box::new(mdbx::Mdbx::open_kind(directory, &opening, writing, kind)?)
+            }
+            #[cfg(feature = "mdbx")]
+            Self::MdbxWritemap => {
+                let writing = Writing::Map;
+                Box::new(mdbx::Mdbx::open_kind(directory, &opening, writing, kind)?)
+            }
         })
     }
 }

@@ -45,9 +45,35 @@ fn figures(report: &Value) -> &[Value] {
     figures.expect("there are figures")
 }
 
+/// All engines that the program was built with.
+const ENGINES: &[&str] = &[
+    "teak",
+    #[cfg(feature = "lmdb")]
+    "lmdb",
+    #[cfg(feature = "lmdb")]
+    "lmdb-writemap",
+    #[cfg(feature = "mdbx")]
+    "mdbx",
+    #[cfg(feature = "mdbx")]
+    "mdbx-writemap",
+    #[cfg(feature = "redb")]
+    "redb",
+    #[cfg(feature = "canopydb")]
+    "canopydb",
+    #[cfg(feature = "sqlite")]
+    "sqlite",
+    #[cfg(feature = "rocksdb")]
+    "rocksdb",
+    #[cfg(feature = "leveldb")]
+    "leveldb",
+    #[cfg(feature = "fjall")]
+    "fjall",
+];
+
 #[test]
 fn every_work_has_a_figure_for_every_engine() {
-    let report = compare(&["--records=1000"]);
+    let engines = format!("--engines={}", ENGINES.join(","));
+    let report = compare(&["--records=1000", &engines]);
     let of = |name: &str| -> BTreeSet<String> {
         let names = figures(&report).iter().map(|figure| &figure[name]);
         names
@@ -56,6 +82,7 @@ fn every_work_has_a_figure_for_every_engine() {
     };
     let (works, engines) = (of("work"), of("engine"));
     assert!(works.contains("get") && works.contains("commits_3") && works.contains("large_get"));
+    assert_eq!(engines.len(), ENGINES.len());
     assert_eq!(figures(&report).len(), works.len() * engines.len());
     for figure in figures(&report) {
         let time = figure["ns_per_op"].as_f64();

@@ -14,7 +14,7 @@ use crate::{
     engines::{
         Durability,
         rivals::{Rival, Use},
-        store::{Connection, Read, Store, Way, size_of_files},
+        store::{Connection, Read, Room, Store, Way, size_of_files},
     },
 };
 use anyhow::{Context, Result, bail, ensure};
@@ -32,7 +32,7 @@ pub(crate) fn run_process(rival: Rival) -> Result<()> {
 struct Serve;
 
 impl Use for Serve {
-    fn with<S: Store>(self, open: impl Fn(&Path, Durability, u64) -> Result<S>) -> Result<()> {
+    fn with<S: Store>(self, open: impl Fn(&Path, Durability, Room) -> Result<S>) -> Result<()> {
         let Some(Order::Setup(setup)) = children::next_order()? else {
             bail!("was not told what the run is about");
         };
@@ -60,7 +60,7 @@ struct Engine<S, O> {
     large: Model,
 }
 
-impl<S: Store, O: Fn(&Path, Durability, u64) -> Result<S>> Engine<S, O> {
+impl<S: Store, O: Fn(&Path, Durability, Room) -> Result<S>> Engine<S, O> {
     fn new(setup: Setup, open: O) -> Result<Self> {
         let keys = Keys::new(setup.keys, setup.records, &setup.paths)?;
         let of_large = Keys::new(KeyKind::Random16, 0, &setup.paths)?;
@@ -214,8 +214,12 @@ impl<S: Store, O: Fn(&Path, Durability, u64) -> Result<S>> Engine<S, O> {
     fn reopen(&mut self, durability: Durability) -> Result<()> {
         self.close_store()?;
         let large = tasks::LARGE_VALUES * LARGE_LEN as u64;
-        let bytes = self.setup.records * (self.setup.value_len as u64 + 64) + large;
-        self.store = Some((self.open)(&self.setup.directory, durability, bytes)?);
+        let data_bytes = self.setup.records * (self.setup.value_len as u64 + 64) + large;
+        let room = Room {
+            data_bytes,
+            cache_bytes: self.setup.cache_bytes.unwrap_or(2 * data_bytes),
+        };
+        self.store = Some((self.open)(&self.setup.directory, durability, room)?);
         self.durability = durability;
         self.is_warm = false;
         Ok(())

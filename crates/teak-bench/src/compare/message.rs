@@ -31,6 +31,8 @@ pub(super) struct Setup {
     pub(super) paths: PathBuf,
     /// The largest size of what changes in memory before it is flushed, when coins change.
     pub(super) coin_flush_bytes: u64,
+    /// What engines with a cache of their own may keep in it; all if this is not said.
+    pub(super) cache_bytes: Option<u64>,
     /// Whether the database need not fit the memory: nothing is read before to have it there.
     pub(super) is_cold: bool,
 }

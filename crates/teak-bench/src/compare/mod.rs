@@ -74,6 +74,7 @@ pub(crate) fn run(compare: &Compare, directory: &Path) -> Result<Report> {
             value_len: compare.value as usize,
             paths: paths.clone(),
             coin_flush_bytes: 0,
+            cache_bytes: None,
             is_cold: false,
         };
         let started = Contender::start(rival, setup);

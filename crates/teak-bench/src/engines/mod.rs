@@ -3,13 +3,23 @@
 //! A method of [`Engine`] does a whole slice of work, so that the loop runs inside the engine's own file: the calls under
 //! measurement are direct, and the one through the trait is paid once a slice.
 
+#[cfg(feature = "canopydb")]
+mod canopydb;
+#[cfg(feature = "fjall")]
+mod fjall;
 mod kinds;
 #[cfg(feature = "lmdb")]
 mod lmdb;
+#[cfg(any(feature = "rocksdb", feature = "leveldb"))]
+mod log_structured;
 #[cfg(feature = "mdbx")]
 mod mdbx;
 mod reading;
+#[cfg(feature = "redb")]
+mod redb;
 pub(crate) mod rivals;
+#[cfg(feature = "sqlite")]
+mod sqlite;
 pub(crate) mod store;
 pub(crate) mod teak;
 

@@ -6,11 +6,17 @@ use super::Writing;
 use super::lmdb::Lmdb;
 #[cfg(feature = "mdbx")]
 use super::mdbx::Mdbx;
-use super::{Durability, Opening, store::Store, teak};
+use super::{
+    Durability, Opening,
+    store::{Room, Store},
+    teak,
+};
 use ::teak::Verification;
 use anyhow::Result;
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
+#[cfg(feature = "mdbx")]
+use std::time::Duration;
 use std::{fmt, path::Path};
 
 /// An engine, and how it is used.
@@ -31,12 +37,34 @@ pub(crate) enum Rival {
     /// libmdbx with MDBX_WRITEMAP
     #[cfg(feature = "mdbx")]
     MdbxWritemap,
+    /// redb
+    #[cfg(feature = "redb")]
+    Redb,
+    /// canopydb, with its log
+    #[cfg(feature = "canopydb")]
+    Canopydb,
+    /// SQLite, a table without row numbers, with its log
+    #[cfg(feature = "sqlite")]
+    Sqlite,
+    /// RocksDB, as the system has it
+    #[cfg(feature = "rocksdb")]
+    Rocksdb,
+    /// LevelDB, as the system has it
+    #[cfg(feature = "leveldb")]
+    Leveldb,
+    /// fjall
+    #[cfg(feature = "fjall")]
+    Fjall,
 }
+
+/// How long lazy commits wait for a flush that the engine does by itself, as Teak has it.
+#[cfg(feature = "mdbx")]
+const LAZY_FLUSH_AFTER: Duration = Duration::from_secs(5);
 
 /// What is done with an engine, whichever it is.
 pub(crate) trait Use {
-    /// Does it, with what opens the database in a directory, or creates it, for commits of some durability and about so many bytes of records.
-    fn with<S: Store>(self, open: impl Fn(&Path, Durability, u64) -> Result<S>) -> Result<()>;
+    /// Does it, with what opens the database in a directory, or creates it, for commits of some durability.
+    fn with<S: Store>(self, open: impl Fn(&Path, Durability, Room) -> Result<S>) -> Result<()>;
 }
 
 impl Rival {
@@ -58,30 +86,40 @@ impl Rival {
     /// Has `work` use the engine.
     pub(crate) fn lend(self, work: impl Use) -> Result<()> {
         match self {
-            Self::Teak => work.with(|directory, durability, data_bytes| {
-                let opening = Opening::usual(durability, data_bytes);
+            Self::Teak => work.with(|directory, durability, room| {
+                let opening = Opening::usual(durability, room.data_bytes);
                 teak::Teak::open(directory, &opening, Verification::default())
             }),
             #[cfg(feature = "lmdb")]
-            Self::Lmdb => work.with(|directory, durability, data_bytes| {
-                let opening = Opening::usual(durability, data_bytes);
+            Self::Lmdb => work.with(|directory, durability, room| {
+                let opening = Opening::usual(durability, room.data_bytes);
                 Lmdb::open(directory, &opening, Writing::Buffers)
             }),
             #[cfg(feature = "lmdb")]
-            Self::LmdbWritemap => work.with(|directory, durability, data_bytes| {
-                let opening = Opening::usual(durability, data_bytes);
+            Self::LmdbWritemap => work.with(|directory, durability, room| {
+                let opening = Opening::usual(durability, room.data_bytes);
                 Lmdb::open(directory, &opening, Writing::Map)
             }),
             #[cfg(feature = "mdbx")]
-            Self::Mdbx => work.with(|directory, durability, data_bytes| {
-                let opening = Opening::usual(durability, data_bytes);
-                Mdbx::open(directory, &opening, Writing::Buffers)
+            Self::Mdbx => work.with(|directory, durability, room| {
+                open_mdbx(directory, durability, room, Writing::Buffers)
             }),
             #[cfg(feature = "mdbx")]
-            Self::MdbxWritemap => work.with(|directory, durability, data_bytes| {
-                let opening = Opening::usual(durability, data_bytes);
-                Mdbx::open(directory, &opening, Writing::Map)
+            Self::MdbxWritemap => work.with(|directory, durability, room| {
+                open_mdbx(directory, durability, room, Writing::Map)
             }),
+            #[cfg(feature = "redb")]
+            Self::Redb => work.with(super::redb::Redb::open),
+            #[cfg(feature = "canopydb")]
+            Self::Canopydb => work.with(super::canopydb::Canopydb::open),
+            #[cfg(feature = "sqlite")]
+            Self::Sqlite => work.with(super::sqlite::Sqlite::open),
+            #[cfg(feature = "rocksdb")]
+            Self::Rocksdb => work.with(super::log_structured::rocksdb::open),
+            #[cfg(feature = "leveldb")]
+            Self::Leveldb => work.with(super::log_structured::leveldb::open),
+            #[cfg(feature = "fjall")]
+            Self::Fjall => work.with(super::fjall::Fjall::open),
         }
     }
 
@@ -100,8 +138,37 @@ impl Rival {
             (Self::Mdbx | Self::MdbxWritemap, _) => {
                 "the last commit that was flushed; never corrupt"
             }
+            #[cfg(feature = "redb")]
+            (Self::Redb, _) => "the last durable commit; never corrupt",
+            #[cfg(feature = "sqlite")]
+            (Self::Sqlite, Durability::Careless) => "may be corrupt",
+            #[cfg(any(
+                feature = "canopydb",
+                feature = "sqlite",
+                feature = "rocksdb",
+                feature = "leveldb",
+                feature = "fjall"
+            ))]
+            _ => "commits up to one of the newest, as far as the log was written; never corrupt",
         }
     }
+}
+
+/// libmdbx does not use pages again that a commit has freed before the next flush, and by itself never flushes lazy commits: without
+/// a limit its file would grow by all that is ever written. It gets the time that Teak flushes after by itself.
+#[cfg(feature = "mdbx")]
+fn open_mdbx(
+    directory: &Path,
+    durability: Durability,
+    room: Room,
+    writing: Writing,
+) -> Result<Mdbx> {
+    let opening = Opening::usual(durability, room.data_bytes);
+    let mdbx = Mdbx::open(directory, &opening, writing)?;
+    if durability == Durability::Lazy {
+        mdbx.flush_after(LAZY_FLUSH_AFTER)?;
+    }
+    Ok(mdbx)
 }
 
 impl fmt::Display for Rival {

@@ -13,6 +13,25 @@ pub(crate) type Pair<'p> = (&'p [u8], &'p [u8]);
 /// Records of a transaction of a load that is not told how to be loaded.
 const LOAD_BATCH: usize = 10_000;
 
+/// How much there is to be, and how much of that an engine with a cache of its own may keep in memory.
+#[derive(Clone, Copy, Debug)]
+#[cfg_attr(
+    not(any(
+        feature = "redb",
+        feature = "fjall",
+        feature = "canopydb",
+        feature = "sqlite",
+        feature = "rocksdb",
+        feature = "leveldb"
+    )),
+    expect(dead_code, reason = "the engines that map their files have no cache")
+)]
+pub(crate) struct Room {
+    /// About how many bytes of records.
+    pub(crate) data_bytes: u64,
+    pub(crate) cache_bytes: u64,
+}
+
 /// An open database, which threads share.
 pub(crate) trait Store: Sync + Sized {
     /// What a thread has of it.
@@ -158,4 +177,37 @@ pub(crate) fn size_of_files(directory: &Path, used_bytes: u64) -> Result<Space> 
         }
     }
     Ok(space)
+}
+
+/// Waits until the engine's own threads have nothing to do: no time passes on the processors, and nothing is written.
+#[cfg(any(
+    feature = "fjall",
+    feature = "canopydb",
+    feature = "rocksdb",
+    feature = "leveldb"
+))]
+pub(crate) fn wait_until_quiet() -> Result<()> {
+    use rustix::time::{ClockId, clock_gettime};
+    use std::{thread, time::Duration};
+
+    const LOOK_EVERY: Duration = Duration::from_millis(50);
+    const BUSY: Duration = Duration::from_millis(2);
+    const LOOKS_MAX: u32 = 20 * 600;
+    let look = || -> Result<(Duration, u64)> {
+        let cpu = Duration::try_from(clock_gettime(ClockId::ProcessCPUTime))?;
+        let written = crate::process::Traffic::so_far().written_bytes();
+        Ok((cpu, written))
+    };
+    let (mut before, mut quiet) = (look()?, 0);
+    for _ in 0..LOOKS_MAX {
+        thread::sleep(LOOK_EVERY);
+        let now = look()?;
+        let is_quiet = now.0.saturating_sub(before.0) < BUSY && now.1 == before.1;
+        quiet = if is_quiet { quiet + 1 } else { 0 };
+        if quiet == 2 {
+            return Ok(());
+        }
+        before = now;
+    }
+    anyhow::bail!("an engine does not come to rest")
 }

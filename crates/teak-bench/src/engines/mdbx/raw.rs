@@ -104,6 +104,12 @@ impl Environment {
         begin_within(self, ptr::null_mut(), flags)
     }
 
+    /// Sets an option of the open environment.
+    pub(super) fn set(&self, option: ffi::MDBX_option_t, value: u64) -> Result<()> {
+        // SAFETY: the environment is open.
+        check(unsafe { ffi::mdbx_env_set_option(self.handle.as_ptr(), option, value) })
+    }
+
     /// Brings all commits to the disk.
     pub(super) fn sync(&self) -> Result<()> {
         // SAFETY: the environment is open.

@@ -7,6 +7,16 @@ use super::{
 use crate::engines::store::{Connection, Lookup, Pair, Read, Store, Way, Write};
 use anyhow::Result;
 use mdbx_sys as ffi;
+use std::time::Duration;
+
+impl Mdbx {
+    /// Has a commit flush what is older than this and was not flushed.
+    pub(crate) fn flush_after(&self, age: Duration) -> Result<()> {
+        // In parts of 65,536 of a second.
+        let parts = age.as_secs() << 16;
+        self.environment.set(ffi::MDBX_opt_sync_period, parts)
+    }
+}
 
 impl Store for Mdbx {
     type Connection<'s> = &'s Environment;

@@ -46,13 +46,16 @@ impl<A: DeserializeOwned + Send + 'static> Process<A> {
     }
 
     /// Its next answer.
-    pub(crate) fn answer(&self, patience: Duration) -> Result<A> {
+    pub(crate) fn answer(&mut self, patience: Duration) -> Result<A> {
         match self.answers.recv_timeout(patience) {
             Ok(answer) => answer,
             Err(RecvTimeoutError::Timeout) => {
                 bail!("a process gave no answer for {} s", patience.as_secs())
             }
-            Err(RecvTimeoutError::Disconnected) => bail!("a process ended without an answer"),
+            Err(RecvTimeoutError::Disconnected) => {
+                let status = self.child.wait().context("cannot wait for a process")?;
+                bail!("a process ended without an answer ({status})")
+            }
         }
     }
 
@@ -79,6 +82,11 @@ impl<A: DeserializeOwned + Send + 'static> Process<A> {
     /// Has it go on.
     pub(crate) fn go_on(&self) -> Result<()> {
         self.signal(Signal::CONT)
+    }
+
+    /// Its number.
+    pub(crate) fn number(&self) -> u32 {
+        self.child.id()
     }
 
     fn signal(&self, signal: Signal) -> Result<()> {

@@ -78,8 +78,13 @@ impl Digest {
 
     /// Takes a record off again that was added.
     pub(crate) fn remove_record(&mut self, record: &Record) {
+        self.remove(&record.key, &record.value);
+    }
+
+    /// The same of one of any length.
+    pub(crate) fn remove(&mut self, key: &[u8], value: &[u8]) {
         let mut removed = Self::default();
-        removed.add_record(&record.key, &record.value);
+        removed.add_record(key, value);
         self.count -= removed.count;
         self.sum -= removed.sum;
     }

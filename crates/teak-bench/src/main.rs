@@ -291,6 +291,10 @@ fn run_compare(compare: &Compare, directory: &Path) -> Result<()> {
         report::write_json(path, &report)?;
         println!("figures written to {}", path.display());
     }
+    if let Some(path) = compare.html() {
+        compare::write_html(&report, path)?;
+        println!("report written to {}", path.display());
+    }
     ensure!(report.is_complete(), "not every engine came through");
     Ok(())
 }

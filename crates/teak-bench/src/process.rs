@@ -96,6 +96,16 @@ pub(crate) fn forget_cached(directory: &Path) -> Result<()> {
     Ok(())
 }
 
+/// Gives memory that was freed back to the system, where the allocator does not do that by itself.
+#[allow(unsafe_code)]
+pub(crate) fn give_memory_back() {
+    #[cfg(target_env = "gnu")]
+    // SAFETY: it asks for nothing; the allocator has locks of its own.
+    unsafe {
+        libc::malloc_trim(0);
+    }
+}
+
 #[cfg(test)]
 #[path = "process_tests.rs"]
 mod tests;

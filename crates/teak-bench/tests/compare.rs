@@ -15,6 +15,9 @@ const FEW: &[&str] = &[
     "--crud-async=40",
     "--commits=20",
     "--threads=1,3",
+    "--coins=20000",
+    "--coin-blocks=4",
+    "--coin-flush-mb=1",
 ];
 
 /// Runs `compare` with few operations, and returns its JSON result.

@@ -2,6 +2,7 @@
 
 use super::{
     arguments::CompareEngine,
+    limit::Group,
     message::{Answer, Done, Order, Part, Setup, Size},
     work::Task,
 };
@@ -17,17 +18,26 @@ pub(super) struct Contender {
     pub(super) rival: Rival,
     process: Process<Answer>,
     setup: Setup,
+    group: Option<Group>,
+    /// What the process holds by itself.
+    held_bytes: u64,
 }
 
 impl Contender {
     /// Starts the process of an engine.
-    pub(super) fn start(rival: Rival, setup: Setup) -> Result<Self> {
+    pub(super) fn start(rival: Rival, setup: Setup, group: Option<Group>) -> Result<Self> {
         fs::create_dir_all(&setup.directory)?;
         let words = CompareEngine { engine: rival }.to_command_line();
+        let process = Process::start(words)?;
+        if let Some(group) = &group {
+            group.add(process.number())?;
+        }
         let mut contender = Self {
             rival,
-            process: Process::start(words)?,
+            process,
             setup: setup.clone(),
+            group,
+            held_bytes: 0,
         };
         contender.expect_ready(&Order::Setup(setup))?;
         Ok(contender)
@@ -36,6 +46,14 @@ impl Contender {
     /// Has it ready its database for a task.
     pub(super) fn prepare(&mut self, task: Task) -> Result<()> {
         self.expect_ready(&Order::Prepare(task))
+    }
+
+    /// Lets the engine have so many bytes of memory from now on.
+    pub(super) fn limit(&self, bytes: u64) -> Result<()> {
+        match &self.group {
+            Some(group) => group.limit(bytes + self.held_bytes),
+            None => Ok(()),
+        }
     }
 
     /// Has it do a part of a task.
@@ -58,6 +76,7 @@ impl Contender {
     pub(super) fn end(self) -> Result<()> {
         self.process.go_on()?;
         self.process.wait()?;
+        drop(self.group);
         let directory = &self.setup.directory;
         fs::remove_dir_all(directory)
             .with_context(|| format!("cannot remove {}", directory.display()))
@@ -65,7 +84,10 @@ impl Contender {
 
     fn expect_ready(&mut self, order: &Order) -> Result<()> {
         match self.turn(order)? {
-            Answer::Ready => Ok(()),
+            Answer::Ready { held_bytes } => {
+                self.held_bytes = held_bytes;
+                Ok(())
+            }
             answer => bail!("expected to hear that it is ready, and heard {answer:?}"),
         }
     }

@@ -16,12 +16,15 @@ use crate::{
         rivals::{Rival, Use},
         store::{Connection, Read, Room, Store, Way, size_of_files},
     },
+    process::give_memory_back,
 };
 use anyhow::{Context, Result, bail, ensure};
 use std::{fs, path::Path};
 
 /// A large value.
 const LARGE_LEN: usize = 1 << 20;
+/// What the process holds besides the models: itself, and records that are made ahead.
+const HELD_BYTES: u64 = 24 << 20;
 
 /// Serves orders from standard input until it ends.
 pub(crate) fn run_process(rival: Rival) -> Result<()> {
@@ -37,7 +40,7 @@ impl Use for Serve {
             bail!("was not told what the run is about");
         };
         let mut engine = Engine::new(setup, open)?;
-        children::answer(&Answer::Ready)?;
+        children::answer(&engine.ready())?;
         while let Some(order) = children::next_order()? {
             let answer = engine.serve(&order);
             let failed = |error| Answer::Failed(format!("{error:#}"));
@@ -58,6 +61,7 @@ struct Engine<S, O> {
     is_warm: bool,
     records: Model,
     large: Model,
+    coins: Option<tasks::Coins>,
 }
 
 impl<S: Store, O: Fn(&Path, Durability, Room) -> Result<S>> Engine<S, O> {
@@ -67,6 +71,7 @@ impl<S: Store, O: Fn(&Path, Durability, Room) -> Result<S>> Engine<S, O> {
         Ok(Self {
             records: Model::new(keys, setup.value_len),
             large: Model::new(of_large, LARGE_LEN),
+            coins: None,
             setup,
             open,
             store: None,
@@ -79,9 +84,20 @@ impl<S: Store, O: Fn(&Path, Durability, Room) -> Result<S>> Engine<S, O> {
     fn serve(&mut self, order: &Order) -> Result<Answer> {
         match order {
             Order::Setup(_) => bail!("a run is about one thing"),
-            Order::Prepare(task) => self.prepare(*task).map(|()| Answer::Ready),
+            Order::Prepare(task) => self.prepare(*task).map(|()| self.ready()),
             Order::Work(part) => self.work(*part).map(|done| Answer::Done(Box::new(done))),
             Order::Measure => self.measure().map(Answer::Size),
+        }
+    }
+
+    fn ready(&self) -> Answer {
+        let models = self.records.held_bytes() + self.large.held_bytes();
+        // What changes is in memory three times when it is written.
+        let flush_bytes = 3 * self.setup.coin_flush_bytes;
+        let coins = self.coins.as_ref();
+        let coins = coins.map_or(0, |coins| coins.held_bytes() + flush_bytes);
+        Answer::Ready {
+            held_bytes: models + coins + HELD_BYTES,
         }
     }
 
@@ -89,17 +105,17 @@ impl<S: Store, O: Fn(&Path, Durability, Room) -> Result<S>> Engine<S, O> {
     fn prepare(&mut self, task: Task) -> Result<()> {
         let (wanted, durability) = (task.work.content(), task.work.durability());
         if wanted == Content::Nothing || wanted != self.content {
-            self.start_anew(durability.unwrap_or(Durability::Lazy))?;
+            self.start_anew(Durability::Lazy)?;
             match wanted {
                 Content::Nothing => {}
                 Content::Records => drop(self.load_records()?),
                 Content::Large => drop(self.put_large(tasks::LARGE_VALUES)?),
-                Content::Coins => bail!("there are no coins"),
+                Content::Coins => self.load_coins()?,
             }
         }
-        if let Some(durability) = durability
-            && durability != self.durability
-        {
+        let durability = durability.unwrap_or(self.durability);
+        // Where memory is short, what an engine keeps of an earlier work may be more than there is to be.
+        if durability != self.durability || self.setup.is_cold {
             self.reopen(durability)?;
         }
         if !self.is_warm && !self.setup.is_cold && wanted != Content::Nothing {
@@ -144,7 +160,11 @@ impl<S: Store, O: Fn(&Path, Durability, Room) -> Result<S>> Engine<S, O> {
             Work::Commits => tasks::commits(store, model, part, &directory),
             Work::Mixed => tasks::mixed(store, model, part, &directory),
             Work::Delete => tasks::delete(store, model, part, &directory),
-            Work::Coins => bail!("there are no coins"),
+            Work::Coins => {
+                let coins = self.coins.as_mut().context("there are no coins")?;
+                let flush_bytes = self.setup.coin_flush_bytes;
+                tasks::replay(store, coins, part, flush_bytes, &directory)
+            }
             _ => tasks::look_up(store, model, part, &directory),
         }
     }
@@ -165,13 +185,22 @@ impl<S: Store, O: Fn(&Path, Durability, Room) -> Result<S>> Engine<S, O> {
         Ok(done)
     }
 
+    fn load_coins(&mut self) -> Result<()> {
+        let mut coins = tasks::Coins::new(self.setup.coins);
+        coins.load(self.store()?)?;
+        self.coins = Some(coins);
+        self.content = Content::Coins;
+        Ok(())
+    }
+
     /// The size of the database, all records of which are looked at.
     fn measure(&mut self) -> Result<Size> {
-        let model = match self.content {
-            Content::Large => &self.large,
-            _ => &self.records,
+        let of_model = |model: &Model| (model.digest(), model.data_bytes());
+        let (expected, data_bytes) = match (self.content, &self.coins) {
+            (Content::Large, _) => of_model(&self.large),
+            (Content::Coins, Some(coins)) => (coins.flushed, coins.flushed_bytes),
+            _ => of_model(&self.records),
         };
-        let expected = model.digest();
         let mut found = Digest::default();
         let mut connection = self.store()?.connect()?;
         connection
@@ -183,7 +212,6 @@ impl<S: Store, O: Fn(&Path, Durability, Room) -> Result<S>> Engine<S, O> {
             found == expected,
             "the database has {found:?} instead of {expected:?}"
         );
-        let data_bytes = model.data_bytes();
         drop(connection);
         let store = self.store()?;
         let used_bytes = store.used_bytes()?;
@@ -204,6 +232,7 @@ impl<S: Store, O: Fn(&Path, Durability, Room) -> Result<S>> Engine<S, O> {
     fn start_anew(&mut self, durability: Durability) -> Result<()> {
         self.close_store()?;
         self.content = Content::Nothing;
+        self.coins = None;
         let directory = &self.setup.directory;
         fs::remove_dir_all(directory)?;
         fs::create_dir_all(directory)?;
@@ -213,11 +242,16 @@ impl<S: Store, O: Fn(&Path, Durability, Room) -> Result<S>> Engine<S, O> {
 
     fn reopen(&mut self, durability: Durability) -> Result<()> {
         self.close_store()?;
+        if self.setup.is_cold {
+            give_memory_back();
+        }
         let large = tasks::LARGE_VALUES * LARGE_LEN as u64;
-        let data_bytes = self.setup.records * (self.setup.value_len as u64 + 64) + large;
+        let records = self.setup.records * (self.setup.value_len as u64 + 64);
+        let data_bytes = records + large + self.setup.coins * 80;
         let room = Room {
             data_bytes,
             cache_bytes: self.setup.cache_bytes.unwrap_or(2 * data_bytes),
+            write_bytes: self.setup.cache_bytes.map(|bytes| bytes / 2),
         };
         self.store = Some((self.open)(&self.setup.directory, durability, room)?);
         self.durability = durability;

@@ -47,6 +47,8 @@ pub(super) struct Figure {
     pub(super) memory_bytes: u64,
     /// The most memory of the process alone behind a part.
     pub(super) own_memory_bytes: u64,
+    /// How many single operations were timed; of `coins` blocks, of loads and `delete` transactions, of `get_many` groups.
+    pub(super) timed: u64,
     /// Times of single operations: percent, and what so many took at most, in nanoseconds.
     pub(super) latencies: Vec<(f64, u64)>,
     /// Commits a second of the thread that wrote while others read.
@@ -139,6 +141,7 @@ impl Tally {
             device_flushes_per_op: each(self.usage.device_flushes as f64),
             memory_bytes: self.memory_bytes,
             own_memory_bytes: self.own_memory_bytes,
+            timed: self.latencies.count(),
             latencies: match self.latencies.count() {
                 0 => Vec::new(),
                 _ => latencies.to_vec(),

@@ -34,6 +34,18 @@ pub(crate) enum KeyKind {
     Strings,
 }
 
+impl KeyKind {
+    /// What they are, in words.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Random16 => "16 random bytes",
+            Self::Random32 => "32 random bytes",
+            Self::Integers => "integers",
+            Self::Strings => "paths",
+        }
+    }
+}
+
 /// Makes keys.
 pub(super) struct Keys {
     kind: KeyKind,
@@ -77,6 +89,15 @@ impl Keys {
                 target.push(b'~');
             }
         }
+    }
+
+    /// About how many bytes of memory this takes.
+    pub(super) fn held_bytes(&self) -> u64 {
+        let lens = self
+            .paths
+            .iter()
+            .map(|path| path.len() + size_of::<String>());
+        lens.sum::<usize>() as u64
     }
 
     fn add_path(&self, number: u64, target: &mut Vec<u8>) {

@@ -29,6 +29,8 @@ pub(super) struct Setup {
     pub(super) value_len: usize,
     /// Where the paths are that keys are made of.
     pub(super) paths: PathBuf,
+    /// Coins that there are before the first block.
+    pub(super) coins: u64,
     /// The largest size of what changes in memory before it is flushed, when coins change.
     pub(super) coin_flush_bytes: u64,
     /// What engines with a cache of their own may keep in it; all if this is not said.
@@ -50,7 +52,10 @@ pub(super) struct Part {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Answer {
-    Ready,
+    Ready {
+        /// What the process holds by itself to know what should be found, and to make records.
+        held_bytes: u64,
+    },
     Done(Box<Done>),
     Size(Size),
     /// It went wrong, and this is why.

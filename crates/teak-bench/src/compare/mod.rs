@@ -10,10 +10,14 @@
 //! Parts that write end when all is on the disk and the engine at rest. The time that this takes behind the last operation is told apart.
 
 mod arguments;
+mod chain;
+mod chart;
 mod contender;
 mod engine;
 mod figure;
+mod html;
 mod keys;
+mod limit;
 mod message;
 mod meter;
 mod model;
@@ -25,15 +29,21 @@ mod work;
 
 pub(crate) use arguments::{Compare, CompareEngine};
 pub(crate) use engine::run_process;
+pub(crate) use html::write as write_html;
 pub(crate) use report::{Report, describe_run, table};
 
 use crate::{bench::turn_order, data::Digest};
 use anyhow::{Context, Result, anyhow, bail};
 use contender::Contender;
 use figure::{Figure, Tally};
+use limit::Group;
 use message::{Done, Part, Setup};
 use plan::Step;
 use std::path::Path;
+use work::{Task, Work};
+
+/// What processes may have besides while they ready their databases.
+const MEMORY_TO_PREPARE: u64 = 256 << 20;
 
 /// An engine that gave up, and why.
 #[derive(Debug, serde::Serialize)]
@@ -49,6 +59,8 @@ struct Run {
     figures: Vec<Figure>,
     failures: Vec<Failure>,
     seed: u64,
+    /// What each engine may have, if that is limited.
+    memory_bytes: Option<u64>,
 }
 
 /// Runs what `compare` asks for, with databases below `directory`, and says on standard error where it is.
@@ -62,6 +74,7 @@ pub(crate) fn run(compare: &Compare, directory: &Path) -> Result<Report> {
         figures: Vec::new(),
         failures: Vec::new(),
         seed: 0,
+        memory_bytes: None,
     };
     for (index, &rival) in compare.engines.iter().enumerate() {
         if compare.engines[..index].contains(&rival) {
@@ -73,16 +86,19 @@ pub(crate) fn run(compare: &Compare, directory: &Path) -> Result<Report> {
             keys: compare.keys,
             value_len: compare.value as usize,
             paths: paths.clone(),
-            coin_flush_bytes: 0,
-            cache_bytes: None,
-            is_cold: false,
+            coins: compare.coins(),
+            coin_flush_bytes: compare.coin_flush_mb * 1_000_000,
+            cache_bytes: compare.memory_bytes(Work::Get).map(|bytes| bytes / 2),
+            is_cold: compare.memory_parts.is_some(),
         };
-        let started = Contender::start(rival, setup);
+        let group = compare.memory_parts.map(|_| Group::new(&rival.to_string()));
+        let started = Contender::start(rival, setup, group.transpose()?);
         let started = started.with_context(|| format!("cannot start {rival}"))?;
         run.contenders.push(started);
     }
     for step in plan::steps(compare) {
         eprintln!("{}", step.task);
+        run.memory_bytes = compare.memory_bytes(step.task.work);
         run.run_step(step, compare.repeat as usize)?;
     }
     for contender in run.contenders {
@@ -115,13 +131,13 @@ impl Run {
             seed: (seed + index + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15),
             operations: step.part,
         };
-        let count = self.contenders.len();
+        let (count, memory_bytes) = (self.contenders.len(), self.memory_bytes);
         let mut done: Vec<Result<Vec<Done>>> = (0..count).map(|_| Ok(Vec::new())).collect();
         let mut turn = |contenders: &mut [Contender], which: usize, index: u64| {
             if let Ok(parts) = &mut done[which] {
                 let contender = &mut contenders[which];
                 let result = match index {
-                    0 => contender.prepare(step.task),
+                    0 => prepare(contender, step.task, memory_bytes),
                     _ => Ok(()),
                 };
                 match result.and_then(|()| contender.work(part(index))) {
@@ -182,6 +198,16 @@ impl Run {
         }
         left
     }
+}
+
+/// Has the engine ready its database, and from then on have no more memory than it may.
+fn prepare(contender: &mut Contender, task: Task, memory_bytes: Option<u64>) -> Result<()> {
+    // What it needs to know what it should find is not known yet.
+    if let Some(bytes) = memory_bytes {
+        contender.limit(2 * bytes + MEMORY_TO_PREPARE)?;
+    }
+    contender.prepare(task)?;
+    memory_bytes.map_or(Ok(()), |bytes| contender.limit(bytes))
 }
 
 /// All engines have found the same.

@@ -101,6 +101,11 @@ impl Model {
         lens.sum()
     }
 
+    /// About how many bytes of memory this takes.
+    pub(super) fn held_bytes(&self) -> u64 {
+        self.versions.len() as u64 + self.keys.held_bytes()
+    }
+
     /// Puts the value of a record, as it is now, behind `target`.
     fn add_value(&self, number: u64, target: &mut Vec<u8>) {
         let mut rng = self.rng(number);
@@ -146,6 +151,14 @@ impl Block {
     pub(super) fn add_missing(&mut self, model: &Model, number: u64) {
         model.keys.add_missing(number, &mut self.bytes);
         self.ends.push((self.bytes.len(), self.bytes.len()));
+    }
+
+    /// Adds a record that the model does not know.
+    pub(super) fn add_pair(&mut self, key: &[u8], value: &[u8]) {
+        self.bytes.extend(key);
+        let key_end = self.bytes.len();
+        self.bytes.extend(value);
+        self.ends.push((key_end, self.bytes.len()));
     }
 
     pub(super) fn clear(&mut self) {

@@ -19,9 +19,8 @@ pub(super) struct Step {
 
 /// All that is to be run, in order.
 pub(super) fn steps(compare: &Compare) -> Vec<Step> {
-    let wanted = Work::value_variants().iter().copied().filter(|work| {
-        (compare.only.is_empty() || compare.only.contains(work)) && !compare.skip.contains(work)
-    });
+    let all = Work::value_variants().iter().copied();
+    let wanted = all.filter(|work| compare.wants(*work));
     wanted.flat_map(|work| of_work(compare, work)).collect()
 }
 
@@ -41,11 +40,11 @@ fn of_work(compare: &Compare, work: Work) -> Vec<Step> {
         Work::LargePut => whole(LARGE_VALUES),
         Work::LargeGet => vec![step(1, 20 * LARGE_VALUES, LARGE_VALUES)],
         Work::LoadSorted | Work::LoadBulk | Work::LoadRandom => whole(compare.records),
-        Work::Coins => Vec::new(),
+        Work::Coins => vec![step(1, compare.coin_blocks, 10)],
         Work::Get | Work::GetMiss | Work::GetZipf | Work::GetMany | Work::GetBegin => {
-            vec![step(1, compare.lookups, 50_000)]
+            vec![step(1, compare.lookups(), 50_000)]
         }
-        Work::Scan | Work::ScanBack => vec![step(1, compare.lookups, compare.records)],
+        Work::Scan | Work::ScanBack => vec![step(1, compare.lookups(), compare.records)],
         Work::Range10 => vec![step(1, compare.ranges, 10_000)],
         Work::Range100 => vec![step(1, compare.ranges / 5, 2000)],
         Work::UpdateLazy => vec![step(1, compare.updates, 10_000)],
@@ -64,7 +63,7 @@ fn of_work(compare: &Compare, work: Work) -> Vec<Step> {
             let readers = u64::from(compare.readers);
             vec![step(
                 compare.readers,
-                compare.lookups * readers,
+                compare.lookups() * readers,
                 100_000 * readers,
             )]
         }

@@ -50,8 +50,11 @@ impl Report {
 /// What this run does, in a line.
 pub(crate) fn describe_run(compare: &Compare) -> String {
     format!(
-        "{} records, {:?} keys, values of {} bytes, {} rounds\n",
-        compare.records, compare.keys, compare.value, compare.repeat
+        "{} records, keys: {}, values of {} bytes, {} rounds\n",
+        compare.records,
+        compare.keys.name(),
+        compare.value,
+        compare.repeat
     )
 }
 

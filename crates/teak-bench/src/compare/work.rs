@@ -88,7 +88,9 @@ impl Work {
     /// How commits are to be; none if there is nothing to commit.
     pub(super) fn durability(self) -> Option<Durability> {
         match self {
-            Self::UpdateDurable | Self::CrudDurable | Self::Commits => Some(Durability::Durable),
+            Self::UpdateDurable | Self::CrudDurable | Self::Commits | Self::Coins => {
+                Some(Durability::Durable)
+            }
             Self::CrudAsync => Some(Durability::Careless),
             _ if self.writes() => Some(Durability::Lazy),
             _ => None,

@@ -115,6 +115,8 @@ pub(crate) struct Opening {
     pub(crate) data_bytes: u64,
     pub(crate) slots: Slots,
     pub(crate) shrinking: Shrinking,
+    /// What a write transaction of Teak's may keep in memory, if not as much as by default.
+    pub(crate) write_bytes: Option<u64>,
 }
 
 impl Opening {
@@ -125,6 +127,7 @@ impl Opening {
             data_bytes,
             slots: Slots::Threads,
             shrinking: Shrinking::Usual,
+            write_bytes: None,
         }
     }
 }

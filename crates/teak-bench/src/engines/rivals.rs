@@ -87,7 +87,10 @@ impl Rival {
     pub(crate) fn lend(self, work: impl Use) -> Result<()> {
         match self {
             Self::Teak => work.with(|directory, durability, room| {
-                let opening = Opening::usual(durability, room.data_bytes);
+                let opening = Opening {
+                    write_bytes: room.write_bytes,
+                    ..Opening::usual(durability, room.data_bytes)
+                };
                 teak::Teak::open(directory, &opening, Verification::default())
             }),
             #[cfg(feature = "lmdb")]
@@ -167,6 +170,9 @@ fn open_mdbx(
     let mdbx = Mdbx::open(directory, &opening, writing)?;
     if durability == Durability::Lazy {
         mdbx.flush_after(LAZY_FLUSH_AFTER)?;
+    }
+    if let Some(bytes) = room.write_bytes {
+        mdbx.limit_transactions(bytes)?;
     }
     Ok(mdbx)
 }

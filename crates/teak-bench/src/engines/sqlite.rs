@@ -68,6 +68,7 @@ impl Store for Sqlite {
         let Room {
             data_bytes,
             cache_bytes,
+            ..
         } = self.room;
         connection.execute_batch(&format!(
             "PRAGMA journal_mode = WAL; PRAGMA synchronous = {synchronous};

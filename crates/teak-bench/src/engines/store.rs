@@ -15,21 +15,23 @@ const LOAD_BATCH: usize = 10_000;
 
 /// How much there is to be, and how much of that an engine with a cache of its own may keep in memory.
 #[derive(Clone, Copy, Debug)]
-#[cfg_attr(
-    not(any(
-        feature = "redb",
-        feature = "fjall",
-        feature = "canopydb",
-        feature = "sqlite",
-        feature = "rocksdb",
-        feature = "leveldb"
-    )),
-    expect(dead_code, reason = "the engines that map their files have no cache")
-)]
 pub(crate) struct Room {
     /// About how many bytes of records.
     pub(crate) data_bytes: u64,
+    #[cfg_attr(
+        not(any(
+            feature = "redb",
+            feature = "fjall",
+            feature = "canopydb",
+            feature = "sqlite",
+            feature = "rocksdb",
+            feature = "leveldb"
+        )),
+        expect(dead_code, reason = "engines that map their files have no cache")
+    )]
     pub(crate) cache_bytes: u64,
+    /// What a write transaction may keep in memory, where memory is short and the engine can be told.
+    pub(crate) write_bytes: Option<u64>,
 }
 
 /// An open database, which threads share.

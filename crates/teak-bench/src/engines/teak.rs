@@ -51,6 +51,9 @@ impl Teak {
         let mut options = Options::new()
             .durability(of_commits)
             .verification(verification);
+        if let Some(bytes) = opening.write_bytes {
+            options = options.write_memory_bytes(usize::try_from(bytes)?);
+        }
         if opening.shrinking == Shrinking::Never {
             let geometry = Geometry {
                 shrink_threshold_bytes: u64::MAX,

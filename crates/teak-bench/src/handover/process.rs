@@ -16,7 +16,7 @@ pub(super) fn run_together(tasks: &[HandoverProcess]) -> Result<Vec<Share>> {
         .iter()
         .map(|task| Process::start(task.to_command_line()));
     let mut processes: Vec<Process<Answer>> = started.collect::<Result<_>>()?;
-    for process in &processes {
+    for process in &mut processes {
         match answer(process, PATIENCE)? {
             Answer::Ready => {}
             answer => bail!("expected to hear that it is ready, and heard {answer:?}"),
@@ -29,7 +29,7 @@ pub(super) fn run_together(tasks: &[HandoverProcess]) -> Result<Vec<Share>> {
     let slice = tasks.iter().map(|task| task.slice_ms).max();
     let patience = PATIENCE + LEAD + Duration::from_millis(slice.unwrap_or_default());
     let shares = processes
-        .iter()
+        .iter_mut()
         .map(|process| match answer(process, patience)? {
             Answer::Done(share) => Ok(share),
             answer => bail!("expected to hear of its commits, and heard {answer:?}"),
@@ -40,7 +40,7 @@ pub(super) fn run_together(tasks: &[HandoverProcess]) -> Result<Vec<Share>> {
 }
 
 /// The next answer of a process; an error if that is that it failed.
-fn answer(process: &Process<Answer>, patience: Duration) -> Result<Answer> {
+fn answer(process: &mut Process<Answer>, patience: Duration) -> Result<Answer> {
     match process.answer(patience)? {
         Answer::Failed(text) => bail!(text),
         answer => Ok(answer),

@@ -2,12 +2,14 @@
 //!
 //! Each does a part of a work: what it needs is made first, then the clock runs, then what came of it is looked at.
 
+mod coins;
 mod load;
 mod lookup;
 mod range;
 mod threads;
 mod write;
 
+pub(super) use coins::{Coins, replay};
 pub(super) use load::{load_bulk, load_random, load_sorted};
 pub(super) use lookup::look_up;
 pub(super) use range::{range, scan};
@@ -20,7 +22,7 @@ use super::model::{Block, Model};
 pub(super) const LARGE_VALUES: u64 = 128;
 
 /// Bytes of records that are made ahead, and records, at most.
-const AHEAD_BYTES: u64 = 64 << 20;
+const AHEAD_BYTES: u64 = 16 << 20;
 const AHEAD_RECORDS: u64 = 100_000;
 
 /// How many records of a model are made ahead.

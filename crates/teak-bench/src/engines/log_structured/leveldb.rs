@@ -14,6 +14,8 @@ use std::{
 
 /// What is collected in memory before it becomes a file.
 const BUFFER_BYTES: usize = 64 << 20;
+/// The same where memory is short.
+const BUFFER_BYTES_MIN: usize = 4 << 20;
 const FILE_BYTES: usize = 32 << 20;
 const BLOOM_BITS: c_int = 10;
 const NO_COMPRESSION: c_int = 0;
@@ -75,7 +77,10 @@ pub(crate) fn open(directory: &Path, durability: Durability, room: Room) -> Resu
         let options = leveldb_options_create();
         leveldb_options_set_create_if_missing(options, 1);
         leveldb_options_set_compression(options, NO_COMPRESSION);
-        leveldb_options_set_write_buffer_size(options, BUFFER_BYTES);
+        leveldb_options_set_write_buffer_size(
+            options,
+            (cache_bytes / 4).clamp(BUFFER_BYTES_MIN, BUFFER_BYTES),
+        );
         leveldb_options_set_max_file_size(options, FILE_BYTES);
         leveldb_options_set_cache(options, leveldb_cache_create_lru(cache_bytes));
         let filter = leveldb_filterpolicy_create_bloom(BLOOM_BITS);

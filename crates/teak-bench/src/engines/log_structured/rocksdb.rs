@@ -15,6 +15,8 @@ use std::{
 
 /// What is collected in memory before it becomes a file.
 const BUFFER_BYTES: usize = 64 << 20;
+/// The same where memory is short.
+const BUFFER_BYTES_MIN: usize = 4 << 20;
 const BLOOM_BITS: f64 = 10.0;
 const NO_COMPRESSION: c_int = 0;
 
@@ -114,7 +116,10 @@ pub(crate) fn open(directory: &Path, durability: Durability, room: Room) -> Resu
         let options = rocksdb_options_create();
         rocksdb_options_set_create_if_missing(options, 1);
         rocksdb_options_set_compression(options, NO_COMPRESSION);
-        rocksdb_options_set_write_buffer_size(options, BUFFER_BYTES);
+        rocksdb_options_set_write_buffer_size(
+            options,
+            (cache_bytes / 4).clamp(BUFFER_BYTES_MIN, BUFFER_BYTES),
+        );
         rocksdb_options_increase_parallelism(options, threads.max(2) as c_int);
         rocksdb_options_set_level_compaction_dynamic_level_bytes(options, 1);
         rocksdb_options_set_block_based_table_factory(options, table);

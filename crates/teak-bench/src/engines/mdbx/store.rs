@@ -16,6 +16,12 @@ impl Mdbx {
         let parts = age.as_secs() << 16;
         self.environment.set(ffi::MDBX_opt_sync_period, parts)
     }
+
+    /// Has write transactions keep no more than this in memory.
+    pub(crate) fn limit_transactions(&self, bytes: u64) -> Result<()> {
+        let pages = bytes / self.environment.page_size()?;
+        self.environment.set(ffi::MDBX_opt_txn_dp_limit, pages)
+    }
 }
 
 impl Store for Mdbx {

@@ -71,6 +71,7 @@ enum Task {
     LmdbClients(lmdb_clients::Arguments),
     LmdbBench(lmdb_bench::Arguments),
     Instructions(instructions::Arguments),
+    Lmdb1(lmdb_clients::version_1::Arguments),
     Storm(storm::Arguments),
     /// The program that is killed
     #[command(hide = true)]
@@ -127,6 +128,7 @@ fn main() -> ExitCode {
         Task::Peers(arguments) => peers::run(&arguments),
         Task::Differential(arguments) => differential::run(&arguments),
         Task::LmdbClients(arguments) => lmdb_clients::run(&arguments),
+        Task::Lmdb1(arguments) => lmdb_clients::version_1::run(&arguments),
         Task::Instructions(arguments) => instructions::run(&arguments),
         Task::LmdbBench(arguments) => lmdb_bench::run(&arguments),
         Task::Storm(arguments) => storm::run(&arguments),

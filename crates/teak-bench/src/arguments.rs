@@ -10,7 +10,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use serde::Serialize;
 use std::{ffi::OsString, fmt, iter, path::PathBuf};
 
-/// Teak beside LMDB and libmdbx, in one process, on the same data.
+/// Teak beside other engines, on the same data.
 #[derive(Debug, Parser)]
 #[command(version)]
 pub(crate) struct Arguments {

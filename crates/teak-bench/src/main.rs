@@ -1,6 +1,7 @@
-//! `teak-bench`: Teak beside LMDB and libmdbx, in one process, on the same data.
+//! `teak-bench`: Teak beside other engines, on the same data.
 //!
 //! ```text
+//! cargo run --release -p teak-bench -- compare --html report.html
 //! cargo run --release -p teak-bench -- quick
 //! cargo run --release -p teak-bench -- quick --records 10000000 --json figures.json
 //! cargo run --release -p teak-bench -- quick --engines teak,lmdb,mdbx
@@ -16,6 +17,8 @@
 //! cargo run --release -p teak-bench -- backup --bytes 1000000000
 //! cargo run --release -p teak-bench --features space-map -- space-map --pages 1048576,268435456
 //! ```
+//!
+//! `compare`, which has more engines, each in a process of its own, is described in `docs/benchmarks.md`.
 //!
 //! # What `quick` measures
 //!
@@ -179,7 +182,7 @@
 //! | `mdbx`, before what `space` measures, and while it removes | `MDBX_UTTERLY_NOSYNC`; the others as lazy | may be corrupt |
 //! | `mdbx`, durable | `MDBX_SYNC_DURABLE`: two flushes a commit | every commit that returned |
 //!
-//! `--engines` also knows `teak-unverified` and `teak-always`: Teak with `Verification::Off` and
+//! `--engines` also knows `mdbx-writemap`, and `teak-unverified` and `teak-always`: Teak with `Verification::Off` and
 //! `Verification::Always`, on databases of their own. `teak` has what databases are opened with by default:
 //! each page is compared with its checksum when it is first read.
 //!

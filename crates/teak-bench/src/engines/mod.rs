@@ -10,6 +10,8 @@ mod fjall;
 mod kinds;
 #[cfg(feature = "lmdb")]
 mod lmdb;
+#[cfg(feature = "lmdb1")]
+mod lmdb1;
 #[cfg(any(feature = "rocksdb", feature = "leveldb"))]
 mod log_structured;
 #[cfg(feature = "mdbx")]

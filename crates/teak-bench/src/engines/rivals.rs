@@ -31,6 +31,12 @@ pub(crate) enum Rival {
     /// LMDB 0.9 with MDB_WRITEMAP
     #[cfg(feature = "lmdb")]
     LmdbWritemap,
+    /// LMDB 1.0, which writes from buffers
+    #[cfg(feature = "lmdb1")]
+    Lmdb1,
+    /// LMDB 1.0 with MDB_WRITEMAP
+    #[cfg(feature = "lmdb1")]
+    Lmdb1Writemap,
     /// libmdbx, which writes from buffers
     #[cfg(feature = "mdbx")]
     Mdbx,
@@ -103,6 +109,14 @@ impl Rival {
                 let opening = Opening::usual(durability, room.data_bytes);
                 Lmdb::open(directory, &opening, Writing::Map)
             }),
+            #[cfg(feature = "lmdb1")]
+            Self::Lmdb1 => work.with(|directory, durability, room| {
+                super::lmdb1::Lmdb1::open(directory, durability, room, Writing::Buffers)
+            }),
+            #[cfg(feature = "lmdb1")]
+            Self::Lmdb1Writemap => work.with(|directory, durability, room| {
+                super::lmdb1::Lmdb1::open(directory, durability, room, Writing::Map)
+            }),
             #[cfg(feature = "mdbx")]
             Self::Mdbx => work.with(|directory, durability, room| {
                 open_mdbx(directory, durability, room, Writing::Buffers)
@@ -135,6 +149,10 @@ impl Rival {
             (Self::Lmdb, _) => "may be corrupt, unless the file system keeps the order of writes",
             #[cfg(feature = "lmdb")]
             (Self::LmdbWritemap, _) => "may be corrupt",
+            #[cfg(feature = "lmdb1")]
+            (Self::Lmdb1, _) => "may be corrupt, unless the file system keeps the order of writes",
+            #[cfg(feature = "lmdb1")]
+            (Self::Lmdb1Writemap, _) => "may be corrupt",
             #[cfg(feature = "mdbx")]
             (Self::Mdbx | Self::MdbxWritemap, Durability::Careless) => "may be corrupt",
             #[cfg(feature = "mdbx")]

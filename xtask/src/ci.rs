@@ -87,6 +87,7 @@ const STEPS: &[Step] = &[
         "cargo xtask lmdb-clients --client own --client lmdb-rkv --library BUILT/deps/liblmdb.so",
     ),
     step("example", "BUILT/examples/coins SCRATCH/coins.teak"),
+    step("instructions", "cargo xtask instructions"),
     step("benchmark", "BUILT/teak-bench quick --records 2000"),
 ];
 

@@ -9,6 +9,7 @@ mod outcomes;
 mod own;
 mod python;
 mod running;
+pub(crate) mod version_1;
 
 use crate::{Failure, built, scratch};
 use clap::ValueEnum;

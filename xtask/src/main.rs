@@ -13,6 +13,7 @@ mod faults;
 mod geometry;
 mod header;
 mod install_c;
+mod instructions;
 mod kill;
 mod layers;
 mod lmdb_bench;
@@ -69,6 +70,8 @@ enum Task {
     Differential(differential::Arguments),
     LmdbClients(lmdb_clients::Arguments),
     LmdbBench(lmdb_bench::Arguments),
+    Instructions(instructions::Arguments),
+    Lmdb1(lmdb_clients::version_1::Arguments),
     Storm(storm::Arguments),
     /// The program that is killed
     #[command(hide = true)]
@@ -125,6 +128,8 @@ fn main() -> ExitCode {
         Task::Peers(arguments) => peers::run(&arguments),
         Task::Differential(arguments) => differential::run(&arguments),
         Task::LmdbClients(arguments) => lmdb_clients::run(&arguments),
+        Task::Lmdb1(arguments) => lmdb_clients::version_1::run(&arguments),
+        Task::Instructions(arguments) => instructions::run(&arguments),
         Task::LmdbBench(arguments) => lmdb_bench::run(&arguments),
         Task::Storm(arguments) => storm::run(&arguments),
         Task::StormWorker(arguments) => storm::worker::run(&arguments),

@@ -59,7 +59,12 @@ pub(crate) fn commit() -> Option<String> {
 }
 
 fn git(arguments: &[&str]) -> Option<String> {
-    let output = Command::new("git")
+    output("git", arguments)
+}
+
+/// What a program prints in the workspace, if it succeeds.
+pub(crate) fn output(program: &str, arguments: &[&str]) -> Option<String> {
+    let output = Command::new(program)
         .args(arguments)
         .current_dir(scratch::workspace())
         .output()

@@ -1,6 +1,7 @@
 //! The command line.
 
 use crate::{
+    compare::{Compare, CompareEngine},
     engines::{Durability, EngineKind},
     kinds::Part,
     works::Work,
@@ -9,7 +10,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use serde::Serialize;
 use std::{ffi::OsString, fmt, iter, path::PathBuf};
 
-/// Teak beside LMDB and libmdbx, in one process, on the same data.
+/// Teak beside other engines, on the same data.
 #[derive(Debug, Parser)]
 #[command(version)]
 pub(crate) struct Arguments {
@@ -19,6 +20,8 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Run every work on every engine, each in a process of its own, and print times, latencies and what the system counts.
+    Compare(Compare),
     /// Run every work (or those named by --only) and print two tables: speed and space.
     Quick(Quick),
     /// Commit one record at a time from 1, 2, 4, ... threads, durably, and print commits a second.
@@ -46,6 +49,9 @@ pub(crate) enum Command {
     #[cfg(feature = "space-map")]
     #[command(hide = true)]
     SpaceMapProcess(SpaceMapProcess),
+    /// One of the processes of `compare`, which starts them.
+    #[command(hide = true)]
+    CompareEngine(CompareEngine),
     /// One of the processes of `handover`, which starts them.
     #[command(hide = true)]
     HandoverProcess(HandoverProcess),

@@ -4,6 +4,7 @@
 //! from its key and version alone, so that whatever is read can be checked without storing it twice.
 
 use fastrand::Rng;
+use serde::{Deserialize, Serialize};
 use twox_hash::XxHash3_64;
 
 /// Bytes of a key.
@@ -46,7 +47,7 @@ impl Record {
 }
 
 /// What reads add up to: enough to see that each found what it should.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Digest {
     count: u64,
     sum: u64,
@@ -77,8 +78,13 @@ impl Digest {
 
     /// Takes a record off again that was added.
     pub(crate) fn remove_record(&mut self, record: &Record) {
+        self.remove(&record.key, &record.value);
+    }
+
+    /// The same of one of any length.
+    pub(crate) fn remove(&mut self, key: &[u8], value: &[u8]) {
         let mut removed = Self::default();
-        removed.add_record(&record.key, &record.value);
+        removed.add_record(key, value);
         self.count -= removed.count;
         self.sum -= removed.sum;
     }

@@ -4,21 +4,30 @@ use std::{fs, path::Path};
 
 /// Processor, memory, kernel, file system and compiler, one a line.
 pub(crate) fn describe(directory: &Path) -> String {
+    let lines = facts(directory).into_iter();
+    let lines = lines.map(|(name, fact)| match name {
+        "file system" => format!("{name:<12} {fact}, for {}\n", directory.display()),
+        _ => format!("{name:<12} {fact}\n"),
+    });
+    lines.collect()
+}
+
+/// The same, each with its name.
+pub(crate) fn facts(directory: &Path) -> Vec<(&'static str, String)> {
     let processor = field("/proc/cpuinfo", "model name");
     let processors = std::thread::available_parallelism().map_or(0, usize::from);
-    let memory = field("/proc/meminfo", "MemTotal");
     let kernel = fs::read_to_string("/proc/sys/kernel/osrelease");
     let kernel = kernel.map_or_else(|_| unknown(), |text| text.trim().to_owned());
-    format!(
-        "processor    {processor}, {processors} available\n\
-         memory       {memory}\n\
-         kernel       {kernel}\n\
-         file system  {}, for {}\n\
-         compiler     {}\n",
-        file_system(directory).unwrap_or_else(unknown),
-        directory.display(),
-        env!("TEAK_BENCH_COMPILER"),
-    )
+    vec![
+        ("processor", format!("{processor}, {processors} available")),
+        ("memory", field("/proc/meminfo", "MemTotal")),
+        ("kernel", kernel),
+        (
+            "file system",
+            file_system(directory).unwrap_or_else(unknown),
+        ),
+        ("compiler", env!("TEAK_BENCH_COMPILER").to_owned()),
+    ]
 }
 
 fn unknown() -> String {

@@ -53,6 +53,22 @@ impl Latencies {
         Ok(self.histogram.add(&other.histogram)?)
     }
 
+    /// How often each time was noted, from the shortest on.
+    pub(crate) fn counts(&self) -> Vec<(u64, u64)> {
+        let recorded = self.histogram.iter_recorded();
+        recorded
+            .map(|value| (value.value_iterated_to(), value.count_at_value()))
+            .collect()
+    }
+
+    /// Adds what [`Latencies::counts`] of another process gave.
+    pub(crate) fn add_counts(&mut self, counts: &[(u64, u64)]) {
+        for &(nanoseconds, count) in counts {
+            let nanoseconds = nanoseconds.clamp(LOW_NS, HIGH_NS);
+            self.histogram.saturating_record_n(nanoseconds, count);
+        }
+    }
+
     /// Times noted.
     pub(crate) fn count(&self) -> u64 {
         self.histogram.len()

@@ -1,6 +1,7 @@
-//! `teak-bench`: Teak beside LMDB and libmdbx, in one process, on the same data.
+//! `teak-bench`: Teak beside other engines, on the same data.
 //!
 //! ```text
+//! cargo run --release -p teak-bench -- compare --html report.html
 //! cargo run --release -p teak-bench -- quick
 //! cargo run --release -p teak-bench -- quick --records 10000000 --json figures.json
 //! cargo run --release -p teak-bench -- quick --engines teak,lmdb,mdbx
@@ -16,6 +17,8 @@
 //! cargo run --release -p teak-bench -- backup --bytes 1000000000
 //! cargo run --release -p teak-bench --features space-map -- space-map --pages 1048576,268435456
 //! ```
+//!
+//! `compare`, which has more engines, each in a process of its own, is described in `docs/benchmarks.md`.
 //!
 //! # What `quick` measures
 //!
@@ -179,7 +182,7 @@
 //! | `mdbx`, before what `space` measures, and while it removes | `MDBX_UTTERLY_NOSYNC`; the others as lazy | may be corrupt |
 //! | `mdbx`, durable | `MDBX_SYNC_DURABLE`: two flushes a commit | every commit that returned |
 //!
-//! `--engines` also knows `teak-unverified` and `teak-always`: Teak with `Verification::Off` and
+//! `--engines` also knows `mdbx-writemap`, and `teak-unverified` and `teak-always`: Teak with `Verification::Off` and
 //! `Verification::Always`, on databases of their own. `teak` has what databases are opened with by default:
 //! each page is compared with its checksum when it is first read.
 //!
@@ -201,8 +204,10 @@
 mod arguments;
 mod backup;
 mod bench;
+mod children;
 mod cold;
 mod commits;
+mod compare;
 mod data;
 mod engines;
 mod environment;
@@ -227,6 +232,7 @@ use arguments::{
     SpaceRun, Values,
 };
 use clap::Parser;
+use compare::Compare;
 use serde::Serialize;
 use std::{
     env, fs,
@@ -235,6 +241,10 @@ use std::{
 
 fn main() -> Result<()> {
     match Arguments::parse().command {
+        Command::Compare(compare) => {
+            in_directory(&compare.places, |place| run_compare(&compare, place))
+        }
+        Command::CompareEngine(task) => compare::run_process(task.engine),
         Command::Quick(quick) => in_directory(&quick.places, |place| run_quick(&quick, place)),
         Command::Commits(commits) => {
             in_directory(&commits.places, |place| run_commits(&commits, place))
@@ -274,6 +284,22 @@ fn in_directory(places: &Places, work: impl FnOnce(&Path) -> Result<()>) -> Resu
     directory
         .close()
         .with_context(|| format!("cannot remove {}; remove it by hand", path.display()))
+}
+
+fn run_compare(compare: &Compare, directory: &Path) -> Result<()> {
+    println!("{}", compare::describe_run(compare));
+    let report = compare::run(compare, directory)?;
+    println!("\n{}", compare::table(&report));
+    if let Some(path) = &compare.places.json {
+        report::write_json(path, &report)?;
+        println!("figures written to {}", path.display());
+    }
+    if let Some(path) = compare.html() {
+        compare::write_html(&report, path)?;
+        println!("report written to {}", path.display());
+    }
+    ensure!(report.is_complete(), "not every engine came through");
+    Ok(())
 }
 
 fn run_quick(quick: &Quick, directory: &Path) -> Result<()> {

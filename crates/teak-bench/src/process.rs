@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use rustix::fs::{Advice, fadvise};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::{
     fs::{self, File},
     path::Path,
@@ -56,8 +56,7 @@ impl Traffic {
 }
 
 /// The memory of a process.
-#[cfg(feature = "space-map")]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Memory {
     /// Bytes of its own.
     pub(crate) own_bytes: u64,
@@ -65,7 +64,6 @@ pub(crate) struct Memory {
     pub(crate) most_bytes: u64,
 }
 
-#[cfg(feature = "space-map")]
 impl Memory {
     /// As it is; zeros if nobody tells.
     pub(crate) fn now() -> Self {
@@ -96,6 +94,16 @@ pub(crate) fn forget_cached(directory: &Path) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Gives memory that was freed back to the system, where the allocator does not do that by itself.
+#[allow(unsafe_code)]
+pub(crate) fn give_memory_back() {
+    #[cfg(target_env = "gnu")]
+    // SAFETY: it asks for nothing; the allocator has locks of its own.
+    unsafe {
+        libc::malloc_trim(0);
+    }
 }
 
 #[cfg(test)]

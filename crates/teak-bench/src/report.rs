@@ -24,8 +24,8 @@ pub(crate) fn describe_run(quick: &Quick) -> String {
     )
 }
 
-/// Writes figures as a JSON list.
-pub(crate) fn write_json(path: &Path, figures: &[impl Serialize]) -> Result<()> {
+/// Writes figures as JSON.
+pub(crate) fn write_json(path: &Path, figures: &(impl Serialize + ?Sized)) -> Result<()> {
     let mut text = serde_json::to_string_pretty(figures)?;
     text.push('\n');
     fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))

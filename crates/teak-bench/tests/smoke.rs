@@ -16,8 +16,16 @@ fn run_command(directory: &Path, arguments: &[&str]) -> Vec<Value> {
     run_exactly(directory, &[arguments, &["--records", "2000"]].concat())
 }
 
-/// Runs the program and returns its JSON result.
+/// Runs the program and returns its JSON result, a list.
 fn run_exactly(directory: &Path, arguments: &[&str]) -> Vec<Value> {
+    match run_any(directory, arguments) {
+        Value::Array(figures) => figures,
+        other => panic!("expected a list, and found {other}"),
+    }
+}
+
+/// Runs the program and returns its JSON result.
+fn run_any(directory: &Path, arguments: &[&str]) -> Value {
     let json = directory.join("figures.json");
     let databases = directory.join("databases");
     let output = Command::new(env!("CARGO_BIN_EXE_teak-bench"))

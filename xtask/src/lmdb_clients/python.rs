@@ -12,6 +12,7 @@ use std::{
     fs,
     path::{Path, PathBuf},
     process::Command,
+    time::Duration,
 };
 
 const VERSION: &str = "3.0.0";
@@ -57,9 +58,8 @@ struct Build<'b> {
 /// Runs all of its tests, with both modules.
 pub(super) fn run(bench: &Bench<'_>) -> Result<Outcomes, Failure> {
     let directory = bench.directory.join("py-lmdb");
-    fs::create_dir_all(&directory)?;
-    let python = make_environment(bench, &directory)?;
-    let sources = download(bench, &directory, &python)?;
+    let limit = bench.time_limit();
+    let (python, sources) = download(&bench.arguments.python, &directory, limit)?;
     let prefix = match bench.arguments.on {
         Side::Teak => bench.prefix.clone(),
         Side::Lmdb => Prefix::of_lmdb(&directory, &sources.join("lib"), &bench.arguments.compiler)?,
@@ -83,43 +83,50 @@ pub(super) fn run(bench: &Bench<'_>) -> Result<Outcomes, Failure> {
 }
 
 /// A Python of its own, with what is needed; returns where that is.
-fn make_environment(bench: &Bench<'_>, directory: &Path) -> Result<PathBuf, Failure> {
+fn make_environment(python: &str, directory: &Path, limit: Duration) -> Result<PathBuf, Failure> {
+    let base = python;
     let python = directory.join("python/bin/python");
     let log = directory.join("python.log");
     if !python.exists() {
-        let mut command = Command::new(&bench.arguments.python);
+        let mut command = Command::new(base);
         command.args(["-m", "venv"]).arg(directory.join("python"));
-        running::succeed(&mut command, &log, bench.time_limit())?;
+        running::succeed(&mut command, &log, limit)?;
     }
     let mut command = Command::new(&python);
     command
         .args(["-m", "pip", "install", "--quiet"])
         .args(TOOLS);
-    running::succeed(&mut command, &log, bench.time_limit())?;
+    running::succeed(&mut command, &log, limit)?;
     Ok(python)
 }
 
-/// Its sources, unpacked.
-fn download(bench: &Bench<'_>, directory: &Path, python: &Path) -> Result<PathBuf, Failure> {
+/// A Python that can build it, and its sources, unpacked.
+pub(super) fn download(
+    python: &str,
+    directory: &Path,
+    limit: Duration,
+) -> Result<(PathBuf, PathBuf), Failure> {
+    fs::create_dir_all(directory)?;
+    let python = make_environment(python, directory, limit)?;
     let name = format!("lmdb-{VERSION}");
     let archive = directory.join(format!("{name}.tar.gz"));
     let log = directory.join("download.log");
     if !archive.exists() {
-        let mut command = Command::new(python);
+        let mut command = Command::new(&python);
         command
             .args(["-m", "pip", "download", "--quiet", "--no-deps"])
             .args(["--no-binary", ":all:", "--no-build-isolation", "--dest"])
             .arg(directory)
             .arg(format!("lmdb=={VERSION}"));
-        running::succeed(&mut command, &log, bench.time_limit())?;
+        running::succeed(&mut command, &log, limit)?;
     }
     let sources = directory.join(name);
     if !sources.exists() {
         let mut command = Command::new("tar");
         command.arg("-xf").arg(archive).arg("-C").arg(directory);
-        running::succeed(&mut command, &log, bench.time_limit())?;
+        running::succeed(&mut command, &log, limit)?;
     }
-    Ok(sources)
+    Ok((python, sources))
 }
 
 impl Build<'_> {

@@ -3,12 +3,26 @@
 //! A method of [`Engine`] does a whole slice of work, so that the loop runs inside the engine's own file: the calls under
 //! measurement are direct, and the one through the trait is paid once a slice.
 
+#[cfg(feature = "canopydb")]
+mod canopydb;
+#[cfg(feature = "fjall")]
+mod fjall;
 mod kinds;
 #[cfg(feature = "lmdb")]
 mod lmdb;
+#[cfg(feature = "lmdb1")]
+mod lmdb1;
+#[cfg(any(feature = "rocksdb", feature = "leveldb"))]
+mod log_structured;
 #[cfg(feature = "mdbx")]
 mod mdbx;
 mod reading;
+#[cfg(feature = "redb")]
+mod redb;
+pub(crate) mod rivals;
+#[cfg(feature = "sqlite")]
+mod sqlite;
+pub(crate) mod store;
 pub(crate) mod teak;
 
 pub(crate) use kinds::{
@@ -103,6 +117,8 @@ pub(crate) struct Opening {
     pub(crate) data_bytes: u64,
     pub(crate) slots: Slots,
     pub(crate) shrinking: Shrinking,
+    /// What a write transaction of Teak's may keep in memory, if not as much as by default.
+    pub(crate) write_bytes: Option<u64>,
 }
 
 impl Opening {
@@ -113,6 +129,7 @@ impl Opening {
             data_bytes,
             slots: Slots::Threads,
             shrinking: Shrinking::Usual,
+            write_bytes: None,
         }
     }
 }
@@ -123,6 +140,16 @@ pub(crate) enum Shrinking {
     Usual,
     /// What is free stays where it is.
     Never,
+}
+
+/// How changed pages get into the file.
+#[cfg(any(feature = "lmdb", feature = "mdbx"))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Writing {
+    /// From buffers, by calls to the system.
+    Buffers,
+    /// In place, through a writable mapping.
+    Map,
 }
 
 /// Pages that the newest state has no use for.
@@ -245,6 +272,8 @@ pub(crate) enum EngineKind {
     LmdbWritemap,
     #[cfg(feature = "mdbx")]
     Mdbx,
+    #[cfg(feature = "mdbx")]
+    MdbxWritemap,
 }
 
 impl EngineKind {
@@ -256,6 +285,8 @@ impl EngineKind {
         Self::LmdbWritemap,
         #[cfg(feature = "mdbx")]
         Self::Mdbx,
+        #[cfg(feature = "mdbx")]
+        Self::MdbxWritemap,
         Self::TeakUnverified,
         Self::TeakAlways,
     ];
@@ -292,6 +323,8 @@ impl EngineKind {
             Self::LmdbWritemap => "lmdb-writemap",
             #[cfg(feature = "mdbx")]
             Self::Mdbx => "mdbx",
+            #[cfg(feature = "mdbx")]
+            Self::MdbxWritemap => "mdbx-writemap",
         }
     }
 
@@ -308,16 +341,24 @@ impl EngineKind {
             Self::TeakAlways => open_teak(directory, opening, Verification::Always)?,
             #[cfg(feature = "lmdb")]
             Self::Lmdb => {
-                let writing = lmdb::Writing::Buffers;
+                let writing = Writing::Buffers;
                 Box::new(lmdb::Lmdb::open(directory, opening, writing)?)
             }
             #[cfg(feature = "lmdb")]
             Self::LmdbWritemap => {
-                let writing = lmdb::Writing::Map;
+                let writing = Writing::Map;
                 Box::new(lmdb::Lmdb::open(directory, opening, writing)?)
             }
             #[cfg(feature = "mdbx")]
-            Self::Mdbx => Box::new(mdbx::Mdbx::open(directory, opening)?),
+            Self::Mdbx => {
+                let writing = Writing::Buffers;
+                Box::new(mdbx::Mdbx::open(directory, opening, writing)?)
+            }
+            #[cfg(feature = "mdbx")]
+            Self::MdbxWritemap => {
+                let writing = Writing::Map;
+                Box::new(mdbx::Mdbx::open(directory, opening, writing)?)
+            }
         })
     }
 
@@ -339,16 +380,24 @@ impl EngineKind {
             Self::TeakAlways => Box::new(teak(Verification::Always)?),
             #[cfg(feature = "lmdb")]
             Self::Lmdb => {
-                let writing = lmdb::Writing::Buffers;
+                let writing = Writing::Buffers;
                 Box::new(lmdb::Lmdb::open_kind(directory, &opening, writing, kind)?)
             }
             #[cfg(feature = "lmdb")]
             Self::LmdbWritemap => {
-                let writing = lmdb::Writing::Map;
+                let writing = Writing::Map;
                 Box::new(lmdb::Lmdb::open_kind(directory, &opening, writing, kind)?)
             }
             #[cfg(feature = "mdbx")]
-            Self::Mdbx => Box::new(mdbx::Mdbx::open_kind(directory, &opening, kind)?),
+            Self::Mdbx => {
+                let writing = Writing::Buffers;
+                Box::new(mdbx::Mdbx::open_kind(directory, &opening, writing, kind)?)
+            }
+            #[cfg(feature = "mdbx")]
+            Self::MdbxWritemap => {
+                let writing = Writing::Map;
+                Box::new(mdbx::Mdbx::open_kind(directory, &opening, writing, kind)?)
+            }
         })
     }
 }

@@ -1,6 +1,7 @@
 //! Teak, through its public interface: one table of raw bytes.
 
 mod kinds;
+mod store;
 
 pub(super) use kinds::Kinds;
 
@@ -27,7 +28,7 @@ const COPIED: &str = "copied";
 const TABLE_NAME: &str = "records";
 
 /// An open Teak database.
-pub(super) struct Teak {
+pub(crate) struct Teak {
     database: Database,
     table: Table<Bytes, Bytes>,
     durability: Durability,
@@ -35,7 +36,7 @@ pub(super) struct Teak {
 
 impl Teak {
     /// Opens the database in `directory`, or creates it.
-    pub(super) fn open(
+    pub(crate) fn open(
         directory: &Path,
         opening: &Opening,
         verification: Verification,
@@ -50,6 +51,9 @@ impl Teak {
         let mut options = Options::new()
             .durability(of_commits)
             .verification(verification);
+        if let Some(bytes) = opening.write_bytes {
+            options = options.write_memory_bytes(usize::try_from(bytes)?);
+        }
         if opening.shrinking == Shrinking::Never {
             let geometry = Geometry {
                 shrink_threshold_bytes: u64::MAX,

@@ -1,4 +1,4 @@
-//! What processes tell each other: lines of JSON from those that commit, and the moment to begin to them.
+//! What processes tell each other, in lines of JSON.
 
 use serde::{Deserialize, Serialize};
 use std::time::{Duration, SystemTime};
@@ -27,7 +27,7 @@ pub(super) struct Share {
 
 /// The moment to begin at, which is the line that each process reads from its standard input: microseconds since 1970, so that
 /// processes agree on it.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Begin {
     pub(super) micros: u64,
 }

@@ -6,6 +6,7 @@ use super::{
 };
 use crate::{
     arguments::{HandoverProcess, Turns},
+    children,
     data::{DataSet, Key, RECORD_LEN, Record},
     engines::{Durability, Engine, Insertion, Opening},
     latencies::Latencies,
@@ -13,7 +14,7 @@ use crate::{
 use anyhow::{Context, Result, ensure};
 use fastrand::Rng;
 use std::{
-    io, iter, thread,
+    iter, thread,
     time::{Duration, Instant},
 };
 
@@ -21,22 +22,17 @@ const SEED: u64 = 0x7475_726e;
 
 /// Does `task`, and tells on standard output what came of it.
 pub(crate) fn run_process(task: &HandoverProcess) -> Result<()> {
-    tell(&match open_and_commit(task) {
+    children::answer(&match open_and_commit(task) {
         Ok(share) => Answer::Done(share),
         Err(error) => Answer::Failed(format!("{error:#}")),
     })
-}
-
-fn tell(answer: &Answer) -> Result<()> {
-    println!("{}", serde_json::to_string(answer)?);
-    Ok(())
 }
 
 fn open_and_commit(task: &HandoverProcess) -> Result<Share> {
     let opening = Opening::usual(Durability::Lazy, task.records * RECORD_LEN as u64);
     let mut own = OwnRecords::new(task)?;
     let mut engine = task.engine.open(&task.directory, &opening)?;
-    tell(&Answer::Ready)?;
+    children::answer(&Answer::Ready)?;
     let begin = wait_for_begin()?;
     let slice = Duration::from_millis(task.slice_ms);
     let share = match task.turns {
@@ -54,10 +50,7 @@ fn open_and_commit(task: &HandoverProcess) -> Result<Share> {
 
 /// Waits until it is told when to begin, and until then.
 fn wait_for_begin() -> Result<Begin> {
-    let mut line = String::new();
-    io::stdin().read_line(&mut line)?;
-    let micros = line.trim().parse().context("was not told when to begin")?;
-    let begin = Begin { micros };
+    let begin: Begin = children::next_order()?.context("was not told when to begin")?;
     thread::sleep(begin.remaining());
     Ok(begin)
 }

@@ -2,10 +2,11 @@
 
 mod kinds;
 mod raw;
+mod store;
 
 use super::{
     Change, Committer, Copying, DeadPages, Durability, Engine, Held, Insertion, Opening, ReadStep,
-    Reader, Reading, Slots, Space, in_key_order, reading::fold_keys,
+    Reader, Reading, Slots, Space, Writing, in_key_order, reading::fold_keys,
 };
 use crate::{
     data::{Digest, Fingerprint, Key, Record},
@@ -24,24 +25,15 @@ const FILE_NAME: &str = "bench.mdb";
 const MAP_BYTES_SPARE: u64 = 1 << 30;
 const MAP_BYTES_PER_DATA_BYTE: u64 = 8;
 
-/// How changed pages get into the file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Writing {
-    /// From buffers, by `pwrite` at commit.
-    Buffers,
-    /// In place, through a writable mapping.
-    Map,
-}
-
 /// An open LMDB environment.
-pub(super) struct Lmdb {
+pub(crate) struct Lmdb {
     environment: Environment,
     path: PathBuf,
 }
 
 impl Lmdb {
     /// Opens the environment in `directory`, or creates it, with room for the data many times over.
-    pub(super) fn open(directory: &Path, opening: &Opening, writing: Writing) -> Result<Self> {
+    pub(crate) fn open(directory: &Path, opening: &Opening, writing: Writing) -> Result<Self> {
         Self::open_with(directory, opening, writing, 0)
     }
 
@@ -168,11 +160,7 @@ impl Engine for Lmdb {
     }
 
     fn space(&mut self) -> Result<Space> {
-        let info = self.environment.info()?;
-        let page_size = u64::from(self.environment.stat()?.ms_psize);
-        let pages = info.me_last_pgno as u64 + 1;
-        let free = free_pages(&self.environment)?;
-        Space::of_file(&self.path, (pages - free) * page_size)
+        Space::of_file(&self.path, self.used()?)
     }
 
     fn dead_pages(&self) -> Result<DeadPages> {
@@ -219,6 +207,14 @@ impl Committer for Lmdb {
 }
 
 impl Lmdb {
+    /// Bytes of pages that are in use.
+    fn used(&self) -> Result<u64> {
+        let info = self.environment.info()?;
+        let page_size = u64::from(self.environment.stat()?.ms_psize);
+        let pages = info.me_last_pgno as u64 + 1;
+        Ok((pages - free_pages(&self.environment)?) * page_size)
+    }
+
     fn commit_each_by(
         &self,
         access: Access,

@@ -45,6 +45,8 @@ pub(super) enum Table {
 pub(super) enum Move {
     /// To the next record; the first, if it has not been anywhere.
     Next,
+    /// To the one before; the last, if it has not been anywhere.
+    Previous,
     /// The same, behind all values of the key.
     NextKey,
 }
@@ -62,7 +64,7 @@ pub(super) struct Settings {
 }
 
 /// An open environment.
-pub(super) struct Environment {
+pub(crate) struct Environment {
     handle: NonNull<ffi::MDB_env>,
 }
 
@@ -103,6 +105,12 @@ impl Environment {
             Access::WriteLazily => ffi::MDB_NOSYNC,
         };
         begin_within(self, ptr::null_mut(), flags)
+    }
+
+    /// Brings all commits to the disk.
+    pub(super) fn sync(&self) -> Result<()> {
+        // SAFETY: the environment is open.
+        check(unsafe { ffi::mdb_env_sync(self.handle.as_ptr(), 1) })
     }
 
     /// Copies the newest state to a new file.
@@ -151,7 +159,7 @@ impl Drop for Environment {
 }
 
 /// A running transaction; dropping it aborts it.
-pub(super) struct Transaction<'e> {
+pub(crate) struct Transaction<'e> {
     handle: NonNull<ffi::MDB_txn>,
     environment: &'e Environment,
 }
@@ -267,6 +275,7 @@ impl<'t> Cursor<'t> {
     pub(super) fn go(&mut self, to: Move) -> Result<Option<(&'t [u8], &'t [u8])>> {
         let to = match to {
             Move::Next => ffi::MDB_NEXT,
+            Move::Previous => ffi::MDB_PREV,
             Move::NextKey => ffi::MDB_NEXT_NODUP,
         };
         let (mut key, mut value) = (borrowed(&[]), borrowed(&[]));

@@ -8,7 +8,7 @@ use crate::{
     data::{Digest, PackedSum, Record},
     engines::{
         Batch, Counting, Ending, Engine, FIXED_LEN, KeyRange, KindsEngine, Nested, Opening, Pair,
-        Space, TableKind, ValueKind,
+        Space, TableKind, ValueKind, Writing,
     },
 };
 use anyhow::Result;
@@ -22,6 +22,7 @@ impl Mdbx {
     pub(in crate::engines) fn open_kind(
         directory: &Path,
         opening: &Opening,
+        writing: Writing,
         kind: TableKind,
     ) -> Result<Self> {
         let table_flags = match kind {
@@ -29,7 +30,7 @@ impl Mdbx {
             TableKind::Pairs(ValueKind::Fixed) => MANY | ffi::MDBX_DUPFIXED,
             TableKind::Pairs(ValueKind::Variable) => MANY,
         };
-        Self::open_with(directory, opening, table_flags)
+        Self::open_with(directory, opening, writing, table_flags)
     }
 }
 

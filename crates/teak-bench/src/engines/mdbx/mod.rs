@@ -2,10 +2,11 @@
 
 mod kinds;
 mod raw;
+mod store;
 
 use super::{
     Change, Committer, Copying, DeadPages, Durability, Engine, Held, Insertion, Opening, ReadStep,
-    Reader, Reading, Slots, Space, in_key_order, reading::fold_keys,
+    Reader, Reading, Slots, Space, Writing, in_key_order, reading::fold_keys,
 };
 use crate::{
     data::{Digest, Fingerprint, Key, Record},
@@ -26,21 +27,22 @@ const MAP_BYTES_PER_DATA_BYTE: u64 = 8;
 const GROWTH_STEP_BYTES: isize = 64 << 20;
 
 /// An open libmdbx environment.
-pub(super) struct Mdbx {
+pub(crate) struct Mdbx {
     environment: Environment,
     path: PathBuf,
 }
 
 impl Mdbx {
     /// Opens the environment in `directory`, or creates it, with room for the data many times over.
-    pub(super) fn open(directory: &Path, opening: &Opening) -> Result<Self> {
-        Self::open_with(directory, opening, ffi::MDBX_DB_DEFAULTS)
+    pub(crate) fn open(directory: &Path, opening: &Opening, writing: Writing) -> Result<Self> {
+        Self::open_with(directory, opening, writing, ffi::MDBX_DB_DEFAULTS)
     }
 
     /// The same, with flags of the table.
     fn open_with(
         directory: &Path,
         opening: &Opening,
+        writing: Writing,
         table_flags: ffi::MDBX_db_flags_t,
     ) -> Result<Self> {
         let sync = match opening.durability {
@@ -50,6 +52,9 @@ impl Mdbx {
             Durability::Async => bail!("libmdbx has no asynchronous commits"),
         };
         let mut flags = ffi::MDBX_NOSUBDIR | ffi::MDBX_NORDAHEAD | sync;
+        if writing == Writing::Map {
+            flags |= ffi::MDBX_WRITEMAP;
+        }
         if opening.slots != Slots::Threads {
             flags |= ffi::MDBX_NOSTICKYTHREADS;
         }
@@ -152,9 +157,7 @@ impl Engine for Mdbx {
     }
 
     fn space(&mut self) -> Result<Space> {
-        let page_size = self.environment.page_size()?;
-        let used_pages = self.environment.begin(Access::Read)?.used_pages()?;
-        Space::of_file(&self.path, used_pages * page_size)
+        Space::of_file(&self.path, self.used()?)
     }
 
     fn dead_pages(&self) -> Result<DeadPages> {
@@ -201,6 +204,12 @@ impl Committer for Mdbx {
 }
 
 impl Mdbx {
+    /// Bytes of pages that are in use.
+    fn used(&self) -> Result<u64> {
+        let used_pages = self.environment.begin(Access::Read)?.used_pages()?;
+        Ok(used_pages * self.environment.page_size()?)
+    }
+
     fn commit_each_by(
         &self,
         access: Access,

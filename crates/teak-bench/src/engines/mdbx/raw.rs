@@ -54,7 +54,7 @@ pub(super) struct Settings {
 }
 
 /// An open environment.
-pub(super) struct Environment {
+pub(crate) struct Environment {
     handle: NonNull<ffi::MDBX_env>,
 }
 
@@ -104,6 +104,22 @@ impl Environment {
         begin_within(self, ptr::null_mut(), flags)
     }
 
+    /// Sets an option of the open environment.
+    pub(super) fn set(&self, option: ffi::MDBX_option_t, value: u64) -> Result<()> {
+        // SAFETY: the environment is open.
+        check(unsafe { ffi::mdbx_env_set_option(self.handle.as_ptr(), option, value) })
+    }
+
+    /// Brings all commits to the disk.
+    pub(super) fn sync(&self) -> Result<()> {
+        // SAFETY: the environment is open.
+        match unsafe { ffi::mdbx_env_sync_ex(self.handle.as_ptr(), true, false) } {
+            // There was nothing to bring there.
+            ffi::MDBX_RESULT_TRUE => Ok(()),
+            code => check(code),
+        }
+    }
+
     /// Copies the newest state to a new file.
     pub(super) fn copy(&self, target: &Path, flags: ffi::MDBX_copy_flags_t) -> Result<()> {
         let target = CString::new(target.as_os_str().as_bytes())?;
@@ -131,7 +147,7 @@ impl Drop for Environment {
 }
 
 /// A running transaction; dropping it aborts it.
-pub(super) struct Transaction<'e> {
+pub(crate) struct Transaction<'e> {
     handle: NonNull<ffi::MDBX_txn>,
     environment: &'e Environment,
 }
@@ -269,6 +285,8 @@ impl<'e> TransactionAtRest<'e> {
 pub(super) enum Move {
     /// To the next record; the first, if it has not been anywhere.
     Next,
+    /// To the one before; the last, if it has not been anywhere.
+    Previous,
     /// The same, behind all values of the key.
     NextKey,
 }
@@ -285,6 +303,7 @@ impl<'t> Cursor<'t> {
     pub(super) fn go(&mut self, to: Move) -> Result<Option<(&'t [u8], &'t [u8])>> {
         let to = match to {
             Move::Next => ffi::MDBX_NEXT,
+            Move::Previous => ffi::MDBX_PREV,
             Move::NextKey => ffi::MDBX_NEXT_NODUP,
         };
         let (mut key, mut value) = (borrowed(&[]), borrowed(&[]));

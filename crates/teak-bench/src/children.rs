@@ -1,0 +1,142 @@
+//! Processes of this program that do parts of its work, and answer in lines of JSON.
+//!
+//! Invariants: none of them is left when the one that started it has ended: a process is ended when it is dropped, and by the system
+//! when its parent dies, also while it is stopped.
+
+use anyhow::{Context, Result, bail};
+use rustix::process::{Pid, Signal, kill_process};
+use serde::{Serialize, de::DeserializeOwned};
+use std::{
+    env,
+    ffi::OsString,
+    io::{self, BufRead, BufReader, Write},
+    process::{Child, ChildStdin, ChildStdout, Command, Stdio},
+    sync::mpsc::{self, Receiver, RecvTimeoutError, Sender},
+    thread,
+    time::Duration,
+};
+
+/// A process, which answers with an `A` a line.
+pub(crate) struct Process<A> {
+    child: Child,
+    /// Open until it is told that there is no more.
+    orders: Option<ChildStdin>,
+    answers: Receiver<Result<A>>,
+}
+
+impl<A: DeserializeOwned + Send + 'static> Process<A> {
+    /// Starts this program again, with `words`.
+    pub(crate) fn start(words: Vec<OsString>) -> Result<Self> {
+        let program = env::current_exe().context("cannot find this program's path")?;
+        let mut child = Command::new(program)
+            .args(words)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .context("cannot start a process")?;
+        let (orders, output) = (child.stdin.take(), child.stdout.take());
+        let output = output.context("a process has no pipe")?;
+        let (sender, answers) = mpsc::channel();
+        thread::spawn(move || pass_on(output, &sender));
+        Ok(Self {
+            child,
+            orders,
+            answers,
+        })
+    }
+
+    /// Its next answer.
+    pub(crate) fn answer(&mut self, patience: Duration) -> Result<A> {
+        match self.answers.recv_timeout(patience) {
+            Ok(answer) => answer,
+            Err(RecvTimeoutError::Timeout) => {
+                bail!("a process gave no answer for {} s", patience.as_secs())
+            }
+            Err(RecvTimeoutError::Disconnected) => {
+                let status = self.child.wait().context("cannot wait for a process")?;
+                bail!("a process ended without an answer ({status})")
+            }
+        }
+    }
+
+    /// Tells it a line.
+    pub(crate) fn tell(&mut self, order: &impl Serialize) -> Result<()> {
+        let line = serde_json::to_string(order)?;
+        let orders = self.orders.as_mut();
+        let orders = orders.context("a process has been told that there is no more")?;
+        writeln!(orders, "{line}").context("a process does not listen")
+    }
+
+    /// Tells it that there is no more, and waits until it has ended.
+    pub(crate) fn wait(mut self) -> Result<()> {
+        drop(self.orders.take());
+        self.child.wait().context("cannot wait for a process")?;
+        Ok(())
+    }
+
+    /// Stops it with all of its threads, until it is told to go on.
+    pub(crate) fn stop(&self) -> Result<()> {
+        self.signal(Signal::STOP)
+    }
+
+    /// Has it go on.
+    pub(crate) fn go_on(&self) -> Result<()> {
+        self.signal(Signal::CONT)
+    }
+
+    /// Its number.
+    pub(crate) fn number(&self) -> u32 {
+        self.child.id()
+    }
+
+    fn signal(&self, signal: Signal) -> Result<()> {
+        let process = i32::try_from(self.child.id())?;
+        let process = Pid::from_raw(process).context("a process has no number")?;
+        kill_process(process, signal).context("cannot signal a process")
+    }
+}
+
+impl<A> Drop for Process<A> {
+    fn drop(&mut self) {
+        // Both fail only if it has ended already, which is as well.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Hands on each line of a process, until it ends or nobody listens.
+fn pass_on<A: DeserializeOwned>(output: ChildStdout, answers: &Sender<Result<A>>) {
+    for line in BufReader::new(output).lines() {
+        let answer = line
+            .map_err(anyhow::Error::from)
+            .and_then(|line| Ok(serde_json::from_str(&line)?));
+        let answer = answer.context("cannot understand a process");
+        if answers.send(answer).is_err() {
+            return;
+        }
+    }
+}
+
+/// In a process that was started: has the system end it with its parent.
+pub(crate) fn end_with_parent() -> Result<()> {
+    #[cfg(target_os = "linux")]
+    rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
+    Ok(())
+}
+
+/// In a process that was started: what it is told next; none when there is no more.
+pub(crate) fn next_order<O: DeserializeOwned>() -> Result<Option<O>> {
+    let mut line = String::new();
+    if io::stdin().lock().read_line(&mut line)? == 0 {
+        return Ok(None);
+    }
+    Ok(Some(serde_json::from_str(&line)?))
+}
+
+/// In a process that was started: answers.
+pub(crate) fn answer(answer: &impl Serialize) -> Result<()> {
+    let line = serde_json::to_string(answer)?;
+    let mut output = io::stdout().lock();
+    writeln!(output, "{line}")?;
+    Ok(output.flush()?)
+}

@@ -1,0 +1,163 @@
+//! What a comparison is told.
+
+use super::{keys::KeyKind, work::Work};
+use crate::{arguments::Places, engines::rivals::Rival};
+use clap::{Args, value_parser};
+use std::{
+    ffi::OsString,
+    path::{Path, PathBuf},
+};
+
+/// Bytes of a coin with its key, and of a key.
+const COIN_BYTES: u64 = 69;
+const KEY_BYTES: u64 = 16;
+/// With less no engine runs.
+const MEMORY_BYTES_MIN: u64 = 32 << 20;
+
+/// What a comparison is to do. Counts of operations are those of all rounds together.
+#[derive(Debug, Args)]
+pub(crate) struct Compare {
+    /// Records to load.
+    #[arg(long, default_value_t = 1_000_000, value_parser = value_parser!(u64).range(100..=1_000_000_000))]
+    pub(super) records: u64,
+
+    /// What keys look like.
+    #[arg(long, value_enum, default_value = "random16")]
+    pub(super) keys: KeyKind,
+
+    /// Bytes of a value.
+    #[arg(long, value_name = "BYTES", default_value_t = 100, value_parser = value_parser!(u32).range(1..=1 << 24))]
+    pub(super) value: u32,
+
+    /// The engines to run.
+    #[arg(long, value_name = "ENGINE", value_delimiter = ',', default_values_t = Rival::usual())]
+    pub(super) engines: Vec<Rival>,
+
+    /// Run these works alone (the databases that they need are loaded all the same).
+    #[arg(long, value_name = "WORK", value_delimiter = ',')]
+    pub(super) only: Vec<Work>,
+
+    /// Do not run these works.
+    #[arg(long, value_name = "WORK", value_delimiter = ',')]
+    pub(super) skip: Vec<Work>,
+
+    /// Rounds of each work; the figure is their median.
+    #[arg(long, default_value_t = 3, value_parser = value_parser!(u32).range(1..=1000))]
+    pub(super) repeat: u32,
+
+    /// Lookups of each kind; 1,500,000 if this is not given, 60,000 with less memory than data.
+    #[arg(long, value_parser = value_parser!(u64).range(1..))]
+    lookups: Option<u64>,
+
+    /// Ranges of 10 records; of those of 100 a fifth of it.
+    #[arg(long, default_value_t = 300_000, value_parser = value_parser!(u64).range(5..))]
+    pub(super) ranges: u64,
+
+    /// New values for single records, lazily.
+    #[arg(long, default_value_t = 150_000, value_parser = value_parser!(u64).range(1..))]
+    pub(super) updates: u64,
+
+    /// New values for single records, durably.
+    #[arg(long, default_value_t = 1500, value_parser = value_parser!(u64).range(1..))]
+    pub(super) durable_updates: u64,
+
+    /// Transactions of `crud_durable`.
+    #[arg(long, default_value_t = 10_000, value_parser = value_parser!(u64).range(1..))]
+    pub(super) crud_durable: u64,
+
+    /// Transactions of `crud_lazy`.
+    #[arg(long, default_value_t = 100_000, value_parser = value_parser!(u64).range(1..))]
+    pub(super) crud_lazy: u64,
+
+    /// Transactions of `crud_async`.
+    #[arg(long, default_value_t = 1_000_000, value_parser = value_parser!(u64).range(1..))]
+    pub(super) crud_async: u64,
+
+    /// How many threads commit at the same time in `commits`.
+    #[arg(long, value_name = "COUNT", value_delimiter = ',', default_values_t = [1, 2, 4, 8, 16, 32], value_parser = value_parser!(u32).range(1..=1024))]
+    pub(super) threads: Vec<u32>,
+
+    /// Commits from each number of threads.
+    #[arg(long, default_value_t = 3000, value_parser = value_parser!(u64).range(1..))]
+    pub(super) commits: u64,
+
+    /// How many threads read in `mixed`, beside the one that writes.
+    #[arg(long, default_value_t = 1, value_parser = value_parser!(u32).range(1..=1024))]
+    pub(super) readers: u32,
+
+    /// Coins that there are before the first block of `coins`; as many as records if this is not given.
+    #[arg(long, value_name = "COUNT", value_parser = value_parser!(u64).range(10_000..=1_000_000_000))]
+    coins: Option<u64>,
+
+    /// Blocks that `coins` replays.
+    #[arg(long, value_name = "COUNT", default_value_t = 150, value_parser = value_parser!(u64).range(1..))]
+    pub(super) coin_blocks: u64,
+
+    /// Memory for changed coins before they are written.
+    #[arg(long, value_name = "MB", default_value_t = 10, value_parser = value_parser!(u64).range(1..=100_000))]
+    pub(super) coin_flush_mb: u64,
+
+    /// Let each engine have this part of the memory that its data would fill, 4 for a quarter: works alone that are about that, unless others are asked for.
+    #[arg(long, value_name = "PARTS", value_parser = value_parser!(u64).range(1..=1000))]
+    pub(super) memory_parts: Option<u64>,
+
+    /// Also write a report to this file, as HTML that needs nothing else.
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) places: Places,
+}
+
+impl Compare {
+    /// Whether `work` is to be run.
+    pub(super) fn wants(&self, work: Work) -> bool {
+        let is_usual =
+            self.memory_parts.is_none() || matches!(work, Work::Get | Work::GetMany | Work::Coins);
+        let is_named = self.only.contains(&work) || (self.only.is_empty() && is_usual);
+        is_named && !self.skip.contains(&work)
+    }
+
+    /// Where the page is to be.
+    pub(crate) fn html(&self) -> Option<&Path> {
+        self.html.as_deref()
+    }
+
+    /// Lookups of each kind.
+    pub(super) fn lookups(&self) -> u64 {
+        let usual = match self.memory_parts {
+            None => 1_500_000,
+            Some(_) => 60_000,
+        };
+        self.lookups.unwrap_or(usual)
+    }
+
+    /// Coins that there are before the first block.
+    pub(super) fn coins(&self) -> u64 {
+        self.coins.unwrap_or(self.records.max(10_000))
+    }
+
+    /// How many bytes an engine may have for what a work is about, if that is limited.
+    pub(super) fn memory_bytes(&self, work: Work) -> Option<u64> {
+        let data_bytes = match work {
+            Work::Coins => self.coins() * COIN_BYTES,
+            _ => self.records * (u64::from(self.value) + KEY_BYTES),
+        };
+        Some((data_bytes / self.memory_parts?).max(MEMORY_BYTES_MIN))
+    }
+}
+
+/// The process of one engine.
+#[derive(Debug, Args)]
+pub(crate) struct CompareEngine {
+    #[arg(long)]
+    pub(crate) engine: Rival,
+}
+
+impl CompareEngine {
+    /// The arguments that tell this program to be it.
+    pub(super) fn to_command_line(&self) -> Vec<OsString> {
+        let words = ["compare-engine", "--engine", &self.engine.to_string()];
+        words.map(OsString::from).to_vec()
+    }
+}

@@ -1,0 +1,106 @@
+//! An engine in a process of its own, which works while it is its turn, and is stopped while it is not.
+
+use super::{
+    arguments::CompareEngine,
+    limit::Group,
+    message::{Answer, Done, Order, Part, Setup, Size},
+    work::Task,
+};
+use crate::{children::Process, engines::rivals::Rival};
+use anyhow::{Context, Result, bail};
+use std::{fs, time::Duration};
+
+/// How long a part may take before the process counts as hanging.
+const PATIENCE: Duration = Duration::from_secs(4 * 3600);
+
+/// An engine that is compared.
+pub(super) struct Contender {
+    pub(super) rival: Rival,
+    process: Process<Answer>,
+    setup: Setup,
+    group: Option<Group>,
+    /// What the process holds by itself.
+    held_bytes: u64,
+}
+
+impl Contender {
+    /// Starts the process of an engine.
+    pub(super) fn start(rival: Rival, setup: Setup, group: Option<Group>) -> Result<Self> {
+        fs::create_dir_all(&setup.directory)?;
+        let words = CompareEngine { engine: rival }.to_command_line();
+        let process = Process::start(words)?;
+        if let Some(group) = &group {
+            group.add(process.number())?;
+        }
+        let mut contender = Self {
+            rival,
+            process,
+            setup: setup.clone(),
+            group,
+            held_bytes: 0,
+        };
+        contender.expect_ready(&Order::Setup(setup))?;
+        Ok(contender)
+    }
+
+    /// Has it ready its database for a task.
+    pub(super) fn prepare(&mut self, task: Task) -> Result<()> {
+        self.expect_ready(&Order::Prepare(task))
+    }
+
+    /// Lets the engine have so many bytes of memory from now on.
+    pub(super) fn limit(&self, bytes: u64) -> Result<()> {
+        match &self.group {
+            Some(group) => group.limit(bytes + self.held_bytes),
+            None => Ok(()),
+        }
+    }
+
+    /// Has it do a part of a task.
+    pub(super) fn work(&mut self, part: Part) -> Result<Done> {
+        match self.turn(&Order::Work(part))? {
+            Answer::Done(done) => Ok(*done),
+            answer => bail!("expected to hear of its work, and heard {answer:?}"),
+        }
+    }
+
+    /// Has it look at all of its records, and say how large the database is.
+    pub(super) fn measure(&mut self) -> Result<Size> {
+        match self.turn(&Order::Measure)? {
+            Answer::Size(size) => Ok(size),
+            answer => bail!("expected to hear of its size, and heard {answer:?}"),
+        }
+    }
+
+    /// Ends it, and removes its files.
+    pub(super) fn end(self) -> Result<()> {
+        self.process.go_on()?;
+        self.process.wait()?;
+        drop(self.group);
+        let directory = &self.setup.directory;
+        fs::remove_dir_all(directory)
+            .with_context(|| format!("cannot remove {}", directory.display()))
+    }
+
+    fn expect_ready(&mut self, order: &Order) -> Result<()> {
+        match self.turn(order)? {
+            Answer::Ready { held_bytes } => {
+                self.held_bytes = held_bytes;
+                Ok(())
+            }
+            answer => bail!("expected to hear that it is ready, and heard {answer:?}"),
+        }
+    }
+
+    /// Lets it go on until it has done what it is told.
+    fn turn(&mut self, order: &Order) -> Result<Answer> {
+        self.process.go_on()?;
+        self.process.tell(order)?;
+        let answer = self.process.answer(PATIENCE)?;
+        self.process.stop()?;
+        match answer {
+            Answer::Failed(text) => bail!(text),
+            answer => Ok(answer),
+        }
+    }
+}

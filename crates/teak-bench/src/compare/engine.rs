@@ -1,0 +1,269 @@
+//! The process of one engine: does what it is told, until there is no more.
+
+use super::{
+    keys::{KeyKind, Keys},
+    message::{Answer, Done, Order, Part, Setup, Size},
+    model::Model,
+    tasks,
+    work::{Content, Task, Work},
+};
+use crate::{
+    bench::settle,
+    children,
+    data::Digest,
+    engines::{
+        Durability,
+        rivals::{Rival, Use},
+        store::{Connection, Read, Room, Store, Way, size_of_files},
+    },
+    process::give_memory_back,
+};
+use anyhow::{Context, Result, bail, ensure};
+use std::{fs, path::Path};
+
+/// A large value.
+const LARGE_LEN: usize = 1 << 20;
+/// What the process holds besides the models: itself, and records that are made ahead.
+const HELD_BYTES: u64 = 24 << 20;
+
+/// Serves orders from standard input until it ends.
+pub(crate) fn run_process(rival: Rival) -> Result<()> {
+    children::end_with_parent()?;
+    rival.lend(Serve)
+}
+
+struct Serve;
+
+impl Use for Serve {
+    fn with<S: Store>(self, open: impl Fn(&Path, Durability, Room) -> Result<S>) -> Result<()> {
+        let Some(Order::Setup(setup)) = children::next_order()? else {
+            bail!("was not told what the run is about");
+        };
+        let mut engine = Engine::new(setup, open)?;
+        children::answer(&engine.ready())?;
+        while let Some(order) = children::next_order()? {
+            let answer = engine.serve(&order);
+            let failed = |error| Answer::Failed(format!("{error:#}"));
+            children::answer(&answer.unwrap_or_else(failed))?;
+        }
+        engine.close()
+    }
+}
+
+/// The engine, its database, and what should be in that.
+struct Engine<S, O> {
+    setup: Setup,
+    open: O,
+    store: Option<S>,
+    durability: Durability,
+    content: Content,
+    /// Whether all has been read since the database was opened.
+    is_warm: bool,
+    records: Model,
+    large: Model,
+    coins: Option<tasks::Coins>,
+}
+
+impl<S: Store, O: Fn(&Path, Durability, Room) -> Result<S>> Engine<S, O> {
+    fn new(setup: Setup, open: O) -> Result<Self> {
+        let keys = Keys::new(setup.keys, setup.records, &setup.paths)?;
+        let of_large = Keys::new(KeyKind::Random16, 0, &setup.paths)?;
+        Ok(Self {
+            records: Model::new(keys, setup.value_len),
+            large: Model::new(of_large, LARGE_LEN),
+            coins: None,
+            setup,
+            open,
+            store: None,
+            durability: Durability::Lazy,
+            content: Content::Nothing,
+            is_warm: false,
+        })
+    }
+
+    fn serve(&mut self, order: &Order) -> Result<Answer> {
+        match order {
+            Order::Setup(_) => bail!("a run is about one thing"),
+            Order::Prepare(task) => self.prepare(*task).map(|()| self.ready()),
+            Order::Work(part) => self.work(*part).map(|done| Answer::Done(Box::new(done))),
+            Order::Measure => self.measure().map(Answer::Size),
+        }
+    }
+
+    fn ready(&self) -> Answer {
+        let models = self.records.held_bytes() + self.large.held_bytes();
+        // What changes is in memory three times when it is written.
+        let flush_bytes = 3 * self.setup.coin_flush_bytes;
+        let coins = self.coins.as_ref();
+        let coins = coins.map_or(0, |coins| coins.held_bytes() + flush_bytes);
+        Answer::Ready {
+            held_bytes: models + coins + HELD_BYTES,
+        }
+    }
+
+    /// Has the database as `task` needs it.
+    fn prepare(&mut self, task: Task) -> Result<()> {
+        let (wanted, durability) = (task.work.content(), task.work.durability());
+        if wanted == Content::Nothing || wanted != self.content {
+            self.start_anew(Durability::Lazy)?;
+            match wanted {
+                Content::Nothing => {}
+                Content::Records => drop(self.load_records()?),
+                Content::Large => drop(self.put_large(tasks::LARGE_VALUES)?),
+                Content::Coins => self.load_coins()?,
+            }
+        }
+        let durability = durability.unwrap_or(self.durability);
+        // Where memory is short, what an engine keeps of an earlier work may be more than there is to be.
+        if durability != self.durability || self.setup.is_cold {
+            self.reopen(durability)?;
+        }
+        if !self.is_warm && !self.setup.is_cold && wanted != Content::Nothing {
+            let mut digest = Digest::default();
+            let mut connection = self.store()?.connect()?;
+            let mut transaction = connection.read()?;
+            transaction.scan(Way::Forwards, u64::MAX, |key, value| {
+                digest.add_record(key, value);
+            })?;
+            drop(transaction);
+            drop(connection);
+            self.is_warm = true;
+        }
+        settle(&self.setup.directory)
+    }
+
+    fn work(&mut self, part: Part) -> Result<Done> {
+        let directory = self.setup.directory.clone();
+        match part.task.work {
+            Work::LoadRandom => return self.load_records(),
+            Work::LargePut => return self.put_large(part.operations),
+            _ => {}
+        }
+        let store = self.store.as_ref().context("no database is open")?;
+        let model = &mut self.records;
+        match part.task.work {
+            Work::LoadSorted => {
+                model.load(self.setup.records);
+                tasks::load_sorted(store, model, &directory)
+            }
+            Work::LoadBulk => {
+                model.load(self.setup.records);
+                tasks::load_bulk(store, model, &directory)
+            }
+            Work::LargeGet => tasks::look_up(store, &self.large, part, &directory),
+            Work::Scan | Work::ScanBack => tasks::scan(store, model, part, &directory),
+            Work::Range10 | Work::Range100 => tasks::range(store, model, part, &directory),
+            Work::UpdateLazy | Work::UpdateDurable => tasks::update(store, model, part, &directory),
+            Work::CrudDurable | Work::CrudLazy | Work::CrudAsync => {
+                tasks::crud(store, model, part, &directory)
+            }
+            Work::Commits => tasks::commits(store, model, part, &directory),
+            Work::Mixed => tasks::mixed(store, model, part, &directory),
+            Work::Delete => tasks::delete(store, model, part, &directory),
+            Work::Coins => {
+                let coins = self.coins.as_mut().context("there are no coins")?;
+                let flush_bytes = self.setup.coin_flush_bytes;
+                tasks::replay(store, coins, part, flush_bytes, &directory)
+            }
+            _ => tasks::look_up(store, model, part, &directory),
+        }
+    }
+
+    fn load_records(&mut self) -> Result<Done> {
+        self.records.load(self.setup.records);
+        let directory = self.setup.directory.clone();
+        let done = tasks::load_random(self.store()?, &self.records, &directory)?;
+        self.content = Content::Records;
+        Ok(done)
+    }
+
+    fn put_large(&mut self, count: u64) -> Result<Done> {
+        self.large.load(count);
+        let directory = self.setup.directory.clone();
+        let done = tasks::put_each(self.store()?, &self.large, &directory)?;
+        self.content = Content::Large;
+        Ok(done)
+    }
+
+    fn load_coins(&mut self) -> Result<()> {
+        let mut coins = tasks::Coins::new(self.setup.coins);
+        coins.load(self.store()?)?;
+        self.coins = Some(coins);
+        self.content = Content::Coins;
+        Ok(())
+    }
+
+    /// The size of the database, all records of which are looked at.
+    fn measure(&mut self) -> Result<Size> {
+        let of_model = |model: &Model| (model.digest(), model.data_bytes());
+        let (expected, data_bytes) = match (self.content, &self.coins) {
+            (Content::Large, _) => of_model(&self.large),
+            (Content::Coins, Some(coins)) => (coins.flushed, coins.flushed_bytes),
+            _ => of_model(&self.records),
+        };
+        let mut found = Digest::default();
+        let mut connection = self.store()?.connect()?;
+        connection
+            .read()?
+            .scan(Way::Forwards, u64::MAX, |key, value| {
+                found.add_record(key, value);
+            })?;
+        ensure!(
+            found == expected,
+            "the database has {found:?} instead of {expected:?}"
+        );
+        drop(connection);
+        let store = self.store()?;
+        let used_bytes = store.used_bytes()?;
+        let size = size_of_files(&self.setup.directory, 0)?;
+        Ok(Size {
+            file_bytes: size.file_bytes,
+            allocated_bytes: size.allocated_bytes,
+            used_bytes,
+            data_bytes,
+        })
+    }
+
+    fn store(&self) -> Result<&S> {
+        self.store.as_ref().context("no database is open")
+    }
+
+    /// Replaces the database by an empty one.
+    fn start_anew(&mut self, durability: Durability) -> Result<()> {
+        self.close_store()?;
+        self.content = Content::Nothing;
+        self.coins = None;
+        let directory = &self.setup.directory;
+        fs::remove_dir_all(directory)?;
+        fs::create_dir_all(directory)?;
+        settle(directory)?;
+        self.reopen(durability)
+    }
+
+    fn reopen(&mut self, durability: Durability) -> Result<()> {
+        self.close_store()?;
+        if self.setup.is_cold {
+            give_memory_back();
+        }
+        let large = tasks::LARGE_VALUES * LARGE_LEN as u64;
+        let records = self.setup.records * (self.setup.value_len as u64 + 64);
+        let data_bytes = records + large + self.setup.coins * 80;
+        let room = Room {
+            data_bytes,
+            cache_bytes: self.setup.cache_bytes.unwrap_or(2 * data_bytes),
+            write_bytes: self.setup.cache_bytes.map(|bytes| bytes / 2),
+        };
+        self.store = Some((self.open)(&self.setup.directory, durability, room)?);
+        self.durability = durability;
+        self.is_warm = false;
+        Ok(())
+    }
+
+    fn close_store(&mut self) -> Result<()> {
+        self.store.take().map_or(Ok(()), Store::close)
+    }
+
+    fn close(mut self) -> Result<()> {
+        self.close_store()
+    }
+}

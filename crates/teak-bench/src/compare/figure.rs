@@ -1,0 +1,154 @@
+//! What an engine came to in one work.
+
+use super::{
+    message::{Done, Size},
+    usage::Usage,
+    work::Task,
+};
+use crate::{
+    engines::rivals::Rival,
+    latencies::Latencies,
+    statistics::{Samples, Spread},
+};
+use anyhow::Result;
+use serde::Serialize;
+
+/// Of how many percent of the operations the longest time is told.
+pub(super) const PERCENTILES: [f64; 12] = [
+    10.0, 50.0, 75.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95, 99.99, 99.999, 100.0,
+];
+
+/// One line of the result.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Figure {
+    /// The work, with the number of its threads.
+    pub(super) work: String,
+    pub(super) engine: Rival,
+    /// What a power cut leaves of what was committed, if anything was.
+    pub(super) promise: Option<&'static str>,
+    /// Of all rounds.
+    pub(super) operations: u64,
+    pub(super) rounds: usize,
+    /// The median over the rounds, of the time until the last operation returned.
+    pub(super) ns_per_op: f64,
+    /// The fastest and the slowest round.
+    pub(super) spread: Spread,
+    /// How much longer until all was on the disk and the engine at rest, in the mean.
+    pub(super) rest_ns_per_op: f64,
+    /// Time of the processors, in the mean.
+    pub(super) cpu_ns_per_op: f64,
+    /// Bytes that came from the disk, in the mean.
+    pub(super) read_bytes_per_op: f64,
+    /// Bytes that the device was given to write, in the mean.
+    pub(super) device_written_bytes_per_op: f64,
+    /// Requests to flush what the device holds back, in the mean.
+    pub(super) device_flushes_per_op: f64,
+    /// The most memory of the process meanwhile, with pages of files that are mapped.
+    pub(super) memory_bytes: u64,
+    /// The most memory of the process alone behind a part.
+    pub(super) own_memory_bytes: u64,
+    /// How many single operations were timed; of `coins` blocks, of loads and `delete` transactions, of `get_many` groups.
+    pub(super) timed: u64,
+    /// Times of single operations: percent, and what so many took at most, in nanoseconds.
+    pub(super) latencies: Vec<(f64, u64)>,
+    /// Commits a second of the thread that wrote while others read.
+    pub(super) commits_per_second: Option<f64>,
+    /// The database behind the last round.
+    pub(super) size: Option<Size>,
+    /// After so many operations, of the last round of a load and of all rounds else, the files took up so many bytes.
+    pub(super) sizes: Vec<(u64, u64)>,
+}
+
+/// What the rounds of an engine come to so far.
+pub(super) struct Tally {
+    samples: Samples,
+    latencies: Latencies,
+    operations: u64,
+    seconds: f64,
+    rest_seconds: f64,
+    usage: Usage,
+    memory_bytes: u64,
+    own_memory_bytes: u64,
+    commits: u64,
+    pub(super) size: Option<Size>,
+    sizes: Vec<(u64, u64)>,
+}
+
+impl Tally {
+    /// No rounds yet.
+    pub(super) fn new() -> Result<Self> {
+        Ok(Self {
+            samples: Samples::default(),
+            latencies: Latencies::new()?,
+            operations: 0,
+            seconds: 0.0,
+            rest_seconds: 0.0,
+            usage: Usage::default(),
+            memory_bytes: 0,
+            own_memory_bytes: 0,
+            commits: 0,
+            size: None,
+            sizes: Vec::new(),
+        })
+    }
+
+    /// Adds the parts of a round.
+    pub(super) fn add_round(&mut self, task: Task, parts: &[Done]) {
+        if task.work.is_whole() {
+            self.sizes.clear();
+        }
+        let (mut seconds, mut operations) = (0.0, 0);
+        for done in parts {
+            let before = if task.work.is_whole() {
+                0
+            } else {
+                self.operations + operations
+            };
+            let sizes = done.sizes.iter();
+            self.sizes
+                .extend(sizes.map(|(count, bytes)| (before + count, *bytes)));
+            seconds += done.seconds;
+            operations += done.operations;
+            self.rest_seconds += done.rest_seconds;
+            self.usage += done.usage;
+            self.memory_bytes = self.memory_bytes.max(done.memory_bytes);
+            self.own_memory_bytes = self.own_memory_bytes.max(done.own_memory_bytes);
+            self.commits += done.commits;
+            self.latencies.add_counts(&done.latencies);
+        }
+        self.seconds += seconds;
+        self.operations += operations;
+        self.samples.push(seconds * 1e9 / operations.max(1) as f64);
+    }
+
+    /// What it comes to; none if there was no round.
+    pub(super) fn figure(&self, task: Task, engine: Rival) -> Option<Figure> {
+        let each = |figure: f64| figure / self.operations.max(1) as f64;
+        let latencies = PERCENTILES.map(|percent| (percent, self.latencies.percentile_ns(percent)));
+        let durability = task.work.durability();
+        Some(Figure {
+            work: task.to_string(),
+            engine,
+            promise: durability.map(|durability| engine.promise(durability)),
+            operations: self.operations,
+            rounds: self.samples.len(),
+            ns_per_op: self.samples.median()?,
+            spread: self.samples.spread()?,
+            rest_ns_per_op: each(self.rest_seconds * 1e9),
+            cpu_ns_per_op: each(self.usage.cpu_seconds * 1e9),
+            read_bytes_per_op: each(self.usage.read_bytes as f64),
+            device_written_bytes_per_op: each(self.usage.device_written_bytes as f64),
+            device_flushes_per_op: each(self.usage.device_flushes as f64),
+            memory_bytes: self.memory_bytes,
+            own_memory_bytes: self.own_memory_bytes,
+            timed: self.latencies.count(),
+            latencies: match self.latencies.count() {
+                0 => Vec::new(),
+                _ => latencies.to_vec(),
+            },
+            commits_per_second: (self.commits > 0).then(|| self.commits as f64 / self.seconds),
+            size: self.size,
+            sizes: self.sizes.clone(),
+        })
+    }
+}

@@ -1,0 +1,84 @@
+//! Groups of processes whose memory is limited by the system: Linux's control groups, of the first version and of the second.
+//!
+//! What the system keeps of files counts for the group whose process brought it there; an engine's process makes and reads its files by
+//! itself, so that all of them count for its own group.
+
+use anyhow::{Context, Result, bail};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process,
+};
+
+const ROOT: &str = "/sys/fs/cgroup";
+
+/// A group. Goes away when it is dropped, which is when its processes have ended.
+pub(super) struct Group {
+    directory: PathBuf,
+    version: Version,
+}
+
+#[derive(Clone, Copy)]
+enum Version {
+    First,
+    Second,
+}
+
+impl Group {
+    /// A group of nobody, without a limit.
+    pub(super) fn new(name: &str) -> Result<Self> {
+        let (parent, version) = parent()?;
+        let directory = parent.join(format!("teak-bench-{}-{name}", process::id()));
+        fs::create_dir(&directory)
+            .with_context(|| format!("cannot make the control group {}", directory.display()))?;
+        let group = Self { directory, version };
+        // Nothing is to go elsewhere than to the files.
+        if let Version::Second = version {
+            let _ = fs::write(group.directory.join("memory.swap.max"), "0");
+        }
+        Ok(group)
+    }
+
+    /// Takes a process in.
+    pub(super) fn add(&self, process: u32) -> Result<()> {
+        self.write("cgroup.procs", &process.to_string())
+    }
+
+    /// Lets its processes have so many bytes.
+    pub(super) fn limit(&self, bytes: u64) -> Result<()> {
+        let name = match self.version {
+            Version::First => "memory.limit_in_bytes",
+            Version::Second => "memory.max",
+        };
+        self.write(name, &bytes.to_string())
+    }
+
+    fn write(&self, name: &str, text: &str) -> Result<()> {
+        let path = self.directory.join(name);
+        fs::write(&path, text).with_context(|| format!("cannot write {text} to {}", path.display()))
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        if let Err(error) = fs::remove_dir(&self.directory) {
+            eprintln!("cannot remove {}: {error}", self.directory.display());
+        }
+    }
+}
+
+/// Where groups can be made that limit memory.
+fn parent() -> Result<(PathBuf, Version)> {
+    let first = Path::new(ROOT).join("memory");
+    if first.join("memory.limit_in_bytes").exists() {
+        return Ok((first, Version::First));
+    }
+    let second = PathBuf::from(ROOT);
+    let controllers = fs::read_to_string(second.join("cgroup.controllers")).unwrap_or_default();
+    if controllers.split_whitespace().any(|name| name == "memory") {
+        // Fails where it is so already and may not be changed, which is as well.
+        let _ = fs::write(second.join("cgroup.subtree_control"), "+memory");
+        return Ok((second, Version::Second));
+    }
+    bail!("there is no control group that limits memory below {ROOT}")
+}

@@ -1,0 +1,129 @@
+//! Takes the time of work, and what it uses, in stretches: what is between them is not the engine's.
+
+use super::{
+    message::Done,
+    usage::{Usage, forget_most_memory, memory},
+};
+use crate::{
+    bench::settle,
+    data::Digest,
+    engines::store::{Store, size_of_files},
+    latencies::Latencies,
+};
+use anyhow::Result;
+use std::{
+    path::Path,
+    time::{Duration, Instant},
+};
+
+/// What times single operations, or does not.
+pub(super) trait Watch {
+    /// Does an operation.
+    fn time<R>(&mut self, operation: impl FnOnce() -> R) -> R;
+}
+
+impl Watch for Latencies {
+    #[inline]
+    fn time<R>(&mut self, operation: impl FnOnce() -> R) -> R {
+        Self::time(self, operation)
+    }
+}
+
+/// Nobody looks at the clock.
+pub(super) struct Unwatched;
+
+impl Watch for Unwatched {
+    #[inline]
+    fn time<R>(&mut self, operation: impl FnOnce() -> R) -> R {
+        operation()
+    }
+}
+
+/// The figures of a part.
+pub(super) struct Meter<'d> {
+    directory: &'d Path,
+    pub(super) latencies: Latencies,
+    pub(super) digest: Digest,
+    done: Done,
+}
+
+impl<'d> Meter<'d> {
+    /// Nothing yet, of an engine with its files in `directory`.
+    pub(super) fn new(directory: &'d Path) -> Result<Self> {
+        forget_most_memory();
+        Ok(Self {
+            directory,
+            latencies: Latencies::new()?,
+            digest: Digest::default(),
+            done: Done::default(),
+        })
+    }
+
+    /// Does `operations` operations, on the clock.
+    pub(super) fn run<R>(
+        &mut self,
+        operations: u64,
+        work: impl FnOnce(&mut Latencies, &mut Digest) -> Result<R>,
+    ) -> Result<R> {
+        let before = Usage::so_far(self.directory);
+        let begin = Instant::now();
+        let result = work(&mut self.latencies, &mut self.digest)?;
+        self.done.seconds += begin.elapsed().as_secs_f64();
+        self.done.usage += Usage::so_far(self.directory) - before;
+        self.done.operations += operations;
+        Ok(result)
+    }
+
+    /// Takes off what was on the clock and not the engine's.
+    pub(super) fn take_off(&mut self, time: Duration) {
+        self.done.seconds -= time.as_secs_f64();
+        self.done.usage.cpu_seconds -= time.as_secs_f64();
+    }
+
+    /// Counts commits that were beside the operations.
+    pub(super) fn add_commits(&mut self, commits: u64) {
+        self.done.commits += commits;
+    }
+
+    /// Notes how long the files are by now.
+    pub(super) fn note_size(&mut self) -> Result<()> {
+        let size = size_of_files(self.directory, 0)?;
+        let point = (self.done.operations, size.allocated_bytes);
+        self.done.sizes.push(point);
+        Ok(())
+    }
+
+    /// The figures, behind work that has left nothing to do.
+    pub(super) fn finish(mut self) -> Result<Done> {
+        let memory = memory();
+        self.done.memory_bytes = memory.most_bytes;
+        self.done.own_memory_bytes = memory.own_bytes;
+        self.done.digest = self.digest;
+        self.done.latencies = self.latencies.counts();
+        Ok(self.done)
+    }
+
+    /// The same when commits had to wait for the disk, so that nothing was left to be brought there but what the engine would go on with.
+    pub(super) fn finish_durable(mut self, store: &impl Store) -> Result<Done> {
+        self.note_size()?;
+        let directory = self.directory;
+        let done = self.finish()?;
+        store.rest()?;
+        settle(directory)?;
+        Ok(done)
+    }
+
+    /// The same when what the work left to be done has been done: all is on the disk, and the engine at rest.
+    pub(super) fn finish_at_rest(mut self, store: &impl Store) -> Result<Done> {
+        let before = Usage::so_far(self.directory);
+        let begin = Instant::now();
+        store.sync()?;
+        settle(self.directory)?;
+        store.rest()?;
+        settle(self.directory)?;
+        self.done.rest_seconds = begin.elapsed().as_secs_f64();
+        self.done.usage += Usage::so_far(self.directory) - before;
+        self.note_size()?;
+        self.finish()
+    }
+}

@@ -1,0 +1,227 @@
+//! Teak beside other engines, each in a process of its own, on the same work.
+//!
+//! This process starts one for each engine, and lets them take turns: a work is cut into parts, only the engine whose turn it is runs, and
+//! all others are stopped with all of their threads. What an engine does behind its commits, it does in its own time, and what the system
+//! counts meanwhile is its own: time of the processors, bytes read, bytes and flushes that the device was given, memory.
+//!
+//! Each process makes the records by itself from numbers, before the clock runs, and knows what its reads should find: see [`keys`] and
+//! [`model`]. That all engines found the same in a part is compared here.
+//!
+//! Parts that write end when all is on the disk and the engine at rest. The time that this takes behind the last operation is told apart.
+
+mod arguments;
+mod chain;
+mod chart;
+mod contender;
+mod engine;
+mod figure;
+mod html;
+mod keys;
+mod limit;
+mod message;
+mod meter;
+mod model;
+mod plan;
+mod report;
+mod tasks;
+mod usage;
+mod work;
+
+pub(crate) use arguments::{Compare, CompareEngine};
+pub(crate) use engine::run_process;
+pub(crate) use html::write as write_html;
+pub(crate) use report::{Report, describe_run, table};
+
+use crate::{bench::turn_order, data::Digest};
+use anyhow::{Context, Result, anyhow, bail};
+use contender::Contender;
+use figure::{Figure, Tally};
+use limit::Group;
+use message::{Done, Part, Setup};
+use plan::Step;
+use std::path::Path;
+use work::{Task, Work};
+
+/// What processes may have besides while they ready their databases.
+const MEMORY_TO_PREPARE: u64 = 256 << 20;
+
+/// An engine that gave up, and why.
+#[derive(Debug, serde::Serialize)]
+pub(crate) struct Failure {
+    work: String,
+    engine: crate::engines::rivals::Rival,
+    why: String,
+}
+
+/// A run: those engines that have not failed, and what came of it so far.
+struct Run {
+    contenders: Vec<Contender>,
+    figures: Vec<Figure>,
+    failures: Vec<Failure>,
+    seed: u64,
+    /// What each engine may have, if that is limited.
+    memory_bytes: Option<u64>,
+}
+
+/// Runs what `compare` asks for, with databases below `directory`, and says on standard error where it is.
+pub(crate) fn run(compare: &Compare, directory: &Path) -> Result<Report> {
+    let paths = directory.join("paths");
+    if compare.keys == keys::KeyKind::Strings {
+        keys::gather_paths(&paths)?;
+    }
+    let mut run = Run {
+        contenders: Vec::new(),
+        figures: Vec::new(),
+        failures: Vec::new(),
+        seed: 0,
+        memory_bytes: None,
+    };
+    for (index, &rival) in compare.engines.iter().enumerate() {
+        if compare.engines[..index].contains(&rival) {
+            continue;
+        }
+        let setup = Setup {
+            directory: directory.join(rival.to_string()),
+            records: compare.records,
+            keys: compare.keys,
+            value_len: compare.value as usize,
+            paths: paths.clone(),
+            coins: compare.coins(),
+            coin_flush_bytes: compare.coin_flush_mb * 1_000_000,
+            cache_bytes: compare.memory_bytes(Work::Get).map(|bytes| bytes / 2),
+            is_cold: compare.memory_parts.is_some(),
+        };
+        let group = compare.memory_parts.map(|_| Group::new(&rival.to_string()));
+        let started = Contender::start(rival, setup, group.transpose()?);
+        let started = started.with_context(|| format!("cannot start {rival}"))?;
+        run.contenders.push(started);
+    }
+    for step in plan::steps(compare) {
+        eprintln!("{}", step.task);
+        run.memory_bytes = compare.memory_bytes(step.task.work);
+        run.run_step(step, compare.repeat as usize)?;
+    }
+    for contender in run.contenders {
+        contender.end()?;
+    }
+    Ok(Report::new(compare, directory, run.figures, run.failures))
+}
+
+impl Run {
+    fn run_step(&mut self, step: Step, rounds: usize) -> Result<()> {
+        let tallies = self.contenders.iter().map(|_| Tally::new());
+        let mut tallies: Vec<Tally> = tallies.collect::<Result<_>>()?;
+        for round in 0..rounds {
+            let parts = self.round(step, round, &mut tallies);
+            compare_digests(step, &parts)?;
+        }
+        for (contender, tally) in self.contenders.iter().zip(&tallies) {
+            self.figures
+                .extend(tally.figure(step.task, contender.rival));
+        }
+        Ok(())
+    }
+
+    /// One round of all engines that are left: the parts of each.
+    fn round(&mut self, step: Step, round: usize, tallies: &mut Vec<Tally>) -> Vec<Vec<Done>> {
+        let seed = self.seed;
+        self.seed += step.parts;
+        let part = |index: u64| Part {
+            task: step.task,
+            seed: (seed + index + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15),
+            operations: step.part,
+        };
+        let (count, memory_bytes) = (self.contenders.len(), self.memory_bytes);
+        let mut done: Vec<Result<Vec<Done>>> = (0..count).map(|_| Ok(Vec::new())).collect();
+        let mut turn = |contenders: &mut [Contender], which: usize, index: u64| {
+            if let Ok(parts) = &mut done[which] {
+                let contender = &mut contenders[which];
+                let result = match index {
+                    0 => prepare(contender, step.task, memory_bytes),
+                    _ => Ok(()),
+                };
+                match result.and_then(|()| contender.work(part(index))) {
+                    Ok(part) => parts.push(part),
+                    Err(error) => done[which] = Err(error),
+                }
+            }
+        };
+        if step.task.work.is_whole() {
+            for which in turn_order(count, round) {
+                (0..step.parts).for_each(|index| turn(&mut self.contenders, which, index));
+            }
+        } else {
+            for index in 0..step.parts {
+                for which in turn_order(count, round + index as usize) {
+                    turn(&mut self.contenders, which, index);
+                }
+            }
+        }
+        for ((contender, tally), parts) in
+            self.contenders.iter_mut().zip(&mut *tallies).zip(&mut done)
+        {
+            if let Ok(finished) = parts {
+                tally.add_round(step.task, finished);
+                if step.task.work.writes() {
+                    match contender.measure() {
+                        Ok(size) => tally.size = Some(size),
+                        Err(error) => *parts = Err(error),
+                    }
+                }
+            }
+        }
+        self.drop_failed(step, done, tallies)
+    }
+
+    /// Takes out those engines that have failed.
+    fn drop_failed(
+        &mut self,
+        step: Step,
+        done: Vec<Result<Vec<Done>>>,
+        tallies: &mut Vec<Tally>,
+    ) -> Vec<Vec<Done>> {
+        let mut left = Vec::new();
+        for (index, parts) in done.into_iter().enumerate().rev() {
+            match parts {
+                Ok(parts) => left.insert(0, parts),
+                Err(error) => {
+                    let engine = self.contenders.remove(index).rival;
+                    tallies.remove(index);
+                    eprintln!("{engine} has failed and is out of it: {error:#}");
+                    self.failures.push(Failure {
+                        work: step.task.to_string(),
+                        engine,
+                        why: format!("{error:#}"),
+                    });
+                }
+            }
+        }
+        left
+    }
+}
+
+/// Has the engine ready its database, and from then on have no more memory than it may.
+fn prepare(contender: &mut Contender, task: Task, memory_bytes: Option<u64>) -> Result<()> {
+    // What it needs to know what it should find is not known yet.
+    if let Some(bytes) = memory_bytes {
+        contender.limit(2 * bytes + MEMORY_TO_PREPARE)?;
+    }
+    contender.prepare(task)?;
+    memory_bytes.map_or(Ok(()), |bytes| contender.limit(bytes))
+}
+
+/// All engines have found the same.
+fn compare_digests(step: Step, parts: &[Vec<Done>]) -> Result<()> {
+    let digests = |parts: &Vec<Done>| {
+        parts
+            .iter()
+            .map(|done| done.digest)
+            .collect::<Vec<Digest>>()
+    };
+    let mut all = parts.iter().map(digests);
+    let first = all.next().ok_or_else(|| anyhow!("no engine is left"))?;
+    if all.any(|other| other != first) {
+        bail!("the engines do not find the same in {}", step.task);
+    }
+    Ok(())
+}

@@ -1,0 +1,221 @@
+//! The records of a run, and what reading them should come to.
+//!
+//! Invariants: those that live have the numbers from `first` up to `end`; what a record holds follows from its number and
+//! version, so that a process knows what it should find and keeps a byte for each record.
+
+use super::keys::Keys;
+use crate::{
+    data::Digest,
+    engines::store::{Batches, Pair},
+};
+use fastrand::Rng;
+use std::{
+    ops::Range,
+    time::{Duration, Instant},
+};
+
+const VALUE_SEED: u64 = 0x7661_6c75;
+
+/// What is in the database.
+pub(super) struct Model {
+    pub(super) keys: Keys,
+    pub(super) value_len: usize,
+    first: u64,
+    versions: Vec<u8>,
+}
+
+impl Model {
+    /// Of records that are not there yet.
+    pub(super) fn new(keys: Keys, value_len: usize) -> Self {
+        Self {
+            keys,
+            value_len,
+            first: 0,
+            versions: Vec::new(),
+        }
+    }
+
+    /// Forgets every record, and has `count` new ones.
+    pub(super) fn load(&mut self, count: u64) {
+        self.first = 0;
+        self.versions = vec![0; count as usize];
+    }
+
+    /// The numbers of the records that live.
+    pub(super) fn live(&self) -> Range<u64> {
+        self.first..self.versions.len() as u64
+    }
+
+    /// One of them.
+    pub(super) fn pick(&self, rng: &mut Rng) -> u64 {
+        rng.u64(self.live())
+    }
+
+    /// Adds the next record, and returns its number.
+    pub(super) fn insert(&mut self) -> u64 {
+        self.versions.push(0);
+        self.versions.len() as u64 - 1
+    }
+
+    /// Gives a record a new version.
+    pub(super) fn update(&mut self, number: u64) {
+        let version = &mut self.versions[number as usize];
+        *version = version.wrapping_add(1);
+    }
+
+    /// Removes the oldest record, and returns its number.
+    pub(super) fn remove(&mut self) -> u64 {
+        self.first += 1;
+        self.first - 1
+    }
+
+    /// Counts what a lookup of a record finds.
+    pub(super) fn add_found(&self, number: u64, digest: &mut Digest) {
+        let head = self.rng(number).u64(..).to_le_bytes();
+        digest.add_value(&head[..self.value_len.min(head.len())]);
+    }
+
+    /// What a scan of everything comes to.
+    pub(super) fn digest(&self) -> Digest {
+        let mut digest = Digest::default();
+        let (mut key, mut value) = (Vec::new(), vec![0; self.value_len]);
+        for number in self.live() {
+            key.clear();
+            self.keys.add(number, &mut key);
+            let head = self.rng(number).u64(..).to_le_bytes();
+            let len = self.value_len.min(head.len());
+            value[..len].copy_from_slice(&head[..len]);
+            digest.add_record(&key, &value);
+        }
+        digest
+    }
+
+    /// Bytes of the keys and values of all records.
+    pub(super) fn data_bytes(&self) -> u64 {
+        let mut key = Vec::new();
+        let lens = self.live().map(|number| {
+            key.clear();
+            self.keys.add(number, &mut key);
+            (key.len() + self.value_len) as u64
+        });
+        lens.sum()
+    }
+
+    /// About how many bytes of memory this takes.
+    pub(super) fn held_bytes(&self) -> u64 {
+        self.versions.len() as u64 + self.keys.held_bytes()
+    }
+
+    /// Puts the value of a record, as it is now, behind `target`.
+    fn add_value(&self, number: u64, target: &mut Vec<u8>) {
+        let mut rng = self.rng(number);
+        let (begin, head) = (target.len(), rng.u64(..).to_le_bytes());
+        target.extend(&head[..self.value_len.min(head.len())]);
+        target.resize(begin + self.value_len, 0);
+        if let Some(rest) = target.get_mut(begin + head.len()..) {
+            rng.fill(rest);
+        }
+    }
+
+    fn rng(&self, number: u64) -> Rng {
+        let version = self.versions.get(number as usize).copied();
+        let version = u64::from(version.unwrap_or_default());
+        Rng::with_seed(number ^ VALUE_SEED << 24 ^ version << 56)
+    }
+}
+
+/// Keys and values one behind the other, made before the clock starts.
+#[derive(Default)]
+pub(super) struct Block {
+    bytes: Vec<u8>,
+    /// Where each key and each value ends.
+    ends: Vec<(usize, usize)>,
+}
+
+impl Block {
+    /// Adds a record as it is now.
+    pub(super) fn add(&mut self, model: &Model, number: u64) {
+        model.keys.add(number, &mut self.bytes);
+        let key_end = self.bytes.len();
+        model.add_value(number, &mut self.bytes);
+        self.ends.push((key_end, self.bytes.len()));
+    }
+
+    /// Adds a key alone.
+    pub(super) fn add_key(&mut self, model: &Model, number: u64) {
+        model.keys.add(number, &mut self.bytes);
+        self.ends.push((self.bytes.len(), self.bytes.len()));
+    }
+
+    /// Adds a key that no record has.
+    pub(super) fn add_missing(&mut self, model: &Model, number: u64) {
+        model.keys.add_missing(number, &mut self.bytes);
+        self.ends.push((self.bytes.len(), self.bytes.len()));
+    }
+
+    /// Adds a record that the model does not know.
+    pub(super) fn add_pair(&mut self, key: &[u8], value: &[u8]) {
+        self.bytes.extend(key);
+        let key_end = self.bytes.len();
+        self.bytes.extend(value);
+        self.ends.push((key_end, self.bytes.len()));
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.bytes.clear();
+        self.ends.clear();
+    }
+
+    /// The records, in the order in which they were added.
+    pub(super) fn pairs(&self) -> Vec<Pair<'_>> {
+        let mut begin = 0;
+        let pairs = self.ends.iter().map(|&(key_end, end)| {
+            let pair = (&self.bytes[begin..key_end], &self.bytes[key_end..end]);
+            begin = end;
+            pair
+        });
+        pairs.collect()
+    }
+
+    /// Their keys.
+    pub(super) fn keys(&self) -> Vec<&[u8]> {
+        self.pairs().into_iter().map(|(key, _)| key).collect()
+    }
+}
+
+/// The records of a model, made a batch at a time; how long that takes is not the engine's.
+pub(super) struct Stream<'m> {
+    model: &'m Model,
+    numbers: Range<u64>,
+    block: Block,
+    pub(super) making: Duration,
+}
+
+impl<'m> Stream<'m> {
+    /// All that live, in the order of their numbers.
+    pub(super) fn new(model: &'m Model) -> Self {
+        Self {
+            model,
+            numbers: model.live(),
+            block: Block::default(),
+            making: Duration::ZERO,
+        }
+    }
+}
+
+impl Batches for Stream<'_> {
+    fn next_batch(&mut self, most: usize) -> Option<Vec<Pair<'_>>> {
+        let begin = Instant::now();
+        self.block.clear();
+        for number in self.numbers.by_ref().take(most) {
+            self.block.add(self.model, number);
+        }
+        let pairs = self.block.pairs();
+        self.making += begin.elapsed();
+        (!pairs.is_empty()).then_some(pairs)
+    }
+}
+
+#[cfg(test)]
+#[path = "model_tests.rs"]
+mod tests;

@@ -1,0 +1,180 @@
+//! A chain, replayed as a node does: the coins that a block spends are looked up, what it changes is kept in memory, and all that has changed is
+//! written in one durable transaction when it has become too much.
+
+use crate::{
+    compare::{
+        chain::{Chain, Coin},
+        message::{Done, Part},
+        meter::Meter,
+        model::Block,
+    },
+    data::Digest,
+    engines::store::{Connection, Pair, Read, Store, Write},
+};
+use anyhow::{Result, ensure};
+use std::{collections::HashMap, path::Path};
+
+/// Keys that are looked up at once.
+const GROUP: usize = 512;
+/// What an entry takes in memory, about as a node counts: key, value, and what holds them together.
+const ENTRY_BYTES: u64 = 136;
+/// Coins of a transaction while the first ones are loaded.
+const BATCH: usize = 10_000;
+
+/// A chain, what is in the database of it, and what is not yet.
+pub(crate) struct Coins {
+    chain: Chain,
+    /// What the database has.
+    pub(crate) flushed: Digest,
+    pub(crate) flushed_bytes: u64,
+    changes: HashMap<Coin, Change>,
+}
+
+/// What a coin has become that was not written yet.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Change {
+    Created,
+    Spent,
+}
+
+impl Coins {
+    /// A chain with so many coins, none of which is in the database.
+    pub(crate) fn new(count: u64) -> Self {
+        Self {
+            chain: Chain::new(count),
+            flushed: Digest::default(),
+            flushed_bytes: 0,
+            changes: HashMap::new(),
+        }
+    }
+
+    /// Puts the first coins into the database, in batches, in any order.
+    pub(crate) fn load<S: Store>(&mut self, store: &S) -> Result<()> {
+        let coins: Vec<Coin> = self.chain.coins().collect();
+        let mut connection = store.connect()?;
+        for coins in coins.chunks(BATCH) {
+            let block = block(coins);
+            let pairs = block.pairs();
+            let mut transaction = connection.write()?;
+            transaction.put_all(&pairs)?;
+            transaction.commit()?;
+            self.note_put(&pairs);
+        }
+        connection.wait()?;
+        store.sync()?;
+        store.rest()
+    }
+
+    /// About how many bytes of memory this takes.
+    pub(crate) fn held_bytes(&self) -> u64 {
+        let of_chain = self.chain.count_coins() * size_of::<Coin>() as u64;
+        of_chain + self.changes.len() as u64 * ENTRY_BYTES
+    }
+
+    fn note_put(&mut self, pairs: &[Pair<'_>]) {
+        for (key, value) in pairs {
+            self.flushed.add_record(key, value);
+            self.flushed_bytes += (key.len() + value.len()) as u64;
+        }
+    }
+
+    /// The next block: the coins that have to be looked up.
+    fn next_block(&mut self) -> (Vec<Coin>, u64) {
+        let block = self.chain.next_block();
+        let touched = (block.spent.len() + block.created.len()) as u64;
+        let mut wanted = Vec::new();
+        for coin in block.spent {
+            // One that was never written need not be removed either.
+            if self.changes.remove(&coin) != Some(Change::Created) {
+                wanted.push(coin);
+                self.changes.insert(coin, Change::Spent);
+            }
+        }
+        for coin in block.created {
+            self.changes.insert(coin, Change::Created);
+        }
+        (wanted, touched)
+    }
+
+    /// All changes, to be written now: what is new, and what is gone.
+    fn take_changes(&mut self) -> (Block, Block) {
+        let mut changes: Vec<(Coin, Change)> = self.changes.drain().collect();
+        // The order of the map is another in each process.
+        changes.sort_unstable_by_key(|(coin, _)| *coin);
+        let of = |wanted: Change| -> Vec<Coin> {
+            let changes = changes.iter().filter(|(_, change)| *change == wanted);
+            changes.map(|(coin, _)| *coin).collect()
+        };
+        (block(&of(Change::Created)), block(&of(Change::Spent)))
+    }
+}
+
+/// Replays blocks. What is on the clock are lookups and writes; an operation is a coin that is spent or created, and what is timed are blocks.
+pub(crate) fn replay<S: Store>(
+    store: &S,
+    coins: &mut Coins,
+    part: Part,
+    flush_bytes: u64,
+    directory: &Path,
+) -> Result<Done> {
+    let mut meter = Meter::new(directory)?;
+    let mut connection = store.connect()?;
+    let mut expected = Digest::default();
+    for _ in 0..part.operations {
+        let (wanted, touched) = coins.next_block();
+        let wanted = block(&wanted);
+        for (_, value) in wanted.pairs() {
+            expected.add_value(value);
+        }
+        let keys = wanted.keys();
+        let is_due = coins.changes.len() as u64 * ENTRY_BYTES >= flush_bytes;
+        let changes = is_due.then(|| coins.take_changes());
+        let changes = changes
+            .as_ref()
+            .map(|(new, gone)| (new.pairs(), gone.pairs()));
+        meter.run(touched, |latencies, digest| {
+            latencies.time(|| {
+                let mut transaction = connection.read()?;
+                for group in keys.chunks(GROUP) {
+                    transaction.get_many(group, |value| digest.add_value(value))?;
+                }
+                drop(transaction);
+                let Some((new, gone)) = &changes else {
+                    return Ok(());
+                };
+                let mut transaction = connection.write()?;
+                transaction.put_all(new)?;
+                for (key, _) in gone {
+                    transaction.remove(key)?;
+                }
+                transaction.commit()
+            })
+        })?;
+        if let Some((new, gone)) = &changes {
+            coins.note_put(new);
+            for (key, value) in gone {
+                coins.flushed.remove(key, value);
+                coins.flushed_bytes -= (key.len() + value.len()) as u64;
+            }
+        }
+    }
+    let found = meter.digest;
+    ensure!(
+        found == expected,
+        "lookups found {found:?} instead of {expected:?}"
+    );
+    meter.finish_durable(store)
+}
+
+/// Coins as records.
+fn block(coins: &[Coin]) -> Block {
+    let (mut block, mut key, mut value) = (Block::default(), Vec::new(), Vec::new());
+    for coin in coins {
+        key.clear();
+        value.clear();
+        coin.add_key(&mut key);
+        coin.add_value(&mut value);
+        block.add_pair(&key, &value);
+    }
+    block
+}

@@ -1,0 +1,100 @@
+//! Loads into an empty database.
+
+use super::{ahead, block};
+use crate::{
+    compare::{
+        message::Done,
+        meter::Meter,
+        model::{Model, Stream},
+    },
+    engines::store::{Connection, Store, Write},
+};
+use anyhow::Result;
+use std::path::Path;
+
+/// Records of a transaction.
+const BATCH: usize = 10_000;
+/// How often the size of the files is noted.
+const SIZES: u64 = 20;
+
+/// In any order, a batch a transaction.
+pub(crate) fn load_random<S: Store>(store: &S, model: &Model, directory: &Path) -> Result<Done> {
+    let numbers: Vec<u64> = model.live().collect();
+    load_in_batches(store, model, directory, &numbers, Arrival::Anyhow)
+}
+
+/// In the order of keys, a batch a transaction, by the call that the engine has for that.
+pub(crate) fn load_sorted<S: Store>(store: &S, model: &Model, directory: &Path) -> Result<Done> {
+    let numbers = in_key_order(model);
+    load_in_batches(store, model, directory, &numbers, Arrival::Sorted)
+}
+
+/// In any order, all at once, by the best that the engine has.
+pub(crate) fn load_bulk<S: Store>(store: &S, model: &Model, directory: &Path) -> Result<Done> {
+    let mut meter = Meter::new(directory)?;
+    let mut stream = Stream::new(model);
+    let count = model.live().count() as u64;
+    meter.run(count, |_, _| store.connect()?.load(&mut stream))?;
+    meter.take_off(stream.making);
+    meter.finish_at_rest(store)
+}
+
+/// In which order records come.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Arrival {
+    Anyhow,
+    Sorted,
+}
+
+fn load_in_batches<S: Store>(
+    store: &S,
+    model: &Model,
+    directory: &Path,
+    numbers: &[u64],
+    arrival: Arrival,
+) -> Result<Done> {
+    let mut meter = Meter::new(directory)?;
+    let mut connection = store.connect()?;
+    let total = numbers.len() as u64;
+    let (mut loaded, mut noted) = (0, 0);
+    // Whole batches, but for the last.
+    let step = (ahead(model) as usize).next_multiple_of(BATCH);
+    for numbers in numbers.chunks(step) {
+        let block = block(model, numbers.iter().copied());
+        let pairs = block.pairs();
+        meter.run(pairs.len() as u64, |latencies, _| {
+            for batch in pairs.chunks(BATCH) {
+                latencies.time(|| {
+                    let mut transaction = connection.write()?;
+                    match arrival {
+                        Arrival::Anyhow => transaction.put_all(batch)?,
+                        Arrival::Sorted => transaction.append(batch)?,
+                    }
+                    transaction.commit()
+                })?;
+            }
+            connection.wait()
+        })?;
+        loaded += pairs.len() as u64;
+        if loaded * SIZES / total > noted {
+            noted = loaded * SIZES / total;
+            meter.note_size()?;
+        }
+    }
+    meter.finish_at_rest(store)
+}
+
+/// The numbers of all records, as their keys are in order.
+fn in_key_order(model: &Model) -> Vec<u64> {
+    let key_of = |number| {
+        let mut key = Vec::new();
+        model.keys.add(number, &mut key);
+        key
+    };
+    let mut numbers: Vec<(Vec<u8>, u64)> = model
+        .live()
+        .map(|number| (key_of(number), number))
+        .collect();
+    numbers.sort_unstable();
+    numbers.into_iter().map(|(_, number)| number).collect()
+}

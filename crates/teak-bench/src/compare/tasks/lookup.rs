@@ -1,0 +1,106 @@
+//! Lookups of single keys.
+
+use crate::{
+    compare::{
+        message::{Done, Part},
+        meter::{Meter, Unwatched, Watch},
+        model::{Block, Model},
+        work::Work,
+    },
+    data::Digest,
+    engines::store::{Connection, Lookup, Read, Store},
+};
+use anyhow::{Result, ensure};
+use fastrand::Rng;
+use rand::{SeedableRng, rngs::SmallRng};
+use rand_distr::{Distribution, Zipf};
+use std::{hint::black_box, path::Path};
+
+/// Keys of a group that is looked up at once.
+const GROUP: usize = 32;
+/// For so many lookups that are not timed one by one there is one that is.
+const TIMED_EVERY: u64 = 5;
+/// What the `zeta` of YCSB's distribution is.
+const ZIPF_EXPONENT: f64 = 0.99;
+
+/// Looks up keys, first without a look at the clock, then others one by one with it.
+pub(crate) fn look_up<S: Store>(
+    store: &S,
+    model: &Model,
+    part: Part,
+    directory: &Path,
+) -> Result<Done> {
+    let timed = (part.operations / TIMED_EVERY).max(1);
+    let (block, expected) = keys(model, part, timed + part.operations)?;
+    let keys = block.keys();
+    let (timed, keys) = keys.split_at(timed as usize);
+    let mut connection = store.connect()?;
+    let mut meter = Meter::new(directory)?;
+    let work = part.task.work;
+    let mut digest = look_up_each(&mut connection, work, timed, &mut meter.latencies)?;
+    meter.run(part.operations, |_, found| {
+        *found = look_up_each(&mut connection, work, black_box(keys), &mut Unwatched)?;
+        Ok(())
+    })?;
+    digest.add(meter.digest);
+    ensure!(
+        digest == expected,
+        "lookups found {digest:?} instead of {expected:?}"
+    );
+    meter.finish()
+}
+
+/// Keys to look up, and what that comes to.
+fn keys(model: &Model, part: Part, count: u64) -> Result<(Block, Digest)> {
+    let (mut block, mut expected) = (Block::default(), Digest::default());
+    let live = model.live();
+    let records = live.end - live.start;
+    let mut rng = Rng::with_seed(part.seed);
+    let mut skewed = SmallRng::seed_from_u64(part.seed);
+    let zipf = Zipf::new(records as f64, ZIPF_EXPONENT)?;
+    for _ in 0..count {
+        let number = match part.task.work {
+            Work::GetZipf => live.start + zipf.sample(&mut skewed) as u64 - 1,
+            _ => model.pick(&mut rng),
+        };
+        if part.task.work == Work::GetMiss {
+            block.add_missing(model, number);
+        } else {
+            block.add_key(model, number);
+            model.add_found(number, &mut expected);
+        }
+    }
+    Ok((block, expected))
+}
+
+fn look_up_each(
+    connection: &mut impl Connection,
+    work: Work,
+    keys: &[&[u8]],
+    watch: &mut impl Watch,
+) -> Result<Digest> {
+    let mut digest = Digest::default();
+    match work {
+        Work::GetBegin => {
+            for key in keys {
+                watch.time(|| {
+                    let mut transaction = connection.read()?;
+                    transaction.get(key, |value| digest.add_value(value))
+                })?;
+            }
+        }
+        Work::GetMany => {
+            let mut transaction = connection.read()?;
+            for group in keys.chunks(GROUP) {
+                watch.time(|| transaction.get_many(group, |value| digest.add_value(value)))?;
+            }
+        }
+        _ => {
+            let mut transaction = connection.read()?;
+            for key in keys {
+                watch.time(|| transaction.get(key, |value| digest.add_value(value)))?;
+            }
+        }
+    }
+    Ok(digest)
+}

@@ -1,0 +1,38 @@
+//! The works themselves, written once for every engine.
+//!
+//! Each does a part of a work: what it needs is made first, then the clock runs, then what came of it is looked at.
+
+mod coins;
+mod load;
+mod lookup;
+mod range;
+mod threads;
+mod write;
+
+pub(super) use coins::{Coins, replay};
+pub(super) use load::{load_bulk, load_random, load_sorted};
+pub(super) use lookup::look_up;
+pub(super) use range::{range, scan};
+pub(super) use threads::{commits, mixed};
+pub(super) use write::{crud, delete, put_each, update};
+
+use super::model::{Block, Model};
+
+/// Large values that are put.
+pub(super) const LARGE_VALUES: u64 = 128;
+
+/// Bytes of records that are made ahead, and records, at most.
+const AHEAD_BYTES: u64 = 16 << 20;
+const AHEAD_RECORDS: u64 = 100_000;
+
+/// How many records of a model are made ahead.
+fn ahead(model: &Model) -> u64 {
+    (AHEAD_BYTES / (model.value_len as u64 + 64)).clamp(1, AHEAD_RECORDS)
+}
+
+/// The records with these numbers as they are now.
+fn block(model: &Model, numbers: impl Iterator<Item = u64>) -> Block {
+    let mut block = Block::default();
+    numbers.for_each(|number| block.add(model, number));
+    block
+}

@@ -1,0 +1,99 @@
+//! Scans of everything, and short ranges.
+
+use crate::{
+    compare::{
+        message::{Done, Part},
+        meter::{Meter, Unwatched, Watch},
+        model::{Block, Model},
+        work::Work,
+    },
+    data::Digest,
+    engines::store::{Connection, Read, Store, Way},
+};
+use anyhow::{Result, ensure};
+use fastrand::Rng;
+use std::path::Path;
+
+/// For so many ranges that are not timed one by one there is one that is.
+const TIMED_EVERY: u64 = 5;
+
+/// Goes over everything.
+pub(crate) fn scan<S: Store>(
+    store: &S,
+    model: &Model,
+    part: Part,
+    directory: &Path,
+) -> Result<Done> {
+    let expected = model.digest();
+    let way = match part.task.work {
+        Work::ScanBack => Way::Backwards,
+        _ => Way::Forwards,
+    };
+    let mut connection = store.connect()?;
+    let mut meter = Meter::new(directory)?;
+    let live = model.live();
+    meter.run(live.end - live.start, |_, digest| {
+        let mut transaction = connection.read()?;
+        transaction.scan(way, u64::MAX, |key, value| digest.add_record(key, value))
+    })?;
+    let found = meter.digest;
+    ensure!(
+        found == expected,
+        "the scan came by {found:?} instead of {expected:?}"
+    );
+    meter.finish()
+}
+
+/// Goes over records from random keys on. Whoever gave the order compares what the engines found.
+pub(crate) fn range<S: Store>(
+    store: &S,
+    model: &Model,
+    part: Part,
+    directory: &Path,
+) -> Result<Done> {
+    let most = match part.task.work {
+        Work::Range100 => 100,
+        _ => 10,
+    };
+    let timed = (part.operations / TIMED_EVERY).max(1);
+    let mut rng = Rng::with_seed(part.seed);
+    let mut block = Block::default();
+    for _ in 0..timed + part.operations {
+        block.add_key(model, model.pick(&mut rng));
+    }
+    let keys = block.keys();
+    let (timed, keys) = keys.split_at(timed as usize);
+    let mut connection = store.connect()?;
+    let mut meter = Meter::new(directory)?;
+    let mut early = Digest::default();
+    go_over(
+        &mut connection,
+        most,
+        timed,
+        &mut meter.latencies,
+        &mut early,
+    )?;
+    meter.run(part.operations, |_, digest| {
+        go_over(&mut connection, most, keys, &mut Unwatched, digest)
+    })?;
+    meter.digest.add(early);
+    meter.finish()
+}
+
+fn go_over(
+    connection: &mut impl Connection,
+    most: u64,
+    keys: &[&[u8]],
+    watch: &mut impl Watch,
+    digest: &mut Digest,
+) -> Result<()> {
+    let mut transaction = connection.read()?;
+    for key in keys {
+        watch.time(|| {
+            transaction.scan(Way::From(key), most, |key, value| {
+                digest.add_record(key, value);
+            })
+        })?;
+    }
+    Ok(())
+}

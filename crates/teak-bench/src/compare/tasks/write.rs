@@ -1,0 +1,162 @@
+//! Transactions that change a few records, or many, from one thread.
+
+use super::{ahead, block};
+use crate::{
+    compare::{
+        message::{Done, Part},
+        meter::Meter,
+        model::{Block, Model},
+    },
+    data::Digest,
+    engines::{
+        Durability,
+        store::{Connection, Lookup, Store, Write},
+    },
+};
+use anyhow::{Result, ensure};
+use fastrand::Rng;
+use std::path::Path;
+
+/// Records of a transaction that removes.
+const BATCH: usize = 10_000;
+
+/// New values for random records, a transaction each.
+pub(crate) fn update<S: Store>(
+    store: &S,
+    model: &mut Model,
+    part: Part,
+    directory: &Path,
+) -> Result<Done> {
+    let mut rng = Rng::with_seed(part.seed);
+    let mut meter = Meter::new(directory)?;
+    let mut left = part.operations;
+    while left > 0 {
+        let count = left.min(ahead(model));
+        let mut block = Block::default();
+        for _ in 0..count {
+            let number = model.pick(&mut rng);
+            model.update(number);
+            block.add(model, number);
+        }
+        put_block(store, &mut meter, &block)?;
+        left -= count;
+    }
+    match part.task.work.durability() {
+        Some(Durability::Durable) => meter.finish_durable(store),
+        _ => meter.finish_at_rest(store),
+    }
+}
+
+/// All records of a model, a transaction each.
+pub(crate) fn put_each<S: Store>(store: &S, model: &Model, directory: &Path) -> Result<Done> {
+    let mut meter = Meter::new(directory)?;
+    let numbers: Vec<u64> = model.live().collect();
+    for numbers in numbers.chunks(ahead(model) as usize) {
+        put_block(store, &mut meter, &block(model, numbers.iter().copied()))?;
+    }
+    meter.finish_at_rest(store)
+}
+
+fn put_block<S: Store>(store: &S, meter: &mut Meter<'_>, block: &Block) -> Result<()> {
+    let mut connection = store.connect()?;
+    let pairs = block.pairs();
+    meter.run(pairs.len() as u64, |latencies, _| {
+        for (key, value) in &pairs {
+            latencies.time(|| {
+                let mut transaction = connection.write()?;
+                transaction.put(key, value)?;
+                transaction.commit()
+            })?;
+        }
+        connection.wait()
+    })
+}
+
+/// Transactions of two new records, one lookup, one new value, one removal.
+pub(crate) fn crud<S: Store>(
+    store: &S,
+    model: &mut Model,
+    part: Part,
+    directory: &Path,
+) -> Result<Done> {
+    let mut rng = Rng::with_seed(part.seed);
+    let mut meter = Meter::new(directory)?;
+    let mut connection = store.connect()?;
+    let mut expected = Digest::default();
+    let mut left = part.operations;
+    while left > 0 {
+        let count = left.min(ahead(model) / 4 + 1);
+        let mut block = Block::default();
+        for _ in 0..count {
+            let looked_up = model.pick(&mut rng);
+            block.add_key(model, looked_up);
+            model.add_found(looked_up, &mut expected);
+            let (updated, removed) = (model.pick(&mut rng), model.remove());
+            for _ in 0..2 {
+                let number = model.insert();
+                block.add(model, number);
+            }
+            // One that is removed would be there again.
+            let updated = updated.max(removed + 1);
+            model.update(updated);
+            block.add(model, updated);
+            block.add_key(model, removed);
+        }
+        let pairs = block.pairs();
+        let (transactions, _) = pairs.as_chunks();
+        meter.run(count, |latencies, digest| {
+            for [looked_up, first, second, updated, removed] in transactions {
+                latencies.time(|| {
+                    let mut transaction = connection.write()?;
+                    transaction.put(first.0, first.1)?;
+                    transaction.put(second.0, second.1)?;
+                    transaction.get(looked_up.0, |value| digest.add_value(value))?;
+                    transaction.put(updated.0, updated.1)?;
+                    transaction.remove(removed.0)?;
+                    transaction.commit()
+                })?;
+            }
+            connection.wait()
+        })?;
+        left -= count;
+    }
+    let found = meter.digest;
+    ensure!(
+        found == expected,
+        "lookups found {found:?} instead of {expected:?}"
+    );
+    match part.task.work.durability() {
+        Some(Durability::Durable) => meter.finish_durable(store),
+        _ => meter.finish_at_rest(store),
+    }
+}
+
+/// Removes the oldest records, which are anywhere in the order of keys.
+pub(crate) fn delete<S: Store>(
+    store: &S,
+    model: &mut Model,
+    part: Part,
+    directory: &Path,
+) -> Result<Done> {
+    let mut meter = Meter::new(directory)?;
+    let mut connection = store.connect()?;
+    let mut block = Block::default();
+    for _ in 0..part.operations {
+        let number = model.remove();
+        block.add_key(model, number);
+    }
+    let keys = block.keys();
+    meter.run(keys.len() as u64, |latencies, _| {
+        for batch in keys.chunks(BATCH) {
+            latencies.time(|| {
+                let mut transaction = connection.write()?;
+                for key in batch {
+                    transaction.remove(key)?;
+                }
+                transaction.commit()
+            })?;
+        }
+        connection.wait()
+    })?;
+    meter.finish_at_rest(store)
+}

@@ -1,0 +1,139 @@
+//! The works that are compared, and what each of them needs.
+
+use crate::engines::Durability;
+use clap::ValueEnum;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// A kind of work. The order here is that in which they run: first what makes databases of its own, then what reads the one that the
+/// last load leaves, then what changes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[value(rename_all = "snake_case")]
+pub(crate) enum Work {
+    /// Put values of a MiB each in a transaction of its own
+    LargePut,
+    /// Look them up
+    LargeGet,
+    /// Replay a chain: look up the coins that blocks spend, and flush what they change in batches
+    Coins,
+    /// Load records in the order of keys, 10,000 a transaction
+    LoadSorted,
+    /// Load records in any order by the best call that the engine has
+    LoadBulk,
+    /// Load records in any order, 10,000 a transaction
+    LoadRandom,
+    /// Look up present keys, any as often as another
+    Get,
+    /// Look up keys that are not there
+    GetMiss,
+    /// Look up present keys, few of them most of the time
+    GetZipf,
+    /// Look up present keys, 32 at a time
+    GetMany,
+    /// Begin a read transaction, look up a key, end it
+    GetBegin,
+    /// Go over everything, forwards
+    Scan,
+    /// Go over everything, backwards
+    ScanBack,
+    /// Go to a random key, and over 10 records from there
+    Range10,
+    /// The same with 100 records
+    Range100,
+    /// Give one record a new value, in a transaction that does not wait for the disk
+    UpdateLazy,
+    /// The same, on the disk before it returns
+    UpdateDurable,
+    /// In one transaction insert 2, look up 1, update 1, delete 1, on the disk before it returns
+    CrudDurable,
+    /// The same without waiting for the disk
+    CrudLazy,
+    /// The same in the mode in which the engine takes the least care
+    CrudAsync,
+    /// Commit one record at a time from several threads, on the disk before each returns
+    Commits,
+    /// Look up keys in several threads while one commits
+    Mixed,
+    /// Remove records in any order, 10,000 a transaction
+    Delete,
+}
+
+/// What a database has in it when a work begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Content {
+    /// Nothing.
+    Nothing,
+    /// The records of the run.
+    Records,
+    /// The large values.
+    Large,
+    /// Coins.
+    Coins,
+}
+
+impl Work {
+    /// What has to be there.
+    pub(super) fn content(self) -> Content {
+        match self {
+            Self::LargePut | Self::LoadSorted | Self::LoadBulk | Self::LoadRandom => {
+                Content::Nothing
+            }
+            Self::LargeGet => Content::Large,
+            Self::Coins => Content::Coins,
+            _ => Content::Records,
+        }
+    }
+
+    /// How commits are to be; none if there is nothing to commit.
+    pub(super) fn durability(self) -> Option<Durability> {
+        match self {
+            Self::UpdateDurable | Self::CrudDurable | Self::Commits | Self::Coins => {
+                Some(Durability::Durable)
+            }
+            Self::CrudAsync => Some(Durability::Careless),
+            _ if self.writes() => Some(Durability::Lazy),
+            _ => None,
+        }
+    }
+
+    /// Whether it changes the database.
+    pub(super) fn writes(self) -> bool {
+        !matches!(
+            self,
+            Self::LargeGet
+                | Self::Get
+                | Self::GetMiss
+                | Self::GetZipf
+                | Self::GetMany
+                | Self::GetBegin
+                | Self::Scan
+                | Self::ScanBack
+                | Self::Range10
+                | Self::Range100
+        )
+    }
+
+    /// Whether all of a round is done by one engine before the next has its turn: it begins with an empty database.
+    pub(super) fn is_whole(self) -> bool {
+        self.content() == Content::Nothing
+    }
+}
+
+/// A work, and from how many threads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Task {
+    pub(super) work: Work,
+    pub(super) threads: u32,
+}
+
+impl fmt::Display for Task {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = self.work.to_possible_value();
+        formatter.write_str(name.as_ref().map_or("", |name| name.get_name()))?;
+        match self.work {
+            Work::Commits | Work::Mixed => write!(formatter, "_{}", self.threads),
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! fjall: a keyspace. A batch stands for a write transaction, a snapshot for one that reads.
+
+use super::{
+    Durability,
+    store::{Connection, Lookup, Read, Room, Store, Way, Write, wait_until_quiet},
+};
+use anyhow::Result;
+use fjall::{
+    CompressionType, Database, Keyspace, KeyspaceCreateOptions, PersistMode, Readable, Snapshot,
+    config::CompressionPolicy,
+};
+use std::path::Path;
+
+/// An open database.
+pub(crate) struct Fjall {
+    database: Database,
+    records: Keyspace,
+    commits: PersistMode,
+}
+
+/// What is read.
+pub(crate) struct Reading<'s> {
+    snapshot: Snapshot,
+    fjall: &'s Fjall,
+}
+
+/// What is to be written.
+pub(crate) struct Writing<'s> {
+    batch: fjall::OwnedWriteBatch,
+    fjall: &'s Fjall,
+}
+
+impl Fjall {
+    /// Opens the database in `directory`, or creates it.
+    pub(crate) fn open(directory: &Path, durability: Durability, room: Room) -> Result<Self> {
+        let database = Database::builder(directory.join("fjall"));
+        let database = database.cache_size(room.cache_bytes).open()?;
+        let options = || {
+            let plain = CompressionPolicy::all(CompressionType::None);
+            KeyspaceCreateOptions::default().data_block_compression_policy(plain)
+        };
+        Ok(Self {
+            records: database.keyspace("records", options)?,
+            database,
+            commits: match durability {
+                Durability::Durable => PersistMode::SyncData,
+                _ => PersistMode::Buffer,
+            },
+        })
+    }
+}
+
+impl Store for Fjall {
+    type Connection<'s> = &'s Fjall;
+
+    fn connect(&self) -> Result<&Self> {
+        Ok(self)
+    }
+
+    fn sync(&self) -> Result<()> {
+        Ok(self.database.persist(PersistMode::SyncAll)?)
+    }
+
+    fn rest(&self) -> Result<()> {
+        wait_until_quiet()
+    }
+}
+
+impl Connection for &Fjall {
+    type Read<'r>
+        = Reading<'r>
+    where
+        Self: 'r;
+    type Write<'w>
+        = Writing<'w>
+    where
+        Self: 'w;
+
+    fn read(&mut self) -> Result<Reading<'_>> {
+        Ok(Reading {
+            snapshot: self.database.snapshot(),
+            fjall: self,
+        })
+    }
+
+    fn write(&mut self) -> Result<Writing<'_>> {
+        Ok(Writing {
+            batch: self.database.batch().durability(Some(self.commits)),
+            fjall: self,
+        })
+    }
+}
+
+impl Lookup for Reading<'_> {
+    fn get(&mut self, key: &[u8], mut see: impl FnMut(&[u8])) -> Result<bool> {
+        let found = self.snapshot.get(&self.fjall.records, key)?;
+        Ok(found.map(|value| see(&value)).is_some())
+    }
+}
+
+impl Read for Reading<'_> {
+    fn scan(&mut self, way: Way<'_>, most: u64, mut see: impl FnMut(&[u8], &[u8])) -> Result<()> {
+        let records = &self.fjall.records;
+        let mut range = match way {
+            Way::From(key) => self.snapshot.range(records, key..),
+            _ => self.snapshot.iter(records),
+        };
+        for _ in 0..most {
+            let record = match way {
+                Way::Backwards => range.next_back(),
+                _ => range.next(),
+            };
+            let Some(record) = record else { break };
+            let (key, value) = record.into_inner()?;
+            see(&key, &value);
+        }
+        Ok(())
+    }
+}
+
+impl Lookup for Writing<'_> {
+    fn get(&mut self, key: &[u8], mut see: impl FnMut(&[u8])) -> Result<bool> {
+        let found = self.fjall.records.get(key)?;
+        Ok(found.map(|value| see(&value)).is_some())
+    }
+}
+
+impl Write for Writing<'_> {
+    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        self.batch.insert(&self.fjall.records, key, value);
+        Ok(())
+    }
+
+    fn remove(&mut self, key: &[u8]) -> Result<()> {
+        self.batch.remove(&self.fjall.records, key);
+        Ok(())
+    }
+
+    fn commit(self) -> Result<()> {
+        Ok(self.batch.commit()?)
+    }
+}

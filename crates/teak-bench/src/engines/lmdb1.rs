@@ -1,0 +1,355 @@
+//! LMDB 1.0, as a library that is loaded when it is wanted: its functions have the names of LMDB 0.9's, which is linked.
+//!
+//! `cargo xtask lmdb1` makes the library. Types, flags and functions are those of 0.9 on machines with addresses of 64 bits, and
+//! so are the settings.
+//!
+//! Invariants: as in [`super::lmdb`]: an environment outlives its transactions, and these their cursors; what a lookup shows is only borrowed while it is shown.
+
+#![allow(unsafe_code)]
+
+use super::{
+    Durability, Writing,
+    store::{Connection, Lookup, Pair, Read, Room, Store, Way, Write},
+};
+use anyhow::{Context, Result, bail};
+use libloading::Library;
+use lmdb_master_sys as ffi;
+use std::{
+    env,
+    ffi::{CStr, CString, c_char, c_int, c_uint, c_void},
+    os::unix::ffi::OsStrExt,
+    path::{Path, PathBuf},
+    ptr, slice,
+};
+
+/// Names the library, if it is elsewhere.
+const VARIABLE: &str = "TEAK_BENCH_LMDB1";
+/// Where it is, from where this program is.
+const USUAL_PLACE: &str = "../lmdb-1/liblmdb1.so";
+const FILE_NAME: &str = "bench.mdb";
+const FILE_MODE: c_uint = 0o644;
+const MAP_BYTES_SPARE: u64 = 1 << 30;
+const MAP_BYTES_PER_DATA_BYTE: u64 = 8;
+
+type Env = *mut ffi::MDB_env;
+type Txn = *mut ffi::MDB_txn;
+type Cursor = *mut ffi::MDB_cursor;
+type Val = ffi::MDB_val;
+type Table = c_uint;
+
+/// Declares what is used of the library's functions, and how they are found.
+macro_rules! functions {
+    ($($name:ident($($argument:ty),*) -> $result:ty;)*) => {
+        /// The functions.
+        struct Functions {
+            $($name: unsafe extern "C" fn($($argument),*) -> $result,)*
+        }
+
+        impl Functions {
+            /// # Safety
+            ///
+            /// The library is LMDB 1.0, and stays loaded as long as the functions are used.
+            unsafe fn of(library: &Library) -> Result<Self> {
+                Ok(Self {
+                    // SAFETY: as the caller promises, the functions are of these types.
+                    $($name: *unsafe { library.get(concat!("mdb_", stringify!($name)))? },)*
+                })
+            }
+        }
+    };
+}
+
+functions! {
+    strerror(c_int) -> *const c_char;
+    env_create(*mut Env) -> c_int;
+    env_set_mapsize(Env, usize) -> c_int;
+    env_open(Env, *const c_char, c_uint, c_uint) -> c_int;
+    env_sync(Env, c_int) -> c_int;
+    env_close(Env) -> ();
+    txn_begin(Env, Txn, c_uint, *mut Txn) -> c_int;
+    txn_commit(Txn) -> c_int;
+    txn_abort(Txn) -> ();
+    dbi_open(Txn, *const c_char, c_uint, *mut Table) -> c_int;
+    get(Txn, Table, *const Val, *mut Val) -> c_int;
+    put(Txn, Table, *const Val, *mut Val, c_uint) -> c_int;
+    del(Txn, Table, *const Val, *mut Val) -> c_int;
+    cursor_open(Txn, Table, *mut Cursor) -> c_int;
+    cursor_get(Cursor, *mut Val, *mut Val, ffi::MDB_cursor_op) -> c_int;
+    cursor_close(Cursor) -> ();
+}
+
+/// An open environment.
+pub(crate) struct Lmdb1 {
+    functions: Functions,
+    environment: Env,
+    table: Table,
+    _library: Library,
+}
+
+// SAFETY: LMDB lets threads begin transactions on one environment at the same time; it has locks of its own.
+unsafe impl Sync for Lmdb1 {}
+
+/// A running transaction; dropping it aborts it.
+pub(crate) struct Transaction<'e> {
+    environment: &'e Lmdb1,
+    handle: Txn,
+}
+
+impl Lmdb1 {
+    /// Opens the environment in `directory`, or creates it.
+    pub(crate) fn open(
+        directory: &Path,
+        durability: Durability,
+        room: Room,
+        writing: Writing,
+    ) -> Result<Self> {
+        let mut flags = ffi::MDB_NOSUBDIR | ffi::MDB_NORDAHEAD;
+        if durability != Durability::Durable {
+            flags |= ffi::MDB_NOSYNC;
+        }
+        if writing == Writing::Map {
+            flags |= ffi::MDB_WRITEMAP;
+        }
+        let place = place()?;
+        let advice = || {
+            format!(
+                "cannot load {}; `cargo xtask lmdb1` makes it",
+                place.display()
+            )
+        };
+        // SAFETY: the library does nothing when it is loaded.
+        let library = unsafe { Library::new(&place) }.with_context(advice)?;
+        // SAFETY: it is what that task has made, and is kept as long as the functions.
+        let functions = unsafe { Functions::of(&library) }.with_context(advice)?;
+        let mut opened = Self {
+            functions,
+            environment: ptr::null_mut(),
+            table: 0,
+            _library: library,
+        };
+        let path = CString::new(directory.join(FILE_NAME).as_os_str().as_bytes())?;
+        let map_bytes = room.data_bytes * MAP_BYTES_PER_DATA_BYTE + MAP_BYTES_SPARE;
+        // SAFETY: places to write handles to are there, handles are live, and the path ends with a zero byte.
+        unsafe {
+            let code = (opened.functions.env_create)(&raw mut opened.environment);
+            opened.check(code)?;
+            let (functions, environment) = (&opened.functions, opened.environment);
+            let map_bytes = usize::try_from(map_bytes)?;
+            opened.check((functions.env_set_mapsize)(environment, map_bytes))?;
+            let (path, mode) = (path.as_ptr(), FILE_MODE);
+            opened.check((functions.env_open)(environment, path, flags, mode))?;
+        }
+        let transaction = opened.begin(0)?;
+        let mut table = 0;
+        // SAFETY: the transaction runs; no name means the unnamed database.
+        let code = unsafe {
+            (opened.functions.dbi_open)(transaction.handle, ptr::null(), 0, &raw mut table)
+        };
+        opened.check(code)?;
+        transaction.commit()?;
+        opened.table = table;
+        Ok(opened)
+    }
+
+    fn begin(&self, flags: c_uint) -> Result<Transaction<'_>> {
+        let mut handle = ptr::null_mut();
+        let begin = self.functions.txn_begin;
+        // SAFETY: the environment is open, and there is a place to write the new handle to.
+        self.check(unsafe { begin(self.environment, ptr::null_mut(), flags, &raw mut handle) })?;
+        Ok(Transaction {
+            environment: self,
+            handle,
+        })
+    }
+
+    fn check(&self, code: c_int) -> Result<()> {
+        if code == ffi::MDB_SUCCESS {
+            return Ok(());
+        }
+        // SAFETY: LMDB answers every code with a text that stands for ever.
+        let text = unsafe { CStr::from_ptr((self.functions.strerror)(code)) };
+        bail!("LMDB 1.0: {} (code {code})", text.to_string_lossy())
+    }
+}
+
+/// Where the library is.
+fn place() -> Result<PathBuf> {
+    if let Some(place) = env::var_os(VARIABLE) {
+        return Ok(place.into());
+    }
+    let program = env::current_exe().context("cannot find this program's path")?;
+    Ok(program.with_file_name("").join(USUAL_PLACE))
+}
+
+impl Drop for Lmdb1 {
+    fn drop(&mut self) {
+        if !self.environment.is_null() {
+            // SAFETY: the handle is live, and everything that borrowed it has ended.
+            unsafe { (self.functions.env_close)(self.environment) };
+        }
+    }
+}
+
+impl Store for Lmdb1 {
+    type Connection<'s> = &'s Lmdb1;
+
+    fn connect(&self) -> Result<&Self> {
+        Ok(self)
+    }
+
+    fn sync(&self) -> Result<()> {
+        // SAFETY: the environment is open.
+        self.check(unsafe { (self.functions.env_sync)(self.environment, 1) })
+    }
+}
+
+impl Connection for &Lmdb1 {
+    type Read<'r>
+        = Transaction<'r>
+    where
+        Self: 'r;
+    type Write<'w>
+        = Transaction<'w>
+    where
+        Self: 'w;
+
+    #[inline]
+    fn read(&mut self) -> Result<Transaction<'_>> {
+        self.begin(ffi::MDB_RDONLY)
+    }
+
+    #[inline]
+    fn write(&mut self) -> Result<Transaction<'_>> {
+        self.begin(0)
+    }
+}
+
+impl Transaction<'_> {
+    fn put_with(&mut self, key: &[u8], value: &[u8], flags: c_uint) -> Result<()> {
+        let (key, mut value) = (borrowed(key), borrowed(value));
+        let (put, table) = (self.environment.functions.put, self.environment.table);
+        // SAFETY: the transaction runs; without `MDB_RESERVE` LMDB only reads key and value.
+        let code = unsafe { put(self.handle, table, &raw const key, &raw mut value, flags) };
+        self.environment.check(code)
+    }
+}
+
+impl Drop for Transaction<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        if !self.handle.is_null() {
+            // SAFETY: the transaction runs, and everything that borrowed it has ended.
+            unsafe { (self.environment.functions.txn_abort)(self.handle) };
+        }
+    }
+}
+
+impl Lookup for Transaction<'_> {
+    #[inline]
+    fn get(&mut self, key: &[u8], mut see: impl FnMut(&[u8])) -> Result<bool> {
+        let (key, mut value) = (borrowed(key), borrowed(&[]));
+        let (get, table) = (self.environment.functions.get, self.environment.table);
+        // SAFETY: the transaction runs; LMDB reads the key and writes to `value` alone.
+        match unsafe { get(self.handle, table, &raw const key, &raw mut value) } {
+            ffi::MDB_NOTFOUND => Ok(false),
+            code => {
+                self.environment.check(code)?;
+                // SAFETY: the call succeeded, and nothing changes while the value is shown.
+                see(unsafe { as_slice(&value) });
+                Ok(true)
+            }
+        }
+    }
+}
+
+impl Read for Transaction<'_> {
+    fn scan(&mut self, way: Way<'_>, most: u64, mut see: impl FnMut(&[u8], &[u8])) -> Result<()> {
+        let Lmdb1 {
+            functions, table, ..
+        } = self.environment;
+        let (first, step, key) = match way {
+            Way::Forwards => (ffi::MDB_FIRST, ffi::MDB_NEXT, &[][..]),
+            Way::Backwards => (ffi::MDB_LAST, ffi::MDB_PREV, &[][..]),
+            Way::From(key) => (ffi::MDB_SET_RANGE, ffi::MDB_NEXT, key),
+        };
+        let (mut key, mut value, mut cursor) = (borrowed(key), borrowed(&[]), ptr::null_mut());
+        // SAFETY: the transaction runs, and there is a place to write the new handle to.
+        let code = unsafe { (functions.cursor_open)(self.handle, *table, &raw mut cursor) };
+        self.environment.check(code)?;
+        let (mut go, mut left) = (first, most);
+        let code = loop {
+            // SAFETY: the cursor is live; LMDB reads the key that it is given and writes to `key` and `value` alone.
+            let code = unsafe { (functions.cursor_get)(cursor, &raw mut key, &raw mut value, go) };
+            if code != ffi::MDB_SUCCESS {
+                break code;
+            }
+            // SAFETY: the call succeeded, and nothing changes while the record is shown.
+            unsafe { see(as_slice(&key), as_slice(&value)) };
+            left -= 1;
+            if left == 0 {
+                break code;
+            }
+            go = step;
+        };
+        // SAFETY: the cursor is live, and so is its transaction.
+        unsafe { (functions.cursor_close)(cursor) };
+        match code {
+            ffi::MDB_NOTFOUND => Ok(()),
+            code => self.environment.check(code),
+        }
+    }
+}
+
+impl Write for Transaction<'_> {
+    #[inline]
+    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        self.put_with(key, value, 0)
+    }
+
+    fn append(&mut self, records: &[Pair<'_>]) -> Result<()> {
+        records
+            .iter()
+            .try_for_each(|(key, value)| self.put_with(key, value, ffi::MDB_APPEND))
+    }
+
+    #[inline]
+    fn remove(&mut self, key: &[u8]) -> Result<()> {
+        let key = borrowed(key);
+        let (del, table) = (self.environment.functions.del, self.environment.table);
+        // SAFETY: the transaction runs; LMDB only reads the key, and is given no value.
+        let code = unsafe { del(self.handle, table, &raw const key, ptr::null_mut()) };
+        self.environment.check(code)
+    }
+
+    #[inline]
+    fn commit(mut self) -> Result<()> {
+        let commit = self.environment.functions.txn_commit;
+        // The handle is gone even if committing fails.
+        let handle = std::mem::replace(&mut self.handle, ptr::null_mut());
+        // SAFETY: the transaction runs.
+        self.environment.check(unsafe { commit(handle) })
+    }
+}
+
+/// LMDB's form of a slice, for calls that only read it.
+#[inline]
+fn borrowed(bytes: &[u8]) -> Val {
+    Val {
+        mv_size: bytes.len(),
+        mv_data: bytes.as_ptr().cast::<c_void>().cast_mut(),
+    }
+}
+
+/// The bytes that LMDB points to.
+///
+/// # Safety
+///
+/// `value` was written by a call that succeeded, and its transaction neither ends nor changes anything meanwhile.
+#[inline]
+unsafe fn as_slice(value: &Val) -> &[u8] {
+    if value.mv_size == 0 {
+        return &[];
+    }
+    // SAFETY: LMDB points to that many bytes of its map, which stand still as long as the caller promises.
+    unsafe { slice::from_raw_parts(value.mv_data.cast::<u8>(), value.mv_size) }
+}

@@ -1,0 +1,303 @@
+//! RocksDB and LevelDB, through the C interfaces that they share: a batch stands for a write transaction, a snapshot for one that reads.
+//!
+//! Both have the same functions with other names; [`calls`] lists them. What RocksDB has besides is in [`rocksdb`].
+//!
+//! Invariants: handles are freed once, by the drop of what has them; snapshots and batches borrow the database.
+
+#![allow(unsafe_code)]
+
+mod calls;
+#[cfg(feature = "leveldb")]
+pub(crate) mod leveldb;
+#[cfg(feature = "rocksdb")]
+pub(crate) mod rocksdb;
+
+use super::store::{Connection, Lookup, Pair, Read, Store, Way, Write, wait_until_quiet};
+use anyhow::{Result, bail};
+use calls::{Calls, Errors, Handle};
+use std::{
+    ffi::{CStr, c_char, c_uchar},
+    ptr, slice,
+};
+
+/// An open database.
+pub(crate) struct LogStructured {
+    calls: &'static Calls,
+    database: Handle,
+    /// How commits are written.
+    commits: Handle,
+    /// How all that has been written is brought to the disk.
+    sync: Handle,
+    /// How it is read without a snapshot.
+    reads: Handle,
+    /// What RocksDB has besides; goes before the database.
+    #[cfg(feature = "rocksdb")]
+    pinned: Option<rocksdb::Pinned>,
+}
+
+// SAFETY: the libraries let threads use a database, and options that do not change, at the same time.
+unsafe impl Sync for LogStructured {}
+
+/// A snapshot, and how it is read.
+pub(crate) struct Reading<'s> {
+    store: &'s LogStructured,
+    snapshot: Handle,
+    options: Handle,
+}
+
+/// What is to be written.
+pub(crate) struct Writing<'s> {
+    store: &'s LogStructured,
+    batch: Handle,
+}
+
+impl LogStructured {
+    fn new(calls: &'static Calls, database: Handle, is_durable: bool) -> Self {
+        // SAFETY: making options asks for nothing, and setting one for options that are there.
+        unsafe {
+            let (commits, sync) = ((calls.writeoptions_create)(), (calls.writeoptions_create)());
+            (calls.writeoptions_set_sync)(commits, c_uchar::from(is_durable));
+            (calls.writeoptions_set_sync)(sync, 1);
+            Self {
+                calls,
+                database,
+                commits,
+                sync,
+                reads: (calls.readoptions_create)(),
+                #[cfg(feature = "rocksdb")]
+                pinned: None,
+            }
+        }
+    }
+
+    fn look_up(&self, options: Handle, key: &[u8], see: &mut dyn FnMut(&[u8])) -> Result<bool> {
+        #[cfg(feature = "rocksdb")]
+        if let Some(pinned) = &self.pinned {
+            return pinned.get(self.database, options, key, see);
+        }
+        let (mut errors, mut len) = (Errors::new(self.calls), 0);
+        let (start, key_len) = (key.as_ptr().cast::<c_char>(), key.len());
+        // SAFETY: database and options are there, and the key is of that length.
+        let value = unsafe {
+            (self.calls.get)(
+                self.database,
+                options,
+                start,
+                key_len,
+                &raw mut len,
+                errors.place(),
+            )
+        };
+        errors.check()?;
+        if value.is_null() {
+            return Ok(false);
+        }
+        // SAFETY: the library gave memory of that length, which is ours to free.
+        unsafe {
+            see(slice::from_raw_parts(value.cast::<u8>(), len));
+            (self.calls.free)(value.cast());
+        }
+        Ok(true)
+    }
+
+    fn write_batch(&self, options: Handle, batch: Handle) -> Result<()> {
+        let mut errors = Errors::new(self.calls);
+        // SAFETY: database, options and batch are there.
+        unsafe { (self.calls.write)(self.database, options, batch, errors.place()) };
+        errors.check()
+    }
+}
+
+impl Drop for LogStructured {
+    fn drop(&mut self) {
+        #[cfg(feature = "rocksdb")]
+        drop(self.pinned.take());
+        // SAFETY: all of them are there, and nothing borrows the database any more.
+        unsafe {
+            (self.calls.readoptions_destroy)(self.reads);
+            (self.calls.writeoptions_destroy)(self.commits);
+            (self.calls.writeoptions_destroy)(self.sync);
+            (self.calls.close)(self.database);
+        }
+    }
+}
+
+impl Store for LogStructured {
+    type Connection<'s> = &'s LogStructured;
+
+    fn connect(&self) -> Result<&Self> {
+        Ok(self)
+    }
+
+    fn sync(&self) -> Result<()> {
+        // A batch that waits for the disk takes what is in the log before it along.
+        let mut connection = self;
+        let batch = connection.write()?;
+        self.write_batch(self.sync, batch.batch)
+    }
+
+    fn rest(&self) -> Result<()> {
+        wait_until_quiet()
+    }
+}
+
+impl Connection for &LogStructured {
+    type Read<'r>
+        = Reading<'r>
+    where
+        Self: 'r;
+    type Write<'w>
+        = Writing<'w>
+    where
+        Self: 'w;
+
+    fn read(&mut self) -> Result<Reading<'_>> {
+        // SAFETY: the database is open, and the options are told a snapshot that lives as long as they do.
+        unsafe {
+            let snapshot = (self.calls.create_snapshot)(self.database);
+            let options = (self.calls.readoptions_create)();
+            (self.calls.readoptions_set_snapshot)(options, snapshot);
+            Ok(Reading {
+                store: self,
+                snapshot,
+                options,
+            })
+        }
+    }
+
+    fn write(&mut self) -> Result<Writing<'_>> {
+        Ok(Writing {
+            store: self,
+            // SAFETY: making a batch asks for nothing.
+            batch: unsafe { (self.calls.writebatch_create)() },
+        })
+    }
+}
+
+impl Drop for Reading<'_> {
+    fn drop(&mut self) {
+        let calls = self.store.calls;
+        // SAFETY: both are there, and nothing uses them any more.
+        unsafe {
+            (calls.readoptions_destroy)(self.options);
+            (calls.release_snapshot)(self.store.database, self.snapshot);
+        }
+    }
+}
+
+impl Lookup for Reading<'_> {
+    fn get(&mut self, key: &[u8], mut see: impl FnMut(&[u8])) -> Result<bool> {
+        self.store.look_up(self.options, key, &mut see)
+    }
+}
+
+impl Read for Reading<'_> {
+    fn get_many(&mut self, keys: &[&[u8]], mut see: impl FnMut(&[u8])) -> Result<()> {
+        #[cfg(feature = "rocksdb")]
+        if let Some(pinned) = &self.store.pinned {
+            return pinned.get_many(self.store.database, self.options, keys, &mut see);
+        }
+        keys.iter()
+            .try_for_each(|key| self.get(key, &mut see).map(drop))
+    }
+
+    fn scan(&mut self, way: Way<'_>, most: u64, mut see: impl FnMut(&[u8], &[u8])) -> Result<()> {
+        let calls = self.store.calls;
+        // SAFETY: database and options are there; the iterator lives until the end of this function.
+        let cursor = unsafe { (calls.create_iterator)(self.store.database, self.options) };
+        // SAFETY: the iterator is there; what it points to stands still until it moves.
+        unsafe {
+            match way {
+                Way::Forwards => (calls.iter_seek_to_first)(cursor),
+                Way::Backwards => (calls.iter_seek_to_last)(cursor),
+                Way::From(key) => (calls.iter_seek)(cursor, key.as_ptr().cast(), key.len()),
+            }
+            let mut left = most;
+            while left > 0 && (calls.iter_valid)(cursor) != 0 {
+                let (mut key_len, mut value_len) = (0, 0);
+                let key = (calls.iter_key)(cursor, &raw mut key_len);
+                let value = (calls.iter_value)(cursor, &raw mut value_len);
+                see(
+                    slice::from_raw_parts(key.cast::<u8>(), key_len),
+                    slice::from_raw_parts(value.cast::<u8>(), value_len),
+                );
+                left -= 1;
+                match way {
+                    Way::Backwards => (calls.iter_prev)(cursor),
+                    Way::Forwards | Way::From(_) => (calls.iter_next)(cursor),
+                }
+            }
+            let mut errors = Errors::new(calls);
+            (calls.iter_get_error)(cursor, errors.place());
+            (calls.iter_destroy)(cursor);
+            errors.check()
+        }
+    }
+}
+
+impl Drop for Writing<'_> {
+    fn drop(&mut self) {
+        // SAFETY: the batch is there, and nothing uses it any more.
+        unsafe { (self.store.calls.writebatch_destroy)(self.batch) };
+    }
+}
+
+impl Lookup for Writing<'_> {
+    fn get(&mut self, key: &[u8], mut see: impl FnMut(&[u8])) -> Result<bool> {
+        self.store.look_up(self.store.reads, key, &mut see)
+    }
+}
+
+impl Write for Writing<'_> {
+    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        let (start, value_start) = (key.as_ptr().cast(), value.as_ptr().cast());
+        let put = self.store.calls.writebatch_put;
+        // SAFETY: the batch is there; it copies key and value, which are of these lengths.
+        unsafe { put(self.batch, start, key.len(), value_start, value.len()) };
+        Ok(())
+    }
+
+    fn put_all(&mut self, records: &[Pair<'_>]) -> Result<()> {
+        records
+            .iter()
+            .try_for_each(|(key, value)| self.put(key, value))
+    }
+
+    fn remove(&mut self, key: &[u8]) -> Result<()> {
+        let delete = self.store.calls.writebatch_delete;
+        // SAFETY: the batch is there; it copies the key, which is of that length.
+        unsafe { delete(self.batch, key.as_ptr().cast(), key.len()) };
+        Ok(())
+    }
+
+    fn commit(self) -> Result<()> {
+        self.store.write_batch(self.store.commits, self.batch)
+    }
+}
+
+impl Errors {
+    fn new(calls: &'static Calls) -> Self {
+        Self {
+            text: ptr::null_mut(),
+            free: calls.free,
+        }
+    }
+
+    /// Where the library writes what went wrong.
+    fn place(&mut self) -> *mut *mut c_char {
+        &raw mut self.text
+    }
+
+    fn check(self) -> Result<()> {
+        if self.text.is_null() {
+            return Ok(());
+        }
+        // SAFETY: the library wrote a text that ends with a zero byte, and is ours to free.
+        let text = unsafe {
+            let text = CStr::from_ptr(self.text).to_string_lossy().into_owned();
+            (self.free)(self.text.cast());
+            text
+        };
+        bail!(text)
+    }
+}

@@ -1,0 +1,226 @@
+//! RocksDB, as its C interface opens it, and what it has that LevelDB has not: values that are not copied, and lookups of many keys.
+
+use super::{
+    LogStructured,
+    calls::{Calls, Errors, Handle, calls},
+};
+use crate::engines::{Durability, store::Room};
+use anyhow::Result;
+use std::{
+    ffi::{CString, c_char, c_int, c_uchar, c_void},
+    os::unix::ffi::OsStrExt,
+    path::Path,
+    ptr, slice, thread,
+};
+
+/// What is collected in memory before it becomes a file.
+const BUFFER_BYTES: usize = 64 << 20;
+/// The same where memory is short.
+const BUFFER_BYTES_MIN: usize = 4 << 20;
+const BLOOM_BITS: f64 = 10.0;
+const NO_COMPRESSION: c_int = 0;
+
+calls! {
+    "rocksdb",
+    close = rocksdb_close(Handle);
+    get = rocksdb_get(Handle, Handle, *const c_char, usize, *mut usize, *mut *mut c_char) -> *mut c_char;
+    free = rocksdb_free(*mut c_void);
+    write = rocksdb_write(Handle, Handle, Handle, *mut *mut c_char);
+    create_snapshot = rocksdb_create_snapshot(Handle) -> Handle;
+    release_snapshot = rocksdb_release_snapshot(Handle, Handle);
+    readoptions_create = rocksdb_readoptions_create() -> Handle;
+    readoptions_destroy = rocksdb_readoptions_destroy(Handle);
+    readoptions_set_snapshot = rocksdb_readoptions_set_snapshot(Handle, Handle);
+    writeoptions_create = rocksdb_writeoptions_create() -> Handle;
+    writeoptions_destroy = rocksdb_writeoptions_destroy(Handle);
+    writeoptions_set_sync = rocksdb_writeoptions_set_sync(Handle, c_uchar);
+    writebatch_create = rocksdb_writebatch_create() -> Handle;
+    writebatch_destroy = rocksdb_writebatch_destroy(Handle);
+    writebatch_put = rocksdb_writebatch_put(Handle, *const c_char, usize, *const c_char, usize);
+    writebatch_delete = rocksdb_writebatch_delete(Handle, *const c_char, usize);
+    create_iterator = rocksdb_create_iterator(Handle, Handle) -> Handle;
+    iter_destroy = rocksdb_iter_destroy(Handle);
+    iter_valid = rocksdb_iter_valid(Handle) -> c_uchar;
+    iter_seek_to_first = rocksdb_iter_seek_to_first(Handle);
+    iter_seek_to_last = rocksdb_iter_seek_to_last(Handle);
+    iter_seek = rocksdb_iter_seek(Handle, *const c_char, usize);
+    iter_next = rocksdb_iter_next(Handle);
+    iter_prev = rocksdb_iter_prev(Handle);
+    iter_key = rocksdb_iter_key(Handle, *mut usize) -> *const c_char;
+    iter_value = rocksdb_iter_value(Handle, *mut usize) -> *const c_char;
+    iter_get_error = rocksdb_iter_get_error(Handle, *mut *mut c_char);
+}
+
+#[link(name = "rocksdb")]
+unsafe extern "C" {
+    fn rocksdb_open_column_families(
+        _: Handle,
+        _: *const c_char,
+        _: c_int,
+        _: *const *const c_char,
+        _: *const Handle,
+        _: *mut Handle,
+        _: *mut *mut c_char,
+    ) -> Handle;
+    fn rocksdb_options_create() -> Handle;
+    fn rocksdb_options_destroy(_: Handle);
+    fn rocksdb_options_set_create_if_missing(_: Handle, _: c_uchar);
+    fn rocksdb_options_set_compression(_: Handle, _: c_int);
+    fn rocksdb_options_set_write_buffer_size(_: Handle, _: usize);
+    fn rocksdb_options_increase_parallelism(_: Handle, _: c_int);
+    fn rocksdb_options_set_level_compaction_dynamic_level_bytes(_: Handle, _: c_uchar);
+    fn rocksdb_options_set_block_based_table_factory(_: Handle, _: Handle);
+    fn rocksdb_block_based_options_create() -> Handle;
+    fn rocksdb_block_based_options_set_block_cache(_: Handle, _: Handle);
+    fn rocksdb_block_based_options_set_filter_policy(_: Handle, _: Handle);
+    fn rocksdb_column_family_handle_destroy(_: Handle);
+    fn rocksdb_cache_create_lru(_: usize) -> Handle;
+    fn rocksdb_filterpolicy_create_bloom_full(_: f64) -> Handle;
+    fn rocksdb_get_pinned(
+        _: Handle,
+        _: Handle,
+        _: *const c_char,
+        _: usize,
+        _: *mut *mut c_char,
+    ) -> Handle;
+    fn rocksdb_pinnableslice_value(_: Handle, _: *mut usize) -> *const c_char;
+    fn rocksdb_pinnableslice_destroy(_: Handle);
+    fn rocksdb_batched_multi_get_cf(
+        _: Handle,
+        _: Handle,
+        _: Handle,
+        _: usize,
+        _: *const *const c_char,
+        _: *const usize,
+        _: *mut Handle,
+        _: *mut *mut c_char,
+        _: bool,
+    );
+}
+
+static FUNCTIONS: Calls = CALLS;
+
+/// Opens the database in `directory`, or creates it.
+pub(crate) fn open(directory: &Path, durability: Durability, room: Room) -> Result<LogStructured> {
+    let path = CString::new(directory.join("rocksdb").as_os_str().as_bytes())?;
+    let cache_bytes = usize::try_from(room.cache_bytes)?;
+    let threads = thread::available_parallelism().map_or(1, usize::from);
+    let (mut errors, mut family) = (Errors::new(&FUNCTIONS), ptr::null_mut());
+    // SAFETY: options are made, set and used as the header says; cache, filter, table options and the
+    // family's handle live as long as the process.
+    let database = unsafe {
+        let table = rocksdb_block_based_options_create();
+        rocksdb_block_based_options_set_block_cache(table, rocksdb_cache_create_lru(cache_bytes));
+        let filter = rocksdb_filterpolicy_create_bloom_full(BLOOM_BITS);
+        rocksdb_block_based_options_set_filter_policy(table, filter);
+        let options = rocksdb_options_create();
+        rocksdb_options_set_create_if_missing(options, 1);
+        rocksdb_options_set_compression(options, NO_COMPRESSION);
+        rocksdb_options_set_write_buffer_size(
+            options,
+            (cache_bytes / 4).clamp(BUFFER_BYTES_MIN, BUFFER_BYTES),
+        );
+        rocksdb_options_increase_parallelism(options, threads.max(2) as c_int);
+        rocksdb_options_set_level_compaction_dynamic_level_bytes(options, 1);
+        rocksdb_options_set_block_based_table_factory(options, table);
+        // The one that every database has; it is opened by its name for the sake of its handle.
+        let (name, options_of_family) = (c"default".as_ptr(), options);
+        let database = rocksdb_open_column_families(
+            options,
+            path.as_ptr(),
+            1,
+            &raw const name,
+            &raw const options_of_family,
+            &raw mut family,
+            errors.place(),
+        );
+        rocksdb_options_destroy(options);
+        database
+    };
+    errors.check()?;
+    let is_durable = durability == Durability::Durable;
+    let mut store = LogStructured::new(&FUNCTIONS, database, is_durable);
+    store.pinned = Some(Pinned { family });
+    Ok(store)
+}
+
+/// Lookups whose values stay where they are.
+pub(super) struct Pinned {
+    family: Handle,
+}
+
+impl Drop for Pinned {
+    fn drop(&mut self) {
+        // SAFETY: the handle is there, and the database is open until this is gone.
+        unsafe { rocksdb_column_family_handle_destroy(self.family) };
+    }
+}
+
+impl Pinned {
+    pub(super) fn get(
+        &self,
+        database: Handle,
+        options: Handle,
+        key: &[u8],
+        see: &mut dyn FnMut(&[u8]),
+    ) -> Result<bool> {
+        let mut errors = Errors::new(&FUNCTIONS);
+        let start = key.as_ptr().cast::<c_char>();
+        // SAFETY: database and options are there, and the key is of that length.
+        let found =
+            unsafe { rocksdb_get_pinned(database, options, start, key.len(), errors.place()) };
+        errors.check()?;
+        Ok(show(found, see))
+    }
+
+    pub(super) fn get_many(
+        &self,
+        database: Handle,
+        options: Handle,
+        keys: &[&[u8]],
+        see: &mut dyn FnMut(&[u8]),
+    ) -> Result<()> {
+        let starts: Vec<*const c_char> = keys.iter().map(|key| key.as_ptr().cast()).collect();
+        let lens: Vec<usize> = keys.iter().map(|key| key.len()).collect();
+        let mut values: Vec<Handle> = vec![ptr::null_mut(); keys.len()];
+        let mut texts: Vec<*mut c_char> = vec![ptr::null_mut(); keys.len()];
+        // SAFETY: all are there, and there are as many keys, lengths, places for values and for errors as it is told.
+        unsafe {
+            rocksdb_batched_multi_get_cf(
+                database,
+                options,
+                self.family,
+                keys.len(),
+                starts.as_ptr(),
+                lens.as_ptr(),
+                values.as_mut_ptr(),
+                texts.as_mut_ptr(),
+                false,
+            );
+        }
+        for (value, text) in values.into_iter().zip(texts) {
+            show(value, see);
+            let errors = Errors {
+                text,
+                free: FUNCTIONS.free,
+            };
+            errors.check()?;
+        }
+        Ok(())
+    }
+}
+
+/// Shows what is there, and lets go of it.
+fn show(found: Handle, see: &mut dyn FnMut(&[u8])) -> bool {
+    if found.is_null() {
+        return false;
+    }
+    let mut len = 0;
+    // SAFETY: the library gave a value, which stands still until it is let go of, and is ours to let go of.
+    unsafe {
+        let value = rocksdb_pinnableslice_value(found, &raw mut len);
+        see(slice::from_raw_parts(value.cast::<u8>(), len));
+        rocksdb_pinnableslice_destroy(found);
+    }
+    true
+}

@@ -1,0 +1,203 @@
+//! The engines that `compare` knows, and how each is opened: with the best settings for it that make sense.
+
+#[cfg(any(feature = "lmdb", feature = "mdbx"))]
+use super::Writing;
+#[cfg(feature = "lmdb")]
+use super::lmdb::Lmdb;
+#[cfg(feature = "mdbx")]
+use super::mdbx::Mdbx;
+use super::{
+    Durability, Opening,
+    store::{Room, Store},
+    teak,
+};
+use ::teak::Verification;
+use anyhow::Result;
+use clap::ValueEnum;
+use serde::{Deserialize, Serialize};
+#[cfg(feature = "mdbx")]
+use std::time::Duration;
+use std::{fmt, path::Path};
+
+/// An engine, and how it is used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Rival {
+    /// Teak, as it comes
+    Teak,
+    /// LMDB 0.9, which writes from buffers
+    #[cfg(feature = "lmdb")]
+    Lmdb,
+    /// LMDB 0.9 with MDB_WRITEMAP
+    #[cfg(feature = "lmdb")]
+    LmdbWritemap,
+    /// LMDB 1.0, which writes from buffers
+    #[cfg(feature = "lmdb1")]
+    Lmdb1,
+    /// LMDB 1.0 with MDB_WRITEMAP
+    #[cfg(feature = "lmdb1")]
+    Lmdb1Writemap,
+    /// libmdbx, which writes from buffers
+    #[cfg(feature = "mdbx")]
+    Mdbx,
+    /// libmdbx with MDBX_WRITEMAP
+    #[cfg(feature = "mdbx")]
+    MdbxWritemap,
+    /// redb
+    #[cfg(feature = "redb")]
+    Redb,
+    /// canopydb, with its log
+    #[cfg(feature = "canopydb")]
+    Canopydb,
+    /// SQLite, a table without row numbers, with its log
+    #[cfg(feature = "sqlite")]
+    Sqlite,
+    /// RocksDB, as the system has it
+    #[cfg(feature = "rocksdb")]
+    Rocksdb,
+    /// LevelDB, as the system has it
+    #[cfg(feature = "leveldb")]
+    Leveldb,
+    /// fjall
+    #[cfg(feature = "fjall")]
+    Fjall,
+}
+
+/// How long lazy commits wait for a flush that the engine does by itself, as Teak has it.
+#[cfg(feature = "mdbx")]
+const LAZY_FLUSH_AFTER: Duration = Duration::from_secs(5);
+
+/// What is done with an engine, whichever it is.
+pub(crate) trait Use {
+    /// Does it, with what opens the database in a directory, or creates it, for commits of some durability.
+    fn with<S: Store>(self, open: impl Fn(&Path, Durability, Room) -> Result<S>) -> Result<()>;
+}
+
+impl Rival {
+    /// The engines that are run unless others are asked for.
+    pub(crate) fn usual() -> Vec<Self> {
+        vec![
+            Self::Teak,
+            #[cfg(feature = "lmdb")]
+            Self::Lmdb,
+            #[cfg(feature = "lmdb")]
+            Self::LmdbWritemap,
+            #[cfg(feature = "mdbx")]
+            Self::Mdbx,
+            #[cfg(feature = "mdbx")]
+            Self::MdbxWritemap,
+        ]
+    }
+
+    /// Has `work` use the engine.
+    pub(crate) fn lend(self, work: impl Use) -> Result<()> {
+        match self {
+            Self::Teak => work.with(|directory, durability, room| {
+                let opening = Opening {
+                    write_bytes: room.write_bytes,
+                    ..Opening::usual(durability, room.data_bytes)
+                };
+                teak::Teak::open(directory, &opening, Verification::default())
+            }),
+            #[cfg(feature = "lmdb")]
+            Self::Lmdb => work.with(|directory, durability, room| {
+                let opening = Opening::usual(durability, room.data_bytes);
+                Lmdb::open(directory, &opening, Writing::Buffers)
+            }),
+            #[cfg(feature = "lmdb")]
+            Self::LmdbWritemap => work.with(|directory, durability, room| {
+                let opening = Opening::usual(durability, room.data_bytes);
+                Lmdb::open(directory, &opening, Writing::Map)
+            }),
+            #[cfg(feature = "lmdb1")]
+            Self::Lmdb1 => work.with(|directory, durability, room| {
+                super::lmdb1::Lmdb1::open(directory, durability, room, Writing::Buffers)
+            }),
+            #[cfg(feature = "lmdb1")]
+            Self::Lmdb1Writemap => work.with(|directory, durability, room| {
+                super::lmdb1::Lmdb1::open(directory, durability, room, Writing::Map)
+            }),
+            #[cfg(feature = "mdbx")]
+            Self::Mdbx => work.with(|directory, durability, room| {
+                open_mdbx(directory, durability, room, Writing::Buffers)
+            }),
+            #[cfg(feature = "mdbx")]
+            Self::MdbxWritemap => work.with(|directory, durability, room| {
+                open_mdbx(directory, durability, room, Writing::Map)
+            }),
+            #[cfg(feature = "redb")]
+            Self::Redb => work.with(super::redb::Redb::open),
+            #[cfg(feature = "canopydb")]
+            Self::Canopydb => work.with(super::canopydb::Canopydb::open),
+            #[cfg(feature = "sqlite")]
+            Self::Sqlite => work.with(super::sqlite::Sqlite::open),
+            #[cfg(feature = "rocksdb")]
+            Self::Rocksdb => work.with(super::log_structured::rocksdb::open),
+            #[cfg(feature = "leveldb")]
+            Self::Leveldb => work.with(super::log_structured::leveldb::open),
+            #[cfg(feature = "fjall")]
+            Self::Fjall => work.with(super::fjall::Fjall::open),
+        }
+    }
+
+    /// What its commits promise after a power cut.
+    pub(crate) fn promise(self, durability: Durability) -> &'static str {
+        match (self, durability) {
+            (_, Durability::Durable) => "every commit that returned",
+            (Self::Teak, _) => "the newest commit that is whole; never corrupt",
+            #[cfg(feature = "lmdb")]
+            (Self::Lmdb, _) => "may be corrupt, unless the file system keeps the order of writes",
+            #[cfg(feature = "lmdb")]
+            (Self::LmdbWritemap, _) => "may be corrupt",
+            #[cfg(feature = "lmdb1")]
+            (Self::Lmdb1, _) => "may be corrupt, unless the file system keeps the order of writes",
+            #[cfg(feature = "lmdb1")]
+            (Self::Lmdb1Writemap, _) => "may be corrupt",
+            #[cfg(feature = "mdbx")]
+            (Self::Mdbx | Self::MdbxWritemap, Durability::Careless) => "may be corrupt",
+            #[cfg(feature = "mdbx")]
+            (Self::Mdbx | Self::MdbxWritemap, _) => {
+                "the last commit that was flushed; never corrupt"
+            }
+            #[cfg(feature = "redb")]
+            (Self::Redb, _) => "the last durable commit; never corrupt",
+            #[cfg(feature = "sqlite")]
+            (Self::Sqlite, Durability::Careless) => "may be corrupt",
+            #[cfg(any(
+                feature = "canopydb",
+                feature = "sqlite",
+                feature = "rocksdb",
+                feature = "leveldb",
+                feature = "fjall"
+            ))]
+            _ => "commits up to one of the newest, as far as the log was written; never corrupt",
+        }
+    }
+}
+
+/// libmdbx does not use pages again that a commit has freed before the next flush, and by itself never flushes lazy commits: without
+/// a limit its file would grow by all that is ever written. It gets the time that Teak flushes after by itself.
+#[cfg(feature = "mdbx")]
+fn open_mdbx(
+    directory: &Path,
+    durability: Durability,
+    room: Room,
+    writing: Writing,
+) -> Result<Mdbx> {
+    let opening = Opening::usual(durability, room.data_bytes);
+    let mdbx = Mdbx::open(directory, &opening, writing)?;
+    if durability == Durability::Lazy {
+        mdbx.flush_after(LAZY_FLUSH_AFTER)?;
+    }
+    if let Some(bytes) = room.write_bytes {
+        mdbx.limit_transactions(bytes)?;
+    }
+    Ok(mdbx)
+}
+
+impl fmt::Display for Rival {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let value = self.to_possible_value();
+        formatter.write_str(value.as_ref().map_or("", |value| value.get_name()))
+    }
+}

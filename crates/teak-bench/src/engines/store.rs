@@ -1,0 +1,215 @@
+//! What the works of `compare` need of an engine: ordered records of any length, read and written in transactions.
+//!
+//! Works are written once, over these traits, and compiled for each engine by itself, so that nothing stands between a work and an
+//! engine's own calls. Where an engine has a call for more than one record it overrides the loop here.
+
+use super::Space;
+use anyhow::Result;
+use std::{fs, os::unix::fs::MetadataExt, path::Path};
+
+/// A key and its value.
+pub(crate) type Pair<'p> = (&'p [u8], &'p [u8]);
+
+/// Records of a transaction of a load that is not told how to be loaded.
+const LOAD_BATCH: usize = 10_000;
+
+/// How much there is to be, and how much of that an engine with a cache of its own may keep in memory.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Room {
+    /// About how many bytes of records.
+    pub(crate) data_bytes: u64,
+    #[cfg_attr(
+        not(any(
+            feature = "redb",
+            feature = "fjall",
+            feature = "canopydb",
+            feature = "sqlite",
+            feature = "rocksdb",
+            feature = "leveldb"
+        )),
+        expect(dead_code, reason = "engines that map their files have no cache")
+    )]
+    pub(crate) cache_bytes: u64,
+    /// What a write transaction may keep in memory, where memory is short and the engine can be told.
+    pub(crate) write_bytes: Option<u64>,
+}
+
+/// An open database, which threads share.
+pub(crate) trait Store: Sync + Sized {
+    /// What a thread has of it.
+    type Connection<'s>: Connection
+    where
+        Self: 's;
+
+    /// Connects a thread.
+    fn connect(&self) -> Result<Self::Connection<'_>>;
+
+    /// Brings all commits to the disk.
+    fn sync(&self) -> Result<()>;
+
+    /// Brings the database to rest: what the engine would go on with by itself, it does now. Engines that never do have nothing to do.
+    fn rest(&self) -> Result<()> {
+        Ok(())
+    }
+
+    /// Bytes of pages that are in use, where the engine tells.
+    fn used_bytes(&self) -> Result<Option<u64>> {
+        Ok(None)
+    }
+
+    /// Closes it.
+    fn close(self) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// What one thread has of a database.
+pub(crate) trait Connection {
+    type Read<'r>: Read
+    where
+        Self: 'r;
+    type Write<'w>: Write
+    where
+        Self: 'w;
+
+    /// Begins a read transaction, or takes the snapshot that stands for one.
+    fn read(&mut self) -> Result<Self::Read<'_>>;
+
+    /// Begins a write transaction, or the batch that stands for one.
+    fn write(&mut self) -> Result<Self::Write<'_>>;
+
+    /// Loads records in any order into the empty database, by the best that the engine has.
+    fn load(&mut self, records: &mut dyn Batches) -> Result<()> {
+        while let Some(batch) = records.next_batch(LOAD_BATCH) {
+            let mut transaction = self.write()?;
+            transaction.put_all(&batch)?;
+            transaction.commit()?;
+        }
+        Ok(())
+    }
+
+    /// Returns when this thread's commits are as durable as they are to become.
+    fn wait(&mut self) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// Records that are made as they are asked for.
+pub(crate) trait Batches {
+    /// The next ones, at most so many; none at the end.
+    fn next_batch(&mut self, most: usize) -> Option<Vec<Pair<'_>>>;
+}
+
+/// From where a scan goes, and where to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Way<'k> {
+    /// From the first record on.
+    Forwards,
+    /// From the last record back.
+    Backwards,
+    /// From the first record on whose key is not less than this.
+    From(&'k [u8]),
+}
+
+/// A transaction that looks up records.
+pub(crate) trait Lookup {
+    /// Looks up a key, and shows its value if it is there.
+    fn get(&mut self, key: &[u8], see: impl FnMut(&[u8])) -> Result<bool>;
+}
+
+/// A read transaction. Ends when it is dropped.
+pub(crate) trait Read: Lookup {
+    /// Looks up keys, and shows the values of those that are there, in the order of the keys.
+    fn get_many(&mut self, keys: &[&[u8]], mut see: impl FnMut(&[u8])) -> Result<()> {
+        for key in keys {
+            self.get(key, &mut see)?;
+        }
+        Ok(())
+    }
+
+    /// Shows up to `most` records, in order.
+    fn scan(&mut self, way: Way<'_>, most: u64, see: impl FnMut(&[u8], &[u8])) -> Result<()>;
+}
+
+/// A write transaction; one that is dropped has never been. Where a batch stands for it, lookups see what was there before.
+pub(crate) trait Write: Lookup {
+    /// Inserts or replaces a record.
+    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()>;
+
+    /// Inserts or replaces records in any order.
+    fn put_all(&mut self, records: &[Pair<'_>]) -> Result<()> {
+        records
+            .iter()
+            .try_for_each(|(key, value)| self.put(key, value))
+    }
+
+    /// Puts records behind the last one, in order.
+    fn append(&mut self, records: &[Pair<'_>]) -> Result<()> {
+        self.put_all(records)
+    }
+
+    /// Removes a record that is there.
+    fn remove(&mut self, key: &[u8]) -> Result<()>;
+
+    /// Commits, as durably as the database was opened for.
+    fn commit(self) -> Result<()>;
+}
+
+/// The size of all files in `directory`: their lengths, and what the file system has set aside for them.
+pub(crate) fn size_of_files(directory: &Path, used_bytes: u64) -> Result<Space> {
+    let mut space = Space {
+        file_bytes: 0,
+        allocated_bytes: 0,
+        used_bytes,
+    };
+    let mut directories = vec![directory.to_owned()];
+    while let Some(directory) = directories.pop() {
+        for entry in fs::read_dir(directory)? {
+            let entry = entry?;
+            // A file may go while others are counted: engines remove theirs in threads of their own.
+            let Ok(metadata) = entry.metadata() else {
+                continue;
+            };
+            if metadata.is_dir() {
+                directories.push(entry.path());
+            } else {
+                space.file_bytes += metadata.len();
+                space.allocated_bytes += metadata.blocks() * 512;
+            }
+        }
+    }
+    Ok(space)
+}
+
+/// Waits until the engine's own threads have nothing to do: no time passes on the processors, and nothing is written.
+#[cfg(any(
+    feature = "fjall",
+    feature = "canopydb",
+    feature = "rocksdb",
+    feature = "leveldb"
+))]
+pub(crate) fn wait_until_quiet() -> Result<()> {
+    use rustix::time::{ClockId, clock_gettime};
+    use std::{thread, time::Duration};
+
+    const LOOK_EVERY: Duration = Duration::from_millis(50);
+    const BUSY: Duration = Duration::from_millis(2);
+    const LOOKS_MAX: u32 = 20 * 600;
+    let look = || -> Result<(Duration, u64)> {
+        let cpu = Duration::try_from(clock_gettime(ClockId::ProcessCPUTime))?;
+        let written = crate::process::Traffic::so_far().written_bytes();
+        Ok((cpu, written))
+    };
+    let (mut before, mut quiet) = (look()?, 0);
+    for _ in 0..LOOKS_MAX {
+        thread::sleep(LOOK_EVERY);
+        let now = look()?;
+        let is_quiet = now.0.saturating_sub(before.0) < BUSY && now.1 == before.1;
+        quiet = if is_quiet { quiet + 1 } else { 0 };
+        if quiet == 2 {
+            return Ok(());
+        }
+        before = now;
+    }
+    anyhow::bail!("an engine does not come to rest")
+}

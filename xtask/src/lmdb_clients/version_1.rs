@@ -1,0 +1,39 @@
+//! LMDB 1.0 as a library that a program loads: `crates/teak-bench` measures it beside 0.9, which is linked and has functions of the same names.
+//!
+//! The sources are those that py-lmdb carries besides 0.9's.
+
+use super::{python, running};
+use crate::{Failure, built};
+use std::{fs, process::Command, time::Duration};
+
+/// Makes the library of LMDB 1.0 that `teak-bench` loads
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// The C compiler
+    #[arg(long, default_value = "cc")]
+    compiler: String,
+    /// The Python whose packages its sources are fetched from
+    #[arg(long, default_value = "python3")]
+    python: String,
+}
+
+const TIME_LIMIT: Duration = Duration::from_secs(900);
+
+/// Makes the library.
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let target = built::target_directory()?;
+    let directory = target.join("lmdb-1");
+    fs::create_dir_all(&directory)?;
+    let of_python = target.join("lmdb-clients/py-lmdb");
+    let (_, sources) = python::download(&arguments.python, &of_python, TIME_LIMIT)?;
+    let library = directory.join("liblmdb1.so");
+    let mut command = Command::new(&arguments.compiler);
+    command
+        .args(["-O2", "-w", "-shared", "-fPIC", "-pthread"])
+        .args(["mdb.c", "midl.c"].map(|file| sources.join("lib1").join(file)))
+        .arg("-o")
+        .arg(&library);
+    running::succeed(&mut command, &directory.join("compiler.log"), TIME_LIMIT)?;
+    println!("{}", library.display());
+    Ok(())
+}

@@ -1,4 +1,4 @@
-//! Hands the compiler's version and the profile to the program, which prints them with its figures.
+//! Hands the compiler's version and the profile to the program, which prints them with its figures, and compiles what is of C.
 
 use std::{env, process::Command};
 
@@ -13,4 +13,19 @@ fn main() {
     let profile = env::var("PROFILE").unwrap_or_else(|_| "unknown".to_owned());
     println!("cargo::rustc-env=TEAK_BENCH_COMPILER={version} ({profile} profile)");
     println!("cargo::rerun-if-changed=build.rs");
+    #[cfg(feature = "berkeleydb")]
+    compile_shim("berkeleydb", "db");
+    #[cfg(feature = "wiredtiger")]
+    compile_shim("wiredtiger", "wiredtiger");
+}
+
+/// Compiles what stands between Rust and an engine whose interface only C can name.
+#[cfg(any(feature = "berkeleydb", feature = "wiredtiger"))]
+fn compile_shim(engine: &str, library: &str) {
+    let source = format!("src/engines/shims/{engine}.c");
+    println!("cargo::rerun-if-changed={source}");
+    cc::Build::new()
+        .file(source)
+        .compile(&format!("{engine}_shim"));
+    println!("cargo::rustc-link-lib={library}");
 }

@@ -71,6 +71,10 @@ const ENGINES: &[&str] = &[
     "leveldb",
     #[cfg(feature = "fjall")]
     "fjall",
+    #[cfg(feature = "berkeleydb")]
+    "berkeleydb",
+    #[cfg(feature = "wiredtiger")]
+    "wiredtiger",
 ];
 
 #[test]

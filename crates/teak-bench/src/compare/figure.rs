@@ -2,6 +2,7 @@
 
 use super::{
     message::{Done, Size},
+    report::duration,
     usage::Usage,
     work::Task,
 };
@@ -57,6 +58,14 @@ pub(super) struct Figure {
     pub(super) size: Option<Size>,
     /// After so many operations, of the last round of a load and of all rounds else, the files took up so many bytes.
     pub(super) sizes: Vec<(u64, u64)>,
+}
+
+impl Figure {
+    /// What so many percent of the operations took at most, in words; nothing if none was timed.
+    pub(super) fn latency(&self, percent: f64) -> String {
+        let found = self.latencies.iter().find(|(known, _)| *known == percent);
+        found.map_or_else(String::new, |(_, ns)| duration(*ns as f64))
+    }
 }
 
 /// What the rounds of an engine come to so far.

@@ -177,13 +177,6 @@ fn table(figures: &[(&Figure, RGBColor)]) -> String {
 }
 
 fn row(figure: &Figure) -> String {
-    let at = |wanted: f64| {
-        let found = figure
-            .latencies
-            .iter()
-            .find(|(percent, _)| *percent == wanted);
-        found.map_or_else(String::new, |(_, ns)| duration(*ns as f64))
-    };
     let bytes = |bytes: f64| format!("{} B", chart::count(bytes));
     let megabytes = |bytes: u64| format!("{} MB", bytes / 1_000_000);
     let to_data = |bytes: Option<u64>| {
@@ -197,10 +190,10 @@ fn row(figure: &Figure) -> String {
         duration(figure.ns_per_op),
         duration(figure.spread.min),
         duration(figure.spread.max),
-        at(50.0),
-        at(99.0),
-        at(99.9),
-        at(100.0),
+        figure.latency(50.0),
+        figure.latency(99.0),
+        figure.latency(99.9),
+        figure.latency(100.0),
         duration(figure.rest_ns_per_op),
         duration(figure.cpu_ns_per_op),
         bytes(figure.read_bytes_per_op),

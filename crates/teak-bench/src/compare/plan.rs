@@ -38,7 +38,7 @@ fn of_work(compare: &Compare, work: Work) -> Vec<Step> {
     let whole = |operations| vec![step(1, operations * rounds, u64::MAX)];
     match work {
         Work::LargePut => whole(LARGE_VALUES),
-        Work::LargeGet => vec![step(1, 20 * LARGE_VALUES, LARGE_VALUES)],
+        Work::LargeGet => vec![step(1, 6 * LARGE_VALUES, LARGE_VALUES)],
         Work::LoadSorted | Work::LoadBulk | Work::LoadRandom => whole(compare.records),
         Work::Coins => vec![step(1, compare.coin_blocks, 10)],
         Work::Get | Work::GetMiss | Work::GetZipf | Work::GetMany | Work::GetBegin => {

@@ -87,22 +87,15 @@ fn speeds(report: &Report) -> Table {
     ];
     let mut table = plain_table(header.map(str::to_owned).to_vec());
     for figure in &report.figures {
-        let at = |wanted: f64| {
-            let found = figure
-                .latencies
-                .iter()
-                .find(|(percent, _)| *percent == wanted);
-            found.map_or_else(String::new, |(_, ns)| duration(*ns as f64))
-        };
         table.add_row([
             figure.work.clone(),
             figure.engine.to_string(),
             time_with_spread(figure.ns_per_op, figure.spread),
             to_teak(report, figure),
-            at(50.0),
-            at(99.0),
-            at(99.9),
-            at(100.0),
+            figure.latency(50.0),
+            figure.latency(99.0),
+            figure.latency(99.9),
+            figure.latency(100.0),
             format!("{:.0}", figure.rest_ns_per_op),
             format!("{:.0}", figure.cpu_ns_per_op),
             format!("{:.0}", figure.device_written_bytes_per_op),

@@ -13,7 +13,7 @@ use std::fmt;
 pub(crate) enum Work {
     /// Put values of a MiB each in a transaction of its own
     LargePut,
-    /// Look them up
+    /// Look up values of a MiB each, and read all of them
     LargeGet,
     /// Replay a chain: look up the coins that blocks spend, and flush what they change in batches
     Coins,

@@ -14,12 +14,16 @@ mod lmdb;
 mod lmdb1;
 #[cfg(any(feature = "rocksdb", feature = "leveldb"))]
 mod log_structured;
+#[cfg(any(feature = "lmdb", feature = "mdbx"))]
+mod mapped;
 #[cfg(feature = "mdbx")]
 mod mdbx;
 mod reading;
 #[cfg(feature = "redb")]
 mod redb;
 pub(crate) mod rivals;
+#[cfg(any(feature = "berkeleydb", feature = "wiredtiger"))]
+mod shims;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 pub(crate) mod store;

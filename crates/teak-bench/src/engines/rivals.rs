@@ -61,6 +61,12 @@ pub(crate) enum Rival {
     /// fjall
     #[cfg(feature = "fjall")]
     Fjall,
+    /// Berkeley DB, as the system has it
+    #[cfg(feature = "berkeleydb")]
+    Berkeleydb,
+    /// WiredTiger, as the system has it
+    #[cfg(feature = "wiredtiger")]
+    Wiredtiger,
 }
 
 /// How long lazy commits wait for a flush that the engine does by itself, as Teak has it.
@@ -137,6 +143,10 @@ impl Rival {
             Self::Leveldb => work.with(super::log_structured::leveldb::open),
             #[cfg(feature = "fjall")]
             Self::Fjall => work.with(super::fjall::Fjall::open),
+            #[cfg(feature = "berkeleydb")]
+            Self::Berkeleydb => work.with(super::shims::Shim::open_berkeleydb),
+            #[cfg(feature = "wiredtiger")]
+            Self::Wiredtiger => work.with(super::shims::Shim::open_wiredtiger),
         }
     }
 
@@ -168,7 +178,9 @@ impl Rival {
                 feature = "sqlite",
                 feature = "rocksdb",
                 feature = "leveldb",
-                feature = "fjall"
+                feature = "fjall",
+                feature = "berkeleydb",
+                feature = "wiredtiger"
             ))]
             _ => "commits up to one of the newest, as far as the log was written; never corrupt",
         }

@@ -25,7 +25,9 @@ pub(crate) struct Room {
             feature = "canopydb",
             feature = "sqlite",
             feature = "rocksdb",
-            feature = "leveldb"
+            feature = "leveldb",
+            feature = "berkeleydb",
+            feature = "wiredtiger"
         )),
         expect(dead_code, reason = "engines that map their files have no cache")
     )]
@@ -186,7 +188,9 @@ pub(crate) fn size_of_files(directory: &Path, used_bytes: u64) -> Result<Space> 
     feature = "fjall",
     feature = "canopydb",
     feature = "rocksdb",
-    feature = "leveldb"
+    feature = "leveldb",
+    feature = "berkeleydb",
+    feature = "wiredtiger"
 ))]
 pub(crate) fn wait_until_quiet() -> Result<()> {
     use rustix::time::{ClockId, clock_gettime};

@@ -2,9 +2,12 @@
 
 use super::{
     Mdbx,
-    raw::{Access, Cursor, Environment, Move, Transaction},
+    raw::{Access, Environment, Move, Transaction},
 };
-use crate::engines::store::{Connection, Lookup, Pair, Read, Store, Way, Write};
+use crate::engines::{
+    mapped::mapped_connection,
+    store::{Connection, Lookup, Pair, Read, Store, Way, Write},
+};
 use anyhow::Result;
 use mdbx_sys as ffi;
 use std::time::Duration;
@@ -40,74 +43,4 @@ impl Store for Mdbx {
     }
 }
 
-impl Connection for &Environment {
-    type Read<'r>
-        = Transaction<'r>
-    where
-        Self: 'r;
-    type Write<'w>
-        = Transaction<'w>
-    where
-        Self: 'w;
-
-    #[inline]
-    fn read(&mut self) -> Result<Transaction<'_>> {
-        self.begin(Access::Read)
-    }
-
-    #[inline]
-    fn write(&mut self) -> Result<Transaction<'_>> {
-        self.begin(Access::Write)
-    }
-}
-
-impl Lookup for Transaction<'_> {
-    #[inline]
-    fn get(&mut self, key: &[u8], mut see: impl FnMut(&[u8])) -> Result<bool> {
-        Ok(Transaction::get(self, key)?.map(&mut see).is_some())
-    }
-}
-
-impl Read for Transaction<'_> {
-    fn scan(&mut self, way: Way<'_>, most: u64, mut see: impl FnMut(&[u8], &[u8])) -> Result<()> {
-        let mut cursor: Cursor<'_> = self.cursor()?;
-        let (mut found, step) = match way {
-            Way::Forwards => (cursor.go(Move::Next)?, Move::Next),
-            Way::Backwards => (cursor.go(Move::Previous)?, Move::Previous),
-            Way::From(key) => (cursor.seek(key)?, Move::Next),
-        };
-        let mut left = most;
-        while let Some((key, value)) = found {
-            see(key, value);
-            left -= 1;
-            if left == 0 {
-                break;
-            }
-            found = cursor.go(step)?;
-        }
-        Ok(())
-    }
-}
-
-impl Write for Transaction<'_> {
-    #[inline]
-    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
-        Transaction::put(self, key, value, ffi::MDBX_UPSERT)
-    }
-
-    fn append(&mut self, records: &[Pair<'_>]) -> Result<()> {
-        records
-            .iter()
-            .try_for_each(|(key, value)| Transaction::put(self, key, value, ffi::MDBX_APPEND))
-    }
-
-    #[inline]
-    fn remove(&mut self, key: &[u8]) -> Result<()> {
-        Transaction::remove(self, key)
-    }
-
-    #[inline]
-    fn commit(self) -> Result<()> {
-        Transaction::commit(self)
-    }
-}
+mapped_connection!(cursor: (), put: ffi::MDBX_UPSERT, append: ffi::MDBX_APPEND);

@@ -1,0 +1,358 @@
+//! Berkeley DB and WiredTiger. Their C interfaces are structures of functions, which only C can name, so that a few lines of C stand between:
+//! the same functions for both.
+//!
+//! Invariants: a store outlives its connections, these their transactions, and those their cursors, and each ends once; what a
+//! lookup or a step shows is only borrowed until the next call of the connection.
+
+#![allow(unsafe_code)]
+
+use super::{
+    Durability,
+    store::{Connection, Lookup, Read, Room, Store, Way, Write, wait_until_quiet},
+};
+use anyhow::{Result, bail};
+use std::{
+    ffi::{CStr, CString, c_char, c_int, c_void},
+    fs,
+    os::unix::ffi::OsStrExt,
+    path::Path,
+    ptr, slice,
+};
+
+const MISSING: c_int = 1;
+
+type Handle = *mut c_void;
+type Bytes = *const c_void;
+
+/// The functions of an engine.
+struct Calls {
+    open: unsafe extern "C" fn(*const c_char, c_int, u64, *mut Handle) -> c_int,
+    sync: unsafe extern "C" fn(Handle) -> c_int,
+    close: unsafe extern "C" fn(Handle),
+    connect: unsafe extern "C" fn(Handle, *mut Handle) -> c_int,
+    disconnect: unsafe extern "C" fn(Handle),
+    begin: unsafe extern "C" fn(Handle, c_int, *mut Handle) -> c_int,
+    commit: unsafe extern "C" fn(Handle) -> c_int,
+    abort: unsafe extern "C" fn(Handle),
+    get: unsafe extern "C" fn(Handle, Bytes, usize, *mut Bytes, *mut usize) -> c_int,
+    put: unsafe extern "C" fn(Handle, Bytes, usize, Bytes, usize) -> c_int,
+    remove: unsafe extern "C" fn(Handle, Bytes, usize) -> c_int,
+    cursor: unsafe extern "C" fn(Handle, *mut Handle) -> c_int,
+    next: unsafe extern "C" fn(Handle, *mut Bytes, *mut usize) -> c_int,
+    previous: unsafe extern "C" fn(Handle, *mut Bytes, *mut usize) -> c_int,
+    seek: unsafe extern "C" fn(Handle, Bytes, usize, *mut Bytes, *mut usize) -> c_int,
+    cursor_close: unsafe extern "C" fn(Handle),
+    error: unsafe extern "C" fn(c_int) -> *const c_char,
+}
+
+/// Declares the functions of an engine, and lists them.
+macro_rules! calls {
+    ($list:ident: $($field:ident = $name:ident($($argument:ty),*) $(-> $result:ty)?;)*) => {
+        unsafe extern "C" {
+            $(fn $name($(_: $argument),*) $(-> $result)?;)*
+        }
+
+        static $list: Calls = Calls { $($field: $name),* };
+    };
+}
+
+#[cfg(feature = "berkeleydb")]
+calls! {
+    BERKELEYDB:
+    open = berkeleydb_open(*const c_char, c_int, u64, *mut Handle) -> c_int;
+    sync = berkeleydb_sync(Handle) -> c_int;
+    close = berkeleydb_close(Handle);
+    connect = berkeleydb_connect(Handle, *mut Handle) -> c_int;
+    disconnect = berkeleydb_disconnect(Handle);
+    begin = berkeleydb_begin(Handle, c_int, *mut Handle) -> c_int;
+    commit = berkeleydb_commit(Handle) -> c_int;
+    abort = berkeleydb_abort(Handle);
+    get = berkeleydb_get(Handle, Bytes, usize, *mut Bytes, *mut usize) -> c_int;
+    put = berkeleydb_put(Handle, Bytes, usize, Bytes, usize) -> c_int;
+    remove = berkeleydb_remove(Handle, Bytes, usize) -> c_int;
+    cursor = berkeleydb_cursor(Handle, *mut Handle) -> c_int;
+    next = berkeleydb_next(Handle, *mut Bytes, *mut usize) -> c_int;
+    previous = berkeleydb_previous(Handle, *mut Bytes, *mut usize) -> c_int;
+    seek = berkeleydb_seek(Handle, Bytes, usize, *mut Bytes, *mut usize) -> c_int;
+    cursor_close = berkeleydb_cursor_close(Handle);
+    error = berkeleydb_error(c_int) -> *const c_char;
+}
+
+#[cfg(feature = "wiredtiger")]
+calls! {
+    WIREDTIGER:
+    open = wiredtiger_shim_open(*const c_char, c_int, u64, *mut Handle) -> c_int;
+    sync = wiredtiger_shim_sync(Handle) -> c_int;
+    close = wiredtiger_shim_close(Handle);
+    connect = wiredtiger_shim_connect(Handle, *mut Handle) -> c_int;
+    disconnect = wiredtiger_shim_disconnect(Handle);
+    begin = wiredtiger_shim_begin(Handle, c_int, *mut Handle) -> c_int;
+    commit = wiredtiger_shim_commit(Handle) -> c_int;
+    abort = wiredtiger_shim_abort(Handle);
+    get = wiredtiger_shim_get(Handle, Bytes, usize, *mut Bytes, *mut usize) -> c_int;
+    put = wiredtiger_shim_put(Handle, Bytes, usize, Bytes, usize) -> c_int;
+    remove = wiredtiger_shim_remove(Handle, Bytes, usize) -> c_int;
+    cursor = wiredtiger_shim_cursor(Handle, *mut Handle) -> c_int;
+    next = wiredtiger_shim_next(Handle, *mut Bytes, *mut usize) -> c_int;
+    previous = wiredtiger_shim_previous(Handle, *mut Bytes, *mut usize) -> c_int;
+    seek = wiredtiger_shim_seek(Handle, Bytes, usize, *mut Bytes, *mut usize) -> c_int;
+    cursor_close = wiredtiger_shim_cursor_close(Handle);
+    error = wiredtiger_shim_error(c_int) -> *const c_char;
+}
+
+/// An open database.
+pub(crate) struct Shim {
+    calls: &'static Calls,
+    handle: Handle,
+}
+
+// SAFETY: both engines let threads connect to a database at the same time; what a thread has then is its own.
+unsafe impl Sync for Shim {}
+
+/// What a thread has of it.
+pub(crate) struct Connected<'s> {
+    calls: &'s Calls,
+    handle: Handle,
+}
+
+/// A transaction; dropping it aborts it.
+pub(crate) struct Transaction<'c> {
+    calls: &'c Calls,
+    handle: Handle,
+}
+
+impl Shim {
+    #[cfg(feature = "berkeleydb")]
+    pub(crate) fn open_berkeleydb(
+        directory: &Path,
+        durability: Durability,
+        room: Room,
+    ) -> Result<Self> {
+        Self::open(&BERKELEYDB, directory, durability, room)
+    }
+
+    #[cfg(feature = "wiredtiger")]
+    pub(crate) fn open_wiredtiger(
+        directory: &Path,
+        durability: Durability,
+        room: Room,
+    ) -> Result<Self> {
+        Self::open(&WIREDTIGER, directory, durability, room)
+    }
+
+    /// Opens the database in `directory`, or creates it.
+    fn open(
+        calls: &'static Calls,
+        directory: &Path,
+        durability: Durability,
+        room: Room,
+    ) -> Result<Self> {
+        let directory = directory.join("database");
+        fs::create_dir_all(&directory)?;
+        let path = CString::new(directory.as_os_str().as_bytes())?;
+        let mode = match durability {
+            Durability::Durable => 0,
+            Durability::Lazy | Durability::Async => 1,
+            Durability::Careless => 2,
+        };
+        let mut handle = ptr::null_mut();
+        // SAFETY: the path ends with a zero byte, and there is a place to write the new handle to.
+        let code = unsafe { (calls.open)(path.as_ptr(), mode, room.cache_bytes, &raw mut handle) };
+        let opened = Self { calls, handle };
+        check(calls, code)?;
+        Ok(opened)
+    }
+}
+
+impl Drop for Shim {
+    fn drop(&mut self) {
+        if !self.handle.is_null() {
+            // SAFETY: the handle is live, and everything that borrowed it has ended.
+            unsafe { (self.calls.close)(self.handle) };
+        }
+    }
+}
+
+impl Store for Shim {
+    type Connection<'s> = Connected<'s>;
+
+    fn connect(&self) -> Result<Connected<'_>> {
+        let mut handle = ptr::null_mut();
+        // SAFETY: the database is open, and there is a place to write the new handle to.
+        let code = unsafe { (self.calls.connect)(self.handle, &raw mut handle) };
+        let calls = self.calls;
+        let connected = Connected { calls, handle };
+        check(calls, code)?;
+        Ok(connected)
+    }
+
+    fn sync(&self) -> Result<()> {
+        // SAFETY: the database is open.
+        check(self.calls, unsafe { (self.calls.sync)(self.handle) })
+    }
+
+    fn rest(&self) -> Result<()> {
+        wait_until_quiet()
+    }
+}
+
+impl Drop for Connected<'_> {
+    fn drop(&mut self) {
+        if !self.handle.is_null() {
+            // SAFETY: the handle is live, and its transactions have ended.
+            unsafe { (self.calls.disconnect)(self.handle) };
+        }
+    }
+}
+
+impl Connected<'_> {
+    fn begin(&mut self, writes: c_int) -> Result<Transaction<'_>> {
+        let mut handle = ptr::null_mut();
+        // SAFETY: the connection is live, and there is a place to write the new handle to.
+        let code = unsafe { (self.calls.begin)(self.handle, writes, &raw mut handle) };
+        check(self.calls, code)?;
+        Ok(Transaction {
+            calls: self.calls,
+            handle,
+        })
+    }
+}
+
+impl Connection for Connected<'_> {
+    type Read<'r>
+        = Transaction<'r>
+    where
+        Self: 'r;
+    type Write<'w>
+        = Transaction<'w>
+    where
+        Self: 'w;
+
+    fn read(&mut self) -> Result<Transaction<'_>> {
+        self.begin(0)
+    }
+
+    fn write(&mut self) -> Result<Transaction<'_>> {
+        self.begin(1)
+    }
+}
+
+impl Drop for Transaction<'_> {
+    fn drop(&mut self) {
+        if !self.handle.is_null() {
+            // SAFETY: the transaction runs, and its cursors are closed.
+            unsafe { (self.calls.abort)(self.handle) };
+        }
+    }
+}
+
+impl Lookup for Transaction<'_> {
+    fn get(&mut self, key: &[u8], mut see: impl FnMut(&[u8])) -> Result<bool> {
+        let (mut value, mut len) = (ptr::null(), 0);
+        let start = key.as_ptr().cast();
+        let (value_place, len_place) = (&raw mut value, &raw mut len);
+        // SAFETY: the transaction runs, the key is of that length, and there are places for what is found.
+        match unsafe { (self.calls.get)(self.handle, start, key.len(), value_place, len_place) } {
+            MISSING => Ok(false),
+            code => {
+                check(self.calls, code)?;
+                // SAFETY: the call succeeded, and the next one comes behind this.
+                see(unsafe { shown(value, len) });
+                Ok(true)
+            }
+        }
+    }
+}
+
+impl Read for Transaction<'_> {
+    fn scan(&mut self, way: Way<'_>, most: u64, mut see: impl FnMut(&[u8], &[u8])) -> Result<()> {
+        let (calls, mut cursor) = (self.calls, ptr::null_mut());
+        // SAFETY: the transaction runs, and there is a place to write the new handle to.
+        check(calls, unsafe {
+            (calls.cursor)(self.handle, &raw mut cursor)
+        })?;
+        let (mut data, mut lens) = ([ptr::null(); 2], [0; 2]);
+        let step = match way {
+            Way::Backwards => calls.previous,
+            Way::Forwards | Way::From(_) => calls.next,
+        };
+        let mut go = |key: Option<&[u8]>| {
+            let (data_place, lens_place) = (data.as_mut_ptr(), lens.as_mut_ptr());
+            // SAFETY: the cursor is live, a key is of that length, and there are places for what is found.
+            let code = unsafe {
+                match key {
+                    Some(key) => {
+                        let start = key.as_ptr().cast();
+                        (calls.seek)(cursor, start, key.len(), data_place, lens_place)
+                    }
+                    None => step(cursor, data_place, lens_place),
+                }
+            };
+            if code == 0 {
+                // SAFETY: the call succeeded, and the next one comes behind this.
+                unsafe { see(shown(data[0], lens[0]), shown(data[1], lens[1])) };
+            }
+            code
+        };
+        let mut code = match way {
+            Way::From(key) => go(Some(key)),
+            Way::Forwards | Way::Backwards => go(None),
+        };
+        let mut left = most - 1;
+        while code == 0 && left > 0 {
+            code = go(None);
+            left -= 1;
+        }
+        // SAFETY: the cursor is live.
+        unsafe { (calls.cursor_close)(cursor) };
+        match code {
+            MISSING => Ok(()),
+            code => check(calls, code),
+        }
+    }
+}
+
+impl Write for Transaction<'_> {
+    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        let (start, value_start) = (key.as_ptr().cast(), value.as_ptr().cast());
+        // SAFETY: the transaction runs, and key and value are of these lengths.
+        let code =
+            unsafe { (self.calls.put)(self.handle, start, key.len(), value_start, value.len()) };
+        check(self.calls, code)
+    }
+
+    fn remove(&mut self, key: &[u8]) -> Result<()> {
+        // SAFETY: the transaction runs, and the key is of that length.
+        let code = unsafe { (self.calls.remove)(self.handle, key.as_ptr().cast(), key.len()) };
+        check(self.calls, code)
+    }
+
+    fn commit(mut self) -> Result<()> {
+        // The handle is gone even if committing fails.
+        let handle = std::mem::replace(&mut self.handle, ptr::null_mut());
+        // SAFETY: the transaction runs.
+        check(self.calls, unsafe { (self.calls.commit)(handle) })
+    }
+}
+
+/// The bytes that an engine points to.
+///
+/// # Safety
+///
+/// They were found by a call that succeeded, and the next call of the connection comes behind the last use of what is returned.
+unsafe fn shown<'a>(data: Bytes, len: usize) -> &'a [u8] {
+    if len == 0 {
+        return &[];
+    }
+    // SAFETY: the engine points to that many bytes, which stand still as long as the caller promises.
+    unsafe { slice::from_raw_parts(data.cast(), len) }
+}
+
+fn check(calls: &Calls, code: c_int) -> Result<()> {
+    if code == 0 {
+        return Ok(());
+    }
+    // SAFETY: the engine answers every code with a text that stands until the next call of this thread.
+    let text = unsafe { CStr::from_ptr((calls.error)(code)) };
+    bail!("{} (code {code})", text.to_string_lossy())
+}

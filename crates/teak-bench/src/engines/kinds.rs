@@ -68,6 +68,10 @@ pub(crate) struct Batch {
 
 impl Batch {
     /// The pairs of each key.
+    #[cfg_attr(
+        not(any(feature = "lmdb", feature = "mdbx")),
+        expect(dead_code, reason = "Teak groups the pairs of a batch itself")
+    )]
     pub(crate) fn groups(&self) -> impl Iterator<Item = &[Pair]> {
         self.pairs.chunks(self.per_key)
     }

@@ -224,6 +224,12 @@ fn obey(path: &Path) {
                 let waited = database.as_ref().unwrap().wait_for_commit(after, None);
                 waited.map(|id| id.unwrap().to_string())
             }
+            ["mark", durability] => {
+                let mut txn = database.as_ref().unwrap().begin_write().unwrap();
+                txn.set_marks([1, 2, 3]).unwrap();
+                txn.set_durability(durability_of(durability));
+                txn.commit().map(|_| "marked".to_owned())
+            }
             ["limit-files"] => {
                 limit_files();
                 Ok("limited".to_owned())
@@ -890,7 +896,8 @@ fn a_failed_write_of_one_process_is_known_to_all() {
     third.ask("open");
     failing.ask("begin-read");
     failing.ask("limit-files");
-    let failed = failing.ask("put lazy a 2");
+    // A commit that writes its record alone; with pages to be built it would store that where they are.
+    let failed = failing.ask("mark lazy");
     assert!(failed.starts_with("error"), "{failed}");
     let refused = |answer: String| assert!(answer.contains("an earlier write"), "{answer}");
     refused(third.ask("put lazy a 3"));

@@ -251,7 +251,7 @@ fn a_failed_record_spares_the_commit_that_is_being_flushed() {
         disk.wait_begun(1);
         let fault = Fault::DISK_ERROR.cut_short(if call % 2 == 0 { 0 } else { 128 });
         disk.disk.fail_on(disk.disk.calls() + call / 2, fault);
-        let second = put_one(&engine, Durability::Lazy, 2);
+        let second = put_one(&engine, Durability::Async, 2);
         disk.disk.heal();
         let is_poisoned = engine.flusher.refuse_poisoned().is_err();
         disk.set_open(true);

@@ -48,8 +48,10 @@ impl Files {
     pub(crate) fn leave_lock(&self) {
         if let (Some(lock), Ok(data)) = (&self.lock, fs::metadata(&self.data)) {
             let mut options = OpenOptions::new();
-            let mode = data.permissions().mode() & 0o666;
-            let _ = options.append(true).create_new(true).mode(mode).open(lock);
+            let mode = data.permissions().mode() & 0o777;
+            let made = options.append(true).create_new(true).mode(mode).open(lock);
+            // Whoever may write to the database may come, whatever the mask of this process.
+            let _ = made.and_then(|lock| lock.set_permissions(data.permissions()));
         }
     }
 

@@ -133,11 +133,11 @@ impl Places {
     /// The handle that was left at a place that was taken.
     pub(crate) fn handle(&self, index: usize) -> Option<Box<Transaction>> {
         // Whoever had the place before gave it back behind leaving the handle, and nobody else has it now.
-        let handle = self.place(index).handle.load(Ordering::Relaxed);
+        let place = self.place(index);
+        let handle = place.handle.load(Ordering::Relaxed);
         if handle.is_null() {
             return None;
         }
-        let place = self.place(index);
         place.handle.store(ptr::null_mut(), Ordering::Relaxed);
         // SAFETY: it is of a box that `give_back_with` has taken apart, and nobody finds it any more.
         Some(unsafe { Box::from_raw(handle) })

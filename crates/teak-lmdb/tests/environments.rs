@@ -157,6 +157,25 @@ fn files_have_the_mode_that_was_asked_for() {
     }
 }
 
+/// With a mask of 0o022 the lock file that stayed was one that the group of the database could not use.
+#[test]
+fn the_lock_file_that_stays_has_the_permissions_of_its_database() {
+    let kit = Kit::new();
+    let directory = kit.path();
+    fs::set_permissions(
+        directory.join("data.mdb"),
+        fs::Permissions::from_mode(0o666),
+    )
+    .unwrap();
+    let environment = kit.environment;
+    std::mem::forget(kit);
+    // SAFETY: a handle that is not used any more.
+    unsafe { mdb_env_close(environment) };
+    let mode = |path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(directory.join("lock.mdb")), 0o666);
+    fs::remove_dir_all(directory).unwrap();
+}
+
 /// What lmdb-rkv expects of an environment that is new, and of a map size of 0 where none was set: that was told as the largest number.
 #[test]
 fn a_new_environment_is_told_as_by_lmdb() {

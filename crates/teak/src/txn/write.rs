@@ -42,8 +42,8 @@ pub(crate) struct OpenTable {
     pub(super) is_changed: bool,
     /// Which of the transaction's changes was the last that concerned it; 0 if it is as it was committed.
     pub(super) version: u64,
-    /// Where the last record was inserted, and the version of which that is.
-    near: (u64, Vec<Step>),
+    /// The path to the last record that was inserted, if that was the last change; else empty.
+    near: Vec<Step>,
 }
 
 /// A write transaction. Dropping it undoes it.
@@ -265,7 +265,7 @@ impl WriteTransaction {
             root,
             is_changed: false,
             version: 0,
-            near: Default::default(),
+            near: Vec::new(),
         };
         self.tables.insert(handle, table);
     }
@@ -327,7 +327,7 @@ impl WriteTransaction {
         })
     }
 
-    /// Changes a table, with the path to the last record that was inserted, if that was the last change; it is empty, or that again, afterwards.
+    /// Changes a table, with [`OpenTable::near`], which `change` keeps true.
     #[inline(always)]
     fn change_near<R>(
         &mut self,
@@ -344,16 +344,12 @@ impl WriteTransaction {
         let Some(root) = &mut table.root else {
             return Err(not_found(name));
         };
-        let (near_version, near) = &mut table.near;
-        if *near_version != table.version {
-            near.clear();
-        }
-        (*near_version, table.version) = (version, version);
+        table.version = version;
         let before = *root;
         self.is_broken = true;
         // The root is changed where it is: a copy would wait for each of its fields to be written.
         let result = changing(&mut self.pages, |pages| {
-            change(&mut Tree::new(pages, root), near)
+            change(&mut Tree::new(pages, root), &mut table.near)
         });
         table.is_changed |= *root != before;
         self.is_broken = result.is_err();
@@ -410,6 +406,7 @@ impl WriteTransaction {
         table.root = root;
         table.is_changed = false;
         table.version = version;
+        table.near.clear();
         Ok(())
     }
 

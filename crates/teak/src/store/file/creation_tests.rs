@@ -77,32 +77,23 @@ fn a_failed_fill_leaves_nothing() {
     assert!(names(&directory).is_empty());
 }
 
+fn open_or_create(path: &Path) -> (FileStorage, Created) {
+    let (access, create) = (Access::ReadWrite, Create::IfMissing);
+    FileStorage::open(path, access, create, Company::None, FILE_MODE).unwrap()
+}
+
 #[test]
 fn the_first_flush_gives_the_name() {
     let directory = TempDir::new().unwrap();
     let path = directory.path().join("file");
-    let (storage, created) = FileStorage::open(
-        &path,
-        Access::ReadWrite,
-        Create::IfMissing,
-        Company::None,
-        FILE_MODE,
-    )
-    .unwrap();
+    let (storage, created) = open_or_create(&path);
     assert_eq!(created, Created::Yes);
     assert!(names(&directory).is_empty());
     fill(&storage, b"content").unwrap();
     storage.flush().unwrap();
     storage.flush().unwrap();
     drop(storage);
-    let (storage, created) = FileStorage::open(
-        &path,
-        Access::ReadWrite,
-        Create::IfMissing,
-        Company::None,
-        FILE_MODE,
-    )
-    .unwrap();
+    let (storage, created) = open_or_create(&path);
     assert_eq!((storage.len(), created), (7, Created::No));
 }
 
@@ -178,14 +169,7 @@ fn of_many_who_create_one_wins() {
 fn a_file_that_is_not_finished_is_overtaken_without_loss() {
     let directory = TempDir::new().unwrap();
     let path = directory.path().join("file");
-    let (slow, _) = FileStorage::open(
-        &path,
-        Access::ReadWrite,
-        Create::IfMissing,
-        Company::None,
-        FILE_MODE,
-    )
-    .unwrap();
+    let (slow, _) = open_or_create(&path);
     let fast = FileStorage::create(&path, |storage| fill(storage, b"fast")).unwrap();
     fill(&slow, b"slow").unwrap();
     for _ in 0..2 {

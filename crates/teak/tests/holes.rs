@@ -42,6 +42,7 @@ fn hollow_out(database: &Database, table: &Numbers, numbers: std::ops::Range<u64
     txn.commit().unwrap();
 }
 
+/// With a flush now and then, as time would bring it.
 fn small_commits(database: &Database, table: &Numbers, count: u64) {
     for number in 0..count {
         let mut txn = database.begin_write().unwrap();
@@ -49,6 +50,9 @@ fn small_commits(database: &Database, table: &Numbers, count: u64) {
         let value = txn.id().0.to_le_bytes();
         table.insert(&mut txn, number % 7, &value).unwrap();
         txn.commit().unwrap();
+        if number % 32 == 31 {
+            database.sync().unwrap();
+        }
     }
     database.sync().unwrap();
 }

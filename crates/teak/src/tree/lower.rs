@@ -36,6 +36,9 @@ pub(crate) struct Lowering {
     pub(crate) moved: u64,
     /// Whether values are moved that are larger than what may be copied.
     pub(crate) takes_any_value: bool,
+    /// Of [`WINDOW`] leaves side by side so many have to be saved for them to be laid out
+    /// anew.
+    pub(crate) saved_min: usize,
 }
 
 impl Lowering {
@@ -48,9 +51,8 @@ impl Lowering {
     }
 }
 
-/// Leaves that are looked at together, and how many less it has to be for them to be laid out anew.
+/// Leaves that are looked at together.
 const WINDOW: usize = 16;
-const SAVED_MIN: usize = 1;
 /// How full they are then at most, so that a record more does not split them.
 const DENSE: (usize, usize) = (15, 16);
 
@@ -258,14 +260,14 @@ impl<S: PageSink> Tree<'_, S> {
             return Ok(None);
         };
         let children = parent.index..parent.count.min(parent.index + WINDOW);
-        let is_wanted = parent.index.is_multiple_of(WINDOW) && children.len() > SAVED_MIN;
+        let is_wanted = parent.index.is_multiple_of(WINDOW) && children.len() > work.saved_min;
         if !is_wanted || work.pages_left == 0 {
             return Ok(None);
         }
         work.looks_left = work.looks_left.saturating_sub(children.len() as u64);
         let (pages, used_len) = self.used_in(parent.page, children.clone())?;
         let page_len = part(self.sink.page_size(), DENSE) - HEADER_LEN;
-        if used_len.div_ceil(page_len) + SAVED_MIN > pages.len() {
+        if used_len.div_ceil(page_len) + work.saved_min > pages.len() {
             return Ok(None);
         }
         let mut records = Records::with_capacity(pages.len(), self.sink.page_size());
@@ -279,7 +281,7 @@ impl<S: PageSink> Tree<'_, S> {
         let cuts = cut_greedily(records.len(), |range| {
             records.page_len(format, range) <= page_len + HEADER_LEN
         });
-        if cuts.is_empty() || cuts.len() + SAVED_MIN > pages.len() {
+        if cuts.is_empty() || cuts.len() + work.saved_min > pages.len() {
             return Ok(None);
         }
         let last_key = records.key(records.len() - 1).to_vec();

@@ -195,19 +195,25 @@ impl WriteTransaction {
         let transaction = self.id();
         let page_limit = self.pages.size_limit_pages().min(u64::from(u32::MAX));
         let writer = &mut *self.pages.writer;
-        let free = writer.space.trailing_free() * page_size as u64;
-        let bytes = writer.space.page_count() * page_size as u64;
+        let page_count = writer.space.page_count();
+        let lower_limit = self
+            .pages
+            .geometry
+            .lower_limit_bytes
+            .div_ceil(page_size as u64);
         let shrunk = match self.is_compacting {
-            true => Some((bytes - free).max(self.pages.geometry.lower_limit_bytes))
-                .filter(|kept| *kept < bytes),
+            true => Some((page_count - writer.space.trailing_free()).max(lower_limit))
+                .filter(|kept| *kept < page_count),
             false if self.pages.has_grown => None,
-            false => self.pages.geometry.shrunk(bytes, free),
+            false => writer.shrunk(&self.pages.geometry),
         };
-        if let Some(bytes) = shrunk {
-            let page_count = bytes.div_ceil(page_size as u64);
+        if let Some(page_count) = shrunk {
             writer.space.shrink(page_count);
             writer.written.cut(page_count);
         }
+        writer
+            .high_water
+            .note_written(taken.iter().map(|run| u64::from(run.len)).sum());
         let written = writer.written.with(taken);
         // A fold adds some; some may be durable by now.
         let reserved = written.map_or(0, |runs| runs.len() + 8);

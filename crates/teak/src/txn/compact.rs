@@ -197,6 +197,7 @@ impl WriteTransaction {
             looks_left: MOVED_AT_ONCE,
             moved: 0,
             takes_any_value: true,
+            saved_min: 1,
         };
         match self.lower(&mut work) {
             Ok(()) => Ok(Some(work.moved)),

@@ -5,6 +5,7 @@ use super::{
     dropped::DroppedTrees,
     events::{CommitNote, Event, Events},
     flusher::Flusher,
+    high_water::HighWater,
     holes::Punching,
     lock,
     metrics::Metrics,
@@ -149,6 +150,7 @@ pub(super) struct Writer {
     pub(super) excess: Excess,
     pub(super) tail: Tail,
     pub(super) punching: Punching,
+    pub(super) high_water: HighWater,
     pub(super) dropped: DroppedTrees,
     /// The states that stay because they have a name.
     pub(super) named: NamedPins,

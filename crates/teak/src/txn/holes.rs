@@ -5,8 +5,8 @@
 //! tells of it; a crash leaves of such a page what was there, or zeros, and nothing that counts refers to it.
 //!
 //! A database that loads and removes in turns should not make holes and fill them all the time. So as many free pages stay
-//! as were in use lately beyond those that are now, and some more; it begins when there are twice as many, and ends when
-//! there are no more than that. What was in use lately is forgotten slowly, with each transaction a little.
+//! as were in use lately ([`super::high_water`]) beyond those that are now, and some more; it begins when there are twice as many,
+//! and ends when there are no more than that.
 //!
 //! Holes are filled when the file would have to become longer (`txn/pages/runs.rs`).
 
@@ -19,20 +19,14 @@ use crate::{
 
 /// Free pages that are nothing to speak of, where the geometry does not say what is.
 const FREE_MIN: u64 = 256;
-/// Of what was in use lately, a part like this is forgotten with each transaction, and a few pages.
-const FORGOTTEN: u64 = 256;
-const FORGOTTEN_PAGES: u64 = 256;
 /// Bytes that are given back at once, and what is looked through for stretches that are holes already.
 const PUNCHED_MAX: u64 = 32 << 20;
 const LOOKED_THROUGH: u64 = 16;
 /// The shortest hole, unless so little counts as much by the geometry.
 const HOLE_LEN_MIN: u64 = 1 << 20;
 
-/// What is known of how much of the free space will be used again.
 #[derive(Clone, Default, Debug)]
 pub(super) struct Punching {
-    /// The most pages that were in use lately. Absent at first.
-    lately: Option<u64>,
     is_punching: bool,
     /// The file system cannot do it, or does not want to.
     is_refused: bool,
@@ -47,30 +41,21 @@ struct Aim {
     least: u64,
 }
 
-impl Punching {
-    /// What the geometry and the use of pages lead to, with `used` of `page_count` in use.
-    fn aim(
-        &mut self,
-        geometry: &Geometry,
-        page_size: u64,
-        page_count: u64,
-        used: u64,
-    ) -> Option<Aim> {
+impl Aim {
+    /// What the geometry and the use of pages lead to: `used` are in use, and at most `lately` were.
+    fn new(geometry: &Geometry, page_size: u64, used: u64, lately: u64) -> Option<Self> {
         let threshold = match geometry.shrink_threshold_bytes {
             0 => FREE_MIN,
             u64::MAX => return None,
             bytes => (bytes / page_size).max(1),
         };
-        let before = self.lately.unwrap_or(page_count).min(page_count);
-        let forgotten = before.saturating_sub(used) / FORGOTTEN + threshold.min(FORGOTTEN_PAGES);
-        let lately = before.saturating_sub(forgotten).max(used);
-        self.lately = Some(lately);
         let lower_limit = geometry.lower_limit_bytes / page_size;
-        let kept = (lately - used)
+        let kept = lately
+            .saturating_sub(used)
             .saturating_add(threshold)
             .saturating_add(used / 16)
             .max(lower_limit.saturating_sub(used));
-        Some(Aim {
+        Some(Self {
             kept,
             least: (HOLE_LEN_MIN / page_size).min(threshold).max(1),
         })
@@ -78,12 +63,26 @@ impl Punching {
 }
 
 impl Writer {
+    /// How many pages the file is to have, if its free end is to be cut off. Where the user has not said how much has to be free for that,
+    /// what was in use lately stays.
+    pub(super) fn shrunk(&self, geometry: &Geometry) -> Option<u64> {
+        let page_size = u64::from(self.newest.page_size);
+        let (page_count, trailing) = (self.space.page_count(), self.space.trailing_free());
+        let free = match geometry.shrink_threshold_bytes {
+            0 => trailing.min(page_count - self.high_water.of(page_count)),
+            _ => trailing,
+        };
+        let shrunk = geometry.shrunk(page_count * page_size, free * page_size)?;
+        Some(shrunk.div_ceil(page_size))
+    }
+
     /// Gives some blocks back, if there are far too many, and says whether it tried to.
     pub(super) fn punch_some(&mut self, storage: &dyn Storage) -> bool {
         let page_size = u64::from(self.newest.page_size);
         let (page_count, used) = (self.space.page_count(), self.space.used_count());
         let geometry = self.newest.geometry;
-        let aim = self.punching.aim(&geometry, page_size, page_count, used);
+        let lately = self.high_water.of(page_count);
+        let aim = Aim::new(&geometry, page_size, used, lately);
         let Some(aim) = aim.filter(|_| !self.punching.is_refused) else {
             return false;
         };
@@ -92,8 +91,7 @@ impl Writer {
         if !self.punching.is_punching {
             return false;
         }
-        let trailing = self.space.trailing_free() * page_size;
-        if geometry.shrunk(page_count * page_size, trailing).is_some() {
+        if self.shrunk(&geometry).is_some() {
             // The next commit cuts it off.
             return false;
         }

@@ -1,5 +1,6 @@
 use super::*;
 use crate::{
+    TransactionId,
     store::{Access, Create},
     txn::{
         Engine, WriteTransaction,
@@ -11,30 +12,9 @@ use std::sync::Arc;
 const PAGE: u64 = 4096;
 const MIB_PAGES: u64 = (1 << 20) / PAGE;
 
-fn kept(punching: &mut Punching, page_count: u64, used: u64) -> u64 {
-    let aim = punching.aim(&Geometry::default(), PAGE, page_count, used);
-    aim.unwrap().kept
-}
-
-#[test]
-fn what_was_in_use_lately_keeps_its_blocks() {
-    let (mut punching, full, empty) = (Punching::default(), 100_000, 10_000);
-    for _ in 0..100 {
-        assert!(kept(&mut punching, full, full) < full / 8);
-        assert!(kept(&mut punching, full, empty) > full - empty);
-    }
-    let turns = (0..).find(|_| kept(&mut punching, full, empty) < (full - empty) / 2);
-    assert!((20..200).contains(&turns.unwrap()), "{turns:?}");
-}
-
-#[test]
-fn what_the_file_is_opened_with_counts_as_in_use() {
-    assert!(kept(&mut Punching::default(), 100_000, 1000) > 98_000);
-}
-
 #[test]
 fn limits_of_the_geometry_are_kept() {
-    let aim = |geometry| Punching::default().aim(&geometry, PAGE, 1000, 1000);
+    let aim = |geometry| Aim::new(&geometry, PAGE, 1000, 1000);
     let never = Geometry {
         shrink_threshold_bytes: u64::MAX,
         ..Geometry::default()
@@ -91,7 +71,11 @@ fn stretches_that_are_holes_already_count_as_given_back() {
         let mut writer = engine.take_turn().unwrap();
         let writer = &mut *writer;
         writer.space.reclaim(&engine.flusher.pins(&writer.named));
-        writer.punching.lately = Some(writer.space.used_count());
+        for durable in 1..3 {
+            writer.high_water.note_written(10_000);
+            let used = writer.space.used_count();
+            writer.high_water.note(used, TransactionId(durable + 1000));
+        }
         if !is_first {
             assert!(writer.punch_some(&*engine.storage));
         }

@@ -20,6 +20,7 @@ mod events;
 pub(crate) mod extent;
 mod flusher;
 mod following;
+mod high_water;
 mod holes;
 mod latency;
 mod limits;

@@ -7,6 +7,7 @@ use super::{
     door::Door,
     dropped::DroppedTrees,
     engine::{Engine, Excess, Writer, slot_page},
+    high_water::HighWater,
     holes::Punching,
     named::NamedPins,
     policies::{Asked, Network, Settings, Sharing},
@@ -288,6 +289,7 @@ fn writer(newest: Record, space: Space, is_changed: bool) -> Writer {
         excess: Excess::of(&newest),
         tail: Tail::default(),
         punching: Punching::default(),
+        high_water: HighWater::default(),
         dropped: DroppedTrees::default(),
         newest,
     }

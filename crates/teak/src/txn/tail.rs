@@ -1,6 +1,6 @@
 //! Emptying the end of the file a few pages with each commit, so that it can be cut off.
 //!
-//! It begins when a third as much is free as is in use, or when leaves of a large table have become thin, which samples
+//! It begins when a third as much is free as is in use, and was free for a while, or when leaves of a large table have become thin, which samples
 //! tell. It ends after a round through all tables that found little to do, or after some rounds. What is copied is a share
 //! of what the commit writes anyway. What old readers see at the end of the file cannot be moved.
 
@@ -19,8 +19,10 @@ use crate::{
     },
 };
 
-/// Small commits move so many pages at least.
-const MOVED_MIN: u64 = 8;
+/// Small commits move so many pages at least, if there are as many behind the boundary as before it, or as many times more; up to a limit, as
+/// all of them wait for it.
+const MOVED_MIN: u64 = 2;
+const MOVED_TIMES: u64 = 4;
 /// Inner pages, or leaves of tables with large values, that one commit looks at.
 const LOOKED_AT: u64 = 64;
 /// Free pages that are nothing to speak of, where the geometry does not say what is.
@@ -40,6 +42,9 @@ const SAMPLE: usize = 32;
 const SAMPLED_AFTER: u64 = 16;
 /// Leaves are thin that are less full than this. Where keys come in no order they are four fifths full.
 const THIN_PERCENT: usize = 72;
+/// Where commits do it beside their own work, so many of sixteen leaves have to be saved: those that are as full as leaves become where keys
+/// come in no order are left alone.
+const SAVED_MIN: usize = 3;
 /// Tables with fewer leaves are not worth it, and so many are passed over at once.
 const LEAVES_MIN: u32 = 512;
 const PASSED_OVER_MAX: usize = 8;
@@ -115,12 +120,13 @@ impl WriteTransaction {
         };
         let space = &self.pages.writer.space;
         let used = space.used_count();
-        let much = (used + used / 3).saturating_add(least);
+        let lately = self.pages.writer.high_water.of(space.page_count());
+        let much = lately.max(used + used / 3).saturating_add(least);
         let lower_limit = self.pages.geometry.lower_limit_bytes / page_size;
         // What is free at the end is cut off without this.
         let is_bloated = space.page_count() > much.max(lower_limit)
             && space.page_count() - space.trailing_free() > much.max(lower_limit);
-        let boundary = (used + used / 16).saturating_add(least / 4);
+        let boundary = lately.max(used + used / 16).saturating_add(least / 4);
         let id = self.id();
         let taken = self.pages.taken_count();
         let tail = &mut self.pages.writer.tail;
@@ -148,12 +154,15 @@ impl WriteTransaction {
         if id.0.is_multiple_of(MAP_APART) {
             self.pages.writer.space.leave_tail(boundary);
         }
+        let page_count = self.pages.writer.space.page_count();
+        let times = (page_count / boundary.max(1)).clamp(1, MOVED_TIMES);
         let mut work = Lowering {
             boundary,
-            pages_left: (self.pages.taken_count() * percent / 100).max(MOVED_MIN),
+            pages_left: (taken * percent / 100).max(MOVED_MIN * times),
             looks_left: LOOKED_AT,
             moved: 0,
             takes_any_value: false,
+            saved_min: SAVED_MIN,
         };
         let lowered = self.lower(&mut work);
         if lowered.is_err() {

@@ -28,6 +28,7 @@ fn a_table_that_is_asked_for_while_it_is_moved_is_found_where_it_is() {
         looks_left: 1000,
         moved: 0,
         takes_any_value: true,
+        saved_min: 1,
     };
     txn.lower(&mut work).unwrap();
     assert!(work.moved > 0, "pages of the table are moved");

@@ -538,6 +538,8 @@ impl Beginning {
         let (base, pins, durable) = engine.flusher.beginning(&writer.named)?;
         writer.written.forget(durable);
         let pending = writer.space.pending_count();
+        let used = writer.space.used_count();
+        writer.high_water.note(used, durable);
         writer.space.reclaim(&pins);
         let counters = &engine.flusher.counters;
         counters.note_reclaimed(pending - writer.space.pending_count());

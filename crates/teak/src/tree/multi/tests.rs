@@ -655,6 +655,7 @@ fn nested_trees_are_moved_to_lower_pages() {
         looks_left: 7,
         moved: 0,
         takes_any_value: false,
+        saved_min: 1,
     };
     let (mut from, mut rounds) = (None, 0);
     loop {

@@ -201,15 +201,14 @@ fn append<S: crate::tree::PageSink, Key: AsRef<[u8]>, Value: AsRef<[u8]>>(
     page_size: usize,
     records: impl Iterator<Item = Result<(Key, Value)>>,
 ) -> Result<u64> {
-    let mut count = 0;
     let mut appender = Appender::new(tree)?;
     for record in records {
         let (key, value) = record?;
         let key = key.as_ref();
         check_key(appender.root(), page_size, key)?;
-        count = appender.push(key, StoredValue::inline(value.as_ref()))?;
+        appender.push(key, StoredValue::inline(value.as_ref()))?;
     }
-    Ok(count)
+    appender.finish()
 }
 
 fn insert_all<S: crate::tree::PageSink>(

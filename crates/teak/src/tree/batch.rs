@@ -98,6 +98,7 @@ impl<S: PageSink> Tree<'_, S> {
             for (key, value) in behind.iter().copied().map(record) {
                 appender.push(key, value)?;
             }
+            appender.finish()?;
         }
         Ok(added)
     }

@@ -1,10 +1,11 @@
 //! Building a tree from sorted records, from the leaves up: every page is written once and full.
-//! Records behind the last one of a tree are added to its last leaf, without a search.
+//! Records behind the last one of a tree are added without a search.
 
 use super::{
-    PageSink, TreeRoot,
+    PageSink, TreeRoot, count,
     insert::{Existing, RunBytes, Tree},
     position::{Position, Step},
+    rebalance::place_of,
 };
 use crate::{
     Error, Result,
@@ -56,16 +57,94 @@ impl<'t, 's, S: PageSink> Builder<'t, 's, S> {
     }
 }
 
-/// How far the building of a tree is. Each call is told the tree, so that several can be built at once.
+/// The leaf that is being built, the last of a tree.
 #[derive(Debug, Default)]
-pub(super) struct Building {
-    /// The records of the leaf to come.
+struct LastLeaf {
     records: Records,
     /// Bytes that they would take, at most.
     len: usize,
     prefix_len: usize,
-    /// The last key of the leaf before.
-    last_key: Vec<u8>,
+    /// The last key before the leaf, if there is one.
+    key_before: Option<Vec<u8>>,
+}
+
+impl LastLeaf {
+    /// The key that was added last; empty before there is one.
+    fn last_key(&self) -> &[u8] {
+        match self.records.len() {
+            0 => self.key_before.as_deref().unwrap_or_default(),
+            count => self.records.key(count - 1),
+        }
+    }
+
+    /// Adds a record whose value is such as leaves hold it. Returns the leaf as it was before, ended, if that had no room for it.
+    fn push<S: PageSink>(
+        &mut self,
+        tree: &mut Tree<'_, S>,
+        key: &[u8],
+        kept: StoredValue<'_>,
+    ) -> Result<Option<Child>> {
+        let ended = self.make_room(tree, key, kept.bytes.len())?;
+        self.records.push(key, kept);
+        Ok(ended)
+    }
+
+    /// Ends the leaf if one more record does not fit in it.
+    fn make_room<S: PageSink>(
+        &mut self,
+        tree: &mut Tree<'_, S>,
+        key: &[u8],
+        value_len: usize,
+    ) -> Result<Option<Child>> {
+        let format = tree.root.leaf_format();
+        let page_size = tree.sink.page_size();
+        let mut ended = None;
+        if !self.records.is_empty() {
+            let prefix_len = format.prefix_len(self.records.key(0), key);
+            if prefix_len != self.prefix_len || self.records.len() == 1 {
+                self.prefix_len = prefix_len;
+                self.len = measure(&self.records, format, prefix_len);
+            }
+            self.len += format.record_len(self.prefix_len, key.len(), value_len);
+            if self.len <= page_size {
+                return Ok(None);
+            }
+            ended = Some(self.end(tree)?);
+        }
+        self.prefix_len = 0;
+        self.len = measure(&self.records, format, 0) + format.record_len(0, key.len(), value_len);
+        Ok(ended)
+    }
+
+    /// Ends the leaf, which has records, and begins the next one.
+    fn end<S: PageSink>(&mut self, tree: &mut Tree<'_, S>) -> Result<Child> {
+        let format = tree.root.leaf_format();
+        let birth = tree.sink.transaction();
+        let number = tree.new_leaf()?;
+        let count = self.records.len();
+        let page = tree.sink.page_mut(number)?;
+        let built = self.records.build(page, number, birth, format, 0..count);
+        built.map_err(|damage| damage.at(number, "bulk load"))?;
+        let weight = tree.root.weight_of(&self.records, 0..count);
+        let weight = weight.map_err(|damage| damage.at(number, "bulk load"))?;
+        let first = self.records.key(0);
+        let separator = match (format.order, &self.key_before) {
+            (_, None) => Vec::new(),
+            (KeyOrder::Bytes, Some(before)) => key::shortest_separator(before, first).to_vec(),
+            (_, Some(_)) => first.to_vec(),
+        };
+        let before = self.key_before.get_or_insert_default();
+        before.clear();
+        before.extend_from_slice(self.records.key(count - 1));
+        self.records.clear();
+        Ok(Child::unsealed(separator, number, weight))
+    }
+}
+
+/// How far the building of a tree is. Each call is told the tree, so that several can be built at once.
+#[derive(Debug, Default)]
+pub(super) struct Building {
+    leaf: LastLeaf,
     /// The children of the inner page to come, for each level.
     levels: Vec<Vec<Child>>,
 }
@@ -73,10 +152,7 @@ pub(super) struct Building {
 impl Building {
     /// The key that was added last; empty before there is one.
     pub(super) fn last_key(&self) -> &[u8] {
-        match self.records.len() {
-            0 => &self.last_key,
-            count => self.records.key(count - 1),
-        }
+        self.leaf.last_key()
     }
 
     /// Refuses a key that is not behind the last one.
@@ -96,57 +172,10 @@ impl Building {
         key: &[u8],
         kept: StoredValue<'_>,
     ) -> Result<()> {
-        self.make_room(tree, key, kept.bytes.len())?;
-        self.records.push(key, kept);
-        Ok(())
-    }
-
-    /// Ends the leaf if one more record does not fit in it.
-    fn make_room<S: PageSink>(
-        &mut self,
-        tree: &mut Tree<'_, S>,
-        key: &[u8],
-        value_len: usize,
-    ) -> Result<()> {
-        let format = tree.root.leaf_format();
-        let page_size = tree.sink.page_size();
-        if !self.records.is_empty() {
-            let prefix_len = format.prefix_len(self.records.key(0), key);
-            if prefix_len != self.prefix_len || self.records.len() == 1 {
-                self.prefix_len = prefix_len;
-                self.len = measure(&self.records, format, prefix_len);
-            }
-            self.len += format.record_len(self.prefix_len, key.len(), value_len);
-            if self.len <= page_size {
-                return Ok(());
-            }
-            self.end_leaf(tree)?;
+        match self.leaf.push(tree, key, kept)? {
+            Some(leaf) => self.add_child(tree, 0, leaf),
+            None => Ok(()),
         }
-        self.prefix_len = 0;
-        self.len = measure(&self.records, format, 0) + format.record_len(0, key.len(), value_len);
-        Ok(())
-    }
-
-    fn end_leaf<S: PageSink>(&mut self, tree: &mut Tree<'_, S>) -> Result<()> {
-        let format = tree.root.leaf_format();
-        let birth = tree.sink.transaction();
-        let number = tree.new_leaf()?;
-        let count = self.records.len();
-        let page = tree.sink.page_mut(number)?;
-        let built = self.records.build(page, number, birth, format, 0..count);
-        built.map_err(|damage| damage.at(number, "bulk load"))?;
-        let weight = tree.root.weight_of(&self.records, 0..count);
-        let weight = weight.map_err(|damage| damage.at(number, "bulk load"))?;
-        let first = self.records.key(0);
-        let separator = match (format.order, self.levels.is_empty()) {
-            (_, true) => Vec::new(),
-            (KeyOrder::Bytes, _) => key::shortest_separator(&self.last_key, first).to_vec(),
-            _ => first.to_vec(),
-        };
-        self.last_key.clear();
-        self.last_key.extend_from_slice(self.records.key(count - 1));
-        self.records.clear();
-        self.add_child(tree, 0, Child::unsealed(separator, number, weight))
     }
 
     /// Adds a child to the inner page to come above `level`, and ends that page if it is full.
@@ -184,8 +213,9 @@ impl Building {
 
     /// Ends all pages and sets the root; returns how many records there are.
     pub(super) fn finish<S: PageSink>(mut self, tree: &mut Tree<'_, S>) -> Result<u64> {
-        if !self.records.is_empty() {
-            self.end_leaf(tree)?;
+        if !self.leaf.records.is_empty() {
+            let leaf = self.leaf.end(tree)?;
+            self.add_child(tree, 0, leaf)?;
         }
         let mut level = 0;
         while level < self.levels.len() {
@@ -219,13 +249,20 @@ fn measure(records: &Records, format: LeafFormat, prefix_len: usize) -> usize {
     crate::page::header::arrays_start(prefix_len) + lens.sum::<usize>()
 }
 
-/// Adds records behind the last one of a tree.
+/// Leaves that are made known to the pages above them at once.
+const ATTACHED_TOGETHER: usize = 32;
+
+/// Adds records behind the last one of a tree: to its last leaf as far as that has room, and the rest to leaves that are
+/// built as for an empty tree.
 #[derive(Debug)]
 pub(crate) struct Appender<'t, 's, S> {
     tree: &'t mut Tree<'s, S>,
     last_key: Vec<u8>,
-    /// The way to the last leaf.
+    /// The way to the last leaf, as long as that has room.
     path: Vec<Step>,
+    /// The leaf behind it, and those between the two that nothing leads to yet.
+    behind: Option<LastLeaf>,
+    ended: Vec<Child>,
     count: u64,
 }
 
@@ -236,6 +273,8 @@ impl<'t, 's, S: PageSink> Appender<'t, 's, S> {
             tree,
             last_key,
             path: Vec::new(),
+            behind: None,
+            ended: Vec::new(),
             count: 0,
         })
     }
@@ -245,48 +284,86 @@ impl<'t, 's, S: PageSink> Appender<'t, 's, S> {
         self.tree.root
     }
 
-    /// Adds a record, whose key has to be behind the last one; returns how many were added.
-    pub(crate) fn push(&mut self, key: &[u8], value: StoredValue<'_>) -> Result<u64> {
+    /// Adds a record, whose key has to be behind the last one.
+    pub(crate) fn push(&mut self, key: &[u8], value: StoredValue<'_>) -> Result<()> {
         if self.tree.root.order.compare(&self.last_key, key).is_ge() {
             return Err(Error::NotSorted { index: self.count });
         }
-        if !self.push_in_last_leaf(key, value)? {
+        if self.count == 0 {
             self.tree.insert(key, value, Existing::Replace)?;
-            let mut position = Position::default();
-            position.last(&*self.tree.sink, self.tree.root)?;
-            self.path = position.into_path();
+            self.path = self.last_path()?;
+        } else {
+            let mut run = RunBytes::default();
+            let kept = self.tree.keep(key.len(), value, &mut run)?;
+            self.tree.root.records += 1;
+            self.push_kept(key, kept)?;
         }
         self.last_key.clear();
         self.last_key.extend_from_slice(key);
         self.count += 1;
-        Ok(self.count)
+        Ok(())
     }
 
-    /// Adds a record to the leaf that the one before went to; `false` if it has no room, or may not
-    /// be changed.
-    fn push_in_last_leaf(&mut self, key: &[u8], value: StoredValue<'_>) -> Result<bool> {
-        let Some(number) = self.path.last().map(|step| step.page) else {
+    fn last_path(&self) -> Result<Vec<Step>> {
+        let mut position = Position::default();
+        position.last(&*self.tree.sink, self.tree.root)?;
+        Ok(position.into_path())
+    }
+
+    fn push_kept(&mut self, key: &[u8], kept: StoredValue<'_>) -> Result<()> {
+        if self.behind.is_none() && self.push_in_last_leaf(key, kept)? {
+            return Ok(());
+        }
+        let behind = self.behind.get_or_insert_with(|| LastLeaf {
+            key_before: Some(self.last_key.clone()),
+            ..LastLeaf::default()
+        });
+        self.ended.extend(behind.push(self.tree, key, kept)?);
+        match self.ended.len() >= ATTACHED_TOGETHER {
+            true => self.attach(),
+            false => Ok(()),
+        }
+    }
+
+    /// Adds a record to the last leaf of the tree; `false` if it has no room.
+    fn push_in_last_leaf(&mut self, key: &[u8], kept: StoredValue<'_>) -> Result<bool> {
+        let tree = &mut *self.tree;
+        let Some(last) = self.path.last_mut() else {
             return Ok(false);
         };
+        let page = tree.sink.page_mut(last.page)?;
+        last.index = usize::from(Header::read(page).count);
+        let done = leaf::insert(page, tree.root.order, last.index, key, kept);
+        let is_in = match done.map_err(|damage| damage.at(last.page, "append"))? {
+            InPlace::Done => true,
+            InPlace::Rebuild => tree.win_room(*last, key, kept)?,
+        };
+        if is_in {
+            tree.touch();
+            tree.add_to_counts(&self.path, 1)?;
+        }
+        Ok(is_in)
+    }
+
+    /// Has the pages above lead to the leaves that were ended.
+    fn attach(&mut self) -> Result<()> {
+        let path = self.last_path()?;
         let tree = &mut *self.tree;
-        let inline_max = LeafFormat::max_inline_record_len(tree.sink.page_size());
-        let len = tree
-            .root
-            .leaf_format()
-            .record_len(0, key.len(), value.bytes.len());
-        if len > inline_max || !tree.sink.is_own(number) {
-            return Ok(false);
+        let path = tree.own_path(path)?;
+        let depth = path.len() - 1;
+        let last = path[depth].page;
+        let weight = count::weight(&*tree.sink, tree.root, last, 0..path[depth].count)?;
+        let mut children = vec![Child::unsealed(Vec::new(), last, weight)];
+        children.append(&mut self.ended);
+        tree.put_children(&path, depth, place_of(&path), children)
+    }
+
+    /// Ends the last leaf; returns how many records were added.
+    pub(crate) fn finish(mut self) -> Result<u64> {
+        if let Some(mut behind) = self.behind.take() {
+            self.ended.push(behind.end(self.tree)?);
+            self.attach()?;
         }
-        let order = tree.root.order;
-        let page = tree.sink.page_mut(number)?;
-        let end = usize::from(Header::read(page).count);
-        let done = leaf::insert(page, order, end, key, value);
-        if done.map_err(|damage| damage.at(number, "append"))? == InPlace::Rebuild {
-            return Ok(false);
-        }
-        tree.root.records += 1;
-        tree.touch();
-        tree.add_to_counts(&self.path, 1)?;
-        Ok(true)
+        Ok(self.count)
     }
 }

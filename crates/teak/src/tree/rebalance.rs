@@ -196,7 +196,12 @@ impl<S: PageSink> Tree<'_, S> {
     }
 
     /// Lays the leaf out anew if that makes room for a record; says whether the record is in.
-    fn win_room(&mut self, step: Step, key: &[u8], value: StoredValue<'_>) -> Result<bool> {
+    pub(super) fn win_room(
+        &mut self,
+        step: Step,
+        key: &[u8],
+        value: StoredValue<'_>,
+    ) -> Result<bool> {
         let damaged = |damage: Damage| damage.at(step.page, "rebalance");
         let format = self.root.leaf_format();
         let leaf = visit_leaf(&*self.sink, step.page, "rebalance")?;

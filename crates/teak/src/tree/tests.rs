@@ -479,13 +479,13 @@ fn appending_agrees_with_a_model() {
             }
             let mut tree = Tree::new(&mut fixture.pages, &mut fixture.root);
             let mut appender = Appender::new(&mut tree).unwrap();
-            for (index, (key, value)) in appended.iter().enumerate() {
-                let count = appender.push(key, StoredValue::inline(value)).unwrap();
-                assert_eq!(count, index as u64 + 1);
+            for (key, value) in &appended {
+                appender.push(key, StoredValue::inline(value)).unwrap();
             }
             let last = &appended[appended.len() - 1].0;
             let error = appender.push(last, StoredValue::inline(b"")).unwrap_err();
             assert!(matches!(error, crate::Error::NotSorted { .. }), "{error}");
+            assert_eq!(appender.finish().unwrap(), appended.len() as u64);
             fixture.model.extend(appended);
             fixture.audit();
         }

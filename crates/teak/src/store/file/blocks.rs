@@ -13,10 +13,16 @@ use rustix::{
     fs::{FallocateFlags, SeekFrom, fallocate, fstatfs, seek},
     io::{Errno, retry_on_intr},
 };
-use std::{fs::File, io, ops::Range};
+use std::{
+    fs::File,
+    io::{self, IoSlice},
+    ops::Range,
+};
 
 /// Length of a huge page on x86-64 and on most 64-bit ARM systems.
 pub(super) const HUGE_PAGE_LEN: u64 = 2 << 20;
+/// Few enough to stay in the processor's cache, and many enough for a call to take a huge page of them.
+static ZEROS: [u8; 32 << 10] = [0; 32 << 10];
 
 /// What `statfs` gives for ext2, ext3 and ext4.
 const EXT: u32 = 0xEF53;
@@ -72,9 +78,10 @@ pub(super) fn fill_huge_pages(file: &File, old_len: u64, new_len: u64) {
         // Zeros may be so many stores.
         return;
     }
-    let zeros = vec![0; HUGE_PAGE_LEN as usize];
+    let zeros = [IoSlice::new(&ZEROS); HUGE_PAGE_LEN as usize / ZEROS.len()];
     while start + HUGE_PAGE_LEN <= new_len {
-        if !matches!(rustix::io::pwrite(file, &zeros, start), Ok(len) if len == zeros.len()) {
+        if !matches!(rustix::io::pwritev(file, &zeros, start), Ok(len) if len as u64 == HUGE_PAGE_LEN)
+        {
             return;
         }
         start += HUGE_PAGE_LEN;

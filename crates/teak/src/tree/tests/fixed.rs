@@ -136,6 +136,7 @@ fn a_built_tree_is_full_and_takes_more_behind_it() {
         for key in appended {
             appender.push(key, nothing).unwrap();
         }
+        appender.finish().unwrap();
         fixture
             .model
             .extend(keys.iter().map(|key| (key.clone(), Vec::new())));

@@ -5,7 +5,7 @@ use crate::{
     Result,
     page::{key::KeyOrder, value::StoredValue},
     tree::{
-        PageSource, TreeRoot,
+        PageSink, PageSource, TreeRoot,
         bulk::{Appender, Builder},
         insert::{Existing, Tree},
         sort::{Merge, Sorter},
@@ -89,6 +89,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
         let page_size = txn.source().page_size();
         self.root(txn)?;
         let handle = self.handle(txn);
+        let records = each(records);
         txn.inner.change(handle, self.raw_name(), |tree| {
             if tree.root().is_empty() {
                 build(tree, page_size, records)
@@ -162,64 +163,81 @@ pub(super) fn push(
     Ok(())
 }
 
-/// Sorted records, of which it is told how many were built into pages.
+/// Takes a record: key and value.
+pub(super) type Take<'t> = &'t mut dyn FnMut(&[u8], &[u8]) -> Result<()>;
+
+/// Gives each record of an iterator to a function.
+pub(super) fn each<Key: AsRef<[u8]>, Value: AsRef<[u8]>>(
+    mut records: impl Iterator<Item = Result<(Key, Value)>>,
+) -> impl FnOnce(Take<'_>) -> Result<()> {
+    move |take| {
+        records.try_for_each(|record| {
+            let (key, value) = record?;
+            take(key.as_ref(), value.as_ref())
+        })
+    }
+}
+
+/// Gives sorted records to a function, and tells how many of them were built into pages.
 pub(super) fn sorted(
-    mut merge: Merge,
+    merge: Merge,
     total: u64,
     progress: &mut dyn FnMut(BulkProgress),
-) -> impl Iterator<Item = Result<(Vec<u8>, Vec<u8>)>> {
-    let mut records = 0u64;
-    progress(BulkProgress::Building { records, total });
-    std::iter::from_fn(move || {
-        let next = merge.next().transpose();
-        records += u64::from(next.is_some());
-        if next.is_none() || records.is_multiple_of(PROGRESS_STEP) {
-            progress(BulkProgress::Building { records, total });
-        }
-        next
-    })
+) -> impl FnOnce(Take<'_>) -> Result<()> {
+    move |take| {
+        let mut records = 0u64;
+        progress(BulkProgress::Building { records, total });
+        merge.for_each(|key, value| {
+            take(key, value)?;
+            records += 1;
+            if records.is_multiple_of(PROGRESS_STEP) {
+                progress(BulkProgress::Building { records, total });
+            }
+            Ok(())
+        })?;
+        progress(BulkProgress::Building { records, total });
+        Ok(())
+    }
 }
 
 /// Builds an empty tree.
-fn build<S: crate::tree::PageSink, Key: AsRef<[u8]>, Value: AsRef<[u8]>>(
+fn build<S: PageSink>(
     tree: &mut Tree<'_, S>,
     page_size: usize,
-    records: impl Iterator<Item = Result<(Key, Value)>>,
+    records: impl FnOnce(Take<'_>) -> Result<()>,
 ) -> Result<u64> {
     let mut builder = Builder::new(tree);
-    for record in records {
-        let (key, value) = record?;
-        check_key(builder.root(), page_size, key.as_ref())?;
-        builder.push(key.as_ref(), StoredValue::inline(value.as_ref()))?;
-    }
+    records(&mut |key, value| {
+        check_key(builder.root(), page_size, key)?;
+        builder.push(key, StoredValue::inline(value))
+    })?;
     builder.finish()
 }
 
 /// Adds records behind the last one.
-fn append<S: crate::tree::PageSink, Key: AsRef<[u8]>, Value: AsRef<[u8]>>(
+fn append<S: PageSink>(
     tree: &mut Tree<'_, S>,
     page_size: usize,
-    records: impl Iterator<Item = Result<(Key, Value)>>,
+    records: impl FnOnce(Take<'_>) -> Result<()>,
 ) -> Result<u64> {
     let mut appender = Appender::new(tree)?;
-    for record in records {
-        let (key, value) = record?;
-        let key = key.as_ref();
+    records(&mut |key, value| {
         check_key(appender.root(), page_size, key)?;
-        appender.push(key, StoredValue::inline(value.as_ref()))?;
-    }
+        appender.push(key, StoredValue::inline(value))
+    })?;
     appender.finish()
 }
 
-fn insert_all<S: crate::tree::PageSink>(
+fn insert_all<S: PageSink>(
     tree: &mut Tree<'_, S>,
-    records: impl Iterator<Item = Result<(Vec<u8>, Vec<u8>)>>,
+    records: impl FnOnce(Take<'_>) -> Result<()>,
 ) -> Result<u64> {
-    let mut count = 0;
-    for record in records {
-        let (key, value) = record?;
-        tree.insert(&key, StoredValue::inline(&value), Existing::Replace)?;
+    let (mut count, mut near) = (0, Vec::new());
+    records(&mut |key, value| {
+        let value = StoredValue::inline(value);
+        tree.insert_near(&mut near, key, value, Existing::Replace)?;
         count += 1;
-    }
+        Ok(())
+    })?;
     Ok(count)
 }

@@ -67,6 +67,24 @@ impl KeyOrder {
         }
     }
 
+    /// Sorts as keys do, as far as eight bytes go: keys that are equal by this may differ.
+    pub(crate) fn sort_head(self, key: &[u8]) -> u64 {
+        let mut eight = [0; 8];
+        match self {
+            Self::Bytes => eight.iter_mut().zip(key).for_each(|(to, from)| *to = *from),
+            Self::ReverseBytes => {
+                let reversed = key.iter().rev();
+                eight
+                    .iter_mut()
+                    .zip(reversed)
+                    .for_each(|(to, from)| *to = *from);
+            }
+            Self::Integer => return integer(key),
+            Self::Custom(_) => {}
+        }
+        u64::from_be_bytes(eight)
+    }
+
     /// The head of a whole key, for orders other than [`KeyOrder::Bytes`] too.
     pub(crate) fn head(self, key: &[u8]) -> u32 {
         match self {

@@ -2,21 +2,27 @@
 //!
 //! A stretch is collected until the memory budget is used up, sorted and written as
 //! length-prefixed records. The merge reads all stretches at once through buffers that share the
-//! budget. Of records with equal keys the one that came last wins.
+//! budget. Of records with equal keys the one that came last wins: the others are left out of a
+//! stretch, and of stretches the last one counts.
+//!
+//! Records lie in memory as they came, so that sorted ones are all over it: they are sorted by the
+//! first bytes of their keys, which stand beside each other, and fetched ahead when they are read.
 
-use crate::{Error, Result, page::key::KeyOrder, tree::TreeRoot};
+use crate::{Error, Result, page::key::KeyOrder, store::prefetch_lines, tree::TreeRoot};
 use std::{
     cmp::Ordering,
-    collections::BinaryHeap,
+    collections::{BinaryHeap, binary_heap::PeekMut},
     fs::File,
     io::{BufReader, BufWriter, Read, Seek, SeekFrom, Write},
+    mem,
     path::Path,
 };
 
 /// More files at once than this are merged in rounds.
 const FAN_IN_MAX: usize = 256;
-/// Bookkeeping for each record in memory.
-const ITEM_LEN: usize = 24;
+/// Records that are fetched ahead, and how many cache lines of each.
+const AHEAD: usize = 12;
+const AHEAD_LINES: usize = 4;
 
 /// What records are sorted by.
 #[derive(Clone, Copy, Debug)]
@@ -34,6 +40,73 @@ impl SortOrder {
             None => by_key,
         }
     }
+
+    /// The order of these that is the application's.
+    fn custom(&self) -> Option<KeyOrder> {
+        let both = [Some(self.keys), self.values].into_iter().flatten();
+        both.into_iter()
+            .find(|order| matches!(order, KeyOrder::Custom(_)))
+    }
+}
+
+/// Where a record is, and how it sorts: by the head, by the record where heads are equal, and then by the order in which
+/// records came.
+#[derive(Clone, Copy, Debug)]
+struct Item {
+    head: u64,
+    start: usize,
+    key_len: u32,
+    value_len: u32,
+}
+
+/// Records in memory: bytes as they came, and items that can be sorted.
+#[derive(Default, Debug)]
+struct Memory {
+    bytes: Vec<u8>,
+    items: Vec<Item>,
+}
+
+impl Memory {
+    fn len_bytes(&self) -> usize {
+        self.bytes.len() + self.items.len() * size_of::<Item>()
+    }
+
+    fn record(&self, item: &Item) -> (&[u8], &[u8]) {
+        let middle = item.start + item.key_len as usize;
+        let end = middle + item.value_len as usize;
+        (&self.bytes[item.start..middle], &self.bytes[middle..end])
+    }
+
+    /// The record at an index, with those a bit further on asked for.
+    fn record_at(&self, index: usize) -> Option<(&[u8], &[u8])> {
+        if let Some(ahead) = self.items.get(index + AHEAD) {
+            prefetch_lines(&self.bytes[ahead.start..], AHEAD_LINES);
+        }
+        self.items.get(index).map(|item| self.record(item))
+    }
+
+    /// Sorts, and leaves out all but the last of equal records.
+    fn sort(&mut self, order: SortOrder) {
+        let mut items = mem::take(&mut self.items);
+        let compare = |a: &Item, b: &Item| {
+            let by_head = a.head.cmp(&b.head);
+            by_head.then_with(|| order.compare(self.record(a), self.record(b)))
+        };
+        match order.custom() {
+            Some(custom) => custom.sort(&mut items, compare),
+            None => items.sort_unstable_by(|a, b| compare(a, b).then(a.start.cmp(&b.start))),
+        }
+        let mut kept = 0;
+        for index in 0..items.len() {
+            let next = items.get(index + 1);
+            if next.is_none_or(|next| compare(&items[index], next).is_ne()) {
+                items[kept] = items[index];
+                kept += 1;
+            }
+        }
+        items.truncate(kept);
+        self.items = items;
+    }
 }
 
 /// Collects records in any order and gives them back sorted.
@@ -42,14 +115,10 @@ pub(crate) struct Sorter {
     order: SortOrder,
     memory_bytes: usize,
     directory: std::path::PathBuf,
-    bytes: Vec<u8>,
-    items: Vec<(usize, u32, u32)>,
+    memory: Memory,
     stretches: Vec<File>,
     records: u64,
 }
-
-/// A record on its way: key and value.
-pub(crate) type Pair = (Vec<u8>, Vec<u8>);
 
 impl Sorter {
     /// Sorts for a tree: by keys, and where a key has several values by these too.
@@ -61,8 +130,7 @@ impl Sorter {
             },
             memory_bytes: memory_bytes.max(1 << 16),
             directory: directory.to_path_buf(),
-            bytes: Vec::new(),
-            items: Vec::new(),
+            memory: Memory::default(),
             stretches: Vec::new(),
             records: 0,
         }
@@ -78,42 +146,31 @@ impl Sorter {
             || Error::InvalidArgument("a record of more than 4 GiB cannot be sorted".into());
         let key_len = u32::try_from(key.len()).map_err(|_| too_long())?;
         let value_len = u32::try_from(value.len()).map_err(|_| too_long())?;
-        let used = self.bytes.len() + self.items.len() * ITEM_LEN;
-        if used + key.len() + value.len() + ITEM_LEN > self.memory_bytes && !self.items.is_empty() {
+        let len = key.len() + value.len() + size_of::<Item>();
+        if self.memory.len_bytes() + len > self.memory_bytes && !self.memory.items.is_empty() {
             self.spill()?;
         }
-        self.items.push((self.bytes.len(), key_len, value_len));
-        self.bytes.extend_from_slice(key);
-        self.bytes.extend_from_slice(value);
+        let memory = &mut self.memory;
+        memory.items.push(Item {
+            head: self.order.keys.sort_head(key),
+            start: memory.bytes.len(),
+            key_len,
+            value_len,
+        });
+        memory.bytes.extend_from_slice(key);
+        memory.bytes.extend_from_slice(value);
         self.records += 1;
         Ok(())
     }
 
-    fn sort(&mut self) {
-        let (order, bytes) = (self.order, &self.bytes);
-        // Stable, so that of equal keys the last one pushed stays last.
-        let record = |&(start, key_len, value_len): &(usize, u32, u32)| {
-            let middle = start + key_len as usize;
-            let end = middle + value_len as usize;
-            (&bytes[start..middle], &bytes[middle..end])
-        };
-        let sorting = match order.values {
-            Some(values @ KeyOrder::Custom(_)) => values,
-            _ => order.keys,
-        };
-        sorting.sort(&mut self.items, |a, b| order.compare(record(a), record(b)));
-    }
-
     fn spill(&mut self) -> Result<()> {
-        self.sort();
+        self.memory.sort(self.order);
         let mut file = BufWriter::with_capacity(1 << 18, self.temporary_file()?);
-        for &(start, key_len, value_len) in &self.items {
-            let end = start + key_len as usize + value_len as usize;
-            write_record(&mut file, key_len, value_len, &self.bytes[start..end])?;
-        }
+        let mut records = (0..).map_while(|index| self.memory.record_at(index));
+        records.try_for_each(|(key, value)| write_record(&mut file, key, value))?;
         self.stretches.push(rewound(file)?);
-        self.bytes.clear();
-        self.items.clear();
+        self.memory.bytes.clear();
+        self.memory.items.clear();
         Ok(())
     }
 
@@ -123,48 +180,33 @@ impl Sorter {
 
     /// All records, sorted, each key once, or each pair.
     pub(crate) fn finish(mut self) -> Result<Merge> {
-        self.sort();
+        self.memory.sort(self.order);
         while self.stretches.len() > FAN_IN_MAX {
             self.merge_some()?;
         }
-        let files = std::mem::take(&mut self.stretches);
-        let memory = Stretch::Memory {
-            bytes: self.bytes,
-            items: self.items,
-            next: 0,
-        };
-        Merge::new(self.order, files, Some(memory), self.memory_bytes)
+        let files = mem::take(&mut self.stretches);
+        Merge::new(self.order, files, self.memory, self.memory_bytes)
     }
 
     /// Merges the oldest stretches into one, which takes their place.
     fn merge_some(&mut self) -> Result<()> {
         let rest = self.stretches.split_off(FAN_IN_MAX);
-        let files = std::mem::replace(&mut self.stretches, rest);
+        let files = mem::replace(&mut self.stretches, rest);
         let mut merged = BufWriter::with_capacity(1 << 18, self.temporary_file()?);
-        let mut merge = Merge::new(self.order, files, None, self.memory_bytes)?;
-        while let Some((key, value)) = merge.next()? {
-            write_record(
-                &mut merged,
-                key.len() as u32,
-                value.len() as u32,
-                &[key, value].concat(),
-            )?;
-        }
+        let merge = Merge::new(self.order, files, Memory::default(), self.memory_bytes)?;
+        merge.for_each(|key, value| write_record(&mut merged, key, value))?;
         self.stretches.insert(0, rewound(merged)?);
         Ok(())
     }
 }
 
-fn write_record(
-    file: &mut BufWriter<File>,
-    key_len: u32,
-    value_len: u32,
-    bytes: &[u8],
-) -> Result<()> {
+fn write_record(file: &mut BufWriter<File>, key: &[u8], value: &[u8]) -> Result<()> {
+    let len = |bytes: &[u8]| (bytes.len() as u32).to_le_bytes();
     let written = file
-        .write_all(&key_len.to_le_bytes())
-        .and_then(|()| file.write_all(&value_len.to_le_bytes()))
-        .and_then(|()| file.write_all(bytes));
+        .write_all(&len(key))
+        .and_then(|()| file.write_all(&len(value)))
+        .and_then(|()| file.write_all(key))
+        .and_then(|()| file.write_all(value));
     written.map_err(Error::io("writing a temporary file"))
 }
 
@@ -178,64 +220,58 @@ fn rewound(file: BufWriter<File>) -> Result<File> {
     Ok(file)
 }
 
-/// A sorted stretch, in a file or in memory.
-#[derive(Debug)]
-enum Stretch {
-    File(BufReader<File>),
-    Memory {
-        bytes: Vec<u8>,
-        items: Vec<(usize, u32, u32)>,
-        next: usize,
-    },
+/// A record of a file: key and value.
+#[derive(Default, Debug)]
+struct Pair {
+    key: Vec<u8>,
+    value: Vec<u8>,
 }
 
-impl Stretch {
-    fn next(&mut self) -> Result<Option<Pair>> {
-        match self {
-            Self::File(file) => read_record(file).map_err(Error::io("reading a temporary file")),
-            Self::Memory { bytes, items, next } => {
-                let Some(&(start, key_len, value_len)) = items.get(*next) else {
-                    return Ok(None);
-                };
-                *next += 1;
-                let middle = start + key_len as usize;
-                let end = middle + value_len as usize;
-                Ok(Some((
-                    bytes[start..middle].to_vec(),
-                    bytes[middle..end].to_vec(),
-                )))
-            }
+impl Pair {
+    fn slices(&self) -> (&[u8], &[u8]) {
+        (&self.key, &self.value)
+    }
+
+    /// Becomes the next record of a file; `false` at its end.
+    fn read(&mut self, file: &mut BufReader<File>) -> std::io::Result<bool> {
+        let mut lens = [0; 8];
+        match file.read_exact(&mut lens) {
+            Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => return Ok(false),
+            read => read?,
         }
+        let [a, b, c, d, e, f, g, h] = lens;
+        self.key
+            .resize(u32::from_le_bytes([a, b, c, d]) as usize, 0);
+        self.value
+            .resize(u32::from_le_bytes([e, f, g, h]) as usize, 0);
+        file.read_exact(&mut self.key)?;
+        file.read_exact(&mut self.value)?;
+        Ok(true)
     }
 }
 
-fn read_record(file: &mut BufReader<File>) -> std::io::Result<Option<Pair>> {
-    let mut lens = [0; 8];
-    match file.read_exact(&mut lens) {
-        Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => return Ok(None),
-        read => read?,
-    }
-    let [a, b, c, d, e, f, g, h] = lens;
-    let mut key = vec![0; u32::from_le_bytes([a, b, c, d]) as usize];
-    let mut value = vec![0; u32::from_le_bytes([e, f, g, h]) as usize];
-    file.read_exact(&mut key)?;
-    file.read_exact(&mut value)?;
-    Ok(Some((key, value)))
-}
-
-/// The smallest record of a stretch. Ordered so that a heap gives the smallest key first and, of
-/// equal keys, that of the last stretch.
+/// A sorted stretch in a file, and the smallest record of it that is left. Ordered so that a heap gives the smallest key first
+/// and, of equal keys, that of the last stretch.
 #[derive(Debug)]
 struct Front {
     order: SortOrder,
     pair: Pair,
     stretch: usize,
+    file: BufReader<File>,
+}
+
+impl Front {
+    /// Goes on to the next record; `false` if there is none.
+    fn advance(&mut self) -> Result<bool> {
+        let read = self.pair.read(&mut self.file);
+        read.map_err(Error::io("reading a temporary file"))
+    }
 }
 
 impl Ord for Front {
     fn cmp(&self, other: &Self) -> Ordering {
         self.order
-            .compare(slices(&other.pair), slices(&self.pair))
+            .compare(other.pair.slices(), self.pair.slices())
             .then(self.stretch.cmp(&other.stretch))
     }
 }
@@ -254,77 +290,91 @@ impl PartialEq for Front {
 
 impl Eq for Front {}
 
-fn slices((key, value): &Pair) -> (&[u8], &[u8]) {
-    (key, value)
-}
-
 /// Sorted records of many stretches.
 #[derive(Debug)]
 pub(crate) struct Merge {
     order: SortOrder,
-    stretches: Vec<Stretch>,
     fronts: BinaryHeap<Front>,
+    /// The last stretch.
+    memory: Memory,
 }
 
 impl Merge {
     fn new(
         order: SortOrder,
         files: Vec<File>,
-        memory: Option<Stretch>,
+        memory: Memory,
         memory_bytes: usize,
     ) -> Result<Self> {
         let buffer_len = (memory_bytes / (files.len() + 1)).clamp(1 << 12, 1 << 20);
-        let readers = files
-            .into_iter()
-            .map(|f| Stretch::File(BufReader::with_capacity(buffer_len, f)));
-        let stretches = readers.chain(memory).collect();
-        let mut merge = Self {
-            order,
-            stretches,
-            fronts: BinaryHeap::new(),
-        };
-        for stretch in 0..merge.stretches.len() {
-            merge.refill(stretch)?;
+        let mut fronts = BinaryHeap::with_capacity(files.len());
+        for (stretch, file) in files.into_iter().enumerate() {
+            let mut front = Front {
+                order,
+                pair: Pair::default(),
+                stretch,
+                file: BufReader::with_capacity(buffer_len, file),
+            };
+            if front.advance()? {
+                fronts.push(front);
+            }
         }
-        Ok(merge)
+        Ok(Self {
+            order,
+            fronts,
+            memory,
+        })
     }
 
-    /// Takes the next record of a stretch; within a stretch, of equal keys the last one.
-    fn refill(&mut self, stretch: usize) -> Result<()> {
-        if let Some(pair) = self.stretches[stretch].next()? {
-            self.fronts.push(Front {
-                order: self.order,
-                pair,
-                stretch,
+    /// Calls a function with each record.
+    pub(crate) fn for_each(
+        mut self,
+        mut visit: impl FnMut(&[u8], &[u8]) -> Result<()>,
+    ) -> Result<()> {
+        let memory = mem::take(&mut self.memory);
+        let mut index = 0;
+        let mut pair = Pair::default();
+        loop {
+            let in_memory = memory.record_at(index).filter(|record| {
+                let front = self.fronts.peek();
+                front.is_none_or(|front| self.order.compare(*record, front.pair.slices()).is_le())
             });
+            let record = match in_memory {
+                Some(record) => {
+                    index += 1;
+                    record
+                }
+                None if self.take(&mut pair)? => pair.slices(),
+                None => return Ok(()),
+            };
+            while let Some(front) = self.fronts.peek()
+                && self.order.compare(front.pair.slices(), record).is_eq()
+            {
+                self.advance()?;
+            }
+            visit(record.0, record.1)?;
+        }
+    }
+
+    /// Takes the smallest record of all files; `false` if there is none.
+    fn take(&mut self, pair: &mut Pair) -> Result<bool> {
+        let Some(mut front) = self.fronts.peek_mut() else {
+            return Ok(false);
+        };
+        mem::swap(&mut front.pair, pair);
+        if !front.advance()? {
+            PeekMut::pop(front);
+        }
+        Ok(true)
+    }
+
+    /// Leaves the smallest record of all files out.
+    fn advance(&mut self) -> Result<()> {
+        if let Some(mut front) = self.fronts.peek_mut()
+            && !front.advance()?
+        {
+            PeekMut::pop(front);
         }
         Ok(())
-    }
-
-    pub(crate) fn next(&mut self) -> Result<Option<Pair>> {
-        let Some(Front {
-            mut pair,
-            mut stretch,
-            ..
-        }) = self.fronts.pop()
-        else {
-            return Ok(None);
-        };
-        self.refill(stretch)?;
-        while let Some(front) = self.fronts.peek() {
-            if (self.order)
-                .compare(slices(&front.pair), slices(&pair))
-                .is_ne()
-            {
-                break;
-            }
-            let other = self.fronts.pop().expect("a front was there");
-            // Of the same stretch the later record wins, of different ones that of the later.
-            if other.stretch >= stretch {
-                (pair, stretch) = (other.pair, other.stretch);
-            }
-            self.refill(other.stretch)?;
-        }
-        Ok(Some(pair))
     }
 }

@@ -549,11 +549,15 @@ fn sorting_beyond_memory_keeps_the_last_of_equal_keys() {
         model.insert(key, value);
     }
     assert_eq!(sorter.records(), 40_000);
-    let mut merge = sorter.finish().unwrap();
-    for expected in model {
-        assert_eq!(merge.next().unwrap(), Some(expected));
-    }
-    assert_eq!(merge.next().unwrap(), None);
+    let mut merged = Vec::new();
+    let merge = sorter.finish().unwrap();
+    merge
+        .for_each(|key, value| {
+            merged.push((key.to_vec(), value.to_vec()));
+            Ok(())
+        })
+        .unwrap();
+    assert!(merged.into_iter().eq(model));
 }
 
 #[test]

@@ -5,7 +5,7 @@ use crate::{
     Result,
     api::{
         BulkOptions, BulkProgress, WriteTxn,
-        bulk::{push, sorted, sorter},
+        bulk::{Take, each, push, sorted, sorter},
         codec::Codec,
     },
     tree::multi::{batch::PairAppender, bulk::PairBuilder},
@@ -77,15 +77,15 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
         let total = sorter.records();
         let sorted = sorted(sorter.finish()?, total, progress);
         if self.is_empty(txn)? {
-            return self.load_sorted(txn, sorted);
+            return self.load(txn, sorted);
         }
         self.change(txn, |tree| {
             let mut count = 0;
-            for pair in sorted {
-                let (key, value) = pair?;
-                tree.insert_pair(&key, &value)?;
+            sorted(&mut |key, value| {
+                tree.insert_pair(key, value)?;
                 count += 1;
-            }
+                Ok(())
+            })?;
             Ok(count)
         })
     }
@@ -95,23 +95,25 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
         txn: &mut WriteTxn,
         pairs: impl Iterator<Item = Result<(Key, Value)>>,
     ) -> Result<u64> {
+        self.load(txn, each(pairs))
+    }
+
+    fn load(&self, txn: &mut WriteTxn, pairs: impl FnOnce(Take<'_>) -> Result<()>) -> Result<u64> {
         let mut check = PairCheck::new(self, txn)?;
         self.change(txn, |tree| {
             if tree.root().is_empty() {
                 let mut builder = PairBuilder::new(tree);
-                for pair in pairs {
-                    let (key, value) = pair?;
-                    check.check(key.as_ref(), value.as_ref())?;
-                    builder.push(key.as_ref(), value.as_ref())?;
-                }
+                pairs(&mut |key, value| {
+                    check.check(key, value)?;
+                    builder.push(key, value)
+                })?;
                 return builder.finish();
             }
             let mut appender = PairAppender::new(tree)?;
-            for pair in pairs {
-                let (key, value) = pair?;
-                check.check(key.as_ref(), value.as_ref())?;
-                appender.push(key.as_ref(), value.as_ref())?;
-            }
+            pairs(&mut |key, value| {
+                check.check(key, value)?;
+                appender.push(key, value)
+            })?;
             appender.finish()
         })
     }

@@ -5,7 +5,7 @@
 //! only for pages of a snapshot that a live transaction holds; copy-on-write makes them immutable
 //! for that time*. Other processes are kept out by the lock on the file, which the mapping holds.
 
-use super::{faults::Faults, forks::Generation, stretch::Stretch};
+use super::{faults::Faults, forks::Generation, pace::Pace, stretch::Stretch};
 use rustix::mm::Advice;
 use std::{
     fmt, io,
@@ -17,6 +17,8 @@ use std::{
     },
 };
 
+/// Places of those that are announced together, of which it is asked whether they are in memory: that takes as long as announcing.
+const LOOKED_AT: usize = 4;
 /// Bytes of a cache line.
 const LINE: usize = 64;
 
@@ -34,6 +36,7 @@ pub(crate) struct Mapping {
     /// Those of `stretch`.
     faults: &'static Faults,
     stretch: Arc<Stretch>,
+    pace: Pace,
 }
 
 // SAFETY: `base` points into `stretch`, which is `Send` and `Sync` itself; reading through it from
@@ -50,6 +53,7 @@ impl Mapping {
             generation: Generation::current(),
             faults: stretch.faults(),
             stretch,
+            pace: Pace::default(),
         };
         mapping.set_file_len(file_len);
         mapping
@@ -98,6 +102,12 @@ impl Mapping {
         self.faults
     }
 
+    /// Whether reading it waits for the disk.
+    #[inline]
+    pub(crate) fn pace(&self) -> &Pace {
+        &self.pace
+    }
+
     /// Has the system bring bytes into memory before somebody looks at them: what the disk does not
     /// give is an error here, where it would be a signal there. (Bytes may be dropped from memory
     /// again before they are looked at; that is not to be helped.)
@@ -115,7 +125,17 @@ impl Mapping {
 
     /// Has the system begin to read bytes that will be [demanded](Self::demand). No more than a hint.
     pub(crate) fn announce(&self, offset: u64, len: u64) {
-        self.stretch.advise(offset, len, Advice::WillNeed);
+        self.stretch.announce(offset, len);
+    }
+
+    /// The same for bytes in several places. Where some of the first are not in memory it is noted that reading waits.
+    pub(crate) fn announce_all(&self, places: impl Iterator<Item = (u64, u64)>) {
+        for (index, (offset, len)) in places.enumerate() {
+            if index < LOOKED_AT && self.stretch.is_absent(offset) {
+                self.pace.note_absent();
+            }
+            self.announce(offset, len);
+        }
     }
 
     /// Says how all of it will be read. No more than a hint.

@@ -21,6 +21,7 @@ mod locked;
 mod mapping;
 mod memory;
 mod moment;
+mod pace;
 mod ranges;
 mod seat;
 #[cfg(any(test, feature = "testing"))]
@@ -39,6 +40,7 @@ pub(crate) use lock_file::{Gate, LockFile, LockMode};
 pub(crate) use mapping::{Mapping, prefetch, prefetch_lines};
 pub(crate) use memory::{Memory, sleep_on, wake_all, wake_one};
 pub(crate) use moment::{thread_id, uptime_ms};
+pub(crate) use pace::Pace;
 pub(crate) use seat::Seat;
 pub(crate) use writable::{WritableMapping, WritableRun};
 

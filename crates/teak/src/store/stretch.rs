@@ -15,6 +15,7 @@ use rustix::{
 use std::{
     fs::File,
     io,
+    num::NonZeroU64,
     os::{fd::AsFd, unix::fs::FileExt},
     ptr::NonNull,
     sync::{
@@ -201,6 +202,31 @@ impl Stretch {
             let address = self.base.add(start as usize).as_ptr();
             mm::madvise(address.cast(), (end - start) as usize, advice)
         };
+    }
+
+    /// Has the system begin to read bytes. A hint: errors are of no interest.
+    pub(super) fn announce(&self, offset: u64, len: u64) {
+        if let (Origin::File { locked }, Some(len)) = (&self.origin, NonZeroU64::new(len)) {
+            // `madvise` would look for the mapping first, which takes as long again.
+            let soon = rustix::fs::Advice::WillNeed;
+            let _ = rustix::fs::fadvise(locked.as_fd(), offset, Some(len), soon);
+        }
+    }
+
+    /// Whether the page of memory at `offset` is not in memory, as far as the system tells.
+    pub(super) fn is_absent(&self, offset: u64) -> bool {
+        if !self.is_mapped() || offset >= self.len {
+            return false;
+        }
+        let page_size = rustix::param::page_size();
+        let start = offset as usize / page_size * page_size;
+        let mut state = 1u8;
+        // SAFETY: the page is inside what this stretch has mapped, and its state takes one byte.
+        let answer = unsafe {
+            let address = self.base.add(start).as_ptr();
+            libc::mincore(address.cast(), page_size, &mut state)
+        };
+        answer == 0 && state & 1 == 0
     }
 
     /// Locks these bytes in memory. They have to be inside of the stretch, and of the file.

@@ -9,7 +9,7 @@ use super::{
     PageSink,
     bulk::{Appender, Builder},
     insert::{Existing, Inserted, RunBytes, Tree},
-    lookup::find_leaf,
+    lookup::{announce_leaves, find_leaf},
     position::{Position, Step},
     rebalance::place_of,
     visit_inner, visit_leaf,
@@ -24,13 +24,15 @@ use crate::{
         value::{StoredValue, VALUE_RUN_LEN},
     },
 };
-use std::ops::Range;
+use std::{ops::Range, time::Instant};
 
 /// A leaf is asked for so many records before it is changed.
 pub(super) const AHEAD: usize = 4;
 /// Cache lines of it that are asked for: those that a search reads and those where copying it
 /// begins; no more than a processor fetches at once.
 const LEAF_LINES: usize = 12;
+/// Keys whose leaves are asked for together where reading waits for the disk.
+const GROUP: usize = 128;
 /// Records of one leaf are laid out together if with those that it has they fill more pages than this. Of fewer the last would
 /// be left emptier than where they come one by one.
 const TOGETHER_MIN: usize = 3;
@@ -72,7 +74,10 @@ impl<S: PageSink> Tree<'_, S> {
         let (among, behind) = order.split_at(behind);
         let mut added = behind.len() as u64;
         let (mut place, mut next_try, mut step) = (0, 0, ONE_BY_ONE.0);
+        let mut groups = Groups::new();
         while place < among.len() {
+            let keys = among[place..].iter().map(|&index| record(index).0);
+            groups.note(self, place, keys)?;
             if place >= next_try {
                 let rest = among[place..].iter().copied().map(record);
                 let (taken, new) = self.insert_together(rest)?;
@@ -225,8 +230,10 @@ impl<S: PageSink> Tree<'_, S> {
     /// Removes records; returns how many there were.
     pub(crate) fn remove_many<K: AsRef<[u8]>>(&mut self, keys: &[K]) -> Result<u64> {
         let order = in_order(self.root.order, keys.len(), |index| keys[index].as_ref());
-        let mut removed = 0;
+        let (mut removed, mut groups) = (0, Groups::new());
         for (place, &index) in order.iter().enumerate() {
+            let to_come = order[place..].iter().map(|&index| keys[index].as_ref());
+            groups.note(self, place, to_come)?;
             if let Some(&ahead) = order.get(place + AHEAD) {
                 self.fetch_leaf(keys[ahead].as_ref())?;
             }
@@ -245,30 +252,60 @@ impl<S: PageSink> Tree<'_, S> {
     }
 }
 
+/// Keys that are changed one after the other: where reading waits for the disk, the leaves of some of them are asked for together.
+pub(super) struct Groups {
+    first: usize,
+    end: usize,
+    begun: Instant,
+}
+
+impl Groups {
+    pub(super) fn new() -> Self {
+        Self {
+            first: 0,
+            end: 0,
+            begun: Instant::now(),
+        }
+    }
+
+    /// Notes that so many keys were changed, and which come next.
+    #[inline]
+    pub(super) fn note<'k, S: PageSink>(
+        &mut self,
+        tree: &Tree<'_, S>,
+        done: usize,
+        keys: impl Iterator<Item = &'k [u8]>,
+    ) -> Result<()> {
+        if done < self.end {
+            return Ok(());
+        }
+        let pace = tree.sink.pace();
+        if done > self.first {
+            pace.note(self.begun, done - self.first);
+        }
+        if pace.is_waiting() {
+            announce_leaves(&*tree.sink, tree.root, keys.take(GROUP))?;
+        }
+        (self.first, self.end) = (done, done + GROUP);
+        self.begun = Instant::now();
+        Ok(())
+    }
+}
+
 /// The indices of keys in the order of these; of equal keys the last one.
 fn in_order<'k>(order: KeyOrder, count: usize, key: impl Fn(usize) -> &'k [u8]) -> Vec<usize> {
     // Most keys are told apart by what stands beside their index.
-    let lead = |key: &[u8]| match order {
-        KeyOrder::Bytes => lead_of(key),
-        _ => u64::from(order.head(key)),
-    };
     let compare = |a: &(u64, usize), b: &(u64, usize)| {
         let by_key = || order.compare(key(a.1), key(b.1));
         a.0.cmp(&b.0).then_with(by_key)
     };
-    let leads = (0..count).rev().map(|index| (lead(key(index)), index));
+    let leads = (0..count)
+        .rev()
+        .map(|index| (order.sort_head(key(index)), index));
     let mut leads: Vec<(u64, usize)> = leads.collect();
     order.sort(&mut leads, compare);
     leads.dedup_by(|later, earlier| compare(later, earlier).is_eq());
     leads.into_iter().map(|(_, index)| index).collect()
-}
-
-/// The first eight bytes of a key, as a number that compares like them.
-fn lead_of(key: &[u8]) -> u64 {
-    let mut eight = [0; 8];
-    let len = key.len().min(8);
-    eight[..len].copy_from_slice(&key[..len]);
-    u64::from_be_bytes(eight)
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ use crate::{
         value::{StoredValue, ValueKind},
     },
 };
+use std::time::Instant;
 
 /// Keys that go down together: enough to hide the wait for memory, few enough for its buffers.
 const GROUP: usize = 32;
@@ -135,11 +136,13 @@ pub(crate) fn get_many<'s, S: PageSource + ?Sized, K: AsRef<[u8]>>(
             group.iter().try_for_each(|_| found(None))?;
             continue;
         }
+        let begun = Instant::now();
         let mut pages = [enter::root(source, root, "lookup")?; GROUP];
         for level in (1..root.depth).rev() {
             descend_together(source, root, &group, &mut pages, level)?;
         }
         search_together(source, root, &group, &pages, &mut found)?;
+        source.pace().note(begun, group.len());
     }
 }
 
@@ -159,6 +162,10 @@ fn descend_together<S: PageSource + ?Sized, K: AsRef<[u8]>>(
         *place = inner.child_place(found.map_err(|damage| damage.at(page, "lookup"))?);
         source.prefetch(page, *place, 1);
     }
+    // Inner pages are few, and soon in memory.
+    if level == 1 && source.pace().is_waiting() {
+        announce_children(source, &pages[..group.len()], &places)?;
+    }
     for (page, &place) in pages.iter_mut().zip(&places).take(group.len()) {
         let child = inner::child_at_place(source.page(*page)?, place)
             .map_err(|damage| damage.at(*page, "lookup"))?;
@@ -173,6 +180,48 @@ fn descend_together<S: PageSource + ?Sized, K: AsRef<[u8]>>(
         };
         source.prefetch(*page, 0, lines);
     }
+    Ok(())
+}
+
+/// Has the system begin to read the leaves of these keys.
+#[cold]
+pub(super) fn announce_leaves<'k, S: PageSource + ?Sized>(
+    source: &S,
+    root: &TreeRoot,
+    keys: impl Iterator<Item = &'k [u8]>,
+) -> Result<()> {
+    if root.depth < 2 {
+        return Ok(());
+    }
+    let mut leaves = Vec::new();
+    for key in keys {
+        let mut number = enter::root(source, root, "lookup")?;
+        for level in (2..root.depth).rev() {
+            number = child_for(source, root, number, level, key)?;
+        }
+        let inner = visit_inner(source, number, 1, "lookup")?;
+        let index = inner.search(root.order, key);
+        let leaf = index.and_then(|index| inner.child(index));
+        leaves.push(leaf.map_err(|damage| damage.at(number, "lookup"))?);
+    }
+    source.announce(&mut leaves);
+    Ok(())
+}
+
+/// Has the system begin to read all pages that these pages lead to.
+#[cold]
+fn announce_children<S: PageSource + ?Sized>(
+    source: &S,
+    pages: &[PageNumber],
+    places: &[usize],
+) -> Result<()> {
+    let mut children = [PageNumber(0); GROUP];
+    let children = &mut children[..pages.len()];
+    for ((child, &page), &place) in children.iter_mut().zip(pages).zip(places) {
+        *child = inner::child_at_place(source.page(page)?, place)
+            .map_err(|damage| damage.at(page, "lookup"))?;
+    }
+    source.announce(children);
     Ok(())
 }
 

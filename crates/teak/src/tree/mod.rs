@@ -66,6 +66,13 @@ pub trait PageSource {
     fn value(&self, run: &ValueRun) -> Result<&[u8]>;
     /// Says that cache lines of a page will be wanted soon, from `offset` on.
     fn prefetch(&self, _number: PageNumber, _offset: usize, _lines: usize) {}
+    /// How fast reading is: whether pages are better [announced](Self::announce).
+    #[inline]
+    fn pace(&self) -> &reading::Pace {
+        reading::Pace::fast()
+    }
+    /// Has the system begin to read pages that will be wanted soon. They may come twice, and are sorted.
+    fn announce(&self, _pages: &mut [PageNumber]) {}
     /// Counts what could not be read, and looked like zeros.
     #[inline]
     fn faults(&self) -> &'static reading::Faults {

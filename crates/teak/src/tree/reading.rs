@@ -4,7 +4,7 @@
 use super::PageSource;
 use crate::{Error, PageNumber, Result};
 
-pub(crate) use crate::store::Faults;
+pub(crate) use crate::store::{Faults, Pace};
 
 /// Does `read`, and fails if some of what it read was not there.
 #[inline(always)]

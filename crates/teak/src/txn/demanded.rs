@@ -104,17 +104,7 @@ impl SpacePages for MapPages<'_> {
 
     fn announce(&self, pages: &mut dyn Iterator<Item = PageNumber>) {
         let mut pages: Vec<_> = pages.collect();
-        pages.sort_unstable();
-        pages.dedup();
-        let mut runs: Vec<Run> = Vec::new();
-        for page in pages {
-            match runs.last_mut() {
-                Some(last) if last.end() == u64::from(page.0) && last.len < AT_ONCE_MAX => {
-                    last.len += 1;
-                }
-                _ => runs.push(Run::new(page.0, 1)),
-            }
-        }
+        let runs = in_runs(&mut pages);
         let page_size = SpacePages::page_size(self) as u64;
         let mapping = &self.pages.0.mapping;
         if runs.len() > 1 {
@@ -145,4 +135,20 @@ pub(super) fn copy(mapping: &Mapping, offset: u64, out: &mut [u8]) -> Result<boo
         false => Ok(is_inside),
         true => Err(Error::io("reading the file")(mapping.faults().last().1)),
     }
+}
+
+/// Pages in any order, sorted and in runs.
+pub(super) fn in_runs(pages: &mut [PageNumber]) -> Vec<Run> {
+    pages.sort_unstable();
+    let mut runs: Vec<Run> = Vec::with_capacity(pages.len());
+    for page in pages {
+        match runs.last_mut() {
+            Some(last) if last.end() > u64::from(page.0) => {}
+            Some(last) if last.end() == u64::from(page.0) && last.len < AT_ONCE_MAX => {
+                last.len += 1;
+            }
+            _ => runs.push(Run::new(page.0, 1)),
+        }
+    }
+    runs
 }

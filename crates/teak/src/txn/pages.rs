@@ -6,6 +6,7 @@ mod savepoints;
 use super::{
     arena::Arena,
     checked::Checked,
+    demanded::in_runs,
     engine::{Durability, WriterTurn},
     metrics::Work,
     progress::UnwrittenPage,
@@ -20,7 +21,7 @@ use crate::{
     store::{Mapping, Storage, WritableMapping, prefetch_lines},
     tree::{
         PageSink, PageSource, TreeRoot,
-        reading::{Faults, unreadable},
+        reading::{Faults, Pace, unreadable},
     },
 };
 use savepoints::KeptPages;
@@ -390,6 +391,20 @@ impl PageSource for WritePages {
             Some(page) => prefetch_lines(page.get(offset..).unwrap_or_default(), lines),
             None => (self.mapping).prefetch(self.offset_of(number) + offset as u64, lines),
         }
+    }
+
+    #[inline]
+    fn pace(&self) -> &Pace {
+        self.mapping.pace()
+    }
+
+    fn announce(&self, pages: &mut [PageNumber]) {
+        // What this transaction has built is in memory.
+        let places = in_runs(pages).into_iter().filter_map(|run| {
+            let len = u64::from(run.len) << self.page_shift;
+            (!self.arena().is_fresh(run.start)).then(|| (self.offset_of(run.start), len))
+        });
+        self.mapping.announce_all(places);
     }
 
     #[inline]

@@ -16,7 +16,10 @@ use crate::{
     page::value::ValueRun,
     share::{Bell, ReaderTable, SPARE, Slot},
     store::{Memory, Seat, thread_id, uptime_ms},
-    tree::{PageSource, reading::Faults},
+    tree::{
+        PageSource,
+        reading::{Faults, Pace},
+    },
 };
 use std::{
     cell::RefCell,
@@ -159,6 +162,15 @@ impl PageSource for Hold {
     #[inline]
     fn prefetch(&self, number: PageNumber, offset: usize, lines: usize) {
         self.snapshot.prefetch(number, offset, lines);
+    }
+
+    #[inline]
+    fn pace(&self) -> &Pace {
+        self.snapshot.pace()
+    }
+
+    fn announce(&self, pages: &mut [PageNumber]) {
+        PageSource::announce(&*self.snapshot, pages);
     }
 
     #[inline]

@@ -1,6 +1,10 @@
 //! A committed state, as a reader sees it.
 
-use super::{Durability, Verification, catalog, checked::Checked, demanded::MapPages};
+use super::{
+    Durability, Verification, catalog,
+    checked::Checked,
+    demanded::{MapPages, in_runs},
+};
 use crate::{
     Error, Geometry, PageNumber, Result, Tag, TransactionId,
     commit::record::{FlushLimits, Record},
@@ -9,7 +13,7 @@ use crate::{
     store::Mapping,
     tree::{
         PageSource, RootRef, TreeRoot,
-        reading::{Faults, reading, reading_twice},
+        reading::{Faults, Pace, reading, reading_twice},
     },
 };
 use std::{
@@ -245,6 +249,19 @@ impl PageSource for Snapshot {
     fn prefetch(&self, number: PageNumber, offset: usize, lines: usize) {
         let page = u64::from(number.0) << self.page_shift;
         self.mapping.prefetch(page + offset as u64, lines);
+    }
+
+    #[inline]
+    fn pace(&self) -> &Pace {
+        self.mapping.pace()
+    }
+
+    fn announce(&self, pages: &mut [PageNumber]) {
+        let places = in_runs(pages).into_iter().map(|run| {
+            let offset = u64::from(run.start.0) << self.page_shift;
+            (offset, u64::from(run.len) << self.page_shift)
+        });
+        self.mapping.announce_all(places);
     }
 
     #[inline]

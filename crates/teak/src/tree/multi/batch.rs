@@ -3,7 +3,11 @@
 use super::{Pair, bulk::PairBuilder};
 use crate::{
     Error, Result,
-    tree::{PageSink, TreeRoot, batch::AHEAD, insert::Tree},
+    tree::{
+        PageSink, TreeRoot,
+        batch::{AHEAD, Groups},
+        insert::Tree,
+    },
 };
 
 /// Values of a key that are added together where pairs come one behind the other.
@@ -26,7 +30,9 @@ impl<S: PageSink> Tree<'_, S> {
         let order = self.root.order;
         let mut values = Vec::new();
         let (mut added, mut start) = (0, 0);
+        let mut groups = Groups::new();
         for group in sorted.chunk_by(|a, b| order.compare(a.0, b.0).is_eq()) {
+            groups.note(self, start, sorted[start..].iter().map(|pair| pair.0))?;
             if let Some(ahead) = sorted.get(start + group.len() + AHEAD) {
                 self.fetch_leaf(ahead.0)?;
             }
@@ -44,8 +50,9 @@ impl<S: PageSink> Tree<'_, S> {
         pairs: &[(K, V)],
     ) -> Result<u64> {
         let sorted = sorted(self.root, pairs);
-        let mut removed = 0;
+        let (mut removed, mut groups) = (0, Groups::new());
         for (index, (key, value)) in sorted.iter().enumerate() {
+            groups.note(self, index, sorted[index..].iter().map(|pair| pair.0))?;
             if let Some(ahead) = sorted.get(index + AHEAD) {
                 self.fetch_leaf(ahead.0)?;
             }

@@ -193,7 +193,7 @@ impl<S: Store, O: Fn(&Path, Durability, Room) -> Result<S>> Engine<S, O> {
         Ok(())
     }
 
-    /// The size of the database, all records of which are looked at.
+    /// The size of the database when it is closed, after all its records were looked at.
     fn measure(&mut self) -> Result<Size> {
         let of_model = |model: &Model| (model.digest(), model.data_bytes());
         let (expected, data_bytes) = match (self.content, &self.coins) {
@@ -213,9 +213,10 @@ impl<S: Store, O: Fn(&Path, Durability, Room) -> Result<S>> Engine<S, O> {
             "the database has {found:?} instead of {expected:?}"
         );
         drop(connection);
-        let store = self.store()?;
-        let used_bytes = store.used_bytes()?;
+        let used_bytes = self.store()?.used_bytes()?;
+        self.close_store()?;
         let size = size_of_files(&self.setup.directory, 0)?;
+        self.reopen(self.durability)?;
         Ok(Size {
             file_bytes: size.file_bytes,
             allocated_bytes: size.allocated_bytes,

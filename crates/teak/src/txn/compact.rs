@@ -5,7 +5,12 @@ use super::{
     write::WriteTransaction,
 };
 use crate::{Error, Result, space::Space, tree::lower::Lowering};
-use std::{ops::ControlFlow, sync::Arc, thread, time::Duration};
+use std::{
+    ops::ControlFlow,
+    sync::Arc,
+    thread,
+    time::{Duration, Instant},
+};
 
 /// Pages that one commit moves at most.
 const MOVED_AT_ONCE: u64 = 4096;
@@ -13,6 +18,10 @@ const MOVED_AT_ONCE: u64 = 4096;
 const SETTLING: usize = 4;
 /// Free pages that a commit leaves, for what is on the way to pages that it moves, and for leaves that it lays out together.
 const SPARED: u64 = 64;
+/// How much of a file may be free that is closed, of 100, and some pages more; and for how long it is made shorter.
+const FREE_AT_REST_PERCENT: u8 = 8;
+const FREE_MIN: u64 = 256;
+const TIDYING_MAX: Duration = Duration::from_secs(1);
 
 /// How far [`Database::compact`](crate::Database::compact) is.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -176,6 +185,38 @@ impl Engine {
         WriteTransaction::begin(self)?.abort();
         done.file_bytes = self.file_bytes();
         Ok(done)
+    }
+}
+
+impl Engine {
+    /// Before the database is closed: makes the file shorter, if more of it is free than a database wants that is at rest. What fails is left
+    /// as it is: nothing is lost by it.
+    pub(super) fn tidy(self: &Arc<Self>) {
+        // What is lazy keeps pages that are free when it is on the disk.
+        if self.is_untidy().unwrap_or(false) && self.sync().is_ok() {
+            let options = CompactOptions::new().until_free_percent(FREE_AT_REST_PERCENT);
+            let end = Instant::now() + TIDYING_MAX;
+            let _ = self.compact(&options, &mut |_| match Instant::now() < end {
+                true => ControlFlow::Continue(()),
+                false => ControlFlow::Break(()),
+            });
+        }
+    }
+
+    fn is_untidy(&self) -> Result<bool> {
+        let has_others = match &self.flusher.shared {
+            Some(shared) => shared.lock_file.has_others().unwrap_or(true),
+            None => false,
+        };
+        if self.policies.move_percent == 0 || has_others {
+            return Ok(false);
+        }
+        let writer = self.take_turn()?;
+        let space = &writer.space;
+        let used = space.used_count() - space.pending_count();
+        let goal = used * 100 / (100 - u64::from(FREE_AT_REST_PERCENT));
+        let is_wanted = writer.newest.geometry.shrink_threshold_bytes == 0;
+        Ok(writer.is_changed && is_wanted && needed_pages(space) > goal + FREE_MIN)
     }
 }
 

@@ -151,6 +151,7 @@ impl Opening {
                 false => self.engine.sync(),
             };
         }
+        self.engine.tidy();
         self.engine.close()
     }
 }

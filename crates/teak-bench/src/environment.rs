@@ -30,6 +30,16 @@ pub(crate) fn facts(directory: &Path) -> Vec<(&'static str, String)> {
     ]
 }
 
+/// Bytes of memory that can be had, as far as that is known.
+pub(crate) fn available_memory() -> u64 {
+    let field = field("/proc/meminfo", "MemAvailable");
+    let kilobytes = field
+        .split(' ')
+        .next()
+        .and_then(|digits| digits.parse().ok());
+    kilobytes.unwrap_or(0u64) * 1024
+}
+
 fn unknown() -> String {
     "unknown".to_owned()
 }

@@ -32,7 +32,7 @@ pub(crate) use engine::run_process;
 pub(crate) use html::write as write_html;
 pub(crate) use report::{Report, describe_run, table};
 
-use crate::{bench::turn_order, data::Digest};
+use crate::{bench::turn_order, data::Digest, environment::available_memory};
 use anyhow::{Context, Result, anyhow, bail};
 use contender::Contender;
 use figure::{Figure, Tally};
@@ -61,6 +61,8 @@ struct Run {
     seed: u64,
     /// What each engine may have, if that is limited.
     memory_bytes: Option<u64>,
+    /// What is touched before a work that writes.
+    touched_bytes: usize,
 }
 
 /// Runs what `compare` asks for, with databases below `directory`, and says on standard error where it is.
@@ -75,6 +77,7 @@ pub(crate) fn run(compare: &Compare, directory: &Path) -> Result<Report> {
         failures: Vec::new(),
         seed: 0,
         memory_bytes: None,
+        touched_bytes: touched_bytes(compare),
     };
     for (index, &rival) in compare.engines.iter().enumerate() {
         if compare.engines[..index].contains(&rival) {
@@ -132,6 +135,8 @@ impl Run {
             operations: step.part,
         };
         let (count, memory_bytes) = (self.contenders.len(), self.memory_bytes);
+        let touches = memory_bytes.is_none() && step.task.work.writes();
+        let touched_bytes = if touches { self.touched_bytes } else { 0 };
         // The first part of the first round is not counted: it brings what a work needs into caches and page tables.
         let is_rehearsed = round == 0 && memory_bytes.is_none() && !step.task.work.writes();
         let mut done: Vec<Result<Vec<Done>>> = (0..count).map(|_| Ok(Vec::new())).collect();
@@ -139,7 +144,8 @@ impl Run {
             if let Ok(parts) = &mut done[which] {
                 let contender = &mut contenders[which];
                 let mut result = match index {
-                    0 => prepare(contender, step.task, memory_bytes),
+                    0 => prepare(contender, step.task, memory_bytes)
+                        .inspect(|()| touch_memory(touched_bytes)),
                     _ => Ok(()),
                 };
                 if is_rehearsed && index == 0 {
@@ -213,6 +219,19 @@ fn prepare(contender: &mut Contender, task: Task, memory_bytes: Option<u64>) -> 
     }
     contender.prepare(task)?;
     memory_bytes.map_or(Ok(()), |bytes| contender.limit(bytes))
+}
+
+/// As much as the largest of the engines' files may take, as far as that is reasonable.
+fn touched_bytes(compare: &Compare) -> usize {
+    let data_bytes = compare.records * (u64::from(compare.value) + 16);
+    let wanted = (4 * data_bytes).clamp(1 << 30, 6 << 30);
+    wanted.min(available_memory() / 4) as usize
+}
+
+/// Memory that a virtual machine has not touched for a while may have to be given to it anew by the one that it runs on, which takes
+/// milliseconds for a megabyte. What is touched here and freed is what files get next.
+fn touch_memory(bytes: usize) {
+    drop(std::hint::black_box(vec![1u8; bytes]));
 }
 
 /// All engines have found the same.

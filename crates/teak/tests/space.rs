@@ -840,6 +840,64 @@ fn closing_cuts_what_the_last_durable_commit_saw() {
     assert!(len(&path) < MIB, "{}", len(&path));
 }
 
+/// A file that random lazy changes have stretched is short again when it is closed, unless that is not wanted.
+#[test]
+fn closing_makes_a_stretched_file_shorter() {
+    let mut lens = Vec::new();
+    for percent in [100, 0] {
+        let (_directory, path) = place();
+        let options = || {
+            let options = Options::new().durability(Durability::Lazy);
+            options.move_percent(percent)
+        };
+        let database = options().open(&path).unwrap();
+        let table = fill(&database, 0..40_000, 100).unwrap();
+        database.sync().unwrap();
+        let mut random = Rng::with_seed(7);
+        for _ in 0..10 {
+            let mut txn = database.begin_write().unwrap();
+            for _ in 0..2000 {
+                let number = random.u64(..40_000);
+                table.insert(&mut txn, number, &[8; 100]).unwrap();
+            }
+            txn.commit().unwrap();
+        }
+        database.close().unwrap();
+        lens.push(len(&path));
+        let database = options().open(&path).unwrap();
+        assert_clean(&database);
+        let txn = database.begin_read().unwrap();
+        assert_eq!(table.len(&txn).unwrap(), 40_000);
+    }
+    assert!(lens[0] * 5 < lens[1] * 4, "{lens:?}");
+}
+
+/// What is free between two flushes only, because lazy commits need it again, is neither cut off nor taken for waste.
+#[test]
+fn lazy_commits_do_not_move_what_they_need_again() {
+    let (_directory, path) = place();
+    let options = Options::new().durability(Durability::Lazy);
+    let database = options.open(&path).unwrap();
+    let table = fill(&database, 0..20_000, 100).unwrap();
+    let mut random = Rng::with_seed(8);
+    let mut lens = Vec::new();
+    for _ in 0..12 {
+        for _ in 0..400 {
+            let mut txn = database.begin_write().unwrap();
+            for _ in 0..20 {
+                let number = random.u64(..20_000);
+                let value = [txn.id().0 as u8; 100];
+                table.insert(&mut txn, number, &value).unwrap();
+            }
+            txn.commit().unwrap();
+        }
+        database.sync().unwrap();
+        lens.push(len(&path));
+    }
+    assert!(lens[3..].iter().all(|len| *len == lens[3]), "{lens:?}");
+    assert_clean(&database);
+}
+
 /// Readers of states that follow each other keep little each alone, and much together.
 #[test]
 fn readers_that_keep_much_together_are_asked() {

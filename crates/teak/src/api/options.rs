@@ -265,8 +265,9 @@ impl Options {
     }
 
     /// How many pages a commit may copy from the end of the file to free places before it, in per cent of the pages that it
-    /// writes anyway, and 8 pages at least; 0 for none. That is done only while half as much again is free as is in use, so
-    /// that the file can be made shorter. 100 by default.
+    /// writes anyway, and 2 to 8 pages at least; 0 for none. That is done only while a third as much is free as is in use, and was
+    /// free for a while, so that the file can be made shorter. 100 by default. With 0 [`Database::close`](crate::Database::close) moves
+    /// nothing, either.
     pub fn move_percent(mut self, percent: u32) -> Self {
         self.move_percent = percent;
         self

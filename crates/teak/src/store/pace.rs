@@ -11,6 +11,8 @@ const OPERATION_MAX: Duration = Duration::from_micros(6);
 /// After such a group so many are looked at, and so many after a page that was not in memory.
 const GROUPS_AFTER_SLOW: u32 = 2;
 const GROUPS_AFTER_ABSENT: u32 = 32;
+/// Where all was in memory and slow otherwise, so many slow groups pass before it is looked again.
+const SLOW_PASSED: u32 = 64;
 
 /// How fast groups of operations are. Where they wait for the disk it is worth a call to the system for each page to have all of a group
 /// read at the same time; where all is in memory those calls would take most of the time.
@@ -18,6 +20,8 @@ const GROUPS_AFTER_ABSENT: u32 = 32;
 pub(crate) struct Pace {
     /// Groups to come for which it is asked what of their pages is in memory.
     groups: AtomicU32,
+    /// Slow groups to come that are passed over.
+    passed: AtomicU32,
 }
 
 impl Pace {
@@ -25,6 +29,7 @@ impl Pace {
     pub(crate) fn fast() -> &'static Self {
         static FAST: Pace = Pace {
             groups: AtomicU32::new(0),
+            passed: AtomicU32::new(0),
         };
         &FAST
     }
@@ -39,16 +44,28 @@ impl Pace {
     #[inline]
     pub(crate) fn note(&self, begun: Instant, operations: usize) {
         let groups = self.groups.load(Relaxed);
-        if begun.elapsed() > OPERATION_MAX * operations as u32 {
-            self.groups.store(groups.max(GROUPS_AFTER_SLOW), Relaxed);
-        } else if groups > 0 {
+        if groups > 0 {
             self.groups.store(groups - 1, Relaxed);
+        } else if begun.elapsed() > OPERATION_MAX * operations as u32 {
+            self.note_slow();
+        }
+    }
+
+    #[cold]
+    fn note_slow(&self) {
+        match self.passed.load(Relaxed).checked_sub(1) {
+            Some(passed) => self.passed.store(passed, Relaxed),
+            None => {
+                self.groups.store(GROUPS_AFTER_SLOW, Relaxed);
+                self.passed.store(SLOW_PASSED, Relaxed);
+            }
         }
     }
 
     /// Notes that a page of the group was not in memory.
     pub(crate) fn note_absent(&self) {
         self.groups.store(GROUPS_AFTER_ABSENT, Relaxed);
+        self.passed.store(0, Relaxed);
     }
 }
 
@@ -65,14 +82,15 @@ mod tests {
         };
         let fast = |count| (0..count).for_each(|_| pace.note(Instant::now(), 1 << 20));
         assert!(!pace.is_waiting());
-        slow(9);
+        slow(1);
         assert!(pace.is_waiting());
         fast(GROUPS_AFTER_SLOW);
         assert!(!pace.is_waiting(), "all was in memory, and slow otherwise");
-        pace.note_absent();
-        fast(GROUPS_AFTER_ABSENT - 1);
+        slow(SLOW_PASSED);
+        assert!(!pace.is_waiting());
         slow(1);
-        fast(1);
+        pace.note_absent();
+        slow(GROUPS_AFTER_ABSENT - 1);
         assert!(pace.is_waiting());
         fast(1);
         assert!(!pace.is_waiting());

@@ -291,7 +291,8 @@ impl<'t, 's, S: PageSink> Appender<'t, 's, S> {
         }
         if self.count == 0 {
             self.tree.insert(key, value, Existing::Replace)?;
-            self.path = self.last_path()?;
+            let path = self.last_path()?;
+            self.path = self.tree.own_path(path)?;
         } else {
             let mut run = RunBytes::default();
             let kept = self.tree.keep(key.len(), value, &mut run)?;

@@ -94,7 +94,11 @@ impl Memory {
         };
         match order.custom() {
             Some(custom) => custom.sort(&mut items, compare),
-            None => items.sort_unstable_by(|a, b| compare(a, b).then(a.start.cmp(&b.start))),
+            // Of records that begin at the same place all but the last are empty.
+            None => items.sort_unstable_by(|a, b| {
+                let by_place = || (a.start, a.value_len).cmp(&(b.start, b.value_len));
+                compare(a, b).then_with(by_place)
+            }),
         }
         let mut kept = 0;
         for index in 0..items.len() {

@@ -560,6 +560,24 @@ fn sorting_beyond_memory_keeps_the_last_of_equal_keys() {
     assert!(merged.into_iter().eq(model));
 }
 
+/// Records without bytes begin where the next one does.
+#[test]
+fn of_many_empty_records_the_last_one_counts_too() {
+    let mut sorter = Sorter::new(&bytes_root(), 1 << 20, &std::env::temp_dir());
+    for i in 0..2000u32 {
+        sorter.push(b"", b"").unwrap();
+        sorter.push(b"", &i.to_le_bytes()).unwrap();
+    }
+    let mut merged = Vec::new();
+    let merge = sorter.finish().unwrap();
+    let collected = merge.for_each(|_, value| {
+        merged.push(value.to_vec());
+        Ok(())
+    });
+    collected.unwrap();
+    assert_eq!(merged, [1999u32.to_le_bytes()]);
+}
+
 #[test]
 fn removing_a_range_visits_only_the_edges() {
     let mut fixture = Fixture::new(4096, bytes_root());

@@ -45,6 +45,8 @@ pub struct CompactOptions {
     moved_bytes: Option<u64>,
     commit_bytes: Option<u64>,
     pause: Duration,
+    /// Ends where the writer's place does not come within this time, and moves no value that is larger than what one commit moves.
+    patience: Option<Duration>,
 }
 
 impl CompactOptions {
@@ -135,7 +137,13 @@ impl Engine {
         // Less after a commit for which there was not enough room.
         let mut most = u64::MAX;
         while waited < SETTLING {
-            let mut txn = WriteTransaction::begin(self)?;
+            let txn = match options.patience {
+                Some(limit) => WriteTransaction::begin_within(self, limit)?,
+                None => Some(WriteTransaction::begin(self)?),
+            };
+            let Some(mut txn) = txn else {
+                return Ok(done);
+            };
             let space = &txn.pages.writer.space;
             let goal = options.goal_pages(space.used_count(), page_size);
             done.is_reached = needed_pages(space) <= goal;
@@ -161,7 +169,7 @@ impl Engine {
                 !is_ending && txn.release_to_compact(options.pages_at_once(page_size))?;
             let moved = match !is_ending && room > 0 {
                 true if is_releasing => Some(0),
-                true => txn.compact_some(goal, pages_left.min(room))?,
+                true => txn.compact_some(goal, pages_left.min(room), options)?,
                 false => None,
             };
             let moved = match txn.commit() {
@@ -181,42 +189,59 @@ impl Engine {
                 thread::sleep(options.pause);
             }
         }
-        // Begins, and so cuts.
-        WriteTransaction::begin(self)?.abort();
+        // Begins, and so cuts. Closing does that by itself.
+        if options.patience.is_none() {
+            WriteTransaction::begin(self)?.abort();
+        }
         done.file_bytes = self.file_bytes();
         Ok(done)
     }
 }
 
 impl Engine {
-    /// Before the database is closed: makes the file shorter, if more of it is free than a database wants that is at rest. What fails is left
-    /// as it is: nothing is lost by it.
+    /// Before the database is closed: makes the file shorter, if more of it is free than a database wants that is at rest. All is on the
+    /// disk then; if this fails, closing tells of it only if the disk does.
     pub(super) fn tidy(self: &Arc<Self>) {
         // What is lazy keeps pages that are free when it is on the disk.
-        if self.is_untidy().unwrap_or(false) && self.sync().is_ok() {
-            let options = CompactOptions::new().until_free_percent(FREE_AT_REST_PERCENT);
-            let end = Instant::now() + TIDYING_MAX;
-            let _ = self.compact(&options, &mut |_| match Instant::now() < end {
+        if !self.is_untidy().unwrap_or(false) || self.sync().is_err() {
+            return;
+        }
+        let end = Instant::now() + TIDYING_MAX;
+        let options = CompactOptions {
+            free_percent: Some(FREE_AT_REST_PERCENT),
+            patience: Some(TIDYING_MAX),
+            ..CompactOptions::new()
+        };
+        let _ = self.compact(
+            &options,
+            &mut |_| match Instant::now() < end && !self.is_shared() {
                 true => ControlFlow::Continue(()),
                 false => ControlFlow::Break(()),
-            });
-        }
+            },
+        );
+    }
+
+    /// Whether other processes have the database open.
+    fn is_shared(&self) -> bool {
+        let shared = self.flusher.shared.as_ref();
+        shared.is_some_and(|shared| shared.lock_file.has_others().unwrap_or(true))
     }
 
     fn is_untidy(&self) -> Result<bool> {
-        let has_others = match &self.flusher.shared {
-            Some(shared) => shared.lock_file.has_others().unwrap_or(true),
-            None => false,
-        };
-        if self.policies.move_percent == 0 || has_others {
+        if self.policies.move_percent == 0 || self.is_shared() {
             return Ok(false);
         }
-        let writer = self.take_turn()?;
+        let Some(writer) = self.try_turn(Some(TIDYING_MAX))? else {
+            return Ok(false);
+        };
         let space = &writer.space;
-        let used = space.used_count() - space.pending_count();
+        let used = space.used_count().saturating_sub(space.pending_count());
         let goal = used * 100 / (100 - u64::from(FREE_AT_REST_PERCENT));
-        let is_wanted = writer.newest.geometry.shrink_threshold_bytes == 0;
-        Ok(writer.is_changed && is_wanted && needed_pages(space) > goal + FREE_MIN)
+        // What has a name stays where it is.
+        let is_wanted = writer.newest.geometry.shrink_threshold_bytes == 0
+            && writer.named.live().is_empty()
+            && writer.is_changed;
+        Ok(is_wanted && needed_pages(space) > goal + FREE_MIN)
     }
 }
 
@@ -227,7 +252,12 @@ fn needed_pages(space: &Space) -> u64 {
 
 impl WriteTransaction {
     /// Moves as much of what is behind the goal as one commit should; `None` if there is no room for it.
-    fn compact_some(&mut self, goal: u64, pages_left: u64) -> Result<Option<u64>> {
+    fn compact_some(
+        &mut self,
+        goal: u64,
+        pages_left: u64,
+        options: &CompactOptions,
+    ) -> Result<Option<u64>> {
         let used = self.pages.writer.space.used_count();
         // The pages on the way to those that are moved are copied, too.
         let boundary = goal.max(used + used / 64 + 16);
@@ -237,7 +267,7 @@ impl WriteTransaction {
             pages_left,
             looks_left: MOVED_AT_ONCE,
             moved: 0,
-            takes_any_value: true,
+            takes_any_value: options.patience.is_none(),
             saved_min: 1,
         };
         match self.lower(&mut work) {

@@ -57,10 +57,13 @@ impl Opening {
     ) -> Result<Self> {
         let lock_file = settings.lock_file.as_deref();
         let name = lock_path(path, lock_file).unwrap_or_else(|_| path.to_path_buf());
-        let began = Instant::now();
+        let (began, mut kept_since) = (Instant::now(), None);
         loop {
             let (mut usable, is_kept) = known(&name, path, access);
-            let patience = if is_kept { KEPT_PATIENCE } else { PATIENCE };
+            let (since, patience) = match is_kept {
+                true => (*kept_since.get_or_insert_with(Instant::now), KEPT_PATIENCE),
+                false => (began, PATIENCE),
+            };
             if let Some(engine) = usable.pop() {
                 if create == Create::New {
                     return Err(Error::AlreadyExists(path.to_path_buf()));
@@ -73,7 +76,7 @@ impl Opening {
             match Engine::open(path, access, create, settings.clone()) {
                 // Another thread may be opening or closing it.
                 Err(Error::InUse(_))
-                    if began.elapsed() < patience && LockFile::is_open_here(&name) =>
+                    if since.elapsed() < patience && LockFile::is_open_here(&name) =>
                 {
                     thread::sleep(Duration::from_millis(5));
                 }

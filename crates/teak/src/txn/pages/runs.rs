@@ -10,7 +10,7 @@ use crate::{
 };
 use std::{io, sync::Arc};
 
-/// A durable transaction up to this size wants its pages in a row rather than crumbs.
+/// A durable transaction up to this size wants its pages in a row rather than crumbs, and any of that size has the file grow little.
 const SMALL_TRANSACTION_PAGES: u64 = 64;
 /// A file that is not small grows in steps of this, so that it consists of huge pages.
 const HUGE_PAGE_LEN: u64 = 2 << 20;
@@ -224,10 +224,11 @@ impl WritePages {
 
     /// By how many pages a file of `old` is made longer, if that suffices.
     fn growth_step(&self, old: u64) -> u64 {
+        // The new part is filled with zeros: who changes little is not to wait for many, nor a durable commit until they are on the disk.
+        let is_small = self.taken_count < SMALL_TRANSACTION_PAGES;
         let step_max = match self.durability {
-            // The new part is filled with zeros, and this commit is to wait until they are on disk.
-            Durability::Durable | Durability::Async => HUGE_PAGE_LEN,
-            Durability::Lazy => GROWTH_MAX,
+            Durability::Lazy if !is_small => GROWTH_MAX,
+            _ => HUGE_PAGE_LEN,
         };
         // A small file grows by a quarter, a large one by less than a hundredth.
         let step = (old / 128).max((old / 4).min(256));

@@ -89,7 +89,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
         let page_size = txn.source().page_size();
         self.root(txn)?;
         let handle = self.handle(txn);
-        let records = each(records);
+        let records = Items(records);
         txn.inner.change(handle, self.raw_name(), |tree| {
             if tree.root().is_empty() {
                 build(tree, page_size, records)
@@ -126,8 +126,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
             });
             push(&mut sorter, key.as_ref(), value.as_ref(), progress)?;
         }
-        let total = sorter.records();
-        let sorted = sorted(sorter.finish()?, total, progress);
+        let sorted = sorted(sorter, progress)?;
         let handle = self.handle(txn);
         txn.inner.change(handle, self.raw_name(), |tree| {
             if tree.root().is_empty() {
@@ -163,31 +162,52 @@ pub(super) fn push(
     Ok(())
 }
 
-/// Takes a record: key and value.
-pub(super) type Take<'t> = &'t mut dyn FnMut(&[u8], &[u8]) -> Result<()>;
+/// Has all records sorted.
+pub(super) fn sorted(sorter: Sorter, progress: &mut dyn FnMut(BulkProgress)) -> Result<Sorted<'_>> {
+    Ok(Sorted {
+        total: sorter.records(),
+        merge: sorter.finish()?,
+        progress,
+    })
+}
 
-/// Gives each record of an iterator to a function.
-pub(super) fn each<Key: AsRef<[u8]>, Value: AsRef<[u8]>>(
-    mut records: impl Iterator<Item = Result<(Key, Value)>>,
-) -> impl FnOnce(Take<'_>) -> Result<()> {
-    move |take| {
-        records.try_for_each(|record| {
+/// Sorted records.
+pub(super) trait Records {
+    /// Gives each to a function.
+    fn each(self, take: impl FnMut(&[u8], &[u8]) -> Result<()>) -> Result<()>;
+}
+
+/// Those of an iterator.
+pub(super) struct Items<I>(pub(super) I);
+
+impl<Key, Value, I> Records for Items<I>
+where
+    Key: AsRef<[u8]>,
+    Value: AsRef<[u8]>,
+    I: Iterator<Item = Result<(Key, Value)>>,
+{
+    #[inline]
+    fn each(mut self, mut take: impl FnMut(&[u8], &[u8]) -> Result<()>) -> Result<()> {
+        self.0.try_for_each(|record| {
             let (key, value) = record?;
             take(key.as_ref(), value.as_ref())
         })
     }
 }
 
-/// Gives sorted records to a function, and tells how many of them were built into pages.
-pub(super) fn sorted(
+/// Those of which so many were pushed in any order. It is told how many were taken.
+pub(super) struct Sorted<'p> {
     merge: Merge,
     total: u64,
-    progress: &mut dyn FnMut(BulkProgress),
-) -> impl FnOnce(Take<'_>) -> Result<()> {
-    move |take| {
+    progress: &'p mut dyn FnMut(BulkProgress),
+}
+
+impl Records for Sorted<'_> {
+    fn each(self, mut take: impl FnMut(&[u8], &[u8]) -> Result<()>) -> Result<()> {
+        let (total, progress) = (self.total, self.progress);
         let mut records = 0u64;
         progress(BulkProgress::Building { records, total });
-        merge.for_each(|key, value| {
+        self.merge.for_each(|key, value| {
             take(key, value)?;
             records += 1;
             if records.is_multiple_of(PROGRESS_STEP) {
@@ -204,10 +224,10 @@ pub(super) fn sorted(
 fn build<S: PageSink>(
     tree: &mut Tree<'_, S>,
     page_size: usize,
-    records: impl FnOnce(Take<'_>) -> Result<()>,
+    records: impl Records,
 ) -> Result<u64> {
     let mut builder = Builder::new(tree);
-    records(&mut |key, value| {
+    records.each(|key, value| {
         check_key(builder.root(), page_size, key)?;
         builder.push(key, StoredValue::inline(value))
     })?;
@@ -218,22 +238,19 @@ fn build<S: PageSink>(
 fn append<S: PageSink>(
     tree: &mut Tree<'_, S>,
     page_size: usize,
-    records: impl FnOnce(Take<'_>) -> Result<()>,
+    records: impl Records,
 ) -> Result<u64> {
     let mut appender = Appender::new(tree)?;
-    records(&mut |key, value| {
+    records.each(|key, value| {
         check_key(appender.root(), page_size, key)?;
         appender.push(key, StoredValue::inline(value))
     })?;
     appender.finish()
 }
 
-fn insert_all<S: PageSink>(
-    tree: &mut Tree<'_, S>,
-    records: impl FnOnce(Take<'_>) -> Result<()>,
-) -> Result<u64> {
+fn insert_all<S: PageSink>(tree: &mut Tree<'_, S>, records: impl Records) -> Result<u64> {
     let (mut count, mut near) = (0, Vec::new());
-    records(&mut |key, value| {
+    records.each(|key, value| {
         let value = StoredValue::inline(value);
         tree.insert_near(&mut near, key, value, Existing::Replace)?;
         count += 1;

@@ -11,7 +11,7 @@ use crate::{
     Error, Result,
     page::{
         entries::{Child, Records},
-        header::Header,
+        header::{Header, arrays_start},
         key::{self, KeyOrder},
         leaf::{self, InPlace, LeafFormat},
         value::StoredValue,
@@ -78,42 +78,43 @@ impl LastLeaf {
     }
 
     /// Adds a record whose value is such as leaves hold it. Returns the leaf as it was before, ended, if that had no room for it.
+    #[inline(always)]
     fn push<S: PageSink>(
         &mut self,
         tree: &mut Tree<'_, S>,
         key: &[u8],
         kept: StoredValue<'_>,
     ) -> Result<Option<Child>> {
-        let ended = self.make_room(tree, key, kept.bytes.len())?;
+        let (format, page_size) = (tree.root.leaf_format(), tree.sink.page_size());
+        let mut ended = None;
+        if !self.takes(format, page_size, key, kept.bytes.len()) {
+            ended = Some(self.end(tree)?);
+            self.takes(format, page_size, key, kept.bytes.len());
+        }
         self.records.push(key, kept);
         Ok(ended)
     }
 
-    /// Ends the leaf if one more record does not fit in it.
-    fn make_room<S: PageSink>(
+    /// Whether one more record fits, for which there is room then.
+    fn takes(
         &mut self,
-        tree: &mut Tree<'_, S>,
+        format: LeafFormat,
+        page_size: usize,
         key: &[u8],
         value_len: usize,
-    ) -> Result<Option<Child>> {
-        let format = tree.root.leaf_format();
-        let page_size = tree.sink.page_size();
-        let mut ended = None;
-        if !self.records.is_empty() {
-            let prefix_len = format.prefix_len(self.records.key(0), key);
-            if prefix_len != self.prefix_len || self.records.len() == 1 {
-                self.prefix_len = prefix_len;
-                self.len = measure(&self.records, format, prefix_len);
-            }
-            self.len += format.record_len(self.prefix_len, key.len(), value_len);
-            if self.len <= page_size {
-                return Ok(None);
-            }
-            ended = Some(self.end(tree)?);
+    ) -> bool {
+        if self.records.is_empty() {
+            self.prefix_len = 0;
+            self.len = arrays_start(0) + format.record_len(0, key.len(), value_len);
+            return true;
         }
-        self.prefix_len = 0;
-        self.len = measure(&self.records, format, 0) + format.record_len(0, key.len(), value_len);
-        Ok(ended)
+        let prefix_len = format.prefix_len(self.records.key(0), key);
+        if prefix_len != self.prefix_len || self.records.len() == 1 {
+            self.prefix_len = prefix_len;
+            self.len = measure(&self.records, format, prefix_len);
+        }
+        self.len += format.record_len(self.prefix_len, key.len(), value_len);
+        self.len <= page_size
     }
 
     /// Ends the leaf, which has records, and begins the next one.
@@ -246,7 +247,7 @@ fn measure(records: &Records, format: LeafFormat, prefix_len: usize) -> usize {
             records.value(index).bytes.len(),
         )
     });
-    crate::page::header::arrays_start(prefix_len) + lens.sum::<usize>()
+    arrays_start(prefix_len) + lens.sum::<usize>()
 }
 
 /// Leaves that are made known to the pages above them at once.

@@ -5,7 +5,7 @@ use crate::{
     Result,
     api::{
         BulkOptions, BulkProgress, WriteTxn,
-        bulk::{Take, each, push, sorted, sorter},
+        bulk::{Items, Records, push, sorted, sorter},
         codec::Codec,
     },
     tree::multi::{batch::PairAppender, bulk::PairBuilder},
@@ -74,14 +74,13 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
             check.check(key.as_ref(), value.as_ref())?;
             push(&mut sorter, key.as_ref(), value.as_ref(), progress)?;
         }
-        let total = sorter.records();
-        let sorted = sorted(sorter.finish()?, total, progress);
+        let sorted = sorted(sorter, progress)?;
         if self.is_empty(txn)? {
             return self.load(txn, sorted);
         }
         self.change(txn, |tree| {
             let mut count = 0;
-            sorted(&mut |key, value| {
+            sorted.each(|key, value| {
                 tree.insert_pair(key, value)?;
                 count += 1;
                 Ok(())
@@ -95,22 +94,22 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
         txn: &mut WriteTxn,
         pairs: impl Iterator<Item = Result<(Key, Value)>>,
     ) -> Result<u64> {
-        self.load(txn, each(pairs))
+        self.load(txn, Items(pairs))
     }
 
-    fn load(&self, txn: &mut WriteTxn, pairs: impl FnOnce(Take<'_>) -> Result<()>) -> Result<u64> {
+    fn load(&self, txn: &mut WriteTxn, pairs: impl Records) -> Result<u64> {
         let mut check = PairCheck::new(self, txn)?;
         self.change(txn, |tree| {
             if tree.root().is_empty() {
                 let mut builder = PairBuilder::new(tree);
-                pairs(&mut |key, value| {
+                pairs.each(|key, value| {
                     check.check(key, value)?;
                     builder.push(key, value)
                 })?;
                 return builder.finish();
             }
             let mut appender = PairAppender::new(tree)?;
-            pairs(&mut |key, value| {
+            pairs.each(|key, value| {
                 check.check(key, value)?;
                 appender.push(key, value)
             })?;

@@ -224,7 +224,7 @@ fn prepare(contender: &mut Contender, task: Task, memory_bytes: Option<u64>) -> 
 /// As much as the largest of the engines' files may take, as far as that is reasonable.
 fn touched_bytes(compare: &Compare) -> usize {
     let data_bytes = compare.records * (u64::from(compare.value) + 16);
-    let wanted = (4 * data_bytes).clamp(1 << 30, 6 << 30);
+    let wanted = (4 * data_bytes).clamp(3 << 30, 6 << 30);
     wanted.min(available_memory() / 4) as usize
 }
 

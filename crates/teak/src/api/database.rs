@@ -292,7 +292,8 @@ impl Database {
 
     /// Waits for a write transaction that is open, makes every commit durable, cuts the free end of
     /// the file off and notes that the database was closed. If something was changed, no other process has the database open, and more than
-    /// a twelfth of the file is free, it moves pages from the end to free places before it first, for a second at most (unless
+    /// a twelfth of the file is free, it moves pages from the end to free places before it first, for a second at most, or an eighth of the time
+    /// that it was open, but no longer than ten seconds (unless
     /// [`Options::move_percent`](crate::Options::move_percent) is 0, or a threshold for shrinking was set). Read transactions that are still open keep
     /// the file; nothing can be begun any more. Dropping the last handle does the same without moving pages, when the last
     /// transaction has gone, but tells nobody what went wrong.

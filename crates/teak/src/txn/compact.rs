@@ -21,7 +21,9 @@ const SPARED: u64 = 64;
 /// How much of a file may be free that is closed, of 100, and some pages more; and for how long it is made shorter.
 const FREE_AT_REST_PERCENT: u8 = 8;
 const FREE_MIN: u64 = 256;
-const TIDYING_MAX: Duration = Duration::from_secs(1);
+/// An eighth of the time that it was open, between these.
+const TIDYING: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(10));
+const TIDYING_PART: u32 = 8;
 
 /// How far [`Database::compact`](crate::Database::compact) is.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -201,15 +203,15 @@ impl Engine {
 impl Engine {
     /// Before the database is closed: makes the file shorter, if more of it is free than a database wants that is at rest. All is on the
     /// disk then; if this fails, closing tells of it only if the disk does.
-    pub(super) fn tidy(self: &Arc<Self>) {
+    pub(super) fn tidy(self: &Arc<Self>, was_open: Duration) {
         // What is lazy keeps pages that are free when it is on the disk.
         if !self.is_untidy().unwrap_or(false) || self.sync().is_err() {
             return;
         }
-        let end = Instant::now() + TIDYING_MAX;
+        let end = Instant::now() + (was_open / TIDYING_PART).clamp(TIDYING.0, TIDYING.1);
         let options = CompactOptions {
             free_percent: Some(FREE_AT_REST_PERCENT),
-            patience: Some(TIDYING_MAX),
+            patience: Some(TIDYING.0),
             ..CompactOptions::new()
         };
         let _ = self.compact(
@@ -231,7 +233,7 @@ impl Engine {
         if self.policies.move_percent == 0 || self.is_shared() {
             return Ok(false);
         }
-        let Some(writer) = self.try_turn(Some(TIDYING_MAX))? else {
+        let Some(writer) = self.try_turn(Some(TIDYING.0))? else {
             return Ok(false);
         };
         let space = &writer.space;

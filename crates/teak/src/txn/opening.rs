@@ -45,6 +45,7 @@ pub(crate) struct Opening {
     engine: Arc<Engine>,
     is_read_only: bool,
     is_closed: AtomicBool,
+    began: Instant,
 }
 
 impl Opening {
@@ -109,6 +110,7 @@ impl Opening {
             engine,
             is_read_only: access == Access::ReadOnly,
             is_closed: AtomicBool::new(false),
+            began: Instant::now(),
         })
     }
 
@@ -154,7 +156,7 @@ impl Opening {
                 false => self.engine.sync(),
             };
         }
-        self.engine.tidy();
+        self.engine.tidy(self.began.elapsed());
         self.engine.close()
     }
 }

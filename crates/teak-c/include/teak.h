@@ -34,7 +34,7 @@ extern "C" {
 #define TEAK_MESSAGE_LEN 1024
 
 /**
- * move_percent of teak_options: commits move no pages.
+ * move_percent of teak_options: neither commits nor closing move pages.
  */
 #define TEAK_MOVE_NOTHING UINT32_MAX
 

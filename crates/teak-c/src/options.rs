@@ -111,7 +111,7 @@ pub enum teak_order {
     TEAK_ORDER_CUSTOM = 3,
 }
 
-/// move_percent of teak_options: commits move no pages.
+/// move_percent of teak_options: neither commits nor closing move pages.
 pub const TEAK_MOVE_NOTHING: u32 = u32::MAX;
 
 /// value_size of teak_table_options: the first value decides for the table.

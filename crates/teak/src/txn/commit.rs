@@ -194,6 +194,7 @@ impl WriteTransaction {
         let page_size = self.engine.page_size;
         let transaction = self.id();
         let page_limit = self.pages.size_limit_pages().min(u64::from(u32::MAX));
+        let taken_count = self.pages.taken_count();
         let writer = &mut *self.pages.writer;
         let page_count = writer.space.page_count();
         let lower_limit = self
@@ -211,9 +212,7 @@ impl WriteTransaction {
             writer.space.shrink(page_count);
             writer.written.cut(page_count);
         }
-        writer
-            .high_water
-            .note_written(taken.iter().map(|run| u64::from(run.len)).sum());
+        writer.high_water.note_written(taken_count);
         let written = writer.written.with(taken);
         // A fold adds some; some may be durable by now.
         let reserved = written.map_or(0, |runs| runs.len() + 8);

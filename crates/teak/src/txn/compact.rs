@@ -2,6 +2,7 @@
 
 use super::{
     engine::{Durability, Engine},
+    high_water::FREE_MIN,
     write::WriteTransaction,
 };
 use crate::{Error, Result, space::Space, tree::lower::Lowering};
@@ -18,10 +19,9 @@ const MOVED_AT_ONCE: u64 = 4096;
 const SETTLING: usize = 4;
 /// Free pages that a commit leaves, for what is on the way to pages that it moves, and for leaves that it lays out together.
 const SPARED: u64 = 64;
-/// How much of a file may be free that is closed, of 100, and some pages more; and for how long it is made shorter.
+/// How much of a file may be free that is closed, of 100, and some pages more.
 const FREE_AT_REST_PERCENT: u8 = 8;
-const FREE_MIN: u64 = 256;
-/// An eighth of the time that it was open, between these.
+/// It is made shorter for an eighth of the time that it was open, between these.
 const TIDYING: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(10));
 const TIDYING_PART: u32 = 8;
 
@@ -204,16 +204,16 @@ impl Engine {
     /// Before the database is closed: makes the file shorter, if more of it is free than a database wants that is at rest. All is on the
     /// disk then; if this fails, closing tells of it only if the disk does.
     pub(super) fn tidy(self: &Arc<Self>, was_open: Duration) {
-        // What is lazy keeps pages that are free when it is on the disk.
-        if !self.is_untidy().unwrap_or(false) || self.sync().is_err() {
-            return;
-        }
-        let end = Instant::now() + (was_open / TIDYING_PART).clamp(TIDYING.0, TIDYING.1);
         let options = CompactOptions {
             free_percent: Some(FREE_AT_REST_PERCENT),
             patience: Some(TIDYING.0),
             ..CompactOptions::new()
         };
+        // What is lazy keeps pages that are free when it is on the disk.
+        if !self.is_untidy(&options).unwrap_or(false) || self.sync().is_err() {
+            return;
+        }
+        let end = Instant::now() + (was_open / TIDYING_PART).clamp(TIDYING.0, TIDYING.1);
         let _ = self.compact(
             &options,
             &mut |_| match Instant::now() < end && !self.is_shared() {
@@ -229,7 +229,7 @@ impl Engine {
         shared.is_some_and(|shared| shared.lock_file.has_others().unwrap_or(true))
     }
 
-    fn is_untidy(&self) -> Result<bool> {
+    fn is_untidy(&self, options: &CompactOptions) -> Result<bool> {
         if self.policies.move_percent == 0 || self.is_shared() {
             return Ok(false);
         }
@@ -238,7 +238,7 @@ impl Engine {
         };
         let space = &writer.space;
         let used = space.used_count().saturating_sub(space.pending_count());
-        let goal = used * 100 / (100 - u64::from(FREE_AT_REST_PERCENT));
+        let goal = options.goal_pages(used, self.page_size as u64);
         // What has a name stays where it is.
         let is_wanted = writer.newest.geometry.shrink_threshold_bytes == 0
             && writer.named.live().is_empty()

@@ -7,6 +7,8 @@
 
 use crate::TransactionId;
 
+/// Free pages that are nothing to speak of, where the geometry does not say what is.
+pub(super) const FREE_MIN: u64 = 256;
 /// A stretch of commits writes such a part of the pages in use at least, and some pages more.
 const STRETCH: u64 = 16;
 const STRETCH_PAGES: u64 = 64;
@@ -14,9 +16,10 @@ const STRETCH_PAGES: u64 = 64;
 /// Pages count as in use also where they are dead and something may still see them.
 #[derive(Clone, Copy, Default, Debug)]
 pub(super) struct HighWater {
-    /// The most in the stretch before, and in this one. Absent at first: all pages of the file count then.
+    /// The most in the stretch before; absent in the first one, where all pages of the file count.
     before: Option<u64>,
-    now: Option<u64>,
+    /// The most in this stretch.
+    now: u64,
     /// Pages that were written in this stretch, and the last durable state when it began.
     written: u64,
     durable: TransactionId,
@@ -25,17 +28,17 @@ pub(super) struct HighWater {
 impl HighWater {
     /// The most pages of a file of `page_count` that were in use lately.
     pub(super) fn of(&self, page_count: u64) -> u64 {
-        let most = self.before.zip(self.now).map(|(a, b)| a.max(b));
-        most.map_or(page_count, |most| most.min(page_count))
+        self.before
+            .map_or(page_count, |before| before.max(self.now).min(page_count))
     }
 
     /// Notes that so many are in use, before any of them is freed.
     pub(super) fn note(&mut self, used: u64, durable: TransactionId) {
-        self.now = self.now.max(Some(used));
+        self.now = self.now.max(used);
         if self.written >= used / STRETCH + STRETCH_PAGES && self.durable < durable {
             *self = Self {
-                before: self.now,
-                now: Some(used),
+                before: Some(self.now),
+                now: used,
                 written: 0,
                 durable,
             };

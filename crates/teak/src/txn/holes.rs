@@ -10,15 +10,13 @@
 //!
 //! Holes are filled when the file would have to become longer (`txn/pages/runs.rs`).
 
-use super::engine::Writer;
+use super::{engine::Writer, high_water::FREE_MIN};
 use crate::{
     Geometry, Run,
     planted::{Planted, is_planted},
     store::Storage,
 };
 
-/// Free pages that are nothing to speak of, where the geometry does not say what is.
-const FREE_MIN: u64 = 256;
 /// Bytes that are given back at once, and what is looked through for stretches that are holes already.
 const PUNCHED_MAX: u64 = 32 << 20;
 const LOOKED_THROUGH: u64 = 16;

@@ -6,6 +6,7 @@
 
 use super::{
     catalog,
+    high_water::FREE_MIN,
     write::{WriteTransaction, changing},
 };
 use crate::{
@@ -25,8 +26,6 @@ const MOVED_MIN: u64 = 2;
 const MOVED_TIMES: u64 = 4;
 /// Inner pages, or leaves of tables with large values, that one commit looks at.
 const LOOKED_AT: u64 = 64;
-/// Free pages that are nothing to speak of, where the geometry does not say what is.
-const FREE_MIN: u64 = 256;
 /// So many rounds are made at most before it is looked anew whether it is worth it.
 const ROUNDS_MAX: u32 = 16;
 /// A round that moves a smaller part of the pages in use found little.

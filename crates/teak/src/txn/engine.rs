@@ -527,6 +527,8 @@ impl Engine {
         writer.blocks_given_back = given_back;
         if is_known {
             self.refuse_shorter(&writer.newest)?;
+            // By a transaction that came to nothing here, its map may be of a longer file than the other process left.
+            (writer.space).shrink(self.storage.len() / self.page_size as u64);
             writer.is_stale = false;
             return Ok(());
         }

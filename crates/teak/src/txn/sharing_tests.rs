@@ -1,11 +1,12 @@
 //! What a process that shares a database with others may believe about what it knows.
 
 use super::{
-    Durability, Engine, Sharing,
-    test_kit::{fill, put, records, settings_with},
+    Durability, Engine, Sharing, WriteTransaction,
+    test_kit::{fill, insert, put, records, settings_with},
 };
 use crate::store::{Access, Create};
 use std::{
+    fs::OpenOptions,
     sync::{Arc, atomic::Ordering::Release},
     thread,
 };
@@ -55,4 +56,28 @@ fn whoever_died_as_the_writer_may_have_given_blocks_back() {
     let turn = engine.take_turn().unwrap();
     assert!(shared.region.blocks_given_back() > given_back);
     assert_eq!(turn.blocks_given_back, shared.region.blocks_given_back());
+}
+
+/// What a transaction grows the file by that comes to nothing, this process takes for a free end of the file.
+#[test]
+fn another_process_may_have_cut_off_what_an_aborted_transaction_had_added() {
+    let directory = tempfile::tempdir().unwrap();
+    let engine = open(&directory);
+    fill(&engine, records(10, b"one"));
+    let in_use = engine.take_turn().unwrap().newest.page_count * engine.page_size as u64;
+    let mut growing = WriteTransaction::begin(&engine).unwrap();
+    for (key, value) in records(3000, &[1; 1000]) {
+        insert(&mut growing, b"a", &key, &value).unwrap();
+    }
+    growing.abort();
+    let long = engine.take_turn().unwrap();
+    assert!(long.space.page_count() * engine.page_size as u64 > in_use);
+    drop(long);
+    let shared = engine.flusher.shared.as_ref().unwrap();
+    let _ = shared.take(&shared.region.writer);
+    let file = OpenOptions::new()
+        .write(true)
+        .open(directory.path().join("shared.teak"));
+    file.unwrap().set_len(in_use).unwrap();
+    put(&engine, Durability::Lazy, records(3000, &[2; 1000])).unwrap();
 }

@@ -12,7 +12,7 @@ use crate::{
     children,
     data::Digest,
     engines::{
-        Durability,
+        Durability, KeyOrder,
         rivals::{Rival, Use},
         store::{Connection, Read, Room, Store, Way, size_of_files},
     },
@@ -59,6 +59,8 @@ struct Engine<S, O> {
     content: Content,
     /// Whether all has been read since the database was opened.
     is_warm: bool,
+    /// What the table of this content compares.
+    keys: KeyOrder,
     records: Model,
     large: Model,
     coins: Option<tasks::Coins>,
@@ -78,6 +80,7 @@ impl<S: Store, O: Fn(&Path, Durability, Room) -> Result<S>> Engine<S, O> {
             durability: Durability::Lazy,
             content: Content::Nothing,
             is_warm: false,
+            keys: KeyOrder::Bytes,
         })
     }
 
@@ -105,6 +108,10 @@ impl<S: Store, O: Fn(&Path, Durability, Room) -> Result<S>> Engine<S, O> {
     fn prepare(&mut self, task: Task) -> Result<()> {
         let (wanted, durability) = (task.work.content(), task.work.durability());
         if wanted == Content::Nothing || wanted != self.content {
+            self.keys = match self.setup.keys {
+                KeyKind::NativeIntegers if task.work.has_chosen_keys() => KeyOrder::Integers,
+                _ => KeyOrder::Bytes,
+            };
             self.start_anew(Durability::Lazy)?;
             match wanted {
                 Content::Nothing => {}
@@ -253,6 +260,7 @@ impl<S: Store, O: Fn(&Path, Durability, Room) -> Result<S>> Engine<S, O> {
             data_bytes,
             cache_bytes: self.setup.cache_bytes.unwrap_or(2 * data_bytes),
             write_bytes: self.setup.cache_bytes.map(|bytes| bytes / 2),
+            keys: self.keys,
         };
         self.store = Some((self.open)(&self.setup.directory, durability, room)?);
         self.durability = durability;

@@ -30,6 +30,8 @@ pub(crate) enum KeyKind {
     Random32,
     /// Even integers from zero on, 8 bytes, big-endian.
     Integers,
+    /// The same in the processor's own byte order, in tables that compare integers.
+    NativeIntegers,
     /// Paths of the files below /usr, as a backup of many machines has them: `/srv/NUMBER/usr/...`.
     Strings,
 }
@@ -41,6 +43,7 @@ impl KeyKind {
             Self::Random16 => "16 random bytes",
             Self::Random32 => "32 random bytes",
             Self::Integers => "integers",
+            Self::NativeIntegers => "native integers",
             Self::Strings => "paths",
         }
     }
@@ -74,6 +77,7 @@ impl Keys {
             KeyKind::Random16 => add_random(number ^ SEED, 16, target),
             KeyKind::Random32 => add_random(number ^ SEED, 32, target),
             KeyKind::Integers => target.extend((2 * self.place(number)).to_be_bytes()),
+            KeyKind::NativeIntegers => target.extend((2 * self.place(number)).to_ne_bytes()),
             KeyKind::Strings => self.add_path(number, target),
         }
     }
@@ -84,11 +88,22 @@ impl Keys {
             KeyKind::Random16 => add_random(number ^ MISS_SEED << 32, 16, target),
             KeyKind::Random32 => add_random(number ^ MISS_SEED << 32, 32, target),
             KeyKind::Integers => target.extend((2 * self.place(number) + 1).to_be_bytes()),
+            KeyKind::NativeIntegers => target.extend((2 * self.place(number) + 1).to_ne_bytes()),
             KeyKind::Strings => {
                 self.add_path(number, target);
                 target.push(b'~');
             }
         }
+    }
+
+    /// Bytes that come in the order in which the table has the keys.
+    pub(super) fn sort_key(&self, number: u64) -> Vec<u8> {
+        let mut key = Vec::new();
+        self.add(number, &mut key);
+        if self.kind == KeyKind::NativeIntegers && cfg!(target_endian = "little") {
+            key.reverse();
+        }
+        key
     }
 
     /// About how many bytes of memory this takes.

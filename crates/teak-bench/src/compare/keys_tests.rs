@@ -21,6 +21,7 @@ fn keys_differ_and_missing_ones_are_missing() {
         (KeyKind::Random16, Some(16)),
         (KeyKind::Random32, Some(32)),
         (KeyKind::Integers, Some(8)),
+        (KeyKind::NativeIntegers, Some(8)),
         (KeyKind::Strings, None),
     ] {
         let keys = Keys::new(kind, 5000, &paths).expect("keys");

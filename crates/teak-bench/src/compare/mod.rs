@@ -71,6 +71,14 @@ pub(crate) fn run(compare: &Compare, directory: &Path) -> Result<Report> {
     if compare.keys == keys::KeyKind::Strings {
         keys::gather_paths(&paths)?;
     }
+    if compare.keys == keys::KeyKind::NativeIntegers
+        && let Some(other) = compare
+            .engines
+            .iter()
+            .find(|rival| !rival.compares_integers())
+    {
+        bail!("{other} does not compare native integers; leave it out, or give --keys integers");
+    }
     let mut run = Run {
         contenders: Vec::new(),
         figures: Vec::new(),
@@ -224,7 +232,8 @@ fn prepare(contender: &mut Contender, task: Task, memory_bytes: Option<u64>) -> 
 /// As much as the largest of the engines' files may take, as far as that is reasonable.
 fn touched_bytes(compare: &Compare) -> usize {
     let data_bytes = compare.records * (u64::from(compare.value) + 16);
-    let wanted = (4 * data_bytes).clamp(3 << 30, 6 << 30);
+    let wanted = (4 * data_bytes).max(3 << 30).min(32 * data_bytes);
+    let wanted = wanted.min(6 << 30);
     wanted.min(available_memory() / 4) as usize
 }
 

@@ -85,6 +85,11 @@ impl Work {
         }
     }
 
+    /// Whether keys are of the kind that was asked for.
+    pub(super) fn has_chosen_keys(self) -> bool {
+        !matches!(self, Self::LargePut | Self::LargeGet | Self::Coins)
+    }
+
     /// How commits are to be; none if there is nothing to commit.
     pub(super) fn durability(self) -> Option<Durability> {
         match self {

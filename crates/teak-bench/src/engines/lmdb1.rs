@@ -8,7 +8,7 @@
 #![allow(unsafe_code)]
 
 use super::{
-    Durability, Writing,
+    Durability, KeyOrder, Writing,
     store::{Connection, Lookup, Pair, Read, Room, Store, Way, Write},
 };
 use anyhow::{Context, Result, bail};
@@ -141,9 +141,13 @@ impl Lmdb1 {
         }
         let transaction = opened.begin(0)?;
         let mut table = 0;
+        let flags = match room.keys {
+            KeyOrder::Bytes => 0,
+            KeyOrder::Integers => ffi::MDB_INTEGERKEY,
+        };
         // SAFETY: the transaction runs; no name means the unnamed database.
         let code = unsafe {
-            (opened.functions.dbi_open)(transaction.handle, ptr::null(), 0, &raw mut table)
+            (opened.functions.dbi_open)(transaction.handle, ptr::null(), flags, &raw mut table)
         };
         opened.check(code)?;
         transaction.commit()?;

@@ -123,6 +123,15 @@ pub(crate) struct Opening {
     pub(crate) shrinking: Shrinking,
     /// What a write transaction of Teak's may keep in memory, if not as much as by default.
     pub(crate) write_bytes: Option<u64>,
+    pub(crate) keys: KeyOrder,
+}
+
+/// What the table compares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum KeyOrder {
+    Bytes,
+    /// Unsigned integers of 8 bytes, as the processor has them.
+    Integers,
 }
 
 impl Opening {
@@ -134,6 +143,7 @@ impl Opening {
             slots: Slots::Threads,
             shrinking: Shrinking::Usual,
             write_bytes: None,
+            keys: KeyOrder::Bytes,
         }
     }
 }

@@ -99,21 +99,16 @@ impl Rival {
     pub(crate) fn lend(self, work: impl Use) -> Result<()> {
         match self {
             Self::Teak => work.with(|directory, durability, room| {
-                let opening = Opening {
-                    write_bytes: room.write_bytes,
-                    ..Opening::usual(durability, room.data_bytes)
-                };
+                let opening = opening(durability, room);
                 teak::Teak::open(directory, &opening, Verification::default())
             }),
             #[cfg(feature = "lmdb")]
             Self::Lmdb => work.with(|directory, durability, room| {
-                let opening = Opening::usual(durability, room.data_bytes);
-                Lmdb::open(directory, &opening, Writing::Buffers)
+                Lmdb::open(directory, &opening(durability, room), Writing::Buffers)
             }),
             #[cfg(feature = "lmdb")]
             Self::LmdbWritemap => work.with(|directory, durability, room| {
-                let opening = Opening::usual(durability, room.data_bytes);
-                Lmdb::open(directory, &opening, Writing::Map)
+                Lmdb::open(directory, &opening(durability, room), Writing::Map)
             }),
             #[cfg(feature = "lmdb1")]
             Self::Lmdb1 => work.with(|directory, durability, room| {
@@ -147,6 +142,21 @@ impl Rival {
             Self::Berkeleydb => work.with(super::shims::Shim::open_berkeleydb),
             #[cfg(feature = "wiredtiger")]
             Self::Wiredtiger => work.with(super::shims::Shim::open_wiredtiger),
+        }
+    }
+
+    /// Whether its tables can have the order of integers as the processor has them.
+    pub(crate) fn compares_integers(self) -> bool {
+        match self {
+            Self::Teak => true,
+            #[cfg(feature = "lmdb")]
+            Self::Lmdb | Self::LmdbWritemap => true,
+            #[cfg(feature = "mdbx")]
+            Self::Mdbx | Self::MdbxWritemap => true,
+            #[cfg(feature = "lmdb1")]
+            Self::Lmdb1 | Self::Lmdb1Writemap => true,
+            #[allow(unreachable_patterns, reason = "where these are all")]
+            _ => false,
         }
     }
 
@@ -187,6 +197,15 @@ impl Rival {
     }
 }
 
+/// As databases come, for this much.
+fn opening(durability: Durability, room: Room) -> Opening {
+    Opening {
+        write_bytes: room.write_bytes,
+        keys: room.keys,
+        ..Opening::usual(durability, room.data_bytes)
+    }
+}
+
 /// libmdbx does not use pages again that a commit has freed before the next flush, and by itself never flushes lazy commits: without
 /// a limit its file would grow by all that is ever written. It gets the time that Teak flushes after by itself.
 #[cfg(feature = "mdbx")]
@@ -196,8 +215,7 @@ fn open_mdbx(
     room: Room,
     writing: Writing,
 ) -> Result<Mdbx> {
-    let opening = Opening::usual(durability, room.data_bytes);
-    let mdbx = Mdbx::open(directory, &opening, writing)?;
+    let mdbx = Mdbx::open(directory, &opening(durability, room), writing)?;
     if durability == Durability::Lazy {
         mdbx.flush_after(LAZY_FLUSH_AFTER)?;
     }

@@ -3,7 +3,7 @@
 //! Works are written once, over these traits, and compiled for each engine by itself, so that nothing stands between a work and an
 //! engine's own calls. Where an engine has a call for more than one record it overrides the loop here.
 
-use super::Space;
+use super::{KeyOrder, Space};
 use anyhow::Result;
 use std::{fs, os::unix::fs::MetadataExt, path::Path};
 
@@ -34,6 +34,7 @@ pub(crate) struct Room {
     pub(crate) cache_bytes: u64,
     /// What a write transaction may keep in memory, where memory is short and the engine can be told.
     pub(crate) write_bytes: Option<u64>,
+    pub(crate) keys: KeyOrder,
 }
 
 /// An open database, which threads share.

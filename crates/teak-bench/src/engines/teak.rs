@@ -6,8 +6,8 @@ mod store;
 pub(super) use kinds::Kinds;
 
 use super::{
-    Change, Committer, Copying, DeadPages, Durability, Engine, Held, Insertion, Opening, ReadStep,
-    Reader, Reading, Shrinking, Space, in_key_order, reading::fold_keys,
+    Change, Committer, Copying, DeadPages, Durability, Engine, Held, Insertion, KeyOrder, Opening,
+    ReadStep, Reader, Reading, Shrinking, Space, in_key_order, reading::fold_keys,
 };
 use crate::{
     data::{Digest, Fingerprint, Key, Record},
@@ -19,7 +19,9 @@ use std::{
     ops::ControlFlow,
     path::Path,
 };
-use teak::{Database, Geometry, Options, ReadTxn, Table, Ticket, Verification, codec::Bytes};
+use teak::{
+    Database, Geometry, Options, ReadTxn, Table, TableOptions, Ticket, Verification, codec::Bytes,
+};
 
 const FILE_NAME: &str = "bench.teak";
 const INCREMENT_NAME: &str = "increment";
@@ -63,7 +65,12 @@ impl Teak {
         }
         let database = options.open(&path)?;
         let mut transaction = database.begin_write()?;
-        let table = transaction.create_table::<Bytes, Bytes>(TABLE_NAME)?;
+        let order = match opening.keys {
+            KeyOrder::Bytes => teak::KeyOrder::Bytes,
+            KeyOrder::Integers => teak::KeyOrder::Integer,
+        };
+        let table_options = TableOptions::new().order(order);
+        let table = transaction.create_table_with(TABLE_NAME, table_options)?;
         transaction.commit()?;
         Ok(Self {
             database,

@@ -86,14 +86,9 @@ fn load_in_batches<S: Store>(
 
 /// The numbers of all records, as their keys are in order.
 fn in_key_order(model: &Model) -> Vec<u64> {
-    let key_of = |number| {
-        let mut key = Vec::new();
-        model.keys.add(number, &mut key);
-        key
-    };
     let mut numbers: Vec<(Vec<u8>, u64)> = model
         .live()
-        .map(|number| (key_of(number), number))
+        .map(|number| (model.keys.sort_key(number), number))
         .collect();
     numbers.sort_unstable();
     numbers.into_iter().map(|(_, number)| number).collect()

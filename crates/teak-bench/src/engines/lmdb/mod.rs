@@ -5,8 +5,8 @@ mod raw;
 mod store;
 
 use super::{
-    Change, Committer, Copying, DeadPages, Durability, Engine, Held, Insertion, Opening, ReadStep,
-    Reader, Reading, Slots, Space, Writing, in_key_order, reading::fold_keys,
+    Change, Committer, Copying, DeadPages, Durability, Engine, Held, Insertion, KeyOrder, Opening,
+    ReadStep, Reader, Reading, Slots, Space, Writing, in_key_order, reading::fold_keys,
 };
 use crate::{
     data::{Digest, Fingerprint, Key, Record},
@@ -34,7 +34,11 @@ pub(crate) struct Lmdb {
 impl Lmdb {
     /// Opens the environment in `directory`, or creates it, with room for the data many times over.
     pub(crate) fn open(directory: &Path, opening: &Opening, writing: Writing) -> Result<Self> {
-        Self::open_with(directory, opening, writing, 0)
+        let table_flags = match opening.keys {
+            KeyOrder::Bytes => 0,
+            KeyOrder::Integers => ffi::MDB_INTEGERKEY,
+        };
+        Self::open_with(directory, opening, writing, table_flags)
     }
 
     /// The same, with flags of the table.

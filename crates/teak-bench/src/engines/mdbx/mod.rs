@@ -5,8 +5,8 @@ mod raw;
 mod store;
 
 use super::{
-    Change, Committer, Copying, DeadPages, Durability, Engine, Held, Insertion, Opening, ReadStep,
-    Reader, Reading, Slots, Space, Writing, in_key_order, reading::fold_keys,
+    Change, Committer, Copying, DeadPages, Durability, Engine, Held, Insertion, KeyOrder, Opening,
+    ReadStep, Reader, Reading, Slots, Space, Writing, in_key_order, reading::fold_keys,
 };
 use crate::{
     data::{Digest, Fingerprint, Key, Record},
@@ -35,7 +35,11 @@ pub(crate) struct Mdbx {
 impl Mdbx {
     /// Opens the environment in `directory`, or creates it, with room for the data many times over.
     pub(crate) fn open(directory: &Path, opening: &Opening, writing: Writing) -> Result<Self> {
-        Self::open_with(directory, opening, writing, ffi::MDBX_DB_DEFAULTS)
+        let table_flags = match opening.keys {
+            KeyOrder::Bytes => ffi::MDBX_DB_DEFAULTS,
+            KeyOrder::Integers => ffi::MDBX_CREATE | ffi::MDBX_INTEGERKEY,
+        };
+        Self::open_with(directory, opening, writing, table_flags)
     }
 
     /// The same, with flags of the table.

@@ -28,6 +28,7 @@ use super::{
 use blocks::Blocks;
 use creation::Unnamed;
 use folios::SmallWrites;
+use rustix::fs::{AtFlags, StatxFlags, statx};
 use std::{
     io::{self, IoSlice},
     sync::{
@@ -135,13 +136,20 @@ impl FileStorage {
     /// # Errors
     /// `UnexpectedEof` if somebody has made it shorter who does not know what it is.
     fn uncut_len(&self) -> io::Result<u64> {
-        let (is, was) = (self.file.metadata()?.len(), self.len());
+        let (is, was) = (self.system_len()?, self.len());
         if is >= was {
             return Ok(is);
         }
         let text =
             format!("somebody has cut the file short, from {was} bytes to {is}; restore a backup");
         Err(io::Error::new(io::ErrorKind::UnexpectedEof, text))
+    }
+
+    /// How long the file is, and nothing else: whoever asks for its times has the system give the next write a finer one, which each
+    /// flush then writes to the inode besides.
+    fn system_len(&self) -> io::Result<u64> {
+        let found = statx(&**self.file, "", AtFlags::EMPTY_PATH, StatxFlags::SIZE)?;
+        Ok(found.stx_size)
     }
 
     fn publish_len(&self, len: u64) -> io::Result<()> {
@@ -220,7 +228,7 @@ impl Storage for FileStorage {
         if !has_same_blocks {
             blocks.forget(0..u64::MAX);
         }
-        let len = self.file.metadata()?.len();
+        let len = self.system_len()?;
         if len == self.len() {
             return Ok(());
         }

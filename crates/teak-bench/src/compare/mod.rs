@@ -77,7 +77,7 @@ pub(crate) fn run(compare: &Compare, directory: &Path) -> Result<Report> {
             .iter()
             .find(|rival| !rival.compares_integers())
     {
-        bail!("{other} does not compare native integers; leave it out, or give --keys integers");
+        bail!("{other} is used with bytes for keys only here; leave it out, or give --keys integers");
     }
     let mut run = Run {
         contenders: Vec::new(),
@@ -232,7 +232,14 @@ fn prepare(contender: &mut Contender, task: Task, memory_bytes: Option<u64>) -> 
 /// As much as the largest of the engines' files may take, as far as that is reasonable.
 fn touched_bytes(compare: &Compare) -> usize {
     let data_bytes = compare.records * (u64::from(compare.value) + 16);
-    let wanted = (4 * data_bytes).max(3 << 30).min(32 * data_bytes);
+    let others = [
+        (Work::LargePut, tasks::LARGE_VALUES << 20),
+        (Work::Coins, compare.coins() * 80),
+    ];
+    let others = others.into_iter().filter(|(work, _)| compare.wants(*work));
+    let other_bytes: u64 = others.map(|(_, bytes)| bytes).sum();
+    let wanted = (4 * data_bytes).max(3 << 30);
+    let wanted = wanted.min(32 * data_bytes + 4 * other_bytes);
     let wanted = wanted.min(6 << 30);
     wanted.min(available_memory() / 4) as usize
 }

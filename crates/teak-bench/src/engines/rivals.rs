@@ -145,7 +145,7 @@ impl Rival {
         }
     }
 
-    /// Whether its tables can have the order of integers as the processor has them.
+    /// Whether its tables can have the order of integers as the processor has them, and are told to here.
     pub(crate) fn compares_integers(self) -> bool {
         match self {
             Self::Teak => true,

@@ -17,10 +17,12 @@ impl Space {
         let Ok(groups) = log::groups(added, self.log_transaction) else {
             return false;
         };
-        if page_count < self.page_count() || page_count > 1 << 32 {
+        if page_count > 1 << 32 || page_count + self.trailing_free() < self.page_count() {
             return false;
         }
-        self.grow(page_count);
+        // What a transaction that came to nothing here had added is not known to the others.
+        self.shrink(page_count);
+        self.grow(page_count.max(self.page_count()));
         // Others may have filled some.
         self.forget_holes(u64::MAX);
         for (transaction, group) in groups {

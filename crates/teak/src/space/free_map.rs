@@ -11,6 +11,7 @@ use super::{
     summary::{GROUP_PAGES, GROUP_WORDS, Summaries},
 };
 use crate::types::{PageNumber, Run};
+use std::ops::Range;
 
 /// Crumbs are looked for in so many words of bits before the summaries are asked.
 const NEAR_WORDS: usize = 64;
@@ -123,6 +124,68 @@ impl FreeMap {
         let run = Run::new(start as u32, (end - start) as u32);
         self.take(run);
         Some(run)
+    }
+
+    /// The same, but of no page in `zone`: the lowest place before it that fits, else the highest behind it.
+    pub(super) fn take_outside(
+        &mut self,
+        want: u32,
+        policy: Policy,
+        zone: &Range<u64>,
+    ) -> Option<Run> {
+        self.summaries.refresh(self.bits.words());
+        let mut least = match policy {
+            Policy::Crumbs => 1,
+            Policy::UpTo => want.min(self.summaries.longest()),
+            Policy::Contiguous => want,
+        };
+        while least > 0 {
+            let found = self.outside(least, want, zone);
+            if let Some(run) = found {
+                self.take(run);
+                return Some(run);
+            }
+            least = match policy {
+                Policy::Contiguous => 0,
+                _ => least - least.div_ceil(4),
+            };
+        }
+        None
+    }
+
+    /// At least `least` and at most `want` pages. Only right after the summaries were refreshed.
+    fn outside(&self, least: u32, want: u32, zone: &Range<u64>) -> Option<Run> {
+        let (least_len, want_len) = (u64::from(least), u64::from(want));
+        let start = self.summaries.find(self.bits.words(), least)?;
+        let is_before = start < zone.start;
+        let limit = if is_before { zone.start } else { u64::MAX };
+        let end = self.bits.next_clear(start, limit.min(start + want_len));
+        if end >= start + least_len && (is_before || start >= zone.end) {
+            return Some(Run::new(start as u32, (end - start) as u32));
+        }
+        let end = self.summaries.find_last(self.bits.words(), least)?;
+        let len = self.bits.set_before_within(end, want_len).min(want_len);
+        let len = len.min(end.saturating_sub(zone.end));
+        (len >= least_len).then(|| Run::new((end - len) as u32, len as u32))
+    }
+
+    /// Takes the first run of `want` pages within `zone`, from `from` on and around, or the longest there is.
+    pub(super) fn take_within(&mut self, want: u32, zone: &Range<u64>, from: u64) -> Option<Run> {
+        let from = from.clamp(zone.start, zone.end);
+        let mut found: Option<Run> = None;
+        for (start, end) in [(from, zone.end), (zone.start, from)] {
+            let mut at = start;
+            while found.is_none_or(|found| found.len < want)
+                && let Some(start) = self.bits.next_set(at).filter(|start| *start < end)
+            {
+                at = self
+                    .bits
+                    .next_clear(start, end.min(start + u64::from(want)));
+                let run = Run::new(start as u32, (at - start) as u32);
+                found = found.filter(|found| found.len >= run.len).or(Some(run));
+            }
+        }
+        found.inspect(|run| self.take(*run))
     }
 
     fn find(&mut self, want: u32, policy: Policy) -> Option<u64> {

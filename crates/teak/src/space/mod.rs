@@ -69,7 +69,7 @@ use crate::{
 use free_map::FreeMap;
 use page_array::PageArray;
 use pending::Pending;
-use std::borrow::Cow;
+use std::{borrow::Cow, ops::Range};
 
 /// The first page that is not a commit record.
 pub(crate) const FIRST_PAGE: u32 = 4;
@@ -187,6 +187,33 @@ impl Space {
         self.free.take_run(want, policy)
     }
 
+    /// The same, but none in `zone`.
+    pub(crate) fn allocate_outside(
+        &mut self,
+        want: u32,
+        policy: Policy,
+        zone: &Range<u64>,
+    ) -> Option<Run> {
+        self.free.take_outside(want, policy, zone)
+    }
+
+    /// Takes at most `want` free pages in a row within `zone`: the first that are as many from `from` on and around, else the longest stretch.
+    pub(crate) fn allocate_within(
+        &mut self,
+        want: u32,
+        zone: &Range<u64>,
+        from: u64,
+    ) -> Option<Run> {
+        self.free.take_within(want, zone, from)
+    }
+
+    /// The lowest stretch of `want` free pages, or the longest if none is as long.
+    pub(crate) fn longest_free(&mut self, want: u32) -> Option<Run> {
+        let run = self.free.take_run(want, Policy::UpTo)?;
+        self.free.free(run);
+        Some(run)
+    }
+
     /// Pages that were allocated, and are not used after all.
     pub(crate) fn give_back(&mut self, run: Run) {
         self.free.free(run);
@@ -230,9 +257,15 @@ impl Space {
 
     /// Cuts off the end of the file, in which all pages are free.
     pub(crate) fn shrink(&mut self, page_count: u64) {
-        let cut = self.page_count().saturating_sub(page_count);
+        let Some(cut) = self
+            .page_count()
+            .checked_sub(page_count)
+            .filter(|cut| *cut > 0)
+        else {
+            return;
+        };
         assert!(cut <= self.trailing_free(), "only free pages are cut off");
-        self.free.set_page_count(page_count.min(self.page_count()));
+        self.free.set_page_count(page_count);
     }
 
     /// Pages of the file, records and free ones included.

@@ -28,7 +28,10 @@ use super::{
 use blocks::Blocks;
 use creation::Unnamed;
 use folios::SmallWrites;
-use rustix::fs::{AtFlags, StatxFlags, statx};
+use rustix::{
+    fs::{AtFlags, StatxFlags, statx},
+    io::Errno,
+};
 use std::{
     io::{self, IoSlice},
     sync::{
@@ -148,8 +151,11 @@ impl FileStorage {
     /// How long the file is, and nothing else: whoever asks for its times has the system give the next write a finer one, which each
     /// flush then writes to the inode besides.
     fn system_len(&self) -> io::Result<u64> {
-        let found = statx(&**self.file, "", AtFlags::EMPTY_PATH, StatxFlags::SIZE)?;
-        Ok(found.stx_size)
+        match statx(&**self.file, "", AtFlags::EMPTY_PATH, StatxFlags::SIZE) {
+            // An old system has none, and a sandbox may forbid it.
+            Err(Errno::NOSYS | Errno::PERM) => Ok(self.file.metadata()?.len()),
+            found => Ok(found?.stx_size),
+        }
     }
 
     fn publish_len(&self, len: u64) -> io::Result<()> {

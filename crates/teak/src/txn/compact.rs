@@ -149,6 +149,10 @@ impl Engine {
             let space = &txn.pages.writer.space;
             let goal = options.goal_pages(space.used_count(), page_size);
             done.is_reached = needed_pages(space) <= goal;
+            if is_first {
+                // Another process may have changed it before this turn.
+                done.file_bytes = self.file_bytes();
+            }
             if is_first && done.file_bytes <= goal.saturating_mul(page_size) {
                 return Ok(done);
             }

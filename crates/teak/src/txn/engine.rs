@@ -11,6 +11,7 @@ use super::{
     metrics::Metrics,
     named::NamedPins,
     open::Settled,
+    pages::zone::Zone,
     place::Entered,
     policies::{Asked, Policies, Settings},
     progress::{UnwrittenPage, Written},
@@ -151,6 +152,7 @@ pub(super) struct Writer {
     pub(super) tail: Tail,
     pub(super) punching: Punching,
     pub(super) high_water: HighWater,
+    pub(super) zone: Zone,
     pub(super) dropped: DroppedTrees,
     /// The states that stay because they have a name.
     pub(super) named: NamedPins,

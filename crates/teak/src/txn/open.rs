@@ -10,6 +10,7 @@ use super::{
     high_water::HighWater,
     holes::Punching,
     named::NamedPins,
+    pages::zone::Zone,
     policies::{Asked, Network, Settings, Sharing},
     progress::{State, Written},
     recover::{self, Found, Recovery},
@@ -290,6 +291,7 @@ fn writer(newest: Record, space: Space, is_changed: bool) -> Writer {
         tail: Tail::default(),
         punching: Punching::default(),
         high_water: HighWater::default(),
+        zone: Zone::default(),
         dropped: DroppedTrees::default(),
         newest,
     }

@@ -2,6 +2,7 @@
 
 mod runs;
 mod savepoints;
+pub(super) mod zone;
 
 use super::{
     arena::Arena,
@@ -62,6 +63,9 @@ pub(crate) struct WritePages {
     pub(super) writer: WriterTurn,
     /// What is left of the run that was taken last.
     open_run: Run,
+    /// What is left of a run in the zone, and how many pages were taken there.
+    hot_run: Run,
+    hot_count: u32,
     next_run_len: u32,
     /// Where pages are to be taken before, from the lowest places, however short their runs are: they are moved from behind it.
     low_boundary: Option<u64>,
@@ -117,6 +121,8 @@ impl WritePages {
             slow_readers: limits.slow_readers,
             writer,
             open_run: Run::new(0, 0),
+            hot_run: Run::new(0, 0),
+            hot_count: 0,
             next_run_len: FIRST_RUN_LEN,
             low_boundary: None,
             has_grown: false,
@@ -202,6 +208,13 @@ impl WritePages {
 
     fn offset_of(&self, number: PageNumber) -> u64 {
         u64::from(number.0) << self.page_shift
+    }
+
+    /// Notes that a page is to be built.
+    fn note_taken(&mut self, number: PageNumber) {
+        self.writer.arena.make_resident(number);
+        self.taken_count += 1;
+        self.tag_oldest_recent(number);
     }
 
     /// Finds the tag of a leaf while it is still in the cache, once so many pages were allocated
@@ -469,9 +482,7 @@ impl PageSink for WritePages {
         }
         let number = self.open_run.start;
         self.open_run = Run::new(number.0.wrapping_add(1), self.open_run.len - 1);
-        self.writer.arena.make_resident(number);
-        self.taken_count += 1;
-        self.tag_oldest_recent(number);
+        self.note_taken(number);
         Ok(number)
     }
 
@@ -496,7 +507,10 @@ impl PageSink for WritePages {
         if self.put_aside(number) {
             return Ok(number);
         }
-        let new = self.allocate()?;
+        let new = match self.take_hot(number)? {
+            Some(new) => new,
+            None => self.allocate()?,
+        };
         if new == number {
             return Err(used_twice(number));
         }

@@ -8,10 +8,32 @@ const PER_BITMAP: u32 = 384;
 #[derive(Clone, Debug)]
 enum Step {
     SetPageCount(u64),
-    Flip { at: u64, len: u32 },
-    TakeRun { want: u32, policy: Policy },
-    MakeHole { least: u32, most: u32 },
-    OpenHole { least: u32, most: u32 },
+    Flip {
+        at: u64,
+        len: u32,
+    },
+    TakeRun {
+        want: u32,
+        policy: Policy,
+    },
+    TakeOutside {
+        want: u32,
+        policy: Policy,
+        zone: Range<u64>,
+    },
+    TakeWithin {
+        want: u32,
+        zone: Range<u64>,
+        from: u64,
+    },
+    MakeHole {
+        least: u32,
+        most: u32,
+    },
+    OpenHole {
+        least: u32,
+        most: u32,
+    },
     ForgetHoles(u64),
 }
 
@@ -29,12 +51,17 @@ fn step() -> impl Strategy<Value = Step> {
         Just(Policy::UpTo),
         Just(Policy::Crumbs)
     ];
-    let want = prop_oneof![1..20u32, 1..3000u32];
+    let want = || prop_oneof![1..20u32, 1..3000u32];
+    let zone = || (0..40_000u64, 0..2000u64).prop_map(|(start, len)| start..start + len);
+    let outside = (want(), policy.clone(), zone());
+    let within = (1..20u32, zone(), 0..40_000u64);
     prop_oneof![
         1 => (0..40_000u64).prop_map(Step::SetPageCount),
         8 => (any::<u64>(), prop_oneof![1..4u32, 1..1500u32])
             .prop_map(|(at, len)| Step::Flip { at, len }),
-        4 => (want, policy).prop_map(|(want, policy)| Step::TakeRun { want, policy }),
+        4 => (want(), policy).prop_map(|(want, policy)| Step::TakeRun { want, policy }),
+        3 => outside.prop_map(|(want, policy, zone)| Step::TakeOutside { want, policy, zone }),
+        3 => within.prop_map(|(want, zone, from)| Step::TakeWithin { want, zone, from }),
         3 => (1..1500u32, 1..3000u32).prop_map(|(least, most)| Step::MakeHole { least, most }),
         2 => (1..900u32, 1..3000u32).prop_map(|(least, most)| Step::OpenHole { least, most }),
         1 => (0..40_000u64).prop_map(Step::ForgetHoles),
@@ -68,6 +95,44 @@ fn model_take(model: &[Is], want: u32, policy: Policy) -> Option<Run> {
         len: run.len.min(want),
         ..*run
     })
+}
+
+/// Whether what was taken outside of a zone is as wanted; where nothing was, there is nothing before the zone, at least.
+fn check_outside(model: &[Is], found: Option<Run>, want: u32, policy: Policy, zone: &Range<u64>) {
+    let least = match policy {
+        Policy::Contiguous => want,
+        _ => 1,
+    };
+    let Some(run) = found else {
+        let before = model.len().min(zone.start as usize);
+        let before = model_runs(&model[..before], |is| is == Is::Ready);
+        assert!(before.iter().all(|run| run.len < least), "{before:?}");
+        return;
+    };
+    assert!((least..=want).contains(&run.len), "{run:?}");
+    assert!(run.pages().all(|page| model[page.index()] == Is::Ready));
+    assert!(run.end() <= zone.start || u64::from(run.start.0) >= zone.end);
+}
+
+fn model_within(model: &[Is], want: u32, zone: &Range<u64>, from: u64) -> Option<Run> {
+    let from = from.clamp(zone.start, zone.end);
+    let mut longest: Option<Run> = None;
+    for part in [from..zone.end, zone.start..from] {
+        let is_ready = |page: u64| model.get(page as usize) == Some(&Is::Ready);
+        let mut start = part.start;
+        while start < part.end {
+            let len = (start..part.end).take_while(|page| is_ready(*page)).count() as u64;
+            let run = Run::new(start as u32, want.min(len as u32));
+            if run.len == want {
+                return Some(run);
+            }
+            longest = longest
+                .filter(|longest| longest.len >= run.len)
+                .or(Some(run));
+            start += len + 1;
+        }
+    }
+    longest.filter(|run| run.len > 0)
 }
 
 /// Frees the pages of a run that are taken, and takes those that are free.
@@ -121,6 +186,16 @@ fn make(map: &mut FreeMap, model: &mut Vec<Is>, step: Step) {
         Step::TakeRun { want, policy } => {
             let expected = model_take(model, want, policy);
             assert_eq!(map.take_run(want, policy), expected);
+            set(model, expected, Is::Used);
+        }
+        Step::TakeOutside { want, policy, zone } => {
+            let found = map.take_outside(want, policy, &zone);
+            check_outside(model, found, want, policy, &zone);
+            set(model, found, Is::Used);
+        }
+        Step::TakeWithin { want, zone, from } => {
+            let expected = model_within(model, want, &zone, from);
+            assert_eq!(map.take_within(want, &zone, from), expected);
             set(model, expected, Is::Used);
         }
         Step::MakeHole { least, most } => {

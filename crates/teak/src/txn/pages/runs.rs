@@ -59,7 +59,7 @@ impl WritePages {
         }
     }
 
-    fn secure(&self, run: Run) -> io::Result<bool> {
+    pub(super) fn secure(&self, run: Run) -> io::Result<bool> {
         let len = u64::from(run.len) << self.page_shift;
         self.storage.secure(self.offset_of(run.start), len)
     }
@@ -90,11 +90,13 @@ impl WritePages {
         let is_small =
             self.durability != Durability::Lazy && self.taken_count < SMALL_TRANSACTION_PAGES;
         let boundary = self.writer.tail.boundary();
-        let space = &mut self.writer.space;
+        let writer = &mut *self.writer;
+        let zone = writer.zone.pages();
+        let space = &mut writer.space;
         let found = if is_exact {
             space.allocate(want, Policy::Contiguous)
         } else if is_small && self.low_boundary.is_none() {
-            let in_a_row = space.allocate(want, Policy::Contiguous);
+            let in_a_row = space.allocate_outside(want, Policy::Contiguous, zone);
             match (in_a_row, boundary) {
                 (Some(run), Some(boundary)) if run.end() > boundary => {
                     space.give_back(run);
@@ -104,7 +106,7 @@ impl WritePages {
                 (None, Some(_)) => space.allocate(want, Policy::Crumbs),
                 // With so little that is free the file becomes longer.
                 (None, None) if space.ready_count() * 10 < space.page_count() => None,
-                (None, None) => space.allocate(want, Policy::UpTo),
+                (None, None) => space.allocate_outside(want, Policy::UpTo, zone),
             }
         } else {
             space.allocate(want, Policy::Crumbs)
@@ -194,7 +196,7 @@ impl WritePages {
     }
 
     /// Makes the file longer, by at least `pages`.
-    fn grow(&mut self, pages: u64) -> Result<()> {
+    pub(super) fn grow(&mut self, pages: u64) -> Result<()> {
         let old = self.writer.space.page_count();
         let step = self.growth_step(old);
         let lower = self.geometry.lower_limit_bytes >> self.page_shift;
@@ -260,5 +262,6 @@ impl WritePages {
         if rest.len > 0 {
             self.writer.space.give_back(rest);
         }
+        self.give_back_hot();
     }
 }

@@ -1,0 +1,150 @@
+//! Where durable transactions put the pages that are soon written anew.
+//!
+//! What a flush takes is a matter of its pieces (docs/measured.md). In a file with little free space each free page
+//! stands alone, so pages taken anywhere are as many pieces. But inner pages, and leaves that were written lately, die soon, and
+//! there are few of them: a part of the file several times as large as they are, the *zone*, in which nothing else is put, is mostly
+//! free, and those of a transaction find room in a row in it. Leaves, which stay, are put elsewhere. (Log-structured file systems
+//! separate hot and cold blocks for the same reason: Rosenblum and Ousterhout, 1992.)
+//!
+//! It is a preference and no more: nothing of it is on disk, other processes have zones of their own, and what stands in the zone
+//! from before dies by and by.
+
+use super::WritePages;
+use crate::{
+    PageNumber, Result, Run, TransactionId, page::header::Header, tree::PageSource,
+    txn::engine::Durability,
+};
+use std::ops::Range;
+
+/// A file of fewer pages has none: what a transaction changes of it finds room in a row as it is.
+const FILE_PAGES_MIN: u64 = 2048;
+/// This part of the file is in it: several times the inner pages of a table of small records.
+const ZONE_PART: u64 = 32;
+const ZONE_PAGES_MIN: u32 = 64;
+const ZONE_PAGES_MAX: u32 = 4096;
+/// The file becomes longer by so many pages at a time for it: they are filled with zeros while somebody waits.
+const GROWN_MAX: u64 = 512;
+/// After so many transactions it is seen whether it can be made larger.
+const WIDENED_APART: u64 = 1024;
+/// A page that is written anew after so few transactions will be again.
+const HOT_AGE: u64 = 64;
+
+/// The zone of this process, and where in it to look first.
+#[derive(Default, Debug)]
+pub(in crate::txn) struct Zone {
+    pages: Range<u64>,
+    next: u64,
+    /// How many pages the last transaction put in it.
+    usual: u32,
+    /// Stays as large as it is until then.
+    rests_until: TransactionId,
+}
+
+impl Zone {
+    pub(super) fn pages(&self) -> &Range<u64> {
+        &self.pages
+    }
+
+    fn len(&self) -> u64 {
+        self.pages.end - self.pages.start
+    }
+
+    /// Takes more in, if that is near enough.
+    fn add(&mut self, run: Run, len_max: u64) {
+        let added = u64::from(run.start.0)..run.end();
+        let all = self.pages.start.min(added.start)..self.pages.end.max(added.end);
+        if self.len() > 0 && all.end - all.start <= len_max {
+            self.pages = all;
+        } else if u64::from(run.len) > self.len() {
+            self.next = added.start;
+            self.pages = added;
+        }
+    }
+}
+
+impl WritePages {
+    /// A page in the zone for the copy of this one, if there is a place, and it belongs there.
+    pub(super) fn take_hot(&mut self, number: PageNumber) -> Result<Option<PageNumber>> {
+        if self.durability == Durability::Lazy || self.low_boundary.is_some() {
+            return Ok(None);
+        }
+        let header = Header::read(self.page(number)?);
+        let is_young = header.birth.0.saturating_add(HOT_AGE) >= self.transaction.0;
+        if header.is_leaf() && !is_young {
+            return Ok(None);
+        }
+        self.make_room()?;
+        if self.hot_run.len == 0 {
+            self.hot_run = match self.take_hot_run() {
+                Some(run) => run,
+                None => return Ok(None),
+            };
+        }
+        let new = self.hot_run.start;
+        self.hot_run = Run::new(new.0.wrapping_add(1), self.hot_run.len - 1);
+        self.hot_count += 1;
+        self.writer.zone.next = u64::from(new.0) + 1;
+        self.note_taken(new);
+        Ok(Some(new))
+    }
+
+    fn take_hot_run(&mut self) -> Option<Run> {
+        self.widen_zone();
+        let writer = &mut *self.writer;
+        let zone = &writer.zone;
+        let want = zone.usual.saturating_sub(self.hot_count).max(2);
+        let run = (writer.space).allocate_within(want, &zone.pages, zone.next)?;
+        // Where there are no blocks for them, others are looked for elsewhere.
+        let Ok(is_secured) = self.secure(run) else {
+            self.writer.space.give_back(run);
+            return None;
+        };
+        self.is_secured &= is_secured;
+        self.checked.forget(run);
+        Some(run)
+    }
+
+    /// Finds a zone, or a larger one, as the file is now; there is none where the end of the file is being emptied.
+    fn widen_zone(&mut self) {
+        let boundary = self.writer.tail.boundary();
+        let page_count = self.writer.space.page_count();
+        if self.writer.zone.pages.end > boundary.unwrap_or(page_count) {
+            self.writer.zone = Zone::default();
+        }
+        if boundary.is_some() || page_count < FILE_PAGES_MIN {
+            return;
+        }
+        let want = u32::try_from(page_count / ZONE_PART).unwrap_or(ZONE_PAGES_MAX);
+        let want = want.clamp(ZONE_PAGES_MIN, ZONE_PAGES_MAX);
+        let len = self.writer.zone.len();
+        if len >= u64::from(want) || self.transaction < self.writer.zone.rests_until {
+            return;
+        }
+        self.writer.zone.rests_until = TransactionId(self.transaction.0 + WIDENED_APART);
+        let least = u64::from((want / 2).max(ZONE_PAGES_MIN)).saturating_sub(len);
+        let mut found = self.writer.space.longest_free(want);
+        if found.is_none_or(|run| u64::from(run.len) < least) {
+            // Without it nothing is lost.
+            let _ = self.grow(GROWN_MAX.min(want.into()));
+            found = self.writer.space.longest_free(want);
+        }
+        if let Some(run) = found.filter(|run| run.len >= ZONE_PAGES_MIN) {
+            self.writer.zone.add(run, 2 * u64::from(want));
+        }
+    }
+
+    /// Gives the rest of its run back.
+    pub(super) fn give_back_hot(&mut self) {
+        let rest = std::mem::replace(&mut self.hot_run, Run::new(0, 0));
+        if rest.len > 0 {
+            self.writer.space.give_back(rest);
+        }
+        if self.hot_count > 0 {
+            self.writer.zone.usual = std::mem::take(&mut self.hot_count);
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "zone_tests.rs"]
+mod tests;

@@ -77,7 +77,9 @@ pub(crate) fn run(compare: &Compare, directory: &Path) -> Result<Report> {
             .iter()
             .find(|rival| !rival.compares_integers())
     {
-        bail!("{other} is used with bytes for keys only here; leave it out, or give --keys integers");
+        bail!(
+            "{other} is used with bytes for keys only here; leave it out, or give --keys integers"
+        );
     }
     let mut run = Run {
         contenders: Vec::new(),

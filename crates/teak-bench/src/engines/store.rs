@@ -154,6 +154,11 @@ pub(crate) trait Write: Lookup {
     /// Removes a record that is there.
     fn remove(&mut self, key: &[u8]) -> Result<()>;
 
+    /// Removes records that are there, in any order.
+    fn remove_all(&mut self, keys: &[&[u8]]) -> Result<()> {
+        keys.iter().try_for_each(|key| self.remove(key))
+    }
+
     /// Commits, as durably as the database was opened for.
     fn commit(self) -> Result<()>;
 }

@@ -131,7 +131,7 @@ pub(crate) fn replay<S: Store>(
         let changes = is_due.then(|| coins.take_changes());
         let changes = changes
             .as_ref()
-            .map(|(new, gone)| (new.pairs(), gone.pairs()));
+            .map(|(new, gone)| (new.pairs(), gone.pairs(), gone.keys()));
         meter.run(touched, |latencies, digest| {
             latencies.time(|| {
                 let mut transaction = connection.read()?;
@@ -139,18 +139,16 @@ pub(crate) fn replay<S: Store>(
                     transaction.get_many(group, |value| digest.add_value(value))?;
                 }
                 drop(transaction);
-                let Some((new, gone)) = &changes else {
+                let Some((new, _, gone)) = &changes else {
                     return Ok(());
                 };
                 let mut transaction = connection.write()?;
                 transaction.put_all(new)?;
-                for (key, _) in gone {
-                    transaction.remove(key)?;
-                }
+                transaction.remove_all(gone)?;
                 transaction.commit()
             })
         })?;
-        if let Some((new, gone)) = &changes {
+        if let Some((new, gone, _)) = &changes {
             coins.note_put(new);
             for (key, value) in gone {
                 coins.flushed.remove(key, value);

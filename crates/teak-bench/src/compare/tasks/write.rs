@@ -150,9 +150,7 @@ pub(crate) fn delete<S: Store>(
         for batch in keys.chunks(BATCH) {
             latencies.time(|| {
                 let mut transaction = connection.write()?;
-                for key in batch {
-                    transaction.remove(key)?;
-                }
+                transaction.remove_all(batch)?;
                 transaction.commit()
             })?;
         }

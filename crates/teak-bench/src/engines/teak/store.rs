@@ -181,6 +181,12 @@ impl Write for Writing<'_> {
         Ok(())
     }
 
+    fn remove_all(&mut self, keys: &[&[u8]]) -> Result<()> {
+        let table = &self.teak.table;
+        table.remove_many(&mut self.transaction, keys)?;
+        Ok(())
+    }
+
     #[inline]
     fn commit(self) -> Result<()> {
         if self.teak.durability == Durability::Async {

@@ -15,6 +15,7 @@ use std::ops::Range;
 
 /// Crumbs are looked for in so many words of bits before the summaries are asked.
 const NEAR_WORDS: usize = 64;
+const NEAR_PAGES: u64 = 64 * NEAR_WORDS as u64;
 
 /// How pages are chosen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -126,7 +127,7 @@ impl FreeMap {
         Some(run)
     }
 
-    /// The same, but of no page in `zone`: the lowest place before it that fits, else the highest behind it.
+    /// The same, but of no page in `zone`: the lowest place before it or not far behind it, else the highest.
     pub(super) fn take_outside(
         &mut self,
         want: u32,
@@ -155,18 +156,37 @@ impl FreeMap {
 
     /// At least `least` and at most `want` pages. Only right after the summaries were refreshed.
     fn outside(&self, least: u32, want: u32, zone: &Range<u64>) -> Option<Run> {
-        let (least_len, want_len) = (u64::from(least), u64::from(want));
-        let start = self.summaries.find(self.bits.words(), least)?;
-        let is_before = start < zone.start;
-        let limit = if is_before { zone.start } else { u64::MAX };
-        let end = self.bits.next_clear(start, limit.min(start + want_len));
-        if end >= start + least_len && (is_before || start >= zone.end) {
-            return Some(Run::new(start as u32, (end - start) as u32));
+        let run = |start: u64, limit: u64| {
+            let end = self
+                .bits
+                .next_clear(start, limit.min(start + u64::from(want)));
+            let len = end - start;
+            (len >= least.into()).then(|| Run::new(start as u32, len as u32))
+        };
+        let lowest = self.summaries.find(self.bits.words(), least)?;
+        if !zone.contains(&lowest) {
+            let limit = if lowest < zone.start {
+                zone.start
+            } else {
+                u64::MAX
+            };
+            if let Some(before) = run(lowest, limit) {
+                return Some(before);
+            }
+        }
+        let mut near = zone.end;
+        while let Some(start) = self.bits.next_set_within(near, NEAR_WORDS)
+            && start < zone.end + NEAR_PAGES
+        {
+            if let Some(behind) = run(start, u64::MAX) {
+                return Some(behind);
+            }
+            near = self.bits.next_clear(start, u64::MAX);
         }
         let end = self.summaries.find_last(self.bits.words(), least)?;
-        let len = self.bits.set_before_within(end, want_len).min(want_len);
-        let len = len.min(end.saturating_sub(zone.end));
-        (len >= least_len).then(|| Run::new((end - len) as u32, len as u32))
+        let len = self.bits.set_before_within(end, want.into());
+        let start = end - len.min(want.into());
+        run(start.max(zone.end), end.max(zone.end))
     }
 
     /// Takes the first run of `want` pages within `zone`, from `from` on and around, or the longest there is.

@@ -147,7 +147,7 @@ impl Engine {
                 return Ok(done);
             };
             let space = &txn.pages.writer.space;
-            let goal = options.goal_pages(space.used_count(), page_size);
+            let goal = options.goal_pages(living_pages(space), page_size);
             done.is_reached = needed_pages(space) <= goal;
             if is_first {
                 // Another process may have changed it before this turn.
@@ -241,14 +241,18 @@ impl Engine {
             return Ok(false);
         };
         let space = &writer.space;
-        let used = space.used_count().saturating_sub(space.pending_count());
-        let goal = options.goal_pages(used, self.page_size as u64);
+        let goal = options.goal_pages(living_pages(space), self.page_size as u64);
         // What has a name stays where it is.
         let is_wanted = writer.newest.geometry.shrink_threshold_bytes == 0
             && writer.named.live().is_empty()
             && writer.is_changed;
         Ok(is_wanted && needed_pages(space) > goal + FREE_MIN)
     }
+}
+
+/// Pages that are in use. Right behind many lazy commits as many more are dead, and the space map lets go of them by and by.
+fn living_pages(space: &Space) -> u64 {
+    space.used_count().saturating_sub(space.pending_count())
 }
 
 /// The pages that the file must have as it is.

@@ -22,7 +22,7 @@ impl Space {
         }
         // What a transaction that came to nothing here had added is not known to the others.
         self.shrink(page_count);
-        self.grow(page_count.max(self.page_count()));
+        self.grow(page_count);
         // Others may have filled some.
         self.forget_holes(u64::MAX);
         for (transaction, group) in groups {

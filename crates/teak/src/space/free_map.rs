@@ -121,13 +121,23 @@ impl FreeMap {
             return None;
         }
         let start = self.find(want, policy)?;
-        let end = self.bits.next_clear(start, start + u64::from(want));
-        let run = Run::new(start as u32, (end - start) as u32);
+        let run = self.run_at(start, want);
         self.take(run);
         Some(run)
     }
 
-    /// The same, but of no page in `zone`: the lowest place before it or not far behind it, else the highest.
+    /// The lowest stretch of `want` free pages, or the longest if none is as long.
+    pub(super) fn longest(&mut self, want: u32) -> Option<Run> {
+        let start = self.find(want, Policy::UpTo)?;
+        Some(self.run_at(start, want))
+    }
+
+    fn run_at(&self, start: u64, want: u32) -> Run {
+        let end = self.bits.next_clear(start, start + u64::from(want));
+        Run::new(start as u32, (end - start) as u32)
+    }
+
+    /// The same, but of no page in `zone`: the lowest place before it or not far behind it, else in the highest row.
     pub(super) fn take_outside(
         &mut self,
         want: u32,
@@ -184,8 +194,7 @@ impl FreeMap {
             near = self.bits.next_clear(start, u64::MAX);
         }
         let end = self.summaries.find_last(self.bits.words(), least)?;
-        let len = self.bits.set_before_within(end, want.into());
-        let start = end - len.min(want.into());
+        let start = end - self.bits.set_before(end);
         run(start.max(zone.end), end.max(zone.end))
     }
 
@@ -195,8 +204,11 @@ impl FreeMap {
         let mut found: Option<Run> = None;
         for (start, end) in [(from, zone.end), (zone.start, from)] {
             let mut at = start;
-            while found.is_none_or(|found| found.len < want)
-                && let Some(start) = self.bits.next_set(at).filter(|start| *start < end)
+            let words = (end - start) as usize / 64 + 2;
+            while at < end
+                && found.is_none_or(|found| found.len < want)
+                && let Some(start) = self.bits.next_set_within(at, words)
+                && start < end
             {
                 at = self
                     .bits

@@ -209,9 +209,12 @@ impl Space {
 
     /// The lowest stretch of `want` free pages, or the longest if none is as long.
     pub(crate) fn longest_free(&mut self, want: u32) -> Option<Run> {
-        let run = self.free.take_run(want, Policy::UpTo)?;
-        self.free.free(run);
-        Some(run)
+        self.free.longest(want)
+    }
+
+    /// How many pages of these are free.
+    pub(crate) fn count_free(&self, run: Run) -> u64 {
+        self.free.count_free(run)
     }
 
     /// Pages that were allocated, and are not used after all.

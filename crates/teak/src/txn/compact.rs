@@ -147,7 +147,11 @@ impl Engine {
                 return Ok(done);
             };
             let space = &txn.pages.writer.space;
-            let goal = options.goal_pages(living_pages(space), page_size);
+            let used = match self.keeps_older(&txn) {
+                true => space.used_count(),
+                false => living_pages(space),
+            };
+            let goal = options.goal_pages(used, page_size);
             done.is_reached = needed_pages(space) <= goal;
             if is_first {
                 // Another process may have changed it before this turn.
@@ -164,6 +168,7 @@ impl Engine {
             let room = (ready - SPARED.min(ready / 2)).min(most);
             txn.pages.durability = Durability::Durable;
             txn.is_compacting = true;
+            txn.pages.has_no_zone = true;
             let tail = &mut txn.pages.writer.tail;
             if std::mem::take(&mut is_first) {
                 tail.begin();
@@ -233,6 +238,14 @@ impl Engine {
         shared.is_some_and(|shared| shared.lock_file.has_others().unwrap_or(true))
     }
 
+    /// Whether somebody may see pages that died.
+    fn keeps_older(&self, txn: &WriteTransaction) -> bool {
+        let readers = self.flusher.published.table.readers();
+        let base = txn.pages.base().0;
+        !txn.pages.writer.named.live().is_empty()
+            || readers.iter().any(|reader| reader.state < base)
+    }
+
     fn is_untidy(&self, options: &CompactOptions) -> Result<bool> {
         if self.policies.move_percent == 0 || self.is_shared() {
             return Ok(false);
@@ -250,7 +263,7 @@ impl Engine {
     }
 }
 
-/// Pages that are in use. Right behind many lazy commits as many more are dead, and the space map lets go of them by and by.
+/// Pages that are in use where nobody sees an older state. Right behind many lazy commits as many more are dead, and the space map lets go of them by and by.
 fn living_pages(space: &Space) -> u64 {
     space.used_count().saturating_sub(space.pending_count())
 }

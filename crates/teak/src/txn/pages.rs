@@ -66,6 +66,8 @@ pub(crate) struct WritePages {
     /// What is left of a run in the zone, and how many pages were taken there.
     hot_run: Run,
     hot_count: u32,
+    /// Whether pages that die soon are put where others are, too.
+    pub(super) has_no_zone: bool,
     next_run_len: u32,
     /// Where pages are to be taken before, from the lowest places, however short their runs are: they are moved from behind it.
     low_boundary: Option<u64>,
@@ -123,6 +125,7 @@ impl WritePages {
             open_run: Run::new(0, 0),
             hot_run: Run::new(0, 0),
             hot_count: 0,
+            has_no_zone: false,
             next_run_len: FIRST_RUN_LEN,
             low_boundary: None,
             has_grown: false,

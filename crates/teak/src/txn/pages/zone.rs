@@ -22,12 +22,15 @@ const FILE_PAGES_MIN: u64 = 2048;
 const ZONE_PART: u64 = 32;
 const ZONE_PAGES_MIN: u32 = 64;
 const ZONE_PAGES_MAX: u32 = 4096;
-/// The file becomes longer by so many pages at a time for it: they are filled with zeros while somebody waits.
-const GROWN_MAX: u64 = 512;
-/// After so many transactions it is seen whether it can be made larger.
-const WIDENED_APART: u64 = 1024;
+/// The file becomes longer by so much at most for it, once: that is filled with zeros while somebody waits.
+const GROWN_MAX: u64 = 4 << 20;
+/// After so many transactions it is seen whether another would be better.
+const RENEWED_APART: u64 = 1024;
 /// A page that is written anew after so few transactions will be again.
 const HOT_AGE: u64 = 64;
+/// The pages of one transaction that are put there, and how many in a row are looked for.
+const HOT_MAX: u32 = 256;
+const ROW_MAX: u32 = 64;
 
 /// The zone of this process, and where in it to look first.
 #[derive(Default, Debug)]
@@ -36,8 +39,10 @@ pub(in crate::txn) struct Zone {
     next: u64,
     /// How many pages the last transaction put in it.
     usual: u32,
-    /// Stays as large as it is until then.
+    /// Stays as it is until then.
     rests_until: TransactionId,
+    /// Whether the file became longer for it.
+    has_grown: bool,
 }
 
 impl Zone {
@@ -48,24 +53,13 @@ impl Zone {
     fn len(&self) -> u64 {
         self.pages.end - self.pages.start
     }
-
-    /// Takes more in, if that is near enough.
-    fn add(&mut self, run: Run, len_max: u64) {
-        let added = u64::from(run.start.0)..run.end();
-        let all = self.pages.start.min(added.start)..self.pages.end.max(added.end);
-        if self.len() > 0 && all.end - all.start <= len_max {
-            self.pages = all;
-        } else if u64::from(run.len) > self.len() {
-            self.next = added.start;
-            self.pages = added;
-        }
-    }
 }
 
 impl WritePages {
     /// A page in the zone for the copy of this one, if there is a place, and it belongs there.
     pub(super) fn take_hot(&mut self, number: PageNumber) -> Result<Option<PageNumber>> {
-        if self.durability == Durability::Lazy || self.low_boundary.is_some() {
+        let is_out = self.has_no_zone || self.low_boundary.is_some();
+        if is_out || self.durability == Durability::Lazy || self.hot_count >= HOT_MAX {
             return Ok(None);
         }
         let header = Header::read(self.page(number)?);
@@ -89,14 +83,15 @@ impl WritePages {
     }
 
     fn take_hot_run(&mut self) -> Option<Run> {
-        self.widen_zone();
+        self.renew_zone();
         let writer = &mut *self.writer;
         let zone = &writer.zone;
-        let want = zone.usual.saturating_sub(self.hot_count).max(2);
+        let want = zone.usual.saturating_sub(self.hot_count).clamp(2, ROW_MAX);
         let run = (writer.space).allocate_within(want, &zone.pages, zone.next)?;
-        // Where there are no blocks for them, others are looked for elsewhere.
         let Ok(is_secured) = self.secure(run) else {
+            // Without blocks for them, or with a disk that fails, whoever looks elsewhere is told.
             self.writer.space.give_back(run);
+            self.writer.zone.pages = 0..0;
             return None;
         };
         self.is_secured &= is_secured;
@@ -104,33 +99,48 @@ impl WritePages {
         Some(run)
     }
 
-    /// Finds a zone, or a larger one, as the file is now; there is none where the end of the file is being emptied.
-    fn widen_zone(&mut self) {
+    /// Finds a zone, or another in place of one that is half full; there is none where the end of the file is being emptied.
+    fn renew_zone(&mut self) {
         let boundary = self.writer.tail.boundary();
         let page_count = self.writer.space.page_count();
-        if self.writer.zone.pages.end > boundary.unwrap_or(page_count) {
-            self.writer.zone = Zone::default();
-        }
-        if boundary.is_some() || page_count < FILE_PAGES_MIN {
-            return;
-        }
         let want = u32::try_from(page_count / ZONE_PART).unwrap_or(ZONE_PAGES_MAX);
         let want = want.clamp(ZONE_PAGES_MIN, ZONE_PAGES_MAX);
-        let len = self.writer.zone.len();
-        if len >= u64::from(want) || self.transaction < self.writer.zone.rests_until {
+        let zone = &mut self.writer.zone;
+        if zone.pages.end > boundary.unwrap_or(page_count) || zone.len() > 4 * u64::from(want) {
+            zone.pages = 0..0;
+        }
+        let rests = self.transaction < zone.rests_until;
+        if rests || boundary.is_some() || page_count < FILE_PAGES_MIN {
             return;
         }
-        self.writer.zone.rests_until = TransactionId(self.transaction.0 + WIDENED_APART);
-        let least = u64::from((want / 2).max(ZONE_PAGES_MIN)).saturating_sub(len);
+        zone.rests_until = TransactionId(self.transaction.0 + RENEWED_APART);
+        let (start, len) = (zone.pages.start as u32, zone.len() as u32);
+        let free = self.writer.space.count_free(Run::new(start, len));
+        if len > 0 && free >= u64::from(len / 2) {
+            return;
+        }
         let mut found = self.writer.space.longest_free(want);
-        if found.is_none_or(|run| u64::from(run.len) < least) {
+        let least = (want / 2).max(ZONE_PAGES_MIN);
+        if found.is_none_or(|run| run.len < least) && self.may_grow_for_zone() {
+            self.writer.zone.has_grown = true;
+            let most = GROWN_MAX >> self.page_shift;
             // Without it nothing is lost.
-            let _ = self.grow(GROWN_MAX.min(want.into()));
+            let _ = self.grow(most.min(want.into()));
             found = self.writer.space.longest_free(want);
         }
-        if let Some(run) = found.filter(|run| run.len >= ZONE_PAGES_MIN) {
-            self.writer.zone.add(run, 2 * u64::from(want));
+        let is_better = |run: &Run| run.len >= ZONE_PAGES_MIN && u64::from(run.len) > free;
+        if let Some(run) = found.filter(is_better) {
+            let zone = &mut self.writer.zone;
+            zone.pages = run.start.0.into()..run.end();
+            zone.next = zone.pages.start;
         }
+    }
+
+    /// Who says how a file is to grow is not surprised.
+    fn may_grow_for_zone(&self) -> bool {
+        let geometry = &self.geometry;
+        let is_plain = geometry.growth_step_bytes == 0 && geometry.shrink_threshold_bytes == 0;
+        is_plain && self.slow_readers.is_none() && !self.writer.zone.has_grown
     }
 
     /// Gives the rest of its run back.

@@ -85,7 +85,12 @@ impl FreeMap {
 
     /// How many pages of the run are free.
     pub(super) fn count_free(&self, run: Run) -> u64 {
-        self.bits.count(run) + self.count_in_holes(run)
+        self.count_ready(run) + self.count_in_holes(run)
+    }
+
+    /// Those of them that are in no hole.
+    pub(super) fn count_ready(&self, run: Run) -> u64 {
+        self.bits.count(run)
     }
 
     fn count_in_holes(&self, run: Run) -> u64 {

@@ -212,9 +212,9 @@ impl Space {
         self.free.longest(want)
     }
 
-    /// How many pages of these are free.
-    pub(crate) fn count_free(&self, run: Run) -> u64 {
-        self.free.count_free(run)
+    /// How many pages of these are free, and in no hole.
+    pub(crate) fn count_ready(&self, run: Run) -> u64 {
+        self.free.count_ready(run)
     }
 
     /// Pages that were allocated, and are not used after all.

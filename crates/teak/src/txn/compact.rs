@@ -5,7 +5,7 @@ use super::{
     high_water::FREE_MIN,
     write::WriteTransaction,
 };
-use crate::{Error, Result, space::Space, tree::lower::Lowering};
+use crate::{Error, Result, TransactionId, space::Space, tree::lower::Lowering};
 use std::{
     ops::ControlFlow,
     sync::Arc,
@@ -24,6 +24,8 @@ const FREE_AT_REST_PERCENT: u8 = 8;
 /// It is made shorter for an eighth of the time that it was open, between these.
 const TIDYING: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(10));
 const TIDYING_PART: u32 = 8;
+/// So small a part of the pages in use may be dead without being looked at.
+const FEW: u64 = 64;
 
 /// How far [`Database::compact`](crate::Database::compact) is.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -147,11 +149,7 @@ impl Engine {
                 return Ok(done);
             };
             let space = &txn.pages.writer.space;
-            let used = match self.keeps_older(&txn) {
-                true => space.used_count(),
-                false => living_pages(space),
-            };
-            let goal = options.goal_pages(used, page_size);
+            let goal = options.goal_pages(txn.living_pages(), page_size);
             done.is_reached = needed_pages(space) <= goal;
             if is_first {
                 // Another process may have changed it before this turn.
@@ -168,7 +166,7 @@ impl Engine {
             let room = (ready - SPARED.min(ready / 2)).min(most);
             txn.pages.durability = Durability::Durable;
             txn.is_compacting = true;
-            txn.pages.has_no_zone = true;
+            txn.pages.leave_zone();
             let tail = &mut txn.pages.writer.tail;
             if std::mem::take(&mut is_first) {
                 tail.begin();
@@ -238,14 +236,6 @@ impl Engine {
         shared.is_some_and(|shared| shared.lock_file.has_others().unwrap_or(true))
     }
 
-    /// Whether somebody may see pages that died.
-    fn keeps_older(&self, txn: &WriteTransaction) -> bool {
-        let readers = self.flusher.published.table.readers();
-        let base = txn.pages.base().0;
-        !txn.pages.writer.named.live().is_empty()
-            || readers.iter().any(|reader| reader.state < base)
-    }
-
     fn is_untidy(&self, options: &CompactOptions) -> Result<bool> {
         if self.policies.move_percent == 0 || self.is_shared() {
             return Ok(false);
@@ -254,7 +244,8 @@ impl Engine {
             return Ok(false);
         };
         let space = &writer.space;
-        let goal = options.goal_pages(living_pages(space), self.page_size as u64);
+        let used = space.used_count().saturating_sub(space.pending_count());
+        let goal = options.goal_pages(used, self.page_size as u64);
         // What has a name stays where it is.
         let is_wanted = writer.newest.geometry.shrink_threshold_bytes == 0
             && writer.named.live().is_empty()
@@ -263,17 +254,30 @@ impl Engine {
     }
 }
 
-/// Pages that are in use where nobody sees an older state. Right behind many lazy commits as many more are dead, and the space map lets go of them by and by.
-fn living_pages(space: &Space) -> u64 {
-    space.used_count().saturating_sub(space.pending_count())
-}
-
 /// The pages that the file must have as it is.
 fn needed_pages(space: &Space) -> u64 {
     space.page_count() - space.trailing_free()
 }
 
 impl WriteTransaction {
+    /// Pages that are in use, or dead and seen by somebody. Right behind many lazy commits as many more are dead, and the space map
+    /// lets go of them by and by.
+    fn living_pages(&self) -> u64 {
+        let writer = &self.pages.writer;
+        let (used, pending) = (writer.space.used_count(), writer.space.pending_count());
+        if pending < used / FEW {
+            return used;
+        }
+        let flusher = &self.engine.flusher;
+        let mut pins = flusher.own_pins();
+        let oldest = pins.iter().min().copied();
+        let readers = flusher.published.table.readers();
+        let read = readers.iter().map(|reader| TransactionId(reader.state));
+        pins.extend(writer.named.counting(oldest).chain(read));
+        pins.sort_unstable();
+        used.saturating_sub(writer.space.unseen_count(&pins))
+    }
+
     /// Moves as much of what is behind the goal as one commit should; `None` if there is no room for it.
     fn compact_some(
         &mut self,

@@ -67,7 +67,7 @@ pub(crate) struct WritePages {
     hot_run: Run,
     hot_count: u32,
     /// Whether pages that die soon are put where others are, too.
-    pub(super) has_no_zone: bool,
+    has_no_zone: bool,
     next_run_len: u32,
     /// Where pages are to be taken before, from the lowest places, however short their runs are: they are moved from behind it.
     low_boundary: Option<u64>,

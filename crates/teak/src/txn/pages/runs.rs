@@ -94,8 +94,7 @@ impl WritePages {
         let zone = writer.zone.pages();
         let space = &mut writer.space;
         let found = if is_exact {
-            let outside = space.allocate_outside(want, Policy::Contiguous, zone);
-            outside.or_else(|| space.allocate(want, Policy::Contiguous))
+            space.allocate(want, Policy::Contiguous)
         } else if is_small && self.low_boundary.is_none() {
             let in_a_row = space.allocate_outside(want, Policy::Contiguous, zone);
             match (in_a_row, boundary) {
@@ -142,9 +141,11 @@ impl WritePages {
             self.grow(least)?;
         }
         let writer = &mut *self.writer;
-        let new = writer
-            .space
-            .allocate_outside(want, policy, writer.zone.pages());
+        let (space, zone) = (&mut writer.space, writer.zone.pages());
+        let new = match is_exact {
+            true => None,
+            false => space.allocate_outside(want, policy, zone),
+        };
         let found = new.or_else(|| writer.space.allocate(want, policy));
         found.ok_or_else(|| self.full())
     }

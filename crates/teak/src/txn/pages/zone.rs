@@ -106,16 +106,17 @@ impl WritePages {
         let want = u32::try_from(page_count / ZONE_PART).unwrap_or(ZONE_PAGES_MAX);
         let want = want.clamp(ZONE_PAGES_MIN, ZONE_PAGES_MAX);
         let zone = &mut self.writer.zone;
-        if zone.pages.end > boundary.unwrap_or(page_count) || zone.len() > 4 * u64::from(want) {
+        let is_too_long = zone.pages.end > page_count || zone.len() > 4 * u64::from(want);
+        let is_out = boundary.is_some() || page_count < FILE_PAGES_MIN;
+        if is_too_long || is_out {
             zone.pages = 0..0;
         }
-        let rests = self.transaction < zone.rests_until;
-        if rests || boundary.is_some() || page_count < FILE_PAGES_MIN {
+        if is_out || self.transaction < zone.rests_until {
             return;
         }
-        zone.rests_until = TransactionId(self.transaction.0 + RENEWED_APART);
+        zone.rests_until = TransactionId(self.transaction.0.saturating_add(RENEWED_APART));
         let (start, len) = (zone.pages.start as u32, zone.len() as u32);
-        let free = self.writer.space.count_free(Run::new(start, len));
+        let free = self.writer.space.count_ready(Run::new(start, len));
         if len > 0 && free >= u64::from(len / 2) {
             return;
         }
@@ -141,6 +142,12 @@ impl WritePages {
         let geometry = &self.geometry;
         let is_plain = geometry.growth_step_bytes == 0 && geometry.shrink_threshold_bytes == 0;
         is_plain && self.slow_readers.is_none() && !self.writer.zone.has_grown
+    }
+
+    /// Has no zone from now on: what moves pages knows where they are to be.
+    pub(in crate::txn) fn leave_zone(&mut self) {
+        self.has_no_zone = true;
+        self.writer.zone.pages = 0..0;
     }
 
     /// Gives the rest of its run back.

@@ -24,8 +24,6 @@ const FREE_AT_REST_PERCENT: u8 = 8;
 /// It is made shorter for an eighth of the time that it was open, between these.
 const TIDYING: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(10));
 const TIDYING_PART: u32 = 8;
-/// So small a part of the pages in use may be dead without being looked at.
-const FEW: u64 = 64;
 
 /// How far [`Database::compact`](crate::Database::compact) is.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -264,18 +262,22 @@ impl WriteTransaction {
     /// lets go of them by and by.
     fn living_pages(&self) -> u64 {
         let writer = &self.pages.writer;
-        let (used, pending) = (writer.space.used_count(), writer.space.pending_count());
-        if pending < used / FEW {
-            return used;
-        }
+        let (space, named) = (&writer.space, &writer.named);
         let flusher = &self.engine.flusher;
-        let mut pins = flusher.own_pins();
-        let oldest = pins.iter().min().copied();
         let readers = flusher.published.table.readers();
         let read = readers.iter().map(|reader| TransactionId(reader.state));
-        pins.extend(writer.named.counting(oldest).chain(read));
-        pins.sort_unstable();
-        used.saturating_sub(writer.space.unseen_count(&pins))
+        let older: Vec<_> = read.filter(|state| *state < self.pages.base()).collect();
+        let dead = match older.is_empty() && named.live().is_empty() {
+            true => space.pending_count(),
+            false => {
+                let mut pins = flusher.own_pins();
+                let oldest = pins.iter().min().copied();
+                pins.extend(named.counting(oldest).chain(older));
+                pins.sort_unstable();
+                space.unseen_count(&pins)
+            }
+        };
+        space.used_count().saturating_sub(dead)
     }
 
     /// Moves as much of what is behind the goal as one commit should; `None` if there is no room for it.

@@ -87,7 +87,7 @@ pub(crate) fn run(compare: &Compare, directory: &Path) -> Result<Report> {
         failures: Vec::new(),
         seed: 0,
         memory_bytes: None,
-        touched_bytes: touched_bytes(compare),
+        touched_bytes: 0,
     };
     for (index, &rival) in compare.engines.iter().enumerate() {
         if compare.engines[..index].contains(&rival) {
@@ -112,6 +112,7 @@ pub(crate) fn run(compare: &Compare, directory: &Path) -> Result<Report> {
     for step in plan::steps(compare) {
         eprintln!("{}", step.task);
         run.memory_bytes = compare.memory_bytes(step.task.work);
+        run.touched_bytes = touched_bytes(compare, step.task.work);
         run.run_step(step, compare.repeat as usize)?;
     }
     for contender in run.contenders {
@@ -232,16 +233,16 @@ fn prepare(contender: &mut Contender, task: Task, memory_bytes: Option<u64>) -> 
 }
 
 /// As much as the largest of the engines' files may take, as far as that is reasonable.
-fn touched_bytes(compare: &Compare) -> usize {
-    let data_bytes = compare.records * (u64::from(compare.value) + 16);
-    let others = [
-        (Work::LargePut, tasks::LARGE_VALUES << 20),
-        (Work::Coins, compare.coins() * 80),
-    ];
-    let others = others.into_iter().filter(|(work, _)| compare.wants(*work));
-    let other_bytes: u64 = others.map(|(_, bytes)| bytes).sum();
-    let wanted = (4 * data_bytes).max(3 << 30);
-    let wanted = wanted.min(32 * data_bytes + 4 * other_bytes);
+fn touched_bytes(compare: &Compare, work: Work) -> usize {
+    let data_bytes = match work {
+        Work::LargePut => tasks::LARGE_VALUES << 20,
+        Work::Coins => compare.coins() * 80,
+        _ => compare.records * (u64::from(compare.value) + 16),
+    };
+    let wanted = match work {
+        Work::LargePut => 4 * data_bytes,
+        _ => (4 * data_bytes).max(3 << 30).min(32 * data_bytes),
+    };
     let wanted = wanted.min(6 << 30);
     wanted.min(available_memory() / 4) as usize
 }

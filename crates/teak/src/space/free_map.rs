@@ -15,6 +15,7 @@ use std::ops::Range;
 
 /// Crumbs are looked for in so many words of bits before the summaries are asked.
 const NEAR_WORDS: usize = 64;
+/// The same in pages.
 const NEAR_PAGES: u64 = 64 * NEAR_WORDS as u64;
 
 /// How pages are chosen.
@@ -142,7 +143,7 @@ impl FreeMap {
         Run::new(start as u32, (end - start) as u32)
     }
 
-    /// The same, but of no page in `zone`: the lowest place before it or not far behind it, else in the highest row.
+    /// Takes a run out as `policy` has it, but of no page in `zone`: the lowest place before it or not far behind it, else in the highest row.
     pub(super) fn take_outside(
         &mut self,
         want: u32,

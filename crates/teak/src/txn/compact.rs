@@ -261,21 +261,13 @@ impl WriteTransaction {
     /// Pages that are in use, or dead and seen by somebody. Right behind many lazy commits as many more are dead, and the space map
     /// lets go of them by and by.
     fn living_pages(&self) -> u64 {
-        let writer = &self.pages.writer;
-        let (space, named) = (&writer.space, &writer.named);
-        let flusher = &self.engine.flusher;
-        let readers = flusher.published.table.readers();
+        let (space, named) = (&self.pages.writer.space, &self.pages.writer.named);
+        let readers = self.engine.flusher.published.table.readers();
         let read = readers.iter().map(|reader| TransactionId(reader.state));
         let older: Vec<_> = read.filter(|state| *state < self.pages.base()).collect();
         let dead = match older.is_empty() && named.live().is_empty() {
             true => space.pending_count(),
-            false => {
-                let mut pins = flusher.own_pins();
-                let oldest = pins.iter().min().copied();
-                pins.extend(named.counting(oldest).chain(older));
-                pins.sort_unstable();
-                space.unseen_count(&pins)
-            }
+            false => self.pages.unseen_by(older.into_iter()),
         };
         space.used_count().saturating_sub(dead)
     }

@@ -314,12 +314,16 @@ impl WritePages {
             return false;
         }
         let left = readers.iter().filter(|reader| !is_taken(reader));
-        let left = left.map(|reader| TransactionId(reader.state));
-        let mut pins = flusher.own_pins();
+        self.unseen_by(left.map(|reader| TransactionId(reader.state))) >= least
+    }
+
+    /// How many dead pages are seen neither by a reader of these states, nor by a state that stays by itself.
+    pub(super) fn unseen_by(&self, read: impl Iterator<Item = TransactionId>) -> u64 {
+        let mut pins = self.writer.flusher().own_pins();
         let oldest = pins.iter().min().copied();
-        pins.extend(self.writer.named.counting(oldest).chain(left));
+        pins.extend(self.writer.named.counting(oldest).chain(read));
         pins.sort_unstable();
-        self.writer.space.unseen_count(&pins) >= least
+        self.writer.space.unseen_count(&pins)
     }
 
     /// Frees what readers have let go of since the transaction began, dead ones too.

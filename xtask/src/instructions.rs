@@ -1,5 +1,5 @@
 //! How many instructions and cache misses Teak's hot paths take, which does not depend on how busy a machine is: `crates/hot-paths` runs
-//! under callgrind, which counts what is executed below one function and simulates the same caches everywhere.
+//! under callgrind, which counts what is executed and simulates the same caches everywhere.
 //!
 //! What was found last is in the repository, so that each commit says what it costs, and a commit that costs more has to say so: it fails
 //! unless it brings the new figures with it.
@@ -46,9 +46,6 @@ const INSTRUCTIONS_TOLERANCE: f64 = 0.03;
 const MISSES_TOLERANCE: f64 = 0.10;
 /// Where there is hardly any, a few more are no matter.
 const MISSES_ALLOWANCE: f64 = 0.05;
-
-/// One run in some dozens does not notice that the function begins, and counts nothing.
-const TRIES: u32 = 3;
 
 /// What one operation of a path takes.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -139,31 +136,28 @@ fn count(program: &Path) -> Result<BTreeMap<String, Cost>, Failure> {
     for path in PATHS {
         let database = scratch.path().join(format!("{path}.teak"));
         let counts = scratch.path().join(format!("{path}.counts"));
-        let (mut cost, mut operations) = (None, 0.0);
-        for _ in 0..TRIES {
+        let counted = |more: &[&str]| {
             fs::copy(&prepared, &database)?;
             let printed = run(Command::new("valgrind")
                 .args(["--tool=callgrind", "--cache-sim=yes"])
                 .args(CACHES)
-                .arg("--toggle-collect=hot_paths::measured*")
                 .arg(format!("--callgrind-out-file={}", counts.display()))
                 .arg(program)
                 .arg(&database)
-                .arg(path))?;
-            operations = printed.trim().parse()?;
-            cost = total(&fs::read_to_string(&counts)?).filter(|cost| cost.instructions > 0.0);
-            if cost.is_some() {
-                break;
-            }
-        }
-        let cost = cost.ok_or_else(|| Failure(format!("nothing was counted of {path}")))?;
-        costs.insert(
-            path.to_owned(),
-            Cost {
-                instructions: cost.instructions / operations,
-                misses: cost.misses / operations,
-            },
-        );
+                .arg(path)
+                .args(more))?;
+            let cost = total(&fs::read_to_string(&counts)?);
+            let cost = cost.ok_or_else(|| Failure(format!("nothing was counted of {path}")))?;
+            Ok::<_, Failure>((cost, printed.trim().parse::<f64>()?))
+        };
+        // That callgrind begins and ends to count at one function fails now and then.
+        let (whole, operations) = counted(&[])?;
+        let (rest, _) = counted(&["--without-work"])?;
+        let cost = Cost {
+            instructions: (whole.instructions - rest.instructions) / operations,
+            misses: (whole.misses - rest.misses) / operations,
+        };
+        costs.insert(path.to_owned(), cost);
     }
     Ok(costs)
 }

@@ -1,12 +1,13 @@
 //! Teak's hot paths, each by itself, in one thread, with the same records in every run. `cargo xtask instructions` runs
-//! it under a tool that counts the instructions of the function [`measured`] and what that calls, and nothing else.
+//! it twice under a tool that counts instructions, once [without the work](Arguments::without_work): the difference is
+//! what the work takes.
 //!
 //! What is looked up was looked up before, so that no page is seen for the first time.
 
 use anyhow::{Result, ensure};
 use clap::{Parser, ValueEnum};
 use fastrand::Rng;
-use std::{hint::black_box, path::PathBuf, time::Duration};
+use std::{path::PathBuf, process, time::Duration};
 use teak::{BulkOptions, Database, Durability, Options, Table, codec::Bytes};
 
 const RECORDS: usize = 50_000;
@@ -28,6 +29,18 @@ struct Arguments {
     database: PathBuf,
     #[arg(value_enum)]
     path: Path,
+    /// Only what comes before the work
+    #[arg(long)]
+    without_work: bool,
+}
+
+impl Arguments {
+    fn measured(&self, work: impl FnOnce() -> Result<usize>) -> Result<usize> {
+        match self.without_work {
+            true => Ok(0),
+            false => work(),
+        }
+    }
 }
 
 /// A hot path. One operation is a record, or a commit.
@@ -60,18 +73,17 @@ fn main() -> Result<()> {
     let mut transaction = database.begin_write()?;
     let table = transaction.create_table::<Bytes, Bytes>("records")?;
     transaction.commit()?;
-    let operations = run(arguments.path, &database, &table)?;
+    let operations = run(&arguments, &database, &table)?;
     println!("{operations}");
+    if !matches!(arguments.path, Path::Prepare) {
+        // Closing flushes and compacts, which is no part of the work.
+        process::exit(0);
+    }
     Ok(database.close()?)
 }
 
-/// All instructions below this are counted.
-#[inline(never)]
-fn measured(work: impl FnOnce() -> Result<usize>) -> Result<usize> {
-    black_box(work())
-}
-
-fn run(path: Path, database: &Database, table: &Table<Bytes, Bytes>) -> Result<usize> {
+fn run(arguments: &Arguments, database: &Database, table: &Table<Bytes, Bytes>) -> Result<usize> {
+    let path = arguments.path;
     match path {
         Path::Prepare => insert(database, table, &records(KEY_SEED, RECORDS)),
         Path::Lookup | Path::GetMany | Path::BeginLookupEnd => {
@@ -79,24 +91,23 @@ fn run(path: Path, database: &Database, table: &Table<Bytes, Bytes>) -> Result<u
             Rng::with_seed(NEW_SEED).shuffle(&mut keys);
             keys.truncate(LOOKUPS);
             look_up(path, database, table, &keys)?;
-            measured(|| look_up(path, database, table, &keys))
+            arguments.measured(|| look_up(path, database, table, &keys))
         }
         Path::Scan => {
             scan(database, table)?;
-            measured(|| scan(database, table))
+            arguments.measured(|| scan(database, table))
         }
         Path::InsertBatch => {
             let new = records(NEW_SEED, BATCHES * BATCH);
-            measured(|| {
+            arguments.measured(|| {
                 let inserted = new
                     .chunks(BATCH)
                     .map(|batch| insert(database, table, batch));
                 inserted.sum()
             })
         }
-        Path::BulkLoad | Path::BulkLoadUnsorted => bulk_load(path, database),
-        Path::LazyCommit => commit(database, table, Durability::Lazy, LAZY_COMMITS),
-        Path::DurableCommit => commit(database, table, Durability::Durable, DURABLE_COMMITS),
+        Path::BulkLoad | Path::BulkLoadUnsorted => bulk_load(arguments, database),
+        Path::LazyCommit | Path::DurableCommit => commit(arguments, database, table),
     }
 }
 
@@ -171,17 +182,17 @@ fn insert(database: &Database, table: &Table<Bytes, Bytes>, records: &[Record]) 
     Ok(records.len())
 }
 
-fn bulk_load(path: Path, database: &Database) -> Result<usize> {
+fn bulk_load(arguments: &Arguments, database: &Database) -> Result<usize> {
     let mut new = records(NEW_SEED, RECORDS);
-    if matches!(path, Path::BulkLoad) {
+    if matches!(arguments.path, Path::BulkLoad) {
         new.sort_unstable();
     }
-    measured(|| {
+    arguments.measured(|| {
         let mut transaction = database.begin_write()?;
         transaction.set_durability(Durability::Lazy);
         let table = transaction.create_table::<Bytes, Bytes>("loaded")?;
         let pairs = new.iter().map(|(key, value)| (&key[..], &value[..]));
-        match path {
+        match arguments.path {
             Path::BulkLoad => table.bulk_load(&mut transaction, pairs)?,
             _ => {
                 let options = BulkOptions::default();
@@ -195,27 +206,29 @@ fn bulk_load(path: Path, database: &Database) -> Result<usize> {
 
 /// In turn a new value for an old key, and a new key.
 fn commit(
+    arguments: &Arguments,
     database: &Database,
     table: &Table<Bytes, Bytes>,
-    durability: Durability,
-    count: usize,
 ) -> Result<usize> {
+    let (durability, count) = match arguments.path {
+        Path::LazyCommit => (Durability::Lazy, LAZY_COMMITS),
+        _ => (Durability::Durable, DURABLE_COMMITS),
+    };
     let (old, mut new) = (records(KEY_SEED, count), records(NEW_SEED, count));
     for (old, new) in old.iter().zip(&mut new).step_by(2) {
         new.0 = old.0;
     }
-    let committed = new.chunks(PER_FLUSH).map(|some| {
-        // What was flushed can be used again.
-        database.sync()?;
-        measured(|| {
+    arguments.measured(|| {
+        for some in new.chunks(PER_FLUSH) {
             for (key, value) in some {
                 let mut transaction = database.begin_write()?;
                 transaction.set_durability(durability);
                 table.insert(&mut transaction, &key[..], &value[..])?;
                 transaction.commit()?;
             }
-            Ok(some.len())
-        })
-    });
-    committed.sum()
+            // What was flushed can be used again.
+            database.sync()?;
+        }
+        Ok(new.len())
+    })
 }

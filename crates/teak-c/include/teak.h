@@ -34,6 +34,11 @@ extern "C" {
 #define TEAK_MESSAGE_LEN 1024
 
 /**
+ * journal_bytes of teak_options: commits do without a journal.
+ */
+#define TEAK_NO_JOURNAL UINT64_MAX
+
+/**
  * move_percent of teak_options: neither commits nor closing move pages.
  */
 #define TEAK_MOVE_NOTHING UINT32_MAX
@@ -975,6 +980,10 @@ typedef struct {
    * Zero.
    */
   uint32_t reserved;
+  /**
+   * How long the journal is that the file gets for small durable commits; 0 for a sixty-fourth of a file of 32 MiB or more and 4 MiB at most, or TEAK_NO_JOURNAL.
+   */
+  uint64_t journal_bytes;
 } teak_options;
 
 /**

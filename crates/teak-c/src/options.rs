@@ -111,6 +111,8 @@ pub enum teak_order {
     TEAK_ORDER_CUSTOM = 3,
 }
 
+/// journal_bytes of teak_options: commits do without a journal.
+pub const TEAK_NO_JOURNAL: u64 = u64::MAX;
 /// move_percent of teak_options: neither commits nor closing move pages.
 pub const TEAK_MOVE_NOTHING: u32 = u32::MAX;
 
@@ -210,6 +212,8 @@ pub struct teak_options {
     pub file_mode: u32,
     /// Zero.
     pub reserved: u32,
+    /// How long the journal is that the file gets for small durable commits; 0 for a sixty-fourth of a file of 32 MiB or more and 4 MiB at most, or TEAK_NO_JOURNAL.
+    pub journal_bytes: u64,
 }
 
 // SAFETY: it begins with its size, any bytes are a value, and there is no padding.
@@ -377,6 +381,11 @@ impl teak_options {
         if self.file_mode != 0 {
             options = options.file_mode(self.file_mode);
         }
+        options = match self.journal_bytes {
+            0 => options,
+            TEAK_NO_JOURNAL => options.journal_bytes(0),
+            bytes => options.journal_bytes(bytes),
+        };
         options = match self.move_percent {
             0 => options,
             TEAK_MOVE_NOTHING => options.move_percent(0),

@@ -93,6 +93,9 @@ fn every_marked_table_has_a_test() {
         "table: written run",
         "table: record flags",
         "table: features",
+        "table: journal entry",
+        "table: journal page",
+        "table: journal part",
     ];
     assert_eq!(markers(), known);
 }

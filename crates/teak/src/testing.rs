@@ -13,7 +13,7 @@ pub use crate::store::sim::{Call, CrashPoints, Event, Fault, OpenBlock, SimDisk}
 pub use damage::{Mutation, live_pages, mutate};
 pub use forge::{Forgery, forge};
 pub use hostile::exercise;
-pub use records::{RecordSummary, newest_record, without_accidents};
+pub use records::{RecordSummary, newest_record, redone, without_accidents};
 pub use repair::{anonymize, repair};
 pub use vast::{VastCounts, VastFile, make_vast};
 

@@ -20,6 +20,8 @@ pub(super) struct Settings {
     geometry: Geometry,
     /// Tables of more pages are released in parts, if that is not the engine's choice.
     release_at_once: Option<u64>,
+    /// Of the journal; 0 for none.
+    journal_bytes: u64,
 }
 
 impl Settings {
@@ -32,6 +34,7 @@ impl Settings {
         let mut other = rng.clone();
         Self {
             release_at_once: other.bool().then(|| 1 << other.u32(0..4)),
+            journal_bytes: page_size as u64 * [0, 0, 3, 16, 64][other.usize(0..5)],
             page_size,
             size_limit_bytes: None,
             write_memory_bytes,
@@ -53,6 +56,7 @@ impl Settings {
             // Nothing happens by the clock.
             .flush_after(Duration::MAX)
             .write_memory_bytes(self.write_memory_bytes);
+        let options = options.journal_bytes(self.journal_bytes);
         let options = match self.release_at_once {
             Some(pages) => options.release_at_once(pages),
             None => options,

@@ -64,7 +64,7 @@ impl Case {
                 Way::ForEver,
                 Way::KindForEver,
             ];
-            if *kind == Call::Write {
+            if matches!(kind, Call::Write | Call::WriteThrough) {
                 // The last of these writes all but a byte or so of a record.
                 let written = [1, 64, 128, 200, 255][rng.usize(0..5)];
                 ways.push(Way::ShortWrite(written));

@@ -31,7 +31,11 @@ pub(super) const CAPACITY: usize = 40 << 20;
 const LOOKS_MAX: usize = 4;
 
 /// The operations whose failure poisons the database.
-const POISONING: [&str; 2] = ["writing the commit record", "flushing the file"];
+const POISONING: [&str; 3] = [
+    "writing the commit record",
+    "writing to the journal",
+    "flushing the file",
+];
 
 /// The states that the database may be found in.
 #[derive(Clone, Default)]
@@ -331,7 +335,10 @@ impl<'s> Play<'s> {
 
     fn flush_count(&self) -> usize {
         let calls = self.disk.call_kinds();
-        calls.iter().filter(|call| **call == Call::Flush).count()
+        calls
+            .iter()
+            .filter(|call| matches!(call, Call::Flush | Call::WriteThrough))
+            .count()
     }
 
     /// A transaction that an error has broken can be rolled back, and nothing else.

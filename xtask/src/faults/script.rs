@@ -15,6 +15,8 @@ pub(super) struct Script {
     geometry: Geometry,
     /// Tables of more pages are released in parts, if that is not the engine's choice.
     release_at_once: Option<u64>,
+    /// Of the journal; 0 for none.
+    journal_bytes: u64,
 }
 
 pub(super) enum Act {
@@ -109,6 +111,7 @@ impl Script {
         let mut other = rng.clone();
         Self {
             release_at_once: other.bool().then(|| 1 << other.u32(0..4)),
+            journal_bytes: page_size as u64 * [0, 0, 3, 16, 64][other.usize(0..5)],
             page_size,
             write_memory_bytes: page_size * [4, 16, 1024][rng.usize(0..3)],
             size_limit_bytes: is_limited.then(|| page_size as u64 * rng.u64(24..80)),
@@ -128,6 +131,7 @@ impl Script {
             .write_memory_bytes(self.write_memory_bytes)
             .geometry(self.geometry)
             .size_limit_bytes(self.size_limit_bytes);
+        let options = options.journal_bytes(self.journal_bytes);
         match self.release_at_once {
             Some(pages) => options.release_at_once(pages),
             None => options,

@@ -149,6 +149,8 @@ pub(crate) struct Settings {
     weight_sum: u32,
     /// Tables of more pages are released in parts, if that is not the engine's choice.
     release_at_once: Option<u64>,
+    /// Of the journal; 0 for none.
+    journal_bytes: u64,
 }
 
 impl fmt::Debug for Settings {
@@ -192,6 +194,7 @@ impl Settings {
         let mut other = rng.clone();
         Self {
             release_at_once: other.bool().then(|| 1 << other.u32(0..6)),
+            journal_bytes: page_size as u64 * [0, 0, 3, 16, 64][other.usize(0..5)],
             page_size,
             durability: match rng.bool() {
                 true if other.bool() => Durability::Async,
@@ -231,6 +234,7 @@ impl Settings {
             .size_limit_bytes(self.size_limit_bytes)
             .durability(self.durability)
             .comparison(&SWAPPED);
+        let options = options.journal_bytes(self.journal_bytes);
         let options = match self.release_at_once {
             Some(pages) => options.release_at_once(pages),
             None => options,

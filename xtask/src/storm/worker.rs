@@ -239,6 +239,9 @@ fn options(page_size: usize, rng: &mut Rng) -> Options {
     if rng.u8(0..3) == 0 {
         options = options.write_memory_bytes(256 << 10);
     }
+    if rng.bool() {
+        options = options.journal_bytes(page_size as u64 * [0, 3, 16, 64][rng.usize(0..4)]);
+    }
     options
 }
 

@@ -144,6 +144,8 @@ public:
   }
   /// How many bytes of pages a write transaction keeps in memory.
   options &write_memory_bytes(std::uint64_t bytes) noexcept { return set(raw_.write_memory_bytes, bytes); }
+  /// How long the journal is that the file gets for small durable commits; TEAK_NO_JOURNAL for none.
+  options &journal_bytes(std::uint64_t bytes) noexcept { return set(raw_.journal_bytes, bytes); }
   /// How many pages a commit may move from the end of the file, in per cent of those that it writes; TEAK_MOVE_NOTHING for none.
   options &move_percent(std::uint32_t percent) noexcept { return set(raw_.move_percent, percent); }
   /// Whether the system reads ahead.

@@ -47,6 +47,7 @@ pub struct Options {
     geometry: Option<Geometry>,
     write_memory_bytes: usize,
     move_percent: u32,
+    journal_bytes: Option<u64>,
     drop_limits: DropLimits,
     slow_readers: Option<SlowReaderHook>,
     events: Option<EventHook>,
@@ -80,6 +81,7 @@ impl Options {
             geometry: None,
             write_memory_bytes: 256 << 20,
             move_percent: 100,
+            journal_bytes: None,
             drop_limits: DropLimits::default(),
             slow_readers: None,
             events: None,
@@ -222,6 +224,15 @@ impl Options {
     /// database has. Kept in the file, as [`Options::durability`] is.
     pub fn flush_after_bytes(mut self, bytes: u64) -> Self {
         self.flush_after_bytes = Some(bytes);
+        self
+    }
+
+    /// How long the journal is that the file gets for small durable commits of this process, if it has none yet; 0 for commits that do without.
+    /// A commit that stands there need not wait until all its pages are on the disk: they are flushed when the journal is full, for which the
+    /// commit that finds it so waits some milliseconds. If this is not called, a file of 32 MiB or more gets one, a sixty-fourth of it long and
+    /// 4 MiB at most.
+    pub fn journal_bytes(mut self, bytes: u64) -> Self {
+        self.journal_bytes = Some(bytes);
         self
     }
 
@@ -446,6 +457,7 @@ impl Options {
             geometry: self.geometry,
             write_memory_bytes: self.write_memory_bytes,
             move_percent: self.move_percent,
+            journal_bytes: self.journal_bytes,
             drop_limits: self.drop_limits,
             slow_readers: self.slow_readers.clone(),
             events: self.events.clone(),

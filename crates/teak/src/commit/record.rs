@@ -45,7 +45,11 @@
 //! | 344 | 24 | root of the array of segments of deaths |
 //! | 368 | 8 | bytes of lazy commits that may wait for a flush; all ones for any number, zero for the default |
 //! | 376 | 8 | milliseconds that a lazy commit may wait for a flush; all ones for ever, zero for the default |
-//! | 384 | 48 | zero, reserved |
+//! | 384 | 4 | journal: its first page; zero if there is none |
+//! | 388 | 4 | journal: its pages |
+//! | 392 | 8 | journal: the transaction that it is there since |
+//! | 400 | 8 | acknowledged transaction: the last that was known to be on the disk when this was written, by a flush or by the journal |
+//! | 408 | 24 | zero, reserved |
 //! | 432 | 8 x count | written runs: first page (4), length in pages (4) |
 //! | then | | the space log |
 //!
@@ -91,7 +95,7 @@ const CHECKED_FROM: usize = 16;
 const SLOT_AT: usize = 22;
 const FIXED_LEN: usize = 432;
 const RUN_LEN: usize = 8;
-const RESERVED_LEN: usize = 48;
+const RESERVED_LEN: usize = 24;
 
 const ASKED_DURABLE: u8 = 1;
 const CLEAN_CLOSE: u8 = 2;
@@ -113,11 +117,14 @@ pub(crate) const NAMED_SNAPSHOTS: u32 = 1;
 /// There are, or were, tables of kinds that programs which do not know them must not pass over.
 pub(crate) const TABLE_KINDS: u32 = 2;
 
+/// There is, or was, a journal: commits may stand there that are nowhere else.
+pub(crate) const JOURNAL: u32 = 4;
+
 /// The features that this code knows.
 pub(crate) const KNOWN_FEATURES: Features = Features {
     compatible: 0,
     read_only_compatible: NAMED_SNAPSHOTS,
-    incompatible: TABLE_KINDS,
+    incompatible: TABLE_KINDS | JOURNAL,
 };
 
 /// When lazy commits are flushed though nobody asks for it.
@@ -161,6 +168,14 @@ impl FlushLimits {
     }
 }
 
+/// Pages for entries of small commits, which are on the disk with them before their own pages are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct JournalPages {
+    pub(crate) run: Run,
+    /// The transaction that took them.
+    pub(crate) since: TransactionId,
+}
+
 /// Numbers that the application sets with a transaction.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) struct Marks {
@@ -192,6 +207,9 @@ pub(crate) struct Record {
     pub(crate) marks: Marks,
     pub(crate) flush_limits: FlushLimits,
     pub(crate) space_roots: SpaceRoots,
+    pub(crate) journal: Option<JournalPages>,
+    /// The last transaction that was known to be on the disk when this was written, by a flush or by the journal.
+    pub(crate) acknowledged: TransactionId,
     /// All runs of the state that were written since the durable transaction, or `None` if they did not
     /// fit.
     pub(crate) written: Option<Vec<Run>>,
@@ -306,6 +324,13 @@ impl Record {
         encode_root(&self.space_roots.deaths, out);
         out.u64(self.flush_limits.bytes.max(1));
         out.u64(self.flush_limits.age_ms());
+        let journal = self
+            .journal
+            .map_or((Run::new(0, 0), TransactionId(0)), |j| (j.run, j.since));
+        out.u32(journal.0.start.0);
+        out.u32(journal.0.len);
+        out.u64(journal.1.0);
+        out.u64(self.acknowledged.0);
         out.put(&[0; RESERVED_LEN]);
     }
 
@@ -319,6 +344,13 @@ impl Record {
     /// The slot that bytes say they were written for, if they are a record.
     pub(crate) fn slot_of(bytes: &[u8]) -> u8 {
         bytes.get(SLOT_AT).copied().unwrap_or_default()
+    }
+
+    /// How long the sectors are that bytes say they have, if they are a record.
+    pub(crate) fn sectors_len(bytes: &[u8]) -> usize {
+        let length = bytes.get(16..20).and_then(|bytes| bytes.try_into().ok());
+        let length = u32::from_le_bytes(length.unwrap_or_default());
+        (length as usize).next_multiple_of(SECTOR_LEN)
     }
 
     /// Reads the record that stands in `slot`. `bytes` begin there and may go on behind the record.
@@ -394,6 +426,12 @@ impl Record {
                 deaths: decode_root(&mut fields),
             },
             flush_limits: FlushLimits::from_fields(fields.u64(), fields.u64()),
+            journal: {
+                let run = Run::new(fields.u32(), fields.u32());
+                let since = TransactionId(fields.u64());
+                (run.len > 0).then_some(JournalPages { run, since })
+            },
+            acknowledged: TransactionId(fields.u64()),
             written: None,
             space_log: Vec::new(),
         };
@@ -436,6 +474,18 @@ impl Record {
             (
                 self.durable_transaction <= self.transaction,
                 "a later transaction is durable",
+            ),
+            (
+                self.acknowledged <= self.transaction,
+                "a later transaction was acknowledged",
+            ),
+            (
+                self.journal.iter().all(|journal| {
+                    is_run(&journal.run)
+                        && journal.run.len <= u32::from(u16::MAX)
+                        && journal.since <= self.transaction
+                }),
+                "the journal is not in the file",
             ),
             (
                 self.geometry.lower_limit_bytes <= self.geometry.upper_limit_bytes,

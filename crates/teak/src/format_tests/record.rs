@@ -1,7 +1,10 @@
 //! The commit record.
 
 use super::*;
-use crate::commit::record::FlushLimits;
+use crate::{
+    commit::record::{FlushLimits, JOURNAL, JournalPages},
+    txn::journal::{Entry, RECORD},
+};
 use std::time::Duration;
 
 fn array_root(seed: u32) -> (ArrayRoot, Vec<u8>) {
@@ -69,6 +72,11 @@ fn record() -> Record {
             bytes: u64_of(13).0,
             age: Duration::from_millis(u64_of(14).0),
         },
+        journal: Some(JournalPages {
+            run: Run::new(0x0304_0506, 0x0102),
+            since: TransactionId(u64_of(1).0),
+        }),
+        acknowledged: TransactionId(u64_of(2).0),
         written: Some(vec![Run::new(0x0203_0405, 0x0607_0809)]),
         space_log: b"the log".to_vec(),
     }
@@ -117,6 +125,10 @@ fn commit_record() {
             ("deaths", array_root(40).1),
             ("flush after bytes", u64_of(13).1),
             ("flush after time", u64_of(14).1),
+            ("journal", vec![6, 5, 4, 3]),
+            ("journal length", vec![2, 1, 0, 0]),
+            ("journal since", u64_of(1).1),
+            ("acknowledged transaction", u64_of(2).1),
         ],
     );
     let run = assemble(
@@ -165,7 +177,7 @@ fn features() {
     let known = Features {
         compatible: 0,
         read_only_compatible: NAMED_SNAPSHOTS,
-        incompatible: TABLE_KINDS,
+        incompatible: TABLE_KINDS | JOURNAL,
     };
     assert_eq!(
         KNOWN_FEATURES, known,
@@ -175,6 +187,7 @@ fn features() {
     let reserved = [
         ["incompatible", "1", "ENCRYPTED"],
         ["incompatible", "2", "TABLE_KINDS"],
+        ["incompatible", "4", "JOURNAL"],
         ["read-only-compatible", "1", "NAMED_SNAPSHOTS"],
     ];
     let documented = table("table: features");
@@ -184,10 +197,51 @@ fn features() {
             .map(|row| &row[..3])
             .eq(reserved.iter().map(|row| &row[..]))
     );
-    for (bit, is_known) in [(1, false), (2, true), (4, false)] {
+    for (bit, is_known) in [(1, false), (2, true), (4, true), (8, false)] {
         let mut record = record();
         record.features.incompatible = bit;
         let decoded = Record::decode(&record.encode(8192), 2);
         assert_eq!(decoded.is_ok(), is_known, "bit {bit}");
     }
+}
+
+#[test]
+fn journal() {
+    let mut entry = Entry::new(Tag(u64_of(1).0));
+    let (record, mut page) = ([[7; 8], [1; 8]].concat(), vec![0; 32]);
+    page[8..24].fill(9);
+    entry.put(3, RECORD, &record, Some(&[7; 16]));
+    entry.put(0x0102, 0, &page, None);
+    let (bytes, tag) = entry.finish(4096);
+    let page_of = |number: u32, source: u32, start: u8, words: &[u8]| {
+        let head = assemble(
+            "table: journal page",
+            &[
+                ("page", number.to_le_bytes().to_vec()),
+                ("source", source.to_le_bytes().to_vec()),
+                ("count of parts", vec![1, 0, 0, 0]),
+            ],
+        );
+        let length = (words.len() / 8) as u8;
+        let part = [("start", vec![start, 0]), ("length", vec![length, 0])];
+        [head, assemble("table: journal part", &part), words.to_vec()].concat()
+    };
+    let head = assemble(
+        "table: journal entry",
+        &[
+            ("magic", b"TeakJou\x01".to_vec()),
+            ("tag", tag.0.to_le_bytes().to_vec()),
+            ("length", vec![32 + 12 + 12 + 12 + 20, 0, 0, 0]),
+            ("count of pages", vec![2, 0, 0, 0]),
+            ("link", u64_of(1).1),
+        ],
+    );
+    let pages = [
+        page_of(3, u32::MAX, 1, &[1; 8]),
+        page_of(0x0102, 0, 1, &[9; 16]),
+    ];
+    let mut documented = [head, pages.concat()].concat();
+    assert_eq!(Tag::of(&documented[16..]), tag);
+    documented.resize(4096, 0);
+    assert_eq!(bytes, documented);
 }

@@ -28,7 +28,7 @@ use std::sync::Arc;
 /// `TeakLock`, little-endian.
 const MAGIC: u64 = u64::from_le_bytes(*b"TeakLock");
 /// Grows with each change of what is described above.
-const LAYOUT: u64 = 4;
+const LAYOUT: u64 = 5;
 
 const BOOT: usize = 2;
 const DATABASE: usize = 4;

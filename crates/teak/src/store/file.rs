@@ -30,7 +30,7 @@ use creation::Unnamed;
 use folios::SmallWrites;
 use rustix::{
     fs::{AtFlags, StatxFlags, statx},
-    io::Errno,
+    io::{Errno, ReadWriteFlags, pwritev2},
 };
 use std::{
     io::{self, IoSlice},
@@ -210,6 +210,14 @@ impl FileStorage {
     }
 }
 
+/// Whether the system does not do what it was asked for, so that nothing has happened.
+fn is_unknown(error: &io::Error) -> bool {
+    let answers = [Errno::NOSYS, Errno::OPNOTSUPP, Errno::INVAL, Errno::PERM];
+    answers
+        .iter()
+        .any(|errno| error.raw_os_error() == Some(errno.raw_os_error()))
+}
+
 impl Storage for FileStorage {
     fn len(&self) -> u64 {
         self.len.load(Relaxed)
@@ -255,6 +263,26 @@ impl Storage for FileStorage {
         vectored::write_all(offset, parts, |offset, parts| {
             Ok(rustix::io::pwritev(&**self.file, parts, offset)?)
         })
+    }
+
+    fn write_through(&self, offset: u64, bytes: &[u8]) -> io::Result<bool> {
+        self.check_writable()?;
+        end_within(offset, bytes.len() as u64, self.len())?;
+        if let Some(small_writes) = &self.small_writes {
+            lock(small_writes).note(offset, bytes.len() as u64);
+        }
+        let mut is_begun = false;
+        let written = vectored::write_all(offset, &[IoSlice::new(bytes)], |offset, parts| {
+            let len = pwritev2(&**self.file, parts, offset, ReadWriteFlags::DSYNC)?;
+            is_begun = true;
+            Ok(len)
+        });
+        match written {
+            Ok(()) => Ok(true),
+            // Sandboxes forbid what they do not know.
+            Err(error) if !is_begun && is_unknown(&error) => Ok(false),
+            Err(error) => Err(error),
+        }
     }
 
     /// For a file that was just created, the first flush that succeeds also gives it its name: a

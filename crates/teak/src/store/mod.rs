@@ -87,6 +87,15 @@ pub(crate) trait Storage: Send + Sync + std::fmt::Debug {
     /// any other error some of the bytes may have been written.
     fn write(&self, offset: u64, parts: &[IoSlice<'_>]) -> io::Result<()>;
 
+    /// Writes `bytes`, and returns when they are on the disk, whatever else was written. Says `false`, and has written nothing, where that takes
+    /// no less than a flush. The bytes are to be inside of what was flushed, in pages of the system's cache that have nothing else in them.
+    ///
+    /// # Errors
+    /// As for [`Storage::write`] and [`Storage::flush`].
+    fn write_through(&self, _offset: u64, _bytes: &[u8]) -> io::Result<bool> {
+        Ok(false)
+    }
+
     /// Returns when all that was written is on the disk, sizes included.
     ///
     /// # Errors

@@ -59,8 +59,7 @@ pub enum Event {
     },
     /// The cache pages with these bytes, as they are now, and the length reached the disk: what a
     /// write does behind which the system waits for the disk (`O_DSYNC`). It is the page that is
-    /// written, with all that is in it. The simulated disk has no such writes; records of other
-    /// programs do.
+    /// written, with all that is in it.
     Synced {
         /// Where the bytes begin.
         offset: u64,
@@ -350,6 +349,14 @@ impl SimDisk {
         image
     }
 
+    /// Does what was to be done while the disk is at work.
+    fn call_hook(&self) {
+        let hook = lock(&self.inner.on_flush).clone();
+        if let Some(FlushHook(hook)) = hook {
+            hook();
+        }
+    }
+
     fn set_len_locked(&self, state: &mut State, bytes: u64) -> io::Result<()> {
         if bytes > self.inner.stretch.len() {
             return Err(Fault::DISK_FULL.to_error());
@@ -399,6 +406,31 @@ impl Storage for SimDisk {
         fault.map_or(Ok(()), |fault| Err(fault.to_error()))
     }
 
+    fn write_through(&self, offset: u64, bytes: &[u8]) -> io::Result<bool> {
+        let (fault, began) = {
+            let mut state = self.state()?;
+            let fault = state.faults.count(Call::WriteThrough);
+            end_within(offset, bytes.len() as u64, state.len)?;
+            let written = fault.map_or(bytes.len(), |fault| fault.written_of(bytes.len()));
+            self.inner.stretch.store(offset, &bytes[..written]);
+            state.record_write(offset, bytes[..written].to_vec());
+            if fault.is_some() {
+                state.events.push(Arc::new(Event::Flush));
+            }
+            (fault, state.events.len().saturating_sub(1))
+        };
+        self.call_hook();
+        let event = match fault {
+            None => Event::Synced {
+                offset,
+                len: bytes.len() as u64,
+            },
+            Some(_) => Event::FlushFailed { began },
+        };
+        lock(&self.inner.state).events.push(Arc::new(event));
+        fault.map_or(Ok(true), |fault| Err(fault.to_error()))
+    }
+
     fn flush(&self) -> io::Result<()> {
         let (result, began) = {
             let mut state = self.state()?;
@@ -406,10 +438,7 @@ impl Storage for SimDisk {
             state.events.push(Arc::new(Event::Flush));
             (result, state.events.len() - 1)
         };
-        let hook = lock(&self.inner.on_flush).clone();
-        if let Some(FlushHook(hook)) = hook {
-            hook();
-        }
+        self.call_hook();
         let event = match result {
             Ok(()) => Event::FlushEnded { began },
             Err(_) => Event::FlushFailed { began },

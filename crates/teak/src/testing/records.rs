@@ -48,6 +48,12 @@ pub fn newest_record(image: &[u8]) -> Option<RecordSummary> {
     })
 }
 
+/// A file as it is when what its journal says is in its place; `None` if that says nothing.
+#[must_use]
+pub fn redone(image: &[u8]) -> Option<Vec<u8>> {
+    crate::txn::journal::redone(image)
+}
+
 /// Calls `look` with the file as it would be if nothing depended on the time, the machine and
 /// chance: those bytes of the records are zero for that time.
 pub fn without_accidents<R>(

@@ -144,6 +144,8 @@ fn write(
             page_count,
             space_roots: committed.roots,
             space_log: committed.log.clone(),
+            journal: None,
+            acknowledged: TransactionId(0),
             written: Some(Vec::new()),
             ..newest.clone()
         };

@@ -93,8 +93,10 @@ pub(crate) fn write(
     let page_size = PageSource::page_size(state);
     let space = state.space_to_look_at()?;
     let page_count = space.page_count() - space.trailing_free();
-    // What is pending is there for named snapshots.
-    let uses = Uses::new(page_count, &space.classify().free);
+    // What is pending is there for named snapshots. What the journal says is of no use to a copy.
+    let mut unused = space.classify().free;
+    unused.extend(state.record.journal.map(|journal| journal.run));
+    let uses = Uses::new(page_count, &unused);
     drop(space);
     let mut done = BackupProgress {
         transaction: state.transaction(),

@@ -14,6 +14,7 @@ use super::{
 };
 use crate::{
     PageNumber, Run,
+    commit::record::JournalPages,
     page::{
         comparison::Comparisons,
         value::{StoredValue, ValueKind},
@@ -44,6 +45,8 @@ pub enum PageUse {
     Value,
     /// Part of the space map.
     SpaceMap,
+    /// Part of the journal.
+    Journal,
     /// Nothing refers to it that this version can read, and the space map does not say that it is
     /// free.
     Unreachable,
@@ -162,7 +165,7 @@ pub(crate) fn check<'a>(
     audit.table = None;
     match snapshot.space_to_look_at() {
         Ok(space) => {
-            audit.census(&space.classify());
+            audit.census(&space.classify(), snapshot.record.journal);
             let mut past = Past {
                 visited: vec![false; audit.uses.len()],
                 name: &[],
@@ -282,8 +285,8 @@ impl<'a> Audit<'a> {
     }
 
     /// Marks what the space map knows; what is left is unreachable.
-    fn census(&mut self, census: &Census) {
-        self.mark_census(census);
+    fn census(&mut self, census: &Census, journal: Option<JournalPages>) {
+        self.mark_census(census, journal);
         if !self.damages.is_empty() || !self.unknown_tables.is_empty() {
             return;
         }
@@ -305,7 +308,10 @@ impl<'a> Audit<'a> {
         }
     }
 
-    pub(super) fn mark_census(&mut self, census: &Census) {
+    pub(super) fn mark_census(&mut self, census: &Census, journal: Option<JournalPages>) {
+        if let Some(journal) = &journal {
+            self.mark(journal.run, PageUse::Journal);
+        }
         for run in &census.free {
             self.mark(*run, PageUse::Free);
         }

@@ -85,6 +85,7 @@ impl Engine {
 
     fn note_clean_close(&self, writer: &mut Writer) -> Result<()> {
         self.flusher.wait_quietly(writer.newest.transaction)?;
+        self.flusher.flush_journaled()?;
         // What the last durable commit saw and this one does not is free now.
         writer.space.reclaim(&self.flusher.pins(&writer.named));
         let used = writer.space.page_count() - writer.space.trailing_free();

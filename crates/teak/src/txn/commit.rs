@@ -18,6 +18,7 @@ use super::{
     engine::Durability,
     events::CommitNote,
     flusher::Commit,
+    journal::CommitNews,
     latency::{CommitLatency, Step, Stopwatch},
     named,
     open::now_ms,
@@ -30,7 +31,7 @@ use super::{
 };
 use crate::{
     Error, PageNumber, Result, Run, TransactionId,
-    commit::record::{Record, TABLE_KINDS},
+    commit::record::{JOURNAL, Record, TABLE_KINDS},
     planted::{Planted, is_planted},
     space::{Change, Committed},
     store::Mapping,
@@ -111,6 +112,9 @@ impl WriteTransaction {
             self.keep_parked()?;
             is_none_dropped = self.release_some_dropped()?;
             self.empty_tail()?;
+            self.change_journal()?;
+        } else if self.is_compacting {
+            self.change_journal()?;
         }
         self.note_step(Step::Tail);
         self.write_roots()?;
@@ -256,14 +260,24 @@ impl WriteTransaction {
         );
         let snapshot = Arc::new(self.new_snapshot(record.clone(), mapping, &taken)?);
         self.note_step(Step::Write);
+        let news = CommitNews {
+            born: self.born(&taken, page_count),
+            deaths: match self.journal {
+                Some(_) => deaths.to_vec(),
+                None => Vec::new(),
+            },
+            journal: self.journal,
+            mapping: Arc::clone(&snapshot.mapping),
+        };
         let flusher = &self.engine.flusher;
         let is_deferred = deferred.is_some();
         self.pages.writer.unwritten = match deferred {
             Some(pages) => {
-                flusher.defer(Deferred {
+                let deferred = Deferred {
                     snapshot: Arc::clone(&snapshot),
                     pages: Arc::clone(&pages),
-                })?;
+                };
+                flusher.defer(deferred, &news)?;
                 pages
             }
             None => {
@@ -272,6 +286,7 @@ impl WriteTransaction {
                     durability: self.pages.durability,
                     bytes,
                     mapped: self.pages.mapped().cloned(),
+                    news,
                 })?;
                 Arc::default()
             }
@@ -347,10 +362,10 @@ impl WriteTransaction {
     /// The record of this commit, which wrote the pages `taken`.
     fn record(&mut self, committed: Committed, taken: &[Run], page_count: u64) -> Record {
         // What is deferred gets another slot and sequence when it is written.
-        let (slot, sequence, durable, last_target) = {
+        let (slot, sequence, (flushed, durable), last_target) = {
             let state = self.engine.flusher.progress.lock();
             let sequence = state.newest.sequence + 1;
-            let durable = state.durable.transaction;
+            let durable = (state.flushed.transaction, state.durable.transaction);
             (state.next_slot(), sequence, durable, state.last_target())
         };
         let (page_size, transaction) = (self.engine.page_size, self.id());
@@ -359,7 +374,7 @@ impl WriteTransaction {
             .written
             .forget(match is_planted(Planted::VerifyTooLittle) {
                 true => last_target,
-                false => durable,
+                false => flushed,
             });
         let written = writer.written.with(taken);
         writer.written.note(transaction, taken, last_target);
@@ -370,8 +385,10 @@ impl WriteTransaction {
             transaction,
             durable_transaction: match is_planted(Planted::KnownTooMuch) {
                 true => transaction,
-                false => durable,
+                false => flushed,
             },
+            acknowledged: durable,
+            journal: self.journal,
             time_ms: now_ms(),
             asked_durable: self.pages.durability != Durability::Lazy,
             clean_close: is_planted(Planted::AlwaysClean),
@@ -388,6 +405,9 @@ impl WriteTransaction {
         let mut roots = self.tables.values().filter_map(|table| table.root);
         if roots.any(|root| root.is_special()) {
             record.features.incompatible |= TABLE_KINDS;
+        }
+        if record.journal.is_some() {
+            record.features.incompatible |= JOURNAL;
         }
         record
     }
@@ -446,7 +466,7 @@ fn joined(deaths: &[(Run, TransactionId)]) -> Vec<(Run, TransactionId)> {
 }
 
 /// Whether a page is in one of the runs, which are sorted.
-fn contains(deaths: &[(Run, TransactionId)], number: PageNumber) -> bool {
+pub(super) fn contains(deaths: &[(Run, TransactionId)], number: PageNumber) -> bool {
     let behind = deaths.partition_point(|(run, _)| run.start <= number);
     deaths[..behind]
         .last()

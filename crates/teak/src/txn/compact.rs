@@ -206,8 +206,8 @@ impl Engine {
 }
 
 impl Engine {
-    /// Before the database is closed: makes the file shorter, if more of it is free than a database wants that is at rest. All is on the
-    /// disk then; if this fails, closing tells of it only if the disk does.
+    /// Before the database is closed: makes the file shorter, if more of it is free than a database wants that is at rest. All is durable
+    /// then; if this fails, closing tells of it only if the disk does.
     pub(super) fn tidy(self: &Arc<Self>, was_open: Duration) {
         let options = CompactOptions {
             free_percent: Some(FREE_AT_REST_PERCENT),

@@ -688,11 +688,21 @@ impl Writer {
         self.excess = Excess::of(&self.newest);
     }
 
+    /// Whether the file is becoming shorter, which takes flushes.
+    pub(super) fn is_to_shrink(&self, storage: &dyn Storage) -> bool {
+        self.tail.is_emptying() || storage.len() > self.least_bytes()
+    }
+
+    /// The file may be this long when what made the database shorter is on the disk.
+    fn least_bytes(&self) -> u64 {
+        let page_count = self.excess.page_count.max(self.space.page_count());
+        page_count * u64::from(self.newest.page_size)
+    }
+
     /// Cuts off the end of the file that no commit has which recovery could choose, and says whether it tried to. If that fails it
     /// stays for another time.
     pub(super) fn cut_file(&mut self, storage: &Arc<dyn Storage>, durable: TransactionId) -> bool {
-        let page_size = u64::from(self.newest.page_size);
-        let bytes = self.excess.page_count.max(self.space.page_count()) * page_size;
+        let bytes = self.least_bytes();
         let is_early = is_planted(Planted::CutEarly);
         if storage.len() <= bytes || durable < self.excess.since && !is_early {
             return false;

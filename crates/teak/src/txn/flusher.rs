@@ -12,9 +12,12 @@
 //! readers see gets the newest record, and the records of commits that nobody saw are erased, so
 //! that who opens the database in this boot of the machine finds what readers saw.
 
+mod failures;
+
 use super::{
     engine::{Durability, slot_page},
     events::{Event, Events},
+    journal::{CommitNews, Journal},
     lock,
     metrics::Counters,
     named::NamedPins,
@@ -27,7 +30,7 @@ use super::{
 };
 use crate::{
     Error, Result, TransactionId,
-    commit::record::{ERASED_LEN, FlushLimits, Record},
+    commit::record::{FlushLimits, Record},
     planted::{Planted, is_planted},
     share::Taken,
     space::Pins,
@@ -42,9 +45,11 @@ use std::{
     },
     task::Waker,
     thread::{self, JoinHandle, Thread},
+    time::Instant,
 };
 
 const FLUSHING: &str = "flushing the file";
+const WRITING_ENTRY: &str = "writing to the journal";
 const WRITING_RECORD: &str = "writing the commit record";
 
 /// What was tried, and what the system said.
@@ -59,6 +64,7 @@ pub(super) struct Commit {
     pub(super) bytes: u64,
     /// The file, as pages were built in it.
     pub(super) mapped: Option<Arc<WritableMapping>>,
+    pub(super) news: CommitNews,
 }
 
 /// Writes records and flushes, for all that share a database.
@@ -72,6 +78,7 @@ pub(super) struct Flusher {
     pub(super) published: Published,
     storage: Arc<dyn Storage>,
     page_size: usize,
+    journal: Mutex<Journal>,
     limits: FlushLimits,
     is_poisoned: AtomicBool,
     /// Absent where no other process can have the database open.
@@ -102,6 +109,7 @@ impl Flusher {
             unflushed_bytes: AtomicU64::new(0),
             storage,
             page_size: published.newest_here().record.page_size as usize,
+            journal: Mutex::default(),
             limits,
             is_poisoned: AtomicBool::new(false),
             place: Place::new(shared.clone()),
@@ -134,7 +142,7 @@ impl Flusher {
         unpublished.map_or_else(|| self.published.newest(), Ok)
     }
 
-    /// The same, the states whose pages must stay, and the last durable commit: looked at together, since the lock of the
+    /// The same, the states whose pages must stay, and the last commit that was flushed: looked at together, since the lock of the
     /// state is one of all processes.
     pub(super) fn beginning(
         &self,
@@ -142,10 +150,10 @@ impl Flusher {
     ) -> Result<(Arc<Snapshot>, Pins, TransactionId)> {
         let state = self.progress.lock();
         let (unpublished, own) = (state.unpublished.clone(), self.own_pins_in(&state));
-        let durable = state.durable.transaction;
+        let flushed = state.flushed.transaction;
         drop(state);
         let base = unpublished.map_or_else(|| self.published.newest(), Ok)?;
-        Ok((base, self.pins_with(own, named), durable))
+        Ok((base, self.pins_with(own, named), flushed))
     }
 
     /// The newest commit, whether readers see it yet or not.
@@ -184,6 +192,11 @@ impl Flusher {
         pins
     }
 
+    /// Whether so many flushes were of what a journal could have taken; then they are counted anew.
+    pub(super) fn wants_journal(&self, least: u32) -> bool {
+        lock(&self.journal).take_wanted(least)
+    }
+
     /// While a flush runs, which does not flush what is written now anyway: the newest commit in the
     /// file. A small durable commit is better written later then, together with others.
     pub(super) fn written_under_flush(&self) -> Option<TransactionId> {
@@ -196,12 +209,13 @@ impl Flusher {
     /// # Errors
     ///
     /// [`Error::Poisoned`] if something failed meanwhile: the commit has not happened.
-    pub(super) fn defer(&self, deferred: Deferred) -> Result<()> {
+    pub(super) fn defer(&self, deferred: Deferred, news: &CommitNews) -> Result<()> {
         refuse_nonsense(&deferred.snapshot.record)?;
         let mut state = self.progress.lock();
         if state.has_failed() {
             return Err(Error::Poisoned);
         }
+        state.note_news(deferred.snapshot.transaction(), news);
         state.defer(deferred);
         Ok(())
     }
@@ -289,6 +303,7 @@ impl Flusher {
             return Err(Error::io(WRITING_RECORD)(error));
         }
         state.note_written(written);
+        state.note_news(written.transaction, &commit.news);
         let snapshot = commit.snapshot;
         if commit.durability.is_seen_at_once() || is_planted(Planted::PublishEarly) {
             state.unpublished = None;
@@ -414,17 +429,16 @@ impl Flusher {
             self.place.deferred_written(&self.progress);
         }
         drop(pen);
-        let flushed =
-            flushed.and_then(|()| self.flush_storage().map_err(|error| (FLUSHING, error)));
+        let flushed = flushed.and_then(|()| self.make_durable(&target));
         // What is being written meanwhile is taken back too.
         let _pen = flushed.is_err().then(|| self.pen());
         let mut state = self.progress.lock();
         match flushed {
-            Ok(()) if self.publish(&target) => {
-                let told = state.end_flush(&target);
+            Ok(is_flushed) if self.publish(&target) => {
+                let told = state.end_flush(&target, is_flushed);
                 self.told().extend(told);
             }
-            Ok(()) => {
+            Ok(_) => {
                 state.end_failed_flush();
                 let error = io::Error::other("its record cannot be read any more");
                 self.note_failure(&mut state, "showing a commit to readers", &error);
@@ -512,6 +526,29 @@ impl Flusher {
         self.unflushed_bytes.fetch_add(bytes, Ordering::Relaxed);
     }
 
+    /// Returns when `target` is on the disk, and says whether all that was written before it is: else the journal has an entry of it.
+    fn make_durable(&self, target: &Target) -> std::result::Result<bool, FailedWrite> {
+        let began = self.events.clock();
+        let noted = lock(&self.journal).append(&*self.storage, self.page_size, target);
+        let noted = noted.map_err(|error| (WRITING_ENTRY, error))?;
+        match noted {
+            Some(bytes) => self.note_flush(bytes, began),
+            None => {
+                self.progress.lock().note_flushing();
+                self.flush_storage().map_err(|error| (FLUSHING, error))?;
+            }
+        }
+        Ok(noted.is_none())
+    }
+
+    fn note_flush(&self, bytes: u64, began: Option<Instant>) {
+        self.counters.note_flush(bytes);
+        if let Some(began) = began {
+            let duration = began.elapsed();
+            self.events.note(|| Event::Flush { bytes, duration });
+        }
+    }
+
     fn flush_storage(&self) -> io::Result<()> {
         if is_planted(Planted::SkipFlush) {
             return Ok(());
@@ -522,11 +559,7 @@ impl Flusher {
         );
         let flushed = self.storage.flush();
         if flushed.is_ok() {
-            self.counters.note_flush(bytes);
-            if let Some(began) = began {
-                let duration = began.elapsed();
-                self.events.note(|| Event::Flush { bytes, duration });
-            }
+            self.note_flush(bytes, began);
         }
         if flushed.is_err() && is_planted(Planted::RetryFlush) {
             return self.storage.flush();
@@ -561,70 +594,6 @@ impl Flusher {
         }
     }
 
-    /// Notes a failure. What a flush under way makes durable counts all the same, if it succeeds; what
-    /// is to be taken back is taken back behind it.
-    fn fail(&self, state: &mut State, operation: &'static str, error: &io::Error) {
-        self.note_failure(state, operation, error);
-        if state.is_flushing() {
-            return;
-        }
-        if state.is_flushed_elsewhere() {
-            // Whoever flushes takes back what is to be taken back, when that is over.
-            let told = state.give_up();
-            self.told().extend(told);
-        } else {
-            self.take_back(state);
-        }
-        let woken = self.progress.tell_flushed(state);
-        woken.iter().for_each(Thread::unpark);
-    }
-
-    fn note_failure(&self, state: &mut State, operation: &'static str, error: &io::Error) {
-        if !self.is_poisoned.swap(true, Ordering::AcqRel) {
-            self.events.note_poisoned(operation, error);
-        }
-        if let Some(shared) = &self.shared {
-            shared.set_failed();
-        }
-        state.fail(operation, error);
-        self.published.newest_here().checked.distrust();
-    }
-
-    /// Sees to it that who opens the database finds the state that readers see, as far as the disk
-    /// takes that, and gives up all that is not durable. The error that is reported is the one before.
-    fn take_back(&self, state: &mut State) {
-        if !self
-            .shared
-            .as_ref()
-            .is_some_and(|shared| shared.is_ousted())
-        {
-            self.write_what_is_seen(state);
-        }
-        let told = state.give_up();
-        self.told().extend(told);
-    }
-
-    fn write_what_is_seen(&self, state: &State) {
-        let Ok(seen) = self.published.newest() else {
-            return;
-        };
-        let is_unseen =
-            |written: &&Written| written.sequence > 0 && written.transaction > seen.transaction();
-        if is_unseen(&&state.newest) {
-            let record = Record {
-                slot: state.newest.slot,
-                sequence: state.newest.sequence + 1,
-                ..seen.record.clone()
-            };
-            // The others may be all that leads to what readers see, as long as this one is not there.
-            if refuse_nonsense(&record).is_ok() && self.write_record(&record).is_ok() {
-                let unseen = state.slots.iter().filter(is_unseen);
-                let others = unseen.filter(|written| written.slot != record.slot);
-                others.for_each(|written| self.erase(written.slot));
-            }
-        }
-    }
-
     /// Writes a record to its slot.
     fn write_record(&self, record: &Record) -> io::Result<()> {
         self.write_encoded(record.slot, &record.encode(self.page_size))
@@ -653,13 +622,18 @@ impl Flusher {
         self.write_encoded(slot, record)
     }
 
-    /// Makes the record in a slot unreadable, as far as the disk takes that. The error that is
-    /// reported is the one before.
-    fn erase(&self, slot: u8) {
-        let offset = u64::from(slot) * self.page_size as u64;
-        let _ = self
-            .storage
-            .write(offset, &[IoSlice::new(&[0; ERASED_LEN])]);
+    /// Flushes what the journal alone makes durable, which is the newest commit. Nobody commits any more.
+    pub(super) fn flush_journaled(&self) -> Result<()> {
+        let mut state = self.progress.lock();
+        if state.flushed.transaction == state.newest.transaction {
+            return Ok(());
+        }
+        if let Err(error) = self.flush_storage() {
+            self.fail(&mut state, FLUSHING, &error);
+            return Err(Error::io(FLUSHING)(error));
+        }
+        state.flushed = state.newest;
+        Ok(())
     }
 
     /// Writes the records of a clean close, behind which there is nothing, and flushes them: the next

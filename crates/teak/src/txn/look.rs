@@ -71,7 +71,7 @@ pub fn look(path: impl AsRef<Path>) -> Result<FileInfo> {
         file_bytes,
         database_bytes: newest.page_count * u64::from(newest.page_size),
         transaction: newest.transaction,
-        durable_transaction: known_durable(&records),
+        durable_transaction: acknowledged(&records),
         committed: UNIX_EPOCH
             .checked_add(Duration::from_millis(newest.time_ms))
             .unwrap_or(UNIX_EPOCH),
@@ -126,4 +126,10 @@ pub(super) fn refusal(fault: RecordFault, path: &Path) -> Error {
             reason: format!("{fault}, in none of the places where one may be"),
         },
     }
+}
+
+/// The last transaction that records say was durable, by a flush or by the journal.
+pub(super) fn acknowledged(records: &[Record]) -> TransactionId {
+    let acknowledged = records.iter().map(|record| record.acknowledged).max();
+    acknowledged.unwrap_or_default().max(known_durable(records))
 }

@@ -22,6 +22,7 @@ mod flusher;
 mod following;
 mod high_water;
 mod holes;
+pub(crate) mod journal;
 mod latency;
 mod limits;
 pub(crate) mod located;

@@ -13,7 +13,7 @@ use super::{
     pages::zone::Zone,
     policies::{Asked, Network, Settings, Sharing},
     progress::{State, Written},
-    recover::{self, Found, Recovery},
+    recover::{self, Finding, Found, Recovery},
     snapshot::Snapshot,
     tail::Tail,
     written::WrittenRuns,
@@ -231,9 +231,24 @@ fn find_and_settle(
     is_read_only: bool,
     boot: [u8; 16],
 ) -> Result<Found> {
-    // Each time that it is decided anew, another record has lost.
-    for _ in 0..=SLOT_COUNT {
-        let found = recover::find(storage, path, boot)?;
+    let mut are_pages_redone = false;
+    // Each time that it is decided anew, another record has lost, or something that the journal says is in its place.
+    for _ in 0..=SLOT_COUNT + 2 {
+        let found = match recover::find(storage, path, boot)? {
+            Finding::Found(found) => *found,
+            Finding::ToRedo(redo) => {
+                refuse_unknown(&redo.record, is_read_only)?;
+                if is_read_only {
+                    return Err(Error::InvalidArgument(IN_JOURNAL.into()));
+                }
+                // With these pages a newer commit may be whole, whose record may be where the other belongs.
+                match std::mem::replace(&mut are_pages_redone, true) {
+                    false => redo.write_pages(&**storage)?,
+                    true => redo.write_record(&**storage)?,
+                }
+                continue;
+            }
+        };
         refuse_unknown(&found.newest, is_read_only)?;
         if is_read_only {
             return Ok(found);
@@ -246,6 +261,9 @@ fn find_and_settle(
     let detail = "pages change while they are looked at";
     Err(Error::corrupted(slot_page(0), "recovery", detail))
 }
+
+const IN_JOURNAL: &str = "the machine went down, and the newest commits stand in the journal only; open it for writing once, which puts \
+                          them where they can be read";
 
 /// Refuses what this version may not write, or cannot read.
 fn refuse_unknown(newest: &Record, is_read_only: bool) -> Result<()> {
@@ -327,6 +345,8 @@ fn format(storage: &dyn Storage, path: &Path, settings: &Settings, boot: [u8; 16
         snapshots_root: empty,
         marks: Marks::default(),
         space_roots: SpaceRoots::default(),
+        journal: None,
+        acknowledged: TransactionId(0),
         written: Some(Vec::new()),
         space_log: Vec::new(),
     };

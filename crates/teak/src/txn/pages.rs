@@ -34,6 +34,8 @@ use std::{
 /// Pages taken at first; each further run is twice as long.
 const FIRST_RUN_LEN: u32 = 16;
 const RUN_LEN_MAX: u32 = 1024;
+/// So many copies are remembered: what is copied behind them is no small commit.
+const SOURCES_MAX: usize = 128;
 /// Pages that fit in a processor's cache beside everything else.
 const RECENT_PAGES: usize = 32;
 /// Lazy transactions store values of so many bytes into the mapped file; a call costs more than that, and less for longer ones.
@@ -85,6 +87,9 @@ pub(crate) struct WritePages {
     oldest_recent: usize,
     /// Committed pages that this transaction does not use any more, with their births.
     pub(super) deaths: Vec<(Run, TransactionId)>,
+    /// The first pages that were copied, each with the one that it was copied from, and how many are wanted.
+    sources: Vec<(PageNumber, PageNumber)>,
+    sources_max: usize,
     /// How many of them a savepoint has to be able to go back to.
     death_floor: usize,
     /// For each savepoint.
@@ -135,6 +140,11 @@ impl WritePages {
             outgrown: Vec::new(),
             recent: [PageNumber(0); RECENT_PAGES],
             oldest_recent: 0,
+            sources: Vec::new(),
+            sources_max: match base.record.journal {
+                Some(_) => SOURCES_MAX,
+                None => 0,
+            },
             deaths: Vec::new(),
             death_floor: 0,
             kept: Vec::new(),
@@ -144,6 +154,24 @@ impl WritePages {
             parks_above: limits.parks_above,
             work: Work::default(),
         }
+    }
+
+    /// Notes that a page is a copy of another.
+    fn note_source(&mut self, new: PageNumber, old: PageNumber) {
+        if self.sources.len() < self.sources_max {
+            let first = match self.arena().is_written(old) {
+                true => self.source_of(old),
+                false => Some(old),
+            };
+            self.sources.extend(first.map(|first| (new, first)));
+        }
+    }
+
+    /// The page of the state before that a page was copied from, if it is known.
+    pub(super) fn source_of(&self, number: PageNumber) -> Option<PageNumber> {
+        let sources = self.sources.iter().rev();
+        let mut found = sources.filter(|(new, _)| *new == number);
+        found.next().map(|(_, old)| *old)
     }
 
     fn arena(&self) -> &Arena {
@@ -343,7 +371,7 @@ impl WritePages {
     }
 
     /// Notes that committed pages are not used any more.
-    fn bury(&mut self, run: Run, birth: TransactionId) -> Result<()> {
+    pub(super) fn bury(&mut self, run: Run, birth: TransactionId) -> Result<()> {
         if birth >= self.transaction {
             let detail = "it says that it was born in a transaction to come";
             return Err(Error::corrupted(run.start, "write", detail));
@@ -546,6 +574,7 @@ impl PageSink for WritePages {
         };
         header.write(page);
         self.work.copied_pages += 1;
+        self.note_source(new, number);
         self.release(number)?;
         Ok(new)
     }

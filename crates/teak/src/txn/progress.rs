@@ -11,9 +11,9 @@
 //!
 //! Invariants:
 //!
-//! 1. durable ≤ newest in the file ≤ newest, durable ≤ target ≤ newest, and there is one flush at a
+//! 1. flushed ≤ durable ≤ newest in the file ≤ newest, durable ≤ target ≤ newest, and there is one flush at a
 //!    time.
-//! 2. A record is never written to the slot of the newest in the file, of the durable, or of the
+//! 2. A record is never written to the slot of the newest in the file, of the flushed, or of the
 //!    target. That leaves one of four.
 //! 3. `unpublished` is the newest commit as long as readers do not see it. They see each durable
 //!    commit, and each that did not ask to be seen only when it is durable.
@@ -23,12 +23,18 @@
 //!    their shared memory from [`Progress::lock`] on until the guard goes; one process at a time has it.
 //! 6. Behind a failure nothing becomes durable any more but the target of a flush that was running.
 
-use super::{lock, shared::Shared, snapshot::Snapshot};
+mod words;
+
+use super::{
+    journal::{CommitNews, News, Noted},
+    lock,
+    shared::Shared,
+    snapshot::Snapshot,
+};
 use crate::{
     Error, PageNumber, Result, TransactionId,
     commit::record::{FlushLimits, Record, SLOT_COUNT},
     planted::{Planted, is_planted},
-    share::{STATE_LEN, StateWords},
 };
 use std::{
     io,
@@ -87,6 +93,12 @@ pub(super) struct Target {
     pub(super) commit: Written,
     /// The state, if readers did not see it when the flush began.
     pub(super) unpublished: Option<Arc<Snapshot>>,
+    /// The last durable commit when it began, and the last flushed one.
+    pub(super) durable: TransactionId,
+    pub(super) flushed: Written,
+    /// What it has that the durable one has not, if that is known; only whoever makes it durable has that.
+    pub(super) news: Option<Noted>,
+    may_be_entry: bool,
 }
 
 /// Lazy commits that no flush was begun for.
@@ -158,6 +170,10 @@ pub(super) struct State {
     has_deferred: bool,
     pub(super) unpublished: Option<Arc<Snapshot>>,
     pub(super) durable: Written,
+    /// The last commit whose pages are all on the disk, by a flush.
+    pub(super) flushed: Written,
+    /// What the newest commit has that no flush was begun for.
+    news: News,
     /// Whether a thread of this process flushes, or is about to.
     is_leading: bool,
     target: Option<Target>,
@@ -189,15 +205,18 @@ impl State {
         for (index, (slot, sequence)) in slots.iter_mut().zip(sequences).enumerate() {
             (slot.slot, slot.sequence) = (index as u8, sequence);
         }
+        let durable = Written {
+            slot: durable_slot,
+            ..newest
+        };
         Self {
             newest,
+            flushed: durable,
+            news: News::behind(newest.transaction),
             deferred: None,
             has_deferred: false,
             unpublished: None,
-            durable: Written {
-                slot: durable_slot,
-                ..newest
-            },
+            durable,
             is_leading: false,
             target: None,
             foreign_target: None,
@@ -232,7 +251,7 @@ impl State {
         let target = self.targeted().map(|target| target.slot);
         let spared = [
             Some(self.newest.slot),
-            Some(self.durable.slot).filter(|_| !is_planted(Planted::SlotOfDurable)),
+            Some(self.flushed.slot).filter(|_| !is_planted(Planted::SlotOfDurable)),
             target.filter(|_| !is_planted(Planted::SlotOfTarget)),
         ];
         let is_unneeded = move |written: &&Written| !spared.contains(&Some(written.slot));
@@ -249,19 +268,35 @@ impl State {
     pub(super) fn pins(&self) -> impl Iterator<Item = TransactionId> {
         let target = self.targeted().map(|target| target.transaction);
         let durable = Some(self.durable.transaction);
+        let flushed = Some(self.flushed.transaction);
         [
             Some(self.last()),
             Some(self.newest.transaction),
-            durable.filter(|_| !is_planted(Planted::FreeDurable)),
+            durable.filter(|_| {
+                !is_planted(Planted::FreeDurable) && !is_planted(Planted::FreeAcknowledged)
+            }),
+            flushed.filter(|_| !is_planted(Planted::FreeDurable)),
             target.filter(|_| !is_planted(Planted::FreeTarget)),
         ]
         .into_iter()
         .flatten()
     }
 
-    /// The newest commit that a flush was begun for.
+    /// The newest commit that a flush was begun for. For one that the journal may take none was, as far as is known.
     pub(super) fn last_target(&self) -> TransactionId {
-        self.targeted().unwrap_or(self.durable).transaction
+        let is_entry = self
+            .target
+            .as_ref()
+            .is_some_and(|target| target.may_be_entry);
+        let flushing = self.targeted().filter(|_| !is_entry);
+        flushing.unwrap_or(self.flushed).transaction
+    }
+
+    /// Notes that the journal does not take the target: it is flushed.
+    pub(super) fn note_flushing(&mut self) {
+        if let Some(target) = &mut self.target {
+            target.may_be_entry = false;
+        }
     }
 
     /// What a flush is making durable, by whichever process.
@@ -348,6 +383,11 @@ impl State {
         moment.map_or(Due::Never, Due::At)
     }
 
+    /// Notes what a commit wrote, and what died in it.
+    pub(super) fn note_news(&mut self, commit: TransactionId, news: &CommitNews) {
+        self.news.note(commit, news, self.flushed.transaction);
+    }
+
     /// Notes a commit that is to be written later, with those before it that are.
     pub(super) fn defer(&mut self, deferred: Deferred) {
         self.unpublished = Some(Arc::clone(&deferred.snapshot));
@@ -370,25 +410,33 @@ impl State {
     /// [`Self::end_failed_flush`].
     pub(super) fn begin_flush(&mut self, commit: Written) -> Target {
         debug_assert!(self.target.is_none(), "one flush at a time");
+        let news = self.news.take(commit.transaction);
         let target = Target {
             commit,
             unpublished: self
                 .unpublished
                 .clone()
                 .filter(|snapshot| snapshot.transaction() <= commit.transaction),
+            durable: self.durable.transaction,
+            flushed: self.flushed,
+            may_be_entry: news.as_ref().is_some_and(Noted::has_journal),
+            news: None,
         };
         self.waiting = Waiting::default();
         self.target = Some(target.clone());
-        target
+        Target { news, ..target }
     }
 
-    /// Notes that a flush has succeeded; returns who is to be told.
-    pub(super) fn end_flush(&mut self, target: &Target) -> Vec<Waker> {
+    /// Notes that a flush has succeeded, or that an entry of the journal stands for it; returns who is to be told.
+    pub(super) fn end_flush(&mut self, target: &Target, is_flushed: bool) -> Vec<Waker> {
         self.target = None;
         self.durable = match is_planted(Planted::DurableIsNewest) {
             true => self.newest,
             false => target.commit,
         };
+        if is_flushed {
+            self.flushed = self.durable;
+        }
         let durable = self.durable.transaction;
         self.unpublished
             .take_if(|snapshot| snapshot.transaction() <= durable);
@@ -440,60 +488,7 @@ impl State {
 /// So often who waits for a ticket looks whether another process has flushed.
 const TOLD_APART: Duration = Duration::from_millis(10);
 
-/// Words of a [`Written`].
-const WRITTEN_LEN: usize = 3;
-
-impl Written {
-    fn to_words(self) -> [u64; WRITTEN_LEN] {
-        [self.transaction.0, self.slot.into(), self.sequence]
-    }
-
-    fn from_words(words: &[u64]) -> Self {
-        Self {
-            transaction: TransactionId(words[0]),
-            slot: words[1] as u8 % SLOT_COUNT,
-            sequence: words[2],
-        }
-    }
-}
-
-/// What processes share of the state: newest, durable, whether there is a target and which, and the slots.
 impl State {
-    pub(super) fn to_words(&self) -> StateWords {
-        let target = self.targeted();
-        let head = [self.newest, self.durable, target.unwrap_or(self.durable)];
-        let all = head.into_iter().chain(self.slots);
-        let mut words = [0; STATE_LEN];
-        words[0] = target.is_some().into();
-        let places = words[1..].chunks_exact_mut(WRITTEN_LEN);
-        for (place, written) in places.zip(all) {
-            place.copy_from_slice(&written.to_words());
-        }
-        words
-    }
-
-    /// Takes over what other processes did meanwhile. Says whether more is durable than was known.
-    pub(super) fn take_words(&mut self, words: &StateWords) -> bool {
-        let mut all = words[1..]
-            .chunks_exact(WRITTEN_LEN)
-            .map(Written::from_words);
-        let mut next = || all.next().expect("the state has room for all");
-        let durable_before = self.durable.transaction;
-        (self.newest, self.durable) = (next(), next());
-        let target = next();
-        self.foreign_target = (words[0] != 0 && self.target.is_none()).then_some(target);
-        self.slots = std::array::from_fn(|_| next());
-        let (newest, durable) = (self.newest.transaction, self.durable.transaction);
-        let is_past = |snapshot: &mut Arc<Snapshot>| {
-            snapshot.transaction() <= durable || snapshot.transaction() < newest
-        };
-        self.unpublished.take_if(is_past);
-        if durable >= newest {
-            self.waiting = Waiting::default();
-        }
-        durable > durable_before
-    }
-
     /// Whether somebody is to be told of a commit's becoming durable.
     fn has_tickets(&self) -> bool {
         self.ticket_sleepers > 0 || !self.tickets.is_empty()

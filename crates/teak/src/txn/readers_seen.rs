@@ -152,7 +152,8 @@ impl Engine {
     ) -> Result<Vec<ReaderInfo>> {
         let now = uptime_ms();
         pinned.sort_unstable_by_key(|reader| (reader.state, reader.began));
-        let mut own = vec![newest, self.durable()];
+        let mut own = vec![newest];
+        own.extend(self.flusher.progress.lock().pins());
         let oldest = own.iter().min().copied();
         own.extend(named.counting(oldest));
         let states = pinned.iter().map(|reader| TransactionId(reader.state));

@@ -15,6 +15,8 @@
 //! The system may drop pages from its cache meanwhile, but none that were just written, so what was
 //! written again is verified once more, and if it is not whole any more it is decided anew.
 //!
+//! What the journal says is put in its place before: see [`journal`](super::journal).
+//!
 //! Deciding changes nothing, so a crash meanwhile leads to the same decision again. Only then are
 //! the records that lost erased, before anything is written where their pages may be.
 
@@ -22,6 +24,7 @@ use super::{
     catalog::{self, Entry},
     demanded::{self, Demanded},
     engine::slot_page,
+    journal::Redo,
     named,
     snapshot::Snapshot,
 };
@@ -38,7 +41,7 @@ use crate::{
     store::{Mapping, Storage},
     tree::{
         RootFault, TreeRoot,
-        walk::{self, Finding, PageRole, Visitor},
+        walk::{self, PageRole, Visitor},
     },
 };
 use std::{collections::HashSet, io::IoSlice, path::Path, sync::Arc};
@@ -84,6 +87,8 @@ pub enum Recovery {
 #[derive(Debug)]
 pub(super) struct Found {
     pub(super) newest: Record,
+    /// What was written since the last flush, if it is the commit of an entry of the journal.
+    entry_runs: Option<Vec<Run>>,
     pub(super) sequences: [u64; SLOT_COUNT as usize],
     pub(super) recovery: Recovery,
     /// A slot whose record is surely on the disk, or will be once all is settled, of the same transaction as the newest.
@@ -101,14 +106,33 @@ pub(super) struct Found {
     losers: Vec<u8>,
 }
 
+/// What is to be done at the head of a file.
+#[derive(Debug)]
+pub(super) enum Finding {
+    Found(Box<Found>),
+    /// The journal has commits that are nowhere else.
+    ToRedo(Box<Redo>),
+}
+
 /// Reads the records and decides which one counts.
-pub(super) fn find(storage: &Arc<dyn Storage>, path: &Path, boot: [u8; 16]) -> Result<Found> {
+pub(super) fn find(storage: &Arc<dyn Storage>, path: &Path, boot: [u8; 16]) -> Result<Finding> {
     let mapping = storage.mapping().map_err(Error::io("mapping the file"))?;
     let Slots {
         mut records,
         unreadable,
     } = read_slots(&mapping, storage.len(), path)?;
     records.sort_by_key(|record| std::cmp::Reverse(record.sequence));
+    let redo = Redo::read(&mapping, storage.len(), &records)?;
+    let redo = match redo {
+        Some(redo) if redo.record.sequence > records[0].sequence => {
+            return Ok(Finding::ToRedo(Box::new(redo)));
+        }
+        redo => redo,
+    };
+    let entry_runs = |record: &Record| {
+        let redo = redo.as_ref().filter(|redo| redo.record == *record);
+        redo.map(Redo::runs)
+    };
     let mut sequences = [0; SLOT_COUNT as usize];
     for record in &records {
         sequences[usize::from(record.slot)] = record.sequence;
@@ -133,16 +157,17 @@ pub(super) fn find(storage: &Arc<dyn Storage>, path: &Path, boot: [u8; 16]) -> R
             true => durable_slot(&records, storage.len()),
             false => None,
         };
-        return Ok(Found {
+        return Ok(Finding::Found(Box::new(Found {
             durable_slot: durable_slot.unwrap_or(newest.slot),
             is_on_disk: durable_slot.is_some(),
             known_durable,
             unverified: None,
             newest: newest.clone(),
+            entry_runs: None,
             sequences,
             recovery: Recovery::Clean,
             losers,
-        });
+        })));
     }
     let mut reason = unreadable.first().map(|slot| {
         let page = slot_page(*slot);
@@ -155,7 +180,7 @@ pub(super) fn find(storage: &Arc<dyn Storage>, path: &Path, boot: [u8; 16]) -> R
     for record in &records {
         let verdict = match is_planted(Planted::TrustRecord) {
             true => Verdict::default(),
-            false => verify(record, &mapping, storage.len())?,
+            false => verify(record, entry_runs(record), &mapping, storage.len())?,
         };
         let Some(fault) = verdict.fault else {
             let to = record.transaction;
@@ -164,21 +189,31 @@ pub(super) fn find(storage: &Arc<dyn Storage>, path: &Path, boot: [u8; 16]) -> R
                     format!("the record of commit {known_durable}, which was durable, is gone");
                 return Err(Error::corrupted(slot_page(record.slot), "recovery", detail));
             }
+            let entry_runs = entry_runs(record);
+            if let Some(redo) = redo.filter(|redo| redo.record.sequence > record.sequence) {
+                return Ok(Finding::ToRedo(Box::new(redo)));
+            }
+            let acknowledged = records.iter().map(|record| record.acknowledged).max();
+            if let Some(lost) = acknowledged.filter(|acknowledged| to < *acknowledged) {
+                let detail = format!("commit {lost}, which was durable, is in the journal no more");
+                return Err(Error::corrupted(slot_page(record.slot), "recovery", detail));
+            }
             let recovery = match reason {
                 None if is_same_boot => Recovery::Killed { last: to },
                 None => Recovery::Verified { last: to },
                 Some(reason) => Recovery::RolledBack { from, to, reason },
             };
-            return Ok(Found {
+            return Ok(Finding::Found(Box::new(Found {
                 durable_slot: record.slot,
                 is_on_disk: false,
                 known_durable,
                 unverified: verdict.unverified,
                 newest: record.clone(),
+                entry_runs,
                 sequences,
                 recovery,
                 losers,
-            });
+            })));
         };
         if record.transaction <= known_durable {
             return Err(Error::corrupted(fault.page, "recovery", fault.detail));
@@ -235,7 +270,12 @@ impl Found {
         }
         // What is written again stays in the cache until it is on the disk.
         let mapping = storage.mapping().map_err(Error::io("mapping the file"))?;
-        let verdict = verify(&self.newest, &mapping, storage.len())?;
+        let verdict = verify(
+            &self.newest,
+            self.entry_runs.clone(),
+            &mapping,
+            storage.len(),
+        )?;
         if verdict.fault.is_some() && !is_planted(Planted::TrustRecord) {
             return Ok(false);
         }
@@ -260,11 +300,9 @@ impl Found {
     fn write_again(&self, storage: &dyn Storage) -> Result<()> {
         let mapping = storage.mapping().map_err(Error::io("mapping the file"))?;
         let page_size = u64::from(self.newest.page_size);
-        let mut runs = match &self.newest.written {
-            Some(runs) => runs.clone(),
-            None => Vec::new(),
-        };
-        runs.extend(young_runs(&self.newest, &mapping)?);
+        let listed = listed(&self.newest, self.entry_runs.clone());
+        let mut runs = young_runs(&self.newest, listed.is_some(), &mapping)?;
+        runs.extend(listed.unwrap_or_default());
         runs.push(Run {
             start: slot_page(self.newest.slot),
             len: 1,
@@ -291,11 +329,16 @@ impl Found {
 /// Bytes that are written again at once.
 const CHUNK_LEN: u64 = 1 << 20;
 
-/// All runs that are younger than the last durable commit and that the record does not list.
-fn young_runs(record: &Record, mapping: &Arc<Mapping>) -> Result<Vec<Run>> {
+/// All runs that were written since the last flush, by the record's own list or by that of an entry of the journal.
+fn listed(record: &Record, entry_runs: Option<Vec<Run>>) -> Option<Vec<Run>> {
+    record.written.clone().or(entry_runs)
+}
+
+/// All runs that are younger than the last durable commit and that are not listed.
+fn young_runs(record: &Record, are_listed: bool, mapping: &Arc<Mapping>) -> Result<Vec<Run>> {
     let snapshot = Snapshot::new(record.clone(), Arc::clone(mapping), 0)?;
-    let mut audit = Audit::new(record);
-    if record.written.is_some() {
+    let mut audit = Audit::new(record, None);
+    if are_listed {
         audit.walk_named(&snapshot)?;
         return Ok(audit.young);
     }
@@ -382,7 +425,12 @@ struct Verdict {
 }
 
 /// Looks through all that was written since the last durable commit before this one.
-fn verify(record: &Record, mapping: &Arc<Mapping>, file_len: u64) -> Result<Verdict> {
+fn verify(
+    record: &Record,
+    entry_runs: Option<Vec<Run>>,
+    mapping: &Arc<Mapping>,
+    file_len: u64,
+) -> Result<Verdict> {
     let page = slot_page(record.slot);
     let faulty = |detail: String| Verdict {
         fault: Some(Fault { page, detail }),
@@ -396,7 +444,7 @@ fn verify(record: &Record, mapping: &Arc<Mapping>, file_len: u64) -> Result<Verd
         Err(error @ Error::UnknownFormat(_)) => return Err(error),
         Err(error) => return Ok(faulty(error.to_string())),
     };
-    let mut audit = Audit::new(record);
+    let mut audit = Audit::new(record, listed(record, entry_runs));
     audit.walk(&snapshot, snapshot.catalog());
     match TreeRoot::decode(&record.snapshots_root) {
         Ok(root) => audit.walk(&snapshot, &root),
@@ -426,8 +474,8 @@ fn verify(record: &Record, mapping: &Arc<Mapping>, file_len: u64) -> Result<Verd
 }
 
 /// Walks what is young.
-struct Audit<'r> {
-    written: Option<&'r [Run]>,
+struct Audit {
+    written: Option<Vec<Run>>,
     durable: TransactionId,
     seen: HashSet<PageNumber>,
     /// Pages that trees may still have: a forged file makes runs overlap.
@@ -441,10 +489,10 @@ struct Audit<'r> {
     unverified: Option<Vec<u8>>,
 }
 
-impl<'r> Audit<'r> {
-    fn new(record: &'r Record) -> Self {
+impl Audit {
+    fn new(record: &Record, written: Option<Vec<Run>>) -> Self {
         Self {
-            written: record.written.as_deref(),
+            written,
             durable: record.durable_transaction,
             seen: HashSet::new(),
             pages_left: record.page_count,
@@ -489,14 +537,14 @@ impl<'r> Audit<'r> {
     }
 }
 
-impl Visitor for Audit<'_> {
+impl Visitor for Audit {
     fn enter(&mut self, run: Run, role: PageRole) -> bool {
         let is_passed_over = is_planted(Planted::VerifyNoValues) && role == PageRole::Value
             || is_planted(Planted::VerifyRootOnly) && !self.seen.is_empty();
         if is_passed_over {
             return false;
         }
-        let is_written = self.written.is_none_or(|runs| {
+        let is_written = self.written.as_ref().is_none_or(|runs| {
             let behind = runs.partition_point(|written| written.start <= run.start);
             behind > 0 && u64::from(run.start.0) < runs[behind - 1].end()
         });
@@ -511,7 +559,7 @@ impl Visitor for Audit<'_> {
         self.fault.is_none()
     }
 
-    fn finding(&mut self, finding: Finding) {
+    fn finding(&mut self, finding: walk::Finding) {
         self.note(finding.page, finding.detail.to_owned());
     }
 

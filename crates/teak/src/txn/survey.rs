@@ -22,7 +22,8 @@ pub(crate) fn page_uses(snapshot: &Snapshot) -> Result<Vec<PageUse>> {
     for (_, root) in audit.take_tables() {
         walk::walk(&pages, &root, &mut audit);
     }
-    audit.mark_census(&snapshot.space_to_look_at()?.classify());
+    let census = snapshot.space_to_look_at()?.classify();
+    audit.mark_census(&census, snapshot.record.journal);
     Ok(audit.uses)
 }
 

@@ -35,6 +35,7 @@ fn settings() -> Settings {
         verification: Verification::FirstTouch,
         size_limit_bytes: None,
         geometry: None,
+        journal_bytes: None,
         move_percent: 100,
         drop_limits: DropLimits::default(),
         slow_readers: None,

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     Error, Geometry, Result, Run, TransactionId,
-    commit::record,
+    commit::record::{self, JournalPages},
     page::{key::KeyOrder, value::StoredValue},
     store::{Mapping, uptime_ms},
     tree::{
@@ -73,6 +73,8 @@ pub(crate) struct WriteTransaction {
     pub(super) revived: Option<Vec<Run>>,
     /// The numbers of the application.
     pub(super) marks: record::Marks,
+    /// Pages for small commits to come, as its record will have them.
+    pub(super) journal: Option<JournalPages>,
     /// Whether somebody reads the state that it makes from the moment on that the turn ends.
     pub(super) stays: bool,
     /// Absent where nobody wants to know how long the steps of the commit take.
@@ -148,6 +150,7 @@ impl WriteTransaction {
             named_pins: None,
             revived: None,
             marks: base.record.marks,
+            journal: base.record.journal,
             stays: false,
             stopwatch: None,
             commit_note: None,

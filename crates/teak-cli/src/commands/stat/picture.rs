@@ -14,7 +14,7 @@ struct Look {
     color: Color,
 }
 
-const LOOKS: [Look; 8] = [
+const LOOKS: [Look; 9] = [
     Look {
         kind: PageUse::Record,
         name: "record",
@@ -25,6 +25,12 @@ const LOOKS: [Look; 8] = [
         kind: PageUse::SpaceMap,
         name: "space_map",
         glyph: '▚',
+        color: Color::Magenta,
+    },
+    Look {
+        kind: PageUse::Journal,
+        name: "journal",
+        glyph: '=',
         color: Color::Magenta,
     },
     Look {

@@ -51,6 +51,8 @@ fn record(written: Option<Vec<Run>>, space_log: Vec<u8>) -> Record {
             bytes: 70,
             age: Duration::MAX,
         },
+        journal: None,
+        acknowledged: TransactionId(0),
         written,
         space_log,
     }
@@ -141,7 +143,7 @@ fn faults_are_told_apart() {
     assert_eq!(Record::decode(&[0; 512], 2), Err(RecordFault::NotARecord));
     assert_eq!(Record::decode(&bytes, 1), Err(RecordFault::WrongSlot(2)));
     assert_eq!(changed(20, 9), RecordFault::UnknownVersion(9));
-    assert_eq!(changed(32, 4), RecordFault::UnknownFeatures(4));
+    assert_eq!(changed(32, 8), RecordFault::UnknownFeatures(8));
     assert!(
         matches!(changed(37, 0), RecordFault::Nonsense(_)),
         "page size"

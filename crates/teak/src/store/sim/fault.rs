@@ -7,6 +7,8 @@ use std::{collections::BTreeMap, io};
 pub enum Call {
     /// Bytes are written.
     Write,
+    /// Bytes are written, and are to reach the disk before anything else is done.
+    WriteThrough,
     /// The file is made longer or shorter.
     SetLen,
     /// A hole gets blocks.

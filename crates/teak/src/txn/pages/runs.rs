@@ -8,7 +8,10 @@ use crate::{
     store::{WritableMapping, WritableRun},
     txn::{engine::Durability, events::Event},
 };
-use std::{io, sync::Arc};
+use std::{
+    io::{self, IoSlice},
+    sync::Arc,
+};
 
 /// A durable transaction up to this size wants its pages in a row rather than crumbs, and any of that size has the file grow little.
 const SMALL_TRANSACTION_PAGES: u64 = 64;
@@ -48,6 +51,34 @@ impl WritePages {
                 }
             }
         }
+    }
+
+    /// Takes pages in a row for the journal, and fills them, so that their blocks are written when they are needed; `None` if there are none to be had.
+    ///
+    /// # Errors
+    /// What the system answers when they are written.
+    pub(in crate::txn) fn take_journal(&mut self, pages: u32) -> Result<Option<Run>> {
+        let mut run = self.writer.space.allocate(pages, Policy::Contiguous);
+        if run.is_none() && self.grow(pages.into()).is_ok() {
+            run = self.writer.space.allocate(pages, Policy::Contiguous);
+        }
+        let Some(run) = run else {
+            return Ok(None);
+        };
+        if !matches!(self.secure(run), Ok(true)) {
+            self.writer.space.give_back(run);
+            return Ok(None);
+        }
+        let zeros = vec![0; 1 << self.page_shift];
+        let parts = vec![IoSlice::new(&zeros); run.len as usize];
+        if let Err(error) = self.storage.write(self.offset_of(run.start), &parts) {
+            self.writer.space.give_back(run);
+            return Err(Error::io("filling the journal")(error));
+        }
+        self.checked.forget(run);
+        self.writer.arena.add_written(run);
+        self.taken_count += u64::from(run.len);
+        Ok(Some(run))
     }
 
     /// Notes that there was none for so many pages, where that is more than an attempt.

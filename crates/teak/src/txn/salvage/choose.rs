@@ -22,6 +22,7 @@ use crate::{
     },
     txn::{
         catalog,
+        journal::Redo,
         look::{known_durable, records_in},
         snapshot::Snapshot,
     },
@@ -44,6 +45,16 @@ pub(super) fn choose(storage: &Arc<dyn Storage>, path: &Path) -> Result<Chosen> 
     let mut passed_over = Vec::new();
     let records = read_records(&mapping, storage.len(), path, &mut passed_over)?;
     let known_durable = known_durable(&records);
+    if let Ok(Some(redo)) = Redo::read(&mapping, storage.len(), &records)
+        && records
+            .iter()
+            .all(|record| record.sequence < redo.record.sequence)
+    {
+        passed_over.push(format!(
+            "commits up to {} stand in the journal only; opening the database for writing puts them in their place, if that is possible",
+            redo.record.transaction
+        ));
+    }
     let mut second_best = None;
     for record in records {
         let (slot, transaction) = (record.slot, record.transaction);

@@ -1,0 +1,427 @@
+//! The journal: small commits are on the disk before their pages are.
+//!
+//! A flush waits for the disk once for each piece of the file that was written to, and the pages of a small commit lie in several.
+//! So whoever leads a flush may write an *entry* into the journal instead, pages in a row that the database has set aside: the record, and
+//! of each page what differs from the one that it was copied from. The pages themselves stay in the system's cache, as those of lazy commits
+//! do, until the journal is full, or something is flushed that it cannot take. So there are two last commits: the last one
+//! that was *flushed*, with all its pages, and the last one that is durable because an entry says what has changed since.
+//!
+//! The entries since the last flush are a *chain*: the first one names the checksum of the record of the commit that was flushed, each
+//! other one the tag of the entry before it. So no entry of another time counts, wherever it stands.
+//!
+//! Only what the state of the entry uses is in it, and each page's source was in use in the state before. So the pages of the flushed commit,
+//! which nothing overwrites, and all entries in order make each of these states, byte by byte.
+//!
+//! An entry begins a page of its own, so that nothing acknowledged is written again where the system's pages are no larger; where they are, it is
+//! written again as it was. All numbers are little-endian.
+//!
+//! | offset | size | field |
+//! |---|---|---|
+//! | 0 | 8 | magic: `TeakJou` and a byte 1 |
+//! | 8 | 8 | tag: XXH3-64 of the bytes from 16 up to the length |
+//! | 16 | 4 | length of the entry in bytes |
+//! | 20 | 4 | count of pages |
+//! | 24 | 8 | tag of the entry before, or checksum of the record of the flushed commit |
+//! | 32 | | the pages, the record first |
+//!
+//! A page:
+//!
+//! | offset | size | field |
+//! |---|---|---|
+//! | 0 | 4 | its number; of a record the slot |
+//! | 4 | 4 | number of its source; 0 if that is all zeros, all ones for the record before, zeros behind its sectors |
+//! | 8 | 4 | count of parts that differ |
+//! | 12 | | the parts: start (2) and length (2) in words of 8 bytes, and the bytes |
+
+use super::{
+    commit::contains,
+    progress::{Target, Written},
+};
+use crate::{
+    PageNumber, Run, Tag, TransactionId,
+    commit::record::{JournalPages, Record},
+    planted::{Planted, is_planted},
+    store::{Mapping, Storage},
+};
+use std::{collections::BTreeMap, io, sync::Arc};
+
+mod part;
+mod redo;
+
+pub(in crate::txn) use redo::Redo;
+#[cfg(any(test, feature = "testing"))]
+pub(crate) use redo::redone;
+
+const MAGIC: [u8; 8] = *b"TeakJou\x01";
+const CHECKED_FROM: usize = 16;
+const HEAD_LEN: usize = 32;
+const PAGE_HEAD_LEN: usize = 12;
+const WORD_LEN: usize = 8;
+/// Stands for the record before.
+pub(crate) const RECORD: u32 = u32::MAX;
+/// For each page of the journal entries may have so many in all, and no more bytes of pages than this, all of which recovery may have to keep.
+const PAGES_PER_PAGE: usize = 16;
+const REDONE_BYTES_MAX: usize = 64 << 20;
+/// For each page of the journal so many may have died that wait for a flush.
+const DEAD_PER_PAGE: u64 = 4;
+/// More pages than these are flushed rather than noted.
+const NEWS_MAX: usize = 256;
+
+/// How many pages all entries of a journal may have.
+fn pages_max(journal: Run, page_size: usize) -> usize {
+    (journal.len as usize * PAGES_PER_PAGE).min(REDONE_BYTES_MAX / page_size)
+}
+
+/// Pages that a commit wrote, each with the one that it was copied from.
+pub(super) type Born = Vec<(PageNumber, Option<PageNumber>)>;
+
+/// The pages of the newest commit that the last durable one has not.
+#[derive(Debug)]
+pub(super) struct News {
+    /// The commit that they are new behind.
+    since: TransactionId,
+    /// The newest commit.
+    until: TransactionId,
+    /// With their sources, which the last durable commit has; `None` if they are too many, or not known.
+    pages: Option<Pages>,
+    /// Pages that died and that the last flushed commit sees.
+    died: u64,
+    /// As the newest commit has it, and the file.
+    journal: Option<(JournalPages, Arc<Mapping>)>,
+}
+
+/// Pages that were written, with their sources.
+type Pages = BTreeMap<PageNumber, Option<PageNumber>>;
+
+/// What a commit has that the last durable one has not, and where that may be written.
+#[derive(Clone, Debug)]
+pub(super) struct Noted {
+    since: TransactionId,
+    pages: Pages,
+    died: u64,
+    journal: Option<(JournalPages, Arc<Mapping>)>,
+}
+
+impl Noted {
+    /// Whether there are pages for an entry.
+    pub(super) fn has_journal(&self) -> bool {
+        self.journal.is_some()
+    }
+}
+
+/// What a commit wrote, for the journal.
+#[derive(Debug)]
+pub(super) struct CommitNews {
+    /// `None` if it is not for the journal.
+    pub(super) born: Option<Born>,
+    /// Sorted.
+    pub(super) deaths: Vec<(Run, TransactionId)>,
+    pub(super) journal: Option<JournalPages>,
+    /// The file as it is with this commit.
+    pub(super) mapping: Arc<Mapping>,
+}
+
+impl News {
+    /// None, behind a commit that is durable.
+    pub(super) fn behind(until: TransactionId) -> Self {
+        Self {
+            since: until,
+            until,
+            pages: Some(BTreeMap::new()),
+            died: 0,
+            journal: None,
+        }
+    }
+
+    /// Notes a commit.
+    pub(super) fn note(
+        &mut self,
+        transaction: TransactionId,
+        commit: &CommitNews,
+        flushed: TransactionId,
+    ) {
+        let is_next = std::mem::replace(&mut self.until, transaction).next() == transaction;
+        let mapping = || Arc::clone(&commit.mapping);
+        self.journal = commit.journal.map(|journal| (journal, mapping()));
+        let kept = commit.deaths.iter().filter(|(_, birth)| *birth <= flushed);
+        self.died += kept.map(|(run, _)| u64::from(run.len)).sum::<u64>();
+        let (Some(born), Some(pages), true) = (&commit.born, self.pages.as_mut(), is_next) else {
+            self.pages = None;
+            return;
+        };
+        let first_source = |source: PageNumber| pages.get(&source).copied().unwrap_or(Some(source));
+        let born: Vec<_> = born
+            .iter()
+            .map(|(number, source)| (*number, source.and_then(first_source)))
+            .collect();
+        pages.retain(|number, _| {
+            !contains(&commit.deaths, *number) && !is_planted(Planted::EntryOfSome)
+        });
+        pages.extend(born);
+        if pages.len() > NEWS_MAX {
+            self.pages = None;
+        }
+    }
+
+    /// What is new in `commit`, the newest one, if that is known; from now on it counts what comes behind.
+    pub(super) fn take(&mut self, commit: TransactionId) -> Option<Noted> {
+        let news = std::mem::replace(self, Self::behind(commit));
+        let pages = news.pages.filter(|_| news.until == commit);
+        pages.map(|pages| Noted {
+            since: news.since,
+            pages,
+            died: news.died,
+            journal: news.journal,
+        })
+    }
+}
+
+/// The entries that this process has written since the last flush.
+#[derive(Debug, Default)]
+pub(super) struct Journal {
+    chain: Option<Chain>,
+    /// How often there were no pages for an entry.
+    wanted: u32,
+    /// The system does not write single pages through.
+    is_refused: bool,
+}
+
+#[derive(Debug)]
+struct Chain {
+    /// The flushed commit.
+    base: Written,
+    journal: JournalPages,
+    /// The commit of the last entry.
+    until: TransactionId,
+    tag: Tag,
+    /// The record of the last entry.
+    image: Vec<u8>,
+    /// Pages of the journal that are used.
+    used: u32,
+    page_count: usize,
+    died: u64,
+}
+
+impl Journal {
+    /// Whether there were so often no pages for an entry; then it is counted anew.
+    pub(super) fn take_wanted(&mut self, least: u32) -> bool {
+        let is_wanted = self.wanted >= least;
+        if is_wanted {
+            self.wanted = 0;
+        }
+        is_wanted
+    }
+
+    /// Writes an entry that makes `target`, which is in the file, durable, and says how many bytes that were; `None`, and nothing is written, if it is to
+    /// be flushed.
+    ///
+    /// # Errors
+    /// What the system answers. Whether the entry counts is not known then.
+    pub(super) fn append(
+        &mut self,
+        storage: &dyn Storage,
+        page_size: usize,
+        target: &Target,
+    ) -> io::Result<Option<u64>> {
+        let Some(news) = target.news.as_ref().filter(|_| !self.is_refused) else {
+            return Ok(None);
+        };
+        let Some((journal, mapping)) = &news.journal else {
+            self.wanted = self.wanted.saturating_add(1);
+            return Ok(None);
+        };
+        // Another process may have flushed what is only in part new.
+        if news.since != target.durable || journal.since > target.flushed.transaction {
+            return Ok(None);
+        }
+        let journal = *journal;
+        let fault_count = mapping.faults().count();
+        let Some(image) = record_at(mapping, page_size, target.commit) else {
+            return Ok(None);
+        };
+        if !self.continues(target, journal) && !self.begin(mapping, page_size, target, journal) {
+            return Ok(None);
+        }
+        let Some(chain) = &mut self.chain else {
+            return Ok(None);
+        };
+        let mut entry = Entry::new(chain.tag);
+        entry.put(
+            u32::from(target.commit.slot),
+            RECORD,
+            &image,
+            Some(&chain.image),
+        );
+        let page_at =
+            |number: PageNumber| mapping.bytes(u64::from(number.0) * page_size as u64, page_size);
+        for (number, source) in &news.pages {
+            let (Some(page), Some(old)) =
+                (page_at(*number), source.map(page_at).unwrap_or(Some(&[])))
+            else {
+                return Ok(None);
+            };
+            let source = source.map_or(0, |source| source.0);
+            entry.put(number.0, source, page, Some(old).filter(|_| source != 0));
+        }
+        let (bytes, tag) = entry.finish(page_size);
+        let len = bytes.len() / page_size;
+        let page_count = chain.page_count + news.pages.len() + 1;
+        let died = chain.died + news.died;
+        let has_room = len <= (journal.run.len - chain.used) as usize
+            && page_count <= pages_max(journal.run, page_size)
+            && died <= u64::from(journal.run.len) * DEAD_PER_PAGE;
+        if !has_room || mapping.faults().are_more_than(fault_count) {
+            return Ok(None);
+        }
+        let offset = (u64::from(journal.run.start.0) + u64::from(chain.used)) * page_size as u64;
+        // After a write that failed it could not be flushed any more.
+        if !matches!(storage.secure(offset, bytes.len() as u64), Ok(true)) {
+            return Ok(None);
+        }
+        if is_planted(Planted::EntryUnsynced) {
+            storage.write(offset, &[io::IoSlice::new(&bytes)])?;
+        } else if !storage.write_through(offset, &bytes)? {
+            self.is_refused = true;
+            return Ok(None);
+        }
+        chain.until = target.commit.transaction;
+        (chain.tag, chain.image) = (tag, image);
+        (chain.page_count, chain.died) = (page_count, died);
+        chain.used += len as u32;
+        Ok(Some(bytes.len() as u64))
+    }
+
+    /// Whether the last entry made the last durable commit so, and there was no flush since.
+    fn continues(&self, target: &Target, journal: JournalPages) -> bool {
+        self.chain.as_ref().is_some_and(|chain| {
+            chain.base == target.flushed
+                && chain.until == target.durable
+                && chain.journal == journal
+        })
+    }
+
+    /// Begins a chain, if nothing is durable that was not flushed.
+    fn begin(
+        &mut self,
+        mapping: &Mapping,
+        page_size: usize,
+        target: &Target,
+        journal: JournalPages,
+    ) -> bool {
+        self.chain = None;
+        if target.durable != target.flushed.transaction {
+            return false;
+        }
+        let Some(image) = record_at(mapping, page_size, target.flushed) else {
+            return false;
+        };
+        self.chain = Some(Chain {
+            base: target.flushed,
+            journal,
+            until: target.durable,
+            tag: checksum_of(&image),
+            image,
+            used: 0,
+            page_count: 0,
+            died: 0,
+        });
+        true
+    }
+}
+
+/// The record of a commit in its slot, as entries have it.
+fn record_at(mapping: &Mapping, page_size: usize, written: Written) -> Option<Vec<u8>> {
+    let mut image = vec![0; page_size];
+    if !mapping.copy(u64::from(written.slot) * page_size as u64, &mut image) {
+        return None;
+    }
+    let record = Record::decode(&image, written.slot).ok()?;
+    clear_behind(&mut image);
+    (record.transaction == written.transaction && record.sequence == written.sequence)
+        .then_some(image)
+}
+
+/// Clears what an older record may have left behind a record.
+fn clear_behind(image: &mut [u8]) {
+    let len = Record::sectors_len(image);
+    if let Some(rest) = image.get_mut(len..) {
+        rest.fill(0);
+    }
+}
+
+/// What stands at the head of a record.
+fn checksum_of(image: &[u8]) -> Tag {
+    Tag(word(image, 8).unwrap_or(0))
+}
+
+fn word(bytes: &[u8], at: usize) -> Option<u64> {
+    let bytes = bytes.get(at..at + 8)?;
+    Some(u64::from_le_bytes(bytes.try_into().ok()?))
+}
+
+/// An entry that is being written.
+pub(crate) struct Entry {
+    bytes: Vec<u8>,
+    count: u32,
+}
+
+impl Entry {
+    pub(crate) fn new(before: Tag) -> Self {
+        let mut bytes = vec![0; HEAD_LEN];
+        bytes[..8].copy_from_slice(&MAGIC);
+        bytes[24..HEAD_LEN].copy_from_slice(&before.0.to_le_bytes());
+        Self { bytes, count: 0 }
+    }
+
+    /// Adds a page: what of it is not as in `old`, or not zero.
+    pub(crate) fn put(&mut self, number: u32, source: u32, page: &[u8], old: Option<&[u8]>) {
+        let head = self.bytes.len();
+        self.bytes.extend_from_slice(&number.to_le_bytes());
+        self.bytes.extend_from_slice(&source.to_le_bytes());
+        self.bytes.extend_from_slice(&[0; 4]);
+        let words = page.chunks_exact(WORD_LEN);
+        let zeros = [0; WORD_LEN];
+        let is_same = |index: usize, word: &[u8]| match old {
+            Some(old) => word == &old[index * WORD_LEN..][..WORD_LEN],
+            None => word == zeros,
+        };
+        let (mut count, mut begun): (u32, Option<usize>) = (0, None);
+        let mut part = |start: usize, end: usize, out: &mut Vec<u8>| {
+            out.extend_from_slice(&(start as u16).to_le_bytes());
+            out.extend_from_slice(&((end - start) as u16).to_le_bytes());
+            out.extend_from_slice(&page[start * WORD_LEN..end * WORD_LEN]);
+            count += 1;
+        };
+        let word_count = words.len();
+        for (index, word) in words.enumerate() {
+            match (is_same(index, word), begun) {
+                (true, Some(start)) => {
+                    part(start, index, &mut self.bytes);
+                    begun = None;
+                }
+                (false, None) => begun = Some(index),
+                _ => {}
+            }
+        }
+        if let Some(start) = begun {
+            part(start, word_count, &mut self.bytes);
+        }
+        self.bytes[head + 8..head + PAGE_HEAD_LEN].copy_from_slice(&count.to_le_bytes());
+        self.count += 1;
+    }
+
+    /// The bytes, in whole pages, and the tag.
+    pub(crate) fn finish(mut self, page_size: usize) -> (Vec<u8>, Tag) {
+        let len = self.bytes.len();
+        self.bytes[16..20].copy_from_slice(&(len as u32).to_le_bytes());
+        self.bytes[20..24].copy_from_slice(&self.count.to_le_bytes());
+        let tag = Tag::of(&self.bytes[CHECKED_FROM..]);
+        self.bytes[8..16].copy_from_slice(&tag.0.to_le_bytes());
+        self.bytes.resize(len.next_multiple_of(page_size), 0);
+        (self.bytes, tag)
+    }
+}
+
+#[cfg(test)]
+#[path = "journal_tests.rs"]
+mod tests;

@@ -1,0 +1,339 @@
+//! What a journal leads to, when a database is opened behind a crash.
+
+use super::{
+    CHECKED_FROM, HEAD_LEN, MAGIC, PAGE_HEAD_LEN, RECORD, WORD_LEN, checksum_of, clear_behind,
+    pages_max, word,
+};
+use crate::{
+    Error, PageNumber, Result, Run, Tag,
+    commit::record::{Record, SLOT_COUNT},
+    planted::{Planted, is_planted},
+    space::{Pins, Space, SpacePages},
+    store::{Mapping, Storage},
+    txn::{demanded, pages::write_pages},
+};
+use std::{collections::BTreeMap, io, sync::Arc};
+
+/// What the entries of a journal lead to.
+#[derive(Debug)]
+pub(in crate::txn) struct Redo {
+    /// Of the last entry.
+    pub(in crate::txn) record: Record,
+    image: Vec<u8>,
+    entries: Vec<Vec<u8>>,
+    journal: PageNumber,
+}
+
+impl Redo {
+    /// Reads the entries behind the flushed commit among these, which stand in the slots of the file; `None` if there are none. What the
+    /// pages are copies of is not looked at: they may be of a time before what counts.
+    pub(in crate::txn) fn read(
+        mapping: &Mapping,
+        file_len: u64,
+        records: &[Record],
+    ) -> Result<Option<Self>> {
+        if is_planted(Planted::RedoNothing) {
+            return Ok(None);
+        }
+        for base in records {
+            let Some(journal) = base.journal else {
+                continue;
+            };
+            let page_size = base.page_size as usize;
+            let mut image = vec![0; page_size];
+            let offset = u64::from(base.slot) * page_size as u64;
+            if !demanded::copy(mapping, offset, &mut image)? {
+                continue;
+            }
+            clear_behind(&mut image);
+            let mut redo = Self {
+                record: base.clone(),
+                entries: Vec::new(),
+                journal: journal.run.start,
+                image,
+            };
+            redo.add_all(mapping, file_len, journal.run)?;
+            if !redo.entries.is_empty() {
+                return Ok(Some(redo));
+            }
+        }
+        Ok(None)
+    }
+
+    fn add_all(&mut self, mapping: &Mapping, file_len: u64, run: Run) -> Result<()> {
+        let page_size = self.image.len();
+        let (mut at, mut tag, mut page_count) = (0, checksum_of(&self.image), 0);
+        while let Some(entry) = entry_at(mapping, run, page_size, at, tag)? {
+            tag = Tag(word(&entry, 8).unwrap_or(0));
+            at += entry.len().div_ceil(page_size) as u32;
+            let mut image = self.image.clone();
+            let (slot, count) = patch_record(&entry, &mut image).ok_or_else(|| self.nonsense())?;
+            page_count += count;
+            let record = Record::decode(&image, slot).map_err(|_| self.nonsense())?;
+            let is_next = record.sequence > self.record.sequence
+                && record.page_size == self.record.page_size
+                && record.database_id == self.record.database_id;
+            if !is_next || page_count > pages_max(run, page_size) {
+                return Err(self.nonsense());
+            }
+            if record.page_count * page_size as u64 > file_len {
+                // The file was cut since, so something newer counts.
+                return Ok(());
+            }
+            (self.record, self.image) = (record, image);
+            self.entries.push(entry);
+        }
+        Ok(())
+    }
+
+    fn nonsense(&self) -> Error {
+        let detail = "an entry of the journal makes no sense";
+        Error::corrupted(self.journal, "recovery", detail)
+    }
+
+    /// Where its pages are, sorted and apart. Some of them may have died since.
+    pub(in crate::txn) fn runs(&self) -> Vec<Run> {
+        let pages = self.entries.iter().flat_map(|entry| pages_of(entry));
+        let mut numbers: Vec<_> = pages
+            .filter(|page| page.source != RECORD)
+            .map(|page| PageNumber(page.number))
+            .collect();
+        demanded::in_runs(&mut numbers)
+    }
+
+    /// Puts the pages where they belong.
+    ///
+    /// # Errors
+    /// What the system answers; [`Error::Corrupted`] if what the pages are copies of is not there.
+    pub(in crate::txn) fn write_pages(&self, storage: &dyn Storage) -> Result<()> {
+        let page_size = self.image.len();
+        let mapping = storage.mapping().map_err(Error::io("mapping the file"))?;
+        let mut made: BTreeMap<PageNumber, Vec<u8>> = BTreeMap::new();
+        for entry in &self.entries {
+            // All sources are of the state before.
+            let mut new = Vec::new();
+            for page in pages_of(entry).skip(1) {
+                let mut bytes = vec![0; page_size];
+                let source = PageNumber(page.source);
+                if let Some(source) = made.get(&source) {
+                    bytes.copy_from_slice(source);
+                } else if page.source != 0 {
+                    let offset = u64::from(page.source) * page_size as u64;
+                    if !demanded::copy(&mapping, offset, &mut bytes)? {
+                        return Err(self.nonsense());
+                    }
+                }
+                page.patch(&mut bytes).ok_or_else(|| self.nonsense())?;
+                new.push((PageNumber(page.number), bytes));
+            }
+            made.extend(new);
+        }
+        // What died meanwhile may have given place to what a newer commit wrote.
+        let pages = Overlaid {
+            made: &made,
+            mapping: &mapping,
+            page_size,
+        };
+        let record = &self.record;
+        let newest = Pins::new(Arc::default(), vec![record.transaction]);
+        let census = Space::load(
+            &pages,
+            &record.space_roots,
+            &record.space_log,
+            record.page_count,
+            &newest,
+        )?
+        .classify();
+        let pending = census.pending.iter().map(|death| death.run);
+        let mut unused: Vec<_> = census.free.iter().copied().chain(pending).collect();
+        unused.sort_unstable_by_key(|run| run.start);
+        made.retain(|number, _| {
+            let behind = unused.partition_point(|run| run.start <= *number);
+            behind == 0
+                || u64::from(number.0) >= unused[behind - 1].end()
+                || is_planted(Planted::RedoDead)
+        });
+        made.retain(|number, _| u64::from(number.0) < record.page_count);
+        for number in made.keys() {
+            let secured = storage.secure(u64::from(number.0) * page_size as u64, page_size as u64);
+            secured.map_err(Error::io(REDOING))?;
+        }
+        let pages: Vec<_> = made
+            .iter()
+            .map(|(number, page)| (*number, &page[..]))
+            .collect();
+        write_pages(storage, page_size, &pages).map_err(Error::io(REDOING))
+    }
+
+    /// Puts the record where it belongs.
+    ///
+    /// # Errors
+    /// What the system answers.
+    pub(in crate::txn) fn write_record(&self, storage: &dyn Storage) -> Result<()> {
+        let page_size = self.image.len();
+        let offset = u64::from(self.record.slot) * page_size as u64;
+        let record =
+            io::IoSlice::new(&self.image[..Record::sectors_len(&self.image).min(page_size)]);
+        storage.write(offset, &[record]).map_err(Error::io(REDOING))
+    }
+}
+
+/// The file, with pages of the journal over those that stand there.
+struct Overlaid<'r> {
+    made: &'r BTreeMap<PageNumber, Vec<u8>>,
+    mapping: &'r Mapping,
+    page_size: usize,
+}
+
+impl SpacePages for Overlaid<'_> {
+    fn page_size(&self) -> usize {
+        self.page_size
+    }
+
+    fn page(&self, number: PageNumber) -> Result<&[u8]> {
+        if let Some(page) = self.made.get(&number) {
+            return Ok(page);
+        }
+        let offset = u64::from(number.0) * self.page_size as u64;
+        let demanded = self.mapping.demand(offset, self.page_size);
+        demanded.map_err(Error::io("reading the file"))?;
+        let page = self.mapping.bytes(offset, self.page_size);
+        page.ok_or_else(|| Error::corrupted(number, "recovery", "it is behind the end of the file"))
+    }
+}
+
+const REDOING: &str = "writing what the journal says";
+
+/// The entry that begins in this page of the journal, if it is the one behind `before`.
+fn entry_at(
+    mapping: &Mapping,
+    run: Run,
+    page_size: usize,
+    at: u32,
+    before: Tag,
+) -> Result<Option<Vec<u8>>> {
+    if at >= run.len {
+        return Ok(None);
+    }
+    let offset = (u64::from(run.start.0) + u64::from(at)) * page_size as u64;
+    let mut head = [0; HEAD_LEN];
+    if !demanded::copy(mapping, offset, &mut head)? {
+        return Ok(None);
+    }
+    let len = half_word(&head, 16).unwrap_or(0) as usize;
+    let room = (run.len - at) as usize * page_size;
+    let is_next = word(&head, 24) == Some(before.0) || is_planted(Planted::AnyEntry);
+    if head[..8] != MAGIC || !is_next || !(HEAD_LEN..=room).contains(&len) {
+        return Ok(None);
+    }
+    if !mapping.contains(offset, len) {
+        return Ok(None);
+    }
+    let mut entry = vec![0; len];
+    if !demanded::copy(mapping, offset, &mut entry)? {
+        return Ok(None);
+    }
+    let is_whole = word(&entry, 8) == Some(Tag::of(&entry[CHECKED_FROM..]).0);
+    Ok(is_whole.then_some(entry))
+}
+
+/// Makes the record of an entry of the one before; returns its slot, and how many pages there are. `None` if anything of the entry makes no sense.
+pub(super) fn patch_record(entry: &[u8], image: &mut [u8]) -> Option<(u8, usize)> {
+    let count = half_word(entry, 20)? as usize;
+    let mut slot = None;
+    let mut found = 0;
+    let mut end = HEAD_LEN;
+    for (index, page) in pages_of(entry).enumerate() {
+        let is_record = page.number < u32::from(SLOT_COUNT);
+        if (index == 0) != is_record || is_record != (page.source == RECORD) {
+            return None;
+        }
+        if is_record {
+            page.patch(image)?;
+            slot = Some(page.number as u8);
+        }
+        found += 1;
+        end += PAGE_HEAD_LEN + page.parts.len();
+    }
+    (found == count && end == entry.len()).then_some((slot?, count))
+}
+
+/// A page of an entry.
+struct PageOf<'e> {
+    number: u32,
+    source: u32,
+    parts: &'e [u8],
+}
+
+/// The pages of an entry, up to what makes no sense.
+fn pages_of(entry: &[u8]) -> impl Iterator<Item = PageOf<'_>> {
+    let mut rest = entry.get(HEAD_LEN..).unwrap_or_default();
+    std::iter::from_fn(move || {
+        let (number, source, count) = (
+            half_word(rest, 0)?,
+            half_word(rest, 4)?,
+            half_word(rest, 8)?,
+        );
+        let parts = rest.get(PAGE_HEAD_LEN..)?;
+        let mut behind = parts;
+        for _ in 0..count {
+            let (_, _, after) = part_of(behind)?;
+            behind = after;
+        }
+        rest = behind;
+        let parts = &parts[..parts.len() - behind.len()];
+        Some(PageOf {
+            number,
+            source,
+            parts,
+        })
+    })
+}
+
+impl PageOf<'_> {
+    /// Puts what differs into a page; `None` if that has no place there.
+    fn patch(&self, page: &mut [u8]) -> Option<()> {
+        let mut parts = self.parts;
+        while let Some((start, bytes, behind)) = part_of(parts) {
+            page.get_mut(start..start + bytes.len())?
+                .copy_from_slice(bytes);
+            parts = behind;
+        }
+        Some(())
+    }
+}
+
+/// Start and bytes of the first part, and what is behind it.
+fn part_of(parts: &[u8]) -> Option<(usize, &[u8], &[u8])> {
+    let (head, behind) = parts.split_at_checked(4)?;
+    let start = usize::from(u16::from_le_bytes([head[0], head[1]])) * WORD_LEN;
+    let len = usize::from(u16::from_le_bytes([head[2], head[3]])) * WORD_LEN;
+    if len == 0 {
+        return None;
+    }
+    let (bytes, behind) = behind.split_at_checked(len)?;
+    Some((start, bytes, behind))
+}
+
+fn half_word(bytes: &[u8], at: usize) -> Option<u32> {
+    let bytes = bytes.get(at..at + 4)?;
+    Some(u32::from_le_bytes(bytes.try_into().ok()?))
+}
+
+/// A file as it is when what its journal says is in its place; `None` if there is no entry.
+#[cfg(any(test, feature = "testing"))]
+pub(crate) fn redone(image: &[u8]) -> Option<Vec<u8>> {
+    let page_size = crate::commit::record::find_page_size(image).ok()? as usize;
+    let records: Vec<_> = (0..SLOT_COUNT)
+        .filter_map(|slot| {
+            let bytes = image.get(usize::from(slot) * page_size..)?;
+            Record::decode(&bytes[..bytes.len().min(page_size)], slot).ok()
+        })
+        .collect();
+    let disk = crate::store::sim::SimDisk::from_image(image.to_vec(), 2 * image.len());
+    let redo = Redo::read(&*disk.mapping().ok()?, disk.len(), &records).ok()??;
+    redo.write_pages(&disk)
+        .and_then(|()| redo.write_record(&disk))
+        .ok()?;
+    Some(disk.process_crash())
+}

@@ -30,8 +30,8 @@ const SLICES: usize = 11;
 const PAGE_VALUE_LEN: usize = 4000;
 /// Values of a transaction.
 const BATCH: usize = 50_000;
-/// Dead pages that one small commit leaves in any case, and more.
-const SETTLED_PAGES: u64 = 64;
+/// Dead pages that small commits leave until there is a flush, which is rare where a journal stands for it, and more.
+const SETTLED_PAGES: u64 = 4096;
 
 /// The times of the commits of one database in one state.
 #[derive(Clone, Debug, Serialize)]

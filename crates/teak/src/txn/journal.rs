@@ -230,7 +230,8 @@ impl Journal {
             self.wanted = self.wanted.saturating_add(1);
             return Ok(None);
         };
-        // Another process may have flushed what is only in part new.
+        // Another process may have flushed what is only in part new. And all that is new came behind the commit that took the journal: before it
+        // nothing was listed.
         if news.since != target.durable || journal.since > target.flushed.transaction {
             return Ok(None);
         }

@@ -64,9 +64,10 @@ impl WriteTransaction {
             && self.revived.is_none()
             && !self.is_compacting
             && page_count == self.base.record.page_count
+            && self.journal == self.base.record.journal
             && self.engine.policies.journal_bytes != Some(0)
             && !self.pages.writer.is_to_shrink(&*self.engine.storage);
-        // Where there is no journal yet all is flushed that is new when one is taken.
+        // What is not listed here is flushed with the commit that takes a journal, before the first entry.
         let noted = if self.journal.is_some() { taken } else { &[] };
         let numbers = noted.iter().flat_map(|run| run.pages());
         is_fit.then(|| {

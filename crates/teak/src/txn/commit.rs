@@ -108,12 +108,14 @@ impl WriteTransaction {
             self.end_savepoint(outermost)?;
         }
         let mut is_none_dropped = self.has_none_dropped();
-        if !self.pages.is_unchanged() || self.tables.values().any(|table| table.is_changed) {
+        let is_changed =
+            !self.pages.is_unchanged() || self.tables.values().any(|table| table.is_changed);
+        if is_changed {
             self.keep_parked()?;
             is_none_dropped = self.release_some_dropped()?;
             self.empty_tail()?;
-            self.change_journal()?;
-        } else if self.is_compacting {
+        }
+        if is_changed || self.is_compacting {
             self.change_journal()?;
         }
         self.note_step(Step::Tail);

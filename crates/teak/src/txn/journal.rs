@@ -230,93 +230,107 @@ impl Journal {
             self.wanted = self.wanted.saturating_add(1);
             return Ok(None);
         };
-        // Another process may have flushed what is only in part new. And all that is new came behind the commit that took the journal: before it
-        // nothing was listed.
-        if news.since != target.durable || journal.since > target.flushed.transaction {
-            return Ok(None);
-        }
-        let journal = *journal;
-        let fault_count = mapping.faults().count();
-        let Some(image) = record_at(mapping, page_size, target.commit) else {
+        let Some(next) = self.next_of(page_size, target, news, *journal, mapping) else {
             return Ok(None);
         };
-        if !self.continues(target, journal) && !self.begin(mapping, page_size, target, journal) {
-            return Ok(None);
-        }
-        let Some(chain) = &mut self.chain else {
-            return Ok(None);
-        };
-        let mut entry = Entry::new(chain.tag);
-        entry.put(
-            u32::from(target.commit.slot),
-            RECORD,
-            &image,
-            Some(&chain.image),
-        );
-        let page_at =
-            |number: PageNumber| mapping.bytes(u64::from(number.0) * page_size as u64, page_size);
-        for (number, source) in &news.pages {
-            let (Some(page), Some(old)) =
-                (page_at(*number), source.map(page_at).unwrap_or(Some(&[])))
-            else {
-                return Ok(None);
-            };
-            let source = source.map_or(0, |source| source.0);
-            entry.put(number.0, source, page, Some(old).filter(|_| source != 0));
-        }
-        let (bytes, tag) = entry.finish(page_size);
-        let len = bytes.len() / page_size;
-        let page_count = chain.page_count + news.pages.len() + 1;
-        let died = chain.died + news.died;
-        let has_room = len <= (journal.run.len - chain.used) as usize
-            && page_count <= pages_max(journal.run, page_size)
-            && died <= u64::from(journal.run.len) * DEAD_PER_PAGE;
-        if !has_room || mapping.faults().are_more_than(fault_count) {
-            return Ok(None);
-        }
-        let offset = (u64::from(journal.run.start.0) + u64::from(chain.used)) * page_size as u64;
+        let len = next.bytes.len() as u64;
+        let (run, used) = (next.chain.journal.run, next.at);
+        let offset = (u64::from(run.start.0) + u64::from(used)) * page_size as u64;
         // After a write that failed it could not be flushed any more.
-        if !matches!(storage.secure(offset, bytes.len() as u64), Ok(true)) {
+        if !matches!(storage.secure(offset, len), Ok(true)) {
             return Ok(None);
         }
         if is_planted(Planted::EntryUnsynced) {
-            storage.write(offset, &[io::IoSlice::new(&bytes)])?;
-        } else if !storage.write_through(offset, &bytes)? {
+            storage.write(offset, &[io::IoSlice::new(&next.bytes)])?;
+        } else if !storage.write_through(offset, &next.bytes)? {
             self.is_refused = true;
             return Ok(None);
         }
-        chain.until = target.commit.transaction;
-        (chain.tag, chain.image) = (tag, image);
-        (chain.page_count, chain.died) = (page_count, died);
-        chain.used += len as u32;
-        Ok(Some(bytes.len() as u64))
+        self.chain = Some(next.chain);
+        Ok(Some(len))
     }
 
-    /// Whether the last entry made the last durable commit so, and there was no flush since.
-    fn continues(&self, target: &Target, journal: JournalPages) -> bool {
-        self.chain.as_ref().is_some_and(|chain| {
-            chain.base == target.flushed
-                && chain.until == target.durable
-                && chain.journal == journal
+    /// The entry that makes `target` durable; `None` if that is to be flushed.
+    fn next_of(
+        &mut self,
+        page_size: usize,
+        target: &Target,
+        news: &Noted,
+        journal: JournalPages,
+        mapping: &Mapping,
+    ) -> Option<Next> {
+        // Another process may have flushed what is only in part new. And all that is new came behind the commit that took the journal: before it
+        // nothing was listed.
+        if news.since != target.durable || journal.since > target.flushed.transaction {
+            return None;
+        }
+        let fault_count = mapping.faults().count();
+        let image = record_at(mapping, page_size, target.commit)?;
+        let before = match self.chain.take() {
+            Some(chain) if chain.is_continued(target, journal) => chain,
+            _ => Chain::begin(mapping, page_size, target, journal)?,
+        };
+        let mut entry = Entry::new(before.tag);
+        let slot = u32::from(target.commit.slot);
+        entry.put(slot, RECORD, &image, Some(&before.image));
+        let page_at =
+            |number: PageNumber| mapping.bytes(u64::from(number.0) * page_size as u64, page_size);
+        for (number, source) in &news.pages {
+            let page = page_at(*number)?;
+            match source {
+                Some(source) => entry.put(number.0, source.0, page, Some(page_at(*source)?)),
+                None => entry.put(number.0, 0, page, None),
+            }
+        }
+        let (bytes, tag) = entry.finish(page_size);
+        let at = before.used;
+        let chain = Chain {
+            until: target.commit.transaction,
+            tag,
+            image,
+            used: at + (bytes.len() / page_size) as u32,
+            page_count: before.page_count + news.pages.len() + 1,
+            died: before.died + news.died,
+            ..before
+        };
+        let has_room = chain.used <= journal.run.len
+            && chain.page_count <= pages_max(journal.run, page_size)
+            && chain.died <= u64::from(journal.run.len) * DEAD_PER_PAGE;
+        (has_room && !mapping.faults().are_more_than(fault_count)).then_some(Next {
+            bytes,
+            at,
+            chain,
         })
     }
+}
 
-    /// Begins a chain, if nothing is durable that was not flushed.
+/// An entry that may be written.
+struct Next {
+    bytes: Vec<u8>,
+    /// In which page of the journal it begins.
+    at: u32,
+    /// The chain with it.
+    chain: Chain,
+}
+
+impl Chain {
+    /// Whether the last entry made the last durable commit so, and there was no flush since.
+    fn is_continued(&self, target: &Target, journal: JournalPages) -> bool {
+        self.base == target.flushed && self.until == target.durable && self.journal == journal
+    }
+
+    /// Without an entry, if nothing is durable that was not flushed.
     fn begin(
-        &mut self,
         mapping: &Mapping,
         page_size: usize,
         target: &Target,
         journal: JournalPages,
-    ) -> bool {
-        self.chain = None;
+    ) -> Option<Self> {
         if target.durable != target.flushed.transaction {
-            return false;
+            return None;
         }
-        let Some(image) = record_at(mapping, page_size, target.flushed) else {
-            return false;
-        };
-        self.chain = Some(Chain {
+        let image = record_at(mapping, page_size, target.flushed)?;
+        Some(Self {
             base: target.flushed,
             journal,
             until: target.durable,
@@ -325,8 +339,7 @@ impl Journal {
             used: 0,
             page_count: 0,
             died: 0,
-        });
-        true
+        })
     }
 }
 

@@ -13,7 +13,7 @@ use super::{
     pages::zone::Zone,
     policies::{Asked, Network, Settings, Sharing},
     progress::{State, Written},
-    recover::{self, Finding, Found, Recovery},
+    recover::{self, Decision, Found, Recovery},
     snapshot::Snapshot,
     tail::Tail,
     written::WrittenRuns,
@@ -235,8 +235,8 @@ fn find_and_settle(
     // Each time that it is decided anew, another record has lost, or something that the journal says is in its place.
     for _ in 0..=SLOT_COUNT + 2 {
         let found = match recover::find(storage, path, boot)? {
-            Finding::Found(found) => *found,
-            Finding::ToRedo(redo) => {
+            Decision::Found(found) => *found,
+            Decision::ToRedo(redo) => {
                 refuse_unknown(&redo.record, is_read_only)?;
                 if is_read_only {
                     return Err(Error::InvalidArgument(IN_JOURNAL.into()));

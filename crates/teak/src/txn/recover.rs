@@ -41,7 +41,7 @@ use crate::{
     store::{Mapping, Storage},
     tree::{
         RootFault, TreeRoot,
-        walk::{self, PageRole, Visitor},
+        walk::{self, Finding, PageRole, Visitor},
     },
 };
 use std::{collections::HashSet, io::IoSlice, path::Path, sync::Arc};
@@ -108,14 +108,14 @@ pub(super) struct Found {
 
 /// What is to be done at the head of a file.
 #[derive(Debug)]
-pub(super) enum Finding {
+pub(super) enum Decision {
     Found(Box<Found>),
     /// The journal has commits that are nowhere else.
     ToRedo(Box<Redo>),
 }
 
 /// Reads the records and decides which one counts.
-pub(super) fn find(storage: &Arc<dyn Storage>, path: &Path, boot: [u8; 16]) -> Result<Finding> {
+pub(super) fn find(storage: &Arc<dyn Storage>, path: &Path, boot: [u8; 16]) -> Result<Decision> {
     let mapping = storage.mapping().map_err(Error::io("mapping the file"))?;
     let Slots {
         mut records,
@@ -125,13 +125,15 @@ pub(super) fn find(storage: &Arc<dyn Storage>, path: &Path, boot: [u8; 16]) -> R
     let redo = Redo::read(&mapping, storage.len(), &records)?;
     let redo = match redo {
         Some(redo) if redo.record.sequence > records[0].sequence => {
-            return Ok(Finding::ToRedo(Box::new(redo)));
+            return Ok(Decision::ToRedo(Box::new(redo)));
         }
         redo => redo,
     };
-    let entry_runs = |record: &Record| {
-        let redo = redo.as_ref().filter(|redo| redo.record == *record);
-        redo.map(Redo::runs)
+    // What the commit of the last entry has written, whose own list may have become too long.
+    let entry_runs = redo.as_ref().map(Redo::runs);
+    let entry_runs_of = |record: &Record| match &redo {
+        Some(redo) if redo.record == *record => entry_runs.as_deref(),
+        _ => None,
     };
     let mut sequences = [0; SLOT_COUNT as usize];
     for record in &records {
@@ -157,7 +159,7 @@ pub(super) fn find(storage: &Arc<dyn Storage>, path: &Path, boot: [u8; 16]) -> R
             true => durable_slot(&records, storage.len()),
             false => None,
         };
-        return Ok(Finding::Found(Box::new(Found {
+        return Ok(Decision::Found(Box::new(Found {
             durable_slot: durable_slot.unwrap_or(newest.slot),
             is_on_disk: durable_slot.is_some(),
             known_durable,
@@ -180,7 +182,7 @@ pub(super) fn find(storage: &Arc<dyn Storage>, path: &Path, boot: [u8; 16]) -> R
     for record in &records {
         let verdict = match is_planted(Planted::TrustRecord) {
             true => Verdict::default(),
-            false => verify(record, entry_runs(record), &mapping, storage.len())?,
+            false => verify(record, entry_runs_of(record), &mapping, storage.len())?,
         };
         let Some(fault) = verdict.fault else {
             let to = record.transaction;
@@ -189,9 +191,9 @@ pub(super) fn find(storage: &Arc<dyn Storage>, path: &Path, boot: [u8; 16]) -> R
                     format!("the record of commit {known_durable}, which was durable, is gone");
                 return Err(Error::corrupted(slot_page(record.slot), "recovery", detail));
             }
-            let entry_runs = entry_runs(record);
+            let entry_runs = entry_runs_of(record).map(<[Run]>::to_vec);
             if let Some(redo) = redo.filter(|redo| redo.record.sequence > record.sequence) {
-                return Ok(Finding::ToRedo(Box::new(redo)));
+                return Ok(Decision::ToRedo(Box::new(redo)));
             }
             let acknowledged = records.iter().map(|record| record.acknowledged).max();
             if let Some(lost) = acknowledged.filter(|acknowledged| to < *acknowledged) {
@@ -203,7 +205,7 @@ pub(super) fn find(storage: &Arc<dyn Storage>, path: &Path, boot: [u8; 16]) -> R
                 None => Recovery::Verified { last: to },
                 Some(reason) => Recovery::RolledBack { from, to, reason },
             };
-            return Ok(Finding::Found(Box::new(Found {
+            return Ok(Decision::Found(Box::new(Found {
                 durable_slot: record.slot,
                 is_on_disk: false,
                 known_durable,
@@ -272,7 +274,7 @@ impl Found {
         let mapping = storage.mapping().map_err(Error::io("mapping the file"))?;
         let verdict = verify(
             &self.newest,
-            self.entry_runs.clone(),
+            self.entry_runs.as_deref(),
             &mapping,
             storage.len(),
         )?;
@@ -300,9 +302,9 @@ impl Found {
     fn write_again(&self, storage: &dyn Storage) -> Result<()> {
         let mapping = storage.mapping().map_err(Error::io("mapping the file"))?;
         let page_size = u64::from(self.newest.page_size);
-        let listed = listed(&self.newest, self.entry_runs.clone());
+        let listed = listed(&self.newest, self.entry_runs.as_deref());
         let mut runs = young_runs(&self.newest, listed.is_some(), &mapping)?;
-        runs.extend(listed.unwrap_or_default());
+        runs.extend_from_slice(listed.unwrap_or_default());
         runs.push(Run {
             start: slot_page(self.newest.slot),
             len: 1,
@@ -330,8 +332,8 @@ impl Found {
 const CHUNK_LEN: u64 = 1 << 20;
 
 /// All runs that were written since the last flush, by the record's own list or by that of an entry of the journal.
-fn listed(record: &Record, entry_runs: Option<Vec<Run>>) -> Option<Vec<Run>> {
-    record.written.clone().or(entry_runs)
+fn listed<'r>(record: &'r Record, entry_runs: Option<&'r [Run]>) -> Option<&'r [Run]> {
+    record.written.as_deref().or(entry_runs)
 }
 
 /// All runs that are younger than the last durable commit and that are not listed.
@@ -427,7 +429,7 @@ struct Verdict {
 /// Looks through all that was written since the last durable commit before this one.
 fn verify(
     record: &Record,
-    entry_runs: Option<Vec<Run>>,
+    entry_runs: Option<&[Run]>,
     mapping: &Arc<Mapping>,
     file_len: u64,
 ) -> Result<Verdict> {
@@ -474,8 +476,8 @@ fn verify(
 }
 
 /// Walks what is young.
-struct Audit {
-    written: Option<Vec<Run>>,
+struct Audit<'r> {
+    written: Option<&'r [Run]>,
     durable: TransactionId,
     seen: HashSet<PageNumber>,
     /// Pages that trees may still have: a forged file makes runs overlap.
@@ -489,8 +491,8 @@ struct Audit {
     unverified: Option<Vec<u8>>,
 }
 
-impl Audit {
-    fn new(record: &Record, written: Option<Vec<Run>>) -> Self {
+impl<'r> Audit<'r> {
+    fn new(record: &Record, written: Option<&'r [Run]>) -> Self {
         Self {
             written,
             durable: record.durable_transaction,
@@ -537,14 +539,14 @@ impl Audit {
     }
 }
 
-impl Visitor for Audit {
+impl Visitor for Audit<'_> {
     fn enter(&mut self, run: Run, role: PageRole) -> bool {
         let is_passed_over = is_planted(Planted::VerifyNoValues) && role == PageRole::Value
             || is_planted(Planted::VerifyRootOnly) && !self.seen.is_empty();
         if is_passed_over {
             return false;
         }
-        let is_written = self.written.as_ref().is_none_or(|runs| {
+        let is_written = self.written.is_none_or(|runs| {
             let behind = runs.partition_point(|written| written.start <= run.start);
             behind > 0 && u64::from(run.start.0) < runs[behind - 1].end()
         });
@@ -559,7 +561,7 @@ impl Visitor for Audit {
         self.fault.is_none()
     }
 
-    fn finding(&mut self, finding: walk::Finding) {
+    fn finding(&mut self, finding: Finding) {
         self.note(finding.page, finding.detail.to_owned());
     }
 

@@ -101,59 +101,22 @@ impl Redo {
         demanded::in_runs(&mut numbers)
     }
 
-    /// Puts the pages where they belong.
+    /// Puts the pages where they belong, but for those that died meanwhile: they may have given place to what a newer commit wrote.
     ///
     /// # Errors
     /// What the system answers; [`Error::Corrupted`] if what the pages are copies of is not there.
     pub(in crate::txn) fn write_pages(&self, storage: &dyn Storage) -> Result<()> {
         let page_size = self.image.len();
         let mapping = storage.mapping().map_err(Error::io("mapping the file"))?;
-        let mut made: BTreeMap<PageNumber, Vec<u8>> = BTreeMap::new();
-        for entry in &self.entries {
-            // All sources are of the state before.
-            let mut new = Vec::new();
-            for page in pages_of(entry).skip(1) {
-                let mut bytes = vec![0; page_size];
-                let source = PageNumber(page.source);
-                if let Some(source) = made.get(&source) {
-                    bytes.copy_from_slice(source);
-                } else if page.source != 0 {
-                    let offset = u64::from(page.source) * page_size as u64;
-                    if !demanded::copy(&mapping, offset, &mut bytes)? {
-                        return Err(self.nonsense());
-                    }
-                }
-                page.patch(&mut bytes).ok_or_else(|| self.nonsense())?;
-                new.push((PageNumber(page.number), bytes));
-            }
-            made.extend(new);
+        let mut made = self.made(&mapping)?;
+        if !is_planted(Planted::RedoDead) {
+            let unused = self.unused(&made, &mapping)?;
+            made.retain(|number, _| {
+                let behind = unused.partition_point(|run| run.start <= *number);
+                behind == 0 || u64::from(number.0) >= unused[behind - 1].end()
+            });
         }
-        // What died meanwhile may have given place to what a newer commit wrote.
-        let pages = Overlaid {
-            made: &made,
-            mapping: &mapping,
-            page_size,
-        };
-        let record = &self.record;
-        let newest = Pins::new(Arc::default(), vec![record.transaction]);
-        let census = Space::load(
-            &pages,
-            &record.space_roots,
-            &record.space_log,
-            record.page_count,
-            &newest,
-        )?
-        .classify();
-        let pending = census.pending.iter().map(|death| death.run);
-        let mut unused: Vec<_> = census.free.iter().copied().chain(pending).collect();
-        unused.sort_unstable_by_key(|run| run.start);
-        made.retain(|number, _| {
-            let behind = unused.partition_point(|run| run.start <= *number);
-            behind == 0
-                || u64::from(number.0) >= unused[behind - 1].end()
-                || is_planted(Planted::RedoDead)
-        });
-        made.retain(|number, _| u64::from(number.0) < record.page_count);
+        made.retain(|number, _| u64::from(number.0) < self.record.page_count);
         for number in made.keys() {
             let secured = storage.secure(u64::from(number.0) * page_size as u64, page_size as u64);
             secured.map_err(Error::io(REDOING))?;
@@ -163,6 +126,54 @@ impl Redo {
             .map(|(number, page)| (*number, &page[..]))
             .collect();
         write_pages(storage, page_size, &pages).map_err(Error::io(REDOING))
+    }
+
+    /// The pages as the last entry that has them makes them.
+    fn made(&self, mapping: &Mapping) -> Result<Made> {
+        let page_size = self.image.len();
+        let mut made = Made::new();
+        for entry in &self.entries {
+            // All sources are of the state before.
+            let mut new = Vec::new();
+            for page in pages_of(entry).skip(1) {
+                let mut bytes = vec![0; page_size];
+                if let Some(source) = made.get(&PageNumber(page.source)) {
+                    bytes.copy_from_slice(source);
+                } else if page.source != 0 {
+                    let offset = u64::from(page.source) * page_size as u64;
+                    if !demanded::copy(mapping, offset, &mut bytes)? {
+                        return Err(self.nonsense());
+                    }
+                }
+                page.patch(&mut bytes).ok_or_else(|| self.nonsense())?;
+                new.push((PageNumber(page.number), bytes));
+            }
+            made.extend(new);
+        }
+        Ok(made)
+    }
+
+    /// What the state of the last entry does not use, sorted.
+    fn unused(&self, made: &Made, mapping: &Mapping) -> Result<Vec<Run>> {
+        let pages = Overlaid {
+            made,
+            mapping,
+            page_size: self.image.len(),
+        };
+        let record = &self.record;
+        let newest = Pins::new(Arc::default(), vec![record.transaction]);
+        let space = Space::load(
+            &pages,
+            &record.space_roots,
+            &record.space_log,
+            record.page_count,
+            &newest,
+        )?;
+        let census = space.classify();
+        let mut unused = census.free;
+        unused.extend(census.pending.iter().map(|death| death.run));
+        unused.sort_unstable_by_key(|run| run.start);
+        Ok(unused)
     }
 
     /// Puts the record where it belongs.
@@ -178,9 +189,12 @@ impl Redo {
     }
 }
 
+/// Pages that the journal makes.
+type Made = BTreeMap<PageNumber, Vec<u8>>;
+
 /// The file, with pages of the journal over those that stand there.
 struct Overlaid<'r> {
-    made: &'r BTreeMap<PageNumber, Vec<u8>>,
+    made: &'r Made,
     mapping: &'r Mapping,
     page_size: usize,
 }
@@ -223,10 +237,8 @@ fn entry_at(
     let len = half_word(&head, 16).unwrap_or(0) as usize;
     let room = (run.len - at) as usize * page_size;
     let is_next = word(&head, 24) == Some(before.0) || is_planted(Planted::AnyEntry);
-    if head[..8] != MAGIC || !is_next || !(HEAD_LEN..=room).contains(&len) {
-        return Ok(None);
-    }
-    if !mapping.contains(offset, len) {
+    let has_place = (HEAD_LEN..=room).contains(&len) && mapping.contains(offset, len);
+    if head[..8] != MAGIC || !is_next || !has_place {
         return Ok(None);
     }
     let mut entry = vec![0; len];

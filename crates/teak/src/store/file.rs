@@ -32,6 +32,8 @@ use rustix::{
     fs::{AtFlags, StatxFlags, statx},
     io::{Errno, ReadWriteFlags, pwritev2},
 };
+#[cfg(target_os = "linux")]
+use std::os::fd::{AsFd, AsRawFd};
 use std::{
     io::{self, IoSlice},
     sync::{
@@ -283,6 +285,20 @@ impl Storage for FileStorage {
             Err(error) if !is_begun && is_unknown(&error) => Ok(false),
             Err(error) => Err(error),
         }
+    }
+
+    #[cfg(target_os = "linux")]
+    fn begin_write_back(&self) {
+        // SAFETY: the call is given nothing but an open file and numbers. What it answers makes no difference: nothing is promised, and
+        // errors of the disk stay for the flush, since it does not wait for any.
+        let _ = unsafe {
+            libc::sync_file_range(
+                self.file.as_fd().as_raw_fd(),
+                0,
+                0,
+                libc::SYNC_FILE_RANGE_WRITE,
+            )
+        };
     }
 
     /// For a file that was just created, the first flush that succeeds also gives it its name: a

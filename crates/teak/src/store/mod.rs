@@ -96,6 +96,9 @@ pub(crate) trait Storage: Send + Sync + std::fmt::Debug {
         Ok(false)
     }
 
+    /// Has the system begin with writing all that was written, where it can be told to. What fails then is for the next flush to say.
+    fn begin_write_back(&self) {}
+
     /// Returns when all that was written is on the disk, sizes included.
     ///
     /// # Errors

@@ -99,6 +99,8 @@ struct Inner {
     on_flush: Mutex<Option<FlushHook>>,
     /// How many processes were killed: handles of theirs do nothing any more.
     killed: AtomicU64,
+    /// How often the system was told to begin with writing.
+    write_backs: AtomicU64,
 }
 
 /// What is called while a flush runs.
@@ -195,6 +197,7 @@ impl SimDisk {
             }),
             on_flush: Mutex::default(),
             killed: AtomicU64::new(0),
+            write_backs: AtomicU64::new(0),
         };
         Self {
             inner: Arc::new(inner),
@@ -228,6 +231,12 @@ impl SimDisk {
     #[must_use]
     pub fn calls(&self) -> u64 {
         lock(&self.inner.state).faults.calls().len() as u64
+    }
+
+    /// How often the system was told to begin with writing, by which nothing is promised.
+    #[cfg(test)]
+    pub(crate) fn write_back_count(&self) -> u64 {
+        self.inner.write_backs.load(Ordering::Relaxed)
     }
 
     /// What the calls were, failed ones included.
@@ -404,6 +413,10 @@ impl Storage for SimDisk {
         state.holes.remove(offset..offset + bytes.len() as u64);
         state.record_write(offset, bytes);
         fault.map_or(Ok(()), |fault| Err(fault.to_error()))
+    }
+
+    fn begin_write_back(&self) {
+        self.inner.write_backs.fetch_add(1, Ordering::Relaxed);
     }
 
     fn write_through(&self, offset: u64, bytes: &[u8]) -> io::Result<bool> {

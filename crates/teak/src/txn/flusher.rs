@@ -529,7 +529,7 @@ impl Flusher {
     /// Returns when `target` is on the disk, and says whether all that was written before it is: else the journal has an entry of it.
     fn make_durable(&self, target: &Target) -> std::result::Result<bool, FailedWrite> {
         let began = self.events.clock();
-        let noted = lock(&self.journal).append(&*self.storage, self.page_size, target);
+        let noted = lock(&self.journal).append(&self.storage, self.page_size, target);
         let noted = noted.map_err(|error| (WRITING_ENTRY, error))?;
         match noted {
             Some(bytes) => self.note_flush(bytes, began),
@@ -754,6 +754,7 @@ impl Flusher {
             // It does not panic; if it did, there is nobody to tell.
             let _ = thread.join();
         }
+        lock(&self.journal).end_write_back();
     }
 }
 

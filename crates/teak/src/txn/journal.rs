@@ -3,7 +3,8 @@
 //! A flush waits for the disk once for each piece of the file that was written to, and the pages of a small commit lie in several.
 //! So whoever leads a flush may write an *entry* into the journal instead, pages in a row that the database has set aside: the record, and
 //! of each page what differs from the one that it was copied from. The pages themselves stay in the system's cache, as those of lazy commits
-//! do, until the journal is full, or something is flushed that it cannot take. So there are two last commits: the last one
+//! do, until the journal is full, or something is flushed that it cannot take. Shortly before it is full the system is told to write them, while
+//! commits go on, so that the flush finds few. So there are two last commits: the last one
 //! that was *flushed*, with all its pages, and the last one that is durable because an entry says what has changed since.
 //!
 //! The entries since the last flush are a *chain*: the first one names the checksum of the record of the commit that was flushed, each
@@ -43,7 +44,12 @@ use crate::{
     planted::{Planted, is_planted},
     store::{Mapping, Storage},
 };
-use std::{collections::BTreeMap, io, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    io,
+    sync::Arc,
+    thread::{self, JoinHandle},
+};
 
 mod part;
 mod redo;
@@ -63,7 +69,10 @@ pub(crate) const RECORD: u32 = u32::MAX;
 const PAGES_PER_PAGE: usize = 16;
 const REDONE_BYTES_MAX: usize = 64 << 20;
 /// For each page of the journal so many may have died that wait for a flush.
-const DEAD_PER_PAGE: u64 = 4;
+const DEAD_PER_PAGE: f64 = 4.0;
+/// From this part of a journal on the system writes pages. What it has written by then is written again if it is taken anew before the flush; with less
+/// time than this it would not be done.
+const WRITTEN_BACK_FROM: f64 = 15.0 / 16.0;
 /// More pages than these are flushed rather than noted.
 const NEWS_MAX: usize = 256;
 
@@ -184,6 +193,8 @@ pub(super) struct Journal {
     wanted: u32,
     /// The system does not write single pages through.
     is_refused: bool,
+    /// The thread that tells the system to write pages.
+    writing_back: Option<JoinHandle<()>>,
 }
 
 #[derive(Debug)]
@@ -219,7 +230,7 @@ impl Journal {
     /// What the system answers. Whether the entry counts is not known then.
     pub(super) fn append(
         &mut self,
-        storage: &dyn Storage,
+        storage: &Arc<dyn Storage>,
         page_size: usize,
         target: &Target,
     ) -> io::Result<Option<u64>> {
@@ -247,7 +258,26 @@ impl Journal {
             return Ok(None);
         }
         self.chain = Some(next.chain);
+        if next.is_nearly_last {
+            self.begin_write_back(Arc::clone(storage));
+        }
         Ok(Some(len))
+    }
+
+    /// Has the system write what a flush would, which is near. Commits go on meanwhile.
+    fn begin_write_back(&mut self, storage: Arc<dyn Storage>) {
+        self.end_write_back();
+        let named = thread::Builder::new().name("teak-write-back".to_owned());
+        // Without a thread the flush has more to do.
+        self.writing_back = named.spawn(move || storage.begin_write_back()).ok();
+    }
+
+    /// Waits for the thread that does so.
+    pub(super) fn end_write_back(&mut self) {
+        if let Some(thread) = self.writing_back.take() {
+            // It does not panic; if it did, nothing came of it.
+            let _ = thread.join();
+        }
     }
 
     /// The entry that makes `target` durable; `None` if that is to be flushed.
@@ -284,6 +314,7 @@ impl Journal {
         }
         let (bytes, tag) = entry.finish(page_size);
         let at = before.used;
+        let was_less_full = before.fullness(page_size) < WRITTEN_BACK_FROM;
         let chain = Chain {
             until: target.commit.transaction,
             tag,
@@ -293,13 +324,13 @@ impl Journal {
             died: before.died + news.died,
             ..before
         };
-        let has_room = chain.used <= journal.run.len
-            && chain.page_count <= pages_max(journal.run, page_size)
-            && chain.died <= u64::from(journal.run.len) * DEAD_PER_PAGE;
-        (has_room && !mapping.faults().are_more_than(fault_count)).then_some(Next {
+        let fullness = chain.fullness(page_size);
+        let is_whole = !mapping.faults().are_more_than(fault_count);
+        (fullness <= 1.0 && is_whole).then_some(Next {
             bytes,
             at,
             chain,
+            is_nearly_last: was_less_full && fullness >= WRITTEN_BACK_FROM,
         })
     }
 }
@@ -311,12 +342,22 @@ struct Next {
     at: u32,
     /// The chain with it.
     chain: Chain,
+    /// The first one for which there will soon be a flush.
+    is_nearly_last: bool,
 }
 
 impl Chain {
     /// Whether the last entry made the last durable commit so, and there was no flush since.
     fn is_continued(&self, target: &Target, journal: JournalPages) -> bool {
         self.base == target.flushed && self.until == target.durable && self.journal == journal
+    }
+
+    /// How much of what there may be at most there is, of that of which there is most. Behind 1 there is to be a flush.
+    fn fullness(&self, page_size: usize) -> f64 {
+        let len = f64::from(self.journal.run.len);
+        let of_pages = self.page_count as f64 / pages_max(self.journal.run, page_size) as f64;
+        let of_dead = self.died as f64 / (len * DEAD_PER_PAGE);
+        (f64::from(self.used) / len).max(of_pages).max(of_dead)
     }
 
     /// Without an entry, if nothing is durable that was not flushed.

@@ -23,6 +23,7 @@ pub(crate) fn run() -> Result<(), Failure> {
         ),
         ("folded.teak", folded),
         ("killed.teak", killed),
+        ("journal.teak", journal),
     ] {
         let seed = seeds.join(name);
         make(&scratch.path().join(name), &seed)
@@ -107,6 +108,20 @@ fn killed(path: &Path, seed: &Path) -> teak::Result<()> {
             Durability::Lazy
         });
         fill(&mut txn, "bytes", TableOptions::new(), 30 * (round + 1))?;
+        txn.commit()?;
+    }
+    copy(path, seed)
+}
+
+/// Durable commits that only the journal has on the disk.
+fn journal(path: &Path, seed: &Path) -> teak::Result<()> {
+    let options = Options::new()
+        .size_limit_bytes(Some(2 * SIZE_MAX))
+        .journal_bytes(8 * 4096);
+    let database = options.create_new(true).open(path)?;
+    for round in 0..8 {
+        let mut txn = database.begin_write()?;
+        fill(&mut txn, "bytes", TableOptions::new(), 1 + round)?;
         txn.commit()?;
     }
     copy(path, seed)

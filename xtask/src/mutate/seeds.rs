@@ -43,7 +43,7 @@ struct Making {
 
 type Make = fn(&mut Making) -> Result<()>;
 
-const SEEDS: [(&str, usize, Make, bool); 14] = [
+const SEEDS: [(&str, usize, Make, bool); 15] = [
     ("created", 4096, |_| Ok(()), true),
     ("orders", 4096, orders, true),
     ("orders, pages of 8 KiB", 8192, orders, true),
@@ -53,6 +53,7 @@ const SEEDS: [(&str, usize, Make, bool); 14] = [
     ("inner pages, left open", 4096, inner_pages, false),
     ("large values", 4096, large_values, true),
     ("lazy commits", 4096, lazy_commits, false),
+    ("journal", 4096, journal, false),
     ("deaths", 4096, deaths, false),
     ("folded", 4096, folded, true),
     ("folded, left open", 4096, folded, false),
@@ -256,6 +257,24 @@ fn lazy_commits(making: &mut Making) -> Result<()> {
             fill(txn, "bytes", TableOptions::new(), 30 * round)?;
             let table = txn.create_table::<Bytes, Bytes>("values")?;
             table.insert(txn, b"large", &[round as u8; 5000])
+        })?;
+    }
+    Ok(())
+}
+
+/// Durable commits that only the journal has on the disk, and a lazy one.
+fn journal(making: &mut Making) -> Result<()> {
+    let options = Options::new().journal_bytes(8 * 4096);
+    let closed = SimDisk::from_image(making.disk.process_crash(), CAPACITY);
+    making.database = testing::open(&closed, &options, false, BOOT)?;
+    making.disk = closed;
+    for round in 1..7 {
+        let durability = match round {
+            6 => Durability::Lazy,
+            _ => Durability::Durable,
+        };
+        making.commit(durability, |txn| {
+            fill(txn, "bytes", TableOptions::new(), 30 + 5 * round)
         })?;
     }
     Ok(())

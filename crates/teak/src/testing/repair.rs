@@ -10,6 +10,7 @@ use crate::{
         value::{ValueKind, ValueRun},
     },
     tree::TreeRoot,
+    txn::journal::changed,
 };
 use std::ops::Range;
 
@@ -19,11 +20,14 @@ const ROUNDS: usize = 5;
 const CHECKSUM: Range<usize> = 8..16;
 const LENGTH: Range<usize> = 16..20;
 const CHECKED_FROM: usize = 16;
+/// Where an entry of a journal has the tag of the one before; its own tag and length are where a record has its checksum and length.
+const TAG_BEFORE: Range<usize> = 24..32;
 /// Where the root of a tree has the tag of its page.
 const ROOT_TAG: Range<usize> = 8..16;
 
 /// Gives records their checksums, and whatever points to a page the tag of that page as it is.
 pub fn repair(image: &mut [u8]) {
+    let damaged = image.to_vec();
     for start in [0, 4096, 8192, 12288] {
         repair_checksum(image.get_mut(start..).unwrap_or_default());
     }
@@ -39,20 +43,29 @@ pub fn repair(image: &mut [u8]) {
     for slot in 0..SLOT_COUNT {
         repair_record(image, page_size, slot);
     }
+    repair_chain(image, &damaged, page_size, repair_checksum);
 }
 
 /// Takes from the records what differs from one run to the next: the id of the database, and times.
 pub fn anonymize(image: &mut [u8]) {
+    let named = image.to_vec();
     let page_size = find_page_size(image).map_or(4096, |bytes| bytes as usize);
-    for slot in 0..SLOT_COUNT {
-        let start = usize::from(slot) * page_size;
-        let bytes = image.get(start..start + page_size).unwrap_or_default();
-        if let Ok(mut record) = Record::decode(bytes, slot) {
-            record.database_id = [7; 16];
-            record.time_ms = 0;
-            let bytes = record.encode(page_size);
-            image[start..start + bytes.len()].copy_from_slice(&bytes);
-        }
+    for page in image.chunks_exact_mut(page_size).take(SLOT_COUNT.into()) {
+        anonymize_record(page);
+    }
+    repair_chain(image, &named, page_size, |record| {
+        repair_checksum(record);
+        anonymize_record(record);
+    });
+}
+
+fn anonymize_record(page: &mut [u8]) {
+    let decoded = (0..SLOT_COUNT).find_map(|slot| Record::decode(page, slot).ok());
+    if let Some(mut record) = decoded {
+        record.database_id = [7; 16];
+        record.time_ms = 0;
+        let bytes = record.encode(page.len());
+        page[..bytes.len()].copy_from_slice(&bytes);
     }
 }
 
@@ -175,4 +188,45 @@ fn repair_record(image: &mut [u8], page_size: usize, slot: u8) {
     }
     let bytes = record.encode(page_size);
     image[start..start + bytes.len()].copy_from_slice(&bytes);
+}
+
+/// Has the entries of the journal follow a record as it is now, if they did so in `before`, and each other, once their own records are changed.
+fn repair_chain(image: &mut [u8], before: &[u8], page_size: usize, change: fn(&mut [u8])) {
+    for slot in 0..SLOT_COUNT {
+        let start = usize::from(slot) * page_size;
+        let Some(page) = image.get(start..start + page_size) else {
+            return;
+        };
+        let mut record = page.to_vec();
+        let decoded = Record::decode(page, slot).ok();
+        let journal = decoded.and_then(|record| record.journal);
+        let entries = journal.and_then(|journal| {
+            image.get_mut(journal.run.start.index().saturating_mul(page_size)..)
+        });
+        let old_checksum = before.get(start..).and_then(|old| old.get(CHECKSUM));
+        if let Some(entries) = entries.filter(|entries| entries.get(TAG_BEFORE) == old_checksum) {
+            repair_entries(entries, &mut record, change);
+        }
+    }
+}
+
+fn repair_entries(mut journal: &mut [u8], record: &mut [u8], change: fn(&mut [u8])) {
+    let mut tag: [u8; 8] = record[CHECKSUM].try_into().unwrap_or_default();
+    while let Some(len) = journal.get(LENGTH) {
+        let len = u32::from_le_bytes(len.try_into().unwrap_or_default()) as usize;
+        let room = len.next_multiple_of(record.len());
+        if len < TAG_BEFORE.end || room > journal.len() {
+            return;
+        }
+        let (entry, behind) = std::mem::take(&mut journal).split_at_mut(room);
+        entry[TAG_BEFORE].copy_from_slice(&tag);
+        match changed(&entry[..len], record, change) {
+            Some(changed) if changed.len() <= room => {
+                entry[..changed.len()].copy_from_slice(&changed)
+            }
+            _ => return repair_checksum(entry),
+        }
+        tag = entry[CHECKSUM].try_into().unwrap_or_default();
+        journal = behind;
+    }
 }

@@ -3,7 +3,7 @@
 //! The seeds of the fuzz targets are mutated in thousands of ways, always the same ones. Half of the
 //! mutations are made to look genuine, by giving all pages their tags, and records their checksums.
 
-use super::{SimDisk, exercise, fuzz_page, fuzz_record, open, repair};
+use super::{SimDisk, exercise, fuzz_page, fuzz_record, open, redone, repair};
 use crate::{KeyOrder, Options, TableOptions, ValueSize, codec::Bytes};
 use std::{
     fs,
@@ -18,6 +18,8 @@ use std::{
 };
 
 const PAGE: usize = 4096;
+/// Of the seed that has one.
+const JOURNAL_LEN: usize = 8 * PAGE;
 const MUTATIONS: u64 = 700;
 /// More than enough for one database.
 const TIME_MAX: Duration = Duration::from_secs(60);
@@ -39,6 +41,35 @@ fn seeds() -> Vec<(String, Vec<u8>)> {
         "the seeds are kept with the sources"
     );
     seeds
+}
+
+#[test]
+fn a_damaged_journal_passes_for_a_written_one() {
+    let (_, seed) = seeds()
+        .into_iter()
+        .find(|(name, _)| name == "journal.teak")
+        .unwrap();
+    let first = (0..seed.len())
+        .step_by(PAGE)
+        .find(|at| seed[*at..].starts_with(b"TeakJou"))
+        .unwrap();
+    let is_next = |at: &usize| seed[*at + 24..][..8] == seed[*at - PAGE + 8..][..8];
+    let behind = (first + PAGE..seed.len()).step_by(PAGE);
+    let last = behind.take_while(is_next).last().unwrap();
+    let mut damaged = seed.clone();
+    // The last byte of what the last entry has of a page.
+    let len = u32::from_le_bytes(seed[last + 16..][..4].try_into().unwrap());
+    damaged[last + len as usize - 1] ^= 1;
+    let others = |image: &[u8]| {
+        let redone = redone(image).unwrap();
+        [&redone[..first], &redone[first + JOURNAL_LEN..]].concat()
+    };
+    assert!(
+        others(&damaged) == others(&seed),
+        "they are in the file, too"
+    );
+    repair(&mut damaged);
+    assert!(others(&damaged) != others(&seed));
 }
 
 /// Ends the process if one piece of work takes too long.

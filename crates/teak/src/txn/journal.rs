@@ -56,7 +56,7 @@ mod redo;
 
 pub(in crate::txn) use redo::Redo;
 #[cfg(any(test, feature = "testing"))]
-pub(crate) use redo::redone;
+pub(crate) use redo::{changed, redone};
 
 const MAGIC: [u8; 8] = *b"TeakJou\x01";
 const CHECKED_FROM: usize = 16;

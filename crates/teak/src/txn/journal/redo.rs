@@ -349,3 +349,19 @@ pub(crate) fn redone(image: &[u8]) -> Option<Vec<u8>> {
         .ok()?;
     Some(disk.process_crash())
 }
+
+/// An entry whose record is changed, which is made of the one before, and makes the one of the next entry; `None` if it makes no sense.
+#[cfg(any(test, feature = "testing"))]
+pub(crate) fn changed(entry: &[u8], record: &mut [u8], change: fn(&mut [u8])) -> Option<Vec<u8>> {
+    let before = record.to_vec();
+    let (slot, count) = patch_record(entry, record)?;
+    change(record);
+    let mut changed = super::Entry::new(Tag(word(entry, 24)?));
+    changed.put(slot.into(), RECORD, record, Some(&before));
+    let parts = pages_of(entry).next()?.parts;
+    changed
+        .bytes
+        .extend_from_slice(&entry[HEAD_LEN + PAGE_HEAD_LEN + parts.len()..]);
+    changed.count = count as u32;
+    Some(changed.finish(record.len()).0)
+}

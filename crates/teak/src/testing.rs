@@ -71,7 +71,7 @@ pub fn fuzz_page(bytes: &[u8]) {
     for order in [KeyOrder::Bytes, KeyOrder::ReverseBytes, KeyOrder::Integer] {
         if let Ok(leaf) = Leaf::parse(page) {
             let _ = leaf.search(order, key);
-            let _ = leaf.get_from(order, leaf.search_heads(order, key), key);
+            let _ = leaf.find(order, key).value(order, key);
             (0..leaf.count() + 1).for_each(|index| drop(leaf.key(index)));
         }
         if let Ok(inner) = Inner::parse(page) {

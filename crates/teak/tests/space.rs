@@ -872,6 +872,28 @@ fn closing_makes_a_stretched_file_shorter() {
     assert!(lens[0] * 5 < lens[1] * 4, "{lens:?}");
 }
 
+/// A thread makes such a file longer before that is needed.
+#[test]
+fn a_file_that_grows_quickly_keeps_to_its_limit_and_is_cut_when_it_is_closed() {
+    let (_directory, path) = place();
+    let limit = 33 * MIB;
+    let options = Options::new().durability(Durability::Lazy);
+    let database = options.size_limit_bytes(Some(limit)).open(&path).unwrap();
+    let full = (0..100).find_map(|batch| {
+        let filled = fill(&database, batch * 1000..(batch + 1) * 1000, 1000);
+        assert!(len(&path) <= limit);
+        filled.err()
+    });
+    assert!(matches!(full, Some(Error::Full { .. })));
+    assert!(len(&path) > 24 * MIB);
+    assert_clean(&database);
+    database.close().unwrap();
+    let closed = len(&path);
+    let database = Database::open(&path).unwrap();
+    assert_eq!(database.stat().unwrap().file_bytes, closed);
+    assert_clean(&database);
+}
+
 /// What is free between two flushes only, because lazy commits need it again, is neither cut off nor taken for waste.
 #[test]
 fn lazy_commits_do_not_move_what_they_need_again() {

@@ -286,12 +286,17 @@ impl<'p> Inner<'p> {
     /// The page of child `index`.
     #[inline]
     pub(crate) fn child(&self, index: usize) -> Result<PageNumber, Damage> {
-        let arrays = self.arrays();
-        let bytes = self.in_array(arrays.children + 4 * index, arrays.tags)?;
-        Ok(PageNumber(u32::from_le_bytes(bytes)))
+        self.child_bytes(index).map(|&bytes| child_of(bytes))
     }
 
-    /// Where in the page child `index` is noted, for [`child_at_place`].
+    /// Where that is noted, for [`child_of`].
+    #[inline(always)]
+    pub(crate) fn child_bytes(&self, index: usize) -> Result<&'p [u8; 4], Damage> {
+        let bytes = self.page.get(self.child_place(index)..self.arrays().tags);
+        bytes.and_then(|tail| tail.first_chunk()).ok_or(BEHIND_LAST)
+    }
+
+    /// Where in the page child `index` is noted.
     #[inline]
     pub(crate) fn child_place(&self, index: usize) -> usize {
         self.arrays().children + 4 * index
@@ -406,40 +411,36 @@ impl<'p> Inner<'p> {
         })
     }
 
-    /// The child in which `key` is, if it is anywhere.
-    #[inline]
+    /// The child in which `key` is, if it is anywhere: the last one whose separator is not greater.
+    #[inline(always)]
     pub(crate) fn search(&self, order: KeyOrder, key: &[u8]) -> Result<usize, Damage> {
-        if self.flags & WHOLE_KEYS != 0 {
-            return self.search_heads(order.head(key), |_, stored| order.compare(stored, key));
-        }
-        match key::against_prefix(key, self.prefix) {
-            AgainstPrefix::Before => Ok(0),
-            AgainstPrefix::Behind => Ok(self.count() - 1),
-            AgainstPrefix::Rest(rest) => {
-                let suffix = key::suffix_of(rest);
-                self.search_heads(key::head_of(rest), |len, stored| {
-                    key::compare_beyond_head(len, stored, rest.len(), suffix)
-                })
+        let head = if self.flags & WHOLE_KEYS != 0 {
+            order.head(key)
+        } else {
+            match key::against_prefix(key, self.prefix) {
+                AgainstPrefix::Before => return Ok(0),
+                AgainstPrefix::Behind => return Ok(self.count() - 1),
+                AgainstPrefix::Rest(rest) => key::head_of(rest),
             }
-        }
-    }
-
-    /// The last child whose separator is not greater. Among equal heads `compare` decides.
-    #[inline]
-    fn search_heads(
-        &self,
-        head: u32,
-        compare: impl Fn(usize, &'p [u8]) -> Ordering,
-    ) -> Result<usize, Damage> {
-        let mut high = key::upper_bound(&self.heads[1..], head);
-        if self.heads[high] != head || high == 0 {
+        };
+        let high = key::upper_bound(&self.heads[1..], head);
+        if high == 0 || self.heads.get(high) != Some(&head) {
             return Ok(high);
         }
+        search_equal_heads(self.page, order, key, high)
+    }
+
+    /// The last child up to `high` whose separator is not greater, where heads are equal and `compare` decides.
+    fn search_up_to(
+        &self,
+        mut high: usize,
+        compare: impl Fn(usize, &'p [u8]) -> Ordering,
+    ) -> Result<usize, Damage> {
         let (len, stored) = self.stored_separator(high)?;
         if compare(len, stored) != Ordering::Greater {
             return Ok(high);
         }
-        let mut low = key::lower_bound(&self.heads[1..], head);
+        let mut low = key::lower_bound(&self.heads[1..], self.heads[high]);
         high -= 1;
         while low < high {
             let middle = low + (high - low).div_ceil(2);
@@ -452,6 +453,26 @@ impl<'p> Inner<'p> {
         }
         Ok(low)
     }
+}
+
+/// What [`Inner::search`] does where child `high` has the head of the key. It is told the page, since a view of it that others are
+/// given would stand in memory, and not in registers, on the usual way too.
+#[inline(never)]
+fn search_equal_heads(
+    page: &[u8],
+    order: KeyOrder,
+    key: &[u8],
+    high: usize,
+) -> Result<usize, Damage> {
+    let inner = Inner::parse(page)?;
+    if inner.flags & WHOLE_KEYS != 0 {
+        return inner.search_up_to(high, |_, stored| order.compare(stored, key));
+    }
+    let rest = key.get(inner.prefix.len()..).unwrap_or_default();
+    let suffix = key::suffix_of(rest);
+    inner.search_up_to(high, |len, stored| {
+        key::compare_beyond_head(len, stored, rest.len(), suffix)
+    })
 }
 
 /// Puts `new` in the place of the children in `range`, without laying the page out anew. The first
@@ -543,13 +564,10 @@ fn move_arrays(
     shift(old.heads, old.children, new.heads, 4);
 }
 
-/// The child at a place of [`Inner::child_place`].
+/// The child that [`Inner::child_bytes`] says.
 #[inline]
-pub(crate) fn child_at_place(page: &[u8], place: usize) -> Result<PageNumber, Damage> {
-    let bytes = page.get(place..).and_then(|tail| tail.first_chunk());
-    bytes
-        .map(|&bytes| PageNumber(u32::from_le_bytes(bytes)))
-        .ok_or(BEHIND_LAST)
+pub(crate) fn child_of(bytes: [u8; 4]) -> PageNumber {
+    PageNumber(u32::from_le_bytes(bytes))
 }
 
 /// Puts another page in the place of child `index`.

@@ -151,6 +151,28 @@ pub(crate) fn head_of(rest: &[u8]) -> u32 {
     }
 }
 
+/// Whether two short pieces of keys are equal, without a call.
+#[inline]
+pub(crate) fn is_same(a: &[u8], b: &[u8]) -> bool {
+    if a.len() != b.len() {
+        return false;
+    }
+    match a.len() {
+        0 => true,
+        1 => a[0] == b[0],
+        2..4 => ends::<2>(a) == ends::<2>(b),
+        4..8 => ends::<4>(a) == ends::<4>(b),
+        8..=16 => ends::<8>(a) == ends::<8>(b),
+        _ => a == b,
+    }
+}
+
+/// The first and the last bytes, which may overlap.
+#[inline(always)]
+fn ends<const N: usize>(bytes: &[u8]) -> Option<(&[u8; N], &[u8; N])> {
+    Some((bytes.first_chunk()?, bytes.last_chunk()?))
+}
+
 /// What of a key its head does not hold.
 #[inline]
 pub(crate) fn suffix_of(rest: &[u8]) -> &[u8] {
@@ -186,9 +208,17 @@ pub(super) fn partition_point<T: Copy, const WINDOW: usize>(
     items: &[T],
     before: impl Fn(T) -> bool,
 ) -> usize {
+    // Four sums become one vector of the processor; of one sum the compiler makes bits, and counts those.
     let count = |items: &[T]| -> usize {
-        let counts = items.iter().map(|&item| u32::from(before(item)));
-        counts.sum::<u32>() as usize
+        let (fours, rest) = items.as_chunks::<4>();
+        let mut sums = [0; 4];
+        for four in fours {
+            for (sum, &item) in sums.iter_mut().zip(four) {
+                *sum += u32::from(before(item));
+            }
+        }
+        let rest = rest.iter().filter(|&&item| before(item)).count();
+        sums.iter().sum::<u32>() as usize + rest
     };
     let (mut base, mut size) = (0, items.len());
     while size > WINDOW {
@@ -203,8 +233,20 @@ pub(super) fn partition_point<T: Copy, const WINDOW: usize>(
             let window = items[base..].first_chunk().unwrap_or(last);
             base + count(&window[..])
         }
-        None => count(items),
+        None => count_few(items, count),
     }
+}
+
+/// The same for fewer than twice as many items as are counted at once: the first and the last of them, which may overlap.
+#[inline]
+fn count_few<T: Copy>(items: &[T], count: impl Fn(&[T]) -> usize) -> usize {
+    const HALF: usize = WINDOW / 2;
+    let (Some(first), Some(last)) = (items.first_chunk::<HALF>(), items.last_chunk::<HALF>())
+    else {
+        return count(items);
+    };
+    let (in_first, in_last) = (count(first), count(last));
+    select_unpredictable(in_first < HALF, in_first, items.len() - HALF + in_last)
 }
 
 /// How many bytes two keys have in common at their start.
@@ -229,15 +271,11 @@ pub(crate) enum AgainstPrefix<'k> {
 }
 
 /// Parts `key` at the prefix.
-#[inline]
+#[inline(always)]
 pub(crate) fn against_prefix<'k>(key: &'k [u8], prefix: &[u8]) -> AgainstPrefix<'k> {
-    if prefix.is_empty() {
-        return AgainstPrefix::Rest(key);
-    }
-    let shared = &key[..key.len().min(prefix.len())];
-    match shared.cmp(prefix) {
-        Ordering::Less => AgainstPrefix::Before,
-        Ordering::Equal => AgainstPrefix::Rest(&key[prefix.len()..]),
-        Ordering::Greater => AgainstPrefix::Behind,
+    match key.split_at_checked(prefix.len()) {
+        Some((shared, rest)) if is_same(shared, prefix) => AgainstPrefix::Rest(rest),
+        _ if key < prefix => AgainstPrefix::Before,
+        _ => AgainstPrefix::Behind,
     }
 }

@@ -26,11 +26,14 @@
 //! [`Leaf`] is a view on them too: one without heads and offsets, whose nodes are found otherwise.
 
 mod change;
+mod find;
 
 pub(crate) use change::{
     End, InPlace, compact, fill, gap, init, insert, insert_many, remove, remove_range, set_value,
     used_len, value_mut,
 };
+
+pub(crate) use find::Found;
 
 use super::{
     Damage,
@@ -167,6 +170,16 @@ struct NodeFormat {
     /// Bytes of a key's rest that its head holds and its node does not.
     in_head: usize,
     align_mask: usize,
+}
+
+impl NodeFormat {
+    #[inline]
+    fn of(flags: u16) -> Self {
+        Self {
+            in_head: if flags & WHOLE_KEYS == 0 { 4 } else { 0 },
+            align_mask: (1 << (flags >> ALIGN_SHIFT & 7)) - 1,
+        }
+    }
 }
 
 /// A node of a leaf.
@@ -330,10 +343,7 @@ impl<'p> Leaf<'p> {
 
     #[inline]
     fn node_format(&self) -> NodeFormat {
-        NodeFormat {
-            in_head: if self.flags & WHOLE_KEYS == 0 { 4 } else { 0 },
-            align_mask: (1 << (self.flags >> ALIGN_SHIFT & 7)) - 1,
-        }
+        NodeFormat::of(self.flags)
     }
 
     #[inline(always)]
@@ -342,30 +352,7 @@ impl<'p> Leaf<'p> {
         let Some(&offset) = self.offsets.get(index) else {
             return fixed_node_of(self.page, index).ok_or(damage);
         };
-        let offset = usize::from(offset);
-        let (node, tail) = self
-            .page
-            .get(offset..)
-            .and_then(|node| node.split_first_chunk::<NODE_HEADER_LEN>())
-            .ok_or(damage)?;
-        let words = u32::from_le_bytes(*node);
-        let key_len = (words & 0x7fff) as usize;
-        let value_len = (words >> 16 & 0x7fff) as usize;
-        let kind = if words & 0x8000_8000 == 0 {
-            ValueKind::Inline
-        } else {
-            ValueKind::from_bits((words >> 15 & 1 | words >> 30 & 2) as u16)
-        };
-        let stored_len = key_len.saturating_sub(format.in_head);
-        let filler = (offset + NODE_HEADER_LEN + stored_len).wrapping_neg() & format.align_mask;
-        let (stored_key, behind) = tail.split_at_checked(stored_len).ok_or(damage)?;
-        let value = behind.get(filler..filler + value_len).ok_or(damage)?;
-        Ok(Node {
-            key_len,
-            tail,
-            stored_key,
-            value: StoredValue { kind, bytes: value },
-        })
+        node_at(self.page, offset, format).ok_or(damage)
     }
 
     #[inline]
@@ -490,60 +477,6 @@ impl<'p> Leaf<'p> {
         })
     }
 
-    /// The first slot whose head is not smaller than that of `key`: the first half of a lookup,
-    /// which [`Leaf::get_from`] ends.
-    #[inline]
-    pub(crate) fn search_heads(&self, order: KeyOrder, key: &[u8]) -> usize {
-        if self.flags & WHOLE_KEYS != 0 {
-            return match self.fixed_keys() {
-                Some(keys) => keys.search(order, key).unwrap_or_else(|slot| slot),
-                None => key::lower_bound(self.heads, order.head(key)),
-            };
-        }
-        match key::against_prefix(key, self.prefix) {
-            AgainstPrefix::Before => 0,
-            AgainstPrefix::Behind => self.count(),
-            AgainstPrefix::Rest(rest) => key::lower_bound(self.heads, key::head_of(rest)),
-        }
-    }
-
-    /// The value of `key`, given what [`Leaf::search_heads`] said of it.
-    #[inline]
-    pub(crate) fn get_from(
-        &self,
-        order: KeyOrder,
-        slot: usize,
-        key: &[u8],
-    ) -> Result<Option<StoredValue<'p>>, Damage> {
-        if slot >= self.count() {
-            return Ok(None);
-        }
-        let node = self.node(slot)?;
-        if self.is_key_of(&node, slot, order, key) {
-            return Ok(Some(node.value));
-        }
-        // Another key with the same head, or a prefix that the key does not have.
-        match self.search(order, key)? {
-            Ok(index) => Ok(Some(self.node(index)?.value)),
-            Err(_) => Ok(None),
-        }
-    }
-
-    #[inline]
-    fn is_key_of(&self, node: &Node<'_>, slot: usize, order: KeyOrder, key: &[u8]) -> bool {
-        if self.flags & WHOLE_KEYS != 0 {
-            return order.compare(node.stored_key, key).is_eq();
-        }
-        match key.strip_prefix(self.prefix) {
-            Some(rest) => {
-                self.heads[slot] == key::head_of(rest)
-                    && node.key_len == rest.len()
-                    && node.stored_key == key::suffix_of(rest)
-            }
-            None => false,
-        }
-    }
-
     /// Finds the heads equal to `head`, mostly none or one, and searches their nodes.
     #[inline]
     fn search_equal_heads(
@@ -575,6 +508,33 @@ impl<'p> Leaf<'p> {
 
 // What is done for fixed leaves is told the page and not the leaf, whose fields would have to stand in memory then, and
 // not in registers, on the way to ordinary ones too.
+
+/// The node that begins at an offset; `None` if it does not lie in its page.
+#[inline(always)]
+fn node_at(page: &[u8], offset: u16, format: NodeFormat) -> Option<Node<'_>> {
+    let offset = usize::from(offset);
+    let (node, tail) = page.get(offset..)?.split_first_chunk::<NODE_HEADER_LEN>()?;
+    let words = u32::from_le_bytes(*node);
+    let key_len = (words & 0x7fff) as usize;
+    let value_len = (words >> 16 & 0x7fff) as usize;
+    let kind = if words & 0x8000_8000 == 0 {
+        ValueKind::Inline
+    } else {
+        ValueKind::from_bits((words >> 15 & 1 | words >> 30 & 2) as u16)
+    };
+    let stored_len = key_len.saturating_sub(format.in_head);
+    let filler = (offset + NODE_HEADER_LEN + stored_len).wrapping_neg() & format.align_mask;
+    let (stored_key, behind) = tail.split_at_checked(stored_len)?;
+    Some(Node {
+        key_len,
+        tail,
+        stored_key,
+        value: StoredValue {
+            kind,
+            bytes: behind.get(filler..filler + value_len)?,
+        },
+    })
+}
 
 /// The keys of a page that is a fixed leaf.
 #[cold]

@@ -289,6 +289,11 @@ impl FreeMap {
         }
     }
 
+    /// Those of them that are handed out, since they are in no hole.
+    pub(super) fn trailing_ready(&self) -> u64 {
+        self.bits.set_before(self.page_count)
+    }
+
     /// All free runs, in order.
     pub(super) fn runs(&self) -> Vec<Run> {
         if self.holes.page_count() == 0 {

@@ -324,6 +324,11 @@ impl Space {
         self.free.trailing_free()
     }
 
+    /// Those of them that [`Self::allocate`] finds, since they are in no hole.
+    pub(crate) fn trailing_ready(&self) -> u64 {
+        self.free.trailing_ready()
+    }
+
     /// Adds a transaction to the log, or folds. The file may have become longer for a fold: see
     /// [`Self::page_count`].
     ///

@@ -7,6 +7,7 @@
 //! 2. The length is published to mappings after the file grew and before it shrinks.
 //! 3. Locks are taken in the order `growth`, `views`.
 
+mod ahead;
 mod blocks;
 mod creation;
 mod folios;
@@ -25,6 +26,7 @@ use super::{
     stretch::{Protection, Stretch},
     writable::Claims,
 };
+use ahead::Ahead;
 use blocks::Blocks;
 use creation::Unnamed;
 use folios::SmallWrites;
@@ -35,6 +37,7 @@ use rustix::{
 #[cfg(target_os = "linux")]
 use std::os::fd::{AsFd, AsRawFd};
 use std::{
+    fs::File,
     io::{self, IoSlice},
     sync::{
         Arc, Mutex, Weak,
@@ -60,6 +63,7 @@ pub(crate) struct FileStorage {
     len: AtomicU64,
     /// Held while the file's length changes; says what is known about its blocks.
     growth: Mutex<Blocks>,
+    ahead: Arc<Ahead>,
     views: Mutex<Views>,
     claims: Arc<Claims>,
     /// What a new file still needs to get its name.
@@ -91,6 +95,7 @@ impl FileStorage {
             access,
             len: AtomicU64::new(len),
             growth: Mutex::default(),
+            ahead: Ahead::new(),
             views: Mutex::default(),
             claims,
             unnamed: Mutex::new(unnamed),
@@ -117,9 +122,12 @@ impl FileStorage {
     /// `old_len` is what this process knows; another one may have made the file longer, for a transaction that came to
     /// nothing.
     fn grow(&self, blocks: &mut Blocks, old_len: u64, new_len: u64) -> io::Result<()> {
+        let made_ahead = self.ahead.wait_for(new_len);
         let old_len = old_len.max(self.uncut_len()?);
         if old_len >= new_len {
-            return self.publish_len(old_len);
+            // What was made ahead is nobody's yet.
+            let is_own = old_len <= made_ahead;
+            return self.publish_len(if is_own { new_len } else { old_len });
         }
         let is_allocated = blocks::extend(&self.file, old_len, new_len)?;
         blocks.note_growth(old_len..new_len, is_allocated);
@@ -141,23 +149,13 @@ impl FileStorage {
     /// # Errors
     /// `UnexpectedEof` if somebody has made it shorter who does not know what it is.
     fn uncut_len(&self) -> io::Result<u64> {
-        let (is, was) = (self.system_len()?, self.len());
+        let (is, was) = (system_len(&self.file)?, self.len());
         if is >= was {
             return Ok(is);
         }
         let text =
             format!("somebody has cut the file short, from {was} bytes to {is}; restore a backup");
         Err(io::Error::new(io::ErrorKind::UnexpectedEof, text))
-    }
-
-    /// How long the file is, and nothing else: whoever asks for its times has the system give the next write a finer one, which each
-    /// flush then writes to the inode besides.
-    fn system_len(&self) -> io::Result<u64> {
-        match statx(&**self.file, "", AtFlags::EMPTY_PATH, StatxFlags::SIZE) {
-            // An old system has none, and a sandbox may forbid it.
-            Err(Errno::NOSYS | Errno::PERM) => Ok(self.file.metadata()?.len()),
-            found => Ok(found?.stx_size),
-        }
     }
 
     fn publish_len(&self, len: u64) -> io::Result<()> {
@@ -212,6 +210,23 @@ impl FileStorage {
     }
 }
 
+/// How long the file is, and nothing else: whoever asks for its times has the system give the next write a finer one, which each
+/// flush then writes to the inode besides.
+fn system_len(file: &File) -> io::Result<u64> {
+    match statx(file, "", AtFlags::EMPTY_PATH, StatxFlags::SIZE) {
+        // An old system has none, and a sandbox may forbid it.
+        Err(Errno::NOSYS | Errno::PERM) => Ok(file.metadata()?.len()),
+        found => Ok(found?.stx_size),
+    }
+}
+
+impl Drop for FileStorage {
+    fn drop(&mut self) {
+        // The thread keeps the file locked.
+        self.ahead.end();
+    }
+}
+
 /// Whether the system does not do what it was asked for, so that nothing has happened.
 fn is_unknown(error: &io::Error) -> bool {
     let answers = [Errno::NOSYS, Errno::OPNOTSUPP, Errno::INVAL, Errno::PERM];
@@ -230,12 +245,19 @@ impl Storage for FileStorage {
         let mut blocks = lock(&self.growth);
         let old_len = self.len();
         if bytes > old_len {
-            self.grow(&mut blocks, old_len, bytes)
-        } else if bytes < old_len {
+            return self.grow(&mut blocks, old_len, bytes);
+        }
+        self.ahead.end();
+        if bytes < old_len.max(system_len(&self.file)?) {
             blocks.forget(bytes..u64::MAX);
-            self.shrink(old_len, bytes)
-        } else {
-            Ok(())
+            self.shrink(old_len, bytes)?;
+        }
+        Ok(())
+    }
+
+    fn grow_ahead(&self, bytes: u64) {
+        if self.access == Access::ReadWrite {
+            self.ahead.begin(&self.file, bytes);
         }
     }
 
@@ -244,7 +266,7 @@ impl Storage for FileStorage {
         if !has_same_blocks {
             blocks.forget(0..u64::MAX);
         }
-        let len = self.system_len()?;
+        let len = system_len(&self.file)?;
         if len == self.len() {
             return Ok(());
         }
@@ -346,7 +368,9 @@ impl Storage for FileStorage {
     }
 
     fn next_data(&self, offset: u64) -> io::Result<u64> {
-        Ok(blocks::next_data(&self.file, offset)?.unwrap_or_else(|| self.len()))
+        let (data, len) = (blocks::next_data(&self.file, offset)?, self.len());
+        // What was made ahead is data, too.
+        Ok(data.map_or(len, |data| data.min(len)))
     }
 
     fn writable(&self) -> io::Result<Option<Arc<WritableMapping>>> {

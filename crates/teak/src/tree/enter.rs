@@ -5,7 +5,7 @@
 //! Invariant: every page number by which the tree reads a page came through here, or belongs to a
 //! page that this transaction wrote. So no page is copied either before its tag was found right.
 
-use super::{PageSource, TreeRoot, visit_inner};
+use super::{PageSource, TreeRoot};
 use crate::{
     PageNumber, Result, Tag,
     page::{inner::Inner, value::ValueRun},
@@ -49,36 +49,23 @@ pub(super) fn child<S: PageSource + ?Sized>(
         .child(index)
         .map_err(|damage| damage.at(number, operation))?;
     if source.needs_check(child) {
-        check_child(source, inner, number, index, operation)?;
+        check_child(source, number, index, operation)?;
     }
     Ok(child)
 }
 
+/// Compares that child with its tag. Looks at the page anew, so that the caller's view of it need not stand in memory.
 #[cold]
-fn check_child<S: PageSource + ?Sized>(
+pub(super) fn check_child<S: PageSource + ?Sized>(
     source: &S,
-    inner: &Inner<'_>,
     number: PageNumber,
     index: usize,
     operation: &'static str,
 ) -> Result<()> {
-    let child = inner.child(index).and_then(|c| Ok((c, inner.tag(index)?)));
+    let inner = Inner::parse(source.page(number)?);
+    let child = inner.and_then(|inner| Ok((inner.child(index)?, inner.tag(index)?)));
     let (child, tag) = child.map_err(|damage| damage.at(number, operation))?;
     source.check_page(child, tag, operation)
-}
-
-/// Compares the child that is noted at a place of [`Inner::child_place`] with its tag.
-#[cold]
-pub(super) fn check_child_at_place<S: PageSource + ?Sized>(
-    source: &S,
-    number: PageNumber,
-    level: u8,
-    place: usize,
-    operation: &'static str,
-) -> Result<()> {
-    let inner = visit_inner(source, number, level, operation)?;
-    let index = place.saturating_sub(inner.child_place(0)) / 4;
-    check_child(source, &inner, number, index, operation)
 }
 
 /// The bytes of a large value.

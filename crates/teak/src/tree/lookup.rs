@@ -4,11 +4,13 @@
 //! the pages of the others are on their way into the cache, so the waits overlap instead of
 //! following each other.
 
-use super::{PageSource, TreeRoot, enter, visit_inner, visit_leaf};
+use super::{PageSource, TreeRoot, enter, is_ordinary_leaf, require_fixed_leaf, visit_inner};
 use crate::{
     PageNumber, Result,
     page::{
+        header::Header,
         inner,
+        leaf::{Found, Leaf},
         value::{StoredValue, ValueKind},
     },
 };
@@ -84,11 +86,26 @@ fn get_in_leaf<'s, S: PageSource + ?Sized>(
     number: PageNumber,
     key: &[u8],
 ) -> Result<Option<StoredValue<'s>>> {
-    let leaf = visit_leaf(source, number, "lookup")?;
-    let found = leaf.search(root.order, key).and_then(|slot| match slot {
-        Ok(index) => leaf.node(index).map(|node| Some(node.value)),
-        Err(_) => Ok(None),
-    });
+    let found = find_in_leaf(source, root, number, key)?;
+    let value = found.value(root.order, key);
+    value.map_err(|damage| damage.at(number, "lookup"))
+}
+
+/// The first half of that, for which heads suffice.
+#[inline(always)]
+fn find_in_leaf<'s, S: PageSource + ?Sized>(
+    source: &'s S,
+    root: &TreeRoot,
+    number: PageNumber,
+    key: &[u8],
+) -> Result<Found<'s>> {
+    let page = source.page(number)?;
+    let header = Header::read(page);
+    let found = if is_ordinary_leaf(&header, number) {
+        Leaf::with_nodes(page, &header).map(|leaf| leaf.find(root.order, key))
+    } else {
+        require_fixed_leaf(&header, number, 0).map(|()| Found::Leaf(page))
+    };
     found.map_err(|damage| damage.at(number, "lookup"))
 }
 
@@ -155,30 +172,38 @@ fn descend_together<S: PageSource + ?Sized, K: AsRef<[u8]>>(
     pages: &mut [PageNumber; GROUP],
     level: u8,
 ) -> Result<()> {
-    let mut places = [0; GROUP];
-    for ((key, &page), place) in group.iter().zip(&*pages).zip(&mut places) {
+    let mut children = [&[0; 4]; GROUP];
+    let mut indices = [0; GROUP];
+    let places = children.iter_mut().zip(&mut indices);
+    for ((key, &page), (child, noted)) in group.iter().zip(&*pages).zip(places) {
         let inner = visit_inner(source, page, level, "lookup")?;
-        let found = inner.search(root.order, key.as_ref());
-        *place = inner.child_place(found.map_err(|damage| damage.at(page, "lookup"))?);
-        source.prefetch(page, *place, 1);
+        let index = inner.search(root.order, key.as_ref());
+        let found = index.and_then(|index| Ok((index, inner.child_bytes(index)?)));
+        (*noted, *child) = found.map_err(|damage| damage.at(page, "lookup"))?;
+        source.prefetch(page, inner.child_place(*noted), 1);
     }
+    let children = &children[..group.len()];
     // Inner pages are few, and soon in memory.
     if level == 1 && source.pace().is_waiting() {
-        announce_children(source, &pages[..group.len()], &places)?;
+        let mut leaves = [PageNumber(0); GROUP];
+        let leaves = &mut leaves[..group.len()];
+        for (leaf, &&child) in leaves.iter_mut().zip(children) {
+            *leaf = inner::child_of(child);
+        }
+        source.announce(leaves);
     }
-    for (page, &place) in pages.iter_mut().zip(&places).take(group.len()) {
-        let child = inner::child_at_place(source.page(*page)?, place)
-            .map_err(|damage| damage.at(*page, "lookup"))?;
+    let lines = if level == 1 {
+        LEAF_LINES
+    } else {
+        INNER_LINES_TOGETHER
+    };
+    for ((page, &&child), &index) in pages.iter_mut().zip(children).zip(&indices) {
+        let child = inner::child_of(child);
         if source.needs_check(child) {
-            enter::check_child_at_place(source, *page, level, place, "lookup")?;
+            enter::check_child(source, *page, index, "lookup")?;
         }
         *page = child;
-        let lines = if level == 1 {
-            LEAF_LINES
-        } else {
-            INNER_LINES_TOGETHER
-        };
-        source.prefetch(*page, 0, lines);
+        source.prefetch(child, 0, lines);
     }
     Ok(())
 }
@@ -208,23 +233,6 @@ pub(super) fn announce_leaves<'k, S: PageSource + ?Sized>(
     Ok(())
 }
 
-/// Has the system begin to read all pages that these pages lead to.
-#[cold]
-fn announce_children<S: PageSource + ?Sized>(
-    source: &S,
-    pages: &[PageNumber],
-    places: &[usize],
-) -> Result<()> {
-    let mut children = [PageNumber(0); GROUP];
-    let children = &mut children[..pages.len()];
-    for ((child, &page), &place) in children.iter_mut().zip(pages).zip(places) {
-        *child = inner::child_at_place(source.page(page)?, place)
-            .map_err(|damage| damage.at(page, "lookup"))?;
-    }
-    source.announce(children);
-    Ok(())
-}
-
 /// Searches the heads of all leaves of a group and asks for the nodes, and only then reads them.
 fn search_together<'s, S: PageSource + ?Sized, K: AsRef<[u8]>>(
     source: &'s S,
@@ -233,18 +241,15 @@ fn search_together<'s, S: PageSource + ?Sized, K: AsRef<[u8]>>(
     pages: &[PageNumber; GROUP],
     found: &mut impl FnMut(Option<StoredValue<'s>>) -> Result<()>,
 ) -> Result<()> {
-    let mut leaves = [None; GROUP];
-    for ((key, &page), place) in group.iter().zip(pages).zip(&mut leaves) {
-        let leaf = visit_leaf(source, page, "lookup")?;
-        let slot = leaf.search_heads(root.order, key.as_ref());
-        if let Some(offset) = leaf.node_offset(slot) {
+    let mut places = [Found::default(); GROUP];
+    for ((key, &page), place) in group.iter().zip(pages).zip(&mut places) {
+        *place = find_in_leaf(source, root, page, key.as_ref())?;
+        if let Some(offset) = place.node_offset() {
             source.prefetch(page, offset, NODE_LINES);
         }
-        *place = Some((leaf, slot));
     }
-    for ((key, &page), place) in group.iter().zip(pages).zip(leaves) {
-        let Some((leaf, slot)) = place else { continue };
-        let value = leaf.get_from(root.order, slot, key.as_ref());
+    for ((key, &page), place) in group.iter().zip(pages).zip(&places) {
+        let value = place.value(root.order, key.as_ref());
         found(value.map_err(|damage| damage.at(page, "lookup"))?)?;
     }
     Ok(())

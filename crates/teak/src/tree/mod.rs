@@ -164,15 +164,10 @@ fn visit<'s, S: PageSource + ?Sized>(
 /// What a page on `level` may be besides a leaf or an inner page.
 #[cold]
 fn require_fixed_leaf(header: &Header, number: PageNumber, level: u8) -> Result<(), Damage> {
-    if header.number != number {
-        Err(Damage("another page's bytes stand here"))
-    } else if level != 0 || header.level != 0 || !header.is_fixed_leaf() {
-        Err(Damage(
-            "it is not of the kind and level that its parent says",
-        ))
-    } else {
-        Ok(())
+    if header.number != number || level != 0 || header.level != 0 || !header.is_fixed_leaf() {
+        return Err(unexpected(header, number));
     }
+    Ok(())
 }
 
 /// A leaf by its number.
@@ -184,14 +179,18 @@ fn visit_leaf<'s, S: PageSource + ?Sized>(
 ) -> Result<Leaf<'s>> {
     let page = source.page(number)?;
     let header = Header::read(page);
-    let is_ordinary =
-        header.number == number && header.level == 0 && header.kind == Kind::Leaf as u8;
-    let leaf = if is_ordinary {
+    let leaf = if is_ordinary_leaf(&header, number) {
         Leaf::with_nodes(page, &header)
     } else {
         fixed_leaf(page, &header, number)
     };
     leaf.map_err(|damage| damage.at(number, operation))
+}
+
+/// Whether it is the leaf asked for, and no fixed leaf.
+#[inline(always)]
+fn is_ordinary_leaf(header: &Header, number: PageNumber) -> bool {
+    header.number == number && header.level == 0 && header.kind == Kind::Leaf as u8
 }
 
 #[cold]
@@ -208,8 +207,21 @@ fn visit_inner<'s, S: PageSource + ?Sized>(
     level: u8,
     operation: &'static str,
 ) -> Result<Inner<'s>> {
-    let (page, header) = visit(source, number, level, operation)?;
+    let page = source.page(number)?;
+    let header = Header::read(page);
+    if header.number != number || header.level != level || header.kind != Kind::Inner as u8 {
+        return Err(unexpected(&header, number).at(number, operation));
+    }
     Inner::from_header(page, &header).map_err(|damage| damage.at(number, operation))
+}
+
+/// What is wrong with a page that is to be an inner page, or a leaf.
+#[cold]
+fn unexpected(header: &Header, number: PageNumber) -> Damage {
+    match header.number == number {
+        false => Damage("another page's bytes stand here"),
+        true => Damage("it is not of the kind and level that its parent says"),
+    }
 }
 
 #[cfg(test)]

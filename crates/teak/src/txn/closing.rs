@@ -107,12 +107,12 @@ impl Engine {
             ..writer.newest.clone()
         };
         self.flusher.write_last(&[last(one, 1), last(other, 2)])?;
-        let bytes = page_count * self.page_size as u64;
-        if bytes < self.storage.len() {
-            let old_bytes = self.storage.len();
-            self.storage
-                .set_len(bytes)
-                .map_err(Error::io("making the file shorter"))?;
+        let (old_bytes, bytes) = (self.storage.len(), page_count * self.page_size as u64);
+        // It may be longer than is known, too.
+        self.storage
+            .set_len(bytes)
+            .map_err(Error::io("making the file shorter"))?;
+        if bytes < old_bytes {
             self.flusher.events.note(|| Event::Shrunk {
                 old_bytes,
                 file_bytes: bytes,

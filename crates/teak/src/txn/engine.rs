@@ -152,6 +152,8 @@ pub(super) struct Writer {
     pub(super) tail: Tail,
     pub(super) punching: Punching,
     pub(super) high_water: HighWater,
+    /// When the file became longer.
+    pub(super) last_growth: Option<Instant>,
     pub(super) zone: Zone,
     pub(super) dropped: DroppedTrees,
     /// The states that stay because they have a name.

@@ -302,6 +302,7 @@ fn writer(newest: Record, space: Space, is_changed: bool) -> Writer {
         unwritten: Arc::default(),
         is_changed,
         is_stale: false,
+        last_growth: None,
         blocks_given_back: 0,
         asked: Asked::default(),
         named: NamedPins::default(),

@@ -5,8 +5,6 @@
 //! that end where a flush began, and the oldest is forgotten when its flush has succeeded.
 
 use crate::{Run, TransactionId, commit::record::Record};
-use std::ops::Range;
-
 #[derive(Debug)]
 struct Generation {
     /// The newest commit in it.
@@ -61,7 +59,7 @@ impl WrittenRuns {
     /// Forgets what no commit to come leads to.
     pub(super) fn forget_dead(&mut self, deaths: &[(Run, TransactionId)]) {
         for runs in self.generations.iter_mut().filter_map(|g| g.runs.as_mut()) {
-            *runs = without(runs, deaths);
+            take_out(runs, deaths);
         }
     }
 
@@ -93,53 +91,52 @@ impl WrittenRuns {
     }
 }
 
-/// The pages of a list of runs that are not in the other one, both sorted.
-fn without(runs: &[Run], deaths: &[(Run, TransactionId)]) -> Vec<Run> {
-    let mut left = Vec::with_capacity(runs.len());
-    let mut add = |pages: Range<u64>| {
-        if !pages.is_empty() {
-            left.push(Run::new(
-                pages.start as u32,
-                (pages.end - pages.start) as u32,
-            ));
+/// Takes the dead out of a list of runs, both sorted. The dead are few as a rule, and the runs are not.
+fn take_out(runs: &mut Vec<Run>, deaths: &[(Run, TransactionId)]) {
+    for (dead, _) in deaths {
+        let dead = u64::from(dead.start.0)..dead.end();
+        let first = runs.partition_point(|run| run.end() <= dead.start);
+        let touched = runs[first..].iter();
+        let touched = touched.take_while(|run| u64::from(run.start.0) < dead.end);
+        let behind = first + touched.count();
+        if behind == first {
+            continue;
         }
-    };
-    for run in runs {
-        let mut start = u64::from(run.start.0);
-        let first = deaths.partition_point(|(dead, _)| dead.end() <= start);
-        for (dead, _) in &deaths[first..] {
-            let dead_start = u64::from(dead.start.0);
-            if dead_start >= run.end() {
-                break;
-            }
-            add(start..dead_start);
-            start = dead.end();
-        }
-        add(start..run.end());
+        let left = [
+            runs[first].start.0.into()..dead.start,
+            dead.end..runs[behind - 1].end(),
+        ];
+        let left = left.into_iter().filter(|pages| pages.start < pages.end);
+        let left = left.map(|pages| Run::new(pages.start as u32, (pages.end - pages.start) as u32));
+        runs.splice(first..behind, left);
     }
-    left
 }
 
-/// All pages of two lists of runs, each sorted, as one.
+/// All pages of two lists of runs, each sorted, as one. One of them is short as a rule, and the other one copied in stretches.
 pub(super) fn union(a: &[Run], b: &[Run]) -> Vec<Run> {
-    let mut all: Vec<Run> = Vec::with_capacity(a.len() + b.len());
-    let (mut left, mut right) = (a.iter().peekable(), b.iter().peekable());
-    loop {
-        let next = match (left.peek(), right.peek()) {
-            (Some(x), Some(y)) if x.start <= y.start => left.next(),
-            (_, Some(_)) => right.next(),
-            (Some(_), None) => left.next(),
-            (None, None) => return all,
-        };
-        let Some(&run) = next else { return all };
-        match all.last_mut() {
-            Some(last) if last.end() >= u64::from(run.start.0) => {
-                let end = last.end().max(run.end());
-                last.len = (end - u64::from(last.start.0)) as u32;
-            }
-            _ => all.push(run),
-        }
+    let (mut many, few) = if a.len() < b.len() { (b, a) } else { (a, b) };
+    let mut all = Vec::with_capacity(many.len() + few.len());
+    for run in few {
+        let (before, behind) =
+            many.split_at(many.partition_point(|other| other.start <= run.start));
+        append(&mut all, before);
+        append(&mut all, &[*run]);
+        many = behind;
     }
+    append(&mut all, many);
+    all
+}
+
+/// Appends runs that are sorted and apart, of which the first ones may touch the last that is there.
+fn append(all: &mut Vec<Run>, mut runs: &[Run]) {
+    while let (Some(last), Some((run, rest))) = (all.last_mut(), runs.split_first())
+        && last.end() >= u64::from(run.start.0)
+    {
+        let end = last.end().max(run.end());
+        last.len = (end - u64::from(last.start.0)) as u32;
+        runs = rest;
+    }
+    all.extend_from_slice(runs);
 }
 
 #[cfg(test)]

@@ -30,7 +30,9 @@ fn the_dead_are_taken_out_wherever_they_lie() {
         (&[(0, 99)], &[]),
     ];
     for (deaths, left) in cases {
-        assert_eq!(without(&written, &dead(deaths)), runs(left), "{deaths:?}");
+        let mut written = written.clone();
+        take_out(&mut written, &dead(deaths));
+        assert_eq!(written, runs(left), "{deaths:?}");
     }
 }
 
@@ -53,4 +55,36 @@ fn what_is_cut_off_is_not_listed() {
     );
     written.cut(25);
     assert_eq!(written.with(&[]), Some(runs(&[(10, 4), (20, 5)])));
+}
+
+#[test]
+fn runs_that_touch_or_overlap_become_one() {
+    let many = runs(&[(10, 5), (20, 1), (30, 10), (50, 1)]);
+    let cases: [(Pairs, Pairs); 6] = [
+        (&[], &[(10, 5), (20, 1), (30, 10), (50, 1)]),
+        (&[(15, 5)], &[(10, 11), (30, 10), (50, 1)]),
+        (&[(5, 2), (12, 30)], &[(5, 2), (10, 32), (50, 1)]),
+        (&[(0, 60)], &[(0, 60)]),
+        (
+            &[(51, 1), (60, 1)],
+            &[(10, 5), (20, 1), (30, 10), (50, 2), (60, 1)],
+        ),
+        (
+            &[(1, 1), (3, 1), (5, 1), (7, 1), (9, 1), (31, 2)],
+            &[
+                (1, 1),
+                (3, 1),
+                (5, 1),
+                (7, 1),
+                (9, 6),
+                (20, 1),
+                (30, 10),
+                (50, 1),
+            ],
+        ),
+    ];
+    for (few, all) in cases {
+        assert_eq!(union(&many, &runs(few)), runs(all), "{few:?}");
+        assert_eq!(union(&runs(few), &many), runs(all), "{few:?}");
+    }
 }

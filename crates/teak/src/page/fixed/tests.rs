@@ -74,8 +74,7 @@ fn assert_holds(page: &[u8], format: LeafFormat, keys: &[Vec<u8>]) {
         assert_eq!(leaf.record_len(&node), format.fixed_len.into());
         assert_eq!(&leaf.key(index).unwrap(), key);
         assert_eq!(leaf.search(order, key), Ok(Ok(index)));
-        assert_eq!(leaf.search_heads(order, key), index);
-        assert_eq!(leaf.get_from(order, index, key), Ok(Some(NOTHING)));
+        assert_eq!(leaf.find(order, key).value(order, key), Ok(Some(NOTHING)));
     }
     assert!(leaf.node(keys.len()).is_err() && leaf.node(usize::MAX).is_err());
     let long = [0x55; 60];
@@ -83,8 +82,7 @@ fn assert_holds(page: &[u8], format: LeafFormat, keys: &[Vec<u8>]) {
     for probe in probes {
         let expected = keys.binary_search_by(|key| order.compare(key, probe));
         assert_eq!(leaf.search(order, probe), Ok(expected));
-        let slot = leaf.search_heads(order, probe);
-        let found = leaf.get_from(order, slot, probe).unwrap();
+        let found = leaf.find(order, probe).value(order, probe).unwrap();
         assert_eq!(found.is_some(), expected.is_ok());
     }
     let header = Header::read(page);
@@ -284,8 +282,8 @@ proptest! {
             let Ok(leaf) = Leaf::parse(bytes) else { continue };
             assert_eq!(leaf.count(), usize::from(count));
             let slot = leaf.search(order, &key).unwrap().unwrap_or_else(|slot| slot);
-            assert!(slot <= leaf.count() && leaf.search_heads(order, &key) <= leaf.count());
-            assert!(leaf.get_from(order, slot, &key).is_ok());
+            assert!(slot <= leaf.count());
+            assert!(leaf.find(order, &key).value(order, &key).is_ok());
             for index in 0..leaf.count() {
                 assert_eq!(leaf.key(index).unwrap().len(), usize::from(key_len));
             }

@@ -78,7 +78,7 @@ pub(super) fn fill_huge_pages(file: &File, old_len: u64, new_len: u64) {
         // Zeros may be so many stores.
         return;
     }
-    let zeros = [IoSlice::new(&ZEROS); HUGE_PAGE_LEN as usize / ZEROS.len()];
+    let zeros = zeros(HUGE_PAGE_LEN as usize);
     while start + HUGE_PAGE_LEN <= new_len {
         if !matches!(rustix::io::pwritev(file, &zeros, start), Ok(len) if len as u64 == HUGE_PAGE_LEN)
         {
@@ -86,6 +86,13 @@ pub(super) fn fill_huge_pages(file: &File, old_len: u64, new_len: u64) {
         }
         start += HUGE_PAGE_LEN;
     }
+}
+
+/// So many zeros, to be written with one call.
+pub(super) fn zeros(len: usize) -> Vec<IoSlice<'static>> {
+    let mut zeros = vec![IoSlice::new(&ZEROS); len / ZEROS.len()];
+    zeros.push(IoSlice::new(&ZEROS[..len % ZEROS.len()]));
+    zeros
 }
 
 impl Blocks {

@@ -11,6 +11,7 @@ use crate::{
 use std::{
     io::{self, IoSlice},
     sync::Arc,
+    time::{Duration, Instant},
 };
 
 /// A durable transaction up to this size wants its pages in a row rather than crumbs, and any of that size has the file grow little.
@@ -19,6 +20,8 @@ const SMALL_TRANSACTION_PAGES: u64 = 64;
 const HUGE_PAGE_LEN: u64 = 2 << 20;
 /// The most bytes that the file grows by beyond what is needed.
 const GROWTH_MAX: u64 = 8 << 20;
+/// A file that has grown twice within this time will do so again.
+const GROWN_AGAIN: Duration = Duration::from_secs(1);
 /// Where the disk is full, so many stretches without blocks are passed over to find pages that have some.
 const HOLES_PASSED_MAX: usize = 64;
 
@@ -242,7 +245,7 @@ impl WritePages {
             lacking => lacking.max(pages),
         };
         let limit = self.size_limit_pages().min(u64::from(u32::MAX));
-        let trailing = self.writer.space.trailing_free();
+        let trailing = self.writer.space.trailing_ready();
         let huge = HUGE_PAGE_LEN >> self.page_shift;
         let new = if old >= 4 * huge {
             (old + step).next_multiple_of(huge)
@@ -255,10 +258,23 @@ impl WritePages {
         }
         let least = old + pages.saturating_sub(trailing);
         let new = self.extend_file(new).or_else(|_| self.extend_file(least))?;
+        self.grow_ahead(new, limit);
         self.refresh_mapping()?;
         self.writer.space.grow(new);
         self.has_grown = true;
         Ok(())
+    }
+
+    /// Has the storage prepare for the next time, where that will not be long.
+    fn grow_ahead(&mut self, page_count: u64, limit: u64) {
+        let before = self.writer.last_growth.replace(Instant::now());
+        let is_soon = before.is_some_and(|before| before.elapsed() < GROWN_AGAIN);
+        let huge = HUGE_PAGE_LEN >> self.page_shift;
+        if is_soon && page_count > 4 * huge {
+            let most = GROWTH_MAX >> self.page_shift;
+            let next = page_count + self.growth_step(page_count).clamp(huge, most);
+            self.storage.grow_ahead(next.min(limit) << self.page_shift);
+        }
     }
 
     /// By how many pages a file of `old` is made longer, if that suffices.

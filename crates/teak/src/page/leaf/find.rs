@@ -1,0 +1,99 @@
+//! A lookup in a leaf, in two halves: the first looks at heads alone, the second at one node. Between them that can be asked for.
+//!
+//! What is done where this does not suffice is told the page and not the leaf, whose fields would have to stand in memory then, and not in
+//! registers, on the usual way too.
+
+use super::{Leaf, NodeFormat, WHOLE_KEYS, node_at};
+use crate::page::{
+    Damage,
+    header::Header,
+    key::{self, AgainstPrefix, KeyOrder},
+    value::StoredValue,
+};
+
+/// Where a key is, if it is in its leaf at all.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) enum Found<'p> {
+    #[default]
+    Nothing,
+    /// The first of the nodes whose head is that of the key.
+    Node { page: &'p [u8], offset: u16 },
+    /// A leaf that takes a whole search.
+    Leaf(&'p [u8]),
+}
+
+impl<'p> Leaf<'p> {
+    /// The first half of a lookup.
+    #[inline(always)]
+    pub(crate) fn find(&self, order: KeyOrder, key: &[u8]) -> Found<'p> {
+        let head = if self.flags & WHOLE_KEYS == 0 {
+            match key::against_prefix(key, self.prefix) {
+                AgainstPrefix::Rest(rest) => key::head_of(rest),
+                AgainstPrefix::Before | AgainstPrefix::Behind => return Found::Nothing,
+            }
+        } else if self.offsets.is_empty() || matches!(order, KeyOrder::Custom(_)) {
+            // A fixed leaf, or a comparison to which other bytes may be equal.
+            return Found::Leaf(self.page);
+        } else {
+            order.head(key)
+        };
+        let index = key::lower_bound(self.heads, head);
+        match (self.heads.get(index), self.offsets.get(index)) {
+            (Some(&found), Some(&offset)) if found == head => Found::Node {
+                page: self.page,
+                offset,
+            },
+            _ => Found::Nothing,
+        }
+    }
+}
+
+impl<'p> Found<'p> {
+    /// Where the node begins, for a prefetch.
+    #[inline(always)]
+    pub(crate) fn node_offset(&self) -> Option<usize> {
+        match *self {
+            Self::Node { offset, .. } => Some(offset.into()),
+            _ => None,
+        }
+    }
+
+    /// The second half: the value of `key`.
+    #[inline(always)]
+    pub(crate) fn value(
+        self,
+        order: KeyOrder,
+        key: &[u8],
+    ) -> Result<Option<StoredValue<'p>>, Damage> {
+        let (page, offset) = match self {
+            Self::Nothing => return Ok(None),
+            Self::Leaf(page) => return search(page, order, key),
+            Self::Node { page, offset } => (page, offset),
+        };
+        let header = Header::read(page);
+        let (flags, prefix_len) = (header.flags, header.prefix_len);
+        let format = NodeFormat::of(flags);
+        let node = node_at(page, offset, format);
+        let node = node.ok_or(Damage("a node lies outside of its page"))?;
+        let rest = key.get(prefix_len.into()..).unwrap_or_default();
+        let stored = rest.get(format.in_head..).unwrap_or_default();
+        if node.key_len == rest.len() && key::is_same(node.stored_key, stored) {
+            return Ok(Some(node.value));
+        }
+        search(page, order, key)
+    }
+}
+
+/// Another key may have the same head.
+#[inline(never)]
+fn search<'p>(
+    page: &'p [u8],
+    order: KeyOrder,
+    key: &[u8],
+) -> Result<Option<StoredValue<'p>>, Damage> {
+    let leaf = Leaf::parse(page)?;
+    match leaf.search(order, key)? {
+        Ok(index) => Ok(Some(leaf.node(index)?.value)),
+        Err(_) => Ok(None),
+    }
+}

@@ -1,0 +1,122 @@
+//! Growing ahead: a thread allocates what the file will soon be longer by, and fills it with zeros, while its writer goes on.
+//! Memory for a huge page may take the system milliseconds, which no commit is to wait for.
+//!
+//! Nobody is told of the length: the file is longer than anybody knows, as after a transaction that came to nothing. Other processes may write
+//! to it meanwhile, make it longer and cut it, so the thread makes only calls that change nothing that is there: blocks are allocated
+//! without a change of the length, and zeros are *appended*, which the system does behind the end as it is at that moment.
+
+use super::{
+    LockedFile,
+    blocks::{HUGE_PAGE_LEN, zeros},
+    system_len,
+};
+use crate::store::{Generation, lock};
+use rustix::{
+    fs::{FallocateFlags, fallocate},
+    io::{ReadWriteFlags, pwritev2, retry_on_intr},
+};
+use std::{
+    fs::File,
+    io,
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    thread,
+};
+
+/// What a file is longer by than anybody knows.
+#[derive(Debug)]
+pub(super) struct Ahead {
+    state: Mutex<State>,
+    changed: Condvar,
+    /// A child of the process has no thread that would ever be done.
+    generation: Generation,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// How long the file is to be.
+    wanted: u64,
+    /// How long it has been made.
+    made: u64,
+    is_running: bool,
+}
+
+impl Ahead {
+    pub(super) fn new() -> Arc<Self> {
+        Arc::new(Self {
+            state: Mutex::default(),
+            changed: Condvar::new(),
+            generation: Generation::current(),
+        })
+    }
+
+    /// Has the file made so long. What fails is tried again by who needs it.
+    pub(super) fn begin(self: &Arc<Self>, file: &Arc<LockedFile>, len: u64) {
+        let mut state = lock(&self.state);
+        state.wanted = len;
+        if state.is_running || state.made >= len {
+            return;
+        }
+        let (ahead, file) = (Arc::clone(self), Arc::clone(file));
+        let named = thread::Builder::new().name("teak-growth".to_owned());
+        state.is_running = named.spawn(move || ahead.run(file)).is_ok();
+    }
+
+    fn run(&self, file: Arc<LockedFile>) {
+        let mut state = lock(&self.state);
+        while state.made < state.wanted {
+            let wanted = state.wanted;
+            drop(state);
+            let made = append_zeros(&file, wanted);
+            state = lock(&self.state);
+            match made {
+                Ok(len) => state.made = len,
+                Err(_) => break,
+            }
+            self.changed.notify_all();
+        }
+        // It is locked for as long.
+        drop(file);
+        state.is_running = false;
+        self.changed.notify_all();
+    }
+
+    /// Waits until the file is so long, unless that is not being done, and says how long it has been made.
+    pub(super) fn wait_for(&self, len: u64) -> u64 {
+        self.wait_while(|state| state.made < len).made
+    }
+
+    /// Waits until nothing is done any more.
+    pub(super) fn end(&self) {
+        lock(&self.state).wanted = 0;
+        self.wait_while(|_| true).made = 0;
+    }
+
+    fn wait_while(&self, is_early: impl Fn(&State) -> bool) -> MutexGuard<'_, State> {
+        let state = lock(&self.state);
+        let waited = self.changed.wait_while(state, |state| {
+            state.is_running && is_early(state) && !self.generation.is_past()
+        });
+        waited.unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Appends zeros up to where a huge page ends, or to `wanted`, and says how long the file is.
+fn append_zeros(file: &File, wanted: u64) -> io::Result<u64> {
+    let old_len = system_len(file)?;
+    let end = (old_len + 1).next_multiple_of(HUGE_PAGE_LEN).min(wanted);
+    if old_len >= end {
+        return Ok(old_len);
+    }
+    let len = end - old_len;
+    // Without this a full disk could be a signal.
+    retry_on_intr(|| fallocate(file, FallocateFlags::KEEP_SIZE, old_len, len))?;
+    let written = pwritev2(file, &zeros(len as usize), 0, ReadWriteFlags::APPEND)?;
+    if written as u64 != len {
+        return Err(io::ErrorKind::WriteZero.into());
+    }
+    Ok(end)
+}
+
+#[cfg(test)]
+#[path = "ahead_tests.rs"]
+mod tests;

@@ -12,6 +12,7 @@ fn outcome(planted: Option<Planted>, commits: u8, mishaps: u8) -> Outcome {
         commits,
         mishaps,
         readers: 1,
+        entries: 0,
     };
     search(&Rules { planted, bounds })
 }

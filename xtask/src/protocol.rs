@@ -3,7 +3,8 @@
 //!
 //! The model has no bytes: a page is a number that says who wrote it. It has all that the promises of
 //! durability hang upon: four slots, the rule by which pages are used again, flushes that run while
-//! commits go on and that may fail, kills, power cuts that leave any of what was written since the
+//! commits go on and that may fail, a journal whose entries make commits durable before their pages are
+//! on the disk, kills, power cuts that leave any of what was written since the
 //! last flush, and recovery, which may be interrupted by all of these.
 //!
 //! What is looked for: an acknowledged commit that is lost, a visible one that is lost though power

@@ -155,7 +155,10 @@ impl fmt::Display for Action {
             ),
             Self::Open => write!(f, "the database is opened"),
             Self::Redo { page } => write!(f, "recovery puts page {page} where it belongs"),
-            Self::DecideAnew => write!(f, "recovery decides anew, or puts the record where it belongs"),
+            Self::DecideAnew => write!(
+                f,
+                "recovery decides anew, or puts the record where it belongs"
+            ),
             Self::Settle => write!(f, "recovery writes again what counts"),
             Self::EraseLoser { slot } => write!(f, "recovery erases slot {slot}"),
             Self::CompleteRecovery => write!(f, "recovery flushes, the database is open"),

@@ -165,7 +165,11 @@ fn new_link(state: &State, link: Link, table: &[u8; Contents::BITS as usize]) ->
             let location = &state.slots[usize::from(slot)];
             let is_there = (location.possible() | only(location.cache)) & only(content) != 0;
             let is_stale = state.record(content).is_none_or(|record| record.is_stale);
-            if is_there && !is_stale { link } else { Link::Gone }
+            if is_there && !is_stale {
+                link
+            } else {
+                Link::Gone
+            }
         }
         Link::Entry(index) => match table[usize::from(index) + 1] {
             0 => Link::Gone,
@@ -321,7 +325,12 @@ fn sort_pages(state: &mut State) {
         let key = |page: u8| {
             let at = usize::from(page);
             let is_redone = redone & 1 << page;
-            (&references[at], state.pages[at], use_of(page), is_redone != 0)
+            (
+                &references[at],
+                state.pages[at],
+                use_of(page),
+                is_redone != 0,
+            )
         };
         key(a).cmp(&key(b))
     });

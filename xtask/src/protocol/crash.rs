@@ -21,10 +21,13 @@ pub(super) fn mishaps(state: &State, steps: &mut Steps) {
         // While nobody writes, a kill changes nothing, and a power cut leaves what one before would
         // have left.
         Phase::Down | Phase::Decided { .. } => drop_some(state, &mut Vec::new(), steps),
-        // So does one after what the journal says was put in its place, and before all else was written.
-        Phase::Redoing { .. } => {
+        // So does a power cut before recovery has written all else. What the journal says is in memory by now, so what is dropped
+        // while it is put in its place may as well be dropped after.
+        Phase::Redoing { pages, .. } => {
             steps.push(Action::Kill, Ok(killed(state)));
-            drop_some(state, &mut Vec::new(), steps);
+            if pages == 0 {
+                drop_some(state, &mut Vec::new(), steps);
+            }
         }
         Phase::Poisoned { .. } => choose(state, &mut Chosen::default(), steps),
         // Before recovery has written all that it writes, a power cut leaves nothing that it could not

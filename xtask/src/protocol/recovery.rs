@@ -77,7 +77,9 @@ pub(super) fn decide(state: &State, rules: &Rules) -> Result<Decision, Violation
 }
 
 fn commit_in(state: &State, slot: u8) -> Result<CommitIndex, Violation> {
-    let record = state.cached_record(slot).ok_or(Violation::NothingReadable)?;
+    let record = state
+        .cached_record(slot)
+        .ok_or(Violation::NothingReadable)?;
     Ok(record.commit)
 }
 
@@ -260,7 +262,10 @@ pub(super) fn settling(state: &State, rules: &Rules, steps: &mut Steps) {
         flushed.flush();
     }
     if is_dropped && !rules.has(Planted::VerifiedOnce) {
-        steps.push(Action::CompleteRecovery, Err(Violation::RecordNotOnDisk(slot)));
+        steps.push(
+            Action::CompleteRecovery,
+            Err(Violation::RecordNotOnDisk(slot)),
+        );
     } else if let Some(record) = state.cached_record(slot) {
         let result = opened(&flushed, record.commit, slot, slot);
         steps.push(Action::CompleteRecovery, result);

@@ -283,10 +283,9 @@ pub(super) enum Phase {
 impl Phase {
     pub(super) fn engine(&self) -> Option<&Engine> {
         match self {
-            Self::Down
-            | Self::Redoing { .. }
-            | Self::Decided { .. }
-            | Self::Settling { .. } => None,
+            Self::Down | Self::Redoing { .. } | Self::Decided { .. } | Self::Settling { .. } => {
+                None
+            }
             Self::Running(engine)
             | Self::Failing(engine)
             | Self::Poisoned { engine, .. }
@@ -296,10 +295,9 @@ impl Phase {
 
     pub(super) fn engine_mut(&mut self) -> Option<&mut Engine> {
         match self {
-            Self::Down
-            | Self::Redoing { .. }
-            | Self::Decided { .. }
-            | Self::Settling { .. } => None,
+            Self::Down | Self::Redoing { .. } | Self::Decided { .. } | Self::Settling { .. } => {
+                None
+            }
             Self::Running(engine)
             | Self::Failing(engine)
             | Self::Poisoned { engine, .. }

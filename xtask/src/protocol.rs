@@ -3,7 +3,8 @@
 //!
 //! The model has no bytes: a page is a number that says who wrote it. It has all that the promises of
 //! durability hang upon: four slots, the rule by which pages are used again, flushes that run while
-//! commits go on and that may fail, kills, power cuts that leave any of what was written since the
+//! commits go on and that may fail, a journal whose entries make commits durable before their pages are
+//! on the disk, kills, power cuts that leave any of what was written since the
 //! last flush, and recovery, which may be interrupted by all of these.
 //!
 //! What is looked for: an acknowledged commit that is lost, a visible one that is lost though power
@@ -15,7 +16,9 @@ mod actions;
 mod canonical;
 mod crash;
 mod engine;
+mod journal;
 mod recovery;
+mod redo;
 mod rules;
 mod search;
 mod state;
@@ -34,7 +37,7 @@ pub(crate) struct Arguments {
     /// Commits in all
     #[arg(long, default_value_t = 3, value_parser = value_parser!(u8).range(0..=8))]
     commits: u8,
-    /// Kills, power cuts, flushes that fail, and caches that drop what such a flush left, in all
+    /// Kills, power cuts, flushes and entries that fail, and caches that drop what such a flush left, in all
     #[arg(long, default_value_t = 2, value_parser = value_parser!(u8).range(0..=6))]
     mishaps: u8,
     /// Pages of the file
@@ -43,6 +46,9 @@ pub(crate) struct Arguments {
     /// Readers at a time
     #[arg(long, default_value_t = 1, value_parser = value_parser!(u8).range(0..=2))]
     readers: u8,
+    /// Entries that the journal has room for; 0: there is no journal
+    #[arg(long, default_value_t = 2, value_parser = value_parser!(u8).range(0..=3))]
+    entries: u8,
     /// An error to plant in the rules; the search must find it
     #[arg(long)]
     planted: Option<Planted>,
@@ -57,16 +63,18 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
             commits: arguments.commits,
             mishaps: arguments.mishaps,
             readers: arguments.readers,
+            entries: arguments.entries,
         },
     };
     let begin = Instant::now();
     let outcome = search(&rules);
     println!(
-        "{} commits, {} mishaps, {} pages, {} readers: up to {} steps, {} endings, {:.1} s",
+        "{} commits, {} mishaps, {} pages, {} readers, {} entries: up to {} steps, {} endings, {:.1} s",
         arguments.commits,
         arguments.mishaps,
         arguments.pages,
         arguments.readers,
+        arguments.entries,
         outcome.depth,
         outcome.endings,
         begin.elapsed().as_secs_f64()

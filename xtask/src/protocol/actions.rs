@@ -1,7 +1,7 @@
 //! What may happen next, and what must not, in words.
 
 use super::{
-    crash, engine, recovery,
+    crash, engine, recovery, redo,
     rules::Rules,
     state::{Durability, Phase, State},
 };
@@ -39,6 +39,15 @@ pub(super) enum Action {
     FailFlush {
         name: u8,
     },
+    BeginEntry {
+        name: u8,
+    },
+    CompleteEntry {
+        name: u8,
+    },
+    FailEntry {
+        name: u8,
+    },
     WriteVisibleAgain {
         slot: u8,
     },
@@ -56,6 +65,10 @@ pub(super) enum Action {
     PowerCut,
     Drop,
     Open,
+    Redo {
+        page: u8,
+    },
+    DecideAnew,
     Settle,
     EraseLoser {
         slot: u8,
@@ -104,6 +117,14 @@ impl fmt::Display for Action {
                 f,
                 "the flush of {name} fails; the system counts all as written"
             ),
+            Self::BeginEntry { name } => write!(f, "an entry that makes {name} durable is written"),
+            Self::CompleteEntry { name } => {
+                write!(f, "the entry of {name} is on the disk")
+            }
+            Self::FailEntry { name } => write!(
+                f,
+                "the write of the entry of {name} fails; the system counts it as written"
+            ),
             Self::WriteVisibleAgain { slot } => {
                 write!(
                     f,
@@ -133,6 +154,11 @@ impl fmt::Display for Action {
                 "the system drops from its cache what a flush that failed left there"
             ),
             Self::Open => write!(f, "the database is opened"),
+            Self::Redo { page } => write!(f, "recovery puts page {page} where it belongs"),
+            Self::DecideAnew => write!(
+                f,
+                "recovery decides anew, or puts the record where it belongs"
+            ),
             Self::Settle => write!(f, "recovery writes again what counts"),
             Self::EraseLoser { slot } => write!(f, "recovery erases slot {slot}"),
             Self::CompleteRecovery => write!(f, "recovery flushes, the database is open"),
@@ -149,7 +175,13 @@ pub(super) enum Violation {
     FalseCorruption,
     /// Recovery misses a durable commit, and none was lost.
     DurableGone,
+    /// Recovery misses a commit that the records call acknowledged.
+    AcknowledgedGone,
+    /// What the journal says makes no sense, and nothing has rotted.
+    Nonsense,
     CameBack,
+    /// All of a commit was on the disk or in the journal, and an older one was chosen.
+    WholeLost,
     PromisedLost,
     LostWithoutPowerCut,
     WrongPage(u8),
@@ -173,6 +205,15 @@ impl fmt::Display for Violation {
                 f,
                 "the record of a commit is missed that the records call durable: corruption without rot"
             ),
+            Self::AcknowledgedGone => write!(
+                f,
+                "a commit is missed that the records call acknowledged: corruption without rot"
+            ),
+            Self::Nonsense => write!(
+                f,
+                "what the journal says makes no sense: corruption without rot"
+            ),
+            Self::WholeLost => write!(f, "a commit is lost of which all was written"),
             Self::CameBack => write!(f, "a commit that was rolled back has come to life again"),
             Self::PromisedLost => write!(f, "a commit is lost that was acknowledged as durable"),
             Self::LostWithoutPowerCut => {
@@ -236,12 +277,9 @@ fn seen_wrong(state: &State) -> Option<u8> {
 pub(super) fn successors(state: &State, rules: &Rules, steps: &mut Steps) {
     match &state.phase {
         Phase::Down => steps.push(Action::Open, recovery::open(state, rules)),
-        Phase::Decided { slot } => {
-            steps.push(Action::Settle, recovery::settle(state, *slot, rules));
-        }
-        Phase::Settling { slot, losers } => {
-            recovery::settling(state, *slot, *losers, rules, steps);
-        }
+        Phase::Redoing { .. } => redo::redoing(state, rules, steps),
+        Phase::Decided { .. } => steps.push(Action::Settle, recovery::settle(state, rules)),
+        Phase::Settling { .. } => recovery::settling(state, rules, steps),
         Phase::Running(engine) => engine::running(state, engine, rules, steps),
         Phase::Failing(engine) => engine::failing(state, engine, rules, steps),
         Phase::Poisoned {
@@ -263,7 +301,10 @@ pub(super) fn ends_well(state: &State, rules: &Rules) -> bool {
     let mut steps = Steps::default();
     loop {
         match state.phase {
-            Phase::Down | Phase::Decided { .. } | Phase::Settling { .. } => {}
+            Phase::Down
+            | Phase::Redoing { .. }
+            | Phase::Decided { .. }
+            | Phase::Settling { .. } => {}
             Phase::Failing(_) | Phase::Poisoned { .. } => return false,
             Phase::Running(_) | Phase::Closing(_) => return true,
         }

@@ -2,7 +2,9 @@
 //!
 //! - What nobody can ask for any more is forgotten: records that are in no slot, commits of which no
 //!   record, memory or promise speaks, contents that no tree expects.
-//! - Records that are older than a durable one which is surely on the disk never count again: while
+//! - An entry of the journal counts only behind a record, or an entry, that may be where it was: all others
+//!   are forgotten.
+//! - Records that are older than a flushed one which is surely on the disk never count again: while
 //!   an engine runs it is forgotten which they are.
 //! - Once no mishap is left, nobody asks any more what the disk has; once no commit is left, which pages
 //!   are free.
@@ -10,9 +12,12 @@
 //! - Transactions and sequences below the newest count by their order alone, since new ones are
 //!   greater; the distances above it stay.
 
-use super::state::{
-    COMMITS_MAX, Commit, CommitIndex, Contents, Durability, Engine, Location, PAGES_MAX, Phase,
-    Place, Record, SLOT_COUNT, State, Use, members, only,
+use super::{
+    rules::{Planted, Rules},
+    state::{
+        ALL_ENTRIES_MAX, COMMITS_MAX, Commit, CommitIndex, Contents, Durability, Engine, Entry,
+        Link, Location, PAGES_MAX, Phase, Place, Record, SLOT_COUNT, State, Use, members, only,
+    },
 };
 use arrayvec::ArrayVec;
 use std::hash::{Hash, Hasher};
@@ -38,18 +43,19 @@ impl Hasher for Bytes {
     }
 }
 
-pub(super) fn canonical(state: State) -> State {
-    let mut state = simplified(state);
+pub(super) fn canonical(state: State, rules: &Rules) -> State {
+    let mut state = simplified(state, rules);
     sort_pages(&mut state);
     sort_slots(&mut state);
     state
 }
 
 /// As [`canonical`], but for pages and slots, which stay where they are.
-pub(super) fn simplified(mut state: State) -> State {
+pub(super) fn simplified(mut state: State, rules: &Rules) -> State {
     forget_memory(&mut state);
     forget_disk(&mut state);
     forget_stale(&mut state);
+    forget_entries(&mut state, rules);
     sort_records(&mut state);
     forget_commits(&mut state);
     name_contents(&mut state);
@@ -62,12 +68,17 @@ pub(super) fn simplified(mut state: State) -> State {
 
 /// A poisoned or closing engine takes no pages any more, nor does one that will not commit.
 fn forget_memory(state: &mut State) {
-    let is_idle = state.commits_left == 0 || !matches!(state.phase, Phase::Running(_));
+    let is_running = matches!(state.phase, Phase::Running(_));
+    let is_idle = state.commits_left == 0 || !is_running;
     if let Some(engine) = state.phase.engine_mut()
         && is_idle
     {
         engine.uses.fill(Use::Free);
         engine.readers.clear();
+        if !is_running {
+            engine.flushed = engine.durable;
+            engine.chain = None;
+        }
     }
 }
 
@@ -93,11 +104,11 @@ fn forget_stale(state: &mut State) {
     let Some(engine) = state.phase.engine() else {
         return;
     };
-    let durable = state.slots[usize::from(engine.durable_slot)];
-    let Some(record) = state.record(durable.cache) else {
+    let flushed = state.slots[usize::from(engine.flushed_slot)];
+    let Some(record) = state.record(flushed.cache) else {
         return;
     };
-    if !durable.is_certainly(durable.cache) {
+    if !flushed.is_certainly(flushed.cache) {
         return;
     }
     let (commit, sequence) = (state.promised, record.sequence);
@@ -107,9 +118,64 @@ fn forget_stale(state: &mut State) {
             sequence: 0,
             commit,
             known_durable: 0,
+            acknowledged: 0,
             is_clean_close: false,
             is_stale: true,
         };
+    }
+}
+
+/// Keeps the entries that may count, in the order of their places, each once. Nobody asks for any once no mishap is left.
+fn forget_entries(state: &mut State, rules: &Rules) {
+    let is_asked_for = state.mishaps_left > 0 || !matches!(state.phase, Phase::Running(_));
+    let old = std::mem::take(&mut state.entries);
+    let mut table = [0; Contents::BITS as usize];
+    for place in 0..state.journal.len() {
+        let location = state.journal[place];
+        let mut kept: ArrayVec<(Entry, u8), ALL_ENTRIES_MAX> = ArrayVec::new();
+        for content in members(location.possible() | only(location.cache)) {
+            let Some(mut entry) = old.get(usize::from(content).wrapping_sub(1)).copied() else {
+                continue;
+            };
+            entry.link = new_link(state, entry.link, &table);
+            if is_asked_for && (entry.link != Link::Gone || rules.has(Planted::AnyEntryCounts)) {
+                kept.push((entry, content));
+            }
+        }
+        kept.sort_unstable();
+        for (entry, content) in kept {
+            if state.entries.last() != Some(&entry) {
+                state.entries.push(entry);
+            }
+            table[usize::from(content)] = state.entries.len() as u8;
+        }
+    }
+    for location in &mut state.journal {
+        rename(location, &table);
+        if location.is_certainly(location.cache) {
+            location.secure();
+        }
+    }
+}
+
+/// What an entry comes behind, if that may still be there. The places before its own are in the table.
+fn new_link(state: &State, link: Link, table: &[u8; Contents::BITS as usize]) -> Link {
+    match link {
+        Link::Record { content, slot } => {
+            let location = &state.slots[usize::from(slot)];
+            let is_there = (location.possible() | only(location.cache)) & only(content) != 0;
+            let is_stale = state.record(content).is_none_or(|record| record.is_stale);
+            if is_there && !is_stale {
+                link
+            } else {
+                Link::Gone
+            }
+        }
+        Link::Entry(index) => match table[usize::from(index) + 1] {
+            0 => Link::Gone,
+            new => Link::Entry(new - 1),
+        },
+        Link::Gone => link,
     }
 }
 
@@ -122,11 +188,13 @@ fn rename(location: &mut Location, table: &[u8; Contents::BITS as usize]) {
     location.flushing = location.flushing.map(|old| table[usize::from(old)]);
 }
 
-/// Records that some slot may have, sorted, each once.
+/// Records that some slot may have, or an entry, sorted, each once.
 fn sort_records(state: &mut State) {
-    let possible = state.slots.iter().fold(0, |contents, slot| {
+    let slots = state.slots.iter().fold(0, |contents, slot| {
         contents | slot.possible() | only(slot.cache)
     });
+    let noted = state.entries.iter().map(|entry| only(entry.record));
+    let possible = noted.fold(slots, |contents, noted| contents | noted);
     let mut records: Vec<Record> = members(possible)
         .filter_map(|content| state.record(content).copied())
         .collect();
@@ -140,6 +208,12 @@ fn sort_records(state: &mut State) {
         table[content] = at.map_or(0, |at| at as u8 + 1);
     }
     state.slots.iter_mut().for_each(|slot| rename(slot, &table));
+    for entry in &mut state.entries {
+        entry.record = table[usize::from(entry.record)];
+        if let Link::Record { content, .. } = &mut entry.link {
+            *content = table[usize::from(*content)];
+        }
+    }
     state.records = records.into_iter().collect();
 }
 
@@ -150,6 +224,9 @@ fn for_each_mention(state: &mut State, mut change: impl FnMut(&mut CommitIndex))
         change(&mut record.commit);
     }
     change(&mut state.promised);
+    if let Phase::Redoing { whole, .. } = &mut state.phase {
+        whole.iter_mut().for_each(&mut change);
+    }
     state.kept.iter_mut().for_each(change);
 }
 
@@ -163,10 +240,11 @@ fn for_each_in_use(state: &mut State, mut change: impl FnMut(&mut CommitIndex)) 
     };
     change(&mut engine.newest);
     change(&mut engine.durable);
+    change(&mut engine.flushed);
     change(&mut engine.published);
     engine.readers.iter_mut().for_each(&mut change);
-    if let Some((commit, _)) = &mut engine.target {
-        change(commit);
+    if let Some(target) = &mut engine.target {
+        change(&mut target.commit);
     }
 }
 
@@ -192,6 +270,7 @@ fn forget_commits(state: &mut State) {
             commit.tree = None;
             commit.transaction = 0;
             commit.known_durable = 0;
+            commit.acknowledged = 0;
         }
         state.commits.push(commit);
     }
@@ -237,11 +316,21 @@ fn sort_pages(state: &mut State) {
     let references = references(state);
     let uses = state.phase.engine().map(|engine| engine.uses.clone());
     let use_of = |page: u8| uses.as_ref().map(|uses| uses[usize::from(page)]);
+    let redone = match state.phase {
+        Phase::Redoing { pages, .. } => pages,
+        _ => 0,
+    };
     let mut order: ArrayVec<u8, PAGES_MAX> = (0..state.pages.len() as u8).collect();
     order.sort_by(|&a, &b| {
         let key = |page: u8| {
             let at = usize::from(page);
-            (&references[at], state.pages[at], use_of(page))
+            let is_redone = redone & 1 << page;
+            (
+                &references[at],
+                state.pages[at],
+                use_of(page),
+                is_redone != 0,
+            )
         };
         key(a).cmp(&key(b))
     });
@@ -258,55 +347,82 @@ fn sort_pages(state: &mut State) {
             *page = new_page[usize::from(*page)];
         }
     }
+    if let Phase::Redoing { pages, .. } = &mut state.phase {
+        *pages = moved(redone, &order);
+    }
     if let (Some(engine), Some(uses)) = (state.phase.engine_mut(), uses) {
         engine.uses = order.iter().map(|&old| uses[usize::from(old)]).collect();
     }
 }
 
+/// The bits of a set whose members come into this order.
+fn moved(set: u8, order: &[u8]) -> u8 {
+    let members = order.iter().zip(0..);
+    members.fold(0, |new, (old, at)| new | (set >> old & 1) << at)
+}
+
 fn sort_slots(state: &mut State) {
-    let roles = |slot: u8| match &state.phase {
-        Phase::Down => 0,
-        Phase::Decided { slot: chosen } => u8::from(slot == *chosen),
-        Phase::Settling {
-            slot: chosen,
-            losers,
-        } => u8::from(slot == *chosen) | (losers >> slot & 1) << 1,
-        Phase::Running(engine)
-        | Phase::Failing(engine)
-        | Phase::Poisoned { engine, .. }
-        | Phase::Closing(engine) => roles_in(engine, slot),
-    };
     let mut order: [u8; SLOT_COUNT] = std::array::from_fn(|slot| slot as u8);
-    order.sort_by_key(|&slot| (state.slots[usize::from(slot)], roles(slot)));
+    order.sort_by_key(|&slot| {
+        let noted = noted_in(state, slot);
+        (state.slots[usize::from(slot)], roles(state, slot), noted)
+    });
     let mut new_slot = [0; SLOT_COUNT];
     for (&old, new) in order.iter().zip(0..) {
         new_slot[usize::from(old)] = new;
     }
     let rename = |slot: &mut u8| *slot = new_slot[usize::from(*slot)];
     state.slots = order.map(|old| state.slots[usize::from(old)]);
-    if let Phase::Decided { slot } = &mut state.phase {
+    for entry in &mut state.entries {
+        rename(&mut entry.slot);
+        if let Link::Record { slot, .. } = &mut entry.link {
+            rename(slot);
+        }
+    }
+    if let Phase::Decided { slot, .. } = &mut state.phase {
         rename(slot);
-    } else if let Phase::Settling { slot, losers } = &mut state.phase {
+    } else if let Phase::Settling { slot, losers, .. } = &mut state.phase {
         rename(slot);
-        let old = *losers;
-        *losers = order
-            .iter()
-            .zip(0..)
-            .fold(0, |new, (slot, at)| new | (old >> slot & 1) << at);
+        *losers = moved(*losers, &order);
     } else if let Some(engine) = state.phase.engine_mut() {
         rename(&mut engine.newest_slot);
-        rename(&mut engine.durable_slot);
-        if let Some((_, slot)) = &mut engine.target {
-            rename(slot);
+        rename(&mut engine.flushed_slot);
+        if let Some(target) = &mut engine.target {
+            rename(&mut target.slot);
         }
     }
 }
 
+/// What a slot is to the phase.
+fn roles(state: &State, slot: u8) -> u8 {
+    match &state.phase {
+        Phase::Down | Phase::Redoing { .. } => 0,
+        Phase::Decided { slot: chosen, .. } => u8::from(slot == *chosen),
+        Phase::Settling {
+            slot: chosen,
+            losers,
+            ..
+        } => u8::from(slot == *chosen) | (losers >> slot & 1) << 1,
+        Phase::Running(engine)
+        | Phase::Failing(engine)
+        | Phase::Poisoned { engine, .. }
+        | Phase::Closing(engine) => roles_in(engine, slot),
+    }
+}
+
 fn roles_in(engine: &Engine, slot: u8) -> u8 {
-    let is_target = engine.target.is_some_and(|(_, target)| target == slot);
+    let is_target = engine.target.is_some_and(|target| target.slot == slot);
     u8::from(slot == engine.newest_slot)
-        | u8::from(slot == engine.durable_slot) << 1
+        | u8::from(slot == engine.flushed_slot) << 1
         | u8::from(is_target) << 2
+}
+
+/// What a slot is to the entries of the journal, two bits for each.
+fn noted_in(state: &State, slot: u8) -> u32 {
+    state.entries.iter().rev().fold(0, |roles, entry| {
+        let is_behind = matches!(entry.link, Link::Record { slot: base, .. } if base == slot);
+        roles << 2 | u32::from(entry.slot == slot) | u32::from(is_behind) << 1
+    })
 }
 
 /// Calls `change` with every transaction that somebody may compare.
@@ -320,12 +436,16 @@ fn for_each_transaction(state: &mut State, mut change: impl FnMut(&mut u8)) {
         if commit.known_durable > 0 {
             change(&mut commit.known_durable);
         }
+        if commit.acknowledged > 0 {
+            change(&mut commit.acknowledged);
+        }
         for place in commit.tree.iter_mut().flatten() {
             change(&mut place.birth);
         }
     }
     for record in state.records.iter_mut().filter(|record| !record.is_stale) {
         change(&mut record.known_durable);
+        change(&mut record.acknowledged);
     }
     for page in state
         .phase
@@ -360,6 +480,7 @@ fn forget_promises(state: &mut State) {
         let is_visible = visible.is_some_and(|(published, _)| published == index);
         if !is_visible {
             commit.known_durable = 0;
+            commit.acknowledged = 0;
         }
         if !visible.is_some_and(|(_, durable)| is_visible && commit.transaction > durable) {
             commit.durability = Durability::Weak;
@@ -370,8 +491,13 @@ fn forget_promises(state: &mut State) {
 /// Births that are as old for all who compare them are the same.
 fn join_births(state: &mut State) {
     let pins = state.phase.engine().map(|engine| {
-        let target = engine.target.map(|(commit, _)| commit);
-        let pins = [engine.durable, engine.published, engine.newest];
+        let target = engine.target.map(|target| target.commit);
+        let pins = [
+            engine.flushed,
+            engine.durable,
+            engine.published,
+            engine.newest,
+        ];
         let pins = pins.into_iter().chain(target);
         let oldest = pins.chain(engine.readers.iter().copied());
         oldest.map(|pin| state.transaction(pin)).min().unwrap_or(0)

@@ -2,8 +2,9 @@
 
 use super::{
     actions::{Action, Steps},
-    state::{Contents, Location, Phase, SLOT_COUNT, State, members, only},
+    state::{Contents, ENTRIES_MAX, Location, Phase, SLOT_COUNT, State, members, only},
 };
+use arrayvec::ArrayVec;
 
 /// Kills and power cuts, which may come at any moment.
 pub(super) fn mishaps(state: &State, steps: &mut Steps) {
@@ -20,7 +21,15 @@ pub(super) fn mishaps(state: &State, steps: &mut Steps) {
         // While nobody writes, a kill changes nothing, and a power cut leaves what one before would
         // have left.
         Phase::Down | Phase::Decided { .. } => drop_some(state, &mut Vec::new(), steps),
-        Phase::Poisoned { .. } => choose_slots(state, &mut Vec::new(), steps),
+        // So does a power cut before recovery has written all else. What the journal says is in memory by now, so what is dropped
+        // while it is put in its place may as well be dropped after.
+        Phase::Redoing { pages, .. } => {
+            steps.push(Action::Kill, Ok(killed(state)));
+            if pages == 0 {
+                drop_some(state, &mut Vec::new(), steps);
+            }
+        }
+        Phase::Poisoned { .. } => choose(state, &mut Chosen::default(), steps),
         // Before recovery has written all that it writes, a power cut leaves nothing that it could not
         // leave after.
         Phase::Settling { losers, .. } if losers != 0 => {
@@ -28,7 +37,7 @@ pub(super) fn mishaps(state: &State, steps: &mut Steps) {
         }
         Phase::Settling { .. } | Phase::Running(_) | Phase::Failing(_) | Phase::Closing(_) => {
             steps.push(Action::Kill, Ok(killed(state)));
-            choose_slots(state, &mut Vec::new(), steps);
+            choose(state, &mut Chosen::default(), steps);
         }
     }
 }
@@ -36,18 +45,9 @@ pub(super) fn mishaps(state: &State, steps: &mut Steps) {
 /// What a flush that failed left in the cache counts as written. The system may drop any of it, and read
 /// what the disk has when it is asked again.
 fn drop_some(state: &State, dropped: &mut Vec<Option<u8>>, steps: &mut Steps) {
-    let mut locations = state.pages.iter().chain(&state.slots);
-    let Some(location) = locations.nth(dropped.len()) else {
+    let Some(location) = state.locations().nth(dropped.len()) else {
         if dropped.iter().any(Option::is_some) {
-            let mut next = state.clone();
-            for (location, content) in next.locations_mut().zip(dropped) {
-                if let Some(content) = *content {
-                    *location = Location::certain(content);
-                }
-            }
-            next.kept = None;
-            next.mishaps_left -= 1;
-            steps.push(Action::Drop, Ok(next));
+            steps.push(Action::Drop, Ok(without_dropped(state, dropped)));
         }
         return;
     };
@@ -64,6 +64,29 @@ fn drop_some(state: &State, dropped: &mut Vec<Option<u8>>, steps: &mut Steps) {
     }
 }
 
+/// What the cache has when some locations have what the disk had.
+fn without_dropped(state: &State, dropped: &[Option<u8>]) -> State {
+    let mut next = state.clone();
+    for (location, content) in next.locations_mut().zip(dropped) {
+        if let Some(content) = *content {
+            *location = Location::certain(content);
+        }
+    }
+    match &mut next.phase {
+        Phase::Redoing { whole, .. } => *whole = None,
+        Phase::Decided {
+            slot, is_dropped, ..
+        } => {
+            let slot = usize::from(*slot);
+            *is_dropped |= next.slots[slot].cache != state.slots[slot].cache;
+        }
+        _ => {}
+    }
+    next.kept = None;
+    next.mishaps_left -= 1;
+    next
+}
+
 /// The cache stays. Whatever was being written back may fail now, and nobody is told: the system
 /// may count all as written.
 pub(super) fn killed(state: &State) -> State {
@@ -77,51 +100,70 @@ pub(super) fn killed(state: &State) -> State {
     next
 }
 
-/// Every combination of what the disk may have in the slots.
-fn choose_slots(state: &State, chosen: &mut Vec<u8>, steps: &mut Steps) {
-    let Some(slot) = state.slots.get(chosen.len()) else {
-        choose_pages(state, chosen, &mut Vec::new(), steps);
-        return;
-    };
-    for content in members(slot.possible()) {
-        chosen.push(content);
-        choose_slots(state, chosen, steps);
-        chosen.pop();
+/// What the disk has, as far as that was chosen.
+#[derive(Default)]
+struct Chosen {
+    slots: ArrayVec<u8, SLOT_COUNT>,
+    journal: ArrayVec<u8, ENTRIES_MAX>,
+    pages: Vec<u8>,
+}
+
+/// Every combination of what the disk may have in the slots, and in the journal.
+fn choose(state: &State, chosen: &mut Chosen, steps: &mut Steps) {
+    if let Some(slot) = state.slots.get(chosen.slots.len()) {
+        for content in members(slot.possible()) {
+            chosen.slots.push(content);
+            choose(state, chosen, steps);
+            chosen.slots.pop();
+        }
+    } else if let Some(place) = state.journal.get(chosen.journal.len()) {
+        for content in members(place.possible()) {
+            chosen.journal.push(content);
+            choose(state, chosen, steps);
+            chosen.journal.pop();
+        }
+    } else {
+        choose_pages(state, chosen, steps);
     }
 }
 
-/// Every combination of what the disk may have in the pages that a chosen record asks for. What
-/// it does not ask for is all the same.
-fn choose_pages(state: &State, slots: &[u8], chosen: &mut Vec<u8>, steps: &mut Steps) {
-    let Some(page) = state.pages.get(chosen.len()) else {
-        let next = cut(state, slots, chosen);
-        steps.push(Action::PowerCut, Ok(next));
+/// Every combination of what the disk may have in the pages that a chosen record asks for, or one in the
+/// journal. What none asks for is all the same.
+fn choose_pages(state: &State, chosen: &mut Chosen, steps: &mut Steps) {
+    let Some(page) = state.pages.get(chosen.pages.len()) else {
+        steps.push(Action::PowerCut, Ok(cut(state, chosen)));
         return;
     };
-    let asked_for = asked_for(state, slots, chosen.len() as u8);
+    let asked_for = asked_for(state, chosen);
     let others = match page.possible() & !asked_for {
         0 => 0,
         _ => only(0),
     };
     for content in members((page.possible() & asked_for) | others) {
-        chosen.push(content);
-        choose_pages(state, slots, chosen, steps);
-        chosen.pop();
+        chosen.pages.push(content);
+        choose_pages(state, chosen, steps);
+        chosen.pages.pop();
     }
 }
 
-/// The contents that records ask for in a page.
-fn asked_for(state: &State, slots: &[u8], page: u8) -> Contents {
-    let records = slots.iter().filter_map(|&content| state.record(content));
+/// The contents that records ask for in the page that is to be chosen.
+fn asked_for(state: &State, chosen: &Chosen) -> Contents {
+    let page = chosen.pages.len();
+    let entries = chosen.journal.iter();
+    let noted = entries.filter_map(|&content| Some(state.entry(content)?.record));
+    let contents = chosen.slots.iter().copied().chain(noted);
+    let records = contents.filter_map(|content| state.record(content));
     let places = records.flat_map(|record| state.commit(record.commit).tree);
-    let places = places.flatten().filter(|place| place.page == page);
+    let places = places
+        .flatten()
+        .filter(|place| usize::from(place.page) == page);
     places.fold(0, |contents, place| contents | only(place.content))
 }
 
-fn cut(state: &State, slots: &[u8], pages: &[u8]) -> State {
-    debug_assert_eq!(slots.len(), SLOT_COUNT);
+fn cut(state: &State, chosen: &Chosen) -> State {
     let mut next = state.clone();
-    let contents = pages.iter().chain(slots);
+    let contents = chosen.pages.iter().chain(&chosen.slots);
+    let contents = contents.chain(&chosen.journal);
     for (location, &content) in next.locations_mut().zip(contents) {
         *location = Location::certain(content);
     }

@@ -2,9 +2,11 @@
 
 use super::{
     actions::{Action, Steps, Violation},
+    journal,
     rules::{Planted, Rules},
     state::{
-        Commit, CommitIndex, Durability, Engine, Name, Phase, Place, Record, SLOT_COUNT, State, Use,
+        Commit, CommitIndex, Durability, Engine, Means, Name, Phase, Place, Record, SLOT_COUNT,
+        State, Target, Use,
     },
 };
 use arrayvec::ArrayVec;
@@ -12,7 +14,7 @@ use arrayvec::ArrayVec;
 impl Engine {
     /// What an engine starts with that has opened a database: all that its commit does not use is
     /// free.
-    pub(super) fn opened(state: &State, commit: CommitIndex, slot: u8, durable_slot: u8) -> Self {
+    pub(super) fn opened(state: &State, commit: CommitIndex, slot: u8, flushed_slot: u8) -> Self {
         let mut uses: ArrayVec<Use, _> = state.pages.iter().map(|_| Use::Free).collect();
         for place in state.commit(commit).tree.iter().flatten() {
             uses[usize::from(place.page)] = Use::Live { birth: place.birth };
@@ -21,7 +23,10 @@ impl Engine {
             newest: commit,
             newest_slot: slot,
             durable: commit,
-            durable_slot,
+            flushed: commit,
+            flushed_slot,
+            // Entries come behind the newest record, or behind none.
+            chain: (flushed_slot == slot && !state.journal.is_empty()).then_some(0),
             target: None,
             published: commit,
             readers: ArrayVec::new(),
@@ -33,14 +38,17 @@ impl Engine {
     /// is the harder case.
     fn reclaim(&mut self, state: &State, rules: &Rules) {
         let mut pins = vec![self.newest];
-        if !rules.has(Planted::DurableNotPinned) {
+        if !rules.has(Planted::DurableNotPinned) && !rules.has(Planted::AcknowledgedNotPinned) {
             pins.push(self.durable);
+        }
+        if !rules.has(Planted::DurableNotPinned) && !rules.has(Planted::FlushedNotPinned) {
+            pins.push(self.flushed);
         }
         if !rules.has(Planted::PublishedNotPinned) {
             pins.push(self.published);
         }
         if !rules.has(Planted::TargetNotPinned) {
-            pins.extend(self.target.map(|(commit, _)| commit));
+            pins.extend(self.target.map(|target| target.commit));
         }
         if !rules.has(Planted::ReadersNotPinned) {
             pins.extend(&self.readers);
@@ -61,19 +69,19 @@ impl Engine {
     }
 
     /// The slots that the next record may go to: the oldest of those that are not needed. Records
-    /// before the durable one count as equally old, and one that was erased as old, but not as older
+    /// before the flushed one count as equally old, and one that was erased as old, but not as older
     /// than others: whatever an engine does there must be right.
     fn next_slots(&self, state: &State, rules: &Rules) -> ArrayVec<u8, SLOT_COUNT> {
-        let target_slot = self.target.map(|(_, slot)| slot);
+        let target_slot = self.target.map(|target| target.slot);
         let is_needed = |slot: &u8| {
             (*slot == self.newest_slot && !rules.has(Planted::NewestSlotTaken))
-                || (*slot == self.durable_slot && !rules.has(Planted::DurableSlotTaken))
+                || (*slot == self.flushed_slot && !rules.has(Planted::FlushedSlotTaken))
                 || (Some(*slot) == target_slot && !rules.has(Planted::TargetSlotTaken))
         };
-        let durable = state.cached_record(self.durable_slot);
+        let flushed = state.cached_record(self.flushed_slot);
         let sequence = |slot: &u8| {
             let sequence = state.cached_record(*slot)?.sequence;
-            let is_stale = durable.is_some_and(|durable| sequence < durable.sequence);
+            let is_stale = flushed.is_some_and(|flushed| sequence < flushed.sequence);
             Some(if is_stale { 0 } else { sequence })
         };
         let spare = (0..SLOT_COUNT as u8).filter(|slot| !is_needed(slot));
@@ -98,7 +106,11 @@ pub(super) fn running(state: &State, engine: &Engine, rules: &Rules, steps: &mut
 }
 
 /// Changes the engine of a copy of a state, and has pages reclaimed.
-fn after(state: &State, rules: &Rules, change: impl FnOnce(&mut State, &mut Engine)) -> State {
+pub(super) fn after(
+    state: &State,
+    rules: &Rules,
+    change: impl FnOnce(&mut State, &mut Engine),
+) -> State {
     let mut next = state.clone();
     let Phase::Running(engine) = &state.phase else {
         return next;
@@ -172,9 +184,11 @@ fn write_commit(
         };
         next.write_page(page, place.content);
     }
-    let known_durable = match rules.has(Planted::KnownDurableTooHigh) {
-        true => transaction,
-        false => next.transaction(engine.durable),
+    let acknowledged = next.transaction(engine.durable);
+    let known_durable = match rules.planted {
+        Some(Planted::KnownDurableTooHigh) => transaction,
+        Some(Planted::AcknowledgedCalledFlushed) => acknowledged,
+        _ => next.transaction(engine.flushed),
     };
     let index = next.commits.len() as CommitIndex;
     next.commits.push(Commit {
@@ -183,6 +197,7 @@ fn write_commit(
         parent: Some(engine.newest),
         durability,
         known_durable,
+        acknowledged,
         is_abandoned: false,
         tree: Some(tree),
     });
@@ -190,6 +205,7 @@ fn write_commit(
         sequence: next.next_sequence(),
         commit: index,
         known_durable,
+        acknowledged,
         is_clean_close: false,
         is_stale: false,
     };
@@ -253,23 +269,21 @@ fn failed_in_commit(
     Some(next)
 }
 
-/// How a flush ends behind which nothing becomes durable any more.
+/// How a flush or an entry ends behind which nothing becomes durable any more.
 pub(super) fn failing(state: &State, engine: &Engine, rules: &Rules, steps: &mut Steps) {
-    let Some((target, _)) = engine.target else {
+    let Some(target) = engine.target else {
         return;
     };
-    let name = state.name(target);
     let mut completed = state.clone();
-    completed.locations_mut().for_each(|at| at.complete_flush());
     let mut durable = engine.clone();
-    note_durable(&mut completed, &mut durable, rules);
+    complete(&mut completed, &mut durable, rules);
     completed.phase = Phase::Poisoned {
         engine: durable,
         is_rewritten: false,
     };
-    steps.push(Action::CompleteFlush { name }, Ok(completed));
+    steps.push(completion(state, target), Ok(completed));
     if state.mishaps_left > 0 {
-        steps.push(Action::FailFlush { name }, failed(state, engine, rules));
+        fail(state, engine, target, rules, steps);
     }
     if rules.has(Planted::TakenBackEarly) {
         taken_back_early(state, engine, steps);
@@ -301,6 +315,7 @@ fn visible_record(state: &State, engine: &Engine) -> Record {
         sequence: state.next_sequence(),
         commit: engine.published,
         known_durable: state.commit(engine.published).known_durable,
+        acknowledged: state.commit(engine.published).acknowledged,
         is_clean_close: false,
         is_stale: false,
     }
@@ -329,68 +344,127 @@ fn readers(state: &State, engine: &Engine, rules: &Rules, steps: &mut Steps) {
 }
 
 fn flushes(state: &State, engine: &Engine, rules: &Rules, steps: &mut Steps) {
-    let Some((target, _)) = engine.target else {
-        if engine.newest != engine.durable {
-            let name = state.name(engine.newest);
-            let next = after(state, rules, |next, engine| {
-                engine.target = Some((engine.newest, engine.newest_slot));
-                next.locations_mut().for_each(|at| at.begin_flush());
-            });
-            steps.push(Action::BeginFlush { name }, Ok(next));
+    if let Some(target) = engine.target {
+        let completed = after(state, rules, |next, engine| complete(next, engine, rules));
+        steps.push(completion(state, target), Ok(completed));
+        if state.mishaps_left > 0 {
+            fail(state, engine, target, rules, steps);
         }
-        return;
-    };
-    let name = state.name(target);
-    let completed = after(state, rules, |next, engine| {
-        next.locations_mut().for_each(|at| at.complete_flush());
-        note_durable(next, engine, rules);
-    });
-    steps.push(Action::CompleteFlush { name }, Ok(completed));
-    if state.mishaps_left > 0 {
-        let action = Action::FailFlush { name };
-        steps.push(action, failed(state, engine, rules));
+    } else if engine.newest != engine.durable {
+        let name = state.name(engine.newest);
+        let next = after(state, rules, |next, engine| {
+            engine.target = Some(Target {
+                commit: engine.newest,
+                slot: engine.newest_slot,
+                means: Means::Flush,
+            });
+            next.locations_mut().for_each(|at| at.begin_flush());
+        });
+        steps.push(Action::BeginFlush { name }, Ok(next));
+        journal::begin_entry(state, engine, rules, steps);
+    } else if engine.newest != engine.flushed {
+        flush_journaled(state, engine, rules, steps);
     }
 }
 
-fn note_durable(next: &mut State, engine: &mut Engine, rules: &Rules) {
-    let Some((mut target, mut slot)) = engine.target.take() else {
+/// What a close does first. That it is one step leaves nothing out: nobody writes meanwhile.
+fn flush_journaled(state: &State, engine: &Engine, rules: &Rules, steps: &mut Steps) {
+    let name = state.name(engine.newest);
+    let target = Target {
+        commit: engine.newest,
+        slot: engine.newest_slot,
+        means: Means::Flush,
+    };
+    let flushed = after(state, rules, |next, engine| {
+        next.flush();
+        engine.target = Some(target);
+        note_durable(next, engine, rules);
+    });
+    steps.push(Action::CompleteFlush { name }, Ok(flushed));
+    if state.mishaps_left > 0 {
+        fail(state, engine, target, rules, steps);
+    }
+}
+
+fn completion(state: &State, target: Target) -> Action {
+    let name = state.name(target.commit);
+    match target.means {
+        Means::Flush => Action::CompleteFlush { name },
+        Means::Entry(_) => Action::CompleteEntry { name },
+    }
+}
+
+/// What was being made durable is on the disk.
+fn complete(next: &mut State, engine: &mut Engine, rules: &Rules) {
+    match engine.target.map(|target| target.means) {
+        Some(Means::Flush) => next.locations_mut().for_each(|at| at.complete_flush()),
+        Some(Means::Entry(place)) => next.journal[usize::from(place)].secure(),
+        None => {}
+    }
+    note_durable(next, engine, rules);
+}
+
+pub(super) fn note_durable(next: &mut State, engine: &mut Engine, rules: &Rules) {
+    let Some(mut target) = engine.target.take() else {
         return;
     };
     if rules.has(Planted::LateWritesCount) {
-        (target, slot) = (engine.newest, engine.newest_slot);
+        (target.commit, target.slot) = (engine.newest, engine.newest_slot);
     }
-    engine.durable = target;
-    engine.durable_slot = slot;
-    if next.transaction(engine.published) < next.transaction(target) {
-        engine.published = target;
+    engine.durable = target.commit;
+    match target.means {
+        Means::Flush => {
+            engine.flushed = target.commit;
+            engine.flushed_slot = target.slot;
+            if !next.journal.is_empty() && !rules.has(Planted::ChainGoesOn) {
+                engine.chain = Some(0);
+            }
+        }
+        Means::Entry(place) => engine.chain = Some(place + 1),
     }
-    next.promised = target;
+    if next.transaction(engine.published) < next.transaction(target.commit) {
+        engine.published = target.commit;
+    }
+    next.promised = target.commit;
 }
 
-fn failed(state: &State, engine: &Engine, rules: &Rules) -> Result<State, Violation> {
+/// A flush fails, or the write of an entry: of that one nobody knows then whether the disk has it.
+fn fail(state: &State, engine: &Engine, target: Target, rules: &Rules, steps: &mut Steps) {
+    let name = state.name(target.commit);
+    let mut failed = state.clone();
+    let action = match target.means {
+        Means::Flush => {
+            failed.locations_mut().for_each(|at| at.fail_flush());
+            Action::FailFlush { name }
+        }
+        Means::Entry(place) => {
+            failed.journal[usize::from(place)].fail_flush();
+            Action::FailEntry { name }
+        }
+    };
+    failed.mishaps_left -= 1;
+    let mut engine = engine.clone();
     if rules.has(Planted::FailedFlushTrusted) {
-        let mut next = after(state, rules, |next, engine| {
-            next.locations_mut().for_each(|at| at.fail_flush());
+        failed.phase = Phase::Running(engine);
+        let next = after(&failed, rules, |next, engine| {
+            engine.target = Some(target);
             note_durable(next, engine, rules);
         });
-        next.mishaps_left -= 1;
-        return Ok(next);
+        steps.push(action, Ok(next));
+        return;
     }
-    let mut next = state.clone();
-    next.locations_mut().for_each(|at| at.fail_flush());
-    next.mishaps_left -= 1;
     let published = state.commit(engine.published);
     let is_durable = published.transaction <= state.transaction(engine.durable);
     if published.durability == Durability::Durable && !is_durable {
-        return Err(Violation::FailedIsVisible);
+        steps.push(action, Err(Violation::FailedIsVisible));
+        return;
     }
-    let mut engine = engine.clone();
     engine.target = None;
-    next.phase = Phase::Poisoned {
+    failed.phase = Phase::Poisoned {
         engine,
         is_rewritten: false,
     };
-    Ok(next)
+    steps.push(action, Ok(failed));
 }
 
 /// What a poisoned engine does, each step of which may be its last: it writes the record of what is
@@ -408,7 +482,7 @@ pub(super) fn poisoned(
     let is_erasing_first = rules.has(Planted::ErasedFirst);
     for slot in 0..SLOT_COUNT as u8 {
         // Any other is as good, so the model takes them all.
-        if !is_rewritten && !is_erasing_first && slot != engine.durable_slot {
+        if !is_rewritten && !is_erasing_first && slot != engine.flushed_slot {
             let mut next = state.clone();
             next.write_record(slot, visible_record(state, engine));
             if let Phase::Poisoned { is_rewritten, .. } = &mut next.phase {
@@ -430,7 +504,11 @@ pub(super) fn poisoned(
 
 /// A close flushes, which is a flush as any other, and then writes its record.
 fn closing(state: &State, engine: &Engine, rules: &Rules, steps: &mut Steps) {
-    let is_flushed = engine.durable == engine.newest || rules.has(Planted::ClosedUnflushed);
+    let is_flushed = match rules.planted {
+        Some(Planted::ClosedUnflushed) => true,
+        Some(Planted::ClosedJournaled) => engine.durable == engine.newest,
+        _ => engine.flushed == engine.newest,
+    };
     let is_idle = engine.target.is_none() && engine.readers.is_empty();
     let is_changed = state
         .cached_record(engine.newest_slot)
@@ -444,6 +522,7 @@ fn closing(state: &State, engine: &Engine, rules: &Rules, steps: &mut Steps) {
             sequence: state.next_sequence(),
             commit: engine.newest,
             known_durable: state.transaction(engine.newest),
+            acknowledged: state.transaction(engine.newest),
             is_clean_close: true,
             is_stale: false,
         };
@@ -458,10 +537,7 @@ fn closing(state: &State, engine: &Engine, rules: &Rules, steps: &mut Steps) {
 /// How a close ends: flushed, or with a record that is erased because the flush failed.
 pub(super) fn close_ends(state: &State, engine: &Engine, steps: &mut Steps) {
     let mut closed = state.clone();
-    for location in closed.locations_mut() {
-        location.begin_flush();
-        location.complete_flush();
-    }
+    closed.flush();
     closed.phase = Phase::Down;
     closed.kept = Some(engine.newest);
     steps.push(Action::CompleteClose, Ok(closed));

@@ -2,14 +2,56 @@
 
 use super::{
     actions::{Action, Steps, Violation},
+    redo::Redo,
     rules::{Planted, Rules},
     state::{CommitIndex, Engine, Phase, Record, SLOT_COUNT, State, only},
 };
 
-/// Reads the slots, and decides.
+/// What is to be done with what was found.
+pub(super) enum Decision {
+    /// The database was closed; a record in that slot is certainly on the disk.
+    Clean {
+        slot: u8,
+        flushed_slot: u8,
+    },
+    Found {
+        slot: u8,
+    },
+    ToRedo(Redo),
+}
+
+/// Reads the slots and the journal, and decides.
 pub(super) fn open(state: &State, rules: &Rules) -> Result<State, Violation> {
+    let mut next = state.clone();
+    match decide(state, rules)? {
+        Decision::Clean { slot, flushed_slot } => {
+            let commit = commit_in(state, slot)?;
+            return opened(state, commit, slot, flushed_slot);
+        }
+        Decision::Found { slot } => {
+            next.phase = Phase::Decided {
+                slot,
+                is_redone: false,
+                is_dropped: false,
+            };
+        }
+        Decision::ToRedo(redo) => redo.begin(&mut next, rules),
+    }
+    Ok(next)
+}
+
+/// Decides, which changes nothing.
+pub(super) fn decide(state: &State, rules: &Rules) -> Result<Decision, Violation> {
     let readable = readable(state);
     let &(slot, newest) = readable.first().ok_or(Violation::NothingReadable)?;
+    let redo = Redo::read(state, &readable, rules)?;
+    let redo_behind = |record: &Record| {
+        let redo = redo.clone();
+        redo.filter(|redo| redo.record.sequence > record.sequence)
+    };
+    if let Some(redo) = redo_behind(&newest) {
+        return Ok(Decision::ToRedo(redo));
+    }
     // While a slot cannot be read, nobody knows what the disk has there, not even of a closed database.
     let is_settled = readable.len() == SLOT_COUNT || rules.has(Planted::CloseNotSettled);
     if newest.is_clean_close && is_settled {
@@ -18,18 +60,31 @@ pub(super) fn open(state: &State, rules: &Rules) -> Result<State, Violation> {
                 && state.transaction(before.commit) == state.transaction(newest.commit)
                 && !rules.has(Planted::CloseTrusted)
         });
-        let durable_slot = before.map_or(slot, |(slot, _)| *slot);
+        let flushed_slot = before.map_or(slot, |(slot, _)| *slot);
         check_choice(state, newest.commit)?;
-        return opened(state, newest.commit, slot, durable_slot);
+        return Ok(Decision::Clean { slot, flushed_slot });
     }
-    let slot = decide(state, &readable, rules)?;
-    let mut next = state.clone();
-    next.phase = Phase::Decided { slot };
-    Ok(next)
+    let (slot, record) = choose(state, &readable, rules)?;
+    if let Some(redo) = redo_behind(&record) {
+        return Ok(Decision::ToRedo(redo));
+    }
+    let acknowledged = readable.iter().map(|(_, record)| record.acknowledged).max();
+    if acknowledged > Some(state.transaction(record.commit)) {
+        return Err(Violation::AcknowledgedGone);
+    }
+    check_choice(state, record.commit)?;
+    Ok(Decision::Found { slot })
+}
+
+fn commit_in(state: &State, slot: u8) -> Result<CommitIndex, Violation> {
+    let record = state
+        .cached_record(slot)
+        .ok_or(Violation::NothingReadable)?;
+    Ok(record.commit)
 }
 
 /// The records that the cache has, from the newest on.
-fn readable(state: &State) -> Vec<(u8, Record)> {
+pub(super) fn readable(state: &State) -> Vec<(u8, Record)> {
     let mut readable: Vec<(u8, Record)> = (0..SLOT_COUNT as u8)
         .filter_map(|slot| Some((slot, *state.cached_record(slot)?)))
         .collect();
@@ -39,55 +94,81 @@ fn readable(state: &State) -> Vec<(u8, Record)> {
 
 /// Writes again what counts, which the system then keeps until it is on the disk or a flush fails,
 /// and looks at it once more: it may have dropped some of it since recovery looked first.
-pub(super) fn settle(state: &State, slot: u8, rules: &Rules) -> Result<State, Violation> {
+pub(super) fn settle(state: &State, rules: &Rules) -> Result<State, Violation> {
     let mut next = state.clone();
+    let Phase::Decided {
+        slot,
+        is_redone,
+        is_dropped,
+    } = state.phase
+    else {
+        return Ok(next);
+    };
     if !rules.has(Planted::NotWrittenAgain) {
         write_again(&mut next, slot);
     }
-    let readable = readable(state);
     if !rules.has(Planted::VerifiedOnce) {
-        let is_still_so = decide(state, &readable, rules)? == slot;
-        if !is_still_so {
-            next.phase = Phase::Down;
+        let is_record_seen = rules.has(Planted::RecordVerifiedOnce);
+        let record = state.cached_record(slot);
+        let is_still_so = record.is_some_and(|record| is_whole(state, record, rules));
+        if !is_still_so || is_dropped && !is_record_seen {
+            next.phase = decided_anew(is_redone);
             return Ok(next);
         }
     }
+    let readable = readable(state);
     let newer = readable.iter().take_while(|(read, _)| *read != slot);
     let losers = match rules.has(Planted::LosersLeft) {
         true => 0,
         false => newer.fold(0, |losers, (loser, _)| losers | 1 << loser),
     };
-    next.phase = Phase::Settling { slot, losers };
+    next.phase = Phase::Settling {
+        slot,
+        losers,
+        is_dropped,
+    };
     if !rules.has(Planted::UnreadableLeft) {
         erase_unreadable(&mut next);
     }
     Ok(next)
 }
 
-/// The slot of the record that counts.
-fn decide(state: &State, readable: &[(u8, Record)], rules: &Rules) -> Result<u8, Violation> {
-    if let Some((slot, newest)) = readable.first()
-        && newest.is_clean_close
-    {
-        check_choice(state, newest.commit)?;
-        return Ok(*slot);
+/// What comes next where pages were whole that are not any more.
+const fn decided_anew(is_redone: bool) -> Phase {
+    match is_redone {
+        false => Phase::Down,
+        true => Phase::Redoing {
+            pages: 0,
+            is_recorded: false,
+            whole: None,
+        },
+    }
+}
+
+/// The newest record that is whole, and its slot.
+fn choose(
+    state: &State,
+    readable: &[(u8, Record)],
+    rules: &Rules,
+) -> Result<(u8, Record), Violation> {
+    if let Some(closed) = readable.first().filter(|(_, newest)| newest.is_clean_close) {
+        return Ok(*closed);
     }
     let known_durable = readable
         .iter()
         .map(|(_, record)| record.known_durable)
         .max()
         .unwrap_or(0);
-    for (slot, record) in readable {
+    for &(slot, record) in readable {
         if record.is_stale {
             return Err(Violation::PromisedLost);
         }
         let transaction = state.transaction(record.commit);
-        if is_whole(state, record, rules) {
+        if is_whole(state, &record, rules) {
             if transaction < known_durable {
                 return Err(Violation::DurableGone);
             }
-            check_choice(state, record.commit)?;
-            return Ok(*slot);
+            return Ok((slot, record));
         }
         if transaction <= known_durable {
             return Err(Violation::FalseCorruption);
@@ -153,7 +234,15 @@ fn erase_unreadable(next: &mut State) {
 
 /// All that recovery may do next, once it has decided: it erases the losers, from the newest on, and
 /// flushes.
-pub(super) fn settling(state: &State, slot: u8, losers: u8, rules: &Rules, steps: &mut Steps) {
+pub(super) fn settling(state: &State, rules: &Rules, steps: &mut Steps) {
+    let Phase::Settling {
+        slot,
+        losers,
+        is_dropped,
+    } = state.phase
+    else {
+        return;
+    };
     let is_loser = |loser: &u8| losers & (1 << loser) != 0;
     let sequence = |slot: &u8| state.cached_record(*slot).map(|record| record.sequence);
     let newest = (0..SLOT_COUNT as u8).filter(is_loser).max_by_key(sequence);
@@ -163,18 +252,21 @@ pub(super) fn settling(state: &State, slot: u8, losers: u8, rules: &Rules, steps
         next.phase = Phase::Settling {
             slot,
             losers: losers & !(1 << loser),
+            is_dropped,
         };
         steps.push(Action::EraseLoser { slot: loser }, Ok(next));
         return;
     }
     let mut flushed = state.clone();
     if !rules.has(Planted::RecoveredUnflushed) {
-        for location in flushed.locations_mut() {
-            location.begin_flush();
-            location.complete_flush();
-        }
+        flushed.flush();
     }
-    if let Some(record) = state.cached_record(slot) {
+    if is_dropped && !rules.has(Planted::VerifiedOnce) {
+        steps.push(
+            Action::CompleteRecovery,
+            Err(Violation::RecordNotOnDisk(slot)),
+        );
+    } else if let Some(record) = state.cached_record(slot) {
         let result = opened(&flushed, record.commit, slot, slot);
         steps.push(Action::CompleteRecovery, result);
     }
@@ -185,16 +277,16 @@ fn opened(
     state: &State,
     commit: CommitIndex,
     slot: u8,
-    durable_slot: u8,
+    flushed_slot: u8,
 ) -> Result<State, Violation> {
     for place in state.commit(commit).tree.iter().flatten() {
         if !state.pages[usize::from(place.page)].is_certainly(place.content) {
             return Err(Violation::PageNotOnDisk(place.page));
         }
     }
-    let durable = state.slots[usize::from(durable_slot)];
-    if durable.possible() != only(durable.cache) {
-        return Err(Violation::RecordNotOnDisk(durable_slot));
+    let flushed = state.slots[usize::from(flushed_slot)];
+    if flushed.possible() != only(flushed.cache) {
+        return Err(Violation::RecordNotOnDisk(flushed_slot));
     }
     let mut next = state.clone();
     for (known, index) in next.commits.iter_mut().zip(0..) {
@@ -202,6 +294,6 @@ fn opened(
     }
     next.promised = commit;
     next.kept = None;
-    next.phase = Phase::Running(Engine::opened(state, commit, slot, durable_slot));
+    next.phase = Phase::Running(Engine::opened(state, commit, slot, flushed_slot));
     Ok(next)
 }

@@ -9,10 +9,12 @@ pub(super) struct Bounds {
     pub(super) pages: u8,
     /// Commits in all.
     pub(super) commits: u8,
-    /// Kills, power cuts, flushes and records that fail, and caches that drop what such a flush left, in all.
+    /// Kills, power cuts, flushes, entries and records that fail, and caches that drop what such a flush left, in all.
     pub(super) mishaps: u8,
     /// Readers at a time.
     pub(super) readers: u8,
+    /// Entries that the journal has room for; 0 if there is none.
+    pub(super) entries: u8,
 }
 
 /// What a search obeys.
@@ -33,8 +35,12 @@ impl Rules {
 pub(crate) enum Planted {
     /// The target of a running flush is not among the pins
     TargetNotPinned,
-    /// The last durable commit is not among the pins
+    /// The last durable commit is not among the pins, nor the last flushed one
     DurableNotPinned,
+    /// The last durable commit is not among the pins where only the journal makes it so
+    AcknowledgedNotPinned,
+    /// The last flushed commit is not among the pins
+    FlushedNotPinned,
     /// What readers see who begin now is not among the pins
     PublishedNotPinned,
     /// Readers are not among the pins
@@ -43,8 +49,8 @@ pub(crate) enum Planted {
     DeathsFreeEarly,
     /// A record may go to the slot of the newest one
     NewestSlotTaken,
-    /// A record may go to the slot of the last durable one
-    DurableSlotTaken,
+    /// A record may go to the slot of the last flushed one
+    FlushedSlotTaken,
     /// A record may go to the slot of the one that a running flush makes durable
     TargetSlotTaken,
     /// After a flush counts as durable what was written while it ran
@@ -57,6 +63,14 @@ pub(crate) enum Planted {
     PublishedEarly,
     /// A record calls its own transaction durable
     KnownDurableTooHigh,
+    /// A record calls flushed what only the journal makes durable
+    AcknowledgedCalledFlushed,
+    /// A commit is acknowledged when its entry is written to the journal, and not when that is on the disk
+    EntryAcknowledgedEarly,
+    /// An entry has the pages of the last commit only, where it stands for several
+    EntryOfLastCommit,
+    /// A flush does not begin a new chain of entries
+    ChainGoesOn,
     /// After a failed flush the records of what is not visible are erased, but that of what is
     /// visible is not written again before
     ErasedFirst,
@@ -65,12 +79,22 @@ pub(crate) enum Planted {
     TakenBackEarly,
     /// The mark of a clean close is written without a flush before it
     ClosedUnflushed,
+    /// The mark of a clean close is written while only the journal makes the newest commit durable
+    ClosedJournaled,
     /// The record of a clean close counts as durable when it is found, whether or not its flush
     /// was completed
     CloseTrusted,
     /// A database whose newest record is that of a clean close is taken as it is, though slots cannot
     /// be read
     CloseNotSettled,
+    /// Any entry of the journal counts, whatever it comes behind
+    AnyEntryCounts,
+    /// Recovery does not look into the journal
+    NothingRedone,
+    /// Recovery also puts pages of the journal into place that had died again
+    DeadRedone,
+    /// Recovery puts the record of the journal's last commit into place before the pages
+    RecordRedoneFirst,
     /// Recovery verifies nothing
     NothingVerified,
     /// Recovery verifies the root and nothing below it
@@ -79,6 +103,8 @@ pub(crate) enum Planted {
     NotWrittenAgain,
     /// Recovery does not look again at what it writes again
     VerifiedOnce,
+    /// Recovery looks again at the pages that it writes again, and not at the record
+    RecordVerifiedOnce,
     /// Recovery does not flush
     RecoveredUnflushed,
     /// Recovery leaves the records that lost

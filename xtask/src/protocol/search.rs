@@ -84,7 +84,7 @@ impl Reached {
 /// Looks at all states within the bounds, up to the first that breaks a promise.
 pub(super) fn search(rules: &Rules) -> Outcome {
     let mut reached = Reached::default();
-    let first = canonical(first(rules));
+    let first = canonical(State::first(&rules.bounds), rules);
     reached.note(&first, 0);
     let mut level = vec![(0, first)];
     let mut steps = Steps::default();
@@ -100,7 +100,7 @@ pub(super) fn search(rules: &Rules) -> Outcome {
                         endings += 1;
                         continue;
                     }
-                    Ok(next) => canonical(next),
+                    Ok(next) => canonical(next, rules),
                     Err(violation) => {
                         return Outcome {
                             states: reached.parents.len(),
@@ -126,29 +126,24 @@ pub(super) fn search(rules: &Rules) -> Outcome {
     }
 }
 
-fn first(rules: &Rules) -> State {
-    let bounds = rules.bounds;
-    State::first(bounds.pages, bounds.commits, bounds.mishaps)
-}
-
 /// Walks a way again, this time without sorting pages and slots, so that each is called the same in
 /// every line.
 fn trace(rules: &Rules, way: &[u128], violation: Violation) -> Found {
-    let mut state = first(rules);
+    let mut state = State::first(&rules.bounds);
     let mut trace = Vec::new();
     let mut steps = Steps::default();
     for &wanted in &way[1..] {
         actions::successors(&state, rules, &mut steps);
         let step = steps.drain().find_map(|(action, result)| {
             let next = result.ok()?;
-            (fingerprint(&canonical(next.clone())) == wanted).then_some((action, next))
+            (fingerprint(&canonical(next.clone(), rules)) == wanted).then_some((action, next))
         });
         let Some((action, next)) = step else {
             trace.push("(the way from here is lost)".to_owned());
             return Found { violation, trace };
         };
         trace.push(line(action, &state, &next));
-        state = simplified(next);
+        state = simplified(next, rules);
     }
     actions::successors(&state, rules, &mut steps);
     let last = steps

@@ -8,13 +8,20 @@
 //!   index of a record and one more; 0 cannot be read.
 //! - The tree of a commit has two pages, a root and a leaf. Each commit writes the root anew, and the
 //!   leaf if it likes: an old leaf below a young root is what recovery does not look at.
+//! - A place of the journal has an entry or nothing, on the disk as in the cache. What an entry says
+//!   follows from the commit that it is of and the one before: see [`journal`](super::journal).
 
+use super::rules::Bounds;
 use arrayvec::ArrayVec;
 use std::hash::{Hash, Hasher};
 
 pub(super) const SLOT_COUNT: usize = 4;
 pub(super) const PAGES_MAX: usize = 8;
 pub(super) const READERS_MAX: usize = 2;
+/// Entries that the journal has room for.
+pub(super) const ENTRIES_MAX: usize = 3;
+/// More entries than places of the journal can have at a time, in the cache and on the disk.
+pub(super) const ALL_ENTRIES_MAX: usize = 12;
 /// More commits and records than a search that can end has at a time.
 pub(super) const COMMITS_MAX: usize = 10;
 pub(super) const RECORDS_MAX: usize = 30;
@@ -34,7 +41,7 @@ pub(super) fn members(contents: Contents) -> impl Iterator<Item = u8> {
 /// The index of a commit in [`State::commits`].
 pub(super) type CommitIndex = u8;
 
-/// A page or a slot.
+/// A page, a slot, or a place of the journal.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(super) struct Location {
     pub(super) cache: u8,
@@ -81,6 +88,11 @@ impl Location {
         }
         self.cache = content;
         self.is_dirty = true;
+    }
+
+    /// All that was written is on the disk.
+    pub(super) fn secure(&mut self) {
+        *self = Self::certain(self.cache);
     }
 
     pub(super) fn begin_flush(&mut self) {
@@ -135,8 +147,10 @@ pub(super) struct Commit {
     /// What it built upon; of what is still spoken of, the nearest.
     pub(super) parent: Option<CommitIndex>,
     pub(super) durability: Durability,
-    /// The last transaction known to be durable when it was written.
+    /// The last transaction known to be flushed when it was written.
     pub(super) known_durable: u8,
+    /// The last one known to be durable then, by a flush or by the journal.
+    pub(super) acknowledged: u8,
     /// Whether an opened database has gone on from another commit.
     pub(super) is_abandoned: bool,
     /// Root and leaf; none where nobody asks for them any more.
@@ -155,10 +169,48 @@ pub(super) struct Record {
     pub(super) sequence: u8,
     pub(super) commit: CommitIndex,
     pub(super) known_durable: u8,
+    pub(super) acknowledged: u8,
     pub(super) is_clean_close: bool,
     /// Whether a newer record is surely on the disk, so that this one must never count; which commit
     /// it is of has been forgotten.
     pub(super) is_stale: bool,
+}
+
+/// What an entry of the journal comes behind.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(super) enum Link {
+    /// Something that cannot be found any more.
+    Gone,
+    /// The record of the flushed commit: the content of a slot.
+    Record { content: u8, slot: u8 },
+    /// The entry before, by its index in [`State::entries`].
+    Entry(u8),
+}
+
+/// An entry of the journal.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(super) struct Entry {
+    pub(super) link: Link,
+    /// The content that the record of its commit is, and the slot of that.
+    pub(super) record: u8,
+    pub(super) slot: u8,
+    /// Whether root and leaf were copied from pages that were not what they should be when the entry was made.
+    pub(super) is_spoiled: [bool; 2],
+}
+
+/// What is being made durable.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) struct Target {
+    pub(super) commit: CommitIndex,
+    pub(super) slot: u8,
+    pub(super) means: Means,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) enum Means {
+    Flush,
+    /// An entry, in this place of the journal.
+    Entry(u8),
 }
 
 /// What the space map says of a page.
@@ -174,10 +226,15 @@ pub(super) enum Use {
 pub(super) struct Engine {
     pub(super) newest: CommitIndex,
     pub(super) newest_slot: u8,
+    /// The last commit that is on the disk, by a flush or by the journal.
     pub(super) durable: CommitIndex,
-    pub(super) durable_slot: u8,
-    /// The running flush: what it makes durable, and the slot of that.
-    pub(super) target: Option<(CommitIndex, u8)>,
+    /// The last one whose pages are all on the disk, and a slot with a record of it that is, too.
+    pub(super) flushed: CommitIndex,
+    pub(super) flushed_slot: u8,
+    /// Entries behind that record; `None` if there can be none before the next flush.
+    pub(super) chain: Option<u8>,
+    /// What a running flush, or an entry that is being written, makes durable.
+    pub(super) target: Option<Target>,
     /// What readers see who begin now.
     pub(super) published: CommitIndex,
     pub(super) readers: ArrayVec<CommitIndex, READERS_MAX>,
@@ -188,15 +245,28 @@ pub(super) struct Engine {
 pub(super) enum Phase {
     /// Nobody has the file open.
     Down,
-    /// Recovery has decided which record counts. Nothing was written yet.
+    /// Recovery puts in place what the journal says: these pages, one bit each, then decides anew, then
+    /// the record if it has to.
+    Redoing {
+        pages: u8,
+        is_recorded: bool,
+        /// A commit of which all is on the disk or in the journal, newer than the journal's last.
+        whole: Option<CommitIndex>,
+    },
+    /// Recovery has decided which record counts. Nothing was written yet but what the journal says.
     Decided {
         slot: u8,
+        is_redone: bool,
+        /// Whether the system has dropped that record meanwhile.
+        is_dropped: bool,
     },
     /// Recovery makes that hold.
     Settling {
         slot: u8,
         /// Slots that are still to be erased, one bit each.
         losers: u8,
+        /// Whether the record that counts was dropped, and nobody has noticed.
+        is_dropped: bool,
     },
     Running(Engine),
     /// A record could not be written while a flush runs, which goes on.
@@ -213,7 +283,9 @@ pub(super) enum Phase {
 impl Phase {
     pub(super) fn engine(&self) -> Option<&Engine> {
         match self {
-            Self::Down | Self::Decided { .. } | Self::Settling { .. } => None,
+            Self::Down | Self::Redoing { .. } | Self::Decided { .. } | Self::Settling { .. } => {
+                None
+            }
             Self::Running(engine)
             | Self::Failing(engine)
             | Self::Poisoned { engine, .. }
@@ -223,7 +295,9 @@ impl Phase {
 
     pub(super) fn engine_mut(&mut self) -> Option<&mut Engine> {
         match self {
-            Self::Down | Self::Decided { .. } | Self::Settling { .. } => None,
+            Self::Down | Self::Redoing { .. } | Self::Decided { .. } | Self::Settling { .. } => {
+                None
+            }
             Self::Running(engine)
             | Self::Failing(engine)
             | Self::Poisoned { engine, .. }
@@ -236,8 +310,11 @@ impl Phase {
 pub(super) struct State {
     pub(super) pages: ArrayVec<Location, PAGES_MAX>,
     pub(super) slots: [Location; SLOT_COUNT],
+    pub(super) journal: ArrayVec<Location, ENTRIES_MAX>,
     pub(super) commits: ArrayVec<Commit, COMMITS_MAX>,
     pub(super) records: ArrayVec<Record, RECORDS_MAX>,
+    /// What places of the journal may have: a content of these is the index and one more.
+    pub(super) entries: ArrayVec<Entry, ALL_ENTRIES_MAX>,
     pub(super) phase: Phase,
     /// The newest commit that must not be lost, whatever happens.
     pub(super) promised: CommitIndex,
@@ -249,7 +326,7 @@ pub(super) struct State {
 
 impl State {
     /// A database that was closed, with one commit in it.
-    pub(super) fn first(pages: u8, commits: u8, mishaps: u8) -> Self {
+    pub(super) fn first(bounds: &Bounds) -> Self {
         let place = |page| Place {
             page,
             birth: 0,
@@ -261,6 +338,7 @@ impl State {
             parent: None,
             durability: Durability::Durable,
             known_durable: 0,
+            acknowledged: 0,
             is_abandoned: false,
             tree: Some([place(0), place(1)]),
         };
@@ -268,23 +346,26 @@ impl State {
             sequence: 1,
             commit: 0,
             known_durable: 0,
+            acknowledged: 0,
             is_clean_close: true,
             is_stale: false,
         };
         let mut slots = [Location::certain(0); SLOT_COUNT];
         slots[0] = Location::certain(1);
         Self {
-            pages: (0..pages)
+            pages: (0..bounds.pages)
                 .map(|page| Location::certain(u8::from(page < 2)))
                 .collect(),
             slots,
+            journal: (0..bounds.entries).map(|_| Location::certain(0)).collect(),
             commits: ArrayVec::from_iter([first]),
             records: ArrayVec::from_iter([record]),
+            entries: ArrayVec::new(),
             phase: Phase::Down,
             promised: 0,
             kept: None,
-            commits_left: commits,
-            mishaps_left: mishaps,
+            commits_left: bounds.commits,
+            mishaps_left: bounds.mishaps,
         }
     }
 
@@ -310,8 +391,27 @@ impl State {
         self.record(self.slots[usize::from(slot)].cache)
     }
 
+    /// The entry that a content of a place of the journal is.
+    pub(super) fn entry(&self, content: u8) -> Option<&Entry> {
+        self.entries.get(usize::from(content).checked_sub(1)?)
+    }
+
+    /// Pages, slots, and places of the journal.
+    pub(super) fn locations(&self) -> impl Iterator<Item = &Location> {
+        self.pages.iter().chain(&self.slots).chain(&self.journal)
+    }
+
     pub(super) fn locations_mut(&mut self) -> impl Iterator<Item = &mut Location> {
-        self.pages.iter_mut().chain(&mut self.slots)
+        let places = self.pages.iter_mut().chain(&mut self.slots);
+        places.chain(&mut self.journal)
+    }
+
+    /// Flushes all, while nothing else happens.
+    pub(super) fn flush(&mut self) {
+        for location in self.locations_mut() {
+            location.begin_flush();
+            location.complete_flush();
+        }
     }
 
     /// Whether `commit` is `ancestor`, or was built upon it.
@@ -327,9 +427,8 @@ impl State {
     }
 
     fn is_flush_running(&self) -> bool {
-        self.phase
-            .engine()
-            .is_some_and(|engine| engine.target.is_some())
+        let target = self.phase.engine().and_then(|engine| engine.target);
+        target.is_some_and(|target| target.means == Means::Flush)
     }
 
     pub(super) fn write_page(&mut self, page: u8, content: u8) {

@@ -2,32 +2,54 @@
 
 use super::{
     rules::{Bounds, Planted, Rules},
-    search::{Outcome, search},
+    search::search,
 };
 use clap::ValueEnum;
 
-fn outcome(planted: Option<Planted>, commits: u8, mishaps: u8) -> Outcome {
-    let bounds = Bounds {
+fn bounds(commits: u8, mishaps: u8, entries: u8) -> Bounds {
+    Bounds {
         pages: 5,
         commits,
         mishaps,
         readers: 1,
-    };
-    search(&Rules { planted, bounds })
+        entries,
+    }
+}
+
+/// The fewest commits, mishaps and entries with which an error is found, and pages.
+fn least(planted: Planted) -> Bounds {
+    match planted {
+        Planted::CloseNotSettled => bounds(3, 3, 0),
+        Planted::TargetNotPinned
+        | Planted::PublishedNotPinned
+        | Planted::TargetSlotTaken
+        | Planted::ErasedFirst => bounds(3, 2, 0),
+        Planted::FlushedNotPinned
+        | Planted::AcknowledgedCalledFlushed
+        | Planted::EntryAcknowledgedEarly
+        | Planted::EntryOfLastCommit
+        | Planted::ClosedJournaled
+        | Planted::AnyEntryCounts
+        | Planted::NothingRedone => bounds(2, 1, 1),
+        Planted::AcknowledgedNotPinned | Planted::ChainGoesOn | Planted::DeadRedone => {
+            bounds(3, 1, 2)
+        }
+        Planted::RecordRedoneFirst => Bounds {
+            pages: 6,
+            ..bounds(3, 1, 1)
+        },
+        _ => bounds(2, 2, 0),
+    }
 }
 
 #[test]
 fn every_planted_error_is_found() {
     for &planted in Planted::value_variants() {
-        let (commits, mishaps) = match planted {
-            Planted::CloseNotSettled => (3, 3),
-            Planted::TargetNotPinned
-            | Planted::PublishedNotPinned
-            | Planted::TargetSlotTaken
-            | Planted::ErasedFirst => (3, 2),
-            _ => (2, 2),
+        let rules = Rules {
+            planted: Some(planted),
+            bounds: least(planted),
         };
-        let found = outcome(Some(planted), commits, mishaps).violation;
+        let found = search(&rules).violation;
         let found = found.unwrap_or_else(|| panic!("{planted:?} is not found"));
         let is_whole = found.trace.iter().all(|line| !line.contains("is lost"));
         assert!(is_whole, "{planted:?}: {:?}", found.trace);
@@ -37,8 +59,15 @@ fn every_planted_error_is_found() {
 
 #[test]
 fn nothing_is_found_without() {
-    let outcome = outcome(None, 2, 2);
-    assert!(outcome.violation.is_none());
-    assert!(outcome.states > 1000, "{} states", outcome.states);
-    assert!(outcome.endings > 10_000, "{} endings", outcome.endings);
+    for (entries, least_states) in [(0, 3000), (2, 10_000)] {
+        let rules = Rules {
+            planted: None,
+            bounds: bounds(2, 2, entries),
+        };
+        let outcome = search(&rules);
+        assert!(outcome.violation.is_none());
+        let states = outcome.states;
+        assert!(states > least_states, "{states} states");
+        assert!(outcome.endings > 10_000, "{} endings", outcome.endings);
+    }
 }

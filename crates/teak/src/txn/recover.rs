@@ -13,7 +13,7 @@
 //! failed before, in this boot of the machine.
 //!
 //! The system may drop pages from its cache meanwhile, but none that were just written, so what was
-//! written again is verified once more, and if it is not whole any more it is decided anew.
+//! written again, the record too, is verified once more, and if it is not whole any more it is decided anew.
 //!
 //! What the journal says is put in its place before: see [`journal`](super::journal).
 //!
@@ -258,8 +258,8 @@ fn is_cut_short(record: &Record, file_len: u64) -> bool {
 
 impl Found {
     /// Makes what was decided hold: nothing of what lost is left, and all that counts is on disk.
-    /// Says `false` if it is to be decided anew: pages that were whole are not any more, since the
-    /// system has dropped them from its cache meanwhile, and the disk never had them.
+    /// Says `false` if it is to be decided anew: pages that were whole are not any more, or the record is not
+    /// there, since the system has dropped them from its cache meanwhile, and the disk never had them.
     ///
     /// A database that was closed needs this too where a slot has no record, which may have been erased by an opening whose
     /// flush failed, and still be on the disk; and where it is uncertain which record is on the disk.
@@ -281,6 +281,9 @@ impl Found {
         if verdict.fault.is_some() && !is_planted(Planted::TrustRecord) {
             return Ok(false);
         }
+        if !self.is_record_there(&mapping)? {
+            return Ok(false);
+        }
         let zeros = [0; ERASED_LEN];
         for &slot in &self.losers {
             if is_planted(Planted::KeepLosers) {
@@ -294,6 +297,16 @@ impl Found {
             storage.flush().map_err(Error::io("flushing the file"))?;
         }
         Ok(true)
+    }
+
+    /// Whether the record that counts is still the one in its slot.
+    fn is_record_there(&self, mapping: &Mapping) -> Result<bool> {
+        let page_size = self.newest.page_size as usize;
+        let mut image = vec![0; page_size];
+        let offset = u64::from(self.newest.slot) * page_size as u64;
+        let is_read = demanded::copy(mapping, offset, &mut image)?;
+        let there = Record::decode(&image, self.newest.slot);
+        Ok(is_read && there.is_ok_and(|record| record == self.newest))
     }
 
     /// Writes all that came after the last durable commit again. If a flush failed before, that of

@@ -1,5 +1,5 @@
 //! What the model of the protocol (`cargo xtask protocol`) found to be easy to get wrong, in the engine.
-//! A third finding has its test beside other closes: `an_erasure_behind_a_clean_close_is_made_to_last`.
+//! One more finding has its test beside other closes: `an_erasure_behind_a_clean_close_is_made_to_last`.
 
 use super::super::{
     Durability, Recovery,
@@ -109,6 +109,31 @@ fn what_is_written_again_is_looked_at_again() {
     let image = killed.power_cut(&mut |_| 0, PAGE_SIZE);
     let engine = open(&SimDisk::from_image(image, CAPACITY), false, OTHER_BOOT).unwrap();
     assert_eq!(get(&engine, b"a", &ascending_key(7)).unwrap(), [3; 100]);
+    assert_clean(&engine);
+}
+
+/// The same for the record: an older one was written again in its place, and the pages were whole. So the database went on from a commit
+/// that a power cut lost, when the pages of the one before could have been used again.
+#[test]
+fn the_record_that_is_written_again_is_looked_at_again() {
+    let (disk, engine) = new_database();
+    let durable = fill(&engine, records(300, &[1; 100]));
+    put(&engine, Durability::Lazy, records(300, &[2; 100])).unwrap();
+    let slot = engine.begin_read().unwrap().record.slot;
+    let killed = SimDisk::from_image(disk.process_crash(), CAPACITY);
+    let forgetful = Arc::new(ForgetfulDisk {
+        disk: killed.clone(),
+        mapped: AtomicU32::new(0),
+        place: u64::from(slot) * PAGE_SIZE as u64,
+        stale: vec![0; PAGE_SIZE],
+    });
+    let engine = open_storage(forgetful, false, BOOT).unwrap();
+    assert_eq!(engine.newest(), durable);
+    assert_eq!(get(&engine, b"a", &ascending_key(7)).unwrap(), [1; 100]);
+    put(&engine, Durability::Lazy, records(300, &[3; 100])).unwrap();
+    let image = killed.power_cut(&mut |_| 0, PAGE_SIZE);
+    let engine = open(&SimDisk::from_image(image, CAPACITY), false, OTHER_BOOT).unwrap();
+    assert_eq!(engine.newest(), durable);
     assert_clean(&engine);
 }
 

@@ -1,0 +1,134 @@
+//! Entries of the journal, and what they make.
+//!
+//! An entry has the record of its commit, and the pages that this commit has and the one before has not: the last
+//! durable one when the entry was written, which is that of the entry before, or the flushed one. Each is made of the page that it was copied
+//! from, as that commit has it. So all of it follows from the two commits.
+
+use super::{
+    actions::{Action, Steps},
+    engine::{after, note_durable},
+    rules::{Planted, Rules},
+    state::{CommitIndex, ENTRIES_MAX, Engine, Entry, Link, Means, Place, State, Target},
+};
+use arrayvec::ArrayVec;
+
+/// Pages that the journal makes, and what is in them.
+pub(super) type Made = Vec<(u8, u8)>;
+
+/// Whoever would begin a flush may write an entry instead, if there is room for one.
+pub(super) fn begin_entry(state: &State, engine: &Engine, rules: &Rules, steps: &mut Steps) {
+    let room = state.journal.len() as u8;
+    let Some(place) = engine.chain.filter(|&place| place < room) else {
+        return;
+    };
+    let entry = Entry {
+        link: link(state, engine, place),
+        record: state.slots[usize::from(engine.newest_slot)].cache,
+        slot: engine.newest_slot,
+        is_spoiled: spoiled(state, engine.durable),
+    };
+    let name = state.name(engine.newest);
+    let next = after(state, rules, |next, engine| {
+        next.entries.push(entry);
+        next.journal[usize::from(place)].write(next.entries.len() as u8, false);
+        engine.target = Some(Target {
+            commit: engine.newest,
+            slot: engine.newest_slot,
+            means: Means::Entry(place),
+        });
+        if rules.has(Planted::EntryAcknowledgedEarly) {
+            note_durable(next, engine, rules);
+        }
+    });
+    steps.push(Action::BeginEntry { name }, Ok(next));
+}
+
+/// What the next entry comes behind.
+fn link(state: &State, engine: &Engine, place: u8) -> Link {
+    let Some(before) = place.checked_sub(1) else {
+        return Link::Record {
+            content: state.slots[usize::from(engine.flushed_slot)].cache,
+            slot: engine.flushed_slot,
+        };
+    };
+    let content = state.journal[usize::from(before)].cache;
+    content.checked_sub(1).map_or(Link::Gone, Link::Entry)
+}
+
+/// Which pages of a commit are not what they should be.
+fn spoiled(state: &State, commit: CommitIndex) -> [bool; 2] {
+    let tree = state.commit(commit).tree.unwrap_or_default();
+    tree.map(|place| state.pages[usize::from(place.page)].cache != place.content)
+}
+
+/// The entries that count behind a slot, each by its content; `None` if they make no sense.
+pub(super) fn chain(state: &State, slot: u8, rules: &Rules) -> Option<ArrayVec<u8, ENTRIES_MAX>> {
+    let mut chain = ArrayVec::new();
+    let content = state.slots[usize::from(slot)].cache;
+    let mut link = Link::Record { content, slot };
+    let mut sequence = state.record(content)?.sequence;
+    for place in &state.journal {
+        let Some(entry) = state.entry(place.cache) else {
+            break;
+        };
+        if entry.link != link && !rules.has(Planted::AnyEntryCounts) {
+            break;
+        }
+        let record = state.record(entry.record)?;
+        if record.sequence <= sequence {
+            return None;
+        }
+        sequence = record.sequence;
+        link = Link::Entry(place.cache - 1);
+        chain.push(place.cache);
+    }
+    Some(chain)
+}
+
+/// The pages that entries make, as the last that has them.
+pub(super) fn made(state: &State, entries: &[u8], rules: &Rules) -> Made {
+    let mut made = Made::new();
+    for entry in entries.iter().filter_map(|&content| state.entry(content)) {
+        let new = pages_of(state, entry, &made, rules);
+        made.retain(|(page, _)| new.iter().all(|(newer, _)| newer != page));
+        made.extend(new);
+    }
+    made
+}
+
+/// What an entry makes, on top of what those before it make.
+fn pages_of(state: &State, entry: &Entry, made: &Made, rules: &Rules) -> Made {
+    let tree_of = |content| {
+        let commit = state.commit(state.record(content)?.commit);
+        Some((commit.tree?, commit.transaction))
+    };
+    let before = match entry.link {
+        Link::Gone => None,
+        Link::Record { content, .. } => Some(content),
+        Link::Entry(index) => Some(state.entries[usize::from(index)].record),
+    };
+    let Some((tree, transaction)) = tree_of(entry.record) else {
+        return Made::new();
+    };
+    let before = before.and_then(tree_of);
+    let is_there = |place: &Place| {
+        let newer = made.iter().find(|(page, _)| *page == place.page);
+        let there = newer.map(|(_, content)| *content);
+        there.unwrap_or(state.pages[usize::from(place.page)].cache) == place.content
+    };
+    let mut new = Made::new();
+    for (item, place) in tree.iter().enumerate() {
+        let is_new = match (rules.has(Planted::EntryOfLastCommit), before) {
+            (true, _) => place.birth == transaction,
+            (false, Some((_, before))) => place.birth > before,
+            (false, None) => true,
+        };
+        if is_new {
+            let source = before.map(|(tree, _)| tree[item]);
+            let is_right =
+                !entry.is_spoiled[item] && source.is_some_and(|source| is_there(&source));
+            new.push((place.page, if is_right { place.content } else { 0 }));
+        }
+    }
+    new
+}

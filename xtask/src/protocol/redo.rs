@@ -1,0 +1,156 @@
+//! What the journal says is put in its place: the pages first, each of them a step, and it is decided anew,
+//! since with them a newer commit may be whole; then the record, if none is.
+
+use super::{
+    actions::{Action, Steps, Violation},
+    journal::{self, Made},
+    recovery::{self, Decision},
+    rules::{Planted, Rules},
+    state::{CommitIndex, ENTRIES_MAX, Phase, Record, State},
+};
+use arrayvec::ArrayVec;
+
+/// What the entries of the journal lead to.
+#[derive(Clone, Debug)]
+pub(super) struct Redo {
+    /// Of the last entry: its record, and which content of which slot that is.
+    pub(super) record: Record,
+    content: u8,
+    slot: u8,
+    entries: ArrayVec<u8, ENTRIES_MAX>,
+}
+
+impl Redo {
+    /// The entries behind the first of these records that has some.
+    pub(super) fn read(
+        state: &State,
+        readable: &[(u8, Record)],
+        rules: &Rules,
+    ) -> Result<Option<Self>, Violation> {
+        if rules.has(Planted::NothingRedone) {
+            return Ok(None);
+        }
+        for (slot, _) in readable {
+            let entries = journal::chain(state, *slot, rules).ok_or(Violation::Nonsense)?;
+            let last = entries.last().and_then(|&content| state.entry(content));
+            let record = last.and_then(|last| state.record(last.record));
+            if let (Some(last), Some(record)) = (last, record) {
+                return Ok(Some(Self {
+                    record: *record,
+                    content: last.record,
+                    slot: last.slot,
+                    entries,
+                }));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The pages that are to be put in their place: those that its commit uses.
+    fn pages(&self, state: &State, rules: &Rules) -> Made {
+        let mut made = journal::made(state, &self.entries, rules);
+        if !rules.has(Planted::DeadRedone) {
+            let tree = state.commit(self.record.commit).tree;
+            let is_used = |page| tree.iter().flatten().any(|place| place.page == page);
+            made.retain(|(page, _)| is_used(*page));
+        }
+        made
+    }
+
+    pub(super) fn begin(&self, next: &mut State, rules: &Rules) {
+        let pages = self.pages(next, rules);
+        let is_recorded = rules.has(Planted::RecordRedoneFirst);
+        let whole = self.whole(next, rules);
+        next.phase = Phase::Redoing {
+            pages: pages.iter().fold(0, |pages, (page, _)| pages | 1 << page),
+            is_recorded,
+            whole,
+        };
+        if is_recorded {
+            next.write_slot(self.slot, self.content);
+        }
+    }
+
+    /// The newest commit with a newer record, of which all is there or made by the journal.
+    fn whole(&self, state: &State, rules: &Rules) -> Option<CommitIndex> {
+        let made = journal::made(state, &self.entries, rules);
+        let readable = recovery::readable(state).into_iter();
+        let newer = readable.take_while(|(_, record)| record.sequence > self.record.sequence);
+        let mut commits = newer.map(|(_, record)| record.commit);
+        commits.find(|&commit| {
+            let mut tree = state.commit(commit).tree.into_iter().flatten();
+            tree.all(|place| {
+                state.pages[usize::from(place.page)].cache == place.content
+                    || made.contains(&(place.page, place.content))
+            })
+        })
+    }
+}
+
+/// What recovery does next while it redoes.
+pub(super) fn redoing(state: &State, rules: &Rules, steps: &mut Steps) {
+    let Phase::Redoing {
+        pages,
+        is_recorded,
+        whole,
+    } = state.phase
+    else {
+        return;
+    };
+    if pages == 0 {
+        let decided = decided_anew(state, is_recorded, whole, rules);
+        steps.push(Action::DecideAnew, decided);
+        return;
+    }
+    let readable = recovery::readable(state);
+    let Ok(Some(redo)) = Redo::read(state, &readable, rules) else {
+        return steps.push(Action::DecideAnew, Err(Violation::Nonsense));
+    };
+    for (page, content) in redo.pages(state, rules) {
+        let left = pages & !(1 << page);
+        if left == pages {
+            continue;
+        }
+        let mut next = state.clone();
+        next.write_page(page, content);
+        next.phase = Phase::Redoing {
+            pages: left,
+            is_recorded,
+            whole,
+        };
+        steps.push(Action::Redo { page }, Ok(next));
+    }
+}
+
+fn decided_anew(
+    state: &State,
+    is_recorded: bool,
+    whole: Option<CommitIndex>,
+    rules: &Rules,
+) -> Result<State, Violation> {
+    let mut next = state.clone();
+    let slot = match recovery::decide(state, rules)? {
+        Decision::Found { slot } | Decision::Clean { slot, .. } => slot,
+        Decision::ToRedo(_) if is_recorded => return Err(Violation::NothingWhole),
+        Decision::ToRedo(redo) => {
+            next.write_slot(redo.slot, redo.content);
+            next.phase = Phase::Redoing {
+                pages: 0,
+                is_recorded: true,
+                whole,
+            };
+            return Ok(next);
+        }
+    };
+    let commit = state.cached_record(slot).map(|record| record.commit);
+    let is_lost = |whole| commit.is_some_and(|commit| !state.contains(commit, whole));
+    if whole.is_some_and(is_lost) {
+        return Err(Violation::WholeLost);
+    }
+    next.phase = Phase::Decided {
+        slot,
+        is_redone: true,
+        is_dropped: false,
+    };
+    Ok(next)
+}

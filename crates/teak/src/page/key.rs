@@ -208,6 +208,12 @@ pub(super) fn partition_point<T: Copy, const WINDOW: usize>(
     items: &[T],
     before: impl Fn(T) -> bool,
 ) -> usize {
+    const {
+        assert!(
+            WINDOW <= self::WINDOW,
+            "fewer are counted in two halves of that"
+        )
+    };
     // Four sums become one vector of the processor; of one sum the compiler makes bits, and counts those.
     let count = |items: &[T]| -> usize {
         let (fours, rest) = items.as_chunks::<4>();

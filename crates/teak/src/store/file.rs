@@ -3,7 +3,7 @@
 //! Invariants:
 //!
 //! 1. The handle holds the lock on the file, exclusive unless it only reads; so the length kept
-//!    here is the file's length. Mappings hold the lock too, and may outlive the storage.
+//!    here is the file's length, but for what was made [`ahead`] or others have added in vain. Mappings hold the lock too, and may outlive the storage.
 //! 2. The length is published to mappings after the file grew and before it shrinks.
 //! 3. Locks are taken in the order `growth`, `views`.
 
@@ -247,8 +247,8 @@ impl Storage for FileStorage {
         if bytes > old_len {
             return self.grow(&mut blocks, old_len, bytes);
         }
-        self.ahead.end();
-        if bytes < old_len.max(system_len(&self.file)?) {
+        let has_blocks_behind = self.ahead.end();
+        if bytes < old_len.max(system_len(&self.file)?) || has_blocks_behind {
             blocks.forget(bytes..u64::MAX);
             self.shrink(old_len, bytes)?;
         }
@@ -256,7 +256,11 @@ impl Storage for FileStorage {
     }
 
     fn grow_ahead(&self, bytes: u64) {
-        if self.access == Access::ReadWrite {
+        if bytes <= self.len() {
+            self.ahead.end();
+        } else if self.access == Access::ReadWrite
+            && matches!(lock(&self.growth).stay_in_place(&self.file), Ok(true))
+        {
             self.ahead.begin(&self.file, bytes);
         }
     }

@@ -63,8 +63,8 @@ pub(crate) trait Storage: Send + Sync + std::fmt::Debug {
     /// [`WritableRun`](writable::WritableRun) reaches past the new length.
     fn set_len(&self, bytes: u64) -> io::Result<()>;
 
-    /// Says that the file will soon be made so long, which may then be quicker. Its [length](Self::len) stays. Whoever makes it as long as it is, or
-    /// shorter, gives that up.
+    /// Says that the file will soon be made so long, which may then be quicker. Its [length](Self::len) stays. As long as it is, or shorter: that nothing is
+    /// to be done any more, which is waited for. [`Self::set_len`] to what is no longer gives up what was done.
     fn grow_ahead(&self, _bytes: u64) {}
 
     /// Takes over a length that another process has given the file. Without `has_same_blocks` it may also have given blocks

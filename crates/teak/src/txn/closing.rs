@@ -61,6 +61,9 @@ impl Engine {
         }
         if writer.is_changed {
             self.note_clean_close(&mut writer)?;
+        } else {
+            // It may have grown for what came to nothing. If that stays it does no harm.
+            let _ = self.storage.set_len(self.storage.len());
         }
         if let Some(shared) = shared {
             shared.region.set_closed();
@@ -80,6 +83,7 @@ impl Engine {
             let _ = self.close_alone(self.writer_turn(turn));
         }
         self.flusher.stop();
+        self.storage.grow_ahead(0);
         self.flusher.progress.leave(|| shared.leave(gate));
     }
 

@@ -71,10 +71,14 @@ impl<'p> Found<'p> {
             Self::Node { page, offset } => (page, offset),
         };
         let header = Header::read(page);
-        let (flags, prefix_len) = (header.flags, header.prefix_len);
-        let format = NodeFormat::of(flags);
+        let format = NodeFormat::of(header.flags);
         let node = node_at(page, offset, format);
         let node = node.ok_or(Damage("a node lies outside of its page"))?;
+        let prefix_len = if header.flags & WHOLE_KEYS == 0 {
+            header.prefix_len
+        } else {
+            0
+        };
         let rest = key.get(prefix_len.into()..).unwrap_or_default();
         let stored = rest.get(format.in_head..).unwrap_or_default();
         if node.key_len == rest.len() && key::is_same(node.stored_key, stored) {

@@ -1,9 +1,10 @@
 //! Growing ahead: a thread allocates what the file will soon be longer by, and fills it with zeros, while its writer goes on.
 //! Memory for a huge page may take the system milliseconds, which no commit is to wait for.
 //!
-//! Nobody is told of the length: the file is longer than anybody knows, as after a transaction that came to nothing. Other processes may write
+//! Nobody is told of the length: the file is longer than anybody knows, as after a transaction that came to nothing. Another process may come, write
 //! to it meanwhile, make it longer and cut it, so the thread makes only calls that change nothing that is there: blocks are allocated
-//! without a change of the length, and zeros are *appended*, which the system does behind the end as it is at that moment.
+//! without a change of the length, and zeros are *appended*, which the system does behind the end as it is at that moment. There are file systems
+//! that forget to (overlayfs before Linux 6.7): the caller leaves out those that it does not know, and what is given as the place is the end.
 
 use super::{
     LockedFile,
@@ -38,6 +39,8 @@ struct State {
     /// How long it has been made.
     made: u64,
     is_running: bool,
+    /// Blocks may be left behind the end.
+    has_failed: bool,
 }
 
 impl Ahead {
@@ -53,9 +56,11 @@ impl Ahead {
     pub(super) fn begin(self: &Arc<Self>, file: &Arc<LockedFile>, len: u64) {
         let mut state = lock(&self.state);
         state.wanted = len;
-        if state.is_running || state.made >= len {
+        if state.is_running || state.has_failed {
             return;
         }
+        // Somebody may have cut it.
+        state.made = 0;
         let (ahead, file) = (Arc::clone(self), Arc::clone(file));
         let named = thread::Builder::new().name("teak-growth".to_owned());
         state.is_running = named.spawn(move || ahead.run(file)).is_ok();
@@ -70,7 +75,10 @@ impl Ahead {
             state = lock(&self.state);
             match made {
                 Ok(len) => state.made = len,
-                Err(_) => break,
+                Err(_) => {
+                    state.has_failed = true;
+                    break;
+                }
             }
             self.changed.notify_all();
         }
@@ -85,10 +93,15 @@ impl Ahead {
         self.wait_while(|state| state.made < len).made
     }
 
-    /// Waits until nothing is done any more.
-    pub(super) fn end(&self) {
+    /// Waits until nothing is done any more. Says whether blocks may be left behind the end, which the caller gives back.
+    pub(super) fn end(&self) -> bool {
+        if self.generation.is_past() {
+            return false;
+        }
         lock(&self.state).wanted = 0;
-        self.wait_while(|_| true).made = 0;
+        let mut state = self.wait_while(|_| true);
+        state.made = 0;
+        std::mem::take(&mut state.has_failed)
     }
 
     fn wait_while(&self, is_early: impl Fn(&State) -> bool) -> MutexGuard<'_, State> {
@@ -110,11 +123,11 @@ fn append_zeros(file: &File, wanted: u64) -> io::Result<u64> {
     let len = end - old_len;
     // Without this a full disk could be a signal.
     retry_on_intr(|| fallocate(file, FallocateFlags::KEEP_SIZE, old_len, len))?;
-    let written = pwritev2(file, &zeros(len as usize), 0, ReadWriteFlags::APPEND)?;
-    if written as u64 != len {
-        return Err(io::ErrorKind::WriteZero.into());
+    pwritev2(file, &zeros(len as usize), old_len, ReadWriteFlags::APPEND)?;
+    match system_len(file)? {
+        len if len < end => Err(io::ErrorKind::WriteZero.into()),
+        len => Ok(len),
     }
-    Ok(end)
 }
 
 #[cfg(test)]

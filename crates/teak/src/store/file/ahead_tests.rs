@@ -16,13 +16,15 @@ use tempfile::TempDir;
 
 const LEN: u64 = 5 * HUGE_PAGE_LEN;
 
-fn made() -> (TempDir, FileStorage) {
+/// `None` on a file system where nothing is done.
+fn made() -> Option<(TempDir, FileStorage)> {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("file");
     let storage = FileStorage::create(&path, |_| Ok(())).unwrap();
     storage.set_len(LEN).unwrap();
     storage.flush().unwrap();
-    (directory, storage)
+    storage.writable().unwrap()?;
+    Some((directory, storage))
 }
 
 fn system_len(directory: &TempDir) -> u64 {
@@ -31,7 +33,9 @@ fn system_len(directory: &TempDir) -> u64 {
 
 #[test]
 fn what_is_made_ahead_is_used_and_not_known_before() {
-    let (directory, storage) = made();
+    let Some((directory, storage)) = made() else {
+        return;
+    };
     storage.grow_ahead(LEN + 2 * HUGE_PAGE_LEN);
     storage.ahead.wait_for(LEN + 2 * HUGE_PAGE_LEN);
     assert_eq!(system_len(&directory), LEN + 2 * HUGE_PAGE_LEN);
@@ -48,7 +52,9 @@ fn what_is_made_ahead_is_used_and_not_known_before() {
 
 #[test]
 fn who_makes_the_file_as_long_as_it_is_gives_up_what_was_made_ahead() {
-    let (directory, storage) = made();
+    let Some((directory, storage)) = made() else {
+        return;
+    };
     storage.grow_ahead(LEN + 2 * HUGE_PAGE_LEN);
     storage.set_len(LEN).unwrap();
     assert_eq!(system_len(&directory), LEN);
@@ -56,7 +62,9 @@ fn who_makes_the_file_as_long_as_it_is_gives_up_what_was_made_ahead() {
 
 #[test]
 fn no_more_is_made_than_is_wanted() {
-    let (directory, storage) = made();
+    let Some((directory, storage)) = made() else {
+        return;
+    };
     storage.grow_ahead(LEN + 4096);
     storage.ahead.wait_for(LEN + 4096);
     assert_eq!(system_len(&directory), LEN + 4096);
@@ -64,13 +72,31 @@ fn no_more_is_made_than_is_wanted() {
 
 #[test]
 fn the_thread_is_done_when_the_file_is_closed() {
-    let (directory, storage) = made();
+    let Some((directory, storage)) = made() else {
+        return;
+    };
     storage.grow_ahead(LEN + 4 * HUGE_PAGE_LEN);
     drop(storage);
     let path = directory.path().join("file");
     let (access, create) = (Access::ReadWrite, Create::Never);
     let opened = FileStorage::open(&path, access, create, Company::None, FILE_MODE);
     assert!(opened.is_ok(), "somebody keeps it locked");
+}
+
+/// Another one may have cut it meanwhile, too.
+#[test]
+fn what_is_given_up_is_made_again() {
+    let Some((directory, storage)) = made() else {
+        return;
+    };
+    storage.grow_ahead(LEN + HUGE_PAGE_LEN);
+    storage.ahead.wait_for(LEN + HUGE_PAGE_LEN);
+    storage.grow_ahead(0);
+    assert_eq!(system_len(&directory), LEN + HUGE_PAGE_LEN);
+    storage.set_len(LEN).unwrap();
+    storage.grow_ahead(LEN + HUGE_PAGE_LEN);
+    storage.ahead.wait_for(LEN + HUGE_PAGE_LEN);
+    assert_eq!(system_len(&directory), LEN + HUGE_PAGE_LEN);
 }
 
 /// Another process may make the file longer at the same moment, and write to it.

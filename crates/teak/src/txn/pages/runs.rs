@@ -270,7 +270,12 @@ impl WritePages {
         let before = self.writer.last_growth.replace(Instant::now());
         let is_soon = before.is_some_and(|before| before.elapsed() < GROWN_AGAIN);
         let huge = HUGE_PAGE_LEN >> self.page_shift;
-        if is_soon && page_count > 4 * huge {
+        // To another process it would be waste.
+        let is_alone = || match &self.writer.flusher().shared {
+            Some(shared) => matches!(shared.lock_file.has_others(), Ok(false)),
+            None => true,
+        };
+        if is_soon && page_count > 4 * huge && is_alone() {
             let most = GROWTH_MAX >> self.page_shift;
             let next = page_count + self.growth_step(page_count).clamp(huge, most);
             self.storage.grow_ahead(next.min(limit) << self.page_shift);

@@ -153,7 +153,8 @@ fn pages_are_redone_anew_when_the_last_entry_is_dropped() {
         put(&engine, Durability::Durable, changed).unwrap()
     };
     // The first of these takes the journal.
-    [2, 3].map(change);
+    change(2);
+    change(3);
     let [before, last] = [4, 5].map(change);
     let run = engine.begin_read().unwrap().record.journal.unwrap().run;
     let image = disk.power_cut(&mut |_| 0, PAGE_SIZE);

@@ -224,8 +224,13 @@ fn for_each_mention(state: &mut State, mut change: impl FnMut(&mut CommitIndex))
         change(&mut record.commit);
     }
     change(&mut state.promised);
-    if let Phase::Redoing { whole, .. } = &mut state.phase {
-        whole.iter_mut().for_each(&mut change);
+    match &mut state.phase {
+        Phase::Redoing { redone, whole, .. } => {
+            change(redone);
+            whole.iter_mut().for_each(&mut change);
+        }
+        Phase::Decided { redone, .. } => redone.iter_mut().for_each(&mut change),
+        _ => {}
     }
     state.kept.iter_mut().for_each(change);
 }

@@ -31,7 +31,7 @@ pub(super) fn open(state: &State, rules: &Rules) -> Result<State, Violation> {
         Decision::Found { slot } => {
             next.phase = Phase::Decided {
                 slot,
-                is_redone: false,
+                redone: None,
                 is_dropped: false,
             };
         }
@@ -98,7 +98,7 @@ pub(super) fn settle(state: &State, rules: &Rules) -> Result<State, Violation> {
     let mut next = state.clone();
     let Phase::Decided {
         slot,
-        is_redone,
+        redone,
         is_dropped,
     } = state.phase
     else {
@@ -112,7 +112,7 @@ pub(super) fn settle(state: &State, rules: &Rules) -> Result<State, Violation> {
         let record = state.cached_record(slot);
         let is_still_so = record.is_some_and(|record| is_whole(state, record, rules));
         if !is_still_so || is_dropped && !is_record_seen {
-            next.phase = decided_anew(is_redone);
+            next.phase = decided_anew(redone);
             return Ok(next);
         }
     }
@@ -134,12 +134,13 @@ pub(super) fn settle(state: &State, rules: &Rules) -> Result<State, Violation> {
 }
 
 /// What comes next where pages were whole that are not any more.
-const fn decided_anew(is_redone: bool) -> Phase {
-    match is_redone {
-        false => Phase::Down,
-        true => Phase::Redoing {
+const fn decided_anew(redone: Option<CommitIndex>) -> Phase {
+    match redone {
+        None => Phase::Down,
+        Some(redone) => Phase::Redoing {
             pages: 0,
             is_recorded: false,
+            redone,
             whole: None,
         },
     }

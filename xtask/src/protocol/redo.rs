@@ -64,6 +64,7 @@ impl Redo {
         next.phase = Phase::Redoing {
             pages: pages.iter().fold(0, |pages, (page, _)| pages | 1 << page),
             is_recorded,
+            redone: self.record.commit,
             whole,
         };
         if is_recorded {
@@ -92,13 +93,14 @@ pub(super) fn redoing(state: &State, rules: &Rules, steps: &mut Steps) {
     let Phase::Redoing {
         pages,
         is_recorded,
+        redone,
         whole,
     } = state.phase
     else {
         return;
     };
     if pages == 0 {
-        let decided = decided_anew(state, is_recorded, whole, rules);
+        let decided = decided_anew(state, is_recorded, redone, whole, rules);
         steps.push(Action::DecideAnew, decided);
         return;
     }
@@ -116,6 +118,7 @@ pub(super) fn redoing(state: &State, rules: &Rules, steps: &mut Steps) {
         next.phase = Phase::Redoing {
             pages: left,
             is_recorded,
+            redone,
             whole,
         };
         steps.push(Action::Redo { page }, Ok(next));
@@ -125,18 +128,26 @@ pub(super) fn redoing(state: &State, rules: &Rules, steps: &mut Steps) {
 fn decided_anew(
     state: &State,
     is_recorded: bool,
+    redone: CommitIndex,
     whole: Option<CommitIndex>,
     rules: &Rules,
 ) -> Result<State, Violation> {
     let mut next = state.clone();
+    let is_any_redone = rules.has(Planted::AnyPagesRedone);
     let slot = match recovery::decide(state, rules)? {
         Decision::Found { slot } | Decision::Clean { slot, .. } => slot,
+        // The last entry may be gone, which was not on the disk; then other pages count.
+        Decision::ToRedo(redo) if redo.record.commit != redone && !is_any_redone => {
+            redo.begin(&mut next, rules);
+            return Ok(next);
+        }
         Decision::ToRedo(_) if is_recorded => return Err(Violation::NothingWhole),
         Decision::ToRedo(redo) => {
             next.write_slot(redo.slot, redo.content);
             next.phase = Phase::Redoing {
                 pages: 0,
                 is_recorded: true,
+                redone,
                 whole,
             };
             return Ok(next);
@@ -149,7 +160,7 @@ fn decided_anew(
     }
     next.phase = Phase::Decided {
         slot,
-        is_redone: true,
+        redone: Some(redone),
         is_dropped: false,
     };
     Ok(next)

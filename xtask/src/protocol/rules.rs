@@ -95,6 +95,8 @@ pub(crate) enum Planted {
     DeadRedone,
     /// Recovery puts the record of the journal's last commit into place before the pages
     RecordRedoneFirst,
+    /// Recovery takes pages as redone when those of another commit were
+    AnyPagesRedone,
     /// Recovery verifies nothing
     NothingVerified,
     /// Recovery verifies the root and nothing below it

@@ -250,13 +250,16 @@ pub(super) enum Phase {
     Redoing {
         pages: u8,
         is_recorded: bool,
-        /// A commit of which all is on the disk or in the journal, newer than the journal's last.
+        /// The commit that these pages are of.
+        redone: CommitIndex,
+        /// A commit of which all is on the disk or in the journal, newer than that.
         whole: Option<CommitIndex>,
     },
     /// Recovery has decided which record counts. Nothing was written yet but what the journal says.
     Decided {
         slot: u8,
-        is_redone: bool,
+        /// The commit whose pages were redone.
+        redone: Option<CommitIndex>,
         /// Whether the system has dropped that record meanwhile.
         is_dropped: bool,
     },

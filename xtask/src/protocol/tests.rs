@@ -34,6 +34,7 @@ fn least(planted: Planted) -> Bounds {
         Planted::AcknowledgedNotPinned | Planted::ChainGoesOn | Planted::DeadRedone => {
             bounds(3, 1, 2)
         }
+        Planted::AnyPagesRedone => bounds(2, 3, 2),
         Planted::RecordRedoneFirst => Bounds {
             pages: 6,
             ..bounds(3, 1, 1)

@@ -231,7 +231,7 @@ fn find_and_settle(
     is_read_only: bool,
     boot: [u8; 16],
 ) -> Result<Found> {
-    let mut are_pages_redone = false;
+    let mut redone = None;
     // Each time that it is decided anew, another record has lost, or something that the journal says is in its place.
     for _ in 0..=SLOT_COUNT + 2 {
         let found = match recover::find(storage, path, boot)? {
@@ -241,10 +241,11 @@ fn find_and_settle(
                 if is_read_only {
                     return Err(Error::InvalidArgument(IN_JOURNAL.into()));
                 }
-                // With these pages a newer commit may be whole, whose record may be where the other belongs.
-                match std::mem::replace(&mut are_pages_redone, true) {
-                    false => redo.write_pages(&**storage)?,
-                    true => redo.write_record(&**storage)?,
+                // With these pages a newer commit may be whole, whose record may be where the other belongs. The system may drop an entry
+                // meanwhile that had not reached the disk: then it is the pages of another commit that count.
+                match redone.replace(redo.record.clone()) {
+                    Some(record) if record == redo.record => redo.write_record(&**storage)?,
+                    _ => redo.write_pages(&**storage)?,
                 }
                 continue;
             }

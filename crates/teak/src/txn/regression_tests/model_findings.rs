@@ -2,10 +2,10 @@
 //! One more finding has its test beside other closes: `an_erasure_behind_a_clean_close_is_made_to_last`.
 
 use super::super::{
-    Durability, Recovery,
+    Durability, Engine, Recovery,
     test_kit::{
         BOOT, CAPACITY, OTHER_BOOT, PAGE_SIZE, ascending_key, assert_clean, fill, get, key,
-        new_database, open, open_storage, put, records, root_of,
+        new_database, open, open_storage, put, records, root_of, settings_with,
     },
 };
 use crate::{
@@ -18,6 +18,7 @@ use crate::{
 };
 use std::{
     io::{self, IoSlice},
+    path::PathBuf,
     sync::{
         Arc, Mutex,
         atomic::{AtomicU32, Ordering::Relaxed},
@@ -134,6 +135,45 @@ fn the_record_that_is_written_again_is_looked_at_again() {
     let image = killed.power_cut(&mut |_| 0, PAGE_SIZE);
     let engine = open(&SimDisk::from_image(image, CAPACITY), false, OTHER_BOOT).unwrap();
     assert_eq!(engine.newest(), durable);
+    assert_clean(&engine);
+}
+
+/// Recovery had redone the pages of the journal's last commit when the system dropped its entry, which had not reached the disk. Those of the
+/// commit before counted as redone, too, and the database could not be opened.
+#[test]
+fn pages_are_redone_anew_when_the_last_entry_is_dropped() {
+    let disk = SimDisk::new(CAPACITY);
+    let settings = settings_with(|settings| settings.journal_bytes = Some(8 * PAGE_SIZE as u64));
+    let (storage, path) = (Arc::new(disk.clone()), PathBuf::from("simulated"));
+    let engine = Engine::open_storage(storage, path, true, false, settings, BOOT).unwrap();
+    let engine = Arc::new(engine);
+    fill(&engine, records(300, &[1; 100]));
+    let change = |byte| {
+        let changed = [(ascending_key(7), vec![byte; 100])];
+        put(&engine, Durability::Durable, changed).unwrap()
+    };
+    // The first of these takes the journal.
+    change(2);
+    change(3);
+    let [before, last] = [4, 5].map(change);
+    let run = engine.begin_read().unwrap().record.journal.unwrap().run;
+    let image = disk.power_cut(&mut |_| 0, PAGE_SIZE);
+    let redone = SimDisk::from_image(image.clone(), CAPACITY);
+    let redone = open(&redone, false, OTHER_BOOT).unwrap();
+    assert_eq!(redone.newest(), last);
+
+    let first = run.start.0 as usize * PAGE_SIZE;
+    let first_len = u32::from_le_bytes(image[first + 16..first + 20].try_into().unwrap());
+    let place = (first + first_len as usize).next_multiple_of(PAGE_SIZE) as u64;
+    let forgetful = Arc::new(ForgetfulDisk {
+        disk: SimDisk::from_image(image, CAPACITY),
+        mapped: AtomicU32::new(0),
+        place,
+        stale: vec![0; PAGE_SIZE],
+    });
+    let engine = open_storage(forgetful, false, OTHER_BOOT).unwrap();
+    assert_eq!(engine.newest(), before);
+    assert_eq!(get(&engine, b"a", &ascending_key(7)).unwrap(), [4; 100]);
     assert_clean(&engine);
 }
 

@@ -149,6 +149,19 @@ impl Region {
         self.word(HAS_FAILED).store(1, Release);
     }
 
+    /// What a process does that has died: nothing that others see. To itself all is closed for writing, and nobody has a lock.
+    #[cfg(any(test, feature = "testing"))]
+    pub(crate) fn die(&self) -> std::io::Result<()> {
+        // Nobody has so many readers that what is behind this matters.
+        self.memory.detach(READERS * 8 + (1 << 20))?;
+        self.word(EPOCH).store(u64::MAX, Relaxed);
+        self.set_failed();
+        for lock in [&self.writer, &self.flush, &self.state] {
+            lock.forget();
+        }
+        Ok(())
+    }
+
     /// How often the writers gave blocks of the file back. The caller has the writer's lock.
     pub(crate) fn blocks_given_back(&self) -> u64 {
         self.word(GIVEN_BACK).load(Relaxed)

@@ -208,7 +208,19 @@ impl Region {
             word.store(u64::from_ne_bytes(*bytes), Relaxed);
         }
         self.word(start).store(transaction + 1, Release);
+        self.forget_others_of(transaction, start);
         self.readers.publish(transaction);
+    }
+
+    /// Has only the record at `start` be found for a state: it may have become visible before, and have another record since it was closed, or
+    /// found again behind a failure.
+    fn forget_others_of(&self, transaction: u64, start: usize) {
+        let others = (0..PLACE_COUNT)
+            .map(place_at)
+            .filter(|place| *place != start);
+        { others }
+            .filter(|place| self.word(*place).load(Relaxed) == transaction + 1)
+            .for_each(|place| self.word(place).store(0, Relaxed));
     }
 
     /// The record of a state; `None` if it is not, or was not long enough, among the last that became visible.

@@ -65,6 +65,8 @@ errors! {
     EntryUnsynced "entry-unsynced" "A commit counts as durable when its entry is written to the journal, and not when that is on the disk."
     EntryOfSome "entry-of-some" "An entry of the journal has the pages of the last commit only, where it stands for several."
     EntryOfNamed "entry-of-named" "A commit that names its state is noted in the journal, which has only pages that later ones still use."
+    EntryOfOwn "entry-of-own" "An entry of the journal has the pages of one process only, where another one has committed between its commits."
+    EntryOfOld "entry-of-old" "An entry of the journal is made of what is new behind an older commit than the last durable one, since another process has flushed."
     AnyEntry "any-entry" "An entry of the journal counts whatever came before it."
     RedoNothing "redo-nothing" "Recovery does not look into the journal."
     RedoDead "redo-dead" "Recovery also puts pages of the journal into the file that had died again."

@@ -71,7 +71,7 @@ impl Stage {
         self.expect_newest("behind another process")
     }
 
-    /// Another process comes.
+    /// Another process comes, and may go on at once.
     pub(super) fn join(&mut self) -> Outcome {
         self.commit_open()?;
         let Some(crew) = &mut self.crew else {
@@ -89,8 +89,13 @@ impl Stage {
             let recovery = database.recovery();
             return Err(format!("joining says {recovery:?}"));
         }
-        crew.others.push(Process { database, disk });
-        Ok(())
+        let mut newcomer = Process { database, disk };
+        if self.rng.bool() {
+            mem::swap(&mut self.database, &mut newcomer.database);
+            mem::swap(&mut self.disk, &mut newcomer.disk);
+        }
+        crew.others.push(newcomer);
+        self.expect_newest("behind another process that joined")
     }
 
     /// The process goes, unless it is the only one.
@@ -109,6 +114,23 @@ impl Stage {
         let now = self.time();
         self.with_history(|history| history.note_durable(newest, now));
         self.expect_newest("behind another process that left")
+    }
+
+    /// Another process flushes a lazy commit of this one, which then makes durable ones.
+    pub(super) fn sync_elsewhere(&mut self) -> Outcome {
+        self.commit_open()?;
+        self.commit(Durability::Lazy)?;
+        let newest = self.with_history(|history| history.newest());
+        let Some(crew) = self.crew.as_ref().filter(|crew| !crew.others.is_empty()) else {
+            return Ok(());
+        };
+        let other = &crew.others[self.rng.usize(0..crew.others.len())];
+        let synced = other.database.sync();
+        synced.map_err(|error| format!("sync by another process: {error}"))?;
+        let now = self.time();
+        self.with_history(|history| history.note_durable(newest, now));
+        self.commit(Durability::Durable)?;
+        self.commit(Durability::Durable)
     }
 
     fn take_other(&mut self) -> Option<Process> {

@@ -41,6 +41,8 @@ pub(super) enum Step {
     Turn,
     Join,
     Leave,
+    /// Another process flushes what this one has committed, and this one goes on.
+    SyncElsewhere,
     Die(u64),
     DieAll,
 }
@@ -260,7 +262,8 @@ impl Workload {
                 (Die(3), 1),
                 (Die(6), 1),
                 (DieAll, 1),
-                (Sync, 2),
+                (Sync, 3),
+                (SyncElsewhere, 5),
                 (Grow, 1),
                 (Shrink, 1),
                 (Reopen, 1),
@@ -274,7 +277,7 @@ impl Workload {
         match self {
             Self::Lazy if rng.u8(0..8) != 0 => Durability::Lazy,
             Self::Named if rng.bool() => Durability::Lazy,
-            Self::Flush | Self::Growth | Self::Shared if rng.u8(0..4) != 0 => Durability::Durable,
+            Self::Flush | Self::Growth if rng.u8(0..4) != 0 => Durability::Durable,
             _ => MODES[rng.usize(0..MODES.len())],
         }
     }
@@ -383,6 +386,7 @@ impl Step {
             Self::Turn => stage.turn(),
             Self::Join => stage.join(),
             Self::Leave => stage.leave(),
+            Self::SyncElsewhere => stage.sync_elsewhere(),
             Self::Die(calls) => stage.die(calls),
             Self::DieAll => stage.die_all(),
         }

@@ -14,7 +14,7 @@ use super::{
 use fastrand::Rng;
 use std::{
     sync::{Arc, Mutex, PoisonError},
-    thread::{self, JoinHandle},
+    thread::{self, JoinHandle, ThreadId},
 };
 use teak::{Database, Durability, Transaction, TransactionId, WriteTxn, testing, testing::SimDisk};
 
@@ -47,6 +47,16 @@ struct Target {
     databases: Vec<Database>,
     /// The handle of that process.
     disk: SimDisk,
+    /// Which waits for the flush, or makes it.
+    thread: ThreadId,
+}
+
+impl Target {
+    /// Whether all that goes on is a flush that this thread makes. Where there are several processes, a thread of theirs may find that another process
+    /// has flushed what it was to flush, and flush once more, at any time: who is killed then would be somewhere else.
+    fn is_at_rest(&self) -> bool {
+        self.databases.len() == 1 || self.thread == thread::current().id()
+    }
 }
 
 impl DuringFlush {
@@ -77,6 +87,7 @@ impl DuringFlush {
         self.shared().target = Some(Target {
             databases,
             disk: disk.clone(),
+            thread: thread::current().id(),
         });
         let result = work();
         let mut shared = self.shared();
@@ -107,7 +118,7 @@ impl DuringFlush {
             return;
         }
         // Flushes within this one find nothing to do.
-        let Some(target) = shared.target.take() else {
+        let Some(target) = shared.target.take_if(|target| target.is_at_rest()) else {
             return;
         };
         let mut rng = shared.rng.fork();
@@ -122,7 +133,9 @@ impl DuringFlush {
     }
 
     fn look_and_commit(&self, target: &Target, rng: &mut Rng) -> Outcome {
-        let Target { databases, disk } = target;
+        let Target {
+            databases, disk, ..
+        } = target;
         let mut history = self.history.lock().unwrap_or_else(PoisonError::into_inner);
         let failed = |error| format!("while a flush runs: {error}");
         let others = databases.len() - 1;
@@ -164,7 +177,9 @@ impl DuringFlush {
 
     /// Kills who flushes. Another one, whose commit is to be durable, flushes itself then.
     fn kill_and_commit(&self, target: &Target, history: &mut History, rng: &mut Rng) -> Outcome {
-        let Target { databases, disk } = target;
+        let Target {
+            databases, disk, ..
+        } = target;
         let failed = |error| format!("behind the death of who flushed: {error}");
         let other = &databases[rng.usize(1..databases.len())];
         testing::kill(&databases[0], disk);

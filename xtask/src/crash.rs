@@ -7,6 +7,7 @@
 //! did, check clean, take another commit, and close and open again. Of some images the recovery is
 //! crashed again, and the same asked of what that leaves.
 
+mod crew;
 mod during_flush;
 mod episode;
 mod history;

@@ -76,6 +76,9 @@ enum Task {
     /// The program that is killed
     #[command(hide = true)]
     Victim(workload::Arguments),
+    /// One of the programs whose power is cut
+    #[command(hide = true)]
+    Member(workload::sharing::Arguments),
     /// One of the programs that storm starts
     #[command(hide = true)]
     StormWorker(storm::worker::Arguments),
@@ -134,6 +137,7 @@ fn main() -> ExitCode {
         Task::Storm(arguments) => storm::run(&arguments),
         Task::StormWorker(arguments) => storm::worker::run(&arguments),
         Task::Victim(arguments) => workload::run(&arguments),
+        Task::Member(arguments) => workload::sharing::run(&arguments),
         Task::Seeds => seeds::run(),
     };
     match result {

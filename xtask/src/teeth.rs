@@ -53,6 +53,15 @@ const CAMPAIGNS: &[&[&str]] = &[
         "--workload",
         "named",
     ],
+    &[
+        "crash",
+        "--images",
+        "12000",
+        "--seed",
+        "6",
+        "--workload",
+        "shared",
+    ],
     &["faults", "--count", "6000", "--seed", "2"],
     &["crash", "--images", "60000", "--seed", "4"],
 ];

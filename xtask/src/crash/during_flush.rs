@@ -3,6 +3,8 @@
 //! It is read, and must not show what is not durable yet and was promised to be when it is seen.
 //! Lazy commits are made, and durable ones, which wait for the next flush. All of it is begun from
 //! within the flush, so that an episode can be repeated.
+//!
+//! Where there are several processes any of them does so, and may kill the one that flushes.
 
 use super::{
     history::{History, NEVER, compare},
@@ -12,13 +14,16 @@ use super::{
 use fastrand::Rng;
 use std::{
     sync::{Arc, Mutex, PoisonError},
-    thread::{self, JoinHandle},
+    thread::{self, JoinHandle, ThreadId},
 };
-use teak::{Database, Durability, Transaction, TransactionId, WriteTxn, testing::SimDisk};
+use teak::{Database, Durability, Transaction, TransactionId, WriteTxn, testing, testing::SimDisk};
 
 /// Lazy commits within a flush, at most, and as many behind them that are lazy or wait for the next
 /// flush: one more than there are slots for records to spare.
 const COMMITS_MAX: usize = 4;
+
+/// One flush in so many is the last that its process makes.
+const KILL_SHARE: u8 = 12;
 
 /// A durable commit that waits for the next flush, and its place in the history.
 type Waiting = (JoinHandle<teak::Result<TransactionId>>, usize);
@@ -31,10 +36,27 @@ pub(super) struct DuringFlush {
 
 struct Shared {
     /// Present while something may be done.
-    target: Option<(Database, SimDisk)>,
+    target: Option<Target>,
     rng: Rng,
     outcome: Outcome,
     waiting: Vec<Waiting>,
+}
+
+struct Target {
+    /// Of all processes, that which flushes first.
+    databases: Vec<Database>,
+    /// The handle of that process.
+    disk: SimDisk,
+    /// Which waits for the flush, or makes it.
+    thread: ThreadId,
+}
+
+impl Target {
+    /// Whether all that goes on is a flush that this thread makes. Where there are several processes, a thread of theirs may find that another process
+    /// has flushed what it was to flush, and flush once more, at any time: who is killed then would be somewhere else.
+    fn is_at_rest(&self) -> bool {
+        self.databases.len() == 1 || self.thread == thread::current().id()
+    }
 }
 
 impl DuringFlush {
@@ -58,11 +80,15 @@ impl DuringFlush {
     /// Does `work`, with the flushes in it disturbed.
     pub(super) fn run<R>(
         &self,
-        database: &Database,
+        databases: Vec<Database>,
         disk: &SimDisk,
         work: impl FnOnce() -> R,
     ) -> Outcome<R> {
-        self.shared().target = Some((database.clone(), disk.clone()));
+        self.shared().target = Some(Target {
+            databases,
+            disk: disk.clone(),
+            thread: thread::current().id(),
+        });
         let result = work();
         let mut shared = self.shared();
         shared.target = None;
@@ -92,30 +118,44 @@ impl DuringFlush {
             return;
         }
         // Flushes within this one find nothing to do.
-        let Some((database, disk)) = shared.target.take() else {
+        let Some(target) = shared.target.take_if(|target| target.is_at_rest()) else {
             return;
         };
         let mut rng = shared.rng.fork();
         drop(shared);
-        let outcome = self.look_and_commit(&database, &disk, &mut rng);
+        let outcome = self.look_and_commit(&target, &mut rng);
         let mut shared = self.shared();
-        shared.target = Some((database, disk));
+        // Behind a death nothing more is done.
+        shared.target = Some(target).filter(|target| !target.disk.is_killed());
         if outcome.is_err() {
             shared.outcome = outcome;
         }
     }
 
-    fn look_and_commit(&self, database: &Database, disk: &SimDisk, rng: &mut Rng) -> Outcome {
+    fn look_and_commit(&self, target: &Target, rng: &mut Rng) -> Outcome {
+        let Target {
+            databases, disk, ..
+        } = target;
         let mut history = self.history.lock().unwrap_or_else(PoisonError::into_inner);
         let failed = |error| format!("while a flush runs: {error}");
-        let txn = database.begin_read().map_err(failed)?;
-        compare(&txn, &history.states[history.seen()].tables)
-            .map_err(|difference| format!("read while a flush runs: {difference}"))?;
-        drop(txn);
+        let others = databases.len() - 1;
+        for database in databases {
+            let txn = database.begin_read().map_err(failed)?;
+            compare(&txn, &history.states[history.seen()].tables)
+                .map_err(|difference| format!("read while a flush runs: {difference}"))?;
+        }
         let lazy = rng.usize(0..=COMMITS_MAX);
         let mixed = [0, 0, 1, 2, COMMITS_MAX][rng.usize(0..5)];
+        // Who has a commit that waits may keep the place of the writer.
+        let mut waiting = None;
         for count in 0..lazy + mixed {
-            let (txn, index) = begin(database, disk, &mut history, rng).map_err(failed)?;
+            let database = &databases[match (waiting, others) {
+                (Some(index), _) => index,
+                (None, 0) => 0,
+                (None, others) => rng.usize(0..=others),
+            }];
+            let (txn, index) =
+                begin(database, disk, &mut history, rng, others == 0).map_err(failed)?;
             if count < lazy || rng.u8(0..4) == 0 {
                 commit(txn, Durability::Lazy).map_err(failed)?;
                 history.states[index].returned = disk.event_count();
@@ -124,7 +164,29 @@ impl DuringFlush {
                 // The turn comes when that commit was made, and waits for the next flush.
                 drop(database.begin_write().map_err(failed)?);
                 self.shared().waiting.push((thread, index));
+                waiting = databases
+                    .iter()
+                    .position(|other| std::ptr::eq(other, database));
             }
+        }
+        if others > 0 && waiting.is_none() && rng.u8(0..KILL_SHARE) == 0 {
+            return self.kill_and_commit(target, &mut history, rng);
+        }
+        Ok(())
+    }
+
+    /// Kills who flushes. Another one, whose commit is to be durable, flushes itself then.
+    fn kill_and_commit(&self, target: &Target, history: &mut History, rng: &mut Rng) -> Outcome {
+        let Target {
+            databases, disk, ..
+        } = target;
+        let failed = |error| format!("behind the death of who flushed: {error}");
+        let other = &databases[rng.usize(1..databases.len())];
+        testing::kill(&databases[0], disk);
+        if rng.bool() {
+            let (txn, index) = begin(other, disk, history, rng, false).map_err(failed)?;
+            commit(txn, Durability::Durable).map_err(failed)?;
+            history.note_durable(index, disk.event_count());
         }
         Ok(())
     }
@@ -136,12 +198,13 @@ fn begin(
     disk: &SimDisk,
     history: &mut History,
     rng: &mut Rng,
+    may_name: bool,
 ) -> teak::Result<(WriteTxn, usize)> {
     let mut txn = database.begin_write()?;
     let base = history.states.iter().rposition(|state| state.gone == NEVER);
     let mut tables = history.states[base.unwrap_or(0)].tables.clone();
     records::put(&mut txn, &mut tables, rng, 3)?;
-    if rng.u8(0..4) == 0 {
+    if rng.u8(0..4) == 0 && may_name {
         records::name(&mut txn, &mut tables, rng)?;
     }
     let tables = tables.committed();

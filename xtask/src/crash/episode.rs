@@ -1,6 +1,7 @@
 //! One episode: a workload on a simulated disk, then images of what crashes could have left of it.
 
 use super::{
+    crew::Crew,
     history::{Cut, History},
     images::{COMBINATIONS_MAX, GRANULARITIES, Images},
     settings::{BOOT, Settings},
@@ -147,7 +148,11 @@ impl Episode<'_> {
     /// Performs the script; the result is what was done to the disk, and since when crashes count.
     fn perform(&self, script: &[Step], rng: &mut Rng) -> Outcome<(SimDisk, History, usize)> {
         let is_tolerant = self.workload.is_tolerant();
-        let mut stage = Stage::new(self.settings.clone(), rng.fork(), is_tolerant)?;
+        let crew = match self.workload {
+            Workload::Shared => Some(Crew::new()?),
+            _ => None,
+        };
+        let mut stage = Stage::new(self.settings.clone(), rng.fork(), is_tolerant, crew)?;
         let created = stage.time();
         let base = [
             Step::Put(100),
@@ -163,7 +168,7 @@ impl Episode<'_> {
             Workload::Sequence => stage.time(),
             _ => created,
         };
-        if self.workload == Workload::Flush {
+        if matches!(self.workload, Workload::Flush | Workload::Shared) {
             stage.disturb_flushes();
         }
         for (index, step) in script.iter().enumerate() {

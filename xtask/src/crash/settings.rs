@@ -2,7 +2,7 @@
 
 use crate::geometry;
 use fastrand::Rng;
-use std::time::Duration;
+use std::{path::Path, time::Duration};
 use teak::{Database, Geometry, Options, testing, testing::SimDisk};
 
 /// The boot of the machine in which workloads run.
@@ -49,6 +49,20 @@ impl Settings {
         is_new: bool,
         boot: [u8; 16],
     ) -> teak::Result<Database> {
+        testing::open(disk, &self.options(), is_new, boot)
+    }
+
+    /// The same as one of several processes, which have this lock file.
+    pub(super) fn open_apart(
+        &self,
+        disk: &SimDisk,
+        lock_file: &Path,
+        is_new: bool,
+    ) -> teak::Result<Database> {
+        testing::open_apart(disk, lock_file, &self.options(), is_new, BOOT)
+    }
+
+    fn options(&self) -> Options {
         let options = Options::new()
             .page_size(self.page_size)
             .geometry(self.geometry)
@@ -57,11 +71,10 @@ impl Settings {
             .flush_after(Duration::MAX)
             .write_memory_bytes(self.write_memory_bytes);
         let options = options.journal_bytes(self.journal_bytes);
-        let options = match self.release_at_once {
+        match self.release_at_once {
             Some(pages) => options.release_at_once(pages),
             None => options,
-        };
-        testing::open(disk, &options, is_new, boot)
+        }
     }
 
     /// Opens what a crash left, without a limit of size, so that it can be written to.

@@ -1,6 +1,7 @@
 //! A database on a simulated disk, and beside it the history of what it should hold.
 
 use super::{
+    crew::Crew,
     during_flush::DuringFlush,
     history::{Cut, History, State, Tables, compare, compare_named},
     records,
@@ -27,16 +28,16 @@ pub(super) const MODES: &[Durability] = &[Durability::Durable, Durability::Async
 const COMPACTING_MAX: u64 = 12;
 
 /// A commit that returned.
-struct Committed {
+pub(super) struct Committed {
     /// Whether it made a new state.
-    is_new: bool,
+    pub(super) is_new: bool,
     /// What its ticket says, if it is asynchronous.
-    flushed: teak::Result<()>,
+    pub(super) flushed: teak::Result<()>,
 }
 
 /// Commits, and waits for the ticket, if the mode has one: else it would be up to chance what comes
 /// before the flush and what behind.
-fn commit_and_wait(
+pub(super) fn commit_and_wait(
     database: &Database,
     mut txn: WriteTxn,
     mode: Durability,
@@ -57,24 +58,33 @@ fn commit_and_wait(
 pub(super) struct Stage {
     pub(super) disk: SimDisk,
     pub(super) rng: Rng,
-    settings: Settings,
+    pub(super) settings: Settings,
     /// Whether errors of the disk and of full ones are to be expected.
     is_tolerant: bool,
-    database: Database,
+    pub(super) database: Database,
     /// The open transaction, and what it will make.
     txn: Option<(WriteTxn, Tables)>,
-    reader: Option<(ReadTxn, Tables)>,
+    pub(super) reader: Option<(ReadTxn, Tables)>,
     history: Arc<Mutex<History>>,
     during_flush: Option<DuringFlush>,
+    /// The other processes; absent where there can be none.
+    pub(super) crew: Option<Crew>,
 }
 
 impl Stage {
     /// A new database.
-    pub(super) fn new(settings: Settings, rng: Rng, is_tolerant: bool) -> Outcome<Self> {
+    pub(super) fn new(
+        settings: Settings,
+        rng: Rng,
+        is_tolerant: bool,
+        crew: Option<Crew>,
+    ) -> Outcome<Self> {
         let disk = SimDisk::new(settings.capacity);
-        let database = settings
-            .open(&disk, true, BOOT)
-            .map_err(|error| format!("creating the database: {error}"))?;
+        let database = match &crew {
+            Some(crew) => settings.open_apart(&disk, crew.lock_file(), true),
+            None => settings.open(&disk, true, BOOT),
+        };
+        let database = database.map_err(|error| format!("creating the database: {error}"))?;
         let mut history = History::new(TransactionId(0), Tables::new(), disk.event_count());
         history.closes.push((0, 0));
         Ok(Self {
@@ -87,6 +97,7 @@ impl Stage {
             reader: None,
             history: Arc::new(Mutex::new(history)),
             during_flush: None,
+            crew,
         })
     }
 
@@ -109,7 +120,7 @@ impl Stage {
         Ok((seen, history))
     }
 
-    fn with_history<R>(&self, work: impl FnOnce(&mut History) -> R) -> R {
+    pub(super) fn with_history<R>(&self, work: impl FnOnce(&mut History) -> R) -> R {
         work(&mut self.history.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
@@ -179,6 +190,9 @@ impl Stage {
         let result = self.disturbed(|| commit_and_wait(&self.database, txn, mode))?;
         let now = self.time();
         self.with_history(|history| history.seen_early = None);
+        if self.disk.is_killed() {
+            return self.bury();
+        }
         match result {
             Ok(Committed { is_new: false, .. }) => {
                 self.with_history(|history| history.states[index].gone = begun);
@@ -224,9 +238,19 @@ impl Stage {
     /// Does something that may flush, and meanwhile what is to be done then.
     fn disturbed<R>(&self, work: impl FnOnce() -> R) -> Outcome<R> {
         match &self.during_flush {
-            Some(during_flush) => during_flush.run(&self.database, &self.disk, work),
+            Some(during_flush) => during_flush.run(self.databases(), &self.disk, work),
             None => Ok(work()),
         }
+    }
+
+    /// That of the process whose turn it is, and those of the others.
+    fn databases(&self) -> Vec<Database> {
+        let others = self.crew.iter().flat_map(Crew::databases);
+        [&self.database]
+            .into_iter()
+            .chain(others)
+            .cloned()
+            .collect()
     }
 
     /// Commits what is open, and nothing if nothing is.
@@ -242,6 +266,9 @@ impl Stage {
         self.commit_open()?;
         let newest = self.with_history(|history| history.newest());
         let result = self.disturbed(|| self.database.sync())?;
+        if self.disk.is_killed() {
+            return self.bury();
+        }
         match result {
             Ok(()) => {
                 let now = self.time();
@@ -298,6 +325,10 @@ impl Stage {
 
     /// Closes the database and opens it again.
     pub(super) fn reopen(&mut self) -> Outcome {
+        if self.has_others() {
+            self.leave()?;
+            return self.join();
+        }
         self.commit_open()?;
         self.end_reader()?;
         let begun = self.time();
@@ -312,7 +343,13 @@ impl Stage {
         }
         let now = self.time();
         self.with_history(|history| history.note_durable(newest, now));
-        match self.settings.open(&self.disk, false, BOOT) {
+        let opened = match &self.crew {
+            Some(crew) => self
+                .settings
+                .open_apart(&self.disk, crew.lock_file(), false),
+            None => self.settings.open(&self.disk, false, BOOT),
+        };
+        match opened {
             Ok(database) => self.database = database,
             Err(error) => {
                 self.tolerate("opening what was closed", &error)?;
@@ -341,6 +378,11 @@ impl Stage {
         if let Some(during_flush) = &self.during_flush {
             during_flush.attach(&self.disk);
         }
+        self.expect_killed(time)
+    }
+
+    /// Fails unless the database is in a state that a kill at this time may have left; notes in which.
+    pub(super) fn expect_killed(&mut self, time: usize) -> Outcome {
         let recovery = self.database.recovery();
         if !matches!(recovery, Recovery::Killed { .. } | Recovery::Clean) {
             return Err(format!("opening behind a kill says {recovery:?}"));
@@ -362,13 +404,13 @@ impl Stage {
             .ok_or_else(|| format!("a kill at event {time} left a state that was not committed"))
     }
 
-    fn read(&self) -> Outcome<ReadTxn> {
+    pub(super) fn read(&self) -> Outcome<ReadTxn> {
         self.database
             .begin_read()
             .map_err(|error| format!("beginning to read: {error}"))
     }
 
-    fn expect_newest(&self, when: &str) -> Outcome {
+    pub(super) fn expect_newest(&self, when: &str) -> Outcome {
         let txn = self.read()?;
         let tables = self.with_history(|history| history.states[history.newest()].tables.clone());
         compare(&txn, &tables)

@@ -37,6 +37,14 @@ pub(super) enum Step {
     GoBack,
     /// Has a call to the disk fail soon.
     Fault,
+    /// Another process goes on, comes, goes, or dies in one of its next calls to the disk; the last one kills all.
+    Turn,
+    Join,
+    Leave,
+    /// Another process flushes what this one has committed, and this one goes on.
+    SyncElsewhere,
+    Die(u64),
+    DieAll,
 }
 
 /// The letters that all short sequences are made of.
@@ -93,10 +101,12 @@ pub(super) enum Workload {
     Flush,
     /// Named snapshots that come and go, and rollbacks to them
     Named,
+    /// Several processes, which commit in turns and while another one's flush runs, and come and go and die
+    Shared,
 }
 
 /// All but the sequences, which have episodes of their own.
-pub(super) const DRAWN: [Workload; 10] = [
+pub(super) const DRAWN: [Workload; 11] = [
     Workload::Random,
     Workload::Reader,
     Workload::Lazy,
@@ -107,6 +117,7 @@ pub(super) const DRAWN: [Workload; 10] = [
     Workload::Shrink,
     Workload::Flush,
     Workload::Named,
+    Workload::Shared,
 ];
 
 impl Workload {
@@ -123,6 +134,7 @@ impl Workload {
             Self::Shrink => "shrink",
             Self::Flush => "flush",
             Self::Named => "named",
+            Self::Shared => "shared",
         }
     }
 
@@ -239,6 +251,25 @@ impl Workload {
                 (BeginReader, 1),
                 (EndReader, 1),
             ],
+            Self::Shared => &[
+                (Put(6), 12),
+                (Large, 2),
+                (Delete(30), 3),
+                (Turn, 14),
+                (Join, 3),
+                (Leave, 2),
+                (Die(0), 1),
+                (Die(3), 1),
+                (Die(6), 1),
+                (DieAll, 1),
+                (Sync, 3),
+                (SyncElsewhere, 5),
+                (Grow, 1),
+                (Shrink, 1),
+                (Reopen, 1),
+                (BeginReader, 1),
+                (EndReader, 1),
+            ],
         }
     }
 
@@ -261,6 +292,9 @@ impl Workload {
         let mut script = Vec::new();
         if self == Self::Reader {
             script.push(Step::BeginReader);
+        }
+        if self == Self::Shared {
+            script.extend([Step::Join, Step::Join]);
         }
         for _ in 0..rng.usize(6..24) {
             let mut rest = rng.u32(0..sum);
@@ -349,6 +383,12 @@ impl Step {
                 stage.plan_fault();
                 Ok(())
             }
+            Self::Turn => stage.turn(),
+            Self::Join => stage.join(),
+            Self::Leave => stage.leave(),
+            Self::SyncElsewhere => stage.sync_elsewhere(),
+            Self::Die(calls) => stage.die(calls),
+            Self::DieAll => stage.die_all(),
         }
     }
 }

@@ -35,7 +35,12 @@ pub(super) struct Disk {
     filesystem: Filesystem,
     image: PathBuf,
     place: PathBuf,
+    /// How it is mounted.
+    options: &'static str,
 }
+
+/// With this option ext4 writes data to its own journal first.
+const DATA_JOURNAL: &str = "data=journal";
 
 impl Filesystem {
     pub(super) fn name(self) -> &'static str {
@@ -50,6 +55,14 @@ impl Filesystem {
             Self::Ext4 => "mkfs.ext4",
             Self::Xfs => "mkfs.xfs",
         }
+    }
+
+    /// The same but for the journal of data: Linux 6.18 has a bug there that stops the machine (`jbd2_journal_dirty_metadata`) when a
+    /// program stores to a mapped file while the file system is shut down, which several programs do all the time.
+    pub(super) fn mount_options_for_many(self) -> Vec<&'static str> {
+        let mut options = self.mount_options().to_vec();
+        options.retain(|options| !options.contains(DATA_JOURNAL));
+        options
     }
 
     /// Ways to mount it that differ in what a power cut leaves.
@@ -73,11 +86,12 @@ impl Disk {
         call(filesystem.maker(), &["-q", force, text(&image)])?;
         let disk = Self {
             place: directory.join(filesystem.name()),
+            options: filesystem.mount_options()[0],
             filesystem,
             image,
         };
         fs::create_dir(&disk.place)?;
-        disk.mount(filesystem.mount_options()[0])?;
+        disk.mount()?;
         Ok(disk)
     }
 
@@ -141,15 +155,25 @@ impl Disk {
     }
 
     /// Mounts anew what a cut left. Nobody has a file open.
-    pub(super) fn start_again(&self, options: &str) -> Result<(), Failure> {
+    pub(super) fn start_again(&mut self, options: &'static str) -> Result<(), Failure> {
         self.unmount()?;
-        self.mount(options)
+        self.options = options;
+        self.mount()
     }
 
-    fn mount(&self, options: &str) -> Result<(), Failure> {
+    /// Sees to it that several programs may use it.
+    pub(super) fn be_for_many(&mut self) -> Result<(), Failure> {
+        let options = self.filesystem.mount_options_for_many();
+        match options.contains(&self.options) {
+            true => Ok(()),
+            false => self.start_again(options[0]),
+        }
+    }
+
+    fn mount(&self) -> Result<(), Failure> {
         let name = self.filesystem.name();
         let [image, place] = [text(&self.image), text(&self.place)];
-        call("mount", &["-t", name, "-o", options, image, place])
+        call("mount", &["-t", name, "-o", self.options, image, place])
     }
 
     /// The system may need a moment until the last file of a killed program is closed.

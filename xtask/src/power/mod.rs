@@ -1,5 +1,5 @@
 //! Power cuts of a real file system: a loop-mounted ext4 or xfs is shut down under a program that
-//! commits, mounted again, and what it kept is looked at.
+//! commits, or several that commit to one database, mounted again, and what it kept is looked at.
 //!
 //! The shut-down is the file system's own (`FS_IOC_SHUTDOWN`): from then on nothing reaches the
 //! disk, and mounting again shows what a machine would find that lost its power at that moment.
@@ -11,14 +11,16 @@
 //! machine's boot id is another one after each cut.
 
 mod boot;
+mod company;
 mod disk;
 mod scene;
 
 use crate::{Failure, results, scratch};
 use boot::Boot;
+use company::Company;
 use disk::{Disk, Filesystem};
 use fastrand::Rng;
-use scene::{Outcome, Scene};
+use scene::{Outcome, Scene, Single};
 use std::{
     env,
     path::{Path, PathBuf},
@@ -26,7 +28,7 @@ use std::{
     time::Instant,
 };
 
-/// Shuts a file system down under a program that commits, and checks what was kept
+/// Shuts a file system down under programs that commit, and checks what was kept
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// How many power cuts to make, over all file systems
@@ -35,6 +37,10 @@ pub(crate) struct Arguments {
     /// The file system; both, one behind the other, if it is not given
     #[arg(long, value_enum)]
     filesystem: Option<Filesystem>,
+    /// How many programs commit to each database, most of the time; one alone, two or three, drawn for each database, if it
+    /// is not given
+    #[arg(long)]
+    processes: Option<usize>,
     /// Everything that is random follows from this number, but for the machine's own timing
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -131,7 +137,7 @@ fn cut_all(
         if tally.cuts >= cuts_max {
             break;
         }
-        let mut scene = Scene::new(disk, boot, &mut rng, scene_number);
+        let mut scene = arguments.scene(disk, boot, &mut rng, scene_number);
         let cuts = rng.u64(1..8).min(cuts_max - tally.cuts);
         for cut in 1..=cuts {
             tally.cuts += 1;
@@ -144,9 +150,10 @@ fn cut_all(
                     scene.tell(tally.cuts)?;
                     println!(
                         "  the same cuts, as far as the machine's timing goes: cargo xtask power \
-                         --cycles {} --filesystem {name} --seed {}",
+                         --cycles {} --filesystem {name} --seed {}{}",
                         tally.cuts - cuts_before,
-                        arguments.seed
+                        arguments.seed,
+                        arguments.processes_in_words()
                     );
                     break;
                 }
@@ -161,6 +168,32 @@ fn cut_all(
 }
 
 impl Arguments {
+    /// A database, and those who will commit to it.
+    fn scene<'d>(
+        &self,
+        disk: &'d mut Disk,
+        boot: &'d Boot,
+        rng: &mut Rng,
+        number: u64,
+    ) -> Box<dyn Scene + 'd> {
+        let processes = match self.processes {
+            Some(processes) => processes..=processes,
+            None if rng.bool() => 1..=1,
+            None => 2..=3,
+        };
+        match processes.end() {
+            0..=1 => Box::new(Single::new(disk, boot, rng, number)),
+            _ => Box::new(Company::new(disk, boot, rng, number, processes)),
+        }
+    }
+
+    fn processes_in_words(&self) -> String {
+        let given = self.processes;
+        given.map_or(String::new(), |processes| {
+            format!(" --processes {processes}")
+        })
+    }
+
     fn filesystems(&self) -> Vec<Filesystem> {
         match self.filesystem {
             Some(filesystem) => vec![filesystem],

@@ -1,4 +1,4 @@
-//! One database on a disk that loses its power again and again.
+//! One database on a disk that loses its power again and again, and one program that commits to it.
 
 use super::{
     Boot,
@@ -20,8 +20,8 @@ use std::{
 use teak::Recovery;
 
 /// How long a program runs at most, and how long creating or opening and the first commits take.
-const RUN: Duration = Duration::from_millis(120);
-const OPENING: Duration = Duration::from_millis(10);
+pub(super) const RUN: Duration = Duration::from_millis(120);
+pub(super) const OPENING: Duration = Duration::from_millis(10);
 
 /// What a power cut left.
 pub(super) enum Outcome {
@@ -36,7 +36,21 @@ pub(super) enum Outcome {
     },
 }
 
-pub(super) struct Scene<'a> {
+/// A database under one program or several.
+pub(super) trait Scene {
+    /// Cuts the power under those who commit. The outer error is one of this test, the inner
+    /// one a violation.
+    fn cut(&mut self, rng: &mut Rng, must_look: bool) -> Result<Result<Outcome, String>, Failure>;
+
+    /// Prints what the last cut was.
+    fn tell(&self, cut: u64) -> Result<(), Failure>;
+
+    /// Makes room.
+    fn end(self: Box<Self>);
+}
+
+/// The scene of one program.
+pub(super) struct Single<'a> {
     disk: &'a mut Disk,
     boot: &'a Boot,
     path: PathBuf,
@@ -47,7 +61,7 @@ pub(super) struct Scene<'a> {
     what: String,
 }
 
-impl<'a> Scene<'a> {
+impl<'a> Single<'a> {
     pub(super) fn new(disk: &'a mut Disk, boot: &'a Boot, rng: &mut Rng, number: u64) -> Self {
         let script = Script::value_variants()[rng.usize(0..3)];
         Self {
@@ -60,39 +74,6 @@ impl<'a> Scene<'a> {
             disk,
             boot,
         }
-    }
-
-    /// Cuts the power under a program that commits. The outer error is one of this test, the inner
-    /// one a violation.
-    pub(super) fn cut(
-        &mut self,
-        rng: &mut Rng,
-        must_look: bool,
-    ) -> Result<Result<Outcome, String>, Failure> {
-        let moment = match rng.u8(0..3) {
-            0 => OPENING,
-            _ => RUN,
-        };
-        let moment = moment.mul_f64(rng.f64());
-        let options = self.disk.filesystem().mount_options();
-        let options = options[rng.usize(0..options.len())];
-        let life = self.history.next_life();
-        let ended = self.run_and_cut(rng, moment, life)?;
-        self.disk.start_again(options)?;
-        let ended = match ended {
-            Ok(ended) => ended,
-            Err(text) => return Ok(Err(text)),
-        };
-        let lived = ended
-            .account
-            .and_then(|account| self.expected.live(&account, &mut self.history, life));
-        if let Err(Failure(text)) = lived {
-            return Ok(Err(text));
-        }
-        if !must_look && rng.u8(0..3) == 0 {
-            return Ok(Ok(Outcome::NotLookedAt));
-        }
-        self.look()
     }
 
     /// Runs the program until the power fails. A program that fails before that is a violation.
@@ -186,9 +167,37 @@ impl<'a> Scene<'a> {
     fn copy(&self) -> PathBuf {
         self.disk.place().with_extension("copy")
     }
+}
 
-    /// Prints what the last cut was.
-    pub(super) fn tell(&self, cut: u64) -> Result<(), Failure> {
+impl Scene for Single<'_> {
+    fn cut(&mut self, rng: &mut Rng, must_look: bool) -> Result<Result<Outcome, String>, Failure> {
+        let moment = match rng.u8(0..3) {
+            0 => OPENING,
+            _ => RUN,
+        };
+        let moment = moment.mul_f64(rng.f64());
+        let options = self.disk.filesystem().mount_options();
+        let options = options[rng.usize(0..options.len())];
+        let life = self.history.next_life();
+        let ended = self.run_and_cut(rng, moment, life)?;
+        self.disk.start_again(options)?;
+        let ended = match ended {
+            Ok(ended) => ended,
+            Err(text) => return Ok(Err(text)),
+        };
+        let lived = ended
+            .account
+            .and_then(|account| self.expected.live(&account, &mut self.history, life));
+        if let Err(Failure(text)) = lived {
+            return Ok(Err(text));
+        }
+        if !must_look && rng.u8(0..3) == 0 {
+            return Ok(Ok(Outcome::NotLookedAt));
+        }
+        self.look()
+    }
+
+    fn tell(&self, cut: u64) -> Result<(), Failure> {
         println!("  {}", self.what);
         println!("  {:?}", self.expected);
         if self.copy().exists() {
@@ -199,8 +208,7 @@ impl<'a> Scene<'a> {
         Ok(())
     }
 
-    /// Makes room.
-    pub(super) fn end(self) {
+    fn end(self: Box<Self>) {
         // If a cut brings it back, that costs room and nothing else.
         let _ = fs::remove_file(&self.path);
         let _ = fs::remove_file(self.copy());
@@ -208,7 +216,7 @@ impl<'a> Scene<'a> {
 }
 
 /// Parts of the file, in whole pages of the system: mostly few pages, often the head.
-fn stretches(path: &Path, rng: &mut Rng) -> Vec<Stretch> {
+pub(super) fn stretches(path: &Path, rng: &mut Rng) -> Vec<Stretch> {
     const PAGE: u64 = 4096;
     let pages = fs::metadata(path).map_or(0, |metadata| metadata.len() / PAGE);
     let count = [0, 0, 1, 3, 8][rng.usize(0..5)];

@@ -35,15 +35,27 @@ pub(crate) struct Child {
 pub(crate) struct Ended {
     /// What it said, as far as that makes sense.
     pub(crate) account: Result<Account, Failure>,
+    /// The same, word for word.
+    pub(crate) output: String,
     pub(crate) status: ExitStatus,
     /// What it said on its standard error.
     pub(crate) errors: String,
 }
 
+/// This program with another task, and the error that is planted in this process.
+pub(super) fn program(task: &str) -> Result<Vec<OsString>, Failure> {
+    const PLANTED: &str = "--planted";
+    let mut words = vec![env::current_exe()?.into_os_string()];
+    let mut given = env::args_os().skip_while(|word| word != PLANTED);
+    words.extend(given.next().into_iter().chain(given.next()));
+    words.push(task.into());
+    Ok(words)
+}
+
 impl Plan<'_> {
     /// The program and its arguments.
     pub(crate) fn words(&self) -> Result<Vec<OsString>, Failure> {
-        let mut words = vec![env::current_exe()?.into_os_string(), "victim".into()];
+        let mut words = program("victim")?;
         words.extend(["--path".into(), self.path.into()]);
         words.extend(["--seed".into(), self.seed.to_string().into()]);
         words.extend(["--script".into(), self.script.name().into()]);
@@ -75,7 +87,12 @@ impl Child {
 
     /// What it has said so far.
     pub(crate) fn account(&self) -> Result<Account, Failure> {
-        Account::read(&self.output.text())
+        Account::read(&self.output())
+    }
+
+    /// The same, word for word.
+    pub(crate) fn output(&self) -> String {
+        self.output.text()
     }
 
     /// Stops it where it is; calls to the system that it is in go on.
@@ -90,7 +107,12 @@ impl Child {
     }
 
     pub(crate) fn has_ended(&mut self) -> Result<bool, Failure> {
-        Ok(self.process.try_wait()?.is_some())
+        Ok(self.status()?.is_some())
+    }
+
+    /// How it has ended, if it has.
+    pub(crate) fn status(&mut self) -> Result<Option<ExitStatus>, Failure> {
+        Ok(self.process.try_wait()?)
     }
 
     pub(crate) fn kill(mut self) -> Result<Ended, Failure> {
@@ -104,6 +126,7 @@ impl Child {
         let [output, errors] = [self.output, self.errors].map(Reader::end);
         Ok(Ended {
             account: Account::read(&output),
+            output,
             status,
             errors,
         })

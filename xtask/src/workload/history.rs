@@ -89,7 +89,7 @@ impl History {
     }
 }
 
-fn apply(state: &mut State, change: Change) {
+pub(super) fn apply(state: &mut State, change: Change) {
     match change {
         Change::Insert { key, content } => {
             state.insert(key, content);

@@ -72,7 +72,7 @@ pub(crate) fn inspect(
     })
 }
 
-fn expect_clean(database: &Database) -> Result<(), Failure> {
+pub(super) fn expect_clean(database: &Database) -> Result<(), Failure> {
     let report = database.check(&mut |_| ())?;
     if report.is_clean() {
         return Ok(());
@@ -126,7 +126,7 @@ fn expect_state(database: &Database, history: &History, number: u64) -> Result<(
     Ok(())
 }
 
-fn expect_records(txn: &ReadTxn, state: &State) -> Result<(), Failure> {
+pub(super) fn expect_records(txn: &ReadTxn, state: &State) -> Result<(), Failure> {
     let table = txn.open_table::<Bytes, Bytes>(TABLE)?;
     let mut expected = state.iter();
     for record in table.iter(txn)? {

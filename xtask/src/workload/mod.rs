@@ -4,6 +4,8 @@
 //! What a commit does follows from three numbers: the seed, the commit's own number, and the *life*
 //! that made it. A life is one run of the program; a number that was lost is used again by the
 //! next life, with other content, so that a state which mixes two lives is none that ever was.
+//!
+//! [`sharing`] has several programs that commit to one database at once.
 
 mod account;
 mod child;
@@ -11,6 +13,7 @@ mod commit;
 mod expected;
 mod history;
 mod inspect;
+pub(crate) mod sharing;
 mod victim;
 
 #[cfg(test)]

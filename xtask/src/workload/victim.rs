@@ -187,6 +187,14 @@ pub(super) fn open_options(script: Script, page_size: usize) -> Options {
 
 /// Makes the changes of a commit, and the record that says which it is.
 pub(super) fn make(txn: &mut WriteTxn, origin: Origin, commit: &Commit) -> Result<(), Failure> {
+    change(txn, commit)?;
+    let about = txn.create_table::<Str, Str>(ABOUT)?;
+    about.insert(txn, LABEL, &origin.label())?;
+    Ok(())
+}
+
+/// Makes the changes of a commit.
+pub(super) fn change(txn: &mut WriteTxn, commit: &Commit) -> Result<(), Failure> {
     let table = txn.create_table::<Bytes, Bytes>(TABLE)?;
     for change in &commit.changes {
         match *change {
@@ -202,8 +210,6 @@ pub(super) fn make(txn: &mut WriteTxn, origin: Origin, commit: &Commit) -> Resul
             }
         }
     }
-    let about = txn.create_table::<Str, Str>(ABOUT)?;
-    about.insert(txn, LABEL, &origin.label())?;
     Ok(())
 }
 
@@ -232,7 +238,7 @@ pub(super) fn number_of(label: &str) -> Result<u64, Failure> {
         .map_err(|_| Failure(format!("not the label of a commit: {label:?}")))
 }
 
-fn say(word: &str, number: u64) -> Result<(), Failure> {
+pub(super) fn say(word: &str, number: u64) -> Result<(), Failure> {
     let line = format!("{word} {number}\n");
     Ok(io::stdout().write_all(line.as_bytes())?)
 }

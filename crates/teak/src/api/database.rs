@@ -232,6 +232,12 @@ impl Database {
         Ok(held.map(WriterPlace::new))
     }
 
+    /// Has nothing of what this process does reach the others any more; `false` if nobody can have the database open with it.
+    #[cfg(any(test, feature = "testing"))]
+    pub(crate) fn die(&self) -> std::io::Result<bool> {
+        self.opening.engine().die()
+    }
+
     /// Returns when every commit so far is on the disk. Does not wait for a write transaction that is
     /// open.
     ///

@@ -426,6 +426,20 @@ impl Options {
         Ok(Database::new(Opening::alone(engine, access)))
     }
 
+    /// Opens the database in any storage as one of several processes, all of which this one plays.
+    #[cfg(any(test, feature = "testing"))]
+    pub(crate) fn open_apart(
+        &self,
+        storage: std::sync::Arc<dyn crate::store::Storage>,
+        lock_file: &Path,
+        is_new: bool,
+        boot: [u8; 16],
+    ) -> Result<Database> {
+        let settings = self.settings()?;
+        let engine = crate::txn::Engine::open_apart(storage, lock_file, is_new, settings, boot)?;
+        Ok(Database::new(Opening::alone(engine, Access::ReadWrite)))
+    }
+
     fn settings(&self) -> Result<Settings> {
         if !self.page_size.is_power_of_two() || !(4096..=65536).contains(&self.page_size) {
             let text = format!(

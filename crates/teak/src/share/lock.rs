@@ -135,6 +135,12 @@ impl SharedLock {
         }
     }
 
+    /// Nobody has it.
+    #[cfg(any(test, feature = "testing"))]
+    pub(crate) fn forget(&self) {
+        self.word().store(0, Release);
+    }
+
     /// Whether this process has it, or one that died in its place.
     pub(crate) fn is_held_by(&self, me: u32) -> bool {
         self.word().load(Relaxed) & !WAITED_FOR == me

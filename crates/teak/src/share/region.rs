@@ -149,6 +149,19 @@ impl Region {
         self.word(HAS_FAILED).store(1, Release);
     }
 
+    /// What a process does that has died: nothing that others see. To itself all is closed for writing, and nobody has a lock.
+    #[cfg(any(test, feature = "testing"))]
+    pub(crate) fn die(&self) -> std::io::Result<()> {
+        // Nobody has so many readers that what is behind this matters.
+        self.memory.detach(READERS * 8 + (1 << 20))?;
+        self.word(EPOCH).store(u64::MAX, Relaxed);
+        self.set_failed();
+        for lock in [&self.writer, &self.flush, &self.state] {
+            lock.forget();
+        }
+        Ok(())
+    }
+
     /// How often the writers gave blocks of the file back. The caller has the writer's lock.
     pub(crate) fn blocks_given_back(&self) -> u64 {
         self.word(GIVEN_BACK).load(Relaxed)
@@ -195,7 +208,19 @@ impl Region {
             word.store(u64::from_ne_bytes(*bytes), Relaxed);
         }
         self.word(start).store(transaction + 1, Release);
+        self.forget_others_of(transaction, start);
         self.readers.publish(transaction);
+    }
+
+    /// Has only the record at `start` be found for a state: it may have become visible before, and have another record since it was closed, or
+    /// found again behind a failure.
+    fn forget_others_of(&self, transaction: u64, start: usize) {
+        let others = (0..PLACE_COUNT)
+            .map(place_at)
+            .filter(|place| *place != start);
+        { others }
+            .filter(|place| self.word(*place).load(Relaxed) == transaction + 1)
+            .for_each(|place| self.word(place).store(0, Relaxed));
     }
 
     /// The record of a state; `None` if it is not, or was not long enough, among the last that became visible.

@@ -39,8 +39,29 @@ pub(crate) struct LockFile {
     // In this order: the name goes when the file is closed. Absent only at the end.
     file: Option<File>,
     named: Named,
+    locks: Locks,
     /// Threads of this process pass the gate one at a time.
     gate: Mutex<()>,
+}
+
+/// Whose the locks are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Locks {
+    OfProcess,
+    /// For tests, in which one process plays several.
+    #[cfg(any(test, feature = "testing"))]
+    OfDescriptor,
+}
+
+impl Locks {
+    /// The commands to lock, waiting or not, and to look who has locked.
+    fn commands(self) -> [libc::c_int; 3] {
+        match self {
+            Self::OfProcess => [libc::F_SETLKW, libc::F_SETLK, libc::F_GETLK],
+            #[cfg(any(test, feature = "testing"))]
+            Self::OfDescriptor => [libc::F_OFD_SETLKW, libc::F_OFD_SETLK, libc::F_OFD_GETLK],
+        }
+    }
 }
 
 impl Drop for LockFile {
@@ -114,6 +135,16 @@ impl Named {
             path,
             process,
         })
+    }
+
+    /// The same for one that plays a process of its own.
+    #[cfg(any(test, feature = "testing"))]
+    fn apart(path: &Path) -> Self {
+        Self {
+            number: NUMBERS.fetch_add(1, Ordering::Relaxed),
+            path: path.to_path_buf(),
+            process: this_process(),
+        }
     }
 
     fn note_id(&self, id: (u64, u64)) {
@@ -200,7 +231,18 @@ impl LockFile {
     /// # Errors
     /// What the system answers; `ResourceBusy` if this process has it open; `InvalidInput` for what is no file.
     pub(crate) fn open(path: &Path, mode: LockMode) -> io::Result<(Self, bool)> {
-        let named = Named::new(path)?;
+        Self::open_as(Named::new(path)?, Locks::OfProcess, mode)
+    }
+
+    /// The same for one that plays a process of its own, beside others in this process.
+    #[cfg(any(test, feature = "testing"))]
+    pub(crate) fn open_apart(path: &Path) -> io::Result<(Self, bool)> {
+        let mode = LockMode::Masked(0o600);
+        Self::open_as(Named::apart(path), Locks::OfDescriptor, mode)
+    }
+
+    fn open_as(named: Named, locks: Locks, mode: LockMode) -> io::Result<(Self, bool)> {
+        let path = &named.path;
         loop {
             let Some(file) = open_or_create(path, mode)? else {
                 continue;
@@ -209,14 +251,15 @@ impl LockFile {
             if !found.is_file() {
                 return Err(irregular(&found));
             }
-            lock(&file, Wait::Yes, 0, libc::F_WRLCK)?;
+            lock(&file, locks, Wait::Yes, 0, libc::F_WRLCK)?;
             // It may have been removed, and another made, meanwhile.
             if fs::symlink_metadata(path).is_ok_and(|named| id_of(&named) == id_of(&found)) {
                 named.note_id(id_of(&found));
-                let is_alone = !is_locked(&file, 1, PROCESSES_MAX)?;
+                let is_alone = !is_locked(&file, locks, 1, PROCESSES_MAX)?;
                 let lock_file = Self {
                     file: Some(file),
                     named,
+                    locks,
                     gate: Mutex::default(),
                 };
                 return Ok((lock_file, is_alone));
@@ -229,7 +272,7 @@ impl LockFile {
         let mut options = OpenOptions::new();
         let options = options.read(true).custom_flags(libc::O_NONBLOCK);
         match options.open(path) {
-            Ok(file) => is_locked(&file, 1, PROCESSES_MAX).unwrap_or(true),
+            Ok(file) => is_locked(&file, Locks::OfProcess, 1, PROCESSES_MAX).unwrap_or(true),
             Err(error) => error.kind() != ErrorKind::NotFound,
         }
     }
@@ -279,10 +322,19 @@ impl LockFile {
         }
     }
 
+    /// Drops all locks, as the system does when a process ends.
+    #[cfg(any(test, feature = "testing"))]
+    pub(crate) fn drop_locks(&self) {
+        let all = range(0, PROCESSES_MAX + 1, libc::F_UNLCK);
+        let [_, at_once, _] = self.locks.commands();
+        // SAFETY: the descriptor is open, and the system only reads the structure.
+        unsafe { libc::fcntl(self.file().as_raw_fd(), at_once, &raw const all) };
+    }
+
     /// Waits until nobody else is in the gate.
     pub(crate) fn pass_gate(&self) -> io::Result<Gate<'_>> {
         let threads = super::lock(&self.gate);
-        lock(self.file(), Wait::Yes, 0, libc::F_WRLCK)?;
+        lock(self.file(), self.locks, Wait::Yes, 0, libc::F_WRLCK)?;
         Ok(Gate {
             file: self,
             _threads: threads,
@@ -292,7 +344,7 @@ impl LockFile {
     /// The same, but does not wait.
     pub(crate) fn try_gate(&self) -> Option<Gate<'_>> {
         let threads = self.gate.try_lock().ok()?;
-        lock(self.file(), Wait::No, 0, libc::F_WRLCK).ok()?;
+        lock(self.file(), self.locks, Wait::No, 0, libc::F_WRLCK).ok()?;
         Some(Gate {
             file: self,
             _threads: threads,
@@ -301,13 +353,19 @@ impl LockFile {
 
     /// Lets others into the gate that [`Self::open`] passed.
     pub(crate) fn leave_gate(&self) {
-        let _ = lock(self.file(), Wait::No, 0, libc::F_UNLCK);
+        let _ = lock(self.file(), self.locks, Wait::No, 0, libc::F_UNLCK);
     }
 
     /// Takes the place of a process, the lowest that is free; `None` if all are taken. The caller is in the gate.
     pub(crate) fn take_place(&self) -> io::Result<Option<u32>> {
         for place in 0..PROCESSES_MAX {
-            match lock(self.file(), Wait::No, byte_of(place), libc::F_WRLCK) {
+            match lock(
+                self.file(),
+                self.locks,
+                Wait::No,
+                byte_of(place),
+                libc::F_WRLCK,
+            ) {
                 Ok(()) => return Ok(Some(place)),
                 Err(error) if is_refusal(&error) => {}
                 Err(error) => return Err(error),
@@ -319,24 +377,30 @@ impl LockFile {
     /// Gives a place back that this process took. The caller is in the gate.
     pub(crate) fn give_up_place(&self, place: u32) {
         if self.named.is_own() {
-            let _ = lock(self.file(), Wait::No, byte_of(place), libc::F_UNLCK);
+            let _ = lock(
+                self.file(),
+                self.locks,
+                Wait::No,
+                byte_of(place),
+                libc::F_UNLCK,
+            );
         }
     }
 
     /// Whether another process has this place. One whose state cannot be told counts as alive.
     pub(crate) fn is_alive(&self, place: u32) -> bool {
-        is_locked(self.file(), byte_of(place), 1).unwrap_or(true)
+        is_locked(self.file(), self.locks, byte_of(place), 1).unwrap_or(true)
     }
 
     /// The id of the other process that has this place, if it has one here.
     pub(crate) fn process_at(&self, place: u32) -> Option<u32> {
-        let found = holder(self.file(), byte_of(place), 1).ok()??;
+        let found = holder(self.file(), self.locks, byte_of(place), 1).ok()??;
         u32::try_from(found).ok().filter(|process| *process > 0)
     }
 
     /// Whether any process but this one has a place.
     pub(crate) fn has_others(&self) -> io::Result<bool> {
-        is_locked(self.file(), 1, PROCESSES_MAX)
+        is_locked(self.file(), self.locks, 1, PROCESSES_MAX)
     }
 
     /// Removes the file. The caller is in the gate, and nobody else is there, or else the database is deleted. Who
@@ -392,11 +456,12 @@ fn range(first: u32, count: u32, kind: libc::c_int) -> libc::flock {
 }
 
 /// Locks or unlocks a byte.
-fn lock(file: &File, wait: Wait, byte: u32, kind: libc::c_int) -> io::Result<()> {
+fn lock(file: &File, locks: Locks, wait: Wait, byte: u32, kind: libc::c_int) -> io::Result<()> {
     let wanted = range(byte, 1, kind);
+    let [waiting, at_once, _] = locks.commands();
     let command = match wait {
-        Wait::Yes => libc::F_SETLKW,
-        Wait::No => libc::F_SETLK,
+        Wait::Yes => waiting,
+        Wait::No => at_once,
     };
     loop {
         // SAFETY: the descriptor is open, and the system only reads the structure.
@@ -414,15 +479,16 @@ fn lock(file: &File, wait: Wait, byte: u32, kind: libc::c_int) -> io::Result<()>
 }
 
 /// Whether another process has locked one of these bytes.
-fn is_locked(file: &File, first: u32, count: u32) -> io::Result<bool> {
-    Ok(holder(file, first, count)?.is_some())
+fn is_locked(file: &File, locks: Locks, first: u32, count: u32) -> io::Result<bool> {
+    Ok(holder(file, locks, first, count)?.is_some())
 }
 
 /// The id of another process that has locked one of these bytes.
-fn holder(file: &File, first: u32, count: u32) -> io::Result<Option<libc::pid_t>> {
+fn holder(file: &File, locks: Locks, first: u32, count: u32) -> io::Result<Option<libc::pid_t>> {
     let mut found = range(first, count, libc::F_WRLCK);
+    let [.., look] = locks.commands();
     // SAFETY: the descriptor is open, and the structure is there to be written to.
-    if unsafe { libc::fcntl(file.as_raw_fd(), libc::F_GETLK, &raw mut found) } != 0 {
+    if unsafe { libc::fcntl(file.as_raw_fd(), look, &raw mut found) } != 0 {
         return Err(io::Error::last_os_error());
     }
     let is_held = found.l_type != libc::F_UNLCK as libc::c_short;

@@ -36,6 +36,21 @@ impl Memory {
         })
     }
 
+    /// Has nothing more to do with those who share it: what this process stores others do not see, nor the other way round. It
+    /// keeps the first `kept_len_bytes` as they are; all else is zeros.
+    #[cfg(any(test, feature = "testing"))]
+    pub(crate) fn detach(&self, kept_len_bytes: usize) -> io::Result<()> {
+        use std::sync::atomic::Ordering::Relaxed;
+        let kept_len = kept_len_bytes.min(self.stretch.len() as usize) / 8;
+        let kept = &self.words()[..kept_len];
+        let values: Vec<u64> = kept.iter().map(|word| word.load(Relaxed)).collect();
+        self.stretch.detach()?;
+        for (word, value) in kept.iter().zip(values) {
+            word.store(value, Relaxed);
+        }
+        Ok(())
+    }
+
     /// All words of 64 bits. The first stands at the start of a page.
     #[inline]
     pub(crate) fn words(&self) -> &[AtomicU64] {

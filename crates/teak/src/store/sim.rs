@@ -26,6 +26,7 @@ use super::{
 use crash::Blocks;
 use fault::Faults;
 use std::{
+    collections::BTreeSet,
     fmt,
     io::{self, IoSlice},
     sync::{
@@ -85,7 +86,7 @@ pub enum Event {
 #[derive(Clone, Debug)]
 pub struct SimDisk {
     inner: Arc<Inner>,
-    /// The process that has this handle: how many were killed before it.
+    /// The process that has this handle.
     process: u64,
 }
 
@@ -97,8 +98,6 @@ struct Inner {
     claims: Arc<Claims>,
     state: Mutex<State>,
     on_flush: Mutex<Option<FlushHook>>,
-    /// How many processes were killed: handles of theirs do nothing any more.
-    killed: AtomicU64,
     /// How often the system was told to begin with writing.
     write_backs: AtomicU64,
 }
@@ -116,6 +115,35 @@ struct State {
     /// Bytes that have no blocks since they were given back.
     holes: Ranges,
     faults: Faults,
+    processes: Processes,
+}
+
+/// Those who have handles.
+#[derive(Default, Debug)]
+struct Processes {
+    /// How many there were, but for the first.
+    count: u64,
+    /// Those that were killed: their handles do nothing any more.
+    killed: BTreeSet<u64>,
+    /// Those that are to be.
+    deaths: Vec<Death>,
+}
+
+/// What is to happen to a process.
+struct Death {
+    process: u64,
+    /// How many calls it still makes.
+    calls_left: u64,
+    then: Box<dyn FnOnce() + Send>,
+}
+
+impl fmt::Debug for Death {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Death")
+            .field("process", &self.process)
+            .field("calls_left", &self.calls_left)
+            .finish_non_exhaustive()
+    }
 }
 
 impl fmt::Debug for FlushHook {
@@ -194,9 +222,9 @@ impl SimDisk {
                 events: Vec::new(),
                 holes: Ranges::default(),
                 faults: Faults::default(),
+                processes: Processes::default(),
             }),
             on_flush: Mutex::default(),
-            killed: AtomicU64::new(0),
             write_backs: AtomicU64::new(0),
         };
         Self {
@@ -258,21 +286,61 @@ impl SimDisk {
     /// returned is that of the next process, which finds all that was written.
     #[must_use]
     pub fn kill(&self) -> Self {
-        let _state = lock(&self.inner.state);
-        let process = self.inner.killed.fetch_add(1, Ordering::Relaxed) + 1;
+        lock(&self.inner.state).processes.kill(self.process);
+        self.for_another()
+    }
+
+    /// A handle for another process, which uses the same file.
+    #[must_use]
+    pub fn for_another(&self) -> Self {
+        let processes = &mut lock(&self.inner.state).processes;
+        processes.count += 1;
         Self {
             inner: Arc::clone(&self.inner),
-            process,
+            process: processes.count,
         }
     }
 
-    /// The state of the disk, for a process that lives.
-    fn state(&self) -> io::Result<MutexGuard<'_, State>> {
+    /// Kills the process that has this handle in the call behind the next `calls` of those that can fail, of which it does nothing; `then` is called then,
+    /// with the disk locked. Another death that was planned for it is none any more.
+    pub fn kill_behind(&self, calls: u64, then: impl FnOnce() + Send + 'static) {
+        let processes = &mut lock(&self.inner.state).processes;
+        processes.forget_death(self.process);
+        processes.deaths.push(Death {
+            process: self.process,
+            calls_left: calls,
+            then: Box::new(then),
+        });
+    }
+
+    /// Whether the process that has this handle was killed.
+    #[must_use]
+    pub fn is_killed(&self) -> bool {
         let state = lock(&self.inner.state);
-        if self.inner.killed.load(Ordering::Relaxed) != self.process {
-            return Err(io::Error::other("the process was killed"));
-        }
+        state.processes.killed.contains(&self.process)
+    }
+
+    /// The state of the disk, for a process that lives, and makes a call.
+    fn state(&self) -> io::Result<MutexGuard<'_, State>> {
+        let mut state = lock(&self.inner.state);
+        state.processes.note_call(self.process);
+        self.refuse_killed(&state)?;
         Ok(state)
+    }
+
+    fn refuse_killed(&self, state: &State) -> io::Result<()> {
+        match state.processes.killed.contains(&self.process) {
+            true => Err(io::Error::other("the process was killed")),
+            false => Ok(()),
+        }
+    }
+
+    /// Notes that a call is over that waited for the disk, unless whoever made it was killed meanwhile.
+    fn end_call(&self, event: Event) -> io::Result<()> {
+        let mut state = lock(&self.inner.state);
+        self.refuse_killed(&state)?;
+        state.events.push(Arc::new(event));
+        Ok(())
     }
 
     /// How many events there were: a crash can be taken at any index up to this one.
@@ -440,7 +508,7 @@ impl Storage for SimDisk {
             },
             Some(_) => Event::FlushFailed { began },
         };
-        lock(&self.inner.state).events.push(Arc::new(event));
+        self.end_call(event)?;
         fault.map_or(Ok(true), |fault| Err(fault.to_error()))
     }
 
@@ -456,7 +524,7 @@ impl Storage for SimDisk {
             Ok(()) => Event::FlushEnded { began },
             Err(_) => Event::FlushFailed { began },
         };
-        lock(&self.inner.state).events.push(Arc::new(event));
+        self.end_call(event)?;
         result
     }
 
@@ -492,11 +560,41 @@ impl Storage for SimDisk {
 
     /// Bytes behind the end of the file are not recorded.
     fn mark_written(&self, offset: u64, len: u64) {
-        let Ok(mut state) = self.state() else { return };
+        let mut state = lock(&self.inner.state);
+        if self.refuse_killed(&state).is_err() {
+            return;
+        }
         let end = offset.saturating_add(len).min(state.len);
         let mut bytes = vec![0; end.saturating_sub(offset) as usize];
         if self.inner.mapping.copy(offset, &mut bytes) {
             state.record_write(offset, bytes);
+        }
+    }
+}
+
+impl Processes {
+    fn kill(&mut self, process: u64) {
+        self.forget_death(process);
+        self.killed.insert(process);
+    }
+
+    fn forget_death(&mut self, process: u64) {
+        self.deaths.retain(|death| death.process != process);
+    }
+
+    /// Counts a call of a process, which may be its last.
+    fn note_call(&mut self, process: u64) {
+        let mut deaths = self.deaths.iter_mut();
+        let Some(index) = deaths.position(|death| death.process == process) else {
+            return;
+        };
+        match self.deaths[index].calls_left.checked_sub(1) {
+            Some(left) => self.deaths[index].calls_left = left,
+            None => {
+                let death = self.deaths.swap_remove(index);
+                self.killed.insert(process);
+                (death.then)();
+            }
         }
     }
 }

@@ -126,6 +126,22 @@ impl Stretch {
         })
     }
 
+    /// Puts memory of this process alone, all zeros, where words are that it shares with others.
+    #[cfg(any(test, feature = "testing"))]
+    pub(super) fn detach(&self) -> io::Result<()> {
+        assert!(
+            matches!(self.origin, Origin::Shared),
+            "words that are shared"
+        );
+        let protection = ProtFlags::READ | ProtFlags::WRITE;
+        let flags = MapFlags::PRIVATE | MapFlags::FIXED | MapFlags::NORESERVE;
+        let address = self.base.as_ptr().cast();
+        // SAFETY: the addresses are those of this stretch, which stay valid; what is there is read and written as atomic words
+        // only, which may have any value at any time.
+        unsafe { mm::mmap_anonymous(address, self.len as usize, protection, flags)? };
+        Ok(())
+    }
+
     /// Zeroed memory of the heap, at the start of a page; the system provides it as it is touched.
     pub(super) fn zeroed(len: usize) -> Self {
         // An alignment of a page asked of the allocator would make it fill the memory itself.

@@ -76,20 +76,32 @@ impl Door {
             }
             Err(error) => return Err(lock_file_error(error)),
         };
+        Self::with(lock_file, is_alone, path).map(Some)
+    }
+
+    /// Passes the gate of a lock file as a process of its own, for tests in which one process plays several.
+    #[cfg(any(test, feature = "testing"))]
+    pub(super) fn pass_apart(lock_path: &Path) -> Result<Self> {
+        let (lock_file, is_alone) = LockFile::open_apart(lock_path).map_err(lock_file_error)?;
+        Self::with(lock_file, is_alone, lock_path)
+    }
+
+    /// Takes a place. `path` is for messages.
+    fn with(lock_file: LockFile, is_alone: bool, path: &Path) -> Result<Self> {
         let place = lock_file.take_place().map_err(lock_file_error)?;
         let place = place.ok_or_else(|| {
             lock_file_error(io::Error::other(
                 "too many processes have it open; close some",
             ))
         })?;
-        Ok(Some(Self {
+        Ok(Self {
             region: None,
             lock_file: Some(lock_file),
             place,
             is_alone,
             has_locks: false,
             path: path.to_path_buf(),
-        }))
+        })
     }
 
     /// Looks at the shared memory; who is alone makes it anew. `file_id` is that of the database file, which who is alone

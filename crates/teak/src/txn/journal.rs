@@ -149,7 +149,8 @@ impl News {
         commit: &CommitNews,
         flushed: TransactionId,
     ) {
-        let is_next = std::mem::replace(&mut self.until, transaction).next() == transaction;
+        let is_next = std::mem::replace(&mut self.until, transaction).next() == transaction
+            || is_planted(Planted::EntryOfOwn);
         let mapping = || Arc::clone(&commit.mapping);
         self.journal = commit.journal.map(|journal| (journal, mapping()));
         let kept = commit.deaths.iter().filter(|(_, birth)| *birth <= flushed);
@@ -291,7 +292,8 @@ impl Journal {
     ) -> Option<Next> {
         // Another process may have flushed what is only in part new. And all that is new came behind the commit that took the journal: before it
         // nothing was listed.
-        if news.since != target.durable || journal.since > target.flushed.transaction {
+        let is_of_old = news.since != target.durable && !is_planted(Planted::EntryOfOld);
+        if is_of_old || journal.since > target.flushed.transaction {
             return None;
         }
         let fault_count = mapping.faults().count();

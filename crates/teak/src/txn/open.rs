@@ -27,7 +27,7 @@ use crate::{
     },
 };
 use std::{
-    io::{ErrorKind, IoSlice},
+    io::{self, ErrorKind, IoSlice},
     path::{Path, PathBuf},
     sync::Arc,
     thread,
@@ -68,33 +68,81 @@ impl Engine {
             boot: boot_id(),
         };
         let dynamic: Arc<dyn Storage> = Arc::clone(&storage) as _;
-        let Some(mut door) = door else {
+        let Some(door) = door else {
             let settled = settle(&dynamic, &how)?;
             return Ok(Self::new(how.path, dynamic, &how.settings, settled, None));
         };
         let file_id = storage
             .id()
             .map_err(Error::io("reading the attributes of the database file"))?;
+        Self::pass(door, dynamic, how, file_id, || storage.admit_others())
+    }
+
+    /// Joins those who have the database open; or puts it in order, and has others come in then.
+    fn pass(
+        mut door: Door,
+        storage: Arc<dyn Storage>,
+        how: How,
+        file_id: (u64, u64),
+        admit_others: impl FnOnce() -> io::Result<()>,
+    ) -> Result<Self> {
         door.look(file_id, how.boot)?;
         if let Some(newest) = door.joins(&how)? {
-            let shared = door.enter(&dynamic, newest.page_size as usize);
-            let mut settled = join(&dynamic, &how, newest)?;
+            let shared = door.enter(&storage, newest.page_size as usize);
+            let mut settled = join(&storage, &how, newest)?;
             shared.succeed(&mut settled.state);
             let shared = Some(shared);
-            return Ok(Self::new(how.path, dynamic, &how.settings, settled, shared));
+            return Ok(Self::new(how.path, storage, &how.settings, settled, shared));
         }
-        let mut settled = settle(&dynamic, &how)?;
+        let mut settled = settle(&storage, &how)?;
         if let Some(writer) = settled.writer.as_mut().filter(|_| !door.is_alone()) {
             // What readers of other processes hold is pending, and not free.
             writer.is_stale = true;
         }
-        storage
-            .admit_others()
-            .map_err(Error::io("locking the database file"))?;
-        let shared = door.begin(&dynamic, &settled, &how)?;
+        admit_others().map_err(Error::io("locking the database file"))?;
+        let shared = door.begin(&storage, &settled, &how)?;
         shared.succeed(&mut settled.state);
         let shared = Some(shared);
-        Ok(Self::new(how.path, dynamic, &how.settings, settled, shared))
+        Ok(Self::new(how.path, storage, &how.settings, settled, shared))
+    }
+
+    /// Opens the database in a storage as one of several processes would, all of which this one plays. They share a lock file and
+    /// that storage.
+    #[cfg(any(test, feature = "testing"))]
+    pub(crate) fn open_apart(
+        storage: Arc<dyn Storage>,
+        lock_file: &Path,
+        is_new: bool,
+        settings: Settings,
+        boot: [u8; 16],
+    ) -> Result<Self> {
+        let how = How {
+            path: lock_file.to_path_buf(),
+            is_new,
+            is_read_only: false,
+            settings,
+            boot,
+        };
+        Self::pass(
+            Door::pass_apart(lock_file)?,
+            storage,
+            how,
+            (0, 0),
+            || Ok(()),
+        )
+    }
+
+    /// Has nothing of what this process does reach the others any more, as if it had been killed; `false` if nobody shares the database
+    /// with it.
+    ///
+    /// # Errors
+    /// What the system answers.
+    #[cfg(any(test, feature = "testing"))]
+    pub(crate) fn die(&self) -> io::Result<bool> {
+        match &self.flusher.shared {
+            Some(shared) => shared.die().map(|()| true),
+            None => Ok(false),
+        }
     }
 
     /// Opens the database in a storage, whatever is behind it, for this process alone.

@@ -8,6 +8,7 @@ mod hostile_numbers;
 mod hostile_pages;
 mod long_files;
 mod model_findings;
+mod shared_files;
 mod unknown_tables;
 
 use super::{

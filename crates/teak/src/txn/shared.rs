@@ -190,6 +190,15 @@ impl Shared {
         }
     }
 
+    /// What is left to others of a process that was killed, for tests in which one process plays several. What it does from then on
+    /// comes to nothing.
+    #[cfg(any(test, feature = "testing"))]
+    pub(super) fn die(&self) -> io::Result<()> {
+        self.region.die()?;
+        self.lock_file.drop_locks();
+        Ok(())
+    }
+
     /// Has nothing more to do with the others. The shared memory may end after this.
     pub(super) fn leave(&self, gate: Option<Gate<'_>>) {
         self.region.readers.give_up_blocks(self.owner());

@@ -1,0 +1,50 @@
+//! What one program said, line by line.
+
+use super::Mark;
+use crate::Failure;
+
+/// What a program did, and was promised.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub(crate) struct Account {
+    /// The newest commit of the order whenever it opened the database.
+    pub(crate) found: Vec<u64>,
+    /// Its commits, with their numbers in the order, oldest first.
+    pub(crate) begun: Vec<(u64, Mark)>,
+    /// Those numbers of its own that returned, in any mode.
+    pub(crate) seen: Vec<u64>,
+    /// The greatest number that it was told of to be durable.
+    pub(crate) durable: u64,
+    /// Behind which it closed the database, or began to.
+    pub(crate) closes: Vec<u64>,
+}
+
+impl Account {
+    /// Reads what `member` said; a last line that is not whole does not count.
+    pub(crate) fn read(member: u32, output: &str) -> Result<Self, Failure> {
+        let whole = output.rfind('\n').map_or("", |end| &output[..end]);
+        let mut account = Self::default();
+        for line in whole.lines() {
+            account
+                .take(member, line)
+                .ok_or_else(|| Failure(format!("not what the program says: {line}")))?;
+        }
+        Ok(account)
+    }
+
+    fn take(&mut self, member: u32, line: &str) -> Option<()> {
+        let (word, number) = line.split_once(' ')?;
+        let number: u64 = number.parse().ok()?;
+        match word {
+            "found" => self.found.push(number),
+            "begin" => {
+                let count = self.begun.len() as u64 + 1;
+                self.begun.push((number, Mark { member, count }));
+            }
+            "seen" => self.seen.push(number),
+            "durable" => self.durable = self.durable.max(number),
+            "closing" => self.closes.push(number),
+            _ => return None,
+        }
+        Some(())
+    }
+}

@@ -1,0 +1,137 @@
+//! Looks at what a power cut left of a database that several programs committed to.
+
+use super::{
+    super::{
+        history::State,
+        inspect::{Finding, expect_clean, expect_records},
+        victim::open_options,
+    },
+    Mark, Order,
+    member::{ORDER, make},
+};
+use crate::Failure;
+use std::path::Path;
+use teak::{
+    Database, Durability, ReadTxn, Recovery, Transaction,
+    codec::{Str, U64},
+};
+
+/// Inspects the database at `path`, and commits, closes and opens it again; those commits are part of `order` then.
+/// `member` is a number that no program has.
+///
+/// # Errors
+/// Everything that should not be.
+pub(crate) fn inspect(path: &Path, order: &mut Order, member: u32) -> Result<Finding, Failure> {
+    if !path.exists() {
+        return if order.is_file_promised() {
+            Err(Failure("there is no database".to_owned()))
+        } else {
+            Ok(Finding {
+                number: None,
+                recovery: Recovery::Clean,
+            })
+        };
+    }
+    let database = open(path, order)?;
+    let recovery = database.recovery();
+    expect_clean(&database)?;
+    let marks = marks(&database.begin_read()?)?;
+    let number = marks.len() as u64;
+    order.expect_possible(number)?;
+    expect_recovery(&recovery, &database, number, order)?;
+    let state = order.state_behind(&marks)?;
+    expect_state(&database.begin_read()?, &marks, &state)?;
+
+    let mark = Mark { member, count: 1 };
+    let (marks, state) = (
+        [&marks[..], &[mark]].concat(),
+        order.state_with(state, mark),
+    );
+    let mut txn = database.begin_write()?;
+    make(&mut txn, number + 1, mark, &order.commit(mark))?;
+    txn.set_durability(Durability::Durable);
+    txn.commit()?;
+    expect_clean(&database)?;
+    database.close()?;
+
+    let database = open(path, order)?;
+    if database.recovery() != Recovery::Clean {
+        let recovery = database.recovery();
+        return Err(Failure(format!(
+            "opening what was closed says {recovery:?}"
+        )));
+    }
+    expect_state(&database.begin_read()?, &marks, &state)?;
+    expect_clean(&database)?;
+    database.close()?;
+    order.settle(marks, state);
+    Ok(Finding {
+        number: Some(number),
+        recovery,
+    })
+}
+
+fn open(path: &Path, order: &Order) -> Result<Database, Failure> {
+    let options = open_options(order.common.script, order.common.page_size);
+    Ok(options.create(false).open(path)?)
+}
+
+/// The commits that the database says it holds. They are numbered from 1 on.
+fn marks(txn: &ReadTxn) -> Result<Vec<Mark>, Failure> {
+    let table = match txn.open_table::<U64, Str>(ORDER) {
+        Ok(table) => table,
+        Err(teak::Error::TableNotFound(_)) => return Ok(Vec::new()),
+        Err(error) => return Err(error.into()),
+    };
+    let mut marks = Vec::new();
+    for record in table.iter(txn)? {
+        let (number, text) = record?;
+        match Mark::parse(text) {
+            Some(mark) if number == marks.len() as u64 + 1 => marks.push(mark),
+            _ => {
+                let last = marks.len();
+                return Err(Failure(format!(
+                    "behind commit {last} comes {number}, {text:?}"
+                )));
+            }
+        }
+    }
+    Ok(marks)
+}
+
+fn expect_recovery(
+    recovery: &Recovery,
+    database: &Database,
+    number: u64,
+    order: &Order,
+) -> Result<(), Failure> {
+    let transaction = database.stat()?.transaction;
+    let is_right = match recovery {
+        // Where commits behind a close are lost without a trace, nothing tells of them.
+        Recovery::Clean => order.may_be_closed(number),
+        Recovery::Verified { last } => *last == transaction,
+        Recovery::RolledBack { from, to, .. } => *to == transaction && from > to,
+        _ => false,
+    };
+    if is_right {
+        return Ok(());
+    }
+    Err(Failure(format!(
+        "opening says {recovery:?}, which is not so: transaction {transaction}, commit {number}"
+    )))
+}
+
+/// Fails unless the database holds what these commits left, no more and no less.
+fn expect_state(txn: &ReadTxn, marks: &[Mark], state: &State) -> Result<(), Failure> {
+    let found = self::marks(txn)?;
+    if found != marks {
+        let (found, expected) = (found.last(), marks.last());
+        return Err(Failure(format!(
+            "the newest commit is {found:?}, not {expected:?}"
+        )));
+    }
+    match marks {
+        [] => Ok(()),
+        _ => expect_records(txn, state),
+    }
+}

@@ -1,0 +1,208 @@
+//! One of the programs that commit to a database at once: `cargo xtask member`.
+//!
+//! It says on its standard output, each line by one call to the system: `found N` when the database
+//! is open, `begin N` before a commit is made, `seen N` when it has returned, `durable N` when all up to it is
+//! said to be durable, `closing N` before the database is closed. All numbers are those of the order.
+
+use super::{
+    super::{
+        Script,
+        commit::{Commit, Then},
+        victim::{change, open_options, say},
+    },
+    Mark,
+};
+use crate::Failure;
+use std::{collections::VecDeque, path::PathBuf, time::Duration};
+use teak::{
+    Database, Durability, Table, Ticket, Transaction, WriteTxn,
+    codec::{Str, U64},
+};
+
+/// The mark of each commit, by its number in the order.
+pub(super) const ORDER: &str = "order";
+
+/// Commits to a database that others commit to as well, and says what it was promised
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    #[arg(long)]
+    path: PathBuf,
+    #[arg(long)]
+    seed: u64,
+    #[arg(long, value_enum)]
+    script: Script,
+    /// A number that no other program over this database has
+    #[arg(long)]
+    member: u32,
+    /// How many commits to make; without end if it is not given
+    #[arg(long)]
+    commits: Option<u64>,
+    #[arg(long, default_value_t = 4096)]
+    page_size: usize,
+    #[arg(long, default_value_t = 0)]
+    journal_bytes: u64,
+}
+
+/// Which commits a program makes: all kinds, or mostly one.
+#[derive(Clone, Copy, Debug)]
+enum Habit {
+    Mixed,
+    Mostly(Durability),
+}
+
+/// Commits until it is killed, or has made as many as it should.
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let mut member = Member::open(arguments, 0)?;
+    let last = arguments.commits.unwrap_or(u64::MAX);
+    while member.count < last {
+        member = member.step()?;
+    }
+    member.close()
+}
+
+struct Member<'a> {
+    arguments: &'a Arguments,
+    habit: Habit,
+    database: Database,
+    /// How many commits it has begun.
+    count: u64,
+    /// The number of its newest one, or the one that it found.
+    number: u64,
+    /// Of commits that may become durable, oldest first.
+    tickets: VecDeque<(u64, Ticket)>,
+}
+
+impl<'a> Member<'a> {
+    fn open(arguments: &'a Arguments, count: u64) -> Result<Self, Failure> {
+        let options = open_options(arguments.script, arguments.page_size);
+        let options = options.journal_bytes(arguments.journal_bytes);
+        let database = options.open(&arguments.path)?;
+        let number = newest(&database.begin_read()?)?;
+        say("found", number)?;
+        Ok(Self {
+            habit: Habit::of(arguments),
+            arguments,
+            database,
+            count,
+            number,
+            tickets: VecDeque::new(),
+        })
+    }
+
+    fn step(mut self) -> Result<Self, Failure> {
+        self.count += 1;
+        let mark = Mark {
+            member: self.arguments.member,
+            count: self.count,
+        };
+        let commit = Commit::draw(mark.origin(self.arguments.seed), self.arguments.script);
+        let mut txn = self.database.begin_write()?;
+        self.number = newest(&txn)? + 1;
+        say("begin", self.number)?;
+        make(&mut txn, self.number, mark, &commit)?;
+        self.commit(txn, self.habit.durability(commit.durability, self.count))?;
+        if commit.then == Then::Reopen {
+            let (arguments, count) = (self.arguments, self.count);
+            self.close()?;
+            return Self::open(arguments, count);
+        }
+        self.follow(commit.then)?;
+        Ok(self)
+    }
+
+    fn commit(&mut self, mut txn: WriteTxn, durability: Durability) -> Result<(), Failure> {
+        let ticket = match durability {
+            Durability::Async => txn.commit_async()?,
+            durability => {
+                txn.set_durability(durability);
+                let transaction = txn.commit()?;
+                self.database.ticket(transaction)?
+            }
+        };
+        say("seen", self.number)?;
+        if durability == Durability::Durable {
+            return say("durable", self.number);
+        }
+        self.tickets.push_back((self.number, ticket));
+        Ok(())
+    }
+
+    fn follow(&mut self, then: Then) -> Result<(), Failure> {
+        match then {
+            Then::Sync => {
+                // What others have committed, and this one sees, is flushed too.
+                let seen = newest(&self.database.begin_read()?)?;
+                self.database.sync()?;
+                say("durable", seen)?;
+            }
+            Then::Wait => {
+                // A lazy one may have nobody who flushes it.
+                let limit = Duration::from_millis(2);
+                if let Some((number, ticket)) = self.tickets.back()
+                    && ticket.wait_timeout(limit)?
+                {
+                    say("durable", *number)?;
+                }
+            }
+            Then::Nothing | Then::Reopen => {}
+        }
+        let mut durable = None;
+        while let Some((number, ticket)) = self.tickets.front() {
+            if !ticket.is_durable()? {
+                break;
+            }
+            durable = Some(*number);
+            self.tickets.pop_front();
+        }
+        durable.map_or(Ok(()), |number| say("durable", number))
+    }
+
+    fn close(self) -> Result<(), Failure> {
+        say("closing", self.number)?;
+        self.database.close()?;
+        say("durable", self.number)
+    }
+}
+
+impl Habit {
+    /// Follows from the seed and the number of the program.
+    fn of(arguments: &Arguments) -> Self {
+        let seed = arguments.seed ^ u64::from(arguments.member).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        match fastrand::Rng::with_seed(seed).u8(0..6) {
+            0 => Self::Mostly(Durability::Durable),
+            1 => Self::Mostly(Durability::Async),
+            2 => Self::Mostly(Durability::Lazy),
+            _ => Self::Mixed,
+        }
+    }
+
+    fn durability(self, drawn: Durability, count: u64) -> Durability {
+        match self {
+            Self::Mostly(durability) if !count.is_multiple_of(8) => durability,
+            _ => drawn,
+        }
+    }
+}
+
+/// Makes the changes of a commit, and notes which it is.
+pub(super) fn make(
+    txn: &mut WriteTxn,
+    number: u64,
+    mark: Mark,
+    commit: &Commit,
+) -> Result<(), Failure> {
+    change(txn, commit)?;
+    let order = txn.create_table::<U64, Str>(ORDER)?;
+    order.insert(txn, number, &mark.text())?;
+    Ok(())
+}
+
+/// The number of the newest commit; 0 if there was none.
+pub(super) fn newest(txn: &impl Transaction) -> Result<u64, Failure> {
+    let order: Table<U64, Str> = match txn.open_table(ORDER) {
+        Ok(order) => order,
+        Err(teak::Error::TableNotFound(_)) => return Ok(0),
+        Err(error) => return Err(error.into()),
+    };
+    Ok(order.last(txn)?.map_or(0, |(number, _)| number))
+}

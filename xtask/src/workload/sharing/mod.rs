@@ -1,0 +1,98 @@
+//! Several programs that commit to one database at once, and say what they were promised; and what
+//! looks at what a power cut leaves of that.
+//!
+//! Each commit has a number of the *order*, one more than that which its program read in the database, and
+//! is known by its program and how many commits that had made before: its *mark*. The database keeps the
+//! marks of all its commits beside the records, so that what it holds says which state it claims to be, and
+//! that state can be made anew from the marks alone. A number that was lost is used again, with another mark.
+
+mod account;
+mod inspect;
+mod member;
+mod order;
+
+#[cfg(test)]
+mod tests;
+
+pub(crate) use account::Account;
+pub(crate) use inspect::inspect;
+pub(crate) use member::{Arguments, run};
+pub(crate) use order::{Boot, Order};
+
+use super::{Script, child::program, commit::Origin};
+use crate::Failure;
+use std::{ffi::OsString, path::Path};
+
+/// Which commit it is, wherever it stands in the order.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Mark {
+    /// A number that no other program over this database has.
+    pub(crate) member: u32,
+    /// Of the commits that this program has begun.
+    pub(crate) count: u64,
+}
+
+impl Mark {
+    fn origin(self, seed: u64) -> Origin {
+        Origin {
+            seed,
+            life: self.member,
+            number: self.count,
+        }
+    }
+
+    fn text(self) -> String {
+        format!("{} of member {}", self.count, self.member)
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        let (count, member) = text.split_once(" of member ")?;
+        Some(Self {
+            member: member.parse().ok()?,
+            count: count.parse().ok()?,
+        })
+    }
+}
+
+/// What the programs over a database have in common.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Common {
+    pub(crate) seed: u64,
+    pub(crate) page_size: usize,
+    pub(crate) journal_bytes: u64,
+    /// Whether lazy commits have limits.
+    pub(crate) script: Script,
+}
+
+/// What a program is to do.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Plan<'a> {
+    pub(crate) path: &'a Path,
+    pub(crate) common: Common,
+    pub(crate) member: u32,
+    /// None for commits without end.
+    pub(crate) commits: Option<u64>,
+}
+
+impl Plan<'_> {
+    /// The program and its arguments.
+    pub(crate) fn words(&self) -> Result<Vec<OsString>, Failure> {
+        let Common {
+            seed,
+            page_size,
+            journal_bytes,
+            script,
+        } = self.common;
+        let mut words = program("member")?;
+        words.extend(["--path".into(), self.path.into()]);
+        words.extend(["--seed".into(), seed.to_string().into()]);
+        words.extend(["--script".into(), script.name().into()]);
+        words.extend(["--member".into(), self.member.to_string().into()]);
+        words.extend(["--page-size".into(), page_size.to_string().into()]);
+        words.extend(["--journal-bytes".into(), journal_bytes.to_string().into()]);
+        if let Some(commits) = self.commits {
+            words.extend(["--commits".into(), commits.to_string().into()]);
+        }
+        Ok(words)
+    }
+}

@@ -1,0 +1,236 @@
+//! The order of all commits of several programs, as far as it is known from what they said.
+
+use super::{
+    super::{
+        commit::Commit,
+        history::{State, apply},
+    },
+    Account, Common, Mark,
+};
+use crate::Failure;
+use std::{collections::BTreeMap, ops::RangeInclusive};
+
+/// What is known of a number of the order.
+#[derive(Clone, Default, Debug)]
+struct Claims {
+    /// The commits that were to get it.
+    begun: Vec<Mark>,
+    /// The one that got it and returned.
+    returned: Option<Mark>,
+}
+
+/// What the programs of one boot of the machine said.
+#[derive(Default)]
+pub(crate) struct Boot {
+    accounts: Vec<(u32, Account)>,
+    /// The greatest number that was said to be durable, by whom that counts.
+    durable: u64,
+}
+
+impl Boot {
+    /// Adds what a program said, and what of it is a promise.
+    pub(crate) fn add(&mut self, member: u32, account: Account, durable: u64) {
+        self.durable = self.durable.max(durable);
+        self.accounts.push((member, account));
+    }
+
+    /// The newest commit when the first of them opened the database; none if none of them came so far.
+    fn found(&self) -> Option<u64> {
+        let accounts = self.accounts.iter().map(|(_, account)| account);
+        let found = accounts.flat_map(|account| {
+            let begun = account.begun.iter().map(|(number, _)| number - 1);
+            begun.chain(account.found.iter().copied())
+        });
+        found.min()
+    }
+}
+
+/// All commits of a database that may count.
+#[derive(Clone, Debug)]
+pub(crate) struct Order {
+    pub(crate) common: Common,
+    /// By their numbers, behind those that are settled.
+    claims: BTreeMap<u64, Claims>,
+    /// No power cut takes it any more.
+    durable: u64,
+    /// Whether there must be a database.
+    is_file_promised: bool,
+    /// In which states the database may have been closed.
+    closed: Option<RangeInclusive<u64>>,
+    /// The commits that were found to be there and durable, the first of the order first, and what they led to.
+    settled: Vec<Mark>,
+    state: State,
+}
+
+impl Order {
+    /// There is no database.
+    pub(crate) fn nothing(common: Common) -> Self {
+        Self {
+            common,
+            claims: BTreeMap::new(),
+            durable: 0,
+            is_file_promised: false,
+            closed: Some(0..=0),
+            settled: Vec::new(),
+            state: State::new(),
+        }
+    }
+
+    /// The newest commit that was begun.
+    fn newest(&self) -> u64 {
+        let settled = self.settled.len() as u64;
+        self.claims.keys().next_back().map_or(settled, |last| *last)
+    }
+
+    /// The newest commit that returned.
+    pub(crate) fn seen(&self) -> u64 {
+        let mut claims = self.claims.iter().rev();
+        let seen = claims.find(|(_, claims)| claims.returned.is_some());
+        seen.map_or(self.settled.len() as u64, |(number, _)| *number)
+    }
+
+    /// The commits that a power cut may leave as the newest, in words.
+    pub(crate) fn possible(&self) -> String {
+        format!("one of commits {} to {}", self.durable, self.newest())
+    }
+
+    pub(crate) fn is_file_promised(&self) -> bool {
+        self.is_file_promised
+    }
+
+    /// Whether it may be that the database was closed in this state, and nothing came behind it.
+    pub(super) fn may_be_closed(&self, number: u64) -> bool {
+        self.closed
+            .as_ref()
+            .is_some_and(|closed| closed.contains(&number))
+    }
+
+    /// Takes in what the programs of one more boot said.
+    ///
+    /// # Errors
+    /// If they found or made what cannot be.
+    pub(crate) fn live(&mut self, boot: &Boot) -> Result<(), Failure> {
+        let Some(found) = boot.found() else {
+            return Ok(());
+        };
+        self.expect_possible(found)?;
+        self.claims.retain(|number, _| *number <= found);
+        self.closed = self.may_be_closed(found).then_some(found..=found);
+        self.is_file_promised = true;
+        // What was found is flushed before anything is built on it.
+        self.durable = found.max(boot.durable);
+        for (member, account) in &boot.accounts {
+            self.claim(*member, account, found)?;
+        }
+        self.expect_no_gap(found)?;
+        let closes = boot
+            .accounts
+            .iter()
+            .flat_map(|(_, account)| &account.closes);
+        if let Some(first) = closes.min() {
+            let first = self
+                .closed
+                .as_ref()
+                .map_or(*first, |closed| *closed.start().min(first));
+            self.closed = Some(first..=self.newest());
+        }
+        Ok(())
+    }
+
+    fn claim(&mut self, member: u32, account: &Account, found: u64) -> Result<(), Failure> {
+        for (number, mark) in &account.begun {
+            self.claims.entry(*number).or_default().begun.push(*mark);
+        }
+        for seen in &account.seen {
+            let mark = account.begun.iter().find(|(number, _)| number == seen);
+            let (_, mark) = mark.ok_or_else(|| {
+                Failure(format!(
+                    "member {member} saw commit {seen}, which it had not begun"
+                ))
+            })?;
+            let claims = self.claims.entry(*seen).or_default();
+            if *seen <= found || claims.returned.is_some_and(|other| other != *mark) {
+                return Err(Failure(format!(
+                    "commit {seen} returned to {mark:?}, and was there before: {claims:?}, {found} found"
+                )));
+            }
+            claims.returned = Some(*mark);
+        }
+        Ok(())
+    }
+
+    /// Who begins a number has read the one before it.
+    fn expect_no_gap(&self, found: u64) -> Result<(), Failure> {
+        let mut numbers = self.claims.range(found + 1..).map(|(number, _)| *number);
+        let gap = numbers
+            .by_ref()
+            .zip(found + 1..)
+            .find(|(is, should_be)| is != should_be);
+        gap.map_or(Ok(()), |(is, should_be)| {
+            Err(Failure(format!(
+                "commit {is} was begun, and nobody began {should_be}"
+            )))
+        })
+    }
+
+    /// Fails unless `number` may be the newest commit.
+    pub(super) fn expect_possible(&self, number: u64) -> Result<(), Failure> {
+        if (self.durable..=self.newest()).contains(&number) {
+            return Ok(());
+        }
+        let possible = self.possible();
+        Err(Failure(format!(
+            "commit {number} is the newest; it should be {possible}"
+        )))
+    }
+
+    /// Fails unless these may be the commits that the database holds, in their order; the state that they lead to.
+    pub(super) fn state_behind(&self, marks: &[Mark]) -> Result<State, Failure> {
+        let settled = self.settled.len();
+        if marks.len() < settled || marks[..settled] != self.settled {
+            return Err(Failure(format!(
+                "the first {settled} commits are other ones"
+            )));
+        }
+        let mut state = self.state.clone();
+        for (number, mark) in (1..).zip(marks).skip(settled) {
+            let claims = self.claims.get(&number).cloned().unwrap_or_default();
+            let fits = match claims.returned {
+                Some(returned) => returned == *mark,
+                None => claims.begun.contains(mark),
+            };
+            if !fits {
+                return Err(Failure(format!(
+                    "commit {number} is {mark:?}, but there was {claims:?}"
+                )));
+            }
+            self.add(&mut state, *mark);
+        }
+        Ok(state)
+    }
+
+    fn add(&self, state: &mut State, mark: Mark) {
+        for change in self.commit(mark).changes {
+            apply(state, change);
+        }
+    }
+
+    pub(super) fn commit(&self, mark: Mark) -> Commit {
+        Commit::draw(mark.origin(self.common.seed), self.common.script)
+    }
+
+    /// Notes that the database was closed with exactly these commits, which led to `state`.
+    pub(super) fn settle(&mut self, marks: Vec<Mark>, state: State) {
+        let number = marks.len() as u64;
+        self.claims.clear();
+        (self.settled, self.state) = (marks, state);
+        (self.durable, self.closed) = (number, Some(number..=number));
+        self.is_file_promised = true;
+    }
+
+    /// The state behind these commits and `mark`.
+    pub(super) fn state_with(&self, mut state: State, mark: Mark) -> State {
+        self.add(&mut state, mark);
+        state
+    }
+}

@@ -111,7 +111,9 @@ fn nothing_that_others_have_written_is_overwritten() {
     thread::scope(|scope| {
         scope.spawn(|| {
             let most = 16 * HUGE_PAGE_LEN;
-            while !is_over.load(Relaxed) && append_zeros(&file, most).unwrap() < most {}
+            while !is_over.load(Relaxed) && append_zeros(&file, most).unwrap() < most {
+                std::hint::spin_loop();
+            }
         });
         let ones = [1; 64 << 10];
         for _ in 0..64 {

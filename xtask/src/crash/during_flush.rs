@@ -47,15 +47,16 @@ struct Target {
     databases: Vec<Database>,
     /// The handle of that process.
     disk: SimDisk,
-    /// Which waits for the flush, or makes it.
-    thread: ThreadId,
+    /// Only flushes of this thread are disturbed, if it is given.
+    thread: Option<ThreadId>,
 }
 
 impl Target {
-    /// Whether all that goes on is a flush that this thread makes. Where there are several processes, a thread of theirs may find that another process
-    /// has flushed what it was to flush, and flush once more, at any time: who is killed then would be somewhere else.
+    /// Whether all that goes on is a flush that this thread may disturb. Where there are several processes, that is one that it makes
+    /// itself: what it kills is to be at work nowhere else.
     fn is_at_rest(&self) -> bool {
-        self.databases.len() == 1 || self.thread == thread::current().id()
+        let id = thread::current().id();
+        self.thread.is_none_or(|thread| thread == id)
     }
 }
 
@@ -77,17 +78,18 @@ impl DuringFlush {
         disk.on_flush(move || this.disturb());
     }
 
-    /// Does `work`, with the flushes in it disturbed.
+    /// Does `work`, with the flushes in it disturbed: those of `thread`, or all.
     pub(super) fn run<R>(
         &self,
         databases: Vec<Database>,
         disk: &SimDisk,
+        thread: Option<ThreadId>,
         work: impl FnOnce() -> R,
     ) -> Outcome<R> {
         self.shared().target = Some(Target {
             databases,
             disk: disk.clone(),
-            thread: thread::current().id(),
+            thread,
         });
         let result = work();
         let mut shared = self.shared();

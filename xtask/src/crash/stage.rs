@@ -11,6 +11,7 @@ use fastrand::Rng;
 use std::{
     ops::ControlFlow,
     sync::{Arc, Mutex, PoisonError},
+    thread,
 };
 use teak::{
     CompactOptions, Database, Durability, Error, ReadTxn, Recovery, Transaction, TransactionId,
@@ -238,7 +239,10 @@ impl Stage {
     /// Does something that may flush, and meanwhile what is to be done then.
     fn disturbed<R>(&self, work: impl FnOnce() -> R) -> Outcome<R> {
         match &self.during_flush {
-            Some(during_flush) => during_flush.run(self.databases(), &self.disk, work),
+            Some(during_flush) => {
+                let alone = self.crew.as_ref().map(|_| thread::current().id());
+                during_flush.run(self.databases(), &self.disk, alone, work)
+            }
             None => Ok(work()),
         }
     }

@@ -222,7 +222,8 @@ impl State {
             foreign_target: None,
             slots,
             failure: None,
-            wanted: newest.transaction,
+            // Who joins others asks for nothing that they have committed.
+            wanted: TransactionId(0),
             waiting: Waiting::default(),
             tickets: Vec::new(),
             sleepers: Vec::new(),

@@ -56,7 +56,7 @@ const CAMPAIGNS: &[&[&str]] = &[
     &[
         "crash",
         "--images",
-        "12000",
+        "30000",
         "--seed",
         "6",
         "--workload",

@@ -51,7 +51,6 @@ errors! {
     FreeDurable "free-durable" "Pages of the last durable commit are used again."
     FreeAcknowledged "free-acknowledged" "Pages of a commit that only the journal makes durable are used again."
     FreeTarget "free-target" "Pages of the commit that a flush is making durable are used again."
-    LateFlushLock "late-flush-lock" "A thread that has flushed lets others of its process flush before it gives the lock back by which one process at a time flushes."
     SkipDeferred "skip-deferred" "A commit is written before those that were deferred."
     FreeHeld "free-held" "Pages that an older reader sees are used again."
     FreeNamed "free-named" "Pages that only a named snapshot sees are used again."

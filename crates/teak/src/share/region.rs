@@ -215,12 +215,11 @@ impl Region {
     /// Has only the record at `start` be found for a state: it may have become visible before, and have another record since it was closed, or
     /// found again behind a failure.
     fn forget_others_of(&self, transaction: u64, start: usize) {
-        let others = (0..PLACE_COUNT)
-            .map(place_at)
-            .filter(|place| *place != start);
-        { others }
-            .filter(|place| self.word(*place).load(Relaxed) == transaction + 1)
-            .for_each(|place| self.word(place).store(0, Relaxed));
+        for other in (0..PLACE_COUNT).map(place_at) {
+            if other != start && self.word(other).load(Relaxed) == transaction + 1 {
+                self.word(other).store(0, Relaxed);
+            }
+        }
     }
 
     /// The record of a state; `None` if it is not, or was not long enough, among the last that became visible.

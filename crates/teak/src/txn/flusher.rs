@@ -45,7 +45,7 @@ use std::{
     },
     task::Waker,
     thread::{self, JoinHandle, Thread},
-    time::{Duration, Instant},
+    time::Instant,
 };
 
 const FLUSHING: &str = "flushing the file";
@@ -485,19 +485,14 @@ impl Flusher {
 
     /// Ends the lead, and tells who waited.
     fn end_flush(&self, mut state: StateGuard<'_>, has_flush: Option<&Arc<Shared>>) {
-        let is_late = is_planted(Planted::LateFlushLock);
         // The lock is the process's: a thread that leads next while this one still has it would take it for that of a dead one, and this one
         // would give it back under that one's flush. Who takes it in another process waits for the state, which is locked here.
-        if let Some(shared) = has_flush.filter(|_| !is_late) {
+        if let Some(shared) = has_flush {
             shared.region.flush.give_back();
         }
         state.end_lead();
         let woken = self.progress.tell_flushed(&mut state);
         drop(state);
-        if let Some(shared) = has_flush.filter(|_| is_late) {
-            thread::sleep(Duration::from_millis(2));
-            shared.region.flush.give_back();
-        }
         if has_flush.is_some() {
             self.place.deferred_written(&self.progress);
         }

@@ -56,7 +56,7 @@ pub(crate) struct Order {
     /// Whether there must be a database.
     is_file_promised: bool,
     /// In which states the database may have been closed.
-    closed: Option<RangeInclusive<u64>>,
+    closed: Vec<RangeInclusive<u64>>,
     /// The commits that were found to be there and durable, the first of the order first, and what they led to.
     settled: Vec<Mark>,
     state: State,
@@ -70,7 +70,7 @@ impl Order {
             claims: BTreeMap::new(),
             durable: 0,
             is_file_promised: false,
-            closed: Some(0..=0),
+            closed: vec![0..=0],
             settled: Vec::new(),
             state: State::new(),
         }
@@ -100,9 +100,7 @@ impl Order {
 
     /// Whether it may be that the database was closed in this state, and nothing came behind it.
     pub(super) fn may_be_closed(&self, number: u64) -> bool {
-        self.closed
-            .as_ref()
-            .is_some_and(|closed| closed.contains(&number))
+        self.closed.iter().any(|closed| closed.contains(&number))
     }
 
     /// Takes in what the programs of one more boot said.
@@ -115,7 +113,10 @@ impl Order {
         };
         self.expect_possible(found)?;
         self.claims.retain(|number, _| *number <= found);
-        self.closed = self.may_be_closed(found).then_some(found..=found);
+        self.closed = match self.may_be_closed(found) {
+            true => vec![found..=found],
+            false => Vec::new(),
+        };
         self.is_file_promised = true;
         // What was found is flushed before anything is built on it.
         self.durable = found.max(boot.durable);
@@ -128,11 +129,7 @@ impl Order {
             .iter()
             .flat_map(|(_, account)| &account.closes);
         if let Some(first) = closes.min() {
-            let first = self
-                .closed
-                .as_ref()
-                .map_or(*first, |closed| *closed.start().min(first));
-            self.closed = Some(first..=self.newest());
+            self.closed.push(*first..=self.newest());
         }
         Ok(())
     }
@@ -224,7 +221,7 @@ impl Order {
         let number = marks.len() as u64;
         self.claims.clear();
         (self.settled, self.state) = (marks, state);
-        (self.durable, self.closed) = (number, Some(number..=number));
+        (self.durable, self.closed) = (number, vec![number..=number]);
         self.is_file_promised = true;
     }
 

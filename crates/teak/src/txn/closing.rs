@@ -62,13 +62,19 @@ impl Engine {
         if writer.is_changed {
             self.note_clean_close(&mut writer)?;
         } else {
-            // It may have grown for what came to nothing. If that stays it does no harm.
-            let _ = self.storage.set_len(self.storage.len());
+            // It may have grown for what came to nothing.
+            self.cut_to(self.storage.len())?;
         }
         if let Some(shared) = shared {
             shared.region.set_closed();
         }
         Ok(())
+    }
+
+    /// Makes the file so long, which may be longer than is known.
+    fn cut_to(&self, bytes: u64) -> Result<()> {
+        let cut = self.storage.set_len(bytes);
+        cut.map_err(Error::io("making the file shorter"))
     }
 
     /// Leaves the other processes. Of some that close at the same moment the last one finds that it is the last only now.
@@ -112,10 +118,7 @@ impl Engine {
         };
         self.flusher.write_last(&[last(one, 1), last(other, 2)])?;
         let (old_bytes, bytes) = (self.storage.len(), page_count * self.page_size as u64);
-        // It may be longer than is known, too.
-        self.storage
-            .set_len(bytes)
-            .map_err(Error::io("making the file shorter"))?;
+        self.cut_to(bytes)?;
         if bytes < old_bytes {
             self.flusher.events.note(|| Event::Shrunk {
                 old_bytes,

@@ -581,11 +581,17 @@ impl Engine {
     /// The state of a commit by another process that readers do not see yet.
     fn unseen(&self, shared: &Shared, newest: Written) -> Result<Snapshot> {
         let record = shared.record_in(newest.slot)?;
-        let record = record.filter(|record| record.transaction == newest.transaction);
-        let record = record.ok_or_else(|| {
-            let detail = "another process has written the newest commit there, and it is gone";
-            Error::corrupted(slot_page(newest.slot), "begin", detail)
-        })?;
+        let record = match record {
+            Some(record) if record.transaction == newest.transaction => record,
+            other => {
+                let there = other.map(|record| (record.transaction, record.sequence));
+                let detail = format!(
+                    "another process has written the newest commit there, {newest:?}, and it is gone: there is {there:?}, {:?} is visible",
+                    self.flusher.published.visible()
+                );
+                return Err(Error::corrupted(slot_page(newest.slot), "begin", detail));
+            }
+        };
         let before = self.flusher.published.newest_here();
         foreign_snapshot(&*self.storage, record, &before)
     }

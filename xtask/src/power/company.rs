@@ -101,9 +101,12 @@ impl Crew {
             let ended = child.wait()?;
             if !(is_to_end && status.success()) {
                 let errors = ended.errors;
-                self.failure = Some(format!(
-                    "member {member} failed before the power did: {errors}"
-                ));
+                let text = format!("member {member} failed before the power did: {errors}");
+                // What one of them met may be why the others failed.
+                self.failure = Some(match self.failure.take() {
+                    Some(before) => format!("{before}; {text}"),
+                    None => text,
+                });
             }
             let account = Account::read(member, &ended.output)?;
             let durable = account.durable;

@@ -584,6 +584,8 @@ impl Engine {
         let record = match record {
             Some(record) if record.transaction == newest.transaction => record,
             other => {
+                // It was taken back, if something failed.
+                self.refuse_unwritable()?;
                 let there = other.map(|record| (record.transaction, record.sequence));
                 let detail = format!(
                     "another process has written the newest commit there, {newest:?}, and it is gone: there is {there:?}, {:?} is visible",

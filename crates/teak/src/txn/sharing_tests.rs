@@ -2,11 +2,16 @@
 
 use super::{
     Durability, Engine, Sharing, WriteTransaction,
+    progress::Written,
     test_kit::{fill, insert, put, records, settings_with},
 };
-use crate::store::{Access, Create};
+use crate::{
+    commit::record::Record,
+    store::{Access, Create},
+};
 use std::{
     fs::OpenOptions,
+    io::{self, IoSlice},
     sync::{Arc, atomic::Ordering::Release},
     thread,
 };
@@ -80,4 +85,34 @@ fn another_process_may_have_cut_off_what_an_aborted_transaction_had_added() {
         .open(directory.path().join("shared.teak"));
     file.unwrap().set_len(in_use).unwrap();
     put(&engine, Durability::Lazy, records(3000, &[2; 1000])).unwrap();
+}
+
+/// A process that closes gives up what is not durable yet. What others have committed is theirs: it wrote what was visible over the newest
+/// record, and the next who wrote was told that this was gone, or a power cut took a commit that had been acknowledged.
+#[test]
+fn who_gives_up_while_others_go_on_takes_nothing_back() {
+    let directory = tempfile::tempdir().unwrap();
+    let engine = open(&directory);
+    fill(&engine, records(10, b"one"));
+    let visible = engine.begin_read().unwrap().record.clone();
+    let flusher = &engine.flusher;
+    let mut state = flusher.progress.lock();
+    // As another process's durable commit before it is flushed.
+    let record = Record {
+        slot: state.spare_slots()[0],
+        sequence: state.newest.sequence + 1,
+        transaction: visible.transaction.next(),
+        ..visible
+    };
+    let offset = u64::from(record.slot) * engine.page_size as u64;
+    let bytes = record.encode(engine.page_size);
+    let written = engine.storage.write(offset, &[IoSlice::new(&bytes)]);
+    written.unwrap();
+    state.note_written(Written::of(&record));
+    state.fail("closing", &io::Error::other("it is closing"));
+    flusher.take_back(&mut state);
+    drop(state);
+    let shared = flusher.shared.as_ref().unwrap();
+    let there = shared.record_in(record.slot).unwrap().unwrap();
+    assert_eq!(there.transaction, record.transaction);
 }

@@ -48,12 +48,13 @@ impl Flusher {
 
     /// Sees to it that who opens the database finds the state that readers see, as far as the disk
     /// takes that, and gives up all that is not durable. The error that is reported is the one before.
-    pub(super) fn take_back(&self, state: &mut State) {
-        if !self
-            .shared
-            .as_ref()
-            .is_some_and(|shared| shared.is_ousted())
-        {
+    pub(in crate::txn) fn take_back(&self, state: &mut State) {
+        // Where it is only this process that gives up, since it is closing, others go on with what they committed.
+        let is_for_all = match &self.shared {
+            Some(shared) => shared.region.has_failed() && !shared.is_ousted(),
+            None => true,
+        };
+        if is_for_all {
             self.write_what_is_seen(state);
         }
         let told = state.give_up();

@@ -300,7 +300,7 @@ impl<'a> Company<'a> {
     fn look(&mut self) -> Result<Result<Outcome, String>, Failure> {
         self.boot.renew()?;
         if self.path.exists() {
-            fs::copy(&self.path, self.copy())?;
+            fs::copy(&self.path, self.disk.copy())?;
         }
         let (seen, member) = (self.order.seen(), self.next_member());
         let found = match inspect(&self.path, &mut self.order, member) {
@@ -315,11 +315,6 @@ impl<'a> Company<'a> {
                 recovery: found.recovery,
             },
         }))
-    }
-
-    /// Where the database is as it was found; not on the disk that loses its power.
-    fn copy(&self) -> PathBuf {
-        self.disk.place().with_extension("copy")
     }
 }
 
@@ -349,9 +344,9 @@ impl Scene for Company<'_> {
     fn tell(&self, cut: u64) -> Result<(), Failure> {
         println!("  {}", self.what);
         println!("  expected was {}", self.order.possible());
-        if self.copy().exists() {
+        if self.disk.copy().exists() {
             let name = format!("power-{}-{cut}.teak", self.disk.filesystem().name());
-            let kept = keep(&self.copy(), &name)?;
+            let kept = keep(&self.disk.copy(), &name)?;
             println!("  the last database as it was found: {}", kept.display());
         }
         Ok(())
@@ -360,6 +355,6 @@ impl Scene for Company<'_> {
     fn end(self: Box<Self>) {
         // If a cut brings it back, that costs room and nothing else.
         let _ = fs::remove_file(&self.path);
-        let _ = fs::remove_file(self.copy());
+        let _ = fs::remove_file(self.disk.copy());
     }
 }

@@ -121,6 +121,11 @@ impl Disk {
         self.filesystem
     }
 
+    /// Where a database is put as it was found; not on the disk that loses its power.
+    pub(super) fn copy(&self) -> PathBuf {
+        self.place().with_extension("copy")
+    }
+
     /// Where it is mounted.
     pub(super) fn place(&self) -> &Path {
         &self.place

@@ -145,7 +145,7 @@ impl<'a> Single<'a> {
     fn look(&mut self) -> Result<Result<Outcome, String>, Failure> {
         self.boot.renew()?;
         if self.path.exists() {
-            fs::copy(&self.path, self.copy())?;
+            fs::copy(&self.path, self.disk.copy())?;
         }
         let found = match inspect(&self.path, &mut self.history, &self.expected) {
             Ok(found) => found,
@@ -161,11 +161,6 @@ impl<'a> Single<'a> {
             lost_commits,
             recovery: found.recovery,
         }))
-    }
-
-    /// Where the database is as it was found; not on the disk that loses its power.
-    fn copy(&self) -> PathBuf {
-        self.disk.place().with_extension("copy")
     }
 }
 
@@ -200,9 +195,9 @@ impl Scene for Single<'_> {
     fn tell(&self, cut: u64) -> Result<(), Failure> {
         println!("  {}", self.what);
         println!("  {:?}", self.expected);
-        if self.copy().exists() {
+        if self.disk.copy().exists() {
             let name = format!("power-{}-{cut}.teak", self.disk.filesystem().name());
-            let kept = keep(&self.copy(), &name)?;
+            let kept = keep(&self.disk.copy(), &name)?;
             println!("  the last database as it was found: {}", kept.display());
         }
         Ok(())
@@ -211,7 +206,7 @@ impl Scene for Single<'_> {
     fn end(self: Box<Self>) {
         // If a cut brings it back, that costs room and nothing else.
         let _ = fs::remove_file(&self.path);
-        let _ = fs::remove_file(self.copy());
+        let _ = fs::remove_file(self.disk.copy());
     }
 }
 

@@ -37,6 +37,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use contender::Contender;
 use figure::{Figure, Tally};
 use limit::Group;
+use memmap2::{Advice, MmapMut};
 use message::{Done, Part, Setup};
 use plan::Step;
 use std::path::Path;
@@ -146,8 +147,11 @@ impl Run {
             operations: step.part,
         };
         let (count, memory_bytes) = (self.contenders.len(), self.memory_bytes);
-        let touches = memory_bytes.is_none() && step.task.work.writes();
-        let touched_bytes = if touches { self.touched_bytes } else { 0 };
+        let touches = |index| {
+            let work = step.task.work;
+            memory_bytes.is_none() && work.writes() && (index == 0 || work.grows_files())
+        };
+        let touched_bytes = self.touched_bytes;
         // The first part of the first round is not counted: it brings what a work needs into caches and page tables.
         let is_rehearsed = round == 0 && memory_bytes.is_none() && !step.task.work.writes();
         let mut done: Vec<Result<Vec<Done>>> = (0..count).map(|_| Ok(Vec::new())).collect();
@@ -155,10 +159,12 @@ impl Run {
             if let Ok(parts) = &mut done[which] {
                 let contender = &mut contenders[which];
                 let mut result = match index {
-                    0 => prepare(contender, step.task, memory_bytes)
-                        .inspect(|()| touch_memory(touched_bytes)),
+                    0 => prepare(contender, step.task, memory_bytes),
                     _ => Ok(()),
                 };
+                if touches(index) {
+                    result = result.and_then(|()| touch_memory(touched_bytes));
+                }
                 if is_rehearsed && index == 0 {
                     result = result.and_then(|()| contender.work(part(index)).map(drop));
                 }
@@ -248,9 +254,14 @@ fn touched_bytes(compare: &Compare, work: Work) -> usize {
 }
 
 /// Memory that a virtual machine has not touched for a while may have to be given to it anew by the one that it runs on, which takes
-/// milliseconds for a megabyte. What is touched here and freed is what files get next.
-fn touch_memory(bytes: usize) {
-    drop(std::hint::black_box(vec![1u8; bytes]));
+/// milliseconds for a megabyte. What is touched here and freed is what files get next. Memory that can be had as huge pages is touched as such: it is what would be
+/// taken back.
+fn touch_memory(bytes: usize) -> Result<()> {
+    let mut memory = MmapMut::map_anon(bytes)?;
+    // Not every system has them.
+    let _ = memory.advise(Advice::HugePage);
+    memory.iter_mut().step_by(4096).for_each(|byte| *byte = 1);
+    Ok(())
 }
 
 /// All engines have found the same.

@@ -119,6 +119,14 @@ impl Work {
         )
     }
 
+    /// Whether each part may make files much longer.
+    pub(super) fn grows_files(self) -> bool {
+        matches!(
+            self,
+            Self::UpdateLazy | Self::CrudLazy | Self::CrudAsync | Self::Delete | Self::Coins
+        )
+    }
+
     /// Whether all of a round is done by one engine before the next has its turn: it begins with an empty database.
     pub(super) fn is_whole(self) -> bool {
         self.content() == Content::Nothing

@@ -19,7 +19,7 @@ pub(crate) use opening::{
 };
 
 use super::{
-    Mapping, ReadAhead, Storage, WritableMapping,
+    Fill, Mapping, ReadAhead, Storage, WritableMapping,
     advice::Advisor,
     end_within, id_of, lock,
     locked::LockedFile,
@@ -119,11 +119,11 @@ impl FileStorage {
         Ok(id_of(&self.file.metadata()?))
     }
 
-    /// `old_len` is what this process knows; another one may have made the file longer, for a transaction that came to
+    /// Another process may have made the file longer, for a transaction that came to
     /// nothing.
-    fn grow(&self, blocks: &mut Blocks, old_len: u64, new_len: u64) -> io::Result<()> {
+    fn extend(&self, blocks: &mut Blocks, new_len: u64, fill: Fill) -> io::Result<()> {
         let made_ahead = self.ahead.wait_for(new_len);
-        let old_len = old_len.max(self.uncut_len()?);
+        let old_len = self.len().max(self.uncut_len()?);
         if old_len >= new_len {
             // What was made ahead is nobody's yet.
             let is_own = old_len <= made_ahead;
@@ -131,7 +131,9 @@ impl FileStorage {
         }
         let is_allocated = blocks::extend(&self.file, old_len, new_len)?;
         blocks.note_growth(old_len..new_len, is_allocated);
-        blocks::fill_huge_pages(&self.file, old_len, new_len);
+        if fill == Fill::HugePages {
+            blocks::fill_huge_pages(&self.file, old_len, new_len);
+        }
         self.publish_len(new_len)
     }
 
@@ -245,7 +247,7 @@ impl Storage for FileStorage {
         let mut blocks = lock(&self.growth);
         let old_len = self.len();
         if bytes > old_len {
-            return self.grow(&mut blocks, old_len, bytes);
+            return self.extend(&mut blocks, bytes, Fill::HugePages);
         }
         let has_blocks_behind = self.ahead.end();
         if bytes < old_len.max(system_len(&self.file)?) || has_blocks_behind {
@@ -253,6 +255,15 @@ impl Storage for FileStorage {
             self.shrink(old_len, bytes)?;
         }
         Ok(())
+    }
+
+    fn grow(&self, bytes: u64, fill: Fill) -> io::Result<()> {
+        self.check_writable()?;
+        let mut blocks = lock(&self.growth);
+        match bytes > self.len() {
+            true => self.extend(&mut blocks, bytes, fill),
+            false => Ok(()),
+        }
     }
 
     fn grow_ahead(&self, bytes: u64) {

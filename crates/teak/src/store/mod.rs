@@ -51,6 +51,15 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
+/// What a file that becomes longer has to begin with.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Fill {
+    /// Zeros, which the system keeps as huge pages: pages are put there one by one.
+    HugePages,
+    /// Nothing: one call writes most of it.
+    Nothing,
+}
+
 /// A file of pages, mapped at an address that stays while anybody holds the mapping.
 pub(crate) trait Storage: Send + Sync + std::fmt::Debug {
     /// Length of the file in bytes.
@@ -62,6 +71,14 @@ pub(crate) trait Storage: Send + Sync + std::fmt::Debug {
     /// What the system answers; the length is then what it was. `ResourceBusy` when a live
     /// [`WritableRun`](writable::WritableRun) reaches past the new length.
     fn set_len(&self, bytes: u64) -> io::Result<()>;
+
+    /// Makes the file longer as [`Self::set_len`] does, for what is to come there.
+    ///
+    /// # Errors
+    /// As for [`Self::set_len`].
+    fn grow(&self, bytes: u64, _fill: Fill) -> io::Result<()> {
+        self.set_len(bytes)
+    }
 
     /// Says that the file will soon be made so long, which may then be quicker. Its [length](Self::len) stays. As long as it is, or shorter: that nothing is
     /// to be done any more, which is waited for. [`Self::set_len`] to what is no longer gives up what was done.

@@ -34,7 +34,7 @@ use crate::{
     commit::record::{JOURNAL, Record, TABLE_KINDS},
     planted::{Planted, is_planted},
     space::{Change, Committed},
-    store::Mapping,
+    store::{Fill, Mapping},
     tree::{PageSource, TreeRoot, seal},
 };
 use std::sync::Arc;
@@ -242,7 +242,7 @@ impl WriteTransaction {
         committed: Committed,
     ) -> Result<Arc<Snapshot>> {
         let page_count = self.pages.writer.space.page_count();
-        self.pages.extend_file(page_count)?;
+        self.pages.extend_file(page_count, Fill::HugePages)?;
         let mapping = self.engine.storage.mapping();
         let mapping = mapping.map_err(Error::io("mapping the file"))?;
         let deferred = self.pages_to_defer(&committed, deaths);

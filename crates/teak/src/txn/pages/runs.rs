@@ -5,7 +5,7 @@ use crate::{
     Error, Result, Run,
     error::is_full,
     space::Policy,
-    store::{WritableMapping, WritableRun},
+    store::{Fill, WritableMapping, WritableRun},
     txn::{engine::Durability, events::Event},
 };
 use std::{
@@ -257,8 +257,17 @@ impl WritePages {
             return Err(self.full());
         }
         let least = old + pages.saturating_sub(trailing);
-        let new = self.extend_file(new).or_else(|_| self.extend_file(least))?;
-        self.grow_ahead(new, limit);
+        // Who asks for half of it or more writes it by a call, as a large value: pages of the system's cache that are as large come with that.
+        let fill = match 2 * pages >= new - old {
+            true => Fill::Nothing,
+            false => Fill::HugePages,
+        };
+        let new = self
+            .extend_file(new, fill)
+            .or_else(|_| self.extend_file(least, fill))?;
+        if fill == Fill::HugePages {
+            self.grow_ahead(new, limit);
+        }
         self.refresh_mapping()?;
         self.writer.space.grow(new);
         self.has_grown = true;
@@ -299,12 +308,12 @@ impl WritePages {
     }
 
     /// Makes the file this many pages long, if it is shorter.
-    pub(in crate::txn) fn extend_file(&self, pages: u64) -> Result<u64> {
+    pub(in crate::txn) fn extend_file(&self, pages: u64, fill: Fill) -> Result<u64> {
         let bytes = pages << self.page_shift;
         let old_bytes = self.storage.len();
         if bytes > old_bytes {
             self.storage
-                .set_len(bytes)
+                .grow(bytes, fill)
                 .map_err(Error::io("making the file longer"))?;
             self.writer.flusher().events.note(|| Event::Grown {
                 old_bytes,

@@ -19,7 +19,7 @@ use crate::{
     tree::{PageSource, RootRef, TreeRoot, reading::reading},
     txn::located::located,
 };
-use going::{Going, Path, Way};
+use going::{Going, Leads, Path, Way};
 use std::{fmt, mem};
 
 /// A cursor over the raw bytes of a table that borrows no transaction: each operation is told which one it is for. So the table can be
@@ -90,7 +90,7 @@ pub struct FreeCursor {
     value: Vec<u8>,
     /// Takes the next key and value, so that an error leaves the place as it is.
     arriving: (Vec<u8>, Vec<u8>),
-    /// The way to the record, where it is known.
+    /// The way to the record, or behind one that is gone, where it is known.
     hint: Option<Hint>,
 }
 
@@ -135,11 +135,12 @@ enum Place {
     BehindLast,
 }
 
-/// The way to a record, in one state of its table.
+/// The way to the record of the place, or the one behind it, in one state of its table.
 #[derive(Clone)]
 struct Hint {
     stamp: Stamp,
     path: Path,
+    leads: Leads,
 }
 
 /// Which state of a table: two equal stamps are of one state.
@@ -256,11 +257,14 @@ impl FreeCursor {
         let source: &(dyn PageSource + 't) = txn.source();
         let stamp = Stamp::new(txn, &self.table, &root);
         let hint = self.hint.take();
-        let is_known = hint.as_ref().is_some_and(|hint| hint.stamp == stamp);
+        let leads = match &hint {
+            Some(hint) if hint.stamp == stamp => hint.leads,
+            _ => Leads::Elsewhere,
+        };
         let path = hint.map(|hint| hint.path);
         let went = reading(source, || {
             let way = match path {
-                Some(path) if is_known => Way::resume(source, &root, path)?,
+                Some(path) if leads != Leads::Elsewhere => Way::resume(source, &root, path)?,
                 path => Way::new(source, &root, path),
             };
             let mut going = Going {
@@ -270,14 +274,14 @@ impl FreeCursor {
                 key: &self.key,
                 value: &self.value,
                 way,
-                is_known,
+                leads,
             };
             let is_found = step(&mut going)?;
             if is_found {
                 let (key, value) = &mut self.arriving;
                 going.read(key, value)?;
             }
-            let is_known = is_found || going.is_known;
+            let is_known = is_found || going.leads.is_here();
             Ok((is_found, is_known.then(|| going.way.into_path())))
         });
         let (is_found, path) = went
@@ -290,7 +294,8 @@ impl FreeCursor {
             self.stay(place);
             return Ok(false);
         }
-        self.hint = path.map(|path| Hint { stamp, path });
+        let leads = Leads::Here;
+        self.hint = path.map(|path| Hint { stamp, path, leads });
         Ok(is_found)
     }
 
@@ -306,7 +311,8 @@ impl FreeCursor {
         }
         let source: &(dyn PageSource + 't) = txn.source();
         let stamp = Stamp::new(txn, &self.table, &root);
-        let hint = self.hint.as_ref().filter(|hint| hint.stamp == stamp);
+        let hint = self.hint.as_ref();
+        let hint = hint.filter(|hint| hint.stamp == stamp && hint.leads.is_here());
         let looked = reading(source, || {
             if let Some(hint) = hint {
                 return look(source, &root, &hint.path).map(Some);
@@ -318,7 +324,7 @@ impl FreeCursor {
                 key: &self.key,
                 value: &self.value,
                 way: Way::new(source, &root, None),
-                is_known: false,
+                leads: Leads::Elsewhere,
             };
             match going.here()? {
                 true => look(source, &root, &going.way.into_path()).map(Some),

@@ -579,8 +579,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
         let key = K::encode(&key);
         self.root(txn)?;
         let handle = self.handle(txn);
-        txn.inner
-            .change(handle, &self.name, |tree| tree.remove(key.as_ref()))
+        txn.inner.remove(handle, &self.name, key.as_ref())
     }
 
     /// Removes many records, in the order of keys; returns how many there were. A key that comes

@@ -50,7 +50,7 @@ impl<S: PageSink> Tree<'_, S> {
                     self.add(position.into_path(), key, value)?;
                 }
             }
-            Verdict::Remove if is_there => self.remove_at(position)?,
+            Verdict::Remove if is_there => drop(self.remove_at(position)?),
             Verdict::Remove | Verdict::Leave => {}
         }
         Ok(decided)

@@ -58,7 +58,7 @@ enum End {
 
 impl Position {
     /// On the record that a path leads to.
-    pub(super) fn on(path: Vec<Step>) -> Self {
+    pub(crate) fn on(path: Vec<Step>) -> Self {
         let place = Place::On;
         Self { path, place }
     }

@@ -363,18 +363,21 @@ impl<S: PageSink> Tree<'_, S> {
     }
 
     /// Merges a leaf that has become thin with a neighbour, or removes it if it is empty. The counts above it are right.
-    pub(super) fn mend_leaf(&mut self, path: &[Step]) -> Result<()> {
+    ///
+    /// Says `Done` if the path leads to the leaf as before.
+    pub(super) fn mend_leaf(&mut self, path: &[Step]) -> Result<InPlace> {
         let depth = path.len() - 1;
         let number = path[depth].page;
         let header = self.header(number)?;
         if header.count == 0 {
             self.release_leaf(number)?;
-            return self.remove_child(path, depth);
+            self.remove_child(path, depth)?;
+            return Ok(InPlace::Rebuild);
         }
         let page_size = self.sink.page_size();
         let used_len = leaf::used_len(&header);
         if depth == 0 || used_len >= part(page_size, THIN_LEAF) {
-            return Ok(());
+            return Ok(InPlace::Done);
         }
         let max_len = part(page_size, MERGED_FILL_MAX);
         let may_copy = used_len < part(page_size, THIN_PAGE);
@@ -385,11 +388,11 @@ impl<S: PageSink> Tree<'_, S> {
             .min_by_key(|n| (!n.is_own, n.used_len));
         match partner {
             Some(neighbour) => self.merge_leaf(path, neighbour),
-            None => Ok(()),
+            None => Ok(InPlace::Done),
         }
     }
 
-    fn merge_leaf(&mut self, path: &[Step], neighbour: Neighbour) -> Result<()> {
+    fn merge_leaf(&mut self, path: &[Step], neighbour: Neighbour) -> Result<InPlace> {
         let depth = path.len() - 1;
         let (parent, number) = (path[depth - 1], path[depth].page);
         let first = neighbour.index.min(parent.index);
@@ -408,7 +411,7 @@ impl<S: PageSink> Tree<'_, S> {
         }
         let count = records.len();
         if records.page_len(self.root.leaf_format(), 0..count) > self.sink.page_size() {
-            return Ok(());
+            return Ok(InPlace::Done);
         }
         self.build_leaf(number, &records, 0..count)?;
         self.release_leaf(neighbour.page)?;
@@ -416,6 +419,7 @@ impl<S: PageSink> Tree<'_, S> {
         let weight = self.root.weight_of(&records, 0..count);
         let weight = weight.map_err(|damage| damage.at(number, "rebalance"))?;
         let child = Child::unsealed(Vec::new(), number, weight);
-        self.put_children(path, depth, first..first + 2, vec![child])
+        self.put_children(path, depth, first..first + 2, vec![child])?;
+        Ok(InPlace::Rebuild)
     }
 }

@@ -5,30 +5,45 @@ use super::{
     insert::Tree,
     position::{Position, Step},
 };
-use crate::{Result, page::leaf};
+use crate::{
+    Result,
+    page::leaf::{self, InPlace},
+};
+use std::mem;
 
 impl<S: PageSink> Tree<'_, S> {
     /// Removes the record of `key`; says whether there was one.
     pub(crate) fn remove(&mut self, key: &[u8]) -> Result<bool> {
+        self.remove_near(&mut Vec::new(), key)
+    }
+
+    /// The same for many records, one after the other: `near` is the path to where the last one was, as this function or
+    /// [`Self::insert_near`] left it, if nothing else has changed the tree since, or empty.
+    pub(crate) fn remove_near(&mut self, near: &mut Vec<Step>, key: &[u8]) -> Result<bool> {
         if self.root.is_empty() {
             return Ok(false);
         }
-        let mut position = Position::default();
-        if !position.descend(&*self.sink, self.root, key)? {
+        let mut position = Position::on(mem::take(near));
+        if !position.descend_near(&*self.sink, self.root, key)? {
             return Ok(false);
         }
-        self.remove_at(position)?;
+        *near = self.remove_at(position)?;
         Ok(true)
     }
 
-    /// Removes the record at a position.
-    pub(super) fn remove_at(&mut self, position: Position) -> Result<()> {
-        let path = self.own_path(position.into_path())?;
-        self.remove_record(&path, 1)
+    /// Removes the record at a position. Returns the path to the record behind it, or to the end of the leaf; empty where leaves were laid out anew.
+    pub(super) fn remove_at(&mut self, position: Position) -> Result<Vec<Step>> {
+        let mut path = self.own_path(position.into_path())?;
+        match self.remove_record(&path, 1)? {
+            InPlace::Done => path.last_mut().expect("a path has a leaf").count -= 1,
+            InPlace::Rebuild => path.clear(),
+        }
+        Ok(path)
     }
 
-    /// Removes the entry of a leaf where a path leads, which may be changed. It stands for so many records.
-    pub(super) fn remove_record(&mut self, path: &[Step], records: u64) -> Result<()> {
+    /// Removes the entry of a leaf where a path leads, which may be changed. It stands for so many records. Says `Done` if the path leads to the leaf
+    /// as before.
+    pub(super) fn remove_record(&mut self, path: &[Step], records: u64) -> Result<InPlace> {
         let step = *path.last().expect("a path has a leaf");
         let run = self.run_at(step.page, step.index, "remove")?;
         leaf::remove(self.sink.page_mut(step.page)?, step.index)

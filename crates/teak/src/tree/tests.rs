@@ -276,9 +276,17 @@ fn records_near_the_last_one_go_to_their_place() {
                 0..60 => number += 1 + random.u64(..2),
                 60..90 => number -= 1,
                 90..93 => number = random.u64(1 << 16..1 << 21),
-                93..98 => {
+                93..95 => {
                     fixture.remove(&key_of(number, root.order));
                     near.clear();
+                }
+                95..98 => {
+                    for number in number..number + random.u64(1..60) {
+                        let key = key_of(number, root.order);
+                        let mut tree = Tree::new(&mut fixture.pages, &mut fixture.root);
+                        let removed = tree.remove_near(&mut near, &key).unwrap();
+                        assert_eq!(removed, fixture.model.remove(&key).is_some());
+                    }
                 }
                 _ => {
                     seal::seal(&mut fixture.pages, &mut fixture.root).unwrap();

@@ -21,7 +21,7 @@ use crate::{
     tree::{
         PageSource, RootRef, TreeRoot,
         insert::{Existing, Inserted, Tree},
-        position::Step,
+        position::{Position, Step},
         reading::{reading, reading_from, reading_twice},
     },
 };
@@ -42,7 +42,7 @@ pub(crate) struct OpenTable {
     pub(super) is_changed: bool,
     /// Which of the transaction's changes was the last that concerned it; 0 if it is as it was committed.
     pub(super) version: u64,
-    /// The path to the last record that was inserted, if that was the last change; else empty.
+    /// The path to the record that was inserted last, or to where the last one was removed, if that was the last change; else empty.
     near: Vec<Step>,
 }
 
@@ -328,6 +328,18 @@ impl WriteTransaction {
         self.change_near(handle, name, |tree, near| {
             tree.insert_near(near, key, value, existing)
         })
+    }
+
+    /// Removes a record; says whether there was one.
+    pub(crate) fn remove(&mut self, handle: usize, name: &[u8], key: &[u8]) -> Result<bool> {
+        self.change_near(handle, name, |tree, near| tree.remove_near(near, key))
+    }
+
+    /// The path to the record behind the one that was removed, if that was the last change of the table and it is in the same leaf.
+    pub(crate) fn behind_removed(&self, handle: usize) -> Option<Position> {
+        let near = &self.tables.get(&handle)?.near;
+        let leaf = near.last()?;
+        (leaf.index < leaf.count).then(|| Position::on(near.clone()))
     }
 
     /// Changes a table, with [`OpenTable::near`], which `change` keeps true.

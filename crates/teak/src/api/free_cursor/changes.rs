@@ -1,6 +1,9 @@
 //! What free cursors change.
 
-use super::{Bunch, FreeCursor, Kind, Place};
+use super::{
+    Bunch, FreeCursor, Hint, Kind, Place, Stamp,
+    going::{Leads, Path},
+};
 use crate::{
     Result,
     api::{
@@ -189,10 +192,28 @@ impl FreeCursor {
         if !self.can_be_on_record(txn)? {
             return Ok(false);
         }
-        match &self.table {
+        let is_removed = match &self.table {
             Kind::Records(table) => table.remove(txn, &self.key),
-            Kind::Pairs(table) => table.remove(txn, &self.key, &self.value),
+            Kind::Pairs(table) => return table.remove(txn, &self.key, &self.value),
+        }?;
+        if is_removed {
+            self.note_behind(txn)?;
         }
+        Ok(is_removed)
+    }
+
+    /// Keeps the way to the record behind the one that was just removed.
+    fn note_behind(&mut self, txn: &WriteTxn) -> Result<()> {
+        let behind = txn.inner.behind_removed(self.table.handle(txn));
+        self.hint = match behind {
+            Some(position) => Some(Hint {
+                stamp: Stamp::new(txn, &self.table, &*self.table.root(txn)?),
+                path: Path::Record(position),
+                leads: Leads::Behind,
+            }),
+            None => None,
+        };
+        Ok(())
     }
 
     /// Removes the key of the place with all its values; returns how many it had. The place stays what it was.

@@ -113,8 +113,24 @@ pub(super) struct Going<'g, 's> {
     pub(super) key: &'g [u8],
     pub(super) value: &'g [u8],
     pub(super) way: Way<'s>,
-    /// Whether the way is that to the record of the place. Else it leads elsewhere, and means nothing.
-    pub(super) is_known: bool,
+    pub(super) leads: Leads,
+}
+
+/// Where the way of a cursor leads.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Leads {
+    /// To the record of the place.
+    Here,
+    /// To the one behind it; that of the place is gone.
+    Behind,
+    /// Elsewhere: it means nothing.
+    Elsewhere,
+}
+
+impl Leads {
+    pub(super) fn is_here(self) -> bool {
+        self == Self::Here
+    }
 }
 
 impl<'s> Going<'_, 's> {
@@ -152,11 +168,12 @@ impl<'s> Going<'_, 's> {
     pub(super) fn behind(&mut self) -> Result<bool> {
         let (source, root) = (self.source, self.root);
         match &mut self.way {
-            Way::Record(position) if self.is_known => position.next(source, root),
+            Way::Record(position) if self.leads.is_here() => position.next(source, root),
+            Way::Record(_) if self.leads == Leads::Behind => Ok(true),
             Way::Record(position) => {
                 Landmark::new(root, self.key).seek_behind(position, source, root)
             }
-            Way::Pair(cursor) if self.is_known => cursor.next(),
+            Way::Pair(cursor) if self.leads.is_here() => cursor.next(),
             Way::Pair(cursor) => {
                 PairLandmark::new(root, (self.key, self.value)).seek_behind(cursor)
             }
@@ -167,11 +184,11 @@ impl<'s> Going<'_, 's> {
     pub(super) fn before(&mut self) -> Result<bool> {
         let (source, root) = (self.source, self.root);
         match &mut self.way {
-            Way::Record(position) if self.is_known => position.prev(source, root),
+            Way::Record(position) if self.leads.is_here() => position.prev(source, root),
             Way::Record(position) => {
                 Landmark::new(root, self.key).seek_before(position, source, root)
             }
-            Way::Pair(cursor) if self.is_known => cursor.prev(),
+            Way::Pair(cursor) if self.leads.is_here() => cursor.prev(),
             Way::Pair(cursor) => {
                 PairLandmark::new(root, (self.key, self.value)).seek_before(cursor)
             }
@@ -180,7 +197,7 @@ impl<'s> Going<'_, 's> {
 
     /// To the record of the place; `false` if there is none.
     pub(super) fn here(&mut self) -> Result<bool> {
-        if self.is_known {
+        if self.leads.is_here() {
             return Ok(true);
         }
         let (source, root) = (self.source, self.root);
@@ -192,11 +209,12 @@ impl<'s> Going<'_, 's> {
 
     /// To the record of the place, or the first one behind it.
     pub(super) fn here_or_behind(&mut self) -> Result<bool> {
-        if self.is_known {
+        if self.leads.is_here() {
             return Ok(true);
         }
         let (source, root) = (self.source, self.root);
         match &mut self.way {
+            Way::Record(_) if self.leads == Leads::Behind => Ok(true),
             Way::Record(position) => {
                 let landmark = Landmark::new(root, self.key);
                 match landmark.possible() {
@@ -212,7 +230,7 @@ impl<'s> Going<'_, 's> {
 
     /// To the record of the place, or the last one before it.
     pub(super) fn here_or_before(&mut self) -> Result<bool> {
-        if self.is_known {
+        if self.leads.is_here() {
             return Ok(true);
         }
         let (source, root) = (self.source, self.root);
@@ -266,7 +284,7 @@ impl<'s> Going<'_, 's> {
     /// To the first value of the next key.
     pub(super) fn next_key(&mut self) -> Result<bool> {
         match (&mut self.way, self.place) {
-            (Way::Pair(cursor), Place::At) if self.is_known => cursor.next_key(),
+            (Way::Pair(cursor), Place::At) if self.leads.is_here() => cursor.next_key(),
             (Way::Pair(cursor), Place::At) => {
                 PairLandmark::new(self.root, (self.key, self.value)).seek_key_behind(cursor)
             }
@@ -277,7 +295,7 @@ impl<'s> Going<'_, 's> {
     /// To the last value of the key before.
     pub(super) fn prev_key(&mut self) -> Result<bool> {
         match (&mut self.way, self.place) {
-            (Way::Pair(cursor), Place::At) if self.is_known => cursor.prev_key(),
+            (Way::Pair(cursor), Place::At) if self.leads.is_here() => cursor.prev_key(),
             (Way::Pair(cursor), Place::At) => {
                 PairLandmark::new(self.root, (self.key, self.value)).seek_key_before(cursor)
             }
@@ -288,7 +306,7 @@ impl<'s> Going<'_, 's> {
     /// To the next value of the key; if there is none the way is as good as before.
     pub(super) fn next_value(&mut self) -> Result<bool> {
         match (&mut self.way, self.place) {
-            (Way::Pair(cursor), Place::At) if self.is_known => cursor.next_value(),
+            (Way::Pair(cursor), Place::At) if self.leads.is_here() => cursor.next_value(),
             (Way::Pair(cursor), Place::At) => {
                 PairLandmark::new(self.root, (self.key, self.value)).seek_value_behind(cursor)
             }
@@ -299,7 +317,7 @@ impl<'s> Going<'_, 's> {
     /// To the value of the key before; if there is none the way is as good as before.
     pub(super) fn prev_value(&mut self) -> Result<bool> {
         match (&mut self.way, self.place) {
-            (Way::Pair(cursor), Place::At) if self.is_known => cursor.prev_value(),
+            (Way::Pair(cursor), Place::At) if self.leads.is_here() => cursor.prev_value(),
             (Way::Pair(cursor), Place::At) => {
                 PairLandmark::new(self.root, (self.key, self.value)).seek_value_before(cursor)
             }
@@ -310,7 +328,7 @@ impl<'s> Going<'_, 's> {
     /// To the first value of the key.
     pub(super) fn first_value(&mut self) -> Result<bool> {
         match (&mut self.way, self.place) {
-            (Way::Pair(cursor), Place::At) if self.is_known => cursor.first_value(),
+            (Way::Pair(cursor), Place::At) if self.leads.is_here() => cursor.first_value(),
             (Way::Pair(cursor), Place::At) => {
                 PairLandmark::new(self.root, (self.key, self.value)).seek_first_value(cursor)
             }
@@ -322,7 +340,7 @@ impl<'s> Going<'_, 's> {
     /// To the last value of the key.
     pub(super) fn last_value(&mut self) -> Result<bool> {
         match (&mut self.way, self.place) {
-            (Way::Pair(cursor), Place::At) if self.is_known => cursor.last_value(),
+            (Way::Pair(cursor), Place::At) if self.leads.is_here() => cursor.last_value(),
             (Way::Pair(cursor), Place::At) => {
                 PairLandmark::new(self.root, (self.key, self.value)).seek_last_value(cursor)
             }
@@ -339,7 +357,7 @@ impl<'s> Going<'_, 's> {
     ) -> Result<bool> {
         check_probe(self.root, key)?;
         check_value_probe(self.root, value)?;
-        self.is_known = false;
+        self.leads = Leads::Elsewhere;
         self.as_pairs().map_or(Ok(false), seek)
     }
 

@@ -2,7 +2,7 @@
 
 use super::{
     FreeCursor, Place,
-    going::{Going, Way},
+    going::{Going, Leads, Way},
 };
 use crate::{
     Result,
@@ -276,7 +276,7 @@ impl Going<'_, '_> {
         let mut key = Vec::new();
         while is_there {
             // From here on a step is one from where it is.
-            self.is_known = true;
+            self.leads = Leads::Here;
             let flow = match &self.way {
                 Way::Pair(cursor) => look(cursor.key(), cursor.value()),
                 Way::Record(position) => match record_at(self.source, position, &mut key)? {
@@ -289,7 +289,7 @@ impl Going<'_, '_> {
             }
             is_there = step(self)?;
         }
-        self.is_known = false;
+        self.leads = Leads::Elsewhere;
         Ok(false)
     }
 }

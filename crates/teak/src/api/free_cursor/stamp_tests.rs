@@ -58,6 +58,41 @@ fn a_way_holds_as_long_as_its_table_is_the_same() {
 }
 
 #[test]
+fn behind_a_record_that_is_removed_the_way_goes_on() {
+    let directory = tempfile::tempdir().unwrap();
+    let database = Database::open(directory.path().join("x.teak")).unwrap();
+    let mut txn = database.begin_write().unwrap();
+    let table = txn.create_table::<Bytes, Bytes>("some").unwrap();
+    for number in 0..2000 {
+        insert(&mut txn, &table, number);
+    }
+    let mut cursor = FreeCursor::new(&table);
+    let (mut left, mut searched) = (Vec::new(), 0);
+    while cursor.next(&txn).unwrap() {
+        let number = u32::from_be_bytes(cursor.key().try_into().unwrap());
+        if number % 7 == 3 {
+            left.push(number);
+            continue;
+        }
+        assert!(cursor.remove(&mut txn).unwrap());
+        assert!(!cursor.is_on_record(&txn).unwrap());
+        searched += u32::from(!is_known(&cursor, &txn));
+        let mut other = cursor.clone();
+        assert_eq!(other.prev(&txn).unwrap(), !left.is_empty());
+        if let Some(before) = left.last() {
+            assert_eq!(other.key(), before.to_be_bytes());
+        }
+        let mut other = cursor.clone();
+        assert_eq!(other.current(&txn).unwrap(), number < 1999);
+        if number < 1999 {
+            assert_eq!(other.key(), (number + 1).to_be_bytes());
+        }
+    }
+    assert_eq!(left.len(), 286);
+    assert!(searched < 200, "only where a leaf ends or goes");
+}
+
+#[test]
 fn a_way_to_a_pair_holds_among_the_values_of_a_key_too() {
     let directory = tempfile::tempdir().unwrap();
     let database = Database::open(directory.path().join("x.teak")).unwrap();

@@ -206,13 +206,13 @@ impl<S: PageSink> Tree<'_, S> {
         difference: i64,
     ) -> Result<()> {
         if self.put_values(path, key, kept.value(), difference)? == InPlace::Done {
-            return self.mend_leaf(path);
+            return self.mend_leaf(path).map(drop);
         }
         // The leaf was laid out anew, and perhaps others with it.
         let mut position = Position::default();
         position.descend(&*self.sink, self.root, key)?;
         let path = self.own_path(position.into_path())?;
-        self.mend_leaf(&path)
+        self.mend_leaf(&path).map(drop)
     }
 
     /// Takes the key at a position out, whose values stand in its leaf.

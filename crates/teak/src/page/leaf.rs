@@ -304,6 +304,14 @@ impl<'p> Leaf<'p> {
         self.offsets.get(index).map(|&offset| usize::from(offset))
     }
 
+    /// The page from there on.
+    #[inline]
+    pub(crate) fn from_node(&self, index: usize) -> &'p [u8] {
+        let offset = self.node_offset(index);
+        let from = offset.and_then(|offset| self.page.get(offset..));
+        from.unwrap_or_default()
+    }
+
     #[inline]
     pub(crate) fn node(&self, index: usize) -> Result<Node<'p>, Damage> {
         self.node_as(self.node_format(), index)

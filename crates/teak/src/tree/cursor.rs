@@ -5,7 +5,7 @@ pub(crate) mod parked;
 
 use super::{
     PageSource, TreeRoot,
-    position::Position,
+    position::{Entered, Position},
     reading::{Faults, touch, unreadable},
     visit, visit_leaf,
 };
@@ -23,6 +23,12 @@ use std::{cmp::Ordering, ops::Bound};
 
 /// Bytes of the next leaf that are asked for at once: two cache lines.
 const AHEAD_LEN: usize = 128;
+/// So many nodes ahead are asked for in a leaf that nobody has looked ahead to.
+const NODES_AHEAD: usize = 6;
+/// What of each: cache lines.
+const NODE_LINES: usize = 2;
+/// So many steps behind a search the next leaf is looked ahead to, since the first line of it was asked for.
+const STEPS_TO_LOOK_AHEAD: usize = 3;
 
 /// A cursor that borrows its source. The leaf and the record that it is on are kept at hand, so
 /// that a step within a leaf touches nothing else.
@@ -42,12 +48,23 @@ pub(crate) struct Cursor<'s, S: ?Sized> {
     /// What of the next leaf is still to be asked for, and how much of it with each record, in steps.
     ahead: &'s [u8],
     ahead_steps: usize,
+    /// How far the leaf itself was asked for, if nobody has looked ahead to it.
+    cold: Option<Cold>,
     /// The key as a slice of its page, where that holds whole keys.
     whole_key: Option<&'s [u8]>,
     /// The key, put together, in its first `key_len` bytes. It begins with the prefix of `leaf`.
     key: Vec<u8>,
     key_len: usize,
     value: StoredValue<'s>,
+}
+
+/// A leaf that was found by a search.
+#[derive(Clone, Copy, Debug, Default)]
+struct Cold {
+    /// Nodes before this one were asked for.
+    asked: usize,
+    /// Forwards, from the record that the search found.
+    steps: usize,
 }
 
 impl<S: ?Sized> Clone for Cursor<'_, S> {
@@ -74,6 +91,7 @@ impl<'s, S: PageSource + ?Sized> Cursor<'s, S> {
             fixed_keys: None,
             ahead: &[],
             ahead_steps: 0,
+            cold: None,
             whole_key: None,
             key: Vec::new(),
             key_len: 0,
@@ -122,30 +140,35 @@ impl<'s, S: PageSource + ?Sized> Cursor<'s, S> {
     #[inline]
     pub(crate) fn next(&mut self) -> Result<bool> {
         let Some(index) = self.position.next_in_leaf() else {
-            let moved = self.step_to_next_leaf();
+            let moved = self.step_to_leaf(Position::next_leaf);
             return self.arrive(moved);
         };
-        self.fetch_ahead();
+        self.fetch_ahead(index);
         self.see(index)
     }
 
     /// Goes to the next record without reading it: [`Cursor::read_here`] does that.
     #[inline]
     pub(crate) fn step(&mut self) -> Result<bool> {
-        if self.position.next_in_leaf().is_none() {
-            return self.step_to_next_leaf();
-        }
-        self.fetch_ahead();
+        let Some(index) = self.position.next_in_leaf() else {
+            return self.step_to_leaf(Position::next_leaf);
+        };
+        self.fetch_ahead(index);
         Ok(true)
     }
 
+    /// Goes to the next leaf on a way.
     #[inline(never)]
-    fn step_to_next_leaf(&mut self) -> Result<bool> {
+    fn step_to_leaf(
+        &mut self,
+        go: impl FnOnce(&mut Position, &'s S, &TreeRoot) -> Result<Option<Entered<'s>>>,
+    ) -> Result<bool> {
         let behind = self.moved(|cursor| {
-            let Some(entered) = cursor.position.next_leaf(cursor.source, &cursor.root)? else {
+            let Some(entered) = go(&mut cursor.position, cursor.source, &cursor.root)? else {
                 return Ok(None);
             };
             cursor.enter_leaf(entered.number, entered.leaf);
+            cursor.cold = None;
             Ok(Some(entered.behind))
         })?;
         // A fault there is not one of this leaf.
@@ -156,16 +179,23 @@ impl<'s, S: PageSource + ?Sized> Cursor<'s, S> {
     }
 
     /// Goes to the record before without reading it.
+    #[inline]
     pub(crate) fn step_back(&mut self) -> Result<bool> {
-        self.moved(|cursor| cursor.position.prev(cursor.source, &cursor.root))
+        if self.position.prev_in_leaf().is_none() {
+            return self.step_to_leaf(Position::prev_leaf);
+        }
+        self.fetch_leaf_ahead();
+        Ok(true)
     }
 
     #[inline]
     pub(crate) fn prev(&mut self) -> Result<bool> {
-        self.moved(|cursor| {
-            let moved = cursor.position.prev(cursor.source, &cursor.root);
-            cursor.arrive(moved)
-        })
+        let Some(index) = self.position.prev_in_leaf() else {
+            let moved = self.step_to_leaf(Position::prev_leaf);
+            return self.arrive(moved);
+        };
+        self.fetch_leaf_ahead();
+        self.see(index)
     }
 
     /// See [`Position::seek`].
@@ -348,6 +378,7 @@ impl<'s, S: PageSource + ?Sized> Cursor<'s, S> {
         self.whole_key = None;
         self.value = StoredValue::inline(&[]);
         self.ahead = &[];
+        self.cold = Some(Cold::default());
     }
 
     /// Has the next leaf fetched while the scan goes through this one. What is wrong with it is
@@ -370,9 +401,35 @@ impl<'s, S: PageSource + ?Sized> Cursor<'s, S> {
         self.ahead_steps = steps.div_ceil(self.leaf.count().max(1));
     }
 
+    /// Asks for what comes behind the record that a step forwards led to.
+    #[inline]
+    fn fetch_ahead(&mut self, index: usize) {
+        match self.cold {
+            Some(cold) => self.fetch_cold(cold, index),
+            None => self.fetch_leaf_ahead(),
+        }
+    }
+
+    /// In a leaf that was found by a search: a range may end soon, so this asks for a few nodes, and for the next leaf only after some steps.
+    #[inline(never)]
+    fn fetch_cold(&mut self, cold: Cold, index: usize) {
+        self.fetch_leaf_ahead();
+        let end = (index + NODES_AHEAD).min(self.leaf.count());
+        for node in cold.asked.max(index)..end {
+            store::prefetch_lines(self.leaf.from_node(node), NODE_LINES);
+        }
+        let steps = cold.steps + 1;
+        self.cold = Some(Cold { asked: end, steps });
+        match steps {
+            1 => self.look_ahead([None, self.position.leaves_behind(self.source)[0]]),
+            STEPS_TO_LOOK_AHEAD => self.look_ahead(self.position.leaves_behind(self.source)),
+            _ => {}
+        }
+    }
+
     /// While a scan goes through a leaf it asks for the next one, a part with each record.
     #[inline]
-    fn fetch_ahead(&mut self) {
+    fn fetch_leaf_ahead(&mut self) {
         for _ in 0..self.ahead_steps {
             let Some((now, later)) = self.ahead.split_first_chunk::<AHEAD_LEN>() else {
                 return;

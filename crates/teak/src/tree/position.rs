@@ -45,15 +45,25 @@ pub(crate) struct Position {
 pub(super) struct Entered<'s> {
     pub(super) number: PageNumber,
     pub(super) leaf: Leaf<'s>,
-    /// The two leaves behind it, as far as they have the same parent.
+    /// The two leaves that come next, as far as they have the same parent.
     pub(super) behind: [Option<PageNumber>; 2],
 }
 
-/// Which end of a page to enter at.
+/// Which end of a page to enter at: the first going forwards, the last going back.
 #[derive(Clone, Copy)]
 enum End {
     First,
     Last,
+}
+
+impl End {
+    /// The entry that is so far behind `index` on that way.
+    fn behind(self, index: usize, distance: usize) -> Option<usize> {
+        match self {
+            Self::First => Some(index + distance),
+            Self::Last => index.checked_sub(distance),
+        }
+    }
 }
 
 impl Position {
@@ -150,7 +160,8 @@ impl Position {
         while level > 0 {
             let inner = visit_inner(source, number, level, "scan")?;
             let index = self.push_edge(number, inner.count(), end);
-            (number, behind) = children(source, &inner, number, index)?;
+            behind = leaves_behind(&inner, index, end);
+            number = enter::child(source, &inner, number, index, "scan")?;
             level -= 1;
         }
         let leaf = visit_leaf(source, number, "scan")?;
@@ -348,26 +359,7 @@ impl Position {
         source: &'s S,
         root: &TreeRoot,
     ) -> Result<Option<Entered<'s>>> {
-        source.refuse_cancelled()?;
-        match self.place {
-            Place::Unset | Place::Before => return self.edge(source, root, End::First),
-            Place::Behind => return Ok(None),
-            Place::Lost => return Err(lost()),
-            Place::On => {}
-        }
-        while self.path.pop().is_some() {
-            let Some(step) = self.path.last_mut() else {
-                break;
-            };
-            if step.index + 1 < step.count {
-                step.index += 1;
-                let (number, index) = (step.page, step.index);
-                let entered = self.enter_child(source, root, number, index, End::First);
-                return self.unless_lost(entered).map(Some);
-            }
-        }
-        self.place = Place::Behind;
-        Ok(None)
+        self.leave_leaf(source, root, End::First)
     }
 
     #[inline]
@@ -376,37 +368,76 @@ impl Position {
         source: &S,
         root: &TreeRoot,
     ) -> Result<bool> {
-        if self.place == Place::On
-            && let Some(leaf) = self.path.last_mut()
-            && leaf.index > 0
-        {
-            leaf.index -= 1;
+        if self.prev_in_leaf().is_some() {
             return Ok(true);
         }
-        self.prev_leaf(source, root)
+        Ok(self.prev_leaf(source, root)?.is_some())
     }
 
-    fn prev_leaf<S: PageSource + ?Sized>(&mut self, source: &S, root: &TreeRoot) -> Result<bool> {
+    /// Goes to the record before in the same leaf, if there is one, and returns its index.
+    #[inline]
+    pub(super) fn prev_in_leaf(&mut self) -> Option<usize> {
+        let leaf = self.path.last_mut()?;
+        leaf.index = leaf.index.checked_sub(1)?;
+        Some(leaf.index)
+    }
+
+    /// Goes to the last record of the leaf before, if there is one, and returns that leaf.
+    pub(super) fn prev_leaf<'s, S: PageSource + ?Sized>(
+        &mut self,
+        source: &'s S,
+        root: &TreeRoot,
+    ) -> Result<Option<Entered<'s>>> {
+        self.leave_leaf(source, root, End::Last)
+    }
+
+    /// Goes to the nearest record of the next leaf on a way.
+    fn leave_leaf<'s, S: PageSource + ?Sized>(
+        &mut self,
+        source: &'s S,
+        root: &TreeRoot,
+        end: End,
+    ) -> Result<Option<Entered<'s>>> {
         source.refuse_cancelled()?;
-        match self.place {
-            Place::Unset | Place::Behind => return self.last(source, root),
-            Place::Before => return Ok(false),
-            Place::Lost => return Err(lost()),
-            Place::On => {}
+        match (self.place, end) {
+            (Place::Unset | Place::Before, End::First)
+            | (Place::Unset | Place::Behind, End::Last) => return self.edge(source, root, end),
+            (Place::Behind, End::First) | (Place::Before, End::Last) => return Ok(None),
+            (Place::Lost, _) => return Err(lost()),
+            (Place::On, _) => {}
         }
         while self.path.pop().is_some() {
             let Some(step) = self.path.last_mut() else {
                 break;
             };
-            if step.index > 0 {
-                step.index -= 1;
-                let (number, index) = (step.page, step.index);
-                let entered = self.enter_child(source, root, number, index, End::Last);
-                return self.unless_lost(entered).map(|_| true);
+            if let Some(index) = end.behind(step.index, 1)
+                && index < step.count
+            {
+                step.index = index;
+                let number = step.page;
+                let entered = self.enter_child(source, root, number, index, end);
+                return self.unless_lost(entered).map(Some);
             }
         }
-        self.place = Place::Before;
-        Ok(false)
+        self.place = match end {
+            End::First => Place::Behind,
+            End::Last => Place::Before,
+        };
+        Ok(None)
+    }
+
+    /// The two leaves behind the one of the record, as far as they have the same parent.
+    pub(super) fn leaves_behind<S: PageSource + ?Sized>(
+        &self,
+        source: &S,
+    ) -> [Option<PageNumber>; 2] {
+        let [.., parent, _] = &*self.path else {
+            return [None; 2];
+        };
+        match visit_inner(source, parent.page, 1, "scan") {
+            Ok(inner) => leaves_behind(&inner, parent.index, End::First),
+            Err(_) => [None; 2],
+        }
     }
 
     /// Goes from the last step of the path down into its child `index`.
@@ -420,21 +451,15 @@ impl Position {
     ) -> Result<Entered<'s>> {
         let level = root.depth - self.path.len() as u8;
         let inner = visit_inner(source, number, level, "scan")?;
-        let (child, behind) = children(source, &inner, number, index)?;
+        let behind = leaves_behind(&inner, index, end);
+        let child = enter::child(source, &inner, number, index, "scan")?;
         self.enter(source, child, level - 1, behind, end)
     }
 }
 
-/// The child `index` of the inner page `number`, and the two behind it.
-fn children<S: PageSource + ?Sized>(
-    source: &S,
-    inner: &Inner<'_>,
-    number: PageNumber,
-    index: usize,
-) -> Result<(PageNumber, [Option<PageNumber>; 2])> {
-    let behind = [1, 2].map(|distance| inner.child(index + distance).ok());
-    let child = enter::child(source, inner, number, index, "scan")?;
-    Ok((child, behind))
+/// The two children behind `index` on a way.
+fn leaves_behind(inner: &Inner<'_>, index: usize, end: End) -> [Option<PageNumber>; 2] {
+    [1, 2].map(|distance| inner.child(end.behind(index, distance)?).ok())
 }
 
 #[cold]

@@ -45,13 +45,14 @@ impl<S: PageSource + ?Sized> Cursor<'_, S> {
     #[inline(always)]
     pub(crate) fn stand_on_next(&mut self, index: usize) {
         self.position.stand_on(index);
-        self.fetch_ahead();
+        self.fetch_ahead(index);
     }
 
     /// Goes to the record that was read.
     #[inline(always)]
     pub(crate) fn stand_on_prev(&mut self, index: usize) {
         self.position.stand_on(index);
+        self.fetch_leaf_ahead();
     }
 
     #[inline(always)]

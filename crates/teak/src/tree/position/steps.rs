@@ -53,7 +53,7 @@ impl Position {
             left -= 1;
             let is_found = match steps > 0 {
                 true => self.next_leaf(source, root)?.is_some(),
-                false => self.prev_leaf(source, root)?,
+                false => self.prev_leaf(source, root)?.is_some(),
             };
             if !is_found {
                 return Ok(false);

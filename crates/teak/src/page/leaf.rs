@@ -306,7 +306,7 @@ impl<'p> Leaf<'p> {
 
     /// The page from there on.
     #[inline]
-    pub(crate) fn from_node(&self, index: usize) -> &'p [u8] {
+    pub(crate) fn page_from_node(&self, index: usize) -> &'p [u8] {
         let offset = self.node_offset(index);
         let from = offset.and_then(|offset| self.page.get(offset..));
         from.unwrap_or_default()

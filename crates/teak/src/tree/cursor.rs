@@ -416,7 +416,7 @@ impl<'s, S: PageSource + ?Sized> Cursor<'s, S> {
         self.fetch_leaf_ahead();
         let end = (index + NODES_AHEAD).min(self.leaf.count());
         for node in cold.asked.max(index)..end {
-            store::prefetch_lines(self.leaf.from_node(node), NODE_LINES);
+            store::prefetch_lines(self.leaf.page_from_node(node), NODE_LINES);
         }
         let steps = cold.steps + 1;
         self.cold = Some(Cold { asked: end, steps });

@@ -289,6 +289,13 @@ impl<'p> Inner<'p> {
         self.child_bytes(index).map(|&bytes| child_of(bytes))
     }
 
+    /// The pages of all children.
+    pub(crate) fn children(&self) -> impl Iterator<Item = PageNumber> + use<'p> {
+        let arrays = self.arrays();
+        let (children, _) = self.page[arrays.children..arrays.tags].as_chunks();
+        children.iter().map(|&bytes| child_of(bytes))
+    }
+
     /// Where that is noted, for [`child_of`].
     #[inline(always)]
     pub(crate) fn child_bytes(&self, index: usize) -> Result<&'p [u8; 4], Damage> {

@@ -50,16 +50,10 @@ fn dirty_children<S: PageSink>(
     level: u8,
 ) -> Result<Vec<(usize, PageNumber)>> {
     let inner = visit_inner(sink, number, level, "commit")?;
-    let mut dirty = Vec::new();
-    for index in 0..inner.count() {
-        let child = inner
-            .child(index)
-            .map_err(|damage| damage.at(number, "commit"))?;
-        if sink.is_dirty(child) {
-            dirty.push((index, child));
-        }
-    }
-    Ok(dirty)
+    let children = inner.children().enumerate();
+    Ok(children
+        .filter(|(_, child)| sink.is_dirty(*child))
+        .collect())
 }
 
 /// Seals the nested trees of a leaf.

@@ -22,6 +22,11 @@ const SLAB_PAGES: usize = 64;
 /// Bytes of slabs that are kept for the next transaction.
 const KEPT_BYTES_MAX: usize = 64 << 20;
 
+/// Blocks without pages that are kept for it.
+const SPARE_BLOCKS_MAX: usize = 64;
+/// Words of the bits that say which pages may be in blocks.
+const FILTER_WORDS: usize = 16;
+
 /// A slot with this bit is the number of a mapped run.
 const MAPPED: u32 = 1 << 31;
 
@@ -49,6 +54,13 @@ pub(super) struct Arena {
     groups: Vec<Option<Box<Group>>>,
     /// Blocks in use, in the order of their first use.
     blocks: Vec<u32>,
+    #[allow(
+        clippy::vec_box,
+        reason = "they come from the table and go back to it as they are"
+    )]
+    spare_blocks: Vec<Box<Block>>,
+    /// Has a bit of each written page, by the last bits of its number: of a small transaction it tells at once that a page is none.
+    filter: [u64; FILTER_WORDS],
     slabs: Vec<Box<[u64]>>,
     free_slots: Vec<u32>,
     /// Resident pages in slabs, and in mapped runs.
@@ -89,12 +101,39 @@ fn split(number: PageNumber) -> (u32, usize) {
     (number.0 / BLOCK_PAGES as u32, number.index() % BLOCK_PAGES)
 }
 
+impl Block {
+    fn empty() -> Box<Self> {
+        Box::new(Self {
+            written: 0,
+            fresh: 0,
+            resident: 0,
+            mapped: 0,
+            tagged: 0,
+            slots: [0; BLOCK_PAGES],
+            tags: None,
+        })
+    }
+
+    /// Has no pages any more; its memory stays.
+    fn clear(&mut self) {
+        (self.written, self.fresh, self.resident) = (0, 0, 0);
+        (self.mapped, self.tagged) = (0, 0);
+    }
+}
+
+/// The word and the bit of a page in [`Arena::filter`].
+fn filter_place(number: PageNumber) -> (usize, usize) {
+    (number.index() / 64 % FILTER_WORDS, number.index() % 64)
+}
+
 impl Arena {
     pub(super) fn new(page_size: usize) -> Self {
         Self {
             page_size,
             groups: Vec::new(),
             blocks: Vec::new(),
+            spare_blocks: Vec::new(),
+            filter: [0; FILTER_WORDS],
             slabs: Vec::new(),
             free_slots: Vec::new(),
             resident_count: 0,
@@ -124,24 +163,20 @@ impl Arena {
         }
         let group =
             self.groups[group].get_or_insert_with(|| Box::new([const { None }; GROUP_BLOCKS]));
-        let blocks = &mut self.blocks;
+        let (blocks, spare_blocks) = (&mut self.blocks, &mut self.spare_blocks);
         group[slot].get_or_insert_with(|| {
             blocks.push(index);
-            Box::new(Block {
-                written: 0,
-                fresh: 0,
-                resident: 0,
-                mapped: 0,
-                tagged: 0,
-                slots: [0; BLOCK_PAGES],
-                tags: None,
-            })
+            spare_blocks.pop().unwrap_or_else(Block::empty)
         })
     }
 
     /// Whether this transaction wrote the page.
     #[inline]
     pub(super) fn is_written(&self, number: PageNumber) -> bool {
+        let (word, bit) = filter_place(number);
+        if self.filter[word] >> bit & 1 == 0 {
+            return false;
+        }
         let (index, bit) = split(number);
         self.block(index)
             .is_some_and(|block| block.written >> bit & 1 != 0)
@@ -235,6 +270,7 @@ impl Arena {
         block.written |= mask;
         block.fresh |= if is_new { mask } else { 0 };
         block.resident |= mask;
+        self.note_in_filter(number);
         if is_mapped {
             self.mapped_count += usize::from(!was_resident);
         } else if !was_resident {
@@ -243,6 +279,11 @@ impl Arena {
             self.block_or_new(index).slots[bit] = slot;
         }
         self.page_mut(number).expect("the page was made resident")
+    }
+
+    fn note_in_filter(&mut self, number: PageNumber) {
+        let (word, bit) = filter_place(number);
+        self.filter[word] |= 1 << bit;
     }
 
     fn take_slot(&mut self) -> u32 {
@@ -263,6 +304,7 @@ impl Arena {
             let block = self.block_or_new(index);
             block.written |= 1 << bit;
             block.fresh |= 1 << bit;
+            self.note_in_filter(number);
         }
     }
 
@@ -408,10 +450,15 @@ impl Arena {
     pub(super) fn clear(&mut self) {
         for index in std::mem::take(&mut self.blocks) {
             let (group, slot) = (index as usize / GROUP_BLOCKS, index as usize % GROUP_BLOCKS);
-            if let Some(group) = self.groups[group].as_mut() {
-                group[slot] = None;
+            let group = self.groups[group].as_mut();
+            if let Some(mut block) = group.and_then(|group| group[slot].take())
+                && self.spare_blocks.len() < SPARE_BLOCKS_MAX
+            {
+                block.clear();
+                self.spare_blocks.push(block);
             }
         }
+        self.filter = [0; FILTER_WORDS];
         self.resident_count = 0;
         self.mapped_count = 0;
         self.mapped.clear();

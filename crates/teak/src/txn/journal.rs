@@ -63,6 +63,8 @@ const CHECKED_FROM: usize = 16;
 const HEAD_LEN: usize = 32;
 const PAGE_HEAD_LEN: usize = 12;
 const WORD_LEN: usize = 8;
+/// What is compared at once.
+const BLOCK_LEN: usize = 128;
 /// Stands for the record before.
 pub(crate) const RECORD: u32 = u32::MAX;
 /// For each page of the journal entries may have so many in all, and no more bytes of pages than this, all of which recovery may have to keep.
@@ -436,11 +438,9 @@ impl Entry {
         self.bytes.extend_from_slice(&number.to_le_bytes());
         self.bytes.extend_from_slice(&source.to_le_bytes());
         self.bytes.extend_from_slice(&[0; 4]);
-        let words = page.chunks_exact(WORD_LEN);
-        let zeros = [0; WORD_LEN];
-        let is_same = |index: usize, word: &[u8]| match old {
-            Some(old) => word == &old[index * WORD_LEN..][..WORD_LEN],
-            None => word == zeros,
+        let is_same = |index: usize, bytes: &[u8]| match old {
+            Some(old) => *bytes == old[index * WORD_LEN..][..bytes.len()],
+            None => *bytes == [0; BLOCK_LEN][..bytes.len()],
         };
         let (mut count, mut begun): (u32, Option<usize>) = (0, None);
         let mut part = |start: usize, end: usize, out: &mut Vec<u8>| {
@@ -449,19 +449,25 @@ impl Entry {
             out.extend_from_slice(&page[start * WORD_LEN..end * WORD_LEN]);
             count += 1;
         };
-        let word_count = words.len();
-        for (index, word) in words.enumerate() {
-            match (is_same(index, word), begun) {
-                (true, Some(start)) => {
-                    part(start, index, &mut self.bytes);
-                    begun = None;
+        for (block_index, block) in page.chunks(BLOCK_LEN).enumerate() {
+            let first = block_index * (BLOCK_LEN / WORD_LEN);
+            // Most of a page is as it was.
+            if begun.is_none() && is_same(first, block) {
+                continue;
+            }
+            for (index, word) in (first..).zip(block.chunks_exact(WORD_LEN)) {
+                match (is_same(index, word), begun) {
+                    (true, Some(start)) => {
+                        part(start, index, &mut self.bytes);
+                        begun = None;
+                    }
+                    (false, None) => begun = Some(index),
+                    _ => {}
                 }
-                (false, None) => begun = Some(index),
-                _ => {}
             }
         }
         if let Some(start) = begun {
-            part(start, word_count, &mut self.bytes);
+            part(start, page.len() / WORD_LEN, &mut self.bytes);
         }
         self.bytes[head + 8..head + PAGE_HEAD_LEN].copy_from_slice(&count.to_le_bytes());
         self.count += 1;

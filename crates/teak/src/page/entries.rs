@@ -14,15 +14,16 @@ use std::ops::Range;
 /// Records in key order, with whole keys.
 #[derive(Debug, Default)]
 pub(crate) struct Records {
+    /// Each key, and its value behind it.
     bytes: Vec<u8>,
     items: Vec<RecordItem>,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct RecordItem {
-    key_start: u32,
-    value_start: u32,
-    value_end: u32,
+    start: u32,
+    key_len: u32,
+    value_len: u32,
     kind: ValueKind,
 }
 
@@ -49,44 +50,51 @@ impl Records {
     }
 
     pub(crate) fn key(&self, index: usize) -> &[u8] {
-        let item = self.items[index];
-        &self.bytes[item.key_start as usize..item.value_start as usize]
+        self.record(index).0
     }
 
     pub(crate) fn value(&self, index: usize) -> StoredValue<'_> {
+        self.record(index).1
+    }
+
+    #[inline(always)]
+    pub(crate) fn record(&self, index: usize) -> (&[u8], StoredValue<'_>) {
         let item = self.items[index];
-        let bytes = &self.bytes[item.value_start as usize..item.value_end as usize];
-        StoredValue {
+        let (key, rest) = self.bytes[item.start as usize..].split_at(item.key_len as usize);
+        let value = StoredValue {
             kind: item.kind,
-            bytes,
-        }
+            bytes: &rest[..item.value_len as usize],
+        };
+        (key, value)
     }
 
     pub(crate) fn push(&mut self, key: &[u8], value: StoredValue<'_>) {
-        let key_start = self.bytes.len() as u32;
+        let start = self.bytes.len();
         self.bytes.extend_from_slice(key);
-        self.finish_item(key_start, value);
+        self.bytes.extend_from_slice(value.bytes);
+        self.add_item(start, value);
     }
 
-    fn finish_item(&mut self, key_start: u32, value: StoredValue<'_>) {
-        let value_start = self.bytes.len() as u32;
-        self.bytes.extend_from_slice(value.bytes);
-        let value_end = self.bytes.len() as u32;
+    /// Notes a record that stands from `start` on.
+    #[inline(always)]
+    fn add_item(&mut self, start: usize, value: StoredValue<'_>) {
+        let (len, value_len) = (self.bytes.len() - start, value.bytes.len());
         self.items.push(RecordItem {
-            key_start,
-            value_start,
-            value_end,
+            start: start as u32,
+            key_len: (len - value_len) as u32,
+            value_len: value_len as u32,
             kind: value.kind,
         });
     }
 
     /// Appends the records of a leaf in `range`.
     pub(crate) fn append(&mut self, leaf: &Leaf<'_>, range: Range<usize>) -> Result<(), Damage> {
+        self.items.reserve(range.len());
         for index in range {
             let node = leaf.node(index)?;
-            let key_start = self.bytes.len() as u32;
-            leaf.append_key(index, &node, &mut self.bytes);
-            self.finish_item(key_start, node.value);
+            let start = self.bytes.len();
+            leaf.append_record(index, &node, &mut self.bytes);
+            self.add_item(start, node.value);
         }
         Ok(())
     }
@@ -97,17 +105,13 @@ impl Records {
             return HEADER_LEN;
         }
         let prefix_len = self.prefix_len(format, &range);
-        arrays_start(prefix_len)
-            + range
-                .map(|index| self.record_len(format, prefix_len, index))
-                .sum::<usize>()
+        arrays_start(prefix_len) + self.record_lens(format, prefix_len, range).sum::<usize>()
     }
 
     /// What each record weighs when all of them share one prefix.
     pub(crate) fn weights(&self, format: LeafFormat) -> Vec<usize> {
         let prefix_len = self.prefix_len(format, &(0..self.len()));
-        (0..self.len())
-            .map(|index| self.record_len(format, prefix_len, index))
+        self.record_lens(format, prefix_len, 0..self.len())
             .collect()
     }
 
@@ -119,12 +123,23 @@ impl Records {
         format.prefix_len(self.key(range.start), self.key(range.end - 1))
     }
 
-    fn record_len(&self, format: LeafFormat, prefix_len: usize, index: usize) -> usize {
-        format.record_len(
-            prefix_len,
-            self.key(index).len(),
-            self.value(index).bytes.len(),
-        )
+    /// The bytes that records take of a page when they share a prefix.
+    #[inline(always)]
+    fn record_lens(
+        &self,
+        format: LeafFormat,
+        prefix_len: usize,
+        range: Range<usize>,
+    ) -> impl Iterator<Item = usize> {
+        let record_len = format.record_len_with(prefix_len);
+        let items = self.items[range].iter();
+        items.map(move |item| record_len(item.key_len as usize, item.value_len as usize))
+    }
+
+    /// Bytes of a page with all of them, when they share this prefix.
+    pub(crate) fn measure(&self, format: LeafFormat, prefix_len: usize) -> usize {
+        let lens = self.record_lens(format, prefix_len, 0..self.len());
+        arrays_start(prefix_len) + lens.sum::<usize>()
     }
 
     /// Lays records `range` out in `page`, as a leaf. They must fit.
@@ -143,7 +158,7 @@ impl Records {
             &self.key(range.start)[..prefix_len]
         };
         leaf::init(page, number, birth, format, prefix);
-        let records = range.map(|index| (self.key(index), self.value(index)));
+        let records = range.map(|index| self.record(index));
         leaf::fill(page, format.order, records)
     }
 }

@@ -95,24 +95,25 @@ impl LeafFormat {
         }
     }
 
-    fn stored_key_len(self, prefix_len: usize, key_len: usize) -> usize {
-        if self.whole_keys() {
-            key_len
-        } else {
-            key_len.saturating_sub(prefix_len + 4)
-        }
+    /// The most bytes that a record takes of a page, its slot included.
+    #[inline]
+    pub(crate) fn record_len(self, prefix_len: usize, key_len: usize, value_len: usize) -> usize {
+        self.record_len_with(prefix_len)(key_len, value_len)
     }
 
-    /// The most bytes that a record takes of a page, its slot included.
-    pub(crate) fn record_len(self, prefix_len: usize, key_len: usize, value_len: usize) -> usize {
-        if self.fixed_len != 0 {
-            return self.fixed_len.into();
+    /// The same for many records, by the lengths of key and value.
+    #[inline(always)]
+    pub(crate) fn record_len_with(self, prefix_len: usize) -> impl Fn(usize, usize) -> usize {
+        let not_stored = match self.whole_keys() {
+            true => 0,
+            false => prefix_len + 4,
+        };
+        let beside = SLOT_LEN + NODE_HEADER_LEN + (1 << self.value_align_log2) - 1;
+        let fixed_len = usize::from(self.fixed_len);
+        move |key_len, value_len| match fixed_len {
+            0 => beside + key_len.saturating_sub(not_stored) + value_len,
+            fixed_len => fixed_len,
         }
-        SLOT_LEN
-            + NODE_HEADER_LEN
-            + self.stored_key_len(prefix_len, key_len)
-            + value_len
-            + ((1 << self.value_align_log2) - 1)
     }
 
     /// Whether a value of this length stays in the leaf.
@@ -294,6 +295,15 @@ impl<'p> Leaf<'p> {
         self.prefix
     }
 
+    /// Whether the first key and the last one go on alike behind the prefix, as far as their heads tell.
+    pub(crate) fn may_share_more(&self) -> bool {
+        match self.heads {
+            [first, .., last] => !self.has_whole_keys() && first >> 24 == last >> 24,
+            [_] => true,
+            [] => false,
+        }
+    }
+
     pub(crate) fn head(&self, index: usize) -> Option<u32> {
         self.heads.get(index).copied()
     }
@@ -407,6 +417,26 @@ impl<'p> Leaf<'p> {
             out.extend_from_slice(&head[..node.key_len.min(4)]);
         }
         out.extend_from_slice(node.stored_key);
+    }
+
+    /// Appends the key at `index` to `out`, and its value.
+    #[inline(always)]
+    pub(crate) fn append_record(&self, index: usize, node: &Node<'_>, out: &mut Vec<u8>) {
+        let stored = match self.is_plain() {
+            // The value stands right behind the key.
+            true => node
+                .tail
+                .get(..node.stored_key.len() + node.value.bytes.len()),
+            false => None,
+        };
+        let (Some(stored), Some(head)) = (stored, self.heads.get(index)) else {
+            self.append_key(index, node, out);
+            out.extend_from_slice(node.value.bytes);
+            return;
+        };
+        out.extend_from_slice(self.prefix);
+        out.extend_from_slice(&head.to_be_bytes()[..node.key_len.min(4)]);
+        out.extend_from_slice(stored);
     }
 
     pub(crate) fn key(&self, index: usize) -> Result<Vec<u8>, Damage> {

@@ -10,7 +10,7 @@ use super::{
     bulk::{Appender, Builder},
     insert::{Existing, Inserted, RunBytes, Tree},
     lookup::{announce_leaves, find_leaf},
-    position::{Position, Step},
+    position::{Position, Step, near_child},
     rebalance::place_of,
     visit_inner, visit_leaf,
 };
@@ -74,7 +74,7 @@ impl<S: PageSink> Tree<'_, S> {
         let (among, behind) = order.split_at(behind);
         let mut added = behind.len() as u64;
         let (mut place, mut next_try, mut step) = (0, 0, ONE_BY_ONE.0);
-        let mut groups = Groups::new();
+        let (mut groups, mut near) = (Groups::new(), Vec::new());
         while place < among.len() {
             let keys = among[place..].iter().map(|&index| record(index).0);
             groups.note(self, place, keys)?;
@@ -84,6 +84,7 @@ impl<S: PageSink> Tree<'_, S> {
                 place += taken;
                 added += new;
                 if taken > 0 {
+                    near.clear();
                     step = ONE_BY_ONE.0;
                     continue;
                 }
@@ -91,10 +92,10 @@ impl<S: PageSink> Tree<'_, S> {
                 step = (2 * step).min(ONE_BY_ONE.1);
             }
             if let Some(&ahead) = among.get(place + AHEAD) {
-                self.fetch_leaf(record(ahead).0)?;
+                self.fetch_leaf(&near, record(ahead).0)?;
             }
             let (key, value) = record(among[place]);
-            let inserted = self.insert(key, value, Existing::Replace)?;
+            let inserted = self.insert_near(&mut near, key, value, Existing::Replace)?;
             added += u64::from(inserted == Inserted::New);
             place += 1;
         }
@@ -230,22 +231,25 @@ impl<S: PageSink> Tree<'_, S> {
     /// Removes records; returns how many there were.
     pub(crate) fn remove_many<K: AsRef<[u8]>>(&mut self, keys: &[K]) -> Result<u64> {
         let order = in_order(self.root.order, keys.len(), |index| keys[index].as_ref());
-        let (mut removed, mut groups) = (0, Groups::new());
+        let (mut removed, mut groups, mut near) = (0, Groups::new(), Vec::new());
         for (place, &index) in order.iter().enumerate() {
             let to_come = order[place..].iter().map(|&index| keys[index].as_ref());
             groups.note(self, place, to_come)?;
             if let Some(&ahead) = order.get(place + AHEAD) {
-                self.fetch_leaf(keys[ahead].as_ref())?;
+                self.fetch_leaf(&near, keys[ahead].as_ref())?;
             }
-            removed += u64::from(self.remove(keys[index].as_ref())?);
+            removed += u64::from(self.remove_near(&mut near, keys[index].as_ref())?);
         }
         Ok(removed)
     }
 
-    /// Asks for the leaf of a key.
-    pub(super) fn fetch_leaf(&self, key: &[u8]) -> Result<()> {
+    /// Asks for the leaf of a key, which may be near one that a path leads to, as for [`Self::insert_near`].
+    pub(super) fn fetch_leaf(&self, near: &[Step], key: &[u8]) -> Result<()> {
         if !self.root.is_empty() {
-            let leaf = find_leaf(&*self.sink, self.root, key)?;
+            let leaf = match near_child(&*self.sink, self.root, near, key)? {
+                Some((_, leaf)) => leaf,
+                None => find_leaf(&*self.sink, self.root, key)?,
+            };
             self.sink.prefetch(leaf, 0, LEAF_LINES);
         }
         Ok(())

@@ -111,7 +111,7 @@ impl LastLeaf {
         let prefix_len = format.prefix_len(self.records.key(0), key);
         if prefix_len != self.prefix_len || self.records.len() == 1 {
             self.prefix_len = prefix_len;
-            self.len = measure(&self.records, format, prefix_len);
+            self.len = self.records.measure(format, prefix_len);
         }
         self.len += format.record_len(self.prefix_len, key.len(), value_len);
         self.len <= page_size
@@ -236,18 +236,6 @@ impl Building {
         }
         Ok(tree.root.records)
     }
-}
-
-/// Bytes of a page with these records, when they share this prefix.
-fn measure(records: &Records, format: LeafFormat, prefix_len: usize) -> usize {
-    let lens = (0..records.len()).map(|index| {
-        format.record_len(
-            prefix_len,
-            records.key(index).len(),
-            records.value(index).bytes.len(),
-        )
-    });
-    arrays_start(prefix_len) + lens.sum::<usize>()
 }
 
 /// Leaves that are made known to the pages above them at once.

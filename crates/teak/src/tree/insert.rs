@@ -101,10 +101,12 @@ impl<'t, S: PageSink> Tree<'t, S> {
             *near = self.add(position.into_path(), key, value)?;
             return Ok(Inserted::New);
         }
-        match existing {
-            Existing::Replace => self.replace(position, key, value),
-            Existing::Keep => Ok(Inserted::Unchanged),
-        }
+        let (inserted, path) = match existing {
+            Existing::Replace => self.replace(position, key, value)?,
+            Existing::Keep => (Inserted::Unchanged, position.into_path()),
+        };
+        *near = path;
+        Ok(inserted)
     }
 
     /// Adds a record where the path leads, which is its place. Returns the path to it, which is empty where leaves were laid out anew.
@@ -115,18 +117,16 @@ impl<'t, S: PageSink> Tree<'t, S> {
         key: &[u8],
         value: StoredValue<'_>,
     ) -> Result<Vec<Step>> {
-        let path = self.own_path(path)?;
+        let mut path = self.own_path(path)?;
         let mut run = RunBytes::default();
         let kept = self.keep(key.len(), value, &mut run)?;
         self.root.records += 1;
         self.touch();
         match self.place(&path, key, kept)? {
-            InPlace::Done => {
-                self.add_to_counts(&path, 1)?;
-                Ok(path)
-            }
-            InPlace::Rebuild => Ok(Vec::new()),
+            InPlace::Done => self.add_to_counts(&path, 1)?,
+            InPlace::Rebuild => path.clear(),
         }
+        Ok(path)
     }
 
     /// The first record of an empty tree.
@@ -165,13 +165,13 @@ impl<'t, S: PageSink> Tree<'t, S> {
         }
     }
 
-    /// Gives the record at a position, which has this key, another value.
+    /// Gives the record at a position, which has this key, another value. Returns the path to it, too, which is empty where leaves were laid out anew.
     pub(super) fn replace(
         &mut self,
         position: Position,
         key: &[u8],
         value: StoredValue<'_>,
-    ) -> Result<Inserted> {
+    ) -> Result<(Inserted, Vec<Step>)> {
         let (number, index) = position.record().expect("the key was found");
         let leaf = visit_leaf(&*self.sink, number, "insert")?;
         let node = leaf
@@ -180,20 +180,22 @@ impl<'t, S: PageSink> Tree<'t, S> {
         let old = node.value;
         let old_run = old.as_run().map_err(|damage| damage.at(number, "insert"))?;
         if self.is_same(number, old, value)? {
-            return Ok(Inserted::Unchanged);
+            return Ok((Inserted::Unchanged, position.into_path()));
         }
         let stored_key = self.stored_key(&leaf, index);
         let stored_key = stored_key.map_err(|damage| damage.at(number, "insert"))?;
         let key = stored_key.as_deref().unwrap_or(key);
-        let path = self.own_path(position.into_path())?;
+        let mut path = self.own_path(position.into_path())?;
         let mut run = RunBytes::default();
         let kept = self.keep(key.len(), value, &mut run)?;
         self.touch();
-        self.put_value(&path, key, kept)?;
+        if self.put_value(&path, key, kept)? == InPlace::Rebuild {
+            path.clear();
+        }
         if let Some(run) = old_run {
             self.release_run(&run)?;
         }
-        Ok(Inserted::Replaced)
+        Ok((Inserted::Replaced, path))
     }
 
     /// The key of a record that is about to get another value, where the one that was looked for may be other bytes: the key

@@ -18,6 +18,13 @@ pub(crate) struct Step {
     pub(crate) count: usize,
 }
 
+impl Step {
+    /// Whether it is the last entry of its page.
+    pub(super) fn is_last(&self) -> bool {
+        self.index + 1 == self.count
+    }
+}
+
 /// Where a cursor stands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 enum Place {
@@ -229,25 +236,34 @@ impl Position {
         self.unless_lost(found)
     }
 
-    /// The same as [`Self::descend`], without going down where the leaf that the position was in shows that the key belongs there. The path
-    /// must be one of the tree as it is, or empty.
+    /// The same as [`Self::descend`], without going down all the way where the leaf that the position was in, or the page above it, shows that the
+    /// key belongs there. The path must be one of the tree as it is, or empty.
     pub(super) fn descend_near<S: PageSource + ?Sized>(
         &mut self,
         source: &S,
         root: &TreeRoot,
         key: &[u8],
     ) -> Result<bool> {
-        if let Some((leaf, above)) = self.path.split_last_mut() {
-            let is_last = above.iter().all(|step| step.index + 1 == step.count);
-            let page = visit_leaf(source, leaf.page, "search")?;
-            let slot = page.search_here(root.order, key, is_last);
-            if let Some(slot) = slot.map_err(|damage| damage.at(leaf.page, "search"))? {
-                let (Ok(index) | Err(index)) = slot;
-                (leaf.index, leaf.count) = (index, page.count());
-                return Ok(slot.is_ok());
-            }
+        let Some((leaf, above)) = self.path.split_last_mut() else {
+            return self.descend(source, root, key);
+        };
+        let is_last = above.iter().all(Step::is_last);
+        let page = visit_leaf(source, leaf.page, "search")?;
+        let slot = page.search_here(root.order, key, is_last);
+        if let Some(slot) = slot.map_err(|damage| damage.at(leaf.page, "search"))? {
+            let (Ok(index) | Err(index)) = slot;
+            (leaf.index, leaf.count) = (index, page.count());
+            return Ok(slot.is_ok());
         }
-        self.descend(source, root, key)
+        match near_child(source, root, &self.path, key)? {
+            Some((step, child)) => {
+                self.path.truncate(self.path.len() - 2);
+                self.path.push(step);
+                let found = self.find_from(source, root, child, key);
+                self.unless_lost(found)
+            }
+            None => self.descend(source, root, key),
+        }
     }
 
     #[inline]
@@ -257,8 +273,21 @@ impl Position {
         root: &TreeRoot,
         key: &[u8],
     ) -> Result<bool> {
-        let mut number = enter::root(source, root, "search")?;
-        for level in (1..root.depth).rev() {
+        let number = enter::root(source, root, "search")?;
+        self.find_from(source, root, number, key)
+    }
+
+    /// Extends the path from the page `number` down to the leaf of `key`.
+    #[inline]
+    fn find_from<S: PageSource + ?Sized>(
+        &mut self,
+        source: &S,
+        root: &TreeRoot,
+        mut number: PageNumber,
+        key: &[u8],
+    ) -> Result<bool> {
+        let below = root.depth - self.path.len() as u8;
+        for level in (1..below).rev() {
             let inner = visit_inner(source, number, level, "search")?;
             let index = inner
                 .search(root.order, key)
@@ -455,6 +484,35 @@ impl Position {
         let child = enter::child(source, &inner, number, index, "scan")?;
         self.enter(source, child, level - 1, behind, end)
     }
+}
+
+/// The leaf of a key, where the page above the leaf of a path shows that it is below it too: the step there, and its number. The path must be
+/// one of the tree as it is.
+#[inline]
+pub(super) fn near_child<S: PageSource + ?Sized>(
+    source: &S,
+    root: &TreeRoot,
+    path: &[Step],
+    key: &[u8],
+) -> Result<Option<(Step, PageNumber)>> {
+    let [above @ .., parent, _] = path else {
+        return Ok(None);
+    };
+    let page = parent.page;
+    let inner = visit_inner(source, page, 1, "search")?;
+    let index = inner.search(root.order, key);
+    let step = Step {
+        page,
+        index: index.map_err(|damage| damage.at(page, "search"))?,
+        count: inner.count(),
+    };
+    // What is before the second separator may belong before the page, and what is behind the last one behind it.
+    let may_be_before = step.index == 0 && above.iter().any(|step| step.index > 0);
+    if may_be_before || step.is_last() && !above.iter().all(Step::is_last) {
+        return Ok(None);
+    }
+    let child = enter::child(source, &inner, page, step.index, "search")?;
+    Ok(Some((step, child)))
 }
 
 /// The two children behind `index` on a way.

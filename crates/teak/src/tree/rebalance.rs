@@ -85,9 +85,7 @@ pub(super) fn insert_anew<S: PageSink>(
 
 /// Whether the path leads along the right edge of the tree.
 pub(super) fn is_rightmost(path: &[Step]) -> bool {
-    path[..path.len() - 1]
-        .iter()
-        .all(|step| step.index + 1 == step.count)
+    path[..path.len() - 1].iter().all(Step::is_last)
 }
 
 /// Where the last page of the path stands among its parent's children.
@@ -207,12 +205,12 @@ impl<S: PageSink> Tree<'_, S> {
         let leaf = visit_leaf(&*self.sink, step.page, "rebalance")?;
         let (garbage, prefix) = (self.header(step.page)?.garbage_len, leaf.prefix());
         let has_prefix = key.starts_with(prefix);
-        let grows = match leaf.count() {
-            0 => false,
-            count => {
+        let grows = match leaf.may_share_more() {
+            false => false,
+            true => {
                 let (first, last) = (
                     leaf.key(0).map_err(damaged)?,
-                    leaf.key(count - 1).map_err(damaged)?,
+                    leaf.key(leaf.count() - 1).map_err(damaged)?,
                 );
                 let shared = format.prefix_len(&first, &last);
                 shared > prefix.len() && format.prefix_len(&first[..shared], key) > prefix.len()

@@ -24,11 +24,12 @@ impl<S: PageSink> Tree<'_, S> {
             return Ok(false);
         }
         let mut position = Position::on(mem::take(near));
-        if !position.descend_near(&*self.sink, self.root, key)? {
-            return Ok(false);
-        }
-        *near = self.remove_at(position)?;
-        Ok(true)
+        let is_there = position.descend_near(&*self.sink, self.root, key)?;
+        *near = match is_there {
+            true => self.remove_at(position)?,
+            false => position.into_path(),
+        };
+        Ok(is_there)
     }
 
     /// Removes the record at a position. Returns the path to the record behind it, or to the end of the leaf; empty where leaves were laid out anew.

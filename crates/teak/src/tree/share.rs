@@ -150,7 +150,7 @@ impl<S: PageSink> Tree<'_, S> {
         };
         let mut records = Records::with_capacity(1, self.sink.page_size());
         records.append(&leaf, range.clone()).map_err(damaged)?;
-        let records = (0..count).map(|index| (records.key(index), records.value(index)));
+        let records = (0..count).map(|index| records.record(index));
         let target = self.sink.page_mut(to)?;
         let there = usize::from(Header::read(target).count);
         let moved = leaf::insert_many(target, order, end, records);

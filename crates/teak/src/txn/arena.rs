@@ -190,6 +190,12 @@ impl Arena {
             .is_some_and(|block| block.fresh >> bit & 1 != 0)
     }
 
+    /// Whether the page is built here.
+    #[inline]
+    pub(super) fn is_resident(&self, number: PageNumber) -> bool {
+        self.slot(number).is_some()
+    }
+
     /// The slot of a resident page.
     #[inline]
     fn slot(&self, number: PageNumber) -> Option<u32> {

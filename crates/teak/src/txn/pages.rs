@@ -518,7 +518,7 @@ impl PageSink for WritePages {
     }
 
     fn page_mut(&mut self, number: PageNumber) -> Result<&mut [u8]> {
-        if self.writer.arena.page(number).is_none() {
+        if !self.arena().is_resident(number) {
             if !self.arena().is_fresh(number) {
                 // The space map of a damaged file gave out a page that is in use.
                 return Err(used_twice(number));
@@ -545,7 +545,7 @@ impl PageSink for WritePages {
         if new == number {
             return Err(used_twice(number));
         }
-        if self.writer.arena.page(number).is_some() {
+        if self.arena().is_resident(number) {
             // From before a savepoint: both pages are in the arena.
             let copy = self.page(number)?.to_vec();
             self.page_mut(new)?.copy_from_slice(&copy);

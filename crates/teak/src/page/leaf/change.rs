@@ -183,7 +183,10 @@ impl Heap {
         let (head, rest_len, stored_key) = if self.flags & WHOLE_KEYS != 0 {
             (self.order.head(key), key.len(), key)
         } else {
-            let rest = key.strip_prefix(&page[HEADER_LEN..HEADER_LEN + self.prefix_len])?;
+            let (prefix, rest) = key.split_at_checked(self.prefix_len)?;
+            if !key::is_same(prefix, &page[HEADER_LEN..HEADER_LEN + self.prefix_len]) {
+                return None;
+            }
             (key::head_of(rest), rest.len(), key::suffix_of(rest))
         };
         let value_start = self.start.checked_sub(value.bytes.len())? & !self.align_mask;
@@ -213,10 +216,11 @@ fn write_node(
     value_start: usize,
     value: StoredValue<'_>,
 ) {
-    let node = &mut page[offset..];
+    let node = &mut page[offset..value_start + value.bytes.len()];
     write_words(node, rest_len, value);
+    let (node, value_place) = node.split_at_mut(value_start - offset);
     node[NODE_HEADER_LEN..NODE_HEADER_LEN + stored_key.len()].copy_from_slice(stored_key);
-    page[value_start..value_start + value.bytes.len()].copy_from_slice(value.bytes);
+    value_place.copy_from_slice(value.bytes);
 }
 
 /// Writes what a node begins with: the lengths of key and value, and the kind of the value.
@@ -224,8 +228,8 @@ fn write_words(node: &mut [u8], rest_len: usize, value: StoredValue<'_>) {
     let kind = value.kind as u16;
     let key_word = rest_len as u16 | (kind & 1) << 15;
     let value_word = value.bytes.len() as u16 | (kind >> 1) << 15;
-    node[0..2].copy_from_slice(&key_word.to_le_bytes());
-    node[2..NODE_HEADER_LEN].copy_from_slice(&value_word.to_le_bytes());
+    let words = u32::from(key_word) | u32::from(value_word) << 16;
+    node[..NODE_HEADER_LEN].copy_from_slice(&words.to_le_bytes());
 }
 
 /// Makes room for more heads and offsets.
@@ -322,8 +326,13 @@ fn move_nodes(page: &mut [u8], old: &Leaf<'_>) -> Result<Option<usize>, Damage> 
         if offset < arrays.end {
             return Ok(None);
         }
-        page[offset..value_start].copy_from_slice(&old.page[from..from + head_room]);
-        page[value_start..value_start + value_len].copy_from_slice(node.value.bytes);
+        if mask == 0 {
+            let node_len = head_room + value_len;
+            page[offset..offset + node_len].copy_from_slice(&old.page[from..from + node_len]);
+        } else {
+            page[offset..value_start].copy_from_slice(&old.page[from..from + head_room]);
+            page[value_start..value_start + value_len].copy_from_slice(node.value.bytes);
+        }
         let slot = arrays.offsets + 2 * index;
         page[slot..slot + 2].copy_from_slice(&(offset as u16).to_le_bytes());
         heap_start = offset;

@@ -34,7 +34,7 @@ impl<S: PageSink> Tree<'_, S> {
         for group in sorted.chunk_by(|a, b| order.compare(a.0, b.0).is_eq()) {
             groups.note(self, start, sorted[start..].iter().map(|pair| pair.0))?;
             if let Some(ahead) = sorted.get(start + group.len() + AHEAD) {
-                self.fetch_leaf(ahead.0)?;
+                self.fetch_leaf(&[], ahead.0)?;
             }
             start += group.len();
             values.clear();
@@ -54,7 +54,7 @@ impl<S: PageSink> Tree<'_, S> {
         for (index, (key, value)) in sorted.iter().enumerate() {
             groups.note(self, index, sorted[index..].iter().map(|pair| pair.0))?;
             if let Some(ahead) = sorted.get(index + AHEAD) {
-                self.fetch_leaf(ahead.0)?;
+                self.fetch_leaf(&[], ahead.0)?;
             }
             removed += u64::from(self.remove_pair(key, value)?);
         }

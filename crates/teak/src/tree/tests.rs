@@ -9,7 +9,7 @@ use super::{
     insert::{Existing, Inserted, Tree},
     lookup,
     memory::MemoryPages,
-    position::Position,
+    position::{Position, near_child},
     seal,
     sort::Sorter,
     walk::{self, Finding, PageRole, Visitor},
@@ -312,6 +312,42 @@ fn records_near_the_last_one_go_to_their_place() {
             }
         }
         fixture.audit();
+    }
+}
+
+/// The page above a leaf tells of a key that it is below it only where that is sure: at the ends of the page it may be a neighbour's.
+#[test]
+fn what_the_page_above_tells_is_where_a_descent_goes() {
+    for root in roots() {
+        let mut fixture = Fixture::new(4096, root);
+        let mut builder = Tree::new(&mut fixture.pages, &mut fixture.root);
+        let mut builder = Builder::new(&mut builder);
+        let key = |number: u64| key_of(2 * number, root.order);
+        let mut keys: Vec<_> = (0..20_000).map(key).collect();
+        keys.sort_by(|a, b| root.order.compare(a, b));
+        keys.iter()
+            .for_each(|key| builder.push(key, StoredValue::inline(&[7; 100])).unwrap());
+        builder.finish().unwrap();
+        assert_eq!(fixture.root.depth, 3, "pages above leaves have neighbours");
+        let mut random = Rng::with_seed(9);
+        let (mut told, mut count) = (0, 0);
+        for place in (0..keys.len()).step_by(37) {
+            let (mut from, mut to) = (Position::default(), Position::default());
+            let (pages, root) = (&fixture.pages, &fixture.root);
+            assert!(from.descend(pages, root, &keys[place]).unwrap());
+            let other = (place + random.usize(..3000)).saturating_sub(1500);
+            let key = key_of(random.u64(..2) + 2 * other as u64, root.order);
+            to.descend(pages, root, &key).unwrap();
+            if let Some((step, leaf)) = near_child(pages, root, from.path(), &key).unwrap() {
+                let [.., above, end] = to.path() else {
+                    panic!("there are three levels")
+                };
+                assert_eq!((step, leaf), (*above, end.page));
+                told += 1;
+            }
+            count += 1;
+        }
+        assert!(told > count / 2 && told < count, "{told} of {count}");
     }
 }
 

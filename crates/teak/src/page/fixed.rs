@@ -130,7 +130,7 @@ impl<'p> Keys<'p> {
             from += passed * len;
             part = &part[passed * len..end];
         }
-        let slot = from + key::partition_point::<_, WINDOW>(part, is_before);
+        let slot = from + key::partition_point(part, is_before);
         match keys.get(slot) {
             Some(found) if *found == wanted => Ok(slot),
             _ => Err(slot),

@@ -23,7 +23,7 @@ pub(crate) const HEADER_LEN: usize = 24;
 /// Where the arrays of a page begin: behind the header and the prefix, on a multiple of four.
 #[inline]
 pub(crate) fn arrays_start(prefix_len: usize) -> usize {
-    HEADER_LEN + prefix_len.next_multiple_of(4)
+    HEADER_LEN + ((prefix_len + 3) & !3)
 }
 
 /// Writes the prefix of a page, filled up with zeros to where the arrays begin.
@@ -66,6 +66,12 @@ impl Kind {
     }
 }
 
+#[inline(always)]
+fn bytes_of(page: &[u8]) -> &[u8; HEADER_LEN] {
+    page.first_chunk()
+        .expect("a page is longer than its header")
+}
+
 /// The header, read. A page is at least [`HEADER_LEN`] bytes: its source sees to that.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Header {
@@ -97,9 +103,7 @@ impl Header {
 
     #[inline]
     pub(crate) fn read(page: &[u8]) -> Self {
-        let h: &[u8; HEADER_LEN] = page
-            .first_chunk()
-            .expect("a page is longer than its header");
+        let h = bytes_of(page);
         Self {
             number: PageNumber(u32::from_le_bytes([h[0], h[1], h[2], h[3]])),
             kind: h[4],
@@ -129,6 +133,14 @@ impl Header {
         h[18..20].copy_from_slice(&self.garbage_len.to_le_bytes());
         h[20..22].copy_from_slice(&self.prefix_len.to_le_bytes());
         h[22..24].copy_from_slice(&self.flags.to_le_bytes());
+    }
+
+    /// Whether this is how a page begins that has this number, this kind and this level.
+    #[inline(always)]
+    pub(crate) fn begins(page: &[u8], number: PageNumber, kind: Kind, level: u8) -> bool {
+        let h = bytes_of(page);
+        u32::from_le_bytes([h[0], h[1], h[2], h[3]]) == number.0
+            && u16::from_le_bytes([h[4], h[5]]) == u16::from_le_bytes([kind as u8, level])
     }
 
     pub(crate) fn kind(&self) -> Option<Kind> {

@@ -20,7 +20,7 @@
 use super::{
     Damage,
     entries::Child,
-    header::{Header, Kind, arrays_start, write_prefix},
+    header::{HEADER_LEN, Header, Kind, arrays_start, write_prefix},
     key::{self, AgainstPrefix, KeyOrder},
     max_key_len, read_u16,
 };
@@ -51,7 +51,7 @@ impl InnerFormat {
 
     /// The least bytes that a child takes of a page.
     pub(crate) fn slot_len(self) -> usize {
-        if self.counted { 26 } else { 18 }
+        slot_len(self.counted)
     }
 
     /// The most bytes that a child with this separator takes of a page.
@@ -173,6 +173,11 @@ impl InnerFormat {
     }
 }
 
+#[inline]
+fn slot_len(counted: bool) -> usize {
+    18 + 8 * usize::from(counted)
+}
+
 fn put(page: &mut [u8], offset: usize, bytes: &[u8]) {
     page[offset..offset + bytes.len()].copy_from_slice(bytes);
 }
@@ -202,10 +207,12 @@ impl Arrays {
             tags,
             counts,
             offsets,
-            end: offsets + 2 * count,
+            // Not by way of the others, which it is often asked for without.
+            end: tags + (slot_len(counted) - 8) * count,
         }
     }
 
+    #[inline]
     fn of(header: &Header) -> Self {
         Self::new(
             usize::from(header.prefix_len),
@@ -213,12 +220,33 @@ impl Arrays {
             header.flags & COUNTED != 0,
         )
     }
+
+    /// Whether they end where the heap begins, or before.
+    #[inline]
+    fn leave_heap(&self, page: &[u8], header: &Header) -> bool {
+        self.end + usize::from(header.heap_len) <= page.len()
+    }
+}
+
+/// Why that is no inner page. It is not told the header, which would have to stand in memory then.
+#[cold]
+#[inline(never)]
+fn misfit(page: &[u8]) -> Damage {
+    let header = Header::read(page);
+    Damage(if header.count == 0 {
+        "an inner page has no children"
+    } else if !Arrays::of(&header).leave_heap(page, &header) {
+        "the arrays of an inner page overlap its heap"
+    } else {
+        "a page does not lie on a page boundary"
+    })
 }
 
 /// More records than 2^32 pages hold, so few that the counts of all children can be added.
 const RECORDS_MAX: u64 = 1 << 48;
 
 const TOO_MANY_RECORDS: Damage = Damage("it counts more records than there can be");
+const OUTSIDE: Damage = Damage("a separator lies outside of its page");
 const BEHIND_LAST: Damage = Damage("an index lies behind the last child");
 
 /// An inner page, its bounds checked, its arrays at hand.
@@ -226,6 +254,7 @@ const BEHIND_LAST: Damage = Damage("an index lies behind the last child");
 pub(crate) struct Inner<'p> {
     page: &'p [u8],
     heads: &'p [u32],
+    children: &'p [[u8; 4]],
     prefix: &'p [u8],
     flags: u16,
 }
@@ -242,21 +271,20 @@ impl<'p> Inner<'p> {
 
     #[inline]
     pub(crate) fn from_header(page: &'p [u8], header: &Header) -> Result<Self, Damage> {
+        Self::where_it_fits(page, header).ok_or_else(|| misfit(page))
+    }
+
+    #[inline(always)]
+    fn where_it_fits(page: &'p [u8], header: &Header) -> Option<Self> {
         let arrays = Arrays::of(header);
-        if header.count == 0 {
-            return Err(Damage("an inner page has no children"));
+        if header.count == 0 || !arrays.leave_heap(page, header) {
+            return None;
         }
-        if arrays.end + usize::from(header.heap_len) > page.len() {
-            return Err(Damage("the arrays of an inner page overlap its heap"));
-        }
-        let Ok(heads) = bytemuck::try_cast_slice(&page[arrays.heads..arrays.children]) else {
-            return Err(Damage("a page does not lie on a page boundary"));
-        };
-        let prefix = header.prefix(page);
-        Ok(Self {
+        Some(Self {
             page,
-            heads,
-            prefix,
+            heads: bytemuck::try_cast_slice(&page[arrays.heads..arrays.children]).ok()?,
+            children: page[arrays.children..arrays.tags].as_chunks().0,
+            prefix: page.get(HEADER_LEN..HEADER_LEN + usize::from(header.prefix_len))?,
             flags: header.flags,
         })
     }
@@ -291,20 +319,17 @@ impl<'p> Inner<'p> {
 
     /// The pages of all children.
     pub(crate) fn children(&self) -> impl Iterator<Item = PageNumber> + use<'p> {
-        let arrays = self.arrays();
-        let (children, _) = self.page[arrays.children..arrays.tags].as_chunks();
-        children.iter().map(|&bytes| child_of(bytes))
+        self.children.iter().map(|&bytes| child_of(bytes))
     }
 
     /// Where that is noted, for [`child_of`].
     #[inline(always)]
     pub(crate) fn child_bytes(&self, index: usize) -> Result<&'p [u8; 4], Damage> {
-        let bytes = self.page.get(self.child_place(index)..self.arrays().tags);
-        bytes.and_then(|tail| tail.first_chunk()).ok_or(BEHIND_LAST)
+        self.children.get(index).ok_or(BEHIND_LAST)
     }
 
     /// Where in the page child `index` is noted.
-    #[inline]
+    #[cfg(any(test, feature = "testing"))]
     pub(crate) fn child_place(&self, index: usize) -> usize {
         self.arrays().children + 4 * index
     }
@@ -369,24 +394,20 @@ impl<'p> Inner<'p> {
 
     /// Length behind the prefix and stored bytes of separator `index`.
     #[inline]
-    fn stored_separator(&self, index: usize) -> Result<(usize, &'p [u8]), Damage> {
-        let damage = Damage("a separator lies outside of its page");
+    fn stored_separator(&self, index: usize) -> Option<(usize, &'p [u8])> {
         let at = self.arrays().offsets + 2 * index;
-        let offset = usize::from(read_u16(self.page, at).ok_or(damage)?);
+        let offset = usize::from(read_u16(self.page, at)?);
         if offset <= 4 {
-            return Ok((offset, &[]));
+            return Some((offset, &[]));
         }
-        let len = usize::from(read_u16(self.page, offset).ok_or(damage)?);
+        let len = usize::from(read_u16(self.page, offset)?);
         let stored_len = if self.flags & WHOLE_KEYS != 0 {
             len
         } else {
-            len.checked_sub(4).ok_or(damage)?
+            len.checked_sub(4)?
         };
-        let stored = self
-            .page
-            .get(offset + 2..offset + 2 + stored_len)
-            .ok_or(damage)?;
-        Ok((len, stored))
+        let stored = self.page.get(offset + 2..offset + 2 + stored_len)?;
+        Some((len, stored))
     }
 
     /// The whole separator before child `index`; empty for the first.
@@ -395,7 +416,7 @@ impl<'p> Inner<'p> {
             return Ok(Vec::new());
         }
         let head = *self.heads.get(index).ok_or(BEHIND_LAST)?;
-        let (len, stored) = self.stored_separator(index)?;
+        let (len, stored) = self.stored_separator(index).ok_or(OUTSIDE)?;
         if self.prefix.len() + len > max_key_len(self.page.len()) {
             // Pages that are to hold two of these could not be laid out.
             return Err(Damage("a separator is longer than keys can be"));
@@ -434,7 +455,7 @@ impl<'p> Inner<'p> {
         if high == 0 || self.heads.get(high) != Some(&head) {
             return Ok(high);
         }
-        search_equal_heads(self.page, order, key, high)
+        search_equal_heads(self.page, order, key, high).ok_or(OUTSIDE)
     }
 
     /// The last child up to `high` whose separator is not greater, where heads are equal and `compare` decides.
@@ -442,10 +463,10 @@ impl<'p> Inner<'p> {
         &self,
         mut high: usize,
         compare: impl Fn(usize, &'p [u8]) -> Ordering,
-    ) -> Result<usize, Damage> {
+    ) -> Option<usize> {
         let (len, stored) = self.stored_separator(high)?;
         if compare(len, stored) != Ordering::Greater {
-            return Ok(high);
+            return Some(high);
         }
         let mut low = key::lower_bound(&self.heads[1..], self.heads[high]);
         high -= 1;
@@ -458,20 +479,15 @@ impl<'p> Inner<'p> {
                 low = middle;
             }
         }
-        Ok(low)
+        Some(low)
     }
 }
 
-/// What [`Inner::search`] does where child `high` has the head of the key. It is told the page, since a view of it that others are
-/// given would stand in memory, and not in registers, on the usual way too.
+/// What [`Inner::search`] does where child `high` has the head of the key; `None` if a separator lies outside of its page. It is
+/// told the page, since a view of it that others are given would stand in memory, and not in registers, on the usual way too.
 #[inline(never)]
-fn search_equal_heads(
-    page: &[u8],
-    order: KeyOrder,
-    key: &[u8],
-    high: usize,
-) -> Result<usize, Damage> {
-    let inner = Inner::parse(page)?;
+fn search_equal_heads(page: &[u8], order: KeyOrder, key: &[u8], high: usize) -> Option<usize> {
+    let inner = Inner::parse(page).ok()?;
     if inner.flags & WHOLE_KEYS != 0 {
         return inner.search_up_to(high, |_, stored| order.compare(stored, key));
     }

@@ -157,14 +157,21 @@ pub(crate) fn is_same(a: &[u8], b: &[u8]) -> bool {
     if a.len() != b.len() {
         return false;
     }
+    // In the order of how often they come.
     match a.len() {
-        0 => true,
-        1 => a[0] == b[0],
-        2..4 => ends::<2>(a) == ends::<2>(b),
-        4..8 => ends::<4>(a) == ends::<4>(b),
-        8..=16 => ends::<8>(a) == ends::<8>(b),
-        _ => a == b,
+        len if len < 2 => a.first() == b.first(),
+        len if len > 16 => a == b,
+        len if len >= 8 => ends::<8>(a) == ends::<8>(b),
+        len if len >= 4 => ends::<4>(a) == ends::<4>(b),
+        _ => ends::<2>(a) == ends::<2>(b),
     }
+}
+
+/// Whether a key ends with these bytes, without a call if they are few.
+#[inline]
+pub(crate) fn is_end(key: &[u8], end: &[u8]) -> bool {
+    let from = key.len().wrapping_sub(end.len());
+    key.get(from..).is_some_and(|last| is_same(last, end))
 }
 
 /// The first and the last bytes, which may overlap.
@@ -189,70 +196,30 @@ pub(crate) fn compare_beyond_head(a_len: usize, a: &[u8], b_len: usize, b: &[u8]
 /// How many heads are smaller than `head`, found without a branch that could be mispredicted.
 #[inline]
 pub(crate) fn lower_bound(heads: &[u32], head: u32) -> usize {
-    partition_point::<_, WINDOW>(heads, |probe| probe < head)
+    partition_point(heads, |probe| probe < head)
 }
 
 /// How many heads are smaller than or equal to `head`.
 #[inline]
 pub(crate) fn upper_bound(heads: &[u32], head: u32) -> usize {
-    partition_point::<_, WINDOW>(heads, |probe| probe <= head)
+    partition_point(heads, |probe| probe <= head)
 }
 
-/// So many heads are counted instead of being halved further: their comparisons do not wait for
-/// each other, and the processor makes several at once.
-const WINDOW: usize = 32;
-
-/// How many items, heads as a rule, are `before` something; items ascend. The last `WINDOW` are counted.
+/// How many items, heads as a rule, are `before` something; items ascend. The last four are counted instead of being halved
+/// further: their comparisons do not wait for each other.
 #[inline]
-pub(super) fn partition_point<T: Copy, const WINDOW: usize>(
-    items: &[T],
-    before: impl Fn(T) -> bool,
-) -> usize {
-    const {
-        assert!(
-            WINDOW <= self::WINDOW,
-            "fewer are counted in two halves of that"
-        )
-    };
-    // Four sums become one vector of the processor; of one sum the compiler makes bits, and counts those.
-    let count = |items: &[T]| -> usize {
-        let (fours, rest) = items.as_chunks::<4>();
-        let mut sums = [0; 4];
-        for four in fours {
-            for (sum, &item) in sums.iter_mut().zip(four) {
-                *sum += u32::from(before(item));
-            }
-        }
-        let rest = rest.iter().filter(|&&item| before(item)).count();
-        sums.iter().sum::<u32>() as usize + rest
-    };
-    let (mut base, mut size) = (0, items.len());
-    while size > WINDOW {
-        let half = size / 2;
-        base = select_unpredictable(before(items[base + half]), base + half, base);
-        size -= half;
+pub(super) fn partition_point<T: Copy>(items: &[T], before: impl Fn(T) -> bool) -> usize {
+    let mut rest = items;
+    while rest.len() > 4 {
+        let half = rest.len() / 2;
+        // As long as each other, so that only the place depends on the comparison.
+        let (lower, upper) = (&rest[..rest.len() - half], &rest[half..]);
+        rest = select_unpredictable(before(rest[half]), upper, lower);
     }
-    // A window of a length that is known in advance needs no loop; it may begin before `base`.
-    match items.last_chunk::<WINDOW>() {
-        Some(last) => {
-            let base = base.min(items.len() - WINDOW);
-            let window = items[base..].first_chunk().unwrap_or(last);
-            base + count(&window[..])
-        }
-        None => count_few(items, count),
-    }
-}
-
-/// The same for fewer than twice as many items as are counted at once: the first and the last of them, which may overlap.
-#[inline]
-fn count_few<T: Copy>(items: &[T], count: impl Fn(&[T]) -> usize) -> usize {
-    const HALF: usize = WINDOW / 2;
-    let (Some(first), Some(last)) = (items.first_chunk::<HALF>(), items.last_chunk::<HALF>())
-    else {
-        return count(items);
-    };
-    let (in_first, in_last) = (count(first), count(last));
-    select_unpredictable(in_first < HALF, in_first, items.len() - HALF + in_last)
+    let passed = (rest.as_ptr().addr() - items.as_ptr().addr()) / size_of::<T>();
+    // A loop over them is made one over vectors, although there are so few.
+    let is_before = |index| usize::from(rest.get(index).is_some_and(|&item| before(item)));
+    passed + is_before(0) + is_before(1) + is_before(2) + is_before(3)
 }
 
 /// How many bytes two keys have in common at their start.

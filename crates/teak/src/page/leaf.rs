@@ -153,6 +153,24 @@ impl Arrays {
     fn of(header: &Header) -> Self {
         Self::new(usize::from(header.prefix_len), usize::from(header.count))
     }
+
+    /// Whether they end where the heap begins, or before.
+    #[inline]
+    fn leave_heap(&self, page: &[u8], header: &Header) -> bool {
+        self.end + usize::from(header.heap_len) <= page.len()
+    }
+}
+
+/// Why that is no leaf with nodes. It is not told the header, which would have to stand in memory then.
+#[cold]
+#[inline(never)]
+fn misfit(page: &[u8]) -> Damage {
+    let header = Header::read(page);
+    Damage(if !Arrays::of(&header).leave_heap(page, &header) {
+        "the arrays of a leaf overlap its heap"
+    } else {
+        "a page does not lie on a page boundary"
+    })
 }
 
 /// A leaf, its bounds checked, its arrays at hand. Those of a fixed leaf are empty.
@@ -228,22 +246,21 @@ impl<'p> Leaf<'p> {
     /// A leaf of kind [`Kind::Leaf`].
     #[inline]
     pub(crate) fn with_nodes(page: &'p [u8], header: &Header) -> Result<Self, Damage> {
+        Self::where_it_fits(page, header).ok_or_else(|| misfit(page))
+    }
+
+    #[inline(always)]
+    fn where_it_fits(page: &'p [u8], header: &Header) -> Option<Self> {
         let at = Arrays::of(header);
-        if at.end + usize::from(header.heap_len) > page.len() {
-            return Err(Damage("the arrays of a leaf overlap its heap"));
+        if !at.leave_heap(page, header) {
+            return None;
         }
-        let (Ok(heads), Ok(offsets)) = (
-            bytemuck::try_cast_slice(&page[at.heads..at.offsets]),
-            bytemuck::try_cast_slice(&page[at.offsets..at.end]),
-        ) else {
-            return Err(Damage("a page does not lie on a page boundary"));
-        };
-        let prefix = header.prefix(page);
-        Ok(Self {
+        let (heads, offsets) = (at.heads..at.offsets, at.offsets..at.end);
+        Some(Self {
             page,
-            heads,
-            offsets,
-            prefix,
+            heads: bytemuck::try_cast_slice(&page[heads]).ok()?,
+            offsets: bytemuck::try_cast_slice(&page[offsets]).ok()?,
+            prefix: page.get(HEADER_LEN..HEADER_LEN + usize::from(header.prefix_len))?,
             flags: header.flags,
         })
     }
@@ -370,7 +387,7 @@ impl<'p> Leaf<'p> {
         let Some(&offset) = self.offsets.get(index) else {
             return fixed_node_of(self.page, index).ok_or(damage);
         };
-        node_at(self.page, offset, format).ok_or(damage)
+        node_at(self.page, offset.into(), format).ok_or(damage)
     }
 
     #[inline]
@@ -549,8 +566,7 @@ impl<'p> Leaf<'p> {
 
 /// The node that begins at an offset; `None` if it does not lie in its page.
 #[inline(always)]
-fn node_at(page: &[u8], offset: u16, format: NodeFormat) -> Option<Node<'_>> {
-    let offset = usize::from(offset);
+fn node_at(page: &[u8], offset: usize, format: NodeFormat) -> Option<Node<'_>> {
     let (node, tail) = page.get(offset..)?.split_first_chunk::<NODE_HEADER_LEN>()?;
     let words = u32::from_le_bytes(*node);
     let key_len = (words & 0x7fff) as usize;

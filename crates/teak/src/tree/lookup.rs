@@ -4,15 +4,16 @@
 //! the pages of the others are on their way into the cache, so the waits overlap instead of
 //! following each other.
 
-use super::{PageSource, TreeRoot, enter, is_ordinary_leaf, require_fixed_leaf, visit_inner};
+use super::{PageSource, TreeRoot, enter, require_fixed_leaf, visit_inner};
 use crate::{
     PageNumber, Result,
     page::{
-        header::Header,
+        header::{Header, Kind},
         inner,
         leaf::{Found, Leaf},
         value::{StoredValue, ValueKind},
     },
+    store::prefetch,
 };
 use std::time::Instant;
 
@@ -100,11 +101,10 @@ fn find_in_leaf<'s, S: PageSource + ?Sized>(
     key: &[u8],
 ) -> Result<Found<'s>> {
     let page = source.page(number)?;
-    let header = Header::read(page);
-    let found = if is_ordinary_leaf(&header, number) {
-        Leaf::with_nodes(page, &header).map(|leaf| leaf.find(root.order, key))
+    let found = if Header::begins(page, number, Kind::Leaf, 0) {
+        Leaf::with_nodes(page, &Header::read(page)).map(|leaf| leaf.find(root.order, key))
     } else {
-        require_fixed_leaf(&header, number, 0).map(|()| Found::Leaf(page))
+        require_fixed_leaf(page, number, 0).map(|()| Found::Leaf(page))
     };
     found.map_err(|damage| damage.at(number, "lookup"))
 }
@@ -135,6 +135,28 @@ fn load_otherwise<'s, S: PageSource + ?Sized>(
     }
 }
 
+/// A key on its way down.
+struct Way<'s, K> {
+    key: K,
+    /// The page that it has come to.
+    page: PageNumber,
+    /// Where in that page the child is noted in which it goes on.
+    child: &'s [u8; 4],
+    /// What there is of it in its leaf.
+    found: Found<'s>,
+}
+
+impl<K> Way<'_, K> {
+    fn of(key: K, root: &TreeRoot) -> Self {
+        Self {
+            key,
+            page: root.page,
+            child: &[0; 4],
+            found: Found::Nothing,
+        }
+    }
+}
+
 /// Looks all keys up and hands each value, in the order of the keys, to `found`.
 pub(crate) fn get_many<'s, S: PageSource + ?Sized, K: AsRef<[u8]>>(
     source: &'s S,
@@ -142,70 +164,73 @@ pub(crate) fn get_many<'s, S: PageSource + ?Sized, K: AsRef<[u8]>>(
     mut keys: impl Iterator<Item = K>,
     mut found: impl FnMut(Option<StoredValue<'s>>) -> Result<()>,
 ) -> Result<()> {
-    let mut group = Vec::with_capacity(GROUP);
+    let mut ways = Vec::with_capacity(GROUP);
     loop {
-        group.clear();
-        group.extend(keys.by_ref().take(GROUP));
-        if group.is_empty() {
+        ways.clear();
+        let group = keys.by_ref().take(GROUP);
+        ways.extend(group.map(|key| Way::of(key, root)));
+        if ways.is_empty() {
             return Ok(());
         }
         if root.is_empty() {
-            group.iter().try_for_each(|_| found(None))?;
+            ways.iter().try_for_each(|_| found(None))?;
             continue;
         }
         let begun = Instant::now();
-        let mut pages = [enter::root(source, root, "lookup")?; GROUP];
+        enter::root(source, root, "lookup")?;
         for level in (1..root.depth).rev() {
-            descend_together(source, root, &group, &mut pages, level)?;
+            descend_together(source, root, &mut ways, level)?;
         }
-        search_together(source, root, &group, &pages, &mut found)?;
-        source.pace().note(begun, group.len());
+        search_together(source, root, &mut ways, &mut found)?;
+        source.pace().note(begun, ways.len());
     }
 }
 
 /// Takes every key of the group one level down: finds where in its page the child is noted and asks
 /// for that line, and only then reads the child and asks for the lines that it needs there.
-fn descend_together<S: PageSource + ?Sized, K: AsRef<[u8]>>(
-    source: &S,
+fn descend_together<'s, S: PageSource + ?Sized, K: AsRef<[u8]>>(
+    source: &'s S,
     root: &TreeRoot,
-    group: &[K],
-    pages: &mut [PageNumber; GROUP],
+    ways: &mut [Way<'s, K>],
     level: u8,
 ) -> Result<()> {
-    let mut children = [&[0; 4]; GROUP];
-    let mut indices = [0; GROUP];
-    let places = children.iter_mut().zip(&mut indices);
-    for ((key, &page), (child, noted)) in group.iter().zip(&*pages).zip(places) {
-        let inner = visit_inner(source, page, level, "lookup")?;
-        let index = inner.search(root.order, key.as_ref());
-        let found = index.and_then(|index| Ok((index, inner.child_bytes(index)?)));
-        (*noted, *child) = found.map_err(|damage| damage.at(page, "lookup"))?;
-        source.prefetch(page, inner.child_place(*noted), 1);
+    for way in &mut *ways {
+        let inner = visit_inner(source, way.page, level, "lookup")?;
+        let index = inner.search(root.order, way.key.as_ref());
+        let child = index.and_then(|index| inner.child_bytes(index));
+        way.child = child.map_err(|damage| damage.at(way.page, "lookup"))?;
+        prefetch(way.child);
     }
-    let children = &children[..group.len()];
     // Inner pages are few, and soon in memory.
     if level == 1 && source.pace().is_waiting() {
-        let mut leaves = [PageNumber(0); GROUP];
-        let leaves = &mut leaves[..group.len()];
-        for (leaf, &&child) in leaves.iter_mut().zip(children) {
-            *leaf = inner::child_of(child);
-        }
-        source.announce(leaves);
+        let leaves = ways.iter().map(|way| inner::child_of(*way.child));
+        source.announce(&mut leaves.collect::<Vec<_>>());
     }
     let lines = if level == 1 {
         LEAF_LINES
     } else {
         INNER_LINES_TOGETHER
     };
-    for ((page, &&child), &index) in pages.iter_mut().zip(children).zip(&indices) {
-        let child = inner::child_of(child);
+    for way in ways {
+        let mut child = inner::child_of(*way.child);
         if source.needs_check(child) {
-            enter::check_child(source, *page, index, "lookup")?;
+            child = checked_child(source, root, way, level)?;
         }
-        *page = child;
+        way.page = child;
         source.prefetch(child, 0, lines);
     }
     Ok(())
+}
+
+/// The child again, compared with its tag.
+#[cold]
+fn checked_child<S: PageSource + ?Sized, K: AsRef<[u8]>>(
+    source: &S,
+    root: &TreeRoot,
+    way: &Way<'_, K>,
+    level: u8,
+) -> Result<PageNumber> {
+    child_for(source, root, way.page, level, way.key.as_ref())
 }
 
 /// Has the system begin to read the leaves of these keys.
@@ -237,20 +262,18 @@ pub(super) fn announce_leaves<'k, S: PageSource + ?Sized>(
 fn search_together<'s, S: PageSource + ?Sized, K: AsRef<[u8]>>(
     source: &'s S,
     root: &TreeRoot,
-    group: &[K],
-    pages: &[PageNumber; GROUP],
+    ways: &mut [Way<'s, K>],
     found: &mut impl FnMut(Option<StoredValue<'s>>) -> Result<()>,
 ) -> Result<()> {
-    let mut places = [Found::default(); GROUP];
-    for ((key, &page), place) in group.iter().zip(pages).zip(&mut places) {
-        *place = find_in_leaf(source, root, page, key.as_ref())?;
-        if let Some(offset) = place.node_offset() {
-            source.prefetch(page, offset, NODE_LINES);
+    for way in &mut *ways {
+        way.found = find_in_leaf(source, root, way.page, way.key.as_ref())?;
+        if let Some(offset) = way.found.node_offset() {
+            source.prefetch(way.page, offset, NODE_LINES);
         }
     }
-    for ((key, &page), place) in group.iter().zip(pages).zip(&places) {
-        let value = place.value(root.order, key.as_ref());
-        found(value.map_err(|damage| damage.at(page, "lookup"))?)?;
+    for way in ways {
+        let value = way.found.value(root.order, way.key.as_ref());
+        found(value.map_err(|damage| damage.at(way.page, "lookup"))?)?;
     }
     Ok(())
 }

@@ -152,20 +152,18 @@ fn visit<'s, S: PageSource + ?Sized>(
     operation: &'static str,
 ) -> Result<(&'s [u8], Header)> {
     let page = source.page(number)?;
-    let header = Header::read(page);
     let kind = if level == 0 { Kind::Leaf } else { Kind::Inner };
-    if header.number != number || header.level != level || header.kind != kind as u8 {
-        require_fixed_leaf(&header, number, level)
-            .map_err(|damage| damage.at(number, operation))?;
+    if !Header::begins(page, number, kind, level) {
+        require_fixed_leaf(page, number, level).map_err(|damage| damage.at(number, operation))?;
     }
-    Ok((page, header))
+    Ok((page, Header::read(page)))
 }
 
 /// What a page on `level` may be besides a leaf or an inner page.
 #[cold]
-fn require_fixed_leaf(header: &Header, number: PageNumber, level: u8) -> Result<(), Damage> {
-    if header.number != number || level != 0 || header.level != 0 || !header.is_fixed_leaf() {
-        return Err(unexpected(header, number));
+fn require_fixed_leaf(page: &[u8], number: PageNumber, level: u8) -> Result<(), Damage> {
+    if level != 0 || !Header::begins(page, number, Kind::FixedLeaf, 0) {
+        return Err(unexpected(page, number));
     }
     Ok(())
 }
@@ -178,25 +176,18 @@ fn visit_leaf<'s, S: PageSource + ?Sized>(
     operation: &'static str,
 ) -> Result<Leaf<'s>> {
     let page = source.page(number)?;
-    let header = Header::read(page);
-    let leaf = if is_ordinary_leaf(&header, number) {
-        Leaf::with_nodes(page, &header)
+    let leaf = if Header::begins(page, number, Kind::Leaf, 0) {
+        Leaf::with_nodes(page, &Header::read(page))
     } else {
-        fixed_leaf(page, &header, number)
+        fixed_leaf(page, number)
     };
     leaf.map_err(|damage| damage.at(number, operation))
 }
 
-/// Whether it is the leaf asked for, and no fixed leaf.
-#[inline(always)]
-fn is_ordinary_leaf(header: &Header, number: PageNumber) -> bool {
-    header.number == number && header.level == 0 && header.kind == Kind::Leaf as u8
-}
-
 #[cold]
-fn fixed_leaf<'s>(page: &'s [u8], header: &Header, number: PageNumber) -> Result<Leaf<'s>, Damage> {
-    require_fixed_leaf(header, number, 0)?;
-    Leaf::from_header(page, header)
+fn fixed_leaf(page: &[u8], number: PageNumber) -> Result<Leaf<'_>, Damage> {
+    require_fixed_leaf(page, number, 0)?;
+    Leaf::parse(page)
 }
 
 /// An inner page by its number.
@@ -208,17 +199,18 @@ fn visit_inner<'s, S: PageSource + ?Sized>(
     operation: &'static str,
 ) -> Result<Inner<'s>> {
     let page = source.page(number)?;
-    let header = Header::read(page);
-    if header.number != number || header.level != level || header.kind != Kind::Inner as u8 {
-        return Err(unexpected(&header, number).at(number, operation));
-    }
-    Inner::from_header(page, &header).map_err(|damage| damage.at(number, operation))
+    let inner = if Header::begins(page, number, Kind::Inner, level) {
+        Inner::from_header(page, &Header::read(page))
+    } else {
+        Err(unexpected(page, number))
+    };
+    inner.map_err(|damage| damage.at(number, operation))
 }
 
 /// What is wrong with a page that is to be an inner page, or a leaf.
 #[cold]
-fn unexpected(header: &Header, number: PageNumber) -> Damage {
-    match header.number == number {
+fn unexpected(page: &[u8], number: PageNumber) -> Damage {
+    match Header::read(page).number == number {
         false => Damage("another page's bytes stand here"),
         true => Damage("it is not of the kind and level that its parent says"),
     }

@@ -9,17 +9,14 @@ use crate::{
     Error, Geometry, PageNumber, Result, Tag, TransactionId,
     commit::record::{FlushLimits, Record},
     page::{comparison::Comparisons, value::ValueRun},
-    space::{Pins, Space, SpacePages},
+    space::{FIRST_PAGE, Pins, Space, SpacePages},
     store::Mapping,
     tree::{
         PageSource, RootRef, TreeRoot,
         reading::{Faults, Pace, reading, reading_twice},
     },
 };
-use std::{
-    ops::Range,
-    sync::{Arc, OnceLock},
-};
+use std::sync::{Arc, OnceLock};
 
 /// A committed state: its record, and the mapping through which its pages are read. While somebody
 /// holds it, none of its pages is used again.
@@ -29,8 +26,8 @@ pub(crate) struct Snapshot {
     pub(super) mapping: Arc<Mapping>,
     page_size: usize,
     page_shift: u32,
-    /// Pages that trees may point to.
-    pages: Range<u64>,
+    /// Behind the last page that trees may point to.
+    pages_end: u64,
     /// Which pages were compared with their tags.
     pub(super) checked: Checked,
     /// Those that tables may name.
@@ -53,7 +50,7 @@ impl Snapshot {
         Ok(Self {
             page_size,
             page_shift: page_size.trailing_zeros(),
-            pages: u64::from(crate::space::FIRST_PAGE)..record.page_count,
+            pages_end: record.page_count,
             checked: Checked::new(Verification::Off, 0),
             comparisons: Comparisons::default(),
             catalog,
@@ -234,11 +231,13 @@ impl PageSource for Snapshot {
 
     #[inline]
     fn page(&self, number: PageNumber) -> Result<&[u8]> {
-        let offset = u64::from(number.0) << self.page_shift;
-        match self.mapping.bytes(offset, self.page_size) {
-            Some(page) if self.pages.contains(&u64::from(number.0)) => Ok(page),
-            _ => Err(outside(&self.mapping, number)),
+        let index = u64::from(number.0);
+        if (u64::from(FIRST_PAGE)..self.pages_end).contains(&index)
+            && let Some(page) = (self.mapping).bytes(index << self.page_shift, self.page_size)
+        {
+            return Ok(page);
         }
+        Err(outside(&self.mapping, number))
     }
 
     fn value(&self, run: &ValueRun) -> Result<&[u8]> {
@@ -320,9 +319,7 @@ pub(super) fn value_in<'m>(
     let offset = u64::from(run.start.0) * page_size as u64;
     let len = usize::try_from(run.len_bytes).map_err(|_| outside(mapping, run.start))?;
     match mapping.bytes(offset, len) {
-        Some(bytes) if run.start.0 >= crate::space::FIRST_PAGE && pages.end() <= page_count => {
-            Ok(bytes)
-        }
+        Some(bytes) if run.start.0 >= FIRST_PAGE && pages.end() <= page_count => Ok(bytes),
         _ => Err(outside(mapping, run.start)),
     }
 }

@@ -17,7 +17,7 @@ pub(crate) enum Found<'p> {
     #[default]
     Nothing,
     /// The first of the nodes whose head is that of the key.
-    Node { page: &'p [u8], offset: u16 },
+    Node { page: &'p [u8], offset: usize },
     /// A leaf that takes a whole search.
     Leaf(&'p [u8]),
 }
@@ -41,7 +41,7 @@ impl<'p> Leaf<'p> {
         match (self.heads.get(index), self.offsets.get(index)) {
             (Some(&found), Some(&offset)) if found == head => Found::Node {
                 page: self.page,
-                offset,
+                offset: offset.into(),
             },
             _ => Found::Nothing,
         }
@@ -53,7 +53,7 @@ impl<'p> Found<'p> {
     #[inline(always)]
     pub(crate) fn node_offset(&self) -> Option<usize> {
         match *self {
-            Self::Node { offset, .. } => Some(offset.into()),
+            Self::Node { offset, .. } => Some(offset),
             _ => None,
         }
     }
@@ -79,9 +79,9 @@ impl<'p> Found<'p> {
         } else {
             0
         };
-        let rest = key.get(prefix_len.into()..).unwrap_or_default();
-        let stored = rest.get(format.in_head..).unwrap_or_default();
-        if node.key_len == rest.len() && key::is_same(node.stored_key, stored) {
+        // Prefix and head are those of the key: what is stored would be its end.
+        let is_as_long = usize::from(prefix_len) + node.key_len == key.len();
+        if is_as_long && key::is_end(key, node.stored_key) {
             return Ok(Some(node.value));
         }
         search(page, order, key)

@@ -119,8 +119,7 @@ impl FileStorage {
         Ok(id_of(&self.file.metadata()?))
     }
 
-    /// Another process may have made the file longer, for a transaction that came to
-    /// nothing.
+    /// Makes the file longer, unless it is: another process may have done so, for a transaction that came to nothing.
     fn extend(&self, blocks: &mut Blocks, new_len: u64, fill: Fill) -> io::Result<()> {
         let made_ahead = self.ahead.wait_for(new_len);
         let old_len = self.len().max(self.uncut_len()?);

@@ -56,7 +56,7 @@ use std::{
 pub(crate) enum Fill {
     /// Zeros, which the system keeps as huge pages: pages are put there one by one.
     HugePages,
-    /// Nothing: one call writes most of it.
+    /// Nothing: one call writes most of it, and pages of the system's cache that are as large come with that.
     Nothing,
 }
 
@@ -72,7 +72,7 @@ pub(crate) trait Storage: Send + Sync + std::fmt::Debug {
     /// [`WritableRun`](writable::WritableRun) reaches past the new length.
     fn set_len(&self, bytes: u64) -> io::Result<()>;
 
-    /// Makes the file longer as [`Self::set_len`] does, for what is to come there.
+    /// Makes the file longer, as [`Self::set_len`] does: `bytes` is more than it has.
     ///
     /// # Errors
     /// As for [`Self::set_len`].

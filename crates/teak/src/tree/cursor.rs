@@ -27,7 +27,7 @@ const AHEAD_LEN: usize = 128;
 const NODES_AHEAD: usize = 6;
 /// What of each: cache lines.
 const NODE_LINES: usize = 2;
-/// So many steps behind a search the next leaf is looked ahead to, since the first line of it was asked for.
+/// The first step in such a leaf asks for the first line of the next one, and this step looks ahead to it.
 const STEPS_TO_LOOK_AHEAD: usize = 3;
 
 /// A cursor that borrows its source. The leaf and the record that it is on are kept at hand, so
@@ -58,7 +58,7 @@ pub(crate) struct Cursor<'s, S: ?Sized> {
     value: StoredValue<'s>,
 }
 
-/// A leaf that was found by a search.
+/// A leaf that was not gone to from the one before it.
 #[derive(Clone, Copy, Debug, Default)]
 struct Cold {
     /// Nodes before this one were asked for.
@@ -410,7 +410,7 @@ impl<'s, S: PageSource + ?Sized> Cursor<'s, S> {
         }
     }
 
-    /// In a leaf that was found by a search: a range may end soon, so this asks for a few nodes, and for the next leaf only after some steps.
+    /// In a leaf that nobody has looked ahead to: a range may end soon, so this asks for a few nodes, and for the next leaf only after some steps.
     #[inline(never)]
     fn fetch_cold(&mut self, cold: Cold, index: usize) {
         self.fetch_leaf_ahead();

@@ -56,7 +56,7 @@ pub(super) fn child<S: PageSource + ?Sized>(
 
 /// Compares that child with its tag. Looks at the page anew, so that the caller's view of it need not stand in memory.
 #[cold]
-pub(super) fn check_child<S: PageSource + ?Sized>(
+fn check_child<S: PageSource + ?Sized>(
     source: &S,
     number: PageNumber,
     index: usize,

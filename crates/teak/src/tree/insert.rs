@@ -83,8 +83,8 @@ impl<'t, S: PageSink> Tree<'t, S> {
         self.insert_near(&mut Vec::new(), key, value, existing)
     }
 
-    /// The same for many records, one after the other: `near` is the path to the last one, as this function left it, if nothing else has
-    /// changed the tree since, or empty. Keys that follow each other need no way down then.
+    /// The same for many records, one after the other: `near` is the path that this function or [`Self::remove_near`] left, if nothing else has
+    /// changed the tree since, or empty. Keys that follow each other need no way down then, or a short one.
     pub(crate) fn insert_near(
         &mut self,
         near: &mut Vec<Step>,

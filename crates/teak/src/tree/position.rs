@@ -487,7 +487,7 @@ impl Position {
 }
 
 /// The leaf of a key, where the page above the leaf of a path shows that it is below it too: the step there, and its number. The path must be
-/// one of the tree as it is.
+/// one of the tree as it is. That the separators of a page lie within those above it is taken for granted, as a descent takes it.
 #[inline]
 pub(super) fn near_child<S: PageSource + ?Sized>(
     source: &S,

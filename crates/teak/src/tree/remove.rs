@@ -17,8 +17,8 @@ impl<S: PageSink> Tree<'_, S> {
         self.remove_near(&mut Vec::new(), key)
     }
 
-    /// The same for many records, one after the other: `near` is the path to where the last one was, as this function or
-    /// [`Self::insert_near`] left it, if nothing else has changed the tree since, or empty.
+    /// The same for many records, one after the other: `near` is the path that this function or [`Self::insert_near`] left, if nothing else has
+    /// changed the tree since, or empty.
     pub(crate) fn remove_near(&mut self, near: &mut Vec<Step>, key: &[u8]) -> Result<bool> {
         if self.root.is_empty() {
             return Ok(false);

@@ -42,7 +42,7 @@ pub(crate) struct OpenTable {
     pub(super) is_changed: bool,
     /// Which of the transaction's changes was the last that concerned it; 0 if it is as it was committed.
     pub(super) version: u64,
-    /// The path to the record that was inserted last, or to where the last one was removed, if that was the last change; else empty.
+    /// The path to where a key was last inserted or removed, or would have been, if nothing else has changed the table since; else empty.
     near: Vec<Step>,
 }
 
@@ -335,7 +335,7 @@ impl WriteTransaction {
         self.change_near(handle, name, |tree, near| tree.remove_near(near, key))
     }
 
-    /// The path to the record behind the one that was removed, if that was the last change of the table and it is in the same leaf.
+    /// The path to the record behind the one that was just removed, if it is in the same leaf. Right behind a removal only.
     pub(crate) fn behind_removed(&self, handle: usize) -> Option<Position> {
         let near = &self.tables.get(&handle)?.near;
         let leaf = near.last()?;

@@ -62,7 +62,7 @@ impl WritePages {
     /// What the system answers when they are written.
     pub(in crate::txn) fn take_journal(&mut self, pages: u32) -> Result<Option<Run>> {
         let mut run = self.writer.space.allocate(pages, Policy::Contiguous);
-        if run.is_none() && self.grow(pages.into()).is_ok() {
+        if run.is_none() && self.grow(pages.into(), Fill::Nothing).is_ok() {
             run = self.writer.space.allocate(pages, Policy::Contiguous);
         }
         let Some(run) = run else {
@@ -166,13 +166,18 @@ impl WritePages {
         if let Some(run) = self.ask_readers(want, least, policy)? {
             return Ok(run);
         }
-        if self.grow(least).is_err() {
+        // A large value is written by one call.
+        let fill = match is_exact {
+            true => Fill::Nothing,
+            false => Fill::HugePages,
+        };
+        if self.grow(least, fill).is_err() {
             // What is left of the file and of the open run may be enough, or with a few pages more.
             self.give_back_rest();
             if let Some(run) = self.writer.space.allocate(want, policy) {
                 return Ok(run);
             }
-            self.grow(least)?;
+            self.grow(least, fill)?;
         }
         let writer = &mut *self.writer;
         let (space, zone) = (&mut writer.space, writer.zone.pages());
@@ -235,8 +240,8 @@ impl WritePages {
         }
     }
 
-    /// Makes the file longer, by at least `pages`.
-    pub(super) fn grow(&mut self, pages: u64) -> Result<()> {
+    /// Makes the file longer, by at least `pages`, which are what `fill` is for.
+    pub(super) fn grow(&mut self, pages: u64, fill: Fill) -> Result<()> {
         let old = self.writer.space.page_count();
         let step = self.growth_step(old);
         let lower = self.geometry.lower_limit_bytes >> self.page_shift;
@@ -257,10 +262,10 @@ impl WritePages {
             return Err(self.full());
         }
         let least = old + pages.saturating_sub(trailing);
-        // Who asks for half of it or more writes it by a call, as a large value: pages of the system's cache that are as large come with that.
-        let fill = match 2 * pages >= new - old {
-            true => Fill::Nothing,
-            false => Fill::HugePages,
+        // What is left of it is for others.
+        let fill = match 2 * pages < new - old {
+            true => Fill::HugePages,
+            false => fill,
         };
         let new = self
             .extend_file(new, fill)

@@ -11,7 +11,7 @@
 
 use super::WritePages;
 use crate::{
-    PageNumber, Result, Run, TransactionId, page::header::Header, tree::PageSource,
+    PageNumber, Result, Run, TransactionId, page::header::Header, store::Fill, tree::PageSource,
     txn::engine::Durability,
 };
 use std::ops::Range;
@@ -126,7 +126,7 @@ impl WritePages {
             self.writer.zone.has_grown = true;
             let most = GROWN_MAX >> self.page_shift;
             // Without it nothing is lost.
-            let _ = self.grow(most.min(want.into()));
+            let _ = self.grow(most.min(want.into()), Fill::HugePages);
             found = self.writer.space.longest_free(want);
         }
         let is_better = |run: &Run| run.len >= ZONE_PAGES_MIN && u64::from(run.len) > free;

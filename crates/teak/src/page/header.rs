@@ -158,6 +158,12 @@ impl Header {
         self.kind == Kind::FixedLeaf as u8
     }
 
+    /// Whether the heap begins where the arrays end, or behind.
+    #[inline(always)]
+    pub(crate) fn heap_is_behind(&self, page: &[u8], arrays_end: usize) -> bool {
+        arrays_end + usize::from(self.heap_len) <= page.len()
+    }
+
     /// The prefix of the page, which is no fixed leaf; empty where it would not be inside of it.
     #[inline]
     pub(crate) fn prefix<'p>(&self, page: &'p [u8]) -> &'p [u8] {

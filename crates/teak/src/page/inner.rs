@@ -220,12 +220,6 @@ impl Arrays {
             header.flags & COUNTED != 0,
         )
     }
-
-    /// Whether they end where the heap begins, or before.
-    #[inline]
-    fn leave_heap(&self, page: &[u8], header: &Header) -> bool {
-        self.end + usize::from(header.heap_len) <= page.len()
-    }
 }
 
 /// Why that is no inner page. It is not told the header, which would have to stand in memory then.
@@ -235,7 +229,7 @@ fn misfit(page: &[u8]) -> Damage {
     let header = Header::read(page);
     Damage(if header.count == 0 {
         "an inner page has no children"
-    } else if !Arrays::of(&header).leave_heap(page, &header) {
+    } else if !header.heap_is_behind(page, Arrays::of(&header).end) {
         "the arrays of an inner page overlap its heap"
     } else {
         "a page does not lie on a page boundary"
@@ -277,7 +271,7 @@ impl<'p> Inner<'p> {
     #[inline(always)]
     fn where_it_fits(page: &'p [u8], header: &Header) -> Option<Self> {
         let arrays = Arrays::of(header);
-        if header.count == 0 || !arrays.leave_heap(page, header) {
+        if header.count == 0 || !header.heap_is_behind(page, arrays.end) {
             return None;
         }
         Some(Self {

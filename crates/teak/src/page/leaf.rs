@@ -153,12 +153,6 @@ impl Arrays {
     fn of(header: &Header) -> Self {
         Self::new(usize::from(header.prefix_len), usize::from(header.count))
     }
-
-    /// Whether they end where the heap begins, or before.
-    #[inline]
-    fn leave_heap(&self, page: &[u8], header: &Header) -> bool {
-        self.end + usize::from(header.heap_len) <= page.len()
-    }
 }
 
 /// Why that is no leaf with nodes. It is not told the header, which would have to stand in memory then.
@@ -166,7 +160,7 @@ impl Arrays {
 #[inline(never)]
 fn misfit(page: &[u8]) -> Damage {
     let header = Header::read(page);
-    Damage(if !Arrays::of(&header).leave_heap(page, &header) {
+    Damage(if !header.heap_is_behind(page, Arrays::of(&header).end) {
         "the arrays of a leaf overlap its heap"
     } else {
         "a page does not lie on a page boundary"
@@ -252,7 +246,7 @@ impl<'p> Leaf<'p> {
     #[inline(always)]
     fn where_it_fits(page: &'p [u8], header: &Header) -> Option<Self> {
         let at = Arrays::of(header);
-        if !at.leave_heap(page, header) {
+        if !header.heap_is_behind(page, at.end) {
             return None;
         }
         let (heads, offsets) = (at.heads..at.offsets, at.offsets..at.end);

@@ -12,12 +12,14 @@ use crate::page::{
 };
 
 /// Where a key is, if it is in its leaf at all.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) enum Found<'p> {
-    #[default]
     Nothing,
     /// The first of the nodes whose head is that of the key.
-    Node { page: &'p [u8], offset: usize },
+    Node {
+        page: &'p [u8],
+        offset: usize,
+    },
     /// A leaf that takes a whole search.
     Leaf(&'p [u8]),
 }

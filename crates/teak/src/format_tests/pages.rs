@@ -143,7 +143,7 @@ fn fixed_leaf_pages() {
         ..leaf_format(true)
     };
     leaf::init(page, PageNumber(9), TransactionId(1), format, &[]);
-    let records = keys.iter().map(|key| (*key, StoredValue::inline(&[])));
+    let records = keys.iter().map(|key| leaf::Piece::of_key(key));
     assert_eq!(leaf::fill(page, format.order, records), Ok(()));
     let header = Header {
         count: 3,

@@ -5,7 +5,7 @@ use super::{
     Damage,
     header::{HEADER_LEN, arrays_start},
     inner::Inner,
-    leaf::{self, Leaf, LeafFormat},
+    leaf::{self, Leaf, LeafFormat, Piece},
     value::{StoredValue, ValueKind},
 };
 use crate::{PageNumber, Tag, TransactionId};
@@ -59,13 +59,19 @@ impl Records {
 
     #[inline(always)]
     pub(crate) fn record(&self, index: usize) -> (&[u8], StoredValue<'_>) {
+        self.piece(index).parts()
+    }
+
+    #[inline(always)]
+    fn piece(&self, index: usize) -> Piece<'_> {
         let item = self.items[index];
-        let (key, rest) = self.bytes[item.start as usize..].split_at(item.key_len as usize);
-        let value = StoredValue {
+        let (start, key_len) = (item.start as usize, item.key_len as usize);
+        let end = start + key_len + item.value_len as usize;
+        Piece {
+            bytes: &self.bytes[start..end],
+            key_len,
             kind: item.kind,
-            bytes: &rest[..item.value_len as usize],
-        };
-        (key, value)
+        }
     }
 
     pub(crate) fn push(&mut self, key: &[u8], value: StoredValue<'_>) {
@@ -90,10 +96,11 @@ impl Records {
     /// Appends the records of a leaf in `range`.
     pub(crate) fn append(&mut self, leaf: &Leaf<'_>, range: Range<usize>) -> Result<(), Damage> {
         self.items.reserve(range.len());
+        let mut lead = leaf.lead();
         for index in range {
             let node = leaf.node(index)?;
             let start = self.bytes.len();
-            leaf.append_record(index, &node, &mut self.bytes);
+            leaf.append_record(index, &node, &mut lead, &mut self.bytes);
             self.add_item(start, node.value);
         }
         Ok(())
@@ -158,7 +165,7 @@ impl Records {
             &self.key(range.start)[..prefix_len]
         };
         leaf::init(page, number, birth, format, prefix);
-        let records = range.map(|index| self.record(index));
+        let records = range.map(|index| self.piece(index));
         leaf::fill(page, format.order, records)
     }
 }

@@ -29,8 +29,8 @@ mod change;
 mod find;
 
 pub(crate) use change::{
-    End, InPlace, compact, fill, gap, init, insert, insert_many, remove, remove_range, set_value,
-    used_len, value_mut,
+    End, InPlace, Piece, compact, fill, gap, init, insert, insert_many, remove, remove_range,
+    set_value, used_len, value_mut,
 };
 
 pub(crate) use find::Found;
@@ -57,6 +57,9 @@ const NODE_HEADER_LEN: usize = 4;
 
 /// Bytes of a key that are copied at once.
 const KEY_CHUNK: usize = 16;
+
+/// A prefix, and room for a head behind it.
+pub(crate) type Lead = [u8; 16];
 
 /// What a table asks of its leaves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -406,8 +409,7 @@ impl<'p> Leaf<'p> {
         let (prefix_len, head) = (self.prefix.len(), self.heads[index].to_be_bytes());
         if node.stored_key.len() <= KEY_CHUNK
             && let Some(&chunk) = node.tail.first_chunk()
-            && let Some(room) = out.get_mut(prefix_len..)
-            && let Some(room) = room.first_chunk_mut::<{ 4 + KEY_CHUNK }>()
+            && let Some(room) = out.get_mut(prefix_len..prefix_len + 4 + KEY_CHUNK)
         {
             room[..4].copy_from_slice(&head);
             // A number is moved, where bytes would be copied by a call.
@@ -430,23 +432,37 @@ impl<'p> Leaf<'p> {
         out.extend_from_slice(node.stored_key);
     }
 
+    /// What the records of a leaf begin with that are put together one behind the other by [`Leaf::append_record`], if that is short.
+    pub(crate) fn lead(&self) -> Option<Lead> {
+        let mut lead = Lead::default();
+        let is_short = self.is_plain() && self.prefix.len() + 4 <= lead.len();
+        is_short.then(|| {
+            lead[..self.prefix.len()].copy_from_slice(self.prefix);
+            lead
+        })
+    }
+
     /// Appends the key at `index` to `out`, and its value.
     #[inline(always)]
-    pub(crate) fn append_record(&self, index: usize, node: &Node<'_>, out: &mut Vec<u8>) {
-        let stored = match self.is_plain() {
-            // The value stands right behind the key.
-            true => node
-                .tail
-                .get(..node.stored_key.len() + node.value.bytes.len()),
-            false => None,
-        };
-        let (Some(stored), Some(head)) = (stored, self.heads.get(index)) else {
+    pub(crate) fn append_record(
+        &self,
+        index: usize,
+        node: &Node<'_>,
+        lead: &mut Option<Lead>,
+        out: &mut Vec<u8>,
+    ) {
+        // The value stands right behind the key.
+        let stored_len = node.stored_key.len() + node.value.bytes.len();
+        let (Some(lead), Some(stored)) = (lead, node.tail.get(..stored_len)) else {
             self.append_key(index, node, out);
             out.extend_from_slice(node.value.bytes);
             return;
         };
-        out.extend_from_slice(self.prefix);
-        out.extend_from_slice(&head.to_be_bytes()[..node.key_len.min(4)]);
+        let (at, prefix_len) = (out.len(), self.prefix.len());
+        lead[prefix_len..prefix_len + 4].copy_from_slice(&self.heads[index].to_be_bytes());
+        // As long as it always is, so that no call copies it.
+        out.extend_from_slice(lead);
+        out.truncate(at + prefix_len + node.key_len.min(4));
         out.extend_from_slice(stored);
     }
 

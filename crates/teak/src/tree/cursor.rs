@@ -15,7 +15,7 @@ use crate::{
         Damage,
         fixed::Keys,
         leaf::{self, Leaf},
-        value::StoredValue,
+        value::{StoredValue, ValueKind},
     },
     store,
 };
@@ -490,7 +490,10 @@ impl<'s, S: PageSource + ?Sized> Cursor<'s, S> {
     /// The value of the record that the cursor is on; empty if it is on none.
     #[inline]
     pub(crate) fn value(&self) -> Result<&'s [u8]> {
-        super::lookup::load(self.source, self.number, self.value)
+        match self.value.kind {
+            ValueKind::Inline => Ok(self.value.bytes),
+            _ => super::lookup::load(self.source, self.number, self.value),
+        }
     }
 }
 

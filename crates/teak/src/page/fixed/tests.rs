@@ -3,7 +3,7 @@
 use super::*;
 use crate::page::{
     entries::Records,
-    leaf::{self, Leaf, LeafFormat},
+    leaf::{self, Leaf, LeafFormat, Piece},
     print,
 };
 use proptest::prelude::*;
@@ -205,9 +205,18 @@ fn other_records_are_refused_and_change_nothing() {
     ];
     for record in wrong {
         let records = [(&b"bbbb"[..], NOTHING), record].into_iter();
+        let joined = records
+            .clone()
+            .map(|(key, value)| ([key, value.bytes].concat(), key.len(), value.kind));
+        let joined: Vec<_> = joined.collect();
+        let pieces = joined.iter().map(|(bytes, key_len, kind)| Piece {
+            bytes,
+            key_len: *key_len,
+            kind: *kind,
+        });
         assert!(leaf::insert(page, format.order, 1, record.0, record.1).is_err());
         assert!(leaf::insert_many(page, format.order, End::Behind, records.clone()).is_err());
-        assert!(leaf::fill(page, format.order, records).is_err());
+        assert!(leaf::fill(page, format.order, pieces).is_err());
         let is_done = leaf::set_value(page, 0, record.1) == Ok(InPlace::Done);
         assert_eq!(is_done, record.1 == NOTHING);
         assert_eq!(page, before);
@@ -298,7 +307,7 @@ proptest! {
         let _ = leaf::remove_range(bytes, 0..usize::from(count) / 3);
         let _ = leaf::set_value(bytes, 0, NOTHING);
         let _ = leaf::compact(bytes, &mut Vec::new());
-        let _ = leaf::fill(bytes, order, records);
+        let _ = leaf::fill(bytes, order, [Piece::of_key(&key)].into_iter());
         let header = Header::read(bytes);
         assert!(leaf::gap(bytes, &header).0 <= bytes.len());
         leaf::used_len(&header);

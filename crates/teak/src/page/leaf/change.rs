@@ -9,7 +9,7 @@ use crate::{
         Damage, fixed,
         header::{HEADER_LEN, Header, Kind, write_prefix},
         key::{self, KeyOrder},
-        value::StoredValue,
+        value::{StoredValue, ValueKind},
     },
 };
 use std::{iter, ops::Range};
@@ -120,27 +120,62 @@ pub(crate) fn insert_many<'r>(
     Ok(InPlace::Done)
 }
 
+/// A record in one piece.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Piece<'r> {
+    /// The key, and the bytes of the value behind it.
+    pub(crate) bytes: &'r [u8],
+    pub(crate) key_len: usize,
+    pub(crate) kind: ValueKind,
+}
+
+impl<'r> Piece<'r> {
+    /// A record that is a key alone.
+    #[cfg(test)]
+    pub(crate) fn of_key(key: &'r [u8]) -> Self {
+        Self {
+            bytes: key,
+            key_len: key.len(),
+            kind: ValueKind::Inline,
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn parts(self) -> (&'r [u8], StoredValue<'r>) {
+        let (key, bytes) = self.bytes.split_at(self.key_len);
+        let kind = self.kind;
+        (key, StoredValue { kind, bytes })
+    }
+}
+
 /// Fills an empty leaf with records, in order. They must fit, and have the prefix of the page.
 pub(crate) fn fill<'r>(
     page: &mut [u8],
     order: KeyOrder,
-    records: impl ExactSizeIterator<Item = (&'r [u8], StoredValue<'r>)> + Clone,
+    records: impl ExactSizeIterator<Item = Piece<'r>> + Clone,
 ) -> Result<(), Damage> {
     let too_many = Damage("records do not fit in the page that was measured for them");
     let mut header = Header::read(page);
     if header.is_fixed_leaf() {
+        let records = records.map(Piece::parts);
         return match fixed::insert(page, header, 0, records)? {
             InPlace::Done => Ok(()),
             InPlace::Rebuild => Err(too_many),
         };
     }
     let empty = Leaf::with_nodes(page, &header)?;
+    let is_plain = empty.is_plain();
     let arrays = Arrays::new(empty.prefix.len(), records.len());
     let mut heap = Heap::of(&empty, order, arrays.end);
     header.count = records.len() as u16;
-    for (index, (key, value)) in records.enumerate() {
-        let slot = heap.push(page, key, value).ok_or(too_many)?;
-        set_slot(page, arrays, index, slot);
+    for (index, record) in records.enumerate() {
+        let slot = if is_plain {
+            heap.push_piece(page, record)
+        } else {
+            let (key, value) = record.parts();
+            heap.push(page, key, value)
+        };
+        set_slot(page, arrays, index, slot.ok_or(too_many)?);
     }
     heap.note(page, &mut header);
     header.write(page);
@@ -183,10 +218,7 @@ impl Heap {
         let (head, rest_len, stored_key) = if self.flags & WHOLE_KEYS != 0 {
             (self.order.head(key), key.len(), key)
         } else {
-            let (prefix, rest) = key.split_at_checked(self.prefix_len)?;
-            if !key::is_same(prefix, &page[HEADER_LEN..HEADER_LEN + self.prefix_len]) {
-                return None;
-            }
+            let rest = self.behind_prefix(page, key)?;
             (key::head_of(rest), rest.len(), key::suffix_of(rest))
         };
         let value_start = self.start.checked_sub(value.bytes.len())? & !self.align_mask;
@@ -198,6 +230,33 @@ impl Heap {
         self.start = offset;
         self.has_references |= value.kind.is_reference();
         Some((head, offset as u16))
+    }
+
+    /// The same in a plain leaf, where a node has what is not in its head in one piece.
+    #[inline(always)]
+    fn push_piece(&mut self, page: &mut [u8], record: Piece<'_>) -> Option<Slot> {
+        let rest = self.behind_prefix(page, record.bytes)?;
+        let rest_len = record.key_len.checked_sub(self.prefix_len)?;
+        let stored = rest.get(rest_len.min(4)..)?;
+        let offset = self
+            .start
+            .checked_sub(NODE_HEADER_LEN + stored.len())
+            .filter(|offset| *offset >= self.limit)?;
+        let node = &mut page[offset..self.start];
+        let value_len = rest.len() - rest_len;
+        write_words(node, rest_len, record.kind, value_len);
+        node[NODE_HEADER_LEN..].copy_from_slice(stored);
+        self.start = offset;
+        self.has_references |= record.kind.is_reference();
+        Some((key::head_of(&rest[..rest_len]), offset as u16))
+    }
+
+    /// What comes behind the page's prefix; `None` if that is not there.
+    #[inline(always)]
+    fn behind_prefix<'k>(&self, page: &[u8], key: &'k [u8]) -> Option<&'k [u8]> {
+        let (prefix, rest) = key.split_at_checked(self.prefix_len)?;
+        let is_same = key::is_same(prefix, &page[HEADER_LEN..HEADER_LEN + self.prefix_len]);
+        is_same.then_some(rest)
     }
 
     fn note(&self, page: &[u8], header: &mut Header) {
@@ -217,17 +276,17 @@ fn write_node(
     value: StoredValue<'_>,
 ) {
     let node = &mut page[offset..value_start + value.bytes.len()];
-    write_words(node, rest_len, value);
+    write_words(node, rest_len, value.kind, value.bytes.len());
     let (node, value_place) = node.split_at_mut(value_start - offset);
     node[NODE_HEADER_LEN..NODE_HEADER_LEN + stored_key.len()].copy_from_slice(stored_key);
     value_place.copy_from_slice(value.bytes);
 }
 
 /// Writes what a node begins with: the lengths of key and value, and the kind of the value.
-fn write_words(node: &mut [u8], rest_len: usize, value: StoredValue<'_>) {
-    let kind = value.kind as u16;
+fn write_words(node: &mut [u8], rest_len: usize, kind: ValueKind, value_len: usize) {
+    let kind = kind as u16;
     let key_word = rest_len as u16 | (kind & 1) << 15;
-    let value_word = value.bytes.len() as u16 | (kind >> 1) << 15;
+    let value_word = value_len as u16 | (kind >> 1) << 15;
     let words = u32::from(key_word) | u32::from(value_word) << 16;
     node[..NODE_HEADER_LEN].copy_from_slice(&words.to_le_bytes());
 }
@@ -372,7 +431,8 @@ pub(crate) fn set_value(
         return Ok(InPlace::Rebuild);
     }
     let end = start + new.bytes.len();
-    write_words(&mut page[offset + start - range.start..], key_len, new);
+    let words = &mut page[offset + start - range.start..];
+    write_words(words, key_len, new.kind, new.bytes.len());
     page[start..end].copy_from_slice(new.bytes);
     // What alignment leaves behind the value is for the next compaction.
     header.garbage_len = header.garbage_len.saturating_add((range.end - end) as u16);

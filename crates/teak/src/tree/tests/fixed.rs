@@ -188,7 +188,7 @@ fn leaves_of_another_kind_are_found() {
             let keys: Vec<_> = (1400..1700u32)
                 .map(|n| [n.to_be_bytes(), [9; 4]].concat()[..len].to_vec())
                 .collect();
-            let records = keys.iter().map(|key| (&key[..], StoredValue::inline(b"")));
+            let records = keys.iter().map(|key| leaf::Piece::of_key(key));
             leaf::fill(page, other.order, records).unwrap();
             seal::seal(&mut fixture.pages, &mut fixture.root).unwrap();
             let mut audit = Audit::default();

@@ -26,11 +26,12 @@ pub(crate) struct Arguments {
 
 const RECORDED: &str = "docs/results/instructions.tsv";
 const HEADER: &str = "path\tinstructions\tmisses";
-const PATHS: [&str; 9] = [
+const PATHS: [&str; 10] = [
     "lookup",
     "get_many",
     "begin_lookup_end",
     "scan",
+    "free_scan",
     "insert_batch",
     "bulk_load",
     "bulk_load_unsorted",

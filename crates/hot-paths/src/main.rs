@@ -8,7 +8,7 @@ use anyhow::{Result, ensure};
 use clap::{Parser, ValueEnum};
 use fastrand::Rng;
 use std::{path::PathBuf, process, time::Duration};
-use teak::{BulkOptions, Database, Durability, Options, Table, codec::Bytes};
+use teak::{BulkOptions, Database, Durability, FreeCursor, Options, Table, codec::Bytes};
 
 const RECORDS: usize = 50_000;
 const VALUE_LEN: usize = 100;
@@ -54,6 +54,8 @@ enum Path {
     GetMany,
     BeginLookupEnd,
     Scan,
+    /// With a cursor that is told the transaction at each step, as those of C are
+    FreeScan,
     /// Batches of 10,000 records in random order
     InsertBatch,
     BulkLoad,
@@ -96,6 +98,10 @@ fn run(arguments: &Arguments, database: &Database, table: &Table<Bytes, Bytes>) 
         Path::Scan => {
             scan(database, table)?;
             arguments.measured(|| scan(database, table))
+        }
+        Path::FreeScan => {
+            free_scan(database, table)?;
+            arguments.measured(|| free_scan(database, table))
         }
         Path::InsertBatch => {
             let new = records(NEW_SEED, BATCHES * BATCH);
@@ -165,6 +171,18 @@ fn scan(database: &Database, table: &Table<Bytes, Bytes>) -> Result<usize> {
         bytes += cursor.key().len() + cursor.value()?.len();
         count += 1;
         found = cursor.next()?;
+    }
+    ensure!(bytes >= count * VALUE_LEN, "values are too short");
+    Ok(count)
+}
+
+fn free_scan(database: &Database, table: &Table<Bytes, Bytes>) -> Result<usize> {
+    let transaction = database.begin_read()?;
+    let mut cursor = FreeCursor::new(table);
+    let (mut count, mut bytes) = (0, 0);
+    while cursor.next(&transaction)? {
+        bytes += cursor.key().len() + cursor.value(&transaction)?.len();
+        count += 1;
     }
     ensure!(bytes >= count * VALUE_LEN, "values are too short");
     Ok(count)

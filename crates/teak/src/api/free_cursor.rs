@@ -9,13 +9,14 @@ mod changes;
 mod going;
 mod moves;
 mod pairs;
+mod quick;
 mod state;
 
 pub use bunch::Bunch;
 
 use super::{MultiTable, Table, Transaction, codec::Bytes, transaction::sealed::Sealed};
 use crate::{
-    Result,
+    Result, TransactionId,
     tree::{PageSource, RootRef, TreeRoot, reading::reading},
     txn::located::located,
 };
@@ -139,6 +140,8 @@ enum Place {
 #[derive(Clone)]
 struct Hint {
     stamp: Stamp,
+    /// That of the whole database, where it was found by a reader: to ask for the root and compare it takes longer.
+    committed: Option<(u64, TransactionId)>,
     path: Path,
     leads: Leads,
 }
@@ -153,6 +156,22 @@ enum Stamp {
 }
 
 impl Stamp {
+    /// Whether the table has the same state as this one in `txn`.
+    #[inline]
+    fn is_of<T: Transaction>(&self, txn: &T, table: &Kind, root: &TreeRoot) -> bool {
+        match (self, txn.version_of(table.handle(txn))) {
+            (Self::Changed(transaction, version), Some(now)) => (*transaction, *version) == now,
+            (
+                Self::Committed {
+                    engine,
+                    root: known,
+                },
+                None,
+            ) => *engine == txn.engine().id() && known == root,
+            _ => false,
+        }
+    }
+
     fn new<T: Transaction>(txn: &T, table: &Kind, root: &TreeRoot) -> Self {
         match txn.version_of(table.handle(txn)) {
             Some((transaction, version)) => Self::Changed(transaction, version),
@@ -255,11 +274,12 @@ impl FreeCursor {
     ) -> Result<bool> {
         let root = self.table.root(txn)?;
         let source: &(dyn PageSource + 't) = txn.source();
-        let stamp = Stamp::new(txn, &self.table, &root);
         let hint = self.hint.take();
-        let leads = match &hint {
-            Some(hint) if hint.stamp == stamp => hint.leads,
-            _ => Leads::Elsewhere,
+        let known = hint.as_ref();
+        let known = known.filter(|hint| hint.stamp.is_of(txn, &self.table, &root));
+        let (leads, stamp) = match known {
+            Some(hint) => (hint.leads, hint.stamp),
+            None => (Leads::Elsewhere, Stamp::new(txn, &self.table, &root)),
         };
         let path = hint.map(|hint| hint.path);
         let went = reading(source, || {
@@ -295,7 +315,13 @@ impl FreeCursor {
             return Ok(false);
         }
         let leads = Leads::Here;
-        self.hint = path.map(|path| Hint { stamp, path, leads });
+        let committed = txn.committed();
+        self.hint = path.map(|path| Hint {
+            stamp,
+            committed,
+            path,
+            leads,
+        });
         Ok(is_found)
     }
 
@@ -310,9 +336,8 @@ impl FreeCursor {
             return Ok(None);
         }
         let source: &(dyn PageSource + 't) = txn.source();
-        let stamp = Stamp::new(txn, &self.table, &root);
-        let hint = self.hint.as_ref();
-        let hint = hint.filter(|hint| hint.stamp == stamp && hint.leads.is_here());
+        let hint = self.hint.as_ref().filter(|hint| hint.leads.is_here());
+        let hint = hint.filter(|hint| hint.stamp.is_of(txn, &self.table, &root));
         let looked = reading(source, || {
             if let Some(hint) = hint {
                 return look(source, &root, &hint.path).map(Some);
@@ -346,6 +371,9 @@ impl fmt::Debug for FreeCursor {
     }
 }
 
+#[cfg(test)]
+#[path = "free_cursor/quick_tests.rs"]
+mod quick_tests;
 #[cfg(test)]
 #[path = "free_cursor/stamp_tests.rs"]
 mod stamp_tests;

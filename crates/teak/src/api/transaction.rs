@@ -131,5 +131,8 @@ pub(super) mod sealed {
         /// Which state of a table this is, if it is one that was never committed: two equal answers are of one state.
         #[doc(hidden)]
         fn version_of(&self, handle: usize) -> Option<(u64, u64)>;
+        /// The database and its state, if it is one that was committed and that may be read now: two equal answers are of one state.
+        #[doc(hidden)]
+        fn committed(&self) -> Option<(u64, crate::TransactionId)>;
     }
 }

@@ -373,6 +373,16 @@ impl Position {
         Some(leaf.index)
     }
 
+    /// Goes to the record beside this one, if it is in the same leaf.
+    #[inline]
+    pub(crate) fn step_in_leaf(&mut self, is_forward: bool) -> bool {
+        let index = match is_forward {
+            true => self.next_in_leaf(),
+            false => self.prev_in_leaf(),
+        };
+        index.is_some()
+    }
+
     /// Goes to another record of the same leaf.
     #[inline]
     pub(super) fn stand_on(&mut self, index: usize) {

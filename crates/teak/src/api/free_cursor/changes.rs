@@ -208,6 +208,7 @@ impl FreeCursor {
         self.hint = match behind {
             Some(position) => Some(Hint {
                 stamp: Stamp::new(txn, &self.table, &*self.table.root(txn)?),
+                committed: None,
                 path: Path::Record(position),
                 leads: Leads::Behind,
             }),

@@ -7,9 +7,9 @@ use super::{
 use crate::{
     Result,
     api::Transaction,
-    tree::{cursor::record_at, lookup::load},
+    tree::cursor::{Cursor, parked::Parked},
 };
-use std::ops::ControlFlow;
+use std::{mem, ops::ControlFlow};
 
 impl FreeCursor {
     /// Goes to the first record; `false` if there is none.
@@ -38,6 +38,9 @@ impl FreeCursor {
     /// [`Error::Corrupted`](crate::Error::Corrupted); [`Error::SnapshotLost`](crate::Error::SnapshotLost) in a read transaction
     /// that was cancelled.
     pub fn next<T: Transaction>(&mut self, txn: &T) -> Result<bool> {
+        if self.step_in_leaf(txn, true) {
+            return Ok(true);
+        }
         self.go(txn, Some(Place::BehindLast), |going| going.next())
     }
 
@@ -47,6 +50,9 @@ impl FreeCursor {
     ///
     /// Those of [`FreeCursor::next`].
     pub fn prev<T: Transaction>(&mut self, txn: &T) -> Result<bool> {
+        if self.step_in_leaf(txn, false) {
+            return Ok(true);
+        }
         self.go(txn, Some(Place::BeforeFirst), |going| going.prev())
     }
 
@@ -239,7 +245,7 @@ impl FreeCursor {
                 Place::At => going.here_or_behind()?,
                 _ => going.next()?,
             };
-            going.search(is_there, Going::behind, look)
+            Ok(is_there && going.search(true, look)?)
         })
     }
 
@@ -260,36 +266,47 @@ impl FreeCursor {
                 Place::At => going.here_or_before()?,
                 _ => going.prev()?,
             };
-            going.search(is_there, Going::before, look)
+            Ok(is_there && going.search(false, look)?)
         })
     }
 }
 
 impl Going<'_, '_> {
-    /// Goes on until `look` says that this is it.
+    /// Goes on, from the record that it is on, until `look` says that this is it.
     fn search(
         &mut self,
-        mut is_there: bool,
-        step: impl Fn(&mut Self) -> Result<bool>,
+        is_forward: bool,
         mut look: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
     ) -> Result<bool> {
-        let mut key = Vec::new();
-        while is_there {
-            // From here on a step is one from where it is.
-            self.leads = Leads::Here;
-            let flow = match &self.way {
-                Way::Pair(cursor) => look(cursor.key(), cursor.value()),
-                Way::Record(position) => match record_at(self.source, position, &mut key)? {
-                    Some((leaf, value)) => look(&key, load(self.source, leaf, value)?),
-                    None => break,
-                },
-            };
-            if flow.is_break() {
-                return Ok(true);
+        let mut is_there = true;
+        match &mut self.way {
+            Way::Pair(cursor) => {
+                while is_there && look(cursor.key(), cursor.value()).is_continue() {
+                    is_there = if is_forward {
+                        cursor.next()?
+                    } else {
+                        cursor.prev()?
+                    };
+                }
             }
-            is_there = step(self)?;
+            Way::Record(position) => {
+                let parked = Parked::at(mem::take(position));
+                let mut cursor = Cursor::resume(self.source, *self.root, parked)?;
+                while is_there && look(cursor.key(), cursor.value()?).is_continue() {
+                    is_there = match is_forward {
+                        true => cursor.next()?,
+                        false => cursor.prev_at_hand() || cursor.prev()?,
+                    };
+                }
+                *position = cursor.park().into_position();
+            }
         }
-        self.leads = Leads::Elsewhere;
-        Ok(false)
+        // From here on a step is one from where it is.
+        self.leads = if is_there {
+            Leads::Here
+        } else {
+            Leads::Elsewhere
+        };
+        Ok(is_there)
     }
 }

@@ -50,6 +50,9 @@ impl FreeCursor {
     ///
     /// Those of [`FreeCursor::next`].
     pub fn next_value<T: Transaction>(&mut self, txn: &T) -> Result<bool> {
+        if self.step_in_values(txn, true) {
+            return Ok(true);
+        }
         self.go(txn, None, |going| going.next_value())
     }
 
@@ -59,6 +62,9 @@ impl FreeCursor {
     ///
     /// Those of [`FreeCursor::next`].
     pub fn prev_value<T: Transaction>(&mut self, txn: &T) -> Result<bool> {
+        if self.step_in_values(txn, false) {
+            return Ok(true);
+        }
         self.go(txn, None, |going| going.prev_value())
     }
 

@@ -237,6 +237,13 @@ impl sealed::Sealed for ReadTxn {
     fn version_of(&self, _handle: usize) -> Option<(u64, u64)> {
         None
     }
+
+    #[inline]
+    fn committed(&self) -> Option<(u64, TransactionId)> {
+        let engine = self.reader.engine();
+        let may_read = engine.refuse_forked().is_ok() && self.refuse_cancelled().is_ok();
+        may_read.then(|| (engine.id(), self.reader.transaction()))
+    }
 }
 
 impl Transaction for ReadTxn {

@@ -622,6 +622,11 @@ impl sealed::Sealed for WriteTxn {
     fn version_of(&self, handle: usize) -> Option<(u64, u64)> {
         self.inner.version_of(handle)
     }
+
+    #[inline]
+    fn committed(&self) -> Option<(u64, TransactionId)> {
+        None
+    }
 }
 
 impl Transaction for WriteTxn {

@@ -14,6 +14,12 @@ pub(crate) struct Parked {
 }
 
 impl Parked {
+    /// At a place.
+    pub(crate) fn at(position: Position) -> Self {
+        let buffer = Vec::new();
+        Self { position, buffer }
+    }
+
     /// Nowhere, since an error came up on the way.
     pub(crate) fn lost() -> Self {
         let mut parked = Self::default();
@@ -23,6 +29,14 @@ impl Parked {
 
     pub(crate) fn position(&self) -> &Position {
         &self.position
+    }
+
+    pub(crate) fn position_mut(&mut self) -> &mut Position {
+        &mut self.position
+    }
+
+    pub(crate) fn into_position(self) -> Position {
+        self.position
     }
 }
 

@@ -9,7 +9,7 @@ use crate::{
     page::Damage,
     tree::{
         PageSource, TreeRoot,
-        cursor::{Cursor, parked::Parked},
+        cursor::{Cursor, parked::Parked, record_at},
         visit_leaf,
     },
 };
@@ -84,6 +84,40 @@ impl PairPosition {
     /// Whether it is on the last pair of the tree.
     pub(crate) fn is_last(&self) -> bool {
         self.outer.position().is_last() && self.is_last_value()
+    }
+
+    /// Goes to the value of the same key beside this one, if it stands in the same leaf.
+    pub(crate) fn step_in_leaf(&mut self, is_forward: bool) -> bool {
+        match &mut self.inner {
+            Inner::Leaf { index, count } if is_forward && *index + 1 < *count => *index += 1,
+            Inner::Leaf { index, .. } if !is_forward && *index > 0 => *index -= 1,
+            Inner::Tree(tree) => return tree.1.position_mut().step_in_leaf(is_forward),
+            Inner::Nowhere | Inner::Leaf { .. } => return false,
+        }
+        true
+    }
+
+    /// Goes from a key that has one value to the key beside it, if that stands in the same leaf. Whether that has one value too is yet to be
+    /// seen, by [`PairPosition::only_value`].
+    pub(crate) fn step_to_key(&mut self, is_forward: bool) -> bool {
+        matches!(self.inner, Inner::Leaf { index: 0, count: 1 })
+            && self.outer.position_mut().step_in_leaf(is_forward)
+    }
+
+    /// Key and value of the pair that it is on, if the key has one value.
+    pub(crate) fn only_value<'s, S: PageSource + ?Sized>(
+        &self,
+        source: &'s S,
+        root: &TreeRoot,
+        key: &mut Vec<u8>,
+    ) -> Result<Option<&'s [u8]>> {
+        let Some((number, stored)) = record_at(source, self.outer.position(), key)? else {
+            return Ok(None);
+        };
+        match Values::of(root, stored).map_err(|damage| damage.at(number, "scan"))? {
+            Values::One(value) => Ok(Some(value)),
+            Values::Set(_) | Values::Tree(_) => Ok(None),
+        }
     }
 
     /// The value of the pair that it is on, in a tree with this root.

@@ -11,7 +11,8 @@ use std::{
     thread,
 };
 use teak::{
-    Database, Durability, Error, Options, ReaderInfo, Result, SlowReaderChoice, Table, Transaction,
+    Database, Durability, Error, FreeCursor, Options, ReaderInfo, Result, SlowReaderChoice, Table,
+    Transaction,
     codec::{Bytes, U64},
 };
 
@@ -233,4 +234,21 @@ fn cancelling_hits_nobody_who_begins_meanwhile() {
         }
         is_over.store(true, SeqCst);
     });
+}
+
+#[test]
+fn a_reader_cancelled_in_the_middle_of_a_scan_is_told_at_the_next_leaf() {
+    let (_directory, path) = place();
+    let database = Database::open(&path).unwrap();
+    let table = fill(&database, 300).unwrap();
+    let txn = database.begin_read().unwrap();
+    let (mut cursor, mut seen) = (FreeCursor::new(&table), 0);
+    let scanned = cursor.scan(&txn, |_, _| {
+        seen += 1;
+        if seen == 3 {
+            assert!(database.cancel_reader(&only_reader(&database)).unwrap());
+        }
+        ControlFlow::Continue(())
+    });
+    assert!(is_lost(scanned) && (3..100).contains(&seen) && cursor.is_nowhere());
 }

@@ -3,11 +3,12 @@
 use std::{
     fs::{self, File, OpenOptions},
     io::Write,
+    ops::ControlFlow,
     os::unix::fs::FileExt,
     path::{Path, PathBuf},
 };
 use teak::{
-    Database, Durability, Error, Options, Result, Table, Transaction, Verification,
+    Database, Durability, Error, FreeCursor, Options, Result, Table, Transaction, Verification,
     codec::{Bytes, Str},
 };
 
@@ -225,6 +226,46 @@ fn a_scan_gives_all_that_is_before_what_is_gone() {
     let steps =
         std::iter::from_fn(|| Some(cursor.next())).take_while(|step| matches!(step, Ok(true)));
     assert_eq!(steps.count(), before as usize);
+    let mut cursor = FreeCursor::new(&cut.table);
+    let steps =
+        std::iter::from_fn(|| Some(cursor.next(&txn))).take_while(|step| matches!(step, Ok(true)));
+    assert_eq!(steps.count(), before as usize);
+    for max in [1, 4, 1000] {
+        let (mut cursor, mut seen) = (FreeCursor::new(&cut.table), 0);
+        let batches = std::iter::from_fn(|| Some(cursor.read_batch(&txn, max, |_, _| seen += 1)));
+        refused(batches.take(COUNT as usize).find(Result::is_err).unwrap());
+        assert_eq!(seen, before, "{max} at a time");
+    }
+    let (mut cursor, mut seen) = (FreeCursor::new(&cut.table), 0);
+    refused(cursor.scan(&txn, |_, _| {
+        seen += 1;
+        ControlFlow::Continue(())
+    }));
+    assert!(seen == before && cursor.is_nowhere());
+}
+
+#[test]
+fn a_free_cursor_in_the_middle_of_a_leaf_stays_where_it_is() {
+    let cut = Cut::new(Verification::Off);
+    let txn = cut.database.begin_read().unwrap();
+    cut.cut();
+    let lost = |number: &u32| cut.table.get(&txn, &key(*number)).is_err();
+    let first = (0..COUNT).find(lost).unwrap();
+    cut.mend();
+    let mut cursor = FreeCursor::new(&cut.table);
+    assert!(cursor.seek(&txn, &key(first + 2)).unwrap());
+    assert!(cursor.next(&txn).unwrap());
+    cut.cut();
+    for _ in 0..2 {
+        refused(cursor.next(&txn));
+        refused(cursor.prev(&txn));
+        refused(cursor.value(&txn));
+        assert_eq!(cursor.key(), key(first + 3));
+    }
+    cut.mend();
+    assert!(cursor.next(&txn).unwrap());
+    assert_eq!(cursor.key(), key(first + 4));
+    assert_eq!(*cursor.value(&txn).unwrap(), [7; 100]);
 }
 
 #[test]

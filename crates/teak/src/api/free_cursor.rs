@@ -146,8 +146,23 @@ struct Hint {
     leads: Leads,
 }
 
-/// Which state of a table: two equal stamps are of one state.
-#[derive(Clone, Copy, PartialEq, Eq)]
+impl Hint {
+    /// Whether it is of the state of the table that `txn` sees.
+    #[inline]
+    fn is_of<T: Transaction>(&self, txn: &T, table: &Kind, root: &TreeRoot) -> bool {
+        self.is_of_reader(txn) || self.stamp.is_of(txn, table, root)
+    }
+
+    /// The same as far as the state of the whole database tells.
+    #[inline]
+    fn is_of_reader<T: Transaction>(&self, txn: &T) -> bool {
+        let committed = txn.committed();
+        committed.is_some() && committed == self.committed
+    }
+}
+
+/// Which state of a table.
+#[derive(Clone, Copy)]
 enum Stamp {
     /// Roots of committed trees hold the tag of their page, and so on downwards.
     Committed { engine: u64, root: TreeRoot },
@@ -272,19 +287,34 @@ impl FreeCursor {
         otherwise: Option<Place>,
         step: impl FnOnce(&mut Going<'_, 't>) -> Result<bool>,
     ) -> Result<bool> {
+        self.go_far(txn, otherwise, |going| {
+            let source = going.source;
+            reading(source, || step(going))
+        })
+    }
+
+    /// The same for a step that itself tells whether what it read was there: it may look at pages that it does not need.
+    fn go_far<'t, T: Transaction>(
+        &mut self,
+        txn: &'t T,
+        otherwise: Option<Place>,
+        step: impl FnOnce(&mut Going<'_, 't>) -> Result<bool>,
+    ) -> Result<bool> {
         let root = self.table.root(txn)?;
         let source: &(dyn PageSource + 't) = txn.source();
         let hint = self.hint.take();
         let known = hint.as_ref();
-        let known = known.filter(|hint| hint.stamp.is_of(txn, &self.table, &root));
+        let known = known.filter(|hint| hint.is_of(txn, &self.table, &root));
         let (leads, stamp) = match known {
             Some(hint) => (hint.leads, hint.stamp),
             None => (Leads::Elsewhere, Stamp::new(txn, &self.table, &root)),
         };
         let path = hint.map(|hint| hint.path);
-        let went = reading(source, || {
+        let went = || {
             let way = match path {
-                Some(path) if leads != Leads::Elsewhere => Way::resume(source, &root, path)?,
+                Some(path) if leads != Leads::Elsewhere => {
+                    reading(source, || Way::resume(source, &root, path))?
+                }
                 path => Way::new(source, &root, path),
             };
             let mut going = Going {
@@ -299,12 +329,12 @@ impl FreeCursor {
             let is_found = step(&mut going)?;
             if is_found {
                 let (key, value) = &mut self.arriving;
-                going.read(key, value)?;
+                reading(source, || going.read(key, value))?;
             }
             let is_known = is_found || going.leads.is_here();
             Ok((is_found, is_known.then(|| going.way.into_path())))
-        });
-        let (is_found, path) = went
+        };
+        let (is_found, path) = went()
             .map_err(|error| located(error, source, &root, self.table.name(), Some(&self.key)))?;
         if is_found {
             mem::swap(&mut self.key, &mut self.arriving.0);
@@ -337,7 +367,7 @@ impl FreeCursor {
         }
         let source: &(dyn PageSource + 't) = txn.source();
         let hint = self.hint.as_ref().filter(|hint| hint.leads.is_here());
-        let hint = hint.filter(|hint| hint.stamp.is_of(txn, &self.table, &root));
+        let hint = hint.filter(|hint| hint.is_of(txn, &self.table, &root));
         let looked = reading(source, || {
             if let Some(hint) = hint {
                 return look(source, &root, &hint.path).map(Some);

@@ -451,19 +451,25 @@ impl<'p> Leaf<'p> {
         lead: &mut Option<Lead>,
         out: &mut Vec<u8>,
     ) {
-        // The value stands right behind the key.
-        let stored_len = node.stored_key.len() + node.value.bytes.len();
-        let (Some(lead), Some(stored)) = (lead, node.tail.get(..stored_len)) else {
+        if !self.is_plain() {
             self.append_key(index, node, out);
             out.extend_from_slice(node.value.bytes);
             return;
-        };
+        }
         let (at, prefix_len) = (out.len(), self.prefix.len());
-        lead[prefix_len..prefix_len + 4].copy_from_slice(&self.heads[index].to_be_bytes());
-        // As long as it always is, so that no call copies it.
-        out.extend_from_slice(lead);
-        out.truncate(at + prefix_len + node.key_len.min(4));
-        out.extend_from_slice(stored);
+        let (head, head_len) = (self.heads[index].to_be_bytes(), node.key_len.min(4));
+        if let Some(lead) = lead {
+            lead[prefix_len..prefix_len + 4].copy_from_slice(&head);
+            // As long as it always is, so that no call copies it.
+            out.extend_from_slice(lead);
+            out.truncate(at + prefix_len + head_len);
+        } else {
+            out.extend_from_slice(self.prefix);
+            out.extend_from_slice(&head[..head_len]);
+        }
+        // The value stands right behind the key.
+        let stored_len = node.stored_key.len() + node.value.bytes.len();
+        out.extend_from_slice(&node.tail[..stored_len]);
     }
 
     pub(crate) fn key(&self, index: usize) -> Result<Vec<u8>, Damage> {

@@ -6,7 +6,7 @@ use super::{
     header::{HEADER_LEN, Header, Kind},
     inner::{Inner, InnerFormat},
     key::{self, KeyOrder},
-    leaf::{self, End, InPlace, Leaf, LeafFormat},
+    leaf::{self, End, InPlace, Leaf, LeafFormat, Piece},
     max_key_len,
     value::{StoredValue, ValueKind, ValueRun},
 };
@@ -389,6 +389,81 @@ fn records_share_their_prefix_when_laid_out() {
         InPlace::Rebuild,
         "a key without the prefix asks for a new layout"
     );
+}
+
+#[test]
+fn records_in_one_piece_are_laid_out_as_others_are() {
+    let suffixes: [&[u8]; 9] = [
+        b"",
+        b"\0",
+        b"a",
+        b"ab",
+        b"abc",
+        b"abcd",
+        b"abcde",
+        b"b",
+        &[b'c'; 40],
+    ];
+    let format = format(true, KeyOrder::Bytes, 0);
+    // Up to twelve bytes of a prefix are put together without a call.
+    for prefix_len in [0, 1, 2, 11, 12, 13, 60] {
+        let mut records = Records::default();
+        for (index, suffix) in suffixes.iter().enumerate() {
+            let key = [&vec![b'p'; prefix_len], *suffix].concat();
+            let kind = [ValueKind::Inline, ValueKind::Set, ValueKind::Run][index % 3];
+            let bytes = &vec![index as u8; [0, 1, 32, 300][index % 4]];
+            records.push(&key, StoredValue { kind, bytes });
+        }
+        let mut words = aligned_page(4096);
+        let page = bytemuck::cast_slice_mut(&mut words);
+        let all = 0..records.len();
+        records
+            .build(page, PAGE, BIRTH, format, all.clone())
+            .unwrap();
+        let leaf = Leaf::parse(page).unwrap();
+        assert_eq!(leaf.prefix().len(), prefix_len);
+        assert!(leaf.has_references());
+        let mut again = Records::default();
+        again.append(&leaf, all.clone()).unwrap();
+        for index in all {
+            assert_eq!(leaf.key(index).unwrap(), records.key(index));
+            assert_eq!(leaf.node(index).unwrap().value, records.value(index));
+            assert_eq!(again.key(index), records.key(index));
+            assert_eq!(again.value(index), records.value(index));
+        }
+    }
+}
+
+#[test]
+fn a_piece_that_does_not_fit_its_page_is_refused() {
+    let fill = |bytes: &[u8], key_len| {
+        let mut words = aligned_page(4096);
+        let page = bytemuck::cast_slice_mut(&mut words);
+        leaf::init(
+            page,
+            PAGE,
+            BIRTH,
+            format(true, KeyOrder::Bytes, 0),
+            b"prefix",
+        );
+        let kind = ValueKind::Inline;
+        let piece = Piece {
+            bytes,
+            key_len,
+            kind,
+        };
+        leaf::fill(page, KeyOrder::Bytes, [piece].into_iter())
+    };
+    assert_eq!(fill(b"prefix", 6), Ok(()));
+    assert_eq!(fill(b"prefix and a value", 8), Ok(()));
+    assert!(
+        fill(b"prefix", 3).is_err(),
+        "the value is what completes it"
+    );
+    assert!(fill(b"pre", 3).is_err() && fill(b"suffix", 6).is_err());
+    let mut long = vec![b'x'; 5000];
+    long[..6].copy_from_slice(b"prefix");
+    assert!(fill(&long, 6).is_err() && fill(&long, 4999).is_err());
 }
 
 fn children(separators: &[&[u8]]) -> Vec<Child> {

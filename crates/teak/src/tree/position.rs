@@ -56,6 +56,22 @@ pub(super) struct Entered<'s> {
     pub(super) behind: [Option<PageNumber>; 2],
 }
 
+/// One of the two neighbours of a record.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Beside {
+    Before,
+    Behind,
+}
+
+impl Beside {
+    pub(crate) fn opposite(self) -> Self {
+        match self {
+            Self::Before => Self::Behind,
+            Self::Behind => Self::Before,
+        }
+    }
+}
+
 /// Which end of a page to enter at: the first going forwards, the last going back.
 #[derive(Clone, Copy)]
 enum End {
@@ -373,12 +389,21 @@ impl Position {
         Some(leaf.index)
     }
 
+    /// Whether the record beside this one is in the same leaf.
+    #[inline]
+    pub(crate) fn has_in_leaf(&self, beside: Beside) -> bool {
+        self.path.last().is_some_and(|leaf| match beside {
+            Beside::Behind => leaf.index + 1 < leaf.count,
+            Beside::Before => leaf.index > 0,
+        })
+    }
+
     /// Goes to the record beside this one, if it is in the same leaf.
     #[inline]
-    pub(crate) fn step_in_leaf(&mut self, is_forward: bool) -> bool {
-        let index = match is_forward {
-            true => self.next_in_leaf(),
-            false => self.prev_in_leaf(),
+    pub(crate) fn step_in_leaf(&mut self, beside: Beside) -> bool {
+        let index = match beside {
+            Beside::Behind => self.next_in_leaf(),
+            Beside::Before => self.prev_in_leaf(),
         };
         index.is_some()
     }

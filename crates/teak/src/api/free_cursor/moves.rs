@@ -2,12 +2,16 @@
 
 use super::{
     FreeCursor, Place,
-    going::{Going, Leads, Way},
+    going::{Going, Way},
 };
 use crate::{
     Result,
     api::Transaction,
-    tree::cursor::{Cursor, parked::Parked},
+    tree::{
+        cursor::{Cursor, parked::Parked},
+        position::Beside,
+        reading::{reading, reading_from},
+    },
 };
 use std::{mem, ops::ControlFlow};
 
@@ -38,7 +42,7 @@ impl FreeCursor {
     /// [`Error::Corrupted`](crate::Error::Corrupted); [`Error::SnapshotLost`](crate::Error::SnapshotLost) in a read transaction
     /// that was cancelled.
     pub fn next<T: Transaction>(&mut self, txn: &T) -> Result<bool> {
-        if self.step_in_leaf(txn, true) {
+        if self.step_in_leaf(txn, Beside::Behind) {
             return Ok(true);
         }
         self.go(txn, Some(Place::BehindLast), |going| going.next())
@@ -50,7 +54,7 @@ impl FreeCursor {
     ///
     /// Those of [`FreeCursor::next`].
     pub fn prev<T: Transaction>(&mut self, txn: &T) -> Result<bool> {
-        if self.step_in_leaf(txn, false) {
+        if self.step_in_leaf(txn, Beside::Before) {
             return Ok(true);
         }
         self.go(txn, Some(Place::BeforeFirst), |going| going.prev())
@@ -240,12 +244,13 @@ impl FreeCursor {
         txn: &T,
         look: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
     ) -> Result<bool> {
-        self.go(txn, Some(Place::BehindLast), |going| {
-            let is_there = match going.place {
-                Place::At => going.here_or_behind()?,
-                _ => going.next()?,
-            };
-            Ok(is_there && going.search(true, look)?)
+        self.go_far(txn, Some(Place::BehindLast), |going| {
+            let source = going.source;
+            let is_there = reading(source, || match going.place {
+                Place::At => going.here_or_behind(),
+                _ => going.next(),
+            })?;
+            Ok(is_there && going.search(Beside::Behind, look)?)
         })
     }
 
@@ -261,12 +266,13 @@ impl FreeCursor {
         txn: &T,
         look: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
     ) -> Result<bool> {
-        self.go(txn, Some(Place::BeforeFirst), |going| {
-            let is_there = match going.place {
-                Place::At => going.here_or_before()?,
-                _ => going.prev()?,
-            };
-            Ok(is_there && going.search(false, look)?)
+        self.go_far(txn, Some(Place::BeforeFirst), |going| {
+            let source = going.source;
+            let is_there = reading(source, || match going.place {
+                Place::At => going.here_or_before(),
+                _ => going.prev(),
+            })?;
+            Ok(is_there && going.search(Beside::Before, look)?)
         })
     }
 }
@@ -275,38 +281,43 @@ impl Going<'_, '_> {
     /// Goes on, from the record that it is on, until `look` says that this is it.
     fn search(
         &mut self,
-        is_forward: bool,
+        way: Beside,
         mut look: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
     ) -> Result<bool> {
-        let mut is_there = true;
+        let (source, mut is_there) = (self.source, true);
+        let (faults, page_size) = (source.faults(), source.page_size());
+        // What was not there is not handed on as if it were; what a cursor looks ahead to is no matter.
         match &mut self.way {
             Way::Pair(cursor) => {
-                while is_there && look(cursor.key(), cursor.value()).is_continue() {
-                    is_there = if is_forward {
-                        cursor.next()?
-                    } else {
-                        cursor.prev()?
+                while is_there {
+                    let look = || Ok(look(cursor.key(), cursor.value()));
+                    if reading_from(faults, page_size, look)?.is_break() {
+                        break;
+                    }
+                    is_there = match way {
+                        Beside::Behind => cursor.next()?,
+                        Beside::Before => cursor.prev()?,
                     };
                 }
             }
             Way::Record(position) => {
                 let parked = Parked::at(mem::take(position));
-                let mut cursor = Cursor::resume(self.source, *self.root, parked)?;
-                while is_there && look(cursor.key(), cursor.value()?).is_continue() {
-                    is_there = match is_forward {
-                        true => cursor.next()?,
-                        false => cursor.prev_at_hand() || cursor.prev()?,
+                let mut cursor = Cursor::resume(source, *self.root, parked)?;
+                while is_there {
+                    let look = || Ok(look(cursor.key(), cursor.value()?));
+                    if reading_from(faults, page_size, look)?.is_break() {
+                        break;
+                    }
+                    is_there = match way {
+                        Beside::Behind => cursor.next()?,
+                        // Back it is faster by index, forwards it is not.
+                        Beside::Before => cursor.prev_at_hand() || cursor.prev()?,
                     };
                 }
                 *position = cursor.park().into_position();
             }
         }
-        // From here on a step is one from where it is.
-        self.leads = if is_there {
-            Leads::Here
-        } else {
-            Leads::Elsewhere
-        };
+        source.refuse_lost()?;
         Ok(is_there)
     }
 }

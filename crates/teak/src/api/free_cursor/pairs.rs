@@ -4,7 +4,7 @@ use super::{FreeCursor, Kind, Place, going::Going};
 use crate::{
     Result,
     api::{Transaction, table::ONE_VALUE},
-    tree::{PageSource, multi::cursor::PairCursor},
+    tree::{PageSource, multi::cursor::PairCursor, position::Beside},
 };
 
 type Pages<'t> = dyn PageSource + 't;
@@ -50,7 +50,7 @@ impl FreeCursor {
     ///
     /// Those of [`FreeCursor::next`].
     pub fn next_value<T: Transaction>(&mut self, txn: &T) -> Result<bool> {
-        if self.step_in_values(txn, true) {
+        if self.step_in_values(txn, Beside::Behind) {
             return Ok(true);
         }
         self.go(txn, None, |going| going.next_value())
@@ -62,7 +62,7 @@ impl FreeCursor {
     ///
     /// Those of [`FreeCursor::next`].
     pub fn prev_value<T: Transaction>(&mut self, txn: &T) -> Result<bool> {
-        if self.step_in_values(txn, false) {
+        if self.step_in_values(txn, Beside::Before) {
             return Ok(true);
         }
         self.go(txn, None, |going| going.prev_value())

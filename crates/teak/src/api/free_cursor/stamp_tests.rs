@@ -1,12 +1,12 @@
 //! When the way to a record is still known, so that a step needs no search.
 
-use super::{FreeCursor, Stamp};
+use super::FreeCursor;
 use crate::{Bunch, Database, MultiTable, Table, Transaction, codec::Bytes};
 
 fn is_known<T: Transaction>(cursor: &FreeCursor, txn: &T) -> bool {
     let root = cursor.table.root(txn).unwrap();
-    let stamp = Stamp::new(txn, &cursor.table, &root);
-    cursor.hint.as_ref().is_some_and(|hint| hint.stamp == stamp)
+    let hint = cursor.hint.as_ref();
+    hint.is_some_and(|hint| hint.is_of(txn, &cursor.table, &root))
 }
 
 fn insert(txn: &mut crate::WriteTxn, table: &Table<Bytes, Bytes>, number: u32) {
@@ -55,6 +55,46 @@ fn a_way_holds_as_long_as_its_table_is_the_same() {
     txn.commit().unwrap();
     assert!(cursor.next(&reader).unwrap());
     assert_eq!(cursor.key(), 4u32.to_be_bytes());
+}
+
+#[test]
+fn a_reader_of_another_state_is_not_taken_for_the_same() {
+    let directory = tempfile::tempdir().unwrap();
+    let database = Database::open(directory.path().join("x.teak")).unwrap();
+    let mut txn = database.begin_write().unwrap();
+    let table = txn.create_table::<Bytes, Bytes>("some").unwrap();
+    let other = txn.create_table::<Bytes, Bytes>("other").unwrap();
+    (0..50).for_each(|number| insert(&mut txn, &table, number));
+    txn.commit().unwrap();
+    let number_of = |cursor: &FreeCursor| u32::from_be_bytes(cursor.key().try_into().unwrap());
+    let mut reader = database.begin_read().unwrap();
+    let mut cursor = FreeCursor::new(&table);
+    (0..3).for_each(|_| assert!(cursor.next(&reader).unwrap()));
+    assert!(is_known(&cursor, &database.begin_read().unwrap()));
+
+    let mut txn = database.begin_write().unwrap();
+    insert(&mut txn, &other, 1);
+    txn.commit().unwrap();
+    let second = database.begin_read().unwrap();
+    assert!(is_known(&cursor, &second), "only the other table changed");
+    assert!(cursor.next(&second).unwrap() && is_known(&cursor, &reader));
+
+    let mut txn = database.begin_write().unwrap();
+    for number in [4_u32, 5] {
+        assert!(table.remove(&mut txn, &number.to_be_bytes()).unwrap());
+    }
+    assert!(!is_known(&cursor, &txn));
+    txn.commit().unwrap();
+    assert_eq!(number_of(&cursor), 3);
+    assert!(cursor.clone().next(&reader).unwrap() && is_known(&cursor, &reader));
+    assert!(reader.refresh().unwrap() && !is_known(&cursor, &reader));
+    let mut old = cursor.clone();
+    assert!(cursor.next(&reader).unwrap() && is_known(&cursor, &reader));
+    assert!(old.next(&second).unwrap() && is_known(&old, &second));
+    assert_eq!((number_of(&cursor), number_of(&old)), (6, 4));
+    assert!(!is_known(&cursor, &second) && !is_known(&old, &reader));
+    assert!(cursor.prev(&second).unwrap() && old.next(&reader).unwrap());
+    assert_eq!((number_of(&cursor), number_of(&old)), (5, 6));
 }
 
 #[test]

@@ -28,7 +28,7 @@ impl FreeCursor {
     /// Those of [`FreeCursor::next`].
     pub fn value<'t, T: Transaction>(&self, txn: &'t T) -> Result<Cow<'t, [u8]>> {
         if let Some(value) = self.value_in_leaf(txn) {
-            return Ok(value);
+            return Ok(Cow::Borrowed(value));
         }
         let value = self.look(txn, |source, root, path| path.value(source, root))?;
         Ok(value.flatten().unwrap_or_default())

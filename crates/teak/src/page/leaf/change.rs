@@ -251,10 +251,10 @@ impl Heap {
         Some((key::head_of(&rest[..rest_len]), offset as u16))
     }
 
-    /// What comes behind the page's prefix; `None` if that is not there.
+    /// What of a key, and of what else stands behind it, comes behind the page's prefix; `None` if these bytes do not begin with that.
     #[inline(always)]
-    fn behind_prefix<'k>(&self, page: &[u8], key: &'k [u8]) -> Option<&'k [u8]> {
-        let (prefix, rest) = key.split_at_checked(self.prefix_len)?;
+    fn behind_prefix<'k>(&self, page: &[u8], bytes: &'k [u8]) -> Option<&'k [u8]> {
+        let (prefix, rest) = bytes.split_at_checked(self.prefix_len)?;
         let is_same = key::is_same(prefix, &page[HEADER_LEN..HEADER_LEN + self.prefix_len]);
         is_same.then_some(rest)
     }

@@ -10,6 +10,7 @@ use crate::{
     tree::{
         PageSource, TreeRoot,
         cursor::{Cursor, parked::Parked, record_at},
+        position::Beside,
         visit_leaf,
     },
 };
@@ -87,37 +88,60 @@ impl PairPosition {
     }
 
     /// Goes to the value of the same key beside this one, if it stands in the same leaf.
-    pub(crate) fn step_in_leaf(&mut self, is_forward: bool) -> bool {
-        match &mut self.inner {
-            Inner::Leaf { index, count } if is_forward && *index + 1 < *count => *index += 1,
-            Inner::Leaf { index, .. } if !is_forward && *index > 0 => *index -= 1,
-            Inner::Tree(tree) => return tree.1.position_mut().step_in_leaf(is_forward),
-            Inner::Nowhere | Inner::Leaf { .. } => return false,
+    pub(crate) fn step_in_leaf(&mut self, beside: Beside) -> bool {
+        match (&mut self.inner, beside) {
+            (Inner::Leaf { index, count }, Beside::Behind) if *index + 1 < *count => *index += 1,
+            (Inner::Leaf { index, .. }, Beside::Before) if *index > 0 => *index -= 1,
+            (Inner::Tree(tree), _) => return tree.1.position_mut().step_in_leaf(beside),
+            (Inner::Nowhere | Inner::Leaf { .. }, _) => return false,
         }
         true
     }
 
     /// Goes from a key that has one value to the key beside it, if that stands in the same leaf. Whether that has one value too is yet to be
-    /// seen, by [`PairPosition::only_value`].
-    pub(crate) fn step_to_key(&mut self, is_forward: bool) -> bool {
+    /// seen, by [`PairPosition::read_only_pair`].
+    pub(crate) fn step_to_key(&mut self, beside: Beside) -> bool {
         matches!(self.inner, Inner::Leaf { index: 0, count: 1 })
-            && self.outer.position_mut().step_in_leaf(is_forward)
+            && self.outer.position_mut().step_in_leaf(beside)
     }
 
-    /// Key and value of the pair that it is on, if the key has one value.
-    pub(crate) fn only_value<'s, S: PageSource + ?Sized>(
+    /// Puts the pair that it is on in `key` and `value`; says `false` if the key has several values.
+    pub(crate) fn read_only_pair<S: PageSource + ?Sized>(
         &self,
-        source: &'s S,
+        source: &S,
         root: &TreeRoot,
         key: &mut Vec<u8>,
-    ) -> Result<Option<&'s [u8]>> {
+        value: &mut Vec<u8>,
+    ) -> Result<bool> {
         let Some((number, stored)) = record_at(source, self.outer.position(), key)? else {
-            return Ok(None);
+            return Ok(false);
         };
         match Values::of(root, stored).map_err(|damage| damage.at(number, "scan"))? {
-            Values::One(value) => Ok(Some(value)),
-            Values::Set(_) | Values::Tree(_) => Ok(None),
+            Values::One(only) => {
+                value.clear();
+                value.extend_from_slice(only);
+                Ok(true)
+            }
+            Values::Set(_) | Values::Tree(_) => Ok(false),
         }
+    }
+
+    /// Puts the value of the pair that it is on in `out`; says `false` if it is on none.
+    pub(crate) fn read_value<S: PageSource + ?Sized>(
+        &self,
+        source: &S,
+        root: &TreeRoot,
+        out: &mut Vec<u8>,
+    ) -> Result<bool> {
+        if let Inner::Tree(tree) = &self.inner {
+            return Ok(record_at(source, tree.1.position(), out)?.is_some());
+        }
+        let value = self.value(source, root)?;
+        if let Some(value) = &value {
+            out.clear();
+            out.extend_from_slice(value);
+        }
+        Ok(value.is_some())
     }
 
     /// The value of the pair that it is on, in a tree with this root.

@@ -268,6 +268,108 @@ fn a_free_cursor_in_the_middle_of_a_leaf_stays_where_it_is() {
     assert_eq!(*cursor.value(&txn).unwrap(), [7; 100]);
 }
 
+/// What a cursor that goes from one pair on hands out is that, up to an error; the last before it may be anything.
+fn expect_pairs(result: Result<bool>, mut seen: Pairs, expected: &[(Vec<u8>, Vec<u8>)]) -> bool {
+    match result {
+        Ok(is_there) => assert_eq!((seen.len() < expected.len(), &seen[..]), {
+            let len = seen.len().min(expected.len());
+            (is_there, &expected[..len])
+        }),
+        Err(_) => drop(seen.pop()),
+    }
+    assert!(expected.starts_with(&seen));
+    seen.len() < expected.len()
+}
+
+type Pairs = Vec<(Vec<u8>, Vec<u8>)>;
+
+#[test]
+fn free_cursors_hand_nothing_on_of_which_the_leaf_has_lost_a_part() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("parts.teak");
+    let options = Options::new();
+    let options = options.page_size(65536).verification(Verification::Off);
+    let database = options.open(&path).unwrap();
+    let mut txn = database.begin_write().unwrap();
+    let plain: Raw = txn.create_table("plain").unwrap();
+    let multi = txn.create_multi_table::<Bytes, Bytes>("multi").unwrap();
+    let (mut records, mut pairs) = (Pairs::new(), Pairs::new());
+    for number in 0..1500 {
+        let value = key(number).repeat(10);
+        plain.insert(&mut txn, &key(number), &value).unwrap();
+        records.push((key(number), value.clone()));
+        // One value, four of each key, and at last so many that they have a tree.
+        let of = match number {
+            0..500 => number,
+            500..1000 => number / 4 * 4,
+            _ => 1000,
+        };
+        multi.insert(&mut txn, &key(of), &value).unwrap();
+        pairs.push((key(of), value));
+    }
+    txn.commit().unwrap();
+    let bytes = fs::read(&path).unwrap();
+    let file = OpenOptions::new().write(true).open(&path).unwrap();
+    let page_count = database.stat().unwrap().page_count;
+    let txn = database.begin_read().unwrap();
+    let cursors = [
+        (FreeCursor::new(&plain), &records),
+        (FreeCursor::for_multi(&multi), &pairs),
+    ];
+    for (mut cursor, pairs) in cursors {
+        let (mut at, mut lost) = (0, [0; 6]);
+        assert!(cursor.first(&txn).unwrap());
+        while at + 40 < pairs.len() {
+            for _ in 0..37 {
+                assert!(cursor.next(&txn).unwrap());
+                at += 1;
+            }
+            for page in 4..page_count {
+                // The middle of the page is gone, and all behind it.
+                file.set_len(page * 65536 + 32768).unwrap();
+                let mut other = cursor.clone();
+                let next = other.next(&txn);
+                assert_eq!(other.key(), pairs[at + usize::from(next.is_ok())].0);
+                let mut other = cursor.clone();
+                let prev = other.prev(&txn);
+                assert_eq!(other.key(), pairs[at - usize::from(prev.is_ok())].0);
+                let before = txn.read_faults();
+                let value = cursor.value(&txn);
+                if let Ok(value) = &value
+                    && **value != pairs[at].1
+                {
+                    assert_ne!(txn.read_faults(), before, "what was borrowed is gone");
+                }
+                lost[0] += u32::from(next.is_err());
+                lost[1] += u32::from(prev.is_err());
+                lost[2] += u32::from(value.is_err());
+                let (mut other, mut seen) = (cursor.clone(), Pairs::new());
+                let scanned = other.scan(&txn, |key, value| {
+                    seen.push((key.to_vec(), value.to_vec()));
+                    ControlFlow::Continue(())
+                });
+                lost[3] += u32::from(expect_pairs(scanned, seen, &pairs[at..]));
+                let (mut other, mut seen) = (cursor.clone(), Pairs::new());
+                let scanned = other.scan_back(&txn, |key, value| {
+                    seen.push((key.to_vec(), value.to_vec()));
+                    ControlFlow::Continue(())
+                });
+                let back: Pairs = pairs[..=at].iter().rev().cloned().collect();
+                lost[4] += u32::from(expect_pairs(scanned, seen, &back));
+                let (mut other, mut seen) = (cursor.clone(), Pairs::new());
+                let read = other.read_batch(&txn, 30, |key, value| {
+                    seen.push((key.to_vec(), value.to_vec()));
+                });
+                let is_lost = read.is_err();
+                expect_pairs(read, seen, &pairs[at..]);
+                lost[5] += u32::from(is_lost);
+                file.write_all_at(&bytes, 0).unwrap();
+            }
+        }
+        assert!(lost.iter().all(|count| *count > 0), "{lost:?}");
+    }
+}
+
 #[test]
 fn nobody_is_told_of_damage_when_all_is_mended() {
     let cut = Cut::new(Verification::FirstTouch);

@@ -287,10 +287,7 @@ impl FreeCursor {
         otherwise: Option<Place>,
         step: impl FnOnce(&mut Going<'_, 't>) -> Result<bool>,
     ) -> Result<bool> {
-        self.go_far(txn, otherwise, |going| {
-            let source = going.source;
-            reading(source, || step(going))
-        })
+        self.go_far(txn, otherwise, |going| going.judge(step))
     }
 
     /// The same for a step that itself tells whether what it read was there: it may look at pages that it does not need.
@@ -326,7 +323,9 @@ impl FreeCursor {
                 way,
                 leads,
             };
-            let is_found = step(&mut going)?;
+            let is_found = step(&mut going);
+            source.refuse_lost()?;
+            let is_found = is_found?;
             if is_found {
                 let (key, value) = &mut self.arriving;
                 reading(source, || going.read(key, value))?;

@@ -435,7 +435,7 @@ impl<'p> Leaf<'p> {
     /// What the records of a leaf begin with that are put together one behind the other by [`Leaf::append_record`], if that is short.
     pub(crate) fn lead(&self) -> Option<Lead> {
         let mut lead = Lead::default();
-        let is_short = self.is_plain() && self.prefix.len() + 4 <= lead.len();
+        let is_short = self.prefix.len() + 4 <= lead.len();
         is_short.then(|| {
             lead[..self.prefix.len()].copy_from_slice(self.prefix);
             lead

@@ -491,7 +491,8 @@ impl<'s, S: PageSource + ?Sized> Cursor<'s, S> {
     #[inline]
     pub(crate) fn value(&self) -> Result<&'s [u8]> {
         match self.value.kind {
-            // Asked here, since a call would be given a copy of what was just stored, in other pieces, for which the processor waits.
+            // Asked here, where the parts are: the call for other kinds takes a copy of them, in other pieces than they were stored in, for which
+            // the processor waits.
             ValueKind::Inline => Ok(self.value.bytes),
             _ => super::lookup::load(self.source, self.number, self.value),
         }

@@ -389,15 +389,6 @@ impl Position {
         Some(leaf.index)
     }
 
-    /// Whether the record beside this one is in the same leaf.
-    #[inline]
-    pub(crate) fn has_in_leaf(&self, beside: Beside) -> bool {
-        self.path.last().is_some_and(|leaf| match beside {
-            Beside::Behind => leaf.index + 1 < leaf.count,
-            Beside::Before => leaf.index > 0,
-        })
-    }
-
     /// Goes to the record beside this one, if it is in the same leaf.
     #[inline]
     pub(crate) fn step_in_leaf(&mut self, beside: Beside) -> bool {

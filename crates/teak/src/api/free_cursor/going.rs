@@ -8,6 +8,7 @@ use crate::{
         PageSource, TreeRoot, cursor,
         multi::{Pair, cursor::PairCursor, position::PairPosition, seek::PairLandmark},
         position::Position,
+        reading::reading,
         seek::Landmark,
     },
 };
@@ -134,6 +135,16 @@ impl Leads {
 }
 
 impl<'s> Going<'_, 's> {
+    /// Makes a step, and fails if some of what it read was not there. A cursor over pairs tells that itself, as it looks ahead to pages
+    /// that it may never need.
+    pub(super) fn judge(&mut self, step: impl FnOnce(&mut Self) -> Result<bool>) -> Result<bool> {
+        let source = self.source;
+        match self.way {
+            Way::Record(_) => reading(source, || step(self)),
+            Way::Pair(_) => step(self),
+        }
+    }
+
     pub(super) fn first(&mut self) -> Result<bool> {
         match &mut self.way {
             Way::Record(position) => position.first(self.source, self.root),

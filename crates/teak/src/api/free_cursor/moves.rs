@@ -10,7 +10,6 @@ use crate::{
     tree::{
         cursor::{Cursor, parked::Parked},
         position::Beside,
-        reading::{reading, reading_from},
     },
 };
 use std::{mem, ops::ControlFlow};
@@ -203,12 +202,7 @@ impl FreeCursor {
         max: usize,
         mut record: impl FnMut(&[u8], &[u8]),
     ) -> Result<bool> {
-        let mut left = max;
-        self.scan(txn, |key, value| {
-            if left == 0 {
-                return ControlFlow::Break(());
-            }
-            left -= 1;
+        self.scan_some(txn, max, |key, value| {
             record(key, value);
             ControlFlow::Continue(())
         })
@@ -244,13 +238,22 @@ impl FreeCursor {
         txn: &T,
         look: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
     ) -> Result<bool> {
+        self.scan_some(txn, usize::MAX, look)
+    }
+
+    /// The same up to the record behind so many, which is not looked at.
+    fn scan_some<T: Transaction>(
+        &mut self,
+        txn: &T,
+        max: usize,
+        look: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+    ) -> Result<bool> {
         self.go_far(txn, Some(Place::BehindLast), |going| {
-            let source = going.source;
-            let is_there = reading(source, || match going.place {
+            let is_there = going.judge(|going| match going.place {
                 Place::At => going.here_or_behind(),
                 _ => going.next(),
             })?;
-            Ok(is_there && going.search(Beside::Behind, look)?)
+            Ok(is_there && going.search(Beside::Behind, max, look)?)
         })
     }
 
@@ -267,31 +270,30 @@ impl FreeCursor {
         look: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
     ) -> Result<bool> {
         self.go_far(txn, Some(Place::BeforeFirst), |going| {
-            let source = going.source;
-            let is_there = reading(source, || match going.place {
+            let is_there = going.judge(|going| match going.place {
                 Place::At => going.here_or_before(),
                 _ => going.prev(),
             })?;
-            Ok(is_there && going.search(Beside::Before, look)?)
+            Ok(is_there && going.search(Beside::Before, usize::MAX, look)?)
         })
     }
 }
 
 impl Going<'_, '_> {
-    /// Goes on, from the record that it is on, until `look` says that this is it.
+    /// Goes on, from the record that it is on, until `look` says that this is it, or to the one behind so many. After an error the record that was
+    /// looked at last may have been none.
     fn search(
         &mut self,
         way: Beside,
+        max: usize,
         mut look: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
     ) -> Result<bool> {
-        let (source, mut is_there) = (self.source, true);
-        let (faults, page_size) = (source.faults(), source.page_size());
-        // What was not there is not handed on as if it were; what a cursor looks ahead to is no matter.
+        let (mut is_there, mut left) = (true, max);
         match &mut self.way {
             Way::Pair(cursor) => {
-                while is_there {
-                    let look = || Ok(look(cursor.key(), cursor.value()));
-                    if reading_from(faults, page_size, look)?.is_break() {
+                while is_there && left > 0 {
+                    left -= 1;
+                    if cursor.decode(|key, value| Ok(look(key, value)))?.is_break() {
                         break;
                     }
                     is_there = match way {
@@ -302,10 +304,13 @@ impl Going<'_, '_> {
             }
             Way::Record(position) => {
                 let parked = Parked::at(mem::take(position));
-                let mut cursor = Cursor::resume(source, *self.root, parked)?;
-                while is_there {
-                    let look = || Ok(look(cursor.key(), cursor.value()?));
-                    if reading_from(faults, page_size, look)?.is_break() {
+                let mut cursor = Cursor::resume(self.source, *self.root, parked)?;
+                while is_there && left > 0 {
+                    left -= 1;
+                    if cursor
+                        .decode(|value| Ok(look(cursor.key(), value)))?
+                        .is_break()
+                    {
                         break;
                     }
                     is_there = match way {
@@ -317,7 +322,6 @@ impl Going<'_, '_> {
                 *position = cursor.park().into_position();
             }
         }
-        source.refuse_lost()?;
         Ok(is_there)
     }
 }

@@ -1,5 +1,5 @@
 //! Steps that lead to a record beside the one that the way of a cursor leads to, in the same leaf and in the state that the way was found in. Any other step
-//! takes the cursor apart and puts it together again, which is several times as much.
+//! asks for the root, and takes the way along and puts it back, which is several times as much.
 //!
 //! Where something is not as it should be nothing has changed, and it is left to such a step, which finds out why.
 
@@ -19,8 +19,8 @@ impl FreeCursor {
     /// Goes to the record beside this one, in a table with several values of a key to the pair, if it stands in the same leaf.
     #[inline]
     pub(super) fn step_in_leaf<T: Transaction>(&mut self, txn: &T, beside: Beside) -> bool {
-        if let Some(position) = self.known_position(txn) {
-            return position.has_in_leaf(beside) && self.step_to_record(txn, beside);
+        if self.known_position(txn).is_some() {
+            return self.step_to_record(txn, beside);
         }
         let Some(root) = self.known_root(txn) else {
             return false;

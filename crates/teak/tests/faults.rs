@@ -235,6 +235,10 @@ fn a_scan_gives_all_that_is_before_what_is_gone() {
         let batches = std::iter::from_fn(|| Some(cursor.read_batch(&txn, max, |_, _| seen += 1)));
         refused(batches.take(COUNT as usize).find(Result::is_err).unwrap());
         assert_eq!(seen, before, "{max} at a time");
+        let (mut cursor, mut seen) = (cut.table.cursor(&txn).unwrap(), 0);
+        let batches = std::iter::from_fn(|| Some(cursor.read_batch(max, |_, _| seen += 1)));
+        refused(batches.take(COUNT as usize).find(Result::is_err).unwrap());
+        assert_eq!(seen, before, "{max} at a time");
     }
     let (mut cursor, mut seen) = (FreeCursor::new(&cut.table), 0);
     refused(cursor.scan(&txn, |_, _| {

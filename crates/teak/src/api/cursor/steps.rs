@@ -29,8 +29,8 @@ impl<'t> Cursor<'t> {
     ///
     /// Those of [`Cursor::first`]. What was handed out before an error says that something cannot be read is not to be relied on.
     pub fn read_batch(&mut self, max: usize, record: impl FnMut(&[u8], &'t [u8])) -> Result<bool> {
-        let source = self.inner.source();
-        let read = reading(source, || self.read_some(max, record));
+        let read = self.read_some(max, record);
+        let read = self.inner.source().refuse_lost().and(read);
         self.located(read)
     }
 
@@ -40,7 +40,11 @@ impl<'t> Cursor<'t> {
             if !is_there {
                 break;
             }
-            record(self.inner.key(), self.inner.value()?);
+            let inner = &self.inner;
+            inner.decode(|value| {
+                record(inner.key(), value);
+                Ok(())
+            })?;
             is_there = self.inner.next()?;
         }
         Ok(is_there)

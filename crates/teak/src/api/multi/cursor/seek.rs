@@ -10,7 +10,6 @@ use crate::{
     tree::{
         PageSource,
         multi::{Pair, cursor::PairCursor},
-        reading::reading,
     },
 };
 
@@ -210,18 +209,19 @@ impl<'t> MultiCursor<'t> {
     /// Those of [`MultiCursor::first`]. What was handed out before an error says that something cannot be read is not to be relied on.
     pub fn read_batch(&mut self, max: usize, mut pair: impl FnMut(&[u8], &[u8])) -> Result<bool> {
         self.moved(|cursor| {
-            let source = cursor.source();
-            reading(source, || {
-                let mut is_there = cursor.is_on_pair() || cursor.next()?;
-                for _ in 0..max {
-                    if !is_there {
-                        break;
-                    }
-                    pair(cursor.key(), cursor.value());
-                    is_there = cursor.next()?;
+            let mut is_there = cursor.is_on_pair() || cursor.next()?;
+            for _ in 0..max {
+                if !is_there {
+                    break;
                 }
-                Ok(is_there)
-            })
+                cursor.decode(|key, value| {
+                    pair(key, value);
+                    Ok(())
+                })?;
+                is_there = cursor.next()?;
+            }
+            cursor.source().refuse_lost()?;
+            Ok(is_there)
         })
     }
 

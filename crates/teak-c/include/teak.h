@@ -2608,7 +2608,7 @@ teak_code teak_restore(const char *full,
 /**
  * Copies what can be read of a damaged database into a new one. The damaged file is not changed, and need not be one that can be opened. `options` and `report`, whose sizes are set, may be NULL.
  *
- * Threads: any. If there is an error the new database stays as far as it came.
+ * Threads: any. If there is an error there is no new database.
  *
  * Errors: TEAK_FILE_NOT_FOUND; TEAK_FILE_EXISTS; TEAK_NOT_A_DATABASE if no commit record can be read; TEAK_CORRUPTED if none leads to tables; TEAK_UNKNOWN_FORMAT, TEAK_IN_USE, TEAK_INVALID_ARGUMENT,
  * TEAK_IO.

@@ -7,6 +7,7 @@ pub(crate) use table::AnyTable;
 
 use crate::failure::Failure;
 use crate::output;
+use crate::outputs;
 use crate::text::{Kind, Order, printable};
 use std::ops::Bound;
 use std::path::Path;
@@ -21,11 +22,13 @@ pub(crate) type KeyBound = Bound<Vec<u8>>;
 
 /// Opens a database that must exist, to read it.
 pub(crate) fn open_for_reading(path: &Path) -> Result<Database, Failure> {
+    outputs::refuse_standard_output(path)?;
     tell_recovery(Options::new().read_only(true).create(false).open(path)?)
 }
 
 /// Opens a database that must exist, to change it.
 pub(crate) fn open_for_writing(path: &Path) -> Result<Database, Failure> {
+    outputs::refuse_standard_output(path)?;
     tell_recovery(Options::new().create(false).open(path)?)
 }
 
@@ -34,6 +37,7 @@ pub(crate) fn open_or_create(
     path: &Path,
     page_size_bytes: Option<usize>,
 ) -> Result<Database, Failure> {
+    outputs::refuse_standard_output(path)?;
     let mut options = Options::new();
     if let Some(page_size_bytes) = page_size_bytes {
         options = options.page_size(page_size_bytes);

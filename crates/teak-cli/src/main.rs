@@ -11,6 +11,7 @@ mod commands;
 mod engine;
 mod failure;
 mod output;
+mod outputs;
 mod text;
 
 use arguments::Arguments;

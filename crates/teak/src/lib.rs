@@ -64,6 +64,7 @@
 //! | copy or move records to another table | [`Table::copy_range`], [`Table::move_range`], [`MultiTable::copy_range`] |
 //! | know what fits, and what is in a file, without opening it | [`limits`], [`look`] |
 //! | log what happens, count what was done | [`Options::on_event`], [`Database::metrics`] |
+//! | know which lock file a database has | [`lock_file_of`] |
 //! | delete a database | [`delete`] |
 //! | look for damage | [`Database::check`] |
 //! | have damage found when it is read | [`Verification`]; on by default |
@@ -101,8 +102,8 @@ pub use api::{
     ReadAhead, ReadTxn, ReaderInfo, Recovery, RestoreProgress, SalvageProgress, SalvageReport,
     SalvagedTable, Savepoint, SlowReader, SlowReaderChoice, SnapshotInfo, Swap, Table, TableChange,
     TableInfo, TableOptions, TableStat, Ticket, Transaction, ValueGuard, ValueSize, Values,
-    Verification, WarmUp, Warmed, WriteInfo, WriteTxn, WriterPlace, codec, delete, limits, look,
-    restore, salvage, salvage_with,
+    Verification, WarmUp, Warmed, WriteInfo, WriteTxn, WriterPlace, codec, delete, limits,
+    lock_file_of, look, restore, salvage, salvage_with,
 };
 pub use error::{Error, KeyRange, Result};
 pub use page::{comparison::Comparison, key::KeyOrder};

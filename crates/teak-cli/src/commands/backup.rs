@@ -4,6 +4,7 @@ use crate::arguments::DatabaseArgument;
 use crate::engine;
 use crate::failure::Failure;
 use crate::output::{self, Style};
+use crate::outputs;
 use crate::text::printable;
 use clap::Args;
 use indicatif::{BinaryBytes, HumanCount, ProgressBar, ProgressStyle};
@@ -85,6 +86,9 @@ struct Report {
 
 /// Runs the subcommand.
 pub(crate) fn run(arguments: &Arguments, style: Style) -> Result<(), Failure> {
+    if !arguments.is_to_pipe() {
+        outputs::refuse_inputs(&arguments.target, &[&arguments.database.path])?;
+    }
     let bar = ProgressBar::new(0).with_style(bar_style(arguments.compact));
     let report = match arguments.compact {
         true => copy_dense(arguments, &bar),

@@ -4,11 +4,11 @@ use crate::arguments::{DEFAULT_TABLE, DatabaseArgument, SnapshotArgument};
 use crate::engine;
 use crate::failure::Failure;
 use crate::output;
+use crate::outputs::{self, TextFile};
 use crate::text::{DumpWriter, Encoding, printable, write_tsv_field};
 use clap::{Args, ValueEnum};
 use std::ffi::OsString;
-use std::fs::{self, File};
-use std::io::{BufWriter, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use teak::Transaction as _;
 use teak::{Database, ReadTxn, TableInfo};
@@ -47,7 +47,7 @@ pub(crate) struct Arguments {
     #[arg(short, long, value_enum, default_value_t)]
     format: Format,
 
-    /// Write to this file; without it, to standard output
+    /// Write to this file, which others may read only as far as the database; without it, to standard output
     #[arg(short, long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     output: Option<PathBuf>,
 }
@@ -85,36 +85,28 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         let message = "tab-separated text has no place for the names of tables; use --format dump, or dump each table";
         return Err(Failure::Usage(message.to_owned()));
     }
+    let file = arguments.output.as_deref();
+    let file = file
+        .map(|path| begin_file(path, &arguments.database.path))
+        .transpose()?;
     let database = engine::open_for_reading(&arguments.database.path)?;
     let txn = engine::begin_read(&database, arguments.snapshot.name())?;
     let selection = select(&txn, arguments)?;
-    match &arguments.output {
-        None => output::print(|output| {
-            write(
-                &database,
-                &txn,
-                &selection,
-                arguments.format,
-                output,
-                Failure::Output,
-            )
-        }),
-        Some(path) => write_file(path, arguments, |output| {
-            let failed = |source| Failure::File {
-                action: "writing",
-                path: path.clone(),
-                source,
-            };
-            write(
-                &database,
-                &txn,
-                &selection,
-                arguments.format,
-                output,
-                failed,
-            )
-        }),
+    let (infos, format) = (&selection, arguments.format);
+    match (file, &arguments.output) {
+        (Some(mut file), Some(path)) => {
+            let failed = |source| Failure::file("writing", path)(source);
+            write(&database, &txn, infos, format, &mut file, failed)?;
+            file.finish()
+        }
+        _ => output::print(|output| write(&database, &txn, infos, format, output, Failure::Output)),
     }
+}
+
+/// Begins the output before the database is opened: what is refused is neither, and looking at a lock file of one's own costs its locks.
+fn begin_file(path: &Path, database: &Path) -> Result<TextFile, Failure> {
+    outputs::refuse_inputs(path, &[database])?;
+    TextFile::create(path, Some(database))
 }
 
 fn select(txn: &ReadTxn, arguments: &Arguments) -> Result<Selection, Failure> {
@@ -146,28 +138,6 @@ fn select(txn: &ReadTxn, arguments: &Arguments) -> Result<Selection, Failure> {
         engine::open_table(txn, &info.name)?;
     }
     Ok(selection)
-}
-
-fn write_file(
-    path: &Path,
-    arguments: &Arguments,
-    write: impl FnOnce(&mut BufWriter<File>) -> Result<(), Failure>,
-) -> Result<(), Failure> {
-    if is_same_file(path, &arguments.database.path) {
-        let message = "the output is the database itself; name another file";
-        return Err(Failure::Usage(message.to_owned()));
-    }
-    let file = File::create(path).map_err(Failure::file("creating", path))?;
-    let mut output = BufWriter::with_capacity(64 << 10, file);
-    write(&mut output)?;
-    output.flush().map_err(Failure::file("writing", path))
-}
-
-fn is_same_file(one: &Path, other: &Path) -> bool {
-    match (fs::canonicalize(one), fs::canonicalize(other)) {
-        (Ok(one), Ok(other)) => one == other,
-        _ => false,
-    }
 }
 
 fn write(

@@ -71,8 +71,9 @@ pub(crate) struct Arguments {
 
 /// Runs the subcommand.
 pub(crate) fn run(arguments: &Arguments, style: Style) -> Result<(), Failure> {
-    let place = Place::beside(&arguments.database)?;
     let source = Source::open(&arguments.source)?;
+    source.refuse_target(&arguments.database)?;
+    let place = Place::beside(&arguments.database)?;
     for note in source.environment.notes() {
         output::warn(note);
     }

@@ -10,12 +10,13 @@ use crate::arguments::DatabaseArgument;
 use crate::engine;
 use crate::failure::Failure;
 use crate::output::{self, Style};
+use crate::outputs;
 use clap::{Args, ValueEnum};
 use input::Input;
 use state::LoadState;
 use std::ffi::OsString;
 use std::num::NonZeroU64;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 use teak::{Database, Durability};
 
@@ -109,6 +110,9 @@ enum DurabilityArgument {
 
 /// Runs the subcommand.
 pub(crate) fn run(arguments: &Arguments, style: Style) -> Result<(), Failure> {
+    if arguments.input != Path::new("-") {
+        outputs::refuse_inputs(&arguments.database.path, &[&arguments.input])?;
+    }
     let mut input = Input::open(&arguments.input, arguments.format)?;
     // An input that is no dump at all is refused before a database is created for it.
     let first_header = input.first_header()?;

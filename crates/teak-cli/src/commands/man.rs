@@ -1,8 +1,10 @@
 //! `teak man`: the manual pages.
 
 use crate::failure::Failure;
+use crate::outputs::TextFile;
 use clap::{Args, CommandFactory};
 use std::fs;
+use std::io::Write;
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
@@ -23,6 +25,16 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let directory = &arguments.directory;
     fs::create_dir_all(directory).map_err(Failure::file("creating", directory))?;
-    clap_mangen::generate_to(crate::arguments::Arguments::command(), directory)
-        .map_err(Failure::file("writing manual pages to", directory))
+    let failed = || Failure::file("writing manual pages to", directory);
+    let made = tempfile::tempdir().map_err(failed())?;
+    clap_mangen::generate_to(crate::arguments::Arguments::command(), made.path())
+        .map_err(failed())?;
+    for page in fs::read_dir(made.path()).map_err(failed())? {
+        let page = page.map_err(failed())?;
+        let text = fs::read(page.path()).map_err(failed())?;
+        let mut file = TextFile::create(&directory.join(page.file_name()), None)?;
+        file.write_all(&text).map_err(failed())?;
+        file.finish()?;
+    }
+    Ok(())
 }

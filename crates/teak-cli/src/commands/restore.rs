@@ -2,6 +2,7 @@
 
 use crate::failure::Failure;
 use crate::output::{self, Style};
+use crate::outputs;
 use clap::Args;
 use indicatif::{BinaryBytes, HumanCount, ProgressBar, ProgressStyle};
 use serde::Serialize;
@@ -51,6 +52,8 @@ pub(crate) fn run(arguments: &Arguments, style: Style) -> Result<(), Failure> {
         return Err(Failure::Usage(text.to_owned()));
     }
     let target = arguments.database.as_path();
+    let files = backups.iter().filter(|backup| !is_pipe(backup));
+    outputs::refuse_inputs(target, &files.map(PathBuf::as_path).collect::<Vec<_>>())?;
     let reading = Cell::new(0);
     let mut sources = Vec::new();
     for (index, backup) in backups.iter().enumerate() {

@@ -3,6 +3,7 @@
 use crate::engine;
 use crate::failure::Failure;
 use crate::output::{self, Style};
+use crate::outputs;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
@@ -105,6 +106,7 @@ impl Report {
 
 /// Runs the subcommand.
 pub(crate) fn run(arguments: &Arguments, style: Style) -> Result<(), Failure> {
+    outputs::refuse_inputs(&arguments.saved, &[&arguments.damaged])?;
     let bar = ProgressBar::new(0)
         .with_style(bar_style())
         .with_message("saving");

@@ -7,6 +7,7 @@
 
 use super::{Fault, hex};
 use std::io::{self, Write};
+use std::path::Path;
 
 /// Appends `bytes` to `text` in the `print` encoding.
 pub(super) fn encode_print(bytes: &[u8], text: &mut Vec<u8>) {
@@ -93,6 +94,11 @@ pub(crate) fn printable(bytes: &[u8]) -> String {
     // Writing into memory cannot fail.
     let _ = write_tsv_field(bytes, &mut text);
     String::from_utf8_lossy(&text).into_owned()
+}
+
+/// A path as text that is safe on any terminal.
+pub(crate) fn shown_path(path: &Path) -> String {
+    printable(path.as_os_str().as_encoded_bytes())
 }
 
 /// Copies `text`, asking `decode_escape` for the byte that an escape stands for and for the length

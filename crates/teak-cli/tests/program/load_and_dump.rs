@@ -290,7 +290,7 @@ fn a_dump_does_not_overwrite_its_database() {
     place.succeed(&["put", "a.teak", "k", "v"]);
     place
         .run(&["dump", "a.teak", "-o", "a.teak"])
-        .fails(2, "the database itself");
+        .fails(2, "the same file as the input");
     assert_eq!(place.succeed(&["get", "a.teak", "k"]), "v\n");
     place
         .run(&["dump", "a.teak", "-t", "none"])

@@ -1,9 +1,10 @@
 //! A directory with a database, and runs of the program in it.
 
 use serde_json::Value;
-use std::io::Write;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Output, Stdio};
 use tempfile::TempDir;
 
 /// A directory for one test.
@@ -54,6 +55,26 @@ impl Place {
         )
     }
 
+    /// Runs the program with a file as its standard output.
+    pub(crate) fn run_into(&self, arguments: &[&str], output: File) -> Run {
+        let mut command = self.command(arguments);
+        command.stdin(Stdio::null()).stdout(output);
+        Run::new(command.output().expect("the program runs"))
+    }
+
+    /// Starts the program, which is told what to do step by step.
+    pub(crate) fn hold(&self, arguments: &[&str]) -> Held {
+        let mut command = self.command(arguments);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().expect("the program runs");
+        let stdout = child.stdout.take().expect("a pipe from the program");
+        Held {
+            stdin: child.stdin.take(),
+            stdout: BufReader::new(stdout),
+            child,
+        }
+    }
+
     /// Runs the program with `input` as its standard input.
     pub(crate) fn run_with_input(&self, arguments: &[&str], input: &[u8]) -> Run {
         let mut command = self.command(arguments);
@@ -79,6 +100,36 @@ impl Place {
     /// Runs the program, which must succeed and print JSON.
     pub(crate) fn json(&self, arguments: &[&str]) -> Value {
         parse(&self.succeed(arguments))
+    }
+}
+
+/// The program while it runs.
+pub(crate) struct Held {
+    child: Child,
+    stdin: Option<ChildStdin>,
+    stdout: BufReader<ChildStdout>,
+}
+
+impl Held {
+    /// Gives it some of its standard input.
+    pub(crate) fn say(&mut self, input: &[u8]) {
+        let stdin = self.stdin.as_mut().expect("its standard input is open");
+        stdin.write_all(input).expect("it reads");
+        stdin.flush().expect("it reads");
+    }
+
+    /// Waits for a line of its standard output.
+    pub(crate) fn hear(&mut self) -> String {
+        let mut line = String::new();
+        self.stdout.read_line(&mut line).expect("it writes");
+        line
+    }
+
+    /// Ends its standard input, waits for its end, and gives its exit code.
+    pub(crate) fn end(mut self) -> i32 {
+        self.stdin = None;
+        let ended = self.child.wait().expect("it ends");
+        ended.code().unwrap_or(-1)
     }
 }
 

@@ -32,7 +32,7 @@ pub use crate::txn::{
     Verification,
     backup::BackupProgress,
     check::{CheckProgress, CheckReport, Damage, PageUse},
-    delete, limits, look,
+    delete, limits, lock_file_of, look,
     salvage::Loss,
     tour::PageVisit,
     warm::{WarmUp, Warmed},

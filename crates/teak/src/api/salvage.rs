@@ -2,7 +2,7 @@
 
 use super::{
     Durability, Marks, MultiTable, Options, ReadTxn, Table, TableOptions, Transaction, WriteTxn,
-    codec::Bytes,
+    backup, codec::Bytes, unfinished::Unfinished,
 };
 use crate::{
     Database, Error, Result, TransactionId,
@@ -10,6 +10,7 @@ use crate::{
     tree::TreeRoot,
     txn::{
         catalog::Entry,
+        refuse_lock_name,
         salvage::{FoundTable, Loss, Wreck},
     },
 };
@@ -96,8 +97,8 @@ impl SalvageReport {
 /// Copies what can be read of a damaged database into a new one, and tells what was lost. The damaged
 /// file is not changed, and need not be one that can be opened: see `docs/durability.md` for what is tried.
 /// The new database has the page size of the old one, its geometry, its marks, and the durability that it is opened with; its tables
-/// have the options and sequences of the old ones. Named snapshots are not saved; their names are in the report. If salvage ends with
-/// an error, the new database stays as far as it came.
+/// have the options and sequences of the old ones. Named snapshots are not saved; their names are in the report. The new
+/// database gets its name when it is complete: if salvage ends with an error, or is killed, there is none.
 ///
 /// ```
 /// # use teak::{Database, Transaction, codec::{Str, U64}};
@@ -121,7 +122,8 @@ impl SalvageReport {
 ///
 /// [`Error::NotADatabase`] if no commit record can be read, [`Error::Corrupted`] if none leads to tables;
 /// [`Error::UnknownFormat`] if a newer version wrote it; [`Error::InUse`] while somebody has it open to
-/// write; [`Error::AlreadyExists`] if there is something at `target`; those of writing the new database.
+/// write; [`Error::AlreadyExists`] if there is something at `target`; [`Error::InvalidArgument`] if `target` is the name of a
+/// database's lock file; those of writing the new database.
 pub fn salvage(
     source: impl AsRef<Path>,
     target: impl AsRef<Path>,
@@ -158,8 +160,11 @@ pub fn salvage_with(
     comparisons: &[&'static Comparison],
     progress: &mut dyn FnMut(SalvageProgress),
 ) -> Result<SalvageReport> {
+    let (source, target) = (source.as_ref(), target.as_ref());
+    refuse_lock_name(target, &[source])?;
     let comparisons = Comparisons::new(comparisons);
-    let wreck = Wreck::open(source.as_ref(), comparisons.clone())?;
+    let wreck = Wreck::open(source, comparisons.clone())?;
+    let place = Unfinished::new(target)?;
     let (durability, limits) = wreck.defaults();
     let database = Options::new()
         .create_new(true)
@@ -168,8 +173,10 @@ pub fn salvage_with(
         .flush_after_bytes(limits.bytes)
         .flush_after(limits.age)
         .with_comparisons_of(&comparisons)
-        .open(target)?;
-    salvage_into(wreck, database, progress)
+        .open(place.path())?;
+    let report = salvage_into(wreck, database, progress)?;
+    backup::name(&place.path(), target)?;
+    Ok(report)
 }
 
 /// Copies what can be read into a new database, and closes that.

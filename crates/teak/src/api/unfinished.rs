@@ -1,7 +1,7 @@
 //! Where a backup is until it is complete: in a directory beside its target, which is locked as long as somebody works there.
 //! So whoever comes next knows what a process left that was killed, and removes it.
 
-use crate::{Error, Result};
+use crate::{Error, Result, txn::refuse_lock_name};
 use std::{
     fs::{self, File, TryLockError},
     io,
@@ -26,6 +26,7 @@ pub(super) struct Unfinished {
 impl Unfinished {
     /// A place beside `target`, where there must be nothing.
     pub(super) fn new(target: &Path) -> Result<Self> {
+        refuse_lock_name(target, &[])?;
         if target.symlink_metadata().is_ok() {
             return Err(Error::AlreadyExists(target.to_path_buf()));
         }

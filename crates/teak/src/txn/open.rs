@@ -10,6 +10,7 @@ use super::{
     high_water::HighWater,
     holes::Punching,
     named::NamedPins,
+    names::refuse_lock_name,
     pages::zone::Zone,
     policies::{Asked, Network, Settings, Sharing},
     progress::{State, Written},
@@ -44,6 +45,9 @@ impl Engine {
     ) -> Result<Self> {
         if matches!(create, Create::Never) && !path.exists() {
             return Err(Error::NotFound(path.to_path_buf()));
+        }
+        if !matches!(create, Create::Never) && !path.exists() {
+            refuse_lock_name(path, &[])?;
         }
         if settings.network == Network::Refuse && is_on_network(path) {
             return Err(Error::NetworkFileSystem(path.to_path_buf()));

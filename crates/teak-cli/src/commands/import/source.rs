@@ -1,6 +1,7 @@
 //! The source of an import: which file it is, and what its errors are for the program.
 
 use crate::failure::Failure;
+use crate::outputs;
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::os::unix::ffi::OsStrExt as _;
@@ -43,6 +44,25 @@ impl Source {
             )));
         }
         Ok(Self { path, environment })
+    }
+
+    /// Refuses to make the database where the source is, or where its engine or the database would have a lock file.
+    pub(super) fn refuse_target(&self, target: &Path) -> Result<(), Failure> {
+        outputs::refuse_inputs(target, &[&self.path])?;
+        let beside = |suffix| {
+            let mut name = self.path.as_os_str().to_owned();
+            name.push(suffix);
+            PathBuf::from(name)
+        };
+        let in_directory = |name| self.path.with_file_name(name);
+        let lock_files = match self.environment.engine() {
+            Engine::Lmdb => [beside("-lock"), in_directory("lock.mdb")],
+            Engine::Mdbx => [beside("-lck"), in_directory("mdbx.lck")],
+        };
+        for lock_file in lock_files {
+            outputs::refuse_name(target, &lock_file, "the lock file of the source")?;
+        }
+        Ok(())
     }
 
     /// What an error of reading means.

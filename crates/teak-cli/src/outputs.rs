@@ -1,0 +1,262 @@
+//! Files that a command writes: never over a file that it reads, over a database, or over a database's lock file, and never half.
+
+use crate::failure::Failure;
+use crate::text::shown_path;
+use std::fs::{self, File, Metadata, Permissions};
+use std::io::{self, BufWriter, Read, Write};
+use std::os::fd::AsFd;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use tempfile::NamedTempFile;
+
+const BUFFER_LEN: usize = 64 << 10;
+/// How a lock file begins.
+const LOCK_MAGIC: &[u8; 8] = b"TeakLock";
+const LOCK_SUFFIX: &[u8] = b"-lock";
+
+/// A file of text: under its name when it is complete, and not before.
+pub(crate) struct TextFile {
+    sink: Sink,
+    path: PathBuf,
+}
+
+enum Sink {
+    /// A file without that name yet.
+    Unnamed(BufWriter<NamedTempFile>),
+    /// A pipe or a device, which is not replaced.
+    Special(BufWriter<File>),
+}
+
+impl TextFile {
+    /// Begins a file at `path` with what `source` has, which others may read only as far as they may read that.
+    pub(crate) fn create(path: &Path, source: Option<&Path>) -> Result<Self, Failure> {
+        let there = match fs::metadata(path) {
+            Ok(there) => Some(there),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => return Err(Failure::file("creating", path)(error)),
+        };
+        if there.as_ref().is_some_and(|there| !there.is_file()) {
+            let file = File::options().write(true).open(path);
+            let file = file.map_err(Failure::file("opening", path))?;
+            let sink = Sink::Special(BufWriter::with_capacity(BUFFER_LEN, file));
+            return Ok(Self {
+                sink,
+                path: path.to_owned(),
+            });
+        }
+        refuse_database(path)?;
+        let path = match &there {
+            Some(_) => writable(path),
+            None => refuse_dangling(path),
+        }?;
+        let file = beside(&path, source, there.as_ref())?;
+        let sink = Sink::Unnamed(BufWriter::with_capacity(BUFFER_LEN, file));
+        Ok(Self { sink, path })
+    }
+
+    /// Gives the file its name. It is on the disk then.
+    pub(crate) fn finish(self) -> Result<(), Failure> {
+        let failed = || Failure::file("writing", &self.path);
+        let unnamed = match self.sink {
+            Sink::Special(mut output) => return output.flush().map_err(failed()),
+            Sink::Unnamed(output) => output
+                .into_inner()
+                .map_err(|error| failed()(error.into_error()))?,
+        };
+        unnamed.as_file().sync_all().map_err(failed())?;
+        unnamed
+            .persist(&self.path)
+            .map_err(|error| failed()(error.error))?;
+        let directory = File::open(parent(&self.path)).and_then(|directory| directory.sync_all());
+        directory.map_err(Failure::file("flushing the directory of", &self.path))
+    }
+}
+
+impl Write for TextFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match &mut self.sink {
+            Sink::Unnamed(output) => output.write(bytes),
+            Sink::Special(output) => output.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match &mut self.sink {
+            Sink::Unnamed(output) => output.flush(),
+            Sink::Special(output) => output.flush(),
+        }
+    }
+}
+
+/// The file itself, which may be written to.
+fn writable(path: &Path) -> Result<PathBuf, Failure> {
+    let opened = File::options().write(true).open(path);
+    opened.map_err(Failure::file("opening", path))?;
+    fs::canonicalize(path).map_err(Failure::file("opening", path))
+}
+
+fn refuse_dangling(path: &Path) -> Result<PathBuf, Failure> {
+    match path.symlink_metadata() {
+        Ok(_) => Err(Failure::Usage(format!(
+            "{} is a symbolic link to a file that does not exist; name that file",
+            shown_path(path)
+        ))),
+        Err(_) => Ok(path.to_owned()),
+    }
+}
+
+/// A file without its name yet, with the permissions that it is to have.
+fn beside(
+    path: &Path,
+    source: Option<&Path>,
+    there: Option<&Metadata>,
+) -> Result<NamedTempFile, Failure> {
+    let failed = || Failure::file("creating a temporary file beside", path);
+    // Of a source that is not there nothing will be written.
+    let source = source.and_then(|source| fs::metadata(source).ok());
+    let allowed = [source.as_ref(), there].into_iter().flatten();
+    let mode = allowed.fold(0o666, |mode, metadata| mode & metadata.mode());
+    let file = tempfile::Builder::new()
+        .prefix(".teak-output-")
+        .permissions(Permissions::from_mode(mode))
+        .tempfile_in(parent(path))
+        .map_err(failed())?;
+    if let Some(source) = source {
+        let made = file.as_file().metadata().map_err(failed())?;
+        if made.gid() != source.gid() {
+            // Members of this group are others to the source.
+            let narrowed = narrow_group(made.mode());
+            let set = file
+                .as_file()
+                .set_permissions(Permissions::from_mode(narrowed));
+            set.map_err(failed())?;
+        }
+    }
+    Ok(file)
+}
+
+/// Gives the group no more than others have.
+fn narrow_group(mode: u32) -> u32 {
+    mode & 0o777 & (0o707 | (mode & 0o007) << 3)
+}
+
+/// Refuses a database as an output that would be one with an input, or with its lock file.
+pub(crate) fn refuse_inputs(output: &Path, inputs: &[&Path]) -> Result<(), Failure> {
+    for input in inputs {
+        if is_same(output, input) {
+            let message = format!(
+                "the output {} is the same file as the input {}; name another file",
+                shown_path(output),
+                shown_path(input)
+            );
+            return Err(Failure::Usage(message));
+        }
+        let lock_names = |of: &Path| teak::lock_file_of(of).ok();
+        let (of_input, of_output) = (lock_names(input), lock_names(output));
+        let is_lock = of_input.is_some_and(|lock| is_same_name(output, &lock));
+        if is_lock || of_output.is_some_and(|lock| is_same(input, &lock)) {
+            let message = format!(
+                "of the output {} and the input {} one is the lock file of the other, by its name; name another file",
+                shown_path(output),
+                shown_path(input)
+            );
+            return Err(Failure::Usage(message));
+        }
+    }
+    Ok(())
+}
+
+/// Refuses an output of a name that is wanted for something else.
+pub(crate) fn refuse_name(output: &Path, taken: &Path, what: &str) -> Result<(), Failure> {
+    if !is_same_name(output, taken) {
+        return Ok(());
+    }
+    Err(Failure::Usage(format!(
+        "the output {} is the name of {what}; name another file",
+        shown_path(output)
+    )))
+}
+
+/// Refuses to have standard output be the database that is read, or its lock file.
+pub(crate) fn refuse_standard_output(database: &Path) -> Result<(), Failure> {
+    let output = io::stdout().as_fd().try_clone_to_owned().map(File::from);
+    let Ok(output) = output.and_then(|output| output.metadata()) else {
+        return Ok(());
+    };
+    let is_output = |path: &Path| {
+        let found = fs::metadata(path);
+        found.is_ok_and(|found| found.is_file() && id(&found) == id(&output))
+    };
+    let lock_file = teak::lock_file_of(database).ok();
+    if is_output(database) || lock_file.is_some_and(|lock_file| is_output(&lock_file)) {
+        let message = format!(
+            "standard output is the database {} or its lock file; send the output elsewhere",
+            shown_path(database)
+        );
+        return Err(Failure::Usage(message));
+    }
+    Ok(())
+}
+
+/// Refuses to replace a database or a lock file, whosever.
+fn refuse_database(path: &Path) -> Result<(), Failure> {
+    let what = match path.exists() {
+        true if is_database(path) => "is a database",
+        true if is_lock_file(path) => "is the lock file of a database",
+        _ if is_lock_name(path) => "is the name of the lock file of a database",
+        _ => return Ok(()),
+    };
+    Err(Failure::Usage(format!(
+        "the output {} {what}; name another file",
+        shown_path(path)
+    )))
+}
+
+fn is_database(path: &Path) -> bool {
+    !matches!(
+        teak::look(path),
+        Err(teak::Error::NotADatabase { .. } | teak::Error::NotFound(_) | teak::Error::Io { .. })
+    )
+}
+
+fn is_lock_file(path: &Path) -> bool {
+    let mut magic = [0; LOCK_MAGIC.len()];
+    let read = File::open(path).and_then(|mut file| file.read_exact(&mut magic));
+    read.is_ok() && magic == *LOCK_MAGIC
+}
+
+/// Whether there is a database that has its lock file there.
+fn is_lock_name(path: &Path) -> bool {
+    use std::os::unix::ffi::OsStrExt;
+    let base = path.as_os_str().as_bytes().strip_suffix(LOCK_SUFFIX);
+    base.is_some_and(|base| is_database(Path::new(std::ffi::OsStr::from_bytes(base))))
+}
+
+fn parent(path: &Path) -> &Path {
+    let parent = path.parent();
+    let parent = parent.filter(|parent| !parent.as_os_str().is_empty());
+    parent.unwrap_or(Path::new("."))
+}
+
+fn id(metadata: &Metadata) -> (u64, u64) {
+    (metadata.dev(), metadata.ino())
+}
+
+/// Whether two names are of one file, by whatever links.
+fn is_same(a: &Path, b: &Path) -> bool {
+    match (fs::metadata(a), fs::metadata(b)) {
+        (Ok(a), Ok(b)) => id(&a) == id(&b),
+        _ => false,
+    }
+}
+
+/// The same, also of files that are not there.
+fn is_same_name(a: &Path, b: &Path) -> bool {
+    let place = |path: &Path| {
+        Some((
+            fs::canonicalize(parent(path)).ok()?,
+            path.file_name()?.to_owned(),
+        ))
+    };
+    is_same(a, b) || place(a).is_some_and(|a| place(b) == Some(a))
+}

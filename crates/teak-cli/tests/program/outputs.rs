@@ -1,0 +1,201 @@
+//! Outputs: never onto an input, a database or a lock file, complete or not there, and readable by nobody who may not read the source.
+
+use crate::support::{Place, numbered_dump};
+use std::fs::{self, File, OpenOptions, Permissions};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+
+/// A place with a database of some records, and another one.
+fn place() -> Place {
+    let place = Place::new();
+    place.write("in.dump", numbered_dump(500));
+    place.succeed(&["load", "in.dump", "db"]);
+    place.succeed(&["put", "other", "k", "v"]);
+    place
+}
+
+/// What must be as it was, whatever was refused.
+fn all_files(place: &Place) -> Vec<(String, u64, Vec<u8>)> {
+    let mut files: Vec<_> = fs::read_dir(place.path("."))
+        .expect("lists the directory")
+        .map(|entry| {
+            let entry = entry.expect("an entry");
+            let file = entry.metadata().expect("its metadata");
+            let name = entry.file_name().into_string().expect("a plain name");
+            (name, file.ino(), fs::read(entry.path()).unwrap_or_default())
+        })
+        .collect();
+    files.sort();
+    files
+}
+
+#[test]
+fn no_output_goes_onto_an_input_or_a_lock_file() {
+    let place = place();
+    fs::hard_link(place.path("db"), place.path("hard")).expect("a hard link");
+    symlink("db", place.path("soft")).expect("a symbolic link");
+    fs::copy(place.path("db"), place.path("copy")).expect("a copy");
+    fs::copy(place.path("db"), place.path("x-lock")).expect("a copy with the name of a lock file");
+    let before = all_files(&place);
+    for arguments in [
+        &["dump", "db", "-o", "db"][..],
+        &["dump", "db", "-o", "hard"],
+        &["dump", "hard", "-o", "db"],
+        &["dump", "db", "-o", "soft"],
+        &["dump", "db", "-o", "./db-lock"],
+        &["dump", "soft", "-o", "db-lock"],
+        &["dump", "db", "-o", "other"],
+        &["dump", "db", "-o", "other-lock"],
+        &["backup", "db", "db-lock"],
+        &["backup", "db", "other-lock"],
+        &["backup", "db", "hard"],
+        &["backup", "db", "--compact", "db-lock"],
+        &["backup", "db", "--compact", "other-lock"],
+        &["backup", "db", "x"],
+        &["restore", "copy", "copy"],
+        &["restore", "copy", "copy-lock"],
+        &["restore", "copy", "db-lock"],
+        &["restore", "x-lock", "x"],
+        &["salvage", "db", "db"],
+        &["salvage", "db", "db-lock"],
+        &["salvage", "db", "other-lock"],
+        &["salvage", "x-lock", "x"],
+        &["load", "in.dump", "db-lock"],
+        &["load", "in.dump", "in.dump"],
+        &["load", "db", "db"],
+        &["put", "db-lock", "k", "v"],
+        &["table", "create", "db-lock", "t"],
+    ] {
+        let run = place.run(arguments);
+        assert_eq!(run.code, 2, "{arguments:?}: {run:?}");
+        let names = ["lock file", "same file", "is a database"];
+        assert!(
+            names.iter().any(|name| run.stderr.contains(name)),
+            "{arguments:?}: {run:?}"
+        );
+        assert_eq!(all_files(&place), before, "{arguments:?}");
+    }
+}
+
+#[test]
+fn a_damaged_database_is_not_salvaged_into_its_own_lock_file() {
+    let place = place();
+    let mut damaged = fs::read(place.path("db")).expect("reads the database");
+    damaged[..4096].fill(0);
+    place.write("damaged", &damaged);
+    place
+        .run(&["salvage", "damaged", "damaged-lock"])
+        .fails(2, "lock file");
+    fs::rename(place.path("damaged"), place.path("d-lock")).expect("renames it");
+    place.run(&["salvage", "d-lock", "d"]).fails(2, "lock file");
+    assert_eq!(fs::read(place.path("d-lock")).expect("reads it"), damaged);
+}
+
+#[test]
+fn lock_files_in_use_are_no_outputs() {
+    let place = place();
+    let mut holder = place.hold(&["load", "-", "db", "--batch", "1", "--acknowledge"]);
+    holder.say(b"VERSION=3\nformat=print\ntype=btree\nHEADER=END\n k\n v\n k2\n v2\n");
+    holder.hear();
+    let lock_file = fs::metadata(place.path("db-lock")).expect("there is a lock file");
+    place
+        .run(&["dump", "other", "-o", "db-lock"])
+        .fails(2, "lock file");
+    // Another name of it, which does not tell.
+    fs::hard_link(place.path("db-lock"), place.path("innocent")).expect("a hard link");
+    place
+        .run(&["dump", "other", "-o", "innocent"])
+        .fails(2, "lock file");
+    let after = fs::metadata(place.path("db-lock")).expect("there is a lock file");
+    assert_eq!(
+        (lock_file.ino(), lock_file.len()),
+        (after.ino(), after.len())
+    );
+    holder.say(b"DATA=END\n");
+    assert_eq!(holder.end(), 0);
+}
+
+#[test]
+fn standard_output_is_not_the_database() {
+    let place = place();
+    let before = all_files(&place);
+    for arguments in [
+        &["dump", "db"][..],
+        &["backup", "db", "-"],
+        &["check", "db"],
+        &["put", "db", "k", "v", "--json"],
+    ] {
+        let output = OpenOptions::new()
+            .append(true)
+            .open(place.path("db"))
+            .expect("opens it");
+        let run = place.run_into(arguments, output);
+        run.fails(2, "standard output is the database");
+        assert_eq!(all_files(&place), before, "{arguments:?}");
+    }
+}
+
+#[test]
+fn a_dump_is_complete_or_not_there() {
+    let place = place();
+    place.write("out", "before");
+    place
+        .run(&["dump", "db", "-o", "out", "-t", "none"])
+        .fails(1, "none");
+    assert_eq!(place.read("out"), "before");
+    place
+        .run(&["dump", "db", "-o", "new", "-t", "none"])
+        .fails(1, "none");
+    assert!(!place.path("new").exists());
+    place
+        .run(&["dump", "db", "-o", "none/out"])
+        .fails(6, "none/out");
+    let names = |place: &Place| {
+        all_files(place)
+            .into_iter()
+            .map(|file| file.0)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(names(&place), ["db", "in.dump", "other", "out"]);
+    // A link goes on leading to the file.
+    symlink("out", place.path("link")).expect("a symbolic link");
+    place.succeed(&["dump", "db", "-o", "link"]);
+    assert!(place.read("out").ends_with("DATA=END\n"));
+    assert!(place.path("link").is_symlink());
+    // What is no file is not replaced.
+    place.succeed(&["dump", "db", "-o", "/dev/null"]);
+    symlink("nowhere", place.path("dangling")).expect("a symbolic link");
+    place
+        .run(&["dump", "db", "-o", "dangling"])
+        .fails(2, "symbolic link");
+}
+
+#[test]
+fn others_may_read_a_dump_only_as_far_as_the_database() {
+    let place = place();
+    let mode = |name: &str| fs::metadata(place.path(name)).expect("a file").mode() & 0o777;
+    let set = |name: &str, mode| {
+        fs::set_permissions(place.path(name), Permissions::from_mode(mode)).expect("sets the mode");
+    };
+    for source in [0o600, 0o640, 0o644, 0o604, 0o400] {
+        set("db", source);
+        let out = format!("{source:o}.dump");
+        place.succeed(&["dump", "db", "-o", &out]);
+        assert_eq!(mode(&out) & !source, 0, "{:o} of {source:o}", mode(&out));
+        assert_eq!(mode(&out) & 0o400, 0o400);
+    }
+    // A file that is replaced does not become readable for more than it was.
+    set("db", 0o644);
+    File::create(place.path("private")).expect("creates a file");
+    set("private", 0o600);
+    place.succeed(&["dump", "db", "-o", "private"]);
+    assert_eq!(mode("private"), 0o600);
+}
+
+#[test]
+fn manual_pages_replace_no_database() {
+    let place = place();
+    fs::create_dir(place.path("man")).expect("a directory");
+    symlink("../db", place.path("man/teak-load.1")).expect("a symbolic link");
+    place.run(&["man", "man"]).fails(2, "is a database");
+    assert_eq!(place.succeed(&["get", "db", "key-00001"]), "value-00001\n");
+}

@@ -1,0 +1,82 @@
+//! The names of a database and of its lock file, and which new files would get one of these.
+
+use super::door::lock_path;
+use crate::{
+    Error, Result,
+    commit::record::{PROBE_LEN, RecordFault, find_page_size},
+    store::{id_of, read_head},
+};
+use std::{
+    ffi::OsStr,
+    fs,
+    os::unix::ffi::OsStrExt,
+    path::{Path, PathBuf},
+};
+
+const SUFFIX: &[u8] = b"-lock";
+
+/// The path of the lock file that the database at `path` has, or would have, unless [`Options::lock_file`](crate::Options::lock_file)
+/// names another. Symbolic links in `path` are followed. Neither file has to exist, but their directory does.
+///
+/// ```
+/// # let directory = tempfile::tempdir()?;
+/// let lock_file = teak::lock_file_of(directory.path().join("coins.teak"))?;
+/// assert!(lock_file.ends_with("coins.teak-lock"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+///
+/// [`Error::Io`] if the directory does not exist or cannot be read.
+pub fn lock_file_of(path: impl AsRef<Path>) -> Result<PathBuf> {
+    let path = path.as_ref();
+    lock_path(path, None).map_err(Error::io("finding the directory of the database"))
+}
+
+/// Refuses to create a database at `target` if that is the name of the lock file of an existing database, or if its own lock file would
+/// be an existing database: whichever is opened next would take one file for the other. `sources` count as databases whatever they hold.
+///
+/// # Errors
+/// `InvalidArgument`.
+pub(crate) fn refuse_lock_name(target: &Path, sources: &[&Path]) -> Result<()> {
+    // What cannot be resolved cannot be created either, and creating it says why.
+    let Ok(own_lock) = lock_path(target, None) else {
+        return Ok(());
+    };
+    let is_taken =
+        |path: &Path| is_database(path) || sources.iter().any(|source| is_same(source, path));
+    if is_taken(&own_lock) {
+        return Err(Error::InvalidArgument(format!(
+            "{} is a database, and would be the lock file of {}; choose another name for the new file",
+            own_lock.display(),
+            target.display()
+        )));
+    }
+    let name = own_lock.as_os_str().as_bytes();
+    let base = name
+        .strip_suffix(SUFFIX)
+        .and_then(|target| target.strip_suffix(SUFFIX));
+    let Some(base) = base.map(|base| Path::new(OsStr::from_bytes(base))) else {
+        return Ok(());
+    };
+    if is_taken(base) {
+        return Err(Error::InvalidArgument(format!(
+            "{} is the name of the lock file of the database {}; choose another name",
+            target.display(),
+            base.display()
+        )));
+    }
+    Ok(())
+}
+
+/// Whether two names are of one file.
+fn is_same(a: &Path, b: &Path) -> bool {
+    let id = |path| fs::metadata(path).ok().map(|found| id_of(&found));
+    id(a).is_some_and(|id_of_a| id(b) == Some(id_of_a))
+}
+
+/// Whether there is a file with something like a commit record.
+fn is_database(path: &Path) -> bool {
+    read_head(path, PROBE_LEN)
+        .is_ok_and(|(head, _)| !matches!(find_page_size(&head), Err(RecordFault::NotARecord)))
+}

@@ -129,24 +129,25 @@ fn who_is_cancelled_is_the_one_that_was_seen() {
         let slot = table.take_block(1).and_then(|mut slots| slots.next());
         let slot = slot.expect("all are free");
         let begin = |thread| {
-            table.note(slot, thread, thread);
+            let number = table.note(slot, thread, thread);
             table.pin(slot);
+            number
         };
-        begin(1);
+        let first = begin(1);
         let other = table.clone();
         let canceller = thread::spawn(move || {
             let seen = other.readers();
             let cancelled = seen.iter().filter(|seen| other.cancel(seen.reader));
             cancelled.map(|seen| seen.thread).collect::<Vec<_>>()
         });
-        let is_first = table.is_cancelled(slot);
+        let is_first = table.is_cancelled(slot, first);
         table.unpin(slot);
         // The same state, by the same slot.
-        begin(2);
-        let is_second = table.is_cancelled(slot);
+        let second = begin(2);
+        let is_second = table.is_cancelled(slot, second);
         let cancelled = canceller.join().expect("no panic");
         assert!(!is_first || cancelled != [2]);
         assert!(!is_second || cancelled == [2]);
-        assert_eq!(table.is_cancelled(slot), cancelled == [2]);
+        assert_eq!(table.is_cancelled(slot, second), cancelled == [2]);
     });
 }

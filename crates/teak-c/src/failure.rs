@@ -232,7 +232,7 @@ impl From<Error> for Failure {
                 failure.page = page.0.into();
                 C::TEAK_CORRUPTED
             }
-            Error::Poisoned => C::TEAK_POISONED,
+            Error::Poisoned | Error::LocksLost(_) => C::TEAK_POISONED,
             Error::NetworkFileSystem(_) => C::TEAK_NETWORK_FILE_SYSTEM,
             Error::OptionsDiffer { .. } => C::TEAK_OPTIONS_DIFFER,
             Error::Forked => C::TEAK_FORKED,

@@ -54,6 +54,7 @@ fn each_error_of_the_engine_has_its_code() {
             C::TEAK_CORRUPTED,
         ),
         (Error::Poisoned, C::TEAK_POISONED),
+        (Error::LocksLost(path()), C::TEAK_POISONED),
         (
             Error::NetworkFileSystem(path()),
             C::TEAK_NETWORK_FILE_SYSTEM,

@@ -72,7 +72,7 @@ impl From<Error> for Code {
             Error::UnknownFormat(_) => VERSION_MISMATCH,
             Error::InUse(_) | Error::OptionsDiffer { .. } => libc::EBUSY,
             Error::Corrupted { .. } | Error::Decode { .. } => CORRUPTED,
-            Error::Poisoned | Error::Forked => PANIC,
+            Error::Poisoned | Error::LocksLost(_) | Error::Forked => PANIC,
             Error::NetworkFileSystem(_) => libc::EREMOTE,
             Error::SnapshotLost | Error::TransactionBroken => BAD_TXN,
             Error::TooManyReaders(_) => READERS_FULL,

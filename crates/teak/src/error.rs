@@ -44,7 +44,7 @@ pub enum Error {
     UnknownFormat(String),
     /// Somebody has the database open who cannot share it: for himself alone, or with another version of Teak,
     /// or by a lock file that was removed, or this process has closed it and still reads.
-    #[error("{} is in use by another process or handle; close that first", .0.display())]
+    #[error("{} is in use by another process or handle, or by a child that a process left behind; close or end that first", .0.display())]
     InUse(PathBuf),
     /// What is on disk is not what was written there.
     #[error(
@@ -68,6 +68,13 @@ pub enum Error {
         "an earlier write or flush failed, so what is on disk is uncertain; close the database and open it again to verify it"
     )]
     Poisoned,
+    /// The system has let go of the locks by which other processes know that this one lives, and another process has
+    /// taken its place. Nothing was written since. Code in this process has unlocked or closed files that it did not open.
+    #[error(
+        "the locks that this process had on {} are gone, so others took it for dead; nothing was written since; find what \
+         unlocks or closes files that it did not open, then close the database and open it again", .0.display()
+    )]
+    LocksLost(PathBuf),
     /// The file is on a network file system, where processes of several machines could not share it.
     #[error(
         "{} is on a network file system; put it on a local one, or insist with `Options::allow_network` if one machine alone uses it", .0.display()

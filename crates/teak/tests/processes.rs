@@ -56,11 +56,16 @@ impl Other {
         self.process.id()
     }
 
-    fn answer(&mut self) -> String {
+    pub(crate) fn answer(&mut self) -> String {
         let mut line = String::new();
         let len = self.answers.read_line(&mut line).unwrap();
         assert!(len > 0, "the other process has ended");
         line.trim().to_owned()
+    }
+
+    /// Gives an order whose answer is read later.
+    pub(crate) fn ask_later(&mut self, order: &str) {
+        self.tell(order);
     }
 
     fn tell(&mut self, order: &str) {
@@ -239,7 +244,8 @@ fn obey(path: &Path) {
                 .unwrap()
                 .sync()
                 .map(|()| "synced".to_owned()),
-            _ => panic!("there is no order {order:?}"),
+            _ => Ok(crate::locks::harm(path, &words)
+                .unwrap_or_else(|| panic!("there is no order {order:?}"))),
         };
         match done {
             Ok(done) => println!("{done}"),

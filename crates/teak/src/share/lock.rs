@@ -45,7 +45,7 @@ pub(crate) struct SharedLock {
 pub(crate) enum Taken {
     /// It was free.
     Free,
-    /// It was free, and nobody else has had it since this process had, or one that had its place before.
+    /// It was free, and nobody else has had it since this process had.
     Again,
     /// This process had it; or it was taken from a process that died with it. What it guards may be half-changed.
     FromTheDead,
@@ -125,9 +125,19 @@ impl SharedLock {
         }
     }
 
-    /// Gives the lock back; it is the caller's.
-    pub(crate) fn give_back(&self) {
-        let found = self.word().fetch_and(WAITED_FOR, Release);
+    /// Gives the lock back that `me` took. Does nothing if another process has taken it from this one meanwhile.
+    pub(crate) fn give_back(&self, me: u32) {
+        let word = self.word();
+        let mut found = word.load(Relaxed);
+        loop {
+            if found & !WAITED_FOR != me {
+                return;
+            }
+            match word.compare_exchange_weak(found, found & WAITED_FOR, Release, Relaxed) {
+                Ok(_) => break,
+                Err(other) => found = other,
+            }
+        }
         if found & WAITED_FOR != 0 && !wake_one(self.word()) {
             let _ = self
                 .word()
@@ -139,11 +149,6 @@ impl SharedLock {
     #[cfg(any(test, feature = "testing"))]
     pub(crate) fn forget(&self) {
         self.word().store(0, Release);
-    }
-
-    /// Whether this process has it, or one that died in its place.
-    pub(crate) fn is_held_by(&self, me: u32) -> bool {
-        self.word().load(Relaxed) & !WAITED_FOR == me
     }
 
     /// Whether somebody waits for the lock, which is the caller's.

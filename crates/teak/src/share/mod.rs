@@ -3,6 +3,7 @@
 
 mod bell;
 mod lock;
+mod processes;
 mod readers;
 mod region;
 mod turn;
@@ -10,6 +11,7 @@ mod words;
 
 pub(crate) use bell::Bell;
 pub(crate) use lock::{SharedLock, Taken};
+pub(crate) use processes::{Membership, place_of};
 pub(crate) use readers::{Pinned, ReaderId, ReaderTable, SPARE, Slot};
 pub(crate) use region::{REGION_HEAD_LEN, REGION_LEN, Region, STATE_LEN, StateWords};
 pub(crate) use turn::{Turn, Turnstile};

@@ -137,15 +137,17 @@ impl ReaderTable {
         fence(SeqCst);
     }
 
-    /// Says who is about to pin by a slot, and when that is, for those who ask; nobody has cancelled that reader.
+    /// Says who is about to pin by a slot, and when that is, for those who ask; nobody has cancelled that reader. Returns its
+    /// number.
     #[inline]
-    pub(crate) fn note(&self, slot: Slot, thread: u64, began: u64) {
+    pub(crate) fn note(&self, slot: Slot, thread: u64, began: u64) -> u64 {
         let number = self.word_of(slot, NUMBER);
         // A mark that comes between the two was for the reader before. Release, as for what follows: see `readers`.
         let next = (number.load(Relaxed) | CANCELLED).wrapping_add(1);
         overwrite(number, next);
         self.word_of(slot, THREAD).store(thread, Release);
         self.word_of(slot, BEGAN).store(began, Release);
+        next
     }
 
     /// Asks a reader to end, as it finds by [`Self::is_cancelled`]; says `false` if it has ended. Whoever has its slot by then
@@ -158,10 +160,21 @@ impl ReaderTable {
         is_marked && self.slot(reader.slot).load(Relaxed) != 0
     }
 
-    /// Whether the reader that has the slot is asked to end.
+    /// Whether the reader with this number is asked to end, or has lost its slot to another one.
     #[inline]
-    pub(crate) fn is_cancelled(&self, slot: Slot) -> bool {
-        self.word_of(slot, NUMBER).load(Relaxed) & CANCELLED != 0
+    pub(crate) fn is_cancelled(&self, slot: Slot, number: u64) -> bool {
+        self.word_of(slot, NUMBER).load(Relaxed) != number
+    }
+
+    /// The number of the last reader that had a slot, which is the caller's.
+    pub(crate) fn number(&self, slot: Slot) -> u64 {
+        self.word_of(slot, NUMBER).load(Relaxed) & !CANCELLED
+    }
+
+    /// Whether the slot is still that of the reader with this number, whose process others may have taken for dead.
+    #[inline]
+    pub(crate) fn is_own(&self, slot: Slot, number: u64) -> bool {
+        self.word_of(slot, NUMBER).load(Relaxed) | CANCELLED == number | CANCELLED
     }
 
     /// Lets others take away what a slot pins.
@@ -290,12 +303,16 @@ impl ReaderTable {
         owners
     }
 
-    /// Gives up all blocks of an owner that does not use them any more: it may have died.
+    /// Gives up all blocks of an owner that does not use them any more: it may have died. If it lives all the same, its readers
+    /// find that they are cancelled.
     pub(crate) fn give_up_blocks(&self, owner: u64) {
         let used = self.word(BLOCKS_USED).load(Acquire) as usize;
         for block in 0..used.min(self.block_count) {
             if self.owner(block).load(Acquire) == owner {
-                slots_of(block).for_each(|slot| self.unpin(slot));
+                for slot in slots_of(block) {
+                    self.word_of(slot, NUMBER).fetch_or(CANCELLED, Release);
+                    self.unpin(slot);
+                }
                 self.owner(block).store(0, Release);
             }
         }

@@ -8,8 +8,9 @@
 //! | 256 | the lock of the state of commits |
 //! | 320 | which of the two copies of that state counts; whether a write or flush has failed; how often blocks of the file were given back |
 //! | 512, 1024 | the two copies |
-//! | 4,096 | four places for the commit records of visible states |
-//! | 282,624 | the table of readers: the visible state; behind that, the bell that is rung when it changes; owners; slots |
+//! | 4,096 | the table of processes: incarnation and process id, PID namespace |
+//! | 69,632 | four places for the commit records of visible states |
+//! | 348,160 | the table of readers: the visible state; behind that, the bell that is rung when it changes; owners; slots |
 //!
 //! The state of commits is changed by whoever has its lock, in the copy that does not count, which then counts by one
 //! store. So a process may die at any instruction.
@@ -20,6 +21,7 @@
 use super::{
     bell::Bell,
     lock::SharedLock,
+    processes::{ProcessTable, TABLE_WORDS},
     readers::{ReaderTable, SPARE},
     words::{AcqRel, Acquire, AtomicU64, Memory, Relaxed, Release, fence},
 };
@@ -28,7 +30,7 @@ use std::sync::Arc;
 /// `TeakLock`, little-endian.
 const MAGIC: u64 = u64::from_le_bytes(*b"TeakLock");
 /// Grows with each change of what is described above.
-const LAYOUT: u64 = 5;
+const LAYOUT: u64 = 6;
 
 const BOOT: usize = 2;
 const DATABASE: usize = 4;
@@ -42,7 +44,8 @@ const WHICH: usize = 40;
 const HAS_FAILED: usize = 41;
 const GIVEN_BACK: usize = 42;
 const COPIES: [usize; 2] = [64, 128];
-const PLACES: usize = 512;
+const PROCESSES: usize = 512;
+const PLACES: usize = PROCESSES + TABLE_WORDS;
 const PLACE_COUNT: usize = 4;
 /// Words of a place: a line before the longest record.
 const PLACE_WORDS: usize = 8 + 65_536 / 8 + 504;
@@ -53,7 +56,7 @@ const BLOCK_COUNT: usize = 16_384;
 /// How long the shared memory is.
 pub(crate) const REGION_LEN: usize = READERS * 8 + ReaderTable::len_bytes(BLOCK_COUNT);
 /// How much of it is used from the start on, whatever is in it.
-pub(crate) const REGION_HEAD_LEN: usize = PLACES * 8;
+pub(crate) const REGION_HEAD_LEN: usize = PROCESSES * 8;
 
 /// Words of the state of commits.
 pub(crate) const STATE_LEN: usize = 32;
@@ -67,6 +70,7 @@ pub(crate) struct Region {
     pub(crate) writer: SharedLock,
     pub(crate) flush: SharedLock,
     pub(crate) state: SharedLock,
+    pub(crate) processes: ProcessTable,
     pub(crate) readers: ReaderTable,
     /// Rung when another state becomes visible.
     pub(crate) bell: Bell,
@@ -79,6 +83,7 @@ impl Region {
             writer: lock(WRITER),
             flush: lock(FLUSH),
             state: lock(STATE_LOCK),
+            processes: ProcessTable::new(Arc::clone(&memory), PROCESSES),
             readers: ReaderTable::new(Arc::clone(&memory), READERS, BLOCK_COUNT),
             bell: Bell::new(Arc::clone(&memory), (READERS + SPARE) * 2),
             memory,

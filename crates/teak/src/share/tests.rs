@@ -71,13 +71,13 @@ fn a_mark_dies_with_the_reader() {
     for owner in 1..4 {
         let slot = table.take_block(owner).unwrap().next().unwrap();
         for _ in 0..2 {
-            table.note(slot, 7, 8);
+            let number = table.note(slot, 7, 8);
             table.pin(slot);
-            assert!(!table.is_cancelled(slot));
+            assert!(!table.is_cancelled(slot, number));
             assert!(seen.iter().all(|ended| !table.cancel(*ended)));
             let reader = table.readers()[0];
             assert!(table.cancel(reader.reader) && table.readers()[0].is_cancelled);
-            assert!(!reader.is_cancelled && table.is_cancelled(slot));
+            assert!(!reader.is_cancelled && table.is_cancelled(slot, number));
             seen.push(reader.reader);
             table.unpin(slot);
             assert!(!table.cancel(reader.reader), "it has ended");
@@ -165,7 +165,7 @@ mod locks {
                         assert_eq!(taken, Some(expected));
                         assert_eq!(inside.swap(process, SeqCst), 0);
                         inside.store(0, SeqCst);
-                        lock.give_back();
+                        lock.give_back(process);
                     }
                 })
             })
@@ -185,7 +185,13 @@ mod locks {
         let taken = lock.take(8, Some(Duration::ZERO), |process| process != 7);
         assert_eq!(taken, Some(Taken::FromTheDead));
         assert!(began.elapsed() < Duration::from_secs(5));
-        lock.give_back();
+        lock.give_back(7);
+        assert_eq!(
+            lock.take(9, Some(Duration::ZERO), |_| true),
+            None,
+            "it is not 7's any more"
+        );
+        lock.give_back(8);
         // A process that has the place of a dead one is not the one that took the lock.
         assert_eq!(lock.take(7, None, |_| true), Some(Taken::Free));
         assert_eq!(lock.take(7, None, |_| true), Some(Taken::FromTheDead));
@@ -200,7 +206,7 @@ mod locks {
             None
         );
         assert_eq!(lock.take(2, Some(Duration::ZERO), |_| true), None);
-        lock.give_back();
+        lock.give_back(1);
         assert_eq!(
             lock.take(2, Some(Duration::ZERO), |_| true),
             Some(Taken::Free)

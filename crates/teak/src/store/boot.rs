@@ -1,6 +1,6 @@
 //! Numbers that tell one boot of the machine, or one file, from another.
 
-use std::{fs, io};
+use std::{fs, io, os::unix::fs::MetadataExt};
 
 /// The id of this boot of the machine; all zero where the system does not tell, which must be
 /// taken as "the machine may have gone down since".
@@ -9,6 +9,11 @@ pub(crate) fn boot_id() -> [u8; 16] {
         .ok()
         .and_then(|text| parse_uuid(text.trim()))
         .unwrap_or_default()
+}
+
+/// The PID namespace of this process: ids of processes mean the same only within one. 0 where the system does not tell.
+pub(crate) fn pid_namespace() -> u64 {
+    fs::metadata("/proc/self/ns/pid").map_or(0, |found| found.ino())
 }
 
 /// 16 random bytes from the system.

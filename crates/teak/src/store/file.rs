@@ -21,7 +21,7 @@ pub(crate) use opening::{
 use super::{
     Fill, Mapping, ReadAhead, Storage, WritableMapping,
     advice::Advisor,
-    end_within, id_of, lock,
+    end_within, lock,
     locked::LockedFile,
     stretch::{Protection, Stretch},
     writable::Claims,
@@ -30,14 +30,10 @@ use ahead::Ahead;
 use blocks::Blocks;
 use creation::Unnamed;
 use folios::SmallWrites;
-use rustix::{
-    fs::{AtFlags, StatxFlags, statx},
-    io::{Errno, ReadWriteFlags, pwritev2},
-};
+use rustix::io::{Errno, ReadWriteFlags, pwritev2};
 #[cfg(target_os = "linux")]
 use std::os::fd::{AsFd, AsRawFd};
 use std::{
-    fs::File,
     io::{self, IoSlice},
     sync::{
         Arc, Mutex, Weak,
@@ -116,7 +112,7 @@ impl FileStorage {
 
     /// Device and inode.
     pub(crate) fn id(&self) -> io::Result<(u64, u64)> {
-        Ok(id_of(&self.file.metadata()?))
+        Ok(self.file.held().id())
     }
 
     /// Makes the file longer, unless it is: another process may have done so, for a transaction that came to nothing.
@@ -211,14 +207,9 @@ impl FileStorage {
     }
 }
 
-/// How long the file is, and nothing else: whoever asks for its times has the system give the next write a finer one, which each
-/// flush then writes to the inode besides.
-fn system_len(file: &File) -> io::Result<u64> {
-    match statx(file, "", AtFlags::EMPTY_PATH, StatxFlags::SIZE) {
-        // An old system has none, and a sandbox may forbid it.
-        Err(Errno::NOSYS | Errno::PERM) => Ok(file.metadata()?.len()),
-        found => Ok(found?.stx_size),
-    }
+/// How long the file is, if the descriptor still stands for it.
+fn system_len(file: &LockedFile) -> io::Result<u64> {
+    file.held().file_len()
 }
 
 impl Drop for FileStorage {
@@ -298,6 +289,7 @@ impl Storage for FileStorage {
         if let Some(small_writes) = &self.small_writes {
             lock(small_writes).note(offset, len);
         }
+        self.file.held().refuse_stranger()?;
         vectored::write_all(offset, parts, |offset, parts| {
             Ok(rustix::io::pwritev(&**self.file, parts, offset)?)
         })
@@ -309,6 +301,7 @@ impl Storage for FileStorage {
         if let Some(small_writes) = &self.small_writes {
             lock(small_writes).note(offset, bytes.len() as u64);
         }
+        self.file.held().refuse_stranger()?;
         let mut is_begun = false;
         let written = vectored::write_all(offset, &[IoSlice::new(bytes)], |offset, parts| {
             let len = pwritev2(&**self.file, parts, offset, ReadWriteFlags::DSYNC)?;
@@ -340,6 +333,7 @@ impl Storage for FileStorage {
     /// For a file that was just created, the first flush that succeeds also gives it its name: a
     /// crash leaves either no file, or one with all that was written before.
     fn flush(&self) -> io::Result<()> {
+        self.file.held().refuse_stranger()?;
         let mut unnamed = lock(&self.unnamed);
         if let Some(name) = unnamed.as_mut() {
             self.file.sync_all()?;
@@ -371,6 +365,9 @@ impl Storage for FileStorage {
         self.check_writable()?;
         let mut blocks = lock(&self.growth);
         let end = end_within(offset, len, self.len())?;
+        if !blocks.knows(&(offset..end)) {
+            self.file.held().refuse_stranger()?;
+        }
         blocks.secure(&self.file, offset..end)
     }
 
@@ -378,6 +375,7 @@ impl Storage for FileStorage {
         self.check_writable()?;
         let mut blocks = lock(&self.growth);
         let end = end_within(offset, len, self.len())?;
+        self.file.held().refuse_stranger()?;
         blocks.punch(&self.file, offset..end)
     }
 

@@ -1,16 +1,38 @@
 //! Noticing that this process was forked: a child has its parent's memory and files, and none of its
 //! threads and locks, so what it inherited must not be used.
+//!
+//! Locks of open file descriptions and of `flock` last as long as anything refers to the description.
+//! A child shares the descriptions of its parent, so it would keep the locks of a parent that has
+//! ended. The child therefore replaces its copies of such descriptors when it begins, in the handler
+//! that the C library calls. Closing a copy takes nothing from the parent.
 
-use std::sync::{
-    Once,
-    atomic::{AtomicU32, Ordering::Relaxed},
+use std::{
+    ptr::{self, NonNull},
+    sync::{
+        Once,
+        atomic::{
+            AtomicI32, AtomicPtr, AtomicU32, AtomicU64,
+            Ordering::{Acquire, Relaxed, Release},
+        },
+    },
 };
 
 /// How many forks there are between the process that loaded this code and this one.
 static FORKS: AtomicU32 = AtomicU32::new(0);
+/// The newest entry of the table of descriptors. Entries are never freed, only used again.
+static ENTRIES: AtomicPtr<HeldEntry> = AtomicPtr::new(ptr::null_mut());
 
+/// Runs in a child before anything else does. It may only do what a signal handler may do.
 extern "C" fn note_fork() {
     FORKS.fetch_add(1, Relaxed);
+    let mut next = ENTRIES.load(Acquire).cast_const();
+    // SAFETY: entries are never freed.
+    while let Some(entry) = unsafe { next.as_ref() } {
+        if entry.state.swap(FREE, Acquire) == ACTIVE {
+            entry.let_go();
+        }
+        next = entry.next;
+    }
 }
 
 /// A process, to be told from its children.
@@ -22,8 +44,8 @@ impl Generation {
     pub(crate) fn current() -> Self {
         static WATCH: Once = Once::new();
         WATCH.call_once(|| {
-            // SAFETY: the handler only adds to an atomic number, which a child may do at any point.
-            // It can fail for lack of memory, and then forks are not noticed.
+            // SAFETY: the handler changes atomic numbers and makes calls to the system, which a child may do
+            // at any point. It can fail for lack of memory, and then forks are not noticed.
             let _ = unsafe { libc::pthread_atfork(None, None, Some(note_fork)) };
         });
         Self(FORKS.load(Relaxed))
@@ -33,5 +55,132 @@ impl Generation {
     #[inline]
     pub(crate) fn is_past(self) -> bool {
         FORKS.load(Relaxed) != self.0
+    }
+}
+
+const FREE: u32 = 0;
+const BUSY: u32 = 1;
+const ACTIVE: u32 = 2;
+
+/// A descriptor that a child must not keep, and a page that is mapped from it.
+#[derive(Debug)]
+pub(super) struct HeldEntry {
+    state: AtomicU32,
+    descriptor: AtomicI32,
+    device: AtomicU64,
+    inode: AtomicU64,
+    /// Null if no page is mapped.
+    anchor: AtomicPtr<u8>,
+    next: *const HeldEntry,
+}
+
+// SAFETY: all fields but `next` are atomic, and that is written before anybody else knows of the entry.
+unsafe impl Send for HeldEntry {}
+// SAFETY: as above.
+unsafe impl Sync for HeldEntry {}
+
+impl HeldEntry {
+    /// Has children let go of a descriptor, as long as it refers to the file with this device and inode.
+    pub(super) fn register(
+        descriptor: i32,
+        id: (u64, u64),
+        anchor: Option<NonNull<u8>>,
+    ) -> &'static Self {
+        let _ = Generation::current();
+        let entry = Self::unused();
+        entry.descriptor.store(descriptor, Relaxed);
+        entry.device.store(id.0, Relaxed);
+        entry.inode.store(id.1, Relaxed);
+        let anchor = anchor.map_or(ptr::null_mut(), NonNull::as_ptr);
+        entry.anchor.store(anchor, Relaxed);
+        entry.state.store(ACTIVE, Release);
+        entry
+    }
+
+    /// Ends that. To be called before the descriptor is closed, since its number may be used again then.
+    pub(super) fn unregister(&self) {
+        self.state.store(FREE, Release);
+    }
+
+    /// An entry that is the caller's.
+    fn unused() -> &'static Self {
+        let first = ENTRIES.load(Acquire);
+        let mut next = first.cast_const();
+        // SAFETY: entries are never freed.
+        while let Some(entry) = unsafe { next.as_ref() } {
+            let taken = entry.state.compare_exchange(FREE, BUSY, Acquire, Relaxed);
+            if taken.is_ok() {
+                return entry;
+            }
+            next = entry.next;
+        }
+        let entry = Box::leak(Box::new(Self {
+            state: AtomicU32::new(BUSY),
+            descriptor: AtomicI32::new(-1),
+            device: AtomicU64::new(0),
+            inode: AtomicU64::new(0),
+            anchor: AtomicPtr::new(ptr::null_mut()),
+            next: first,
+        }));
+        let mut expected = first;
+        while let Err(other) = ENTRIES.compare_exchange(expected, entry, Release, Acquire) {
+            entry.next = other;
+            expected = other;
+        }
+        entry
+    }
+
+    /// Puts something harmless in the place of what this child has inherited.
+    fn let_go(&self) {
+        let descriptor = self.descriptor.load(Relaxed);
+        if self.is_at(descriptor) {
+            replace_descriptor(descriptor);
+        }
+        let anchor = self.anchor.load(Relaxed);
+        if !anchor.is_null() {
+            let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED;
+            // SAFETY: the page was mapped for this entry, and nobody reads or writes there.
+            unsafe {
+                let len = libc::sysconf(libc::_SC_PAGESIZE) as usize;
+                libc::mmap(anchor.cast(), len, libc::PROT_NONE, flags, -1, 0);
+            }
+        }
+    }
+
+    /// Whether the descriptor still refers to the file. Somebody else may have closed it.
+    fn is_at(&self, descriptor: i32) -> bool {
+        let mut found = std::mem::MaybeUninit::<libc::stat>::uninit();
+        // SAFETY: the structure is there to be written to, and is read only after that has succeeded.
+        unsafe {
+            libc::fstat(descriptor, found.as_mut_ptr()) == 0 && {
+                let found = found.assume_init();
+                (found.st_dev, found.st_ino)
+                    == (self.device.load(Relaxed), self.inode.load(Relaxed))
+            }
+        }
+    }
+}
+
+/// Makes the number stand for a descriptor by which nothing can be read or written. The number stays in use, so that
+/// whoever closes it later closes nothing else.
+fn replace_descriptor(descriptor: i32) {
+    let open = || {
+        let flags = libc::O_PATH | libc::O_DIRECTORY | libc::O_CLOEXEC;
+        // SAFETY: the path ends with a zero byte.
+        unsafe { libc::open(c"/".as_ptr(), flags) }
+    };
+    let mut harmless = open();
+    if harmless < 0 {
+        // There may be as many descriptors as are allowed.
+        // SAFETY: the descriptor was found to be the one that is to go.
+        unsafe { libc::close(descriptor) };
+        harmless = open();
+    }
+    if harmless >= 0 && harmless != descriptor {
+        // SAFETY: the first is open, and the second is one that this child does not use.
+        unsafe {
+            libc::dup3(harmless, descriptor, libc::O_CLOEXEC);
+            libc::close(harmless);
+        }
     }
 }

@@ -1,16 +1,20 @@
 //! The lock file: memory that all processes with the database open share, and locks by which they know
 //! who lives.
 //!
-//! A process is known by an index, and as long as it lives it has a lock on a byte of the file that stands
-//! for that. The system drops the lock when the process ends, however it ends, and does not give it to its children;
-//! ids of processes, which are used again and differ between containers, do not come into it. (These are the locks of
-//! POSIX: a process also loses them when it closes the file through any other descriptor. So a process opens the
-//! lock file of a database once.)
+//! A process is known by a *place*, and as long as it lives it has a lock on a byte of the file that stands
+//! for that. The system drops the lock when the process ends, however it ends. Ids of processes, which are used
+//! again and differ between containers, do not come into it.
+//!
+//! The locks belong to the open file description (`F_OFD_SETLK`), so it does not matter what else in the process
+//! opens and closes the file. [`Held`] sees to it that neither a stranger who closes the descriptor nor a
+//! forked child changes anything about them. Where the system has no such locks (gVisor), those of POSIX
+//! are used. A process loses these when anything in it closes the file through another descriptor; it then
+//! finds in the table of processes that it was declared dead, and writes no more.
 //!
 //! Who comes and who goes passes through the *gate*, one at a time. If nobody is there the file is made anew, whatever
 //! it held.
 
-use super::{Memory, forks::Generation, id_of};
+use super::{Memory, forks::Generation, held::Held, id_of};
 use std::{
     fs::{self, File, OpenOptions, Permissions},
     io::{self, ErrorKind},
@@ -31,13 +35,13 @@ use std::{
 /// Where the bytes stand that are locked. There is nothing in the file there.
 const LOCKS: i64 = 1 << 62;
 /// How many processes may have a database open.
-const PROCESSES_MAX: u32 = 4096;
+pub(crate) const PROCESSES_MAX: u32 = 4096;
 
 /// The lock file of a database that this process has open.
 #[derive(Debug)]
 pub(crate) struct LockFile {
-    // In this order: the name goes when the file is closed. Absent only at the end.
-    file: Option<File>,
+    // In this order: the name goes when the file is closed.
+    file: Held,
     named: Named,
     locks: Locks,
     /// Threads of this process pass the gate one at a time.
@@ -47,28 +51,27 @@ pub(crate) struct LockFile {
 /// Whose the locks are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Locks {
+    /// The open file description's.
+    OfDescription,
+    /// The process's, as POSIX has it.
     OfProcess,
-    /// For tests, in which one process plays several.
-    #[cfg(any(test, feature = "testing"))]
-    OfDescriptor,
 }
 
 impl Locks {
     /// The commands to lock, waiting or not, and to look who has locked.
     fn commands(self) -> [libc::c_int; 3] {
         match self {
+            Self::OfDescription => [libc::F_OFD_SETLKW, libc::F_OFD_SETLK, libc::F_OFD_GETLK],
             Self::OfProcess => [libc::F_SETLKW, libc::F_SETLK, libc::F_GETLK],
-            #[cfg(any(test, feature = "testing"))]
-            Self::OfDescriptor => [libc::F_OFD_SETLKW, libc::F_OFD_SETLK, libc::F_OFD_GETLK],
         }
     }
-}
 
-impl Drop for LockFile {
-    fn drop(&mut self) {
-        if !self.named.is_own() {
-            // A child that closes what it has inherited would lose its own locks, if it has the file open too.
-            std::mem::forget(self.file.take());
+    /// Those that the system has for this file.
+    fn of_system(file: &File) -> Self {
+        let known = holder(file, Self::OfDescription, 0, 1);
+        match known.map_err(|error| error.raw_os_error()) {
+            Err(Some(libc::EINVAL)) => Self::OfProcess,
+            _ => Self::OfDescription,
         }
     }
 }
@@ -111,7 +114,7 @@ fn this_process() -> (u32, Generation) {
 }
 
 impl Named {
-    /// Looks by the name alone what is there: opening and closing the file would drop the locks on it.
+    /// Looks by the name alone what is there: opening and closing the file would drop locks of the kind that POSIX has.
     fn new(path: &Path) -> io::Result<Self> {
         let process = this_process();
         let id = fs::metadata(path).ok().map(|found| id_of(&found));
@@ -231,17 +234,17 @@ impl LockFile {
     /// # Errors
     /// What the system answers; `ResourceBusy` if this process has it open; `InvalidInput` for what is no file.
     pub(crate) fn open(path: &Path, mode: LockMode) -> io::Result<(Self, bool)> {
-        Self::open_as(Named::new(path)?, Locks::OfProcess, mode)
+        Self::open_as(Named::new(path)?, mode)
     }
 
     /// The same for one that plays a process of its own, beside others in this process.
     #[cfg(any(test, feature = "testing"))]
     pub(crate) fn open_apart(path: &Path) -> io::Result<(Self, bool)> {
         let mode = LockMode::Masked(0o600);
-        Self::open_as(Named::apart(path), Locks::OfDescriptor, mode)
+        Self::open_as(Named::apart(path), mode)
     }
 
-    fn open_as(named: Named, locks: Locks, mode: LockMode) -> io::Result<(Self, bool)> {
+    fn open_as(named: Named, mode: LockMode) -> io::Result<(Self, bool)> {
         let path = &named.path;
         loop {
             let Some(file) = open_or_create(path, mode)? else {
@@ -251,13 +254,15 @@ impl LockFile {
             if !found.is_file() {
                 return Err(irregular(&found));
             }
+            let file = Held::new(file)?;
+            let locks = Locks::of_system(&file);
             lock(&file, locks, Wait::Yes, 0, libc::F_WRLCK)?;
             // It may have been removed, and another made, meanwhile.
             if fs::symlink_metadata(path).is_ok_and(|named| id_of(&named) == id_of(&found)) {
                 named.note_id(id_of(&found));
                 let is_alone = !is_locked(&file, locks, 1, PROCESSES_MAX)?;
                 let lock_file = Self {
-                    file: Some(file),
+                    file,
                     named,
                     locks,
                     gate: Mutex::default(),
@@ -272,7 +277,7 @@ impl LockFile {
         let mut options = OpenOptions::new();
         let options = options.read(true).custom_flags(libc::O_NONBLOCK);
         match options.open(path) {
-            Ok(file) => is_locked(&file, Locks::OfProcess, 1, PROCESSES_MAX).unwrap_or(true),
+            Ok(file) => is_locked(&file, Locks::of_system(&file), 1, PROCESSES_MAX).unwrap_or(true),
             Err(error) => error.kind() != ErrorKind::NotFound,
         }
     }
@@ -286,16 +291,30 @@ impl LockFile {
     }
 
     fn file(&self) -> &File {
-        self.file
-            .as_ref()
-            .expect("a lock file is open until the end")
+        &self.file
+    }
+
+    /// The memory of the file. A child keeps it, so it must not keep the locks.
+    fn shared_memory(&self, len_bytes: usize) -> io::Result<Arc<Memory>> {
+        // The locks of a process would go when the other descriptor is closed.
+        let unlocked = match self.locks {
+            Locks::OfDescription => self.file.for_mapping(true),
+            Locks::OfProcess => None,
+        };
+        let mapped = unlocked.as_ref().unwrap_or(&self.file);
+        Ok(Arc::new(Memory::shared(mapped, len_bytes)?))
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.named.path
     }
 
     /// The memory of the file, all zeros. The caller is in the gate and alone: nobody looks at what was there.
     pub(crate) fn make_anew(&self, len_bytes: usize) -> io::Result<Arc<Memory>> {
+        self.file.refuse_stranger()?;
         self.file().set_len(0)?;
         self.file().set_len(len_bytes as u64)?;
-        Ok(Arc::new(Memory::shared(self.file(), len_bytes)?))
+        self.shared_memory(len_bytes)
     }
 
     /// The memory of the file as others use it.
@@ -306,13 +325,14 @@ impl LockFile {
         if self.file().metadata()?.len() != len_bytes as u64 {
             return Err(ErrorKind::InvalidData.into());
         }
-        Ok(Arc::new(Memory::shared(self.file(), len_bytes)?))
+        self.shared_memory(len_bytes)
     }
 
     /// Has blocks for these bytes, so that a full disk is an error here and not a signal later.
     pub(crate) fn allocate(&self, offset: usize, len_bytes: usize) -> io::Result<()> {
         use rustix::fs::{FallocateFlags, fallocate};
         let flags = FallocateFlags::empty();
+        self.file.refuse_stranger()?;
         match rustix::io::retry_on_intr(|| {
             fallocate(self.file(), flags, offset as u64, len_bytes as u64)
         }) {
@@ -334,6 +354,7 @@ impl LockFile {
     /// Waits until nobody else is in the gate.
     pub(crate) fn pass_gate(&self) -> io::Result<Gate<'_>> {
         let threads = super::lock(&self.gate);
+        self.file.refuse_stranger()?;
         lock(self.file(), self.locks, Wait::Yes, 0, libc::F_WRLCK)?;
         Ok(Gate {
             file: self,
@@ -344,6 +365,7 @@ impl LockFile {
     /// The same, but does not wait.
     pub(crate) fn try_gate(&self) -> Option<Gate<'_>> {
         let threads = self.gate.try_lock().ok()?;
+        self.file.refuse_stranger().ok()?;
         lock(self.file(), self.locks, Wait::No, 0, libc::F_WRLCK).ok()?;
         Some(Gate {
             file: self,
@@ -353,7 +375,14 @@ impl LockFile {
 
     /// Lets others into the gate that [`Self::open`] passed.
     pub(crate) fn leave_gate(&self) {
-        let _ = lock(self.file(), self.locks, Wait::No, 0, libc::F_UNLCK);
+        self.unlock(0);
+    }
+
+    /// Unlocks a byte, unless the descriptor is a stranger's by now.
+    fn unlock(&self, byte: u32) {
+        if self.file.refuse_stranger().is_ok() {
+            let _ = lock(self.file(), self.locks, Wait::No, byte, libc::F_UNLCK);
+        }
     }
 
     /// Takes the place of a process, the lowest that is free; `None` if all are taken. The caller is in the gate.
@@ -377,38 +406,31 @@ impl LockFile {
     /// Gives a place back that this process took. The caller is in the gate.
     pub(crate) fn give_up_place(&self, place: u32) {
         if self.named.is_own() {
-            let _ = lock(
-                self.file(),
-                self.locks,
-                Wait::No,
-                byte_of(place),
-                libc::F_UNLCK,
-            );
+            self.unlock(byte_of(place));
         }
     }
 
     /// Whether another process has this place. One whose state cannot be told counts as alive.
     pub(crate) fn is_alive(&self, place: u32) -> bool {
-        is_locked(self.file(), self.locks, byte_of(place), 1).unwrap_or(true)
-    }
-
-    /// The id of the other process that has this place, if it has one here.
-    pub(crate) fn process_at(&self, place: u32) -> Option<u32> {
-        let found = holder(self.file(), self.locks, byte_of(place), 1).ok()??;
-        u32::try_from(found).ok().filter(|process| *process > 0)
+        self.is_locked_by_others(byte_of(place), 1).unwrap_or(true)
     }
 
     /// Whether any process but this one has a place.
     pub(crate) fn has_others(&self) -> io::Result<bool> {
-        is_locked(self.file(), self.locks, 1, PROCESSES_MAX)
+        self.is_locked_by_others(1, PROCESSES_MAX)
+    }
+
+    fn is_locked_by_others(&self, first: u32, count: u32) -> io::Result<bool> {
+        let found = is_locked(self.file(), self.locks, first, count)?;
+        // If the descriptor was a stranger's, it was so before, or is so still.
+        self.file.refuse_stranger().map(|()| found)
     }
 
     /// Removes the file. The caller is in the gate, and nobody else is there, or else the database is deleted. Who
     /// waits at the gate finds that it is another file that has the name.
     pub(crate) fn remove(&self) {
         // The name may be another one's by now: this one was deleted with its database.
-        let id = self.file().metadata().map(|found| id_of(&found));
-        let is_named = |named: fs::Metadata| id.is_ok_and(|id| id_of(&named) == id);
+        let is_named = |named: fs::Metadata| id_of(&named) == self.file.id();
         if self.named.is_own() && fs::symlink_metadata(&self.named.path).is_ok_and(is_named) {
             // It is made anew by whoever comes next, also if this fails.
             let _ = fs::remove_file(&self.named.path);

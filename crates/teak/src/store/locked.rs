@@ -1,6 +1,6 @@
 //! A file and the lock on it: exclusive for who is to be alone with it, shared for who is in company.
 
-use super::Company;
+use super::{Company, held::Held};
 use std::{
     fs::{File, TryLockError},
     io,
@@ -11,13 +11,14 @@ use std::{
 /// A file that is locked as long as this lives.
 #[derive(Debug)]
 pub(super) struct LockedFile {
-    file: File,
+    file: Held,
     owner_process: u32,
 }
 
 impl LockedFile {
     /// Locks `file`, without waiting for anybody.
     pub(super) fn new(file: File, company: Company) -> Result<Self, TryLockError> {
+        let file = Held::new(file).map_err(TryLockError::Error)?;
         match company {
             Company::None => file.try_lock()?,
             Company::Others => file.try_lock_shared()?,
@@ -26,6 +27,11 @@ impl LockedFile {
             file,
             owner_process: process::id(),
         })
+    }
+
+    /// The file, and what keeps its lock.
+    pub(super) fn held(&self) -> &Held {
+        &self.file
     }
 
     /// Has others lock the file as well.

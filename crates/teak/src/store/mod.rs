@@ -16,6 +16,7 @@ mod boot;
 mod faults;
 mod file;
 mod forks;
+mod held;
 mod lock_file;
 mod locked;
 mod mapping;
@@ -30,13 +31,13 @@ mod stretch;
 mod writable;
 
 pub use advice::ReadAhead;
-pub(crate) use boot::{boot_id, random_id};
+pub(crate) use boot::{boot_id, pid_namespace, random_id};
 pub(crate) use faults::{Faults, handle_faults};
 pub(crate) use file::{
     Access, Company, Create, Created, FILE_MODE, FileStorage, is_on_network, lock_out, read_head,
 };
 pub(crate) use forks::Generation;
-pub(crate) use lock_file::{Gate, LockFile, LockMode};
+pub(crate) use lock_file::{Gate, LockFile, LockMode, PROCESSES_MAX};
 pub(crate) use mapping::{Mapping, prefetch, prefetch_lines};
 pub(crate) use memory::{Memory, sleep_on, wake_all, wake_one};
 pub(crate) use moment::{thread_id, uptime_ms};

@@ -1,7 +1,7 @@
 //! A stretch of addresses that stays valid as long as it lives: a mapped file, or heap memory of
 //! the simulated disk.
 //!
-//! A mapped stretch keeps its file open, and with it the lock on the file: nobody else can change
+//! A mapped stretch holds its file, and with it the lock on the file: nobody else can change
 //! bytes that somebody here still reads, even when the storage itself is long gone.
 
 use super::{
@@ -80,10 +80,13 @@ impl Stretch {
         };
         let needed = round(needed);
         let mut len = round(wanted).max(needed);
+        let is_writable = protection == Protection::ReadWrite;
+        // A child keeps the mapping, and must not keep the lock.
+        let unlocked = file.held().for_mapping(is_writable);
+        let mapped = unlocked.as_ref().unwrap_or(file);
         loop {
-            match map_exactly(file, len, protection) {
+            match map_exactly(mapped, len, protection) {
                 Ok(base) => {
-                    let is_writable = protection == Protection::ReadWrite;
                     let address = base.as_ptr() as usize;
                     let watch = Watch::new(address, len as usize, file.as_fd(), is_writable);
                     return Ok(Self {

@@ -352,6 +352,7 @@ impl WriteTransaction {
         if !is_planted(Planted::SkipDeferred) {
             self.engine.flusher.write_deferred()?;
         }
+        self.engine.flusher.refuse_evicted()?;
         let storage = Arc::clone(&self.engine.storage);
         self.pages.mark_mapped();
         let mut pages = self.pages.unwritten_pages();

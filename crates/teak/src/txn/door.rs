@@ -7,18 +7,19 @@ use super::{
     open::{How, Settled},
     policies::Settings,
     published::publish_record,
-    shared::{Shared, lock_file_error},
+    shared::{Shared, is_alive, lock_file_error},
 };
 use crate::{
     Error, Result,
     commit::record::Record,
-    share::{REGION_HEAD_LEN, REGION_LEN, Region, SharedLock},
-    store::{Access, Company, LockFile, LockMode, Storage},
+    share::{Membership, REGION_HEAD_LEN, REGION_LEN, Region, SharedLock, place_of},
+    store::{Access, Company, LockFile, LockMode, Storage, pid_namespace},
 };
 use std::{
     ffi::OsString,
     fs, io,
     path::{Path, PathBuf},
+    process,
     sync::Arc,
     time::Duration,
 };
@@ -30,8 +31,9 @@ const WRITERS_PATIENCE: Duration = Duration::from_secs(5);
 pub(super) struct Door {
     /// Absent only at the end.
     lock_file: Option<LockFile>,
-    /// From [`Self::look`] on.
-    region: Option<Region>,
+    /// From [`Self::look`] on, with this process in its table.
+    region: Option<(Region, Membership)>,
+    pid_namespace: u64,
     place: u32,
     is_alone: bool,
     /// Whether nobody else may write until the database is in order.
@@ -44,6 +46,9 @@ impl Drop for Door {
     fn drop(&mut self) {
         if let Some(lock_file) = self.lock_file.take() {
             self.give_locks_back();
+            if let Some((region, membership)) = self.region.take() {
+                region.processes.leave(membership);
+            }
             if self.is_alone {
                 lock_file.remove();
             }
@@ -96,6 +101,7 @@ impl Door {
         })?;
         Ok(Self {
             region: None,
+            pid_namespace: pid_namespace(),
             lock_file: Some(lock_file),
             place,
             is_alone,
@@ -124,7 +130,10 @@ impl Door {
             // Another version's, or of a file that has been replaced by this one.
             return Err(Error::InUse(self.path.clone()));
         }
-        self.region = Some(region);
+        let (offset, len) = region.processes.entry_bytes(self.place);
+        self.allocate(offset, len)?;
+        let membership = (region.processes).enter(self.place, process::id(), self.pid_namespace);
+        self.region = Some((region, membership));
         Ok(())
     }
 
@@ -134,10 +143,19 @@ impl Door {
             .expect("a door has its file until the end")
     }
 
-    fn region(&self) -> &Region {
+    fn looked(&self) -> &(Region, Membership) {
         self.region
             .as_ref()
             .expect("the shared memory was looked at")
+    }
+
+    fn region(&self) -> &Region {
+        &self.looked().0
+    }
+
+    /// What this process marks locks with.
+    fn me(&self) -> u32 {
+        self.looked().1.token()
     }
 
     pub(super) fn is_alone(&self) -> bool {
@@ -184,7 +202,7 @@ impl Door {
     fn wait_for_writers(&mut self) -> Result<()> {
         self.take(&self.region().writer)?;
         if let Err(error) = self.take(&self.region().flush) {
-            self.region().writer.give_back();
+            self.region().writer.give_back(self.me());
             return Err(error);
         }
         self.has_locks = true;
@@ -192,8 +210,8 @@ impl Door {
     }
 
     fn take(&self, lock: &SharedLock) -> Result<()> {
-        let is_alive = |process: u32| self.lock_file().is_alive(process - 1);
-        match lock.take(self.place + 1, Some(WRITERS_PATIENCE), is_alive) {
+        let is_alive = |process| is_alive(self.lock_file(), self.region(), process);
+        match lock.take(self.me(), Some(WRITERS_PATIENCE), is_alive) {
             Some(_) => Ok(()),
             None => Err(Error::InUse(self.path.clone())),
         }
@@ -201,18 +219,22 @@ impl Door {
 
     fn give_locks_back(&mut self) {
         if std::mem::take(&mut self.has_locks) {
-            self.region().flush.give_back();
-            self.region().writer.give_back();
+            self.region().flush.give_back(self.me());
+            self.region().writer.give_back(self.me());
         }
     }
 
     /// Leaves the gate, to be one of those who have the database open.
     pub(super) fn enter(mut self, storage: &Arc<dyn Storage>, page_size: usize) -> Arc<Shared> {
-        let region = self.region().clone();
         // Another process had the place, and may have died there.
-        region.readers.give_up_blocks(u64::from(self.place) + 1);
-        let epoch = region.epoch();
+        let readers = &self.region().readers;
+        let had_place = |owner: &u64| place_of(*owner as u32) == Some(self.place);
+        for owner in readers.owners().into_iter().filter(had_place) {
+            readers.give_up_blocks(owner);
+        }
         self.give_locks_back();
+        let (region, membership) = self.region.take().expect("the shared memory was looked at");
+        let epoch = region.epoch();
         let lock_file = self.lock_file.take();
         let lock_file = lock_file.expect("a door has its file until the end");
         lock_file.leave_gate();
@@ -220,7 +242,7 @@ impl Door {
             region,
             epoch,
             lock_file,
-            self.place,
+            (membership, self.pid_namespace),
             Arc::clone(storage),
             page_size,
         ))
@@ -249,7 +271,7 @@ impl Door {
         if !how.is_read_only {
             region.set_ready();
         }
-        region.state.give_back();
+        region.state.give_back(self.me());
         Ok(self.enter(storage, page_size))
     }
 }

@@ -125,9 +125,26 @@ impl Flusher {
         let has_failed = |shared: &Arc<Shared>| shared.has_failed();
         if self.is_poisoned.load(Ordering::Acquire) || self.shared.as_ref().is_some_and(has_failed)
         {
-            return Err(Error::Poisoned);
+            return Err(self.refusal());
         }
         Ok(())
+    }
+
+    /// Fails if others took this process for dead: what it would write to may be another one's by now.
+    #[inline]
+    pub(super) fn refuse_evicted(&self) -> Result<()> {
+        match &self.shared {
+            Some(shared) if shared.is_evicted() => Err(shared.evicted()),
+            _ => Ok(()),
+        }
+    }
+
+    /// Why nothing is written any more.
+    fn refusal(&self) -> Error {
+        match &self.shared {
+            Some(shared) if shared.is_evicted() => shared.evicted(),
+            _ => Error::Poisoned,
+        }
     }
 
     /// Takes no more writes, for a reason of its own.
@@ -213,7 +230,7 @@ impl Flusher {
         refuse_nonsense(&deferred.snapshot.record)?;
         let mut state = self.progress.lock();
         if state.has_failed() {
-            return Err(Error::Poisoned);
+            return Err(self.refusal());
         }
         state.note_news(deferred.snapshot.transaction(), news);
         state.defer(deferred);
@@ -225,7 +242,7 @@ impl Flusher {
         let _pen = self.pen();
         let mut state = self.progress.lock();
         if state.has_failed() {
-            return Err(Error::Poisoned);
+            return Err(self.refusal());
         }
         let Some((deferred, written)) = state.take_deferred() else {
             return Ok(());
@@ -284,7 +301,7 @@ impl Flusher {
         refuse_nonsense(record)?;
         let mut state = self.progress.lock();
         if state.has_failed() {
-            return Err(Error::Poisoned);
+            return Err(self.refusal());
         }
         let written = Written::of(record);
         self.note_bytes(commit.bytes);
@@ -488,7 +505,7 @@ impl Flusher {
         // The lock is the process's: a thread that leads next while this one still has it would take it for that of a dead one, and this one
         // would give it back under that one's flush. Who takes it in another process waits for the state, which is locked here.
         if let Some(shared) = has_flush {
-            shared.region.flush.give_back();
+            shared.region.flush.give_back(shared.me());
         }
         state.end_lead();
         let woken = self.progress.tell_flushed(&mut state);

@@ -94,7 +94,7 @@ impl Engine {
         if let Some(newest) = door.joins(&how)? {
             let shared = door.enter(&storage, newest.page_size as usize);
             let mut settled = join(&storage, &how, newest)?;
-            shared.succeed(&mut settled.state);
+            shared.join(&mut settled.state);
             let shared = Some(shared);
             return Ok(Self::new(how.path, storage, &how.settings, settled, shared));
         }
@@ -105,7 +105,7 @@ impl Engine {
         }
         admit_others().map_err(Error::io("locking the database file"))?;
         let shared = door.begin(&storage, &settled, &how)?;
-        shared.succeed(&mut settled.state);
+        shared.join(&mut settled.state);
         let shared = Some(shared);
         Ok(Self::new(how.path, storage, &how.settings, settled, shared))
     }

@@ -300,6 +300,7 @@ impl WritePages {
 
     /// Writes a large value to its final place.
     fn write_value(&mut self, run: Run, value: &[u8]) -> Result<()> {
+        self.writer.flusher().refuse_evicted()?;
         let (offset, len) = (
             self.offset_of(run.start),
             u64::from(run.len) << self.page_shift,
@@ -324,6 +325,7 @@ impl WritePages {
         if self.arena().resident_bytes() < self.room_at {
             return Ok(());
         }
+        self.writer.flusher().refuse_evicted()?;
         let mut leaves = Vec::new();
         let mut parts = Vec::new();
         self.writer.arena.for_each_unwritten(|number, page| {

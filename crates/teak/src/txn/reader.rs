@@ -27,8 +27,8 @@ use std::{
     sync::{
         Arc, Mutex, Weak,
         atomic::{
-            AtomicBool,
-            Ordering::{Acquire, SeqCst},
+            AtomicBool, AtomicU64,
+            Ordering::{Acquire, Relaxed, SeqCst},
             fence,
         },
     },
@@ -128,6 +128,8 @@ pub(super) fn private_table() -> (ReaderTable, Bell) {
 #[derive(Debug)]
 pub(crate) struct Hold {
     pub(super) slot: Slot,
+    /// Of the last reader that had this hold.
+    number: AtomicU64,
     // In this order: the state goes before the engine does.
     snapshot: Arc<Snapshot>,
     engine: Arc<Engine>,
@@ -138,9 +140,27 @@ impl Drop for Hold {
         if self.engine.generation.is_past() {
             return;
         }
-        let readers = &self.engine.readers;
-        readers.table.unpin(self.slot);
-        lock(&readers.free).push(self.slot);
+        self.unpin();
+        lock(&self.engine.readers.free).push(self.slot);
+    }
+}
+
+impl Hold {
+    /// Says who is about to pin.
+    #[inline]
+    fn note(&self) {
+        let table = &self.engine.readers.table;
+        let number = table.note(self.slot, thread_id(), uptime_ms());
+        self.number.store(number, Relaxed);
+    }
+
+    /// Ends what was pinned, unless the slot is another process's, which took this one for dead.
+    #[inline]
+    fn unpin(&self) {
+        let table = &self.engine.readers.table;
+        if table.is_own(self.slot, self.number.load(Relaxed)) {
+            table.unpin(self.slot);
+        }
     }
 }
 
@@ -180,7 +200,8 @@ impl PageSource for Hold {
 
     #[inline]
     fn refuse_cancelled(&self) -> Result<()> {
-        match self.engine.readers.table.is_cancelled(self.slot) {
+        let number = self.number.load(Relaxed);
+        match self.engine.readers.table.is_cancelled(self.slot, number) {
             true => Err(Error::SnapshotLost),
             false => Ok(()),
         }
@@ -213,18 +234,23 @@ impl Reader {
     /// Begins to read the visible state.
     #[inline]
     pub(super) fn begin(engine: &Arc<Engine>) -> Result<Self> {
+        let shared = engine.readers.shared.as_ref();
+        if let Some(shared) = shared
+            && shared.is_evicted()
+        {
+            return Err(shared.evicted());
+        }
         let mut hold = match take_seated(engine.id()) {
             Some(hold) => hold,
             None => Arc::new(new_hold(engine)?),
         };
-        let table = &engine.readers.table;
-        table.note(hold.slot, thread_id(), uptime_ms());
-        let state = table.pin(hold.slot);
+        hold.note();
+        let state = engine.readers.table.pin(hold.slot);
         if hold.snapshot.transaction().0 != state {
             refresh(&mut hold, state)?;
         }
-        if let Some(shared) = &engine.readers.shared
-            && shared.has_failed()
+        if let Some(shared) = shared
+            && shared.is_distrusted()
         {
             hold.snapshot.checked.distrust();
         }
@@ -236,14 +262,10 @@ impl Reader {
         let mut newest = Self::begin(engine)?;
         loop {
             let named = newest.named(name)?;
-            let hold = Hold {
-                slot: engine.readers.take_slot()?,
-                snapshot: Arc::new(newest.past(&named)?),
-                engine: Arc::clone(engine),
-            };
-            let table = &engine.readers.table;
-            table.note(hold.slot, thread_id(), uptime_ms());
-            table.pin_state(hold.slot, named.transaction.0);
+            let mut hold = new_hold(engine)?;
+            hold.snapshot = Arc::new(newest.past(&named)?);
+            hold.note();
+            (engine.readers.table).pin_state(hold.slot, named.transaction.0);
             // Who drops the snapshot after this state has been seen looks at the slots later, and finds the pin.
             newest = Self::begin(engine)?;
             if newest.named(name)? == named {
@@ -282,8 +304,8 @@ impl ReservedSlot {
     pub(super) fn pin(&mut self, state: Arc<Snapshot>) {
         let Self(hold) = self;
         hold.snapshot = state;
+        hold.note();
         let table = &hold.engine.readers.table;
-        table.note(hold.slot, thread_id(), uptime_ms());
         table.pin_state(hold.slot, hold.snapshot.transaction().0);
     }
 
@@ -356,7 +378,7 @@ impl Drop for Reader {
         {
             // What a clone read on another thread was read before.
             fence(Acquire);
-            hold.engine.readers.table.unpin(hold.slot);
+            hold.unpin();
             leave_seated(hold);
         }
     }
@@ -364,8 +386,10 @@ impl Drop for Reader {
 
 #[cold]
 fn new_hold(engine: &Arc<Engine>) -> Result<Hold> {
+    let slot = engine.readers.take_slot()?;
     Ok(Hold {
-        slot: engine.readers.take_slot()?,
+        slot,
+        number: AtomicU64::new(engine.readers.table.number(slot)),
         snapshot: engine.flusher.published.newest_here(),
         engine: Arc::clone(engine),
     })

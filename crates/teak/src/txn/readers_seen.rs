@@ -199,9 +199,7 @@ impl Engine {
 
     fn process_of(&self, owner: u64) -> Option<u32> {
         match &self.flusher.shared {
-            Some(shared) if owner != shared.owner() => {
-                shared.lock_file.process_at(owner as u32 - 1)
-            }
+            Some(shared) if owner != shared.owner() => shared.process_of(owner),
             _ => Some(process::id()),
         }
     }

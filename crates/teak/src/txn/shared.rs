@@ -7,7 +7,7 @@ use super::{
 use crate::{
     Error, Result,
     commit::record::Record,
-    share::{ReaderTable, Region, SharedLock, Slot, Taken},
+    share::{Membership, ReaderTable, Region, SharedLock, Slot, Taken},
     store::{Gate, Generation, LockFile, Storage},
 };
 use std::{
@@ -24,8 +24,9 @@ const LOOKS_APART: Duration = Duration::from_millis(100);
 pub(super) struct Shared {
     pub(super) region: Region,
     pub(super) lock_file: LockFile,
-    /// This process, as the shared memory knows it: its place and 1.
-    me: u32,
+    /// This process, as the shared memory knows it.
+    membership: Membership,
+    pid_namespace: u64,
     /// Of the shared memory when the database was opened.
     epoch: u64,
     generation: Generation,
@@ -39,7 +40,7 @@ impl Shared {
         region: Region,
         epoch: u64,
         lock_file: LockFile,
-        place: u32,
+        (membership, pid_namespace): (Membership, u64),
         storage: Arc<dyn Storage>,
         page_size: usize,
     ) -> Self {
@@ -49,7 +50,8 @@ impl Shared {
             generation: Generation::current(),
             region,
             lock_file,
-            me: place + 1,
+            membership,
+            pid_namespace,
             storage,
             looked: Mutex::default(),
         }
@@ -57,7 +59,25 @@ impl Shared {
 
     /// The owner of blocks of slots.
     pub(super) fn owner(&self) -> u64 {
-        self.me.into()
+        self.me().into()
+    }
+
+    /// What this process marks locks with.
+    pub(super) fn me(&self) -> u32 {
+        self.membership.token()
+    }
+
+    /// The id of the process that owns a block of slots, if it is known in this PID namespace.
+    pub(super) fn process_of(&self, owner: u64) -> Option<u32> {
+        let token = u32::try_from(owner).ok()?;
+        (self.region.processes).process(token, self.pid_namespace)
+    }
+
+    /// Whether others have declared this process dead, although it lives: something in this process, or a system without
+    /// locks of open file descriptions, has let go of its locks. What it had in the shared memory is another one's by now.
+    #[inline]
+    pub(super) fn is_evicted(&self) -> bool {
+        !self.region.processes.is_current(self.membership)
     }
 
     /// Takes the state for this process, as all of them have it; `false` if there is nothing to be given back, since this is a
@@ -82,25 +102,21 @@ impl Shared {
         true
     }
 
-    /// Whether another process has recovered the database from a failure since this one opened it: the state is not
-    /// this one's any more.
-    pub(super) fn is_ousted(&self) -> bool {
-        self.region.epoch() != self.epoch
+    /// What a process is told that was declared dead.
+    #[cold]
+    pub(super) fn evicted(&self) -> Error {
+        Error::LocksLost(self.lock_file.path().to_path_buf())
     }
 
-    /// Takes over the state, and what another process had locked that died in this one's place: to the others it
-    /// seems to live.
-    pub(super) fn succeed(&self, state: &mut State) {
+    /// Whether another process has recovered the database from a failure since this one opened it, or has declared
+    /// this one dead: the state is not this one's any more.
+    pub(super) fn is_ousted(&self) -> bool {
+        self.region.epoch() != self.epoch || self.is_evicted()
+    }
+
+    /// Takes over the state that the processes share.
+    pub(super) fn join(&self, state: &mut State) {
         self.take_state(state);
-        let (writer, flush) = (&self.region.writer, &self.region.flush);
-        if flush.is_held_by(self.me) {
-            state.forget_foreign_target();
-            flush.give_back();
-        }
-        if writer.is_held_by(self.me) {
-            self.look_for_newer(state);
-            writer.give_back();
-        }
         self.give_back(state);
     }
 
@@ -109,7 +125,7 @@ impl Shared {
         if !self.is_ousted() {
             self.region.store_state(&state.to_words());
         }
-        self.region.state.give_back();
+        self.region.state.give_back(self.me());
     }
 
     /// Waits for a lock.
@@ -120,8 +136,8 @@ impl Shared {
 
     /// Waits for a lock, for as long as `limit`.
     pub(super) fn try_take(&self, lock: &SharedLock, limit: Option<Duration>) -> Option<Taken> {
-        let is_alive = |process: u32| self.lock_file.is_alive(process - 1);
-        lock.take(self.me, limit, is_alive)
+        let is_alive = |process| is_alive(&self.lock_file, &self.region, process);
+        lock.take(self.me(), limit, is_alive)
     }
 
     /// Looks in the file for a commit that is newer than what is known: whoever wrote its record may have died before he could say
@@ -150,13 +166,21 @@ impl Shared {
         Ok(Record::decode(&bytes, slot).ok())
     }
 
-    /// Notes that nothing more may be written, by any process.
+    /// Notes that nothing more may be written, by any process. Where only this one has lost its part, others go on.
     pub(super) fn set_failed(&self) {
-        self.region.set_failed();
+        if !self.is_evicted() {
+            self.region.set_failed();
+        }
     }
 
     pub(super) fn has_failed(&self) -> bool {
         self.region.has_failed() || self.is_ousted()
+    }
+
+    /// Whether something has failed since this process opened the database, so that what it reads has to be compared again.
+    #[inline]
+    pub(super) fn is_distrusted(&self) -> bool {
+        self.region.has_failed() || self.region.epoch() != self.epoch
     }
 
     /// Has blocks for the slots of a block that this process has taken. Gives it up if there are none.
@@ -184,7 +208,7 @@ impl Shared {
     fn give_up_blocks_of_the_dead(&self) {
         for owner in self.region.readers.owners() {
             let is_other = owner != self.owner();
-            if is_other && !self.lock_file.is_alive(owner as u32 - 1) {
+            if is_other && !is_alive(&self.lock_file, &self.region, owner as u32) {
                 self.region.readers.give_up_blocks(owner);
             }
         }
@@ -208,8 +232,20 @@ impl Shared {
         if matches!(self.lock_file.has_others(), Ok(false)) {
             self.lock_file.remove();
         }
-        self.lock_file.give_up_place(self.me - 1);
+        let is_own = !self.is_evicted();
+        self.region.processes.leave(self.membership);
+        if is_own {
+            self.lock_file.give_up_place(self.membership.place());
+        }
     }
+}
+
+/// Whether the process with this token lives. One that has lost its lock is declared dead first, so that it sees that if it lives all the same.
+pub(super) fn is_alive(lock_file: &LockFile, region: &Region, token: u32) -> bool {
+    let Some(suspect) = region.processes.suspect(token) else {
+        return false;
+    };
+    lock_file.is_alive(suspect.place()) || !region.processes.declare_dead(suspect)
 }
 
 /// What went wrong with the lock file.

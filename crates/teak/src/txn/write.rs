@@ -295,6 +295,7 @@ impl WriteTransaction {
 
     pub(super) fn refuse_broken(&self) -> Result<()> {
         self.engine.refuse_forked()?;
+        self.engine.flusher.refuse_evicted()?;
         if self.is_broken {
             Err(Error::TransactionBroken)
         } else {

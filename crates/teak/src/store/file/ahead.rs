@@ -114,8 +114,9 @@ impl Ahead {
 }
 
 /// Appends zeros up to where a huge page ends, or to `wanted`, and says how long the file is.
-fn append_zeros(file: &File, wanted: u64) -> io::Result<u64> {
-    let old_len = system_len(file)?;
+fn append_zeros(locked: &LockedFile, wanted: u64) -> io::Result<u64> {
+    let file: &File = locked;
+    let old_len = system_len(locked)?;
     let end = (old_len + 1).next_multiple_of(HUGE_PAGE_LEN).min(wanted);
     if old_len >= end {
         return Ok(old_len);
@@ -124,7 +125,7 @@ fn append_zeros(file: &File, wanted: u64) -> io::Result<u64> {
     // Without this a full disk could be a signal.
     retry_on_intr(|| fallocate(file, FallocateFlags::KEEP_SIZE, old_len, len))?;
     pwritev2(file, &zeros(len as usize), old_len, ReadWriteFlags::APPEND)?;
-    match system_len(file)? {
+    match system_len(locked)? {
         len if len < end => Err(io::ErrorKind::WriteZero.into()),
         len => Ok(len),
     }

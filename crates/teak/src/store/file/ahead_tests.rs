@@ -4,7 +4,7 @@ use super::{
     super::{FILE_MODE, FileStorage},
     HUGE_PAGE_LEN, append_zeros,
 };
-use crate::store::{Access, Company, Create, Storage};
+use crate::store::{Access, Company, Create, Storage, locked::LockedFile};
 use std::{
     fs::{self, File, OpenOptions},
     io::IoSlice,
@@ -104,7 +104,7 @@ fn what_is_given_up_is_made_again() {
 fn nothing_that_others_have_written_is_overwritten() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("file");
-    let file = File::create_new(&path).unwrap();
+    let file = LockedFile::new(File::create_new(&path).unwrap(), Company::Others).unwrap();
     let other = OpenOptions::new().read(true).write(true).open(&path);
     let other = other.unwrap();
     let is_over = AtomicBool::new(false);

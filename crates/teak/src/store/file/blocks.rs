@@ -172,7 +172,7 @@ impl Blocks {
         }
     }
 
-    #[cfg(test)]
+    /// Whether these bytes are known to have their blocks.
     pub(super) fn knows(&self, range: &Range<u64>) -> bool {
         self.known.covers(range)
     }

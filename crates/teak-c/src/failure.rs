@@ -225,7 +225,7 @@ impl From<Error> for Failure {
             }
             Error::NotFound(_) => C::TEAK_FILE_NOT_FOUND,
             Error::AlreadyExists(_) => C::TEAK_FILE_EXISTS,
-            Error::NotADatabase { .. } => C::TEAK_NOT_A_DATABASE,
+            Error::NotADatabase { .. } | Error::NotALockFile { .. } => C::TEAK_NOT_A_DATABASE,
             Error::UnknownFormat(_) => C::TEAK_UNKNOWN_FORMAT,
             Error::InUse(_) => C::TEAK_IN_USE,
             Error::Corrupted { page, .. } => {

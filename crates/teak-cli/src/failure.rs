@@ -250,6 +250,7 @@ fn engine_kind(error: &teak::Error) -> Kind {
         Error::NotFound(_)
         | Error::AlreadyExists(_)
         | Error::NotADatabase { .. }
+        | Error::NotALockFile { .. }
         | Error::UnknownFormat(_)
         | Error::InUse(_) => Kind::Unavailable,
         Error::NotSorted { .. } => Kind::MalformedInput,

@@ -68,7 +68,7 @@ impl From<Error> for Code {
             Error::Io { source, .. } => source.raw_os_error().unwrap_or(libc::EIO),
             Error::NotFound(_) => libc::ENOENT,
             Error::AlreadyExists(_) => libc::EEXIST,
-            Error::NotADatabase { .. } => INVALID,
+            Error::NotADatabase { .. } | Error::NotALockFile { .. } => INVALID,
             Error::UnknownFormat(_) => VERSION_MISMATCH,
             Error::InUse(_) | Error::OptionsDiffer { .. } => libc::EBUSY,
             Error::Corrupted { .. } | Error::Decode { .. } => CORRUPTED,

@@ -7,10 +7,10 @@ use crate::{
 use std::{
     ffi::{CStr, OsStr, c_uint},
     fs::{self, File, OpenOptions},
-    io,
+    io::{self, Write as _},
     os::unix::{
         ffi::OsStrExt,
-        fs::{OpenOptionsExt, PermissionsExt},
+        fs::{MetadataExt, OpenOptionsExt, PermissionsExt, fchown},
     },
     path::{Path, PathBuf},
 };
@@ -44,14 +44,27 @@ impl Files {
         }
     }
 
-    /// Makes an empty lock file beside the data file, where it can.
+    /// Makes a lock file beside the data file, where it can, that the engine recognises.
     pub(crate) fn leave_lock(&self) {
         if let (Some(lock), Ok(data)) = (&self.lock, fs::metadata(&self.data)) {
             let mut options = OpenOptions::new();
             let mode = data.permissions().mode() & 0o777;
-            let made = options.append(true).create_new(true).mode(mode).open(lock);
-            // Whoever may write to the database may come, whatever the mask of this process.
-            let _ = made.and_then(|lock| lock.set_permissions(data.permissions()));
+            // It gets its name when it has its first bytes, so that nobody finds an empty one.
+            let mut unnamed = lock.as_os_str().to_owned();
+            unnamed.push(format!("-new-{}", std::process::id()));
+            let made = options
+                .write(true)
+                .create_new(true)
+                .mode(mode)
+                .open(&unnamed);
+            let _ = made.and_then(|mut made| {
+                made.write_all(b"TeakLock")?;
+                // Whoever may write to the database may come, whatever the mask and the user of this process.
+                let _ = fchown(&made, Some(data.uid()), Some(data.gid()));
+                made.set_permissions(data.permissions())?;
+                fs::hard_link(&unnamed, lock)
+            });
+            let _ = fs::remove_file(&unnamed);
         }
     }
 

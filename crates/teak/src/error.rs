@@ -46,6 +46,16 @@ pub enum Error {
     /// or by a lock file that was removed, or this process has closed it and still reads.
     #[error("{} is in use by another process or handle, or by a child that a process left behind; close or end that first", .0.display())]
     InUse(PathBuf),
+    /// Something else stands where the lock file of the database belongs.
+    #[error(
+        "{} stands where the lock file of the database belongs, and is none ({reason}); nothing was changed; move it away, or name another lock file (`Options::lock_file`)", .path.display()
+    )]
+    NotALockFile {
+        /// What stands there.
+        path: PathBuf,
+        /// What was found instead.
+        reason: String,
+    },
     /// What is on disk is not what was written there.
     #[error(
         "page {page} is damaged ({detail}), found by {detected_by}{}; run `teak check` to see what else is, then restore a backup, or save what can be read with `teak salvage`",

@@ -27,7 +27,7 @@ fn a_database_that_nobody_uses_goes_with_its_lock_file() {
         assert!(!delete(&path, deletion).unwrap(), "there is none yet");
         drop(Database::open(&path).unwrap());
         // As a process leaves it that was killed.
-        fs::write(path.with_file_name("some.teak-lock"), b"").unwrap();
+        fs::write(path.with_file_name("some.teak-lock"), b"TeakLock").unwrap();
         assert!(delete(&path, deletion).unwrap());
         assert!(names_in(&path).is_empty(), "{:?}", names_in(&path));
         assert!(!delete(&path, deletion).unwrap());

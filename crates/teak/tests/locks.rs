@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 use teak::{
-    Database, Durability, Error, Table, Transaction,
+    Database, Deletion, Durability, Error, Options, Table, Transaction,
     codec::{Str, U64},
 };
 
@@ -266,4 +266,201 @@ fn a_child_that_outlives_its_parent_keeps_nobody_out() {
     assert_clean(&database);
     drop(database);
     assert!(!matches!(Database::open(&path), Err(Error::InUse(_))));
+}
+
+/// Opening emptied and removed whatever had the name of the lock file.
+#[test]
+fn what_is_no_lock_file_stays_as_it_is() {
+    let mut of_lmdb = vec![0; 8192];
+    of_lmdb[..4].copy_from_slice(&0xBEEF_C0DE_u32.to_le_bytes());
+    let (_other_place, other) = place();
+    Database::open(&other).unwrap().close().unwrap();
+    let foreign = [
+        vec![],
+        b"notes".to_vec(),
+        vec![0; 5000],
+        of_lmdb,
+        fs::read(&other).unwrap(),
+    ];
+    for content in foreign {
+        for is_chosen in [false, true] {
+            let (_directory, path) = place();
+            put(&Database::open(&path).unwrap(), "a", 1);
+            let lock_path = match is_chosen {
+                true => path.with_file_name("chosen"),
+                false => path.with_file_name("some.teak-lock"),
+            };
+            fs::write(&lock_path, &content).unwrap();
+            let before = fs::metadata(&lock_path).unwrap().modified().unwrap();
+            let new = path.with_file_name("new.teak");
+            if !is_chosen {
+                fs::write(path.with_file_name("new.teak-lock"), &content).unwrap();
+            }
+            let options = || match is_chosen {
+                true => Options::new().lock_file(&lock_path),
+                false => Options::new(),
+            };
+            let refused = |opened: teak::Result<()>| match opened {
+                Err(error @ Error::NotALockFile { .. }) => {
+                    assert!(error.to_string().contains("nothing was changed"), "{error}");
+                }
+                // A new database would have a database for its lock file.
+                Err(Error::InvalidArgument(text)) => {
+                    assert!(text.contains("new.teak-lock is a database"), "{text}");
+                }
+                other => panic!("{other:?}"),
+            };
+            refused(options().open(&path).map(drop));
+            refused(options().read_only(true).open(&path).map(drop));
+            refused(options().open(&new).map(drop));
+            refused(options().create_new(true).open(&new).map(drop));
+            if !is_chosen {
+                refused(teak::delete(&path, Deletion::IfUnused).map(drop));
+                refused(teak::delete(&path, Deletion::Now).map(drop));
+            }
+            assert!(path.exists() && !new.exists());
+            assert_eq!(fs::read(&lock_path).unwrap(), content);
+            assert_eq!(
+                fs::metadata(&lock_path).unwrap().modified().unwrap(),
+                before
+            );
+        }
+    }
+}
+
+#[test]
+fn what_is_no_file_is_no_lock_file() {
+    let (_directory, path) = place();
+    put(&Database::open(&path).unwrap(), "a", 1);
+    let lock_path = path.with_file_name("some.teak-lock");
+    let target = path.with_file_name("target");
+    let refused = |what: &str| {
+        let error = Database::open(&path).unwrap_err().to_string();
+        assert!(
+            error.contains(what) && error.contains("some.teak-lock"),
+            "{error}"
+        );
+    };
+    fs::create_dir(&lock_path).unwrap();
+    refused("a directory");
+    fs::remove_dir(&lock_path).unwrap();
+    std::os::unix::fs::symlink(&target, &lock_path).unwrap();
+    refused("a symbolic link");
+    fs::write(&target, b"TeakLock").unwrap();
+    refused("a symbolic link");
+    let chosen = Options::new().lock_file(&lock_path).open(&path).map(drop);
+    assert!(
+        matches!(chosen, Err(Error::NotALockFile { .. })),
+        "{chosen:?}"
+    );
+    assert_eq!(fs::read(&target).unwrap(), b"TeakLock");
+    fs::remove_file(&lock_path).unwrap();
+    assert_eq!(get(&Database::open(&path).unwrap(), "a"), Some(1));
+}
+
+/// The database is looked at first, so that nothing is done to what lies beside another file.
+#[test]
+fn beside_what_is_no_database_nothing_is_touched() {
+    let (_directory, path) = place();
+    let lock_path = path.with_file_name("some.teak-lock");
+    fs::write(&path, b"a letter to a friend").unwrap();
+    for has_lock in [false, true] {
+        if has_lock {
+            fs::write(&lock_path, b"another").unwrap();
+        }
+        let before = fs::metadata(path.parent().unwrap())
+            .unwrap()
+            .modified()
+            .unwrap();
+        for opened in [
+            Database::open(&path),
+            Options::new().read_only(true).open(&path),
+        ] {
+            assert!(
+                matches!(opened, Err(Error::NotADatabase { .. })),
+                "{opened:?}"
+            );
+        }
+        assert_eq!(lock_path.exists(), has_lock);
+        let after = fs::metadata(path.parent().unwrap())
+            .unwrap()
+            .modified()
+            .unwrap();
+        assert_eq!(before, after);
+    }
+    assert_eq!(fs::read(&lock_path).unwrap(), b"another");
+}
+
+/// After the machine went down, or by another version.
+#[test]
+fn a_lock_file_that_was_left_is_made_anew() {
+    let (_directory, path) = place();
+    put(&Database::open(&path).unwrap(), "a", 1);
+    let lock_path = path.with_file_name("some.teak-lock");
+    for layout in [0_u64, 3, 5, 6, 99] {
+        let mut left = vec![0xff; 70_000];
+        left[..8].copy_from_slice(b"TeakLock");
+        left[8..16].copy_from_slice(&layout.to_le_bytes());
+        fs::write(&lock_path, left).unwrap();
+        let database = Database::open(&path).unwrap();
+        put(&database, "a", layout);
+        database.close().unwrap();
+        assert!(!lock_path.exists());
+    }
+}
+
+/// A process of root's that was killed left a lock file that the owner of the database could not open.
+#[test]
+fn a_lock_file_has_the_owner_of_its_database() {
+    use std::os::unix::fs::{MetadataExt, chown};
+    let (_directory, path) = place();
+    put(&Database::open(&path).unwrap(), "a", 1);
+    // Only root gives files away.
+    if chown(&path, Some(4242), Some(4243)).is_err() {
+        return;
+    }
+    let _database = Database::open(&path).unwrap();
+    let lock = fs::metadata(path.with_file_name("some.teak-lock")).unwrap();
+    assert_eq!((lock.uid(), lock.gid()), (4242, 4243));
+}
+
+#[test]
+fn a_database_may_have_the_longest_name() {
+    for len in [249, 250, 251, 254, 255] {
+        for letter in ["x", "\u{e4}"] {
+            let (directory, _) = place();
+            let name = format!("{}{}", letter.repeat((len - 1) / letter.len()), "y");
+            let path = directory.path().join(
+                format!("{name:y<len$}")
+                    .chars()
+                    .take(len)
+                    .collect::<String>(),
+            );
+            let path = match path.file_name().unwrap().len() <= 255 {
+                true => path,
+                false => directory.path().join(name),
+            };
+            let database = Database::open(&path).unwrap();
+            put(&database, "a", 1);
+            database.close().unwrap();
+            assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
+        }
+    }
+}
+
+#[test]
+fn a_renamed_directory_keeps_no_lock_file_and_is_the_same_database() {
+    let (directory, _) = place();
+    let (one, two) = (directory.path().join("one"), directory.path().join("two"));
+    fs::create_dir(&one).unwrap();
+    let database = Database::open(one.join("a")).unwrap();
+    put(&database, "a", 1);
+    fs::rename(&one, &two).unwrap();
+    let began = Instant::now();
+    let again = Database::open(two.join("a")).unwrap();
+    assert!(began.elapsed() < Duration::from_secs(1));
+    put(&again, "a", 2);
+    assert_eq!(get(&database, "a"), Some(2));
+    drop((database, again));
+    assert_eq!(fs::read_dir(&two).unwrap().count(), 1);
 }

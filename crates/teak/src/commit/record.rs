@@ -79,7 +79,7 @@ mod bytes;
 mod probe;
 
 use bytes::{Reader, Writer};
-pub(crate) use probe::{PROBE_LEN, find_page_size};
+pub(crate) use probe::{PROBE_LEN, begins_with_record, find_page_size};
 
 /// How many records there are room for: pages 0 to 3.
 pub(crate) const SLOT_COUNT: u8 = 4;

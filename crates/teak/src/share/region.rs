@@ -28,7 +28,7 @@ use super::{
 use std::sync::Arc;
 
 /// `TeakLock`, little-endian.
-const MAGIC: u64 = u64::from_le_bytes(*b"TeakLock");
+const MAGIC: u64 = u64::from_le_bytes(crate::store::LOCK_MAGIC);
 /// Grows with each change of what is described above.
 const LAYOUT: u64 = 6;
 
@@ -97,7 +97,7 @@ impl Region {
 
     /// Whether the layout is the one described here.
     pub(crate) fn is_known(&self) -> bool {
-        self.word(0).load(Acquire) == MAGIC && self.word(1).load(Relaxed) == LAYOUT
+        self.word(1).load(Acquire) == LAYOUT && self.word(0).load(Relaxed) == MAGIC
     }
 
     /// Whether somebody has the database open who found it in order.
@@ -128,8 +128,8 @@ impl Region {
     pub(crate) fn begin(&self, database: [u8; 16], boot: [u8; 16], state: &StateWords) {
         self.set_id(DATABASE, database);
         self.set_id(BOOT, boot);
-        self.word(1).store(LAYOUT, Relaxed);
-        self.word(0).store(MAGIC, Release);
+        self.word(0).store(MAGIC, Relaxed);
+        self.word(1).store(LAYOUT, Release);
         self.store_state(state);
     }
 

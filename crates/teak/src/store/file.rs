@@ -28,7 +28,7 @@ use super::{
 };
 use ahead::Ahead;
 use blocks::Blocks;
-use creation::Unnamed;
+pub(super) use creation::Unnamed;
 use folios::SmallWrites;
 use rustix::io::{Errno, ReadWriteFlags, pwritev2};
 #[cfg(target_os = "linux")]

@@ -11,16 +11,22 @@
 //! are used. A process loses these when anything in it closes the file through another descriptor; it then
 //! finds in the table of processes that it was declared dead, and writes no more.
 //!
-//! Who comes and who goes passes through the *gate*, one at a time. If nobody is there the file is made anew, whatever
-//! it held.
+//! Who comes and who goes passes through the *gate*, one at a time. If nobody is there the file is made
+//! anew, if it begins as a lock file does: any other file of that name is refused, and stays as it is.
 
-use super::{Memory, forks::Generation, held::Held, id_of};
+use super::{
+    LOCK_MAGIC, Memory,
+    forks::Generation,
+    held::Held,
+    id_of,
+    lock_header::{create, refuse_foreign},
+};
 use std::{
-    fs::{self, File, OpenOptions, Permissions},
+    fs::{self, File, OpenOptions},
     io::{self, ErrorKind},
     os::{
         fd::AsRawFd,
-        unix::fs::{FileTypeExt, OpenOptionsExt, PermissionsExt},
+        unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt},
     },
     path::{Path, PathBuf},
     process,
@@ -177,24 +183,17 @@ impl Drop for Named {
 
 /// `None` if another one was made meanwhile, or removed.
 fn open_or_create(path: &Path, mode: LockMode) -> io::Result<Option<File>> {
-    let (LockMode::OfDatabase(bits) | LockMode::Masked(bits)) = mode;
+    // Before it is opened: opening a device may be an action.
+    match fs::symlink_metadata(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return create(path, mode),
+        found => refuse_irregular(&found?)?,
+    }
     let mut options = OpenOptions::new();
-    options.read(true).write(true).mode(bits & 0o777);
+    options.read(true).write(true);
     options.custom_flags(libc::O_NONBLOCK | libc::O_NOFOLLOW);
     match options.open(path) {
-        Err(error) if error.kind() == ErrorKind::NotFound => {}
-        opened => return opened.map(Some),
-    }
-    match options.create_new(true).open(path) {
-        Ok(file) => {
-            if let LockMode::OfDatabase(bits) = mode {
-                // Whoever may write to the database may come, whatever the mask of the first one.
-                file.set_permissions(Permissions::from_mode(bits & 0o777))?;
-            }
-            Ok(Some(file))
-        }
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(None),
-        Err(error) => Err(error),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        opened => opened.map(Some),
     }
 }
 
@@ -205,8 +204,8 @@ fn open_files() -> MutexGuard<'static, Vec<OpenFile>> {
 /// The permissions that a lock file is created with.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum LockMode {
-    /// Those of a database that is there.
-    OfDatabase(u32),
+    /// Those of a database that is there, whose user and group it gets.
+    OfDatabase { bits: u32, owner: (u32, u32) },
     /// Those that one is to have, less the mask of the process.
     Masked(u32),
 }
@@ -214,9 +213,15 @@ pub(crate) enum LockMode {
 impl LockMode {
     /// Those of a lock file for the database at `path`, which is to have `mode` if it is not there.
     pub(crate) fn beside(path: &Path, mode: u32) -> Self {
-        fs::metadata(path).map_or(Self::Masked(mode), |found| {
-            Self::OfDatabase(found.permissions().mode())
+        fs::metadata(path).map_or(Self::Masked(mode), |found| Self::OfDatabase {
+            bits: found.mode(),
+            owner: (found.uid(), found.gid()),
         })
+    }
+
+    pub(super) fn bits(self) -> u32 {
+        let (Self::OfDatabase { bits, .. } | Self::Masked(bits)) = self;
+        bits
     }
 }
 
@@ -232,7 +237,7 @@ impl LockFile {
     /// goes until [`Self::leave_gate`]. Says whether anybody is there.
     ///
     /// # Errors
-    /// What the system answers; `ResourceBusy` if this process has it open; `InvalidInput` for what is no file.
+    /// What the system answers; `ResourceBusy` if this process has it open; `InvalidInput`, with the reason, for what is no lock file of ours: nothing was written to that.
     pub(crate) fn open(path: &Path, mode: LockMode) -> io::Result<(Self, bool)> {
         Self::open_as(Named::new(path)?, mode)
     }
@@ -251,16 +256,21 @@ impl LockFile {
                 continue;
             };
             let found = file.metadata()?;
-            if !found.is_file() {
-                return Err(irregular(&found));
-            }
+            refuse_irregular(&found)?;
             let file = Held::new(file)?;
             let locks = Locks::of_system(&file);
+            // One that an older version is just making anew, in the gate, has no first bytes yet.
+            if !is_locked(&file, locks, 0, PROCESSES_MAX + 1)? {
+                refuse_foreign(&file)?;
+            }
             lock(&file, locks, Wait::Yes, 0, libc::F_WRLCK)?;
             // It may have been removed, and another made, meanwhile.
             if fs::symlink_metadata(path).is_ok_and(|named| id_of(&named) == id_of(&found)) {
                 named.note_id(id_of(&found));
                 let is_alone = !is_locked(&file, locks, 1, PROCESSES_MAX)?;
+                if is_alone {
+                    refuse_foreign(&file)?;
+                }
                 let lock_file = Self {
                     file,
                     named,
@@ -305,14 +315,19 @@ impl LockFile {
         Ok(Arc::new(Memory::shared(mapped, len_bytes)?))
     }
 
+    /// Device and inode.
+    pub(crate) fn id(&self) -> (u64, u64) {
+        self.file.id()
+    }
+
     pub(crate) fn path(&self) -> &Path {
         &self.named.path
     }
 
-    /// The memory of the file, all zeros. The caller is in the gate and alone: nobody looks at what was there.
+    /// The memory of the file, all zeros but for its first bytes. The caller is in the gate and alone: nobody looks at what was there.
     pub(crate) fn make_anew(&self, len_bytes: usize) -> io::Result<Arc<Memory>> {
         self.file.refuse_stranger()?;
-        self.file().set_len(0)?;
+        self.file().set_len(LOCK_MAGIC.len() as u64)?;
         self.file().set_len(len_bytes as u64)?;
         self.shared_memory(len_bytes)
     }
@@ -431,9 +446,16 @@ impl LockFile {
     pub(crate) fn remove(&self) {
         // The name may be another one's by now: this one was deleted with its database.
         let is_named = |named: fs::Metadata| id_of(&named) == self.file.id();
-        if self.named.is_own() && fs::symlink_metadata(&self.named.path).is_ok_and(is_named) {
+        if !self.named.is_own() {
+            return;
+        }
+        // The directory may have another name by now, which the system knows.
+        let link = format!("/proc/self/fd/{}", self.file.as_raw_fd());
+        let paths = [Some(self.named.path.clone()), fs::read_link(link).ok()];
+        let mut paths = paths.into_iter().flatten();
+        if let Some(path) = paths.find(|path| fs::symlink_metadata(path).is_ok_and(is_named)) {
             // It is made anew by whoever comes next, also if this fails.
-            let _ = fs::remove_file(&self.named.path);
+            let _ = fs::remove_file(path);
         }
     }
 }
@@ -458,13 +480,15 @@ fn is_refusal(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EAGAIN | libc::EACCES))
 }
 
-fn irregular(found: &fs::Metadata) -> io::Error {
+fn refuse_irregular(found: &fs::Metadata) -> io::Result<()> {
     let what = match found.file_type() {
+        kind if kind.is_file() => return Ok(()),
         kind if kind.is_dir() => "it is a directory",
+        kind if kind.is_symlink() => "it is a symbolic link",
         kind if kind.is_fifo() || kind.is_socket() => "it is a pipe or a socket",
         _ => "it is a device",
     };
-    io::Error::new(ErrorKind::InvalidInput, what)
+    Err(io::Error::new(ErrorKind::InvalidInput, what))
 }
 
 fn range(first: u32, count: u32, kind: libc::c_int) -> libc::flock {

@@ -1,7 +1,7 @@
 //! Who comes finds who is there. (That other processes are seen takes other processes: see the tests of the
 //! whole crate.)
 
-use super::{LockFile, LockMode};
+use super::{LOCK_MAGIC, LockFile, LockMode};
 use std::{
     fs::{self, Permissions},
     io::ErrorKind,
@@ -44,11 +44,15 @@ fn a_process_opens_a_lock_file_once() {
 fn what_was_left_is_made_anew() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("x-lock");
-    fs::write(&path, [0xff; 100]).unwrap();
+    let mut left = [0xff; 100];
+    left[..8].copy_from_slice(&LOCK_MAGIC);
+    fs::write(&path, left).unwrap();
     let (file, is_alone) = LockFile::open(&path, LockMode::Masked(0o600)).unwrap();
     assert!(is_alone && !file.has_others().unwrap());
     let memory = file.make_anew(LEN).unwrap();
-    assert!(memory.words().iter().all(|word| word.load(Relaxed) == 0));
+    let words = memory.words();
+    assert_eq!(words[0].load(Relaxed).to_le_bytes(), LOCK_MAGIC);
+    assert!(words[1..].iter().all(|word| word.load(Relaxed) == 0));
     assert_eq!(memory.words().len(), LEN / 8);
     assert!(file.map(LEN + 8).is_err());
     assert_eq!(file.take_place().unwrap(), Some(0));

@@ -18,6 +18,7 @@ mod file;
 mod forks;
 mod held;
 mod lock_file;
+mod lock_header;
 mod locked;
 mod mapping;
 mod memory;
@@ -38,6 +39,7 @@ pub(crate) use file::{
 };
 pub(crate) use forks::Generation;
 pub(crate) use lock_file::{Gate, LockFile, LockMode, PROCESSES_MAX};
+pub(crate) use lock_header::LOCK_MAGIC;
 pub(crate) use mapping::{Mapping, prefetch, prefetch_lines};
 pub(crate) use memory::{Memory, sleep_on, wake_all, wake_one};
 pub(crate) use moment::{thread_id, uptime_ms};

@@ -6,7 +6,7 @@
 use super::{
     door::lock_path,
     opening::open_here,
-    shared::{Shared, lock_file_error},
+    shared::{Shared, lock_file_error, not_opened},
 };
 use crate::{
     Error, Result,
@@ -125,10 +125,8 @@ impl Names {
     /// Passes the gate; says whether anybody has the database open.
     fn pass_gate(&self) -> Result<(LockFile, bool)> {
         let mode = LockMode::beside(&self.file, FILE_MODE);
-        LockFile::open(&self.lock_file, mode).map_err(|error| match error.kind() {
-            ErrorKind::ResourceBusy => self.in_use(),
-            _ => lock_file_error(error),
-        })
+        LockFile::open(&self.lock_file, mode)
+            .map_err(|error| not_opened(error, &self.lock_file, &self.file))
     }
 
     fn delete_unused(&self) -> Result<bool> {

@@ -7,21 +7,22 @@ use super::{
     open::{How, Settled},
     policies::Settings,
     published::publish_record,
-    shared::{Shared, is_alive, lock_file_error},
+    shared::{Shared, is_alive, lock_file_error, not_opened},
 };
 use crate::{
-    Error, Result,
+    Error, Result, Tag,
     commit::record::Record,
     share::{Membership, REGION_HEAD_LEN, REGION_LEN, Region, SharedLock, place_of},
     store::{Access, Company, LockFile, LockMode, Storage, pid_namespace},
 };
 use std::{
-    ffi::OsString,
+    ffi::{OsStr, OsString},
     fs, io,
+    os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
     process,
     sync::Arc,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 /// So long those who write when a failure is noticed may take to notice it too.
@@ -71,15 +72,10 @@ impl Door {
             {
                 return Ok(None);
             }
-            Err(error)
-                if matches!(
-                    error.kind(),
-                    io::ErrorKind::ResourceBusy | io::ErrorKind::ReadOnlyFilesystem
-                ) =>
-            {
+            Err(error) if error.kind() == io::ErrorKind::ReadOnlyFilesystem => {
                 return Err(Error::InUse(path.to_path_buf()));
             }
-            Err(error) => return Err(lock_file_error(error)),
+            Err(error) => return Err(not_opened(error, &lock_path, path)),
         };
         Self::with(lock_file, is_alone, path).map(Some)
     }
@@ -186,7 +182,13 @@ impl Door {
             return self.wait_for_writers().map(|()| None);
         }
         let region = self.region();
+        let began = Instant::now();
         loop {
+            // A record is published in microseconds.
+            if began.elapsed() > WRITERS_PATIENCE {
+                let text = "the record of the visible state is not there; close all who have the database open";
+                return Err(lock_file_error(io::Error::other(text)));
+            }
             if let Some((bytes, _)) = region.record(region.readers.visible()) {
                 let record = Record::decode(&bytes, Record::slot_of(&bytes));
                 let record = record.map_err(|fault| {
@@ -279,24 +281,52 @@ impl Door {
 /// Where the lock file of a database stands: where it was `chosen` to, else beside the file itself, wherever a link to it is.
 pub(super) fn lock_path(path: &Path, chosen: Option<&Path>) -> io::Result<PathBuf> {
     if let Some(chosen) = chosen {
-        return resolved(chosen);
+        return in_resolved_directory(chosen);
     }
-    let mut name = OsString::from(resolved(path)?);
-    name.push("-lock");
-    Ok(name.into())
+    let path = resolved(path)?;
+    let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
+    Ok(path.with_file_name(lock_name(name)))
+}
+
+/// The most bytes that a file name has.
+const NAME_MAX: usize = 255;
+const LOCK_SUFFIX: &str = "-lock";
+
+/// The name of a database with `-lock` behind it; of one that leaves no room for that, its beginning and a number that all
+/// compute alike.
+fn lock_name(name: &OsStr) -> OsString {
+    let mut lock = name.to_os_string();
+    if name.len() + LOCK_SUFFIX.len() > NAME_MAX {
+        let number = Tag::of(name.as_bytes()).0;
+        let text = name.to_string_lossy();
+        let mut kept = NAME_MAX - LOCK_SUFFIX.len() - 17 - 8;
+        while !text.is_char_boundary(kept) {
+            kept -= 1;
+        }
+        lock = match name.to_str() {
+            Some(name) => OsString::from(&name[..kept]),
+            None => OsString::new(),
+        };
+        lock.push(format!("~{number:016x}"));
+    }
+    lock.push(LOCK_SUFFIX);
+    lock
+}
+
+/// A path without links but perhaps the last name, which is looked at as it is.
+fn in_resolved_directory(path: &Path) -> io::Result<PathBuf> {
+    let parent = path
+        .parent()
+        .filter(|parent| !parent.as_os_str().is_empty());
+    let parent = fs::canonicalize(parent.unwrap_or(Path::new(".")))?;
+    let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
+    Ok(parent.join(name))
 }
 
 /// A path without links, of a file that need not be there.
 fn resolved(path: &Path) -> io::Result<PathBuf> {
     match fs::canonicalize(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            let parent = path
-                .parent()
-                .filter(|parent| !parent.as_os_str().is_empty());
-            let parent = fs::canonicalize(parent.unwrap_or(Path::new(".")))?;
-            let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
-            Ok(parent.join(name))
-        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => in_resolved_directory(path),
         found => found,
     }
 }

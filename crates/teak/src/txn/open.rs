@@ -9,6 +9,7 @@ use super::{
     engine::{Engine, Excess, Writer, slot_page},
     high_water::HighWater,
     holes::Punching,
+    look::refusal,
     named::NamedPins,
     names::refuse_lock_name,
     pages::zone::Zone,
@@ -21,10 +22,14 @@ use super::{
 };
 use crate::{
     Error, Geometry, Result, TransactionId,
-    commit::record::{Features, FlushLimits, KNOWN_FEATURES, Marks, Record, SLOT_COUNT},
+    commit::record::{
+        Features, FlushLimits, KNOWN_FEATURES, Marks, PROBE_LEN, Record, RecordFault, SLOT_COUNT,
+        begins_with_record, find_page_size,
+    },
     space::{FIRST_PAGE, Space, SpaceRoots},
     store::{
         Access, Company, Create, Created, FileStorage, Storage, boot_id, is_on_network, random_id,
+        read_head,
     },
 };
 use std::{
@@ -52,6 +57,7 @@ impl Engine {
         if settings.network == Network::Refuse && is_on_network(path) {
             return Err(Error::NetworkFileSystem(path.to_path_buf()));
         }
+        look_first(path, create)?;
         let (door, company) = match settings.sharing {
             Sharing::Alone => (None, Company::None),
             Sharing::Processes => {
@@ -170,6 +176,29 @@ impl Engine {
         Ok(Self::new(how.path, storage, &how.settings, settled, None))
     }
 }
+
+/// Looks at the database file before anything is done to its lock file.
+fn look_first(path: &Path, create: Create) -> Result<()> {
+    if create == Create::New && path.symlink_metadata().is_ok() {
+        return Err(Error::AlreadyExists(path.to_path_buf()));
+    }
+    let read = |len| match read_head(path, len) {
+        Err(Error::NotFound(_)) => Ok(Vec::new()),
+        read => read.map(|(head, _)| head),
+    };
+    let head = read(QUICK_LOOK_LEN)?;
+    // What is empty, or not there, is for who opens it.
+    if head.is_empty() || begins_with_record(&head) {
+        return Ok(());
+    }
+    match find_page_size(&read(PROBE_LEN)?) {
+        Err(RecordFault::NotARecord) => Err(refusal(RecordFault::NotARecord, path)),
+        _ => Ok(()),
+    }
+}
+
+/// Bytes that tell whether there is a record in the first place for one.
+const QUICK_LOOK_LEN: usize = 64;
 
 /// Opens the file by `open`. A process that was killed, and is not wholly gone yet, is waited for.
 fn wait_for_leaving<F>(open: impl Fn() -> Result<F>) -> Result<F> {

@@ -176,13 +176,29 @@ fn known(name: &Path, path: &Path, access: Access) -> (Vec<Arc<Engine>>, bool) {
     let alive: Vec<_> = {
         let mut open = open_databases();
         open.retain(|known| known.engine.strong_count() > 0);
-        let same = open.iter().filter(|known| known.name == name);
-        same.filter_map(|known| Some((known.file == file, known.engine.upgrade()?)))
-            .collect()
+        let same = open
+            .iter()
+            .filter(|known| known.name == name || file.is_some() && known.file == file);
+        same.filter_map(|known| {
+            Some((
+                known.name == name,
+                known.file == file,
+                known.engine.upgrade()?,
+            ))
+        })
+        .collect()
     };
-    let (usable, kept): (Vec<_>, Vec<_>) = alive
+    // A directory may have several paths, by mounts or since it was renamed.
+    let lock_id = file_id(name);
+    let has_lock = |engine: &Engine| {
+        lock_id.is_some() && engine.shared().map(|shared| shared.lock_file.id()) == lock_id
+    };
+    let alive = alive
         .into_iter()
-        .partition(|(is_same, engine)| *is_same && engine.is_usable(access));
+        .filter(|(has_name, _, engine)| *has_name || has_lock(engine));
+    let alive = alive.map(|(_, is_same, engine)| (is_same, engine));
+    let (usable, kept): (Vec<_>, Vec<_>) =
+        alive.partition(|(is_same, engine)| *is_same && engine.is_usable(access));
     let usable = usable.into_iter().map(|(_, engine)| engine).collect();
     (usable, !kept.is_empty())
 }

@@ -12,6 +12,7 @@ use crate::{
 };
 use std::{
     io,
+    path::Path,
     sync::{Arc, Mutex},
     time::{Duration, Instant},
 };
@@ -246,6 +247,19 @@ pub(super) fn is_alive(lock_file: &LockFile, region: &Region, token: u32) -> boo
         return false;
     };
     lock_file.is_alive(suspect.place()) || !region.processes.declare_dead(suspect)
+}
+
+/// Why the lock file at `lock_path` of the database at `path` was not opened.
+pub(super) fn not_opened(error: io::Error, lock_path: &Path, path: &Path) -> Error {
+    match error.kind() {
+        io::ErrorKind::ResourceBusy => Error::InUse(path.to_path_buf()),
+        // The engine's own, with the reason; the system's have a number.
+        io::ErrorKind::InvalidInput if error.raw_os_error().is_none() => Error::NotALockFile {
+            path: lock_path.to_path_buf(),
+            reason: error.to_string(),
+        },
+        _ => lock_file_error(error),
+    }
 }
 
 /// What went wrong with the lock file.

@@ -34,6 +34,11 @@ pub(crate) fn find_page_size(head: &[u8]) -> Result<u32, RecordFault> {
     Err(fault)
 }
 
+/// Whether a file begins with what may be a record.
+pub(crate) fn begins_with_record(head: &[u8]) -> bool {
+    head.starts_with(&super::MAGIC)
+}
+
 /// How much a fault says about the file.
 fn weight(fault: &RecordFault) -> u8 {
     match fault {

@@ -20,7 +20,7 @@ use std::{
 
 /// What a new file still needs to get its name.
 #[derive(Debug)]
-pub(super) struct Unnamed {
+pub(in crate::store) struct Unnamed {
     /// Open, so that the name means the same when the working directory changes meanwhile.
     directory: File,
     name: OsString,
@@ -48,7 +48,12 @@ impl Unnamed {
             .map_err(Error::io("creating the database file"))
     }
 
-    fn make(directory: File, name: &OsStr, mode: Mode) -> io::Result<(File, Self)> {
+    /// The same in a directory that is open.
+    pub(in crate::store) fn make(
+        directory: File,
+        name: &OsStr,
+        mode: Mode,
+    ) -> io::Result<(File, Self)> {
         let flags = OFlags::RDWR | OFlags::CLOEXEC;
         let unnamed = Self {
             directory,
@@ -84,6 +89,21 @@ impl Unnamed {
     /// # Errors
     /// `AlreadyExists` when there is something of that name.
     pub(super) fn publish(&mut self, file: &File) -> io::Result<()> {
+        self.link(file)?;
+        self.directory
+            .sync_all()
+            .or_else(|error| match Errno::from_io_error(&error) {
+                // File systems that have no such thing as flushing a directory.
+                Some(Errno::INVAL | Errno::OPNOTSUPP) => Ok(()),
+                _ => Err(error),
+            })
+    }
+
+    /// Gives `file` its name, unless it has it.
+    ///
+    /// # Errors
+    /// `AlreadyExists` when there is something of that name.
+    pub(in crate::store) fn link(&mut self, file: &File) -> io::Result<()> {
         if !self.is_linked {
             match &self.temporary {
                 None => self.link_nameless(file)?,
@@ -92,13 +112,7 @@ impl Unnamed {
             self.is_linked = true;
             self.remove_temporary();
         }
-        self.directory
-            .sync_all()
-            .or_else(|error| match Errno::from_io_error(&error) {
-                // File systems that have no such thing as flushing a directory.
-                Some(Errno::INVAL | Errno::OPNOTSUPP) => Ok(()),
-                _ => Err(error),
-            })
+        Ok(())
     }
 
     fn link_nameless(&self, file: &File) -> io::Result<()> {

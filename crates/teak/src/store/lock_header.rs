@@ -1,0 +1,74 @@
+//! What a lock file begins with, by which it is recognised, and how one is created so that there is never one
+//! without it.
+
+use super::{LockMode, file::Unnamed};
+use rustix::fs::{CWD, Mode, OFlags, openat};
+use std::{
+    fs::{File, OpenOptions, Permissions},
+    io::{self, ErrorKind},
+    os::unix::fs::{FileExt, OpenOptionsExt, PermissionsExt, fchown},
+    path::Path,
+};
+
+/// The first bytes of each lock file, of all versions.
+pub(crate) const LOCK_MAGIC: [u8; 8] = *b"TeakLock";
+/// The first bytes of a lock file of LMDB's.
+const MAGIC_OF_LMDB: [u8; 4] = 0xBEEF_C0DE_u32.to_le_bytes();
+/// What a database begins with.
+const MAGIC_OF_RECORD: &[u8] = b"TeakRec";
+
+/// Fails if a file is none of ours.
+///
+/// # Errors
+/// `InvalidInput`, with the reason; what the system answers.
+pub(super) fn refuse_foreign(file: &File) -> io::Result<()> {
+    let mut head = [0; LOCK_MAGIC.len()];
+    let len = file.read_at(&mut head, 0)?;
+    let reason = match &head[..len] {
+        found if *found == LOCK_MAGIC => return Ok(()),
+        [] => "it is empty; remove it if no other program uses it",
+        found if found.starts_with(&MAGIC_OF_LMDB) => "it is a lock file of LMDB",
+        found if found.starts_with(MAGIC_OF_RECORD) => "it is a Teak database",
+        _ => "it does not begin as one",
+    };
+    Err(io::Error::new(ErrorKind::InvalidInput, reason))
+}
+
+/// Creates a lock file that has its first bytes as soon as it has its name; `None` if there is a file of that name by then, to be opened.
+pub(super) fn create(path: &Path, mode: LockMode) -> io::Result<Option<File>> {
+    let parent = path.parent().filter(|parent| *parent != Path::new(""));
+    let name = path.file_name().ok_or(ErrorKind::InvalidInput)?;
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let directory = openat(CWD, parent.unwrap_or(Path::new(".")), flags, Mode::empty())?;
+    let bits = mode.bits() & 0o777;
+    let (file, mut unnamed) = Unnamed::make(directory.into(), name, Mode::from_raw_mode(bits))?;
+    prepare(&file, mode)?;
+    match unnamed.link(&file) {
+        // It is opened by its name, by which the system then knows it, also when its directory gets another one.
+        Ok(()) => Ok(None),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(None),
+        // Where neither links nor such renames are to be had there is a moment in which it is empty.
+        Err(_) => create_plainly(path, mode),
+    }
+}
+
+fn create_plainly(path: &Path, mode: LockMode) -> io::Result<Option<File>> {
+    let mut options = OpenOptions::new();
+    let options = options.read(true).write(true).create_new(true);
+    match options.mode(mode.bits() & 0o777).open(path) {
+        Ok(file) => prepare(&file, mode).map(|()| Some(file)),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Gives a new lock file its first bytes, and the owner and permissions of its database.
+fn prepare(file: &File, mode: LockMode) -> io::Result<()> {
+    if let LockMode::OfDatabase { bits, owner } = mode {
+        // The owner of the database may come after a process of another user was killed; who may not give files away leaves it.
+        let _ = fchown(file, Some(owner.0), Some(owner.1));
+        // Whoever may write to the database may come, whatever the mask of the first one.
+        file.set_permissions(Permissions::from_mode(bits & 0o777))?;
+    }
+    file.write_all_at(&LOCK_MAGIC, 0)
+}

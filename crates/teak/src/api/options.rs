@@ -399,7 +399,10 @@ impl Options {
         } else {
             Access::ReadWrite
         };
-        Opening::open(path.as_ref(), access, self.create, &settings).map(Database::new)
+        let path = path.as_ref();
+        Opening::open(path, access, self.create, &settings)
+            .map(Database::new)
+            .map_err(|error| error.at(path))
     }
 
     /// Opens the database in any storage, for tests.

@@ -70,9 +70,9 @@ impl WriteTransaction {
         if written.is_err() {
             engine.flusher.wake_told();
         }
-        let transaction = written?.transaction();
+        let transaction = engine.named(written)?.transaction();
         if !durability.is_seen_at_once() {
-            engine.flusher.wait(transaction)?;
+            engine.named(engine.flusher.wait(transaction))?;
             stopwatch
                 .iter_mut()
                 .for_each(|watch| watch.note(Step::Wait));

@@ -10,6 +10,7 @@ mod inspect;
 mod interrupted;
 mod lmdb_tools;
 mod load_and_dump;
+mod loading;
 mod outputs;
 mod read;
 mod several_values;

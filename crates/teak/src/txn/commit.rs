@@ -16,13 +16,14 @@
 
 use super::{
     engine::Durability,
-    events::CommitNote,
+    events::{CommitNote, Event},
     flusher::Commit,
     journal::CommitNews,
     latency::{CommitLatency, Step, Stopwatch},
     named,
     open::now_ms,
     pages::{WRITING_PAGES, write_pages},
+    policies::WithoutName,
     progress::{Deferred, UnwrittenPage},
     roots::KnownRoots,
     snapshot::Snapshot,
@@ -35,10 +36,10 @@ use crate::{
     commit::record::{JOURNAL, Record, TABLE_KINDS},
     planted::{Planted, is_planted},
     space::{Change, Committed},
-    store::{Fill, Mapping},
+    store::{Fill, LostName, Mapping},
     tree::{PageSource, TreeRoot, seal},
 };
-use std::sync::Arc;
+use std::sync::{Arc, atomic::Ordering};
 
 /// Bytes of pages of a commit that may be deferred, and of all that are.
 const DEFERRED_BYTES_MAX: usize = 256 << 10;
@@ -253,6 +254,7 @@ impl WriteTransaction {
         self.pages.refuse_lost()?;
         let storage = &self.engine.storage;
         storage.refuse_cut().map_err(Error::io(WRITING_PAGES))?;
+        self.refuse_lost_name()?;
         let taken = union(taken, &committed.fold_taken);
         let bytes =
             taken.iter().map(|run| u64::from(run.len)).sum::<u64>() * self.engine.page_size as u64;
@@ -307,6 +309,21 @@ impl WriteTransaction {
         }
         self.note_step(Step::Record);
         Ok(snapshot)
+    }
+
+    /// Tells once that the file has lost its name, or refuses to commit.
+    fn refuse_lost_name(&self) -> Result<()> {
+        let Some(LostName { path, moved_to }) = self.engine.storage.lost_name() else {
+            return Ok(());
+        };
+        if self.engine.policies.without_name == WithoutName::Refuse {
+            return Err(Error::NameLost { path, moved_to });
+        }
+        if !self.engine.has_told_lost_name.swap(true, Ordering::Relaxed) {
+            let events = &self.engine.flusher.events;
+            events.note(|| Event::NameLost { path, moved_to });
+        }
+        Ok(())
     }
 
     /// The pages that the state of this commit has and the file has not, if they are better written

@@ -123,6 +123,8 @@ pub(crate) struct Engine {
     openings: Mutex<u32>,
     /// Whether the last opening was closed.
     is_closing: AtomicBool,
+    /// Whether the program was told that the file has lost its name.
+    pub(super) has_told_lost_name: AtomicBool,
     handles: Mutex<HashMap<Vec<u8>, usize>>,
     /// Tables whose keys were found to be in the order that their comparison says.
     pub(super) compared: Mutex<HashSet<usize>>,
@@ -264,6 +266,7 @@ impl Engine {
             slow_readers: settings.slow_readers.clone(),
             openings: Mutex::default(),
             is_closing: AtomicBool::new(false),
+            has_told_lost_name: AtomicBool::new(false),
             handles: Mutex::default(),
             compared: Mutex::default(),
             readers: Readers::new(table, shared.clone()),

@@ -31,7 +31,12 @@ pub(crate) fn open_for_reading(path: &Path) -> Result<Database, Failure> {
 /// Opens a database that must exist, to change it.
 pub(crate) fn open_for_writing(path: &Path) -> Result<Database, Failure> {
     outputs::refuse_standard_output(path)?;
-    tell_recovery(Options::new().create(false).open(path)?)
+    tell_recovery(for_writing().create(false).open(path)?)
+}
+
+/// What is committed must be found under the name that was given.
+fn for_writing() -> Options {
+    Options::new().require_name(true)
 }
 
 /// Opens a database to change it, or creates it, does `work`, and closes it. A database that was created for work that fails
@@ -42,7 +47,7 @@ pub(crate) fn open_or_create<T>(
     work: impl FnOnce(&Database) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
     outputs::refuse_standard_output(path)?;
-    let mut options = Options::new();
+    let mut options = for_writing();
     if let Some(page_size_bytes) = page_size_bytes {
         options = options.page_size(page_size_bytes);
     }
@@ -78,7 +83,7 @@ fn remove_unused(path: &Path) {
 
 /// Creates a database that nobody else opens meanwhile.
 pub(crate) fn create_exclusive(path: &Path, page_size_bytes: usize) -> Result<Database, Failure> {
-    let options = Options::new().create_new(true).exclusive(true);
+    let options = for_writing().create_new(true).exclusive(true);
     Ok(options.page_size(page_size_bytes).open(path)?)
 }
 

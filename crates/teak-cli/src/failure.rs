@@ -261,6 +261,7 @@ fn engine_kind(error: &teak::Error) -> Kind {
         | Error::ValueTooLong { .. } => Kind::Usage,
         Error::Corrupted { .. } | Error::Decode { .. } => Kind::Damaged,
         Error::NotFound(_)
+        | Error::NameLost { .. }
         | Error::AlreadyExists(_)
         | Error::NotADatabase { .. }
         | Error::NotALockFile { .. }

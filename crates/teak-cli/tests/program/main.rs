@@ -1,5 +1,6 @@
 //! Runs the program as its users do, on databases of their own directories.
 
+mod access;
 mod change;
 mod damage;
 mod diff;

@@ -45,6 +45,13 @@ fn samples() -> Vec<(&'static str, Error)> {
         ),
         ("Poisoned", Error::Poisoned),
         ("LocksLost", Error::LocksLost(path())),
+        (
+            "NameLost",
+            Error::NameLost {
+                path: path(),
+                moved_to: Some(PathBuf::from("old.teak")),
+            },
+        ),
         ("NetworkFileSystem", Error::NetworkFileSystem(path())),
         (
             "OptionsDiffer",

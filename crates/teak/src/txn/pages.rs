@@ -654,10 +654,17 @@ impl PageSink for WritePages {
         let Ok(pages) = u32::try_from(pages) else {
             return false;
         };
-        let found = self.writer.space.allocate(pages, Policy::Contiguous);
+        let is_before = |run: Run| run.len > 0 && u64::from(run.start.0) < boundary;
+        // A page is taken from the open run, which was the lowest.
+        let policy = match pages {
+            1 if is_before(self.open_run) => return true,
+            1 => Policy::Crumbs,
+            _ => Policy::Contiguous,
+        };
+        let found = self.writer.space.allocate(pages, policy);
         found.is_some_and(|run| {
             self.writer.space.give_back(run);
-            run.end() <= boundary
+            is_before(run)
         })
     }
 

@@ -314,7 +314,7 @@ impl WriteTransaction {
 
     /// Tells once that the file has lost its name, or refuses to commit.
     fn refuse_lost_name(&self) -> Result<()> {
-        let Some(LostName { path, moved_to }) = self.engine.storage.lost_name() else {
+        let Some(LostName { path, moved_to, .. }) = self.engine.storage.lost_name() else {
             return Ok(());
         };
         if self.engine.policies.without_name == WithoutName::Refuse {

@@ -87,6 +87,7 @@ errors! {
     HideCode "hide-code" "Every error of the disk is called EIO."
     CutEarly "cut-early" "The file is cut as soon as a commit has no use for its end, although a crash may lead back to one that has."
     PunchPending "punch-pending" "Blocks of dead pages are given back that some pin sees."
+    CheckOnce "check-once" "A check does not tell of pages that are used twice."
     LazyUnrecorded "lazy-unrecorded" "A lazy commit writes no record."
 }
 

@@ -105,6 +105,6 @@ pub use api::{
     Transaction, ValueGuard, ValueSize, Values, Verification, WarmUp, Warmed, WriteInfo, WriteTxn,
     WriterPlace, codec, delete, limits, lock_file_of, look, restore, salvage, salvage_with,
 };
-pub use error::{Error, KeyRange, Result};
+pub use error::{Error, KeyRange, Result, remedy};
 pub use page::{comparison::Comparison, key::KeyOrder};
 pub use types::{Geometry, PageNumber, Run, Tag, TransactionId};

@@ -1,6 +1,6 @@
 //! `teak compact`: the file as short as it can be, while others use it.
 
-use crate::arguments::DatabaseArgument;
+use crate::arguments::{DatabaseArgument, WaitArgument};
 use crate::engine;
 use crate::failure::Failure;
 use crate::output::{self, Style};
@@ -27,6 +27,9 @@ lists them. Commits make the file shorter by themselves, by and by, when much of
 pub(crate) struct Arguments {
     #[command(flatten)]
     database: DatabaseArgument,
+
+    #[command(flatten)]
+    wait: WaitArgument,
 
     /// Stop when the file is no longer than this
     #[arg(long, value_name = "BYTES")]
@@ -109,6 +112,10 @@ pub(crate) fn run(arguments: &Arguments, style: Style) -> Result<(), Failure> {
             .unwrap_or_else(|_| ProgressStyle::default_spinner()),
     );
     let max_pages = arguments.max_pages.unwrap_or(u64::MAX);
+    // Each commit waits for other writers: that is done here, where it is told.
+    let wait = || engine::begin_write(&database, arguments.wait).map(drop);
+    wait()?;
+    let mut waited = Ok(());
     let done = database.compact_with(&arguments.options(), &mut |progress| {
         bar.set_message(format!(
             "{} pages moved, {}",
@@ -116,13 +123,18 @@ pub(crate) fn run(arguments: &Arguments, style: Style) -> Result<(), Failure> {
             BinaryBytes(progress.file_bytes)
         ));
         bar.tick();
-        match progress.moved_pages >= max_pages {
-            true => ControlFlow::Break(()),
-            false => ControlFlow::Continue(()),
+        if progress.moved_pages >= max_pages {
+            return ControlFlow::Break(());
+        }
+        waited = wait();
+        match waited {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(_) => ControlFlow::Break(()),
         }
     });
     bar.finish_and_clear();
     let done = done?;
+    waited?;
     database.close()?;
     let obstacle = done.obstacle.map(in_the_way);
     let report = Report {

@@ -137,6 +137,26 @@ impl Database {
         Ok(begun.map(WriteTxn::new))
     }
 
+    /// The id of the process that writes at this moment; `None` if none does, or if it is not known here, as in another PID namespace.
+    /// A process may keep the writer's place between two transactions, to commit what it has in memory.
+    ///
+    /// ```
+    /// # use teak::Database;
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// let txn = database.begin_write()?;
+    /// assert_eq!(database.writer_process()?, Some(std::process::id()));
+    /// # drop(txn);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidArgument`] if the database has been closed.
+    pub fn writer_process(&self) -> Result<Option<u32>> {
+        Ok(self.opening.readable()?.writer_process())
+    }
+
     /// Begins to write, exactly on the state that `read` sees: what was decided by reading it still holds. Waits for other writers, unless
     /// one of them has committed already. `read` keeps its state, and with it the pages that the transaction
     /// replaces; drop it when it is not needed any more. Where an earlier transaction found no space and tables were dropped, some of their

@@ -16,6 +16,7 @@ mod install_c;
 mod instructions;
 mod kill;
 mod layers;
+mod limits;
 mod lmdb_bench;
 mod lmdb_clients;
 mod model;
@@ -62,6 +63,7 @@ enum Task {
     Kill(kill::Arguments),
     Crash(crash::Arguments),
     Faults(faults::Arguments),
+    Limits(limits::Arguments),
     Mutate(mutate::Arguments),
     Protocol(protocol::Arguments),
     Power(power::Arguments),
@@ -121,6 +123,7 @@ fn main() -> ExitCode {
             panics::keep();
             faults::run(&arguments)
         }
+        Task::Limits(arguments) => limits::run(&arguments),
         Task::Mutate(mutation) => {
             panics::keep();
             mutate::run(&mutation, arguments.planted.as_deref())

@@ -1,0 +1,33 @@
+use super::{Arguments, Records, compare, run};
+
+fn records(pairs: &[(&str, &str)]) -> Records {
+    let pairs = pairs.iter();
+    pairs
+        .map(|(key, value)| (key.as_bytes().to_vec(), value.as_bytes().to_vec()))
+        .collect()
+}
+
+#[test]
+fn what_is_lost_is_found() {
+    let (before, after) = (records(&[("a", "1"), ("b", "2")]), records(&[("a", "3")]));
+    assert!(compare(&before, &before, &after, false).is_ok());
+    assert!(compare(&after, &before, &after, true).is_ok());
+    assert!(compare(&before, &before, &after, true).is_err());
+    assert!(compare(&records(&[("b", "2")]), &before, &after, false).is_err());
+    let half = records(&[("a", "3"), ("b", "2")]);
+    assert!(compare(&half, &before, &after, false).is_ok());
+}
+
+#[test]
+#[ignore = "builds the program"]
+fn a_few_rounds_find_nothing() {
+    let arguments = Arguments {
+        count: 20,
+        seed: 7,
+        first: 0,
+        dir: None,
+        program: None,
+        results: None,
+    };
+    run(&arguments).expect("no violations");
+}

@@ -7,6 +7,7 @@ mod deleting;
 mod differences;
 mod dropping;
 mod elsewhere;
+mod equal_bytes;
 mod events;
 mod faults;
 mod free_cursors;

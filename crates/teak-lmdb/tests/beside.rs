@@ -148,6 +148,11 @@ fn a_search_that_misses_and_a_nested_transaction_leave_cursors_where_lmdb_has_th
 }
 
 #[test]
+fn a_handle_is_closed_though_the_transaction_that_has_opened_it_goes_on() {
+    is_the_same("closing.c");
+}
+
+#[test]
 fn a_cursor_that_deletes_and_puts_back_ends_where_lmdbs_does() {
     is_the_same("loops.c");
 }

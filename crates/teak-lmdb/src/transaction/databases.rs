@@ -232,6 +232,7 @@ impl Transaction {
     /// Has a named database under a handle that was reserved.
     pub(crate) fn own(&mut self, handle: c_uint, open: Arc<Open>) {
         self.dropped.retain(|dropped| *dropped != handle);
+        self.opened.handles().note(handle, &open);
         self.own.push((handle, open));
     }
 

@@ -2,11 +2,13 @@
 
 mod backups;
 mod cancelled;
+mod compacting;
 mod counting;
 mod deleting;
 mod differences;
 mod dropping;
 mod elsewhere;
+mod equal_bytes;
 mod events;
 mod faults;
 mod free_cursors;

@@ -61,7 +61,7 @@ pub fn delete(path: impl AsRef<Path>, deletion: Deletion) -> Result<bool> {
     loop {
         match (delete_once(path, deletion), deletion) {
             (Err(Error::InUse(_)), Deletion::WhenUnused | Deletion::Now) => thread::sleep(PAUSE),
-            (done, _) => return done,
+            (done, _) => return done.map_err(|error| error.at(path)),
         }
     }
 }

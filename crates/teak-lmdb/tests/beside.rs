@@ -168,3 +168,13 @@ fn the_version_that_a_program_was_compiled_for_is_told() {
 fn handles_that_are_over_are_refused() {
     assert_eq!(printed("over.c", Library::Own, &[]), "");
 }
+
+#[test]
+fn a_comparison_may_read_behind_the_bytes_that_the_client_has_passed() {
+    is_the_same("js.c");
+}
+
+#[test]
+fn a_deleted_data_file_gives_way_and_readers_without_locks_have_no_limit() {
+    is_the_same("replaced.c");
+}

@@ -54,6 +54,10 @@ const RESERVE_LEN: u64 = if usize::BITS >= 64 {
 /// A file needs more addresses than [`RESERVE_LEN`] when this many times its length are more.
 const RESERVE_FACTOR: u64 = 8;
 
+/// No more than such a part of the addresses that the process may have is reserved for one mapping, of which there are several for each
+/// database: the rest is for its memory.
+const RESERVED_PART: u64 = 16;
+
 /// A database file, open and locked.
 #[derive(Debug)]
 pub(crate) struct FileStorage {
@@ -187,7 +191,8 @@ impl FileStorage {
     fn map(&self, file_len: u64, protection: Protection) -> io::Result<Arc<Stretch>> {
         let wanted = file_len
             .saturating_mul(RESERVE_FACTOR)
-            .max(self.reserve_len);
+            .max(self.reserve_len)
+            .min(address_limit() / RESERVED_PART);
         let stretch = Stretch::map(&self.file, file_len, wanted, protection)?;
         stretch.advise(0, stretch.len(), self.advisor.advice(file_len));
         Ok(Arc::new(stretch))
@@ -217,6 +222,12 @@ impl FileStorage {
             )),
         }
     }
+}
+
+/// How many bytes of addresses the process may have.
+fn address_limit() -> u64 {
+    let limit = rustix::process::getrlimit(rustix::process::Resource::As);
+    limit.current.unwrap_or(u64::MAX)
 }
 
 /// How long the file is, if the descriptor still stands for it.

@@ -594,7 +594,12 @@ impl Database {
     /// each of a series of durable commits, and cuts the end off. Readers and writers of all processes go on meanwhile; what
     /// readers of older states see at the end of the file stays. Commits do the same by and by; this is for who does not
     /// want to wait. It ends when nothing is left to be moved, or when `progress` breaks: at a
-    /// length that is short enough, or after so many pages.
+    /// length that is short enough, or after so many pages. Where there is nothing to do it makes no commit.
+    ///
+    /// A large value goes to the lowest free pages in a row that hold it. Where there are none, and the file is longer than the pages in use by
+    /// more than a thirty-second part, some values are copied behind the end, and all that comes after them moves down. The file is longer for
+    /// that while, by the largest value and as much as one commit moves (4,096 pages). This is not done beside readers or named snapshots, which
+    /// would keep the pages. [`CompactProgress::obstacle`] says what was in the way.
     ///
     /// ```
     /// # use teak::{Database, codec::{Bytes, U64}};

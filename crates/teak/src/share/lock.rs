@@ -168,7 +168,7 @@ impl SharedLock {
     /// Only who has the lock counts.
     fn note_passing(&self, has_passed: bool) {
         let count = match has_passed {
-            true => self.passed_over().load(Relaxed) + 1,
+            true => self.passed_over().load(Relaxed).wrapping_add(1),
             false => 0,
         };
         self.passed_over().store(count, Relaxed);

@@ -707,7 +707,12 @@ impl Writer {
 
     /// Whether the file is becoming shorter, which takes flushes.
     pub(super) fn is_to_shrink(&self, storage: &dyn Storage) -> bool {
-        self.tail.is_emptying() || storage.len() > self.least_bytes()
+        self.tail.is_emptying() || self.is_to_cut(storage)
+    }
+
+    /// Whether the file is longer than it has to be when what made the database shorter is on the disk.
+    pub(super) fn is_to_cut(&self, storage: &dyn Storage) -> bool {
+        storage.len() > self.least_bytes()
     }
 
     /// The file may be this long when what made the database shorter is on the disk.

@@ -1,8 +1,11 @@
 //! The one error type of the engine. Each text says what happened and what to do about it.
 
 mod key_range;
+mod limit;
 
 pub use key_range::KeyRange;
+
+use limit::limit;
 
 use crate::{
     planted::{Planted, is_planted},
@@ -18,7 +21,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[non_exhaustive]
 pub enum Error {
     /// The operating system refused an operation on the file.
-    #[error("{operation} failed: {source}")]
+    #[error("{operation} failed: {source}{}", limit(operation, source))]
     Io {
         /// What was tried.
         operation: &'static str,

@@ -56,6 +56,13 @@ fn each_error_of_the_engine_has_its_code() {
         (Error::Poisoned, C::TEAK_POISONED),
         (Error::LocksLost(path()), C::TEAK_POISONED),
         (
+            Error::NameLost {
+                path: path(),
+                moved_to: None,
+            },
+            C::TEAK_FILE_NOT_FOUND,
+        ),
+        (
             Error::NetworkFileSystem(path()),
             C::TEAK_NETWORK_FILE_SYSTEM,
         ),

@@ -13,8 +13,8 @@ use std::ops::Bound;
 use std::path::Path;
 use teak::Transaction as _;
 use teak::{
-    Database, Durability, Options, ReadTxn, Recovery, SalvageReport, TableInfo, TransactionId,
-    WriteTxn,
+    Database, Deletion, Durability, Options, ReadTxn, Recovery, SalvageReport, TableInfo,
+    TransactionId, WriteTxn,
 };
 
 /// One side of a range of keys.
@@ -29,25 +29,59 @@ pub(crate) fn open_for_reading(path: &Path) -> Result<Database, Failure> {
 /// Opens a database that must exist, to change it.
 pub(crate) fn open_for_writing(path: &Path) -> Result<Database, Failure> {
     outputs::refuse_standard_output(path)?;
-    tell_recovery(Options::new().create(false).open(path)?)
+    tell_recovery(for_writing().create(false).open(path)?)
 }
 
-/// Opens a database to change it, and creates it when there is none.
-pub(crate) fn open_or_create(
+/// What is committed must be found under the name that was given.
+fn for_writing() -> Options {
+    Options::new().require_name(true)
+}
+
+/// Opens a database to change it, or creates it, does `work`, and closes it. A database that was created for work that fails
+/// is removed again, unless something was committed to it.
+pub(crate) fn open_or_create<T>(
     path: &Path,
     page_size_bytes: Option<usize>,
-) -> Result<Database, Failure> {
+    work: impl FnOnce(&Database) -> Result<T, Failure>,
+) -> Result<T, Failure> {
     outputs::refuse_standard_output(path)?;
-    let mut options = Options::new();
+    let mut options = for_writing();
     if let Some(page_size_bytes) = page_size_bytes {
         options = options.page_size(page_size_bytes);
     }
-    tell_recovery(options.create(true).open(path)?)
+    let (database, is_new) = match options.clone().create_new(true).open(path) {
+        Err(teak::Error::AlreadyExists(_)) => (tell_recovery(options.open(path)?)?, false),
+        created => (created?, true),
+    };
+    let done = work(&database);
+    match done {
+        Ok(_) => database.close()?,
+        Err(_) => {
+            drop(database);
+            if is_new {
+                remove_unused(path);
+            }
+        }
+    }
+    done
+}
+
+/// Removes a database to which nothing was ever committed, if nobody has it open.
+fn remove_unused(path: &Path) {
+    let alone = Options::new().create(false).exclusive(true).open(path);
+    let is_unused = |database: &Database| {
+        let state = database.begin_read();
+        state.is_ok_and(|state| state.id() == TransactionId(0))
+    };
+    if alone.as_ref().is_ok_and(is_unused) {
+        // It is of no harm if it stays.
+        let _ = teak::delete(path, Deletion::Now);
+    }
 }
 
 /// Creates a database that nobody else opens meanwhile.
 pub(crate) fn create_exclusive(path: &Path, page_size_bytes: usize) -> Result<Database, Failure> {
-    let options = Options::new().create_new(true).exclusive(true);
+    let options = for_writing().create_new(true).exclusive(true);
     Ok(options.page_size(page_size_bytes).open(path)?)
 }
 

@@ -248,6 +248,7 @@ fn engine_kind(error: &teak::Error) -> Kind {
         | Error::KeyTooLong { .. } => Kind::Usage,
         Error::Corrupted { .. } | Error::Decode { .. } => Kind::Damaged,
         Error::NotFound(_)
+        | Error::NameLost { .. }
         | Error::AlreadyExists(_)
         | Error::NotADatabase { .. }
         | Error::NotALockFile { .. }

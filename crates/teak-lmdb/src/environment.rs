@@ -6,6 +6,7 @@ use crate::{
     flags,
     handles::{Handles, Open},
     readers::Places,
+    registry::{Registered, Registry},
 };
 use std::{
     ffi::{CStr, CString, c_uint, c_void},
@@ -41,6 +42,13 @@ pub struct Environment {
     pub(crate) user_context: AtomicPtr<c_void>,
     /// The client's function for failed assertions. Nothing calls it: a failed one is a panic, which is told as such.
     pub(crate) assert_function: AtomicPtr<c_void>,
+}
+
+impl Registered for Environment {
+    fn registry() -> &'static Registry<Self> {
+        static ENVIRONMENTS: Registry<Environment> = Registry::new();
+        &ENVIRONMENTS
+    }
 }
 
 /// What was asked for before the environment was opened.

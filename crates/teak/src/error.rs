@@ -11,7 +11,10 @@ use crate::{
     planted::{Planted, is_planted},
     types::{PageNumber, TransactionId},
 };
-use std::{io, path::PathBuf};
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
 
 /// What the functions of this crate return.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -88,6 +91,18 @@ pub enum Error {
          unlocks or closes files that it did not open, then close the database and open it again", .0.display()
     )]
     LocksLost(PathBuf),
+    /// The file of the database was removed, renamed or replaced while it was open, so nobody would find what is committed: see
+    /// [`Options::require_name`](crate::Options::require_name).
+    #[error(
+        "{}; the transaction was not committed; put the file back, or close the database and open the one that is wanted",
+        in_words(.path, .moved_to.as_deref())
+    )]
+    NameLost {
+        /// The name that the file had.
+        path: PathBuf,
+        /// Where the file is now; `None` if it has no name.
+        moved_to: Option<PathBuf>,
+    },
     /// The file is on a network file system, where processes of several machines could not share it.
     #[error(
         "{} is on a network file system; put it on a local one, or insist with `Options::allow_network` if one machine alone uses it", .0.display()
@@ -292,6 +307,18 @@ pub(crate) fn is_full(error: &io::Error) -> bool {
         error.kind(),
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
     )
+}
+
+/// How a file lost its name.
+pub(crate) fn in_words(path: &Path, moved_to: Option<&Path>) -> String {
+    let path = path.display();
+    match moved_to {
+        Some(now) => format!(
+            "the database was at {path}, and is at {} now",
+            now.display()
+        ),
+        None => format!("the database at {path} was removed or replaced while it was open"),
+    }
 }
 
 /// Where in a table damage is, as far as that is known.

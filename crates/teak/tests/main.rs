@@ -18,6 +18,7 @@ mod memory;
 mod multi;
 mod multi_points;
 mod multi_regressions;
+mod names;
 mod orders;
 mod panics;
 mod parity;

@@ -11,6 +11,7 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use teak::Database;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -67,12 +68,13 @@ struct Report {
 pub(crate) fn run(arguments: &Arguments, style: Style) -> Result<(), Failure> {
     let key = arguments.key_format.parse(&arguments.key)?;
     let value = value(arguments)?;
-    let database = engine::open_or_create(&arguments.database.path, None)?;
-    let (replaced, transaction) = engine::change(&database, |txn| {
-        let table = engine::open_or_create_table(txn, arguments.table.name(), Kind::default())?;
-        Ok(table.insert(txn, &key, &value)?.is_some())
-    })?;
-    database.close()?;
+    let put = |database: &Database| {
+        engine::change(database, |txn| {
+            let table = engine::open_or_create_table(txn, arguments.table.name(), Kind::default())?;
+            Ok(table.insert(txn, &key, &value)?.is_some())
+        })
+    };
+    let (replaced, transaction) = engine::open_or_create(&arguments.database.path, None, put)?;
     match style {
         Style::Text => Ok(()),
         Style::Json => output::print_json(&Report {

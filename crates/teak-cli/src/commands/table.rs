@@ -8,7 +8,7 @@ use crate::text::{Kind, Order, Values, printable};
 use clap::{Args, Subcommand, ValueEnum};
 use serde::Serialize;
 use std::ffi::OsString;
-use teak::{Database, TransactionId};
+use teak::{Database, TransactionId, WriteTxn};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -134,14 +134,16 @@ fn create(arguments: &CreateArguments) -> Result<TransactionId, Failure> {
             is_fixed: arguments.fixed_values,
         }),
     };
-    let database = engine::open_or_create(&arguments.table.database.path, None)?;
-    let ((), transaction) = engine::change(&database, |txn| {
+    let create = |txn: &mut WriteTxn| {
         if engine::has_table(txn, name)? {
             return Err(teak::Error::TableExists(printable(name)).into());
         }
         engine::open_or_create_table(txn, name, kind).map(drop)
-    })?;
-    close(database, transaction)
+    };
+    let create = |database: &Database| engine::change(database, create);
+    let path = &arguments.table.database.path;
+    let ((), transaction) = engine::open_or_create(path, None, create)?;
+    Ok(transaction)
 }
 
 fn drop_table(arguments: &NamedArguments) -> Result<TransactionId, Failure> {

@@ -1,5 +1,6 @@
 //! Runs the program as its users do, on databases of their own directories.
 
+mod access;
 mod change;
 mod damage;
 mod diff;
@@ -9,6 +10,7 @@ mod inspect;
 mod interrupted;
 mod lmdb_tools;
 mod load_and_dump;
+mod loading;
 mod outputs;
 mod read;
 mod several_values;

@@ -271,6 +271,7 @@ impl ReadTxn {
         Options::new()
             .create_new(true)
             .exclusive(true)
+            .require_name(true)
             .page_size(self.engine().page_size())
             .geometry(state.geometry())
             .durability(durability)

@@ -11,7 +11,7 @@ use crate::{
     tree::{TreeKind, TreeRoot},
     txn::{
         Durability, Event, EventHook, Network, Opening, Settings, Sharing, SlowReader,
-        SlowReaderChoice, SlowReaderHook, Verification, dropped::DropLimits,
+        SlowReaderChoice, SlowReaderHook, Verification, WithoutName, dropped::DropLimits,
     },
 };
 use std::{
@@ -55,6 +55,7 @@ pub struct Options {
     lock_file: Option<PathBuf>,
     file_mode: u32,
     network: Network,
+    without_name: WithoutName,
     handles_faults: bool,
     comparisons: Vec<&'static Comparison>,
     read_ahead: ReadAhead,
@@ -89,6 +90,7 @@ impl Options {
             lock_file: None,
             file_mode: FILE_MODE,
             network: Network::Refuse,
+            without_name: WithoutName::Commit,
             handles_faults: true,
             comparisons: Vec::new(),
             read_ahead: ReadAhead::default(),
@@ -188,6 +190,28 @@ impl Options {
         self.network = match is_allowed {
             true => Network::Allow,
             false => Network::Refuse,
+        };
+        self
+    }
+
+    /// Whether a commit fails with [`Error::NameLost`] when the file, or a directory above it, was removed, renamed or replaced since it was
+    /// opened. By default the commit is made all the same, into a file that may be gone when it is closed, and the first such commit is
+    /// [`Event::NameLost`]. That the last link to the file is gone is noticed at once; anything else within 10 milliseconds.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir()?;
+    /// # let path = directory.path().join("coins.teak");
+    /// let database = teak::Options::new().require_name(true).open(&path)?;
+    /// std::fs::remove_file(&path)?;
+    /// let mut txn = database.begin_write()?;
+    /// txn.create_table::<teak::codec::Str, teak::codec::Str>("names")?;
+    /// assert!(matches!(txn.commit(), Err(teak::Error::NameLost { .. })));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn require_name(mut self, is_required: bool) -> Self {
+        self.without_name = match is_required {
+            true => WithoutName::Refuse,
+            false => WithoutName::Commit,
         };
         self
     }
@@ -479,6 +503,7 @@ impl Options {
             lock_file: self.lock_file.clone(),
             file_mode: self.file_mode,
             network: self.network,
+            without_name: self.without_name,
             comparisons: Comparisons::new(&self.comparisons),
             read_ahead: self.read_ahead,
         })

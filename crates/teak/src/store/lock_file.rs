@@ -26,6 +26,7 @@ use rustix::{
     fs::{FallocateFlags, fallocate},
     io::{Errno, ReadWriteFlags, pwritev2, retry_on_intr},
 };
+use crate::planted::{Planted, is_planted};
 use std::{
     fs::{self, File, OpenOptions},
     io::{self, ErrorKind, IoSlice},
@@ -90,6 +91,7 @@ impl Locks {
         let known = holder(file, Self::OfDescription, 0, 1);
         match known.map_err(|error| error.raw_os_error()) {
             Err(Some(libc::EINVAL)) => Self::OfProcess,
+            _ if is_planted(Planted::LocksOfProcess) => Self::OfProcess,
             _ => Self::OfDescription,
         }
     }
@@ -366,7 +368,7 @@ impl LockFile {
     /// What the system answers; `EFBIG` where this process may not make so long a file.
     pub(crate) fn allocate(&self, bytes: Range<usize>) -> io::Result<()> {
         let range = pages_with(&(bytes.start as u64..bytes.end as u64));
-        let len = self.file.file_len()?;
+        let len = self.file.len_and_links()?.0;
         if range.end > len {
             refuse_file_len(range.end)?;
         }
@@ -379,7 +381,7 @@ impl LockFile {
             let zeros = vec![0; (range.end - len) as usize];
             let parts = [IoSlice::new(&zeros)];
             pwritev2(self.file(), &parts, len, ReadWriteFlags::APPEND)?;
-            len = self.file.file_len()?;
+            len = self.file.len_and_links()?.0;
         }
         Ok(())
     }

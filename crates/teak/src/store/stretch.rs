@@ -107,6 +107,9 @@ impl Stretch {
 
     /// Maps words of a file that processes share. If some of them cannot be had any more this process shares none of them, nor of
     /// those of `head`, which lives as long.
+    ///
+    /// Its pages are touched one by one, all over the file, and most are holes. Where the system reads ahead, it would zero
+    /// megabytes of memory for the first of them, and give them back when the file is removed.
     pub(super) fn shared(
         file: &Held,
         offset: u64,
@@ -117,6 +120,8 @@ impl Stretch {
         let unlocked = file.for_mapping(true);
         let mapped = unlocked.as_ref().unwrap_or(file);
         let base = map_exactly(mapped, offset, len as u64, Protection::ReadWrite)?;
+        // SAFETY: the memory is mapped, and the advice changes nothing of what is in it.
+        let _ = unsafe { mm::madvise(base.as_ptr().cast(), len, Advice::Random) };
         let own = (base.as_ptr() as usize, len);
         let head = head.map_or(own, |head| (head.base.as_ptr() as usize, head.len as usize));
         Ok(Self {

@@ -75,15 +75,14 @@ impl Engine {
         (path, access, create): (&Path, Access, Create),
         settings: Settings,
     ) -> Result<Self> {
-        let Some(door) = Door::pass(path, access, &settings)? else {
+        let Some(mut door) = Door::pass(path, access, &settings)? else {
             return Self::open_unshared((path, access, create), Company::Others, settings);
         };
-        let (storage, how) = open_file((path, access, create), door.company(), settings)?;
-        let file_id = storage
-            .id()
-            .map_err(Error::io("reading the attributes of the database file"))?;
+        let company = door.company();
+        let file = (path, access, create);
+        let (storage, how) = open_file(file, company, settings, Some(&mut door))?;
         let dynamic: Arc<dyn Storage> = Arc::clone(&storage) as _;
-        Self::pass(door, dynamic, how, file_id, || storage.admit_others())
+        Self::pass(door, dynamic, how, || storage.admit_others())
     }
 
     fn open_unshared(
@@ -91,7 +90,7 @@ impl Engine {
         company: Company,
         settings: Settings,
     ) -> Result<Self> {
-        let (storage, how) = open_file(file, company, settings)?;
+        let (storage, how) = open_file(file, company, settings, None)?;
         let storage: Arc<dyn Storage> = storage;
         let settled = settle(&storage, &how)?;
         Ok(Self::new(how.path, storage, &how.settings, settled, None))
@@ -120,15 +119,13 @@ impl Engine {
         }
     }
 
-    /// Joins those who have the database open; or puts it in order, and has others come in then.
+    /// Joins those who have the database open; or puts it in order, and has others come in then. The door has looked at the shared memory.
     fn pass(
         mut door: Door,
         storage: Arc<dyn Storage>,
         how: How,
-        file_id: (u64, u64),
         admit_others: impl FnOnce() -> io::Result<()>,
     ) -> Result<Self> {
-        door.look(file_id, how.boot)?;
         if let Some(newest) = door.joins(&how)? {
             let shared = door.enter(&storage, newest.page_size as usize);
             let mut settled = join(&storage, &how, newest)?;
@@ -165,13 +162,9 @@ impl Engine {
             settings,
             boot,
         };
-        Self::pass(
-            Door::pass_apart(lock_file)?,
-            storage,
-            how,
-            (0, 0),
-            || Ok(()),
-        )
+        let mut door = Door::pass_apart(lock_file)?;
+        door.look((0, 0), boot)?;
+        Self::pass(door, storage, how, || Ok(()))
     }
 
     /// Has nothing of what this process does reach the others any more, as if it had been killed; `false` if nobody shares the database
@@ -209,21 +202,38 @@ impl Engine {
     }
 }
 
-/// Opens and locks the file itself.
+/// Opens and locks the file itself, or makes it; the door looks at the shared memory as soon as the file is locked.
 fn open_file(
     (path, access, create): (&Path, Access, Create),
     company: Company,
     settings: Settings,
+    door: Option<&mut Door>,
 ) -> Result<(Arc<FileStorage>, How)> {
-    let opened = || FileStorage::open(path, access, create, company, settings.file_mode);
-    let (storage, created) = wait_for_leaving(opened)?;
+    let opened = |create| {
+        wait_for_leaving(|| FileStorage::open(path, access, create, company, settings.file_mode))
+    };
+    let (mut storage, created) = opened(create)?;
+    let (file_id, boot) = (storage.id(), boot_id());
+    let has_door = door.is_some();
+    if let Some(door) = door {
+        door.look(file_id, boot)?;
+    }
+    if created == Created::Yes {
+        format(&storage, path, &settings, boot)?;
+        drop(storage);
+        // The system knows what is open by the path that it was opened by, and a new file had none.
+        storage = opened(Create::Never)?.0;
+        if has_door && storage.id() != file_id {
+            return Err(Error::InUse(path.to_path_buf()));
+        }
+    }
     storage.set_read_ahead(settings.read_ahead);
     let how = How {
         path: path.to_path_buf(),
-        is_new: matches!(created, Created::Yes),
+        is_new: false,
         is_read_only: matches!(access, Access::ReadOnly),
         settings,
-        boot: boot_id(),
+        boot,
     };
     Ok((Arc::new(storage), how))
 }
@@ -297,7 +307,7 @@ fn settle(storage: &Arc<dyn Storage>, how: &How) -> Result<Settled> {
         ..found.newest.clone()
     };
     let checked = Checked::new(how.settings.verification, newest.page_count);
-    let snapshot = Snapshot::new(newest.clone(), mapping, 16)?
+    let snapshot = Snapshot::new(newest.clone(), mapping)?
         .with_checked(checked)
         .with_comparisons(how.settings.comparisons.clone());
     let space = match snapshot.space_to_look_at() {
@@ -336,7 +346,7 @@ fn join(storage: &Arc<dyn Storage>, how: &How, newest: Record) -> Result<Settled
         .map_err(Error::io("reading the length of the file"))?;
     let mapping = storage.mapping().map_err(Error::io("mapping the file"))?;
     let checked = Checked::new(how.settings.verification, newest.page_count);
-    let snapshot = Snapshot::new(newest.clone(), mapping, 16)?
+    let snapshot = Snapshot::new(newest.clone(), mapping)?
         .with_checked(checked)
         .with_comparisons(how.settings.comparisons.clone());
     let writer = (!how.is_read_only).then(|| Writer {

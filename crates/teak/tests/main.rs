@@ -2,6 +2,7 @@
 
 mod backups;
 mod cancelled;
+mod compacting;
 mod counting;
 mod deleting;
 mod differences;

@@ -22,11 +22,11 @@ use super::{
     lock_header::{create, refuse_foreign},
     system::{pages_with, refuse_file_len},
 };
+use crate::planted::{Planted, is_planted};
 use rustix::{
     fs::{FallocateFlags, fallocate},
     io::{Errno, ReadWriteFlags, pwritev2, retry_on_intr},
 };
-use crate::planted::{Planted, is_planted};
 use std::{
     fs::{self, File, OpenOptions},
     io::{self, ErrorKind, IoSlice},

@@ -62,7 +62,8 @@ impl Door {
     /// Passes the gate. `None` for who only reads, where the lock file cannot be written to since nothing can, and
     /// nobody is there.
     pub(super) fn pass(path: &Path, access: Access, settings: &Settings) -> Result<Option<Self>> {
-        let lock_path = lock_path(path, settings.lock_file.as_deref()).map_err(lock_file_error)?;
+        let lock_path = lock_path(path, settings.lock_file.as_deref())
+            .map_err(Error::io("finding the directory of the database"))?;
         let mode = LockMode::beside(path, settings.file_mode);
         let (lock_file, is_alone) = match LockFile::open(&lock_path, mode) {
             Ok(opened) => opened,
@@ -73,7 +74,10 @@ impl Door {
             {
                 return Ok(None);
             }
-            Err(error) if error.kind() == io::ErrorKind::ReadOnlyFilesystem => {
+            Err(error)
+                if access == Access::ReadOnly
+                    && error.kind() == io::ErrorKind::ReadOnlyFilesystem =>
+            {
                 return Err(Error::InUse(path.to_path_buf()));
             }
             Err(error) => return Err(not_opened(error, &lock_path, path)),
@@ -117,7 +121,7 @@ impl Door {
         };
         let memory = memory.map_err(|error| match error.kind() {
             io::ErrorKind::InvalidData => Error::InUse(self.path.clone()),
-            _ => lock_file_error(error),
+            _ => self.refused(error),
         })?;
         let region = Region::new(memory);
         if self.is_alone {
@@ -158,9 +162,13 @@ impl Door {
         self.is_alone
     }
 
+    fn refused(&self, error: io::Error) -> Error {
+        lock_file_error(error).at(self.lock_file().path())
+    }
+
     fn allocate(&self, bytes: Range<usize>) -> Result<()> {
         let allocated = self.lock_file().allocate(bytes);
-        allocated.map_err(lock_file_error)
+        allocated.map_err(|error| self.refused(error))
     }
 
     pub(super) fn company(&self) -> Company {

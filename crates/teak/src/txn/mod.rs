@@ -59,7 +59,7 @@ mod written;
 
 pub(crate) use crate::store::refuse_file_len;
 pub use checked::Verification;
-pub use compact::{CompactOptions, CompactProgress};
+pub use compact::{CompactObstacle, CompactOptions, CompactProgress};
 pub use deleting::{Deletion, delete};
 pub use engine::Durability;
 pub(crate) use engine::Engine;

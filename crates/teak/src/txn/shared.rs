@@ -111,7 +111,8 @@ impl Shared {
             return Error::io("reading the lock file")(io::Error::new(
                 io::ErrorKind::UnexpectedEof,
                 "somebody has cut it short, or its disk does not give it; nothing was written since; close the database and open it again",
-            ));
+            ))
+            .at(self.lock_file.path());
         }
         Error::LocksLost(self.lock_file.path().to_path_buf())
     }
@@ -198,7 +199,8 @@ impl Shared {
     pub(super) fn take_block(&self) -> Result<Option<Vec<Slot>>> {
         let table = &self.region.readers;
         let taken = table.take_block(self.owner(), |bytes| self.lock_file.allocate(bytes));
-        taken.map_err(Error::io("making room for readers in the lock file"))
+        let refused = Error::io("making room for readers in the lock file");
+        taken.map_err(|error| refused(error).at(self.lock_file.path()))
     }
 
     /// Looks, if nobody has lately, which processes have died, and gives up what they pin.
@@ -266,7 +268,7 @@ pub(super) fn not_opened(error: io::Error, lock_path: &Path, path: &Path) -> Err
             path: lock_path.to_path_buf(),
             reason: error.to_string(),
         },
-        _ => lock_file_error(error),
+        _ => lock_file_error(error).at(lock_path),
     }
 }
 
@@ -279,5 +281,5 @@ const OPENING: &str = "opening the lock file beside the database";
 
 /// Whether a database was not opened since there can be no lock file: the disk has no block for one.
 pub(super) fn is_lack_of_lock_file(error: &Error) -> bool {
-    matches!(error, Error::Io { operation: OPENING, source } if is_full(source))
+    matches!(error, Error::Io { operation: OPENING, source, .. } if is_full(source))
 }

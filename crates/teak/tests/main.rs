@@ -14,6 +14,7 @@ mod faults;
 mod free_cursors;
 mod free_cursors_of_values;
 mod holes;
+mod limits;
 mod locks;
 mod memory;
 mod multi;

@@ -652,10 +652,10 @@ impl Database {
         &self,
         progress: &mut dyn FnMut(CheckProgress) -> ControlFlow<()>,
     ) -> Result<Option<CheckReport>> {
-        let (state, named) = self.opening.readable()?.begin_read_all()?;
+        let (state, named, faults) = self.opening.readable()?.begin_read_sound()?;
         Ok(check::check(
             &state,
-            &named,
+            (&named, &faults),
             &mut |done| match state.hold().refuse_cancelled() {
                 Ok(()) => progress(done),
                 Err(_) => ControlFlow::Break(()),

@@ -16,7 +16,7 @@ use super::{
     policies::{Asked, Policies, Settings},
     progress::{UnwrittenPage, Written},
     published::{Published, foreign_snapshot},
-    reader::{Reader, Readers, private_table},
+    reader::{Reader, Readers, Trust, private_table},
     readers_seen::SlowReaderHook,
     recover::Recovery,
     shared::Shared,
@@ -358,7 +358,7 @@ impl Engine {
     /// Begins to read the state of a named snapshot.
     pub(crate) fn begin_read_at(self: &Arc<Self>, name: &[u8]) -> Result<Reader> {
         self.refuse_closed()?;
-        Reader::begin_at(self, name)
+        Reader::begin_at(self, name, Trust::Own)
     }
 
     /// Somebody of this process opens the database, or opens it again.

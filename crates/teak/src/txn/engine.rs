@@ -397,6 +397,13 @@ impl Engine {
         *openings == 0
     }
 
+    /// The last opening could not be closed, and stays.
+    pub(super) fn stay_open(&self) {
+        let mut openings = self.openings();
+        *openings += 1;
+        self.is_closing.store(false, Ordering::Release);
+    }
+
     fn openings(&self) -> MutexGuard<'_, u32> {
         lock(&self.openings)
     }

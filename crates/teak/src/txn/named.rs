@@ -361,7 +361,7 @@ impl Snapshot {
             Trust::Own => self.checked.apart(),
             Trust::Newest => self.checked.clone(),
         };
-        let past = Self::new(record, Arc::clone(&self.mapping), self.root_places())?;
+        let past = Self::new(record, Arc::clone(&self.mapping))?;
         let mut past = past
             .with_checked(checked)
             .with_comparisons(self.comparisons.clone());

@@ -1,6 +1,12 @@
 //! The works of `works.c` through Teak's own interface: the same keys, values, order and output.
 
-use std::{env, error::Error, path::Path, time::Instant};
+use std::{
+    env,
+    error::Error,
+    fs,
+    path::Path,
+    time::{Duration, Instant},
+};
 use teak::{
     Cursor, Database, Durability, Options, Table, TableOptions, Transaction, WriteTxn, codec::Bytes,
 };
@@ -158,6 +164,27 @@ impl Works {
         Ok(())
     }
 
+    fn empty_transactions(&self) -> Done {
+        let begin = Instant::now();
+        for _ in 0..self.records {
+            self.database.begin_read()?;
+        }
+        tell("empty-transaction", self.records, begin);
+        Ok(())
+    }
+
+    fn single_records(&self) -> Done {
+        let count = self.records / 5;
+        let begin = Instant::now();
+        for draw in 0..count {
+            let mut txn = self.database.begin_write()?;
+            self.put(&mut txn, 2 * self.records + draw, draw)?;
+            txn.commit()?;
+        }
+        tell("single-record", count, begin);
+        Ok(())
+    }
+
     fn small_transactions(&self) -> Done {
         let count = self.records / 20;
         let begin = Instant::now();
@@ -186,6 +213,36 @@ impl Works {
     }
 }
 
+/// Databases that are made, filled a little and closed, and then opened to be read.
+fn sessions(directory: &Path, count: u64) -> Done {
+    let [mut creating, mut closing, mut opening] = [Duration::ZERO; 3];
+    for number in 0..count {
+        let path = directory.join(number.to_string());
+        fs::create_dir(&path)?;
+        let begin = Instant::now();
+        let session = Works::open(&path, BATCH)?;
+        let mut txn = session.database.begin_write()?;
+        for each in 0..BATCH {
+            session.put(&mut txn, each, each)?;
+        }
+        txn.commit()?;
+        let made = Instant::now();
+        drop(session);
+        let closed = Instant::now();
+        let session = Works::open(&path, BATCH)?;
+        session.get_one(&session.database.begin_read()?, number)?;
+        drop(session);
+        opening += closed.elapsed();
+        closing += closed - made;
+        creating += made - begin;
+    }
+    let end = Instant::now();
+    tell("create", count, end - creating);
+    tell("close", count, end - closing);
+    tell("open-and-close", count, end - opening);
+    Ok(())
+}
+
 fn main() -> Done {
     let words: Vec<String> = env::args().collect();
     let [_, directory, records, durable] = &words[..] else {
@@ -198,6 +255,9 @@ fn main() -> Done {
     works.ranges()?;
     works.read_transactions("read-transaction")?;
     works.read_transactions("renewal")?;
+    works.empty_transactions()?;
     works.small_transactions()?;
+    works.single_records()?;
+    sessions(Path::new(directory), 50)?;
     works.durable_transactions(durable.parse()?)
 }

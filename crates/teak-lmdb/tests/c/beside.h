@@ -61,7 +61,7 @@ static void print_val(const MDB_val *v)
 }
 
 /* All records of a database. */
-static void print_all(MDB_txn *txn, MDB_dbi dbi)
+static __attribute__((unused)) void print_all(MDB_txn *txn, MDB_dbi dbi)
 {
     MDB_cursor *cursor;
     MDB_val key, data;

@@ -94,7 +94,7 @@ impl InnerFormat {
             .collect()
     }
 
-    /// Lays children out in `page`. They must fit.
+    /// Lays children out in `page`. Those of a damaged page may not fit: their separators stood in the same place there.
     pub(crate) fn build(
         self,
         page: &mut [u8],
@@ -102,11 +102,10 @@ impl InnerFormat {
         birth: TransactionId,
         level: u8,
         children: &[Child],
-    ) {
-        assert!(
-            self.page_len(children) <= page.len(),
-            "children were measured before"
-        );
+    ) -> Result<(), Damage> {
+        if self.page_len(children) > page.len() {
+            return Err(Damage("its separators are longer than its page"));
+        }
         let count = children.len();
         let prefix_len = self.prefix_len(children);
         let mut header = Header::new(number, Kind::Inner, birth);
@@ -146,6 +145,7 @@ impl InnerFormat {
         }
         header.heap_len = (page.len() - heap_start) as u16;
         header.write(page);
+        Ok(())
     }
 
     /// Writes what the head cannot hold; returns the head and what goes in the offset's place.
@@ -483,7 +483,7 @@ impl<'p> Inner<'p> {
 fn search_equal_heads(page: &[u8], order: KeyOrder, key: &[u8], high: usize) -> Option<usize> {
     let inner = Inner::parse(page).ok()?;
     if inner.flags & WHOLE_KEYS != 0 {
-        return inner.search_up_to(high, |_, stored| order.compare(stored, key));
+        return inner.search_up_to(high, |_, stored| order.stored_to(stored, key));
     }
     let rest = key.get(inner.prefix.len()..).unwrap_or_default();
     let suffix = key::suffix_of(rest);

@@ -55,6 +55,8 @@ pub(crate) trait Visitor {
     }
 }
 
+const BORN_LATER: &str = "it says that it was born later than what leads to it";
+
 /// Keys that a page may hold.
 #[derive(Clone)]
 struct Bounds {
@@ -62,6 +64,8 @@ struct Bounds {
     high: Option<Vec<u8>>,
     /// How many records there are, if something says so.
     records: Option<u64>,
+    /// The transaction that wrote what leads to the page: the page was there by then.
+    written: TransactionId,
 }
 
 struct Walk<'w, S: ?Sized, V> {
@@ -101,14 +105,15 @@ impl Totals {
     }
 }
 
-/// Walks the tree and tells the visitor.
+/// Walks the tree of a state and tells the visitor.
 pub(crate) fn walk<S: PageSource + ?Sized, V: Visitor>(
     source: &S,
     root: &TreeRoot,
+    state: TransactionId,
     visitor: &mut V,
 ) -> Totals {
     let mut walk = Walk::new(source, root, None, visitor);
-    walk.all();
+    walk.all(state);
     walk.totals
 }
 
@@ -132,32 +137,29 @@ impl<'w, S: PageSource + ?Sized, V: Visitor> Walk<'w, S, V> {
         }
     }
 
-    /// Walks all pages; returns the number of records, if that is certain.
-    fn all(&mut self) -> Option<u64> {
+    /// Walks all pages, to which something leads that this transaction wrote; returns the number of records, if that is certain.
+    fn all(&mut self, written: TransactionId) -> Option<u64> {
         let level = self.root.depth.checked_sub(1)?;
         let bounds = Bounds {
             low: Vec::new(),
             high: None,
             records: Some(self.root.records),
+            written,
         };
         self.page(self.root.page, self.root.tag, level, &bounds)
     }
 
     fn report(&mut self, page: PageNumber, bounds: &Bounds, detail: &'static str) {
-        let Bounds { low, high, records } = match self.around {
-            None => bounds.clone(),
-            Some((key, around)) => Bounds {
-                low: key.to_vec(),
-                high: around.high.clone(),
-                records: bounds.records,
-            },
+        let (low, high) = match self.around {
+            None => (&bounds.low[..], &bounds.high),
+            Some((key, around)) => (key, &around.high),
         };
         self.visitor.finding(Finding {
             page,
             detail,
-            low,
-            high,
-            records_max: records,
+            low: low.to_vec(),
+            high: high.clone(),
+            records_max: bounds.records,
         });
     }
 
@@ -184,6 +186,9 @@ impl<'w, S: PageSource + ?Sized, V: Visitor> Walk<'w, S, V> {
                 return None;
             }
         };
+        if header.birth > bounds.written {
+            self.report(number, bounds, BORN_LATER);
+        }
         self.visitor.page(&header);
         if !self.visitor.descend(header.birth) {
             return None;
@@ -240,6 +245,10 @@ impl<'w, S: PageSource + ?Sized, V: Visitor> Walk<'w, S, V> {
         header: &Header,
         bounds: &Bounds,
     ) -> Result<Option<u64>, Damage> {
+        let bounds = &Bounds {
+            written: header.birth.min(bounds.written),
+            ..bounds.clone()
+        };
         self.totals.leaf_pages += 1;
         let leaf = Leaf::from_header(page, header)?;
         let mut last: Option<Vec<u8>> = None;
@@ -334,7 +343,11 @@ impl<'w, S: PageSource + ?Sized, V: Visitor> Walk<'w, S, V> {
                     low: key.to_vec(),
                     high: bounds.high.clone(),
                     records: Some(1),
+                    ..*bounds
                 };
+                if run.birth > bounds.written {
+                    self.report(run.start, &bounds, BORN_LATER);
+                }
                 match self.source.value(&run) {
                     Ok(bytes) if Tag::of(bytes) == run.tag => {}
                     Ok(_) => self.report(run.start, &bounds, "a large value does not have its tag"),
@@ -371,7 +384,10 @@ impl<'w, S: PageSource + ?Sized, V: Visitor> Walk<'w, S, V> {
         let inner = Inner::from_header(page, header)?;
         let mut sum = Some(0_u64);
         for index in 0..inner.count() {
-            let below = self.child_bounds(&inner, index, bounds)?;
+            let below = Bounds {
+                written: header.birth.min(bounds.written),
+                ..self.child_bounds(&inner, index, bounds)?
+            };
             if below.high.as_ref().is_some_and(|high| {
                 self.is_ordered
                     && !below.low.is_empty()
@@ -412,6 +428,11 @@ impl<'w, S: PageSource + ?Sized, V: Visitor> Walk<'w, S, V> {
             true => inner.records(index).ok(),
             false => None,
         };
-        Ok(Bounds { low, high, records })
+        Ok(Bounds {
+            low,
+            high,
+            records,
+            ..*bounds
+        })
     }
 }

@@ -13,11 +13,11 @@ use super::{
     snapshot::Snapshot,
 };
 use crate::{
-    PageNumber, Run,
+    Error, PageNumber, Run, Tag, TransactionId,
     commit::record::JournalPages,
     page::{
         comparison::Comparisons,
-        value::{StoredValue, ValueKind},
+        value::{StoredValue, ValueKind, ValueRun},
     },
     planted::{Planted, is_planted},
     space::{Census, FIRST_PAGE},
@@ -26,7 +26,7 @@ use crate::{
         walk::{self, Finding, PageRole, Totals, Visitor},
     },
 };
-use std::ops::ControlFlow;
+use std::{collections::HashMap, ops::ControlFlow};
 
 /// What a page of the file is used for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
@@ -133,10 +133,11 @@ pub(super) struct Audit<'a> {
 /// Whoever is told how far a check is, and may end it.
 pub(super) type Told<'t> = dyn FnMut(CheckProgress) -> ControlFlow<()> + 't;
 
-/// Checks everything that a snapshot holds, and the named ones that it lists; `None` if `progress` breaks.
+/// Checks everything that a snapshot holds, and the named ones that it lists, of which some may have come to nothing; `None` if
+/// `progress` breaks.
 pub(crate) fn check<'a>(
     snapshot: &Snapshot,
-    named: &[(Vec<u8>, Reader)],
+    (named, faults): (&[(Vec<u8>, Reader)], &[Error]),
     progress: &'a mut Told<'a>,
 ) -> Option<CheckReport> {
     let mut audit = Audit::new(snapshot, progress);
@@ -145,13 +146,16 @@ pub(crate) fn check<'a>(
         ..CheckReport::default()
     };
     audit.tree(snapshot, snapshot.catalog());
-    match TreeRoot::decode(&snapshot.record.snapshots_root) {
+    match TreeRoot::decode_of_names(&snapshot.record.snapshots_root) {
         Ok(root) => drop(audit.tree(snapshot, &root)),
         Err(fault) => {
             // Which of the records that is may be decided only when it is written.
             let error = fault.at(slot_page(0), "check", "the tree of named snapshots");
             audit.damage(None, &error.to_string());
         }
+    }
+    for fault in faults {
+        audit.damage(None, &fault.to_string());
     }
     for (name, root) in std::mem::take(&mut audit.tables) {
         audit.table = Some(name);
@@ -170,6 +174,9 @@ pub(crate) fn check<'a>(
             let mut past = Past {
                 visited: vec![false; audit.uses.len()],
                 name: &[],
+                values: HashMap::new(),
+                values_left: audit.uses.len() as u64,
+                is_known: false,
                 audit: &mut audit,
                 tables: Vec::new(),
             };
@@ -189,7 +196,7 @@ pub(crate) fn check<'a>(
 /// A check to its end, of no named snapshots.
 #[cfg(test)]
 pub(super) fn report(snapshot: &Snapshot) -> CheckReport {
-    check(snapshot, &[], &mut |_| ControlFlow::Continue(())).expect("nobody ends it")
+    check(snapshot, (&[], &[]), &mut |_| ControlFlow::Continue(())).expect("nobody ends it")
 }
 
 impl<'a> Audit<'a> {
@@ -216,7 +223,7 @@ impl<'a> Audit<'a> {
     }
 
     fn tree(&mut self, snapshot: &Snapshot, root: &TreeRoot) -> Totals {
-        walk::walk(&Demanded(snapshot), root, self)
+        walk::walk(&Demanded(snapshot), root, snapshot.transaction(), self)
     }
 
     fn damage(&mut self, page: Option<PageNumber>, detail: &str) {
@@ -346,23 +353,39 @@ impl<'a> Audit<'a> {
     }
 }
 
-/// What named snapshots see and the newest state does not.
+/// What named snapshots see. A page that another state was found to have is not gone through again, but compared with what leads to it
+/// here: it may have been overwritten since.
 struct Past<'p, 'a> {
     audit: &'p mut Audit<'a>,
     visited: Vec<bool>,
     name: &'p [u8],
+    /// Large values that were compared: their lengths and tags.
+    values: HashMap<PageNumber, (u64, Tag)>,
+    /// Pages that others may have: in a forged file they lie in each other.
+    values_left: u64,
+    /// Whether what was entered last was gone through before.
+    is_known: bool,
     tables: Vec<(Vec<u8>, TreeRoot)>,
 }
 
 impl<'p> Past<'p, '_> {
     fn check(&mut self, name: &'p [u8], state: &Snapshot) {
         self.name = name;
-        walk::walk(&Demanded(state), state.catalog(), self);
+        self.walk(state, state.catalog());
         for (table, root) in std::mem::take(&mut self.tables) {
             self.audit.table = Some(table);
-            walk::walk(&Demanded(state), &root, self);
+            self.walk(state, &root);
         }
         self.audit.table = None;
+    }
+
+    fn walk(&mut self, state: &Snapshot, root: &TreeRoot) {
+        walk::walk(&Demanded(state), root, state.transaction(), self);
+    }
+
+    fn damage(&mut self, page: PageNumber, detail: &str) {
+        let detail = self.in_words(detail);
+        self.audit.damage(Some(page), &detail);
     }
 
     fn in_words(&self, detail: &str) -> String {
@@ -372,7 +395,7 @@ impl<'p> Past<'p, '_> {
 }
 
 impl Visitor for Past<'_, '_> {
-    fn enter(&mut self, run: Run, _: PageRole) -> bool {
+    fn enter(&mut self, run: Run, role: PageRole) -> bool {
         if !self.audit.tell() {
             return false;
         }
@@ -382,24 +405,51 @@ impl Visitor for Past<'_, '_> {
             self.visited.get_mut(pages),
         );
         let (Some([first, ..]), Some(visited)) = (uses, visited) else {
-            let detail = self.in_words("it is used, and lies behind the end of the database");
-            self.audit.damage(Some(run.start), &detail);
+            self.damage(
+                run.start,
+                "it is used, and lies behind the end of the database",
+            );
             return false;
         };
-        match first {
-            PageUse::Pending if visited[0] => false,
-            PageUse::Pending if !visited.contains(&true) => {
+        self.is_known = match (first, role) {
+            (PageUse::Pending, _) if visited[0] => true,
+            (PageUse::Pending, _) if !visited.contains(&true) => {
                 visited.fill(true);
-                true
-            }
-            // It was checked already.
-            PageUse::Inner | PageUse::Leaf | PageUse::Value => false,
-            other => {
-                let detail = self.in_words(&format!("it is used, and is {other:?}"));
-                self.audit.damage(Some(run.start), &detail);
                 false
             }
-        }
+            (PageUse::Inner, PageRole::Inner)
+            | (PageUse::Leaf, PageRole::Leaf)
+            | (PageUse::Value, PageRole::Value) => true,
+            (other, _) => {
+                let detail = format!("it is used, and is {other:?}");
+                self.damage(run.start, &detail);
+                return false;
+            }
+        };
+        true
+    }
+
+    fn value(&mut self, pages: Run, run: &ValueRun) {
+        self.is_known = match self.values.get(&run.start) {
+            Some(known) if *known == (run.len_bytes, run.tag) => true,
+            Some(_) => {
+                self.damage(run.start, "another state has another value there");
+                true
+            }
+            None if self.values_left < u64::from(pages.len) => {
+                self.damage(run.start, "too many large values overlap to look at it");
+                true
+            }
+            None => {
+                self.values_left -= u64::from(pages.len);
+                self.values.insert(run.start, (run.len_bytes, run.tag));
+                false
+            }
+        };
+    }
+
+    fn descend(&mut self, _birth: TransactionId) -> bool {
+        !self.is_known
     }
 
     fn finding(&mut self, finding: Finding) {

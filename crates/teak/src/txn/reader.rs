@@ -78,18 +78,16 @@ impl Readers {
 
     fn take_block(&self) -> Result<Vec<Slot>> {
         let Some(shared) = &self.shared else {
-            return Ok(self.table.take_block(OWNER).into_iter().flatten().collect());
+            let taken = self.table.take_block(OWNER, |_| Ok(()));
+            let taken = taken.map_err(Error::io("making room for readers"))?;
+            return Ok(taken.unwrap_or_default());
         };
-        let mut block = self.table.take_block(shared.owner());
+        let mut block = shared.take_block()?;
         if block.is_none() {
             shared.bury_the_dead();
-            block = self.table.take_block(shared.owner());
+            block = shared.take_block()?;
         }
-        let block: Vec<_> = block.into_iter().flatten().collect();
-        if let Some(first) = block.first() {
-            shared.allocate_block(&self.table, *first)?;
-        }
-        Ok(block)
+        Ok(block.unwrap_or_default())
     }
 
     fn add_seat(&self, seat: &Arc<Seat<Hold>>) {
@@ -170,6 +168,10 @@ impl PageSource for Hold {
         PageSource::page_size(&*self.snapshot)
     }
 
+    fn page_limit(&self) -> u64 {
+        self.snapshot.page_limit()
+    }
+
     #[inline]
     fn page(&self, number: PageNumber) -> Result<&[u8]> {
         PageSource::page(&*self.snapshot, number)
@@ -213,8 +215,14 @@ impl PageSource for Hold {
     }
 
     #[cold]
-    fn check_page(&self, number: PageNumber, tag: Tag, operation: &'static str) -> Result<()> {
-        self.snapshot.check_page(number, tag, operation)
+    fn check_page(
+        &self,
+        number: PageNumber,
+        tag: Tag,
+        written: TransactionId,
+        operation: &'static str,
+    ) -> Result<()> {
+        self.snapshot.check_page(number, tag, written, operation)
     }
 
     #[cold]
@@ -257,13 +265,13 @@ impl Reader {
         Ok(Self { hold: Some(hold) })
     }
 
-    /// Begins to read the state of a named snapshot.
-    pub(super) fn begin_at(engine: &Arc<Engine>, name: &[u8]) -> Result<Self> {
+    /// Begins to read the state of a named snapshot, and looks at its pages as `trust` has it.
+    pub(super) fn begin_at(engine: &Arc<Engine>, name: &[u8], trust: Trust) -> Result<Self> {
         let mut newest = Self::begin(engine)?;
         loop {
             let named = newest.named(name)?;
             let mut hold = new_hold(engine)?;
-            hold.snapshot = Arc::new(newest.past(&named)?);
+            hold.snapshot = Arc::new(newest.past(&named, trust)?);
             hold.note();
             (engine.readers.table).pin_state(hold.slot, named.transaction.0);
             // Who drops the snapshot after this state has been seen looks at the slots later, and finds the pin.
@@ -288,6 +296,15 @@ impl Reader {
     pub(crate) fn engine(&self) -> &Arc<Engine> {
         &self.hold().engine
     }
+}
+
+/// What a reader of a named snapshot takes for compared with its tag.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Trust {
+    /// Only what it compared itself: another state may have another page in that place.
+    Own,
+    /// What the newest state compared, too, since the caller compares all that counts.
+    Newest,
 }
 
 /// A slot for a reader, taken before there is the state that it will read.

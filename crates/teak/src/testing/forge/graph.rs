@@ -463,8 +463,10 @@ impl Grafter<'_> {
         let mut words = vec![0_u64; self.page_size / 8];
         let page: &mut [u8] = bytemuck::cast_slice_mut(&mut words);
         let page_number = PageNumber((start / self.page_size) as u32);
-        format.build(page, page_number, birth, level, children);
-        self.image[start..start + page.len()].copy_from_slice(page);
+        let built = format.build(page, page_number, birth, level, children);
+        if built.is_ok() {
+            self.image[start..start + page.len()].copy_from_slice(page);
+        }
     }
 
     /// Gives inner pages and roots the numbers of records that follow from what is below them now, however they come about.

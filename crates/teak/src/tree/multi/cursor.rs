@@ -11,6 +11,7 @@ use crate::{
     tree::{
         PageSource, TreeRoot,
         cursor::Cursor,
+        position::Beside,
         reading::{reading_from, touch, unreadable},
     },
 };
@@ -401,7 +402,7 @@ impl<'s, S: PageSource + ?Sized> PairCursor<'s, S> {
         match &mut self.inner {
             At::Nowhere => Ok(None),
             At::One(one) => {
-                let compared = reading_from(faults, page_size, || Ok(order.compare(one, value)))?;
+                let compared = reading_from(faults, page_size, || Ok(order.stored_to(one, value)))?;
                 Ok(compared.is_ge().then_some(compared.is_eq()))
             }
             At::Set(set, index) => {
@@ -457,6 +458,14 @@ impl<'s, S: PageSource + ?Sized> PairCursor<'s, S> {
         let is_there = moved?;
         if is_there {
             self.enter(end)?;
+            if let At::Tree(cursor) = &self.inner {
+                let beside = match end {
+                    End::First => Beside::Behind,
+                    End::Last => Beside::Before,
+                };
+                let passed = self.outer.pass_nested(cursor.root(), beside);
+                passed.inspect_err(|_| self.inner = At::Nowhere)?;
+            }
         }
         Ok(is_there)
     }

@@ -11,7 +11,7 @@ use crate::{
         header::{Header, Kind},
         inner::Inner,
         key::KeyOrder,
-        leaf::{Leaf, LeafFormat},
+        leaf::{HAS_REFERENCES, Leaf, LeafFormat},
         value::{StoredValue, ValueKind, ValueRun},
     },
 };
@@ -54,6 +54,9 @@ pub(crate) trait Visitor {
         true
     }
 }
+
+const OUTSIDE_OF_HEAP: &str = "a record lies before where the page says that records begin";
+const UNTOLD_REFERENCES: &str = "a value refers to other pages, and the page does not say so";
 
 /// Keys that a page may hold.
 #[derive(Clone)]
@@ -227,6 +230,14 @@ impl<'w, S: PageSource + ?Sized, V: Visitor> Walk<'w, S, V> {
                 "it is not of the kind and level that its parent says",
             ));
         }
+        let flags = match kind {
+            Kind::Leaf => self.leaf_format.flags() | header.flags & HAS_REFERENCES,
+            Kind::Inner => self.root.inner_format().flags(),
+            _ => 0,
+        };
+        if header.flags != flags {
+            return Err(Damage("its flags are not those of its tree"));
+        }
         if kind == Kind::FixedLeaf && header.prefix_len != self.leaf_format.fixed_len {
             return Err(Damage("its keys do not have the length that the root says"));
         }
@@ -247,6 +258,13 @@ impl<'w, S: PageSource + ?Sized, V: Visitor> Walk<'w, S, V> {
             let node = leaf.node(index)?;
             let mut key = Vec::new();
             leaf.append_key(index, &node, &mut key);
+            let heap = page.len().saturating_sub(header.heap_len.into());
+            if leaf.node_offset(index).is_some_and(|offset| offset < heap) {
+                self.report(number, bounds, OUTSIDE_OF_HEAP);
+            }
+            if node.value.kind.is_reference() && !leaf.has_references() {
+                self.report(number, bounds, UNTOLD_REFERENCES);
+            }
             if self.is_ordered
                 && let Some(detail) =
                     self.misplacement(&leaf, index, &key, last.as_deref(), bounds)?

@@ -117,6 +117,8 @@ pub(super) struct Audit<'a> {
     more_damages: u64,
     /// Whether the tree that is walked is damaged.
     is_damaged: bool,
+    /// Whether it is the catalog.
+    is_in_catalog: bool,
     /// Pages of overlapping runs that may still be looked at: a forged file has any number of such.
     overlaps_left: u64,
     table: Option<Vec<u8>>,
@@ -144,7 +146,9 @@ pub(crate) fn check<'a>(
         pages: snapshot.page_count(),
         ..CheckReport::default()
     };
+    audit.is_in_catalog = true;
     audit.tree(snapshot, snapshot.catalog());
+    audit.is_in_catalog = false;
     match TreeRoot::decode(&snapshot.record.snapshots_root) {
         Ok(root) => drop(audit.tree(snapshot, &root)),
         Err(fault) => {
@@ -203,6 +207,7 @@ impl<'a> Audit<'a> {
             damages: Vec::new(),
             more_damages: 0,
             is_damaged: false,
+            is_in_catalog: false,
             overlaps_left: count as u64,
             table: None,
             tables: Vec::new(),
@@ -412,13 +417,19 @@ impl Visitor for Past<'_, '_> {
         });
     }
 
-    fn record(&mut self, _leaf: PageNumber, key: &[u8], value: StoredValue<'_>) {
-        if value.kind == ValueKind::Tree
-            && self.audit.table.is_none()
-            && let Ok(entry) = catalog::decode(PageNumber(0), value, &self.audit.comparisons)
-            && let Some(root) = entry.root()
-        {
-            self.tables.push((key.to_vec(), *root));
+    fn record(&mut self, leaf: PageNumber, key: &[u8], value: StoredValue<'_>) {
+        if self.audit.table.is_some() {
+            return;
+        }
+        match catalog::decode(leaf, value, &self.audit.comparisons) {
+            Ok(entry) => {
+                let root = entry.root().map(|root| (key.to_vec(), *root));
+                self.tables.extend(root);
+            }
+            Err(error) => {
+                let detail = self.in_words(&error.to_string());
+                self.audit.damage(Some(leaf), &detail);
+            }
         }
     }
 }
@@ -443,8 +454,11 @@ impl Visitor for Audit<'_> {
         });
     }
 
-    fn record(&mut self, _leaf: PageNumber, key: &[u8], value: StoredValue<'_>) {
+    fn record(&mut self, leaf: PageNumber, key: &[u8], value: StoredValue<'_>) {
         if value.kind != ValueKind::Tree {
+            if self.is_in_catalog {
+                self.damage(Some(leaf), "a catalog entry is not the root of a tree");
+            }
             return;
         }
         match catalog::decode(PageNumber(0), value, &self.comparisons) {

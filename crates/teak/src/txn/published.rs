@@ -14,6 +14,9 @@ use std::sync::{Arc, Mutex};
 /// So many slots of readers may be looked at for each commit.
 const SLOTS_PER_COMMIT: usize = 1024;
 
+/// How often a state is looked for that is visible and not there.
+const LOOKS_MAX: u32 = 10_000;
+
 /// What stands for counts that nobody has made.
 const UNCOUNTED: [u64; 2] = [u64::MAX; 2];
 
@@ -75,12 +78,25 @@ impl Published {
     pub(super) fn newest(&self) -> Result<Arc<Snapshot>> {
         let mut newest = lock(&self.newest);
         if let Some(region) = &self.region {
+            let mut looks = 0;
             while newest.transaction() != self.visible() {
-                // If it is not there, another is visible by now.
-                if let Some((bytes, counts)) = region.record(self.visible().0) {
+                // If it is not there, another is visible by now; or somebody wrote to the lock file.
+                let visible = self.visible();
+                if let Some((bytes, counts)) = region.record(visible.0) {
                     let snapshot = self.snapshot_of(&bytes, &newest)?;
                     let counts = Some(counts).filter(|counts| *counts != UNCOUNTED);
                     *newest = Arc::new(snapshot.with_counts(counts));
+                }
+                looks = if visible == self.visible() {
+                    looks + 1
+                } else {
+                    0
+                };
+                if looks > LOOKS_MAX {
+                    let page = super::engine::slot_page(0);
+                    let detail =
+                        format!("other processes have told nothing of state {}", visible.0);
+                    return Err(Error::corrupted(page, "read", detail));
                 }
             }
         }

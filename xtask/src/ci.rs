@@ -68,7 +68,10 @@ const STEPS: &[Step] = &[
         "kill",
         "cargo xtask kill --count 200 --seed 1 --program BUILT/teak",
     ),
-    step("storm", "cargo xtask storm --seconds 30 --seed 1 --fork"),
+    step(
+        "storm",
+        "cargo xtask storm --seconds 30 --seed 1 --fork --meddle",
+    ),
     step("crash", "cargo xtask crash --images 200000 --seed 1"),
     step("faults", "cargo xtask faults --count 10000 --seed 1"),
     step(

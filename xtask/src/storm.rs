@@ -13,6 +13,7 @@ mod fork;
 mod inspect;
 mod invariants;
 mod journal;
+mod meddle;
 mod misbehaviour;
 mod progress;
 mod round;
@@ -58,6 +59,9 @@ pub(crate) struct Arguments {
     /// Workers fork too, and their children use what they have inherited
     #[arg(long)]
     fork: bool,
+    /// Workers open, copy, hash, link, lock and rename the files of the database, as other programs do
+    #[arg(long)]
+    meddle: bool,
     /// Appends a line of what was counted to this file
     #[arg(long, value_name = "FILE")]
     results: Option<PathBuf>,
@@ -147,6 +151,7 @@ fn play(
         directory: directory.path().to_owned(),
         page_size: [4096, 4096, 8192, 65536][rng.usize(0..4)],
         fork: arguments.fork,
+        meddle: arguments.meddle,
         misbehaviour: arguments.misbehaviour,
         patience: Duration::from_secs(arguments.patience),
     };

@@ -67,6 +67,9 @@ const CAMPAIGNS: &[&[&str]] = &[
     &["crash", "--images", "60000", "--seed", "4"],
 ];
 
+/// The only one with several processes that outlive each other, so the only one for errors in how these know each other.
+const STORM: &[&[&str]] = &[&["storm", "--seconds", "20", "--seed", "1", "--meddle"]];
+
 /// The campaigns for errors that only files which nobody wrote so can bring out.
 const HOSTILE_CAMPAIGNS: &[&[&str]] =
     &[&["mutate", "--files", "0", "--forged", "1500", "--seed", "1"]];
@@ -75,6 +78,7 @@ const HOSTILE_CAMPAIGNS: &[&[&str]] =
 fn campaigns(error: Planted) -> &'static [&'static [&'static str]] {
     match error {
         Planted::CheckOnce => HOSTILE_CAMPAIGNS,
+        Planted::LocksOfProcess => STORM,
         _ => CAMPAIGNS,
     }
 }

@@ -97,7 +97,7 @@ typedef enum {
    */
   TEAK_IO = 32,
   /**
-   * There is no such file, and it was not to be created.
+   * There is no such file, and it was not to be created; or the file of an open database has lost its name, which was required.
    */
   TEAK_FILE_NOT_FOUND = 33,
   /**
@@ -588,6 +588,10 @@ typedef enum {
    * Something that this version of the interface has no number for; the text says what.
    */
   TEAK_EVENT_OTHER = 9,
+  /**
+   * This process commits into a file that was removed, renamed or replaced since it was opened.
+   */
+  TEAK_EVENT_NAME_LOST = 10,
 } teak_event_kind;
 
 /**
@@ -977,9 +981,10 @@ typedef struct {
    */
   uint32_t file_mode;
   /**
-   * Zero.
+   * 1 if a commit fails with TEAK_FILE_NOT_FOUND when the file was removed, renamed or replaced since it was opened; 0 if it is made, and the first is
+   * TEAK_EVENT_NAME_LOST.
    */
-  uint32_t reserved;
+  uint32_t require_name;
   /**
    * How long the journal is that the file gets for small durable commits; 0 for a sixty-fourth of a file of 32 MiB or more and 4 MiB at most, or TEAK_NO_JOURNAL.
    */

@@ -31,7 +31,7 @@ pub enum teak_code {
 
     /// The operating system refused an operation on the file: see system_code.
     TEAK_IO = 32,
-    /// There is no such file, and it was not to be created.
+    /// There is no such file, and it was not to be created; or the file of an open database has lost its name, which was required.
     TEAK_FILE_NOT_FOUND = 33,
     /// A database was to be created where a file is already.
     TEAK_FILE_EXISTS = 34,

@@ -28,6 +28,8 @@ pub enum teak_event_kind {
     TEAK_EVENT_CLOSED = 8,
     /// Something that this version of the interface has no number for; the text says what.
     TEAK_EVENT_OTHER = 9,
+    /// This process commits into a file that was removed, renamed or replaced since it was opened.
+    TEAK_EVENT_NAME_LOST = 10,
 }
 
 /// Is told of events: their kind, a teak_event_kind, and a line of text for a log. It is called by whichever thread something happens in, several at a time; it must
@@ -106,6 +108,7 @@ fn kind(event: &Event) -> teak_event_kind {
         Event::WriterDied { .. } => C::TEAK_EVENT_WRITER_DIED,
         Event::Poisoned { .. } => C::TEAK_EVENT_POISONED,
         Event::Closed { .. } => C::TEAK_EVENT_CLOSED,
+        Event::NameLost { .. } => C::TEAK_EVENT_NAME_LOST,
         _ => C::TEAK_EVENT_OTHER,
     }
 }

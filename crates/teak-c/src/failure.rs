@@ -223,7 +223,7 @@ impl From<Error> for Failure {
                 failure.system_code = source.raw_os_error().unwrap_or(0);
                 C::TEAK_IO
             }
-            Error::NotFound(_) => C::TEAK_FILE_NOT_FOUND,
+            Error::NotFound(_) | Error::NameLost { .. } => C::TEAK_FILE_NOT_FOUND,
             Error::AlreadyExists(_) => C::TEAK_FILE_EXISTS,
             Error::NotADatabase { .. } | Error::NotALockFile { .. } => C::TEAK_NOT_A_DATABASE,
             Error::UnknownFormat(_) => C::TEAK_UNKNOWN_FORMAT,

@@ -210,8 +210,9 @@ pub struct teak_options {
     pub lock_file: *const c_char,
     /// The permissions of files that are created, less the mask of the process; 0 for 0666.
     pub file_mode: u32,
-    /// Zero.
-    pub reserved: u32,
+    /// 1 if a commit fails with TEAK_FILE_NOT_FOUND when the file was removed, renamed or replaced since it was opened; 0 if it is made, and the first is
+    /// TEAK_EVENT_NAME_LOST.
+    pub require_name: u32,
     /// How long the journal is that the file gets for small durable commits; 0 for a sixty-fourth of a file of 32 MiB or more and 4 MiB at most, or TEAK_NO_JOURNAL.
     pub journal_bytes: u64,
 }
@@ -341,6 +342,7 @@ impl teak_options {
             .read_only(choice("access", self.access, &[false, true])?)
             .exclusive(choice("sharing", self.sharing, &[false, true])?)
             .allow_network(choice("network", self.network, &[false, true])?)
+            .require_name(choice("require_name", self.require_name, &[false, true])?)
             .handle_faults(choice("faults", self.faults, &[true, false])?)
             .verification(choice(
                 "verification",

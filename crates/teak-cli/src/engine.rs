@@ -5,16 +5,18 @@ mod table;
 
 pub(crate) use table::AnyTable;
 
+use crate::arguments::WaitArgument;
 use crate::failure::Failure;
 use crate::output;
 use crate::outputs;
-use crate::text::{Kind, Order, printable};
+use crate::text::{Kind, Order, shown_path};
 use std::ops::Bound;
 use std::path::Path;
+use std::time::Duration;
 use teak::Transaction as _;
 use teak::{
-    Database, Durability, Options, ReadTxn, Recovery, SalvageReport, TableInfo, TransactionId,
-    WriteTxn,
+    Database, Deletion, Durability, Options, ReadTxn, Recovery, SalvageReport, TableInfo,
+    TransactionId, WriteTxn,
 };
 
 /// One side of a range of keys.
@@ -29,25 +31,59 @@ pub(crate) fn open_for_reading(path: &Path) -> Result<Database, Failure> {
 /// Opens a database that must exist, to change it.
 pub(crate) fn open_for_writing(path: &Path) -> Result<Database, Failure> {
     outputs::refuse_standard_output(path)?;
-    tell_recovery(Options::new().create(false).open(path)?)
+    tell_recovery(for_writing().create(false).open(path)?)
 }
 
-/// Opens a database to change it, and creates it when there is none.
-pub(crate) fn open_or_create(
+/// What is committed must be found under the name that was given.
+fn for_writing() -> Options {
+    Options::new().require_name(true)
+}
+
+/// Opens a database to change it, or creates it, does `work`, and closes it. A database that was created for work that fails
+/// is removed again, unless something was committed to it.
+pub(crate) fn open_or_create<T>(
     path: &Path,
     page_size_bytes: Option<usize>,
-) -> Result<Database, Failure> {
+    work: impl FnOnce(&Database) -> Result<T, Failure>,
+) -> Result<T, Failure> {
     outputs::refuse_standard_output(path)?;
-    let mut options = Options::new();
+    let mut options = for_writing();
     if let Some(page_size_bytes) = page_size_bytes {
         options = options.page_size(page_size_bytes);
     }
-    tell_recovery(options.create(true).open(path)?)
+    let (database, is_new) = match options.clone().create_new(true).open(path) {
+        Err(teak::Error::AlreadyExists(_)) => (tell_recovery(options.open(path)?)?, false),
+        created => (created?, true),
+    };
+    let done = work(&database);
+    match done {
+        Ok(_) => database.close()?,
+        Err(_) => {
+            drop(database);
+            if is_new {
+                remove_unused(path);
+            }
+        }
+    }
+    done
+}
+
+/// Removes a database to which nothing was ever committed, if nobody has it open.
+fn remove_unused(path: &Path) {
+    let alone = Options::new().create(false).exclusive(true).open(path);
+    let is_unused = |database: &Database| {
+        let state = database.begin_read();
+        state.is_ok_and(|state| state.id() == TransactionId(0))
+    };
+    if alone.as_ref().is_ok_and(is_unused) {
+        // It is of no harm if it stays.
+        let _ = teak::delete(path, Deletion::Now);
+    }
 }
 
 /// Creates a database that nobody else opens meanwhile.
 pub(crate) fn create_exclusive(path: &Path, page_size_bytes: usize) -> Result<Database, Failure> {
-    let options = Options::new().create_new(true).exclusive(true);
+    let options = for_writing().create_new(true).exclusive(true);
     Ok(options.page_size(page_size_bytes).open(path)?)
 }
 
@@ -123,7 +159,12 @@ pub(crate) fn kind_of(info: &TableInfo) -> Kind {
 /// What the catalog says of one table.
 pub(crate) fn table_info(txn: &ReadTxn, name: &[u8]) -> Result<TableInfo, Failure> {
     let found = txn.tables()?.into_iter().find(|info| info.name == name);
-    found.ok_or_else(|| teak::Error::TableNotFound(printable(name)).into())
+    found.ok_or_else(|| teak::Error::TableNotFound(lossy(name)).into())
+}
+
+/// A name as errors of the engine have it, which escape it themselves.
+pub(crate) fn lossy(name: &[u8]) -> String {
+    String::from_utf8_lossy(name).into_owned()
 }
 
 /// Which end of a range comes first.
@@ -150,12 +191,49 @@ pub(crate) struct RecordChange<'a> {
     pub(crate) new: Option<&'a [u8]>,
 }
 
+/// So long a command waits for other writers without saying so.
+const SILENCE: Duration = Duration::from_secs(1);
+
+/// Begins to write. While others write it says who they are, and waits for as long as is allowed.
+pub(crate) fn begin_write(database: &Database, wait: WaitArgument) -> Result<WriteTxn, Failure> {
+    let silence = wait.limit.map_or(SILENCE, |limit| limit.min(SILENCE));
+    if let Some(txn) = database.begin_write_timeout(silence)? {
+        return Ok(txn);
+    }
+    let path = shown_path(database.path());
+    let writer = || match database.writer_process() {
+        Ok(Some(process)) => format!("process {process}"),
+        _ => "another process".to_owned(),
+    };
+    let rest = wait.limit.map(|limit| limit.saturating_sub(silence));
+    if rest.is_none_or(|rest| !rest.is_zero()) {
+        let limit = match wait.limit {
+            Some(limit) => format!("for at most {limit:?}"),
+            None => "until it has ended; --wait-timeout SECONDS limits that".to_owned(),
+        };
+        let writer = writer();
+        output::warn(&format!("{writer} is writing to {path}; waiting {limit}"));
+    }
+    let begun = match rest {
+        None => Some(database.begin_write()?),
+        Some(rest) => database.begin_write_timeout(rest)?,
+    };
+    begun.ok_or_else(|| {
+        Failure::Busy(format!(
+            "{} has been writing to {path} for longer than {:?}; wait until it has ended, or longer (--wait-timeout)",
+            writer(),
+            wait.limit.unwrap_or_default()
+        ))
+    })
+}
+
 /// Runs `change` in a write transaction and commits what it did, durably.
 pub(crate) fn change<T>(
     database: &Database,
+    wait: WaitArgument,
     change: impl FnOnce(&mut WriteTxn) -> Result<T, Failure>,
 ) -> Result<(T, TransactionId), Failure> {
-    let mut txn = database.begin_write()?;
+    let mut txn = begin_write(database, wait)?;
     txn.set_durability(Durability::Durable);
     let result = change(&mut txn)?;
     Ok((result, txn.commit()?))

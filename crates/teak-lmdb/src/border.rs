@@ -1,6 +1,9 @@
 //! The border to C: what crosses it, and that panics do not.
 
-use crate::codes::{self, Code, Outcome};
+use crate::{
+    codes::{self, Code, Outcome},
+    registry::Registered,
+};
 use std::{
     ffi::{c_int, c_uint, c_void},
     panic::{AssertUnwindSafe, catch_unwind},
@@ -125,4 +128,28 @@ pub(crate) unsafe fn shared<'h, T>(pointer: *const T) -> Outcome<&'h T> {
 pub(crate) unsafe fn own<'h, T>(pointer: *mut T) -> Outcome<&'h mut T> {
     // SAFETY: the caller's promise.
     unsafe { pointer.as_mut() }.ok_or(Code::INVALID_ARGUMENT)
+}
+
+/// What a handle stands for, unless that is over.
+///
+/// # Safety
+///
+/// Nobody else changes it for `'h`.
+#[inline]
+pub(crate) unsafe fn live<'h, T: Registered>(handle: *mut T) -> Outcome<&'h T> {
+    let found = T::registry().find(handle).ok_or(Code::INVALID_ARGUMENT)?;
+    // SAFETY: what is registered is there, and the caller promises the rest.
+    Ok(unsafe { &*found })
+}
+
+/// The same, to be changed.
+///
+/// # Safety
+///
+/// Nobody else uses it for `'h`.
+#[inline]
+pub(crate) unsafe fn live_mut<'h, T: Registered>(handle: *mut T) -> Outcome<&'h mut T> {
+    let found = T::registry().find(handle).ok_or(Code::INVALID_ARGUMENT)?;
+    // SAFETY: what is registered is there, and the caller promises the rest.
+    Ok(unsafe { &mut *found })
 }

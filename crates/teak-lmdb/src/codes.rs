@@ -66,7 +66,7 @@ impl From<Error> for Code {
     fn from(error: Error) -> Self {
         Self(match error {
             Error::Io { source, .. } => source.raw_os_error().unwrap_or(libc::EIO),
-            Error::NotFound(_) => libc::ENOENT,
+            Error::NotFound(_) | Error::NameLost { .. } => libc::ENOENT,
             Error::AlreadyExists(_) => libc::EEXIST,
             Error::NotADatabase { .. } | Error::NotALockFile { .. } => INVALID,
             Error::UnknownFormat(_) => VERSION_MISMATCH,
@@ -88,3 +88,7 @@ impl From<Error> for Code {
         })
     }
 }
+
+#[cfg(test)]
+#[path = "codes_tests.rs"]
+mod tests;

@@ -11,6 +11,7 @@ use crate::{
     codes::{self, Code, Outcome},
     free_pages::FreePages,
     handles::{FREE, Open},
+    registry::{Registered, Registry},
     transaction::Transaction,
     walk::Walk,
 };
@@ -22,7 +23,22 @@ use std::{cell::RefCell, ffi::c_uint, fmt, sync::Arc};
 #[derive(Debug)]
 pub struct Cursor(RefCell<Inner>);
 
+impl Registered for Cursor {
+    fn registry() -> &'static Registry<Self> {
+        static CURSORS: Registry<Cursor> = Registry::new();
+        &CURSORS
+    }
+}
+
+impl Drop for Cursor {
+    fn drop(&mut self) {
+        Self::registry().end(self.0.get_mut().own_handle);
+    }
+}
+
 pub(crate) struct Inner {
+    /// That by which C knows it.
+    own_handle: *mut Cursor,
     transaction: *mut Transaction,
     handle: c_uint,
     is_of_writer: bool,
@@ -73,9 +89,21 @@ impl fmt::Debug for Inner {
 }
 
 impl Cursor {
-    /// A cursor that is nowhere, of a transaction that is to have it in its list.
-    pub(crate) fn new(transaction: *mut Transaction, handle: c_uint, is_of_writer: bool) -> Self {
+    /// Makes a cursor that is nowhere, of a transaction that is to have it in its list; gives its handle too.
+    pub(crate) fn open(
+        transaction: *mut Transaction,
+        handle: c_uint,
+        is_of_writer: bool,
+    ) -> Outcome<(*const Self, *mut Self)> {
+        let mut cursor = Box::new(Self::new(transaction, handle, is_of_writer));
+        let own_handle = Self::registry().insert(&raw mut *cursor)?;
+        cursor.0.get_mut().own_handle = own_handle;
+        Ok((Box::into_raw(cursor), own_handle))
+    }
+
+    fn new(transaction: *mut Transaction, handle: c_uint, is_of_writer: bool) -> Self {
         Self(RefCell::new(Inner {
+            own_handle: std::ptr::null_mut(),
             transaction,
             handle,
             is_of_writer,

@@ -1,11 +1,12 @@
 //! `mdb_cursor_*`.
 
 use crate::{
-    border::{Value, answer, own, shared, unanswered},
+    border::{Value, answer, live, live_mut, own, shared, unanswered},
     codes::{self, Code, Outcome},
     cursor::Cursor,
     flags::{self, Operation},
     handles::FREE,
+    registry::Registered,
     transaction::Transaction,
 };
 use std::{
@@ -26,12 +27,12 @@ pub unsafe extern "C" fn mdb_cursor_open(
 ) -> c_int {
     answer(|| {
         // SAFETY: the caller's promise.
-        let (txn, place) = unsafe { (own(transaction)?, own(cursor)?) };
+        let (txn, place) = unsafe { (live_mut(transaction)?, own(cursor)?) };
         refuse_handle(txn, handle)?;
         txn.refuse_blocked()?;
-        let made = Box::into_raw(Box::new(Cursor::new(transaction, handle, txn.is_writing())));
+        let (made, own_handle) = Cursor::open(txn, handle, txn.is_writing())?;
         txn.register(made);
-        *place = made;
+        *place = own_handle;
         Ok(())
     })
 }
@@ -49,20 +50,24 @@ fn refuse_handle(txn: &mut Transaction, handle: c_uint) -> Outcome {
 ///
 /// # Safety
 ///
-/// `cursor` is null or a handle, which is not used any more; if it is of a write transaction, that has not ended.
+/// `cursor` is not used by anybody else. It may be over: the cursors of a write transaction end with it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mdb_cursor_close(cursor: *mut Cursor) {
     unanswered(|| {
         // SAFETY: the caller's promise.
-        let transaction = unsafe { shared(cursor) }?.transaction();
+        let found = Cursor::registry()
+            .find(cursor)
+            .ok_or(Code::INVALID_ARGUMENT)?;
+        // SAFETY: what is registered is there.
+        let transaction = unsafe { &*found }.transaction();
         // SAFETY: a cursor's transaction is null or lives.
         let is_own = match unsafe { transaction.as_mut() } {
-            Some(transaction) => transaction.unregister(cursor),
+            Some(transaction) => transaction.unregister(found),
             None => true,
         };
         if is_own {
             // SAFETY: it was made by `mdb_cursor_open`, and nobody has it any more.
-            drop(unsafe { Box::from_raw(cursor) });
+            drop(unsafe { Box::from_raw(found) });
         }
         Ok(())
     });
@@ -80,10 +85,10 @@ pub unsafe extern "C" fn mdb_cursor_renew(
 ) -> c_int {
     answer(|| {
         // SAFETY: the caller's promise.
-        let open = unsafe { shared(cursor) }?;
+        let open = unsafe { live(cursor) }?;
         {
             // SAFETY: the same.
-            let txn = unsafe { own(transaction) }?;
+            let txn = unsafe { live_mut(transaction) }?;
             refuse_handle(txn, open.handle())?;
             if open.is_of_writer() || txn.is_writing() {
                 return Err(Code::INVALID_ARGUMENT);
@@ -92,12 +97,13 @@ pub unsafe extern "C" fn mdb_cursor_renew(
         }
         // SAFETY: a cursor's transaction is null or lives.
         if let Some(before) = unsafe { open.transaction().as_mut() } {
-            before.unregister(cursor);
+            before.unregister(open);
         }
         open.reset();
-        open.set_transaction(transaction);
         // SAFETY: the caller's promise.
-        unsafe { own(transaction) }?.register(cursor);
+        let txn = unsafe { live_mut(transaction) }?;
+        open.set_transaction(txn);
+        txn.register(open);
         Ok(())
     })
 }
@@ -110,7 +116,9 @@ pub unsafe extern "C" fn mdb_cursor_renew(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mdb_cursor_txn(cursor: *mut Cursor) -> *mut Transaction {
     // SAFETY: the caller's promise.
-    unsafe { shared(cursor) }.map_or(ptr::null_mut(), Cursor::transaction)
+    let transaction = unsafe { live(cursor) }.map_or(ptr::null_mut(), Cursor::transaction);
+    // SAFETY: a cursor's transaction is null or lives.
+    unsafe { transaction.as_ref() }.map_or(ptr::null_mut(), Transaction::handle)
 }
 
 /// The handle of a cursor's database.
@@ -121,7 +129,7 @@ pub unsafe extern "C" fn mdb_cursor_txn(cursor: *mut Cursor) -> *mut Transaction
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mdb_cursor_dbi(cursor: *mut Cursor) -> c_uint {
     // SAFETY: the caller's promise.
-    unsafe { shared(cursor) }.map_or(0, Cursor::handle)
+    unsafe { live(cursor) }.map_or(0, Cursor::handle)
 }
 
 /// Goes somewhere, and tells the record there.
@@ -140,7 +148,7 @@ pub unsafe extern "C" fn mdb_cursor_get(
     answer(|| {
         if operation == Operation::Next as c_int && key != data {
             // SAFETY: the caller's promise; the two are not the same.
-            let (cursor, key, data) = unsafe { (shared(cursor)?, key.as_mut(), data.as_mut()) };
+            let (cursor, key, data) = unsafe { (live(cursor)?, key.as_mut(), data.as_mut()) };
             // SAFETY: the same.
             if let Some(outcome) = unsafe { cursor.next_of_reader(key, data) } {
                 return outcome;
@@ -256,7 +264,7 @@ pub unsafe extern "C" fn mdb_cursor_count(cursor: *mut Cursor, count: *mut usize
 /// `cursor` is null or a handle, and no other function of its transaction runs.
 unsafe fn both<'c>(cursor: *mut Cursor) -> Outcome<(&'c Cursor, &'c mut Transaction)> {
     // SAFETY: the caller's promise.
-    let cursor = unsafe { shared(cursor) }?;
+    let cursor = unsafe { live(cursor) }?;
     // SAFETY: a cursor's transaction is null or lives, and the caller promises that this is the only function.
     let transaction = unsafe { cursor.transaction().as_mut() };
     Ok((cursor, transaction.ok_or(Code(codes::BAD_TXN))?))

@@ -1,7 +1,7 @@
 //! `mdb_get`, `mdb_put`, `mdb_del`.
 
 use crate::{
-    border::{Value, answer, own, shared},
+    border::{Value, answer, live_mut, own, shared},
     codes::{self, Code},
     flags, put,
     transaction::Transaction,
@@ -23,7 +23,7 @@ pub unsafe extern "C" fn mdb_get(
 ) -> c_int {
     answer(|| {
         // SAFETY: the caller's promise.
-        let (txn, key, data) = unsafe { (own(transaction)?, shared(key)?, own(data)?) };
+        let (txn, key, data) = unsafe { (live_mut(transaction)?, shared(key)?, own(data)?) };
         txn.look(handle)?;
         txn.looked_at(handle)?;
         txn.refuse_blocked()?;
@@ -55,7 +55,7 @@ pub unsafe extern "C" fn mdb_put(
 ) -> c_int {
     answer(|| {
         // SAFETY: the caller's promise.
-        let (txn, key, data) = unsafe { (own(transaction)?, shared(key)?, own(data)?) };
+        let (txn, key, data) = unsafe { (live_mut(transaction)?, shared(key)?, own(data)?) };
         txn.look(handle)?;
         txn.looked_at(handle)?;
         let known = flags::NOOVERWRITE | flags::NODUPDATA | flags::RESERVE;
@@ -82,7 +82,7 @@ pub unsafe extern "C" fn mdb_del(
 ) -> c_int {
     answer(|| {
         // SAFETY: the caller's promise.
-        let (txn, key) = unsafe { (own(transaction)?, shared(key)?) };
+        let (txn, key) = unsafe { (live_mut(transaction)?, shared(key)?) };
         let open = txn.open(handle)?;
         let has_several = open.is_some_and(|open| open.is_multi());
         // SAFETY: the caller's promise.

@@ -1,7 +1,7 @@
 //! `mdb_dbi_*`, `mdb_stat`, `mdb_drop`, comparing.
 
 use crate::{
-    border::{Stat, Value, answer, caught, own, shared, unanswered},
+    border::{Stat, Value, answer, caught, live, live_mut, own, shared, unanswered},
     codes::{self, Code, Outcome},
     compare, description,
     environment::{Environment, MAX_KEY, PAGE_SIZE},
@@ -34,7 +34,7 @@ pub unsafe extern "C" fn mdb_dbi_open(
 ) -> c_int {
     answer(|| {
         // SAFETY: the caller's promise.
-        let (txn, place) = unsafe { (own(transaction)?, own(handle)?) };
+        let (txn, place) = unsafe { (live_mut(transaction)?, own(handle)?) };
         check_flags(asked)?;
         txn.refuse_blocked()?;
         if name.is_null() {
@@ -114,7 +114,7 @@ fn open_or_create(txn: &mut Transaction, name: &[u8], asked: c_uint) -> Outcome<
 pub unsafe extern "C" fn mdb_dbi_close(environment: *mut Environment, handle: c_uint) {
     unanswered(|| {
         // SAFETY: the caller's promise.
-        let opened = unsafe { shared(environment) }?.opened()?;
+        let opened = unsafe { live(environment) }?.opened()?;
         opened.handles().close(handle);
         opened.count_generation();
         Ok(())
@@ -134,7 +134,7 @@ pub unsafe extern "C" fn mdb_dbi_flags(
 ) -> c_int {
     answer(|| {
         // SAFETY: the caller's promise.
-        let (txn, place) = unsafe { (own(transaction)?, own(flags)?) };
+        let (txn, place) = unsafe { (live_mut(transaction)?, own(flags)?) };
         *place = flags_of(txn, handle)?;
         Ok(())
     })
@@ -160,7 +160,7 @@ pub unsafe extern "C" fn mdb_stat(
 ) -> c_int {
     answer(|| {
         // SAFETY: the caller's promise.
-        let (txn, place) = unsafe { (own(transaction)?, own(stat)?) };
+        let (txn, place) = unsafe { (live_mut(transaction)?, own(stat)?) };
         if handle == FREE && !txn.is_reset() {
             *place = stat_of_free(txn)?;
             return Ok(());
@@ -204,7 +204,7 @@ pub unsafe extern "C" fn mdb_drop(
 ) -> c_int {
     answer(|| {
         // SAFETY: the caller's promise.
-        let txn = unsafe { own(transaction) }?;
+        let txn = unsafe { live_mut(transaction) }?;
         if !(0..=1).contains(&is_deleted) {
             return Err(Code::INVALID_ARGUMENT);
         }
@@ -270,7 +270,7 @@ pub unsafe extern "C" fn mdb_set_compare(
     compare: Option<CompareFunction>,
 ) -> c_int {
     // SAFETY: the caller's promise.
-    answer(|| unsafe { own(transaction) }?.set_order(handle, Of::Keys, compare))
+    answer(|| unsafe { live_mut(transaction) }?.set_order(handle, Of::Keys, compare))
 }
 
 /// The same of the values of a key.
@@ -285,7 +285,7 @@ pub unsafe extern "C" fn mdb_set_dupsort(
     compare: Option<CompareFunction>,
 ) -> c_int {
     // SAFETY: the caller's promise.
-    answer(|| unsafe { own(transaction) }?.set_order(handle, Of::Values, compare))
+    answer(|| unsafe { live_mut(transaction) }?.set_order(handle, Of::Values, compare))
 }
 
 /// Keeps nothing: values have no addresses that could change.
@@ -300,7 +300,7 @@ pub unsafe extern "C" fn mdb_set_relfunc(
     _relocate: Option<RelocateFunction>,
 ) -> c_int {
     // SAFETY: the caller's promise.
-    answer(|| unsafe { own(transaction) }?.open(handle).map(drop))
+    answer(|| unsafe { live_mut(transaction) }?.open(handle).map(drop))
 }
 
 /// Keeps a pointer for that function.
@@ -316,7 +316,7 @@ pub unsafe extern "C" fn mdb_set_relctx(
 ) -> c_int {
     answer(|| {
         // SAFETY: the caller's promise.
-        let open = unsafe { own(transaction) }?.open(handle)?;
+        let open = unsafe { live_mut(transaction) }?.open(handle)?;
         if let Some(open) = open {
             open.relocation.store(context, atomic::Ordering::Release);
         }
@@ -367,7 +367,7 @@ unsafe fn compared(
 ) -> c_int {
     let ordering = caught(|| {
         // SAFETY: the caller's promise.
-        let txn = unsafe { own(transaction) }?;
+        let txn = unsafe { live_mut(transaction) }?;
         // SAFETY: the same.
         let (a, b) = unsafe { (shared(a)?.bytes()?, shared(b)?.bytes()?) };
         Ok(match (txn.open(handle)?, of) {

@@ -6,6 +6,7 @@ use crate::{
     flags,
     handles::{Handles, Open},
     readers::Places,
+    registry::{Registered, Registry},
 };
 use std::{
     ffi::{CStr, CString, c_uint, c_void},
@@ -19,6 +20,8 @@ use teak::{Database, Durability, Geometry, Options, Transaction};
 
 /// LMDB's limit of readers, unless another one is set.
 const MAX_READERS: c_uint = 126;
+/// As many as nobody has, where LMDB keeps no table of readers.
+const NOLOCK_READERS: usize = 1 << 16;
 /// The map size that LMDB tells of where none was set.
 const MAP_SIZE: u64 = 1 << 20;
 /// A limit smaller than this is this one: the file of an empty database, and nothing to write to it.
@@ -41,6 +44,13 @@ pub struct Environment {
     pub(crate) user_context: AtomicPtr<c_void>,
     /// The client's function for failed assertions. Nothing calls it: a failed one is a panic, which is told as such.
     pub(crate) assert_function: AtomicPtr<c_void>,
+}
+
+impl Registered for Environment {
+    fn registry() -> &'static Registry<Self> {
+        static ENVIRONMENTS: Registry<Environment> = Registry::new();
+        &ENVIRONMENTS
+    }
 }
 
 /// What was asked for before the environment was opened.
@@ -189,7 +199,10 @@ impl Opened {
             max_readers: wanted.max_readers,
             handles: Mutex::new(Handles::new(wanted.max_databases)),
             generation: AtomicU64::new(0),
-            places: Places::new(wanted.max_readers as usize),
+            places: Places::new(match flags & flags::NOLOCK {
+                0 => wanted.max_readers as usize,
+                _ => NOLOCK_READERS,
+            }),
             is_closed: AtomicBool::new(false),
             main: Mutex::default(),
             writers: AtomicUsize::new(0),
@@ -219,7 +232,8 @@ impl Opened {
     pub(crate) fn place_of_reader(&self) -> Outcome<usize> {
         // SAFETY: it takes nothing and cannot fail.
         let thread = unsafe { libc::pthread_self() as usize };
-        self.places.take(thread, !self.has(flags::NOTLS))
+        let is_for_thread = !self.has(flags::NOTLS | flags::NOLOCK);
+        self.places.take(thread, is_for_thread)
     }
 
     pub(crate) fn is_closed(&self) -> bool {

@@ -1,11 +1,13 @@
 //! `mdb_env_*`.
 
 use crate::{
-    border::{EnvironmentInfo, Stat, answer, caught, own, shared, unanswered},
+    border::{EnvironmentInfo, Stat, answer, caught, live, own, unanswered},
     codes::{Code, Outcome},
     copy,
     environment::{Environment, MAX_KEY, PAGES_MORE},
-    flags, readers, transaction,
+    flags, readers,
+    registry::Registered,
+    transaction,
 };
 use std::{
     ffi::{CStr, CString, c_char, c_int, c_uint, c_void},
@@ -24,7 +26,8 @@ pub unsafe extern "C" fn mdb_env_create(environment: *mut *mut Environment) -> c
     answer(|| {
         // SAFETY: the caller's promise.
         let place = unsafe { own(environment) }?;
-        *place = Box::into_raw(Box::new(Environment::new()));
+        let made = Box::into_raw(Box::new(Environment::new()));
+        *place = Environment::registry().insert(made)?;
         Ok(())
     })
 }
@@ -43,7 +46,7 @@ pub unsafe extern "C" fn mdb_env_open(
 ) -> c_int {
     answer(|| {
         // SAFETY: the caller's promise.
-        let environment = unsafe { shared(environment) }?;
+        let environment = unsafe { live(environment) }?;
         // SAFETY: the same.
         let path = unsafe { string(path) }?;
         environment.open(path, asked, mode)
@@ -58,9 +61,11 @@ pub unsafe extern "C" fn mdb_env_open(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mdb_env_close(environment: *mut Environment) {
     unanswered(|| {
-        if !environment.is_null() {
+        let registry = Environment::registry();
+        if let Some(found) = registry.find(environment) {
+            registry.end(environment);
             // SAFETY: it was made by `mdb_env_create`, and nobody uses it any more.
-            drop(unsafe { Box::from_raw(environment) });
+            drop(unsafe { Box::from_raw(found) });
         }
         Ok(())
     });
@@ -90,7 +95,7 @@ pub unsafe extern "C" fn mdb_env_copy2(
 ) -> c_int {
     answer(|| {
         // SAFETY: the caller's promise.
-        let environment = unsafe { shared(environment) }?;
+        let environment = unsafe { live(environment) }?;
         // SAFETY: the same.
         let path = unsafe { string(path) }?;
         copy::to_path(environment.opened()?, path, asked)
@@ -121,7 +126,7 @@ pub unsafe extern "C" fn mdb_env_copyfd2(
 ) -> c_int {
     answer(|| {
         // SAFETY: the caller's promise.
-        let environment = unsafe { shared(environment) }?;
+        let environment = unsafe { live(environment) }?;
         copy::to_descriptor(environment.opened()?, descriptor, asked)
     })
 }
@@ -135,7 +140,7 @@ pub unsafe extern "C" fn mdb_env_copyfd2(
 pub unsafe extern "C" fn mdb_env_stat(environment: *mut Environment, stat: *mut Stat) -> c_int {
     answer(|| {
         // SAFETY: the caller's promise.
-        let (environment, stat) = unsafe { (shared(environment)?, own(stat)?) };
+        let (environment, stat) = unsafe { (live(environment)?, own(stat)?) };
         *stat = transaction::stat_of_main(environment.opened()?)?;
         Ok(())
     })
@@ -153,7 +158,7 @@ pub unsafe extern "C" fn mdb_env_info(
 ) -> c_int {
     answer(|| {
         // SAFETY: the caller's promise.
-        let (environment, place) = unsafe { (shared(environment)?, info) };
+        let (environment, place) = unsafe { (live(environment)?, info) };
         let opened = environment.opened()?;
         let stat = opened.database.stat()?;
         let info = EnvironmentInfo {
@@ -182,7 +187,7 @@ pub unsafe extern "C" fn mdb_env_info(
 pub unsafe extern "C" fn mdb_env_sync(environment: *mut Environment, force: c_int) -> c_int {
     answer(|| {
         // SAFETY: the caller's promise.
-        let opened = unsafe { shared(environment) }?.opened()?;
+        let opened = unsafe { live(environment) }?.opened()?;
         opened.refuse_read_only()?;
         if force != 0 || !opened.has(flags::NOSYNC) {
             opened.database.sync()?;
@@ -203,7 +208,7 @@ pub unsafe extern "C" fn mdb_env_set_flags(
     is_on: c_int,
 ) -> c_int {
     // SAFETY: the caller's promise.
-    answer(|| unsafe { shared(environment) }?.set_flags(changed, is_on != 0))
+    answer(|| unsafe { live(environment) }?.set_flags(changed, is_on != 0))
 }
 
 /// The flags of an environment.
@@ -218,7 +223,7 @@ pub unsafe extern "C" fn mdb_env_get_flags(
 ) -> c_int {
     answer(|| {
         // SAFETY: the caller's promise.
-        let (environment, place) = unsafe { (shared(environment)?, own(flags)?) };
+        let (environment, place) = unsafe { (live(environment)?, own(flags)?) };
         *place = environment.flags() & (flags::CHANGEABLE | flags::CHANGELESS);
         Ok(())
     })
@@ -236,7 +241,7 @@ pub unsafe extern "C" fn mdb_env_get_path(
 ) -> c_int {
     answer(|| {
         // SAFETY: the caller's promise.
-        let (environment, place) = unsafe { (shared(environment)?, own(path)?) };
+        let (environment, place) = unsafe { (live(environment)?, own(path)?) };
         *place = match environment.opened() {
             Ok(opened) => opened.path.as_ptr(),
             Err(_) => ptr::null(),
@@ -257,7 +262,7 @@ pub unsafe extern "C" fn mdb_env_get_fd(
 ) -> c_int {
     answer(|| {
         // SAFETY: the caller's promise.
-        let (environment, place) = unsafe { (shared(environment)?, own(descriptor)?) };
+        let (environment, place) = unsafe { (live(environment)?, own(descriptor)?) };
         *place = match environment.opened() {
             Ok(opened) => opened.data.as_raw_fd(),
             Err(_) => -1,
@@ -275,7 +280,7 @@ pub unsafe extern "C" fn mdb_env_get_fd(
 pub unsafe extern "C" fn mdb_env_set_mapsize(environment: *mut Environment, size: usize) -> c_int {
     answer(|| {
         // SAFETY: the caller's promise.
-        let environment = unsafe { shared(environment) }?;
+        let environment = unsafe { live(environment) }?;
         let size = size as u64;
         match environment.opened() {
             Ok(opened) => opened.set_map_size(size),
@@ -296,7 +301,7 @@ pub unsafe extern "C" fn mdb_env_set_maxreaders(
 ) -> c_int {
     answer(|| {
         // SAFETY: the caller's promise.
-        let environment = unsafe { shared(environment) }?;
+        let environment = unsafe { live(environment) }?;
         if readers == 0 {
             return Err(Code::INVALID_ARGUMENT);
         }
@@ -316,7 +321,7 @@ pub unsafe extern "C" fn mdb_env_get_maxreaders(
 ) -> c_int {
     answer(|| {
         // SAFETY: the caller's promise.
-        let (environment, readers) = unsafe { (shared(environment)?, own(readers)?) };
+        let (environment, readers) = unsafe { (live(environment)?, own(readers)?) };
         *readers = environment.wanted().max_readers;
         Ok(())
     })
@@ -334,7 +339,7 @@ pub unsafe extern "C" fn mdb_env_set_maxdbs(
 ) -> c_int {
     answer(|| {
         // SAFETY: the caller's promise.
-        let environment = unsafe { shared(environment) }?;
+        let environment = unsafe { live(environment) }?;
         environment.want(|wanted| wanted.max_databases = databases as usize)
     })
 }
@@ -357,7 +362,7 @@ pub unsafe extern "C" fn mdb_env_set_userctx(
 ) -> c_int {
     answer(|| {
         // SAFETY: the caller's promise.
-        let environment = unsafe { shared(environment) }?;
+        let environment = unsafe { live(environment) }?;
         environment.user_context.store(context, Ordering::Release);
         Ok(())
     })
@@ -371,7 +376,7 @@ pub unsafe extern "C" fn mdb_env_set_userctx(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mdb_env_get_userctx(environment: *mut Environment) -> *mut c_void {
     // SAFETY: the caller's promise.
-    match unsafe { shared(environment) } {
+    match unsafe { live(environment) } {
         Ok(environment) => environment.user_context.load(Ordering::Acquire),
         Err(_) => ptr::null_mut(),
     }
@@ -389,7 +394,7 @@ pub unsafe extern "C" fn mdb_env_set_assert(
 ) -> c_int {
     answer(|| {
         // SAFETY: the caller's promise.
-        let environment = unsafe { shared(environment) }?;
+        let environment = unsafe { live(environment) }?;
         let function = function.map_or(ptr::null_mut(), |function| function as *mut c_void);
         environment
             .assert_function
@@ -413,7 +418,7 @@ pub unsafe extern "C" fn mdb_reader_list(
     context: *mut c_void,
 ) -> c_int {
     // SAFETY: the caller's promise.
-    let lines = match (unsafe { shared(environment) }, function) {
+    let lines = match (unsafe { live(environment) }, function) {
         (Ok(environment), Some(_)) => caught(|| lines(environment)),
         _ => return -1,
     };
@@ -433,7 +438,9 @@ pub unsafe extern "C" fn mdb_reader_list(
 
 /// The lines of readers: those of this environment by their places, those of other processes as the engine knows them.
 fn lines(environment: &Environment) -> Outcome<Vec<CString>> {
-    let opened = environment.opened()?;
+    let Ok(opened) = environment.opened() else {
+        return Ok(vec![c"(no reader locks)\n".to_owned()]);
+    };
     let own = process::id();
     let mut lines: Vec<_> = opened
         .places
@@ -470,7 +477,7 @@ pub unsafe extern "C" fn mdb_reader_check(
 ) -> c_int {
     answer(|| {
         // SAFETY: the caller's promise.
-        unsafe { shared(environment) }?.opened()?;
+        unsafe { live(environment) }?;
         // SAFETY: the same.
         if let Some(dead) = unsafe { dead.as_mut() } {
             *dead = 0;

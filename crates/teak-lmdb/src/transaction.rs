@@ -10,6 +10,7 @@ use crate::{
     cursor::{Backup, Cursor},
     environment::{Environment, Opened},
     handles::Open,
+    registry::{Registered, Registry},
     remembered::Remembered,
     view::View,
     writer::Writer,
@@ -23,6 +24,8 @@ use teak::{ReadTxn, Savepoint, WriteTxn};
 /// other; each cursor in `cursors` is open, and says that it is of this transaction.
 #[derive(Debug)]
 pub struct Transaction {
+    /// That by which C knows it, or will; null before the first one.
+    own_handle: *mut Self,
     pub(crate) environment: *mut Environment,
     pub(crate) opened: Arc<Opened>,
     side: Side,
@@ -41,6 +44,19 @@ pub struct Transaction {
     cursors: Vec<*const Cursor>,
     /// The cursors of the outer transaction, as they were when this one began.
     backups: Vec<(*const Cursor, Backup)>,
+}
+
+impl Registered for Transaction {
+    fn registry() -> &'static Registry<Self> {
+        static TRANSACTIONS: Registry<Transaction> = Registry::new();
+        &TRANSACTIONS
+    }
+}
+
+impl Drop for Transaction {
+    fn drop(&mut self) {
+        Self::registry().end(self.own_handle);
+    }
 }
 
 #[derive(Debug)]
@@ -72,6 +88,7 @@ impl Transaction {
         side: Side,
     ) -> Self {
         Self {
+            own_handle: ptr::null_mut(),
             environment,
             side,
             is_broken: false,
@@ -145,8 +162,46 @@ impl Transaction {
         Ok(Box::new(nested))
     }
 
+    /// Gives C a handle of a transaction that has begun, which stays where it is from now on.
+    pub(crate) fn give(begun: Box<Self>) -> Outcome<*mut Self> {
+        let begun = Box::into_raw(begun);
+        // SAFETY: it was just made from a box.
+        let txn = unsafe { &mut *begun };
+        if txn.own_handle.is_null() {
+            txn.own_handle = match Self::registry().insert(begun) {
+                Ok(handle) => handle,
+                Err(code) => {
+                    // SAFETY: the same, and nobody else has it.
+                    let _ = unsafe { Box::from_raw(begun) }.end(End::Abort);
+                    return Err(code);
+                }
+            };
+        }
+        // SAFETY: the outer transaction lives as long as this one, and its function is not running.
+        if let Some(parent) = unsafe { txn.parent.as_mut() } {
+            txn.adopt_cursors(parent);
+        }
+        Ok(txn.own_handle)
+    }
+
+    /// That by which C knows it.
+    pub(crate) fn handle(&self) -> *mut Self {
+        self.own_handle
+    }
+
+    /// Ends the handle; the transaction is kept for the next one.
+    #[inline]
+    fn end_handle(&mut self) {
+        let registry = Self::registry();
+        let ended = self.own_handle;
+        self.own_handle = registry.replace(ended).unwrap_or_else(|| {
+            registry.end(ended);
+            ptr::null_mut()
+        });
+    }
+
     /// Takes over the cursors of the outer transaction, until this one ends.
-    pub(crate) fn adopt_cursors(&mut self, parent: &mut Self) {
+    fn adopt_cursors(&mut self, parent: &mut Self) {
         for cursor in &parent.cursors {
             // SAFETY: cursors in the list are open.
             let open = unsafe { &**cursor };

@@ -1,10 +1,11 @@
 //! `mdb_txn_*`.
 
 use crate::{
-    border::{answer, caught, own, shared, unanswered},
+    border::{answer, caught, live, live_mut, own, unanswered},
     codes::{self, Code, Outcome},
     environment::Environment,
     flags,
+    registry::Registered,
     transaction::{End, Transaction},
 };
 use std::{
@@ -26,26 +27,27 @@ pub unsafe extern "C" fn mdb_txn_begin(
 ) -> c_int {
     answer(|| {
         // SAFETY: the caller's promise.
-        let (opened, place) = unsafe { (shared(environment)?.opened()?, own(transaction)?) };
+        let (opened, place) = unsafe { (live(environment)?.opened()?, own(transaction)?) };
         let is_reading = asked & flags::RDONLY != 0;
         if !is_reading {
             opened.refuse_read_only()?;
         }
-        // SAFETY: the caller's promise.
-        let begun = match unsafe { parent.as_mut() } {
-            Some(parent) if is_reading => Err(Code(match parent.is_writing() {
-                true => codes::BAD_TXN,
-                false => libc::EINVAL,
-            })),
-            Some(parent) => Transaction::nested(parent),
-            None if is_reading => Transaction::read(environment, opened),
-            None => Transaction::write(environment, opened),
+        let begun = match parent.is_null() {
+            true if is_reading => Transaction::read(environment, opened)?,
+            true => Transaction::write(environment, opened)?,
+            false => {
+                // SAFETY: the caller's promise.
+                let parent = unsafe { live_mut(parent) }?;
+                if is_reading {
+                    return Err(Code(match parent.is_writing() {
+                        true => codes::BAD_TXN,
+                        false => libc::EINVAL,
+                    }));
+                }
+                Transaction::nested(parent)?
+            }
         };
-        *place = Box::into_raw(begun?);
-        if !parent.is_null() {
-            // SAFETY: both are handles, and not the same.
-            unsafe { (**place).adopt_cursors(&mut *parent) };
-        }
+        *place = Transaction::give(begun)?;
         Ok(())
     })
 }
@@ -58,7 +60,7 @@ pub unsafe extern "C" fn mdb_txn_begin(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mdb_txn_env(transaction: *mut Transaction) -> *mut Environment {
     // SAFETY: the caller's promise.
-    match unsafe { shared(transaction) } {
+    match unsafe { live(transaction) } {
         Ok(transaction) => transaction.environment,
         Err(_) => ptr::null_mut(),
     }
@@ -72,7 +74,7 @@ pub unsafe extern "C" fn mdb_txn_env(transaction: *mut Transaction) -> *mut Envi
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mdb_txn_id(transaction: *mut Transaction) -> usize {
     // SAFETY: the caller's promise.
-    let id = caught(|| Ok(unsafe { shared(transaction) }?.id()));
+    let id = caught(|| Ok(unsafe { live(transaction) }?.id()));
     id.unwrap_or(0) as usize
 }
 
@@ -102,19 +104,21 @@ pub unsafe extern "C" fn mdb_txn_abort(transaction: *mut Transaction) {
 ///
 /// That of [`mdb_txn_commit`].
 unsafe fn end(transaction: *mut Transaction, how: End) -> Outcome {
-    // SAFETY: the caller's promise.
-    let child = unsafe { shared(transaction) }?.child;
+    let found = Transaction::registry().find(transaction);
+    let found = found.ok_or(Code::INVALID_ARGUMENT)?;
+    // SAFETY: what is registered is there; a child is null or lives.
+    let child = unsafe { (*found).child.as_ref() }.map(Transaction::handle);
     let mut how = how;
     let mut ended = Ok(());
-    if !child.is_null() {
-        // SAFETY: a child is a handle, which ends with its parent.
+    if let Some(child) = child {
+        // SAFETY: it ends with its parent.
         ended = unsafe { end(child, how) };
         if ended.is_err() {
             how = End::Abort;
         }
     }
     // SAFETY: it was made by `mdb_txn_begin`, and the caller gives it up.
-    let transaction = unsafe { Box::from_raw(transaction) };
+    let transaction = unsafe { Box::from_raw(found) };
     let own = transaction.end(how);
     ended.and(own)
 }
@@ -128,7 +132,7 @@ unsafe fn end(transaction: *mut Transaction, how: End) -> Outcome {
 pub unsafe extern "C" fn mdb_txn_reset(transaction: *mut Transaction) {
     unanswered(|| {
         // SAFETY: the caller's promise.
-        unsafe { own(transaction) }?.reset();
+        unsafe { live_mut(transaction) }?.reset();
         Ok(())
     });
 }
@@ -141,5 +145,5 @@ pub unsafe extern "C" fn mdb_txn_reset(transaction: *mut Transaction) {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mdb_txn_renew(transaction: *mut Transaction) -> c_int {
     // SAFETY: the caller's promise.
-    answer(|| unsafe { own(transaction) }?.renew())
+    answer(|| unsafe { live_mut(transaction) }?.renew())
 }

@@ -1,5 +1,6 @@
 //! The functions of the library, called as a C program calls them.
 
+mod beside;
 mod cursors;
 mod databases;
 mod environments;

@@ -65,7 +65,7 @@ fn descriptors(directory: &Path) -> usize {
 }
 
 #[test]
-fn the_handle_of_a_reader_that_ended_is_the_next_ones() {
+fn what_a_reader_that_ended_leaves_is_the_next_ones_under_another_handle() {
     let kit = Kit::new();
     let first = kit.begin(flags::RDONLY);
     assert_eq!(first.get(1, b"key"), Err(codes::NOTFOUND));
@@ -74,7 +74,8 @@ fn the_handle_of_a_reader_that_ended_is_the_next_ones() {
     assert_eq!(writer.put(1, b"key", b"value", 0), 0);
     assert_eq!(writer.commit(), 0);
     let second = kit.begin(flags::RDONLY);
-    assert_eq!(second.0, first.0);
+    assert_ne!(second.0, first.0);
+    assert_eq!(first.get(1, b"key"), Err(libc::EINVAL));
     assert_eq!(second.get(1, b"key"), Ok(&b"value"[..]));
     // What has opened a database and aborted leaves none behind.
     assert_eq!(second.open(Some(c"named"), 0), Err(codes::NOTFOUND));

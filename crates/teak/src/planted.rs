@@ -87,6 +87,7 @@ errors! {
     HideCode "hide-code" "Every error of the disk is called EIO."
     CutEarly "cut-early" "The file is cut as soon as a commit has no use for its end, although a crash may lead back to one that has."
     PunchPending "punch-pending" "Blocks of dead pages are given back that some pin sees."
+    LocksOfProcess "locks-of-process" "Processes know each other by POSIX locks, which a process loses when anything in it closes the lock file."
     CheckOnce "check-once" "A check does not tell of pages that are used twice."
     LazyUnrecorded "lazy-unrecorded" "A lazy commit writes no record."
 }
@@ -112,6 +113,13 @@ mod planting {
         PLANTED.load(Relaxed) == error as usize + 1
     }
 
+    /// The error that is planted in this process.
+    #[must_use]
+    pub fn planted() -> Option<Planted> {
+        let number = PLANTED.load(Relaxed).checked_sub(1)?;
+        Planted::ALL.get(number).copied()
+    }
+
     /// Plants an error in this process, for good.
     pub fn plant(error: Planted) {
         PLANTED.store(error as usize + 1, Relaxed);
@@ -121,4 +129,4 @@ mod planting {
 #[cfg(any(test, feature = "testing"))]
 pub(crate) use planting::is_planted;
 #[cfg(any(test, feature = "testing"))]
-pub use planting::plant;
+pub use planting::{plant, planted};

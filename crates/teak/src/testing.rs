@@ -8,7 +8,7 @@ mod records;
 mod repair;
 mod vast;
 
-pub use crate::planted::{Planted, plant};
+pub use crate::planted::{Planted, plant, planted};
 pub use crate::store::sim::{Call, CrashPoints, Event, Fault, OpenBlock, SimDisk};
 pub use damage::{Mutation, live_pages, mutate};
 pub use forge::{Forgery, forge, forge_fields, forge_graph};

@@ -2,6 +2,7 @@
 
 mod backups;
 mod cancelled;
+mod compacting;
 mod counting;
 mod deleting;
 mod differences;
@@ -17,6 +18,7 @@ mod memory;
 mod multi;
 mod multi_points;
 mod multi_regressions;
+mod names;
 mod orders;
 mod panics;
 mod parity;

@@ -32,6 +32,7 @@ pub(super) struct Plan {
     pub(super) directory: PathBuf,
     pub(super) page_size: usize,
     pub(super) fork: bool,
+    pub(super) meddle: bool,
     pub(super) misbehaviour: Option<Misbehaviour>,
     /// How long a thread may stand still.
     pub(super) patience: Duration,
@@ -231,6 +232,9 @@ impl Worker {
     fn start(plan: &Plan, role: Role, number: u64, seed: u64) -> Result<Self, Failure> {
         let errors = plan.directory.join(format!("errors-{number}"));
         let mut command = Command::new(env::current_exe()?);
+        if let Some(error) = teak::testing::planted() {
+            command.args(["--planted", error.name()]);
+        }
         command.arg("storm-worker");
         command.arg("--directory").arg(&plan.directory);
         command.args(["--number", &number.to_string()]);
@@ -239,6 +243,9 @@ impl Worker {
         command.args(["--role", role.name()]);
         if plan.fork {
             command.arg("--fork");
+        }
+        if plan.meddle {
+            command.arg("--meddle");
         }
         if let Some(misbehaviour) = plan.misbehaviour {
             command.args(["--break", misbehaviour.name()]);

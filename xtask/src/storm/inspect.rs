@@ -3,12 +3,13 @@
 use super::{
     invariants::{self, Depth},
     journal::{Journal, Promises},
+    meddle,
     progress::Reporter,
     tables::{COMMITS, Tables},
     worker::{Arguments, DATABASE, Role, THREADS_MAX},
 };
 use crate::Failure;
-use teak::{Database, Options, Transaction};
+use teak::{Database, Error, Options, Transaction};
 
 /// Commits after which nothing may be kept for readers that are not there.
 const COMMITS_ALONE: u64 = 4;
@@ -22,10 +23,11 @@ pub(super) fn run(arguments: &Arguments, reporter: &mut Reporter) -> Result<(), 
     let path = arguments.directory.join(DATABASE);
     reporter.begin("opening to inspect")?;
     let promises = journal.promises()?;
-    if !path.exists() && promises.is_empty() {
-        return Ok(());
-    }
-    let database = Options::new().create(false).open(&path)?;
+    let options = Options::new().create(false);
+    let database = match meddle::open(arguments, || options.open(&path)) {
+        Err(Error::NotFound(_)) if promises.is_empty() => return Ok(()),
+        opened => opened?,
+    };
     reporter.begin("looking for damage")?;
     let report = database.check(&mut |_| ())?;
     if !report.is_clean() {

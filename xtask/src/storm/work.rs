@@ -4,9 +4,10 @@ use super::{
     fork,
     invariants::{self, Depth},
     journal::{Promises, Subject},
+    meddle,
     misbehaviour::Misbehaviour,
     progress::Reporter,
-    worker::{Access, Opened, THREADS_MAX, Worker},
+    worker::{Access, Arguments, Opened, THREADS_MAX, Worker},
 };
 use crate::Failure;
 use fastrand::Rng;
@@ -33,11 +34,12 @@ enum Operation {
     Check,
     Reopen,
     Fork,
+    Meddle,
     Rest,
 }
 
 impl Operation {
-    fn draw(rng: &mut Rng, may_fork: bool) -> Self {
+    fn draw(rng: &mut Rng, arguments: &Arguments) -> Self {
         match rng.u8(0..100) {
             0..58 => Self::Write,
             58..84 => Self::Read,
@@ -45,7 +47,8 @@ impl Operation {
             88..92 => Self::Sync,
             92..93 => Self::Check,
             93..95 => Self::Reopen,
-            95..97 if may_fork => Self::Fork,
+            95..97 if arguments.fork => Self::Fork,
+            97..99 if arguments.meddle => Self::Meddle,
             _ => Self::Rest,
         }
     }
@@ -59,6 +62,7 @@ impl Operation {
             Self::Check => "check",
             Self::Reopen => "opening again",
             Self::Fork => "fork",
+            Self::Meddle => "meddling with files",
             Self::Rest => "rest",
         }
     }
@@ -93,7 +97,7 @@ impl<'w, 'a> Thread<'w, 'a> {
             self.reporter.begin(operation.name())?;
             self.operate(operation)
                 .map_err(|Failure(text)| Failure(format!("{}: {text}", operation.name())))?;
-            operation = Operation::draw(&mut self.rng, self.worker.arguments.fork);
+            operation = Operation::draw(&mut self.rng, self.worker.arguments);
         }
         self.reporter.end()
     }
@@ -103,6 +107,9 @@ impl<'w, 'a> Thread<'w, 'a> {
         match operation {
             Operation::Reopen => worker.reopen(&mut self.rng),
             Operation::Rest => self.rest(),
+            Operation::Meddle => {
+                meddle::meddle(&worker.arguments.directory, self.writer, &mut self.rng)
+            }
             _ => worker.with(|opened| self.operate_on(operation, opened)),
         }
     }

@@ -6,6 +6,7 @@
 use super::{
     inspect,
     journal::Journal,
+    meddle,
     misbehaviour::Misbehaviour,
     progress::{self, Reporter},
     work::Thread,
@@ -50,6 +51,9 @@ pub(crate) struct Arguments {
     /// Forks now and then
     #[arg(long)]
     pub(super) fork: bool,
+    /// Does to the files what other programs do
+    #[arg(long)]
+    pub(super) meddle: bool,
     /// Does something wrong on purpose
     #[arg(long = "break")]
     pub(super) misbehaviour: Option<Misbehaviour>,
@@ -198,7 +202,8 @@ fn open(arguments: &Arguments, journal: &Journal, rng: &mut Rng) -> Result<Opene
     let mut options = options(arguments.page_size, rng);
     if rng.u8(0..5) == 0 {
         let promises = journal.promises()?;
-        match options.clone().read_only(true).open(&path) {
+        let options = options.clone().read_only(true);
+        match meddle::open(arguments, || options.open(&path)) {
             Ok(database) => {
                 let access = Access::Read;
                 return Ok(Opened { database, access });
@@ -210,8 +215,7 @@ fn open(arguments: &Arguments, journal: &Journal, rng: &mut Rng) -> Result<Opene
     if !journal.promises()?.is_empty() {
         options = options.create(false);
     }
-    let database = options
-        .open(&path)
+    let database = meddle::open(arguments, || options.open(&path))
         .map_err(|error| Failure(format!("opening: {error}")))?;
     let access = Access::Write;
     Ok(Opened { database, access })

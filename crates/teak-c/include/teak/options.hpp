@@ -52,7 +52,8 @@ enum class event : std::uint32_t {
   writer_died = TEAK_EVENT_WRITER_DIED,
   write_failed = TEAK_EVENT_POISONED,
   closed = TEAK_EVENT_CLOSED,
-  other = TEAK_EVENT_OTHER
+  other = TEAK_EVENT_OTHER,
+  name_lost = TEAK_EVENT_NAME_LOST
 };
 /// What a write transaction does about a slow reader: see teak_slow_reader_choice.
 enum class slow_reader_choice : int {
@@ -123,6 +124,8 @@ public:
   options &sharing(teak::sharing sharing) noexcept { return set(raw_.sharing, sharing); }
   /// Whether it may be on a network file system.
   options &network(teak::network network) noexcept { return set(raw_.network, network); }
+  /// Whether a commit fails when the file was removed, renamed or replaced since it was opened.
+  options &require_name(bool is_required) noexcept { return set(raw_.require_name, is_required ? 1 : 0); }
   /// What becomes of parts of the file that cannot be read.
   options &faults(teak::faults faults) noexcept { return set(raw_.faults, faults); }
   /// Of commits that ask for no other. Kept in the file.

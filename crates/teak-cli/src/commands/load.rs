@@ -6,11 +6,12 @@ mod input;
 mod state;
 mod summary;
 
-use crate::arguments::DatabaseArgument;
+use crate::arguments::{DatabaseArgument, WaitArgument};
 use crate::engine;
 use crate::failure::Failure;
 use crate::output::{self, Style};
 use crate::outputs;
+use crate::text::Header;
 use clap::{Args, ValueEnum};
 use input::Input;
 use state::LoadState;
@@ -51,6 +52,9 @@ pub(crate) struct Arguments {
 
     #[command(flatten)]
     database: DatabaseArgument,
+
+    #[command(flatten)]
+    wait: WaitArgument,
 
     /// The table, whatever name the input has for it [without it: the name in the input, or else main]
     #[arg(short, long, value_name = "NAME")]
@@ -116,12 +120,25 @@ pub(crate) fn run(arguments: &Arguments, style: Style) -> Result<(), Failure> {
     let mut input = Input::open(&arguments.input, arguments.format)?;
     // An input that is no dump at all is refused before a database is created for it.
     let first_header = input.first_header()?;
-    let database = open(arguments)?;
+    let (path, page_size) = (&arguments.database.path, arguments.page_size);
+    engine::open_or_create(path, page_size, |database| {
+        warn_of_page_size(database, page_size);
+        load(database, arguments, &mut input, first_header, style)
+    })
+}
+
+fn load(
+    database: &Database,
+    arguments: &Arguments,
+    input: &mut Input,
+    first_header: Header,
+    style: Style,
+) -> Result<(), Failure> {
     let started = Instant::now();
-    let mut state = LoadState::new(&database, arguments);
+    let mut state = LoadState::new(database, arguments);
     let loaded = match arguments.bulk {
-        true => bulk::load(&mut state, &mut input, first_header),
-        false => batches::load(&mut state, &mut input, first_header),
+        true => bulk::load(&mut state, input, first_header),
+        false => batches::load(&mut state, input, first_header),
     };
     input.finish_progress();
     loaded.map_err(|cause| state.interrupted(cause))?;
@@ -131,21 +148,16 @@ pub(crate) fn run(arguments: &Arguments, style: Style) -> Result<(), Failure> {
         true => None,
         false => Some(state.verify()?),
     };
-    summary::print(&state, seconds, verified, style)?;
-    drop(state);
-    Ok(database.close()?)
+    summary::print(&state, seconds, verified, style)
 }
 
-fn open(arguments: &Arguments) -> Result<Database, Failure> {
-    let database = engine::open_or_create(&arguments.database.path, arguments.page_size)?;
-    match arguments.page_size {
-        Some(asked) if asked != database.page_size() => output::warn(&format!(
+fn warn_of_page_size(database: &Database, asked: Option<usize>) {
+    if asked.is_some_and(|asked| asked != database.page_size()) {
+        output::warn(&format!(
             "the database is there already and keeps its page size of {} bytes",
             database.page_size()
-        )),
-        _ => {}
+        ));
     }
-    Ok(database)
 }
 
 impl From<DurabilityArgument> for Durability {

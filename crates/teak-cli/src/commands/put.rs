@@ -1,6 +1,8 @@
 //! `teak put`: one record, written and durable.
 
-use crate::arguments::{BytesFormat, DatabaseArgument, KeyFormatArgument, TableArgument};
+use crate::arguments::{
+    BytesFormat, DatabaseArgument, KeyFormatArgument, TableArgument, WaitArgument,
+};
 use crate::engine;
 use crate::failure::Failure;
 use crate::output::{self, Style};
@@ -11,6 +13,7 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use teak::Database;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -27,6 +30,9 @@ replaced; in a table in which a key has several values it gets one more. When th
 pub(crate) struct Arguments {
     #[command(flatten)]
     database: DatabaseArgument,
+
+    #[command(flatten)]
+    wait: WaitArgument,
 
     /// The key
     #[arg(allow_hyphen_values = true)]
@@ -67,12 +73,13 @@ struct Report {
 pub(crate) fn run(arguments: &Arguments, style: Style) -> Result<(), Failure> {
     let key = arguments.key_format.parse(&arguments.key)?;
     let value = value(arguments)?;
-    let database = engine::open_or_create(&arguments.database.path, None)?;
-    let (replaced, transaction) = engine::change(&database, |txn| {
-        let table = engine::open_or_create_table(txn, arguments.table.name(), Kind::default())?;
-        Ok(table.insert(txn, &key, &value)?.is_some())
-    })?;
-    database.close()?;
+    let put = |database: &Database| {
+        engine::change(database, arguments.wait, |txn| {
+            let table = engine::open_or_create_table(txn, arguments.table.name(), Kind::default())?;
+            Ok(table.insert(txn, &key, &value)?.is_some())
+        })
+    };
+    let (replaced, transaction) = engine::open_or_create(&arguments.database.path, None, put)?;
     match style {
         Style::Text => Ok(()),
         Style::Json => output::print_json(&Report {

@@ -1,14 +1,14 @@
 //! `teak table`: creating, dropping, renaming and clearing tables.
 
-use crate::arguments::DatabaseArgument;
+use crate::arguments::{DatabaseArgument, WaitArgument};
 use crate::engine;
 use crate::failure::Failure;
 use crate::output::{self, Style};
-use crate::text::{Kind, Order, Values, printable};
+use crate::text::{Kind, Order, Values};
 use clap::{Args, Subcommand, ValueEnum};
 use serde::Serialize;
 use std::ffi::OsString;
-use teak::{Database, TransactionId};
+use teak::{Database, TransactionId, WriteTxn};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -45,6 +45,9 @@ struct NamedArguments {
     #[command(flatten)]
     database: DatabaseArgument,
 
+    #[command(flatten)]
+    wait: WaitArgument,
+
     /// The table
     name: OsString,
 }
@@ -75,6 +78,9 @@ struct CreateArguments {
 struct RenameArguments {
     #[command(flatten)]
     database: DatabaseArgument,
+
+    #[command(flatten)]
+    wait: WaitArgument,
 
     /// The name that it has
     old: OsString,
@@ -134,22 +140,26 @@ fn create(arguments: &CreateArguments) -> Result<TransactionId, Failure> {
             is_fixed: arguments.fixed_values,
         }),
     };
-    let database = engine::open_or_create(&arguments.table.database.path, None)?;
-    let ((), transaction) = engine::change(&database, |txn| {
+    let create = |txn: &mut WriteTxn| {
         if engine::has_table(txn, name)? {
-            return Err(teak::Error::TableExists(printable(name)).into());
+            return Err(teak::Error::TableExists(engine::lossy(name)).into());
         }
         engine::open_or_create_table(txn, name, kind).map(drop)
-    })?;
-    close(database, transaction)
+    };
+    let create = |database: &Database| engine::change(database, arguments.table.wait, create);
+    let path = &arguments.table.database.path;
+    let ((), transaction) = engine::open_or_create(path, None, create)?;
+    Ok(transaction)
 }
 
 fn drop_table(arguments: &NamedArguments) -> Result<TransactionId, Failure> {
     let name = arguments.name.as_encoded_bytes();
     let database = engine::open_for_writing(&arguments.database.path)?;
-    let ((), transaction) = engine::change(&database, |txn| match txn.drop_table(name)? {
-        true => Ok(()),
-        false => Err(teak::Error::TableNotFound(printable(name)).into()),
+    let ((), transaction) = engine::change(&database, arguments.wait, |txn| {
+        match txn.drop_table(name)? {
+            true => Ok(()),
+            false => Err(teak::Error::TableNotFound(engine::lossy(name)).into()),
+        }
     })?;
     close(database, transaction)
 }
@@ -160,7 +170,7 @@ fn rename(arguments: &RenameArguments) -> Result<TransactionId, Failure> {
         arguments.new.as_encoded_bytes(),
     );
     let database = engine::open_for_writing(&arguments.database.path)?;
-    let ((), transaction) = engine::change(&database, |txn| {
+    let ((), transaction) = engine::change(&database, arguments.wait, |txn| {
         txn.rename_table(old, new)?;
         Ok(())
     })?;
@@ -169,7 +179,7 @@ fn rename(arguments: &RenameArguments) -> Result<TransactionId, Failure> {
 
 fn clear(arguments: &NamedArguments) -> Result<TransactionId, Failure> {
     let database = engine::open_for_writing(&arguments.database.path)?;
-    let ((), transaction) = engine::change(&database, |txn| {
+    let ((), transaction) = engine::change(&database, arguments.wait, |txn| {
         let table = engine::open_table_for_writing(txn, arguments.name.as_encoded_bytes())?;
         Ok(table.clear(txn)?)
     })?;

@@ -119,6 +119,7 @@ impl Transaction {
             return;
         }
         self.is_broken = false;
+        self.end_handle();
         let opened = Arc::as_ptr(&self.opened);
         // SAFETY: the environment keeps it, which is not closed while transactions end.
         unsafe { &*opened }.places.give_back_with(place, self);

@@ -11,7 +11,7 @@ use crate::{
     tree::{TreeKind, TreeRoot},
     txn::{
         Durability, Event, EventHook, Network, Opening, Settings, Sharing, SlowReader,
-        SlowReaderChoice, SlowReaderHook, Verification, dropped::DropLimits,
+        SlowReaderChoice, SlowReaderHook, Verification, WithoutName, dropped::DropLimits,
     },
 };
 use std::{
@@ -55,6 +55,7 @@ pub struct Options {
     lock_file: Option<PathBuf>,
     file_mode: u32,
     network: Network,
+    without_name: WithoutName,
     handles_faults: bool,
     comparisons: Vec<&'static Comparison>,
     read_ahead: ReadAhead,
@@ -89,6 +90,7 @@ impl Options {
             lock_file: None,
             file_mode: FILE_MODE,
             network: Network::Refuse,
+            without_name: WithoutName::Commit,
             handles_faults: true,
             comparisons: Vec::new(),
             read_ahead: ReadAhead::default(),
@@ -192,6 +194,28 @@ impl Options {
         self
     }
 
+    /// Whether a commit fails with [`Error::NameLost`] when the file, or a directory above it, was removed, renamed or replaced since it was
+    /// opened. By default the commit is made all the same, into a file that may be gone when it is closed, and the first such commit is
+    /// [`Event::NameLost`]. That the last link to the file is gone is noticed at once; anything else within 10 milliseconds.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir()?;
+    /// # let path = directory.path().join("coins.teak");
+    /// let database = teak::Options::new().require_name(true).open(&path)?;
+    /// std::fs::remove_file(&path)?;
+    /// let mut txn = database.begin_write()?;
+    /// txn.create_table::<teak::codec::Str, teak::codec::Str>("names")?;
+    /// assert!(matches!(txn.commit(), Err(teak::Error::NameLost { .. })));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn require_name(mut self, is_required: bool) -> Self {
+        self.without_name = match is_required {
+            true => WithoutName::Refuse,
+            false => WithoutName::Commit,
+        };
+        self
+    }
+
     /// Whether a part of the file that cannot be read (a bad sector, or the file was cut short by somebody) is an
     /// error of the operation that wanted it. It is by default. With `false` for all databases of a process, no
     /// handler for the signal SIGBUS is installed, and where pages cannot be read that were read before, the
@@ -266,7 +290,8 @@ impl Options {
     }
 
     /// How many bytes of pages a write transaction keeps in memory. A larger one writes leaves
-    /// early, to where they belong and where nobody sees them yet. 256 MiB by default. Inner pages,
+    /// early, to where they belong and where nobody sees them yet. 256 MiB by default. A leaf that changes after that is changed in the mapped
+    /// file, where the file system lets (not where it copies on write, as btrfs does: there it is read back and written again). Inner pages,
     /// about one in two hundred, stay in memory, and where that is more already, a quarter as much besides. A lazy transaction builds its pages in the mapped
     /// file, where the system writes them out when it wants memory, and needs no budget for them.
     /// Savepoints keep as many bytes besides, of any transaction: pages as they were.
@@ -399,7 +424,10 @@ impl Options {
         } else {
             Access::ReadWrite
         };
-        Opening::open(path.as_ref(), access, self.create, &settings).map(Database::new)
+        let path = path.as_ref();
+        Opening::open(path, access, self.create, &settings)
+            .map(Database::new)
+            .map_err(|error| error.at(path))
     }
 
     /// Opens the database in any storage, for tests.
@@ -479,6 +507,7 @@ impl Options {
             lock_file: self.lock_file.clone(),
             file_mode: self.file_mode,
             network: self.network,
+            without_name: self.without_name,
             comparisons: Comparisons::new(&self.comparisons),
             read_ahead: self.read_ahead,
         })

@@ -168,6 +168,7 @@ pub fn salvage_with(
     let (durability, limits) = wreck.defaults();
     let database = Options::new()
         .create_new(true)
+        .require_name(true)
         .page_size(wreck.page_size())
         .durability(durability)
         .flush_after_bytes(limits.bytes)

@@ -151,6 +151,11 @@ impl SharedLock {
         self.word().store(0, Release);
     }
 
+    /// Who has the lock at this moment; 0 if nobody has.
+    pub(crate) fn holder(&self) -> u32 {
+        self.word().load(Relaxed) & !WAITED_FOR
+    }
+
     /// Whether somebody waits for the lock, which is the caller's.
     pub(crate) fn is_waited_for(&self) -> bool {
         self.word().load(Relaxed) & WAITED_FOR != 0

@@ -11,9 +11,11 @@ mod ahead;
 mod blocks;
 mod creation;
 mod folios;
+mod name;
 mod opening;
 mod vectored;
 
+pub(crate) use name::LostName;
 pub(crate) use opening::{
     Access, Company, Create, Created, FILE_MODE, is_on_network, lock_out, read_head,
 };
@@ -30,6 +32,7 @@ use ahead::Ahead;
 use blocks::Blocks;
 pub(super) use creation::Unnamed;
 use folios::SmallWrites;
+use name::Name;
 use rustix::io::{Errno, ReadWriteFlags, pwritev2};
 #[cfg(target_os = "linux")]
 use std::os::fd::{AsFd, AsRawFd};
@@ -55,6 +58,7 @@ const RESERVE_FACTOR: u64 = 8;
 #[derive(Debug)]
 pub(crate) struct FileStorage {
     file: Arc<LockedFile>,
+    name: Name,
     access: Access,
     len: AtomicU64,
     /// Held while the file's length changes; says what is known about its blocks.
@@ -80,7 +84,12 @@ struct Views {
 
 impl FileStorage {
     /// `file` is locked as `access` wants it.
-    fn new(file: LockedFile, access: Access, unnamed: Option<Unnamed>) -> io::Result<Self> {
+    fn new(
+        file: LockedFile,
+        name: Name,
+        access: Access,
+        unnamed: Option<Unnamed>,
+    ) -> io::Result<Self> {
         let len = file.metadata()?.len();
         let claims = Arc::new(Claims::default());
         claims.set_file_len(len)?;
@@ -88,6 +97,7 @@ impl FileStorage {
         Ok(Self {
             small_writes,
             file: Arc::new(file),
+            name,
             access,
             len: AtomicU64::new(len),
             growth: Mutex::default(),
@@ -111,8 +121,8 @@ impl FileStorage {
     }
 
     /// Device and inode.
-    pub(crate) fn id(&self) -> io::Result<(u64, u64)> {
-        Ok(self.file.held().id())
+    pub(crate) fn id(&self) -> (u64, u64) {
+        self.file.held().id()
     }
 
     /// Makes the file longer, unless it is: another process may have done so, for a transaction that came to nothing.
@@ -146,7 +156,9 @@ impl FileStorage {
     /// # Errors
     /// `UnexpectedEof` if somebody has made it shorter who does not know what it is.
     fn uncut_len(&self) -> io::Result<u64> {
-        let (is, was) = (system_len(&self.file)?, self.len());
+        let (is, links) = self.file.held().len_and_links()?;
+        self.name.note_links(links);
+        let was = self.len();
         if is >= was {
             return Ok(is);
         }
@@ -209,7 +221,7 @@ impl FileStorage {
 
 /// How long the file is, if the descriptor still stands for it.
 fn system_len(file: &LockedFile) -> io::Result<u64> {
-    file.held().file_len()
+    Ok(file.held().len_and_links()?.0)
 }
 
 impl Drop for FileStorage {
@@ -280,6 +292,10 @@ impl Storage for FileStorage {
 
     fn refuse_cut(&self) -> io::Result<()> {
         self.uncut_len().map(drop)
+    }
+
+    fn lost_name(&self) -> Option<LostName> {
+        self.look_for_name()
     }
 
     fn write(&self, offset: u64, parts: &[IoSlice<'_>]) -> io::Result<()> {

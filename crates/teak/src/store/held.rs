@@ -83,17 +83,17 @@ impl Held {
         self.attributes(StatxFlags::INO).map(drop)
     }
 
-    /// How long the file is.
+    /// How long the file is, and how many links it has.
     ///
     /// # Errors
     /// As for [`Self::refuse_stranger`].
-    pub(super) fn file_len(&self) -> io::Result<u64> {
-        self.attributes(StatxFlags::INO | StatxFlags::SIZE)
+    pub(super) fn len_and_links(&self) -> io::Result<(u64, u32)> {
+        self.attributes(StatxFlags::INO | StatxFlags::SIZE | StatxFlags::NLINK)
     }
 
-    fn attributes(&self, wanted: StatxFlags) -> io::Result<u64> {
+    fn attributes(&self, wanted: StatxFlags) -> io::Result<(u64, u32)> {
         match attributes(&self.file, wanted) {
-            Ok((id, len)) if id == self.id => Ok(len),
+            Ok((id, len, links)) if id == self.id => Ok((len, links)),
             Ok(_) | Err(Errno::BADF) => Err(stranger()),
             Err(error) => Err(error.into()),
         }
@@ -109,19 +109,20 @@ fn stranger() -> io::Error {
     )
 }
 
-/// Device and inode, and the length if that is wanted, and nothing else: whoever asks for the times of a file has the system give the next
+/// Device and inode, and the length and links if these are wanted, and nothing else: whoever asks for the times of a file has the system give the next
 /// write a finer one, which each flush then writes to the inode besides.
-fn attributes(file: &File, wanted: StatxFlags) -> Result<((u64, u64), u64), Errno> {
+fn attributes(file: &File, wanted: StatxFlags) -> Result<((u64, u64), u64, u32), Errno> {
     match statx(file, "", AtFlags::EMPTY_PATH, wanted) {
         // An old system has none, and a sandbox may forbid it.
         Err(Errno::NOSYS | Errno::PERM) => {
             let found = rustix::fs::fstat(file)?;
-            Ok(((found.st_dev, found.st_ino), found.st_size as u64))
+            let id = (found.st_dev, found.st_ino);
+            Ok((id, found.st_size as u64, found.st_nlink as u32))
         }
         found => {
             let found = found?;
             let device = makedev(found.stx_dev_major, found.stx_dev_minor);
-            Ok(((device, found.stx_ino), found.stx_size))
+            Ok(((device, found.stx_ino), found.stx_size, found.stx_nlink))
         }
     }
 }

@@ -35,7 +35,8 @@ pub use advice::ReadAhead;
 pub(crate) use boot::{boot_id, pid_namespace, random_id};
 pub(crate) use faults::{Faults, handle_faults};
 pub(crate) use file::{
-    Access, Company, Create, Created, FILE_MODE, FileStorage, is_on_network, lock_out, read_head,
+    Access, Company, Create, Created, FILE_MODE, FileStorage, LostName, is_on_network, lock_out,
+    read_head,
 };
 pub(crate) use forks::Generation;
 pub(crate) use lock_file::{Gate, LockFile, LockMode, PROCESSES_MAX};
@@ -102,6 +103,11 @@ pub(crate) trait Storage: Send + Sync + std::fmt::Debug {
     /// `UnexpectedEof`, and what the system answers.
     fn refuse_cut(&self) -> io::Result<()> {
         Ok(())
+    }
+
+    /// How the file lost its name since it was opened, if it has. The caller has just called [`Self::refuse_cut`].
+    fn lost_name(&self) -> Option<LostName> {
+        None
     }
 
     /// Writes all parts, one behind the other, from `offset` on.

@@ -16,14 +16,16 @@
 
 use super::{
     engine::Durability,
-    events::CommitNote,
+    events::{CommitNote, Event},
     flusher::Commit,
     journal::CommitNews,
     latency::{CommitLatency, Step, Stopwatch},
     named,
     open::now_ms,
     pages::{WRITING_PAGES, write_pages},
+    policies::WithoutName,
     progress::{Deferred, UnwrittenPage},
+    roots::KnownRoots,
     snapshot::Snapshot,
     ticket::Ticket,
     write::WriteTransaction,
@@ -34,10 +36,10 @@ use crate::{
     commit::record::{JOURNAL, Record, TABLE_KINDS},
     planted::{Planted, is_planted},
     space::{Change, Committed},
-    store::{Fill, Mapping},
+    store::{Fill, LostName, Mapping},
     tree::{PageSource, TreeRoot, seal},
 };
-use std::sync::Arc;
+use std::sync::{Arc, atomic::Ordering};
 
 /// Bytes of pages of a commit that may be deferred, and of all that are.
 const DEFERRED_BYTES_MAX: usize = 256 << 10;
@@ -70,9 +72,9 @@ impl WriteTransaction {
         if written.is_err() {
             engine.flusher.wake_told();
         }
-        let transaction = written?.transaction();
+        let transaction = engine.named(written)?.transaction();
         if !durability.is_seen_at_once() {
-            engine.flusher.wait(transaction)?;
+            engine.named(engine.flusher.wait(transaction))?;
             stopwatch
                 .iter_mut()
                 .for_each(|watch| watch.note(Step::Wait));
@@ -245,6 +247,7 @@ impl WriteTransaction {
         self.pages.extend_file(page_count, Fill::HugePages)?;
         let mapping = self.engine.storage.mapping();
         let mapping = mapping.map_err(Error::io("mapping the file"))?;
+        self.pages.mark_mapped();
         let deferred = self.pages_to_defer(&committed, deaths);
         if deferred.is_none() {
             self.write_every_page(&committed)?;
@@ -252,6 +255,7 @@ impl WriteTransaction {
         self.pages.refuse_lost()?;
         let storage = &self.engine.storage;
         storage.refuse_cut().map_err(Error::io(WRITING_PAGES))?;
+        self.refuse_lost_name()?;
         let taken = union(taken, &committed.fold_taken);
         let bytes =
             taken.iter().map(|run| u64::from(run.len)).sum::<u64>() * self.engine.page_size as u64;
@@ -308,6 +312,21 @@ impl WriteTransaction {
         Ok(snapshot)
     }
 
+    /// Tells once that the file has lost its name, or refuses to commit.
+    fn refuse_lost_name(&self) -> Result<()> {
+        let Some(LostName { path, moved_to, .. }) = self.engine.storage.lost_name() else {
+            return Ok(());
+        };
+        if self.engine.policies.without_name == WithoutName::Refuse {
+            return Err(Error::NameLost { path, moved_to });
+        }
+        if !self.engine.has_told_lost_name.swap(true, Ordering::Relaxed) {
+            let events = &self.engine.flusher.events;
+            events.note(|| Event::NameLost { path, moved_to });
+        }
+        Ok(())
+    }
+
     /// The pages that the state of this commit has and the file has not, if they are better written
     /// together with those of commits to come.
     fn pages_to_defer(
@@ -354,7 +373,6 @@ impl WriteTransaction {
         }
         self.engine.flusher.refuse_evicted()?;
         let storage = Arc::clone(&self.engine.storage);
-        self.pages.mark_mapped();
         let mut pages = self.pages.unwritten_pages();
         let folded = committed.fold_pages.iter();
         pages.extend(folded.map(|(number, page)| (*number, &page[..])));
@@ -422,24 +440,21 @@ impl WriteTransaction {
         mapping: Arc<Mapping>,
         taken: &[Run],
     ) -> Result<Snapshot> {
-        let places = self.engine.root_places();
         let checked = self.base.checked.covering(record.page_count);
         // What was sealed just now is what stands there.
         taken.iter().for_each(|run| checked.note(*run));
-        let snapshot = Snapshot::new(record, mapping, places)?
+        let nothing_known = KnownRoots::default();
+        let before = match self.has_other_roots {
+            true => &nothing_known,
+            false => self.base.known_roots(),
+        };
+        let changed = self.tables.iter();
+        let roots = before.with_changed(changed.map(|(handle, table)| (*handle, table.root)));
+        Ok(Snapshot::new(record, mapping)?
             .with_checked(checked)
             .with_comparisons(self.base.comparisons.clone())
-            .with_counts_of(&self.pages.writer.space);
-        for handle in 0..places {
-            match (self.tables.get(&handle), self.base.known_root(handle)) {
-                (Some(table), _) => snapshot.set_root(handle, table.root),
-                (None, Some(root)) if !self.has_other_roots => {
-                    snapshot.set_root(handle, root.copied());
-                }
-                (None, _) => {}
-            }
-        }
-        Ok(snapshot)
+            .with_counts_of(&self.pages.writer.space)
+            .with_roots(roots))
     }
 
     /// After a failed write the space map is read anew, as the record before has it.

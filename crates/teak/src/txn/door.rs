@@ -61,7 +61,8 @@ impl Door {
     /// Passes the gate. `None` for who only reads, where the lock file cannot be written to since nothing can, and
     /// nobody is there.
     pub(super) fn pass(path: &Path, access: Access, settings: &Settings) -> Result<Option<Self>> {
-        let lock_path = lock_path(path, settings.lock_file.as_deref()).map_err(lock_file_error)?;
+        let lock_path = lock_path(path, settings.lock_file.as_deref())
+            .map_err(Error::io("finding the directory of the database"))?;
         let mode = LockMode::beside(path, settings.file_mode);
         let (lock_file, is_alone) = match LockFile::open(&lock_path, mode) {
             Ok(opened) => opened,
@@ -72,7 +73,10 @@ impl Door {
             {
                 return Ok(None);
             }
-            Err(error) if error.kind() == io::ErrorKind::ReadOnlyFilesystem => {
+            Err(error)
+                if access == Access::ReadOnly
+                    && error.kind() == io::ErrorKind::ReadOnlyFilesystem =>
+            {
                 return Err(Error::InUse(path.to_path_buf()));
             }
             Err(error) => return Err(not_opened(error, &lock_path, path)),

@@ -92,8 +92,6 @@ impl Durability {
 
 /// What a turn begins with.
 const FOLLOWING: &str = "following other processes";
-/// Table handles that a snapshot has places for; the tables of further ones are looked up.
-const ROOT_PLACES_MAX: usize = 1024;
 
 /// The id of the next engine, or savepoint.
 static NEXT_ID: AtomicU64 = AtomicU64::new(1);
@@ -125,6 +123,8 @@ pub(crate) struct Engine {
     openings: Mutex<u32>,
     /// Whether the last opening was closed.
     is_closing: AtomicBool,
+    /// Whether the program was told that the file has lost its name.
+    pub(super) has_told_lost_name: AtomicBool,
     handles: Mutex<HashMap<Vec<u8>, usize>>,
     /// Tables whose keys were found to be in the order that their comparison says.
     pub(super) compared: Mutex<HashSet<usize>>,
@@ -266,6 +266,7 @@ impl Engine {
             slow_readers: settings.slow_readers.clone(),
             openings: Mutex::default(),
             is_closing: AtomicBool::new(false),
+            has_told_lost_name: AtomicBool::new(false),
             handles: Mutex::default(),
             compared: Mutex::default(),
             readers: Readers::new(table, shared.clone()),
@@ -423,11 +424,12 @@ impl Engine {
     }
 
     /// The number of a table, if anybody here has asked for it.
-    pub(super) fn known_handle(&self, name: &[u8]) -> Option<usize> {
+    pub(crate) fn known_handle(&self, name: &[u8]) -> Option<usize> {
         lock(&self.handles).get(name).copied()
     }
 
-    /// The number under which everybody here knows the table `name`.
+    /// The number under which everybody here knows the table `name`. It is kept as long as the database is open, so it is only for
+    /// tables that are there, or are about to be.
     pub(crate) fn handle(&self, name: &[u8]) -> usize {
         let mut handles = lock(&self.handles);
         if let Some(&handle) = handles.get(name) {
@@ -436,12 +438,6 @@ impl Engine {
         let handle = handles.len();
         handles.insert(name.to_vec(), handle);
         handle
-    }
-
-    /// Places that a new snapshot has for roots of tables.
-    pub(super) fn root_places(&self) -> usize {
-        let handles = lock(&self.handles).len();
-        handles.next_power_of_two().clamp(16, ROOT_PLACES_MAX)
     }
 
     /// Refuses who has inherited the database from the process that opened it.
@@ -489,6 +485,12 @@ impl Engine {
             Entered::Kept => {}
         }
         Ok(Some(writer))
+    }
+
+    /// The id of the process that has the writer's place, if that is known.
+    pub(crate) fn writer_process(&self) -> Option<u32> {
+        let shared = self.flusher.shared.as_ref()?;
+        shared.process_of(shared.region.writer.holder().into())
     }
 
     pub(super) fn writer_turn(&self, turn: Turn<Writer>) -> WriterTurn {
@@ -609,7 +611,12 @@ impl Engine {
     /// Returns when every commit so far is durable.
     pub(crate) fn sync(&self) -> Result<()> {
         self.refuse_unwritable()?;
-        self.flusher.wait(self.flusher.newest())
+        self.named(self.flusher.wait(self.flusher.newest()))
+    }
+
+    /// Has an error of the system name the database file, if it names no other.
+    pub(super) fn named<T>(&self, done: Result<T>) -> Result<T> {
+        done.map_err(|error| error.at(&self.path))
     }
 
     /// Returns when a commit is durable. One that was opened for reading cannot see to that.
@@ -700,7 +707,12 @@ impl Writer {
 
     /// Whether the file is becoming shorter, which takes flushes.
     pub(super) fn is_to_shrink(&self, storage: &dyn Storage) -> bool {
-        self.tail.is_emptying() || storage.len() > self.least_bytes()
+        self.tail.is_emptying() || self.is_to_cut(storage)
+    }
+
+    /// Whether the file is longer than it has to be when what made the database shorter is on the disk.
+    pub(super) fn is_to_cut(&self, storage: &dyn Storage) -> bool {
+        storage.len() > self.least_bytes()
     }
 
     /// The file may be this long when what made the database shorter is on the disk.

@@ -4,11 +4,12 @@
 //! a write transaction, behind a wait, in the thread that flushes. So a program may do whatever it likes when it is told.
 
 use super::{Durability, Recovery, SlowReader, flusher::Flusher, lock};
-use crate::TransactionId;
+use crate::{TransactionId, error::in_words};
 use std::{
     cell::RefCell,
     fmt, io, mem,
     panic::{AssertUnwindSafe, catch_unwind},
+    path::PathBuf,
     ptr,
     sync::{
         Arc, Mutex,
@@ -81,6 +82,15 @@ pub enum Event {
         /// What the system said.
         error: String,
     },
+    /// This process commits into a file that does not have its name any more: it was removed, renamed or replaced. It is told once.
+    /// With [`Options::require_name`](crate::Options::require_name) the commit is [`Error::NameLost`](crate::Error::NameLost).
+    #[non_exhaustive]
+    NameLost {
+        /// The name that the file had.
+        path: PathBuf,
+        /// Where the file is now; `None` if it has no name.
+        moved_to: Option<PathBuf>,
+    },
     /// This process has closed it.
     #[non_exhaustive]
     Closed {
@@ -133,6 +143,13 @@ impl fmt::Display for Event {
                 f,
                 "{operation} failed: {error}; nothing can be written until the database is opened anew"
             ),
+            Self::NameLost { path, moved_to } => {
+                let lost = in_words(path, moved_to.as_deref());
+                write!(
+                    f,
+                    "{lost}; commits go to the open file, and nobody finds them by that name"
+                )
+            }
             Self::Closed { file_bytes } => write!(f, "closed, {file_bytes} bytes"),
         }
     }

@@ -58,7 +58,7 @@ impl Engine {
             return Err(Error::NetworkFileSystem(path.to_path_buf()));
         }
         look_first(path, create)?;
-        let (door, company) = match settings.sharing {
+        let (mut door, company) = match settings.sharing {
             Sharing::Alone => (None, Company::None),
             Sharing::Processes => {
                 let door = Door::pass(path, access, &settings)?;
@@ -66,37 +66,49 @@ impl Engine {
                 (door, company)
             }
         };
-        let opened = || FileStorage::open(path, access, create, company, settings.file_mode);
-        let (storage, created) = wait_for_leaving(opened)?;
+        let opened = |create| {
+            wait_for_leaving(|| {
+                FileStorage::open(path, access, create, company, settings.file_mode)
+            })
+        };
+        let (mut storage, created) = opened(create)?;
+        let (file_id, boot) = (storage.id(), boot_id());
+        if let Some(door) = &mut door {
+            door.look(file_id, boot)?;
+        }
+        if created == Created::Yes {
+            format(&storage, path, &settings, boot)?;
+            drop(storage);
+            // The system knows what is open by the path that it was opened by, and a new file had none.
+            storage = opened(Create::Never)?.0;
+        }
         storage.set_read_ahead(settings.read_ahead);
         let storage = Arc::new(storage);
         let how = How {
             path: path.to_path_buf(),
-            is_new: matches!(created, Created::Yes),
+            is_new: false,
             is_read_only: matches!(access, Access::ReadOnly),
             settings,
-            boot: boot_id(),
+            boot,
         };
         let dynamic: Arc<dyn Storage> = Arc::clone(&storage) as _;
         let Some(door) = door else {
             let settled = settle(&dynamic, &how)?;
             return Ok(Self::new(how.path, dynamic, &how.settings, settled, None));
         };
-        let file_id = storage
-            .id()
-            .map_err(Error::io("reading the attributes of the database file"))?;
-        Self::pass(door, dynamic, how, file_id, || storage.admit_others())
+        if created == Created::Yes && storage.id() != file_id {
+            return Err(Error::InUse(how.path));
+        }
+        Self::pass(door, dynamic, how, || storage.admit_others())
     }
 
-    /// Joins those who have the database open; or puts it in order, and has others come in then.
+    /// Joins those who have the database open; or puts it in order, and has others come in then. The door has looked at the shared memory.
     fn pass(
         mut door: Door,
         storage: Arc<dyn Storage>,
         how: How,
-        file_id: (u64, u64),
         admit_others: impl FnOnce() -> io::Result<()>,
     ) -> Result<Self> {
-        door.look(file_id, how.boot)?;
         if let Some(newest) = door.joins(&how)? {
             let shared = door.enter(&storage, newest.page_size as usize);
             let mut settled = join(&storage, &how, newest)?;
@@ -133,13 +145,9 @@ impl Engine {
             settings,
             boot,
         };
-        Self::pass(
-            Door::pass_apart(lock_file)?,
-            storage,
-            how,
-            (0, 0),
-            || Ok(()),
-        )
+        let mut door = Door::pass_apart(lock_file)?;
+        door.look((0, 0), boot)?;
+        Self::pass(door, storage, how, || Ok(()))
     }
 
     /// Has nothing of what this process does reach the others any more, as if it had been killed; `false` if nobody shares the database
@@ -246,7 +254,7 @@ fn settle(storage: &Arc<dyn Storage>, how: &How) -> Result<Settled> {
         ..found.newest.clone()
     };
     let checked = Checked::new(how.settings.verification, newest.page_count);
-    let snapshot = Snapshot::new(newest.clone(), mapping, 16)?
+    let snapshot = Snapshot::new(newest.clone(), mapping)?
         .with_checked(checked)
         .with_comparisons(how.settings.comparisons.clone());
     let space = match snapshot.space_to_look_at() {
@@ -285,7 +293,7 @@ fn join(storage: &Arc<dyn Storage>, how: &How, newest: Record) -> Result<Settled
         .map_err(Error::io("reading the length of the file"))?;
     let mapping = storage.mapping().map_err(Error::io("mapping the file"))?;
     let checked = Checked::new(how.settings.verification, newest.page_count);
-    let snapshot = Snapshot::new(newest.clone(), mapping, 16)?
+    let snapshot = Snapshot::new(newest.clone(), mapping)?
         .with_checked(checked)
         .with_comparisons(how.settings.comparisons.clone());
     let writer = (!how.is_read_only).then(|| Writer {

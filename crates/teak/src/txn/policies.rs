@@ -33,6 +33,7 @@ pub(crate) struct Settings {
     /// The permissions of files that are created, less the mask of the process.
     pub(crate) file_mode: u32,
     pub(crate) network: Network,
+    pub(crate) without_name: WithoutName,
     pub(crate) comparisons: Comparisons,
     pub(crate) read_ahead: ReadAhead,
 }
@@ -64,6 +65,15 @@ pub(crate) enum Network {
     Allow,
 }
 
+/// What to do with a commit into a file that was removed, renamed or replaced.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum WithoutName {
+    /// It is made, and the first of them is an event.
+    Commit,
+    /// It is an error.
+    Refuse,
+}
+
 /// What holds for one open database: what it was opened with, or else what its file says.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Policies {
@@ -75,6 +85,7 @@ pub(super) struct Policies {
     pub(super) journal_bytes: Option<u64>,
     pub(super) drop_limits: DropLimits,
     pub(super) verification: Verification,
+    pub(super) without_name: WithoutName,
     sharing: Sharing,
 }
 
@@ -95,6 +106,7 @@ impl Policies {
             journal_bytes: settings.journal_bytes,
             drop_limits: settings.drop_limits,
             verification: settings.verification,
+            without_name: settings.without_name,
             sharing: settings.sharing,
         }
     }
@@ -121,6 +133,8 @@ impl Policies {
             "exclusive"
         } else if asked.verification != self.verification {
             "verification"
+        } else if asked.without_name != self.without_name {
+            "require_name"
         } else {
             return Ok(());
         };

@@ -2,8 +2,8 @@
 //! to change them and to look at them.
 
 use super::{
-    Durability, Engine, Network, Settings, Sharing, Verification, WriteTransaction, check,
-    dropped::DropLimits, snapshot::Snapshot,
+    Durability, Engine, Network, Settings, Sharing, Verification, WithoutName, WriteTransaction,
+    check, dropped::DropLimits, snapshot::Snapshot,
 };
 use crate::{
     Result, TransactionId,
@@ -45,6 +45,7 @@ fn settings() -> Settings {
         lock_file: None,
         file_mode: crate::store::FILE_MODE,
         network: Network::Refuse,
+        without_name: WithoutName::Commit,
         comparisons: Comparisons::default(),
         read_ahead: ReadAhead::default(),
     }

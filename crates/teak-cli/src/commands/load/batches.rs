@@ -1,8 +1,7 @@
 //! Loading in batches: each so many records are one transaction.
 
 use super::input::Input;
-use super::state::{Expectation, LoadState};
-use crate::checksum::Checksum;
+use super::state::LoadState;
 use crate::engine::{self, AnyTable};
 use crate::failure::Failure;
 use crate::text::{Event, Header, Kind};
@@ -12,8 +11,6 @@ use teak::WriteTxn;
 struct Target {
     name: Vec<u8>,
     kind: Kind,
-    /// What it must hold after the load; none if that is not to be verified.
-    expected: Option<Checksum>,
 }
 
 /// A batch that is not committed yet.
@@ -34,7 +31,7 @@ pub(super) fn load(
     loop {
         match input.next()? {
             Event::Table(header) => {
-                let next = begin_target_behind(state, target, &header)?;
+                let next = begin_target(state, &header)?;
                 batch = Some(match batch {
                     Some(batch) => retarget(batch, &next)?,
                     None => begin_batch(state, &next)?,
@@ -46,7 +43,7 @@ pub(super) fn load(
                     Some(batch) => batch,
                     None => begin_batch(state, &target)?,
                 };
-                insert(state, &mut target, &mut open, key, value)
+                insert(state, &target, &mut open, key, value)
                     .map_err(|failure| at_line(failure, line))?;
                 open.records += 1;
                 if open.records < state.arguments.batch.get() {
@@ -62,51 +59,19 @@ pub(super) fn load(
     if let Some(batch) = batch {
         state.commit(batch.txn)?;
     }
-    end_target(state, target);
     Ok(())
 }
 
 fn begin_target(state: &mut LoadState<'_>, header: &Header) -> Result<Target, Failure> {
     let name = state.begin_table(header)?;
-    let expected = match (state.arguments.no_verify, state.expectations.get(&name)) {
-        (true, _) => None,
-        (false, Some(Expectation::Checksum(checksum))) => Some(*checksum),
-        (false, _) => Some(checksum_before(state, &name)?),
-    };
+    state.expect(&name)?;
     Ok(Target {
         name,
         kind: header.kind,
-        expected,
     })
 }
 
-fn begin_target_behind(
-    state: &mut LoadState<'_>,
-    before: Target,
-    header: &Header,
-) -> Result<Target, Failure> {
-    end_target(state, before);
-    begin_target(state, header)
-}
-
-fn end_target(state: &mut LoadState<'_>, target: Target) {
-    if let Some(checksum) = target.expected {
-        state
-            .expectations
-            .insert(target.name, Expectation::Checksum(checksum));
-    }
-}
-
-/// What a table holds before the load.
-fn checksum_before(state: &LoadState<'_>, name: &[u8]) -> Result<Checksum, Failure> {
-    match engine::read_table(state.database, None, name) {
-        Ok((txn, table)) => Checksum::of_table(&txn, &table),
-        Err(Failure::Engine(teak::Error::TableNotFound(_))) => Ok(Checksum::default()),
-        Err(failure) => Err(failure),
-    }
-}
-
-fn begin_batch(state: &LoadState<'_>, target: &Target) -> Result<Batch, Failure> {
+fn begin_batch(state: &mut LoadState<'_>, target: &Target) -> Result<Batch, Failure> {
     let mut txn = state.begin_write()?;
     let table = engine::open_or_create_table(&mut txn, &target.name, target.kind)?;
     Ok(Batch {
@@ -123,7 +88,7 @@ fn retarget(mut batch: Batch, target: &Target) -> Result<Batch, Failure> {
 
 fn insert(
     state: &mut LoadState<'_>,
-    target: &mut Target,
+    target: &Target,
     Batch { txn, table, .. }: &mut Batch,
     key: &[u8],
     value: &[u8],
@@ -131,11 +96,11 @@ fn insert(
     state.count_record(key, value);
     let old = table.insert(txn, key, value)?;
     state.tally.replaced += u64::from(old.is_some());
-    if let Some(expected) = &mut target.expected {
+    if let Some(expectation) = state.expectations.get_mut(&target.name) {
         if let Some(old) = old {
-            expected.remove(key, &old);
+            expectation.checksum.remove(key, &old);
         }
-        expected.add(key, value);
+        expectation.checksum.add(key, value);
     }
     Ok(())
 }

@@ -48,16 +48,17 @@ fn load_table(
     } else {
         table.load_unsorted(&mut txn, &mut records)
     };
-    let Records { checksum, end, .. } = records;
+    let Records {
+        mut checksum, end, ..
+    } = records;
     // What stopped the input comes first: the engine only saw its records end.
     let next_header = end?;
     let loaded = loaded?;
     state.commit(txn)?;
     state.tally.replaced += checksum.records - loaded.min(checksum.records);
-    let expectation = match loaded == checksum.records {
-        true => Expectation::Checksum(checksum),
-        false => Expectation::Records(loaded),
-    };
+    let is_count = loaded != checksum.records;
+    checksum.records = loaded;
+    let expectation = Expectation { checksum, is_count };
     state.expectations.insert(name, expectation);
     Ok(next_header)
 }

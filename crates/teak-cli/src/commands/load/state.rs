@@ -3,22 +3,65 @@
 use super::Arguments;
 use crate::arguments::DEFAULT_TABLE;
 use crate::checksum::Checksum;
-use crate::engine;
+use crate::engine::{self, AnyTable};
 use crate::failure::Failure;
 use crate::output;
 use crate::text::{Header, printable};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
-use teak::{Database, TransactionId, WriteTxn};
+use teak::Transaction as _;
+use teak::{Database, ReadTxn, TransactionId, WriteTxn};
 
 /// What a table must hold after the load.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Expectation {
-    /// Exactly these records.
-    Checksum(Checksum),
-    /// So many records: the input had keys more than once, and which value counts was settled
-    /// while it was sorted.
-    Records(u64),
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Expectation {
+    pub(super) checksum: Checksum,
+    /// Whether only the number of records is known: the input had keys more than once, and which value
+    /// counts was settled while it was sorted.
+    pub(super) is_count: bool,
+}
+
+impl Expectation {
+    fn fits(&self, found: Checksum) -> bool {
+        match self.is_count {
+            true => found.records == self.checksum.records,
+            false => found == self.checksum,
+        }
+    }
+
+    /// Adds what others changed in the table between two states.
+    fn follow(&mut self, older: &ReadTxn, newer: &ReadTxn, name: &[u8]) -> Result<(), Failure> {
+        let is_there = |txn| AnyTable::open(txn, name).is_ok();
+        if is_there(older) && is_there(newer) {
+            let mut checksum = self.checksum;
+            let table = engine::open_table(newer, name)?;
+            let followed = table.for_each_change((older, newer), |change| {
+                if let Some(old) = change.old {
+                    checksum.remove(change.key, old);
+                }
+                if let Some(new) = change.new {
+                    checksum.add(change.key, new);
+                }
+                Ok(())
+            });
+            if followed.is_ok() {
+                self.checksum = checksum;
+                return Ok(());
+            }
+        }
+        // It was dropped meanwhile, and perhaps created again with other options.
+        self.checksum = checksum_of(newer, name)?;
+        Ok(())
+    }
+}
+
+/// The checksum of a table; that of an empty one if there is none.
+fn checksum_of(txn: &ReadTxn, name: &[u8]) -> Result<Checksum, Failure> {
+    match engine::open_table(txn, name) {
+        Ok(table) => Checksum::of_table(txn, &table),
+        Err(Failure::Engine(teak::Error::TableNotFound(_))) => Ok(Checksum::default()),
+        Err(failure) => Err(failure),
+    }
 }
 
 /// Counts of what was loaded.
@@ -37,7 +80,10 @@ pub(super) struct LoadState<'a> {
     pub(super) database: &'a Database,
     pub(super) arguments: &'a Arguments,
     pub(super) tally: Tally,
+    /// Of the tables that are to be read back, as of `seen` and what the open transaction has changed.
     pub(super) expectations: BTreeMap<Vec<u8>, Expectation>,
+    /// The newest state that the expectations know: one before the load, or that of its last commit. It is read back in the end.
+    seen: Option<ReadTxn>,
     /// The tables of the input so far.
     pub(super) table_names: BTreeSet<Vec<u8>>,
 }
@@ -50,6 +96,7 @@ impl<'a> LoadState<'a> {
             arguments,
             tally: Tally::default(),
             expectations,
+            seen: None,
             table_names: BTreeSet::new(),
         }
     }
@@ -72,11 +119,49 @@ impl<'a> LoadState<'a> {
         Ok(name)
     }
 
+    /// Has a table read back in the end, with what it holds before the load.
+    pub(super) fn expect(&mut self, name: &[u8]) -> Result<(), Failure> {
+        if self.arguments.no_verify || self.expectations.contains_key(name) {
+            return Ok(());
+        }
+        let seen = match self.seen.take() {
+            Some(seen) => seen,
+            None => self.database.begin_read()?,
+        };
+        let expectation = Expectation {
+            checksum: checksum_of(&seen, name)?,
+            is_count: false,
+        };
+        self.expectations.insert(name.to_vec(), expectation);
+        self.seen = Some(seen);
+        Ok(())
+    }
+
     /// A write transaction as durable as was asked for.
-    pub(super) fn begin_write(&self) -> Result<WriteTxn, Failure> {
-        let mut txn = self.database.begin_write()?;
+    pub(super) fn begin_write(&mut self) -> Result<WriteTxn, Failure> {
+        let mut txn = engine::begin_write(self.database, self.arguments.wait)?;
         txn.set_durability(self.arguments.durability.into());
+        self.follow_others(&txn)?;
         Ok(txn)
+    }
+
+    /// Expects what others have committed before `txn` began.
+    fn follow_others(&mut self, txn: &WriteTxn) -> Result<(), Failure> {
+        let is_newest = |seen: &ReadTxn| seen.id().next() == txn.id();
+        let Some(older) = self.seen.take_if(|seen| !is_newest(seen)) else {
+            return Ok(());
+        };
+        let mut newer = self.database.begin_read()?;
+        if !is_newest(&newer) {
+            // Readers see what others commit when it is on the disk.
+            self.database.sync()?;
+            newer = self.database.begin_read()?;
+        }
+        for (name, expectation) in &mut self.expectations {
+            expectation.follow(&older, &newer, name)?;
+        }
+        self.seen = Some(newer);
+        Ok(())
     }
 
     /// Counts a record that was read.
@@ -87,7 +172,10 @@ impl<'a> LoadState<'a> {
 
     /// Commits, and acknowledges that if it was asked for.
     pub(super) fn commit(&mut self, txn: WriteTxn) -> Result<(), Failure> {
-        let transaction = txn.commit()?;
+        let transaction = match self.arguments.no_verify {
+            true => txn.commit()?,
+            false => self.seen.insert(txn.commit_and_read()?).id(),
+        };
         self.tally.commits += 1;
         self.tally.committed_records = self.tally.records;
         self.tally.last_transaction = Some(transaction);
@@ -127,18 +215,16 @@ impl<'a> LoadState<'a> {
         }
     }
 
-    /// Reads all tables of the load back and compares. Gives the number of records read.
+    /// Reads all tables of the load back, as its last commit left them, and compares. Gives the number of records read.
     pub(super) fn verify(&self) -> Result<u64, Failure> {
         let mut verified = 0;
+        let Some(seen) = &self.seen else {
+            return Ok(verified);
+        };
         for (name, expectation) in &self.expectations {
-            let (txn, table) = engine::read_table(self.database, None, name)?;
-            let found = Checksum::of_table(&txn, &table)?;
-            let fits = match expectation {
-                Expectation::Checksum(expected) => found == *expected,
-                Expectation::Records(expected) => found.records == *expected,
-            };
-            if !fits {
-                return Err(unverified(name, expectation, found));
+            let found = Checksum::of_table(seen, &engine::open_table(seen, name)?)?;
+            if !expectation.fits(found) {
+                return Err(unverified(name, expectation.checksum, found));
             }
             verified += found.records;
         }
@@ -146,15 +232,12 @@ impl<'a> LoadState<'a> {
     }
 }
 
-fn unverified(name: &[u8], expectation: &Expectation, found: Checksum) -> Failure {
-    let expected = match expectation {
-        Expectation::Checksum(checksum) => checksum.records,
-        Expectation::Records(records) => *records,
-    };
+fn unverified(name: &[u8], expected: Checksum, found: Checksum) -> Failure {
     Failure::Unverified(format!(
-        "table \"{}\" does not read back as it was loaded: {expected} records expected, {} read, and their contents \
+        "table \"{}\" does not read back as it was loaded: {} records expected, {} read, and their contents \
          differ; run `teak check`, and load into a new database",
         printable(name),
+        expected.records,
         found.records,
     ))
 }

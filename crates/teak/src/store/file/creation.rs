@@ -5,7 +5,7 @@
 //! a temporary name in the same directory. When its content is on the disk it is linked to its
 //! name, which fails if there is something of that name, and the directory is flushed.
 
-use crate::{Error, Result, store::random_id};
+use crate::{Error, Result, error::shown, store::random_id};
 use rustix::{
     fs::{AtFlags, CWD, Mode, OFlags, RenameFlags, linkat, openat, renameat_with, unlinkat},
     io::Errno,
@@ -35,7 +35,7 @@ impl Unnamed {
         let name = path.file_name().ok_or_else(|| {
             Error::InvalidArgument(format!(
                 "{} does not name a file; add a file name",
-                path.display()
+                shown(path)
             ))
         })?;
         let parent = match path.parent() {

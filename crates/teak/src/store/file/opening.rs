@@ -1,6 +1,6 @@
 //! Opening a database file: what may be opened, who may have it open at the same time.
 
-use super::{FileStorage, Unnamed};
+use super::{FileStorage, Unnamed, name::Name};
 use crate::{
     Error, Result,
     store::{id_of, locked::LockedFile},
@@ -93,14 +93,15 @@ impl FileStorage {
 
     fn open_existing(path: &Path, access: Access, company: Company) -> Result<Self> {
         let file = open_locked(path, access, company)?;
-        Self::new(file, access, None).map_err(Error::io("reading the length of the database file"))
+        Self::new(file, Name::new(path), access, None)
+            .map_err(Error::io("reading the length of the database file"))
     }
 
     fn begin(path: &Path, mode: u32) -> Result<Self> {
         let (file, unnamed) = Unnamed::begin(path, mode)?;
         // Locked before it has a name, so that nobody opens it in between.
         let file = lock_file(path, file, Company::None)?;
-        Self::new(file, Access::ReadWrite, Some(unnamed))
+        Self::new(file, Name::new(path), Access::ReadWrite, Some(unnamed))
             .map_err(Error::io("reading the length of the new database file"))
     }
 }
@@ -202,20 +203,14 @@ fn is_network(kind: u32) -> bool {
 fn opening(path: &Path, source: io::Error) -> Error {
     match source.kind() {
         ErrorKind::NotFound => Error::NotFound(path.into()),
-        _ => Error::Io {
-            operation: "opening the database file",
-            source,
-        },
+        _ => Error::io("opening the database file")(source).at(path),
     }
 }
 
 fn lock_file(path: &Path, file: File, company: Company) -> Result<LockedFile> {
     LockedFile::new(file, company).map_err(|error| match error {
         TryLockError::WouldBlock => Error::InUse(path.into()),
-        TryLockError::Error(source) => Error::Io {
-            operation: "locking the database file",
-            source,
-        },
+        TryLockError::Error(source) => Error::io("locking the database file")(source).at(path),
     })
 }
 

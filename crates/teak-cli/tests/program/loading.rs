@@ -1,0 +1,87 @@
+//! `teak load` beside other writers, and what failed work leaves behind.
+
+use crate::support::{Place, numbered_dump};
+
+/// What others do to the tables of a load between two of its batches.
+const OTHERS: [&[&str]; 5] = [
+    &["put", "a.teak", "b", "theirs"],
+    &["put", "a.teak", "a", "theirs"],
+    &["del", "a.teak", "a"],
+    &["table", "clear", "a.teak", "main"],
+    &["table", "drop", "a.teak", "main"],
+];
+
+#[test]
+fn a_load_reads_back_what_it_wrote_whatever_others_write_meanwhile() {
+    for others in OTHERS {
+        for durability in ["durable", "lazy"] {
+            let place = Place::new();
+            let mut load = place.hold(&[
+                "load",
+                "-",
+                "a.teak",
+                "--format",
+                "tsv",
+                "--batch",
+                "1",
+                "--acknowledge",
+                "--durability",
+                durability,
+            ]);
+            load.say(b"a\t1\n");
+            assert_eq!(load.hear(), "committed 1 1\n");
+            place.succeed(others);
+            load.say(b"c\t3\n");
+            assert_eq!(load.hear(), "committed 3 2\n", "{others:?}");
+            place.succeed(&["put", "a.teak", "d", "theirs"]);
+            assert_eq!(load.end(), 0, "{others:?}");
+        }
+    }
+}
+
+#[test]
+fn a_load_of_several_tables_reads_all_of_them_back_while_others_write() {
+    let place = Place::new();
+    let dump = numbered_dump(2);
+    let named = |name: &str| dump.replace("type=", &format!("database={name}\ntype="));
+    let mut load = place.hold(&["load", "-", "a.teak", "--batch", "1", "--acknowledge"]);
+    load.say(named("one").as_bytes());
+    assert_eq!(
+        [load.hear(), load.hear()].concat(),
+        "committed 1 1\ncommitted 2 2\n"
+    );
+    place.succeed(&["put", "a.teak", "--table", "one", "key-00000", "theirs"]);
+    load.say(named("two").as_bytes());
+    assert_eq!(
+        [load.hear(), load.hear()].concat(),
+        "committed 4 3\ncommitted 5 4\n"
+    );
+    assert_eq!(load.end(), 0);
+}
+
+#[test]
+fn work_that_fails_leaves_no_new_database() {
+    let place = Place::new();
+    place.write("cut.tsv", "a\t1\nb\n");
+    place.write("unsorted.tsv", "b\t1\na\t1\n");
+    let long = "k".repeat(100_000);
+    let failing: [(&[&str], i32); 5] = [
+        (&["load", "cut.tsv", "a.teak"], 5),
+        (&["load", "cut.tsv", "a.teak", "--bulk"], 5),
+        (&["load", "unsorted.tsv", "a.teak", "--bulk", "--sorted"], 5),
+        (&["put", "a.teak", &long, "value"], 2),
+        (&["table", "create", "a.teak", &long], 2),
+    ];
+    for (arguments, code) in failing {
+        let run = place.run(arguments);
+        assert_eq!(run.code, code, "{run:?}");
+        assert!(!place.path("a.teak").exists(), "{run:?}");
+        assert!(!place.path("a.teak-lock").exists(), "{run:?}");
+    }
+    place.succeed(&["table", "create", "a.teak", "t"]);
+    place.succeed(&["table", "drop", "a.teak", "t"]);
+    place
+        .run(&["load", "cut.tsv", "a.teak"])
+        .fails(5, "nothing was loaded");
+    assert!(place.path("a.teak").exists());
+}

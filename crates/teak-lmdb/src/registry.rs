@@ -1,0 +1,238 @@
+//! The handles that C has: numbers that look like pointers, and stand for an object until it ends. One that is over is refused, and
+//! nothing that it stood for is touched.
+//!
+//! A handle is a slot and the generation of the slot. Slots are never freed; a slot whose generations are used up is not used again.
+//! Handles are below 2^47 and multiples of 16, since clients keep pointers in numbers of their language.
+
+use crate::codes::{Code, Outcome};
+use std::{
+    ptr,
+    sync::{
+        OnceLock,
+        atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering},
+    },
+};
+
+const ALIGNMENT_BITS: u32 = 4;
+const SLOT_BITS: u32 = 20;
+const GENERATION_MAX: u32 = (1 << (47 - ALIGNMENT_BITS - SLOT_BITS)) - 1;
+/// The first array of slots has so many, each further one twice as many.
+const FIRST_LEN: usize = 64;
+const ARRAYS: usize = SLOT_BITS as usize - FIRST_LEN.ilog2() as usize;
+/// No slot.
+const NONE: u32 = u32::MAX;
+
+/// All handles of one kind.
+#[derive(Debug)]
+pub(crate) struct Registry<T> {
+    arrays: [OnceLock<Box<[Slot<T>]>>; ARRAYS],
+    /// The first free slot, and above it a count of changes.
+    free: AtomicU64,
+    /// The first slot that was never used.
+    unused: AtomicU32,
+}
+
+#[derive(Debug)]
+struct Slot<T> {
+    /// Null if the slot is free.
+    object: AtomicPtr<T>,
+    generation: AtomicU32,
+    /// The next free slot.
+    next: AtomicU32,
+}
+
+/// What C has handles of.
+pub(crate) trait Registered: Sized + 'static {
+    /// All handles of this kind.
+    fn registry() -> &'static Registry<Self>;
+}
+
+/// The array of a slot, and its place there.
+fn place(slot: u32) -> (usize, usize) {
+    let shifted = slot as usize + FIRST_LEN;
+    let array = (shifted.ilog2() - FIRST_LEN.ilog2()) as usize;
+    (array, shifted - (FIRST_LEN << array))
+}
+
+fn handle<T>(slot: u32, generation: u32) -> *mut T {
+    let number = (generation as usize) << SLOT_BITS | slot as usize;
+    ptr::without_provenance_mut(number << ALIGNMENT_BITS)
+}
+
+impl<T> Registry<T> {
+    pub(crate) const fn new() -> Self {
+        Self {
+            arrays: [const { OnceLock::new() }; ARRAYS],
+            free: AtomicU64::new(NONE as u64),
+            unused: AtomicU32::new(0),
+        }
+    }
+
+    /// A handle for an object that stays where it is until [`Self::end`].
+    pub(crate) fn insert(&self, object: *mut T) -> Outcome<*mut T> {
+        let index = match self.pop() {
+            Some(index) => index,
+            None => self.unused.fetch_add(1, Ordering::Relaxed),
+        };
+        let (array, offset) = place(index);
+        let array = self.arrays.get(array).ok_or(Code(libc::ENOMEM))?;
+        let slots = array.get_or_init(|| {
+            let len = FIRST_LEN << place(index).0;
+            let new = || Slot {
+                object: AtomicPtr::default(),
+                generation: AtomicU32::new(1),
+                next: AtomicU32::new(NONE),
+            };
+            (0..len).map(|_| new()).collect()
+        });
+        let slot = &slots[offset];
+        slot.object.store(object, Ordering::Release);
+        Ok(handle(index, slot.generation.load(Ordering::Relaxed)))
+    }
+
+    /// The slot of a handle and its number, if the handle is not over.
+    #[inline]
+    fn slot(&self, handle: *mut T) -> Option<(&Slot<T>, u32)> {
+        let number = handle.addr() >> ALIGNMENT_BITS;
+        let index = (number & ((1 << SLOT_BITS) - 1)) as u32;
+        let (array, offset) = place(index);
+        let slot = self.arrays.get(array)?.get()?.get(offset)?;
+        let generation = slot.generation.load(Ordering::Acquire);
+        (generation as usize == number >> SLOT_BITS).then_some((slot, index))
+    }
+
+    /// The object of a handle, if that is not over.
+    #[inline]
+    pub(crate) fn find(&self, handle: *mut T) -> Option<*mut T> {
+        let object = self.slot(handle)?.0.object.load(Ordering::Acquire);
+        (!object.is_null()).then_some(object)
+    }
+
+    /// Ends a handle.
+    pub(crate) fn end(&self, handle: *mut T) {
+        let Some((slot, index)) = self.slot(handle) else {
+            return;
+        };
+        slot.object.store(ptr::null_mut(), Ordering::Release);
+        if slot.generation.fetch_add(1, Ordering::AcqRel) < GENERATION_MAX {
+            self.push(slot, index);
+        }
+    }
+
+    /// Ends a handle; the object gets another one.
+    #[inline]
+    pub(crate) fn replace(&self, ended: *mut T) -> Option<*mut T> {
+        let (slot, index) = self.slot(ended)?;
+        match slot.generation.load(Ordering::Relaxed) {
+            GENERATION_MAX => None,
+            generation => {
+                slot.generation.store(generation + 1, Ordering::Release);
+                Some(handle(index, generation + 1))
+            }
+        }
+    }
+
+    fn pop(&self) -> Option<u32> {
+        let mut free = self.free.load(Ordering::Acquire);
+        loop {
+            let index = free as u32;
+            let (array, offset) = place(index);
+            let slot = &self.arrays.get(array)?.get()?[offset];
+            let next = slot.next.load(Ordering::Relaxed);
+            match self.exchange(free, next) {
+                Ok(_) => return Some(index),
+                Err(now) => free = now,
+            }
+        }
+    }
+
+    fn push(&self, slot: &Slot<T>, index: u32) {
+        let mut free = self.free.load(Ordering::Relaxed);
+        loop {
+            slot.next.store(free as u32, Ordering::Relaxed);
+            match self.exchange(free, index) {
+                Ok(_) => return,
+                Err(now) => free = now,
+            }
+        }
+    }
+
+    fn exchange(&self, free: u64, first: u32) -> Result<u64, u64> {
+        let new = ((free >> 32) + 1) << 32 | u64::from(first);
+        (self.free).compare_exchange_weak(free, new, Ordering::AcqRel, Ordering::Acquire)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{FIRST_LEN, GENERATION_MAX, Registry, place};
+    use std::{ptr, thread};
+
+    #[test]
+    fn a_handle_that_is_over_is_none_and_does_not_come_back() {
+        let registry = Registry::new();
+        let mut objects = [1, 2];
+        let [one, other] = objects.each_mut().map(ptr::from_mut);
+        let first = registry.insert(one).unwrap();
+        assert_eq!(registry.find(first), Some(one));
+        assert_eq!(first.addr() % 16, 0);
+        assert!(first.addr() < 1 << 47);
+        registry.end(first);
+        registry.end(first);
+        let second = registry.insert(other).unwrap();
+        assert_ne!(first, second);
+        assert_eq!(registry.find(first), None);
+        assert_eq!(registry.find(second), Some(other));
+        let third = registry.replace(second).unwrap();
+        assert_eq!(registry.find(second), None);
+        assert_eq!(registry.find(third), Some(other));
+        assert_eq!(registry.find(ptr::null_mut()), None);
+        assert_eq!(registry.find(&raw mut objects[0]), None, "no handle at all");
+    }
+
+    #[test]
+    fn a_slot_whose_generations_are_used_up_is_left() {
+        let registry = Registry::new();
+        let object = &raw mut *Box::leak(Box::new(1));
+        let mut handle = registry.insert(object).unwrap();
+        while let Some(next) = registry.replace(handle) {
+            handle = next;
+        }
+        assert!(handle.addr() >> 24 == GENERATION_MAX as usize);
+        registry.end(handle);
+        let next = registry.insert(object).unwrap();
+        assert_eq!(next.addr() >> 4 & 0xfffff, 1, "another slot");
+    }
+
+    #[test]
+    fn slots_have_a_place_each() {
+        let mut next = (0, 0);
+        for slot in 0..5000 {
+            assert_eq!(place(slot), next);
+            next.1 += 1;
+            if next.1 == FIRST_LEN << next.0 {
+                next = (next.0 + 1, 0);
+            }
+        }
+    }
+
+    #[test]
+    fn threads_have_different_handles() {
+        let registry = Registry::new();
+        thread::scope(|scope| {
+            for thread in 1..=4_usize {
+                let registry = &registry;
+                scope.spawn(move || {
+                    for _ in 0..5000 {
+                        let object = ptr::without_provenance_mut::<u8>(thread);
+                        let handles = [(); 3].map(|()| registry.insert(object).unwrap());
+                        for handle in handles {
+                            assert_eq!(registry.find(handle), Some(object));
+                            registry.end(handle);
+                        }
+                    }
+                });
+            }
+        });
+    }
+}

@@ -1,6 +1,6 @@
 //! The program `teak`, run on forged files.
 
-use crate::{cases::Case, exercise, watchdog::PATIENCE};
+use crate::{cases::Case, exercise, locks, watchdog::PATIENCE};
 use fastrand::Rng;
 use rustix::process::{Pid, Resource, Rlimit, Signal, prlimit};
 use std::{

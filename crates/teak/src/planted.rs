@@ -89,6 +89,7 @@ errors! {
     PunchPending "punch-pending" "Blocks of dead pages are given back that some pin sees."
     LocksOfProcess "locks-of-process" "Processes know each other by POSIX locks, which a process loses when anything in it closes the lock file."
     CheckOnce "check-once" "A check does not tell of pages that are used twice."
+    CheckNewest "check-newest" "A check does not look at named states."
     LazyUnrecorded "lazy-unrecorded" "A lazy commit writes no record."
 }
 

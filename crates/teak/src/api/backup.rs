@@ -1,11 +1,12 @@
 //! Copies of a database while it is used.
 
 use super::{
-    Database, Marks, Options, ReadTxn, Transaction, codec::Bytes, transaction::sealed::Sealed,
-    unfinished::Unfinished,
+    Database, Marks, Options, ReadTxn, Transaction, codec::Bytes, copy::out_of_order,
+    transaction::sealed::Sealed, unfinished::Unfinished,
 };
 use crate::{
     Durability, Error, Result,
+    tree::TreeRoot,
     txn::{
         NamedReaders,
         backup::{self, BackupProgress, NewFile, Stream, Target, WRITING_BACKUP},
@@ -242,7 +243,14 @@ impl ReadTxn {
                     let (key, value) = pair?;
                     told(&key, &value).map(|()| (key, value))
                 });
-                table.load_sorted(&mut txn, pairs)?;
+                let loaded = table.load_sorted(&mut txn, pairs);
+                loaded.map_err(|error| match (error, table.root(self), table.iter(self)) {
+                    (Error::NotSorted { index }, Ok(root), Ok(all)) => {
+                        let keys = all.map(|record| record.map(|(key, _)| key));
+                        disorder(&root, &info.name, keys, index)
+                    }
+                    (error, ..) => error,
+                })?;
             } else {
                 let table = self.open_table::<Bytes, Bytes>(&info.name)?;
                 txn.create(&info.name, info.options)?;
@@ -250,7 +258,14 @@ impl ReadTxn {
                     let (key, value) = record?;
                     told(&key, value).map(|()| (key, value))
                 });
-                table.load_sorted(&mut txn, records)?;
+                let loaded = table.load_sorted(&mut txn, records);
+                loaded.map_err(|error| match (error, table.root(self), table.iter(self)) {
+                    (Error::NotSorted { index }, Ok(root), Ok(all)) => {
+                        let keys = all.map(|record| record.map(|(key, _)| key));
+                        disorder(&root, &info.name, keys, index)
+                    }
+                    (error, ..) => error,
+                })?;
             }
             txn.draw_sequence(&info.name, info.stat.sequence)?;
         }
@@ -382,6 +397,26 @@ impl Database {
         engine.refuse_forked()?;
         let (state, named) = engine.begin_read_all()?;
         Ok((ReadTxn::new(state), named))
+    }
+}
+
+/// What is wrong with a table whose record of that number is not behind the one before it.
+#[cold]
+fn disorder(
+    root: &TreeRoot,
+    table: &[u8],
+    keys: impl Iterator<Item = Result<Vec<u8>>>,
+    index: u64,
+) -> Error {
+    let first = usize::try_from(index)
+        .unwrap_or(usize::MAX)
+        .saturating_sub(1);
+    match keys.skip(first).take(2).collect::<Result<Vec<_>>>() {
+        Ok(keys) => {
+            let key = |place: usize| keys.get(place).map_or(&[][..], Vec::as_slice);
+            out_of_order(root, table, key(0), key(1))
+        }
+        Err(error) => error,
     }
 }
 

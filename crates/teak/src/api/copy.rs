@@ -5,7 +5,7 @@ use super::{
     codec::{Bytes, Codec},
     table::{OwnedBounds, as_slices, encoded_bounds},
 };
-use crate::{Error, Result, txn::write};
+use crate::{Error, KeyRange, Result, tree::TreeRoot, txn::write};
 use std::ops::{Bound, RangeBounds};
 
 /// Bytes of records that are in memory at once, unless one alone has more.
@@ -110,6 +110,11 @@ impl<K: Codec, V: Codec> Table<K, V> {
             let (Some((first, _)), Some((last, _))) = (batch.first(), batch.last()) else {
                 return Ok(count);
             };
+            from.refuse_disorder(
+                &*from.root(txn)?,
+                &low,
+                batch.iter().map(|(key, _)| &key[..]),
+            )?;
             let records: Vec<_> = batch
                 .iter()
                 .map(|(key, value)| (&key[..], &value[..]))
@@ -125,6 +130,21 @@ impl<K: Codec, V: Codec> Table<K, V> {
     }
 }
 
+/// One key of a table was read behind another one that is not smaller.
+#[cold]
+pub(super) fn out_of_order(root: &TreeRoot, table: &[u8], before: &[u8], key: &[u8]) -> Error {
+    Error::Corrupted {
+        page: root.page,
+        detail: "the keys of this tree are not in order".into(),
+        detected_by: "copy",
+        table: Some(write::printable(table)),
+        keys: Some(Box::new(KeyRange {
+            low: Some(key.to_vec()),
+            high: Some(before.to_vec()),
+        })),
+    }
+}
+
 /// Refuses to copy a table to itself.
 pub(super) fn refuse_same(source: &[u8], target: &[u8]) -> Result<()> {
     if source != target {
@@ -136,6 +156,27 @@ pub(super) fn refuse_same(source: &[u8], target: &[u8]) -> Result<()> {
 }
 
 impl Table<Bytes, Bytes> {
+    /// Refuses keys, read from `low` on, that do not ascend: the table is damaged, and whoever goes on behind the last of them may never
+    /// come to an end.
+    fn refuse_disorder<'k>(
+        &self,
+        root: &TreeRoot,
+        low: &'k Bound<Vec<u8>>,
+        keys: impl Iterator<Item = &'k [u8]>,
+    ) -> Result<()> {
+        let mut before = match low {
+            Bound::Excluded(key) => Some(&key[..]),
+            _ => None,
+        };
+        for key in keys {
+            if let Some(before) = before.filter(|before| root.order.compare(before, key).is_ge()) {
+                return Err(out_of_order(root, self.name(), before, key));
+            }
+            before = Some(key);
+        }
+        Ok(())
+    }
+
     /// The first records of a range.
     #[allow(clippy::type_complexity)]
     fn some_records(

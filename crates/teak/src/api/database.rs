@@ -324,11 +324,13 @@ impl Database {
     /// the file; nothing can be begun any more. Dropping the last handle does the same without moving pages, when the last
     /// transaction has gone, but tells nobody what went wrong.
     ///
-    /// A thread that has a [`WriteTxn`] commits or drops it first, or else waits for itself, for ever.
+    /// A write transaction that is still open is waited for, but no longer than 30 seconds: the thread that closes the database may
+    /// have it, or nobody any more (`std::mem::forget`).
     ///
     /// # Errors
     ///
-    /// [`Error::Io`].
+    /// [`Error::Io`]; [`Error::InvalidArgument`] if a write transaction did not end: nothing was closed then, other handles can be used as
+    /// before, and if there are none the database is closed when the transaction ends.
     pub fn close(self) -> Result<()> {
         self.opening.close()
     }
@@ -677,10 +679,10 @@ impl Database {
         &self,
         progress: &mut dyn FnMut(CheckProgress) -> ControlFlow<()>,
     ) -> Result<Option<CheckReport>> {
-        let (state, named) = self.opening.readable()?.begin_read_all()?;
+        let (state, named, faults) = self.opening.readable()?.begin_read_sound()?;
         Ok(check::check(
             &state,
-            &named,
+            (&named, &faults),
             &mut |done| match state.hold().refuse_cancelled() {
                 Ok(()) => progress(done),
                 Err(_) => ControlFlow::Break(()),

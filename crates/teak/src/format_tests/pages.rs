@@ -260,7 +260,9 @@ fn inner_pages() {
         let format = InnerFormat { order, counted };
         let mut words = aligned_page();
         let page: &mut [u8] = bytemuck::cast_slice_mut(&mut words);
-        format.build(page, PageNumber(9), TransactionId(1), 1, &children);
+        format
+            .build(page, PageNumber(9), TransactionId(1), 1, &children)
+            .unwrap();
         assert_inner(page, order, counted, &children);
     }
 }

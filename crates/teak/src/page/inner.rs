@@ -95,7 +95,7 @@ impl InnerFormat {
             .collect()
     }
 
-    /// Lays children out in `page`. They must fit.
+    /// Lays children out in `page`. Those of a damaged page may not fit: their separators stood in the same place there.
     pub(crate) fn build(
         self,
         page: &mut [u8],
@@ -103,11 +103,10 @@ impl InnerFormat {
         birth: TransactionId,
         level: u8,
         children: &[Child],
-    ) {
-        assert!(
-            self.page_len(children) <= page.len(),
-            "children were measured before"
-        );
+    ) -> Result<(), Damage> {
+        if self.page_len(children) > page.len() {
+            return Err(Damage("its separators are longer than its page"));
+        }
         let count = children.len();
         let prefix_len = self.prefix_len(children);
         let mut header = Header::new(number, Kind::Inner, birth);
@@ -147,6 +146,7 @@ impl InnerFormat {
         }
         header.heap_len = (page.len() - heap_start) as u16;
         header.write(page);
+        Ok(())
     }
 
     /// Writes what the head cannot hold; returns the head and what goes in the offset's place.

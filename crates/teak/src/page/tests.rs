@@ -492,7 +492,7 @@ fn inner_pages_lead_to_the_right_child() {
         let children = children(&separators);
         let mut page = aligned_page(4096);
         let page: &mut [u8] = bytemuck::cast_slice_mut(&mut page);
-        format.build(page, PAGE, BIRTH, 1, &children);
+        format.build(page, PAGE, BIRTH, 1, &children).unwrap();
         let inner = Inner::parse(page).unwrap();
         assert_eq!(children_of(&inner).unwrap(), {
             let mut expected = children.clone();
@@ -528,7 +528,7 @@ fn inner_pages_of_other_orders_keep_whole_keys() {
     children[0].separator.clear();
     let mut page = aligned_page(4096);
     let page: &mut [u8] = bytemuck::cast_slice_mut(&mut page);
-    format.build(page, PAGE, BIRTH, 1, &children);
+    format.build(page, PAGE, BIRTH, 1, &children).unwrap();
     let inner = Inner::parse(page).unwrap();
     for i in 0..50u64 {
         for (number, expected) in [(i << 30, i), ((i << 30) + 5, i)] {
@@ -598,7 +598,9 @@ fn a_separator_behind_the_last_child_is_damage() {
     };
     let mut page = aligned_page(4096);
     let page: &mut [u8] = bytemuck::cast_slice_mut(&mut page);
-    format.build(page, PAGE, BIRTH, 1, &children(&[b"", b"a"]));
+    format
+        .build(page, PAGE, BIRTH, 1, &children(&[b"", b"a"]))
+        .unwrap();
     let inner = Inner::parse(page).unwrap();
     for index in [2, 3, 10_000] {
         assert!(inner.separator(index).is_err());
@@ -617,7 +619,7 @@ fn separators_that_are_not_sorted_are_laid_out_somehow() {
     let children = children(&[b"", b"abcdefgh1", b"x", b"", b"abcdefgh2"]);
     let mut page = aligned_page(4096);
     let page: &mut [u8] = bytemuck::cast_slice_mut(&mut page);
-    format.build(page, PAGE, BIRTH, 1, &children);
+    format.build(page, PAGE, BIRTH, 1, &children).unwrap();
     assert_eq!(Inner::parse(page).unwrap().count(), 5);
 }
 
@@ -634,7 +636,9 @@ fn a_separator_is_no_longer_than_keys_are() {
     let separators: Vec<&[u8]> = separators.iter().map(Vec::as_slice).collect();
     let mut page = aligned_page(4096);
     let page: &mut [u8] = bytemuck::cast_slice_mut(&mut page);
-    format.build(page, PAGE, BIRTH, 1, &children(&separators));
+    format
+        .build(page, PAGE, BIRTH, 1, &children(&separators))
+        .unwrap();
     assert_eq!(children_of(&Inner::parse(page).unwrap()).unwrap().len(), 4);
     // Each stored part begins with its length, and the prefix is behind them all.
     let node = page

@@ -33,7 +33,9 @@ impl Space {
                 }
                 self.free.take(*run);
             }
-            let is_used = |run: Run| run.end() <= page_count && self.free.none_free(run);
+            let is_used = |run: Run| {
+                run.end() <= page_count && self.free.none_free(run) && !self.pending.has_dead(run)
+            };
             if !group.deaths.iter().all(|death| is_used(death.run)) {
                 return false;
             }

@@ -116,16 +116,24 @@ impl FreeMap {
         }
     }
 
-    /// Makes pages free that are not.
+    /// Makes pages free. Those that are free already, which only a damaged file can bring about, stay so.
     pub(super) fn free(&mut self, run: Run) {
-        debug_assert!(
-            self.none_free(run) && run.end() <= self.page_count,
-            "{run:?} freed twice"
-        );
+        debug_assert!(run.end() <= self.page_count, "{run:?} is not there");
+        if !self.none_free(run) {
+            return self.free_the_rest(run);
+        }
         self.bits.set(run);
         self.none_below = self.none_below.min(u64::from(run.start.0));
         self.ready_count += u64::from(run.len);
         self.touch(run);
+    }
+
+    #[cold]
+    fn free_the_rest(&mut self, run: Run) {
+        let used = run.pages().filter(|page| !self.is_free(*page));
+        for page in used.collect::<Vec<_>>() {
+            self.free(Run::new(page.0, 1));
+        }
     }
 
     /// Takes free pages out that are in no hole.

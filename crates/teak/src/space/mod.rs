@@ -219,6 +219,7 @@ impl Space {
 
     /// Pages that were allocated, and are not used after all.
     pub(crate) fn give_back(&mut self, run: Run) {
+        debug_assert!(self.free.none_free(run), "{run:?} is given back twice");
         self.free.free(run);
     }
 
@@ -334,16 +335,22 @@ impl Space {
     ///
     /// # Errors
     ///
-    /// [`Corrupted`](crate::Error::Corrupted) if a page dies that is free already, or twice: a tree
-    /// that is damaged may hold such pages.
+    /// [`Corrupted`](crate::Error::Corrupted) if a page dies that is free already, or twice, or that says that it was born in this
+    /// transaction or later, and if pages are to be revived that overlap: a tree that is damaged may hold such pages.
     /// [`Full`](crate::Error::Full) if a fold finds no pages within the limit,
     /// [`InvalidArgument`](crate::Error::InvalidArgument) if there is hardly any room for a log.
     /// Nothing has changed then; the caller gives back what it allocated. Where pages were to be revived, the map is to be read
     /// anew.
     pub(crate) fn commit(&mut self, change: Change<'_>) -> Result<Committed> {
-        self.check_deaths(change.deaths)?;
+        self.check_deaths(&change)?;
+        check_revived(change.revived)?;
         let (len, last) = (self.log.len(), self.log_transaction);
         self.pending.revive(change.revived)?;
+        // What is revived may die again.
+        let is_dead = |(run, _): &&(Run, TransactionId)| self.pending.has_dead(*run);
+        if let Some((run, _)) = change.deaths.iter().find(is_dead) {
+            return Err(used_twice(*run));
+        }
         let in_use = merged(change.taken, change.revived);
         let logged = match is_planted(Planted::LoseTaken) {
             true => &[],
@@ -364,14 +371,17 @@ impl Space {
         self.fold(&change)
     }
 
-    /// Refuses deaths, sorted, of pages that are not in use, or that come twice.
-    fn check_deaths(&self, deaths: &[(Run, TransactionId)]) -> Result<()> {
+    /// Refuses deaths, sorted, of pages that are not in use, or that come twice, or before they were born.
+    fn check_deaths(&self, change: &Change<'_>) -> Result<()> {
         let mut end = u64::from(FIRST_PAGE);
-        for &(run, _) in deaths {
+        for &(run, birth) in change.deaths {
+            if birth >= change.transaction {
+                let detail = "it says that it was born in a transaction to come";
+                return Err(Error::corrupted(run.start, "commit", detail));
+            }
             let is_possible = u64::from(run.start.0) >= end && run.end() <= self.page_count();
             if !is_possible || !self.free.none_free(run) {
-                let detail = "it is used twice, or used and free at once";
-                return Err(Error::corrupted(run.start, "commit", detail));
+                return Err(used_twice(run));
             }
             end = run.end();
         }
@@ -410,6 +420,26 @@ impl Space {
             free: self.free.runs(),
             pending: self.pending.deaths().collect(),
             own,
+        }
+    }
+}
+
+#[cold]
+fn used_twice(run: Run) -> Error {
+    let detail = "it is used twice, or used and free at once";
+    Error::corrupted(run.start, "commit", detail)
+}
+
+/// Refuses pages, sorted, that are to be revived twice.
+fn check_revived(revived: &[Run]) -> Result<()> {
+    let overlap = revived
+        .windows(2)
+        .find(|pair| pair[0].end() > u64::from(pair[1].start.0));
+    match overlap {
+        None => Ok(()),
+        Some(pair) => {
+            let detail = "it is to be used again twice";
+            Err(Error::corrupted(pair[1].start, "rolling back", detail))
         }
     }
 }

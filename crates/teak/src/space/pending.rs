@@ -17,7 +17,7 @@
 //! Segments of which it is not known which pin holds them (they were read, or written before their
 //! deaths were looked at) are in the bucket of a pin that cannot exist, [`UNSORTED`].
 
-use super::{Death, Pins, free_map::FreeMap, segments::Segments};
+use super::{Death, Pins, bits::Bits, free_map::FreeMap, segments::Segments};
 use crate::{
     Error, Result,
     planted::{Planted, is_planted},
@@ -51,6 +51,8 @@ pub(super) struct Pending {
     /// Ascending by pin.
     pub(super) buckets: Vec<Bucket>,
     pub(super) segments: Segments,
+    /// A bit for each page that is dead: no page of a damaged tree dies twice.
+    dead: Bits,
     page_count: u64,
     backlog: bool,
     written_last: usize,
@@ -64,6 +66,11 @@ impl Pending {
     /// How many pages are pending.
     pub(super) fn page_count(&self) -> u64 {
         self.page_count
+    }
+
+    /// Whether a page of the run is dead already.
+    pub(super) fn has_dead(&self, run: Run) -> bool {
+        !self.dead.none(run)
     }
 
     /// Whether segments wait for a fold to be dissolved.
@@ -121,6 +128,8 @@ impl Pending {
             *deaths = left.collect();
         }
         self.page_count = self.deaths().map(|death| u64::from(death.run.len)).sum();
+        let known = self.dead.words().len() as u64 * 64;
+        (runs.iter().filter(|run| run.end() <= known)).for_each(|run| self.dead.clear(*run));
         let revived: u64 = runs.iter().map(|run| u64::from(run.len)).sum();
         match before - self.page_count == revived {
             true => Ok(()),
@@ -135,12 +144,14 @@ impl Pending {
     /// Adds deaths, to be looked at by the next [`Self::reclaim`].
     pub(super) fn add(&mut self, deaths: impl Iterator<Item = Death>) {
         let before = self.fresh.len();
-        self.fresh.extend(deaths);
+        self.fresh
+            .extend(deaths.inspect(|death| note_dead(&mut self.dead, death.run)));
         self.page_count += page_count(&self.fresh[before..]);
     }
 
     /// Adds a segment that was read.
     pub(super) fn add_segment(&mut self, entries: Vec<Death>) {
+        (entries.iter()).for_each(|death| note_dead(&mut self.dead, death.run));
         self.page_count += page_count(&entries);
         let slot = self.segments.insert(self.segments.len() as u32, entries);
         self.bucket(UNSORTED).segments.push(slot);
@@ -207,6 +218,7 @@ impl Pending {
         match pins.highest_below(TransactionId(death.died.0 - early)) {
             Some(pin) if pin >= death.birth => self.bucket(pin).loose.push(death),
             _ => {
+                self.dead.clear(death.run);
                 free.free(death.run);
                 self.page_count -= u64::from(death.run.len);
             }
@@ -280,6 +292,14 @@ impl Pending {
         let in_segments = segments.flat_map(|slot| &self.segments.get(*slot).entries);
         self.loose().chain(in_segments).copied()
     }
+}
+
+fn note_dead(dead: &mut Bits, run: Run) {
+    let word_count = run.end().div_ceil(64) as usize;
+    if word_count > dead.words().len() {
+        dead.resize(word_count.next_power_of_two());
+    }
+    dead.set(run);
 }
 
 fn page_count(deaths: &[Death]) -> u64 {

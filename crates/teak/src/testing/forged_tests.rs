@@ -2,7 +2,7 @@
 
 use super::{SimDisk, forge::state_places, open, open_apart, repair};
 use crate::{
-    Database, Error, Options, Result, Table, TableOptions, Transaction,
+    Database, Error, FreeCursor, Options, Result, Table, TableOptions, Transaction,
     codec::Bytes,
     commit::record::{LAST_NUMBER, Record, SLOT_COUNT},
     page::leaf::HAS_REFERENCES,
@@ -54,6 +54,17 @@ fn pages(image: &[u8], kind: u8) -> Vec<usize> {
     pages.filter(|start| image[start + KIND] == kind).collect()
 }
 
+/// Where the catalog of the first named state begins, which has one page.
+fn named_catalog(image: &[u8]) -> usize {
+    let leaves = pages(image, 1).into_iter();
+    let roots = leaves.flat_map(|leaf| {
+        let places = state_places(&image[leaf..leaf + PAGE]).into_iter();
+        places.map(move |at| leaf + at)
+    });
+    let numbers = roots.map(|root| u32::from_le_bytes(image[root..root + 4].try_into().unwrap()));
+    numbers.map(|number| number as usize * PAGE).next().unwrap()
+}
+
 #[test]
 fn a_check_tells_of_pages_that_are_not_laid_out_as_their_tree_says() {
     let image = image(fill);
@@ -91,17 +102,26 @@ fn a_check_tells_of_a_root_in_the_catalog_of_a_named_state() {
         txn.create_table::<Bytes, Bytes>("other")?;
         txn.commit().map(drop)
     });
-    let leaves = pages(&image, 1).into_iter();
-    let catalog = leaves
-        .flat_map(|leaf| {
-            let page = image[leaf..leaf + PAGE].to_vec();
-            state_places(&page).into_iter().map(move |at| leaf + at)
-        })
-        .map(|root| u32::from_le_bytes(image[root..root + 4].try_into().unwrap()) as usize * PAGE)
-        .next()
-        .unwrap();
+    let catalog = named_catalog(&image);
     // The only entry ends the page; its flags contradict each other then.
     image[catalog + PAGE - 64 + 6] = 28;
+    assert!(!is_clean(image));
+}
+
+#[test]
+fn a_check_tells_of_wrong_counts_in_a_named_state() {
+    let mut image = image(|database| {
+        fill(database)?;
+        database.create_snapshot("name")?;
+        let mut txn = database.begin_write()?;
+        let table: Table<Bytes, Bytes> = txn.open_table("values")?;
+        table.insert(&mut txn, b"another", b"value")?;
+        txn.commit().map(drop)
+    });
+    assert!(is_clean(image.clone()));
+    let catalog = named_catalog(&image);
+    // Where the root in its only entry has its leaf pages.
+    image[catalog + PAGE - 64 + 28] += 1;
     assert!(!is_clean(image));
 }
 
@@ -143,5 +163,33 @@ fn a_state_that_only_the_lock_file_knows_is_an_error() {
         let read = database.begin_read();
         assert!(matches!(read, Err(Error::Corrupted { .. })));
         let _ = database.stat();
+    }
+}
+
+#[test]
+fn going_to_and_fro_over_a_nested_tree_is_no_damage() {
+    let image = image(|database| {
+        let mut txn = database.begin_write()?;
+        let table = txn.create_multi_table::<Bytes, Bytes>("values")?;
+        for i in 0..300_u64 {
+            let value = [[7; 100].as_slice(), &i.to_be_bytes()].concat();
+            table.insert(&mut txn, b"b", &value)?;
+        }
+        table.insert(&mut txn, b"a", b"value")?;
+        table.insert(&mut txn, b"c", b"value")?;
+        txn.commit().map(drop)
+    });
+    let database = reopen(image).unwrap();
+    let txn = database.begin_read().unwrap();
+    let table = txn.open_multi_table::<Bytes, Bytes>("values").unwrap();
+    let (mut cursor, mut free) = (table.cursor(&txn).unwrap(), FreeCursor::for_multi(&table));
+    assert!(cursor.last().unwrap() && free.last(&txn).unwrap());
+    for _ in 0..100 {
+        assert!(cursor.prev().unwrap() && free.prev(&txn).unwrap());
+        assert!(cursor.next().unwrap() && free.next(&txn).unwrap());
+    }
+    for _ in 0..100 {
+        assert!(cursor.prev_key().unwrap() && free.prev_key(&txn).unwrap());
+        assert!(cursor.next_key().unwrap() && free.next_key(&txn).unwrap());
     }
 }

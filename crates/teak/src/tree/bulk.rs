@@ -205,7 +205,8 @@ impl Building {
         let number = tree.new_inner()?;
         let (format, birth) = (tree.root.inner_format(), tree.sink.transaction());
         let page = tree.sink.page_mut(number)?;
-        format.build(page, number, birth, level as u8 + 1, &children);
+        let built = format.build(page, number, birth, level as u8 + 1, &children);
+        built.map_err(|damage| damage.at(number, "build"))?;
         let records = children.iter().map(|child| child.records).sum();
         let separator = children.into_iter().next().map(|child| child.separator);
         let child = Child::unsealed(separator.unwrap_or_default(), number, records);

@@ -5,7 +5,7 @@ pub(crate) mod parked;
 
 use super::{
     PageSource, TreeRoot,
-    position::{Entered, Position},
+    position::{Beside, Entered, Position},
     reading::{Faults, touch, unreadable},
     visit, visit_leaf,
 };
@@ -196,6 +196,17 @@ impl<'s, S: PageSource + ?Sized> Cursor<'s, S> {
         };
         self.fetch_leaf_ahead();
         self.see(index)
+    }
+
+    /// See [`Position::turn`].
+    pub(super) fn turn(&mut self, beside: Beside) {
+        self.position.turn(beside);
+    }
+
+    /// See [`Position::pass_nested`].
+    pub(super) fn pass_nested(&mut self, nested: &TreeRoot, beside: Beside) -> Result<()> {
+        let passed = (self.position).pass_nested(self.source, &self.root, nested, beside);
+        passed.inspect_err(|_| self.leave_leaf())
     }
 
     /// See [`Position::seek`].

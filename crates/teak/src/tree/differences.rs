@@ -21,6 +21,8 @@
 //! missing in the other tree, or where its separator has changed: a path of pages for each such place, at most. If pages were moved, there
 //! is nothing in common any more and all are read, but only records that differ are reported.
 //!
+//! A page with another tag is not the same page: one of the two states has lost it. Both are entered then, and one of them is an error.
+//!
 //! In a damaged tree a walk ends too: levels descend, and subtrees that are entered and keys that are read ascend.
 
 use super::{
@@ -252,20 +254,20 @@ impl<'s, S: PageSource + ?Sized> Differences<'s, S> {
     /// Passes the subtree that comes next in one tree if it comes next in the other too, entered or not; says whether it did.
     fn pass_shared(&mut self) -> Result<bool> {
         let (old, new) = (self.older.item(), self.newer.item());
-        if let Item::Subtree { number, level } = old {
+        if let Item::Subtree { number, level, tag } = old {
             if old == new {
                 self.pass_both()?;
                 return Ok(true);
             }
-            if let Some(depth) = self.newer.is_at_start_of(number, level) {
+            if let Some(depth) = self.newer.is_at_start_of(number, level, tag) {
                 self.pass(Tree::Older)?;
                 self.read = Tree::Newer;
                 self.newer.pass_subtree(depth)?;
                 return Ok(true);
             }
         }
-        if let Item::Subtree { number, level } = new
-            && let Some(depth) = self.older.is_at_start_of(number, level)
+        if let Item::Subtree { number, level, tag } = new
+            && let Some(depth) = self.older.is_at_start_of(number, level, tag)
         {
             self.pass(Tree::Newer)?;
             self.read = Tree::Older;

@@ -353,7 +353,8 @@ fn tangled(pages: &mut MemoryPages, root: TreeRoot, depth: u8) -> TreeRoot {
         let (number, birth) = (pages.allocate().unwrap(), pages.transaction());
         let page = pages.page_mut(number).unwrap();
         root.inner_format()
-            .build(page, number, birth, level, &children);
+            .build(page, number, birth, level, &children)
+            .unwrap();
         below = number;
     }
     TreeRoot {

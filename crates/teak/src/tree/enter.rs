@@ -7,8 +7,8 @@
 
 use super::{PageSource, TreeRoot};
 use crate::{
-    PageNumber, Result, Tag,
-    page::{inner::Inner, value::ValueRun},
+    PageNumber, Result, Tag, TransactionId,
+    page::{header::Header, inner::Inner, value::ValueRun},
 };
 
 /// The page of a root.
@@ -31,7 +31,8 @@ pub(super) fn page<S: PageSource + ?Sized>(
     operation: &'static str,
 ) -> Result<()> {
     if source.needs_check(number) {
-        source.check_page(number, tag, operation)?;
+        // What leads to it is not at hand. The source knows its own state.
+        source.check_page(number, tag, TransactionId(u64::MAX), operation)?;
     }
     Ok(())
 }
@@ -62,10 +63,11 @@ fn check_child<S: PageSource + ?Sized>(
     index: usize,
     operation: &'static str,
 ) -> Result<()> {
-    let inner = Inner::parse(source.page(number)?);
-    let child = inner.and_then(|inner| Ok((inner.child(index)?, inner.tag(index)?)));
+    let page = source.page(number)?;
+    let written = Header::read(page).birth;
+    let child = Inner::parse(page).and_then(|inner| Ok((inner.child(index)?, inner.tag(index)?)));
     let (child, tag) = child.map_err(|damage| damage.at(number, operation))?;
-    source.check_page(child, tag, operation)
+    source.check_page(child, tag, written, operation)
 }
 
 /// The bytes of a large value.

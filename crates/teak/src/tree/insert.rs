@@ -415,18 +415,26 @@ impl<'t, S: PageSink> Tree<'t, S> {
 
     /// Takes a leaf out of the tree. Its large values are the caller's to release.
     pub(super) fn release_leaf(&mut self, number: PageNumber) -> Result<()> {
-        self.root.leaf_pages = self.root.leaf_pages.saturating_sub(1);
+        self.root.leaf_pages = one_less(self.root.leaf_pages, number)?;
         self.sink.release(number)
     }
 
     pub(super) fn release_inner(&mut self, number: PageNumber) -> Result<()> {
-        self.root.inner_pages = self.root.inner_pages.saturating_sub(1);
+        self.root.inner_pages = one_less(self.root.inner_pages, number)?;
         self.sink.release(number)
     }
 
     pub(super) fn header(&self, number: PageNumber) -> Result<Header> {
         Ok(Header::read(self.sink.page(number)?))
     }
+}
+
+/// How many pages of a kind a tree has without this one. So no tree loses more pages than it has, whatever leads to them.
+fn one_less(pages: u32, number: PageNumber) -> Result<u32> {
+    pages.checked_sub(1).ok_or_else(|| {
+        let detail = "its tree has more pages than its root counts: some are below several pages";
+        Error::corrupted(number, "release", detail)
+    })
 }
 
 fn value_pages(run: &ValueRun, page_size: usize) -> u64 {

@@ -115,6 +115,21 @@ impl<S: PageSink> Tree<'_, S> {
         from: Option<&Resume>,
         work: &mut Lowering,
     ) -> Result<Option<Resume>> {
+        let rest = self.lower_some(from, work)?;
+        if let (Some(from), Some(rest)) = (from, &rest) {
+            let by_value = || rest.value.is_some().cmp(&from.value.is_some());
+            // That values ascend the walk of their tree has seen to.
+            let compared = (self.root.order.compare(&rest.key, &from.key)).then_with(by_value);
+            let is_within = rest.value.is_some() && from.value.is_some();
+            if compared.is_lt() || compared.is_eq() && !is_within {
+                let detail = "the keys of this tree are not in order";
+                return Err(Error::corrupted(self.root.page, "compact", detail));
+            }
+        }
+        Ok(rest)
+    }
+
+    fn lower_some(&mut self, from: Option<&Resume>, work: &mut Lowering) -> Result<Option<Resume>> {
         let mut position = Position::default();
         position.seek_bound(
             &*self.sink,

@@ -62,6 +62,10 @@ pub trait PageSource {
     fn page_size(&self) -> usize;
     /// The bytes of a page, [`PageSource::page_size`] of them; an error where there is no such page.
     fn page(&self, number: PageNumber) -> Result<&[u8]>;
+    /// No more pages than this are there, as far as the source knows.
+    fn page_limit(&self) -> u64 {
+        u64::MAX
+    }
     /// The bytes of a large value, whatever its tag.
     fn value(&self, run: &ValueRun) -> Result<&[u8]>;
     /// Says that cache lines of a page will be wanted soon, from `offset` on.
@@ -94,8 +98,15 @@ pub trait PageSource {
     fn needs_check(&self, _number: PageNumber) -> bool {
         false
     }
-    /// Compares a page with the tag that stands where it is pointed to.
-    fn check_page(&self, _number: PageNumber, _tag: Tag, _operation: &'static str) -> Result<()> {
+    /// Compares a page with the tag that stands where it is pointed to, and looks that it was born no later than what leads to
+    /// it, which transaction `written` wrote.
+    fn check_page(
+        &self,
+        _number: PageNumber,
+        _tag: Tag,
+        _written: TransactionId,
+        _operation: &'static str,
+    ) -> Result<()> {
         Ok(())
     }
     /// Compares a large value with its tag.

@@ -11,8 +11,8 @@
 
 use super::{PageSource, TreeRoot, enter, tags::Tagged, visit, visit_inner, visit_leaf};
 use crate::{
-    PageNumber, Result, Run, Tag, TransactionId,
-    page::{header::Header, value::ValueKind},
+    Error, PageNumber, Result, Run, Tag, TransactionId,
+    page::{Damage, header::Header, value::ValueKind},
 };
 
 const COMPARING: &str = "comparing states";
@@ -42,8 +42,9 @@ impl Unshared {
 }
 
 /// The trees of a state.
-#[derive(Default, Debug)]
+#[derive(Debug)]
 pub(crate) struct Forest {
+    state: TransactionId,
     levels: Vec<Vec<Step>>,
     values: Vec<Unshared>,
     /// What only this forest has.
@@ -51,6 +52,24 @@ pub(crate) struct Forest {
 }
 
 impl Forest {
+    /// Without trees yet.
+    pub(crate) fn new(state: TransactionId) -> Self {
+        Self {
+            state,
+            levels: Vec::new(),
+            values: Vec::new(),
+            only_here: Vec::new(),
+        }
+    }
+
+    /// The state has nothing that was born later.
+    fn refuse_younger(&self, birth: TransactionId) -> Result<(), Damage> {
+        match birth <= self.state {
+            true => Ok(()),
+            false => Err(Damage("it has a page of a transaction to come")),
+        }
+    }
+
     pub(crate) fn add(&mut self, root: &TreeRoot) {
         let step = Step {
             page: root.page,
@@ -93,6 +112,7 @@ impl Forest {
         enter::page(source, number, Tag(step.tag), COMPARING)?;
         let (page, _) = visit(source, number, level as u8, COMPARING)?;
         let birth = Header::read(page).birth;
+        (self.refuse_younger(birth)).map_err(|damage| damage.at(number, COMPARING))?;
         self.only_here.push(Unshared {
             birth,
             tagged: Tagged {
@@ -120,7 +140,7 @@ impl Forest {
                 let run = leaf.node(index).and_then(|node| node.value.as_run());
                 let run = run.and_then(|run| match run {
                     Some(run) => Ok(Some(Unshared {
-                        birth: run.birth,
+                        birth: self.refuse_younger(run.birth).map(|()| run.birth)?,
                         tagged: Tagged {
                             run: run.pages(source.page_size())?,
                             len_bytes: run.len_bytes,
@@ -177,6 +197,7 @@ pub(crate) fn unshared<S: PageSource + ?Sized>(
         rounds += 1;
         for level in (0..a.levels.len().max(b.levels.len())).rev() {
             let (steps_a, steps_b) = (a.take(level), b.take(level));
+            refuse_different(&steps_a, &steps_b, |step| (step.page, step.tag))?;
             for step in only_in(&steps_a, &steps_b, |step| step.page) {
                 a.visit(source, level, *step)?;
             }
@@ -194,7 +215,10 @@ pub(crate) fn unshared<S: PageSource + ?Sized>(
         forest.values.sort_unstable_by_key(Unshared::start);
         forest.values.dedup_by_key(|value| value.start());
     }
+    let of = |page: &Unshared| (page.start(), page.tagged.tag.0);
+    refuse_different(&a.values, &b.values, of)?;
     if rounds > 1 {
+        refuse_different(&a.only_here, &b.only_here, of)?;
         let both = [&a.only_here, &b.only_here];
         let [only_a, only_b] = [both, [both[1], both[0]]].map(|[one, other]| {
             let only = only_in(one, other, Unshared::start);
@@ -207,6 +231,20 @@ pub(crate) fn unshared<S: PageSource + ?Sized>(
     b.only_here
         .extend(only_in(&b.values, &a.values, Unshared::start));
     Ok([a.only_here, b.only_here])
+}
+
+/// Refuses a page that both lead to with different tags: one state has it no more. Both are sorted by their pages.
+fn refuse_different<T>(a: &[T], b: &[T], of: impl Fn(&T) -> (PageNumber, u64)) -> Result<()> {
+    let mut left = b;
+    for (page, tag) in a.iter().map(&of) {
+        left = &left[left.partition_point(|other| of(other).0 < page)..];
+        let other = left.first().map(&of);
+        if other.is_some_and(|(other, other_tag)| other == page && other_tag != tag) {
+            let detail = "two states lead to it, and have different tags for it";
+            return Err(Error::corrupted(page, COMPARING, detail));
+        }
+    }
+    Ok(())
 }
 
 /// Those of `a` whose page is not in `b`, both sorted by it.

@@ -25,7 +25,7 @@ fn change(pages: &mut MemoryPages, root: &mut TreeRoot, keys: impl Iterator<Item
 }
 
 fn forest(root: &TreeRoot) -> Forest {
-    let mut forest = Forest::default();
+    let mut forest = Forest::new(TransactionId(u64::MAX));
     forest.add(root);
     forest
 }
@@ -57,7 +57,7 @@ fn what_is_not_shared_is_found_and_no_more_is_read() {
     let mut root = TreeRoot::new(KeyOrder::Bytes, true, false, 0);
     change(&mut pages, &mut root, 0..5000, 1);
     let (old, old_pages) = (root, pages.clone());
-    let [all, none] = unshared(&pages, forest(&old), Forest::default()).unwrap();
+    let [all, none] = unshared(&pages, forest(&old), Forest::new(TransactionId(u64::MAX))).unwrap();
     assert_eq!(all.len() as u64, old.page_count());
     assert!(none.is_empty());
     // Other heights, splits, and leaves that stay.
@@ -67,7 +67,7 @@ fn what_is_not_shared_is_found_and_no_more_is_read() {
     let [born, died] = unshared(&pages, forest(&root), forest(&old)).unwrap();
     let (born, died) = (numbers(&born), numbers(&died));
     assert!(born.is_disjoint(&died));
-    let [new, _] = unshared(&pages, forest(&root), Forest::default()).unwrap();
+    let [new, _] = unshared(&pages, forest(&root), Forest::new(TransactionId(u64::MAX))).unwrap();
     let (new, all) = (numbers(&new), numbers(&all));
     assert_eq!(born, &new - &all);
     assert_eq!(died, &all - &new);

@@ -46,6 +46,9 @@ enum Place {
 pub(crate) struct Position {
     path: Vec<Step>,
     place: Place,
+    /// How many leaves were entered one after the other since the last search: forwards, or back, if that is negative. A tree
+    /// has only so many. In one whose pages share their children a walk would not end otherwise.
+    passed: i64,
 }
 
 /// The leaf that a step led to.
@@ -92,8 +95,11 @@ impl End {
 impl Position {
     /// On the record that a path leads to.
     pub(crate) fn on(path: Vec<Step>) -> Self {
-        let place = Place::On;
-        Self { path, place }
+        Self {
+            path,
+            place: Place::On,
+            passed: 0,
+        }
     }
 
     /// The leaf and the index in it, where the position is on a record.
@@ -108,7 +114,8 @@ impl Position {
     /// Whether both stand on the same record, or both on none.
     #[inline]
     pub(crate) fn is_at(&self, other: &Self) -> bool {
-        self.record() == other.record()
+        // In a damaged tree several paths lead to one leaf.
+        self.record() == other.record() && self.path == other.path
     }
 
     /// The path from the root to the leaf.
@@ -143,6 +150,7 @@ impl Position {
         end: End,
     ) -> Result<Option<Entered<'s>>> {
         source.refuse_cancelled()?;
+        self.passed = 0;
         self.path.clear();
         if root.is_empty() {
             self.place = match end {
@@ -247,7 +255,7 @@ impl Position {
     ) -> Result<bool> {
         self.path.clear();
         self.path.reserve(usize::from(root.depth));
-        self.place = Place::On;
+        (self.place, self.passed) = (Place::On, 0);
         let found = self.find(source, root, key);
         self.unless_lost(found)
     }
@@ -260,6 +268,7 @@ impl Position {
         root: &TreeRoot,
         key: &[u8],
     ) -> Result<bool> {
+        self.passed = 0;
         let Some((leaf, above)) = self.path.split_last_mut() else {
             return self.descend(source, root, key);
         };
@@ -470,6 +479,7 @@ impl Position {
             {
                 step.index = index;
                 let number = step.page;
+                self.pass_leaves(source, root, 1, end)?;
                 let entered = self.enter_child(source, root, number, index, end);
                 return self.unless_lost(entered).map(Some);
             }
@@ -479,6 +489,49 @@ impl Position {
             End::Last => Place::Before,
         };
         Ok(None)
+    }
+
+    /// Notes that so many leaves more were entered on a way. Fails, and is nowhere then, if these are more than there are.
+    fn pass_leaves<S: PageSource + ?Sized>(
+        &mut self,
+        source: &S,
+        root: &TreeRoot,
+        count: u32,
+        end: End,
+    ) -> Result<()> {
+        self.passed = match end {
+            End::First => self.passed.max(0) + i64::from(count),
+            End::Last => self.passed.min(0) - i64::from(count),
+        };
+        // One more was entered by the search.
+        let most = u64::from(root.leaf_pages).min(source.page_limit());
+        if self.passed.unsigned_abs() >= most {
+            return self.unless_lost(Err(too_many_leaves(root)));
+        }
+        Ok(())
+    }
+
+    /// A step goes this way. What was passed on the way there is forgotten, so that going to and fro over one record is no way through all.
+    pub(super) fn turn(&mut self, beside: Beside) {
+        self.passed = match beside {
+            Beside::Behind => self.passed.max(0),
+            Beside::Before => self.passed.min(0),
+        };
+    }
+
+    /// Notes that the leaves of a nested tree are passed, too, at a record that the step forwards led to.
+    pub(super) fn pass_nested<S: PageSource + ?Sized>(
+        &mut self,
+        source: &S,
+        root: &TreeRoot,
+        nested: &TreeRoot,
+        beside: Beside,
+    ) -> Result<()> {
+        let end = match beside {
+            Beside::Behind => End::First,
+            Beside::Before => End::Last,
+        };
+        self.pass_leaves(source, root, nested.leaf_pages, end)
     }
 
     /// The two leaves behind the one of the record, as far as they have the same parent.
@@ -549,6 +602,12 @@ fn leaves_behind(inner: &Inner<'_>, index: usize, end: End) -> [Option<PageNumbe
 #[cold]
 fn lost() -> Error {
     Error::InvalidArgument("an earlier error left the cursor without a place; seek again".into())
+}
+
+#[cold]
+fn too_many_leaves(root: &TreeRoot) -> Error {
+    let detail = "its pages lead to more leaves than it has: some are below several pages";
+    Error::corrupted(root.page, "scan", detail)
 }
 
 #[cold]

@@ -210,7 +210,8 @@ impl<S: PageSink> Tree<'_, S> {
         }
         let own = self.sink.own(number)?;
         let (format, birth) = (self.root.inner_format(), self.sink.transaction());
-        format.build(self.sink.page_mut(own)?, own, birth, level, &kept);
+        let built = format.build(self.sink.page_mut(own)?, own, birth, level, &kept);
+        built.map_err(damaged)?;
         Ok((removed, Some((own, records))))
     }
 

@@ -105,8 +105,8 @@ impl<S: PageSink> Tree<'_, S> {
 
     fn build_inner(&mut self, number: PageNumber, level: u8, children: &[Child]) -> Result<()> {
         let (format, birth) = (self.root.inner_format(), self.sink.transaction());
-        format.build(self.sink.page_mut(number)?, number, birth, level, children);
-        Ok(())
+        let built = format.build(self.sink.page_mut(number)?, number, birth, level, children);
+        built.map_err(|damage| damage.at(number, "rebalance"))
     }
 
     /// Lays the inner page `path[depth]` out with these children, whatever that takes.

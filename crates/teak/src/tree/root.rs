@@ -282,6 +282,15 @@ impl TreeRoot {
         Ok(root)
     }
 
+    /// Reads the root of such a tree whose keys are names: the catalog, or the list of named snapshots.
+    pub(crate) fn decode_of_names(bytes: &[u8]) -> Result<Self, RootFault> {
+        let root = Self::decode(bytes)?;
+        match root.order == KeyOrder::Bytes && !root.counted {
+            true => Ok(root),
+            false => Err(Damage("a tree of names has another order, or counts").into()),
+        }
+    }
+
     /// What there is to say of a tree of a kind that nobody here reads.
     pub(crate) fn unknown_kind(&self) -> UnknownTree {
         UnknownTree {

@@ -3,7 +3,7 @@
 
 use super::{PageSource, TreeRoot, enter, visit_inner, visit_leaf};
 use crate::{
-    PageNumber, Result,
+    PageNumber, Result, Tag,
     page::{Damage, inner::Inner, leaf::Leaf, value::StoredValue},
 };
 use std::ops::Bound;
@@ -18,6 +18,7 @@ pub(super) enum Item {
     Subtree {
         number: PageNumber,
         level: u8,
+        tag: Tag,
     },
     /// A record.
     Record,
@@ -35,6 +36,8 @@ enum Page<'s> {
 struct Step<'s> {
     number: PageNumber,
     level: u8,
+    /// What leads to the page has this tag for it.
+    tag: Tag,
     page: Page<'s>,
     count: usize,
     /// The entry at which the page was entered.
@@ -77,6 +80,7 @@ impl<'s, S: PageSource + ?Sized> Side<'s, S> {
             Some(level) => Item::Subtree {
                 number: root.page,
                 level,
+                tag: root.tag,
             },
         };
         Self {
@@ -148,7 +152,7 @@ impl<'s, S: PageSource + ?Sized> Side<'s, S> {
 
     /// Enters the subtree that comes next: what is first in it comes next then.
     pub(super) fn enter(&mut self) -> Result<()> {
-        let Item::Subtree { number, level } = self.item else {
+        let Item::Subtree { number, level, tag } = self.item else {
             return Ok(());
         };
         match self.path.last() {
@@ -181,6 +185,7 @@ impl<'s, S: PageSource + ?Sized> Side<'s, S> {
         self.path.push(Step {
             number,
             level,
+            tag,
             page,
             count,
             start,
@@ -241,8 +246,8 @@ impl<'s, S: PageSource + ?Sized> Side<'s, S> {
     }
 
     /// How many pages above it were entered, if this subtree was and nothing in it has been passed.
-    pub(super) fn is_at_start_of(&self, number: PageNumber, level: u8) -> Option<usize> {
-        let is_it = |step: &Step<'_>| step.number == number && step.level == level;
+    pub(super) fn is_at_start_of(&self, number: PageNumber, level: u8, tag: Tag) -> Option<usize> {
+        let is_it = |step: &Step<'_>| (step.number, step.level, step.tag) == (number, level, tag);
         let depth = self.path.iter().position(is_it)?;
         let is_at_start = |step: &Step<'_>| step.index == step.start;
         self.path[depth..].iter().all(is_at_start).then_some(depth)
@@ -268,11 +273,13 @@ impl<'s, S: PageSource + ?Sized> Side<'s, S> {
         match step.page {
             Page::Leaf(leaf) => self.read(&step, &leaf)?,
             Page::Inner(inner) => {
+                let child =
+                    (inner.child(step.index)).and_then(|child| Ok((child, inner.tag(step.index)?)));
+                let (number, tag) = child.map_err(|damage| damage.at(step.number, OPERATION))?;
                 self.item = Item::Subtree {
-                    number: inner
-                        .child(step.index)
-                        .map_err(|damage| damage.at(step.number, OPERATION))?,
+                    number,
                     level: step.level - 1,
+                    tag,
                 };
             }
         }

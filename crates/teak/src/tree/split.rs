@@ -12,7 +12,7 @@ use super::{
     position::{Position, Step},
     visit_inner, visit_leaf,
 };
-use crate::{PageNumber, Result};
+use crate::{Error, PageNumber, Result};
 use std::ops::{Bound, Range};
 
 /// More parts are not made, so that the lists stay short.
@@ -101,6 +101,11 @@ impl Listed {
             if level == 0 || count >= parts * ENTRIES_OF_A_PART {
                 let pages = pages.into_iter().zip(entries).collect();
                 return Ok(Self { level, pages });
+            }
+            if count as u64 > source.page_limit() {
+                let detail =
+                    "its pages lead to more pages than there are: some are below several pages";
+                return Err(Error::corrupted(root.page, "split", detail));
             }
             pages = children_of(source, &pages, &entries, level)?;
             (depth, level) = (depth + 1, level - 1);

@@ -100,7 +100,12 @@ impl Fixture {
     pub(super) fn audit(&mut self) {
         seal::seal(&mut self.pages, &mut self.root).unwrap();
         let mut audit = Audit::default();
-        let totals = walk::walk(&self.pages, &self.root, &mut audit);
+        let totals = walk::walk(
+            &self.pages,
+            &self.root,
+            crate::TransactionId(u64::MAX),
+            &mut audit,
+        );
         assert!(audit.findings.is_empty(), "{:?}", audit.findings);
         assert_eq!(totals.records, self.model.len() as u64);
         assert_eq!(self.root.records, totals.records);

@@ -53,10 +53,20 @@ pub(crate) trait Visitor {
     fn descend(&mut self, _birth: TransactionId) -> bool {
         true
     }
+    /// What was counted below a page that was gone through.
+    fn counted(&mut self, _page: PageNumber, _below: Counted) {}
+    /// The same of a page below which the walk does not go on, if it was gone through before.
+    fn counted_before(&self, _page: PageNumber) -> Option<Counted> {
+        None
+    }
 }
+
+/// What is below a page: its own totals, and the number of records, if that is certain.
+pub(crate) type Counted = (Totals, Option<u64>);
 
 const OUTSIDE_OF_HEAP: &str = "a record lies before where the page says that records begin";
 const UNTOLD_REFERENCES: &str = "a value refers to other pages, and the page does not say so";
+const BORN_LATER: &str = "it says that it was born later than what leads to it";
 
 /// Keys that a page may hold.
 #[derive(Clone)]
@@ -65,6 +75,8 @@ struct Bounds {
     high: Option<Vec<u8>>,
     /// How many records there are, if something says so.
     records: Option<u64>,
+    /// The transaction that wrote what leads to the page: the page was there by then.
+    written: TransactionId,
 }
 
 struct Walk<'w, S: ?Sized, V> {
@@ -99,20 +111,46 @@ impl Totals {
         self.add_data(len_bytes);
     }
 
+    fn add(&mut self, other: Self) {
+        let Self {
+            records,
+            inner_pages,
+            leaf_pages,
+            value_pages,
+            data_bytes,
+        } = other;
+        self.records = self.records.saturating_add(records);
+        self.inner_pages = self.inner_pages.saturating_add(inner_pages);
+        self.leaf_pages = self.leaf_pages.saturating_add(leaf_pages);
+        self.value_pages = self.value_pages.saturating_add(value_pages);
+        self.add_data(data_bytes);
+    }
+
     fn add_data(&mut self, len_bytes: u64) {
         self.data_bytes = self.data_bytes.saturating_add(len_bytes);
     }
 }
 
-/// Walks the tree and tells the visitor.
+/// Walks the tree of a state and tells the visitor.
 pub(crate) fn walk<S: PageSource + ?Sized, V: Visitor>(
     source: &S,
     root: &TreeRoot,
+    state: TransactionId,
     visitor: &mut V,
 ) -> Totals {
+    count(source, root, state, visitor).0
+}
+
+/// The same; says, too, how many records there are, if that is certain.
+pub(crate) fn count<S: PageSource + ?Sized, V: Visitor>(
+    source: &S,
+    root: &TreeRoot,
+    state: TransactionId,
+    visitor: &mut V,
+) -> Counted {
     let mut walk = Walk::new(source, root, None, visitor);
-    walk.all();
-    walk.totals
+    let records = walk.all(state);
+    (walk.totals, records)
 }
 
 impl<'w, S: PageSource + ?Sized, V: Visitor> Walk<'w, S, V> {
@@ -135,32 +173,29 @@ impl<'w, S: PageSource + ?Sized, V: Visitor> Walk<'w, S, V> {
         }
     }
 
-    /// Walks all pages; returns the number of records, if that is certain.
-    fn all(&mut self) -> Option<u64> {
+    /// Walks all pages, to which something leads that this transaction wrote; returns the number of records, if that is certain.
+    fn all(&mut self, written: TransactionId) -> Option<u64> {
         let level = self.root.depth.checked_sub(1)?;
         let bounds = Bounds {
             low: Vec::new(),
             high: None,
             records: Some(self.root.records),
+            written,
         };
         self.page(self.root.page, self.root.tag, level, &bounds)
     }
 
     fn report(&mut self, page: PageNumber, bounds: &Bounds, detail: &'static str) {
-        let Bounds { low, high, records } = match self.around {
-            None => bounds.clone(),
-            Some((key, around)) => Bounds {
-                low: key.to_vec(),
-                high: around.high.clone(),
-                records: bounds.records,
-            },
+        let (low, high) = match self.around {
+            None => (&bounds.low[..], &bounds.high),
+            Some((key, around)) => (key, &around.high),
         };
         self.visitor.finding(Finding {
             page,
             detail,
-            low,
-            high,
-            records_max: records,
+            low: low.to_vec(),
+            high: high.clone(),
+            records_max: bounds.records,
         });
     }
 
@@ -187,18 +222,42 @@ impl<'w, S: PageSource + ?Sized, V: Visitor> Walk<'w, S, V> {
                 return None;
             }
         };
-        self.visitor.page(&header);
-        if !self.visitor.descend(header.birth) {
-            return None;
+        if header.birth > bounds.written {
+            self.report(number, bounds, BORN_LATER);
         }
+        self.visitor.page(&header);
+        // What is below a leaf is known at once where that is records alone.
+        let is_kept = level > 0 || header.flags & HAS_REFERENCES != 0;
+        let is_entered = self.visitor.descend(header.birth);
+        if !is_entered && is_kept {
+            let (totals, records) = self.visitor.counted_before(number)?;
+            self.totals.add(totals);
+            return records;
+        }
+        let before = std::mem::take(&mut self.totals);
         let below = match level {
+            0 if !is_entered => self.count_leaf(page, &header),
             0 => self.leaf(number, page, &header, bounds),
             _ => self.inner(number, page, &header, bounds),
         };
-        below.unwrap_or_else(|damage| {
+        let below = below.unwrap_or_else(|damage| {
             self.report(number, bounds, damage.0);
             None
-        })
+        });
+        if is_kept {
+            self.visitor.counted(number, (self.totals, below));
+        }
+        self.totals.add(before);
+        below
+    }
+
+    /// Counts the records of a leaf that was looked at before.
+    fn count_leaf(&mut self, page: &[u8], header: &Header) -> Result<Option<u64>, Damage> {
+        let leaf = Leaf::from_header(page, header)?;
+        let records = self.root.weight(&leaf, 0..leaf.count())?;
+        self.totals.leaf_pages += 1;
+        self.totals.records = self.totals.records.saturating_add(records);
+        Ok(Some(records))
     }
 
     /// The bytes of a page after all that can be said about them as a whole.
@@ -251,6 +310,10 @@ impl<'w, S: PageSource + ?Sized, V: Visitor> Walk<'w, S, V> {
         header: &Header,
         bounds: &Bounds,
     ) -> Result<Option<u64>, Damage> {
+        let bounds = &Bounds {
+            written: header.birth.min(bounds.written),
+            ..bounds.clone()
+        };
         self.totals.leaf_pages += 1;
         let leaf = Leaf::from_header(page, header)?;
         let mut last: Option<Vec<u8>> = None;
@@ -352,7 +415,11 @@ impl<'w, S: PageSource + ?Sized, V: Visitor> Walk<'w, S, V> {
                     low: key.to_vec(),
                     high: bounds.high.clone(),
                     records: Some(1),
+                    ..*bounds
                 };
+                if run.birth > bounds.written {
+                    self.report(run.start, &bounds, BORN_LATER);
+                }
                 match self.source.value(&run) {
                     Ok(bytes) if Tag::of(bytes) == run.tag => {}
                     Ok(_) => self.report(run.start, &bounds, "a large value does not have its tag"),
@@ -389,7 +456,10 @@ impl<'w, S: PageSource + ?Sized, V: Visitor> Walk<'w, S, V> {
         let inner = Inner::from_header(page, header)?;
         let mut sum = Some(0_u64);
         for index in 0..inner.count() {
-            let below = self.child_bounds(&inner, index, bounds)?;
+            let below = Bounds {
+                written: header.birth.min(bounds.written),
+                ..self.child_bounds(&inner, index, bounds)?
+            };
             if below.high.as_ref().is_some_and(|high| {
                 self.is_ordered
                     && !below.low.is_empty()
@@ -430,6 +500,11 @@ impl<'w, S: PageSource + ?Sized, V: Visitor> Walk<'w, S, V> {
             true => inner.records(index).ok(),
             false => None,
         };
-        Ok(Bounds { low, high, records })
+        Ok(Bounds {
+            low,
+            high,
+            records,
+            ..*bounds
+        })
     }
 }

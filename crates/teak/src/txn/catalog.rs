@@ -134,6 +134,11 @@ pub(super) fn table_from<S: PageSource + ?Sized>(
         found => found.is_some(),
     };
     while is_on_one {
+        // A walk from each table to the next one ends.
+        if cursor.key() < name || cursor.key() == name && !is_included {
+            let detail = "the names of the tables are not in ascending order";
+            return Err(Error::corrupted(catalog.page, "scan", detail));
+        }
         if let Entry::Table(_) = decode(catalog.page, cursor.stored_value(), comparisons)? {
             return Ok(Some(cursor.key().to_vec()));
         }

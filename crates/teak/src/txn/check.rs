@@ -13,11 +13,11 @@ use super::{
     snapshot::Snapshot,
 };
 use crate::{
-    PageNumber, Run,
+    Error, PageNumber, Run, Tag, TransactionId,
     commit::record::JournalPages,
     page::{
         comparison::Comparisons,
-        value::{StoredValue, ValueKind},
+        value::{StoredValue, ValueKind, ValueRun},
     },
     planted::{Planted, is_planted},
     space::{Census, FIRST_PAGE},
@@ -26,7 +26,7 @@ use crate::{
         walk::{self, Finding, PageRole, Totals, Visitor},
     },
 };
-use std::ops::ControlFlow;
+use std::{collections::HashMap, ops::ControlFlow};
 
 /// What a page of the file is used for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
@@ -119,6 +119,11 @@ pub(super) struct Audit<'a> {
     is_damaged: bool,
     /// Whether it is the catalog.
     is_in_catalog: bool,
+    /// Whether named states are checked, too, and what is below pages that were gone through then.
+    has_past: bool,
+    counted: HashMap<PageNumber, walk::Counted>,
+    /// Of which kinds the trees with these root pages are.
+    kinds: HashMap<PageNumber, TreeRoot>,
     /// Pages of overlapping runs that may still be looked at: a forged file has any number of such.
     overlaps_left: u64,
     table: Option<Vec<u8>>,
@@ -135,10 +140,11 @@ pub(super) struct Audit<'a> {
 /// Whoever is told how far a check is, and may end it.
 pub(super) type Told<'t> = dyn FnMut(CheckProgress) -> ControlFlow<()> + 't;
 
-/// Checks everything that a snapshot holds, and the named ones that it lists; `None` if `progress` breaks.
+/// Checks everything that a snapshot holds, and the named ones that it lists, of which some may have come to nothing; `None` if
+/// `progress` breaks.
 pub(crate) fn check<'a>(
     snapshot: &Snapshot,
-    named: &[(Vec<u8>, Reader)],
+    (named, faults): (&[(Vec<u8>, Reader)], &[Error]),
     progress: &'a mut Told<'a>,
 ) -> Option<CheckReport> {
     let mut audit = Audit::new(snapshot, progress);
@@ -146,16 +152,25 @@ pub(crate) fn check<'a>(
         pages: snapshot.page_count(),
         ..CheckReport::default()
     };
+    audit.has_past = !named.is_empty();
     audit.is_in_catalog = true;
-    audit.tree(snapshot, snapshot.catalog());
+    let totals = audit.tree(snapshot, snapshot.catalog());
+    audit.compare(snapshot.catalog(), totals);
     audit.is_in_catalog = false;
-    match TreeRoot::decode(&snapshot.record.snapshots_root) {
-        Ok(root) => drop(audit.tree(snapshot, &root)),
+    audit.is_damaged = false;
+    match TreeRoot::decode_of_names(&snapshot.record.snapshots_root) {
+        Ok(root) => {
+            let totals = audit.tree(snapshot, &root);
+            audit.compare(&root, totals);
+        }
         Err(fault) => {
             // Which of the records that is may be decided only when it is written.
             let error = fault.at(slot_page(0), "check", "the tree of named snapshots");
             audit.damage(None, &error.to_string());
         }
+    }
+    for fault in faults {
+        audit.damage(None, &fault.to_string());
     }
     for (name, root) in std::mem::take(&mut audit.tables) {
         audit.table = Some(name);
@@ -174,12 +189,17 @@ pub(crate) fn check<'a>(
             let mut past = Past {
                 visited: vec![false; audit.uses.len()],
                 name: &[],
+                values: HashMap::new(),
+                values_left: audit.uses.len() as u64,
+                is_known: false,
                 audit: &mut audit,
                 tables: Vec::new(),
             };
-            named
-                .iter()
-                .for_each(|(name, state)| past.check(name, state));
+            if !is_planted(Planted::CheckNewest) {
+                named
+                    .iter()
+                    .for_each(|(name, state)| past.check(name, state));
+            }
         }
         Err(error) => audit.damage(None, &error.to_string()),
     }
@@ -193,7 +213,7 @@ pub(crate) fn check<'a>(
 /// A check to its end, of no named snapshots.
 #[cfg(test)]
 pub(super) fn report(snapshot: &Snapshot) -> CheckReport {
-    check(snapshot, &[], &mut |_| ControlFlow::Continue(())).expect("nobody ends it")
+    check(snapshot, (&[], &[]), &mut |_| ControlFlow::Continue(())).expect("nobody ends it")
 }
 
 impl<'a> Audit<'a> {
@@ -208,6 +228,9 @@ impl<'a> Audit<'a> {
             more_damages: 0,
             is_damaged: false,
             is_in_catalog: false,
+            has_past: false,
+            counted: HashMap::new(),
+            kinds: HashMap::new(),
             overlaps_left: count as u64,
             table: None,
             tables: Vec::new(),
@@ -221,7 +244,8 @@ impl<'a> Audit<'a> {
     }
 
     fn tree(&mut self, snapshot: &Snapshot, root: &TreeRoot) -> Totals {
-        walk::walk(&Demanded(snapshot), root, self)
+        self.keep_kind(root);
+        walk::walk(&Demanded(snapshot), root, snapshot.transaction(), self)
     }
 
     fn damage(&mut self, page: Option<PageNumber>, detail: &str) {
@@ -273,6 +297,25 @@ impl<'a> Audit<'a> {
         true
     }
 
+    /// Keeps of which kind a tree is; `false` if another state has the same root page in one of another kind, so that what was found there says
+    /// nothing about this one.
+    fn keep_kind(&mut self, root: &TreeRoot) -> bool {
+        let kind = TreeRoot {
+            sequence: 0,
+            ..root.emptied()
+        };
+        // Of a dropped one less is known.
+        let is_kept = self.has_past && !root.is_empty() && !root.kind.dropped;
+        !is_kept || *self.kinds.entry(root.page).or_insert(kind) == kind
+    }
+
+    /// Keeps what is below pages that named states may have, too.
+    fn keep(&mut self, page: PageNumber, below: walk::Counted) {
+        if self.has_past {
+            self.counted.insert(page, below);
+        }
+    }
+
     /// The totals of a root against what a walk counted. After damage they cannot agree.
     fn compare(&mut self, root: &TreeRoot, totals: Totals) {
         if self.is_damaged {
@@ -284,9 +327,9 @@ impl<'a> Audit<'a> {
             root.leaf_pages,
             root.value_pages,
         );
-        let (inner_pages, leaf_pages) = (totals.inner_pages as u32, totals.leaf_pages as u32);
-        if expected != (totals.records, inner_pages, leaf_pages, totals.value_pages) {
-            let detail = format!("the table's root counts {expected:?}, and there are {totals:?}");
+        if !is_counted_by(root, totals) {
+            let detail =
+                format!("the root of the tree counts {expected:?}, and there are {totals:?}");
             self.damage(None, &detail);
         }
     }
@@ -351,23 +394,54 @@ impl<'a> Audit<'a> {
     }
 }
 
-/// What named snapshots see and the newest state does not.
+/// Whether a root counts what there is.
+fn is_counted_by(root: &TreeRoot, totals: Totals) -> bool {
+    root.records == totals.records
+        && u64::from(root.inner_pages) == totals.inner_pages
+        && u64::from(root.leaf_pages) == totals.leaf_pages
+        && root.value_pages == totals.value_pages
+}
+
+/// What named snapshots see. A page that another state was found to have is not gone through again, but compared with what leads to it
+/// here: it may have been overwritten since.
 struct Past<'p, 'a> {
     audit: &'p mut Audit<'a>,
     visited: Vec<bool>,
     name: &'p [u8],
+    /// Large values that were compared: their lengths and tags.
+    values: HashMap<PageNumber, (u64, Tag)>,
+    /// Pages that others may have: in a forged file they lie in each other.
+    values_left: u64,
+    /// Whether what was entered last was gone through before.
+    is_known: bool,
     tables: Vec<(Vec<u8>, TreeRoot)>,
 }
 
 impl<'p> Past<'p, '_> {
     fn check(&mut self, name: &'p [u8], state: &Snapshot) {
         self.name = name;
-        walk::walk(&Demanded(state), state.catalog(), self);
+        self.walk(state, state.catalog());
         for (table, root) in std::mem::take(&mut self.tables) {
             self.audit.table = Some(table);
-            walk::walk(&Demanded(state), &root, self);
+            self.walk(state, &root);
         }
         self.audit.table = None;
+    }
+
+    fn walk(&mut self, state: &Snapshot, root: &TreeRoot) {
+        self.audit.is_damaged = false;
+        if !self.audit.keep_kind(root) {
+            self.damage(root.page, "another state has it in a tree of another kind");
+        }
+        let (totals, records) = walk::count(&Demanded(state), root, state.transaction(), self);
+        if records.is_some() && !self.audit.is_damaged && !is_counted_by(root, totals) {
+            self.damage(root.page, "the root of the tree counts other than there is");
+        }
+    }
+
+    fn damage(&mut self, page: PageNumber, detail: &str) {
+        let detail = self.in_words(detail);
+        self.audit.damage(Some(page), &detail);
     }
 
     fn in_words(&self, detail: &str) -> String {
@@ -377,7 +451,7 @@ impl<'p> Past<'p, '_> {
 }
 
 impl Visitor for Past<'_, '_> {
-    fn enter(&mut self, run: Run, _: PageRole) -> bool {
+    fn enter(&mut self, run: Run, role: PageRole) -> bool {
         if !self.audit.tell() {
             return false;
         }
@@ -387,24 +461,59 @@ impl Visitor for Past<'_, '_> {
             self.visited.get_mut(pages),
         );
         let (Some([first, ..]), Some(visited)) = (uses, visited) else {
-            let detail = self.in_words("it is used, and lies behind the end of the database");
-            self.audit.damage(Some(run.start), &detail);
+            self.damage(
+                run.start,
+                "it is used, and lies behind the end of the database",
+            );
             return false;
         };
-        match first {
-            PageUse::Pending if visited[0] => false,
-            PageUse::Pending if !visited.contains(&true) => {
+        self.is_known = match (first, role) {
+            (PageUse::Pending, _) if visited[0] => true,
+            (PageUse::Pending, _) if !visited.contains(&true) => {
                 visited.fill(true);
-                true
-            }
-            // It was checked already.
-            PageUse::Inner | PageUse::Leaf | PageUse::Value => false,
-            other => {
-                let detail = self.in_words(&format!("it is used, and is {other:?}"));
-                self.audit.damage(Some(run.start), &detail);
                 false
             }
-        }
+            (PageUse::Inner, PageRole::Inner)
+            | (PageUse::Leaf, PageRole::Leaf)
+            | (PageUse::Value, PageRole::Value) => true,
+            (other, _) => {
+                let detail = format!("it is used, and is {other:?}");
+                self.damage(run.start, &detail);
+                return false;
+            }
+        };
+        true
+    }
+
+    fn value(&mut self, pages: Run, run: &ValueRun) {
+        self.is_known = match self.values.get(&run.start) {
+            Some(known) if *known == (run.len_bytes, run.tag) => true,
+            Some(_) => {
+                self.damage(run.start, "another state has another value there");
+                true
+            }
+            None if self.values_left < u64::from(pages.len) => {
+                self.damage(run.start, "too many large values overlap to look at it");
+                true
+            }
+            None => {
+                self.values_left -= u64::from(pages.len);
+                self.values.insert(run.start, (run.len_bytes, run.tag));
+                false
+            }
+        };
+    }
+
+    fn descend(&mut self, _birth: TransactionId) -> bool {
+        !self.is_known
+    }
+
+    fn counted(&mut self, page: PageNumber, below: walk::Counted) {
+        self.audit.keep(page, below);
+    }
+
+    fn counted_before(&self, page: PageNumber) -> Option<walk::Counted> {
+        self.audit.counted.get(&page).copied()
     }
 
     fn finding(&mut self, finding: Finding) {
@@ -443,6 +552,10 @@ impl Visitor for Audit<'_> {
         };
         let is_marked = self.mark(run, page_use);
         self.tell() && is_marked
+    }
+
+    fn counted(&mut self, page: PageNumber, below: walk::Counted) {
+        self.keep(page, below);
     }
 
     fn finding(&mut self, finding: Finding) {

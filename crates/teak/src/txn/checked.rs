@@ -5,7 +5,11 @@
 //! wrote, when they are published. Bits are read and written without order: whoever sees a page in a new
 //! role learned of it by way of a snapshot, and that orders what came before.
 
-use crate::{Error, PageNumber, Result, Run, Tag, page::value::ValueRun, store::Mapping};
+use crate::{
+    Error, PageNumber, Result, Run, Tag, TransactionId,
+    page::{header::Header, value::ValueRun},
+    store::Mapping,
+};
 use std::sync::{
     Arc, Mutex, MutexGuard, PoisonError, Weak,
     atomic::{
@@ -76,6 +80,17 @@ impl Checked {
             verification,
         };
         nothing.covering(page_count)
+    }
+
+    /// None of the bits, with room for as many pages: for a state whose pages are the newest one's only if nothing is damaged. What
+    /// was right in one of them need not be in the other.
+    pub(super) fn apart(&self) -> Self {
+        let nothing = Self {
+            words: Arc::new([]),
+            doubt: Arc::clone(&self.doubt),
+            verification: self.verification,
+        };
+        nothing.covering((self.words.len() * WORD) as u64)
     }
 
     /// The same bits, with room for at least so many pages. Where that takes another place, pages that
@@ -172,12 +187,14 @@ impl Checked {
         mapping: &Mapping,
         offset: u64,
         bytes: &[u8],
-        expected: Expected,
+        expected: Expected<impl FnOnce() -> TransactionId>,
     ) -> Result<()> {
         let Expected {
             start,
             tag,
             what,
+            written,
+            birth,
             operation,
         } = expected;
         if let Err(error) = mapping.demand(offset, bytes.len()) {
@@ -187,18 +204,22 @@ impl Checked {
         if Tag::of(bytes) != tag {
             return Err(Error::corrupted(start, operation, what));
         }
+        if birth() > written {
+            let detail = "it says that it was born later than what leads to it";
+            return Err(Error::corrupted(start, operation, detail));
+        }
         self.note(Run { start, len: 1 });
         Ok(())
     }
 
-    /// Compares a page with its tag, and notes it if that is right.
+    /// Compares a page with its tag, and its birth with `written`, and notes it if both are right.
     #[cold]
     pub(super) fn compare_page(
         &self,
         mapping: &Mapping,
         page: &[u8],
-        number: PageNumber,
-        tag: Tag,
+        (number, tag): (PageNumber, Tag),
+        written: TransactionId,
         operation: &'static str,
     ) -> Result<()> {
         let offset = u64::from(number.0) * page.len() as u64;
@@ -211,12 +232,14 @@ impl Checked {
                 start: number,
                 tag,
                 what,
+                written,
+                birth: || Header::read(page).birth,
                 operation,
             },
         )
     }
 
-    /// Compares a large value with its tag, and notes its first page if that is right.
+    /// Compares a large value with its tag, and its birth with `written`, and notes its first page if both are right.
     #[cold]
     pub(super) fn compare_value(
         &self,
@@ -224,6 +247,7 @@ impl Checked {
         page_size: usize,
         value: &[u8],
         run: &ValueRun,
+        written: TransactionId,
     ) -> Result<()> {
         let offset = u64::from(run.start.0) * page_size as u64;
         let (start, tag) = (run.start, run.tag);
@@ -236,6 +260,8 @@ impl Checked {
                 start,
                 tag,
                 what,
+                written,
+                birth: || run.birth,
                 operation: "lookup",
             },
         )
@@ -243,11 +269,15 @@ impl Checked {
 }
 
 /// What a comparison is about.
-struct Expected {
+struct Expected<B> {
     start: PageNumber,
     tag: Tag,
     /// What is wrong if the tag is.
     what: &'static str,
+    /// What leads to it is no younger than this, and so it is not either.
+    written: TransactionId,
+    /// Its birth, to be read once its bytes can be.
+    birth: B,
     operation: &'static str,
 }
 

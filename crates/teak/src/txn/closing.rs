@@ -7,23 +7,31 @@ use super::{
     shared::{Shared, lock_file_error},
 };
 use crate::{Error, Result, commit::record::Record};
-use std::sync::atomic::Ordering;
+use std::{sync::atomic::Ordering, time::Duration};
+
+/// So long closing waits for the end of a write transaction.
+const WRITER_PATIENCE: Duration = match cfg!(test) {
+    true => Duration::from_secs(2),
+    false => Duration::from_secs(30),
+};
 
 impl Engine {
     /// Flushes, cuts the free end of the file off, and notes that all is well. Nothing can be
-    /// begun afterwards.
-    pub(crate) fn close(&self) -> Result<()> {
+    /// begun afterwards. Returns `false`, and has done nothing, if a write transaction did not end for so long: the caller may be in it.
+    pub(crate) fn close(&self) -> Result<bool> {
         self.refuse_forked()?;
         let Some(turnstile) = &self.turnstile else {
             self.closed.store(true, Ordering::Release);
-            return Ok(());
+            return Ok(true);
         };
         if self.closed.load(Ordering::Acquire) {
-            return Ok(());
+            return Ok(true);
         }
         self.refuse_unwritable()?;
-        let turn = turnstile.take(None);
-        let writer = self.writer_turn(turn.expect("without a limit there is no end but the turn"));
+        let Some(turn) = turnstile.take(Some(WRITER_PATIENCE)) else {
+            return Ok(false);
+        };
+        let writer = self.writer_turn(turn);
         self.refuse_unwritable()?;
         self.closed.store(true, Ordering::Release);
         let closed = self.named(self.write_last(writer));
@@ -32,7 +40,7 @@ impl Engine {
             self.flusher.events.note(|| Event::Closed { file_bytes });
         }
         self.flusher.wake_told();
-        closed
+        closed.map(|()| true)
     }
 
     /// `writer` has no place among processes yet: while others have the database open, nobody waits for theirs.
@@ -105,7 +113,8 @@ impl Engine {
         // Two, so that one may rot: the records before them may speak of a longer file.
         let ([one, other], sequence) = {
             let state = self.flusher.progress.lock();
-            (state.spare_slots(), state.newest.sequence)
+            let spare = state.spare_slots().ok_or(Error::Poisoned)?;
+            (spare, state.newest.sequence)
         };
         let last = |slot, count| Record {
             slot,
@@ -128,3 +137,7 @@ impl Engine {
         Ok(())
     }
 }
+
+#[cfg(test)]
+#[path = "closing_tests.rs"]
+mod tests;

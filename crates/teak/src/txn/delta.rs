@@ -153,16 +153,16 @@ impl Young {
             young.map(|page| page.tagged)
         };
         reading(&source, || {
-            let mut list = Forest::default();
+            let [mut list, nothing] = [state, since].map(|state| Forest::new(state.transaction()));
             list.add(&state.named_list()?);
-            let [born, _] = unshared(&source, list, Forest::default())?;
+            let [born, _] = unshared(&source, list, nothing)?;
             tagged.extend(young(born));
             let later = named.iter().map(|(_, named)| &**named);
             let later = later.filter(|named| is_young(named.transaction()));
             for state in later.chain([state]) {
                 let source = Verified(state);
-                let older = forest(&Verified(since), since.catalog())?;
-                let [born, _] = unshared(&source, forest(&source, state.catalog())?, older)?;
+                let of = |state| forest(&Verified(state), state.transaction(), state.catalog());
+                let [born, _] = unshared(&source, of(state)?, of(since)?)?;
                 tagged.extend(young(born));
             }
             for page in space.classify().own {

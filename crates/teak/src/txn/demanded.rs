@@ -30,6 +30,10 @@ impl PageSource for Demanded<'_> {
         PageSource::page_size(self.0)
     }
 
+    fn page_limit(&self) -> u64 {
+        self.0.page_limit()
+    }
+
     fn page(&self, number: PageNumber) -> Result<&[u8]> {
         self.demand(number, PageSource::page_size(self.0))?;
         PageSource::page(self.0, number)

@@ -254,6 +254,10 @@ impl WriteTransaction {
                 Ok(None) => return Ok(Released::Nothing),
                 Err(error) => return self.failed_to_release(error),
             };
+            if !self.is_findable(&name, &root)? {
+                self.pages.writer.dropped.damaged.insert(name);
+                continue;
+            }
             let savepoint = self.begin_savepoint()?;
             self.pages.place_low(Some(u64::MAX));
             let released = changing(&mut self.pages, |pages| {
@@ -278,6 +282,18 @@ impl WriteTransaction {
                 }
                 Err(error) => return self.failed_to_release(error),
             }
+        }
+    }
+
+    /// Whether a search finds what the catalog lists. Else what is left of the tree could not be noted, and the same pages would be released
+    /// again and again.
+    fn is_findable(&self, name: &[u8], root: &TreeRoot) -> Result<bool> {
+        let comparisons = Comparisons::default();
+        let found = catalog::entry(&self.pages, &self.catalog, name, &comparisons);
+        match found {
+            Ok(found) => Ok(matches!(found, Some(Entry::Dropped(found)) if found == *root)),
+            Err(Error::Corrupted { .. }) => Ok(false),
+            Err(error) => Err(error),
         }
     }
 

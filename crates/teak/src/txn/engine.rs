@@ -16,7 +16,7 @@ use super::{
     policies::{Asked, Policies, Settings},
     progress::{UnwrittenPage, Written},
     published::{Published, foreign_snapshot},
-    reader::{Reader, Readers, private_table},
+    reader::{Reader, Readers, Trust, private_table},
     readers_seen::SlowReaderHook,
     recover::Recovery,
     shared::Shared,
@@ -359,7 +359,7 @@ impl Engine {
     /// Begins to read the state of a named snapshot.
     pub(crate) fn begin_read_at(self: &Arc<Self>, name: &[u8]) -> Result<Reader> {
         self.refuse_closed()?;
-        Reader::begin_at(self, name)
+        Reader::begin_at(self, name, Trust::Own)
     }
 
     /// Somebody of this process opens the database, or opens it again.
@@ -396,6 +396,13 @@ impl Engine {
             self.is_closing.store(true, Ordering::Release);
         }
         *openings == 0
+    }
+
+    /// The last opening could not be closed, and stays.
+    pub(super) fn stay_open(&self) {
+        let mut openings = self.openings();
+        *openings += 1;
+        self.is_closing.store(false, Ordering::Release);
     }
 
     fn openings(&self) -> MutexGuard<'_, u32> {

@@ -15,7 +15,7 @@ use super::{
     demanded::Demanded,
     engine::{Engine, slot_page},
     open::now_ms,
-    reader::Reader,
+    reader::{Reader, Trust},
     snapshot::Snapshot,
     write::{WriteTransaction, changing, printable},
 };
@@ -42,6 +42,8 @@ const DROPPED: u8 = 1;
 const STATE_LEN: usize = 80;
 /// The same with marks.
 const MARKED_LEN: usize = 112;
+
+const READING_LIST: &str = "reading the list of named snapshots";
 
 /// A state that has a name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -161,7 +163,7 @@ impl Named {
 
     /// The tag of the catalog's root page.
     pub(super) fn catalog_tag(&self) -> Tag {
-        TreeRoot::decode(&self.catalog).map_or(Tag(0), |catalog| catalog.tag)
+        TreeRoot::decode_of_names(&self.catalog).map_or(Tag(0), |catalog| catalog.tag)
     }
 
     fn decode(root: &TreeRoot, value: StoredValue<'_>) -> Result<Self> {
@@ -193,7 +195,7 @@ impl Named {
 }
 
 fn damaged(root: &TreeRoot, detail: &'static str) -> Error {
-    Error::corrupted(root.page, "reading the list of named snapshots", detail)
+    Error::corrupted(root.page, READING_LIST, detail)
 }
 
 /// The key of a name.
@@ -211,7 +213,7 @@ pub(super) fn name_in(key: &[u8]) -> Option<&[u8]> {
 
 /// The root of the list, as a record has it.
 pub(super) fn root(record: &Record) -> Result<TreeRoot> {
-    TreeRoot::decode(&record.snapshots_root).map_err(|fault| {
+    TreeRoot::decode_of_names(&record.snapshots_root).map_err(|fault| {
         fault.at(
             slot_page(record.slot),
             "open",
@@ -290,6 +292,26 @@ impl Snapshot {
         reading_twice(self, || find(self, &root, name))?.ok_or_else(|| not_found(name))
     }
 
+    /// Refuses a name that this state lists and a search of the same state does not find: its list is damaged. So whoever does
+    /// not find such a name in a later state knows that it was dropped.
+    fn refuse_unfindable(&self, name: &[u8], named: &Named) -> Result<()> {
+        match self.named(name) {
+            Ok(found) if found == *named => Ok(()),
+            Ok(_) | Err(Error::SnapshotNotFound(_)) => {
+                let detail = format!(
+                    "the list has the snapshot {:?}, and a search does not find it there",
+                    printable(name)
+                );
+                Err(Error::corrupted(
+                    self.named_list()?.page,
+                    READING_LIST,
+                    detail,
+                ))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
     /// The root of the list.
     pub(super) fn named_list(&self) -> Result<TreeRoot> {
         root(&self.record)
@@ -325,7 +347,7 @@ impl Snapshot {
     }
 
     /// A state that has a name, by this one, which is the newest. Whoever wants to read it pins it.
-    pub(super) fn past(&self, named: &Named) -> Result<Self> {
+    pub(super) fn past(&self, named: &Named, trust: Trust) -> Result<Self> {
         let record = Record {
             transaction: named.transaction,
             time_ms: named.time_ms,
@@ -335,9 +357,13 @@ impl Snapshot {
             snapshots_root: super::catalog::empty().encode(),
             ..self.record.clone()
         };
+        let checked = match trust {
+            Trust::Own => self.checked.apart(),
+            Trust::Newest => self.checked.clone(),
+        };
         let past = Self::new(record, Arc::clone(&self.mapping))?;
         let mut past = past
-            .with_checked(self.checked.clone())
+            .with_checked(checked)
             .with_comparisons(self.comparisons.clone());
         past.is_past = true;
         Ok(past)
@@ -370,10 +396,27 @@ pub struct SnapshotInfo {
 impl Engine {
     /// Begins to read the newest state, and all named ones that it lists.
     pub(crate) fn begin_read_all(self: &Arc<Self>) -> Result<(Reader, NamedReaders)> {
+        self.begin_read_named(&mut Err)
+    }
+
+    /// The same, but passes over named snapshots that cannot be read, or all where their list cannot be. Returns what is wrong with them.
+    pub(crate) fn begin_read_sound(self: &Arc<Self>) -> Result<(Reader, NamedReaders, Vec<Error>)> {
+        let mut faults = Vec::new();
+        let (newest, named) = self.begin_read_named(&mut |fault| {
+            faults.push(fault);
+            Ok(())
+        })?;
+        Ok((newest, named, faults))
+    }
+
+    fn begin_read_named(
+        self: &Arc<Self>,
+        fault: &mut dyn FnMut(Error) -> Result<()>,
+    ) -> Result<(Reader, NamedReaders)> {
         loop {
             let newest = self.begin_read()?;
-            match self.hold_named(&newest) {
-                // One was dropped meanwhile.
+            match self.hold_each_named(&newest, fault) {
+                // One was dropped meanwhile: there is a newer state.
                 Err(Error::SnapshotNotFound(_)) => {}
                 named => return Ok((newest, named?)),
             }
@@ -382,23 +425,49 @@ impl Engine {
 
     /// Begins to read all named snapshots that a state lists, if they are still there.
     pub(crate) fn hold_named(self: &Arc<Self>, state: &Snapshot) -> Result<NamedReaders> {
+        self.hold_each_named(state, &mut Err)
+    }
+
+    /// The same. What is damaged is passed over if `fault` does not fail.
+    fn hold_each_named(
+        self: &Arc<Self>,
+        state: &Snapshot,
+        fault: &mut dyn FnMut(Error) -> Result<()>,
+    ) -> Result<NamedReaders> {
         let mut readers = Vec::new();
         // Names of one state share a reader.
-        let mut held = BTreeMap::<TransactionId, Reader>::new();
-        for (name, named) in state.all_named()? {
-            let reader = match held.entry(named.transaction) {
-                Entry::Occupied(reader) => reader.get().clone(),
-                Entry::Vacant(place) => {
-                    let reader = self.begin_read_at(&name)?;
-                    if reader.transaction() != named.transaction {
-                        return Err(not_found(&name));
-                    }
-                    place.insert(reader).clone()
-                }
+        let mut held = BTreeMap::<(TransactionId, [u8; 64]), Reader>::new();
+        let all = match state.all_named() {
+            Err(error @ Error::Corrupted { .. }) => fault(error).map(|()| Vec::new())?,
+            all => all?,
+        };
+        for (name, named) in all {
+            let reader = match held.entry((named.transaction, named.catalog)) {
+                Entry::Occupied(reader) => Ok(reader.get().clone()),
+                Entry::Vacant(place) => (self.hold_one_named(state, &name, &named))
+                    .map(|reader| place.insert(reader).clone()),
             };
-            readers.push((name, reader));
+            match reader {
+                Err(error @ Error::Corrupted { .. }) => fault(error)?,
+                reader => readers.push((name, reader?)),
+            }
         }
         Ok(readers)
+    }
+
+    fn hold_one_named(
+        self: &Arc<Self>,
+        state: &Snapshot,
+        name: &[u8],
+        named: &Named,
+    ) -> Result<Reader> {
+        state.refuse_unfindable(name, named)?;
+        // Its pages are compared by whoever wants all of them, and there may be many such states.
+        let reader = Reader::begin_at(self, name, Trust::Newest)?;
+        match reader.transaction() == named.transaction {
+            true => Ok(reader),
+            false => Err(not_found(name)),
+        }
     }
 
     /// All named snapshots, in the order of names, with what they keep.

@@ -158,7 +158,14 @@ impl Opening {
             };
         }
         self.engine.tidy(self.began.elapsed());
-        self.engine.close()
+        if self.engine.close()? {
+            return Ok(());
+        }
+        self.engine.stay_open();
+        self.is_closed.store(false, Ordering::Release);
+        let text = "a write transaction has been open for 30 seconds while the database was to be closed, so it stays open: commit or drop \
+                    that transaction, and close the database then";
+        Err(Error::InvalidArgument(text.into()))
     }
 }
 

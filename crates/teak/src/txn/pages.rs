@@ -431,6 +431,10 @@ impl PageSource for WritePages {
         self.page_size
     }
 
+    fn page_limit(&self) -> u64 {
+        self.writer.space.page_count()
+    }
+
     #[inline]
     fn page(&self, number: PageNumber) -> Result<&[u8]> {
         if let Some(page) = self.arena().page(number) {
@@ -500,17 +504,28 @@ impl PageSource for WritePages {
     }
 
     #[cold]
-    fn check_page(&self, number: PageNumber, tag: Tag, operation: &'static str) -> Result<()> {
+    fn check_page(
+        &self,
+        number: PageNumber,
+        tag: Tag,
+        written: TransactionId,
+        operation: &'static str,
+    ) -> Result<()> {
         let page = self.page(number)?;
-        self.checked
-            .compare_page(&self.mapping, page, number, tag, operation)
+        self.checked.compare_page(
+            &self.mapping,
+            page,
+            (number, tag),
+            written.min(self.base()),
+            operation,
+        )
     }
 
     #[cold]
     fn check_value(&self, run: &ValueRun) -> Result<()> {
         let value = self.value(run)?;
         self.checked
-            .compare_value(&self.mapping, self.page_size, value, run)
+            .compare_value(&self.mapping, self.page_size, value, run, self.base())
     }
 }
 
@@ -617,6 +632,9 @@ impl PageSink for WritePages {
         if birth >= self.transaction {
             let detail = "the page says that it is born in a transaction to come";
             return Err(Error::corrupted(number, "write", detail));
+        }
+        if self.deaths.len() as u64 >= self.writer.space.page_count() {
+            return Err(used_twice(number));
         }
         self.deaths.push((
             Run {

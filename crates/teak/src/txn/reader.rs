@@ -170,6 +170,10 @@ impl PageSource for Hold {
         PageSource::page_size(&*self.snapshot)
     }
 
+    fn page_limit(&self) -> u64 {
+        self.snapshot.page_limit()
+    }
+
     #[inline]
     fn page(&self, number: PageNumber) -> Result<&[u8]> {
         PageSource::page(&*self.snapshot, number)
@@ -213,8 +217,14 @@ impl PageSource for Hold {
     }
 
     #[cold]
-    fn check_page(&self, number: PageNumber, tag: Tag, operation: &'static str) -> Result<()> {
-        self.snapshot.check_page(number, tag, operation)
+    fn check_page(
+        &self,
+        number: PageNumber,
+        tag: Tag,
+        written: TransactionId,
+        operation: &'static str,
+    ) -> Result<()> {
+        self.snapshot.check_page(number, tag, written, operation)
     }
 
     #[cold]
@@ -257,13 +267,13 @@ impl Reader {
         Ok(Self { hold: Some(hold) })
     }
 
-    /// Begins to read the state of a named snapshot.
-    pub(super) fn begin_at(engine: &Arc<Engine>, name: &[u8]) -> Result<Self> {
+    /// Begins to read the state of a named snapshot, and looks at its pages as `trust` has it.
+    pub(super) fn begin_at(engine: &Arc<Engine>, name: &[u8], trust: Trust) -> Result<Self> {
         let mut newest = Self::begin(engine)?;
         loop {
             let named = newest.named(name)?;
             let mut hold = new_hold(engine)?;
-            hold.snapshot = Arc::new(newest.past(&named)?);
+            hold.snapshot = Arc::new(newest.past(&named, trust)?);
             hold.note();
             (engine.readers.table).pin_state(hold.slot, named.transaction.0);
             // Who drops the snapshot after this state has been seen looks at the slots later, and finds the pin.
@@ -288,6 +298,15 @@ impl Reader {
     pub(crate) fn engine(&self) -> &Arc<Engine> {
         &self.hold().engine
     }
+}
+
+/// What a reader of a named snapshot takes for compared with its tag.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Trust {
+    /// Only what it compared itself: another state may have another page in that place.
+    Own,
+    /// What the newest state compared, too, since the caller compares all that counts.
+    Newest,
 }
 
 /// A slot for a reader, taken before there is the state that it will read.

@@ -461,7 +461,7 @@ fn verify(
     };
     let mut audit = Audit::new(record, listed(record, entry_runs));
     audit.walk(&snapshot, snapshot.catalog());
-    match TreeRoot::decode(&record.snapshots_root) {
+    match TreeRoot::decode_of_names(&record.snapshots_root) {
         Ok(root) => audit.walk(&snapshot, &root),
         Err(RootFault::Damaged(damage)) => audit.note(page, damage.0.to_owned()),
         Err(RootFault::Unknown(unknown)) => {
@@ -522,12 +522,12 @@ impl<'r> Audit<'r> {
     /// Walks a tree, and the tables that it names.
     fn walk(&mut self, snapshot: &Snapshot, root: &TreeRoot) {
         let pages = Demanded(snapshot);
-        walk::walk(&pages, root, self);
+        walk::walk(&pages, root, snapshot.transaction(), self);
         while let Some(table) = self.tables.pop() {
             if self.fault.is_some() {
                 return;
             }
-            walk::walk(&pages, &table, self);
+            walk::walk(&pages, &table, snapshot.transaction(), self);
         }
     }
 
@@ -536,7 +536,7 @@ impl<'r> Audit<'r> {
         self.written = None;
         for (name, named) in snapshot.all_named()? {
             if named.transaction > self.durable && !is_planted(Planted::VerifyNoNamed) {
-                let catalog = TreeRoot::decode(&named.catalog);
+                let catalog = TreeRoot::decode_of_names(&named.catalog);
                 let catalog = catalog.map_err(|fault| {
                     let name = String::from_utf8_lossy(&name).into_owned();
                     fault.at(PageNumber(0), "recovery", &format!("the snapshot {name:?}"))

@@ -4,6 +4,7 @@
 mod crash_points;
 mod failed_writes;
 mod fault_sweep;
+mod hostile_graphs;
 mod hostile_numbers;
 mod hostile_pages;
 mod long_files;

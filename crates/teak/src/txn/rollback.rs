@@ -7,7 +7,7 @@ use super::{
     write::WriteTransaction,
 };
 use crate::{
-    Error, Result, Run,
+    Error, Result, Run, TransactionId,
     page::comparison::Comparisons,
     planted::{Planted, is_planted},
     tree::{
@@ -30,7 +30,7 @@ impl WriteTransaction {
             return Err(Error::InvalidArgument(text.into()));
         }
         let named = self.committed_named(name)?;
-        let catalog = TreeRoot::decode(&named.catalog).map_err(|fault| {
+        let catalog = TreeRoot::decode_of_names(&named.catalog).map_err(|fault| {
             fault.at(
                 self.snapshots.page,
                 "rolling back",
@@ -41,8 +41,8 @@ impl WriteTransaction {
         let [born, died] = reading(pages, || {
             unshared(
                 pages,
-                forest(pages, &self.catalog)?,
-                forest(pages, &catalog)?,
+                forest(pages, pages.base(), &self.catalog)?,
+                forest(pages, named.transaction, &catalog)?,
             )
         })?;
         let mut revived: Vec<Run> = died.into_iter().map(|page| page.tagged.run).collect();
@@ -62,8 +62,12 @@ impl WriteTransaction {
 }
 
 /// All trees of a state: the catalog, and the tables in it.
-pub(super) fn forest<S: PageSource + ?Sized>(source: &S, catalog: &TreeRoot) -> Result<Forest> {
-    let mut forest = Forest::default();
+pub(super) fn forest<S: PageSource + ?Sized>(
+    source: &S,
+    state: TransactionId,
+    catalog: &TreeRoot,
+) -> Result<Forest> {
+    let mut forest = Forest::new(state);
     forest.add(catalog);
     let no_comparisons = Comparisons::default();
     catalog::for_each(

@@ -229,7 +229,7 @@ impl Wreck {
             take,
             failure: None,
         };
-        walk::walk(&pages, root, &mut harvest);
+        walk::walk(&pages, root, self.state.transaction(), &mut harvest);
         harvest.failure.map_or(Ok(()), Err)
     }
 }

@@ -43,7 +43,7 @@ pub(crate) struct Snapshot {
 
 impl Snapshot {
     pub(super) fn new(record: Record, mapping: Arc<Mapping>) -> Result<Self> {
-        let catalog = TreeRoot::decode(&record.catalog_root)
+        let catalog = TreeRoot::decode_of_names(&record.catalog_root)
             .map_err(|fault| fault.at(PageNumber(record.slot.into()), "open", "the catalog"))?;
         let page_size = record.page_size as usize;
         Ok(Self {
@@ -230,6 +230,10 @@ impl PageSource for Snapshot {
         self.page_size
     }
 
+    fn page_limit(&self) -> u64 {
+        self.pages_end
+    }
+
     #[inline]
     fn page(&self, number: PageNumber) -> Result<&[u8]> {
         let index = u64::from(number.0);
@@ -275,17 +279,33 @@ impl PageSource for Snapshot {
     }
 
     #[cold]
-    fn check_page(&self, number: PageNumber, tag: Tag, operation: &'static str) -> Result<()> {
+    fn check_page(
+        &self,
+        number: PageNumber,
+        tag: Tag,
+        written: TransactionId,
+        operation: &'static str,
+    ) -> Result<()> {
         let page = PageSource::page(self, number)?;
-        self.checked
-            .compare_page(&self.mapping, page, number, tag, operation)
+        self.checked.compare_page(
+            &self.mapping,
+            page,
+            (number, tag),
+            written.min(self.transaction()),
+            operation,
+        )
     }
 
     #[cold]
     fn check_value(&self, run: &ValueRun) -> Result<()> {
         let value = self.value(run)?;
-        self.checked
-            .compare_value(&self.mapping, self.page_size, value, run)
+        self.checked.compare_value(
+            &self.mapping,
+            self.page_size,
+            value,
+            run,
+            self.transaction(),
+        )
     }
 }
 

@@ -17,10 +17,20 @@ pub(crate) fn page_uses(snapshot: &Snapshot) -> Result<Vec<PageUse>> {
     let mut ignore = |_| ControlFlow::Continue(());
     let mut audit = Audit::new(snapshot, &mut ignore);
     let pages = Demanded(snapshot);
-    walk::walk(&pages, snapshot.catalog(), &mut audit);
-    walk::walk(&pages, &snapshot.named_list()?, &mut audit);
+    walk::walk(
+        &pages,
+        snapshot.catalog(),
+        snapshot.transaction(),
+        &mut audit,
+    );
+    walk::walk(
+        &pages,
+        &snapshot.named_list()?,
+        snapshot.transaction(),
+        &mut audit,
+    );
     for (_, root) in audit.take_tables() {
-        walk::walk(&pages, &root, &mut audit);
+        walk::walk(&pages, &root, snapshot.transaction(), &mut audit);
     }
     let census = snapshot.space_to_look_at()?.classify();
     audit.mark_census(&census, snapshot.record.journal);

@@ -55,10 +55,15 @@ pub(crate) fn walk_pages(
     };
     reading(snapshot, || {
         let pages = Demanded(snapshot);
-        walk::walk(&pages, snapshot.catalog(), &mut tour);
+        walk::walk(
+            &pages,
+            snapshot.catalog(),
+            snapshot.transaction(),
+            &mut tour,
+        );
         for (name, root) in std::mem::take(&mut tour.tables) {
             (tour.is_in_catalog, tour.table) = (false, name);
-            walk::walk(&pages, &root, &mut tour);
+            walk::walk(&pages, &root, snapshot.transaction(), &mut tour);
         }
         Ok(())
     })?;

@@ -35,6 +35,10 @@ impl PageSource for Verified<'_> {
         PageSource::page_size(self.0)
     }
 
+    fn page_limit(&self) -> u64 {
+        self.0.page_limit()
+    }
+
     fn page(&self, number: PageNumber) -> Result<&[u8]> {
         PageSource::page(self.0, number)
     }
@@ -51,8 +55,14 @@ impl PageSource for Verified<'_> {
         true
     }
 
-    fn check_page(&self, number: PageNumber, tag: Tag, operation: &'static str) -> Result<()> {
-        self.0.check_page(number, tag, operation)
+    fn check_page(
+        &self,
+        number: PageNumber,
+        tag: Tag,
+        written: TransactionId,
+        operation: &'static str,
+    ) -> Result<()> {
+        self.0.check_page(number, tag, written, operation)
     }
 
     fn check_value(&self, run: &ValueRun) -> Result<()> {
@@ -67,10 +77,10 @@ pub(super) fn for_each_tagged(
     visit: &mut dyn FnMut(Tagged) -> Result<bool>,
 ) -> Result<()> {
     tree(state, &state.named_list()?, None, visit)?;
-    let mut seen = BTreeSet::<TransactionId>::new();
+    let mut seen = BTreeSet::new();
     let states = named.iter().map(|(_, named)| &**named);
     for state in std::iter::once(state).chain(states) {
-        if !seen.insert(state.transaction()) {
+        if !seen.insert((state.transaction(), state.catalog().tag.0)) {
             continue;
         }
         let catalog = state.catalog();

@@ -6,11 +6,11 @@ use crate::{
     api::{
         WriteTxn,
         codec::{Bytes, Codec},
-        copy::{BATCH_BYTES, Originals, RECORD_COST_BYTES, refuse_same},
+        copy::{BATCH_BYTES, Originals, RECORD_COST_BYTES, out_of_order, refuse_same},
         table::{OwnedBounds, as_slices, encoded_bounds},
         transaction::sealed::Sealed,
     },
-    tree::multi::cursor::PairBound,
+    tree::{TreeRoot, multi::cursor::PairBound},
 };
 use std::ops::{Bound, RangeBounds};
 
@@ -100,8 +100,10 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
         let high = as_slices(&high).map(of_key);
         let mut batch = from.some_pairs(txn, as_slices(&low).map(of_key), high)?;
         let mut count = 0;
+        let mut before: Option<(Vec<u8>, Vec<u8>)> = None;
         while let (Some((first_key, first)), Some((last_key, last))) = (batch.first(), batch.last())
         {
+            from.refuse_disorder(&*from.root(txn)?, before.as_ref(), &batch)?;
             let pairs: Vec<_> = batch
                 .iter()
                 .map(|(key, value)| (&key[..], &value[..]))
@@ -116,13 +118,30 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
             }
             count += batch.len() as u64;
             let low = Bound::Excluded((&last_key[..], Some(&last[..])));
-            batch = from.some_pairs(txn, low, high)?;
+            let next = from.some_pairs(txn, low, high)?;
+            before = std::mem::replace(&mut batch, next).pop();
         }
         Ok(count)
     }
 }
 
 impl MultiTable<Bytes, Bytes> {
+    /// Refuses pairs, read behind another one, that do not ascend, as copying from a plain table does.
+    fn refuse_disorder(
+        &self,
+        root: &TreeRoot,
+        before: Option<&(Vec<u8>, Vec<u8>)>,
+        pairs: &[(Vec<u8>, Vec<u8>)],
+    ) -> Result<()> {
+        let all = before.into_iter().chain(pairs);
+        for (a, b) in all.clone().zip(all.skip(1)) {
+            if root.compare_pairs((&a.0, &a.1), (&b.0, &b.1)).is_ge() {
+                return Err(out_of_order(root, self.name(), &a.0, &b.0));
+            }
+        }
+        Ok(())
+    }
+
     /// The first pairs of a range.
     fn some_pairs(
         &self,

@@ -11,6 +11,7 @@ use crate::{
     tree::{
         PageSource, TreeRoot,
         cursor::Cursor,
+        position::Beside,
         reading::{reading_from, touch, unreadable},
     },
 };
@@ -457,6 +458,15 @@ impl<'s, S: PageSource + ?Sized> PairCursor<'s, S> {
         let is_there = moved?;
         if is_there {
             self.enter(end)?;
+            let beside = match end {
+                End::First => Beside::Behind,
+                End::Last => Beside::Before,
+            };
+            self.outer.turn(beside);
+            if let At::Tree(cursor) = &self.inner {
+                let passed = self.outer.pass_nested(cursor.root(), beside);
+                passed.inspect_err(|_| self.inner = At::Nowhere)?;
+            }
         }
         Ok(is_there)
     }

@@ -183,7 +183,12 @@ impl Fixture {
     fn audit(&mut self) {
         seal::seal(&mut self.pages, &mut self.root).unwrap();
         let mut audit = Audit::default();
-        let totals = walk::walk(&self.pages, &self.root, &mut audit);
+        let totals = walk::walk(
+            &self.pages,
+            &self.root,
+            crate::TransactionId(u64::MAX),
+            &mut audit,
+        );
         assert!(audit.findings.is_empty(), "{:?}", audit.findings);
         let pairs = self.pairs();
         assert_eq!(audit.pairs, pairs);
@@ -607,14 +612,17 @@ fn states_are_compared_with_their_nested_trees() {
     fixture.commit();
     let pages_of = |pages: &MemoryPages, root: &TreeRoot| {
         let mut audit = Audit::default();
-        walk::walk(pages, root, &mut audit);
+        walk::walk(pages, root, crate::TransactionId(u64::MAX), &mut audit);
         audit.seen
     };
     let all = [
         pages_of(&before, &old),
         pages_of(&fixture.pages, &fixture.root),
     ];
-    let mut forests = [Forest::default(), Forest::default()];
+    let mut forests = [
+        Forest::new(crate::TransactionId(u64::MAX)),
+        Forest::new(crate::TransactionId(u64::MAX)),
+    ];
     forests[0].add(&old);
     forests[1].add(&fixture.root);
     let both = before.with_pages_of(&fixture.pages);
@@ -669,7 +677,12 @@ fn nested_trees_are_moved_to_lower_pages() {
     assert!(rounds > 10, "it goes on within a nested tree");
     fixture.audit();
     let mut audit = Audit::default();
-    walk::walk(&fixture.pages, &fixture.root, &mut audit);
+    walk::walk(
+        &fixture.pages,
+        &fixture.root,
+        crate::TransactionId(u64::MAX),
+        &mut audit,
+    );
     // Pages in memory are never used again: all that were moved are behind.
     assert!(audit.seen.iter().all(|page| u64::from(page.0) >= boundary));
 }

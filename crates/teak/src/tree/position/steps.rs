@@ -26,8 +26,10 @@ impl Position {
     }
 
     fn beyond(place: Place) -> Self {
-        let path = Vec::new();
-        Self { path, place }
+        Self {
+            place,
+            ..Self::default()
+        }
     }
 
     /// Does what so many calls of [`Position::next`] do, or of [`Position::prev`] if `steps` is negative; says whether

@@ -192,7 +192,12 @@ fn leaves_of_another_kind_are_found() {
             leaf::fill(page, other.order, records).unwrap();
             seal::seal(&mut fixture.pages, &mut fixture.root).unwrap();
             let mut audit = Audit::default();
-            walk::walk(&fixture.pages, &fixture.root, &mut audit);
+            walk::walk(
+                &fixture.pages,
+                &fixture.root,
+                crate::TransactionId(u64::MAX),
+                &mut audit,
+            );
             assert!(
                 audit
                     .findings

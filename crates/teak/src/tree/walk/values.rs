@@ -50,7 +50,7 @@ impl<S: PageSource + ?Sized, V: Visitor> Walk<'_, S, V> {
 
     fn nested(&mut self, leaf: PageNumber, key: &[u8], root: &TreeRoot, bounds: &Bounds) {
         let mut below = Walk::new(self.source, root, Some((key, bounds)), &mut *self.visitor);
-        let records = below.all();
+        let records = below.all(bounds.written);
         let found = below.totals;
         let totals = &mut self.totals;
         totals.records += found.records;
@@ -79,6 +79,7 @@ impl<S: PageSource + ?Sized, V: Visitor> Walk<'_, S, V> {
             low: key.to_vec(),
             high: bounds.high.clone(),
             records: None,
+            ..*bounds
         };
         self.report(leaf, &bounds, detail);
     }

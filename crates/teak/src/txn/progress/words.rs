@@ -56,7 +56,11 @@ impl State {
         (self.newest, self.durable, self.flushed) = (next(), next(), next());
         let target = next();
         self.foreign_target = (words[0] != 0 && self.target.is_none()).then_some(target);
-        self.slots = std::array::from_fn(|_| next());
+        self.slots = std::array::from_fn(|slot| Written {
+            // Whatever stands there: no two are the same.
+            slot: slot as u8,
+            ..next()
+        });
         let (newest, durable) = (self.newest.transaction, self.durable.transaction);
         let is_past = |snapshot: &mut Arc<Snapshot>| {
             snapshot.transaction() <= durable || snapshot.transaction() < newest

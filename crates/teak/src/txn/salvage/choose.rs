@@ -146,9 +146,9 @@ fn young_fault(state: &Snapshot, file_len: u64) -> Option<PageNumber> {
         tables: Vec::new(),
         fault: None,
     };
-    walk::walk(&pages, state.catalog(), &mut young);
+    walk::walk(&pages, state.catalog(), state.transaction(), &mut young);
     while let Some(table) = young.tables.pop() {
-        walk::walk(&pages, &table, &mut young);
+        walk::walk(&pages, &table, state.transaction(), &mut young);
     }
     young.fault
 }

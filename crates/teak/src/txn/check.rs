@@ -284,8 +284,7 @@ impl<'a> Audit<'a> {
             );
             return false;
         }
-        let used = uses.iter().position(|u| *u != PageUse::Unreachable);
-        if let Some(index) = used.filter(|_| !is_planted(Planted::CheckOnce)) {
+        if let Some(index) = uses.iter().position(|u| *u != PageUse::Unreachable) {
             let page = PageNumber(run.start.0 + index as u32);
             let detail = format!("it is used twice, as {:?} and as {page_use:?}", uses[index]);
             self.overlaps_left -= len;

@@ -1,6 +1,6 @@
 //! The state that readers begin with, and those that they hold.
 
-use super::{lock, snapshot::Snapshot};
+use super::{lock, shared::lock_file_error, snapshot::Snapshot};
 use crate::{
     Error, Result, TransactionId,
     commit::record::Record,
@@ -9,13 +9,17 @@ use crate::{
     space,
     store::Storage,
 };
-use std::sync::{Arc, Mutex};
+use std::{
+    io,
+    sync::{Arc, Mutex},
+    time::{Duration, Instant},
+};
 
 /// So many slots of readers may be looked at for each commit.
 const SLOTS_PER_COMMIT: usize = 1024;
 
-/// How often a state is looked for that is visible and not there.
-const LOOKS_MAX: u32 = 10_000;
+/// The longest that making a state visible takes, in which its record is there before.
+pub(super) const PUBLISHING: Duration = Duration::from_secs(5);
 
 /// What stands for counts that nobody has made.
 const UNCOUNTED: [u64; 2] = [u64::MAX; 2];
@@ -78,25 +82,16 @@ impl Published {
     pub(super) fn newest(&self) -> Result<Arc<Snapshot>> {
         let mut newest = lock(&self.newest);
         if let Some(region) = &self.region {
-            let mut looks = 0;
+            let began = Instant::now();
             while newest.transaction() != self.visible() {
-                // If it is not there, another is visible by now; or somebody wrote to the lock file.
-                let visible = self.visible();
-                if let Some((bytes, counts)) = region.record(visible.0) {
+                if began.elapsed() > PUBLISHING {
+                    return Err(no_record());
+                }
+                // If it is not there, another is visible by now.
+                if let Some((bytes, counts)) = region.record(self.visible().0) {
                     let snapshot = self.snapshot_of(&bytes, &newest)?;
                     let counts = Some(counts).filter(|counts| *counts != UNCOUNTED);
                     *newest = Arc::new(snapshot.with_counts(counts));
-                }
-                looks = if visible == self.visible() {
-                    looks + 1
-                } else {
-                    0
-                };
-                if looks > LOOKS_MAX {
-                    let page = super::engine::slot_page(0);
-                    let detail =
-                        format!("other processes have told nothing of state {}", visible.0);
-                    return Err(Error::corrupted(page, "read", detail));
                 }
             }
         }
@@ -214,6 +209,13 @@ pub(super) fn foreign_snapshot(
     }
     let snapshot = Snapshot::new(record, mapping)?.with_checked(checked);
     Ok(snapshot.with_comparisons(before.comparisons.clone()))
+}
+
+/// The visible state is none that anybody has made visible.
+pub(super) fn no_record() -> Error {
+    lock_file_error(io::Error::other(
+        "the record of the visible state is not there; close all who have the database open",
+    ))
 }
 
 /// Keeps a record where all processes find it.

@@ -77,7 +77,7 @@ const HOSTILE_CAMPAIGNS: &[&[&str]] =
 /// The campaigns that are to find an error, in their order.
 fn campaigns(error: Planted) -> &'static [&'static [&'static str]] {
     match error {
-        Planted::CheckOnce => HOSTILE_CAMPAIGNS,
+        Planted::CheckNewest => HOSTILE_CAMPAIGNS,
         Planted::LocksOfProcess => STORM,
         _ => CAMPAIGNS,
     }

@@ -148,6 +148,9 @@ pub(crate) fn all(case: &Case<'_>, rng: &mut Rng) -> (Outcome, Vec<String>) {
     if judge.rng.u8(0..3) == 0 {
         catch(|| save(&mut judge, &case.image));
     }
+    if judge.rng.u8(0..8) == 0 {
+        catch(|| locks::work(judge.rng, &case.image));
+    }
     let outcome = catch(|| match way {
         Way::Named => by_name(&mut judge, case),
         _ => simulated(&mut judge, case, way),
@@ -215,11 +218,6 @@ fn by_name(judge: &mut Judge<'_>, case: &Case<'_>) -> Outcome {
         return Outcome::Refused;
     };
     let outcome = work(judge, &database, Way::Named, Some(&directory));
-    if judge.rng.u8(0..4) == 0 {
-        // What processes tell each other may be wrong then, and so what is written.
-        judge.is_clean = false;
-        locks::forge(judge.rng, &path, &database);
-    }
     let _ = database.close();
     look_again(judge, self::options().open(&path));
     let _ = teak::delete(&path, teak::Deletion::Now);

@@ -1,6 +1,6 @@
 //! The program `teak`, run on forged files.
 
-use crate::{cases::Case, exercise, watchdog::PATIENCE};
+use crate::{cases::Case, exercise, locks, watchdog::PATIENCE};
 use fastrand::Rng;
 use rustix::process::{Pid, Resource, Rlimit, Signal, prlimit};
 use std::{
@@ -62,7 +62,7 @@ const OUTPUT_MAX: u64 = 64 << 20;
 const SECONDS_MAX: u64 = 10;
 
 /// Runs one command by chance, or a few; says what is wrong.
-pub(crate) fn run(teak: &Path, case: &Case<'_>, rng: &mut Rng) -> io::Result<Vec<String>> {
+pub(crate) fn run(program: &Path, case: &Case<'_>, rng: &mut Rng) -> io::Result<Vec<String>> {
     let mut findings = Vec::new();
     // A process takes as long as all else.
     let count = [0, 1, 1, 2][rng.usize(0..4)];
@@ -74,6 +74,11 @@ pub(crate) fn run(teak: &Path, case: &Case<'_>, rng: &mut Rng) -> io::Result<Vec
     let text = directory.path().join("text");
     fs::write(&path, &case.image)?;
     fs::write(&text, RECORDS)?;
+    if rng.u8(0..8) == 0
+        && let Ok(lock_file) = teak::lock_file_of(&path)
+    {
+        locks::stand_beside(rng, &lock_file)?;
+    }
     for number in 0..count {
         let command = COMMANDS[rng.usize(0..COMMANDS.len())];
         let words = command.split(' ').map(|word| match word {
@@ -82,7 +87,7 @@ pub(crate) fn run(teak: &Path, case: &Case<'_>, rng: &mut Rng) -> io::Result<Vec
             "NEW" => directory.path().join(format!("new {number}")).into(),
             word => word.into(),
         });
-        let mut process = Command::new(teak);
+        let mut process = Command::new(program);
         process.args(words);
         if let Some(finding) = limited(process)? {
             findings.push(format!("teak {command}: {finding}"));

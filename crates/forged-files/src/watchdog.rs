@@ -8,8 +8,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Addresses that the process may have, in bytes.
+/// Memory that the process may have of its own, in bytes.
 const MEMORY_MAX: u64 = 1 << 30;
+/// Addresses: each open database reserves some hundreds of mebibytes of them.
+const ADDRESSES_MAX: u64 = 8 << 30;
 /// What a file may take of the processor for each mebibyte that it has, and a small one.
 const TIME_MAX: Duration = Duration::from_secs(10);
 /// It may sleep so long, and others may use the processor.
@@ -18,7 +20,12 @@ const GLANCE: Duration = Duration::from_millis(100);
 
 /// Limits memory, also that of processes that this one starts, and the images that are written of those that die.
 pub(crate) fn limit_memory() -> io::Result<()> {
-    for (resource, max) in [(Resource::As, MEMORY_MAX), (Resource::Core, 0)] {
+    let limits = [
+        (Resource::Data, MEMORY_MAX),
+        (Resource::As, ADDRESSES_MAX),
+        (Resource::Core, 0),
+    ];
+    for (resource, max) in limits {
         let limit = Rlimit {
             current: Some(max),
             ..getrlimit(resource)

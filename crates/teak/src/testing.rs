@@ -36,6 +36,8 @@ use crate::{
 use std::{path::Path, sync::Arc};
 
 #[cfg(test)]
+mod forged_tests;
+#[cfg(test)]
 mod tests;
 
 /// Opens the database on a simulated disk. `is_new` says that there is none yet.

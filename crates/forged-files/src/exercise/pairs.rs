@@ -55,11 +55,10 @@ fn table_in<T: Transaction>(
         let Some((key, _)) = judge.note("a scan of keys", key) else {
             break;
         };
-        of_keys += judge
-            .note("a count of values", table.count(txn, &key))
-            .unwrap_or(0);
+        let count = judge.note("a count of values", table.count(txn, &key));
+        of_keys = count.unwrap_or(0).saturating_add(of_keys);
+        // Of a nested tree its root says so; whoever goes through the values finds out.
         if of_keys > judge.records_max as u64 {
-            judge.find("keys have more values than the file has bytes".to_owned());
             break;
         }
         last = key;

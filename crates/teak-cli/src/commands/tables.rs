@@ -75,7 +75,11 @@ impl TableReport {
             inner_pages: stat.inner_pages,
             leaf_pages: stat.leaf_pages,
             value_pages: stat.value_pages,
-            page_bytes: (stat.inner_pages + stat.leaf_pages + stat.value_pages) * page_size_bytes,
+            // A forged file may have any counts.
+            page_bytes: [stat.inner_pages, stat.leaf_pages, stat.value_pages]
+                .into_iter()
+                .fold(0, u64::saturating_add)
+                .saturating_mul(page_size_bytes),
             sequence: stat.sequence,
         }
     }

@@ -240,7 +240,7 @@ pub(crate) enum RecordFault {
 }
 
 /// No commit ever has this number.
-const LAST_NUMBER: u64 = 1 << 63;
+pub(crate) const LAST_NUMBER: u64 = 1 << 63;
 
 /// Whether a database may have pages of this size.
 pub(crate) fn is_page_size(bytes: u32) -> bool {

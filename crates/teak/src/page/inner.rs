@@ -40,7 +40,8 @@ pub(crate) struct InnerFormat {
 }
 
 impl InnerFormat {
-    fn flags(self) -> u16 {
+    /// What their flags say.
+    pub(crate) fn flags(self) -> u16 {
         let whole_keys = if self.whole_keys() { WHOLE_KEYS } else { 0 };
         whole_keys | if self.counted { COUNTED } else { 0 }
     }

@@ -84,7 +84,8 @@ impl LeafFormat {
         }
     }
 
-    fn flags(self) -> u16 {
+    /// What their flags say, but for what their records do.
+    pub(crate) fn flags(self) -> u16 {
         (if self.whole_keys() { WHOLE_KEYS } else { 0 })
             | u16::from(self.value_align_log2) << ALIGN_SHIFT
     }

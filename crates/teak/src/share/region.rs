@@ -232,7 +232,7 @@ impl Region {
 
     /// The record of a state; `None` if it is not, or was not long enough, among the last that became visible.
     pub(crate) fn record(&self, transaction: u64) -> Option<(Vec<u8>, [u64; 2])> {
-        let wanted = transaction.wrapping_add(1);
+        let wanted = transaction.checked_add(1)?;
         let starts = (0..PLACE_COUNT).map(place_at);
         let start = { starts }.find(|start| self.word(*start).load(Acquire) == wanted)?;
         let len = self.word(start + 1).load(Relaxed) as usize / 8;

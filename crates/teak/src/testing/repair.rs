@@ -15,8 +15,8 @@ use crate::{
 };
 use std::ops::Range;
 
-/// Levels of pages that are repaired at most, from the lowest to the highest: those of three trees in each other.
-const ROUNDS: usize = 120;
+/// Levels of pages that are repaired at most, from the lowest to the highest: what goes round is never right.
+const ROUNDS: usize = 45;
 /// Where a record has its checksum, its length, and the first byte that the checksum covers.
 const CHECKSUM: Range<usize> = 8..16;
 const LENGTH: Range<usize> = 16..20;

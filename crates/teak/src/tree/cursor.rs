@@ -198,6 +198,11 @@ impl<'s, S: PageSource + ?Sized> Cursor<'s, S> {
         self.see(index)
     }
 
+    /// See [`Position::turn`].
+    pub(super) fn turn(&mut self, beside: Beside) {
+        self.position.turn(beside);
+    }
+
     /// See [`Position::pass_nested`].
     pub(super) fn pass_nested(&mut self, nested: &TreeRoot, beside: Beside) -> Result<()> {
         let passed = (self.position).pass_nested(self.source, &self.root, nested, beside);

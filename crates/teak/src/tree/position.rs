@@ -511,6 +511,14 @@ impl Position {
         Ok(())
     }
 
+    /// A step goes this way. What was passed on the way there is forgotten, so that going to and fro over one record is no way through all.
+    pub(super) fn turn(&mut self, beside: Beside) {
+        self.passed = match beside {
+            Beside::Behind => self.passed.max(0),
+            Beside::Before => self.passed.min(0),
+        };
+    }
+
     /// Notes that the leaves of a nested tree are passed, too, at a record that the step forwards led to.
     pub(super) fn pass_nested<S: PageSource + ?Sized>(
         &mut self,

@@ -11,7 +11,7 @@ use crate::{
         header::{Header, Kind},
         inner::Inner,
         key::KeyOrder,
-        leaf::{Leaf, LeafFormat},
+        leaf::{HAS_REFERENCES, Leaf, LeafFormat},
         value::{StoredValue, ValueKind, ValueRun},
     },
 };
@@ -53,8 +53,19 @@ pub(crate) trait Visitor {
     fn descend(&mut self, _birth: TransactionId) -> bool {
         true
     }
+    /// What was counted below a page that was gone through.
+    fn counted(&mut self, _page: PageNumber, _below: Counted) {}
+    /// The same of a page below which the walk does not go on, if it was gone through before.
+    fn counted_before(&self, _page: PageNumber) -> Option<Counted> {
+        None
+    }
 }
 
+/// What is below a page: its own totals, and the number of records, if that is certain.
+pub(crate) type Counted = (Totals, Option<u64>);
+
+const OUTSIDE_OF_HEAP: &str = "a record lies before where the page says that records begin";
+const UNTOLD_REFERENCES: &str = "a value refers to other pages, and the page does not say so";
 const BORN_LATER: &str = "it says that it was born later than what leads to it";
 
 /// Keys that a page may hold.
@@ -100,6 +111,21 @@ impl Totals {
         self.add_data(len_bytes);
     }
 
+    fn add(&mut self, other: Self) {
+        let Self {
+            records,
+            inner_pages,
+            leaf_pages,
+            value_pages,
+            data_bytes,
+        } = other;
+        self.records = self.records.saturating_add(records);
+        self.inner_pages = self.inner_pages.saturating_add(inner_pages);
+        self.leaf_pages = self.leaf_pages.saturating_add(leaf_pages);
+        self.value_pages = self.value_pages.saturating_add(value_pages);
+        self.add_data(data_bytes);
+    }
+
     fn add_data(&mut self, len_bytes: u64) {
         self.data_bytes = self.data_bytes.saturating_add(len_bytes);
     }
@@ -112,9 +138,19 @@ pub(crate) fn walk<S: PageSource + ?Sized, V: Visitor>(
     state: TransactionId,
     visitor: &mut V,
 ) -> Totals {
+    count(source, root, state, visitor).0
+}
+
+/// The same; says, too, how many records there are, if that is certain.
+pub(crate) fn count<S: PageSource + ?Sized, V: Visitor>(
+    source: &S,
+    root: &TreeRoot,
+    state: TransactionId,
+    visitor: &mut V,
+) -> Counted {
     let mut walk = Walk::new(source, root, None, visitor);
-    walk.all(state);
-    walk.totals
+    let records = walk.all(state);
+    (walk.totals, records)
 }
 
 impl<'w, S: PageSource + ?Sized, V: Visitor> Walk<'w, S, V> {
@@ -190,17 +226,38 @@ impl<'w, S: PageSource + ?Sized, V: Visitor> Walk<'w, S, V> {
             self.report(number, bounds, BORN_LATER);
         }
         self.visitor.page(&header);
-        if !self.visitor.descend(header.birth) {
-            return None;
+        // What is below a leaf is known at once where that is records alone.
+        let is_kept = level > 0 || header.flags & HAS_REFERENCES != 0;
+        let is_entered = self.visitor.descend(header.birth);
+        if !is_entered && is_kept {
+            let (totals, records) = self.visitor.counted_before(number)?;
+            self.totals.add(totals);
+            return records;
         }
+        let before = std::mem::take(&mut self.totals);
         let below = match level {
+            0 if !is_entered => self.count_leaf(page, &header),
             0 => self.leaf(number, page, &header, bounds),
             _ => self.inner(number, page, &header, bounds),
         };
-        below.unwrap_or_else(|damage| {
+        let below = below.unwrap_or_else(|damage| {
             self.report(number, bounds, damage.0);
             None
-        })
+        });
+        if is_kept {
+            self.visitor.counted(number, (self.totals, below));
+        }
+        self.totals.add(before);
+        below
+    }
+
+    /// Counts the records of a leaf that was looked at before.
+    fn count_leaf(&mut self, page: &[u8], header: &Header) -> Result<Option<u64>, Damage> {
+        let leaf = Leaf::from_header(page, header)?;
+        let records = self.root.weight(&leaf, 0..leaf.count())?;
+        self.totals.leaf_pages += 1;
+        self.totals.records = self.totals.records.saturating_add(records);
+        Ok(Some(records))
     }
 
     /// The bytes of a page after all that can be said about them as a whole.
@@ -232,6 +289,14 @@ impl<'w, S: PageSource + ?Sized, V: Visitor> Walk<'w, S, V> {
                 "it is not of the kind and level that its parent says",
             ));
         }
+        let flags = match kind {
+            Kind::Leaf => self.leaf_format.flags() | header.flags & HAS_REFERENCES,
+            Kind::Inner => self.root.inner_format().flags(),
+            _ => 0,
+        };
+        if header.flags != flags {
+            return Err(Damage("its flags are not those of its tree"));
+        }
         if kind == Kind::FixedLeaf && header.prefix_len != self.leaf_format.fixed_len {
             return Err(Damage("its keys do not have the length that the root says"));
         }
@@ -256,6 +321,13 @@ impl<'w, S: PageSource + ?Sized, V: Visitor> Walk<'w, S, V> {
             let node = leaf.node(index)?;
             let mut key = Vec::new();
             leaf.append_key(index, &node, &mut key);
+            let heap = page.len().saturating_sub(header.heap_len.into());
+            if leaf.node_offset(index).is_some_and(|offset| offset < heap) {
+                self.report(number, bounds, OUTSIDE_OF_HEAP);
+            }
+            if node.value.kind.is_reference() && !leaf.has_references() {
+                self.report(number, bounds, UNTOLD_REFERENCES);
+            }
             if self.is_ordered
                 && let Some(detail) =
                     self.misplacement(&leaf, index, &key, last.as_deref(), bounds)?

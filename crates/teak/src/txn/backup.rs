@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     Error, PageNumber, Result, TransactionId,
-    commit::record::{Record, SLOT_COUNT},
+    commit::record::{LAST_NUMBER, Record, SLOT_COUNT},
     space::FIRST_PAGE,
     store::refuse_file_len,
     tree::{PageSource, reading::reading},
@@ -209,9 +209,11 @@ pub(super) fn tell(
 /// The commit records of the copy.
 pub(super) fn records(record: &Record, page_count: u64) -> Vec<u8> {
     let page_size = record.page_size as usize;
+    // A forged one may have no number behind it. Its copy can be read all the same, and has none either.
+    let first = (record.sequence + 1).min(LAST_NUMBER - u64::from(SLOT_COUNT));
     let record_of = |slot: u8| Record {
         slot,
-        sequence: record.sequence + 1 + u64::from(slot),
+        sequence: first + u64::from(slot),
         durable_transaction: record.transaction,
         clean_close: true,
         page_count,

@@ -117,6 +117,13 @@ pub(super) struct Audit<'a> {
     more_damages: u64,
     /// Whether the tree that is walked is damaged.
     is_damaged: bool,
+    /// Whether it is the catalog.
+    is_in_catalog: bool,
+    /// Whether named states are checked, too, and what is below pages that were gone through then.
+    has_past: bool,
+    counted: HashMap<PageNumber, walk::Counted>,
+    /// Of which kinds the trees with these root pages are.
+    kinds: HashMap<PageNumber, TreeRoot>,
     /// Pages of overlapping runs that may still be looked at: a forged file has any number of such.
     overlaps_left: u64,
     table: Option<Vec<u8>>,
@@ -145,9 +152,17 @@ pub(crate) fn check<'a>(
         pages: snapshot.page_count(),
         ..CheckReport::default()
     };
-    audit.tree(snapshot, snapshot.catalog());
+    audit.has_past = !named.is_empty();
+    audit.is_in_catalog = true;
+    let totals = audit.tree(snapshot, snapshot.catalog());
+    audit.compare(snapshot.catalog(), totals);
+    audit.is_in_catalog = false;
+    audit.is_damaged = false;
     match TreeRoot::decode_of_names(&snapshot.record.snapshots_root) {
-        Ok(root) => drop(audit.tree(snapshot, &root)),
+        Ok(root) => {
+            let totals = audit.tree(snapshot, &root);
+            audit.compare(&root, totals);
+        }
         Err(fault) => {
             // Which of the records that is may be decided only when it is written.
             let error = fault.at(slot_page(0), "check", "the tree of named snapshots");
@@ -180,9 +195,11 @@ pub(crate) fn check<'a>(
                 audit: &mut audit,
                 tables: Vec::new(),
             };
-            named
-                .iter()
-                .for_each(|(name, state)| past.check(name, state));
+            if !is_planted(Planted::CheckNewest) {
+                named
+                    .iter()
+                    .for_each(|(name, state)| past.check(name, state));
+            }
         }
         Err(error) => audit.damage(None, &error.to_string()),
     }
@@ -210,6 +227,10 @@ impl<'a> Audit<'a> {
             damages: Vec::new(),
             more_damages: 0,
             is_damaged: false,
+            is_in_catalog: false,
+            has_past: false,
+            counted: HashMap::new(),
+            kinds: HashMap::new(),
             overlaps_left: count as u64,
             table: None,
             tables: Vec::new(),
@@ -223,6 +244,7 @@ impl<'a> Audit<'a> {
     }
 
     fn tree(&mut self, snapshot: &Snapshot, root: &TreeRoot) -> Totals {
+        self.keep_kind(root);
         walk::walk(&Demanded(snapshot), root, snapshot.transaction(), self)
     }
 
@@ -262,8 +284,7 @@ impl<'a> Audit<'a> {
             );
             return false;
         }
-        let used = uses.iter().position(|u| *u != PageUse::Unreachable);
-        if let Some(index) = used.filter(|_| !is_planted(Planted::CheckOnce)) {
+        if let Some(index) = uses.iter().position(|u| *u != PageUse::Unreachable) {
             let page = PageNumber(run.start.0 + index as u32);
             let detail = format!("it is used twice, as {:?} and as {page_use:?}", uses[index]);
             self.overlaps_left -= len;
@@ -273,6 +294,25 @@ impl<'a> Audit<'a> {
         uses.fill(page_use);
         self.done += u64::from(run.len);
         true
+    }
+
+    /// Keeps of which kind a tree is; `false` if another state has the same root page in one of another kind, so that what was found there says
+    /// nothing about this one.
+    fn keep_kind(&mut self, root: &TreeRoot) -> bool {
+        let kind = TreeRoot {
+            sequence: 0,
+            ..root.emptied()
+        };
+        // Of a dropped one less is known.
+        let is_kept = self.has_past && !root.is_empty() && !root.kind.dropped;
+        !is_kept || *self.kinds.entry(root.page).or_insert(kind) == kind
+    }
+
+    /// Keeps what is below pages that named states may have, too.
+    fn keep(&mut self, page: PageNumber, below: walk::Counted) {
+        if self.has_past {
+            self.counted.insert(page, below);
+        }
     }
 
     /// The totals of a root against what a walk counted. After damage they cannot agree.
@@ -286,9 +326,9 @@ impl<'a> Audit<'a> {
             root.leaf_pages,
             root.value_pages,
         );
-        let (inner_pages, leaf_pages) = (totals.inner_pages as u32, totals.leaf_pages as u32);
-        if expected != (totals.records, inner_pages, leaf_pages, totals.value_pages) {
-            let detail = format!("the table's root counts {expected:?}, and there are {totals:?}");
+        if !is_counted_by(root, totals) {
+            let detail =
+                format!("the root of the tree counts {expected:?}, and there are {totals:?}");
             self.damage(None, &detail);
         }
     }
@@ -353,6 +393,14 @@ impl<'a> Audit<'a> {
     }
 }
 
+/// Whether a root counts what there is.
+fn is_counted_by(root: &TreeRoot, totals: Totals) -> bool {
+    root.records == totals.records
+        && u64::from(root.inner_pages) == totals.inner_pages
+        && u64::from(root.leaf_pages) == totals.leaf_pages
+        && root.value_pages == totals.value_pages
+}
+
 /// What named snapshots see. A page that another state was found to have is not gone through again, but compared with what leads to it
 /// here: it may have been overwritten since.
 struct Past<'p, 'a> {
@@ -380,7 +428,14 @@ impl<'p> Past<'p, '_> {
     }
 
     fn walk(&mut self, state: &Snapshot, root: &TreeRoot) {
-        walk::walk(&Demanded(state), root, state.transaction(), self);
+        self.audit.is_damaged = false;
+        if !self.audit.keep_kind(root) {
+            self.damage(root.page, "another state has it in a tree of another kind");
+        }
+        let (totals, records) = walk::count(&Demanded(state), root, state.transaction(), self);
+        if records.is_some() && !self.audit.is_damaged && !is_counted_by(root, totals) {
+            self.damage(root.page, "the root of the tree counts other than there is");
+        }
     }
 
     fn damage(&mut self, page: PageNumber, detail: &str) {
@@ -452,6 +507,14 @@ impl Visitor for Past<'_, '_> {
         !self.is_known
     }
 
+    fn counted(&mut self, page: PageNumber, below: walk::Counted) {
+        self.audit.keep(page, below);
+    }
+
+    fn counted_before(&self, page: PageNumber) -> Option<walk::Counted> {
+        self.audit.counted.get(&page).copied()
+    }
+
     fn finding(&mut self, finding: Finding) {
         let detail = self.in_words(finding.detail);
         self.audit.note(Damage {
@@ -462,13 +525,19 @@ impl Visitor for Past<'_, '_> {
         });
     }
 
-    fn record(&mut self, _leaf: PageNumber, key: &[u8], value: StoredValue<'_>) {
-        if value.kind == ValueKind::Tree
-            && self.audit.table.is_none()
-            && let Ok(entry) = catalog::decode(PageNumber(0), value, &self.audit.comparisons)
-            && let Some(root) = entry.root()
-        {
-            self.tables.push((key.to_vec(), *root));
+    fn record(&mut self, leaf: PageNumber, key: &[u8], value: StoredValue<'_>) {
+        if self.audit.table.is_some() {
+            return;
+        }
+        match catalog::decode(leaf, value, &self.audit.comparisons) {
+            Ok(entry) => {
+                let root = entry.root().map(|root| (key.to_vec(), *root));
+                self.tables.extend(root);
+            }
+            Err(error) => {
+                let detail = self.in_words(&error.to_string());
+                self.audit.damage(Some(leaf), &detail);
+            }
         }
     }
 }
@@ -484,6 +553,10 @@ impl Visitor for Audit<'_> {
         self.tell() && is_marked
     }
 
+    fn counted(&mut self, page: PageNumber, below: walk::Counted) {
+        self.keep(page, below);
+    }
+
     fn finding(&mut self, finding: Finding) {
         self.note(Damage {
             page: Some(finding.page),
@@ -493,8 +566,11 @@ impl Visitor for Audit<'_> {
         });
     }
 
-    fn record(&mut self, _leaf: PageNumber, key: &[u8], value: StoredValue<'_>) {
+    fn record(&mut self, leaf: PageNumber, key: &[u8], value: StoredValue<'_>) {
         if value.kind != ValueKind::Tree {
+            if self.is_in_catalog {
+                self.damage(Some(leaf), "a catalog entry is not the root of a tree");
+            }
             return;
         }
         match catalog::decode(PageNumber(0), value, &self.comparisons) {

@@ -113,7 +113,8 @@ impl Engine {
         // Two, so that one may rot: the records before them may speak of a longer file.
         let ([one, other], sequence) = {
             let state = self.flusher.progress.lock();
-            (state.spare_slots(), state.newest.sequence)
+            let spare = state.spare_slots().ok_or(Error::Poisoned)?;
+            (spare, state.newest.sequence)
         };
         let last = |slot, count| Record {
             slot,

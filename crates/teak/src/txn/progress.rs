@@ -241,11 +241,14 @@ impl State {
         oldest.expect("three of four slots are spared").slot
     }
 
-    /// Two slots that are not needed, where everything is durable.
-    pub(super) fn spare_slots(&self) -> [u8; 2] {
+    /// Two slots that are not needed, which there are where everything is durable; `None` only if somebody has written to the lock file.
+    pub(super) fn spare_slots(&self) -> Option<[u8; 2]> {
         let mut unneeded: Vec<_> = self.unneeded().collect();
         unneeded.sort_unstable_by_key(|written| written.sequence);
-        [unneeded[0].slot, unneeded[1].slot]
+        match unneeded[..] {
+            [one, other, ..] => Some([one.slot, other.slot]),
+            _ => None,
+        }
     }
 
     fn unneeded(&self) -> impl Iterator<Item = &Written> {

@@ -458,11 +458,12 @@ impl<'s, S: PageSource + ?Sized> PairCursor<'s, S> {
         let is_there = moved?;
         if is_there {
             self.enter(end)?;
+            let beside = match end {
+                End::First => Beside::Behind,
+                End::Last => Beside::Before,
+            };
+            self.outer.turn(beside);
             if let At::Tree(cursor) = &self.inner {
-                let beside = match end {
-                    End::First => Beside::Behind,
-                    End::Last => Beside::Before,
-                };
                 let passed = self.outer.pass_nested(cursor.root(), beside);
                 passed.inspect_err(|_| self.inner = At::Nowhere)?;
             }

@@ -3,7 +3,7 @@
 use super::{State, Waiting, Written};
 use crate::{
     TransactionId,
-    commit::record::SLOT_COUNT,
+    commit::record::{LAST_NUMBER, SLOT_COUNT},
     share::{STATE_LEN, StateWords},
     txn::snapshot::Snapshot,
 };
@@ -18,10 +18,12 @@ impl Written {
     }
 
     fn from_words(words: &[u64]) -> Self {
+        // Anything may have been written to the lock file; there is a next number all the same.
+        let number = |index: usize| words[index].min(LAST_NUMBER - 1);
         Self {
-            transaction: TransactionId(words[0]),
+            transaction: TransactionId(number(0)),
             slot: words[1] as u8 % SLOT_COUNT,
-            sequence: words[2],
+            sequence: number(2),
         }
     }
 }
@@ -56,7 +58,11 @@ impl State {
         (self.newest, self.durable, self.flushed) = (next(), next(), next());
         let target = next();
         self.foreign_target = (words[0] != 0 && self.target.is_none()).then_some(target);
-        self.slots = std::array::from_fn(|_| next());
+        self.slots = std::array::from_fn(|slot| Written {
+            // Whatever stands there: no two are the same.
+            slot: slot as u8,
+            ..next()
+        });
         let (newest, durable) = (self.newest.transaction, self.durable.transaction);
         let is_past = |snapshot: &mut Arc<Snapshot>| {
             snapshot.transaction() <= durable || snapshot.transaction() < newest

@@ -1,0 +1,195 @@
+//! What forged files were found to do, each as small as it gets.
+
+use super::{SimDisk, forge::state_places, open, open_apart, repair};
+use crate::{
+    Database, FreeCursor, Options, Result, Table, TableOptions, Transaction,
+    codec::Bytes,
+    commit::record::{LAST_NUMBER, Record, SLOT_COUNT},
+    page::leaf::HAS_REFERENCES,
+};
+use std::{fs::OpenOptions, ops::ControlFlow, os::unix::fs::FileExt};
+
+const PAGE: usize = 4096;
+const BOOT: [u8; 16] = [1; 16];
+/// Where pages have their kind, count, heap length and flags.
+const KIND: usize = 4;
+const HEAP_LEN: usize = 16;
+const FLAGS: usize = 22;
+
+/// A database that `make` has filled, closed.
+fn image(make: impl FnOnce(&Database) -> Result<()>) -> Vec<u8> {
+    let disk = SimDisk::new(8 << 20);
+    let database = open(&disk, &Options::new(), true, BOOT).unwrap();
+    make(&database).unwrap();
+    database.close().unwrap();
+    disk.process_crash()
+}
+
+fn reopen(image: Vec<u8>) -> Result<Database> {
+    let capacity = image.len() + (4 << 20);
+    let disk = SimDisk::from_image(image, capacity);
+    open(&disk, &Options::new(), false, BOOT)
+}
+
+fn is_clean(mut image: Vec<u8>) -> bool {
+    repair(&mut image);
+    let report = reopen(image).unwrap().check(&mut |_| {});
+    report.unwrap().is_clean()
+}
+
+/// A table with inner pages, and large values.
+fn fill(database: &Database) -> Result<()> {
+    let mut txn = database.begin_write()?;
+    let table: Table<Bytes, Bytes> =
+        txn.create_table_with("values", TableOptions::new().counted(true))?;
+    for i in 0..60_u8 {
+        table.insert(&mut txn, &[i; 400], &vec![i; 20 * usize::from(i)])?;
+    }
+    txn.commit().map(drop)
+}
+
+/// Where pages of a kind begin that the image has.
+fn pages(image: &[u8], kind: u8) -> Vec<usize> {
+    let pages = (4 * PAGE..image.len()).step_by(PAGE);
+    pages.filter(|start| image[start + KIND] == kind).collect()
+}
+
+/// Where the catalog of the first named state begins, which has one page.
+fn named_catalog(image: &[u8]) -> usize {
+    let leaves = pages(image, 1).into_iter();
+    let roots = leaves.flat_map(|leaf| {
+        let places = state_places(&image[leaf..leaf + PAGE]).into_iter();
+        places.map(move |at| leaf + at)
+    });
+    let numbers = roots.map(|root| u32::from_le_bytes(image[root..root + 4].try_into().unwrap()));
+    numbers.map(|number| number as usize * PAGE).next().unwrap()
+}
+
+#[test]
+fn a_check_tells_of_pages_that_are_not_laid_out_as_their_tree_says() {
+    let image = image(fill);
+    assert!(is_clean(image.clone()));
+    let mut told = 0;
+    for (kind, flag) in [(1, HAS_REFERENCES), (1, 1), (2, 1), (2, 4), (2, 0x4000)] {
+        for page in pages(&image, kind) {
+            let mut forged = image.clone();
+            forged[page + FLAGS] ^= flag as u8;
+            forged[page + FLAGS + 1] ^= (flag >> 8) as u8;
+            told += usize::from(!is_clean(forged));
+        }
+    }
+    assert!(told > 20, "{told}");
+}
+
+#[test]
+fn a_check_tells_of_records_outside_of_the_heap() {
+    let image = image(fill);
+    let mut told = 0;
+    for page in pages(&image, 1) {
+        let mut forged = image.clone();
+        forged[page + HEAP_LEN..page + HEAP_LEN + 2].fill(0);
+        told += usize::from(!is_clean(forged));
+    }
+    assert!(told > 10, "{told}");
+}
+
+#[test]
+fn a_check_tells_of_a_root_in_the_catalog_of_a_named_state() {
+    let mut image = image(|database| {
+        fill(database)?;
+        database.create_snapshot("name")?;
+        let mut txn = database.begin_write()?;
+        txn.create_table::<Bytes, Bytes>("other")?;
+        txn.commit().map(drop)
+    });
+    let catalog = named_catalog(&image);
+    // The only entry ends the page; its flags contradict each other then.
+    image[catalog + PAGE - 64 + 6] = 28;
+    assert!(!is_clean(image));
+}
+
+#[test]
+fn a_check_tells_of_wrong_counts_in_a_named_state() {
+    let mut image = image(|database| {
+        fill(database)?;
+        database.create_snapshot("name")?;
+        let mut txn = database.begin_write()?;
+        let table: Table<Bytes, Bytes> = txn.open_table("values")?;
+        table.insert(&mut txn, b"another", b"value")?;
+        txn.commit().map(drop)
+    });
+    assert!(is_clean(image.clone()));
+    let catalog = named_catalog(&image);
+    // Where the root in its only entry has its leaf pages.
+    image[catalog + PAGE - 64 + 28] += 1;
+    assert!(!is_clean(image));
+}
+
+#[test]
+fn a_copy_of_a_database_without_a_next_number_can_be_read() {
+    let mut image = image(fill);
+    let slots = (0..SLOT_COUNT).filter_map(|slot| {
+        let start = usize::from(slot) * PAGE;
+        Record::decode(&image[start..start + PAGE], slot).ok()
+    });
+    let mut newest = slots.max_by_key(|record| record.sequence).unwrap();
+    newest.sequence = LAST_NUMBER - 1;
+    let bytes = newest.encode(PAGE);
+    let start = usize::from(newest.slot) * PAGE;
+    image[start..start + bytes.len()].copy_from_slice(&bytes);
+    let mut copy = Vec::new();
+    let database = reopen(image).unwrap();
+    let txn = database.begin_read().unwrap();
+    txn.write_backup(&mut copy, &mut |_| ControlFlow::Continue(()))
+        .unwrap();
+    let copy = reopen(copy).unwrap();
+    let txn = copy.begin_read().unwrap();
+    let table: Table<Bytes, Bytes> = txn.open_table("values").unwrap();
+    assert_eq!(table.len(&txn).unwrap(), 60);
+}
+
+/// In byte 320 is which copy of the state of commits counts, in byte 348,160 the state that readers begin with.
+#[test]
+fn a_state_that_only_the_lock_file_knows_is_an_error() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("lock");
+    let disk = SimDisk::new(8 << 20);
+    let database = open_apart(&disk, &path, &Options::new(), true, BOOT).unwrap();
+    let file = OpenOptions::new().write(true).open(&path).unwrap();
+    for number in [7_u64] {
+        for place in [320, 348_160] {
+            file.write_all_at(&number.to_le_bytes(), place).unwrap();
+        }
+        let read = database.begin_read();
+        assert!(read.is_err());
+        let _ = database.stat();
+    }
+}
+
+#[test]
+fn going_to_and_fro_over_a_nested_tree_is_no_damage() {
+    let image = image(|database| {
+        let mut txn = database.begin_write()?;
+        let table = txn.create_multi_table::<Bytes, Bytes>("values")?;
+        for i in 0..300_u64 {
+            let value = [[7; 100].as_slice(), &i.to_be_bytes()].concat();
+            table.insert(&mut txn, b"b", &value)?;
+        }
+        table.insert(&mut txn, b"a", b"value")?;
+        table.insert(&mut txn, b"c", b"value")?;
+        txn.commit().map(drop)
+    });
+    let database = reopen(image).unwrap();
+    let txn = database.begin_read().unwrap();
+    let table = txn.open_multi_table::<Bytes, Bytes>("values").unwrap();
+    let (mut cursor, mut free) = (table.cursor(&txn).unwrap(), FreeCursor::for_multi(&table));
+    assert!(cursor.last().unwrap() && free.last(&txn).unwrap());
+    for _ in 0..100 {
+        assert!(cursor.prev().unwrap() && free.prev(&txn).unwrap());
+        assert!(cursor.next().unwrap() && free.next(&txn).unwrap());
+    }
+    for _ in 0..100 {
+        assert!(cursor.prev_key().unwrap() && free.prev_key(&txn).unwrap());
+        assert!(cursor.next_key().unwrap() && free.next_key(&txn).unwrap());
+    }
+}

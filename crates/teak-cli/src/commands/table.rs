@@ -4,6 +4,7 @@ use crate::arguments::DatabaseArgument;
 use crate::engine;
 use crate::failure::Failure;
 use crate::output::{self, Style};
+use crate::outputs;
 use crate::text::{Kind, Order, Values, printable};
 use clap::{Args, Subcommand, ValueEnum};
 use serde::Serialize;
@@ -142,7 +143,7 @@ fn create(arguments: &CreateArguments) -> Result<TransactionId, Failure> {
     };
     let create = |database: &Database| engine::change(database, create);
     let path = &arguments.table.database.path;
-    let ((), transaction) = engine::open_or_create(path, None, create)?;
+    let ((), transaction) = engine::open_or_create(path, None, outputs::mode_of(None), create)?;
     Ok(transaction)
 }
 

@@ -1,8 +1,8 @@
 //! Copies of a database while it is used.
 
 use super::{
-    Database, Marks, Options, ReadTxn, Transaction, codec::Bytes, transaction::sealed::Sealed,
-    unfinished::Unfinished,
+    Database, Marks, Options, ReadTxn, Transaction, codec::Bytes, permissions::restrict,
+    transaction::sealed::Sealed, unfinished::Unfinished,
 };
 use crate::{
     Durability, Error, Result,
@@ -13,7 +13,7 @@ use crate::{
     },
 };
 use std::{
-    fs::File,
+    fs::{File, Metadata},
     io::{BufWriter, Write},
     ops::ControlFlow,
     path::Path,
@@ -260,6 +260,7 @@ impl ReadTxn {
         }
         txn.commit()?;
         copy.close()?;
+        restrict(&path, &self.engine().file_metadata()?)?;
         name(&path, target)?;
         Ok(copied)
     }
@@ -321,7 +322,8 @@ impl Database {
         progress: &mut dyn FnMut(BackupProgress) -> ControlFlow<()>,
     ) -> Result<BackupProgress> {
         let target = target.as_ref();
-        in_new_file(target, |file| {
+        let sources = self.opening.readable()?.file_metadata()?;
+        in_new_file(target, &sources, |file| {
             let (state, named) = self.begin_read_all()?;
             state.copy_with(&named, &mut NewFile(file), progress)
         })
@@ -351,7 +353,8 @@ impl Database {
         target: impl AsRef<Path>,
         progress: &mut dyn FnMut(BackupProgress) -> ControlFlow<()>,
     ) -> Result<BackupProgress> {
-        in_new_file(target.as_ref(), |file| {
+        let sources = self.opening.readable()?.file_metadata()?;
+        in_new_file(target.as_ref(), &sources, |file| {
             let mut buffered = BufWriter::new(file);
             let (state, named) = self.begin_read_all()?;
             let done = state.write_since(since, &named, &mut buffered, progress)?;
@@ -389,12 +392,17 @@ fn ended() -> Error {
     Error::io("writing the backup")(std::io::Error::new(std::io::ErrorKind::Interrupted, text))
 }
 
-fn in_new_file<R>(target: &Path, write: impl FnOnce(&mut File) -> Result<R>) -> Result<R> {
+fn in_new_file<R>(
+    target: &Path,
+    sources: &[Metadata],
+    write: impl FnOnce(&mut File) -> Result<R>,
+) -> Result<R> {
     let place = Unfinished::new(target)?;
     let path = place.path();
     let mut file = File::create_new(&path).map_err(Error::io("creating the backup"))?;
     let written = write(&mut file)?;
     file.sync_all().map_err(Error::io("flushing the backup"))?;
+    restrict(&path, sources)?;
     name(&path, target)?;
     Ok(written)
 }

@@ -13,7 +13,7 @@ use crate::{
     Error, Result, Tag,
     commit::record::Record,
     share::{Membership, REGION_HEAD_LEN, REGION_LEN, Region, SharedLock, place_of},
-    store::{Access, Company, LockFile, LockMode, Storage, pid_namespace},
+    store::{Company, LockFile, LockMode, Storage, pid_namespace},
 };
 use std::{
     ffi::{OsStr, OsString},
@@ -58,26 +58,13 @@ impl Drop for Door {
 }
 
 impl Door {
-    /// Passes the gate. `None` for who only reads, where the lock file cannot be written to since nothing can, and
-    /// nobody is there.
-    pub(super) fn pass(path: &Path, access: Access, settings: &Settings) -> Result<Option<Self>> {
+    /// Passes the gate.
+    pub(super) fn pass(path: &Path, settings: &Settings) -> Result<Self> {
         let lock_path = lock_path(path, settings.lock_file.as_deref()).map_err(lock_file_error)?;
         let mode = LockMode::beside(path, settings.file_mode);
-        let (lock_file, is_alone) = match LockFile::open(&lock_path, mode) {
-            Ok(opened) => opened,
-            Err(error)
-                if access == Access::ReadOnly
-                    && error.kind() == io::ErrorKind::ReadOnlyFilesystem
-                    && !LockFile::is_used(&lock_path) =>
-            {
-                return Ok(None);
-            }
-            Err(error) if error.kind() == io::ErrorKind::ReadOnlyFilesystem => {
-                return Err(Error::InUse(path.to_path_buf()));
-            }
-            Err(error) => return Err(not_opened(error, &lock_path, path)),
-        };
-        Self::with(lock_file, is_alone, path).map(Some)
+        let (lock_file, is_alone) = LockFile::open(&lock_path, mode)
+            .map_err(|error| not_opened(error, &lock_path, path))?;
+        Self::with(lock_file, is_alone, path)
     }
 
     /// Passes the gate of a lock file as a process of its own, for tests in which one process plays several.

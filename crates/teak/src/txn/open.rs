@@ -18,6 +18,7 @@ use super::{
     recover::{self, Decision, Found, Recovery},
     snapshot::Snapshot,
     tail::Tail,
+    unlocked::{self, refuse_writing},
     written::WrittenRuns,
 };
 use crate::{
@@ -28,11 +29,12 @@ use crate::{
     },
     space::{FIRST_PAGE, Space, SpaceRoots},
     store::{
-        Access, Company, Create, Created, FileStorage, Storage, boot_id, is_on_network, random_id,
-        read_head,
+        Access, Company, Create, Created, FileStorage, Storage, boot_id, is_on_network,
+        needs_temporary_names, random_id, read_head,
     },
 };
 use std::{
+    fs,
     io::{self, ErrorKind, IoSlice},
     path::{Path, PathBuf},
     sync::Arc,
@@ -48,6 +50,31 @@ impl Engine {
         create: Create,
         settings: Settings,
     ) -> Result<Self> {
+        refuse_writing(access, settings.sharing)?;
+        let had_temporary_names = needs_temporary_names();
+        match Self::open_in(path, access, create, settings.clone()) {
+            Err(_) if !had_temporary_names && needs_temporary_names() => {
+                Self::open_in(path, access, create, settings)
+            }
+            // That is of the lock file, or is met again.
+            Err(Error::Io { operation, source })
+                if access == Access::ReadOnly
+                    && settings.sharing == Sharing::Processes
+                    && unlocked::is_reason(&source) =>
+            {
+                let failed = Error::Io { operation, source };
+                Self::open_unlocked(path, settings, Some(failed))
+            }
+            opened => opened,
+        }
+    }
+
+    fn open_in(path: &Path, access: Access, create: Create, settings: Settings) -> Result<Self> {
+        if !path.exists()
+            && let Ok(target) = fs::read_link(path)
+        {
+            return Err(leads_nowhere(path, &target, create));
+        }
         if matches!(create, Create::Never) && !path.exists() {
             return Err(Error::NotFound(path.to_path_buf()));
         }
@@ -59,11 +86,12 @@ impl Engine {
         }
         look_first(path, create)?;
         let (mut door, company) = match settings.sharing {
+            Sharing::Unlocked => return Self::open_unlocked(path, settings, None),
             Sharing::Alone => (None, Company::None),
             Sharing::Processes => {
-                let door = Door::pass(path, access, &settings)?;
-                let company = door.as_ref().map_or(Company::Others, Door::company);
-                (door, company)
+                let door = Door::pass(path, &settings)?;
+                let company = door.company();
+                (Some(door), company)
             }
         };
         let opened = |create| {
@@ -75,6 +103,14 @@ impl Engine {
         let (file_id, boot) = (storage.id(), boot_id());
         if let Some(door) = &mut door {
             door.look(file_id, boot)?;
+        }
+        let is_empty = create == Create::IfMissing
+            && access == Access::ReadWrite
+            && company == Company::None
+            && storage.len() == 0;
+        if created == Created::No && is_empty {
+            // As `mktemp` makes it.
+            format(&storage, path, &settings, boot)?;
         }
         if created == Created::Yes {
             format(&storage, path, &settings, boot)?;
@@ -185,6 +221,19 @@ impl Engine {
     }
 }
 
+/// What is wrong with a symbolic link that leads to nothing.
+fn leads_nowhere(path: &Path, target: &Path, create: Create) -> Error {
+    let target = path.parent().unwrap_or(Path::new("")).join(target);
+    if create == Create::Never {
+        return Error::NotFound(target);
+    }
+    Error::InvalidArgument(format!(
+        "{} is a symbolic link to {}, where nothing is; name that file to create the database there, or remove the link",
+        path.display(),
+        target.display()
+    ))
+}
+
 /// Looks at the database file before anything is done to its lock file.
 fn look_first(path: &Path, create: Create) -> Result<()> {
     if create == Create::New && path.symlink_metadata().is_ok() {
@@ -209,7 +258,7 @@ fn look_first(path: &Path, create: Create) -> Result<()> {
 const QUICK_LOOK_LEN: usize = 64;
 
 /// Opens the file by `open`. A process that was killed, and is not wholly gone yet, is waited for.
-fn wait_for_leaving<F>(open: impl Fn() -> Result<F>) -> Result<F> {
+pub(super) fn wait_for_leaving<F>(open: impl Fn() -> Result<F>) -> Result<F> {
     let began = Instant::now();
     loop {
         match open() {
@@ -224,10 +273,10 @@ const GOING: Duration = Duration::from_secs(1);
 
 /// What a database is opened with.
 pub(super) struct How {
-    path: PathBuf,
+    pub(super) path: PathBuf,
     pub(super) is_new: bool,
     pub(super) is_read_only: bool,
-    settings: Settings,
+    pub(super) settings: Settings,
     pub(super) boot: [u8; 16],
 }
 
@@ -241,7 +290,7 @@ pub(super) struct Settled {
 }
 
 /// Finds the commit that counts, and sees to it that it stays so unless nothing may be written.
-fn settle(storage: &Arc<dyn Storage>, how: &How) -> Result<Settled> {
+pub(super) fn settle(storage: &Arc<dyn Storage>, how: &How) -> Result<Settled> {
     if how.is_new {
         format(&**storage, &how.path, &how.settings, how.boot)?;
     }

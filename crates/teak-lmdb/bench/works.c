@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #define KEY_LEN 16
@@ -200,6 +201,76 @@ static void small_transactions(void) {
     tell("transaction", count, begin);
 }
 
+/* Transactions that read nothing. */
+static void empty_transactions(void) {
+    uint64_t begin = now();
+    for (uint64_t draw = 0; draw < records; draw++) {
+        MDB_txn *txn;
+        check(mdb_txn_begin(env, NULL, MDB_RDONLY, &txn), "mdb_txn_begin");
+        mdb_txn_abort(txn);
+    }
+    tell("empty-transaction", records, begin);
+}
+
+/* Transactions of one new record, not durable. */
+static void single_records(void) {
+    uint64_t count = records / 5, begin = now();
+    for (uint64_t draw = 0; draw < count; draw++) {
+        MDB_txn *txn;
+        check(mdb_txn_begin(env, NULL, 0, &txn), "mdb_txn_begin");
+        put(txn, 2 * records + draw, draw);
+        check(mdb_txn_commit(txn), "mdb_txn_commit");
+    }
+    tell("single-record", count, begin);
+}
+
+static MDB_env *open_session(const char *path) {
+    MDB_env *session;
+    check(mdb_env_create(&session), "mdb_env_create");
+    check(mdb_env_set_mapsize(session, (size_t)1 << 30), "mdb_env_set_mapsize");
+    check(mdb_env_open(session, path, MDB_NOSYNC, 0644), "mdb_env_open");
+    return session;
+}
+
+/* Environments that are made, filled a little and closed, and then opened to be read. */
+static void sessions(const char *directory, uint64_t count) {
+    char path[4096];
+    MDB_txn *txn;
+    MDB_dbi table;
+    MDB_val key, value;
+    uint64_t creating = 0, closing = 0, opening = 0;
+    for (uint64_t number = 0; number < count; number++) {
+        snprintf(path, sizeof path, "%s/%" PRIu64, directory, number);
+        mkdir(path, 0755);
+        uint64_t begin = now();
+        MDB_env *session = open_session(path);
+        check(mdb_txn_begin(session, NULL, 0, &txn), "mdb_txn_begin");
+        check(mdb_dbi_open(txn, NULL, 0, &table), "mdb_dbi_open");
+        for (uint64_t each = 0; each < BATCH; each++) {
+            key = key_of(each), value = value_of(each);
+            check(mdb_put(txn, table, &key, &value, 0), "mdb_put");
+        }
+        check(mdb_txn_commit(txn), "mdb_txn_commit");
+        uint64_t made = now();
+        mdb_env_close(session);
+        uint64_t closed = now();
+        session = open_session(path);
+        check(mdb_txn_begin(session, NULL, MDB_RDONLY, &txn), "mdb_txn_begin");
+        check(mdb_dbi_open(txn, NULL, 0, &table), "mdb_dbi_open");
+        key = key_of(number % BATCH);
+        check(mdb_get(txn, table, &key, &value), "mdb_get");
+        mdb_txn_abort(txn);
+        mdb_env_close(session);
+        opening += now() - closed;
+        closing += closed - made;
+        creating += made - begin;
+    }
+    uint64_t end = now();
+    tell("create", count, end - creating);
+    tell("close", count, end - closing);
+    tell("open-and-close", count, end - opening);
+}
+
 /* Transactions of one record, each durable when it returns. */
 static void durable_transactions(uint64_t count) {
     check(mdb_env_set_flags(env, MDB_NOSYNC, 0), "mdb_env_set_flags");
@@ -237,7 +308,10 @@ int main(int count, char **words) {
     ranges();
     read_transactions();
     renewals();
+    empty_transactions();
     small_transactions();
+    single_records();
+    sessions(words[1], 50);
     durable_transactions(strtoull(words[3], NULL, 10));
     mdb_env_close(env);
     return 0;

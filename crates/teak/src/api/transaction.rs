@@ -15,7 +15,7 @@ use super::{Marks, MultiTable, Table, TableInfo, codec::Codec};
 use crate::{
     Result, TransactionId,
     tree::{PageSource, RootRef},
-    txn::Engine,
+    txn::{Engine, write::not_found},
 };
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ pub trait Transaction: sealed::Sealed {
     /// [`Error::TableNotFound`](crate::Error::TableNotFound); [`Error::ComparisonMissing`](crate::Error::ComparisonMissing),
     /// [`Error::ComparisonMismatch`](crate::Error::ComparisonMismatch); [`Error::Corrupted`](crate::Error::Corrupted).
     fn open_table<K: Codec, V: Codec>(&self, name: impl AsRef<[u8]>) -> Result<Table<K, V>> {
-        let table = Table::new(self.engine(), name.as_ref());
+        let table = Table::new(existing(self, name.as_ref())?, name.as_ref());
         let (root, place) = (table.root(self)?, (table.handle(self), name.as_ref()));
         self.engine().refuse_disorder(self.source(), &root, place)?;
         Ok(table)
@@ -47,7 +47,7 @@ pub trait Transaction: sealed::Sealed {
         &self,
         name: impl AsRef<[u8]>,
     ) -> Result<MultiTable<K, V>> {
-        let table = MultiTable::new(self.engine(), name.as_ref());
+        let table = MultiTable::new(existing(self, name.as_ref())?, name.as_ref());
         let (root, place) = (table.root(self)?, (table.handle(self), name.as_ref()));
         self.engine().refuse_disorder(self.source(), &root, place)?;
         Ok(table)
@@ -86,7 +86,7 @@ pub trait Transaction: sealed::Sealed {
         &self,
         name: impl AsRef<[u8]>,
     ) -> Result<Table<K, V>> {
-        let table = Table::new(self.engine(), name.as_ref());
+        let table = Table::new(existing(self, name.as_ref())?, name.as_ref());
         table.root(self)?;
         Ok(table)
     }
@@ -100,7 +100,7 @@ pub trait Transaction: sealed::Sealed {
         &self,
         name: impl AsRef<[u8]>,
     ) -> Result<MultiTable<K, V>> {
-        let table = MultiTable::new(self.engine(), name.as_ref());
+        let table = MultiTable::new(existing(self, name.as_ref())?, name.as_ref());
         table.root(self)?;
         Ok(table)
     }
@@ -115,6 +115,32 @@ pub trait Transaction: sealed::Sealed {
 
     /// The marks of the application, as this transaction sees them; see [`WriteTxn::set_marks`].
     fn marks(&self) -> Marks;
+}
+
+/// A number that no table has, and no root is kept for.
+const NO_NUMBER: usize = usize::MAX;
+
+/// The number of a table that is there. The name of one that is not gets none, since a number, once given, takes memory until the
+/// database is closed.
+pub(super) fn number_of<T: sealed::Sealed + ?Sized>(txn: &T, name: &[u8]) -> Result<Option<usize>> {
+    let engine = txn.engine();
+    if let Some(known) = engine.known_handle(name) {
+        return Ok(Some(known));
+    }
+    match txn.root_of(NO_NUMBER, name) {
+        Ok(None) => Ok(None),
+        // It is there, in an order that cannot be searched.
+        Ok(Some(_)) | Err(crate::Error::ComparisonMissing { .. }) => Ok(Some(engine.handle(name))),
+        Err(error) => Err(error),
+    }
+}
+
+/// The database, if it has a table of this name, of whatever kind.
+fn existing<'t, T: sealed::Sealed + ?Sized>(txn: &'t T, name: &[u8]) -> Result<&'t Arc<Engine>> {
+    match number_of(txn, name)? {
+        Some(_) => Ok(txn.engine()),
+        None => Err(not_found(name)),
+    }
 }
 
 pub(super) mod sealed {
@@ -136,3 +162,7 @@ pub(super) mod sealed {
         fn committed(&self) -> Option<(u64, crate::TransactionId)>;
     }
 }
+
+#[cfg(test)]
+#[path = "transaction_tests.rs"]
+mod tests;

@@ -105,9 +105,15 @@ impl Stretch {
     }
 
     /// Maps the first `len` bytes of a file that processes share, for reading and writing.
+    ///
+    /// Its pages are touched one by one, all over the file, and most are holes. Where the system reads ahead, it would zero
+    /// megabytes of memory for the first of them, and give them back when the file is removed.
     pub(super) fn shared(file: &File, len: usize) -> io::Result<Self> {
+        let base = map_exactly(file, len as u64, Protection::ReadWrite)?;
+        // SAFETY: the memory is mapped, and the advice changes nothing of what is in it.
+        let _ = unsafe { mm::madvise(base.as_ptr().cast(), len, Advice::Random) };
         Ok(Self {
-            base: map_exactly(file, len as u64, Protection::ReadWrite)?,
+            base,
             len: len as u64,
             origin: Origin::Shared,
             watch: None,

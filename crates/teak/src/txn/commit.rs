@@ -25,6 +25,7 @@ use super::{
     pages::{WRITING_PAGES, write_pages},
     policies::WithoutName,
     progress::{Deferred, UnwrittenPage},
+    roots::KnownRoots,
     snapshot::Snapshot,
     ticket::Ticket,
     write::WriteTransaction,
@@ -439,24 +440,21 @@ impl WriteTransaction {
         mapping: Arc<Mapping>,
         taken: &[Run],
     ) -> Result<Snapshot> {
-        let places = self.engine.root_places();
         let checked = self.base.checked.covering(record.page_count);
         // What was sealed just now is what stands there.
         taken.iter().for_each(|run| checked.note(*run));
-        let snapshot = Snapshot::new(record, mapping, places)?
+        let nothing_known = KnownRoots::default();
+        let before = match self.has_other_roots {
+            true => &nothing_known,
+            false => self.base.known_roots(),
+        };
+        let changed = self.tables.iter();
+        let roots = before.with_changed(changed.map(|(handle, table)| (*handle, table.root)));
+        Ok(Snapshot::new(record, mapping)?
             .with_checked(checked)
             .with_comparisons(self.base.comparisons.clone())
-            .with_counts_of(&self.pages.writer.space);
-        for handle in 0..places {
-            match (self.tables.get(&handle), self.base.known_root(handle)) {
-                (Some(table), _) => snapshot.set_root(handle, table.root),
-                (None, Some(root)) if !self.has_other_roots => {
-                    snapshot.set_root(handle, root.copied());
-                }
-                (None, _) => {}
-            }
-        }
-        Ok(snapshot)
+            .with_counts_of(&self.pages.writer.space)
+            .with_roots(roots))
     }
 
     /// After a failed write the space map is read anew, as the record before has it.

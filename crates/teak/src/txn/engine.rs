@@ -93,8 +93,6 @@ impl Durability {
 
 /// What a turn begins with.
 const FOLLOWING: &str = "following other processes";
-/// Table handles that a snapshot has places for; the tables of further ones are looked up.
-const ROOT_PLACES_MAX: usize = 1024;
 
 /// The id of the next engine, or savepoint.
 static NEXT_ID: AtomicU64 = AtomicU64::new(1);
@@ -437,11 +435,12 @@ impl Engine {
     }
 
     /// The number of a table, if anybody here has asked for it.
-    pub(super) fn known_handle(&self, name: &[u8]) -> Option<usize> {
+    pub(crate) fn known_handle(&self, name: &[u8]) -> Option<usize> {
         lock(&self.handles).get(name).copied()
     }
 
-    /// The number under which everybody here knows the table `name`.
+    /// The number under which everybody here knows the table `name`. It is kept as long as the database is open, so it is only for
+    /// tables that are there, or are about to be.
     pub(crate) fn handle(&self, name: &[u8]) -> usize {
         let mut handles = lock(&self.handles);
         if let Some(&handle) = handles.get(name) {
@@ -450,12 +449,6 @@ impl Engine {
         let handle = handles.len();
         handles.insert(name.to_vec(), handle);
         handle
-    }
-
-    /// Places that a new snapshot has for roots of tables.
-    pub(super) fn root_places(&self) -> usize {
-        let handles = lock(&self.handles).len();
-        handles.next_power_of_two().clamp(16, ROOT_PLACES_MAX)
     }
 
     /// Refuses who has inherited the database from the process that opened it.

@@ -43,6 +43,7 @@ mod reader;
 mod readers_seen;
 mod recover;
 mod rollback;
+mod roots;
 pub(crate) mod salvage;
 mod savepoint;
 mod shared;

@@ -335,7 +335,7 @@ impl Snapshot {
             snapshots_root: super::catalog::empty().encode(),
             ..self.record.clone()
         };
-        let past = Self::new(record, Arc::clone(&self.mapping), self.root_places())?;
+        let past = Self::new(record, Arc::clone(&self.mapping))?;
         let mut past = past
             .with_checked(self.checked.clone())
             .with_comparisons(self.comparisons.clone());

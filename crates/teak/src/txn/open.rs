@@ -303,7 +303,7 @@ pub(super) fn settle(storage: &Arc<dyn Storage>, how: &How) -> Result<Settled> {
         ..found.newest.clone()
     };
     let checked = Checked::new(how.settings.verification, newest.page_count);
-    let snapshot = Snapshot::new(newest.clone(), mapping, 16)?
+    let snapshot = Snapshot::new(newest.clone(), mapping)?
         .with_checked(checked)
         .with_comparisons(how.settings.comparisons.clone());
     let space = match snapshot.space_to_look_at() {
@@ -342,7 +342,7 @@ fn join(storage: &Arc<dyn Storage>, how: &How, newest: Record) -> Result<Settled
         .map_err(Error::io("reading the length of the file"))?;
     let mapping = storage.mapping().map_err(Error::io("mapping the file"))?;
     let checked = Checked::new(how.settings.verification, newest.page_count);
-    let snapshot = Snapshot::new(newest.clone(), mapping, 16)?
+    let snapshot = Snapshot::new(newest.clone(), mapping)?
         .with_checked(checked)
         .with_comparisons(how.settings.comparisons.clone());
     let writer = (!how.is_read_only).then(|| Writer {

@@ -196,8 +196,7 @@ pub(super) fn foreign_snapshot(
         Some(taken) => taken.into_iter().for_each(|run| checked.forget(run)),
         None => checked.forget_all(),
     }
-    let roots = before.root_places();
-    let snapshot = Snapshot::new(record, mapping, roots)?.with_checked(checked);
+    let snapshot = Snapshot::new(record, mapping)?.with_checked(checked);
     Ok(snapshot.with_comparisons(before.comparisons.clone()))
 }
 

@@ -4,6 +4,7 @@ use super::{
     Durability, Verification, catalog,
     checked::Checked,
     demanded::{MapPages, in_runs},
+    roots::KnownRoots,
 };
 use crate::{
     Error, Geometry, PageNumber, Result, Tag, TransactionId,
@@ -16,7 +17,7 @@ use crate::{
         reading::{Faults, Pace, reading, reading_twice},
     },
 };
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 /// A committed state: its record, and the mapping through which its pages are read. While somebody
 /// holds it, none of its pages is used again.
@@ -33,9 +34,7 @@ pub(crate) struct Snapshot {
     /// Those that tables may name.
     pub(super) comparisons: Comparisons,
     pub(super) catalog: TreeRoot,
-    /// Roots of tables by the number of their handle, found when they are first asked for; `None`
-    /// for a table that does not exist.
-    roots: Box<[OnceLock<Option<TreeRoot>>]>,
+    roots: KnownRoots,
     /// Whether the space map that the record leads to is of a later state: this one has a name.
     pub(super) is_past: bool,
     /// Free and pending pages when this was committed, if they were counted.
@@ -43,7 +42,7 @@ pub(crate) struct Snapshot {
 }
 
 impl Snapshot {
-    pub(super) fn new(record: Record, mapping: Arc<Mapping>, root_count: usize) -> Result<Self> {
+    pub(super) fn new(record: Record, mapping: Arc<Mapping>) -> Result<Self> {
         let catalog = TreeRoot::decode(&record.catalog_root)
             .map_err(|fault| fault.at(PageNumber(record.slot.into()), "open", "the catalog"))?;
         let page_size = record.page_size as usize;
@@ -54,7 +53,7 @@ impl Snapshot {
             checked: Checked::new(Verification::Off, 0),
             comparisons: Comparisons::default(),
             catalog,
-            roots: (0..root_count).map(|_| OnceLock::new()).collect(),
+            roots: KnownRoots::default(),
             is_past: false,
             counts: None,
             record,
@@ -73,6 +72,11 @@ impl Snapshot {
             comparisons,
             ..self
         }
+    }
+
+    /// Knows these roots of tables from the beginning.
+    pub(super) fn with_roots(self, roots: KnownRoots) -> Self {
+        Self { roots, ..self }
     }
 
     /// Notes how much space is left.
@@ -172,21 +176,18 @@ impl Snapshot {
         })
     }
 
-    /// For how many tables there are places for roots.
-    pub(super) fn root_places(&self) -> usize {
-        self.roots.len()
+    pub(super) fn known_roots(&self) -> &KnownRoots {
+        &self.roots
     }
 
-    /// A root that is known already.
+    /// A root that is known already; `None` in it for a table that does not exist.
     #[inline]
     pub(super) fn known_root(&self, handle: usize) -> Option<Option<&TreeRoot>> {
-        self.roots.get(handle)?.get().map(Option::as_ref)
+        self.roots.get(handle)
     }
 
     pub(super) fn set_root(&self, handle: usize, root: Option<TreeRoot>) {
-        if let Some(place) = self.roots.get(handle) {
-            place.get_or_init(|| root);
-        }
+        self.roots.note(handle, root);
     }
 
     /// The commit record in a slot, in words, as it is now.

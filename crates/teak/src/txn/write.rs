@@ -293,7 +293,7 @@ impl WriteTransaction {
         self.is_broken = true;
     }
 
-    pub(super) fn refuse_broken(&self) -> Result<()> {
+    pub(crate) fn refuse_broken(&self) -> Result<()> {
         self.engine.refuse_forked()?;
         self.engine.flusher.refuse_evicted()?;
         if self.is_broken {

@@ -1,6 +1,6 @@
 //! Write transactions.
 
-use super::{Transaction, sealed};
+use super::{Transaction, number_of, sealed};
 use crate::{
     Error, Geometry, Result, TransactionId,
     api::{
@@ -185,8 +185,10 @@ impl WriteTxn {
 
     /// Draws from the sequence of a table of whatever kind, and returns the first number.
     pub(in crate::api) fn draw_sequence(&mut self, name: &[u8], count: u64) -> Result<u64> {
-        let handle = self.inner.engine().handle(name);
-        self.inner.draw_sequence(handle, name, count)
+        match number_of(self, name)? {
+            Some(handle) => self.inner.draw_sequence(handle, name, count),
+            None => Err(write::not_found(name)),
+        }
     }
 
     fn check_name(&self, name: &[u8]) -> Result<()> {
@@ -212,8 +214,8 @@ impl WriteTxn {
     pub fn rename_table(&mut self, old: impl AsRef<[u8]>, new: impl AsRef<[u8]>) -> Result<()> {
         let (old, new) = (old.as_ref(), new.as_ref());
         self.check_name(new)?;
-        let engine = self.inner.engine();
-        let (old_handle, new_handle) = (engine.handle(old), engine.handle(new));
+        let old_handle = number_of(self, old)?.ok_or_else(|| write::not_found(old))?;
+        let new_handle = self.inner.engine().handle(new);
         self.inner
             .rename_table((old_handle, old), (new_handle, new))
     }
@@ -226,8 +228,11 @@ impl WriteTxn {
     /// [`Error::Corrupted`].
     pub fn drop_table(&mut self, name: impl AsRef<[u8]>) -> Result<bool> {
         let name = name.as_ref();
-        let handle = self.inner.engine().handle(name);
-        self.inner.drop_table(handle, name)
+        self.inner.refuse_broken()?;
+        match number_of(self, name)? {
+            Some(handle) => self.inner.drop_table(handle, name),
+            None => Ok(false),
+        }
     }
 
     /// Gives the state that this transaction makes a name, under which it stays, across restarts, until the snapshot is

@@ -120,6 +120,13 @@ impl Door {
         Ok(())
     }
 
+    /// Notes which file it is that the processes have open, if this one is alone.
+    pub(super) fn note_file(&self, file_id: (u64, u64)) {
+        if self.is_alone {
+            self.region().set_file_id(file_id);
+        }
+    }
+
     fn lock_file(&self) -> &LockFile {
         self.lock_file
             .as_ref()

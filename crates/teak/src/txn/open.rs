@@ -57,12 +57,11 @@ impl Engine {
                 Self::open_in(path, access, create, settings)
             }
             // That is of the lock file, or is met again.
-            Err(Error::Io { operation, source })
+            Err(failed)
                 if access == Access::ReadOnly
                     && settings.sharing == Sharing::Processes
-                    && unlocked::is_reason(&source) =>
+                    && unlocked::is_reason(&failed) =>
             {
-                let failed = Error::Io { operation, source };
                 Self::open_unlocked(path, settings, Some(failed))
             }
             opened => opened,
@@ -100,9 +99,9 @@ impl Engine {
             })
         };
         let (mut storage, created) = opened(create)?;
-        let (file_id, boot) = (storage.id(), boot_id());
+        let boot = boot_id();
         if let Some(door) = &mut door {
-            door.look(file_id, boot)?;
+            door.look(storage.id(), boot)?;
         }
         let is_empty = create == Create::IfMissing
             && access == Access::ReadWrite
@@ -132,9 +131,8 @@ impl Engine {
             let settled = settle(&dynamic, &how)?;
             return Ok(Self::new(how.path, dynamic, &how.settings, settled, None));
         };
-        if created == Created::Yes && storage.id() != file_id {
-            return Err(Error::InUse(how.path));
-        }
+        // There are file systems that number a file anew when it is opened again.
+        door.note_file(storage.id());
         Self::pass(door, dynamic, how, || storage.admit_others())
     }
 

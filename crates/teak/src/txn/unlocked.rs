@@ -26,16 +26,12 @@ use crate::{
     store::{Access, Company, Create, FileStorage, LockFile, Storage, boot_id},
     txn::{Verification, demanded, snapshot::Snapshot},
 };
-use std::{
-    io::{self, ErrorKind},
-    path::Path,
-    sync::Arc,
-};
+use std::{io::ErrorKind, path::Path, sync::Arc};
 
 /// Whether a database may be read without a lock file when making or opening that failed for this reason.
-pub(super) fn is_reason(error: &io::Error) -> bool {
+pub(super) fn is_reason(error: &Error) -> bool {
     let kinds = [ErrorKind::ReadOnlyFilesystem, ErrorKind::PermissionDenied];
-    kinds.contains(&error.kind()) || is_full(error)
+    matches!(error, Error::Io { source, .. } if kinds.contains(&source.kind()) || is_full(source))
 }
 
 impl Engine {

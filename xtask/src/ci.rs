@@ -74,9 +74,12 @@ const STEPS: &[Step] = &[
     ),
     step("crash", "cargo xtask crash --images 200000 --seed 1"),
     step("faults", "cargo xtask faults --count 10000 --seed 1"),
-    step("mutate", "cargo xtask mutate --files 50000 --seed 1"),
+    step(
+        "mutate",
+        "cargo xtask mutate --files 50000 --forged 5000 --seed 1 --programs BUILT",
+    ),
     step("power cuts", "cargo xtask power --cycles 50 --seed 1"),
-    step("teeth", "cargo xtask teeth"),
+    step("teeth", "cargo xtask teeth --programs BUILT"),
     step(
         "other engines",
         "cargo xtask peers --images 1000 --seed 1 --program BUILT/crash-peers",

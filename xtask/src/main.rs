@@ -121,9 +121,9 @@ fn main() -> ExitCode {
             panics::keep();
             faults::run(&arguments)
         }
-        Task::Mutate(arguments) => {
+        Task::Mutate(mutation) => {
             panics::keep();
-            mutate::run(&arguments)
+            mutate::run(&mutation, arguments.planted.as_deref())
         }
         Task::Protocol(arguments) => protocol::run(&arguments),
         Task::Power(arguments) => power::run(&arguments),

@@ -2,10 +2,15 @@
 //!
 //! The files are opened by processes of their own, so that one that dies, hangs or wants all memory
 //! is counted, and its file kept. Each file follows from a seed and an index.
+//!
+//! There are two kinds. Damaged ones are many, and a reader's answers are compared with what was there. In forged ones any field may
+//! have any number, and any tree may be none, with all checksums right; everything is done with these, also by the program `teak`, by
+//! processes that were built with the engine's assertions (`crates/forged-files`).
 
 mod cases;
 mod child;
 mod classes;
+mod forged;
 mod kinds;
 mod parent;
 mod seeds;
@@ -45,6 +50,15 @@ pub(crate) struct Arguments {
     /// Open the file of this index alone
     #[arg(long)]
     index: Option<u64>,
+    /// How many forged files behind them
+    #[arg(long, default_value_t = 5_000)]
+    forged: u64,
+    /// Open the forged file of this index alone
+    #[arg(long, conflicts_with = "index")]
+    forged_index: Option<u64>,
+    /// The directory of the programs `forged-files` and `teak`; they are built if it is not given
+    #[arg(long)]
+    programs: Option<PathBuf>,
     /// Where files are kept that were not survived
     #[arg(long)]
     keep: Option<PathBuf>,
@@ -57,11 +71,26 @@ pub(crate) struct Arguments {
     child_to: Option<u64>,
 }
 
-/// Opens all files, in several processes at once.
-pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+/// Opens all files. `planted` is the error that is planted in the engine, if any.
+pub(crate) fn run(arguments: &Arguments, planted: Option<&str>) -> Result<(), Failure> {
     if let (Some(from), Some(to)) = (arguments.child_from, arguments.child_to) {
         return child::run(arguments.seed, from, to);
     }
+    let is_damaged_wanted = arguments.forged_index.is_none() && arguments.files > 0;
+    let damaged = if is_damaged_wanted {
+        open_damaged(arguments)
+    } else {
+        Ok(())
+    };
+    let is_forged_wanted = arguments.index.is_none() && arguments.forged > 0;
+    if is_forged_wanted {
+        forged::run(arguments, planted)?;
+    }
+    damaged
+}
+
+/// Opens the damaged files, in several processes at once.
+fn open_damaged(arguments: &Arguments) -> Result<(), Failure> {
     let cases = Cases::new(arguments.seed)?;
     let (first, end) = match arguments.index {
         Some(index) => (index, index + 1),

@@ -8,6 +8,7 @@
 use crate::{Failure, results, threads};
 use std::{
     env,
+    ffi::OsStr,
     io::{BufRead, BufReader},
     path::PathBuf,
     process::{Child, Command, Stdio},
@@ -21,7 +22,7 @@ use std::{
 };
 use teak::testing::Planted;
 
-/// The campaigns, the quick ones first.
+/// The campaigns for errors of whoever writes, the quick ones first.
 const CAMPAIGNS: &[&[&str]] = &[
     &["crash", "--images", "3000", "--seed", "1"],
     &["faults", "--count", "1500", "--seed", "1"],
@@ -69,6 +70,19 @@ const CAMPAIGNS: &[&[&str]] = &[
 /// The only one with several processes that outlive each other, so the only one for errors in how these know each other.
 const STORM: &[&[&str]] = &[&["storm", "--seconds", "20", "--seed", "1", "--meddle"]];
 
+/// The campaigns for errors that only files which nobody wrote so can bring out.
+const HOSTILE_CAMPAIGNS: &[&[&str]] =
+    &[&["mutate", "--files", "0", "--forged", "1500", "--seed", "1"]];
+
+/// The campaigns that are to find an error, in their order.
+fn campaigns(error: Planted) -> &'static [&'static [&'static str]] {
+    match error {
+        Planted::CheckOnce => HOSTILE_CAMPAIGNS,
+        Planted::LocksOfProcess => STORM,
+        _ => CAMPAIGNS,
+    }
+}
+
 /// A campaign that takes longer hangs.
 const TIME_MAX: Duration = Duration::from_secs(180);
 
@@ -78,6 +92,9 @@ pub(crate) struct Arguments {
     /// Plant this error alone
     #[arg(long)]
     only: Option<String>,
+    /// The directory of the programs `forged-files` and `teak`; they are built if it is not given
+    #[arg(long)]
+    programs: Option<PathBuf>,
     /// Append a line with what came of it to this file
     #[arg(long)]
     results: Option<PathBuf>,
@@ -104,7 +121,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let (next, missed) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     let plant_all = || -> Result<(), Failure> {
         while let Some(error) = errors.get(next.fetch_add(1, Ordering::Relaxed)) {
-            if !find(**error)? {
+            if !find(arguments, **error)? {
                 missed.lock()?.push(error.name());
             }
         }
@@ -132,19 +149,15 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 }
 
 /// Whether a campaign finds the error.
-fn find(error: Planted) -> Result<bool, Failure> {
+fn find(arguments: &Arguments, error: Planted) -> Result<bool, Failure> {
     let begin = Instant::now();
     let tell = |by: &[&str], text: &str| {
         let seconds = begin.elapsed().as_secs_f64();
         let (name, by) = (error.name(), by.join(" "));
         println!("{name:<22} {seconds:>5.1} s  {by}: {text}");
     };
-    let campaigns = match error {
-        Planted::LocksOfProcess => STORM,
-        _ => CAMPAIGNS,
-    };
-    for campaign in campaigns {
-        match play(error, campaign)? {
+    for campaign in campaigns(error) {
+        match play(arguments, error, campaign)? {
             Outcome::Nothing => {}
             Outcome::Hung => {
                 tell(campaign, "it hangs");
@@ -162,10 +175,13 @@ fn find(error: Planted) -> Result<bool, Failure> {
 }
 
 /// Runs a campaign until it tells of a violation.
-fn play(error: Planted, campaign: &[&str]) -> Result<Outcome, Failure> {
+fn play(arguments: &Arguments, error: Planted, campaign: &[&str]) -> Result<Outcome, Failure> {
+    let programs = arguments.programs.iter();
+    let programs = programs.filter(|_| campaign.contains(&"--forged"));
     let mut child = Command::new(env::current_exe()?)
         .args(["--planted", error.name()])
         .args(campaign)
+        .args(programs.flat_map(|directory| [OsStr::new("--programs"), directory.as_os_str()]))
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())

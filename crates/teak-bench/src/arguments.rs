@@ -36,6 +36,8 @@ pub(crate) enum Command {
     Space(SpaceRun),
     /// Insert, update and delete values of a few pages at random, and print times and how long the file is.
     Values(Values),
+    /// Insert many records at random in one transaction, with little memory and with enough.
+    Transaction(TransactionRun),
     /// Insert, look up and go over several values of a key, count and remove ranges, nest transactions.
     Kinds(Kinds),
     /// Scan and look up records of a file that is not in memory, with and without reading ahead.
@@ -306,6 +308,29 @@ impl Values {
             false => Durability::Lazy,
         }
     }
+}
+
+/// What a run of one large transaction is to do.
+#[derive(Debug, Args)]
+pub(crate) struct TransactionRun {
+    /// Records to insert.
+    #[arg(long, default_value_t = 1_000_000, value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
+    pub(crate) records: u64,
+
+    /// MiB of pages that a transaction of Teak's may keep in memory, a run for each.
+    #[arg(long, value_name = "MIB", value_delimiter = ',', default_values_t = [32, 256], value_parser = clap::value_parser!(u64).range(1..=1 << 20))]
+    pub(crate) write_mib: Vec<u64>,
+
+    /// Rounds; the figure is their median.
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) repeat: u32,
+
+    /// The engines to run.
+    #[arg(long, value_name = "ENGINE", value_delimiter = ',', default_values_t = EngineKind::usual_beside_quick())]
+    pub(crate) engines: Vec<EngineKind>,
+
+    #[command(flatten)]
+    pub(crate) places: Places,
 }
 
 /// What a run of tables of several kinds is to do.

@@ -11,6 +11,7 @@
 //! cargo run --release -p teak-bench -- handover --processes 1,2
 //! cargo run --release -p teak-bench -- space --records 100000 --commits 200000 --removal 10000000
 //! cargo run --release -p teak-bench -- values --operations 1000000 --per-commit 100
+//! cargo run --release -p teak-bench -- transaction --write-mib 32,256
 //! cargo run --release -p teak-bench -- kinds
 //! cargo run --release -p teak-bench -- kinds --only many --many 10000000 --engines teak
 //! cargo run --release -p teak-bench -- cold
@@ -109,6 +110,12 @@
 //! Values of 2 to 10 KiB that are inserted, updated and removed at random, 100 such operations in a commit: the operations of all
 //! commits a second, how long commits take, and how many bytes the file system has set aside for each byte of keys and values that is
 //! there. The engines are given the same operations, a twentieth of them in turn.
+//!
+//! # What `transaction` measures
+//!
+//! One transaction that inserts `--records` in random order into an empty database, one call each, durable and lazy: its time, the bytes that it
+//! gave to calls that write, and the bytes of pages that it made dirty. Teak has a line for each memory budget of `--write-mib`; the
+//! others have no such budget.
 //!
 //! # What `cold` measures
 //!
@@ -223,13 +230,14 @@ mod space;
 #[cfg(feature = "space-map")]
 mod space_map;
 mod statistics;
+mod transaction;
 mod values;
 mod works;
 
 use anyhow::{Context, Result, ensure};
 use arguments::{
     Arguments, BackupRun, Cold, Command, Commits, Flushes, Handover, Kinds, Places, Quick, Readers,
-    SpaceRun, Values,
+    SpaceRun, TransactionRun, Values,
 };
 use clap::Parser;
 use compare::Compare;
@@ -260,6 +268,9 @@ fn main() -> Result<()> {
         }
         Command::Space(space) => in_directory(&space.places, |place| run_space(&space, place)),
         Command::Values(values) => in_directory(&values.places, |place| run_values(&values, place)),
+        Command::Transaction(transaction) => in_directory(&transaction.places, |place| {
+            run_transaction(&transaction, place)
+        }),
         Command::Kinds(kinds) => in_directory(&kinds.places, |place| run_kinds(&kinds, place)),
         Command::Cold(cold) => in_directory(&cold.places, |place| run_cold(&cold, place)),
         Command::Backup(backup) => in_directory(&backup.places, |place| run_backup(&backup, place)),
@@ -375,6 +386,13 @@ fn run_values(values: &Values, directory: &Path) -> Result<()> {
     let figures = values::run(values, directory)?;
     println!("\n{}", values::table(&figures));
     write_figures(&values.places, &figures)
+}
+
+fn run_transaction(transaction: &TransactionRun, directory: &Path) -> Result<()> {
+    println!("{}", transaction::describe_run(transaction));
+    let figures = transaction::run(transaction, directory)?;
+    println!("\n{}", transaction::table(&figures));
+    write_figures(&transaction.places, &figures)
 }
 
 fn run_kinds(kinds: &Kinds, directory: &Path) -> Result<()> {

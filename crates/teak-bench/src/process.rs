@@ -49,6 +49,11 @@ impl Traffic {
         self.read_bytes
     }
 
+    /// Bytes that were given to calls that write.
+    pub(crate) fn written_by_calls_bytes(self) -> u64 {
+        self.written_by_calls_bytes
+    }
+
     /// Bytes that are, or were, to go to the disk.
     pub(crate) fn written_bytes(self) -> u64 {
         self.written_bytes

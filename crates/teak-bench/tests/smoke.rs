@@ -408,6 +408,20 @@ fn a_chart_of_nothing_is_refused() {
 }
 
 #[test]
+fn one_transaction_is_timed_with_each_budget() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let arguments = ["transaction", "--records", "20000", "--write-mib", "1,64"];
+    let figures = run_exactly(directory.path(), &arguments);
+    // Teak has two budgets, and each engine two kinds of commits.
+    assert_eq!(figures.len(), 2 * (engine_count() + 1));
+    for figure in &figures {
+        assert!(figure["seconds"].as_f64() > Some(0.0), "{figure}");
+        let is_teak = figure["engine"] == "teak";
+        assert_eq!(figure["write_mib"].is_u64(), is_teak, "{figure}");
+    }
+}
+
+#[test]
 fn copies_are_made_before_and_after_changes() {
     let directory = tempfile::tempdir().expect("a directory");
     let arguments = ["backup", "--bytes", "2000000", "--changed-permille", "10"];

@@ -155,6 +155,7 @@ impl Held {
         }
         let event = Event::new().map_err(|source| Error::Io {
             operation: "making an event descriptor",
+            path: None,
             source,
         })?;
         let event = Arc::new(event);

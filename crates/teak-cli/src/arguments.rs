@@ -11,6 +11,7 @@ use crate::text::decode_hex;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// The table that is meant when none is named.
 pub(crate) const DEFAULT_TABLE: &str = "main";
@@ -130,6 +131,21 @@ impl TableArgument {
     pub(crate) fn name(&self) -> &[u8] {
         self.table.as_encoded_bytes()
     }
+}
+
+/// How long a subcommand waits while others write.
+#[derive(Args, Clone, Copy)]
+pub(crate) struct WaitArgument {
+    /// Give up when others have been writing for so long; without it, wait for as long as they do
+    #[arg(long = "wait-timeout", value_name = "SECONDS", value_parser = seconds)]
+    pub(crate) limit: Option<Duration>,
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds: f64 = text
+        .parse()
+        .map_err(|_| "give a number of seconds".to_owned())?;
+    Duration::try_from_secs_f64(seconds).map_err(|error| error.to_string())
 }
 
 /// Which state a subcommand reads.

@@ -5,13 +5,15 @@ mod table;
 
 pub(crate) use table::AnyTable;
 
+use crate::arguments::WaitArgument;
 use crate::failure::Failure;
 use crate::output;
 use crate::outputs;
-use crate::text::{Kind, Order, printable};
+use crate::text::{Kind, Order, shown_path};
 use std::ops::Bound;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
+use std::time::Duration;
 use teak::Transaction as _;
 use teak::{
     Database, Deletion, Durability, Options, ReadTxn, Recovery, SalvageReport, TableInfo,
@@ -198,7 +200,12 @@ pub(crate) fn kind_of(info: &TableInfo) -> Kind {
 /// What the catalog says of one table.
 pub(crate) fn table_info(txn: &ReadTxn, name: &[u8]) -> Result<TableInfo, Failure> {
     let found = txn.tables()?.into_iter().find(|info| info.name == name);
-    found.ok_or_else(|| teak::Error::TableNotFound(printable(name)).into())
+    found.ok_or_else(|| teak::Error::TableNotFound(lossy(name)).into())
+}
+
+/// A name as errors of the engine have it, which escape it themselves.
+pub(crate) fn lossy(name: &[u8]) -> String {
+    String::from_utf8_lossy(name).into_owned()
 }
 
 /// Which end of a range comes first.
@@ -225,12 +232,49 @@ pub(crate) struct RecordChange<'a> {
     pub(crate) new: Option<&'a [u8]>,
 }
 
+/// So long a command waits for other writers without saying so.
+const SILENCE: Duration = Duration::from_secs(1);
+
+/// Begins to write. While others write it says who they are, and waits for as long as is allowed.
+pub(crate) fn begin_write(database: &Database, wait: WaitArgument) -> Result<WriteTxn, Failure> {
+    let silence = wait.limit.map_or(SILENCE, |limit| limit.min(SILENCE));
+    if let Some(txn) = database.begin_write_timeout(silence)? {
+        return Ok(txn);
+    }
+    let path = shown_path(database.path());
+    let writer = || match database.writer_process() {
+        Ok(Some(process)) => format!("process {process}"),
+        _ => "another process".to_owned(),
+    };
+    let rest = wait.limit.map(|limit| limit.saturating_sub(silence));
+    if rest.is_none_or(|rest| !rest.is_zero()) {
+        let limit = match wait.limit {
+            Some(limit) => format!("for at most {limit:?}"),
+            None => "until it has ended; --wait-timeout SECONDS limits that".to_owned(),
+        };
+        let writer = writer();
+        output::warn(&format!("{writer} is writing to {path}; waiting {limit}"));
+    }
+    let begun = match rest {
+        None => Some(database.begin_write()?),
+        Some(rest) => database.begin_write_timeout(rest)?,
+    };
+    begun.ok_or_else(|| {
+        Failure::Busy(format!(
+            "{} has been writing to {path} for longer than {:?}; wait until it has ended, or longer (--wait-timeout)",
+            writer(),
+            wait.limit.unwrap_or_default()
+        ))
+    })
+}
+
 /// Runs `change` in a write transaction and commits what it did, durably.
 pub(crate) fn change<T>(
     database: &Database,
+    wait: WaitArgument,
     change: impl FnOnce(&mut WriteTxn) -> Result<T, Failure>,
 ) -> Result<(T, TransactionId), Failure> {
-    let mut txn = database.begin_write()?;
+    let mut txn = begin_write(database, wait)?;
     txn.set_durability(Durability::Durable);
     let result = change(&mut txn)?;
     Ok((result, txn.commit()?))

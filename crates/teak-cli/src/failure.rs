@@ -1,8 +1,8 @@
 //! What a subcommand can end with other than success, and how that is told: the exit code, the
 //! message with what to do, and the causes beneath it.
 
-use crate::output::Style;
-use crate::text::{Malformed, ReadError};
+use crate::output::{self, Style};
+use crate::text::{Malformed, ReadError, shown_message, shown_path};
 use serde::Serialize;
 use std::error::Error as StdError;
 use std::io::{self, Write};
@@ -18,6 +18,8 @@ pub(crate) enum Failure {
     NotFound(String),
     /// The arguments do not fit each other, or the database.
     Usage(String),
+    /// Others have been writing for longer than was to be waited.
+    Busy(String),
     /// The check found damages.
     Damaged(String),
     /// What was loaded is not what reads back.
@@ -130,14 +132,14 @@ impl Failure {
 
     fn report_text(&self, output: &mut impl Write) -> io::Result<()> {
         let root = self.root();
-        writeln!(output, "teak: {}", root.message())?;
+        let mut text = format!("teak: {}\n", root.message());
         for cause in root.causes() {
-            writeln!(output, "  because: {cause}")?;
+            text += &format!("  because: {cause}\n");
         }
         for context in self.contexts() {
-            writeln!(output, "  {context}")?;
+            text += &format!("  {context}\n");
         }
-        Ok(())
+        output.write_all(shown_message(&text).as_bytes())
     }
 
     fn report_json(&self, output: &mut impl Write) -> io::Result<()> {
@@ -158,8 +160,7 @@ impl Failure {
             column: malformed.map(|malformed| malformed.column),
             expected: malformed.map(|malformed| malformed.expected.as_str()),
         };
-        serde_json::to_writer(&mut *output, &report)?;
-        writeln!(output)
+        output::write_json(&report, output)
     }
 
     fn root(&self) -> &Self {
@@ -185,6 +186,7 @@ impl Failure {
             Self::Engine(error) => error.to_string(),
             Self::NotFound(text)
             | Self::Usage(text)
+            | Self::Busy(text)
             | Self::Damaged(text)
             | Self::Unverified(text)
             | Self::Source(text) => text.clone(),
@@ -192,7 +194,15 @@ impl Failure {
             Self::Record { line, error } => {
                 format!("the record in line {line} of the input cannot be stored: {error}")
             }
-            Self::File { action, path, .. } => format!("{action} {} failed", path.display()),
+            Self::File {
+                action,
+                path,
+                source,
+            } => {
+                let remedy = teak::remedy(source).map(|remedy| format!("; {remedy}"));
+                let path = shown_path(path);
+                format!("{action} {path} failed{}", remedy.unwrap_or_default())
+            }
             Self::Output(_) => "writing the output failed".to_owned(),
             Self::During { cause, .. } => cause.message(),
         }
@@ -224,7 +234,7 @@ impl Failure {
             Self::NotFound(_) => Kind::NotFound,
             Self::Usage(_) => Kind::Usage,
             Self::Damaged(_) | Self::Unverified(_) => Kind::Damaged,
-            Self::Source(_) => Kind::Unavailable,
+            Self::Busy(_) | Self::Source(_) => Kind::Unavailable,
             Self::Input(_) => Kind::MalformedInput,
             Self::Record { error, .. } => match engine_kind(error) {
                 // What would be a wrong argument anywhere else came from the input here.
@@ -245,7 +255,10 @@ fn engine_kind(error: &teak::Error) -> Kind {
         | Error::TableExists(_)
         | Error::SnapshotExists(_)
         | Error::TableMismatch { .. }
-        | Error::KeyTooLong { .. } => Kind::Usage,
+        | Error::ComparisonMissing { .. }
+        | Error::ComparisonMismatch { .. }
+        | Error::KeyTooLong { .. }
+        | Error::ValueTooLong { .. } => Kind::Usage,
         Error::Corrupted { .. } | Error::Decode { .. } => Kind::Damaged,
         Error::NotFound(_)
         | Error::NameLost { .. }
@@ -253,8 +266,14 @@ fn engine_kind(error: &teak::Error) -> Kind {
         | Error::NotADatabase { .. }
         | Error::NotALockFile { .. }
         | Error::UnknownFormat(_)
+        | Error::NetworkFileSystem(_)
+        | Error::TooManyReaders(_)
         | Error::InUse(_) => Kind::Unavailable,
         Error::NotSorted { .. } => Kind::MalformedInput,
         _ => Kind::Other,
     }
 }
+
+#[cfg(test)]
+#[path = "failure_tests.rs"]
+mod tests;

@@ -1,9 +1,10 @@
 //! Standard output, for people and for programs.
 
 use crate::failure::Failure;
-use crate::text::printable;
+use crate::text::{is_hidden, printable, shown_message, write_escaped};
 use jiff::Timestamp;
 use serde::Serialize;
+use serde_json::{Serializer, ser::Formatter};
 use std::io::{self, BufWriter, StdoutLock, Write};
 use std::time::SystemTime;
 
@@ -61,15 +62,34 @@ pub(crate) fn print_json(report: &impl Serialize) -> Result<(), Failure> {
     print(|output| write_json(report, output).map_err(Failure::Output))
 }
 
-/// Writes one line of JSON.
+/// Writes one line of JSON, with escapes for what is hidden in its text.
 pub(crate) fn write_json(report: &impl Serialize, output: &mut impl Write) -> io::Result<()> {
-    serde_json::to_writer(&mut *output, report)?;
+    report.serialize(&mut Serializer::with_formatter(&mut *output, ShowHidden))?;
     output.write_all(b"\n")
+}
+
+struct ShowHidden;
+
+impl Formatter for ShowHidden {
+    fn write_string_fragment<W: Write + ?Sized>(
+        &mut self,
+        output: &mut W,
+        text: &str,
+    ) -> io::Result<()> {
+        write_escaped(text, output, is_hidden, |character, output| {
+            let mut units = [0; 2];
+            for unit in character.encode_utf16(&mut units) {
+                write!(output, "\\u{unit:04x}")?;
+            }
+            Ok(())
+        })
+    }
 }
 
 /// Tells people of something that is not an error, on standard error.
 pub(crate) fn warn(message: &str) {
     // A warning that cannot be shown must not stop the work.
+    let message = shown_message(message);
     let _ = writeln!(io::stderr().lock(), "teak: warning: {message}");
 }
 

@@ -88,3 +88,7 @@ impl From<Error> for Code {
         })
     }
 }
+
+#[cfg(test)]
+#[path = "codes_tests.rs"]
+mod tests;

@@ -20,6 +20,8 @@ use teak::{Database, Durability, Error, Geometry, Options, Transaction};
 
 /// LMDB's limit of readers, unless another one is set.
 const MAX_READERS: c_uint = 126;
+/// As many as nobody has, where LMDB keeps no table of readers.
+const NOLOCK_READERS: usize = 1 << 16;
 /// The map size that LMDB tells of where none was set.
 const MAP_SIZE: u64 = 1 << 20;
 /// A limit smaller than this is this one: the file of an empty database, and nothing to write to it.
@@ -202,7 +204,10 @@ impl Opened {
             max_readers: wanted.max_readers,
             handles: Mutex::new(Handles::new(wanted.max_databases)),
             generation: AtomicU64::new(0),
-            places: Places::new(wanted.max_readers as usize),
+            places: Places::new(match flags & flags::NOLOCK {
+                0 => wanted.max_readers as usize,
+                _ => NOLOCK_READERS,
+            }),
             is_closed: AtomicBool::new(false),
             main: Mutex::default(),
             writers: AtomicUsize::new(0),
@@ -232,7 +237,8 @@ impl Opened {
     pub(crate) fn place_of_reader(&self) -> Outcome<usize> {
         // SAFETY: it takes nothing and cannot fail.
         let thread = unsafe { libc::pthread_self() as usize };
-        self.places.take(thread, !self.has(flags::NOTLS))
+        let is_for_thread = !self.has(flags::NOTLS | flags::NOLOCK);
+        self.places.take(thread, is_for_thread)
     }
 
     pub(crate) fn is_closed(&self) -> bool {

@@ -136,6 +136,44 @@ fn an_environment_that_was_deleted_is_another_one() {
     assert_eq!(names, 2, "data.mdb and lock.mdb");
 }
 
+/// LMDB does not look whether the lock file is of another data file. Here the old environment keeps the old one.
+#[test]
+fn a_data_file_that_was_deleted_gives_way_to_another_one() {
+    let kit = Kit::new();
+    assert_eq!(put(&kit, b"old", b"1"), 0);
+    let replacement = Kit::new();
+    assert_eq!(put(&replacement, b"new", b"2"), 0);
+    let data = kit.path().join("data.mdb");
+    for round in 0..2 {
+        fs::remove_file(&data).unwrap();
+        if round == 0 {
+            // SAFETY: a handle, and a string.
+            let copied =
+                unsafe { mdb_env_copy(replacement.environment, c_path(&kit.path()).as_ptr()) };
+            assert_eq!(copied, 0);
+        }
+        let mut other = Kit::beside(&kit);
+        assert_eq!(put(&other, b"other", b"3"), 0);
+        let old = kit.begin(flags::RDONLY);
+        assert_eq!(old.get(1, b"old"), Ok(&b"1"[..]));
+        assert_eq!(old.get(1, b"other"), Err(codes::NOTFOUND));
+        assert_eq!(old.commit(), 0);
+        assert_eq!(put(&kit, b"old", b"1 again"), 0);
+        assert_eq!(put(&kit, b"old", b"1"), 0);
+        other.reopen(0);
+        let txn = other.begin(flags::RDONLY);
+        let found = if round == 0 {
+            Ok(&b"2"[..])
+        } else {
+            Err(codes::NOTFOUND)
+        };
+        assert_eq!(txn.get(1, b"new"), found);
+        assert_eq!(txn.get(1, b"other"), Ok(&b"3"[..]));
+        assert_eq!(txn.commit(), 0);
+        assert!(kit.path().join("lock.mdb").is_file());
+    }
+}
+
 /// As py-lmdb wants it: both files have the mode that was asked for, and the lock file also if it is made later.
 #[test]
 fn files_have_the_mode_that_was_asked_for() {
@@ -383,6 +421,32 @@ fn copies_are_environments() {
         }
         assert_eq!(stat.entries, 1, "{copy}");
     }
+}
+
+/// LMDB has no table of readers then, so that neither a thread nor all together can have too many.
+#[test]
+fn without_locks_a_thread_reads_as_often_as_it_likes() {
+    let mut kit = Kit::with(flags::NOLOCK, |environment| {
+        // SAFETY: a handle.
+        assert_eq!(unsafe { mdb_env_set_maxreaders(environment, 2) }, 0);
+    });
+    assert_eq!(put(&kit, b"key", b"value"), 0);
+    let readers: Vec<_> = (0..100).map(|_| kit.begin(flags::RDONLY)).collect();
+    assert_eq!(put(&kit, b"key", b"later"), 0);
+    for reader in readers {
+        assert_eq!(reader.get(1, b"key"), Ok(&b"value"[..]));
+        assert_eq!(reader.commit(), 0);
+    }
+    kit.reopen(flags::NOLOCK | flags::RDONLY);
+    let [one, other] = [0, 1].map(|_| kit.begin(flags::RDONLY));
+    assert_eq!(one.get(1, b"key"), other.get(1, b"key"));
+    assert_eq!((one.commit(), other.commit()), (0, 0));
+    // With locks a thread has one.
+    kit.reopen(0);
+    let one = kit.begin(flags::RDONLY);
+    let other = kit.try_begin(ptr::null_mut(), flags::RDONLY);
+    assert_eq!(other.err(), Some(codes::BAD_RSLOT));
+    assert_eq!(one.commit(), 0);
 }
 
 unsafe extern "C" fn collect(line: *const c_char, lines: *mut c_void) -> c_int {

@@ -14,12 +14,13 @@ use std::{
     os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
     ptr,
+    rc::Rc,
 };
 use tempfile::TempDir;
 
 /// An open environment, closed when it is dropped.
 pub(crate) struct Kit {
-    directory: TempDir,
+    directory: Rc<TempDir>,
     pub(crate) environment: *mut Environment,
 }
 
@@ -46,7 +47,15 @@ impl Kit {
 
     /// One with flags, after `prepare` was done to it.
     pub(crate) fn with(flags: c_uint, prepare: impl FnOnce(*mut Environment)) -> Self {
-        let directory = tempfile::tempdir().unwrap();
+        Self::at(Rc::new(tempfile::tempdir().unwrap()), flags, prepare)
+    }
+
+    /// Another one in the same directory.
+    pub(crate) fn beside(other: &Self) -> Self {
+        Self::at(Rc::clone(&other.directory), 0, |_| {})
+    }
+
+    fn at(directory: Rc<TempDir>, flags: c_uint, prepare: impl FnOnce(*mut Environment)) -> Self {
         let environment = create();
         // SAFETY: a handle.
         assert_eq!(unsafe { mdb_env_set_maxdbs(environment, 4) }, 0);

@@ -1,8 +1,12 @@
 //! The one error type of the engine. Each text says what happened and what to do about it.
 
 mod key_range;
+mod remedy;
 
 pub use key_range::KeyRange;
+
+pub use remedy::remedy;
+pub(crate) use remedy::unwrapped;
 
 use crate::{
     planted::{Planted, is_planted},
@@ -20,22 +24,24 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The operating system refused an operation on the file.
-    #[error("{operation} failed: {source}")]
+    /// The operating system refused an operation on a file.
+    #[error("{operation}{} failed: {source}{}", in_brackets(path.as_deref()), behind(remedy(source)))]
     Io {
         /// What was tried.
         operation: &'static str,
+        /// The file, or the database that was used.
+        path: Option<PathBuf>,
         /// What the system answered; `ENOSPC` stays `ENOSPC`.
         source: io::Error,
     },
     /// There is no such file and it was not to be created.
-    #[error("there is no database at {}; create it, or correct the path", .0.display())]
+    #[error("there is no database at {}; create it, or correct the path", shown(.0))]
     NotFound(PathBuf),
     /// A database was to be created where a file is already.
-    #[error("{} exists already; open it, or remove it first", .0.display())]
+    #[error("{} exists already; open it, or remove it first", shown(.0))]
     AlreadyExists(PathBuf),
     /// The file is not a Teak database.
-    #[error("{} is not a Teak database ({reason}); nothing was changed", .path.display())]
+    #[error("{} is not a Teak database ({reason}); nothing was changed", shown(.path))]
     NotADatabase {
         /// The file.
         path: PathBuf,
@@ -47,11 +53,11 @@ pub enum Error {
     UnknownFormat(String),
     /// Somebody has the database open who cannot share it: for himself alone, or with another version of Teak,
     /// or by a lock file that was removed, or this process has closed it and still reads.
-    #[error("{} is in use by another process or handle, or by a child that a process left behind; close or end that first", .0.display())]
+    #[error("{} is in use by another process or handle, or by a child that a process left behind; close or end that first", shown(.0))]
     InUse(PathBuf),
     /// Something else stands where the lock file of the database belongs.
     #[error(
-        "{} stands where the lock file of the database belongs, and is none ({reason}); nothing was changed; move it away, or name another lock file (`Options::lock_file`)", .path.display()
+        "{} stands where the lock file of the database belongs, and is none ({reason}); nothing was changed; move it away, or name another lock file (`Options::lock_file`)", shown(.path)
     )]
     NotALockFile {
         /// What stands there.
@@ -85,7 +91,7 @@ pub enum Error {
     /// taken its place. Nothing was written since. Code in this process has unlocked or closed files that it did not open.
     #[error(
         "the locks that this process had on {} are gone, so others took it for dead; nothing was written since; find what \
-         unlocks or closes files that it did not open, then close the database and open it again", .0.display()
+         unlocks or closes files that it did not open, then close the database and open it again", shown(.0)
     )]
     LocksLost(PathBuf),
     /// The file of the database was removed, renamed or replaced while it was open, so nobody would find what is committed: see
@@ -102,7 +108,7 @@ pub enum Error {
     },
     /// The file is on a network file system, where processes of several machines could not share it.
     #[error(
-        "{} is on a network file system; put it on a local one, or insist with `Options::allow_network` if one machine alone uses it", .0.display()
+        "{} is on a network file system; put it on a local one, or insist with `Options::allow_network` if one machine alone uses it", shown(.0)
     )]
     NetworkFileSystem(PathBuf),
     /// This process has the database open with other options that matter.
@@ -143,7 +149,8 @@ pub enum Error {
     SnapshotExists(String),
     /// A write transaction wanted space that is kept for a reader of an old state alone, and was told not to make the file longer.
     #[error(
-        "there is no space but what a reader keeps ({kept_bytes} bytes, {lag} commits behind, process {process:?}, thread {thread}); end that reader, or let the file become longer"
+        "there is no space but what a reader keeps ({kept_bytes} bytes, {lag} commits behind, {}, thread {thread}); end that reader, or let the file become longer",
+        reader_process(*process)
     )]
     HeldByReader {
         /// The id of its process, if that is known here.
@@ -199,7 +206,9 @@ pub enum Error {
         max: usize,
     },
     /// There is no table of that name.
-    #[error("there is no table {0:?}; create it first")]
+    #[error(
+        "there is no table {0:?}; `Transaction::tables` and `teak tables` list those there are, and `WriteTxn::create_table` makes one"
+    )]
     TableNotFound(String),
     /// A table of that name exists already.
     #[error("table {0:?} exists already; choose another name, or drop it first")]
@@ -267,10 +276,27 @@ impl Error {
     pub(crate) fn io(operation: &'static str) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::Io {
             operation,
+            path: None,
             source: match is_planted(Planted::HideCode) {
                 true => io::Error::from_raw_os_error(5),
                 false => source,
             },
+        }
+    }
+
+    /// Names the file that an operation failed on, unless it has a name already.
+    pub(crate) fn at(self, file: &Path) -> Self {
+        match self {
+            Self::Io {
+                operation,
+                path: None,
+                source,
+            } => Self::Io {
+                operation,
+                path: Some(file.to_path_buf()),
+                source,
+            },
+            other => other,
         }
     }
 
@@ -306,14 +332,35 @@ pub(crate) fn is_full(error: &io::Error) -> bool {
     )
 }
 
+/// A path as text that no terminal takes for anything else.
+pub(crate) fn shown(path: &Path) -> String {
+    let quoted = format!("{path:?}");
+    let shown = quoted
+        .strip_prefix('"')
+        .and_then(|rest| rest.strip_suffix('"'));
+    shown.unwrap_or(&quoted).to_owned()
+}
+
+fn in_brackets(path: Option<&Path>) -> String {
+    path.map_or_else(String::new, |path| format!(" ({})", shown(path)))
+}
+
+fn behind(remedy: Option<&str>) -> String {
+    remedy.map_or_else(String::new, |remedy| format!("; {remedy}"))
+}
+
+fn reader_process(process: Option<u32>) -> String {
+    process.map_or_else(
+        || "of a process that is not known here".to_owned(),
+        |process| format!("process {process}"),
+    )
+}
+
 /// How a file lost its name.
 pub(crate) fn in_words(path: &Path, moved_to: Option<&Path>) -> String {
-    let path = path.display();
+    let path = shown(path);
     match moved_to {
-        Some(now) => format!(
-            "the database was at {path}, and is at {} now",
-            now.display()
-        ),
+        Some(now) => format!("the database was at {path}, and is at {} now", shown(now)),
         None => format!("the database at {path} was removed or replaced while it was open"),
     }
 }
@@ -326,3 +373,7 @@ fn place(table: Option<&str>, keys: Option<&KeyRange>) -> String {
         (None, _) => String::new(),
     }
 }
+
+#[cfg(test)]
+#[path = "error/document_tests.rs"]
+mod document_tests;

@@ -94,17 +94,18 @@ mod format_tests;
 
 pub use api::{
     Action, BackupProgress, BulkOptions, BulkProgress, Bunch, CachedPlace, ChangeFeed, Changes,
-    CheckProgress, CheckReport, CommitLatency, CompactOptions, CompactProgress, Cursor, Damage,
-    Database, DatabaseStat, Deletion, DenseProgress, Difference, Differences, Durability, Estimate,
-    Event, Exactness, FileInfo, FreeCursor, Freshness, Keys, Limits, Loss, Marks, Metrics,
-    MultiCursor, MultiTable, Options, OwnedCursor, OwnedMultiCursor, OwnedPairs, OwnedRange,
-    OwnedValues, PageUse, PageVisit, PairDifference, PairDifferences, Pairs, ParkedReadTxn, Range,
-    ReadAhead, ReadTxn, ReaderInfo, Recovery, RestoreProgress, SalvageProgress, SalvageReport,
-    SalvagedTable, Savepoint, SlowReader, SlowReaderChoice, SnapshotInfo, Swap, Table, TableChange,
-    TableInfo, TableOptions, TableStat, Ticket, Transaction, ValueGuard, ValueSize, Values,
-    Verification, WarmUp, Warmed, WriteInfo, WriteTxn, WriterPlace, codec, delete, limits,
-    lock_file_of, look, restore, restore_like, salvage, salvage_with,
+    CheckProgress, CheckReport, CommitLatency, CompactObstacle, CompactOptions, CompactProgress,
+    Cursor, Damage, Database, DatabaseStat, Deletion, DenseProgress, Difference, Differences,
+    Durability, Estimate, Event, Exactness, FileInfo, FreeCursor, Freshness, Keys, Limits, Loss,
+    Marks, Metrics, MultiCursor, MultiTable, Options, OwnedCursor, OwnedMultiCursor, OwnedPairs,
+    OwnedRange, OwnedValues, PageUse, PageVisit, PairDifference, PairDifferences, Pairs,
+    ParkedReadTxn, Range, ReadAhead, ReadTxn, ReaderInfo, Recovery, RestoreProgress,
+    SalvageProgress, SalvageReport, SalvagedTable, Savepoint, SlowReader, SlowReaderChoice,
+    SnapshotInfo, Swap, Table, TableChange, TableInfo, TableOptions, TableStat, Ticket,
+    Transaction, ValueGuard, ValueSize, Values, Verification, WarmUp, Warmed, WriteInfo, WriteTxn,
+    WriterPlace, codec, delete, limits, lock_file_of, look, restore, restore_like, salvage,
+    salvage_with,
 };
-pub use error::{Error, KeyRange, Result};
+pub use error::{Error, KeyRange, Result, remedy};
 pub use page::{comparison::Comparison, key::KeyOrder};
 pub use types::{Geometry, PageNumber, Run, Tag, TransactionId};

@@ -88,6 +88,7 @@ errors! {
     CutEarly "cut-early" "The file is cut as soon as a commit has no use for its end, although a crash may lead back to one that has."
     PunchPending "punch-pending" "Blocks of dead pages are given back that some pin sees."
     LocksOfProcess "locks-of-process" "Processes know each other by POSIX locks, which a process loses when anything in it closes the lock file."
+    CheckOnce "check-once" "A check does not tell of pages that are used twice."
     LazyUnrecorded "lazy-unrecorded" "A lazy commit writes no record."
 }
 

@@ -11,7 +11,7 @@ mod vast;
 pub use crate::planted::{Planted, plant, planted};
 pub use crate::store::sim::{Call, CrashPoints, Event, Fault, OpenBlock, SimDisk};
 pub use damage::{Mutation, live_pages, mutate};
-pub use forge::{Forgery, forge};
+pub use forge::{Forgery, forge, forge_fields, forge_graph};
 pub use hostile::exercise;
 pub use records::{RecordSummary, newest_record, redone, without_accidents};
 pub use repair::{anonymize, repair};

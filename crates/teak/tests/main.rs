@@ -3,6 +3,7 @@
 mod access;
 mod backups;
 mod cancelled;
+mod compacting;
 mod counting;
 mod deleting;
 mod differences;

@@ -3,7 +3,7 @@
 use crate::shared::place;
 use std::{env, fs, path::Path, process::Command, time::Duration};
 use teak::{
-    Database, Options, ReadAhead, Table, WarmUp,
+    Database, Durability, Options, ReadAhead, Table, WarmUp,
     codec::{Bytes, U64},
 };
 
@@ -144,4 +144,31 @@ fn whatever_is_read_ahead_is_the_same() {
         let read = numbers.iter(&txn).unwrap().map(|record| record.unwrap().0);
         assert!(read.eq(0..4000), "{read_ahead:?}");
     }
+}
+
+/// Each leaf was read back and written once more for each record or two that came to it.
+#[test]
+fn a_leaf_that_was_written_early_is_not_written_again_for_each_change() {
+    let (_directory, path) = place();
+    let options = Options::new().write_memory_bytes(1 << 20);
+    let database = options.open(&path).unwrap();
+    let mut txn = database.begin_write().unwrap();
+    txn.set_durability(Durability::Durable);
+    let table: Table<U64, Bytes> = txn.create_table("numbers").unwrap();
+    let key = |number: u64| number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    for number in 0..60_000 {
+        table.insert(&mut txn, key(number), &[7; 100]).unwrap();
+        assert!(txn.dirty_bytes() < 2 << 20, "{} bytes", txn.dirty_bytes());
+    }
+    txn.commit().unwrap();
+    let (written, used) = (
+        database.metrics().early_pages,
+        database.stat().unwrap().used_pages,
+    );
+    assert!(used > 1500 && written < 2 * used, "{written} of {used}");
+    let txn = database.begin_read().unwrap();
+    for number in 0..60_000 {
+        assert_eq!(table.get(&txn, key(number)).unwrap(), Some(&[7; 100][..]));
+    }
+    assert!(database.check(&mut |_| {}).unwrap().damages.is_empty());
 }

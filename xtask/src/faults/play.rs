@@ -267,7 +267,9 @@ impl<'s> Play<'s> {
                 }
                 Ok(Answer::Done(value))
             }
-            Err(Error::Io { operation, source }) => {
+            Err(Error::Io {
+                operation, source, ..
+            }) => {
                 if failures.is_empty() {
                     return Err(format!("an error from nowhere: {operation}: {source}"));
                 }

@@ -347,6 +347,11 @@ impl EngineKind {
         !matches!(self, Self::Teak | Self::TeakUnverified | Self::TeakAlways)
     }
 
+    /// Whether it has a limit for the pages that a write transaction keeps in memory.
+    pub(crate) fn has_write_budget(self) -> bool {
+        matches!(self, Self::Teak | Self::TeakUnverified | Self::TeakAlways)
+    }
+
     /// Opens its database in `directory`, which is there; creates it if there is none.
     pub(crate) fn open(self, directory: &Path, opening: &Opening) -> Result<Box<dyn Engine>> {
         Ok(match self {

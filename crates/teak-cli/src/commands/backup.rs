@@ -1,11 +1,11 @@
 //! `teak backup`: a copy of a database while others use it, or an increment to one.
 
-use crate::arguments::DatabaseArgument;
+use crate::arguments::{DatabaseArgument, WaitArgument};
 use crate::engine;
 use crate::failure::Failure;
 use crate::output::{self, Style};
 use crate::outputs;
-use crate::text::printable;
+use crate::text::{printable, shown_path};
 use clap::Args;
 use indicatif::{BinaryBytes, HumanCount, ProgressBar, ProgressStyle};
 use serde::Serialize;
@@ -47,6 +47,9 @@ further increment begins with can be dropped: `teak snapshot drop`.";
 pub(crate) struct Arguments {
     #[command(flatten)]
     database: DatabaseArgument,
+
+    #[command(flatten)]
+    wait: WaitArgument,
 
     /// A file that does not exist yet, or `-` for the standard output
     target: PathBuf,
@@ -207,12 +210,14 @@ fn copy_pages(arguments: &Arguments, bar: &ProgressBar) -> Result<Report, Failur
         .map(|since| database.open_snapshot(since))
         .transpose()?;
     if let Some(name) = name {
-        let made = engine::change(&database, |txn| Ok(txn.create_snapshot(name)?));
+        let made = engine::change(&database, arguments.wait, |txn| {
+            Ok(txn.create_snapshot(name)?)
+        });
         made.map_err(|failure| tell_where_from(&database, name, failure))?;
     }
     let written = write_pages(&database, since.as_ref(), arguments, bar);
     let done = written.map_err(|failure| match name {
-        Some(name) => drop_useless(&database, name, failure),
+        Some(name) => drop_useless(&database, arguments.wait, name, failure),
         None => failure,
     })?;
     let since = since.map(|since| since.id().0);
@@ -279,7 +284,7 @@ fn tell_where_from(database: &Database, name: &[u8], failure: Failure) -> Failur
         false => format!(
             "nobody reads that state now; if a backup that was killed has left it, and no backup of yours was made with it, drop it: \
              teak snapshot drop {} {}",
-            database.path().display(),
+            shown_path(database.path()),
             printable(name)
         ),
     };
@@ -294,8 +299,8 @@ fn tell_where_from(database: &Database, name: &[u8], failure: Failure) -> Failur
 }
 
 /// Drops the snapshot that was made for a backup which failed, so that the same can be tried again.
-fn drop_useless(database: &Database, name: &[u8], failure: Failure) -> Failure {
-    let dropped = engine::change(database, |txn| Ok(txn.drop_snapshot(name)?));
+fn drop_useless(database: &Database, wait: WaitArgument, name: &[u8], failure: Failure) -> Failure {
+    let dropped = engine::change(database, wait, |txn| Ok(txn.drop_snapshot(name)?));
     match dropped {
         Ok(_) => failure,
         Err(_) => Failure::During {
@@ -307,7 +312,11 @@ fn drop_useless(database: &Database, name: &[u8], failure: Failure) -> Failure {
 
 /// A backup that nobody takes is a failure, unlike a list whose beginning was enough.
 fn failed(operation: &'static str) -> impl FnOnce(io::Error) -> teak::Error {
-    move |source| teak::Error::Io { operation, source }
+    move |source| teak::Error::Io {
+        operation,
+        path: None,
+        source,
+    }
 }
 
 fn bar_style(counts_records: bool) -> ProgressStyle {

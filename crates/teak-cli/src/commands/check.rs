@@ -4,7 +4,7 @@ use crate::arguments::DatabaseArgument;
 use crate::engine;
 use crate::failure::Failure;
 use crate::output::{self, Style, counted};
-use crate::text::printable;
+use crate::text::{printable, shown_path};
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
@@ -95,7 +95,7 @@ pub(crate) fn run(arguments: &Arguments, style: Style) -> Result<(), Failure> {
         true => Ok(()),
         false => Err(Failure::Damaged(format!(
             "{} has {}; restore a backup, or dump what can still be read and load that into a new database",
-            arguments.database.path.display(),
+            shown_path(&arguments.database.path),
             counted(report.damages.len() as u64 + report.more_damages, "damage"),
         ))),
     }

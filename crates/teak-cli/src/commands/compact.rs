@@ -1,6 +1,6 @@
 //! `teak compact`: the file as short as it can be, while others use it.
 
-use crate::arguments::DatabaseArgument;
+use crate::arguments::{DatabaseArgument, WaitArgument};
 use crate::engine;
 use crate::failure::Failure;
 use crate::output::{self, Style};
@@ -10,7 +10,7 @@ use serde::Serialize;
 use std::io::Write;
 use std::ops::ControlFlow;
 use std::time::Duration;
-use teak::CompactOptions;
+use teak::{CompactObstacle, CompactOptions};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -27,6 +27,9 @@ lists them. Commits make the file shorter by themselves, by and by, when much of
 pub(crate) struct Arguments {
     #[command(flatten)]
     database: DatabaseArgument,
+
+    #[command(flatten)]
+    wait: WaitArgument,
 
     /// Stop when the file is no longer than this
     #[arg(long, value_name = "BYTES")]
@@ -72,8 +75,24 @@ impl Arguments {
     }
 }
 
-/// What may have been in the way.
-const UNREACHED: &str = "a limit of this command was reached, or readers or named snapshots see what is at the end, or keep all pages before it";
+/// What was in the way, in a word and in a sentence.
+fn in_the_way(obstacle: CompactObstacle) -> (&'static str, &'static str) {
+    match obstacle {
+        CompactObstacle::Limit => ("limit", "a limit of this command was reached"),
+        CompactObstacle::Readers => (
+            "readers",
+            "readers see pages that would have to go, or keep those that they would go to; `teak readers` lists them",
+        ),
+        CompactObstacle::NamedSnapshots => (
+            "named_snapshots",
+            "named snapshots see pages that would have to go, or keep those that they would go to; `teak snapshot list` lists them",
+        ),
+        _ => (
+            "room",
+            "more is in use, or the disk or the size limit has no room to copy large values behind the end first",
+        ),
+    }
+}
 
 #[derive(Serialize)]
 struct Report {
@@ -81,6 +100,7 @@ struct Report {
     bytes_after: u64,
     moved_pages: u64,
     is_reached: bool,
+    obstacle: Option<&'static str>,
 }
 
 /// Runs the subcommand.
@@ -92,6 +112,10 @@ pub(crate) fn run(arguments: &Arguments, style: Style) -> Result<(), Failure> {
             .unwrap_or_else(|_| ProgressStyle::default_spinner()),
     );
     let max_pages = arguments.max_pages.unwrap_or(u64::MAX);
+    // Each commit waits for other writers: that is done here, where it is told.
+    let wait = || engine::begin_write(&database, arguments.wait).map(drop);
+    wait()?;
+    let mut waited = Ok(());
     let done = database.compact_with(&arguments.options(), &mut |progress| {
         bar.set_message(format!(
             "{} pages moved, {}",
@@ -99,19 +123,26 @@ pub(crate) fn run(arguments: &Arguments, style: Style) -> Result<(), Failure> {
             BinaryBytes(progress.file_bytes)
         ));
         bar.tick();
-        match progress.moved_pages >= max_pages {
-            true => ControlFlow::Break(()),
-            false => ControlFlow::Continue(()),
+        if progress.moved_pages >= max_pages {
+            return ControlFlow::Break(());
+        }
+        waited = wait();
+        match waited {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(_) => ControlFlow::Break(()),
         }
     });
     bar.finish_and_clear();
     let done = done?;
+    waited?;
     database.close()?;
+    let obstacle = done.obstacle.map(in_the_way);
     let report = Report {
         bytes_before,
         bytes_after: done.file_bytes,
         moved_pages: done.moved_pages,
         is_reached: done.is_reached,
+        obstacle: obstacle.map(|(word, _)| word),
     };
     match style {
         Style::Text => output::print(|output| {
@@ -123,10 +154,10 @@ pub(crate) fn run(arguments: &Arguments, style: Style) -> Result<(), Failure> {
                 HumanCount(report.moved_pages)
             );
             line.map_err(Failure::Output)?;
-            if report.is_reached {
+            let Some((_, sentence)) = obstacle else {
                 return Ok(());
-            }
-            let line = writeln!(output, "not as short as it was to be: {UNREACHED}");
+            };
+            let line = writeln!(output, "not as short as it was to be: {sentence}");
             line.map_err(Failure::Output)
         }),
         Style::Json => output::print_json(&report),

@@ -1,6 +1,8 @@
 //! `teak del`: one record, removed for good.
 
-use crate::arguments::{BytesFormat, DatabaseArgument, KeyFormatArgument, TableArgument};
+use crate::arguments::{
+    BytesFormat, DatabaseArgument, KeyFormatArgument, TableArgument, WaitArgument,
+};
 use crate::engine;
 use crate::failure::Failure;
 use crate::output::{self, Style};
@@ -23,6 +25,9 @@ Exit code 1 says that the key, or the table, was not there, or the key has not t
 pub(crate) struct Arguments {
     #[command(flatten)]
     database: DatabaseArgument,
+
+    #[command(flatten)]
+    wait: WaitArgument,
 
     /// The key
     #[arg(allow_hyphen_values = true)]
@@ -62,7 +67,7 @@ pub(crate) fn run(arguments: &Arguments, style: Style) -> Result<(), Failure> {
     let value = value.transpose()?;
     let name = arguments.table.name();
     let database = engine::open_for_writing(&arguments.database.path)?;
-    let ((), transaction) = engine::change(&database, |txn| {
+    let ((), transaction) = engine::change(&database, arguments.wait, |txn| {
         let table = engine::open_table_for_writing(txn, name)?;
         if table.remove(txn, &key, value.as_deref())? {
             return Ok(());

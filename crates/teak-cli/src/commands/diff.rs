@@ -160,7 +160,7 @@ impl States {
             && !self.older_tables.contains_key(name)
             && !self.newer_tables.contains_key(name)
         {
-            return Err(teak::Error::TableNotFound(printable(name)).into());
+            return Err(teak::Error::TableNotFound(engine::lossy(name)).into());
         }
         let mut tables = Vec::new();
         for (name, change) in self.newer.changed_tables(&self.older)? {

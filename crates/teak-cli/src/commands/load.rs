@@ -6,7 +6,7 @@ mod input;
 mod state;
 mod summary;
 
-use crate::arguments::DatabaseArgument;
+use crate::arguments::{DatabaseArgument, WaitArgument};
 use crate::engine;
 use crate::failure::Failure;
 use crate::output::{self, Style};
@@ -52,6 +52,9 @@ pub(crate) struct Arguments {
 
     #[command(flatten)]
     database: DatabaseArgument,
+
+    #[command(flatten)]
+    wait: WaitArgument,
 
     /// The table, whatever name the input has for it [without it: the name in the input, or else main]
     #[arg(short, long, value_name = "NAME")]

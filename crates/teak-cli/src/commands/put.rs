@@ -1,6 +1,8 @@
 //! `teak put`: one record, written and durable.
 
-use crate::arguments::{BytesFormat, DatabaseArgument, KeyFormatArgument, TableArgument};
+use crate::arguments::{
+    BytesFormat, DatabaseArgument, KeyFormatArgument, TableArgument, WaitArgument,
+};
 use crate::engine;
 use crate::failure::Failure;
 use crate::output::{self, Style};
@@ -29,6 +31,9 @@ replaced; in a table in which a key has several values it gets one more. When th
 pub(crate) struct Arguments {
     #[command(flatten)]
     database: DatabaseArgument,
+
+    #[command(flatten)]
+    wait: WaitArgument,
 
     /// The key
     #[arg(allow_hyphen_values = true)]
@@ -70,7 +75,7 @@ pub(crate) fn run(arguments: &Arguments, style: Style) -> Result<(), Failure> {
     let key = arguments.key_format.parse(&arguments.key)?;
     let value = value(arguments)?;
     let put = |database: &Database| {
-        engine::change(database, |txn| {
+        engine::change(database, arguments.wait, |txn| {
             let table = engine::open_or_create_table(txn, arguments.table.name(), Kind::default())?;
             Ok(table.insert(txn, &key, &value)?.is_some())
         })

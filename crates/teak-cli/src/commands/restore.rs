@@ -3,6 +3,7 @@
 use crate::failure::Failure;
 use crate::output::{self, Style};
 use crate::outputs;
+use crate::text::shown_path;
 use clap::Args;
 use indicatif::{BinaryBytes, HumanCount, ProgressBar, ProgressStyle};
 use serde::Serialize;
@@ -157,7 +158,7 @@ fn tell(error: teak::Error, backups: &[PathBuf], index: usize) -> Failure {
         _ => Failure::During {
             context: format!(
                 "{} was being applied; nothing was restored",
-                path(index).display()
+                shown_path(&path(index))
             ),
             cause: Box::new(failure),
         },

@@ -4,6 +4,7 @@ use crate::engine;
 use crate::failure::Failure;
 use crate::output::{self, Style};
 use crate::outputs;
+use crate::text::shown_path;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
@@ -124,7 +125,7 @@ pub(crate) fn run(arguments: &Arguments, style: Style) -> Result<(), Failure> {
     }
     Err(Failure::Damaged(format!(
         "not everything could be saved to {}; restore what it lacks from a backup",
-        arguments.saved.display()
+        shown_path(&arguments.saved)
     )))
 }
 

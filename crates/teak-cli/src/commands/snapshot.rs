@@ -1,6 +1,6 @@
 //! `teak snapshot`: listing, creating and dropping named snapshots, and rolling back to them.
 
-use crate::arguments::DatabaseArgument;
+use crate::arguments::{DatabaseArgument, WaitArgument};
 use crate::engine;
 use crate::failure::Failure;
 use crate::output::{self, Style};
@@ -53,6 +53,9 @@ struct ListArguments {
 struct NamedArguments {
     #[command(flatten)]
     database: DatabaseArgument,
+
+    #[command(flatten)]
+    wait: WaitArgument,
 
     /// The snapshot
     name: OsString,
@@ -167,7 +170,8 @@ fn change<'a>(
 ) -> Result<(), Failure> {
     let name = arguments.name.as_encoded_bytes();
     let database = engine::open_for_writing(&arguments.database.path)?;
-    let ((), transaction) = engine::change(&database, |txn| Ok(change(txn, name)?))?;
+    let ((), transaction) =
+        engine::change(&database, arguments.wait, |txn| Ok(change(txn, name)?))?;
     database.close()?;
     match style {
         Style::Text => Ok(()),
@@ -182,7 +186,7 @@ fn roll_back(arguments: &RollbackArguments, style: Style) -> Result<(), Failure>
     let keep = arguments.keep.as_deref().map(OsStr::as_encoded_bytes);
     let database = engine::open_for_writing(&arguments.snapshot.database.path)?;
     find(&database, name)?;
-    let (info, transaction) = engine::change(&database, |txn| {
+    let (info, transaction) = engine::change(&database, arguments.snapshot.wait, |txn| {
         keep.map_or(Ok(()), |keep| txn.create_snapshot(keep))?;
         // Nobody else changes the list of snapshots meanwhile.
         let info = find(&database, name)?;
@@ -220,5 +224,5 @@ fn roll_back(arguments: &RollbackArguments, style: Style) -> Result<(), Failure>
 
 fn find(database: &Database, name: &[u8]) -> Result<SnapshotInfo, Failure> {
     let found = (database.snapshots()?.into_iter()).find(|info| info.name == name);
-    found.ok_or_else(|| teak::Error::SnapshotNotFound(printable(name)).into())
+    found.ok_or_else(|| teak::Error::SnapshotNotFound(engine::lossy(name)).into())
 }

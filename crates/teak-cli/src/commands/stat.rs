@@ -7,6 +7,7 @@ use crate::commands::tables::{self, TableReport};
 use crate::engine::{self, FileStat};
 use crate::failure::Failure;
 use crate::output::{self, Style, counted};
+use crate::text::shown_path;
 use clap::Args;
 use indicatif::BinaryBytes;
 use serde::Serialize;
@@ -76,7 +77,7 @@ pub(crate) fn run(arguments: &Arguments, style: Style) -> Result<(), Failure> {
     let facts = facts(&database, arguments)?;
     match style {
         Style::Text => {
-            let name = arguments.database.path.display().to_string();
+            let name = shown_path(&arguments.database.path);
             output::print(|output| write_report(&name, &facts, output).map_err(Failure::Output))
         }
         Style::Json => output::print_json(&report(&facts)),

@@ -1,11 +1,11 @@
 //! `teak table`: creating, dropping, renaming and clearing tables.
 
-use crate::arguments::DatabaseArgument;
+use crate::arguments::{DatabaseArgument, WaitArgument};
 use crate::engine;
 use crate::failure::Failure;
 use crate::output::{self, Style};
 use crate::outputs;
-use crate::text::{Kind, Order, Values, printable};
+use crate::text::{Kind, Order, Values};
 use clap::{Args, Subcommand, ValueEnum};
 use serde::Serialize;
 use std::ffi::OsString;
@@ -46,6 +46,9 @@ struct NamedArguments {
     #[command(flatten)]
     database: DatabaseArgument,
 
+    #[command(flatten)]
+    wait: WaitArgument,
+
     /// The table
     name: OsString,
 }
@@ -76,6 +79,9 @@ struct CreateArguments {
 struct RenameArguments {
     #[command(flatten)]
     database: DatabaseArgument,
+
+    #[command(flatten)]
+    wait: WaitArgument,
 
     /// The name that it has
     old: OsString,
@@ -137,11 +143,11 @@ fn create(arguments: &CreateArguments) -> Result<TransactionId, Failure> {
     };
     let create = |txn: &mut WriteTxn| {
         if engine::has_table(txn, name)? {
-            return Err(teak::Error::TableExists(printable(name)).into());
+            return Err(teak::Error::TableExists(engine::lossy(name)).into());
         }
         engine::open_or_create_table(txn, name, kind).map(drop)
     };
-    let create = |database: &Database| engine::change(database, create);
+    let create = |database: &Database| engine::change(database, arguments.table.wait, create);
     let path = &arguments.table.database.path;
     let ((), transaction) = engine::open_or_create(path, None, outputs::mode_of(None), create)?;
     Ok(transaction)
@@ -150,9 +156,11 @@ fn create(arguments: &CreateArguments) -> Result<TransactionId, Failure> {
 fn drop_table(arguments: &NamedArguments) -> Result<TransactionId, Failure> {
     let name = arguments.name.as_encoded_bytes();
     let database = engine::open_for_writing(&arguments.database.path)?;
-    let ((), transaction) = engine::change(&database, |txn| match txn.drop_table(name)? {
-        true => Ok(()),
-        false => Err(teak::Error::TableNotFound(printable(name)).into()),
+    let ((), transaction) = engine::change(&database, arguments.wait, |txn| {
+        match txn.drop_table(name)? {
+            true => Ok(()),
+            false => Err(teak::Error::TableNotFound(engine::lossy(name)).into()),
+        }
     })?;
     close(database, transaction)
 }
@@ -163,7 +171,7 @@ fn rename(arguments: &RenameArguments) -> Result<TransactionId, Failure> {
         arguments.new.as_encoded_bytes(),
     );
     let database = engine::open_for_writing(&arguments.database.path)?;
-    let ((), transaction) = engine::change(&database, |txn| {
+    let ((), transaction) = engine::change(&database, arguments.wait, |txn| {
         txn.rename_table(old, new)?;
         Ok(())
     })?;
@@ -172,7 +180,7 @@ fn rename(arguments: &RenameArguments) -> Result<TransactionId, Failure> {
 
 fn clear(arguments: &NamedArguments) -> Result<TransactionId, Failure> {
     let database = engine::open_for_writing(&arguments.database.path)?;
-    let ((), transaction) = engine::change(&database, |txn| {
+    let ((), transaction) = engine::change(&database, arguments.wait, |txn| {
         let table = engine::open_table_for_writing(txn, arguments.name.as_encoded_bytes())?;
         Ok(table.clear(txn)?)
     })?;

@@ -2,8 +2,8 @@
 //!
 //! The dump format's `print` encoding keeps the printable ASCII characters and writes all else as
 //! `\` and two hexadecimal digits. Tab-separated text keeps UTF-8 too, and writes `\t`, `\n`, `\r`,
-//! `\\`, and `\xHH` for control characters and for bytes that are not UTF-8, so that no field can
-//! move a terminal's cursor or be taken for two.
+//! `\\`, and `\xHH` for bytes that are not UTF-8 and for [hidden](is_hidden) characters, so that no field can
+//! move a terminal's cursor, change the order of what is shown, or be taken for two.
 
 use super::{Fault, hex};
 use std::io::{self, Write};
@@ -44,21 +44,69 @@ pub(crate) fn write_tsv_field(bytes: &[u8], output: &mut impl Write) -> io::Resu
     Ok(())
 }
 
-fn write_tsv_text(text: &str, output: &mut impl Write) -> io::Result<()> {
+/// Whether a character says nothing by itself when it is shown: it controls the terminal (Unicode's category Cc), the direction or
+/// the joining of others (Cf), ends lines (Zl, Zp), or means something to those only who have agreed about it (Co).
+pub(crate) fn is_hidden(character: char) -> bool {
+    match character {
+        ' '..='~' => false,
+        '\0'..='\u{9f}' => true,
+        '\u{ad}'
+        | '\u{600}'..='\u{605}'
+        | '\u{61c}'
+        | '\u{6dd}'
+        | '\u{70f}'
+        | '\u{890}'..='\u{891}'
+        | '\u{8e2}'
+        | '\u{180e}'
+        | '\u{200b}'..='\u{200f}'
+        | '\u{2028}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}'
+        | '\u{e000}'..='\u{f8ff}'
+        | '\u{feff}'
+        | '\u{fff9}'..='\u{fffb}'
+        | '\u{110bd}'
+        | '\u{110cd}'
+        | '\u{13430}'..='\u{1343f}'
+        | '\u{1bca0}'..='\u{1bca3}'
+        | '\u{1d173}'..='\u{1d17a}'
+        | '\u{e0000}'..='\u{e007f}'
+        | '\u{f0000}'..='\u{10ffff}' => true,
+        _ => false,
+    }
+}
+
+/// Writes text as it is, but for the characters that `is_special`, which `escape` writes.
+pub(crate) fn write_escaped<W: Write + ?Sized>(
+    text: &str,
+    output: &mut W,
+    is_special: impl Fn(char) -> bool,
+    escape: impl Fn(char, &mut W) -> io::Result<()>,
+) -> io::Result<()> {
     let mut plain_start = 0;
-    let special = |(_, character): &(usize, char)| *character == '\\' || character.is_control();
-    for (position, character) in text.char_indices().filter(special) {
-        output.write_all(&text.as_bytes()[plain_start..position])?;
-        plain_start = position + character.len_utf8();
-        match character {
-            '\t' => output.write_all(b"\\t")?,
-            '\n' => output.write_all(b"\\n")?,
-            '\r' => output.write_all(b"\\r")?,
-            '\\' => output.write_all(b"\\\\")?,
-            _ => write_tsv_bytes(&text.as_bytes()[position..plain_start], output)?,
+    for (position, character) in text.char_indices() {
+        if is_special(character) {
+            output.write_all(&text.as_bytes()[plain_start..position])?;
+            plain_start = position + character.len_utf8();
+            escape(character, output)?;
         }
     }
     output.write_all(&text.as_bytes()[plain_start..])
+}
+
+fn write_tsv_text(text: &str, output: &mut impl Write) -> io::Result<()> {
+    let is_special = |character| character == '\\' || is_hidden(character);
+    write_escaped(
+        text,
+        output,
+        is_special,
+        |character, output| match character {
+            '\t' => output.write_all(b"\\t"),
+            '\n' => output.write_all(b"\\n"),
+            '\r' => output.write_all(b"\\r"),
+            '\\' => output.write_all(b"\\\\"),
+            _ => write_tsv_bytes(character.encode_utf8(&mut [0; 4]).as_bytes(), output),
+        },
+    )
 }
 
 fn write_tsv_bytes(bytes: &[u8], output: &mut impl Write) -> io::Result<()> {
@@ -93,6 +141,17 @@ pub(crate) fn printable(bytes: &[u8]) -> String {
     let mut text = Vec::with_capacity(bytes.len());
     // Writing into memory cannot fail.
     let _ = write_tsv_field(bytes, &mut text);
+    String::from_utf8_lossy(&text).into_owned()
+}
+
+/// A message with escapes for what is hidden in it. It may have lines.
+pub(crate) fn shown_message(message: &str) -> String {
+    let mut text = Vec::with_capacity(message.len());
+    let is_special = |character| character != '\n' && is_hidden(character);
+    // Writing into memory cannot fail.
+    let _ = write_escaped(message, &mut text, is_special, |character, text| {
+        write!(text, "{}", character.escape_default())
+    });
     String::from_utf8_lossy(&text).into_owned()
 }
 

@@ -18,7 +18,9 @@ mod tsv_tests;
 
 pub(crate) use dump_reader::DumpReader;
 pub(crate) use dump_writer::DumpWriter;
-pub(crate) use escape::{printable, shown_path, write_tsv_field};
+pub(crate) use escape::{
+    is_hidden, printable, shown_message, shown_path, write_escaped, write_tsv_field,
+};
 pub(crate) use header::{Encoding, Header, Kind, Order, Values};
 pub(crate) use hex::{decode as decode_hex, encode as encode_hex};
 pub(crate) use lines::{Malformed, ReadError};

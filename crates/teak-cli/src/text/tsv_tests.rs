@@ -53,11 +53,25 @@ fn fields_are_written_as_documented() {
         (b"a\tb\nc\rd\\e", "a\\tb\\nc\\rd\\\\e"),
         (b"\x00\x1b[31m\x7f", "\\x00\\x1b[31m\\x7f"),
         ("\u{85}".as_bytes(), "\\xc2\\x85"),
+        (
+            "a\u{202e}\u{2028}".as_bytes(),
+            "a\\xe2\\x80\\xae\\xe2\\x80\\xa8",
+        ),
         (b"ab\xff\xc3", "ab\\xff\\xc3"),
         (b"", ""),
     ];
     for (bytes, text) in cases {
         assert_eq!(String::from_utf8_lossy(&field(bytes)), *text);
+    }
+}
+
+/// What Rust shows as it is, by the tables of its library, is what is no surprise to anybody.
+#[test]
+fn nothing_is_hidden_that_could_be_seen() {
+    for character in '\0'..=char::MAX {
+        let shown: String = format!("x{character}").escape_debug().collect();
+        let is_shown = shown.chars().nth(1) == Some(character) && character != '\\';
+        assert!(!is_shown || !is_hidden(character), "{character:?}");
     }
 }
 

@@ -97,6 +97,22 @@ fn a_file_is_made_shorter() {
 }
 
 #[test]
+fn what_keeps_a_file_long_is_told() {
+    let place = loaded();
+    place.succeed(&["snapshot", "create", "a.teak", "held"]);
+    place.succeed(&["table", "clear", "a.teak", "main"]);
+    let words = ["compact", "a.teak", "--until-bytes", "40000"];
+    let report = place.json(&[&words[..], &["--json"]].concat());
+    assert_eq!(report["is_reached"], false, "{report}");
+    assert_eq!(report["obstacle"], "named_snapshots", "{report}");
+    assert!(place.succeed(&words).contains("named snapshots see pages"));
+    place.succeed(&["snapshot", "drop", "a.teak", "held"]);
+    let report = place.json(&["compact", "a.teak", "--json"]);
+    assert_eq!(report["is_reached"], true, "{report}");
+    assert_eq!(report["obstacle"], serde_json::Value::Null);
+}
+
+#[test]
 fn a_backup_is_restored() {
     let place = loaded();
     let dump = place.succeed(&["dump", "a.teak"]);

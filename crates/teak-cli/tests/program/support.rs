@@ -125,6 +125,11 @@ impl Held {
         line
     }
 
+    /// The id of its process.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Ends its standard input, waits for its end, and gives its exit code.
     pub(crate) fn end(mut self) -> i32 {
         self.stdin = None;

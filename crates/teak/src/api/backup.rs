@@ -8,7 +8,7 @@ use crate::{
     Durability, Error, Result,
     txn::{
         NamedReaders,
-        backup::{self, BackupProgress, NewFile, Stream, Target},
+        backup::{self, BackupProgress, NewFile, Stream, Target, WRITING_BACKUP},
         delta,
     },
 };
@@ -321,12 +321,12 @@ impl Database {
         target: impl AsRef<Path>,
         progress: &mut dyn FnMut(BackupProgress) -> ControlFlow<()>,
     ) -> Result<BackupProgress> {
-        let target = target.as_ref();
         let sources = self.opening.readable()?.file_metadata()?;
-        in_new_file(target, &sources, |file| {
+        let made = in_new_file(target.as_ref(), &sources, |file| {
             let (state, named) = self.begin_read_all()?;
             state.copy_with(&named, &mut NewFile(file), progress)
-        })
+        });
+        made.map_err(|error| error.at(self.path()))
     }
 
     /// Writes an incremental backup of the newest state to a new file, which gets its name when it is whole and on the disk. See
@@ -354,13 +354,14 @@ impl Database {
         progress: &mut dyn FnMut(BackupProgress) -> ControlFlow<()>,
     ) -> Result<BackupProgress> {
         let sources = self.opening.readable()?.file_metadata()?;
-        in_new_file(target.as_ref(), &sources, |file| {
+        let made = in_new_file(target.as_ref(), &sources, |file| {
             let mut buffered = BufWriter::new(file);
             let (state, named) = self.begin_read_all()?;
             let done = state.write_since(since, &named, &mut buffered, progress)?;
-            buffered.flush().map_err(Error::io("writing the backup"))?;
+            buffered.flush().map_err(Error::io(WRITING_BACKUP))?;
             Ok(done)
-        })
+        });
+        made.map_err(|error| error.at(self.path()))
     }
 
     /// Writes a dense copy of the newest state; see [`ReadTxn::copy_dense`].
@@ -389,7 +390,7 @@ impl Database {
 
 fn ended() -> Error {
     let text = "it was ended before it was complete";
-    Error::io("writing the backup")(std::io::Error::new(std::io::ErrorKind::Interrupted, text))
+    Error::io(WRITING_BACKUP)(std::io::Error::new(std::io::ErrorKind::Interrupted, text))
 }
 
 fn in_new_file<R>(
@@ -397,11 +398,20 @@ fn in_new_file<R>(
     sources: &[Metadata],
     write: impl FnOnce(&mut File) -> Result<R>,
 ) -> Result<R> {
+    let named = |error: Error| error.at(target);
     let place = Unfinished::new(target)?;
     let path = place.path();
-    let mut file = File::create_new(&path).map_err(Error::io("creating the backup"))?;
-    let written = write(&mut file)?;
-    file.sync_all().map_err(Error::io("flushing the backup"))?;
+    let created = File::create_new(&path).map_err(Error::io("creating the backup"));
+    let mut file = created.map_err(named)?;
+    let written = write(&mut file).map_err(|error| match error {
+        Error::Io {
+            operation: WRITING_BACKUP,
+            ..
+        } => named(error),
+        other => other,
+    })?;
+    let flushed = file.sync_all().map_err(Error::io("flushing the backup"));
+    flushed.map_err(named)?;
     restrict(&path, sources)?;
     name(&path, target)?;
     Ok(written)
@@ -409,6 +419,10 @@ fn in_new_file<R>(
 
 /// Gives what is complete and on the disk its name, which must not be taken.
 pub(super) fn name(path: &Path, target: &Path) -> Result<()> {
+    give_name(path, target).map_err(|error| error.at(target))
+}
+
+fn give_name(path: &Path, target: &Path) -> Result<()> {
     let complete = tempfile::TempPath::try_from_path(path);
     let complete = complete.map_err(Error::io("naming the backup"))?;
     complete

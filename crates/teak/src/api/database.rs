@@ -137,6 +137,26 @@ impl Database {
         Ok(begun.map(WriteTxn::new))
     }
 
+    /// The id of the process that writes at this moment; `None` if none does, or if it is not known here, as in another PID namespace.
+    /// A process may keep the writer's place between two transactions, to commit what it has in memory.
+    ///
+    /// ```
+    /// # use teak::Database;
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// let txn = database.begin_write()?;
+    /// assert_eq!(database.writer_process()?, Some(std::process::id()));
+    /// # drop(txn);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidArgument`] if the database has been closed.
+    pub fn writer_process(&self) -> Result<Option<u32>> {
+        Ok(self.opening.readable()?.writer_process())
+    }
+
     /// Begins to write, exactly on the state that `read` sees: what was decided by reading it still holds. Waits for other writers, unless
     /// one of them has committed already. `read` keeps its state, and with it the pages that the transaction
     /// replaces; drop it when it is not needed any more. Where an earlier transaction found no space and tables were dropped, some of their
@@ -574,7 +594,12 @@ impl Database {
     /// each of a series of durable commits, and cuts the end off. Readers and writers of all processes go on meanwhile; what
     /// readers of older states see at the end of the file stays. Commits do the same by and by; this is for who does not
     /// want to wait. It ends when nothing is left to be moved, or when `progress` breaks: at a
-    /// length that is short enough, or after so many pages.
+    /// length that is short enough, or after so many pages. Where there is nothing to do it makes no commit.
+    ///
+    /// A large value goes to the lowest free pages in a row that hold it. Where there are none, and the file is longer than the pages in use by
+    /// more than a thirty-second part, some values are copied behind the end, and all that comes after them moves down. The file is longer for
+    /// that while, by the largest value and as much as one commit moves (4,096 pages). This is not done beside readers or named snapshots, which
+    /// would keep the pages. [`CompactProgress::obstacle`] says what was in the way.
     ///
     /// ```
     /// # use teak::{Database, codec::{Bytes, U64}};

@@ -28,9 +28,9 @@ mod transaction;
 mod unfinished;
 
 pub use crate::txn::{
-    CommitLatency, CompactOptions, CompactProgress, Deletion, Durability, Event, FileInfo, Limits,
-    Marks, Metrics, ReaderInfo, Recovery, SlowReader, SlowReaderChoice, SnapshotInfo, Ticket,
-    Verification,
+    CommitLatency, CompactObstacle, CompactOptions, CompactProgress, Deletion, Durability, Event,
+    FileInfo, Limits, Marks, Metrics, ReaderInfo, Recovery, SlowReader, SlowReaderChoice,
+    SnapshotInfo, Ticket, Verification,
     backup::BackupProgress,
     check::{CheckProgress, CheckReport, Damage, PageUse},
     delete, limits, lock_file_of, look,

@@ -316,7 +316,8 @@ impl Options {
     }
 
     /// How many bytes of pages a write transaction keeps in memory. A larger one writes leaves
-    /// early, to where they belong and where nobody sees them yet. 256 MiB by default. Inner pages,
+    /// early, to where they belong and where nobody sees them yet. 256 MiB by default. A leaf that changes after that is changed in the mapped
+    /// file, where the file system lets (not where it copies on write, as btrfs does: there it is read back and written again). Inner pages,
     /// about one in two hundred, stay in memory, and where that is more already, a quarter as much besides. A lazy transaction builds its pages in the mapped
     /// file, where the system writes them out when it wants memory, and needs no budget for them.
     /// Savepoints keep as many bytes besides, of any transaction: pages as they were.
@@ -449,7 +450,10 @@ impl Options {
         } else {
             Access::ReadWrite
         };
-        Opening::open(path.as_ref(), access, self.create, &settings).map(Database::new)
+        let path = path.as_ref();
+        Opening::open(path, access, self.create, &settings)
+            .map(Database::new)
+            .map_err(|error| error.at(path))
     }
 
     /// Opens the database in any storage, for tests.

@@ -7,6 +7,7 @@ use super::{
 use crate::{
     Error, Result,
     txn::{
+        backup::READING_BACKUP,
         delta::Delta,
         extent::{Extent, HEAD_LEN},
     },
@@ -98,6 +99,23 @@ pub fn restore_like(
     progress: &mut dyn FnMut(RestoreProgress) -> ControlFlow<()>,
 ) -> Result<CheckReport> {
     let target = target.as_ref();
+    restore_at(sources, full, increments, target, progress).map_err(|error| match error {
+        // Which of them it was is not known here.
+        Error::Io {
+            operation: READING_BACKUP,
+            ..
+        } => error,
+        other => other.at(target),
+    })
+}
+
+fn restore_at(
+    sources: &[Metadata],
+    full: &mut dyn Read,
+    increments: &mut [&mut dyn Read],
+    target: &Path,
+    progress: &mut dyn FnMut(RestoreProgress) -> ControlFlow<()>,
+) -> Result<CheckReport> {
     let place = Unfinished::new(target)?;
     let path = place.path();
     let file = File::options()
@@ -189,7 +207,7 @@ fn too_long() -> Error {
 /// Reads the next bytes, fewer only at the end.
 fn read(source: &mut dyn Read, len: u64, chunk: &mut Vec<u8>) -> Result<()> {
     let read = source.take(len).read_to_end(chunk);
-    read.map(drop).map_err(Error::io("reading the backup"))
+    read.map(drop).map_err(Error::io(READING_BACKUP))
 }
 
 /// Writes what is not zeros.

@@ -1,7 +1,7 @@
 //! Where a backup is until it is complete: in a directory beside its target, which is locked as long as somebody works there.
 //! So whoever comes next knows what a process left that was killed, and removes it.
 
-use crate::{Error, Result, txn::refuse_lock_name};
+use crate::{Error, Result, error::unwrapped, txn::refuse_lock_name};
 use std::{
     fs::{self, File, TryLockError},
     io,
@@ -40,7 +40,10 @@ impl Unfinished {
                 .prefix(PREFIX)
                 .rand_bytes(RANDOM_LEN)
                 .tempdir_in(parent)
-                .map_err(Error::io("creating the backup"))?;
+                .map_err(|error| {
+                    Error::io("creating a directory beside the new file")(unwrapped(error))
+                        .at(target)
+                })?;
             let lock = lock(directory.path());
             // Somebody may have come between, and taken it for one that was left.
             if !matches!(lock, Lock::Taken) && directory.path().exists() {

@@ -151,6 +151,11 @@ impl SharedLock {
         self.word().store(0, Release);
     }
 
+    /// Who has the lock at this moment; 0 if nobody has.
+    pub(crate) fn holder(&self) -> u32 {
+        self.word().load(Relaxed) & !WAITED_FOR
+    }
+
     /// Whether somebody waits for the lock, which is the caller's.
     pub(crate) fn is_waited_for(&self) -> bool {
         self.word().load(Relaxed) & WAITED_FOR != 0
@@ -163,7 +168,7 @@ impl SharedLock {
     /// Only who has the lock counts.
     fn note_passing(&self, has_passed: bool) {
         let count = match has_passed {
-            true => self.passed_over().load(Relaxed) + 1,
+            true => self.passed_over().load(Relaxed).wrapping_add(1),
             false => 0,
         };
         self.passed_over().store(count, Relaxed);

@@ -346,7 +346,8 @@ impl ReaderTable {
 
 /// What a slot holds that pins `state`; 0 is for one that pins nothing.
 fn pinning(state: u64) -> u64 {
-    state + 1
+    // No state has the highest number, but anything may have been written to the lock file.
+    state.wrapping_add(1)
 }
 
 fn slots_of(block: usize) -> impl DoubleEndedIterator<Item = Slot> + use<> {

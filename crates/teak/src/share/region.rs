@@ -186,7 +186,7 @@ impl Region {
 
     /// Has this be the state of commits. The caller has its lock.
     pub(crate) fn store_state(&self, state: &StateWords) {
-        let which = (self.word(WHICH).load(Relaxed) + 1) % 2;
+        let which = (self.word(WHICH).load(Relaxed) % 2 + 1) % 2;
         let copy = &self.memory.words()[COPIES[which as usize]..];
         for (place, word) in copy.iter().zip(state) {
             place.store(*word, Relaxed);
@@ -197,7 +197,7 @@ impl Region {
     /// Keeps the record of a state for all processes, with two counts of the caller's, and has readers begin with
     /// it. One at a time does that.
     pub(crate) fn publish(&self, transaction: u64, record: &[u8], counts: [u64; 2]) {
-        let visible = self.readers.visible() + 1;
+        let visible = self.readers.visible().wrapping_add(1);
         let is_of_visible = |place: &usize| self.word(place_at(*place)).load(Relaxed) == visible;
         let of_visible = (0..PLACE_COUNT).find(is_of_visible);
         let start = place_at(of_visible.map_or(0, |place| (place + 1) % PLACE_COUNT));
@@ -229,7 +229,7 @@ impl Region {
 
     /// The record of a state; `None` if it is not, or was not long enough, among the last that became visible.
     pub(crate) fn record(&self, transaction: u64) -> Option<(Vec<u8>, [u64; 2])> {
-        let wanted = transaction + 1;
+        let wanted = transaction.wrapping_add(1);
         let starts = (0..PLACE_COUNT).map(place_at);
         let start = { starts }.find(|start| self.word(*start).load(Acquire) == wanted)?;
         let len = self.word(start + 1).load(Relaxed) as usize / 8;

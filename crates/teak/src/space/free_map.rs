@@ -94,6 +94,21 @@ impl FreeMap {
         self.bits.count(run)
     }
 
+    /// The lowest free page that is in no hole and has `count` such before it.
+    pub(super) fn free_page_behind(&self, count: u64) -> Option<u64> {
+        let mut left = count;
+        for (index, word) in self.bits.words().iter().enumerate() {
+            let free = u64::from(word.count_ones());
+            if left >= free {
+                left -= free;
+                continue;
+            }
+            let rest = (0..left).fold(*word, |word, _| word & (word - 1));
+            return Some(index as u64 * 64 + u64::from(rest.trailing_zeros()));
+        }
+        None
+    }
+
     fn count_in_holes(&self, run: Run) -> u64 {
         match self.holes.bits().none(run) {
             true => 0,

@@ -29,4 +29,14 @@ impl Space {
             self.pending.want_fold();
         }
     }
+
+    /// Whether the next [`Space::commit`] folds in any case.
+    pub(crate) fn wants_fold(&self) -> bool {
+        self.pending.has_backlog()
+    }
+
+    /// The lowest page before which there are so many free ones, if there are, and which is free.
+    pub(crate) fn free_page_behind(&self, free: u64) -> Option<u64> {
+        self.free.free_page_behind(free)
+    }
 }

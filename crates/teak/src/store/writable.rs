@@ -1,9 +1,9 @@
-//! The file as lazy commits build pages in it: memory that is the file.
+//! The file as pages are built in it, by lazy commits, and by others where pages that were written early change again: memory that is the file.
 //!
 //! Two things make writing there sound. No two live [`WritableRun`]s overlap, whichever mapping
 //! they come from: [`Claims`] sees to that. And nobody reads those bytes through a [`Mapping`],
-//! because they belong to pages that no snapshot can see: that is the engine's rule, as for
-//! [`Mapping::bytes`]. Claims also keep the file from being cut short under a live run.
+//! because they belong to pages that no snapshot can see, but for the transaction that builds them, which does not write meanwhile: that is the
+//! engine's rule, as for [`Mapping::bytes`]. Claims also keep the file from being cut short under a live run.
 //!
 //! A store into a hole of a mapped file needs a block, and a full disk makes it a SIGBUS. So runs are
 //! given out only for bytes whose blocks are known to be allocated: [`set_len`](super::Storage::set_len)

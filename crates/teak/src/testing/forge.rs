@@ -10,8 +10,15 @@ use crate::{
         leaf::Leaf,
         value::ValueKind,
     },
+    tree::TreeRoot,
 };
 use std::collections::BTreeSet;
+
+mod fields;
+mod graph;
+
+pub use fields::forge_fields;
+pub use graph::forge_graph;
 
 /// What is forged.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
@@ -36,11 +43,16 @@ pub enum Forgery {
     PageBehindEnd,
 }
 
+/// Bytes of the value of a named snapshot, without and with marks, and where in it the root of the catalog stands.
+const STATE_LENS: [usize; 2] = [80, 112];
+const STATE_ROOT: usize = 16;
+
 /// Where a record has its fields.
 const SPACE_LOG_LEN: usize = 48;
 const WRITTEN_COUNT: usize = 44;
 const PAGE_COUNT: usize = 120;
 const CATALOG_ROOT: usize = 160;
+const SNAPSHOTS_ROOT: usize = 224;
 const ARRAY_ROOTS: [usize; 2] = [320, 344];
 const WRITTEN: usize = 432;
 
@@ -104,6 +116,8 @@ struct Anatomy {
     pointers: Vec<Pointer>,
     /// Where the pages that were reached begin.
     pages: BTreeSet<usize>,
+    /// Where the roots of named states stand.
+    states: BTreeSet<usize>,
 }
 
 impl Anatomy {
@@ -122,8 +136,10 @@ impl Anatomy {
             record,
             pointers: Vec::new(),
             pages: BTreeSet::new(),
+            states: BTreeSet::new(),
         };
         anatomy.follow(image, record + CATALOG_ROOT, Target::Tree);
+        anatomy.follow(image, record + SNAPSHOTS_ROOT, Target::Tree);
         for root in ARRAY_ROOTS {
             anatomy.follow(image, record + root, Target::Space);
         }
@@ -139,8 +155,13 @@ impl Anatomy {
         let start = number * self.page_size;
         let is_page = target != Target::Value && start + self.page_size <= image.len();
         if is_page && self.pages.insert(start) {
-            for (within, target) in places(&image[start..start + self.page_size]) {
+            let page = &image[start..start + self.page_size];
+            for (within, target) in places(page) {
                 self.follow(image, start + within, target);
+            }
+            for within in state_places(page) {
+                self.states.insert(start + within);
+                self.follow(image, start + within, Target::Tree);
             }
         }
     }
@@ -189,6 +210,26 @@ fn leaf_places(page: &[u8]) -> Vec<(usize, Target)> {
             };
             let at = node.value.bytes.as_ptr().addr() - page.as_ptr().addr();
             Some((at, target))
+        })
+        .collect()
+}
+
+/// The places of a leaf where roots of named states stand, as far as values tell: they are as long as such.
+pub(super) fn state_places(page: &[u8]) -> Vec<usize> {
+    let page = aligned(page);
+    let page: &[u8] = bytemuck::cast_slice(&page);
+    let Ok(leaf) = Leaf::parse(page) else {
+        return Vec::new();
+    };
+    let nodes = (0..leaf.count()).filter_map(|index| leaf.node(index).ok());
+    nodes
+        .filter_map(|node| {
+            let value = node.value;
+            let is_state =
+                value.kind == ValueKind::Inline && STATE_LENS.contains(&value.bytes.len());
+            let root = value.bytes.get(STATE_ROOT..STATE_ROOT + 64)?;
+            let at = root.as_ptr().addr() - page.as_ptr().addr();
+            (is_state && TreeRoot::decode_entry(root).is_ok()).then_some(at)
         })
         .collect()
 }

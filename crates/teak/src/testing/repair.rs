@@ -1,5 +1,6 @@
 //! Makes damaged bytes pass for written ones: whoever attacks a database can compute tags too.
 
+use super::forge::state_places;
 use crate::{
     PageNumber, Tag,
     commit::record::{Record, SLOT_COUNT, find_page_size},
@@ -14,8 +15,8 @@ use crate::{
 };
 use std::ops::Range;
 
-/// Levels of pages that are repaired, from the lowest to the highest.
-const ROUNDS: usize = 5;
+/// Levels of pages that are repaired at most, from the lowest to the highest: those of three trees in each other.
+const ROUNDS: usize = 120;
 /// Where a record has its checksum, its length, and the first byte that the checksum covers.
 const CHECKSUM: Range<usize> = 8..16;
 const LENGTH: Range<usize> = 16..20;
@@ -36,8 +37,10 @@ pub fn repair(image: &mut [u8]) {
         repair_checksum(image.get_mut(slot * page_size..).unwrap_or_default());
     }
     for _ in 0..ROUNDS {
-        for number in usize::from(SLOT_COUNT)..image.len() / page_size {
-            repair_page(image, page_size, number);
+        let pages = usize::from(SLOT_COUNT)..image.len() / page_size;
+        let changed = pages.filter(|number| repair_page(image, page_size, *number));
+        if changed.count() == 0 {
+            break;
         }
     }
     for slot in 0..SLOT_COUNT {
@@ -90,8 +93,8 @@ fn tag_at(image: &[u8], page_size: usize, page: PageNumber, len: usize) -> Optio
     image.get(start..start.checked_add(len)?).map(Tag::of)
 }
 
-/// Corrects the tags that a page of the tree, or a node of an array, holds.
-fn repair_page(image: &mut [u8], page_size: usize, number: usize) {
+/// Corrects the tags that a page of the tree, or a node of an array, holds. Says whether there was anything to correct.
+fn repair_page(image: &mut [u8], page_size: usize, number: usize) -> bool {
     let start = number * page_size;
     // Pages are read where words are aligned.
     let mut words = vec![0u64; page_size / 8];
@@ -101,9 +104,12 @@ fn repair_page(image: &mut [u8], page_size: usize, number: usize) {
         Some(Kind::Inner) => repair_inner(image, page),
         Some(Kind::Leaf) => repair_leaf(image, page),
         Some(Kind::Array) => repair_array(image, page),
-        _ => return,
+        _ => return false,
     }
-    image[start..start + page_size].copy_from_slice(page);
+    let place = &mut image[start..start + page_size];
+    let is_changed = place != page;
+    place.copy_from_slice(page);
+    is_changed
 }
 
 fn repair_inner(image: &[u8], page: &mut [u8]) {
@@ -145,6 +151,11 @@ fn repair_leaf(image: &[u8], page: &mut [u8]) {
             _ => None,
         };
         if let Some(repaired) = repaired {
+            page[at..at + repaired.len()].copy_from_slice(&repaired);
+        }
+    }
+    for at in state_places(page) {
+        if let Some(repaired) = repaired_root(image, page_size, &page[at..at + 64]) {
             page[at..at + repaired.len()].copy_from_slice(&repaired);
         }
     }

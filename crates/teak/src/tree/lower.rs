@@ -24,18 +24,22 @@ use crate::{
 use std::ops::{Bound, Range};
 
 /// How far a walk may go, and what it did.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Default, Debug)]
 pub(crate) struct Lowering {
-    /// Pages from here on are moved.
+    /// Pages from here on are moved, to free ones that are lower than they are.
     pub(crate) boundary: u64,
+    /// Large values that begin here are moved as well, wherever there is a place for them.
+    pub(crate) lifted: Range<u64>,
     /// So many pages may still be copied.
     pub(crate) pages_left: u64,
     /// So many pages may still be looked at.
     pub(crate) looks_left: u64,
     /// Pages that came to lie before the boundary, or are not needed any more.
     pub(crate) moved: u64,
-    /// Whether values are moved that are larger than what may be copied.
-    pub(crate) takes_any_value: bool,
+    /// One value is moved that is larger than what may be copied, if it has no more pages than this.
+    pub(crate) value_pages_max: u64,
+    /// The pages of the smallest value that was left where it is since it is larger than that, or 0.
+    pub(crate) passed_over: u64,
     /// Of [`WINDOW`] leaves side by side so many have to be saved for them to be laid out
     /// anew.
     pub(crate) saved_min: usize,
@@ -44,6 +48,20 @@ pub(crate) struct Lowering {
 impl Lowering {
     fn is_high(&self, page: PageNumber) -> bool {
         u64::from(page.0) >= self.boundary
+    }
+
+    /// Whether a value of so many pages may be moved now.
+    fn takes_value(&mut self, pages: u64) -> bool {
+        if pages <= self.pages_left {
+            return true;
+        }
+        let is_taken = pages <= self.value_pages_max;
+        match is_taken {
+            true => self.value_pages_max = 0,
+            false if self.passed_over == 0 => self.passed_over = pages,
+            false => self.passed_over = self.passed_over.min(pages),
+        }
+        is_taken
     }
 
     pub(crate) fn is_spent(&self) -> bool {
@@ -193,10 +211,14 @@ impl<S: PageSink> Tree<'_, S> {
         Ok((path, None))
     }
 
-    /// Moves what a path leads through, if any of it is too high.
+    /// Moves what a path leads through, if any of it is too high, and there is a lower place.
     fn lower_path(&mut self, path: Vec<Step>, work: &mut Lowering) -> Result<Vec<Step>> {
         let is_high = |step: &&Step| work.is_high(step.page) && !self.sink.is_own(step.page);
-        if !path.iter().any(|step| is_high(&step)) {
+        let highest = path.iter().filter(is_high).map(|step| step.page.0).max();
+        let Some(highest) = highest else {
+            return Ok(path);
+        };
+        if !self.sink.has_room_before(highest.into(), 1) {
             return Ok(path);
         }
         let before = path.clone();
@@ -207,13 +229,13 @@ impl<S: PageSink> Tree<'_, S> {
             .filter(|(new, old)| new.page != old.page)
         {
             work.pages_left = work.pages_left.saturating_sub(1);
-            work.moved += u64::from(work.is_high(old.page) && !work.is_high(new.page));
+            work.moved += u64::from(work.is_high(old.page) && new.page < old.page);
         }
         Ok(path)
     }
 
-    /// Moves the large values of a leaf that are too high, if there is room for them before. One that is larger than what may
-    /// be copied stays, or is moved alone.
+    /// Moves the large values of a leaf that are too high, if there are as many free pages in a row that are lower, and those that
+    /// are to be lifted.
     fn lower_values(&mut self, mut path: Vec<Step>, work: &mut Lowering) -> Result<Vec<Step>> {
         let Some(&Step { page, count, .. }) = path.last() else {
             return Ok(path);
@@ -224,13 +246,13 @@ impl<S: PageSink> Tree<'_, S> {
                 continue;
             };
             let pages = run.len_bytes.div_ceil(self.sink.page_size() as u64);
-            let is_high = u64::from(run.start.0) + pages > work.boundary;
-            let is_too_large =
-                pages > work.pages_left && !(work.takes_any_value && work.moved == 0);
-            if !is_high || is_too_large || self.sink.is_dirty(run.start) {
+            let start = u64::from(run.start.0);
+            let is_lifted = work.lifted.contains(&start);
+            let is_high = start + pages > work.boundary;
+            if !is_high && !is_lifted || self.sink.is_dirty(run.start) {
                 continue;
             }
-            if !self.sink.has_room_before(work.boundary, pages) {
+            if !is_lifted && !self.sink.has_room_before(start, pages) || !work.takes_value(pages) {
                 continue;
             }
             let value = enter::value(&*self.sink, &run)?.to_vec();

@@ -123,7 +123,7 @@ pub(crate) trait PageSink: PageSource {
     fn release(&mut self, number: PageNumber) -> Result<()>;
     /// Writes a large value to a run of pages.
     fn store_value(&mut self, value: &[u8]) -> Result<ValueRun>;
-    /// Whether there is a place for so many pages in a row that ends before page `boundary`.
+    /// Whether so many free pages in a row begin before page `boundary`.
     fn has_room_before(&mut self, _boundary: u64, _pages: u64) -> bool {
         true
     }

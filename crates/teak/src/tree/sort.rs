@@ -8,7 +8,9 @@
 //! Records lie in memory as they came, so that sorted ones are all over it: they are sorted by the
 //! first bytes of their keys, which stand beside each other, and fetched ahead when they are read.
 
-use crate::{Error, Result, page::key::KeyOrder, store::prefetch_lines, tree::TreeRoot};
+use crate::{
+    Error, Result, error::unwrapped, page::key::KeyOrder, store::prefetch_lines, tree::TreeRoot,
+};
 use std::{
     cmp::Ordering,
     collections::{BinaryHeap, binary_heap::PeekMut},
@@ -179,7 +181,9 @@ impl Sorter {
     }
 
     fn temporary_file(&self) -> Result<File> {
-        tempfile::tempfile_in(&self.directory).map_err(Error::io("creating a temporary file"))
+        tempfile::tempfile_in(&self.directory).map_err(|error| {
+            Error::io("creating a temporary file")(unwrapped(error)).at(&self.directory)
+        })
     }
 
     /// All records, sorted, each key once, or each pair.

@@ -11,7 +11,7 @@
 //!
 //! Invariants: fresh and resident pages are written pages; a resident page has a slot of a slab,
 //! which no other page has, or is in a mapped run; a page of a mapped run stays in it; a page that
-//! was written early is tagged.
+//! was written early, or is built in its final place and was taken out of memory, is tagged.
 
 use crate::{PageNumber, Run, Tag, store::WritableRun};
 
@@ -260,6 +260,13 @@ impl Arena {
         self.mapped.push(MappedRun { pages, bytes });
     }
 
+    /// Whether a page is, or was, built in its final place.
+    pub(super) fn is_mapped(&self, number: PageNumber) -> bool {
+        let (index, bit) = split(number);
+        self.block(index)
+            .is_some_and(|block| block.mapped >> bit & 1 != 0)
+    }
+
     /// The runs whose pages are built in their final place.
     pub(super) fn mapped_runs(&self) -> impl Iterator<Item = Run> {
         self.mapped.iter().map(|run| run.pages)
@@ -392,19 +399,25 @@ impl Arena {
     }
 
     /// Calls `visit` for each page that is still to be written to its final place, in order.
-    pub(super) fn for_each_unwritten<'a>(
-        &'a mut self,
+    pub(super) fn for_each_unwritten<'a>(&'a mut self, visit: impl FnMut(PageNumber, &'a [u8])) {
+        self.blocks.sort_unstable();
+        self.for_each(|block| block.resident & !block.mapped, visit);
+    }
+
+    /// The same for each page that is being built there.
+    pub(super) fn for_each_mapped<'a>(&'a self, visit: impl FnMut(PageNumber, &'a [u8])) {
+        self.for_each(|block| block.resident & block.mapped, visit);
+    }
+
+    fn for_each<'a>(
+        &'a self,
+        pages: impl Fn(&Block) -> u64,
         mut visit: impl FnMut(PageNumber, &'a [u8]),
     ) {
-        self.blocks.sort_unstable();
-        let this: &'a Self = self;
-        for &index in &this.blocks {
-            let Some(block) = this.block(index) else {
-                continue;
-            };
-            for bit in bits(block.resident & !block.mapped) {
+        for &index in &self.blocks {
+            for bit in self.block(index).map(&pages).into_iter().flat_map(bits) {
                 let number = PageNumber(index * BLOCK_PAGES as u32 + bit);
-                visit(number, this.page(number).expect("the page is resident"));
+                visit(number, self.page(number).expect("the page is resident"));
             }
         }
     }

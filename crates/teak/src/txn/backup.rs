@@ -22,6 +22,10 @@ use std::{
     ops::{ControlFlow, Range},
 };
 
+/// What errors are called that are of a backup, and not of the database.
+pub(crate) const WRITING_BACKUP: &str = "writing the backup";
+pub(crate) const READING_BACKUP: &str = "reading the backup";
+
 /// Pages that are written at once.
 const PAGES_AT_ONCE: u64 = 256;
 
@@ -89,7 +93,7 @@ pub(crate) fn write(
     out: &mut dyn Target,
     progress: &mut dyn FnMut(BackupProgress) -> ControlFlow<()>,
 ) -> Result<BackupProgress> {
-    let told = |error| Error::io("writing the backup")(error);
+    let told = |error| Error::io(WRITING_BACKUP)(error);
     let page_size = PageSource::page_size(state);
     let space = state.space_to_look_at()?;
     let page_count = space.page_count() - space.trailing_free();
@@ -194,7 +198,7 @@ pub(super) fn tell(
         ControlFlow::Break(()) => {
             let text = "it was ended before it was complete";
             let ended = io::Error::new(io::ErrorKind::Interrupted, text);
-            Err(Error::io("writing the backup")(ended))
+            Err(Error::io(WRITING_BACKUP)(ended))
         }
     }
 }

@@ -48,10 +48,14 @@ impl WriteTransaction {
     }
 
     fn commit_in_place(&mut self) -> Result<TransactionId> {
-        let transaction = self.write()?.transaction();
+        let transaction = self
+            .write()
+            .map_err(|error| error.at(&self.engine.path))?
+            .transaction();
         self.undo();
         if !self.pages.durability.is_seen_at_once() {
-            self.engine.flusher.wait_quietly(transaction)?;
+            self.engine
+                .named(self.engine.flusher.wait_quietly(transaction))?;
         }
         Ok(transaction)
     }
@@ -97,10 +101,10 @@ impl WriteTransaction {
         if written.is_err() {
             engine.flusher.wake_told();
         }
-        let transaction = written?.transaction();
+        let transaction = engine.named(written)?.transaction();
         // Nobody reads what a failure may take back.
         if !durability.is_seen_at_once() || transaction > engine.visible() {
-            engine.flusher.wait(transaction)?;
+            engine.named(engine.flusher.wait(transaction))?;
         }
         engine.tell_committed(note, transaction, durability);
         Ok(slot.begin())

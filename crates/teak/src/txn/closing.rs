@@ -26,7 +26,7 @@ impl Engine {
         let writer = self.writer_turn(turn.expect("without a limit there is no end but the turn"));
         self.refuse_unwritable()?;
         self.closed.store(true, Ordering::Release);
-        let closed = self.write_last(writer);
+        let closed = self.named(self.write_last(writer));
         if closed.is_ok() {
             let file_bytes = self.storage.len();
             self.flusher.events.note(|| Event::Closed { file_bytes });

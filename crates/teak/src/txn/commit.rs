@@ -72,9 +72,9 @@ impl WriteTransaction {
         if written.is_err() {
             engine.flusher.wake_told();
         }
-        let transaction = written?.transaction();
+        let transaction = engine.named(written)?.transaction();
         if !durability.is_seen_at_once() {
-            engine.flusher.wait(transaction)?;
+            engine.named(engine.flusher.wait(transaction))?;
             stopwatch
                 .iter_mut()
                 .for_each(|watch| watch.note(Step::Wait));
@@ -247,6 +247,7 @@ impl WriteTransaction {
         self.pages.extend_file(page_count, Fill::HugePages)?;
         let mapping = self.engine.storage.mapping();
         let mapping = mapping.map_err(Error::io("mapping the file"))?;
+        self.pages.mark_mapped();
         let deferred = self.pages_to_defer(&committed, deaths);
         if deferred.is_none() {
             self.write_every_page(&committed)?;
@@ -313,7 +314,7 @@ impl WriteTransaction {
 
     /// Tells once that the file has lost its name, or refuses to commit.
     fn refuse_lost_name(&self) -> Result<()> {
-        let Some(LostName { path, moved_to }) = self.engine.storage.lost_name() else {
+        let Some(LostName { path, moved_to, .. }) = self.engine.storage.lost_name() else {
             return Ok(());
         };
         if self.engine.policies.without_name == WithoutName::Refuse {
@@ -372,7 +373,6 @@ impl WriteTransaction {
         }
         self.engine.flusher.refuse_evicted()?;
         let storage = Arc::clone(&self.engine.storage);
-        self.pages.mark_mapped();
         let mut pages = self.pages.unwritten_pages();
         let folded = committed.fold_pages.iter();
         pages.extend(folded.map(|(number, page)| (*number, &page[..])));

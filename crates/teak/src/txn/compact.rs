@@ -1,13 +1,19 @@
 //! Making the file as short as it can be, or as it is to be, by a series of commits that do nothing else.
+//!
+//! First everything behind the end that the file is to have goes to any lower place that holds it. A large value takes pages in a row, which may
+//! be nowhere though enough pages are free. So then everything behind the lowest gap goes down to it. Where the values after the gap are longer than it is,
+//! some of them are *lifted*: copied behind the end, which makes the gap longer by what they took, and they come down with all others. Each such
+//! gap begins behind the one before, so that this ends.
 
 use super::{
     engine::{Durability, Engine},
     high_water::FREE_MIN,
+    tail::ROUNDS_MAX,
     write::WriteTransaction,
 };
 use crate::{Error, Result, TransactionId, space::Space, tree::lower::Lowering};
 use std::{
-    ops::ControlFlow,
+    ops::{ControlFlow, Range},
     sync::Arc,
     thread,
     time::{Duration, Instant},
@@ -19,11 +25,19 @@ const MOVED_AT_ONCE: u64 = 4096;
 const SETTLING: usize = 4;
 /// Free pages that a commit leaves, for what is on the way to pages that it moves, and for leaves that it lays out together.
 const SPARED: u64 = 64;
+/// Fewer free pages at the end are no reason to begin.
+const TRAILING_MIN: u64 = 16;
+/// A round that moves no more pages found little.
+const LITTLE: u64 = 16;
+/// Rounds through all tables at most to bring free pages together.
+const GAP_ROUNDS_MAX: u32 = 1024;
 /// How much of a file may be free that is closed, of 100, and some pages more.
 const FREE_AT_REST_PERCENT: u8 = 8;
 /// It is made shorter for an eighth of the time that it was open, between these.
 const TIDYING: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(10));
 const TIDYING_PART: u32 = 8;
+/// Larger values are not moved then.
+const TIDIED_VALUE_MAX: u64 = 64 << 20;
 
 /// How far [`Database::compact`](crate::Database::compact) is.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -33,9 +47,26 @@ pub struct CompactProgress {
     pub moved_pages: u64,
     /// How long the file is now.
     pub file_bytes: u64,
-    /// Whether the file is as short as was asked for or, where nothing was asked for, nothing is left to be moved. While it is not,
-    /// readers or named snapshots may see what would have to go, or be all that keeps the pages that it would go to.
+    /// Whether the file is as short as was asked for or, where nothing was asked for, no longer than the pages that are in use or seen by somebody
+    /// by more than a thirty-second part and 32 pages.
     pub is_reached: bool,
+    /// At the end, if that is not reached: what was in the way.
+    pub obstacle: Option<CompactObstacle>,
+}
+
+/// Why a file did not become as short as it was to be.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum CompactObstacle {
+    /// A limit of the options was reached, or `progress` broke.
+    Limit,
+    /// Readers see pages that would have to go, or all that keeps the pages that they would go to.
+    Readers,
+    /// Named snapshots do.
+    NamedSnapshots,
+    /// There is no room to move what is left: more is in use than was asked for, or the disk is full or the size limit reached where values
+    /// would have to be copied behind the end first.
+    Room,
 }
 
 /// How short [`Database::compact_with`](crate::Database::compact_with) makes the file, and how much it does for that, and how fast.
@@ -47,7 +78,7 @@ pub struct CompactOptions {
     moved_bytes: Option<u64>,
     commit_bytes: Option<u64>,
     pause: Duration,
-    /// Ends where the writer's place does not come within this time, and moves no value that is larger than what one commit moves.
+    /// Ends where the writer's place does not come within this time, moves no huge value, and none to where the file is longer for it.
     patience: Option<Duration>,
 }
 
@@ -94,14 +125,23 @@ impl CompactOptions {
         self
     }
 
-    /// So many pages of the file are not too many.
+    /// So many pages of the file are not too many; 0 if nothing was asked for.
     fn goal_pages(&self, used: u64, page_size: u64) -> u64 {
-        let by_len = self.file_bytes.map(|bytes| bytes / page_size);
+        let by_len = self.file_bytes.map(|bytes| (bytes / page_size).max(1));
         let by_share = self.free_percent.map(|percent| {
             let used_percent = 100u64.saturating_sub(percent.into());
-            (used * 100).checked_div(used_percent).unwrap_or(u64::MAX)
+            let pages = (used * 100).checked_div(used_percent);
+            pages.unwrap_or(u64::MAX).max(used + used / 64 + 16)
         });
         by_len.max(by_share).unwrap_or(0)
+    }
+
+    /// How many pages a value may have that one commit moves beside others.
+    fn value_pages_max(&self, page_size: u64) -> u64 {
+        match self.patience {
+            Some(_) => TIDIED_VALUE_MAX / page_size,
+            None => u64::MAX,
+        }
     }
 
     /// How many pages the next commit may move.
@@ -126,82 +166,299 @@ impl Engine {
         options: &CompactOptions,
         progress: &mut dyn FnMut(CompactProgress) -> ControlFlow<()>,
     ) -> Result<CompactProgress> {
-        let page_size = self.page_size as u64;
-        let mut done = CompactProgress {
-            moved_pages: 0,
-            file_bytes: self.file_bytes(),
-            is_reached: false,
-        };
-        let mut is_first = true;
-        // Commits in a row that only wait: for pages to move to, which the one before may have freed, or for the end to be cut off.
-        let mut waited = 0;
-        let mut is_ending = false;
-        // Less after a commit for which there was not enough room.
-        let mut most = u64::MAX;
-        while waited < SETTLING {
-            let txn = match options.patience {
-                Some(limit) => WriteTransaction::begin_within(self, limit)?,
-                None => Some(WriteTransaction::begin(self)?),
+        Compaction {
+            engine: self,
+            options,
+            page_size: self.page_size as u64,
+            done: CompactProgress {
+                file_bytes: self.file_bytes(),
+                ..CompactProgress::default()
+            },
+            stage: Stage::Begin,
+            is_limited: false,
+            waited: 0,
+            most: u64::MAX,
+        }
+        .run(progress)
+    }
+}
+
+/// What is moved.
+#[derive(Clone, Copy, Debug)]
+enum Stage {
+    Begin,
+    /// What is behind the end that the file is to have goes to any lower place.
+    Tail,
+    /// The free pages between others are brought together, since values found no place.
+    Gaps(Gaps),
+    /// Nothing more.
+    Done,
+}
+
+#[derive(Clone, Copy, Default, Debug)]
+struct Gaps {
+    /// Everything from here on goes to lower places.
+    boundary: u64,
+    /// Pages that this round has moved, and how many rounds there were.
+    moved: u64,
+    rounds: u32,
+    /// Whether it has lifted values, and where that was the last time.
+    has_lifted: bool,
+    lifted_at: u64,
+}
+
+/// What one commit is to move.
+enum Plan {
+    Lower {
+        boundary: u64,
+    },
+    Lift(Range<u64>),
+    /// Nothing yet, or nothing more.
+    Wait,
+}
+
+/// What came of it.
+enum Outcome {
+    /// A transaction that has moved so much, or nothing and was not worth a commit.
+    Moved(u64),
+    /// It found no room.
+    NoRoom,
+    /// It only lets earlier ones take effect.
+    Waited,
+    /// There is nothing to be done any more.
+    Over,
+}
+
+/// A compaction that runs.
+struct Compaction<'c> {
+    engine: &'c Arc<Engine>,
+    options: &'c CompactOptions,
+    page_size: u64,
+    done: CompactProgress,
+    stage: Stage,
+    /// Whether it was to end before nothing was left to be moved.
+    is_limited: bool,
+    /// Commits in a row that only wait: for pages to move to, which the one before may have freed, or for the end to be cut off.
+    waited: usize,
+    /// Pages that one commit moves at most: less after a commit for which there was not enough room.
+    most: u64,
+}
+
+impl Compaction<'_> {
+    fn run(
+        mut self,
+        progress: &mut dyn FnMut(CompactProgress) -> ControlFlow<()>,
+    ) -> Result<CompactProgress> {
+        loop {
+            let Some(txn) = self.begin()? else {
+                self.is_limited = true;
+                break;
             };
-            let Some(mut txn) = txn else {
-                return Ok(done);
-            };
-            let space = &txn.pages.writer.space;
-            let goal = options.goal_pages(txn.living_pages(), page_size);
-            done.is_reached = needed_pages(space) <= goal;
-            if is_first {
-                // Another process may have changed it before this turn.
-                done.file_bytes = self.file_bytes();
+            match self.step(txn)? {
+                Outcome::Over => break,
+                Outcome::Moved(pages) => {
+                    self.done.moved_pages += pages;
+                    self.most = self.most.saturating_mul(2);
+                    if pages > 0 {
+                        self.waited = 0;
+                    }
+                }
+                Outcome::NoRoom | Outcome::Waited => self.waited += 1,
             }
-            if is_first && done.file_bytes <= goal.saturating_mul(page_size) {
-                return Ok(done);
-            }
-            let pages_left = match done.is_reached {
-                true => 0,
-                false => options.pages_left(done.moved_pages, page_size),
-            };
-            let ready = space.ready_count();
-            let room = (ready - SPARED.min(ready / 2)).min(most);
-            txn.pages.durability = Durability::Durable;
-            txn.is_compacting = true;
-            txn.pages.leave_zone();
-            let tail = &mut txn.pages.writer.tail;
-            if std::mem::take(&mut is_first) {
-                tail.begin();
-            }
-            done.is_reached |= goal == 0 && !tail.is_emptying();
-            is_ending |= !tail.is_emptying() || pages_left == 0;
-            // What nobody needs is released before anything is moved.
-            let is_releasing =
-                !is_ending && txn.release_to_compact(options.pages_at_once(page_size))?;
-            let moved = match !is_ending && room > 0 {
-                true if is_releasing => Some(0),
-                true => txn.compact_some(goal, pages_left.min(room), options)?,
-                false => None,
-            };
-            let moved = match txn.commit() {
-                Ok(_) => moved,
-                // What was moved is where it was; with less there may be room for the commit itself.
-                Err(Error::Full { .. }) => None,
-                Err(error) => return Err(error),
-            };
-            done.moved_pages += moved.unwrap_or(0);
-            done.file_bytes = self.file_bytes();
-            (waited, most) = match moved {
-                Some(_) => (0, most.saturating_mul(2)),
-                None => (waited + 1, (room / 4).max(1)),
-            };
-            if !is_ending {
-                is_ending = progress(done).is_break();
-                thread::sleep(options.pause);
+            self.done.file_bytes = self.engine.file_bytes();
+            if !matches!(self.stage, Stage::Done) {
+                if progress(self.done).is_break() {
+                    self.stage = Stage::Done;
+                    self.is_limited = true;
+                }
+                thread::sleep(self.options.pause);
             }
         }
+        self.finish()
+    }
+
+    fn begin(&self) -> Result<Option<WriteTransaction>> {
+        match self.options.patience {
+            Some(limit) => WriteTransaction::begin_within(self.engine, limit),
+            None => WriteTransaction::begin(self.engine).map(Some),
+        }
+    }
+
+    /// Says what was reached, and what was in the way.
+    fn finish(mut self) -> Result<CompactProgress> {
         // Begins, and so cuts. Closing does that by itself.
-        if options.patience.is_none() {
-            WriteTransaction::begin(self)?.abort();
+        if self.options.patience.is_none() {
+            let txn = WriteTransaction::begin(self.engine)?;
+            self.done.is_reached = self.is_reached(&txn);
+            if !self.done.is_reached {
+                self.done.obstacle = Some(match self.is_limited {
+                    true => CompactObstacle::Limit,
+                    false => txn.pins_in_the_way().unwrap_or(CompactObstacle::Room),
+                });
+            }
+            txn.abort();
         }
-        done.file_bytes = self.file_bytes();
-        Ok(done)
+        self.done.file_bytes = self.engine.file_bytes();
+        Ok(self.done)
+    }
+
+    fn is_reached(&self, txn: &WriteTransaction) -> bool {
+        let living = txn.living_pages();
+        let enough = match self.options.goal_pages(living, self.page_size) {
+            0 => living + living / 32 + 32,
+            goal => goal,
+        };
+        needed_pages(&txn.pages.writer.space) <= enough
+    }
+
+    /// One transaction.
+    fn step(&mut self, mut txn: WriteTransaction) -> Result<Outcome> {
+        let goal = (self.options).goal_pages(txn.living_pages(), self.page_size);
+        self.done.is_reached = self.is_reached(&txn);
+        let is_first = matches!(self.stage, Stage::Begin);
+        if is_first {
+            // Another process may have changed it before this turn.
+            self.done.file_bytes = self.engine.file_bytes();
+            if self.done.file_bytes <= goal.saturating_mul(self.page_size) {
+                return Ok(Outcome::Over);
+            }
+            txn.pages.writer.tail.begin(ROUNDS_MAX);
+            self.stage = Stage::Tail;
+        }
+        let pages_left = (self.options).pages_left(self.done.moved_pages, self.page_size);
+        if goal > 0 && self.done.is_reached || pages_left == 0 {
+            self.is_limited |= pages_left == 0;
+            self.stage = Stage::Done;
+        }
+        txn.pages.durability = Durability::Durable;
+        txn.is_compacting = true;
+        txn.pages.leave_zone();
+        let is_unsettled = self.waited < SETTLING && txn.is_unsettled(is_first, &self.done);
+        let plan = self.plan(&mut txn, goal, is_unsettled);
+        // What nobody needs is released before anything is moved.
+        let at_once = self.options.pages_at_once(self.page_size);
+        let is_done = matches!(self.stage, Stage::Done);
+        let is_releasing = !is_done && txn.release_to_compact(at_once)?;
+        let ready = txn.pages.writer.space.ready_count();
+        let room = (ready - SPARED.min(ready / 2)).min(self.most);
+        let outcome = match plan {
+            _ if is_releasing => Outcome::Moved(0),
+            Plan::Wait if is_done && !is_unsettled => Outcome::Over,
+            Plan::Wait => Outcome::Waited,
+            Plan::Lower { .. } if room == 0 => Outcome::NoRoom,
+            Plan::Lower { boundary } => {
+                let work = Lowering {
+                    boundary,
+                    pages_left: pages_left.min(room),
+                    looks_left: MOVED_AT_ONCE,
+                    value_pages_max: self.options.value_pages_max(self.page_size),
+                    saved_min: 1,
+                    ..Lowering::default()
+                };
+                txn.compact_some(work)?
+            }
+            Plan::Lift(values) => txn.compact_some(Lowering {
+                boundary: u64::MAX,
+                lifted: values,
+                pages_left: u64::MAX,
+                looks_left: u64::MAX,
+                saved_min: usize::MAX,
+                ..Lowering::default()
+            })?,
+        };
+        if let (Stage::Gaps(gaps), Outcome::Moved(pages)) = (&mut self.stage, &outcome) {
+            gaps.moved += pages;
+        }
+        if matches!(outcome, Outcome::NoRoom) && self.waited + 1 >= SETTLING {
+            self.stage = Stage::Done;
+        }
+        let is_changed = !txn.pages.is_unchanged() || txn.pages.writer.space.wants_fold();
+        let is_wanted = match outcome {
+            Outcome::Over => return Ok(outcome),
+            Outcome::Moved(_) => is_changed,
+            Outcome::NoRoom => is_changed || is_unsettled,
+            Outcome::Waited => true,
+        };
+        if !is_wanted {
+            txn.abort();
+            return Ok(outcome);
+        }
+        match txn.commit() {
+            Ok(_) => Ok(outcome),
+            // What was moved is where it was; with less there may be room for the commit itself.
+            Err(Error::Full { .. }) => {
+                self.most = (room / 4).max(1);
+                Ok(Outcome::NoRoom)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// What is to be moved next. A stage goes on only where what it has moved is free.
+    fn plan(&mut self, txn: &mut WriteTransaction, goal: u64, is_unsettled: bool) -> Plan {
+        let used = txn.pages.writer.space.used_count();
+        // The pages on the way to those that are moved are copied, too.
+        let slack = used / 64 + 16;
+        if txn.pages.writer.tail.is_emptying() {
+            let boundary = match self.stage {
+                Stage::Tail => goal.max(used + slack),
+                Stage::Gaps(gaps) => gaps.boundary,
+                Stage::Begin | Stage::Done => return Plan::Wait,
+            };
+            txn.leave_tail(goal.max(used + slack));
+            return Plan::Lower { boundary };
+        }
+        if is_unsettled || matches!(self.stage, Stage::Done) {
+            return Plan::Wait;
+        }
+        let gaps = match self.stage {
+            Stage::Gaps(gaps) => gaps,
+            _ => Gaps {
+                moved: u64::MAX,
+                ..Gaps::default()
+            },
+        };
+        let first_gap = txn.pages.writer.space.free_page_behind(slack);
+        let is_fruitful = gaps.moved > if gaps.has_lifted { 0 } else { LITTLE };
+        // What was lifted finds its place also if somebody reads meanwhile.
+        let is_held = (!is_fruitful || gaps.lifted_at == 0) && txn.pins_in_the_way().is_some();
+        // Nothing is lifted that may have to stay behind the end.
+        let is_limited = !is_fruitful && self.options.moved_bytes.is_some();
+        self.is_limited |= is_limited;
+        let is_over = self.done.is_reached
+            || self.options.patience.is_some()
+            || gaps.rounds >= GAP_ROUNDS_MAX
+            || is_held
+            || is_limited;
+        let Some(boundary) = first_gap.filter(|_| !is_over) else {
+            self.stage = Stage::Done;
+            return Plan::Wait;
+        };
+        let mut next = Gaps {
+            boundary,
+            moved: 0,
+            rounds: gaps.rounds + 1,
+            has_lifted: !is_fruitful,
+            ..gaps
+        };
+        if !is_fruitful && boundary <= gaps.lifted_at {
+            self.stage = Stage::Done;
+            return Plan::Wait;
+        }
+        let plan = match is_fruitful {
+            true => {
+                txn.pages.writer.tail.begin(1);
+                Plan::Lower { boundary }
+            }
+            false => {
+                next.lifted_at = boundary;
+                txn.leave_tail(boundary);
+                let at_once = self.options.pages_at_once(self.page_size);
+                Plan::Lift(boundary..boundary.saturating_add(at_once))
+            }
+        };
+        self.stage = Stage::Gaps(next);
+        plan
     }
 }
 
@@ -272,28 +529,43 @@ impl WriteTransaction {
         space.used_count().saturating_sub(dead)
     }
 
-    /// Moves as much of what is behind the goal as one commit should; `None` if there is no room for it.
-    fn compact_some(
-        &mut self,
-        goal: u64,
-        pages_left: u64,
-        options: &CompactOptions,
-    ) -> Result<Option<u64>> {
-        let used = self.pages.writer.space.used_count();
-        // The pages on the way to those that are moved are copied, too.
-        let boundary = goal.max(used + used / 64 + 16);
-        self.pages.writer.space.leave_tail(boundary);
-        let mut work = Lowering {
-            boundary,
-            pages_left,
-            looks_left: MOVED_AT_ONCE,
-            moved: 0,
-            takes_any_value: options.patience.is_none(),
-            saved_min: 1,
-        };
+    /// Who sees pages of older states, or may, so that they are not free where something is moved.
+    fn pins_in_the_way(&self) -> Option<CompactObstacle> {
+        let readers = self.engine.flusher.published.table.readers();
+        if !readers.is_empty() {
+            return Some(CompactObstacle::Readers);
+        }
+        let is_named = !self.pages.writer.named.live().is_empty();
+        is_named.then_some(CompactObstacle::NamedSnapshots)
+    }
+
+    /// Whether a commit that changes nothing would free pages, or bring the end of the file nearer.
+    fn is_unsettled(&self, is_first: bool, done: &CompactProgress) -> bool {
+        let writer = &self.pages.writer;
+        let space = &writer.space;
+        let lower_limit = self.pages.geometry.lower_limit_bytes / self.engine.page_size as u64;
+        let least = if is_first { TRAILING_MIN } else { 0 };
+        let is_free = space.page_count() > lower_limit && space.trailing_free() > least;
+        let is_dead = space.used_count() > self.living_pages();
+        is_free || writer.is_to_cut(&*self.engine.storage) || is_dead && !done.is_reached
+    }
+
+    /// Has pages of the space map moved that are behind the boundary, if there is room before.
+    fn leave_tail(&mut self, boundary: u64) {
+        let space = &mut self.pages.writer.space;
+        if space
+            .free_page_behind(0)
+            .is_some_and(|free| free < boundary)
+        {
+            space.leave_tail(boundary);
+        }
+    }
+
+    /// Moves as much as one commit should.
+    fn compact_some(&mut self, mut work: Lowering) -> Result<Outcome> {
         match self.lower(&mut work) {
-            Ok(()) => Ok(Some(work.moved)),
-            Err(Error::Full { .. }) => Ok(None),
+            Ok(()) => Ok(Outcome::Moved(work.moved)),
+            Err(error) if error.is_lack_of_space() => Ok(Outcome::NoRoom),
             Err(error) => Err(error),
         }
     }

@@ -5,6 +5,7 @@
 
 use super::{
     door::lock_path,
+    engine::Engine,
     opening::open_here,
     shared::{Shared, lock_file_error, not_opened},
 };
@@ -60,7 +61,7 @@ pub fn delete(path: impl AsRef<Path>, deletion: Deletion) -> Result<bool> {
     loop {
         match (delete_once(path, deletion), deletion) {
             (Err(Error::InUse(_)), Deletion::WhenUnused | Deletion::Now) => thread::sleep(PAUSE),
-            (done, _) => return done,
+            (done, _) => return done.map_err(|error| error.at(path)),
         }
     }
 }
@@ -170,6 +171,25 @@ impl Names {
             .or_else(accept_unflushable)
             .map_err(Error::io(DELETING))?;
         Ok(true)
+    }
+}
+
+impl Engine {
+    /// Takes the name of the lock file away if no link to the database file is left: who has the database open goes on with
+    /// both files, nobody else can come to it, and another database may get their names.
+    pub(super) fn give_lock_name_up(&self) {
+        let is_gone = || {
+            // It looks how many links there are.
+            let _ = self.storage.refuse_cut();
+            self.storage.lost_name().is_some_and(|lost| lost.is_gone)
+        };
+        if self.refuse_forked().is_ok()
+            && let Some(shared) = self.shared()
+            && is_gone()
+            && let Ok(_gate) = shared.lock_file.pass_gate()
+        {
+            shared.lock_file.remove();
+        }
     }
 }
 

@@ -5,7 +5,7 @@
 //! How they are laid out stands in `docs/format.md`.
 
 use super::{
-    backup::{self, BackupProgress, blamed},
+    backup::{self, BackupProgress, READING_BACKUP, WRITING_BACKUP, blamed},
     reader::Reader,
     rollback::forest,
     snapshot::Snapshot,
@@ -196,9 +196,7 @@ impl<'w> Hashed<'w> {
 
     fn write(&mut self, bytes: &[u8]) -> Result<()> {
         self.hash.write(bytes);
-        self.out
-            .write_all(bytes)
-            .map_err(Error::io("writing the backup"))
+        self.out.write_all(bytes).map_err(Error::io(WRITING_BACKUP))
     }
 
     fn run(&mut self, run: Run) -> Result<()> {
@@ -251,7 +249,7 @@ impl<'r> Delta<'r> {
             .read_exact(bytes)
             .map_err(|error| match error.kind() {
                 io::ErrorKind::UnexpectedEof => not_one("it ends too early"),
-                _ => Error::io("reading the backup")(error),
+                _ => Error::io(READING_BACKUP)(error),
             })?;
         self.hash.write(bytes);
         Ok(())
@@ -334,7 +332,7 @@ impl<'r> Delta<'r> {
         }
         let mut more = Vec::new();
         let read = self.source.take(1).read_to_end(&mut more);
-        read.map_err(Error::io("reading the backup"))?;
+        read.map_err(Error::io(READING_BACKUP))?;
         match more.is_empty() {
             true => Ok(()),
             false => Err(not_one("something stands behind its end")),

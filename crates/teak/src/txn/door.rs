@@ -60,7 +60,8 @@ impl Drop for Door {
 impl Door {
     /// Passes the gate.
     pub(super) fn pass(path: &Path, settings: &Settings) -> Result<Self> {
-        let lock_path = lock_path(path, settings.lock_file.as_deref()).map_err(lock_file_error)?;
+        let lock_path = lock_path(path, settings.lock_file.as_deref())
+            .map_err(Error::io("finding the directory of the database"))?;
         let mode = LockMode::beside(path, settings.file_mode);
         let (lock_file, is_alone) = LockFile::open(&lock_path, mode)
             .map_err(|error| not_opened(error, &lock_path, path))?;

@@ -498,6 +498,12 @@ impl Engine {
         Ok(Some(writer))
     }
 
+    /// The id of the process that has the writer's place, if that is known.
+    pub(crate) fn writer_process(&self) -> Option<u32> {
+        let shared = self.flusher.shared.as_ref()?;
+        shared.process_of(shared.region.writer.holder().into())
+    }
+
     pub(super) fn writer_turn(&self, turn: Turn<Writer>) -> WriterTurn {
         WriterTurn {
             turn: Some(turn),
@@ -616,7 +622,12 @@ impl Engine {
     /// Returns when every commit so far is durable.
     pub(crate) fn sync(&self) -> Result<()> {
         self.refuse_unwritable()?;
-        self.flusher.wait(self.flusher.newest())
+        self.named(self.flusher.wait(self.flusher.newest()))
+    }
+
+    /// Has an error of the system name the database file, if it names no other.
+    pub(super) fn named<T>(&self, done: Result<T>) -> Result<T> {
+        done.map_err(|error| error.at(&self.path))
     }
 
     /// Returns when a commit is durable. One that was opened for reading cannot see to that.
@@ -707,7 +718,12 @@ impl Writer {
 
     /// Whether the file is becoming shorter, which takes flushes.
     pub(super) fn is_to_shrink(&self, storage: &dyn Storage) -> bool {
-        self.tail.is_emptying() || storage.len() > self.least_bytes()
+        self.tail.is_emptying() || self.is_to_cut(storage)
+    }
+
+    /// Whether the file is longer than it has to be when what made the database shorter is on the disk.
+    pub(super) fn is_to_cut(&self, storage: &dyn Storage) -> bool {
+        storage.len() > self.least_bytes()
     }
 
     /// The file may be this long when what made the database shorter is on the disk.

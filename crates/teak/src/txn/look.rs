@@ -60,7 +60,7 @@ pub struct FileInfo {
 /// [`Error::NotFound`], [`Error::NotADatabase`]; [`Error::UnknownFormat`] if a newer version wrote it; [`Error::Io`].
 pub fn look(path: impl AsRef<Path>) -> Result<FileInfo> {
     let path = path.as_ref();
-    let (head, file_bytes) = read_head(path, PROBE_LEN)?;
+    let (head, file_bytes) = read_head(path, PROBE_LEN).map_err(|error| error.at(path))?;
     let mut unreadable_records = Vec::new();
     let records = records_in(&head, path, &mut unreadable_records)?;
     let Some(newest) = records.first() else {

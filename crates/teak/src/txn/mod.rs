@@ -59,7 +59,7 @@ pub(crate) mod write;
 mod written;
 
 pub use checked::Verification;
-pub use compact::{CompactOptions, CompactProgress};
+pub use compact::{CompactObstacle, CompactOptions, CompactProgress};
 pub use deleting::{Deletion, delete};
 pub use engine::Durability;
 pub(crate) use engine::Engine;

@@ -4,6 +4,7 @@ use super::door::lock_path;
 use crate::{
     Error, Result,
     commit::record::{PROBE_LEN, RecordFault, find_page_size},
+    error::shown,
     store::{id_of, read_head},
 };
 use std::{
@@ -30,7 +31,8 @@ const SUFFIX: &[u8] = b"-lock";
 /// [`Error::Io`] if the directory does not exist or cannot be read.
 pub fn lock_file_of(path: impl AsRef<Path>) -> Result<PathBuf> {
     let path = path.as_ref();
-    lock_path(path, None).map_err(Error::io("finding the directory of the database"))
+    lock_path(path, None)
+        .map_err(|error| Error::io("finding the directory of the database")(error).at(path))
 }
 
 /// Refuses to create a database at `target` if that is the name of the lock file of an existing database, or if its own lock file would
@@ -48,8 +50,8 @@ pub(crate) fn refuse_lock_name(target: &Path, sources: &[&Path]) -> Result<()> {
     if is_taken(&own_lock) {
         return Err(Error::InvalidArgument(format!(
             "{} is a database, and would be the lock file of {}; choose another name for the new file",
-            own_lock.display(),
-            target.display()
+            shown(&own_lock),
+            shown(target)
         )));
     }
     let name = own_lock.as_os_str().as_bytes();
@@ -62,8 +64,8 @@ pub(crate) fn refuse_lock_name(target: &Path, sources: &[&Path]) -> Result<()> {
     if is_taken(base) {
         return Err(Error::InvalidArgument(format!(
             "{} is the name of the lock file of the database {}; choose another name",
-            target.display(),
-            base.display()
+            shown(target),
+            shown(base)
         )));
     }
     Ok(())

@@ -27,6 +27,7 @@ use crate::{
         Features, FlushLimits, KNOWN_FEATURES, Marks, PROBE_LEN, Record, RecordFault, SLOT_COUNT,
         begins_with_record, find_page_size,
     },
+    error::shown,
     space::{FIRST_PAGE, Space, SpaceRoots},
     store::{
         Access, Company, Create, Created, FileStorage, Storage, boot_id, is_on_network,
@@ -227,8 +228,8 @@ fn leads_nowhere(path: &Path, target: &Path, create: Create) -> Error {
     }
     Error::InvalidArgument(format!(
         "{} is a symbolic link to {}, where nothing is; name that file to create the database there, or remove the link",
-        path.display(),
-        target.display()
+        shown(path),
+        shown(&target)
     ))
 }
 

@@ -60,8 +60,9 @@ impl Opening {
         let name = lock_path(path, lock_file).unwrap_or_else(|_| path.to_path_buf());
         let (began, mut kept_since) = (Instant::now(), None);
         loop {
-            let (mut usable, is_kept) = known(&name, path, access);
-            let (since, patience) = match is_kept {
+            let [mut usable, kept] = known(&name, path, access);
+            kept.iter().for_each(|engine| engine.give_lock_name_up());
+            let (since, patience) = match !kept.is_empty() {
                 true => (*kept_since.get_or_insert_with(Instant::now), KEPT_PATIENCE),
                 false => (began, PATIENCE),
             };
@@ -169,8 +170,8 @@ impl Drop for Opening {
 }
 
 /// The databases of that name that this process has not let go of yet: those that can be opened again, one at most; and
-/// whether there is another one.
-fn known(name: &Path, path: &Path, access: Access) -> (Vec<Arc<Engine>>, bool) {
+/// the others.
+fn known(name: &Path, path: &Path, access: Access) -> [Vec<Arc<Engine>>; 2] {
     let file = file_id(path);
     // What is not usable may go with these, so not while they are locked.
     let alive: Vec<_> = {
@@ -199,8 +200,7 @@ fn known(name: &Path, path: &Path, access: Access) -> (Vec<Arc<Engine>>, bool) {
     let alive = alive.map(|(_, is_same, engine)| (is_same, engine));
     let (usable, kept): (Vec<_>, Vec<_>) =
         alive.partition(|(is_same, engine)| *is_same && engine.is_usable(access));
-    let usable = usable.into_iter().map(|(_, engine)| engine).collect();
-    (usable, !kept.is_empty())
+    [usable, kept].map(|found| found.into_iter().map(|(_, engine)| engine).collect())
 }
 
 /// The database in that file, if this process has not let go of it yet.

@@ -275,7 +275,8 @@ impl WritePages {
         Ok(())
     }
 
-    /// Brings a page that was written early back into memory.
+    /// Has a page that was written early built once more: in its final place, where that can be mapped, so that it need not be written again
+    /// however often it changes, else in memory.
     fn bring_back(&mut self, number: PageNumber) -> Result<()> {
         self.make_room()?;
         let offset = self.offset_of(number);
@@ -291,10 +292,17 @@ impl WritePages {
             let detail = "it was written early, and other bytes stand there now";
             return Err(Error::corrupted(number, "write", detail));
         }
-        self.writer
-            .arena
-            .make_resident(number)
-            .copy_from_slice(page);
+        if !self.arena().is_mapped(number)
+            && let Ok(Some(bytes)) = self.mapped_run(Run::new(number.0, 1))
+        {
+            self.writer.arena.map(Run::new(number.0, 1), bytes);
+        }
+        let is_mapped = self.arena().is_mapped(number);
+        let bytes = self.writer.arena.make_resident(number);
+        if !is_mapped {
+            let page = self.mapping.bytes(offset, self.page_size);
+            bytes.copy_from_slice(page.ok_or_else(|| outside(&self.mapping, number))?);
+        }
         Ok(())
     }
 
@@ -319,10 +327,18 @@ impl WritePages {
             .map_err(Error::io("writing a large value"))
     }
 
-    /// Writes leaves to their final place when there are more pages in memory than allowed.
+    /// Bytes of pages that count towards what is allowed: a lazy transaction may build as many in the file as it likes.
+    fn counted_bytes(&self) -> usize {
+        match self.durability {
+            Durability::Lazy => self.arena().resident_bytes(),
+            _ => self.dirty_bytes(),
+        }
+    }
+
+    /// Writes leaves to their final place when there are more pages in memory than allowed, if they are not built there.
     /// Nobody can see them there yet. Inner pages stay, since their tags are not known yet.
     fn make_room(&mut self) -> Result<()> {
-        if self.arena().resident_bytes() < self.room_at {
+        if self.counted_bytes() < self.room_at {
             return Ok(());
         }
         self.writer.flusher().refuse_evicted()?;
@@ -336,11 +352,18 @@ impl WritePages {
         });
         write_pages(&*self.storage, self.page_size, &parts).map_err(Error::io(WRITING_PAGES))?;
         self.writer.flusher().counters.note_early(leaves.len());
+        if self.durability != Durability::Lazy {
+            self.writer.arena.for_each_mapped(|number, page| {
+                if Header::read(page).is_leaf() {
+                    leaves.push((number, Tag::of(page)));
+                }
+            });
+        }
         for (number, tag) in leaves {
             self.writer.arena.note_early_write(number, tag);
         }
         // Where little but inner pages was there they are not all looked at again for each page that comes.
-        let left = self.arena().resident_bytes();
+        let left = self.counted_bytes();
         self.room_at = self.memory_bytes.max(left + left / 4);
         Ok(())
     }
@@ -631,10 +654,17 @@ impl PageSink for WritePages {
         let Ok(pages) = u32::try_from(pages) else {
             return false;
         };
-        let found = self.writer.space.allocate(pages, Policy::Contiguous);
+        let is_before = |run: Run| run.len > 0 && u64::from(run.start.0) < boundary;
+        // A page is taken from the open run, which was the lowest.
+        let policy = match pages {
+            1 if is_before(self.open_run) => return true,
+            1 => Policy::Crumbs,
+            _ => Policy::Contiguous,
+        };
+        let found = self.writer.space.allocate(pages, policy);
         found.is_some_and(|run| {
             self.writer.space.give_back(run);
-            run.end() <= boundary
+            is_before(run)
         })
     }
 

@@ -401,7 +401,8 @@ fn new_hold(engine: &Arc<Engine>) -> Result<Hold> {
 #[cold]
 fn refresh(hold: &mut Arc<Hold>, mut state: u64) -> Result<()> {
     loop {
-        let visible = hold.engine.flusher.published.newest()?;
+        let engine = &hold.engine;
+        let visible = engine.named(engine.flusher.published.newest())?;
         if visible.transaction().0 == state {
             let hold = Arc::get_mut(hold).expect("a hold that was seated is alone");
             hold.snapshot = visible;

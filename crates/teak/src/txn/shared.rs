@@ -258,7 +258,7 @@ pub(super) fn not_opened(error: io::Error, lock_path: &Path, path: &Path) -> Err
             path: lock_path.to_path_buf(),
             reason: error.to_string(),
         },
-        _ => lock_file_error(error),
+        _ => lock_file_error(error).at(lock_path),
     }
 }
 

@@ -24,10 +24,13 @@ use crate::{
 /// all of them wait for it.
 const MOVED_MIN: u64 = 2;
 const MOVED_TIMES: u64 = 4;
+/// A value that is larger than what a commit moves is moved by one of the commits of the round after the one that came by it, if it has no more
+/// pages than this: all commits would wait for it.
+const VALUE_MAX: u64 = 256;
 /// Inner pages, or leaves of tables with large values, that one commit looks at.
 const LOOKED_AT: u64 = 64;
 /// So many rounds are made at most before it is looked anew whether it is worth it.
-const ROUNDS_MAX: u32 = 16;
+pub(super) const ROUNDS_MAX: u32 = 16;
 /// A round that moves a smaller part of the pages in use found little.
 const LITTLE: u64 = 64;
 /// After what failed so many commits pass before the next attempt.
@@ -68,18 +71,39 @@ pub(super) struct Tail {
     /// How often in a row it was of little use.
     fruitless: u32,
     moved: u64,
+    /// The pages of the smallest value that was left in this round since it is too large, and how large one may be that is moved all the same.
+    passed_over: u64,
+    value_pages: u64,
     /// Pages that were written since the last sample, and the table that it was of.
     written: u64,
     sampled: Option<Vec<u8>>,
 }
 
 impl Tail {
-    /// Begins to move what is behind the pages in use, whether that is worth it or not.
-    pub(super) fn begin(&mut self) {
+    /// Begins to move what is behind the pages in use, whether that is worth it or not, in so many rounds at most.
+    pub(super) fn begin(&mut self, rounds: u32) {
         *self = Self {
             is_emptying: true,
+            rounds: ROUNDS_MAX.saturating_sub(rounds),
             ..Self::default()
         };
+    }
+
+    /// Notes which values a commit of this round has left.
+    fn note_values(&mut self, work: &Lowering) {
+        self.value_pages = work.value_pages_max;
+        self.passed_over = match (self.passed_over, work.passed_over) {
+            (0, other) | (other, 0) => other,
+            (one, other) => one.min(other),
+        };
+        if matches!(self.place, Place::Begin) {
+            let passed_over = std::mem::take(&mut self.passed_over);
+            self.value_pages = if passed_over <= VALUE_MAX {
+                passed_over
+            } else {
+                0
+            };
+        }
     }
 
     pub(super) fn is_emptying(&self) -> bool {
@@ -155,18 +179,20 @@ impl WriteTransaction {
         }
         let page_count = self.pages.writer.space.page_count();
         let times = (page_count / boundary.max(1)).clamp(1, MOVED_TIMES);
+        let tail = &self.pages.writer.tail;
         let mut work = Lowering {
             boundary,
             pages_left: (taken * percent / 100).max(MOVED_MIN * times),
             looks_left: LOOKED_AT,
-            moved: 0,
-            takes_any_value: false,
+            value_pages_max: tail.value_pages,
             saved_min: SAVED_MIN,
+            ..Lowering::default()
         };
         let lowered = self.lower(&mut work);
         if lowered.is_err() {
             self.rest(REST);
         }
+        self.pages.writer.tail.note_values(&work);
         match lowered {
             Err(error @ Error::Io { .. }) => Err(error),
             _ => Ok(()),
@@ -213,7 +239,9 @@ impl WriteTransaction {
     /// transaction is as it was.
     pub(super) fn lower(&mut self, work: &mut Lowering) -> Result<()> {
         self.pages.writer.space.forget_holes(work.boundary);
-        self.pages.place_low(Some(work.boundary));
+        // What is lifted may make the file longer.
+        let is_lifting = !work.lifted.is_empty();
+        self.pages.place_low((!is_lifting).then_some(work.boundary));
         let savepoint = self.begin_savepoint()?;
         let walked = self.walk(work);
         self.pages.place_low(None);

@@ -26,9 +26,9 @@ fn a_table_that_is_asked_for_while_it_is_moved_is_found_where_it_is() {
         boundary: 16,
         pages_left: 1000,
         looks_left: 1000,
-        moved: 0,
-        takes_any_value: true,
+        value_pages_max: u64::MAX,
         saved_min: 1,
+        ..Lowering::default()
     };
     txn.lower(&mut work).unwrap();
     assert!(work.moved > 0, "pages of the table are moved");

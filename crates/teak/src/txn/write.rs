@@ -121,7 +121,7 @@ impl WriteTransaction {
     }
 
     fn begin_in(engine: &Arc<Engine>, mut writer: WriterTurn, debts: Debts) -> Result<Self> {
-        let beginning = Beginning::new(engine, &mut writer)?;
+        let beginning = engine.named(Beginning::new(engine, &mut writer))?;
         let mut txn = Self::of(engine, beginning, writer);
         txn.pay_debts(debts)?;
         Ok(txn)
@@ -369,7 +369,7 @@ impl WriteTransaction {
         });
         table.is_changed |= *root != before;
         self.is_broken = result.is_err();
-        result.map_err(|error| located(error, &self.pages, root, name, None))
+        result.map_err(|error| located(error, &self.pages, root, name, None).at(&self.engine.path))
     }
 
     /// Changes the catalog. An error or a panic in the middle of that leaves nothing to do but rolling back, as with a table.
@@ -380,7 +380,7 @@ impl WriteTransaction {
         let was_broken = mem::replace(&mut self.is_broken, true);
         let changed = changing(&mut self.pages, |pages| change(pages, &mut self.catalog));
         self.is_broken = was_broken || changed.is_err();
-        changed
+        self.engine.named(changed)
     }
 
     /// Creates a table; it must not exist.

@@ -2,6 +2,7 @@
 
 use crate::failure::Failure;
 use crate::outputs;
+use crate::text::shown_path;
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::os::unix::ffi::OsStrExt as _;
@@ -37,10 +38,10 @@ impl Source {
         if environment.engine() != engine {
             return Err(Failure::Usage(format!(
                 "{} is a file of {}; write {}:{}",
-                path.display(),
+                shown_path(&path),
                 environment.format_name(),
                 prefix(environment.engine()),
-                path.display(),
+                shown_path(&path),
             )));
         }
         Ok(Self { path, environment })
@@ -102,7 +103,7 @@ fn file_of(path: &Path, engine: Engine) -> Result<PathBuf, Failure> {
     if !metadata.is_dir() {
         return Err(Failure::Usage(format!(
             "{} is neither a file nor a directory",
-            path.display()
+            shown_path(path)
         )));
     }
     let (own, other) = match engine {
@@ -113,7 +114,7 @@ fn file_of(path: &Path, engine: Engine) -> Result<PathBuf, Failure> {
     if !file.exists() && path.join(other.0).exists() {
         return Err(Failure::Usage(format!(
             "there is no {own} in {0}, but {1}; write {2}:{0}",
-            path.display(),
+            shown_path(path),
             other.0,
             other.1,
         )));
@@ -127,9 +128,12 @@ fn failure(path: &Path, error: Error) -> Failure {
         Error::Io { source, .. } => Failure::file("reading", path)(source),
         error @ (Error::Damaged { .. } | Error::CutShort { .. }) => Failure::Damaged(format!(
             "{}: {error}; nothing was imported. Have the engine's own programs check it, or restore a backup of it",
-            path.display()
+            shown_path(path)
         )),
-        error => Failure::Source(format!("{}: {error}; nothing was imported", path.display())),
+        error => Failure::Source(format!(
+            "{}: {error}; nothing was imported",
+            shown_path(path)
+        )),
     }
 }
 

@@ -4,6 +4,7 @@ use super::copy::Copied;
 use super::source::Source;
 use crate::failure::Failure;
 use crate::output::{self, Style, counted, table_name};
+use crate::text::shown_path;
 use indicatif::{BinaryBytes, HumanCount};
 use serde::Serialize;
 use std::io::{self, Write};
@@ -89,7 +90,7 @@ fn write_text(
         counted(copied.len() as u64, "table"),
         report.format,
         report.source_transaction,
-        database.display(),
+        shown_path(database),
     )?;
     writeln!(
         output,

@@ -3,7 +3,7 @@
 
 use super::Format;
 use crate::failure::Failure;
-use crate::text::{DumpReader, Event, Header, TsvReader};
+use crate::text::{DumpReader, Event, Header, TsvReader, shown_path};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::fs::File;
 use std::io::{self, BufReader, Read};
@@ -40,7 +40,7 @@ impl Input {
                 .len();
             let progress = ProgressBar::new(len).with_style(file_style());
             let source: Box<dyn Read> = Box::new(progress.wrap_read(file));
-            (source, progress, path.display().to_string())
+            (source, progress, shown_path(path))
         };
         let source = BufReader::with_capacity(BUFFER_LEN, source);
         let reader = match format.unwrap_or_else(|| guess_format(path)) {

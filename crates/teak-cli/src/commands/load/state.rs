@@ -139,7 +139,7 @@ impl<'a> LoadState<'a> {
 
     /// A write transaction as durable as was asked for.
     pub(super) fn begin_write(&mut self) -> Result<WriteTxn, Failure> {
-        let mut txn = self.database.begin_write()?;
+        let mut txn = engine::begin_write(self.database, self.arguments.wait)?;
         txn.set_durability(self.arguments.durability.into());
         self.follow_others(&txn)?;
         Ok(txn)

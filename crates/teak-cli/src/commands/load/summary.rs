@@ -4,6 +4,7 @@ use super::DurabilityArgument;
 use super::state::LoadState;
 use crate::failure::Failure;
 use crate::output::{self, Style, counted, table_name};
+use crate::text::shown_path;
 use indicatif::{BinaryBytes, HumanCount};
 use serde::Serialize;
 use std::io::{self, Write};
@@ -66,7 +67,7 @@ fn write_text(state: &LoadState<'_>, report: &Report, output: &mut impl Write) -
         [table] => format!("table \"{table}\""),
         tables => counted(tables.len() as u64, "table"),
     };
-    let database = state.arguments.database.path.display();
+    let database = shown_path(&state.arguments.database.path);
     writeln!(
         output,
         "loaded {} into {tables} of {database}",

@@ -8,7 +8,7 @@
 //! Where links are refused the file is renamed, if the system can do that without replacing
 //! anything. Where it cannot, an empty file claims the name first, and is replaced.
 
-use crate::{Error, Result, store::random_id};
+use crate::{Error, Result, error::shown, store::random_id};
 use rustix::{
     fs::{
         AtFlags, CWD, Mode, OFlags, RenameFlags, linkat, openat, renameat, renameat_with, unlinkat,
@@ -50,7 +50,7 @@ impl Unnamed {
         let name = path.file_name().ok_or_else(|| {
             Error::InvalidArgument(format!(
                 "{} does not name a file; add a file name",
-                path.display()
+                shown(path)
             ))
         })?;
         let parent = match path.parent() {

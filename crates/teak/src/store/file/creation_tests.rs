@@ -32,6 +32,7 @@ impl FileStorage {
             }
             Err(source) => Err(Error::Io {
                 operation: "giving the new database file its name",
+                path: None,
                 source,
             }),
         }

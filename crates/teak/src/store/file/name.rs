@@ -21,6 +21,8 @@ pub(crate) struct LostName {
     pub(crate) path: PathBuf,
     /// Where the file is now, if it was renamed.
     pub(crate) moved_to: Option<PathBuf>,
+    /// Whether no link to the file is left, under whatever name.
+    pub(crate) is_gone: bool,
 }
 
 /// The name of an open file.
@@ -89,6 +91,7 @@ impl FileStorage {
         Some(LostName {
             path: path.to_path_buf(),
             moved_to: fs::read_link(link).ok().filter(is_the_file),
+            is_gone: self.name.is_unlinked.load(Relaxed),
         })
     }
 }

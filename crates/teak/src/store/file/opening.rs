@@ -173,20 +173,14 @@ fn open_regular(path: &Path, access: Access) -> Result<File> {
 fn opening(path: &Path, source: io::Error) -> Error {
     match source.kind() {
         ErrorKind::NotFound => Error::NotFound(path.into()),
-        _ => Error::Io {
-            operation: "opening the database file",
-            source,
-        },
+        _ => Error::io("opening the database file")(source).at(path),
     }
 }
 
 fn lock_file(path: &Path, file: File, company: Company) -> Result<LockedFile> {
     LockedFile::new(file, company).map_err(|error| match error {
         TryLockError::WouldBlock => Error::InUse(path.into()),
-        TryLockError::Error(source) => Error::Io {
-            operation: "locking the database file",
-            source,
-        },
+        TryLockError::Error(source) => Error::io("locking the database file")(source).at(path),
     })
 }
 

@@ -653,9 +653,8 @@ fn nested_trees_are_moved_to_lower_pages() {
         boundary: 0,
         pages_left: 7,
         looks_left: 7,
-        moved: 0,
-        takes_any_value: false,
         saved_min: 1,
+        ..Lowering::default()
     };
     let (mut from, mut rounds) = (None, 0);
     loop {

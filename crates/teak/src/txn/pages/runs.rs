@@ -201,7 +201,15 @@ impl WritePages {
 
     /// The memory that is the file there, to build in; `None` where pages are better written, or have to be.
     pub(super) fn writable_run(&mut self, run: Run) -> Result<Option<WritableRun>> {
-        if self.durability != Durability::Lazy || !self.is_secured {
+        match self.durability {
+            Durability::Lazy => self.mapped_run(run),
+            _ => Ok(None),
+        }
+    }
+
+    /// The same, whatever the pages are for; `None` where that cannot be.
+    pub(super) fn mapped_run(&mut self, run: Run) -> Result<Option<WritableRun>> {
+        if !self.is_secured {
             return Ok(None);
         }
         let len = (run.len as usize) << self.page_shift;

@@ -1,0 +1,104 @@
+//! All that copies a database.
+
+use super::Judge;
+use crate::seeds::options;
+use std::{
+    fs::File,
+    io::{self, Write},
+    ops::ControlFlow,
+    path::Path,
+};
+use teak::Database;
+use tempfile::TempDir;
+
+/// A place for bytes that takes so many at most.
+struct Sink {
+    bytes: Vec<u8>,
+    max: usize,
+}
+
+impl Write for Sink {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.bytes.extend_from_slice(bytes);
+        match self.bytes.len() > self.max {
+            true => Err(io::ErrorKind::StorageFull.into()),
+            false => Ok(bytes.len()),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Backups, increments, dense copies, and what is made of them.
+pub(super) fn all(judge: &mut Judge<'_>, database: &Database, directory: Option<&TempDir>) {
+    let Some(txn) = judge.note("a reader", database.begin_read()) else {
+        return;
+    };
+    // Named states may be as long as the file, and so may what it has grown by.
+    let sink = || Sink {
+        bytes: Vec::new(),
+        max: 2 * judge.records_max + (8 << 20),
+    };
+    let (mut full, mut increment) = (sink(), sink());
+    let go_on = &mut |_| ControlFlow::Continue(());
+    let copied = txn.write_backup(&mut full, go_on);
+    let snapshots = database.snapshots().unwrap_or_default();
+    let older = snapshots
+        .first()
+        .and_then(|s| database.open_snapshot(&s.name).ok());
+    let since = older.map(|older| txn.write_backup_since(&older, &mut increment, go_on));
+    if full.bytes.len().max(increment.bytes.len()) > full.max {
+        judge.find("a backup is far longer than the file".to_owned());
+    }
+    judge.note("a backup", copied);
+    since.map(|since| judge.note("an incremental backup", since));
+    let Some(directory) = directory else {
+        return;
+    };
+    let target = |name: &str| directory.path().join(name);
+    let copied = database.backup(target("backup"), go_on);
+    if judge.note("a backup", copied).is_some() {
+        expect_sound(judge, "a backup", &target("backup"));
+    }
+    let copied = database.backup_compact(target("dense"), &mut |_| ControlFlow::Continue(()));
+    if judge.note("a dense copy", copied).is_some() {
+        expect_any(judge, "a dense copy", &target("dense"));
+    }
+    if increment.bytes.is_empty() {
+        return;
+    }
+    let restored = teak::restore(
+        &mut &full.bytes[..],
+        &mut [&mut &increment.bytes[..]],
+        target("restored"),
+        &mut |_| ControlFlow::Continue(()),
+    );
+    let _ = restored;
+    let _ = File::open(target("backup")).map(|mut file| {
+        teak::restore(&mut file, &mut [], target("restored again"), &mut |_| {
+            ControlFlow::Continue(())
+        })
+    });
+    let _ = std::fs::remove_file(target("backup"));
+    let _ = std::fs::remove_file(target("dense"));
+}
+
+/// A copy of a sound database is sound.
+fn expect_any(judge: &mut Judge<'_>, what: &str, path: &Path) {
+    if judge.is_clean {
+        expect_sound(judge, what, path);
+    }
+}
+
+/// Checks what was made of a forged file.
+pub(super) fn expect_sound(judge: &mut Judge<'_>, what: &str, path: &Path) {
+    let report = options()
+        .open(path)
+        .and_then(|database| database.check(&mut |_| {}));
+    let is_sound = report.as_ref().is_ok_and(|report| report.is_clean());
+    if !is_sound && (judge.is_clean || what == "what was saved") {
+        judge.find(format!("{what} is no sound database: {report:?}"));
+    }
+}

@@ -1,0 +1,154 @@
+//! All ways in which cursors go.
+
+use super::{Judge, reads::Plain};
+use std::ops::ControlFlow;
+use teak::{FreeCursor, ReadTxn, Result, Transaction};
+
+/// Steps by chance.
+const STEPS: usize = 60;
+
+/// A cursor that borrows from the transaction.
+pub(super) fn borrowing<T: Transaction>(
+    judge: &mut Judge<'_>,
+    txn: &T,
+    table: &Plain,
+    keys: &[&[u8]],
+) -> Result<()> {
+    let mut cursor = table.cursor(txn)?;
+    let other = table.cursor(txn)?;
+    for _ in 0..STEPS {
+        let key = keys[judge.rng.usize(0..keys.len())];
+        let number = judge.rng.u64(0..300);
+        let moved = match judge.rng.u8(0..16) {
+            0 => cursor.first(),
+            1 => cursor.last(),
+            2..=4 => cursor.next(),
+            5..=7 => cursor.prev(),
+            8 => cursor.seek(key),
+            9 => cursor.seek_exact(key),
+            10 => cursor.seek_greater(key),
+            11 => cursor.seek_less(key),
+            12 => cursor.seek_less_or_equal(key),
+            13 => cursor.seek_nth(number),
+            14 => cursor.skip(number as i64 - 150),
+            _ => cursor.read_batch(number as usize, |_, _| {}),
+        };
+        judge.note("a cursor", moved);
+        if cursor.is_on_record() {
+            judge.note("a cursor's value", cursor.value());
+        }
+        let _ = (cursor.key().len(), cursor.is_first(), cursor.is_last());
+        let _ = cursor.distance(&other);
+    }
+    let mut count = 0;
+    let mut is_on = cursor.first()?;
+    while is_on {
+        count += 1;
+        if count > judge.records_max {
+            judge.find("a cursor meets more records than the file has bytes".to_owned());
+            break;
+        }
+        is_on = judge.note("a cursor", cursor.next()).unwrap_or(false);
+    }
+    Ok(())
+}
+
+/// A cursor that keeps the transaction.
+pub(super) fn owned(
+    judge: &mut Judge<'_>,
+    txn: &ReadTxn,
+    table: &Plain,
+    keys: &[Vec<u8>],
+) -> Result<()> {
+    let mut cursor = table.cursor_owned(txn)?;
+    for _ in 0..STEPS {
+        let key = &keys[judge.rng.usize(0..keys.len())];
+        let number = judge.rng.u64(0..300);
+        let moved = match judge.rng.u8(0..14) {
+            0 => cursor.first(),
+            1 => cursor.last(),
+            2..=3 => cursor.next(),
+            4..=5 => cursor.prev(),
+            6 => cursor.seek(key),
+            7 => cursor.seek_exact(key),
+            8 => cursor.seek_greater(key),
+            9 => cursor.seek_less(key),
+            10 => cursor.seek_less_or_equal(key),
+            11 => cursor.seek_nth(number),
+            12 => cursor.skip(number as i64 - 150),
+            _ => cursor.read_batch(number as usize, |_, _| {}),
+        };
+        judge.note("an owned cursor", moved);
+        if cursor.is_on_record() {
+            judge.note("an owned cursor's value", cursor.value().map(<[u8]>::len));
+        }
+        let _ = (cursor.key().len(), cursor.is_first(), cursor.is_last());
+    }
+    Ok(())
+}
+
+/// A cursor that no transaction holds; over pairs if there are values.
+pub(super) fn free<T: Transaction>(
+    judge: &mut Judge<'_>,
+    txn: &T,
+    mut cursor: FreeCursor,
+    keys: &[&[u8]],
+    values: &[&[u8]],
+) {
+    let is_multi = !values.is_empty();
+    for _ in 0..STEPS {
+        let key = keys[judge.rng.usize(0..keys.len())];
+        let value = match values {
+            [] => key,
+            values => values[judge.rng.usize(0..values.len())],
+        };
+        let count = judge.rng.usize(0..200);
+        let moved = match judge.rng.u8(0..if is_multi { 28 } else { 13 }) {
+            0 => cursor.first(txn),
+            1 => cursor.last(txn),
+            2..=3 => cursor.next(txn),
+            4..=5 => cursor.prev(txn),
+            6 => cursor.current(txn),
+            7 => cursor.seek(txn, key),
+            8 => cursor.seek_exact(txn, key),
+            9 => cursor.seek_greater(txn, key),
+            10 => cursor.seek_less(txn, key),
+            11 => cursor.seek_less_or_equal(txn, key),
+            12 => {
+                cursor.reset();
+                Ok(cursor.is_nowhere())
+            }
+            13 => cursor.next_key(txn),
+            14 => cursor.prev_key(txn),
+            15 => cursor.next_value(txn),
+            16 => cursor.prev_value(txn),
+            17 => cursor.first_value(txn),
+            18 => cursor.last_value(txn),
+            19 => cursor.seek_pair(txn, key, value),
+            20 => cursor.seek_pair_exact(txn, key, value),
+            21 => cursor.seek_pair_less(txn, key, value),
+            22 => cursor.seek_pair_less_or_equal(txn, key, value),
+            23 => cursor.seek_value(txn, key, value),
+            24 => cursor.seek_value_less(txn, key, value),
+            25 => cursor.seek_value_less_or_equal(txn, key, value),
+            26 => cursor.read_packed(txn).map(|packed| packed.is_some()),
+            _ => cursor.read_packed_back(txn).map(|packed| packed.is_some()),
+        };
+        judge.note("a free cursor", moved);
+        let _ = (cursor.key().len(), cursor.table_name().len());
+        let mut left = count;
+        let stop = |left: &mut usize| {
+            *left = left.saturating_sub(1);
+            match *left {
+                0 => ControlFlow::Break(()),
+                _ => ControlFlow::Continue(()),
+            }
+        };
+        match judge.rng.u8(0..20) {
+            0 => drop(judge.note("a batch", cursor.read_batch(txn, count, |_, _| {}))),
+            1 => drop(judge.note("a scan", cursor.scan(txn, |_, _| stop(&mut left)))),
+            2 => drop(judge.note("a scan back", cursor.scan_back(txn, |_, _| stop(&mut left)))),
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,272 @@
+//! All that can be done with tables in which a key has several values.
+
+use super::{Judge, cursors};
+use std::ops::{Bound, ControlFlow};
+use teak::{
+    Action, FreeCursor, MultiTable, ReadTxn, Result, TableInfo, Transaction, WriteTxn, codec::Bytes,
+};
+
+pub(super) type Multi = MultiTable<Bytes, Bytes>;
+type Pair = (Vec<u8>, Vec<u8>);
+
+const PAIRS_MAX: usize = 6;
+/// Ways of changing.
+pub(super) const CHANGES: usize = 22;
+
+/// Reads a table in all ways.
+pub(super) fn read<T: Transaction>(judge: &mut Judge<'_>, txn: &T, info: &TableInfo) {
+    if let Some(table) = judge.note("opening a table", txn.open_multi_table(&info.name)) {
+        let result = table_in(judge, txn, &table, info);
+        judge.note("reading", result);
+    }
+}
+
+/// Pairs that a scan finds before an error, by chance, and one that will not be there.
+pub(super) fn some_pairs<T: Transaction>(
+    judge: &mut Judge<'_>,
+    txn: &T,
+    table: &Multi,
+) -> Vec<Pair> {
+    let pairs = table.iter(txn).into_iter().flatten().take(1000);
+    let mut pairs: Vec<_> = pairs.map_while(Result::ok).collect();
+    judge.rng.shuffle(&mut pairs);
+    pairs.truncate(PAIRS_MAX);
+    pairs.push((b"eight by".to_vec(), b"or other".to_vec()));
+    pairs
+}
+
+fn table_in<T: Transaction>(
+    judge: &mut Judge<'_>,
+    txn: &T,
+    table: &Multi,
+    info: &TableInfo,
+) -> Result<()> {
+    let there = judge.exhaust("a scan of pairs", table.iter(txn)?);
+    let back = judge.exhaust("a scan of pairs back", table.iter(txn)?.rev());
+    judge.agree("a scan and one back differ", &there, &back);
+    judge.agree(
+        "a scan and the count differ",
+        &(there as u64),
+        &info.stat.records,
+    );
+    let mut of_keys = 0;
+    let mut last = Vec::new();
+    for key in table.keys(txn)? {
+        let Some((key, _)) = judge.note("a scan of keys", key) else {
+            break;
+        };
+        of_keys += judge
+            .note("a count of values", table.count(txn, &key))
+            .unwrap_or(0);
+        if of_keys > judge.records_max as u64 {
+            judge.find("keys have more values than the file has bytes".to_owned());
+            break;
+        }
+        last = key;
+    }
+    judge.agree(
+        "a scan and the counts of keys differ",
+        &(there as u64),
+        &of_keys,
+    );
+    judge.exhaust("the values of a key", table.values(txn, &last)?);
+    judge.exhaust("the values of a key back", table.values(txn, &last)?.rev());
+    let pairs = some_pairs(judge, txn, table);
+    for (key, value) in &pairs {
+        judge.note("a pair", table.contains(txn, key, value));
+        judge.note("a key", table.contains_key(txn, key));
+        judge.note("the first value", table.first_value(txn, key));
+        judge.note("the last value", table.last_value(txn, key));
+        judge.note("the next pair", table.get_or_next(txn, key, value));
+        judge.note("statistics of a key", table.value_stat(txn, key));
+        judge.exhaust("values", table.values(txn, key)?.take(300));
+        let mut read = 0;
+        let max = judge.records_max;
+        let packed = table.for_each_packed(txn, key, |values| {
+            read += values.len().max(1);
+            match read > max {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
+            }
+        });
+        if packed.is_ok() && read > max {
+            judge.find("packed values have more bytes than the file".to_owned());
+        }
+        let rank = judge.note("a rank", table.rank(txn, key, value));
+        let before = (Bound::Unbounded, Bound::Excluded((&key[..], &value[..])));
+        let count = judge.note("a count of pairs", table.count_range_pairs(txn, before));
+        if rank.is_some() {
+            judge.agree("a rank and a count of pairs differ", &rank, &count);
+        }
+        let number = rank.unwrap_or_else(|| judge.rng.u64(..));
+        judge.note("the n-th pair", table.nth(txn, number));
+        judge.note("a count", table.count_range(txn, ..&key[..]));
+        judge.note("an estimate", table.estimate_range(txn, &key[..]..));
+        judge.note("an estimate", table.estimate_range_pairs(txn, before));
+        judge.exhaust("pairs", table.range_pairs(txn, before)?.rev().take(40));
+        judge.exhaust("pairs", table.range(txn, &key[..]..)?.take(40));
+        judge.note("pairs that split", table.split_pairs(txn, &key[..].., 5));
+    }
+    let parts = [1, 2, 3, 7, 1000][judge.rng.usize(0..5)];
+    let parts = judge.note("a split", table.split(txn, .., parts));
+    let mut sum = 0;
+    for part in parts.into_iter().flatten() {
+        sum += judge.exhaust("a part", part);
+    }
+    judge.agree("a scan and its parts differ", &there, &sum);
+    let _ = (table.stat(txn), table.len(txn), table.is_empty(txn));
+    let _ = (table.options(txn), table.sequence(txn));
+    cursor(judge, txn, table, &pairs)?;
+    let (keys, values): (Vec<_>, Vec<_>) = (pairs.iter())
+        .map(|(key, value)| (&key[..], &value[..]))
+        .unzip();
+    cursors::free(judge, txn, FreeCursor::for_multi(table), &keys, &values);
+    Ok(())
+}
+
+fn cursor<T: Transaction>(
+    judge: &mut Judge<'_>,
+    txn: &T,
+    table: &Multi,
+    pairs: &[Pair],
+) -> Result<()> {
+    let mut cursor = table.cursor(txn)?;
+    for _ in 0..60 {
+        let (key, value) = &pairs[judge.rng.usize(0..pairs.len())];
+        let moved = match judge.rng.u8(0..28) {
+            0 => cursor.first(),
+            1 => cursor.last(),
+            2 => cursor.next(),
+            3 => cursor.prev(),
+            4 => cursor.next_key(),
+            5 => cursor.prev_key(),
+            6 => cursor.next_value(),
+            7 => cursor.prev_value(),
+            8 => cursor.first_value(),
+            9 => cursor.last_value(),
+            10 => cursor.seek(key),
+            11 => cursor.seek_exact(key),
+            12 => cursor.seek_pair(key, value),
+            13 => cursor.seek_pair_exact(key, value),
+            14 => cursor.seek_value(key, value),
+            15 => cursor.seek_greater(key),
+            16 => cursor.seek_less(key),
+            17 => cursor.seek_less_or_equal(key),
+            18 => cursor.seek_pair_greater(key, value),
+            19 => cursor.seek_pair_less(key, value),
+            20 => cursor.seek_pair_less_or_equal(key, value),
+            21 => cursor.seek_value_exact(key, value),
+            22 => cursor.seek_value_greater(key, value),
+            23 => cursor.seek_value_less(key, value),
+            24 => cursor.seek_value_less_or_equal(key, value),
+            25 => cursor.read_packed().map(|packed| packed.is_some()),
+            26 => cursor.read_packed_back().map(|packed| packed.is_some()),
+            _ => cursor.read_batch(50, |_, _| {}),
+        };
+        judge.note("a cursor over pairs", moved);
+        let _ = (cursor.key().len(), cursor.value().len(), cursor.count());
+        let _ = (cursor.is_first(), cursor.is_last(), cursor.is_on_pair());
+        let _ = (cursor.is_first_value(), cursor.is_last_value());
+        let _ = cursor.value_in_page();
+    }
+    Ok(())
+}
+
+/// Reads a table by what keeps the transaction.
+pub(super) fn owned(judge: &mut Judge<'_>, txn: &ReadTxn, info: &TableInfo) -> Result<()> {
+    let table: Multi = txn.open_multi_table(&info.name)?;
+    judge.exhaust("an owned scan of pairs", table.range_owned(txn, ..)?);
+    judge.exhaust("an owned scan back", table.range_owned(txn, ..)?.rev());
+    let pairs = some_pairs(judge, txn, &table);
+    let mut cursor = table.cursor_owned(txn)?;
+    for (key, value) in &pairs {
+        judge.exhaust("owned values", table.values_owned(txn, key)?);
+        let before = (Bound::Unbounded, Bound::Excluded((&key[..], &value[..])));
+        judge.exhaust(
+            "owned pairs",
+            table.range_pairs_owned(txn, before)?.rev().take(9),
+        );
+        let moves = [
+            cursor.seek_pair(key, value),
+            cursor.next(),
+            cursor.prev_key(),
+            cursor.last_value(),
+            cursor.seek_value_less(key, value),
+            cursor.prev(),
+            cursor.next_key(),
+            cursor.read_batch(9, |_, _| {}),
+        ];
+        for moved in moves {
+            judge.note("an owned cursor over pairs", moved);
+        }
+        let _ = (cursor.key().len(), cursor.value().len(), cursor.count());
+    }
+    Ok(())
+}
+
+/// Changes a table in one way.
+pub(super) fn change(
+    judge: &mut Judge<'_>,
+    txn: &mut WriteTxn,
+    table: &Multi,
+    pairs: &[Pair],
+    step: usize,
+) -> Result<()> {
+    let (key, value) = &pairs[judge.rng.usize(0..pairs.len())];
+    let other = &pairs[judge.rng.usize(0..pairs.len())].1;
+    let some: Vec<(&[u8], &[u8])> = (pairs.iter())
+        .map(|(key, value)| (&key[..], &value[..]))
+        .collect();
+    let values: Vec<&[u8]> = some.iter().map(|pair| pair.1).collect();
+    let from = (Bound::Included((&key[..], &value[..])), Bound::Unbounded);
+    match step {
+        0 => (pairs.iter()).try_for_each(|(_, value)| table.insert(txn, key, value).map(drop)),
+        1 => table.remove_many(txn, &some).map(drop),
+        2 => table.insert_many(txn, &some).map(drop),
+        3 => table.set(txn, key, value).map(drop),
+        4 => (pairs.iter()).try_for_each(|(key, value)| table.remove(txn, key, value).map(drop)),
+        5 => table.insert_values(txn, key, &values).map(drop),
+        6 => table.remove_pairs(txn, from).map(drop),
+        7 => table.remove_key(txn, key).map(drop),
+        8 => table.remove_range(txn, ..&key[..]).map(drop),
+        9 => table.insert_new_key(txn, key, value).map(drop),
+        10 => table.insert_packed(txn, key, &value.repeat(3)).map(drop),
+        11 => table.replace(txn, key, value, other).map(drop),
+        12 => table.set_values(txn, key, &values).map(drop),
+        13 => table.modify(txn, key, value, |_| Ok((Action::remove(), ()))),
+        14 => table
+            .compare_and_swap(txn, key, Some(value), Some(other))
+            .map(drop),
+        15 => table.append_value(txn, key, &[0xff; 8]).map(drop),
+        16 => table.append(txn, &[0xff; 8], value).map(drop),
+        17 | 18 => {
+            let options = table.options(txn)?;
+            let target = txn.create_multi_table_with::<Bytes, Bytes>("target", options)?;
+            match step {
+                17 => table.copy_range(txn, .., &target).map(drop),
+                _ => table.move_range(txn, &key[..].., &target).map(drop),
+            }
+        }
+        19 => {
+            table.clear(txn)?;
+            let pairs = (0..900u64).map(|i| ((i / 300).to_be_bytes(), i.to_be_bytes()));
+            table.bulk_load(txn, pairs).map(drop)
+        }
+        20 => {
+            let pairs = (0..600u64).map(|i| ((i % 3).to_le_bytes(), i.to_le_bytes()));
+            table
+                .bulk_load_unsorted(txn, pairs, Default::default(), &mut |_| {})
+                .map(drop)
+        }
+        _ => {
+            for i in 0..300_u64 {
+                table.insert(
+                    txn,
+                    key,
+                    &i.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_le_bytes(),
+                )?;
+            }
+            Ok(())
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! Opens files that a forger made, and does with each all that the interface and the program can do. It may die of one;
+//! `cargo xtask mutate`, which starts it, knows of which.
+//!
+//! It writes a line when it begins with a file, and one with what came of it:
+//!
+//! | line | meaning |
+//! |---|---|
+//! | `begin INDEX SEED; WHAT` | which database, and what was forged in it |
+//! | `finding INDEX TEXT` | what is wrong; there may be several |
+//! | `end INDEX OUTCOME` | see [`exercise::Outcome`] |
+//! | `slow INDEX` | the file takes too long; the process ends itself |
+
+mod cases;
+mod exercise;
+mod locks;
+mod program;
+mod seeds;
+mod watchdog;
+
+#[cfg(test)]
+mod tests;
+
+use cases::Cases;
+use clap::Parser;
+use std::{
+    error::Error,
+    fs,
+    panic::{self, AssertUnwindSafe, catch_unwind},
+    path::PathBuf,
+    sync::atomic::{AtomicU64, Ordering},
+};
+use teak::testing::{Planted, plant};
+use watchdog::Watchdog;
+
+/// Opens forged files, from one index up to another.
+#[derive(Parser)]
+pub(crate) struct Arguments {
+    /// Everything that is random follows from this number
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// The first file
+    #[arg(long, default_value_t = 0)]
+    from: u64,
+    /// The file behind the last one
+    #[arg(long, default_value_t = 100)]
+    to: u64,
+    /// The program `teak`, to be run on the files too
+    #[arg(long)]
+    teak: Option<PathBuf>,
+    /// Write the file of the first index here, and do nothing else
+    #[arg(long)]
+    write: Option<PathBuf>,
+    /// Plant an error in the engine
+    #[arg(long)]
+    planted: Option<String>,
+}
+
+/// The file that is worked on.
+static INDEX: AtomicU64 = AtomicU64::new(0);
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let arguments = Arguments::parse();
+    let planted = Planted::ALL
+        .iter()
+        .find(|error| Some(error.name()) == arguments.planted.as_deref());
+    planted.into_iter().for_each(|error| plant(*error));
+    let cases = Cases::new(arguments.seed)?;
+    if let Some(path) = &arguments.write {
+        let case = cases.case(arguments.from);
+        println!("{}", case.what);
+        return Ok(fs::write(path, case.image)?);
+    }
+    watchdog::limit_memory()?;
+    // At once, since a panic may be followed by another one, which ends the process; and by whichever thread.
+    panic::set_hook(Box::new(|panic| tell(&panic.to_string())));
+    let watchdog = Watchdog::start();
+    for index in arguments.from..arguments.to {
+        let case = cases.case(index);
+        println!("begin {index} {}; {}", case.seed.name, case.what);
+        INDEX.store(index, Ordering::Relaxed);
+        watchdog.watch(index, case.image.len());
+        let mut rng = cases.rng(index, 1);
+        let (outcome, mut findings) = exercise::all(&case, &mut rng);
+        if let Some(teak) = &arguments.teak {
+            findings.extend(program::run(teak, &case, &mut rng)?);
+        }
+        watchdog.rest();
+        findings.iter().for_each(|finding| tell(finding));
+        println!("end {index} {outcome}");
+    }
+    Ok(())
+}
+
+fn tell(finding: &str) {
+    let index = INDEX.load(Ordering::Relaxed);
+    println!("finding {index} {}", finding.replace('\n', " "));
+}
+
+/// What `work` returns; nothing if it has panicked, which is told.
+pub(crate) fn catch<T>(work: impl FnOnce() -> T) -> Option<T> {
+    catch_unwind(AssertUnwindSafe(work)).ok()
+}

@@ -1,0 +1,182 @@
+//! One transaction of many records in random order: how long it takes, and what it writes, with little memory and with enough.
+//!
+//! Teak has a run for each memory budget, and the others, which have none, one for each mode of commits. Each run has a new database,
+//! and all engines take turns in each round.
+
+use crate::{
+    arguments::TransactionRun,
+    bench::{Contender, settle, turn_order},
+    data::{DataSet, KEY_LEN, Key, Record, VALUE_LEN},
+    engines::{Durability, EngineKind, Insertion, Opening, Space},
+    process::Traffic,
+    report::plain_table,
+    statistics::{Samples, Spread},
+};
+use anyhow::{Context, Result, ensure};
+use comfy_table::{CellAlignment, Table};
+use serde::Serialize;
+use std::{fs, path::Path, time::Instant};
+
+/// One of so many keys is looked up in the end.
+const CHECK_EVERY: usize = 997;
+
+/// What one engine came to in one mode.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Figure {
+    work: &'static str,
+    engine: EngineKind,
+    durability: Durability,
+    /// The memory budget, of an engine that has one.
+    write_mib: Option<u64>,
+    records: u64,
+    /// The median of the rounds.
+    seconds: f64,
+    seconds_spread: Spread,
+    /// Bytes that were given to calls that write, in the last round.
+    called_bytes: u64,
+    /// Bytes of pages that became dirty, in the last round.
+    dirtied_bytes: u64,
+    #[serde(flatten)]
+    space: Space,
+}
+
+/// An engine in one mode.
+struct Runner {
+    contender: Contender,
+    durability: Durability,
+    write_mib: Option<u64>,
+    samples: Samples,
+    last: Option<(Traffic, Space)>,
+}
+
+/// Runs what `transaction` asks for, with databases below `directory`.
+pub(crate) fn run(arguments: &TransactionRun, directory: &Path) -> Result<Vec<Figure>> {
+    let data = DataSet::new(usize::try_from(arguments.records)?);
+    let records: Vec<_> = data.keys.iter().map(|key| Record::new(*key, 0)).collect();
+    let mut runners = runners(arguments, directory);
+    for round in 0..arguments.repeat as usize {
+        for index in turn_order(runners.len(), round) {
+            let runner = &mut runners[index];
+            let ran = runner.run(&data, &records);
+            ran.with_context(|| format!("{} failed", runner.contender.kind))?;
+            settle(directory)?;
+        }
+    }
+    let figures = runners.iter().filter_map(|runner| runner.figure(arguments));
+    Ok(figures.collect())
+}
+
+fn runners(arguments: &TransactionRun, directory: &Path) -> Vec<Runner> {
+    let mut runners = Vec::new();
+    for &kind in &arguments.engines {
+        let budgets: Vec<_> = match kind.has_write_budget() {
+            true => arguments.write_mib.iter().copied().map(Some).collect(),
+            false => vec![None],
+        };
+        for write_mib in budgets {
+            for durability in [Durability::Durable, Durability::Lazy] {
+                let name = format!("{}-{}", kind.name(), runners.len());
+                runners.push(Runner {
+                    contender: Contender::new(kind, directory.join(name)),
+                    durability,
+                    write_mib,
+                    samples: Samples::default(),
+                    last: None,
+                });
+            }
+        }
+    }
+    runners
+}
+
+impl Runner {
+    fn run(&mut self, data: &DataSet, records: &[Record]) -> Result<()> {
+        fs::create_dir_all(self.contender.directory())?;
+        let mut opening = Opening::usual(self.durability, data.bytes());
+        opening.write_bytes = self.write_mib.map(|mib| mib << 20);
+        self.contender.reopen_for(&opening)?;
+        let engine = self.contender.engine()?;
+        let (before, start) = (Traffic::so_far(), Instant::now());
+        engine.write(records, Insertion::Single)?;
+        self.samples.push(start.elapsed().as_secs_f64());
+        self.last = Some((Traffic::so_far().since(before), engine.space()?));
+        check(&mut self.contender, &data.keys)?;
+        self.contender.discard()
+    }
+
+    /// `None` if nothing was done.
+    fn figure(&self, arguments: &TransactionRun) -> Option<Figure> {
+        let (traffic, space) = self.last?;
+        Some(Figure {
+            work: "transaction",
+            engine: self.contender.kind,
+            durability: self.durability,
+            write_mib: self.write_mib,
+            records: arguments.records,
+            seconds: self.samples.median()?,
+            seconds_spread: self.samples.spread()?,
+            called_bytes: traffic.written_by_calls_bytes(),
+            dirtied_bytes: traffic.written_bytes(),
+            space,
+        })
+    }
+}
+
+fn check(contender: &mut Contender, keys: &[Key]) -> Result<()> {
+    let engine = contender.engine()?;
+    for key in keys.iter().step_by(CHECK_EVERY) {
+        let value = engine.value(key)?;
+        let is_right = value.as_deref() == Some(&Record::new(*key, 0).value[..]);
+        ensure!(is_right, "key {key:02x?} was lost");
+    }
+    Ok(())
+}
+
+/// What this run does, in a line.
+pub(crate) fn describe_run(arguments: &TransactionRun) -> String {
+    format!(
+        "{} records ({KEY_LEN}-byte keys, {VALUE_LEN}-byte values) in random order in one transaction\n",
+        arguments.records
+    )
+}
+
+/// A line for each engine and mode.
+pub(crate) fn table(figures: &[Figure]) -> Table {
+    let header = [
+        "engine",
+        "commit",
+        "memory MiB",
+        "seconds",
+        "fastest",
+        "slowest",
+        "MB to calls",
+        "MB dirtied",
+        "file MB",
+    ];
+    let mut table = plain_table(header.map(str::to_owned).to_vec());
+    for figure in figures {
+        let megabytes = |bytes: u64| format!("{:.0}", bytes as f64 / 1e6);
+        let commit = match figure.durability {
+            Durability::Durable => "durable",
+            _ => "lazy",
+        };
+        let seconds = |seconds: f64| format!("{seconds:.2}");
+        table.add_row([
+            figure.engine.to_string(),
+            commit.to_owned(),
+            figure
+                .write_mib
+                .map_or("-".to_owned(), |mib| mib.to_string()),
+            seconds(figure.seconds),
+            seconds(figure.seconds_spread.min),
+            seconds(figure.seconds_spread.max),
+            megabytes(figure.called_bytes),
+            megabytes(figure.dirtied_bytes),
+            megabytes(figure.space.file_bytes),
+        ]);
+    }
+    for column in table.column_iter_mut().skip(2) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    table
+}

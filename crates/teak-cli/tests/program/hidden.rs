@@ -1,0 +1,114 @@
+//! Characters that control terminals, or the direction of text, are shown as escapes wherever text is shown.
+
+use crate::support::{Place, Run, parse};
+
+/// DEL, CSI, soft hyphen, zero-width space, line and paragraph separator, right-to-left override, isolate, byte order mark,
+/// a private one, a tag.
+const HIDDEN: [char; 11] = [
+    '\u{7f}',
+    '\u{9b}',
+    '\u{ad}',
+    '\u{200b}',
+    '\u{2028}',
+    '\u{2029}',
+    '\u{202e}',
+    '\u{2066}',
+    '\u{feff}',
+    '\u{e000}',
+    '\u{e0041}',
+];
+const EVIL: &str =
+    "x\u{7f}\u{9b}\u{ad}\u{200b}\u{2028}\u{2029}\u{202e}\u{2066}\u{feff}\u{e000}\u{e0041}y";
+
+fn shows_nothing_hidden(arguments: &[&str], run: &Run) {
+    for text in [&run.stdout, &run.stderr] {
+        let hidden = text.find(|character: char| {
+            HIDDEN.contains(&character) || character.is_control() && !"\n\t".contains(character)
+        });
+        assert_eq!(hidden, None, "teak {arguments:?}: {run:?}");
+    }
+}
+
+fn place() -> Place {
+    let place = Place::new();
+    place.succeed(&["put", "a.teak", "--table", EVIL, EVIL, EVIL]);
+    place.succeed(&["snapshot", "create", "a.teak", EVIL]);
+    place.succeed(&["put", "a.teak", "--table", EVIL, EVIL, "other"]);
+    std::fs::copy(place.path("a.teak"), place.path(EVIL)).expect("copies the database");
+    place.write(
+        "bad.dump",
+        format!("VERSION=3\n{EVIL}=1\nformat=print\nHEADER=END\n {EVIL}\nDATA=END\n"),
+    );
+    place
+}
+
+#[test]
+fn text_and_json_show_hidden_characters_as_escapes() {
+    let place = place();
+    let commands: &[&[&str]] = &[
+        &["tables", "a.teak"],
+        &["scan", "a.teak", "--table", EVIL],
+        &["dump", "a.teak", "--table", EVIL, "--format", "tsv"],
+        &["snapshot", "list", "a.teak"],
+        &["diff", "a.teak", EVIL],
+        &["diff", "a.teak", EVIL, "--table", EVIL],
+        &["get", "a.teak", "--table", EVIL, "absent"],
+        &["get", "a.teak", "--table", EVIL, &EVIL.repeat(2)],
+        &["get", "a.teak", &EVIL.repeat(2)],
+        &["get", "a.teak", "k", "--snapshot", &EVIL.repeat(2)],
+        &["del", "a.teak", "--table", EVIL, &EVIL.repeat(2)],
+        &["table", "create", "a.teak", EVIL],
+        &["table", "drop", "a.teak", &EVIL.repeat(2)],
+        &["table", "clear", "a.teak", &EVIL.repeat(2)],
+        &["table", "rename", "a.teak", &EVIL.repeat(2), "x"],
+        &["snapshot", "drop", "a.teak", &EVIL.repeat(2)],
+        &["snapshot", "create", "a.teak", EVIL],
+        &["load", "bad.dump", "b.teak"],
+        &["load", EVIL, "b.teak"],
+        &["check", EVIL],
+        &["stat", EVIL],
+        &["stat", "a.teak"],
+        &["page", "a.teak", "4"],
+        &["get", &EVIL.repeat(2), "k"],
+        &["import", &format!("lmdb:{EVIL}"), "c.teak"],
+        &["restore", &EVIL.repeat(2), "c.teak"],
+        &["backup", "a.teak", EVIL],
+        &["salvage", EVIL, "saved.teak"],
+    ];
+    for arguments in commands {
+        shows_nothing_hidden(arguments, &place.run(arguments));
+        shows_nothing_hidden(
+            arguments,
+            &place.run(&[arguments, &["--json"][..]].concat()),
+        );
+    }
+}
+
+#[test]
+fn what_is_shown_as_escapes_reads_back() {
+    let place = place();
+    let line = place.succeed(&[
+        "scan",
+        "a.teak",
+        "--table",
+        EVIL,
+        "--format",
+        "json",
+        "--snapshot",
+        EVIL,
+    ]);
+    let record = parse(&line);
+    assert_eq!(
+        (&record["key"], &record["value"]),
+        (&EVIL.into(), &EVIL.into())
+    );
+
+    let dumped = place.succeed(&["dump", "a.teak", "--table", EVIL, "--format", "tsv"]);
+    place.write("in.tsv", &dumped);
+    place.succeed(&["load", "in.tsv", "b.teak"]);
+    assert_eq!(place.succeed(&["get", "b.teak", EVIL]), "other\n");
+    assert_eq!(
+        place.succeed(&["dump", "b.teak", "--format", "tsv"]),
+        dumped
+    );
+}

@@ -1,0 +1,286 @@
+//! Each situation that ends a command: its exit code, what it is about, and what to do. `docs/errors.md` has all texts.
+
+use crate::support::Place;
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
+
+struct Situation<'a> {
+    command: &'a [&'a str],
+    code: i32,
+    /// What the message is about, and what to do.
+    says: [&'a str; 2],
+}
+
+fn situation<'a>(command: &'a [&'a str], code: i32, says: [&'a str; 2]) -> Situation<'a> {
+    Situation {
+        command,
+        code,
+        says,
+    }
+}
+
+fn place() -> Place {
+    let place = Place::new();
+    place.succeed(&["put", "a.teak", "k", "v"]);
+    place.succeed(&["table", "create", "a.teak", "several", "--multi"]);
+    place.write("file", "text");
+    fs::create_dir(place.path("directory")).expect("a directory");
+    symlink("round", place.path("round")).expect("a link to itself");
+    fs::copy(place.path("a.teak"), place.path("taken.teak")).expect("a database");
+    fs::create_dir(place.path("taken.teak-lock")).expect("a directory of that name");
+    place
+}
+
+#[test]
+fn every_situation_has_its_message_and_exit_code() {
+    let place = place();
+    let long_name = "n".repeat(300);
+    let long = "l".repeat(5000);
+    place.write("long.tsv", format!("k\t{long}\n"));
+    let long_name = ["put", &long_name, "k", "v"];
+    let (long_key, long_value) = (
+        ["put", "a.teak", &long, "v"],
+        ["put", "a.teak", "-t", "several", "k", &long],
+    );
+    let situations = [
+        situation(
+            &["get", "no/a.teak", "k"],
+            4,
+            ["no/a.teak", "correct the path"],
+        ),
+        situation(
+            &["put", "no/a.teak", "k", "v"],
+            6,
+            ["(no/a.teak)", "or create the directory"],
+        ),
+        situation(
+            &["get", "file/a.teak", "k"],
+            4,
+            ["file/a.teak", "correct the path"],
+        ),
+        situation(
+            &["put", "file/a.teak", "k", "v"],
+            6,
+            ["(file/a.teak)", "is no directory"],
+        ),
+        situation(&long_name, 6, [long_name[1], "choose a shorter one"]),
+        situation(
+            &["put", "round", "k", "v"],
+            6,
+            ["(round)", "symbolic links"],
+        ),
+        situation(
+            &["get", "directory", "k"],
+            4,
+            ["directory is not", "nothing was changed"],
+        ),
+        situation(
+            &["get", "file", "k"],
+            4,
+            ["file is not", "nothing was changed"],
+        ),
+        situation(
+            &["get", "taken.teak", "k"],
+            4,
+            ["taken.teak-lock", "move it away"],
+        ),
+        situation(&long_key, 2, ["5000 bytes", "the longest key"]),
+        situation(&long_value, 2, ["5000 bytes", "the longest"]),
+        situation(
+            &["load", "long.tsv", "a.teak", "-t", "several"],
+            5,
+            ["line 1", "the longest"],
+        ),
+        situation(
+            &["get", "a.teak", "-t", "t", "k"],
+            1,
+            ["table \"t\"", "`teak tables`"],
+        ),
+        situation(
+            &["table", "drop", "a.teak", "t"],
+            1,
+            ["table \"t\"", "`teak tables`"],
+        ),
+        situation(
+            &["table", "clear", "a.teak", "t"],
+            1,
+            ["table \"t\"", "`teak tables`"],
+        ),
+        situation(
+            &["table", "rename", "a.teak", "t", "u"],
+            1,
+            ["table \"t\"", "`teak tables`"],
+        ),
+        situation(
+            &["table", "create", "a.teak", "main"],
+            2,
+            ["table \"main\"", "another name"],
+        ),
+        situation(
+            &["get", "a.teak", "k", "--snapshot", "s"],
+            1,
+            ["snapshot \"s\"", "snapshot list"],
+        ),
+        situation(
+            &["load", "no.tsv", "a.teak"],
+            6,
+            ["no.tsv", "correct the path"],
+        ),
+        situation(
+            &["dump", "a.teak", "-o", "no/a.dump"],
+            6,
+            ["no/a.dump", "create the directory"],
+        ),
+        situation(
+            &["backup", "a.teak", "no/b.teak"],
+            6,
+            ["(no/b.teak)", "create the directory"],
+        ),
+        situation(
+            &["restore", "a.teak", "no/b.teak"],
+            6,
+            ["(no/b.teak)", "create the directory"],
+        ),
+        situation(
+            &["restore", "no/a.teak", "b.teak"],
+            4,
+            ["no/a.teak", "correct the path"],
+        ),
+        situation(
+            &["salvage", "a.teak", "no/b.teak"],
+            6,
+            ["(no/b.teak)", "create the directory"],
+        ),
+        situation(
+            &["backup", "a.teak", "file"],
+            4,
+            ["file exists", "remove it first"],
+        ),
+    ];
+    for Situation {
+        command,
+        code,
+        says,
+    } in situations
+    {
+        let run = place.run(command);
+        for text in says {
+            run.fails(code, text);
+        }
+        assert!(!run.stderr.contains("create it first"), "{run:?}");
+    }
+}
+
+/// Runs a script in a place, as root in a mount namespace of its own if `is_mounting`; nothing where that is not possible.
+fn script(place: &Place, is_mounting: bool, script: &str) -> Option<(i32, String)> {
+    let path = place.path("").display().to_string();
+    let script = format!(
+        "cd {path}; teak() {{ {} \"$@\"; }}; {script}",
+        env!("CARGO_BIN_EXE_teak")
+    );
+    let mut command = Command::new("unshare");
+    command.args(["--mount", "sh", "-c", &script]);
+    if !is_mounting {
+        command = Command::new("sh");
+        command.args(["-c", &script]);
+    } else {
+        let possible = Command::new("unshare").args(["--mount", "true"]).output();
+        if !possible.is_ok_and(|tried| tried.status.success()) {
+            return None;
+        }
+    }
+    let output = command
+        .stdin(Stdio::null())
+        .output()
+        .expect("the script runs");
+    let text = String::from_utf8(output.stderr).expect("UTF-8");
+    Some((output.status.code().unwrap_or(-1), text))
+}
+
+#[test]
+fn limits_and_mounts_are_named_with_what_to_do() {
+    let place = place();
+    let cases = [
+        (
+            false,
+            "ulimit -n 4; teak get a.teak k",
+            "a.teak",
+            "ulimit -n",
+        ),
+        (
+            false,
+            "trap '' XFSZ; ulimit -f 4; teak put new.teak k v",
+            "new.teak",
+            "ulimit -f",
+        ),
+        (
+            true,
+            "mount -t tmpfs -o size=16k none directory; teak put directory/a.teak k v",
+            "directory/a.teak",
+            "make room",
+        ),
+        (
+            true,
+            "mount -t tmpfs none directory; teak put directory/a.teak k v; mount -o remount,ro directory; teak get directory/a.teak k >/dev/null || exit 77; teak put directory/a.teak k w",
+            "directory/a.teak",
+            "mounted for reading only",
+        ),
+        (
+            true,
+            "mount -t tmpfs none directory; teak put directory/a.teak k v; mount -o remount,ro directory; teak put directory/b.teak k w",
+            "directory/b.teak",
+            "mounted for reading only",
+        ),
+    ];
+    for (is_mounting, commands, path, remedy) in cases {
+        let Some((code, text)) = script(&place, is_mounting, commands) else {
+            continue;
+        };
+        assert_eq!(code, 6, "{commands}: {text}");
+        assert!(
+            text.contains(path) && text.contains(remedy),
+            "{commands}: {text}"
+        );
+    }
+}
+
+#[test]
+fn what_a_user_may_not_do_is_named_with_what_to_look_at() {
+    let place = place();
+    let program = place.path("program");
+    // Not by this process: no child of another test may have it open for writing when it is run.
+    let mut copy = Command::new("cp");
+    copy.arg(env!("CARGO_BIN_EXE_teak")).arg(&program);
+    assert!(copy.status().is_ok_and(|status| status.success()));
+    let mode = |path: &str, mode| {
+        fs::set_permissions(place.path(path), fs::Permissions::from_mode(mode))
+            .expect("permissions");
+    };
+    mode("", 0o755);
+    mode("a.teak", 0o200);
+    mode("directory", 0o555);
+    for (arguments, path) in [
+        (["get", "a.teak", "k", ""], "(a.teak)"),
+        (["put", "directory/b.teak", "k", "v"], "directory/b.teak"),
+    ] {
+        let mut command = Command::new(&program);
+        command
+            .current_dir(place.path(""))
+            .args(arguments.iter().filter(|text| !text.is_empty()));
+        // Root may do anything.
+        if fs::metadata("/proc/self")
+            .is_ok_and(|own| std::os::unix::fs::MetadataExt::uid(&own) == 0)
+        {
+            command.uid(65534).gid(65534);
+        }
+        let output = command.output().expect("the program runs");
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(6), "{text}");
+        assert!(
+            text.contains(path) && text.contains("see the permissions"),
+            "{text}"
+        );
+    }
+}

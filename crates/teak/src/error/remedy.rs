@@ -1,0 +1,83 @@
+//! What to do about an error of the operating system.
+
+use std::io::{self, ErrorKind};
+
+/// What to do about an error of the operating system, as the messages of this crate say it; `None` for codes that are seldom, and for errors that are not
+/// the system's.
+///
+/// ```
+/// // ENOSPC
+/// let error = std::io::Error::from_raw_os_error(28);
+/// assert_eq!(teak::remedy(&error), Some("the disk is full; make room on it and try again"));
+/// ```
+#[must_use]
+pub fn remedy(error: &io::Error) -> Option<&'static str> {
+    code_of(error).and_then(remedy_for)
+}
+
+/// The code of the system, also where `tempfile` has wrapped the error, and only the kind is left of it.
+fn code_of(error: &io::Error) -> Option<i32> {
+    let by_kind = || {
+        Some(match error.kind() {
+            ErrorKind::NotFound => libc::ENOENT,
+            ErrorKind::PermissionDenied => libc::EACCES,
+            ErrorKind::ReadOnlyFilesystem => libc::EROFS,
+            ErrorKind::StorageFull => libc::ENOSPC,
+            ErrorKind::QuotaExceeded => libc::EDQUOT,
+            ErrorKind::NotADirectory => libc::ENOTDIR,
+            _ => return None,
+        })
+    };
+    error.raw_os_error().or_else(by_kind)
+}
+
+/// What the system has answered to `tempfile`, which puts the name of its file around it.
+pub(crate) fn unwrapped(error: io::Error) -> io::Error {
+    code_of(&error).map_or(error, io::Error::from_raw_os_error)
+}
+
+fn remedy_for(code: i32) -> Option<&'static str> {
+    Some(match code {
+        libc::ENOENT => "correct the path, or create the directory",
+        libc::EACCES => {
+            "see the permissions of the file and of its directory, and which user this is"
+        }
+        libc::EPERM => {
+            "the system does not allow it to this user; see the owner and the attributes (`lsattr`) of the file"
+        }
+        libc::EROFS => {
+            "the file system is mounted for reading only; mount it for writing, or open the database for reading only"
+        }
+        libc::ENOSPC => "the disk is full; make room on it and try again",
+        libc::EDQUOT => "the disk quota of this user is used up; make room, or have it raised",
+        libc::EFBIG => {
+            "the file would be longer than the process or the file system allows; raise the limit (`ulimit -f`), or use another file system"
+        }
+        libc::ENOMEM => {
+            "there is no memory or address space left for it; end other programs, or raise the limits (`ulimit -v`, `ulimit -l`, `vm.max_map_count`)"
+        }
+        libc::EMFILE => {
+            "this process has too many files open; close some, or raise the limit (`ulimit -n`)"
+        }
+        libc::ENFILE => {
+            "too many files are open in the system; close some, or raise the limit (`fs.file-max`)"
+        }
+        libc::ENAMETOOLONG => "the name is too long for the file system; choose a shorter one",
+        libc::ELOOP => {
+            "symbolic links lead in a circle, or are not allowed here; name the file itself"
+        }
+        libc::ENOTDIR => "a part of the path is no directory; correct the path",
+        libc::EISDIR => "that is a directory; name a file",
+        libc::EIO => {
+            "the disk has failed; look into the log of the system (`dmesg`), then run `teak check`"
+        }
+        libc::ENOLCK => {
+            "the system or the file system has no locks left; close other files, or use a local file system"
+        }
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+#[path = "remedy_tests.rs"]
+mod tests;

@@ -1,0 +1,69 @@
+//! Tests of what messages say of errors of the system.
+
+use super::{remedy, remedy_for, unwrapped};
+use crate::Error;
+use std::{io, path::Path};
+
+#[test]
+fn errors_of_the_system_name_the_file_and_what_to_do() {
+    let cases = [
+        (libc::ENOENT, "correct the path, or create the directory"),
+        (libc::EACCES, "see the permissions"),
+        (libc::EPERM, "lsattr"),
+        (libc::EROFS, "mounted for reading only"),
+        (libc::ENOSPC, "make room"),
+        (libc::EDQUOT, "quota"),
+        (libc::EFBIG, "ulimit -f"),
+        (libc::ENOMEM, "ulimit -v"),
+        (libc::EMFILE, "ulimit -n"),
+        (libc::ENFILE, "fs.file-max"),
+        (libc::ENAMETOOLONG, "choose a shorter one"),
+        (libc::ELOOP, "symbolic links"),
+        (libc::ENOTDIR, "no directory"),
+        (libc::EISDIR, "is a directory"),
+        (libc::EIO, "dmesg"),
+        (libc::ENOLCK, "no locks left"),
+    ];
+    for (code, remedy) in cases {
+        let error = Error::io("opening the database file")(io::Error::from_raw_os_error(code));
+        let text = error.at(Path::new("/a/b")).to_string();
+        assert!(
+            text.starts_with("opening the database file (/a/b) failed: "),
+            "{text}"
+        );
+        assert!(text.contains(&format!("(os error {code}); ")), "{text}");
+        assert!(text.contains(remedy), "{text}");
+    }
+    assert_eq!(remedy_for(libc::EINTR), None);
+}
+
+#[test]
+fn what_tempfile_has_wrapped_keeps_its_code() {
+    let wrapped = tempfile::tempdir_in("/no/such/directory").expect_err("there is none");
+    assert_eq!(wrapped.raw_os_error(), None);
+    assert_eq!(remedy(&wrapped), remedy_for(libc::ENOENT));
+    assert_eq!(unwrapped(wrapped).raw_os_error(), Some(libc::ENOENT));
+}
+
+#[test]
+fn the_file_that_was_named_first_stays() {
+    let error = Error::io("flushing the file")(io::Error::from_raw_os_error(libc::EINTR));
+    let error = error.at(Path::new("first")).at(Path::new("second"));
+    let text = error.to_string();
+    assert_eq!(
+        text,
+        "flushing the file (first) failed: Interrupted system call (os error 4)"
+    );
+}
+
+#[test]
+fn paths_are_shown_without_what_moves_a_terminal_s_cursor() {
+    let path = Path::new("a\u{1b}[2J\u{202e}\nb");
+    let text = Error::NotFound(path.into()).to_string();
+    assert!(text.contains(r"at a\u{1b}[2J\u{202e}\nb; "), "{text}");
+    assert!(
+        !text
+            .chars()
+            .any(|character| character.is_control() || character == '\u{202e}')
+    );
+}

@@ -1,0 +1,160 @@
+// One of each error of the engine, for the tests that hold docs/errors.md to the code; other crates include this file.
+
+fn samples() -> Vec<(&'static str, Error)> {
+    let path = || PathBuf::from("coins.teak");
+    let name = || "coins".to_owned();
+    vec![
+        (
+            "Io",
+            Error::Io {
+                operation: "flushing the file",
+                path: Some(path()),
+                source: io::Error::from_raw_os_error(5),
+            },
+        ),
+        ("NotFound", Error::NotFound(path())),
+        ("AlreadyExists", Error::AlreadyExists(path())),
+        (
+            "NotADatabase",
+            Error::NotADatabase {
+                path: path(),
+                reason: "it is empty".to_owned(),
+            },
+        ),
+        (
+            "UnknownFormat",
+            Error::UnknownFormat("version 2".to_owned()),
+        ),
+        ("InUse", Error::InUse(path())),
+        (
+            "NotALockFile",
+            Error::NotALockFile {
+                path: PathBuf::from("coins.teak-lock"),
+                reason: "it is a directory".to_owned(),
+            },
+        ),
+        (
+            "Corrupted",
+            Error::Corrupted {
+                page: PageNumber(7),
+                detail: "the checksum differs".to_owned(),
+                detected_by: "lookup",
+                table: Some(name()),
+                keys: Some(Box::new(KeyRange::single(b"BTC"))),
+            },
+        ),
+        ("Poisoned", Error::Poisoned),
+        ("LocksLost", Error::LocksLost(path())),
+        (
+            "NameLost",
+            Error::NameLost {
+                path: path(),
+                moved_to: Some(PathBuf::from("old.teak")),
+            },
+        ),
+        ("NetworkFileSystem", Error::NetworkFileSystem(path())),
+        (
+            "OptionsDiffer",
+            Error::OptionsDiffer {
+                option: "verification",
+            },
+        ),
+        ("Forked", Error::Forked),
+        ("SnapshotLost", Error::SnapshotLost),
+        (
+            "SnapshotStale",
+            Error::SnapshotStale {
+                held: TransactionId(1),
+                newest: TransactionId(2),
+            },
+        ),
+        (
+            "SnapshotNotFound",
+            Error::SnapshotNotFound("monday".to_owned()),
+        ),
+        ("SnapshotExists", Error::SnapshotExists("monday".to_owned())),
+        (
+            "HeldByReader",
+            Error::HeldByReader {
+                process: Some(3),
+                thread: 4,
+                transaction: TransactionId(5),
+                lag: 6,
+                kept_bytes: 4096,
+            },
+        ),
+        ("TooManyReaders", Error::TooManyReaders(126)),
+        ("Full", Error::Full { limit_bytes: 65536 }),
+        (
+            "KeyTooLong",
+            Error::KeyTooLong {
+                len: 2000,
+                max: 1356,
+            },
+        ),
+        (
+            "SequenceExhausted",
+            Error::SequenceExhausted {
+                table: name(),
+                next: u64::MAX,
+                count: 2,
+            },
+        ),
+        (
+            "ValueTooLong",
+            Error::ValueTooLong {
+                len: 2000,
+                max: 1356,
+            },
+        ),
+        ("TableNotFound", Error::TableNotFound(name())),
+        ("TableExists", Error::TableExists(name())),
+        (
+            "TableMismatch",
+            Error::TableMismatch {
+                name: name(),
+                detail: "a key has several values".to_owned(),
+            },
+        ),
+        (
+            "ComparisonMissing",
+            Error::ComparisonMissing {
+                table: name(),
+                comparison: "by length".to_owned(),
+            },
+        ),
+        (
+            "ComparisonMismatch",
+            Error::ComparisonMismatch {
+                table: name(),
+                comparison: "by length".to_owned(),
+            },
+        ),
+        (
+            "Decode",
+            Error::Decode {
+                expected: "U64",
+                detail: "it has 3 bytes".to_owned(),
+            },
+        ),
+        ("NotSorted", Error::NotSorted { index: 8 }),
+        ("ReadOnly", Error::ReadOnly),
+        ("TransactionBroken", Error::TransactionBroken),
+        (
+            "InvalidArgument",
+            Error::InvalidArgument(
+                "a page size of 5000 is not possible; choose 4096, 8192, 16384, 32768 or 65536"
+                    .to_owned(),
+            ),
+        ),
+    ]
+}
+
+/// The cells of the row of docs/errors.md that begins with this one.
+fn documented(first: &str) -> Vec<&'static str> {
+    let document = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/errors.md"));
+    let begin = format!("| `{first}` | ");
+    let row = document.lines().find(|line| line.starts_with(&begin));
+    let row = row.unwrap_or_else(|| panic!("docs/errors.md has no row for {first}"));
+    row.trim_matches('|').split(" | ").map(str::trim).collect()
+}

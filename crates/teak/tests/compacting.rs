@@ -1,0 +1,333 @@
+//! How short compacting makes files of every shape, how long they are meanwhile, and what it says where something is in the way.
+
+use crate::shared::place;
+use fastrand::Rng;
+use std::{
+    collections::BTreeMap,
+    fs,
+    ops::ControlFlow,
+    path::{Path, PathBuf},
+};
+use teak::{
+    CompactObstacle, CompactOptions, CompactProgress, Database, Geometry, Options, Table,
+    codec::Bytes, codec::U64,
+};
+
+const PAGE: u64 = 4096;
+/// What compacting may add to a file for a while, beside the largest value.
+const BATCH: u64 = 4096 * PAGE;
+
+type Numbers = Table<U64, Bytes>;
+
+/// A database of which commits move nothing, and what is in it.
+struct Shape {
+    _directory: tempfile::TempDir,
+    path: PathBuf,
+    database: Database,
+    table: Numbers,
+    records: BTreeMap<u64, Vec<u8>>,
+}
+
+impl Shape {
+    fn new() -> Self {
+        Self::with(Options::new().move_percent(0))
+    }
+
+    fn with(options: Options) -> Self {
+        let (directory, path) = place();
+        let database = options.open(&path).unwrap();
+        let mut txn = database.begin_write().unwrap();
+        let table = txn.create_table("numbers").unwrap();
+        txn.commit().unwrap();
+        Self {
+            _directory: directory,
+            path,
+            database,
+            table,
+            records: BTreeMap::new(),
+        }
+    }
+
+    /// Puts a value of so many bytes.
+    fn put(&mut self, number: u64, len: usize) {
+        self.put_all([(number, len)]);
+    }
+
+    /// Puts values in one transaction.
+    fn put_all(&mut self, values: impl IntoIterator<Item = (u64, usize)>) {
+        let mut txn = self.database.begin_write().unwrap();
+        for (number, len) in values {
+            let value = vec![number as u8; len];
+            self.table.insert(&mut txn, number, &value).unwrap();
+            self.records.insert(number, value);
+        }
+        txn.commit().unwrap();
+    }
+
+    fn remove(&mut self, numbers: impl IntoIterator<Item = u64>) {
+        let mut txn = self.database.begin_write().unwrap();
+        for number in numbers {
+            assert!(self.table.remove(&mut txn, number).unwrap());
+            self.records.remove(&number);
+        }
+        txn.commit().unwrap();
+    }
+
+    fn len(&self) -> u64 {
+        len(&self.path)
+    }
+
+    fn compact(&self) -> CompactProgress {
+        self.compact_with(&CompactOptions::new())
+    }
+
+    /// Compacts, and sees to it that the file is not longer meanwhile than it may be.
+    fn compact_with(&self, options: &CompactOptions) -> CompactProgress {
+        let before = self.len();
+        let largest = self.records.values().map(Vec::len).max().unwrap_or(0) as u64;
+        let allowed = before + largest + BATCH;
+        let mut calls = 0;
+        let done = self.database.compact_with(options, &mut |progress| {
+            calls += 1;
+            assert!(progress.file_bytes <= allowed, "{progress:?} {before}");
+            assert!(calls < 2000, "{progress:?}");
+            ControlFlow::Continue(())
+        });
+        let done = done.unwrap();
+        assert_eq!(done.file_bytes, self.len());
+        self.check();
+        done
+    }
+
+    fn check(&self) {
+        let report = self.database.check(&mut |_| {}).unwrap();
+        assert!(report.damages.is_empty(), "{:?}", report.damages);
+        let txn = self.database.begin_read().unwrap();
+        assert_eq!(self.table.len(&txn).unwrap(), self.records.len() as u64);
+        for (number, value) in &self.records {
+            assert_eq!(self.table.get(&txn, *number).unwrap(), Some(&value[..]));
+        }
+    }
+
+    /// Compacts, and sees to it that the file is as short as is promised.
+    fn assert_short(&self, name: &str) {
+        let before = self.database.stat().unwrap();
+        let done = self.compact();
+        let after = self.database.stat().unwrap();
+        println!(
+            "{name}: {} pages in use, {} -> {} pages, {} moved",
+            after.used_pages, before.page_count, after.page_count, done.moved_pages
+        );
+        assert!(
+            done.is_reached && done.obstacle.is_none(),
+            "{name}: {done:?} {after:?}"
+        );
+        let enough = after.used_pages + after.used_pages / 32 + 32;
+        assert!(after.page_count <= enough, "{name}: {done:?} {after:?}");
+        // Nothing is left to be done, and nothing is.
+        let again = self.compact();
+        assert_eq!(again.moved_pages, 0, "{name}");
+        assert_eq!(
+            self.database.stat().unwrap().transaction,
+            after.transaction,
+            "{name}"
+        );
+    }
+}
+
+fn len(path: &Path) -> u64 {
+    fs::metadata(path).unwrap().len()
+}
+
+fn pages(count: u64) -> usize {
+    (count * PAGE) as usize
+}
+
+/// Nothing was moved: the free pages before the place that the value should have had were not in a row.
+#[test]
+fn a_value_at_the_end_moves_though_free_pages_are_scattered() {
+    let mut shape = Shape::new();
+    shape.put_all((0..3000).map(|number| (number, 3000)));
+    shape.put(10_000, pages(25));
+    shape.remove((0..3000).filter(|number| number % 8 > 0 || *number > 2500));
+    shape.compact_with(&CompactOptions::new().max_moved_bytes(40 << 12));
+    shape.assert_short("a value of 25 pages behind scattered free pages");
+}
+
+#[test]
+fn a_value_slides_down_over_itself() {
+    let mut shape = Shape::new();
+    shape.put_all((0..10).map(|number| (number, 100)));
+    shape.put(100, pages(980));
+    shape.put(101, pages(1200));
+    shape.remove([100]);
+    shape.assert_short("a value of 1,200 pages behind 980 free ones");
+}
+
+#[test]
+fn gaps_between_many_values_are_closed() {
+    let mut shape = Shape::new();
+    for number in 0..60 {
+        shape.put(number, pages(40));
+        shape.put(1000 + number, pages(100));
+    }
+    shape.remove(0..60);
+    shape.assert_short("60 values of 100 pages behind gaps of 40");
+}
+
+#[test]
+fn values_of_all_lengths_with_records_between_them_become_dense() {
+    for seed in 0..4 {
+        let mut random = Rng::with_seed(seed);
+        let mut shape = Shape::new();
+        for round in 0..30_u64 {
+            let len = |random: &mut Rng| match random.u32(..10) {
+                0 => random.usize(1..400_000),
+                1..4 => random.usize(4000..40_000),
+                _ => random.usize(..300),
+            };
+            let numbers: Vec<_> = (0..40)
+                .map(|i| (round * 40 + i, len(&mut random)))
+                .collect();
+            shape.put_all(numbers);
+        }
+        let gone = random.u64(2..6);
+        shape.remove((0..1200).filter(|number| number % gone > 0));
+        shape.assert_short(&format!("values of all lengths, one in {gone} is left"));
+    }
+}
+
+#[test]
+fn trees_of_values_and_large_values_become_dense_together() {
+    let mut shape = Shape::new();
+    let mut txn = shape.database.begin_write().unwrap();
+    let many = txn.create_multi_table::<U64, U64>("many").unwrap();
+    for value in 0..30_000 {
+        many.insert(&mut txn, value % 3, value).unwrap();
+    }
+    txn.commit().unwrap();
+    shape.put_all((0..40).map(|number| (number, pages(30))));
+    let mut txn = shape.database.begin_write().unwrap();
+    for value in 30_000..60_000 {
+        many.insert(&mut txn, value % 3, value).unwrap();
+    }
+    txn.commit().unwrap();
+    shape.put(100, pages(300));
+    let mut txn = shape.database.begin_write().unwrap();
+    many.remove_key(&mut txn, 1).unwrap();
+    txn.commit().unwrap();
+    shape.remove((0..40).filter(|number| number % 4 > 0));
+    shape.assert_short("trees of values and large values");
+}
+
+#[test]
+fn the_length_that_was_asked_for_is_reached_by_closing_gaps() {
+    let mut shape = Shape::new();
+    shape.put(1, pages(700));
+    shape.put(2, pages(1000));
+    shape.remove([1]);
+    let asked = 1200 * PAGE;
+    let done = shape.compact_with(&CompactOptions::new().until_file_bytes(asked));
+    assert!(done.is_reached && shape.len() <= asked, "{done:?}");
+    let done = shape.compact_with(&CompactOptions::new().until_file_bytes(PAGE));
+    assert!(!done.is_reached, "{done:?}");
+    assert_eq!(done.obstacle, Some(CompactObstacle::Room));
+    let limited = CompactOptions::new()
+        .max_moved_bytes(PAGE)
+        .until_file_bytes(PAGE);
+    let done = shape.compact_with(&limited);
+    assert!(!done.is_reached && done.obstacle.is_some(), "{done:?}");
+}
+
+#[test]
+fn what_is_in_the_way_is_told() {
+    for is_named in [true, false] {
+        let mut shape = Shape::new();
+        shape.put(1, pages(700));
+        shape.put(2, pages(1000));
+        shape.remove([1]);
+        let reader = (!is_named).then(|| shape.database.begin_read().unwrap());
+        if is_named {
+            shape.database.create_snapshot("held").unwrap();
+        }
+        let before = shape.len();
+        let done = shape.compact();
+        let obstacle = match is_named {
+            true => CompactObstacle::NamedSnapshots,
+            false => CompactObstacle::Readers,
+        };
+        assert!(!done.is_reached, "{done:?}");
+        assert_eq!(done.obstacle, Some(obstacle));
+        assert!(shape.len() <= before, "nothing is copied in vain");
+        drop(reader);
+        if is_named {
+            shape.database.drop_snapshot("held").unwrap();
+        }
+        shape.assert_short("the same without anybody who sees it");
+    }
+}
+
+/// Nothing can be copied behind the end.
+#[test]
+fn a_file_at_its_size_limit_is_left_as_it_is() {
+    let geometry = Geometry {
+        upper_limit_bytes: 1800 * PAGE,
+        ..Geometry::default()
+    };
+    let options = Options::new().move_percent(0).geometry(geometry);
+    let mut shape = Shape::with(options);
+    shape.put(1, pages(700));
+    shape.put(2, pages(1000));
+    shape.remove([1]);
+    let done = shape.compact();
+    assert!(!done.is_reached, "{done:?}");
+    assert_eq!(done.obstacle, Some(CompactObstacle::Room));
+    shape.put(3, pages(500));
+    shape.check();
+}
+
+/// It had one commit for each thing that it waits for, also where there was nothing to wait for.
+#[test]
+fn compacting_a_file_that_is_dense_makes_no_commit() {
+    let mut shape = Shape::new();
+    shape.put_all((0..3000).map(|number| (number, 100)));
+    shape.put(5000, pages(30));
+    shape.compact();
+    let before = shape.database.stat().unwrap().transaction;
+    let done = shape.compact();
+    assert!(done.is_reached && done.moved_pages == 0, "{done:?}");
+    assert_eq!(shape.database.stat().unwrap().transaction, before);
+    shape.database.close().unwrap();
+    let database = Database::open(&shape.path).unwrap();
+    let before = database.stat().unwrap().transaction;
+    let done = database
+        .compact(&mut |_| ControlFlow::Continue(()))
+        .unwrap();
+    assert!(done.is_reached && done.moved_pages == 0, "{done:?}");
+    assert_eq!(database.stat().unwrap().transaction, before);
+}
+
+/// No commit was as large as the value, so that it stayed at the end for ever.
+#[test]
+fn small_commits_move_a_value_from_the_end() {
+    let mut shape = Shape::with(Options::new());
+    shape.put_all((0..3000).map(|number| (number, 3000)));
+    shape.put(10_000, pages(60));
+    shape.remove(100..3000);
+    for round in 0..3000 {
+        shape.put(round % 7, 10 + (round % 2) as usize);
+    }
+    shape.check();
+    assert!(shape.len() < 600 * PAGE, "{} pages", shape.len() / PAGE);
+}
+
+#[test]
+fn closing_moves_a_value_that_is_larger_than_a_commit_of_others() {
+    let mut shape = Shape::with(Options::new());
+    shape.put(1, pages(5000));
+    shape.put(2, pages(4500));
+    shape.remove([1]);
+    let Shape { path, database, .. } = shape;
+    database.close().unwrap();
+    assert!(len(&path) < 4700 * PAGE, "{} pages", len(&path) / PAGE);
+}

@@ -41,6 +41,13 @@ const STEPS: &[Step] = &[
         "tests",
         "cargo test --workspace --exclude interleavings --exclude xtask --features teak-bench/space-map --no-fail-fast",
     ),
+    Step {
+        environment: &[("TEAK_TEST_PAGE_LEN", "16384")],
+        ..step(
+            "larger pages of the system",
+            "cargo test --package teak --features teak/testing --lib --test main -- store:: holes:: limits:: locks::",
+        )
+    },
     // With the profile that this program was built with.
     step(
         "tests of campaigns",

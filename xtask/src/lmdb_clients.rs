@@ -5,6 +5,7 @@
 mod crates;
 mod exceptions;
 pub(crate) mod library;
+mod openldap;
 mod outcomes;
 mod own;
 mod python;
@@ -48,6 +49,8 @@ pub(crate) struct Arguments {
 enum Client {
     /// LMDB's test programs and tools
     Own,
+    /// OpenLDAP's server and its tools, whose output is compared
+    Openldap,
     /// The binding for Python, both of its modules
     PyLmdb,
     /// The typed binding for Rust, and its examples
@@ -118,6 +121,7 @@ impl Bench<'_> {
     fn run(&self, client: Client) -> Result<(), Failure> {
         let outcomes = match client {
             Client::Own => return own::run(self.arguments, &self.prefix),
+            Client::Openldap => return openldap::run(self),
             Client::All => return Ok(()),
             Client::PyLmdb => python::run(self)?,
             Client::Heed => crates::run(self, &crates::HEED)?,

@@ -25,6 +25,11 @@ fn table() -> ReaderTable {
     ReaderTable::new(memory, 0, BLOCKS)
 }
 
+fn take(table: &ReaderTable, owner: u64) -> Option<std::vec::IntoIter<Slot>> {
+    let taken = table.take_block(owner, |_| Ok(()));
+    taken.expect("there is room").map(Vec::into_iter)
+}
+
 impl World {
     fn new() -> Arc<Self> {
         Arc::new(Self {
@@ -71,7 +76,7 @@ fn explore(readers: u64, reads: usize, states: u64, preemptions: Option<usize>) 
             .map(|owner| {
                 let world = Arc::clone(&world);
                 thread::spawn(move || {
-                    let mut block = world.table.take_block(owner).expect("one for each");
+                    let mut block = take(&world.table, owner).expect("one for each");
                     let slot = block.next().expect("a block has slots");
                     (0..reads).for_each(|_| world.read(slot));
                     world.table.give_up_blocks(owner);
@@ -110,11 +115,11 @@ fn fences_are_needed() {
 fn a_block_has_one_owner() {
     loom::model(|| {
         let table = table();
-        let _block = table.take_block(9).expect("all are free");
+        let _block = take(&table, 9).expect("all are free");
         let (one, dead) = (table.clone(), table.clone());
         let cleaner = thread::spawn(move || dead.give_up_blocks(9));
-        let first = thread::spawn(move || one.take_block(1).map(|mut slots| slots.next()));
-        let second = table.take_block(2).map(|mut slots| slots.next());
+        let first = thread::spawn(move || take(&one, 1).map(|mut slots| slots.next()));
+        let second = take(&table, 2).map(|mut slots| slots.next());
         let first = first.join().expect("no panic");
         cleaner.join().expect("no panic");
         assert!(first.is_none() || second.is_none() || first != second);
@@ -126,7 +131,7 @@ fn a_block_has_one_owner() {
 fn who_is_cancelled_is_the_one_that_was_seen() {
     loom::model(|| {
         let table = table();
-        let slot = table.take_block(1).and_then(|mut slots| slots.next());
+        let slot = take(&table, 1).and_then(|mut slots| slots.next());
         let slot = slot.expect("all are free");
         let begin = |thread| {
             let number = table.note(slot, thread, thread);

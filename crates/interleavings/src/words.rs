@@ -5,9 +5,9 @@ pub(super) use loom::sync::atomic::{
     Ordering::{self, AcqRel, Acquire, Relaxed, Release, SeqCst},
 };
 use loom::sync::{Condvar, Mutex, atomic};
-use std::{cell::Cell, time::Duration};
+use std::{cell::Cell, io, time::Duration};
 
-pub(super) const LINE: usize = 4;
+pub(super) const LINE: usize = 5;
 pub(super) const PAGE: usize = 8;
 pub(super) const SLOTS_PER_BLOCK: usize = 1;
 
@@ -32,9 +32,15 @@ impl Memory {
         Self(words, half_words)
     }
 
-    pub(crate) fn words(&self) -> &[AtomicU64] {
-        &self.0
+    pub(crate) fn word(&self, index: usize) -> &AtomicU64 {
+        &self.0[index]
     }
+
+    pub(crate) fn provide(&self, _end: usize) -> io::Result<()> {
+        Ok(())
+    }
+
+    pub(crate) fn give_up(&self) {}
 
     pub(crate) fn half_words(&self) -> &[AtomicU32] {
         &self.1

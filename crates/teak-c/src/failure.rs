@@ -129,10 +129,8 @@ impl Failure {
     /// A file that cannot be opened.
     #[cold]
     pub(crate) fn unreadable(path: &Path, error: &io::Error) -> Self {
-        let text = format!(
-            "{} cannot be opened ({error}); see who may read it",
-            path.display()
-        );
+        let remedy = teak::remedy(error).unwrap_or("see who may read it");
+        let text = format!("{path:?} cannot be opened ({error}); {remedy}");
         Self {
             system_code: error.raw_os_error().unwrap_or(0),
             ..Self::new(teak_code::TEAK_IO, text)

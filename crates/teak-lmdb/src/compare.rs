@@ -16,8 +16,12 @@ pub(crate) fn keys(database_flags: c_uint, a: &[u8], b: &[u8]) -> Ordering {
 
 /// How values of a key compare in a database with these flags.
 pub(crate) fn values(database_flags: c_uint, a: &[u8], b: &[u8]) -> Ordering {
+    let is_fixed = database_flags & flags::DUPFIXED != 0;
     if database_flags & flags::INTEGERDUP != 0 {
-        integers(a, b)
+        match is_fixed {
+            true => integers_of_any_size(a, b),
+            false => integers(a, b),
+        }
     } else if database_flags & flags::REVERSEDUP != 0 {
         reversed(a, b)
     } else {
@@ -35,6 +39,16 @@ fn integers(a: &[u8], b: &[u8]) -> Ordering {
     reversed(a, b)
 }
 
+/// The same where one key may have values of another size than others: of those that are no integers LMDB compares four bytes.
+fn integers_of_any_size(a: &[u8], b: &[u8]) -> Ordering {
+    let compared = |bytes: &[u8]| match bytes.len() {
+        len @ (0..=4 | 8) => len,
+        _ => 4,
+    };
+    let sizes = a.len().cmp(&b.len());
+    sizes.then_with(|| integers(&a[..compared(a)], &b[..compared(b)]))
+}
+
 #[cfg(test)]
 mod tests {
     use super::{Ordering, flags, keys, values};
@@ -47,6 +61,9 @@ mod tests {
         let [large, small] = &integers;
         assert_eq!(keys(flags::INTEGERKEY, large, small), Ordering::Greater);
         assert_eq!(values(flags::INTEGERDUP, large, small), Ordering::Greater);
+        let fixed = flags::INTEGERDUP | flags::DUPFIXED;
+        assert_eq!(values(fixed, b"abcd, 1.", b"abcd, 2."), Ordering::Less);
+        assert_eq!(values(fixed, b"abcd, one", b"abcd, two"), Ordering::Equal);
         assert_eq!(values(flags::REVERSEDUP, b"ba", b"ab"), Ordering::Less);
         assert_eq!(values(0, large, small), Ordering::Less);
     }

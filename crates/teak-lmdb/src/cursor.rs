@@ -47,9 +47,11 @@ pub(crate) struct Inner {
     walk: Option<Walk>,
     /// The last step forward led nowhere, or it went to the last record: LMDB takes the values of its key that may be left for the end.
     is_at_end: bool,
-    /// The last search found no such key. Of the key that it led to LMDB has not looked at the values: who asks for the one that the
-    /// cursor is on is refused, if there are several.
+    /// The last search found no such key. Of the key that it led to LMDB has not looked at the values: if there are several, who asks for the
+    /// one that the cursor is on is refused, and a step leads to the first or the last of them.
     is_without_value: bool,
+    /// The value of the place is the first one of its key, whatever that is: the client writes it after it was put.
+    is_at_first_value: bool,
 }
 
 /// Where a cursor is.
@@ -64,10 +66,12 @@ enum Place {
 }
 
 /// The place of a cursor when a nested transaction began.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Backup {
     place: Place,
     is_at_end: bool,
+    is_without_value: bool,
+    is_at_first_value: bool,
 }
 
 /// What the place of a cursor is in the table as it is now.
@@ -111,6 +115,7 @@ impl Cursor {
             walk: None,
             is_at_end: false,
             is_without_value: false,
+            is_at_first_value: false,
         }))
     }
 
@@ -160,14 +165,15 @@ impl Cursor {
     }
 
     pub(crate) fn back_up(&self) -> Backup {
-        let mut backup = Backup {
-            place: Place::Nowhere,
-            is_at_end: false,
-        };
+        let mut backup = Backup::default();
         self.update(|inner| {
             inner.freeze();
-            backup.place.clone_from(&inner.place);
-            backup.is_at_end = inner.is_at_end;
+            backup = Backup {
+                place: inner.place.clone(),
+                is_at_end: inner.is_at_end,
+                is_without_value: inner.is_without_value,
+                is_at_first_value: inner.is_at_first_value,
+            };
         });
         backup
     }
@@ -177,6 +183,8 @@ impl Cursor {
             inner.walk = None;
             inner.place = backup.place;
             inner.is_at_end = backup.is_at_end;
+            inner.is_without_value = backup.is_without_value;
+            inner.is_at_first_value = backup.is_at_first_value;
         });
     }
 }
@@ -196,6 +204,7 @@ impl Inner {
 
     fn reset(&mut self) {
         self.is_without_value = false;
+        self.is_at_first_value = false;
         self.walk = None;
         self.place = Place::Nowhere;
         self.is_at_end = false;
@@ -204,6 +213,7 @@ impl Inner {
     /// Is at these bytes.
     fn be_at(&mut self, key: &[u8], value: &[u8]) {
         self.walk = None;
+        self.is_at_first_value = false;
         match &mut self.place {
             Place::At {
                 key: own_key,
@@ -226,6 +236,7 @@ impl Inner {
     /// Is on the record of a walk.
     fn be_on(&mut self, walk: Walk) {
         self.is_without_value = false;
+        self.is_at_first_value = false;
         if !matches!(self.place, Place::At { .. }) {
             self.place = Place::At {
                 key: Vec::new(),
@@ -284,6 +295,9 @@ impl Inner {
             Place::At { .. } => self.new_walk(txn)?,
         };
         match &self.place {
+            Place::At { key, .. } if self.is_at_first_value && walk.seek_exact(key)? => {
+                Ok(Spot::On(walk))
+            }
             Place::At { key, value } if !walk.seek_pair_exact(key, value)? => {
                 Ok(Spot::Gap(walk, key.clone(), value.clone()))
             }

@@ -185,8 +185,6 @@ pub unsafe extern "C" fn mdb_cursor_put(
         let (cursor, txn) = unsafe { both(cursor) }?;
         // SAFETY: the same.
         let (key, first) = unsafe { (shared(key)?, own(data)?) };
-        // SAFETY: the same.
-        let key = unsafe { key.bytes() }?;
         if asked & flags::MULTIPLE == 0 {
             txn.refuse_reader()?;
             txn.store_reserved()?;

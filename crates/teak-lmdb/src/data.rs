@@ -3,7 +3,9 @@
 use crate::{
     border::{Value, answer, live_mut, own, shared},
     codes::{self, Code},
-    flags, put,
+    flags,
+    orders::{Of, Sought},
+    put,
     transaction::Transaction,
 };
 use std::ffi::{c_int, c_uint};
@@ -33,8 +35,9 @@ pub unsafe extern "C" fn mdb_get(
         txn.store_reserved()?;
         let open = txn.looked_at(handle)?.ok_or(Code::NOT_FOUND)?;
         // SAFETY: the caller's promise.
-        let key = unsafe { key.bytes() }?;
-        let found = txn.view()?.get(&open.tables, key).map_err(put::of_size)?;
+        let bytes = unsafe { key.bytes() }?;
+        let _sought = Sought::new(open, Of::Keys, key, bytes);
+        let found = txn.view()?.get(&open.tables, bytes).map_err(put::of_size)?;
         *data = Value::new(found.ok_or(Code::NOT_FOUND)?);
         Ok(())
     })
@@ -62,8 +65,6 @@ pub unsafe extern "C" fn mdb_put(
         if asked & !(known | flags::APPEND | flags::APPENDDUP) != 0 {
             return Err(Code::INVALID_ARGUMENT);
         }
-        // SAFETY: the caller's promise.
-        let key = unsafe { key.bytes() }?;
         put::put(txn, handle, key, data, asked)
     })
 }
@@ -83,15 +84,7 @@ pub unsafe extern "C" fn mdb_del(
     answer(|| {
         // SAFETY: the caller's promise.
         let (txn, key) = unsafe { (live_mut(transaction)?, shared(key)?) };
-        let open = txn.open(handle)?;
-        let has_several = open.is_some_and(|open| open.is_multi());
-        // SAFETY: the caller's promise.
-        let value = match unsafe { data.as_ref() } {
-            // SAFETY: the same.
-            Some(data) if has_several => Some(unsafe { data.bytes() }?),
-            _ => None,
-        };
         // SAFETY: the same.
-        put::delete(txn, handle, unsafe { key.bytes() }?, value)
+        put::delete(txn, handle, key, unsafe { data.as_ref() })
     })
 }

@@ -7,7 +7,7 @@ use crate::{
     environment::{Environment, MAX_KEY, PAGE_SIZE},
     flags, free_pages,
     handles::{FIRST_NAMED, FREE, MAIN, Open, Tables, check_flags},
-    orders::Of,
+    orders::{self, Of},
     transaction::Transaction,
 };
 use std::{
@@ -99,6 +99,7 @@ fn open_or_create(txn: &mut Transaction, name: &[u8], asked: c_uint) -> Outcome<
         return Err(Code(codes::INCOMPATIBLE));
     };
     let tables = txn.create(name, database_flags)?;
+    orders::know_order_of_sizes(&txn.opened, name, database_flags)?;
     let record = description::of_flags(database_flags);
     txn.change(|txn| main.insert(txn, name, &record))?;
     txn.writer()?.forget_names();
@@ -367,15 +368,21 @@ unsafe fn compared(
 ) -> c_int {
     let ordering = caught(|| {
         // SAFETY: the caller's promise.
-        let txn = unsafe { live_mut(transaction) }?;
+        let (txn, a, b) = unsafe { (live_mut(transaction)?, shared(a)?, shared(b)?) };
+        let open = txn.open(handle)?;
+        if let Some(given) = open.as_ref().and_then(|open| open.order(of)) {
+            return given.compare_passed(a, b);
+        }
         // SAFETY: the same.
-        let (a, b) = unsafe { (shared(a)?.bytes()?, shared(b)?.bytes()?) };
-        Ok(match (txn.open(handle)?, of) {
-            (Some(open), Of::Keys) => open.compare_keys(a, b),
-            (Some(open), Of::Values) => open.compare_values(a, b),
-            (None, Of::Keys) => compare::keys(txn.main_flags()?, a, b),
-            (None, Of::Values) => compare::values(txn.main_flags()?, a, b),
-        })
+        let (a, b) = unsafe { (a.bytes()?, b.bytes()?) };
+        let flags = match open {
+            Some(open) => open.flags,
+            None => txn.main_flags()?,
+        };
+        Ok(match of {
+            Of::Keys => compare::keys(flags, a, b),
+            Of::Values => compare::values(flags, a, b),
+        } as c_int)
     });
-    ordering.map_or(0, |ordering| ordering as c_int)
+    ordering.unwrap_or(0)
 }

@@ -5,6 +5,7 @@ use crate::{
     files::Files,
     flags,
     handles::{Handles, Open},
+    orders::InUse,
     readers::Places,
     registry::{Registered, Registry},
 };
@@ -82,6 +83,7 @@ pub(crate) struct Opened {
     /// The main database, as it was last seen.
     main: Mutex<Option<Arc<Open>>>,
     writers: AtomicUsize,
+    _orders: InUse,
     /// Behind the database, which goes first.
     _left: LeftLock,
 }
@@ -177,7 +179,8 @@ impl Opened {
         files.make_room(flags)?;
         let mut options = Options::new().create(!is_read_only).read_only(is_read_only);
         options = options.file_mode(mode & 0o777);
-        if !is_read_only {
+        // The file of a new one has it from the beginning; in others it is a limit of this environment.
+        if !is_read_only && !files.data.exists() {
             options = options.size_limit_bytes(wanted.map_size.map(limit_of));
         }
         if let Some(lock) = &files.lock {
@@ -197,6 +200,7 @@ impl Opened {
         let data = files.open_data(flags)?;
         Ok(Self {
             data,
+            _orders: InUse::new(database.path()),
             database,
             path: path.to_owned(),
             flags: flags.into(),

@@ -8,6 +8,7 @@ use std::{
     ffi::{CStr, OsStr, c_uint},
     fs::{self, File, OpenOptions},
     io::{self, Write as _},
+    os::fd::AsRawFd,
     os::unix::{
         ffi::OsStrExt,
         fs::{MetadataExt, OpenOptionsExt, PermissionsExt, fchown},
@@ -68,11 +69,17 @@ impl Files {
         }
     }
 
-    /// A descriptor of the data file that the engine does not use. Clients lock the file by it, for which it must be open for writing too.
+    /// A descriptor of the data file that the engine does not use. Clients lock the file by it, for which it must be open for writing too, and
+    /// programs that they start inherit it, as they do LMDB's.
     pub(crate) fn open_data(&self, environment_flags: c_uint) -> Outcome<File> {
         let is_writing = environment_flags & flags::RDONLY == 0;
         let mut options = OpenOptions::new();
-        (options.read(true).write(is_writing).open(&self.data)).map_err(of_io)
+        let opened = (options.read(true).write(is_writing).open(&self.data)).map_err(of_io)?;
+        // SAFETY: the descriptor is open, and no memory is involved.
+        match unsafe { libc::fcntl(opened.as_raw_fd(), libc::F_SETFD, 0) } {
+            -1 => Err(of_io(io::Error::last_os_error())),
+            _ => Ok(opened),
+        }
     }
 
     /// Takes away a data file with nothing in it: it is a place for a new database.

@@ -7,7 +7,7 @@ use crate::{
 };
 use std::{
     cmp::Ordering as Compared,
-    collections::HashSet,
+    collections::HashMap,
     ffi::{c_uint, c_void},
     sync::{
         Arc, OnceLock,
@@ -40,6 +40,8 @@ pub(crate) struct Open {
     /// The client's orders of keys and of values, where it has brought them.
     orders: [OnceLock<&'static Given>; 2],
     is_closed: AtomicBool,
+    /// Whether keys may have values of different sizes, though the flags say that all have one: see `Transaction::free_sizes`.
+    has_sizes: AtomicBool,
     /// What a client has given to be kept.
     pub(crate) relocation: AtomicPtr<c_void>,
 }
@@ -51,6 +53,7 @@ impl Open {
             tables,
             orders: [OnceLock::new(), OnceLock::new()],
             is_closed: AtomicBool::new(false),
+            has_sizes: AtomicBool::new(false),
             relocation: AtomicPtr::default(),
         })
     }
@@ -96,6 +99,15 @@ impl Open {
         }
     }
 
+    /// Whether only the values of each key have one size.
+    pub(crate) fn has_sizes(&self) -> bool {
+        self.has_sizes.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn note_sizes(&self) {
+        self.has_sizes.store(true, Ordering::Release);
+    }
+
     pub(crate) fn is_closed(&self) -> bool {
         self.is_closed.load(Ordering::Acquire)
     }
@@ -113,8 +125,8 @@ pub(crate) type Known = Arc<[Option<Arc<Open>>]>;
 pub(crate) struct Handles {
     /// Those of everybody.
     known: Known,
-    /// Numbers that transactions have taken which have not ended.
-    reserved: HashSet<c_uint>,
+    /// Numbers that transactions have taken which have not ended, and what they have opened under them.
+    reserved: HashMap<c_uint, Option<Arc<Open>>>,
     max: usize,
 }
 
@@ -123,7 +135,7 @@ impl Handles {
     pub(crate) fn new(max: usize) -> Self {
         Self {
             known: Arc::new([]),
-            reserved: HashSet::new(),
+            reserved: HashMap::new(),
             max,
         }
     }
@@ -136,13 +148,26 @@ impl Handles {
     pub(crate) fn reserve(&mut self) -> Outcome<c_uint> {
         let is_taken = |handle: &c_uint| {
             let index = (handle - FIRST_NAMED) as usize;
-            self.reserved.contains(handle) || matches!(self.known.get(index), Some(Some(_)))
+            self.reserved.contains_key(handle) || matches!(self.known.get(index), Some(Some(_)))
         };
         let mut numbers = (FIRST_NAMED..).take(self.max);
         let free = numbers.find(|handle| !is_taken(handle));
         let handle = free.ok_or(Code(codes::DBS_FULL))?;
-        self.reserved.insert(handle);
+        self.reserved.insert(handle, None);
         Ok(handle)
+    }
+
+    /// Notes what a transaction has opened under a number that it has reserved.
+    pub(crate) fn note(&mut self, handle: c_uint, open: &Arc<Open>) {
+        self.reserved.insert(handle, Some(Arc::clone(open)));
+    }
+
+    /// The transaction that has opened this has ended. The number may be another one's by now, if it was closed.
+    fn release(&mut self, handle: c_uint, open: &Arc<Open>) {
+        let reserved = self.reserved.get(&handle).and_then(Option::as_ref);
+        if reserved.is_some_and(|reserved| Arc::ptr_eq(reserved, open)) {
+            self.reserved.remove(&handle);
+        }
     }
 
     /// Gives a number back that came to nothing.
@@ -153,7 +178,7 @@ impl Handles {
     /// Gives numbers back whose transaction has come to nothing.
     pub(crate) fn forget(&mut self, handles: &[(c_uint, Arc<Open>)]) {
         for (handle, open) in handles {
-            self.reserved.remove(handle);
+            self.release(*handle, open);
             open.close();
         }
     }
@@ -162,7 +187,7 @@ impl Handles {
     pub(crate) fn publish(&mut self, handles: &[(c_uint, Arc<Open>)]) {
         let mut known = self.known.to_vec();
         for (handle, open) in handles {
-            self.reserved.remove(handle);
+            self.release(*handle, open);
             if open.is_closed() {
                 continue;
             }
@@ -175,8 +200,13 @@ impl Handles {
         self.known = known.into();
     }
 
-    /// Closes one, for everybody.
+    /// Closes one, for everybody, also if the transaction that has opened it has not ended.
     pub(crate) fn close(&mut self, handle: c_uint) {
+        if let Some(Some(open)) = self.reserved.get(&handle) {
+            open.close();
+            self.reserved.remove(&handle);
+            return;
+        }
         let Some(index) = handle.checked_sub(FIRST_NAMED) else {
             return;
         };

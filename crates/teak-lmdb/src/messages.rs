@@ -1,10 +1,36 @@
 //! What codes mean in words, and the version of the interface.
 
 use crate::codes;
-use std::ffi::{CStr, c_char, c_int};
+use std::{
+    env,
+    ffi::{CStr, CString, c_char, c_int},
+    sync::OnceLock,
+};
 
 /// The version of LMDB whose interface this is.
-pub const VERSION: (c_int, c_int, c_int) = (0, 9, 36);
+pub const VERSION: [c_int; 3] = [0, 9, 36];
+/// The environment variable with the version that is to be told instead, for programs that run with no other one than they were
+/// compiled for: `0.9.24`.
+pub const VERSION_VARIABLE: &str = "TEAK_LMDB_VERSION";
+
+/// The version that is told, in words and numbers.
+fn version() -> &'static (CString, [c_int; 3]) {
+    static VERSION_TOLD: OnceLock<(CString, [c_int; 3])> = OnceLock::new();
+    VERSION_TOLD.get_or_init(|| {
+        let wanted = env::var(VERSION_VARIABLE).ok();
+        let numbers = wanted.as_deref().and_then(numbers_in).unwrap_or(VERSION);
+        let [major, minor, patch] = numbers;
+        let words = format!("LMDB {major}.{minor}.{patch}: (Teak)");
+        (CString::new(words).unwrap_or_default(), numbers)
+    })
+}
+
+/// The three numbers of a version.
+fn numbers_in(text: &str) -> Option<[c_int; 3]> {
+    let numbers: Option<Vec<u8>> = text.split('.').map(|number| number.parse().ok()).collect();
+    let numbers: [u8; 3] = numbers?.try_into().ok()?;
+    Some(numbers.map(c_int::from))
+}
 
 /// The texts of LMDB's codes, in their order. Programs look for the name that each begins with.
 const TEXTS: [&CStr; 20] = [
@@ -51,13 +77,14 @@ pub unsafe extern "C" fn mdb_version(
     minor: *mut c_int,
     patch: *mut c_int,
 ) -> *const c_char {
-    for (place, number) in [(major, VERSION.0), (minor, VERSION.1), (patch, VERSION.2)] {
+    let (words, numbers) = version();
+    for (place, number) in [major, minor, patch].into_iter().zip(numbers) {
         // SAFETY: the caller promises that it is null or leads to an int.
         if let Some(place) = unsafe { place.as_mut() } {
-            *place = number;
+            *place = *number;
         }
     }
-    c"LMDB 0.9.36: (Teak)".as_ptr()
+    words.as_ptr()
 }
 
 /// A code in words: LMDB's, or the system's.
@@ -68,4 +95,17 @@ pub extern "C" fn mdb_strerror(code: c_int) -> *const c_char {
         return unsafe { libc::strerror(code) };
     }
     text(code).as_ptr()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::numbers_in;
+
+    #[test]
+    fn a_version_is_three_numbers() {
+        assert_eq!(numbers_in("0.9.24"), Some([0, 9, 24]));
+        for text in ["", "0.9", "0.9.24.1", "0.9.x", "0.9.-1", "0.9.1000"] {
+            assert_eq!(numbers_in(text), None, "{text}");
+        }
+    }
 }

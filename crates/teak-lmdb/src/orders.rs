@@ -2,14 +2,22 @@
 //!
 //! A table in such an order has it under a name made of its own. The comparison of this name calls the function that the client has
 //! given last; until there is one it compares as the flags of the database say, which is enough for who only goes through it.
+//!
+//! Clients rely on how LMDB calls their function: first comes the value that they have passed themselves, with the bytes around it, then a stored
+//! one. So calls of the client note what they look for ([`Sought`]), and the function is given that where the engine compares these bytes. Where two
+//! stored items are compared, which LMDB does not do, the first one is a copy with zeros behind it.
 
-use crate::{border::Value, codes::Outcome, compare, environment::Opened};
+mod sought;
+
+pub(crate) use sought::{Ranks, Sought};
+
+use crate::{border::Value, codes::Outcome, compare, environment::Opened, flags};
 use std::{
     cmp::Ordering,
     collections::HashMap,
     ffi::{c_int, c_uint, c_void},
     mem,
-    path::PathBuf,
+    path::{Path, PathBuf},
     ptr,
     sync::{
         Mutex, PoisonError,
@@ -62,9 +70,26 @@ impl Given {
         }
         // SAFETY: nothing but such functions is ever stored there.
         let function = unsafe { mem::transmute::<*mut c_void, CompareFunction>(function) };
-        let (a, b) = (Value::new(a), Value::new(b));
+        let call = |a: *const Value, b: &[u8]| {
+            let b = Value::new(b);
+            // SAFETY: the client has given it for this, and both are values.
+            unsafe { function(a, &raw const b) }
+        };
+        sought::compare(self.of, a, b, call)
+    }
+
+    /// Compares two values of the client's, as its function does.
+    pub(crate) fn compare_passed(&self, a: &Value, b: &Value) -> Outcome<c_int> {
+        let function = self.function.load(Access::Acquire);
+        if function.is_null() {
+            // SAFETY: the client gives values that are there while the function runs.
+            let (a, b) = unsafe { (a.bytes()?, b.bytes()?) };
+            return Ok(self.compare(a, b) as c_int);
+        }
+        // SAFETY: nothing but such functions is ever stored there.
+        let function = unsafe { mem::transmute::<*mut c_void, CompareFunction>(function) };
         // SAFETY: the client has given it for this, and both are values.
-        unsafe { function(&raw const a, &raw const b) }.cmp(&0)
+        Ok(unsafe { function(a, b) })
     }
 
     /// Compares by this function from now on, or, without one, as the flags say.
@@ -78,10 +103,50 @@ impl Given {
 type Named = (&'static Given, &'static Comparison);
 
 /// Orders by the file, the table and what is compared.
-type Orders = HashMap<(PathBuf, Vec<u8>, Of), Named>;
+#[derive(Default)]
+struct Orders {
+    named: HashMap<(PathBuf, Vec<u8>, Of), Named>,
+    /// How many environments of a file are open.
+    open: HashMap<PathBuf, usize>,
+}
 
 /// The orders of this process.
 static ORDERS: Mutex<Option<Orders>> = Mutex::new(None);
+
+fn with_orders<R>(work: impl FnOnce(&mut Orders) -> R) -> R {
+    let mut orders = ORDERS.lock().unwrap_or_else(PoisonError::into_inner);
+    work(orders.get_or_insert_default())
+}
+
+/// An open environment. The functions that clients have given for its file are forgotten with the last one.
+#[derive(Debug)]
+pub(crate) struct InUse(PathBuf);
+
+impl InUse {
+    pub(crate) fn new(file: &Path) -> Self {
+        with_orders(|orders| *orders.open.entry(file.to_owned()).or_default() += 1);
+        Self(file.to_owned())
+    }
+}
+
+impl Drop for InUse {
+    fn drop(&mut self) {
+        with_orders(|orders| {
+            let Some(count) = orders.open.get_mut(&self.0) else {
+                return;
+            };
+            *count -= 1;
+            if *count == 0 {
+                orders.open.remove(&self.0);
+                let of_file = orders
+                    .named
+                    .iter()
+                    .filter(|((file, ..), _)| *file == self.0);
+                of_file.for_each(|(_, (given, _))| given.give(None));
+            }
+        });
+    }
+}
 
 /// The order of a table of this database; its comparison is known to the engine from now on.
 pub(crate) fn order_of(
@@ -91,12 +156,24 @@ pub(crate) fn order_of(
     database_flags: c_uint,
 ) -> Outcome<Named> {
     let key = (opened.database.path().to_owned(), table.to_owned(), of);
-    let mut orders = ORDERS.lock().unwrap_or_else(PoisonError::into_inner);
-    let named = orders.get_or_insert_default().entry(key);
-    let (given, comparison) = *named.or_insert_with(|| make(table, of));
+    let (given, comparison) =
+        with_orders(|orders| *orders.named.entry(key).or_insert_with(|| make(table, of)));
     given.flags.store(database_flags, Access::Relaxed);
     opened.database.add_comparison(comparison)?;
     Ok((given, comparison))
+}
+
+/// Has the engine know the order that a table of integers gets when one of another size is put, by whatever process: handles of the table
+/// go on then.
+pub(crate) fn know_order_of_sizes(
+    opened: &Opened,
+    table: &[u8],
+    database_flags: c_uint,
+) -> Outcome {
+    match database_flags & flags::INTEGERDUP {
+        0 => Ok(()),
+        _ => order_of(opened, table, Of::Values, database_flags).map(drop),
+    }
 }
 
 fn make(table: &[u8], of: Of) -> Named {

@@ -6,6 +6,7 @@ use crate::{
     environment::{MAX_KEY, MAX_VALUE},
     flags,
     handles::{MAIN, Open, Tables},
+    orders::{Of, Sought},
     reserved::Reserved,
     transaction::Transaction,
 };
@@ -42,15 +43,16 @@ pub(crate) fn of_size(code: Code) -> Code {
 pub(crate) fn put(
     txn: &mut Transaction,
     handle: c_uint,
-    key: &[u8],
+    passed_key: &Value,
     data: &mut Value,
     asked: c_uint,
 ) -> Outcome {
     let open = txn.open(handle)?;
     txn.refuse_reader()?;
-    check_len(key.len())?;
+    check_len(passed_key.len)?;
     // What they point to may be a page that changes.
-    let key = key.to_vec();
+    // SAFETY: the client gives a key that is there while the function runs.
+    let key = unsafe { passed_key.bytes() }?.to_vec();
     let has_several = match &open {
         Some(open) => open.is_multi(),
         None => txn.main_flags()? & flags::DUPSORT != 0,
@@ -66,6 +68,7 @@ pub(crate) fn put(
         None => txn.make_main()?,
     };
     txn.store_reserved()?;
+    let _sought = Sought::new(&open, Of::Keys, passed_key, &key);
     // Of a record that is to be the last one LMDB looks only whether it is.
     if asked & flags::NOOVERWRITE != 0
         && asked & flags::APPEND == 0
@@ -80,11 +83,34 @@ pub(crate) fn put(
     match &open.tables {
         Tables::Plain(_) => put_plain(txn, &open, &key, data, asked),
         Tables::Multi(_) => {
+            if asked & flags::RESERVE != 0 {
+                return reserve_first(txn, &open, &key, data, asked);
+            }
             // SAFETY: the client gives a value that is there while the function runs.
             let value = unsafe { data.bytes() }?.to_vec();
+            let _sought = Sought::new(&open, Of::Values, data, &value);
             put_multi(txn, &open, &key, &value, asked)
         }
     }
+}
+
+/// Gives a stored key another value. Nothing is looked for that the client has passed.
+pub(crate) fn put_stored(
+    txn: &mut Transaction,
+    handle: c_uint,
+    open: &Arc<Open>,
+    key: &[u8],
+    data: &mut Value,
+    asked: c_uint,
+) -> Outcome {
+    if data.len > MAX_VALUE {
+        return Err(BAD_SIZE);
+    }
+    txn.store_reserved()?;
+    if handle == MAIN && txn.is_database(key)? {
+        return Err(Code(codes::INCOMPATIBLE));
+    }
+    put_plain(txn, open, key, data, asked)
 }
 
 fn put_plain(
@@ -108,12 +134,10 @@ fn put_plain(
         _ => txn.change(|txn| table.append(txn, key, &value)),
     };
     changed.map_err(of_size)?;
-    if is_reserved {
-        let mut reserved = Reserved::new(open, key, value);
-        *data = Value::new(reserved.value());
-        txn.writer()?.reserved = Some(reserved);
+    match is_reserved {
+        true => note_reserved(txn, open, key, value, data),
+        false => Ok(()),
     }
-    Ok(())
 }
 
 /// What a reserved value is before the client has written to it: as it was, if it keeps its length, since clients change a part of it.
@@ -127,6 +151,51 @@ fn kept_or_zeros(old: Option<&[u8]>, len: usize) -> Outcome<Vec<u8>> {
     Ok(value)
 }
 
+/// Makes room for a value of a key that has several, and has none yet: LMDB's manual forbids it, and LMDB does it.
+fn reserve_first(
+    txn: &mut Transaction,
+    open: &Arc<Open>,
+    key: &[u8],
+    data: &mut Value,
+    asked: c_uint,
+) -> Outcome {
+    if txn.view()?.get(&open.tables, key)?.is_some() {
+        return Err(Code::INVALID_ARGUMENT);
+    }
+    refuse_unsorted(txn, open, key, asked)?;
+    let zeros = vec![0; data.len];
+    if let Tables::Multi(table) = &open.tables {
+        let put = txn.change(|txn| table.insert(txn, key, &zeros));
+        put.map_err(of_size)?;
+    }
+    note_reserved(txn, open, key, zeros, data)
+}
+
+/// Gives the client memory of a value that was put, which is stored before anything else happens.
+fn note_reserved(
+    txn: &mut Transaction,
+    open: &Arc<Open>,
+    key: &[u8],
+    value: Vec<u8>,
+    data: &mut Value,
+) -> Outcome {
+    let mut reserved = Reserved::new(open, key, value);
+    *data = Value::new(reserved.value());
+    txn.writer()?.reserved = Some(reserved);
+    Ok(())
+}
+
+/// Refuses a key that is to be the last one of a table of several values, and is not.
+fn refuse_unsorted(txn: &mut Transaction, open: &Open, key: &[u8], asked: c_uint) -> Outcome {
+    if asked & flags::APPEND != 0
+        && let Some(last) = txn.view()?.last_key(&open.tables)?
+        && open.compare_keys(key, &last) != Ordering::Greater
+    {
+        return Err(KEY_EXISTS);
+    }
+    Ok(())
+}
+
 fn put_multi(
     txn: &mut Transaction,
     open: &Open,
@@ -137,51 +206,93 @@ fn put_multi(
     let Tables::Multi(table) = &open.tables else {
         return Err(Code(codes::INCOMPATIBLE));
     };
-    if asked & flags::RESERVE != 0 {
-        return Err(Code::INVALID_ARGUMENT);
-    }
-    if asked & flags::APPEND != 0
-        && let Some(last) = txn.view()?.last_key(&open.tables)?
-        && open.compare_keys(key, &last) != Ordering::Greater
-    {
-        return Err(KEY_EXISTS);
-    }
+    refuse_unsorted(txn, open, key, asked)?;
     if asked & flags::APPENDDUP != 0
         && let Some(last) = txn.view()?.last_value(&open.tables, key).map_err(of_size)?
         && open.compare_values(value, &last) != Ordering::Greater
     {
         return Err(KEY_EXISTS);
     }
-    let is_new = txn
-        .change(|txn| table.insert(txn, key, value))
-        .map_err(of_size)?;
-    match is_new || asked & flags::NODUPDATA == 0 {
-        true => Ok(()),
-        false => Err(KEY_EXISTS),
+    if open.has_sizes() {
+        refuse_other_size(txn, open, key, value)?;
     }
+    let insert = |txn: &mut Transaction| {
+        let inserted = txn.change(|txn| table.insert(txn, key, value));
+        inserted.map_err(of_size)
+    };
+    let is_new = match insert(txn) {
+        Err(BAD_SIZE) if is_first_of_its_size(txn, open, key, value)? => {
+            txn.free_sizes(open)?;
+            insert(txn)?
+        }
+        inserted => inserted?,
+    };
+    if is_new {
+        return Ok(());
+    }
+    if asked & flags::NODUPDATA != 0 {
+        return Err(KEY_EXISTS);
+    }
+    // What the client's comparison calls equal may be other bytes.
+    if open.order(Of::Values).is_some() {
+        txn.change(|txn| table.replace(txn, key, value, value))?;
+    }
+    Ok(())
+}
+
+/// Refuses a value of another size than others of its key.
+fn refuse_other_size(txn: &Transaction, open: &Open, key: &[u8], value: &[u8]) -> Outcome {
+    match txn.view()?.get(&open.tables, key)? {
+        Some(first) if first.len() != value.len() => Err(BAD_SIZE),
+        _ => Ok(()),
+    }
+}
+
+/// Whether it is only for its size that the engine does not take a value into a table whose values have one, and its key has none yet: LMDB
+/// looks at sizes within a key at most.
+fn is_first_of_its_size(txn: &Transaction, open: &Open, key: &[u8], value: &[u8]) -> Outcome<bool> {
+    if !open.has(flags::DUPFIXED | flags::INTEGERDUP) || open.has_sizes() {
+        return Ok(false);
+    }
+    let view = txn.view()?;
+    let is_key_wrong = open.has(flags::INTEGERKEY)
+        && match view.last_key(&open.tables)? {
+            Some(last) => last.len() != key.len(),
+            None => !matches!(key.len(), 4 | 8),
+        };
+    Ok(!is_key_wrong && refuse_other_size(txn, open, key, value).is_ok())
 }
 
 /// Deletes a key, or one of its values.
 pub(crate) fn delete(
     txn: &mut Transaction,
     handle: c_uint,
-    key: &[u8],
-    value: Option<&[u8]>,
+    passed_key: &Value,
+    passed_value: Option<&Value>,
 ) -> Outcome {
     let open = txn.open(handle)?;
     txn.refuse_reader()?;
-    if key.is_empty() {
+    if passed_key.len == 0 {
         return Err(BAD_SIZE);
     }
     let open = open.ok_or(Code::NOT_FOUND)?;
-    let (key, value) = (key.to_vec(), value.map(<[u8]>::to_vec));
+    // SAFETY: the client gives a key that is there while the function runs.
+    let key = unsafe { passed_key.bytes() }?.to_vec();
+    let _sought = Sought::new(&open, Of::Keys, passed_key, &key);
+    let value = match passed_value.filter(|_| open.is_multi()) {
+        // SAFETY: the same of a value.
+        Some(passed) => Some((passed, unsafe { passed.bytes() }?.to_vec())),
+        None => None,
+    };
+    let _sought_value =
+        (value.as_ref()).and_then(|(passed, value)| Sought::new(&open, Of::Values, passed, value));
     if handle == MAIN && txn.is_database(&key)? {
         txn.set_broken();
         return Err(Code(codes::INCOMPATIBLE));
     }
     let is_deleted = txn.change(|txn| match (&open.tables, &value) {
         (Tables::Plain(table), _) => table.remove(txn, &key),
-        (Tables::Multi(table), Some(value)) => table.remove(txn, &key, value),
+        (Tables::Multi(table), Some((_, value))) => table.remove(txn, &key, value),
         (Tables::Multi(table), None) => Ok(table.remove_key(txn, &key)? != 0),
     });
     if !is_deleted.map_err(of_size)? {

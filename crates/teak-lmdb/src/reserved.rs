@@ -3,6 +3,7 @@
 use crate::{
     codes::Outcome,
     handles::{Open, Tables},
+    view::View,
 };
 use std::sync::Arc;
 use teak::WriteTxn;
@@ -17,7 +18,7 @@ pub(crate) struct Reserved {
 }
 
 impl Reserved {
-    /// A value of zeros, as its record has it.
+    /// A value as its record has it.
     pub(crate) fn new(open: &Arc<Open>, key: &[u8], value: Vec<u8>) -> Self {
         Self {
             open: Arc::clone(open),
@@ -32,10 +33,7 @@ impl Reserved {
 
     /// Whether the client has written what its record does not have.
     pub(crate) fn is_news(&self, txn: &WriteTxn) -> Outcome<bool> {
-        let Tables::Plain(table) = &self.open.tables else {
-            return Ok(false);
-        };
-        let stored = table.get(txn, &self.key)?;
+        let stored = View::Write(txn).get(&self.open.tables, &self.key)?;
         Ok(stored.is_some_and(|stored| stored != self.value))
     }
 
@@ -43,7 +41,8 @@ impl Reserved {
     pub(crate) fn store(&self, txn: &mut WriteTxn) -> teak::Result<()> {
         match &self.open.tables {
             Tables::Plain(table) => table.insert(txn, &self.key, &self.value),
-            Tables::Multi(_) => Ok(()),
+            // Nothing else has changed: it is the only value of its key.
+            Tables::Multi(table) => table.set(txn, &self.key, &self.value).map(drop),
         }
     }
 }

@@ -4,12 +4,14 @@ use crate::{
     codes::Outcome,
     description,
     environment::Opened,
+    flags,
     handles::{Open, Tables},
     orders::{self, Of},
 };
 use std::{ffi::c_uint, sync::Arc};
 use teak::{
-    Error, KeyOrder, ReadTxn, TableOptions, TableStat, Transaction, WriteTxn, codec::Bytes,
+    Error, KeyOrder, ReadTxn, TableOptions, TableStat, Transaction, ValueSize, WriteTxn,
+    codec::Bytes,
 };
 
 /// A transaction of either kind, to be read.
@@ -70,6 +72,12 @@ impl<'t> View<'t> {
                 let (given, _) = orders::order_of(opened, name, of, database_flags)?;
                 open.set_order(given);
             }
+        }
+        orders::know_order_of_sizes(opened, name, database_flags)?;
+        if open.has(flags::DUPFIXED | flags::INTEGERDUP)
+            && options.size_of_values() == Some(ValueSize::Any)
+        {
+            open.note_sizes();
         }
         Ok(Some(open))
     }

@@ -18,6 +18,8 @@ pub(crate) struct Writer {
     named: Option<HashSet<Vec<u8>>>,
     /// How many keys were looked for without them.
     looked_count: usize,
+    /// The limit in the file, if that is larger than this environment's: it stays there, as in LMDB.
+    larger_limit: Option<u64>,
 }
 
 /// So many keys of the main database are looked for among the tables one by one, before the names of all are read: most transactions write
@@ -29,25 +31,35 @@ impl Writer {
     pub(crate) fn begin(opened: &Arc<Opened>) -> Outcome<Self> {
         let mut txn = opened.database.begin_write()?;
         txn.set_durability(opened.durability());
-        if let Some(limit) = opened.limit()
-            && txn.info().limit_bytes != limit
-        {
-            let geometry = Geometry {
-                upper_limit_bytes: limit,
-                ..opened.geometry()?
-            };
-            txn.set_geometry(Geometry {
-                lower_limit_bytes: geometry.lower_limit_bytes.min(limit),
-                ..geometry
-            })?;
+        let mut larger_limit = None;
+        if let Some(limit) = opened.limit() {
+            let in_file = txn.info().limit_bytes;
+            if in_file != limit {
+                set_limit(&mut txn, opened, limit)?;
+            }
+            larger_limit = (in_file > limit).then_some(in_file);
         }
         Ok(Self {
+            larger_limit,
             txn,
             is_changed: false,
             reserved: None,
             named: None,
             looked_count: 0,
         })
+    }
+
+    /// Commits, if there is anything to be committed.
+    pub(crate) fn commit(mut self, opened: &Opened) -> Outcome {
+        if !self.is_changed {
+            return Ok(());
+        }
+        if let Some(limit) = self.larger_limit {
+            set_limit(&mut self.txn, opened, limit)?;
+        }
+        self.txn.set_durability(opened.durability());
+        self.txn.commit()?;
+        Ok(())
     }
 
     /// Whether the main database's record of this key is that of a named database.
@@ -72,6 +84,16 @@ impl Writer {
     pub(crate) fn set_main_flags(&mut self, flags: c_uint) -> teak::Result<()> {
         self.txn.set_marks([MARK, flags.into(), 0])
     }
+}
+
+fn set_limit(txn: &mut WriteTxn, opened: &Opened, limit: u64) -> Outcome {
+    let geometry = opened.geometry()?;
+    txn.set_geometry(Geometry {
+        upper_limit_bytes: limit,
+        lower_limit_bytes: geometry.lower_limit_bytes.min(limit),
+        ..geometry
+    })?;
+    Ok(())
 }
 
 /// The flags of the main database, if they were ever noted.

@@ -81,7 +81,7 @@ fn libraries() -> &'static Path {
 }
 
 /// What a program prints.
-fn printed(program: &str, library: Library) -> String {
+fn printed(program: &str, library: Library, variables: &[(&str, &str)]) -> String {
     let library = libraries().join(match library {
         Library::Lmdb => "lmdb",
         Library::Own => "own",
@@ -99,13 +99,14 @@ fn printed(program: &str, library: Library) -> String {
         .args(["-llmdb", "-lpthread"]));
     run(Command::new(&built)
         .current_dir(directory.path())
-        .env("LD_LIBRARY_PATH", library))
+        .env("LD_LIBRARY_PATH", library)
+        .envs(variables.iter().copied()))
 }
 
 fn is_the_same(program: &str) {
-    let lmdb = printed(program, Library::Lmdb);
+    let lmdb = printed(program, Library::Lmdb, &[]);
     assert_eq!(
-        printed(program, Library::Own),
+        printed(program, Library::Own, &[]),
         lmdb,
         "{program}: LMDB's is on the right"
     );
@@ -117,6 +118,53 @@ fn what_lmdb_allows_before_an_environment_is_open_is_allowed() {
 }
 
 #[test]
+fn a_comparison_is_given_what_the_client_has_passed_and_what_is_stored() {
+    is_the_same("compare.c");
+}
+
+#[test]
+fn values_and_keys_that_compare_as_equal_are_replaced() {
+    is_the_same("equal.c");
+}
+
+#[test]
+fn a_key_may_have_values_of_another_size_and_memory_reserved_for_its_first_one() {
+    is_the_same("sizes.c");
+}
+
+#[test]
+fn the_largest_map_size_is_kept_and_the_data_file_is_inherited() {
+    is_the_same("files.c");
+}
+
+#[test]
+fn what_is_loaded_under_a_comparison_that_always_says_greater_is_found_under_another_one() {
+    is_the_same("loading.c");
+}
+
+#[test]
+fn a_search_that_misses_and_a_nested_transaction_leave_cursors_where_lmdb_has_them() {
+    is_the_same("missed.c");
+}
+
+#[test]
+fn a_handle_is_closed_though_the_transaction_that_has_opened_it_goes_on() {
+    is_the_same("closing.c");
+}
+
+#[test]
+fn a_cursor_that_deletes_and_puts_back_ends_where_lmdbs_does() {
+    is_the_same("loops.c");
+}
+
+#[test]
+fn the_version_that_a_program_was_compiled_for_is_told() {
+    let told = |wanted| printed("version.c", Library::Own, &[("TEAK_LMDB_VERSION", wanted)]);
+    assert_eq!(told("0.9.24"), "LMDB 0.9.24: (Teak) 0.9.24\n");
+    assert_eq!(told("any"), "LMDB 0.9.36: (Teak) 0.9.36\n");
+}
+
+#[test]
 fn handles_that_are_over_are_refused() {
-    assert_eq!(printed("over.c", Library::Own), "");
+    assert_eq!(printed("over.c", Library::Own, &[]), "");
 }

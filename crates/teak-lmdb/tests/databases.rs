@@ -254,6 +254,7 @@ fn a_client_brings_its_own_orders() {
     // SAFETY: handles, and a function for values.
     unsafe {
         assert_eq!(mdb_set_compare(txn.0, plain, Some(backwards)), 0);
+        assert_eq!(mdb_set_compare(txn.0, several, Some(backwards)), 0);
         assert_eq!(mdb_set_dupsort(txn.0, several, Some(backwards)), 0);
     }
     assert_eq!(txn.get(plain, b"0007"), Ok(&b""[..]));

@@ -1,12 +1,15 @@
 //! The one error type of the engine. Each text says what happened and what to do about it.
 
 mod key_range;
+mod limit;
 mod remedy;
 
 pub use key_range::KeyRange;
 
 pub use remedy::remedy;
 pub(crate) use remedy::unwrapped;
+
+use limit::limit;
 
 use crate::{
     planted::{Planted, is_planted},
@@ -25,7 +28,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[non_exhaustive]
 pub enum Error {
     /// The operating system refused an operation on a file.
-    #[error("{operation}{} failed: {source}{}", in_brackets(path.as_deref()), behind(remedy(source)))]
+    #[error("{operation}{} failed: {source}{}{}", in_brackets(path.as_deref()), behind(remedy(source)), limit(operation, source))]
     Io {
         /// What was tried.
         operation: &'static str,

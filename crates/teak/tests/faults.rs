@@ -547,3 +547,39 @@ fn a_file_that_was_cut_short_before_it_is_opened_again_is_refused() {
         .unwrap();
     assert!(Database::open(&copy).is_err());
 }
+
+/// Zeros stood in place of what was cut off, up to the end of a page of the system's, and were returned where pages had been verified.
+#[test]
+fn the_end_of_a_large_value_that_was_cut_off_is_an_error() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("cut.teak");
+    let database = Database::open(&path).unwrap();
+    let mut txn = database.begin_write().unwrap();
+    let table: Raw = txn.create_table("records").unwrap();
+    for number in 0..3 {
+        table.insert(&mut txn, &key(number), &[7; 20_000]).unwrap();
+    }
+    table.insert(&mut txn, b"zeros", &[0; 20_000]).unwrap();
+    txn.commit().unwrap();
+    let txn = database.begin_read().unwrap();
+    let all = |txn: &_| {
+        (0..3)
+            .map(|number| table.get(txn, &key(number)).map(drop))
+            .collect::<Result<Vec<_>>>()
+    };
+    all(&txn).unwrap();
+    assert_eq!(table.get(&txn, b"zeros").unwrap(), Some(&[0; 20_000][..]));
+    let bytes = fs::read(&path).unwrap();
+    let run = bytes
+        .windows(16)
+        .rposition(|window| window == [7; 16])
+        .unwrap() as u64;
+    let file = OpenOptions::new().write(true).open(&path).unwrap();
+    for lost in [1, 100, 3000] {
+        file.set_len(run + 16 - lost).unwrap();
+        let error = all(&txn).unwrap_err();
+        assert!(error.to_string().contains("cut short"), "{error}");
+        file.write_all_at(&bytes, 0).unwrap();
+        all(&txn).unwrap();
+    }
+}

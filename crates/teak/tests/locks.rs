@@ -397,7 +397,7 @@ fn a_lock_file_that_was_left_is_made_anew() {
     let (_directory, path) = place();
     put(&Database::open(&path).unwrap(), "a", 1);
     let lock_path = path.with_file_name("some.teak-lock");
-    for layout in [0_u64, 3, 5, 6, 99] {
+    for layout in [0_u64, 3, 5, 6, 7, 99] {
         let mut left = vec![0xff; 70_000];
         left[..8].copy_from_slice(b"TeakLock");
         left[8..16].copy_from_slice(&layout.to_le_bytes());
@@ -422,6 +422,38 @@ fn a_lock_file_has_the_owner_of_its_database() {
     let _database = Database::open(&path).unwrap();
     let lock = fs::metadata(path.with_file_name("some.teak-lock")).unwrap();
     assert_eq!((lock.uid(), lock.gid()), (4242, 4243));
+}
+
+/// A lock file that somebody of the group made was of another group, so that the owner could not open it: giving it to the owner failed, and its group
+/// stayed as it was, too.
+#[test]
+fn a_lock_file_has_the_group_of_its_database() {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
+    const OWNER: u32 = 4242;
+    const GROUP: u32 = 4243;
+    const OTHER: u32 = 4244;
+    let (directory, path) = place();
+    put(&Database::open(&path).unwrap(), "a", 1);
+    if chown(&path, Some(OWNER), Some(GROUP)).is_err() {
+        println!("not run: it takes root, to have a file of somebody else's");
+        return;
+    }
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o660)).unwrap();
+    fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o777)).unwrap();
+    let opened = std::thread::spawn(move || {
+        // SAFETY: the calls are given numbers, and one address of one. Made so they are about this thread alone.
+        unsafe {
+            let groups = [GROUP];
+            assert_eq!(libc::syscall(libc::SYS_setgroups, 1, groups.as_ptr()), 0);
+            assert_eq!(libc::syscall(libc::SYS_setresgid, OTHER, OTHER, OTHER), 0);
+            assert_eq!(libc::syscall(libc::SYS_setresuid, OTHER, OTHER, OTHER), 0);
+        }
+        let database = Database::open(&path).unwrap();
+        let lock = fs::metadata(path.with_file_name("some.teak-lock")).unwrap();
+        put(&database, "a", 2);
+        (lock.uid(), lock.gid(), lock.mode() & 0o777)
+    });
+    assert_eq!(opened.join().unwrap(), (OTHER, GROUP, 0o660));
 }
 
 #[test]

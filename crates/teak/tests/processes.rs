@@ -245,6 +245,7 @@ fn obey(path: &Path) {
                 .sync()
                 .map(|()| "synced".to_owned()),
             _ => Ok(crate::locks::harm(path, &words)
+                .or_else(|| crate::limits::order(path, &words))
                 .unwrap_or_else(|| panic!("there is no order {order:?}"))),
         };
         match done {

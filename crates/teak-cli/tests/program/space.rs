@@ -22,6 +22,32 @@ fn nobody_reads_a_database_that_nobody_has_open() {
     );
 }
 
+/// The mappings of two databases took all addresses that a process may have, and its memory found none.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_limited_address_space_has_room_for_memory_beside_mappings() {
+    let place = loaded();
+    let program = place.command(&[]).get_program().to_owned();
+    for limit in [200_u64, 400, 800] {
+        let limited = |words: &[&str]| {
+            let mut command = std::process::Command::new("prlimit");
+            command.arg(format!("--as={}", limit << 20)).arg(&program);
+            let output = command.args(words).current_dir(place.path("")).output();
+            output.expect("util-linux is installed")
+        };
+        for words in [
+            &["salvage", "a.teak", "b.teak"][..],
+            &["backup", "--compact", "a.teak", "c.teak"],
+        ] {
+            let output = limited(words);
+            assert!(output.status.success(), "{limit} {words:?} {output:?}");
+        }
+        for copy in ["b.teak", "c.teak"] {
+            fs::remove_file(place.path(copy)).unwrap();
+        }
+    }
+}
+
 #[test]
 fn a_backup_is_cancelled() {
     let place = loaded();

@@ -6,6 +6,7 @@ use crate::{
     codes::{self, Code, Outcome},
     flags,
     handles::{MAIN, Tables},
+    orders::{Of, Ranks, Sought},
     put::{self, check_len, check_len_of_several, forget_places, of_size},
     transaction::Transaction,
 };
@@ -16,22 +17,23 @@ impl Inner {
     pub(crate) fn put(
         &mut self,
         txn: &mut Transaction,
-        key: &[u8],
+        passed_key: &Value,
         data: &mut Value,
         asked: c_uint,
     ) -> Outcome {
         if asked & flags::CURRENT != 0 {
-            return self.put_here(txn, key, data, asked);
+            return self.put_here(txn, passed_key.len, data, asked);
         }
         // They may lead to what is about to change.
-        let key = key.to_vec();
+        // SAFETY: the client gives a key that is there while the function runs.
+        let key = unsafe { passed_key.bytes() }?.to_vec();
         let value = match asked & flags::RESERVE {
             // SAFETY: the client gives a value that is there while the function runs; of a reserved one only the length counts.
             0 => unsafe { data.bytes() }?.to_vec(),
             _ => Vec::new(),
         };
         self.freeze();
-        let done = put::put(txn, self.handle, &key, data, asked);
+        let done = put::put(txn, self.handle, passed_key, data, asked);
         if matches!(done, Ok(()) | Err(Code(codes::KEYEXIST))) {
             let value = match self.open(txn)? {
                 Some(open) if open.is_multi() => &value[..],
@@ -40,6 +42,7 @@ impl Inner {
             self.be_at(&key, value);
             self.is_at_end = false;
             self.is_without_value = false;
+            self.is_at_first_value = done.is_ok() && asked & flags::RESERVE != 0;
         }
         done
     }
@@ -48,29 +51,42 @@ impl Inner {
     fn put_here(
         &mut self,
         txn: &mut Transaction,
-        key: &[u8],
+        key_len: usize,
         data: &mut Value,
         asked: c_uint,
     ) -> Outcome {
         txn.refuse_reader()?;
-        check_len(key.len())?;
+        check_len(key_len)?;
         self.stay(txn)?;
         let walk = self.walk.as_ref().ok_or(Code::NOT_FOUND)?;
         let (key, old) = (walk.key().to_vec(), walk.value()?.to_vec());
+        let is_one_of_several = walk.count() > 1;
         let open = self.open(txn)?.ok_or(Code::NOT_FOUND)?;
         let Tables::Multi(table) = &open.tables else {
             self.freeze();
-            return put::put(txn, self.handle, &key, data, asked & flags::RESERVE);
+            let asked = asked & flags::RESERVE;
+            return put::put_stored(txn, self.handle, &open, &key, data, asked);
         };
         check_len_of_several(data.len)?;
         // SAFETY: the client gives a value that is there while the function runs.
         let new = unsafe { data.bytes() }?.to_vec();
+        let has_other_size = open.has_sizes() && new.len() != old.len();
+        if has_other_size && (is_one_of_several || asked & flags::APPENDDUP != 0) {
+            return Err(Code(codes::BAD_VALSIZE));
+        }
         self.freeze();
-        if new != old {
-            let replaced = txn.change(|txn| match table.contains(txn, &key, &new)? {
-                true => Ok(false),
-                false => table.replace(txn, &key, &old, &new),
-            });
+        let _sought = Sought::new(&open, Of::Values, data, &new);
+        if asked & flags::APPENDDUP != 0 {
+            // One more value of the key that it is on, which `mdb_load -a` does not look for.
+            let put = txn.change(|txn| table.append_value(txn, &key, &new));
+            put.map_err(of_size)?;
+        } else if new != old {
+            let is_equal = open.compare_values(&new, &old).is_eq();
+            let replaced =
+                txn.change(|txn| match !is_equal && table.contains(txn, &key, &new)? {
+                    true => Ok(false),
+                    false => table.replace(txn, &key, &old, &new),
+                });
             if !replaced.map_err(of_size)? {
                 return Err(Code(codes::KEYEXIST));
             }
@@ -83,14 +99,15 @@ impl Inner {
     pub(crate) fn put_several(
         &mut self,
         txn: &mut Transaction,
-        key: &[u8],
+        key: &Value,
         (values, size): (&[u8], usize),
         asked: c_uint,
     ) -> (usize, Outcome) {
-        let (key, values) = (key.to_vec(), values.to_vec());
+        // They may lead to what is about to change.
+        let values = values.to_vec();
         for (index, value) in values.chunks_exact(size).enumerate() {
             let mut data = Value::new(value);
-            if let Err(code) = self.put(txn, &key, &mut data, asked) {
+            if let Err(code) = self.put(txn, key, &mut data, asked) {
                 return (index, Err(code));
             }
         }
@@ -110,12 +127,19 @@ impl Inner {
         }
         self.freeze();
         let is_whole = asked & flags::NODUPDATA != 0;
-        let deleted = txn.change(|txn| match &open.tables {
-            Tables::Plain(table) => table.remove(txn, &key),
-            Tables::Multi(table) if is_whole => Ok(table.remove_key(txn, &key)? != 0),
-            Tables::Multi(table) => table.remove(txn, &key, &value),
-        });
-        deleted?;
+        let delete = |txn: &mut Transaction| {
+            txn.change(|txn| match &open.tables {
+                Tables::Plain(table) => table.remove(txn, &key),
+                Tables::Multi(table) if is_whole => Ok(table.remove_key(txn, &key)? != 0),
+                Tables::Multi(table) => table.remove(txn, &key, &value),
+            })
+        };
+        if !delete(txn)? && open.order(Of::Values).is_some() {
+            let mut walk = self.new_walk(txn)?;
+            walk.seek_exact(&key)?;
+            let _ranks = Ranks::of(walk)?;
+            delete(txn)?;
+        }
         self.is_at_end = false;
         if txn.view()?.stat(&open.tables)?.records == 0 {
             self.reset();

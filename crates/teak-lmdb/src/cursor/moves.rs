@@ -6,6 +6,7 @@ use crate::{
     codes::{self, Code, Outcome},
     flags::{self, Operation},
     handles::MAIN,
+    orders::{Of, Sought},
     put::of_size,
     transaction::Transaction,
     walk::Walk,
@@ -187,6 +188,7 @@ impl Inner {
         if self.walk.is_some() {
             return self.next_in_place(step);
         }
+        let is_without_value = self.is_without_value;
         match self.find(txn)? {
             Spot::Nowhere => self.go_to_end(txn, Side::First),
             Spot::Behind => {
@@ -195,6 +197,7 @@ impl Inner {
             }
             Spot::On(walk) => {
                 self.be_on(walk);
+                self.is_without_value = is_without_value;
                 self.next_in_place(step)
             }
             Spot::Gap(mut walk, key, value) => {
@@ -219,8 +222,12 @@ impl Inner {
     /// A step from the record of the walk, which stays where it is: scans go this way.
     fn next_in_place(&mut self, step: Step) -> Outcome {
         let was_at_end = self.is_at_end;
+        let is_without_value = self.is_without_value;
         let done = self.walk.as_mut().map_or(Ok(None), |walk| {
             let step = step.by(walk);
+            if is_without_value && step != Step::Key && walk.count() > 1 {
+                return walk.first_value().map(|_| None);
+            }
             let value = walk.value_of_several();
             if was_at_end && value.is_some() && !walk.clone().next_key()? {
                 return Ok(Some(Missed::Stays));
@@ -236,8 +243,12 @@ impl Inner {
     }
 
     fn prev_in_place(&mut self, step: Step) -> Outcome {
+        let is_without_value = self.is_without_value;
         let done = self.walk.as_mut().map_or(Ok(None), |walk| {
             let step = step.by(walk);
+            if is_without_value && step != Step::Key && walk.count() > 1 {
+                return walk.last_value().map(|_| None);
+            }
             let value = walk.value_of_several();
             let is_there = match step {
                 Step::Record => walk.prev()?,
@@ -282,6 +293,7 @@ impl Inner {
         if self.walk.is_some() {
             return self.prev_in_place(step);
         }
+        let is_without_value = self.is_without_value;
         let (mut walk, gap) = match self.find(txn)? {
             Spot::Nowhere | Spot::Behind => {
                 self.go_to_end(txn, Side::Last)?;
@@ -290,6 +302,7 @@ impl Inner {
             }
             Spot::On(walk) => {
                 self.be_on(walk);
+                self.is_without_value = is_without_value;
                 return self.prev_in_place(step);
             }
             Spot::Gap(walk, key, value) => (walk, (key, value)),
@@ -361,9 +374,11 @@ impl Inner {
             return Err(Code(codes::BAD_VALSIZE));
         }
         // SAFETY: the client gives a key that is there while the function runs.
-        let key = unsafe { key.bytes() }?;
+        let bytes = unsafe { key.bytes() }?;
+        let open = self.open(txn)?;
+        let _sought = (open.as_ref()).and_then(|open| Sought::new(open, Of::Keys, key, bytes));
         let mut walk = self.any_walk(txn)?;
-        let is_exact = walk.seek_exact(key).map_err(of_size)?;
+        let is_exact = walk.seek_exact(bytes).map_err(of_size)?;
         self.is_at_end = false;
         let is_found = is_exact || operation == Operation::SetRange && walk.is_on_record();
         self.arrive_near(walk)?;
@@ -398,12 +413,16 @@ impl Inner {
         if key.len == 0 {
             return Err(Code(codes::BAD_VALSIZE));
         }
+        let passed = (&*key, data);
         // SAFETY: the client gives a key and a value that are there while the function runs.
         let (key, value) = unsafe { (key.bytes()?, data.bytes()?) };
+        let open = self.open(txn)?.ok_or(NOT_FOUND)?;
+        let _sought = Sought::new(&open, Of::Keys, passed.0, key);
+        let _sought_value = Sought::new(&open, Of::Values, passed.1, value);
         let mut walk = self.any_walk(txn)?;
         self.is_at_end = false;
         let is_exact = walk.seek_pair_exact(key, value).map_err(of_size)?;
-        let is_of_key = walk.is_on_record() && walk.key() == key;
+        let is_of_key = walk.is_on_record() && open.compare_keys(key, walk.key()).is_eq();
         let is_found = is_exact || operation == Operation::GetBothRange && is_of_key;
         if !is_of_key && walk.clone().seek_exact(key)? {
             self.be_at(key, value);
@@ -483,6 +502,14 @@ impl Inner {
                 Operation::GetMultiple => Ok(()),
                 _ => Err(NOT_FOUND),
             };
+        }
+        if walk.clone().packed()?.is_none() {
+            // The table has values of several sizes: one after the other.
+            if operation == Operation::PrevMultiple && !walk.prev_value()? {
+                return Err(NOT_FOUND);
+            }
+            *data = Value::new(walk.value()?);
+            return Ok(());
         }
         walk.go_to_page_start()?;
         if operation == Operation::PrevMultiple {

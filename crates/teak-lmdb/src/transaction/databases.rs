@@ -13,7 +13,7 @@ use crate::{
     writer::main_flags,
 };
 use std::{ffi::c_uint, sync::Arc};
-use teak::{KeyOrder, TableOptions, TableStat, codec::Bytes};
+use teak::{FreeCursor, KeyOrder, TableOptions, TableStat, ValueSize, codec::Bytes};
 
 impl Transaction {
     /// The open database of a handle; `None` for a main database to which nothing was ever written.
@@ -180,6 +180,40 @@ impl Transaction {
         Ok(())
     }
 
+    /// Has the values of a database be of any size, as LMDB lets them, though the flags say that all have one: the engine's table is made anew.
+    pub(crate) fn free_sizes(&mut self, open: &Open) -> Outcome {
+        /// No client can call a database so.
+        const COPY: &[u8] = b"\0copy";
+        let Tables::Multi(old) = &open.tables else {
+            return Err(Code(codes::INCOMPATIBLE));
+        };
+        let name = open.name().to_vec();
+        let found = self.view()?.find(&self.opened, &name)?;
+        let (_, options) = found.ok_or(Code::NOT_FOUND)?;
+        let mut options = options.value_size(ValueSize::Any);
+        if options.order_of_values() == Some(KeyOrder::Integer) {
+            let (given, order) = orders::order_of(&self.opened, &name, Of::Values, open.flags)?;
+            options = options.value_order(KeyOrder::Custom(order));
+            open.set_order(given);
+        }
+        open.note_sizes();
+        self.change(|txn| {
+            let new = txn.create_multi_table_with::<Bytes, Bytes>(COPY, options)?;
+            let mut cursor = FreeCursor::for_multi(old);
+            let mut pairs = Vec::new();
+            let mut has_more = true;
+            while has_more {
+                let take = |key: &[u8], value: &[u8]| pairs.push((key.to_vec(), value.to_vec()));
+                has_more = cursor.read_batch(txn, 1000, take)?;
+                for (key, value) in pairs.drain(..) {
+                    new.insert(txn, &key, &value)?;
+                }
+            }
+            txn.drop_table(&name)?;
+            txn.rename_table(COPY, &name)
+        })
+    }
+
     /// The handle by which this transaction knows a named database.
     pub(crate) fn handle_of(&self, name: &[u8]) -> Option<c_uint> {
         let own = self.own.iter().chain(&self.inherited);
@@ -198,6 +232,7 @@ impl Transaction {
     /// Has a named database under a handle that was reserved.
     pub(crate) fn own(&mut self, handle: c_uint, open: Arc<Open>) {
         self.dropped.retain(|dropped| *dropped != handle);
+        self.opened.handles().note(handle, &open);
         self.own.push((handle, open));
     }
 

@@ -133,13 +133,10 @@ impl Transaction {
         };
         self.free_cursors();
         // SAFETY: it was made by `write`, and this transaction, which ends now, is the only one that has it still.
-        let mut writer = unsafe { Box::from_raw(writer) };
+        let writer = unsafe { Box::from_raw(writer) };
         let done = settled.and_then(|()| match end {
-            End::Commit if writer.is_changed => {
-                writer.txn.set_durability(self.opened.durability());
-                writer.txn.commit().map(drop).map_err(Code::from)
-            }
-            _ => Ok(()),
+            End::Commit => writer.commit(&self.opened),
+            End::Abort => Ok(()),
         });
         self.opened.count_writer(false);
         if let (Ok(()), End::Commit, Some(main)) = (&done, end, &self.main) {

@@ -10,6 +10,7 @@ use crate::{
         backup::READING_BACKUP,
         delta::Delta,
         extent::{Extent, HEAD_LEN},
+        refuse_file_len,
     },
 };
 use std::{
@@ -195,7 +196,8 @@ fn copy(full: &mut dyn Read, file: &File, tell: &mut Tell<'_>) -> Result<()> {
         );
         return Err(Error::InvalidArgument(text));
     }
-    file.set_len(extent.len_bytes)
+    refuse_file_len(extent.len_bytes)
+        .and_then(|()| file.set_len(extent.len_bytes))
         .map_err(Error::io("writing the database"))
 }
 
@@ -215,7 +217,8 @@ fn write(chunk: &[u8], offset: u64, file: &File) -> Result<()> {
     let mut at = offset;
     for part in chunk.chunks(HOLE_LEN) {
         if part != &ZEROS[..part.len()] {
-            file.write_all_at(part, at)
+            refuse_file_len(at + part.len() as u64)
+                .and_then(|()| file.write_all_at(part, at))
                 .map_err(Error::io("writing the database"))?;
         }
         at += part.len() as u64;
@@ -246,10 +249,14 @@ fn apply(increment: &mut dyn Read, path: &Path, file: &File, tell: &mut Tell<'_>
     }
     let page_size = u64::from(head.page_size);
     delta.apply(|first, pages| {
-        let written = file.write_all_at(pages, u64::from(first.0) * page_size);
+        let at = u64::from(first.0) * page_size;
+        let written =
+            refuse_file_len(at + pages.len() as u64).and_then(|()| file.write_all_at(pages, at));
         written.map_err(Error::io("writing the database"))?;
         tell(pages.len())
     })?;
-    file.set_len(head.page_count * page_size)
+    let len = head.page_count * page_size;
+    refuse_file_len(len)
+        .and_then(|()| file.set_len(len))
         .map_err(Error::io("writing the database"))
 }

@@ -61,6 +61,14 @@ impl Unfinished {
     }
 }
 
+/// Removing a directory with all that is in it takes descriptors, and there may be none left: so what is known goes first.
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(self.path());
+        let _ = fs::remove_dir(self.directory.path());
+    }
+}
+
 enum Lock {
     Held(File),
     Taken,

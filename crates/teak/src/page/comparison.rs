@@ -14,8 +14,16 @@ pub(crate) const COMPARISON_NAME_MAX: usize = 64;
 /// [`Options::comparison`](crate::Options::comparison).
 ///
 /// It has to be a total order of all byte strings, the same in every process and every version of the application: what
-/// is to compare otherwise gets another name. With one that is no order keys are not found any more. Byte strings that compare as equal are one key, which stays as it was first
-/// inserted. It must not use the database itself.
+/// is to compare otherwise gets another name. With one that is no order keys are not found any more. It must not use the database itself.
+///
+/// Byte strings that compare as equal are one key, and one value of a key:
+///
+/// - [`Table::insert`](crate::Table::insert) of a key that is equal to a stored one replaces the value. The key keeps the bytes that were first inserted.
+/// - [`MultiTable::insert`](crate::MultiTable::insert) of an equal pair changes nothing and returns `false`: key and value keep their bytes. With an equal
+///   key and another value, the value is added to the key as it is stored.
+/// - [`MultiTable::replace`](crate::MultiTable::replace) gives a value other bytes, equal or not. A key gets other bytes by removing and inserting it.
+///
+/// Where a key or a value is searched for, inserted or removed, the first argument is the slice that the caller gave, and the second one is stored.
 ///
 /// Two comparisons are equal if their names are.
 ///

@@ -139,7 +139,7 @@ impl<'p> Keys<'p> {
 
     fn search_any(&self, order: KeyOrder, key: &[u8]) -> Result<usize, usize> {
         search_by(self.count, |index| {
-            order.compare(self.get(index).unwrap_or_default(), key)
+            order.stored_to(self.get(index).unwrap_or_default(), key)
         })
     }
 }

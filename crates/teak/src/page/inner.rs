@@ -483,7 +483,7 @@ impl<'p> Inner<'p> {
 fn search_equal_heads(page: &[u8], order: KeyOrder, key: &[u8], high: usize) -> Option<usize> {
     let inner = Inner::parse(page).ok()?;
     if inner.flags & WHOLE_KEYS != 0 {
-        return inner.search_up_to(high, |_, stored| order.compare(stored, key));
+        return inner.search_up_to(high, |_, stored| order.stored_to(stored, key));
     }
     let rest = key.get(inner.prefix.len()..).unwrap_or_default();
     let suffix = key::suffix_of(rest);

@@ -58,6 +58,14 @@ impl KeyOrder {
         }
     }
 
+    /// How a stored key is to one that is looked for. Comparisons that the application brings are told the one that is looked for first.
+    pub(crate) fn stored_to(self, stored: &[u8], key: &[u8]) -> Ordering {
+        match self {
+            Self::Custom(comparison) => comparison.compare(key, stored).reverse(),
+            order => order.compare(stored, key),
+        }
+    }
+
     /// Sorts what `compare` puts in this order; what is equal stays as it is. What the application brings may be no order: then it
     /// comes out somehow, where the sort of the standard library may panic.
     pub(crate) fn sort<T: Copy>(self, items: &mut [T], compare: impl Fn(&T, &T) -> Ordering) {

@@ -507,9 +507,9 @@ impl<'p> Leaf<'p> {
     ) -> Result<Result<usize, usize>, Damage> {
         match self.fixed_keys() {
             Some(keys) => Ok(keys.search(order, key)),
-            None => {
-                self.search_equal_heads(order.head(key), |node| order.compare(node.stored_key, key))
-            }
+            None => self.search_equal_heads(order.head(key), |node| {
+                order.stored_to(node.stored_key, key)
+            }),
         }
     }
 

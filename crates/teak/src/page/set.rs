@@ -104,7 +104,9 @@ impl<'p> Set<'p> {
     pub(crate) fn search(&self, order: KeyOrder, value: &[u8]) -> Result<usize, usize> {
         match self.values {
             Values::Fixed(values) => values.search(order, value),
-            Values::Any(_) => search_by(self.len(), |index| order.compare(self.get(index), value)),
+            Values::Any(_) => {
+                search_by(self.len(), |index| order.stored_to(self.get(index), value))
+            }
         }
     }
 

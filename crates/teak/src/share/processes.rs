@@ -11,7 +11,7 @@
 
 use super::words::{AcqRel, Acquire, AtomicU64, Memory, Relaxed, Release};
 use crate::store::PROCESSES_MAX;
-use std::sync::Arc;
+use std::{ops::Range, sync::Arc};
 
 /// Words of an entry: incarnation and process id, and the PID namespace.
 const ENTRY_WORDS: usize = 2;
@@ -119,10 +119,10 @@ impl ProcessTable {
         (is_here && self.suspect(of).is_some()).then_some(suspect.entry as u32)
     }
 
-    /// Where the entry of a place stands in the memory: the first byte, and how many.
-    pub(crate) fn entry_bytes(&self, place: u32) -> (usize, usize) {
+    /// The bytes of the entry of a place in the memory.
+    pub(crate) fn entry_bytes(&self, place: u32) -> Range<usize> {
         let start = self.start + place as usize * ENTRY_WORDS;
-        (start * size_of::<u64>(), ENTRY_WORDS * size_of::<u64>())
+        start * size_of::<u64>()..(start + ENTRY_WORDS) * size_of::<u64>()
     }
 
     fn word(&self, place: u32, index: usize) -> &AtomicU64 {

@@ -20,10 +20,10 @@
 //! meanwhile: it is taken before its slots are used.
 
 use super::words::{
-    AcqRel, Acquire, AtomicU64, LINE, Memory, PAGE, Relaxed, Release, SLOTS_PER_BLOCK, SeqCst,
-    fence, overwrite,
+    AcqRel, Acquire, AtomicU64, LINE, Memory, Ordering, PAGE, Relaxed, Release, SLOTS_PER_BLOCK,
+    SeqCst, fence, overwrite,
 };
-use std::sync::Arc;
+use std::{io, ops::Range, sync::Arc};
 
 /// Where the visible state stands.
 const VISIBLE: usize = 0;
@@ -31,14 +31,15 @@ const VISIBLE: usize = 0;
 pub(crate) const SPARE: usize = 1;
 /// Where the number of blocks stands that were ever taken.
 const BLOCKS_USED: usize = LINE;
-/// Where the owners of blocks stand, a word each; 0 for nobody.
-const OWNERS: usize = PAGE;
 
 /// In a slot, behind what it pins: the reader's thread, and when it began.
 const THREAD: usize = 1;
 const BEGAN: usize = 2;
 /// The reader's number, which no other one of the slot has, and whether it is cancelled.
 const NUMBER: usize = 3;
+
+/// In the first slot of a block: who has the block; 0 for nobody.
+const OWNER: usize = 4;
 
 /// In a reader's number: it is asked to end.
 const CANCELLED: u64 = 1;
@@ -89,7 +90,7 @@ pub(crate) struct ReaderTable {
 impl ReaderTable {
     /// How much memory a table of so many blocks takes.
     pub(crate) const fn len_bytes(block_count: usize) -> usize {
-        (blocks_start(block_count) + block_count * SLOTS_PER_BLOCK * LINE) * size_of::<u64>()
+        (PAGE + block_count * SLOTS_PER_BLOCK * LINE) * size_of::<u64>()
     }
 
     /// The table in `memory` from this word on, which holds one of so many blocks, or zeros.
@@ -243,8 +244,7 @@ impl ReaderTable {
 
     fn for_each_slot_that_pins(&self, mut pinned: impl FnMut(u64, Slot, u64)) {
         fence(SeqCst);
-        let used = self.word(BLOCKS_USED).load(Acquire) as usize;
-        for block in 0..used.min(self.block_count) {
+        for block in self.blocks_in_sight() {
             let owner = self.owner(block).load(Acquire);
             if owner == 0 {
                 continue;
@@ -259,44 +259,71 @@ impl ReaderTable {
         }
     }
 
-    /// How many slots have to be looked at to know what is pinned.
-    pub(crate) fn slots_used(&self) -> usize {
-        let used = self.word(BLOCKS_USED).load(Relaxed) as usize;
-        used.min(self.block_count) * SLOTS_PER_BLOCK
+    /// The blocks that were ever taken, by whatever process. Where their memory cannot be had all of it is given up:
+    /// the caller then finds that it is nobody to the others.
+    fn blocks_in_sight(&self) -> Range<usize> {
+        let used = self.blocks_used(Acquire);
+        if used > 0 && self.memory.provide(self.block_bytes(used - 1).end).is_err() {
+            self.memory.give_up();
+            return 0..0;
+        }
+        0..used
     }
 
-    /// Takes a block for `owner`, which is not 0; `None` if all are taken.
+    fn blocks_used(&self, ordering: Ordering) -> usize {
+        let used = self.word(BLOCKS_USED).load(ordering);
+        used.min(self.block_count as u64) as usize
+    }
+
+    /// How many slots have to be looked at to know what is pinned.
+    pub(crate) fn slots_used(&self) -> usize {
+        self.blocks_used(Relaxed) * SLOTS_PER_BLOCK
+    }
+
+    /// Takes a block for `owner`, which is not 0; `None` if all are taken. One that nobody has had is made room for first:
+    /// `make_room` is told which bytes of the memory it is.
+    ///
+    /// # Errors
+    /// What `make_room` answers, and the system to a mapping.
     pub(crate) fn take_block(
         &self,
         owner: u64,
-    ) -> Option<impl DoubleEndedIterator<Item = Slot> + use<>> {
-        let is_taken = |block: &usize| {
-            let place = self.owner(*block);
-            place.load(Relaxed) == 0 && place.compare_exchange(0, owner, AcqRel, Relaxed).is_ok()
-        };
-        let block = (0..self.block_count).find(is_taken)?;
-        self.word(BLOCKS_USED).fetch_max(block as u64 + 1, AcqRel);
-        Some(slots_of(block))
+        make_room: impl Fn(Range<usize>) -> io::Result<()>,
+    ) -> io::Result<Option<Vec<Slot>>> {
+        let used = self.blocks_used(Acquire);
+        for block in 0..self.block_count {
+            let bytes = self.block_bytes(block);
+            let end = bytes.end;
+            if block >= used {
+                make_room(bytes)?;
+            }
+            self.memory.provide(end)?;
+            let place = self.owner(block);
+            if place.load(Relaxed) == 0 && place.compare_exchange(0, owner, AcqRel, Relaxed).is_ok()
+            {
+                self.word(BLOCKS_USED).fetch_max(block as u64 + 1, AcqRel);
+                return Ok(Some(slots_of(block).collect()));
+            }
+        }
+        Ok(None)
     }
 
-    /// Where the slots of a block stand: the first byte, and how many.
-    pub(crate) fn block_bytes(&self, slot: Slot) -> (usize, usize) {
-        let block = slot.0 as usize / SLOTS_PER_BLOCK;
+    /// The bytes of a block in the memory.
+    fn block_bytes(&self, block: usize) -> Range<usize> {
         let words = SLOTS_PER_BLOCK * LINE;
-        let start = self.start + blocks_start(self.block_count) + block * words;
-        (start * size_of::<u64>(), words * size_of::<u64>())
+        let start = self.start + PAGE + block * words;
+        start * size_of::<u64>()..(start + words) * size_of::<u64>()
     }
 
-    /// The bytes from the start on that are used whatever is in the table: where they stand, and how many.
-    pub(crate) fn head_bytes(&self) -> (usize, usize) {
-        let len = blocks_start(self.block_count) * size_of::<u64>();
-        (self.start * size_of::<u64>(), len)
+    /// The bytes that a table takes in which nobody has had more than so many blocks.
+    pub(crate) fn bytes(&self, blocks: usize) -> Range<usize> {
+        self.start * size_of::<u64>()..self.block_bytes(blocks).start
     }
 
     /// The owners of blocks, each once.
     pub(crate) fn owners(&self) -> Vec<u64> {
-        let used = self.word(BLOCKS_USED).load(Acquire) as usize;
-        let owners = (0..used.min(self.block_count)).map(|block| self.owner(block).load(Acquire));
+        let blocks = self.blocks_in_sight();
+        let owners = blocks.map(|block| self.owner(block).load(Acquire));
         let mut owners: Vec<_> = owners.filter(|owner| *owner != 0).collect();
         owners.sort_unstable();
         owners.dedup();
@@ -306,8 +333,7 @@ impl ReaderTable {
     /// Gives up all blocks of an owner that does not use them any more: it may have died. If it lives all the same, its readers
     /// find that they are cancelled.
     pub(crate) fn give_up_blocks(&self, owner: u64) {
-        let used = self.word(BLOCKS_USED).load(Acquire) as usize;
-        for block in 0..used.min(self.block_count) {
+        for block in self.blocks_in_sight() {
             if self.owner(block).load(Acquire) == owner {
                 for slot in slots_of(block) {
                     self.word_of(slot, NUMBER).fetch_or(CANCELLED, Release);
@@ -318,14 +344,8 @@ impl ReaderTable {
         }
     }
 
-    /// Gives up a block that was never used, by one of its slots.
-    pub(crate) fn give_up_block(&self, slot: Slot) {
-        self.owner(slot.0 as usize / SLOTS_PER_BLOCK)
-            .store(0, Release);
-    }
-
     fn owner(&self, block: usize) -> &AtomicU64 {
-        self.word(OWNERS + block)
+        self.word_of(Slot((block * SLOTS_PER_BLOCK) as u32), OWNER)
     }
 
     #[inline]
@@ -335,12 +355,12 @@ impl ReaderTable {
 
     #[inline]
     fn word_of(&self, slot: Slot, index: usize) -> &AtomicU64 {
-        self.word(blocks_start(self.block_count) + slot.0 as usize * LINE + index)
+        self.word(PAGE + slot.0 as usize * LINE + index)
     }
 
     #[inline]
     fn word(&self, index: usize) -> &AtomicU64 {
-        &self.memory.words()[self.start + index]
+        self.memory.word(self.start + index)
     }
 }
 
@@ -350,12 +370,7 @@ fn pinning(state: u64) -> u64 {
     state.wrapping_add(1)
 }
 
-fn slots_of(block: usize) -> impl DoubleEndedIterator<Item = Slot> + use<> {
+fn slots_of(block: usize) -> impl Iterator<Item = Slot> + use<> {
     let start = (block * SLOTS_PER_BLOCK) as u32;
     (start..start + SLOTS_PER_BLOCK as u32).map(Slot)
-}
-
-/// The first word behind the owners, at the start of a page.
-const fn blocks_start(block_count: usize) -> usize {
-    (OWNERS + block_count).next_multiple_of(PAGE)
 }

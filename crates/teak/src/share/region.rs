@@ -10,7 +10,8 @@
 //! | 512, 1024 | the two copies |
 //! | 4,096 | the table of processes: incarnation and process id, PID namespace |
 //! | 69,632 | four places for the commit records of visible states |
-//! | 348,160 | the table of readers: the visible state; behind that, the bell that is rung when it changes; owners; slots |
+//! | 389,120 | the table of readers: the visible state; behind that, the bell that is rung when it changes |
+//! | 393,216 | blocks of slots, each with its owner: as many as were ever taken at once, and some more |
 //!
 //! The state of commits is changed by whoever has its lock, in the copy that does not count, which then counts by one
 //! store. So a process may die at any instruction.
@@ -23,14 +24,14 @@ use super::{
     lock::SharedLock,
     processes::{ProcessTable, TABLE_WORDS},
     readers::{ReaderTable, SPARE},
-    words::{AcqRel, Acquire, AtomicU64, Memory, Relaxed, Release, fence},
+    words::{AcqRel, Acquire, AtomicU64, Memory, PAGE, Relaxed, Release, fence},
 };
-use std::sync::Arc;
+use std::{ops::Range, sync::Arc};
 
 /// `TeakLock`, little-endian.
 const MAGIC: u64 = u64::from_le_bytes(crate::store::LOCK_MAGIC);
 /// Grows with each change of what is described above.
-const LAYOUT: u64 = 6;
+const LAYOUT: u64 = 7;
 
 const BOOT: usize = 2;
 const DATABASE: usize = 4;
@@ -49,12 +50,14 @@ const PLACES: usize = PROCESSES + TABLE_WORDS;
 const PLACE_COUNT: usize = 4;
 /// Words of a place: a line before the longest record.
 const PLACE_WORDS: usize = 8 + 65_536 / 8 + 504;
-const READERS: usize = PLACES + PLACE_COUNT * PLACE_WORDS;
+/// How long the file is without any reader: pages of all systems end there.
+pub(crate) const REGION_LEN: usize = 6 << 16;
+const READERS: usize = REGION_LEN / 8 - PAGE;
+const _: () = assert!(READERS >= PLACES + PLACE_COUNT * PLACE_WORDS);
 /// Blocks of slots: 1,048,576 readers.
 const BLOCK_COUNT: usize = 16_384;
-
-/// How long the shared memory is.
-pub(crate) const REGION_LEN: usize = READERS * 8 + ReaderTable::len_bytes(BLOCK_COUNT);
+/// Blocks that there is room for from the start on, so that the first readers find it on a disk that is full by then.
+const BLOCKS_AT_FIRST: usize = 8;
 /// How much of it is used from the start on, whatever is in it.
 pub(crate) const REGION_HEAD_LEN: usize = PROCESSES * 8;
 
@@ -243,9 +246,16 @@ impl Region {
         (self.word(start).load(Relaxed) == wanted).then_some((record, counts))
     }
 
-    /// Where the bytes of records stand, for pages of this size, and how long they are: to be allocated.
-    pub(crate) fn record_places(page_size: usize) -> impl Iterator<Item = (usize, usize)> {
-        (0..PLACE_COUNT).map(move |place| (place_at(place) * 8, 64 + page_size))
+    /// The bytes that a database with pages of this size needs whatever happens: to be allocated.
+    pub(crate) fn needed(&self, page_size: usize) -> impl Iterator<Item = Range<usize>> {
+        let starts = (0..PLACE_COUNT).map(|place| place_at(place) * 8);
+        let places = starts.map(move |start| start..start + 64 + page_size);
+        places.chain([self.readers.bytes(BLOCKS_AT_FIRST)])
+    }
+
+    /// Whether this process has lost the memory, as when somebody has cut the file short: what it has by now is its own, and zeros at first.
+    pub(crate) fn is_lost(&self) -> bool {
+        self.memory.is_lost()
     }
 
     fn id(&self, index: usize) -> [u8; 16] {

@@ -1,6 +1,6 @@
 //! The table of readers, and turns.
 
-use super::{ReaderTable, Turnstile};
+use super::{ReaderTable, Slot, Turnstile};
 use crate::store::Memory;
 use std::{
     sync::{
@@ -18,6 +18,13 @@ fn table() -> ReaderTable {
     ReaderTable::new(Arc::new(memory), 0, BLOCKS)
 }
 
+fn take(table: &ReaderTable, owner: u64) -> Option<std::vec::IntoIter<Slot>> {
+    table
+        .take_block(owner, |_| Ok(()))
+        .unwrap()
+        .map(Vec::into_iter)
+}
+
 fn pinned(table: &ReaderTable) -> Vec<u64> {
     let mut pinned = Vec::new();
     table.for_each_pinned(|state| pinned.push(state));
@@ -27,7 +34,7 @@ fn pinned(table: &ReaderTable) -> Vec<u64> {
 #[test]
 fn a_state_is_pinned_while_somebody_reads_it() {
     let table = table();
-    let slots: Vec<_> = table.take_block(1).unwrap().collect();
+    let slots: Vec<_> = take(&table, 1).unwrap().collect();
     assert_eq!(
         table.pin(slots[0]),
         0,
@@ -47,9 +54,9 @@ fn a_state_is_pinned_while_somebody_reads_it() {
 #[test]
 fn blocks_go_round_and_the_dead_lose_theirs() {
     let table = table();
-    let mut of_one = table.take_block(1).unwrap();
-    let mut of_two = table.take_block(2).unwrap();
-    assert!(table.take_block(1).is_some() && table.take_block(3).is_none());
+    let mut of_one = take(&table, 1).unwrap();
+    let mut of_two = take(&table, 2).unwrap();
+    assert!(take(&table, 1).is_some() && take(&table, 3).is_none());
     table.publish(5);
     table.pin(of_one.next().unwrap());
     table.publish(6);
@@ -57,11 +64,8 @@ fn blocks_go_round_and_the_dead_lose_theirs() {
     table.pin(slot);
     table.give_up_blocks(1);
     assert_eq!(pinned(&table), [6]);
-    let taken = table
-        .take_block(3)
-        .unwrap()
-        .chain(table.take_block(3).unwrap());
-    assert!(table.take_block(3).is_none() && taken.into_iter().all(|taken| taken != slot));
+    let taken = take(&table, 3).unwrap().chain(take(&table, 3).unwrap());
+    assert!(take(&table, 3).is_none() && taken.into_iter().all(|taken| taken != slot));
 }
 
 #[test]
@@ -69,7 +73,7 @@ fn a_mark_dies_with_the_reader() {
     let table = table();
     let mut seen = Vec::new();
     for owner in 1..4 {
-        let slot = table.take_block(owner).unwrap().next().unwrap();
+        let slot = take(&table, owner).unwrap().next().unwrap();
         for _ in 0..2 {
             let number = table.note(slot, 7, 8);
             table.pin(slot);

@@ -4,7 +4,7 @@
 pub(super) use crate::store::{Memory, sleep_on, wake_all};
 pub(super) use std::sync::atomic::{
     AtomicU32, AtomicU64,
-    Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst},
+    Ordering::{self, AcqRel, Acquire, Relaxed, Release, SeqCst},
     fence,
 };
 

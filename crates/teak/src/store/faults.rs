@@ -4,7 +4,8 @@
 //! A handler puts a page of zeros where the file could not be read and counts the fault, so that the
 //! thread goes on, and whoever read there finds at the end of its operation that the count has changed. What
 //! it read is worth nothing then, and its operation fails. The next one that begins has the file mapped
-//! there again. Signals for other addresses go to the handler that was there before.
+//! there again. Words that processes share, in their lock file, are not mapped again: zeros take the place of all of them at once, so that this process
+//! finds in no table that it is there, and does nothing more. Signals for other addresses go to the handler that was there before.
 //!
 //! Orderings: a fault is counted before the zeros can be read, an operation reads the count before anything
 //! else, and once more behind a fence after everything else. So either it sees another count, or it has seen none
@@ -48,6 +49,9 @@ pub(crate) struct Faults {
     len: AtomicUsize,
     descriptor: AtomicI32,
     is_writable: AtomicBool,
+    /// Addresses that zeros take the place of when some of those here are lost, with all of those here; 0 for those of a database.
+    head_base: AtomicUsize,
+    head_len: AtomicUsize,
     /// Held by the handler and by [`Faults::heal`] for a few instructions and a call. No code that holds it
     /// touches a mapped file, so no thread meets its own.
     is_locked: AtomicBool,
@@ -70,6 +74,8 @@ impl Faults {
             len: AtomicUsize::new(0),
             descriptor: AtomicI32::new(-1),
             is_writable: AtomicBool::new(false),
+            head_base: AtomicUsize::new(0),
+            head_len: AtomicUsize::new(0),
             is_locked: AtomicBool::new(false),
             zeros_start: AtomicUsize::new(usize::MAX),
             zeros_end: AtomicUsize::new(0),
@@ -100,6 +106,31 @@ impl Faults {
         self.word.load(Relaxed) != count
     }
 
+    /// Whether zeros stand somewhere in the place of the file.
+    pub(super) fn has_zeros(&self) -> bool {
+        self.word.load(Acquire) & ZEROS != 0
+    }
+
+    /// Puts zeros in the place of all words, if these are words. Called by the handler, too.
+    pub(super) fn lose_words(&self) -> bool {
+        let head = (&self.head_base, &self.head_len);
+        let _locked = self.lock();
+        self.word.fetch_or(ZEROS, Release);
+        [(&self.base, &self.len), head]
+            .into_iter()
+            .all(|(base, len)| {
+                let (base, len) = (base.load(Relaxed), len.load(Relaxed));
+                if base <= CLAIMED {
+                    return false;
+                }
+                let protection = ProtFlags::READ | ProtFlags::WRITE;
+                let flags = MapFlags::PRIVATE | MapFlags::FIXED | MapFlags::NORESERVE;
+                // SAFETY: the addresses are mapped as long as this is watched, and so are those of the head; what is there is read and
+                // written as atomic words only, which may have any value at any time.
+                unsafe { mm::mmap_anonymous(base as *mut _, len, protection, flags) }.is_ok()
+            })
+    }
+
     /// [`Faults::count`] for who has read something before.
     pub(crate) fn count_behind(&self) -> u64 {
         fence(Acquire);
@@ -123,6 +154,22 @@ impl Faults {
             Err(error) => error.into(),
         };
         (offset, error)
+    }
+
+    /// Whether these bytes are not all in the file any more, if they are of the stretch. Where it ends inside of a page of the system's the rest of
+    /// that is zeros, and no fault.
+    #[cold]
+    pub(crate) fn are_cut(&self, bytes: &[u8]) -> bool {
+        let (base, len) = (self.base.load(Relaxed), self.len.load(Relaxed));
+        let start = bytes.as_ptr().addr().wrapping_sub(base);
+        let descriptor = self.descriptor.load(Relaxed);
+        if descriptor < 0 || base <= CLAIMED || start >= len {
+            return false;
+        }
+        // SAFETY: whoever asks holds the stretch, and that holds the file.
+        let file = unsafe { BorrowedFd::borrow_raw(descriptor) };
+        rustix::fs::fstat(file)
+            .is_ok_and(|found| (found.st_size as u64) < (start + bytes.len()) as u64)
     }
 
     fn lock(&self) -> Locked<'_> {
@@ -176,6 +223,9 @@ impl Faults {
 
     /// Puts zeros where `address` is, and counts. Called by the handler.
     fn note(&self, base: usize, address: usize) -> bool {
+        if self.head_base.load(Relaxed) != 0 {
+            return self.lose_words();
+        }
         let page_size = rustix::param::page_size();
         let start = address - address % page_size;
         let _locked = self.lock();
@@ -210,11 +260,27 @@ impl Watch {
     /// as long.
     pub(super) fn new(base: usize, len: usize, file: BorrowedFd<'_>, is_writable: bool) -> Self {
         use rustix::fd::AsRawFd;
+        Self::begin((base, len), (0, 0), file.as_raw_fd(), is_writable)
+    }
+
+    /// The same for words that are shared, each as the first address and the length: these ones, and those at the head of them.
+    pub(super) fn of_words(own: (usize, usize), head: (usize, usize)) -> Self {
+        Self::begin(own, head, -1, true)
+    }
+
+    fn begin(
+        (base, len): (usize, usize),
+        head: (usize, usize),
+        descriptor: i32,
+        is_writable: bool,
+    ) -> Self {
         let entry = claim_entry();
         // A child may have inherited it locked, from a thread that it has not.
         entry.is_locked.store(false, Relaxed);
         entry.len.store(len, Release);
-        entry.descriptor.store(file.as_raw_fd(), Relaxed);
+        entry.descriptor.store(descriptor, Relaxed);
+        entry.head_base.store(head.0, Relaxed);
+        entry.head_len.store(head.1, Relaxed);
         entry.is_writable.store(is_writable, Relaxed);
         entry.zeros_start.store(usize::MAX, Relaxed);
         entry.zeros_end.store(0, Relaxed);

@@ -27,6 +27,7 @@ use super::{
     end_within, lock,
     locked::LockedFile,
     stretch::{Protection, Stretch},
+    system::{file_len_max, refuse_file_len},
     writable::Claims,
 };
 use ahead::Ahead;
@@ -57,6 +58,10 @@ const RESERVE_LEN: u64 = if usize::BITS >= 64 {
 /// A file needs more addresses than [`RESERVE_LEN`] when this many times its length are more.
 const RESERVE_FACTOR: u64 = 8;
 
+/// No more than such a part of the addresses that the process may have is reserved for one mapping, of which there are several for each
+/// database: the rest is for its memory.
+const RESERVED_PART: u64 = 16;
+
 /// A database file, open and locked.
 #[derive(Debug)]
 pub(crate) struct FileStorage {
@@ -77,6 +82,8 @@ pub(crate) struct FileStorage {
     /// Whether mappings may not show what is in the file: see [`copied_up`].
     may_be_copied_up: AtomicBool,
     reserve_len: u64,
+    /// How long a file this process may write to, when that was last asked: each call more would take part of a commit's time.
+    len_max: AtomicU64,
 }
 
 #[derive(Debug, Default)]
@@ -114,6 +121,7 @@ impl FileStorage {
             advisor: Advisor::new(),
             may_be_copied_up: AtomicBool::new(may_be_copied_up),
             reserve_len: RESERVE_LEN,
+            len_max: AtomicU64::new(file_len_max()),
         })
     }
 
@@ -194,7 +202,8 @@ impl FileStorage {
     fn map(&self, file_len: u64, protection: Protection) -> io::Result<Arc<Stretch>> {
         let wanted = file_len
             .saturating_mul(RESERVE_FACTOR)
-            .max(self.reserve_len);
+            .max(self.reserve_len)
+            .min(address_limit() / RESERVED_PART);
         let stretch = Stretch::map(&self.file, file_len, wanted, protection)?;
         stretch.advise(0, stretch.len(), self.advisor.advice(file_len));
         Ok(Arc::new(stretch))
@@ -215,6 +224,15 @@ impl FileStorage {
         }
     }
 
+    /// Fails where the system would end the process for writing there.
+    fn refuse_len(&self, end: u64) -> io::Result<()> {
+        if end > self.len_max.load(Relaxed) {
+            self.len_max.store(file_len_max(), Relaxed);
+            refuse_file_len(end)?;
+        }
+        Ok(())
+    }
+
     fn check_writable(&self) -> io::Result<()> {
         match self.access {
             Access::ReadWrite => Ok(()),
@@ -224,6 +242,12 @@ impl FileStorage {
             )),
         }
     }
+}
+
+/// How many bytes of addresses the process may have.
+fn address_limit() -> u64 {
+    let limit = rustix::process::getrlimit(rustix::process::Resource::As);
+    limit.current.unwrap_or(u64::MAX)
 }
 
 /// How long the file is, if the descriptor still stands for it.
@@ -312,7 +336,7 @@ impl Storage for FileStorage {
     fn write(&self, offset: u64, parts: &[IoSlice<'_>]) -> io::Result<()> {
         self.check_writable()?;
         let len = parts.iter().map(|part| part.len() as u64).sum();
-        end_within(offset, len, self.len())?;
+        self.refuse_len(end_within(offset, len, self.len())?)?;
         if let Some(small_writes) = &self.small_writes {
             lock(small_writes).note(offset, len);
         }
@@ -324,7 +348,7 @@ impl Storage for FileStorage {
 
     fn write_through(&self, offset: u64, bytes: &[u8]) -> io::Result<bool> {
         self.check_writable()?;
-        end_within(offset, bytes.len() as u64, self.len())?;
+        self.refuse_len(end_within(offset, bytes.len() as u64, self.len())?)?;
         if let Some(small_writes) = &self.small_writes {
             lock(small_writes).note(offset, bytes.len() as u64);
         }
@@ -361,6 +385,7 @@ impl Storage for FileStorage {
     /// crash leaves either no file, or one with all that was written before.
     fn flush(&self) -> io::Result<()> {
         self.file.held().refuse_stranger()?;
+        self.len_max.store(file_len_max(), Relaxed);
         let mut unnamed = lock(&self.unnamed);
         if let Some(name) = unnamed.as_mut() {
             self.file.sync_all()?;

@@ -38,6 +38,8 @@ pub(super) struct Held {
     anchor: Option<NonNull<u8>>,
     entry: &'static HeldEntry,
     generation: Generation,
+    /// Its locks are the process's, which lets go of them when it closes any descriptor of the file.
+    is_closed_once: bool,
 }
 
 // SAFETY: the anchor is only mapped and unmapped; nobody reads or writes there.
@@ -57,7 +59,13 @@ impl Held {
             anchor,
             entry,
             generation: Generation::current(),
+            is_closed_once: false,
         })
+    }
+
+    /// From now on no other descriptor of the file is opened and closed.
+    pub(super) fn close_once(&mut self) {
+        self.is_closed_once = true;
     }
 
     /// Device and inode.
@@ -67,6 +75,9 @@ impl Held {
 
     /// The same file by an open file description that has no locks, to be mapped and closed; `None` where the system gives none.
     pub(super) fn for_mapping(&self, is_writable: bool) -> Option<File> {
+        if self.is_closed_once {
+            return None;
+        }
         let path = format!("/proc/self/fd/{}", self.file.as_raw_fd());
         let mut options = OpenOptions::new();
         let options = options.read(true).write(is_writable);

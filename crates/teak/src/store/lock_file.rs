@@ -20,14 +20,20 @@ use super::{
     held::Held,
     id_of,
     lock_header::{create, refuse_foreign},
+    system::{pages_with, refuse_file_len},
 };
 use crate::planted::{Planted, is_planted};
+use rustix::{
+    fs::{FallocateFlags, fallocate},
+    io::{Errno, ReadWriteFlags, pwritev2, retry_on_intr},
+};
 use std::{
     fs::{self, File, OpenOptions},
-    io::{self, ErrorKind},
+    io::{self, ErrorKind, IoSlice},
+    ops::Range,
     os::{
         fd::AsRawFd,
-        unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt},
+        unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt},
     },
     path::{Path, PathBuf},
     process,
@@ -36,7 +42,7 @@ use std::{
         atomic::{AtomicU64, Ordering},
     },
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 /// Where the bytes stand that are locked. There is nothing in the file there.
@@ -44,11 +50,18 @@ const LOCKS: i64 = 1 << 62;
 /// How many processes may have a database open.
 pub(crate) const PROCESSES_MAX: u32 = 4096;
 
+/// So long whoever is in the gate may take, to recover the database or to write what is left at its end.
+const GATE_PATIENCE: Duration = Duration::from_secs(60);
+/// The same for who locks it in another way than processes that have a database open do.
+const STRANGERS_PATIENCE: Duration = Duration::from_secs(2);
+/// The first and the longest pause between two looks at the gate.
+const PAUSES: [Duration; 2] = [Duration::from_micros(50), Duration::from_millis(5)];
+
 /// The lock file of a database that this process has open.
 #[derive(Debug)]
 pub(crate) struct LockFile {
     // In this order: the name goes when the file is closed.
-    file: Held,
+    file: Arc<Held>,
     named: Named,
     locks: Locks,
     /// Threads of this process pass the gate one at a time.
@@ -65,11 +78,11 @@ enum Locks {
 }
 
 impl Locks {
-    /// The commands to lock, waiting or not, and to look who has locked.
-    fn commands(self) -> [libc::c_int; 3] {
+    /// The commands to lock, and to look who has locked.
+    fn commands(self) -> [libc::c_int; 2] {
         match self {
-            Self::OfDescription => [libc::F_OFD_SETLKW, libc::F_OFD_SETLK, libc::F_OFD_GETLK],
-            Self::OfProcess => [libc::F_SETLKW, libc::F_SETLK, libc::F_GETLK],
+            Self::OfDescription => [libc::F_OFD_SETLK, libc::F_OFD_GETLK],
+            Self::OfProcess => [libc::F_SETLK, libc::F_GETLK],
         }
     }
 
@@ -259,13 +272,16 @@ impl LockFile {
             };
             let found = file.metadata()?;
             refuse_irregular(&found)?;
-            let file = Held::new(file)?;
+            let mut file = Held::new(file)?;
             let locks = Locks::of_system(&file);
+            if locks == Locks::OfProcess {
+                file.close_once();
+            }
             // One that an older version is just making anew, in the gate, has no first bytes yet.
             if !is_locked(&file, locks, 0, PROCESSES_MAX + 1)? {
                 refuse_foreign(&file)?;
             }
-            lock(&file, locks, Wait::Yes, 0, libc::F_WRLCK)?;
+            wait_for_gate(&file, locks)?;
             // It may have been removed, and another made, meanwhile.
             if fs::symlink_metadata(path).is_ok_and(|named| id_of(&named) == id_of(&found)) {
                 named.note_id(id_of(&found));
@@ -274,7 +290,7 @@ impl LockFile {
                     refuse_foreign(&file)?;
                 }
                 let lock_file = Self {
-                    file,
+                    file: Arc::new(file),
                     named,
                     locks,
                     gate: Mutex::default(),
@@ -306,17 +322,6 @@ impl LockFile {
         &self.file
     }
 
-    /// The memory of the file. A child keeps it, so it must not keep the locks.
-    fn shared_memory(&self, len_bytes: usize) -> io::Result<Arc<Memory>> {
-        // The locks of a process would go when the other descriptor is closed.
-        let unlocked = match self.locks {
-            Locks::OfDescription => self.file.for_mapping(true),
-            Locks::OfProcess => None,
-        };
-        let mapped = unlocked.as_ref().unwrap_or(&self.file);
-        Ok(Arc::new(Memory::shared(mapped, len_bytes)?))
-    }
-
     /// Device and inode.
     pub(crate) fn id(&self) -> (u64, u64) {
         self.file.id()
@@ -327,34 +332,66 @@ impl LockFile {
     }
 
     /// The memory of the file, all zeros but for its first bytes. The caller is in the gate and alone: nobody looks at what was there.
+    ///
+    /// # Errors
+    /// What the system answers; `EFBIG` where this process may not make so long a file.
     pub(crate) fn make_anew(&self, len_bytes: usize) -> io::Result<Arc<Memory>> {
         self.file.refuse_stranger()?;
-        self.file().set_len(LOCK_MAGIC.len() as u64)?;
+        refuse_file_len(len_bytes as u64)?;
+        let head_len = LOCK_MAGIC.len() as u64;
+        self.file().set_len(head_len)?;
         self.file().set_len(len_bytes as u64)?;
-        self.shared_memory(len_bytes)
+        if !self.allocate_blocks(0..head_len)? {
+            // Zeros that are written have their blocks.
+            self.file().set_len(head_len)?;
+            let zeros = vec![0; len_bytes - LOCK_MAGIC.len()];
+            self.file().write_all_at(&zeros, head_len)?;
+        }
+        Ok(Arc::new(Memory::shared(&self.file, len_bytes)?))
     }
 
     /// The memory of the file as others use it.
     ///
     /// # Errors
-    /// What the system answers; `InvalidData` where the file has another length.
+    /// What the system answers; `InvalidData` where the file is shorter.
     pub(crate) fn map(&self, len_bytes: usize) -> io::Result<Arc<Memory>> {
-        if self.file().metadata()?.len() != len_bytes as u64 {
+        if self.file().metadata()?.len() < len_bytes as u64 {
             return Err(ErrorKind::InvalidData.into());
         }
-        self.shared_memory(len_bytes)
+        Ok(Arc::new(Memory::shared(&self.file, len_bytes)?))
     }
 
-    /// Has blocks for these bytes, so that a full disk is an error here and not a signal later.
-    pub(crate) fn allocate(&self, offset: usize, len_bytes: usize) -> io::Result<()> {
-        use rustix::fs::{FallocateFlags, fallocate};
-        let flags = FallocateFlags::empty();
-        self.file.refuse_stranger()?;
-        match rustix::io::retry_on_intr(|| {
-            fallocate(self.file(), flags, offset as u64, len_bytes as u64)
-        }) {
-            // Where blocks cannot be had in advance there is nothing more to be done.
-            Ok(()) | Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NOSYS) => Ok(()),
+    /// Has these bytes be in the file, with their blocks, so that a full disk is an error here and not a signal later. What is there
+    /// stays.
+    ///
+    /// # Errors
+    /// What the system answers; `EFBIG` where this process may not make so long a file.
+    pub(crate) fn allocate(&self, bytes: Range<usize>) -> io::Result<()> {
+        let range = pages_with(&(bytes.start as u64..bytes.end as u64));
+        let len = self.file.len_and_links()?.0;
+        if range.end > len {
+            refuse_file_len(range.end)?;
+        }
+        if self.allocate_blocks(range.clone())? {
+            return Ok(());
+        }
+        // Whoever made it wrote what it had then, and others have appended what it has now.
+        let mut len = len;
+        while len < range.end {
+            let zeros = vec![0; (range.end - len) as usize];
+            let parts = [IoSlice::new(&zeros)];
+            pwritev2(self.file(), &parts, len, ReadWriteFlags::APPEND)?;
+            len = self.file.len_and_links()?.0;
+        }
+        Ok(())
+    }
+
+    /// Allocates blocks; `false` where the file system does not do that.
+    fn allocate_blocks(&self, range: Range<u64>) -> io::Result<bool> {
+        let (flags, len) = (FallocateFlags::empty(), range.end - range.start);
+        match retry_on_intr(|| fallocate(self.file(), flags, range.start, len)) {
+            Ok(()) => Ok(true),
+            Err(Errno::OPNOTSUPP | Errno::NOSYS) => Ok(false),
             Err(error) => Err(error.into()),
         }
     }
@@ -363,7 +400,7 @@ impl LockFile {
     #[cfg(any(test, feature = "testing"))]
     pub(crate) fn drop_locks(&self) {
         let all = range(0, PROCESSES_MAX + 1, libc::F_UNLCK);
-        let [_, at_once, _] = self.locks.commands();
+        let [at_once, _] = self.locks.commands();
         // SAFETY: the descriptor is open, and the system only reads the structure.
         unsafe { libc::fcntl(self.file().as_raw_fd(), at_once, &raw const all) };
     }
@@ -372,7 +409,7 @@ impl LockFile {
     pub(crate) fn pass_gate(&self) -> io::Result<Gate<'_>> {
         let threads = super::lock(&self.gate);
         self.file.refuse_stranger()?;
-        lock(self.file(), self.locks, Wait::Yes, 0, libc::F_WRLCK)?;
+        wait_for_gate(&self.file, self.locks)?;
         Ok(Gate {
             file: self,
             _threads: threads,
@@ -383,7 +420,7 @@ impl LockFile {
     pub(crate) fn try_gate(&self) -> Option<Gate<'_>> {
         let threads = self.gate.try_lock().ok()?;
         self.file.refuse_stranger().ok()?;
-        lock(self.file(), self.locks, Wait::No, 0, libc::F_WRLCK).ok()?;
+        lock(self.file(), self.locks, 0, libc::F_WRLCK).ok()?;
         Some(Gate {
             file: self,
             _threads: threads,
@@ -398,20 +435,14 @@ impl LockFile {
     /// Unlocks a byte, unless the descriptor is a stranger's by now.
     fn unlock(&self, byte: u32) {
         if self.file.refuse_stranger().is_ok() {
-            let _ = lock(self.file(), self.locks, Wait::No, byte, libc::F_UNLCK);
+            let _ = lock(self.file(), self.locks, byte, libc::F_UNLCK);
         }
     }
 
     /// Takes the place of a process, the lowest that is free; `None` if all are taken. The caller is in the gate.
     pub(crate) fn take_place(&self) -> io::Result<Option<u32>> {
         for place in 0..PROCESSES_MAX {
-            match lock(
-                self.file(),
-                self.locks,
-                Wait::No,
-                byte_of(place),
-                libc::F_WRLCK,
-            ) {
+            match lock(self.file(), self.locks, byte_of(place), libc::F_WRLCK) {
                 Ok(()) => return Ok(Some(place)),
                 Err(error) if is_refusal(&error) => {}
                 Err(error) => return Err(error),
@@ -472,10 +503,45 @@ fn byte_of(place: u32) -> u32 {
     place + 1
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Wait {
-    Yes,
-    No,
+/// Locks the gate, when nobody else has it locked any more.
+///
+/// # Errors
+/// `TimedOut` where that takes too long; what the system answers.
+fn wait_for_gate(file: &File, locks: Locks) -> io::Result<()> {
+    let (began, mut pause) = (Instant::now(), PAUSES[0]);
+    loop {
+        match lock(file, locks, 0, libc::F_WRLCK) {
+            Err(error) if is_refusal(&error) => {}
+            locked => return locked,
+        }
+        let elapsed = began.elapsed();
+        if elapsed > STRANGERS_PATIENCE
+            && let Some(holder) = holder(file, locks, 0, 1)?
+        {
+            // Locks of descriptions have no process.
+            let stranger = Some(holder).filter(|id| *id > 0 && locks == Locks::OfDescription);
+            if stranger.is_some() || elapsed > GATE_PATIENCE {
+                return Err(io::Error::new(
+                    ErrorKind::TimedOut,
+                    gate_is_locked(stranger),
+                ));
+            }
+        }
+        thread::sleep(pause);
+        pause = (2 * pause).min(PAUSES[1]);
+    }
+}
+
+fn gate_is_locked(stranger: Option<libc::pid_t>) -> String {
+    match stranger {
+        Some(process) => format!(
+            "process {process}, which uses it for something else, has locked it; have that unlock it, or end it"
+        ),
+        None => format!(
+            "a process has been opening or closing the database for {} seconds, or has locked the file for something else; find              out with `fuser` who has the file open, and end what hangs",
+            GATE_PATIENCE.as_secs()
+        ),
+    }
 }
 
 fn is_refusal(error: &io::Error) -> bool {
@@ -503,25 +569,18 @@ fn range(first: u32, count: u32, kind: libc::c_int) -> libc::flock {
     }
 }
 
-/// Locks or unlocks a byte.
-fn lock(file: &File, locks: Locks, wait: Wait, byte: u32, kind: libc::c_int) -> io::Result<()> {
+/// Locks or unlocks a byte, without waiting for anybody.
+fn lock(file: &File, locks: Locks, byte: u32, kind: libc::c_int) -> io::Result<()> {
     let wanted = range(byte, 1, kind);
-    let [waiting, at_once, _] = locks.commands();
-    let command = match wait {
-        Wait::Yes => waiting,
-        Wait::No => at_once,
-    };
+    let [at_once, _] = locks.commands();
     loop {
         // SAFETY: the descriptor is open, and the system only reads the structure.
-        if unsafe { libc::fcntl(file.as_raw_fd(), command, &raw const wanted) } == 0 {
+        if unsafe { libc::fcntl(file.as_raw_fd(), at_once, &raw const wanted) } == 0 {
             return Ok(());
         }
         let error = io::Error::last_os_error();
-        match error.raw_os_error() {
-            Some(libc::EINTR) => {}
-            // The system takes all threads of a process for one, which wait for several gates and hold others.
-            Some(libc::EDEADLK) => thread::sleep(Duration::from_millis(2)),
-            _ => return Err(error),
+        if error.raw_os_error() != Some(libc::EINTR) {
+            return Err(error);
         }
     }
 }
@@ -534,7 +593,7 @@ fn is_locked(file: &File, locks: Locks, first: u32, count: u32) -> io::Result<bo
 /// The id of another process that has locked one of these bytes.
 fn holder(file: &File, locks: Locks, first: u32, count: u32) -> io::Result<Option<libc::pid_t>> {
     let mut found = range(first, count, libc::F_WRLCK);
-    let [.., look] = locks.commands();
+    let [_, look] = locks.commands();
     // SAFETY: the descriptor is open, and the structure is there to be written to.
     if unsafe { libc::fcntl(file.as_raw_fd(), look, &raw mut found) } != 0 {
         return Err(io::Error::last_os_error());

@@ -52,11 +52,10 @@ fn what_was_left_is_made_anew() {
     let memory = file.make_anew(LEN).unwrap();
     let words = memory.words();
     assert_eq!(words[0].load(Relaxed).to_le_bytes(), LOCK_MAGIC);
-    assert!(words[1..].iter().all(|word| word.load(Relaxed) == 0));
-    assert_eq!(memory.words().len(), LEN / 8);
+    assert!(words[1..LEN / 8].iter().all(|word| word.load(Relaxed) == 0));
     assert!(file.map(LEN + 8).is_err());
     assert_eq!(file.take_place().unwrap(), Some(0));
-    file.allocate(0, LEN).unwrap();
+    file.allocate(0..LEN).unwrap();
     file.remove();
     assert!(!path.exists());
 }
@@ -85,4 +84,39 @@ fn a_process_opens_a_lock_file_once_by_whatever_name() {
     assert_eq!(refused.kind(), ErrorKind::ResourceBusy);
     drop(one);
     LockFile::open(&link, LockMode::Masked(0o600)).unwrap();
+}
+
+#[test]
+fn a_lock_file_grows_and_keeps_what_is_there() {
+    let directory = tempfile::tempdir().unwrap();
+    let (file, _) =
+        LockFile::open(&directory.path().join("x-lock"), LockMode::Masked(0o600)).unwrap();
+    let memory = file.make_anew(LEN).unwrap();
+    // The word before the end of each piece, and the one behind it.
+    let ends = [
+        LEN,
+        LEN + (1 << 20),
+        LEN + (2 << 20),
+        LEN + (4 << 20),
+        LEN + (64 << 20) - 8,
+    ];
+    for end in ends {
+        file.allocate(end - 8..end + 8).unwrap();
+        memory.provide(end + 8).unwrap();
+        for index in [end / 8 - 1, end / 8] {
+            memory.word(index).store(index as u64, Relaxed);
+        }
+    }
+    let other = file.map(LEN).unwrap();
+    for end in ends {
+        other.provide(end + 8).unwrap();
+        for index in [end / 8 - 1, end / 8] {
+            assert_eq!(other.word(index).load(Relaxed), index as u64);
+        }
+    }
+    assert!(memory.provide(LEN + (64 << 20) + 1).is_err());
+    assert!(!memory.is_lost());
+    memory.give_up();
+    assert!(memory.is_lost() && memory.word(ends[3] / 8).load(Relaxed) == 0);
+    assert_ne!(other.word(ends[3] / 8).load(Relaxed), 0);
 }

@@ -1,10 +1,10 @@
 //! What a lock file begins with, by which it is recognised, and how one is created so that there is never one
 //! without it.
 
-use super::{LockMode, file::Unnamed};
+use super::{LockMode, file::Unnamed, system::refuse_file_len};
 use rustix::fs::{CWD, Mode, OFlags, openat};
 use std::{
-    fs::{File, OpenOptions, Permissions},
+    fs::{self, File, OpenOptions, Permissions},
     io::{self, ErrorKind},
     os::unix::fs::{FileExt, OpenOptionsExt, PermissionsExt, fchown},
     path::Path,
@@ -56,7 +56,14 @@ fn create_plainly(path: &Path, mode: LockMode) -> io::Result<Option<File>> {
     let mut options = OpenOptions::new();
     let options = options.read(true).write(true).create_new(true);
     match options.mode(mode.bits() & 0o777).open(path) {
-        Ok(file) => prepare(&file, mode).map(|()| Some(file)),
+        Ok(file) => match prepare(&file, mode) {
+            Ok(()) => Ok(Some(file)),
+            Err(error) => {
+                // An empty one would be nobody's.
+                let _ = fs::remove_file(path);
+                Err(error)
+            }
+        },
         Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(None),
         Err(error) => Err(error),
     }
@@ -64,9 +71,12 @@ fn create_plainly(path: &Path, mode: LockMode) -> io::Result<Option<File>> {
 
 /// Gives a new lock file its first bytes, and the owner and permissions of its database.
 fn prepare(file: &File, mode: LockMode) -> io::Result<()> {
+    refuse_file_len(LOCK_MAGIC.len() as u64)?;
     if let LockMode::OfDatabase { bits, owner } = mode {
-        // The owner of the database may come after a process of another user was killed; who may not give files away leaves it.
-        let _ = fchown(file, Some(owner.0), Some(owner.1));
+        // The owner of the database may come after a process of another user was killed, and so may its group. Only root gives files away,
+        // but whoever is in that group may give it that.
+        let (user, group) = owner;
+        let _ = fchown(file, Some(user), Some(group)).or_else(|_| fchown(file, None, Some(group)));
         // Whoever may write to the database may come, whatever the mask of the first one.
         file.set_permissions(Permissions::from_mode(bits & 0o777))?;
     }

@@ -1,22 +1,43 @@
 //! Memory that several parties read and change at any time: nothing but words that are atomic. It is
 //! private to a process, or a file that processes share.
 
-use super::stretch::Stretch;
+use super::{held::Held, stretch::Stretch};
 use rustix::{
     fs::Timespec,
     thread::futex::{self, Flags},
 };
 use std::{
-    fmt,
-    fs::File,
-    io, slice,
-    sync::atomic::{AtomicU32, AtomicU64},
+    fmt, io, slice,
+    sync::{
+        Arc, OnceLock, Weak,
+        atomic::{AtomicU32, AtomicU64},
+    },
     time::Duration,
 };
+
+/// Bytes of the first piece of a [`Rest`]; each other one is twice as long as the one before.
+const PIECE_LEN: usize = 1 << 20;
+const PIECE_COUNT: usize = 6;
+/// Bytes of a file that are mapped from the start on, beyond those that it is to have.
+const MAPPED_AHEAD: usize = 1 << 20;
 
 /// Words that start out as zero. Whoever uses it keeps each of them one size: 32 bits or 64.
 pub(crate) struct Memory {
     stretch: Stretch,
+    /// What follows in a file that becomes longer.
+    rest: Option<Rest>,
+}
+
+/// Memory that most never need: it is mapped, in pieces, when they do.
+struct Rest {
+    file: Weak<Held>,
+    pieces: [OnceLock<Stretch>; PIECE_COUNT],
+}
+
+/// The piece of a [`Rest`] in which a byte of it is, and where that begins.
+fn piece_of(offset: usize) -> (usize, usize) {
+    let index = (offset / PIECE_LEN + 1).ilog2() as usize;
+    (index, ((1 << index) - 1) * PIECE_LEN)
 }
 
 impl Memory {
@@ -26,14 +47,76 @@ impl Memory {
         let anonymous = Stretch::anonymous(len_bytes);
         Self {
             stretch: anonymous.unwrap_or_else(|_| Stretch::zeroed(len_bytes)),
+            rest: None,
         }
     }
 
-    /// The first bytes of a file. Those that are touched must have their blocks.
-    pub(super) fn shared(file: &File, len_bytes: usize) -> io::Result<Self> {
+    /// A file, so many bytes of it and what it becomes longer by. Those that are touched must be in the file, and have their blocks.
+    pub(super) fn shared(file: &Arc<Held>, len_bytes: usize) -> io::Result<Self> {
         Ok(Self {
-            stretch: Stretch::shared(file, len_bytes)?,
+            stretch: Stretch::shared(file, 0, len_bytes + MAPPED_AHEAD, None)?,
+            rest: Some(Rest {
+                file: Arc::downgrade(file),
+                pieces: Default::default(),
+            }),
         })
+    }
+
+    /// Has words as far as this byte. They are to be in the file.
+    ///
+    /// # Errors
+    /// What the system answers; `NotConnected` if the file was closed; `InvalidInput` for more than there can be.
+    pub(crate) fn provide(&self, end: usize) -> io::Result<()> {
+        let Some(offset) = end.checked_sub(self.stretch.len() as usize + 1) else {
+            return Ok(());
+        };
+        let (last, _) = piece_of(offset);
+        let rest = self.rest.as_ref().filter(|_| last < PIECE_COUNT);
+        let rest = rest.ok_or(io::ErrorKind::InvalidInput)?;
+        for (index, piece) in rest.pieces[..=last].iter().enumerate() {
+            if piece.get().is_none() {
+                let file = rest.file.upgrade().ok_or(io::ErrorKind::NotConnected)?;
+                let len = PIECE_LEN << index;
+                let start = self.stretch.len() as usize + len - PIECE_LEN;
+                let made = Stretch::shared(&file, start as u64, len, Some(&self.stretch))?;
+                // Another thread may have mapped it, which is as well.
+                let _ = piece.set(made);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether this process has lost some of it, and with that all: zeros stand there, which nobody shares with it.
+    pub(crate) fn is_lost(&self) -> bool {
+        self.stretches().any(|stretch| stretch.faults().has_zeros())
+    }
+
+    /// Has it be [lost](Self::is_lost).
+    pub(crate) fn give_up(&self) {
+        self.stretches().for_each(|stretch| stretch.lose());
+    }
+
+    fn stretches(&self) -> impl Iterator<Item = &Stretch> {
+        let pieces = self.rest.iter().flat_map(|rest| &rest.pieces);
+        pieces.filter_map(OnceLock::get).chain([&self.stretch])
+    }
+
+    /// A word of 64 bits, which is in memory that was [provided](Self::provide).
+    #[inline]
+    pub(crate) fn word(&self, index: usize) -> &AtomicU64 {
+        match self.words().get(index) {
+            Some(word) => word,
+            None => self.word_of_rest(index),
+        }
+    }
+
+    #[cold]
+    fn word_of_rest(&self, index: usize) -> &AtomicU64 {
+        let offset = index * size_of::<u64>() - self.stretch.len() as usize;
+        let (piece, start) = piece_of(offset);
+        let rest = self.rest.as_ref().and_then(|rest| rest.pieces[piece].get());
+        let stretch = rest.expect("memory is provided before its words are asked for");
+        &words_of(stretch)[(offset - start) / size_of::<u64>()]
     }
 
     /// Has nothing more to do with those who share it: what this process stores others do not see, nor the other way round. It
@@ -44,29 +127,34 @@ impl Memory {
         let kept_len = kept_len_bytes.min(self.stretch.len() as usize) / 8;
         let kept = &self.words()[..kept_len];
         let values: Vec<u64> = kept.iter().map(|word| word.load(Relaxed)).collect();
-        self.stretch.detach()?;
+        self.stretches().try_for_each(Stretch::detach)?;
         for (word, value) in kept.iter().zip(values) {
             word.store(value, Relaxed);
         }
         Ok(())
     }
 
-    /// All words of 64 bits. The first stands at the start of a page.
+    /// The words of 64 bits that are there from the start on. The first stands at the start of a page.
     #[inline]
     pub(crate) fn words(&self) -> &[AtomicU64] {
-        let len = self.stretch.len() as usize / size_of::<AtomicU64>();
-        // SAFETY: the stretch begins at a page, is that long, holds zeros or what was stored here, and is
-        // read and written as atomic words only.
-        unsafe { slice::from_raw_parts(self.stretch.base().as_ptr().cast(), len) }
+        words_of(&self.stretch)
     }
 
-    /// All words of 32 bits.
+    /// The same as words of 32 bits.
     #[inline]
     pub(crate) fn half_words(&self) -> &[AtomicU32] {
         let len = self.stretch.len() as usize / size_of::<AtomicU32>();
         // SAFETY: as for `words`.
         unsafe { slice::from_raw_parts(self.stretch.base().as_ptr().cast(), len) }
     }
+}
+
+#[inline]
+fn words_of(stretch: &Stretch) -> &[AtomicU64] {
+    let len = stretch.len() as usize / size_of::<AtomicU64>();
+    // SAFETY: the stretch is one of words: it begins at a page, is that long, holds zeros or what was stored here, and is
+    // read and written as atomic words only.
+    unsafe { slice::from_raw_parts(stretch.base().as_ptr().cast(), len) }
 }
 
 /// Sleeps while `word` holds `expected`, until it is woken, for as long as `limit`, or for no reason.

@@ -29,6 +29,7 @@ mod seat;
 #[cfg(any(test, feature = "testing"))]
 pub(crate) mod sim;
 mod stretch;
+mod system;
 mod writable;
 
 pub use advice::ReadAhead;
@@ -46,6 +47,7 @@ pub(crate) use memory::{Memory, sleep_on, wake_all, wake_one};
 pub(crate) use moment::{thread_id, uptime_ms};
 pub(crate) use pace::Pace;
 pub(crate) use seat::Seat;
+pub(crate) use system::refuse_file_len;
 pub(crate) use writable::{WritableMapping, WritableRun};
 
 use std::{

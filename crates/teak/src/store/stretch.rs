@@ -6,6 +6,7 @@
 
 use super::{
     faults::{Faults, Watch},
+    held::Held,
     locked::LockedFile,
 };
 use rustix::{
@@ -85,7 +86,7 @@ impl Stretch {
         let unlocked = file.held().for_mapping(is_writable);
         let mapped = unlocked.as_ref().unwrap_or(file);
         loop {
-            match map_exactly(mapped, len, protection) {
+            match map_exactly(mapped, 0, len, protection) {
                 Ok(base) => {
                     let address = base.as_ptr() as usize;
                     let watch = Watch::new(address, len as usize, file.as_fd(), is_writable);
@@ -104,20 +105,38 @@ impl Stretch {
         }
     }
 
-    /// Maps the first `len` bytes of a file that processes share, for reading and writing.
+    /// Maps words of a file that processes share. If some of them cannot be had any more this process shares none of them, nor of
+    /// those of `head`, which lives as long.
     ///
     /// Its pages are touched one by one, all over the file, and most are holes. Where the system reads ahead, it would zero
     /// megabytes of memory for the first of them, and give them back when the file is removed.
-    pub(super) fn shared(file: &File, len: usize) -> io::Result<Self> {
-        let base = map_exactly(file, len as u64, Protection::ReadWrite)?;
+    pub(super) fn shared(
+        file: &Held,
+        offset: u64,
+        len: usize,
+        head: Option<&Self>,
+    ) -> io::Result<Self> {
+        // A child keeps the mapping, and must not keep the locks.
+        let unlocked = file.for_mapping(true);
+        let mapped = unlocked.as_ref().unwrap_or(file);
+        let base = map_exactly(mapped, offset, len as u64, Protection::ReadWrite)?;
         // SAFETY: the memory is mapped, and the advice changes nothing of what is in it.
         let _ = unsafe { mm::madvise(base.as_ptr().cast(), len, Advice::Random) };
+        let own = (base.as_ptr() as usize, len);
+        let head = head.map_or(own, |head| (head.base.as_ptr() as usize, head.len as usize));
         Ok(Self {
             base,
             len: len as u64,
             origin: Origin::Shared,
-            watch: None,
+            watch: Some(Watch::of_words(own, head)),
         })
+    }
+
+    /// Has none of the words be shared any more.
+    pub(super) fn lose(&self) {
+        if let Some(watch) = &self.watch {
+            watch.faults().lose_words();
+        }
     }
 
     /// Zeroed memory of this process, which the system provides as it is touched.
@@ -360,7 +379,12 @@ fn read_through(file: &File, offset: u64, len: usize) -> io::Result<()> {
     Ok(())
 }
 
-fn map_exactly(file: &File, len: u64, protection: Protection) -> io::Result<NonNull<u8>> {
+fn map_exactly(
+    file: &File,
+    offset: u64,
+    len: u64,
+    protection: Protection,
+) -> io::Result<NonNull<u8>> {
     let len = usize::try_from(len)
         .ok()
         .filter(|len| isize::try_from(*len).is_ok())
@@ -377,7 +401,7 @@ fn map_exactly(file: &File, len: u64, protection: Protection) -> io::Result<NonN
             protection,
             MapFlags::SHARED,
             file,
-            0,
+            offset,
         )?
     };
     Ok(NonNull::new(base.cast()).ok_or(rustix::io::Errno::NOMEM)?)

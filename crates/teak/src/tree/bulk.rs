@@ -41,6 +41,11 @@ impl<'t, 's, S: PageSink> Builder<'t, 's, S> {
     /// Adds a record, whose key has to be behind the last one.
     pub(crate) fn push(&mut self, key: &[u8], value: StoredValue<'_>) -> Result<()> {
         self.state.refuse_unsorted(self.tree.root, key)?;
+        self.push_in_order(key, value)
+    }
+
+    /// The same of a key that is known to be behind the last one.
+    pub(super) fn push_in_order(&mut self, key: &[u8], value: StoredValue<'_>) -> Result<()> {
         if self.tree.root.records == 0 {
             self.tree.fix_key_len(key);
         }
@@ -158,7 +163,7 @@ impl Building {
 
     /// Refuses a key that is not behind the last one.
     fn refuse_unsorted(&self, root: &TreeRoot, key: &[u8]) -> Result<()> {
-        if root.records > 0 && root.order.compare(self.last_key(), key).is_ge() {
+        if root.records > 0 && root.order.stored_to(self.last_key(), key).is_ge() {
             return Err(Error::NotSorted {
                 index: root.records,
             });
@@ -275,7 +280,7 @@ impl<'t, 's, S: PageSink> Appender<'t, 's, S> {
 
     /// Adds a record, whose key has to be behind the last one.
     pub(crate) fn push(&mut self, key: &[u8], value: StoredValue<'_>) -> Result<()> {
-        if self.tree.root.order.compare(&self.last_key, key).is_ge() {
+        if self.tree.root.order.stored_to(&self.last_key, key).is_ge() {
             return Err(Error::NotSorted { index: self.count });
         }
         if self.count == 0 {

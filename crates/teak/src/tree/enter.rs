@@ -7,7 +7,7 @@
 
 use super::{PageSource, TreeRoot};
 use crate::{
-    PageNumber, Result, Tag,
+    Error, PageNumber, Result, Tag,
     page::{inner::Inner, value::ValueRun},
 };
 
@@ -74,5 +74,10 @@ pub(crate) fn value<'s, S: PageSource + ?Sized>(source: &'s S, run: &ValueRun) -
     if source.needs_check(run.start) {
         source.check_value(run)?;
     }
-    source.value(run)
+    let value = source.value(run)?;
+    if value.last() == Some(&0) && source.faults().are_cut(value) {
+        let detail = "it cannot be read from the file, which was cut short";
+        return Err(Error::corrupted(run.start, "read", detail));
+    }
+    Ok(value)
 }

@@ -96,8 +96,8 @@ impl<S: PageSink> Tree<'_, S> {
         record_at(&*self.sink, &first, &mut key)?;
         let is_behind_begin = match range.low {
             Bound::Unbounded => true,
-            Bound::Included(low) => self.root.order.compare(&key, low).is_ge(),
-            Bound::Excluded(low) => self.root.order.compare(&key, low).is_gt(),
+            Bound::Included(low) => self.root.order.stored_to(&key, low).is_ge(),
+            Bound::Excluded(low) => self.root.order.stored_to(&key, low).is_gt(),
         };
         last.last(&*self.sink, self.root)?;
         record_at(&*self.sink, &last, &mut key)?;
@@ -304,8 +304,8 @@ impl<S: PageSink> Tree<'_, S> {
 fn is_before_end(root: &TreeRoot, key: &[u8], high: Bound<&[u8]>) -> bool {
     match high {
         Bound::Unbounded => true,
-        Bound::Included(end) => root.order.compare(key, end).is_le(),
-        Bound::Excluded(end) => root.order.compare(key, end).is_lt(),
+        Bound::Included(end) => root.order.stored_to(key, end).is_le(),
+        Bound::Excluded(end) => root.order.stored_to(key, end).is_lt(),
     }
 }
 

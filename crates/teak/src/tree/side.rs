@@ -314,8 +314,8 @@ impl<'s, S: PageSource + ?Sized> Side<'s, S> {
         };
         Ok(match &self.to {
             Bound::Unbounded => false,
-            Bound::Included(to) => order.compare(first, to).is_gt(),
-            Bound::Excluded(to) => order.compare(first, to).is_ge(),
+            Bound::Included(to) => order.stored_to(first, to).is_gt(),
+            Bound::Excluded(to) => order.stored_to(first, to).is_ge(),
         })
     }
 }

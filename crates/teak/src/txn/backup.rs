@@ -14,6 +14,7 @@ use crate::{
     Error, PageNumber, Result, TransactionId,
     commit::record::{Record, SLOT_COUNT},
     space::FIRST_PAGE,
+    store::refuse_file_len,
     tree::{PageSource, reading::reading},
 };
 use std::{
@@ -65,12 +66,14 @@ pub(crate) struct NewFile<'f>(pub(crate) &'f mut File);
 
 impl Target for NewFile<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        refuse_file_len(self.0.stream_position()? + bytes.len() as u64)?;
         self.0.write_all(bytes)
     }
 
     fn skip(&mut self, len: u64) -> io::Result<()> {
         let len = i64::try_from(len).map_err(io::Error::other)?;
         let end = self.0.seek(SeekFrom::Current(len))?;
+        refuse_file_len(end)?;
         self.0.set_len(end)
     }
 }

@@ -12,6 +12,7 @@ use super::{
 use crate::{
     Error, Result,
     commit::record::{PROBE_LEN, RecordFault, find_page_size},
+    error::is_full,
     store::{FILE_MODE, LockFile, LockMode, lock_out, read_head},
 };
 use std::{
@@ -123,16 +124,21 @@ impl Names {
         Error::InUse(self.file.clone())
     }
 
-    /// Passes the gate; says whether anybody has the database open.
-    fn pass_gate(&self) -> Result<(LockFile, bool)> {
+    /// Passes the gate; says whether anybody has the database open. `None` if there is no lock file and no block for one, so that nobody is
+    /// known by one.
+    fn pass_gate(&self) -> Result<Option<(LockFile, bool)>> {
         let mode = LockMode::beside(&self.file, FILE_MODE);
-        LockFile::open(&self.lock_file, mode)
-            .map_err(|error| not_opened(error, &self.lock_file, &self.file))
+        match LockFile::open(&self.lock_file, mode) {
+            Err(error) if is_full(&error) => Ok(None),
+            opened => opened
+                .map(Some)
+                .map_err(|error| not_opened(error, &self.lock_file, &self.file)),
+        }
     }
 
     fn delete_unused(&self) -> Result<bool> {
-        let (lock_file, is_alone) = self.pass_gate()?;
-        if !is_alone {
+        let passed = self.pass_gate()?;
+        if matches!(passed, Some((_, false))) {
             return Err(self.in_use());
         }
         // Against those who have no lock file.
@@ -141,14 +147,18 @@ impl Names {
             Err(error) => Err(error),
             Ok(_locked) => self.remove_file(),
         };
-        lock_file.remove();
+        if let Some((lock_file, _)) = passed {
+            lock_file.remove();
+        }
         is_deleted
     }
 
     fn delete_used(&self) -> Result<bool> {
-        let (lock_file, _) = self.pass_gate()?;
+        let passed = self.pass_gate()?;
         let is_deleted = self.remove_file()?;
-        lock_file.remove();
+        if let Some((lock_file, _)) = passed {
+            lock_file.remove();
+        }
         Ok(is_deleted)
     }
 

@@ -6,7 +6,7 @@
 use super::{
     open::{How, Settled},
     policies::Settings,
-    published::publish_record,
+    published::{PUBLISHING, no_record, publish_record},
     shared::{Shared, is_alive, lock_file_error, not_opened},
 };
 use crate::{
@@ -18,6 +18,7 @@ use crate::{
 use std::{
     ffi::{OsStr, OsString},
     fs, io,
+    ops::Range,
     os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
     process,
@@ -104,18 +105,17 @@ impl Door {
         };
         let memory = memory.map_err(|error| match error.kind() {
             io::ErrorKind::InvalidData => Error::InUse(self.path.clone()),
-            _ => lock_file_error(error),
+            _ => self.refused(error),
         })?;
         let region = Region::new(memory);
         if self.is_alone {
-            self.allocate(0, REGION_HEAD_LEN)?;
+            self.allocate(0..REGION_HEAD_LEN)?;
             region.set_file_id(file_id);
         } else if !region.is_known() || region.boot() != boot || region.file_id() != file_id {
             // Another version's, or of a file that has been replaced by this one.
             return Err(Error::InUse(self.path.clone()));
         }
-        let (offset, len) = region.processes.entry_bytes(self.place);
-        self.allocate(offset, len)?;
+        self.allocate(region.processes.entry_bytes(self.place))?;
         let membership = (region.processes).enter(self.place, process::id(), self.pid_namespace);
         self.region = Some((region, membership));
         Ok(())
@@ -153,9 +153,13 @@ impl Door {
         self.is_alone
     }
 
-    fn allocate(&self, offset: usize, len: usize) -> Result<()> {
-        let allocated = self.lock_file().allocate(offset, len);
-        allocated.map_err(lock_file_error)
+    fn refused(&self, error: io::Error) -> Error {
+        lock_file_error(error).at(self.lock_file().path())
+    }
+
+    fn allocate(&self, bytes: Range<usize>) -> Result<()> {
+        let allocated = self.lock_file().allocate(bytes);
+        allocated.map_err(|error| self.refused(error))
     }
 
     pub(super) fn company(&self) -> Company {
@@ -179,10 +183,8 @@ impl Door {
         let region = self.region();
         let began = Instant::now();
         loop {
-            // A record is published in microseconds.
-            if began.elapsed() > WRITERS_PATIENCE {
-                let text = "the record of the visible state is not there; close all who have the database open";
-                return Err(lock_file_error(io::Error::other(text)));
+            if began.elapsed() > PUBLISHING {
+                return Err(no_record());
             }
             if let Some((bytes, _)) = region.record(region.readers.visible()) {
                 let record = Record::decode(&bytes, Record::slot_of(&bytes));
@@ -258,9 +260,8 @@ impl Door {
             return Err(Error::InUse(self.path.clone()));
         }
         let page_size = newest.page_size as usize;
-        let table = region.readers.head_bytes();
-        for (offset, len) in Region::record_places(page_size).chain([table]) {
-            self.allocate(offset, len)?;
+        for bytes in region.needed(page_size) {
+            self.allocate(bytes)?;
         }
         self.take(&region.state)?;
         region.begin(newest.database_id, how.boot, &settled.state.to_words());

@@ -4,7 +4,7 @@ use super::{
     arena::Arena,
     catalog,
     checked::Checked,
-    door::Door,
+    door::{Door, lock_path},
     dropped::DroppedTrees,
     engine::{Engine, Excess, Writer, slot_page},
     high_water::HighWater,
@@ -16,6 +16,7 @@ use super::{
     policies::{Asked, Network, Settings, Sharing},
     progress::{State, Written},
     recover::{self, Decision, Found, Recovery},
+    shared::is_lack_of_lock_file,
     snapshot::Snapshot,
     tail::Tail,
     unlocked::{self, refuse_writing},
@@ -30,7 +31,7 @@ use crate::{
     error::shown,
     space::{FIRST_PAGE, Space, SpaceRoots},
     store::{
-        Access, Company, Create, Created, FileStorage, Storage, boot_id, is_on_network,
+        Access, Company, Create, Created, FileStorage, LockFile, Storage, boot_id, is_on_network,
         needs_temporary_names, random_id, read_head,
     },
 };
@@ -85,56 +86,63 @@ impl Engine {
             return Err(Error::NetworkFileSystem(path.to_path_buf()));
         }
         look_first(path, create)?;
-        let (mut door, company) = match settings.sharing {
-            Sharing::Unlocked => return Self::open_unlocked(path, settings, None),
-            Sharing::Alone => (None, Company::None),
-            Sharing::Processes => {
-                let door = Door::pass(path, &settings)?;
-                let company = door.company();
-                (Some(door), company)
-            }
-        };
-        let opened = |create| {
-            wait_for_leaving(|| {
-                FileStorage::open(path, access, create, company, settings.file_mode)
-            })
-        };
-        let (mut storage, created) = opened(create)?;
-        let boot = boot_id();
-        if let Some(door) = &mut door {
-            door.look(storage.id(), boot)?;
+        let file = (path, access, create);
+        match settings.sharing {
+            Sharing::Unlocked => Self::open_unlocked(path, settings, None),
+            Sharing::Alone => Self::open_unshared(file, Company::None, settings),
+            Sharing::Processes => match Self::open_shared(file, settings.clone()) {
+                Err(error) if is_lack_of_lock_file(&error) => {
+                    Self::open_without_lock_file(file, settings, error)
+                }
+                opened => opened,
+            },
         }
-        let is_empty = create == Create::IfMissing
-            && access == Access::ReadWrite
-            && company == Company::None
-            && storage.len() == 0;
-        if created == Created::No && is_empty {
-            // As `mktemp` makes it.
-            format(&storage, path, &settings, boot)?;
-        }
-        if created == Created::Yes {
-            format(&storage, path, &settings, boot)?;
-            drop(storage);
-            // The system knows what is open by the path that it was opened by, and a new file had none.
-            storage = opened(Create::Never)?.0;
-        }
-        storage.set_read_ahead(settings.read_ahead);
-        let storage = Arc::new(storage);
-        let how = How {
-            path: path.to_path_buf(),
-            is_new: false,
-            is_read_only: matches!(access, Access::ReadOnly),
-            settings,
-            boot,
-        };
+    }
+
+    fn open_shared(
+        (path, access, create): (&Path, Access, Create),
+        settings: Settings,
+    ) -> Result<Self> {
+        let mut door = Door::pass(path, &settings)?;
+        let company = door.company();
+        let file = (path, access, create);
+        let (storage, how) = open_file(file, company, settings, Some(&mut door))?;
         let dynamic: Arc<dyn Storage> = Arc::clone(&storage) as _;
-        let Some(door) = door else {
-            let settled = settle(&dynamic, &how)?;
-            return Ok(Self::new(how.path, dynamic, &how.settings, settled, None));
-        };
-        // There are file systems that number a file anew when it is opened again.
-        door.note_file(storage.id());
         Self::pass(door, dynamic, how, || storage.admit_others())
+    }
+
+    fn open_unshared(
+        file: (&Path, Access, Create),
+        company: Company,
+        settings: Settings,
+    ) -> Result<Self> {
+        let (storage, how) = open_file(file, company, settings, None)?;
+        let storage: Arc<dyn Storage> = storage;
+        let settled = settle(&storage, &how)?;
+        Ok(Self::new(how.path, storage, &how.settings, settled, None))
+    }
+
+    /// Opens a database whose lock file cannot be made, for the reason `refused`: who writes is alone, and who reads has others who read.
+    fn open_without_lock_file(
+        (path, access, create): (&Path, Access, Create),
+        settings: Settings,
+        refused: Error,
+    ) -> Result<Self> {
+        let company = match access {
+            Access::ReadOnly => Company::Others,
+            Access::ReadWrite => Company::None,
+        };
+        let lock_path = lock_path(path, settings.lock_file.as_deref());
+        let is_used = || lock_path.as_deref().is_ok_and(LockFile::is_used);
+        if is_used() {
+            return Err(refused);
+        }
+        let opened = Self::open_unshared((path, access, create), company, settings)?;
+        // By now the file is locked, so nobody comes who writes. Whoever came before is known by the lock file.
+        match is_used() {
+            true => Err(refused),
+            false => Ok(opened),
+        }
     }
 
     /// Joins those who have the database open; or puts it in order, and has others come in then. The door has looked at the shared memory.
@@ -231,6 +239,50 @@ fn leads_nowhere(path: &Path, target: &Path, create: Create) -> Error {
         shown(path),
         shown(&target)
     ))
+}
+
+/// Opens and locks the file itself, or makes it; the door looks at the shared memory as soon as the file is locked.
+fn open_file(
+    (path, access, create): (&Path, Access, Create),
+    company: Company,
+    settings: Settings,
+    mut door: Option<&mut Door>,
+) -> Result<(Arc<FileStorage>, How)> {
+    let opened = |create| {
+        wait_for_leaving(|| FileStorage::open(path, access, create, company, settings.file_mode))
+    };
+    let (mut storage, created) = opened(create)?;
+    let boot = boot_id();
+    if let Some(door) = &mut door {
+        door.look(storage.id(), boot)?;
+    }
+    let is_empty = create == Create::IfMissing
+        && access == Access::ReadWrite
+        && company == Company::None
+        && storage.len() == 0;
+    if created == Created::No && is_empty {
+        // As `mktemp` makes it.
+        format(&storage, path, &settings, boot)?;
+    }
+    if created == Created::Yes {
+        format(&storage, path, &settings, boot)?;
+        drop(storage);
+        // The system knows what is open by the path that it was opened by, and a new file had none.
+        storage = opened(Create::Never)?.0;
+        if let Some(door) = door {
+            // There are file systems that number a file anew when it is opened again.
+            door.note_file(storage.id());
+        }
+    }
+    storage.set_read_ahead(settings.read_ahead);
+    let how = How {
+        path: path.to_path_buf(),
+        is_new: false,
+        is_read_only: matches!(access, Access::ReadOnly),
+        settings,
+        boot,
+    };
+    Ok((Arc::new(storage), how))
 }
 
 /// Looks at the database file before anything is done to its lock file.

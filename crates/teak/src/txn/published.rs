@@ -1,6 +1,6 @@
 //! The state that readers begin with, and those that they hold.
 
-use super::{lock, snapshot::Snapshot};
+use super::{lock, shared::lock_file_error, snapshot::Snapshot};
 use crate::{
     Error, Result, TransactionId,
     commit::record::Record,
@@ -9,10 +9,17 @@ use crate::{
     space,
     store::Storage,
 };
-use std::sync::{Arc, Mutex};
+use std::{
+    io,
+    sync::{Arc, Mutex},
+    time::{Duration, Instant},
+};
 
 /// So many slots of readers may be looked at for each commit.
 const SLOTS_PER_COMMIT: usize = 1024;
+
+/// The longest that making a state visible takes, in which its record is there before.
+pub(super) const PUBLISHING: Duration = Duration::from_secs(5);
 
 /// What stands for counts that nobody has made.
 const UNCOUNTED: [u64; 2] = [u64::MAX; 2];
@@ -75,7 +82,11 @@ impl Published {
     pub(super) fn newest(&self) -> Result<Arc<Snapshot>> {
         let mut newest = lock(&self.newest);
         if let Some(region) = &self.region {
+            let began = Instant::now();
             while newest.transaction() != self.visible() {
+                if began.elapsed() > PUBLISHING {
+                    return Err(no_record());
+                }
                 // If it is not there, another is visible by now.
                 if let Some((bytes, counts)) = region.record(self.visible().0) {
                     let snapshot = self.snapshot_of(&bytes, &newest)?;
@@ -198,6 +209,13 @@ pub(super) fn foreign_snapshot(
     }
     let snapshot = Snapshot::new(record, mapping)?.with_checked(checked);
     Ok(snapshot.with_comparisons(before.comparisons.clone()))
+}
+
+/// The visible state is none that anybody has made visible.
+pub(super) fn no_record() -> Error {
+    lock_file_error(io::Error::other(
+        "the record of the visible state is not there; close all who have the database open",
+    ))
 }
 
 /// Keeps a record where all processes find it.

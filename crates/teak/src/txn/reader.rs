@@ -78,18 +78,16 @@ impl Readers {
 
     fn take_block(&self) -> Result<Vec<Slot>> {
         let Some(shared) = &self.shared else {
-            return Ok(self.table.take_block(OWNER).into_iter().flatten().collect());
+            let taken = self.table.take_block(OWNER, |_| Ok(()));
+            let taken = taken.map_err(Error::io("making room for readers"))?;
+            return Ok(taken.unwrap_or_default());
         };
-        let mut block = self.table.take_block(shared.owner());
+        let mut block = shared.take_block()?;
         if block.is_none() {
             shared.bury_the_dead();
-            block = self.table.take_block(shared.owner());
+            block = shared.take_block()?;
         }
-        let block: Vec<_> = block.into_iter().flatten().collect();
-        if let Some(first) = block.first() {
-            shared.allocate_block(&self.table, *first)?;
-        }
-        Ok(block)
+        Ok(block.unwrap_or_default())
     }
 
     fn add_seat(&self, seat: &Arc<Seat<Hold>>) {

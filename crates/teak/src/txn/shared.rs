@@ -7,7 +7,8 @@ use super::{
 use crate::{
     Error, Result,
     commit::record::Record,
-    share::{Membership, ReaderTable, Region, SharedLock, Slot, Taken},
+    error::is_full,
+    share::{Membership, Region, SharedLock, Slot, Taken},
     store::{Gate, Generation, LockFile, Storage},
 };
 use std::{
@@ -106,6 +107,13 @@ impl Shared {
     /// What a process is told that was declared dead.
     #[cold]
     pub(super) fn evicted(&self) -> Error {
+        if self.region.is_lost() {
+            return Error::io("reading the lock file")(io::Error::new(
+                io::ErrorKind::UnexpectedEof,
+                "somebody has cut it short, or its disk does not give it; nothing was written since; close the database and open it again",
+            ))
+            .at(self.lock_file.path());
+        }
         Error::LocksLost(self.lock_file.path().to_path_buf())
     }
 
@@ -184,13 +192,15 @@ impl Shared {
         self.region.has_failed() || self.region.epoch() != self.epoch
     }
 
-    /// Has blocks for the slots of a block that this process has taken. Gives it up if there are none.
-    pub(super) fn allocate_block(&self, table: &ReaderTable, first: Slot) -> Result<()> {
-        let (offset, len) = table.block_bytes(first);
-        self.lock_file.allocate(offset, len).map_err(|error| {
-            table.give_up_block(first);
-            Error::io("making room for readers in the lock file")(error)
-        })
+    /// Takes a block of slots for this process; `None` if all are taken.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if there is no room for one.
+    pub(super) fn take_block(&self) -> Result<Option<Vec<Slot>>> {
+        let table = &self.region.readers;
+        let taken = table.take_block(self.owner(), |bytes| self.lock_file.allocate(bytes));
+        let refused = Error::io("making room for readers in the lock file");
+        taken.map_err(|error| refused(error).at(self.lock_file.path()))
     }
 
     /// Looks, if nobody has lately, which processes have died, and gives up what they pin.
@@ -264,5 +274,12 @@ pub(super) fn not_opened(error: io::Error, lock_path: &Path, path: &Path) -> Err
 
 /// What went wrong with the lock file.
 pub(super) fn lock_file_error(error: io::Error) -> Error {
-    Error::io("opening the lock file beside the database")(error)
+    Error::io(OPENING)(error)
+}
+
+const OPENING: &str = "opening the lock file beside the database";
+
+/// Whether a database was not opened since there can be no lock file: the disk has no block for one.
+pub(super) fn is_lack_of_lock_file(error: &Error) -> bool {
+    matches!(error, Error::Io { operation: OPENING, source, .. } if is_full(source))
 }

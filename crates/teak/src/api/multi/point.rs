@@ -240,7 +240,7 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
         let is_behind = self.change(txn, |tree| {
             let order = tree.root().value_order();
             let last = tree.last_value(key)?;
-            let is_behind = last.is_none_or(|last| order.compare(&last, value).is_lt());
+            let is_behind = last.is_none_or(|last| order.stored_to(&last, value).is_lt());
             if is_behind {
                 tree.insert_pair(key, value)?;
             }

@@ -11,7 +11,7 @@ use super::{
     blocks::{HUGE_PAGE_LEN, zeros},
     system_len,
 };
-use crate::store::{Generation, lock};
+use crate::store::{Generation, lock, system::refuse_file_len};
 use rustix::{
     fs::{FallocateFlags, fallocate},
     io::{ReadWriteFlags, pwritev2, retry_on_intr},
@@ -122,6 +122,7 @@ fn append_zeros(locked: &LockedFile, wanted: u64) -> io::Result<u64> {
         return Ok(old_len);
     }
     let len = end - old_len;
+    refuse_file_len(end)?;
     // Without this a full disk could be a signal.
     retry_on_intr(|| fallocate(file, FallocateFlags::KEEP_SIZE, old_len, len))?;
     pwritev2(file, &zeros(len as usize), old_len, ReadWriteFlags::APPEND)?;

@@ -1,6 +1,9 @@
 //! Blocks behind the bytes of the file: allocated when it grows, or before pages are put where it has none, so that a full
 //! disk is an error of [`set_len`] or [`secure`] and not of some later write, let alone a signal.
 //!
+//! The system gives a page of its own blocks as one when something is stored there, in all parts that the file has of it. So what is allocated are
+//! whole pages of the system's, which may be longer than those of a database, and than blocks; and what is given back are none but whole ones.
+//!
 //! Nothing is allocated for bytes that nobody is about to write: a file that has holes keeps them. What is known to be
 //! allocated is remembered; in a file without holes that is one call to the system, though one that walks all its extents. After another
 //! process has punched holes nothing is known.
@@ -8,7 +11,10 @@
 //! [`set_len`]: crate::store::Storage::set_len
 //! [`secure`]: crate::store::Storage::secure
 
-use crate::store::ranges::Ranges;
+use crate::store::{
+    ranges::Ranges,
+    system::{pages_with, pages_within, refuse_file_len},
+};
 use rustix::{
     fs::{FallocateFlags, SeekFrom, fallocate, fstatfs, seek},
     io::{Errno, retry_on_intr},
@@ -37,6 +43,8 @@ pub(super) struct Blocks {
     in_place: Option<InPlace>,
     /// Each of these bytes has its block, and a store to it needs no other one.
     known: Ranges,
+    /// The file system has allocated blocks. Those that cannot may not tell holes from data either.
+    can_allocate: bool,
     /// The file system has said that it cannot make holes.
     cannot_punch: bool,
 }
@@ -45,7 +53,7 @@ pub(super) struct Blocks {
 /// others (Btrfs, ZFS, Bcachefs, F2FS, those of the network) may need space for an overwrite too.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum InPlace {
-    /// Ext2, ext3, ext4 and tmpfs.
+    /// Ext4 and tmpfs. (Ext2 and ext3 have the type of ext4, and turn out to allocate nothing but what is written to.)
     Always,
     /// XFS, except for blocks that a copy of the file shares.
     Unshared,
@@ -55,7 +63,10 @@ enum InPlace {
 /// Makes the file `new_len` bytes long, and says whether blocks were allocated. After an error it
 /// is `old_len` long as before.
 pub(super) fn extend(file: &File, old_len: u64, new_len: u64) -> io::Result<bool> {
-    let allocate = || fallocate(file, FallocateFlags::empty(), old_len, new_len - old_len);
+    refuse_file_len(new_len)?;
+    // In the page of the system's that the file ends in there may be a hole before.
+    let start = pages_with(&(old_len..old_len)).start;
+    let allocate = || fallocate(file, FallocateFlags::empty(), start, new_len - start);
     match retry_on_intr(allocate) {
         Ok(()) => Ok(true),
         Err(Errno::OPNOTSUPP | Errno::NOSYS) => file.set_len(new_len).map(|()| false),
@@ -110,9 +121,10 @@ impl Blocks {
         Ok(in_place)
     }
 
-    /// Allocates what these bytes lack, and nothing else. Says whether a store to them then needs no block that a full disk may
+    /// Allocates what these bytes lack, and nothing else that others have no pages of the system's in common with. Says whether a store to them then needs no block that a full disk may
     /// not have.
     pub(super) fn secure(&mut self, file: &File, range: Range<u64>) -> io::Result<bool> {
+        let range = pages_with(&range);
         let in_place = self.in_place(file)?;
         // A file that somebody has cut short is not to look whole again.
         let flags = match in_place {
@@ -126,17 +138,14 @@ impl Blocks {
         if self.known.len() >= KNOWN_MAX {
             self.known.clear();
         }
-        // What is allocated and was never written counts as a hole here, and is found to have its blocks below.
-        if in_place == InPlace::Always
-            && let Ok(hole) = seek(file, SeekFrom::Hole(range.start))
-            && hole >= range.end
-        {
-            self.known.insert(range.start..hole);
+        if self.can_allocate && self.note_data(file, in_place, &range) {
             return Ok(true);
         }
         match retry_on_intr(|| fallocate(file, flags, range.start, range.end - range.start)) {
             Ok(()) => {
-                self.known.insert(range);
+                self.can_allocate = true;
+                self.known.insert(range.clone());
+                self.note_data(file, in_place, &range);
                 Ok(true)
             }
             Err(Errno::OPNOTSUPP | Errno::NOSYS) => {
@@ -145,6 +154,19 @@ impl Blocks {
             }
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// Notes that what was written from the start of the range on has its blocks; says whether that is all of it. What is allocated and was never
+    /// written counts as a hole.
+    fn note_data(&mut self, file: &File, in_place: InPlace, range: &Range<u64>) -> bool {
+        if in_place == InPlace::Always
+            && let Ok(hole) = seek(file, SeekFrom::Hole(range.start))
+            && hole >= range.end
+        {
+            self.known.insert(range.start..hole);
+            return true;
+        }
+        false
     }
 
     /// The file has become longer, by blocks that are allocated or not.
@@ -157,6 +179,7 @@ impl Blocks {
 
     /// Gives blocks back. `false` where the file system cannot do that.
     pub(super) fn punch(&mut self, file: &File, range: Range<u64>) -> io::Result<bool> {
+        let range = pages_within(&range);
         if self.cannot_punch || range.is_empty() {
             return Ok(false);
         }
@@ -174,7 +197,7 @@ impl Blocks {
 
     /// Whether these bytes are known to have their blocks.
     pub(super) fn knows(&self, range: &Range<u64>) -> bool {
-        self.known.covers(range)
+        self.known.covers(&pages_with(range))
     }
 
     /// These bytes may have no blocks any more.

@@ -1,5 +1,8 @@
 use super::*;
-use crate::{Error, Result};
+use crate::{
+    Error, Result,
+    store::system::{PRETENDED_PAGE_LEN, page_len},
+};
 use std::{fs, os::unix::fs::MetadataExt, path::Path, process::Command};
 use tempfile::TempDir;
 
@@ -379,6 +382,42 @@ fn a_file_of_holes_does_not_fill_the_disk() {
         .unwrap()
         .fill(7);
     assert_eq!(storage.len(), 4 << 20);
+}
+
+/// The system has larger pages: a store needs blocks for all of one, and what is given back must not be part of one that is in use.
+#[test]
+fn blocks_are_those_of_whole_pages_of_the_system() {
+    const LARGE: u64 = 16 << 10;
+    if page_len() < LARGE {
+        let name = "store::file::tests::blocks_are_those_of_whole_pages_of_the_system";
+        let again = Command::new(std::env::current_exe().unwrap())
+            .args([name, "--exact"])
+            .env(PRETENDED_PAGE_LEN, LARGE.to_string())
+            .output()
+            .unwrap();
+        assert!(again.status.success(), "{again:?}");
+        return;
+    }
+    let directory = TempDir::new().unwrap();
+    let path = directory.path().join("file");
+    let storage = hole(&path, 4 * LARGE);
+    if !storage.secure(LARGE + 4096, 4096).unwrap() {
+        return;
+    }
+    assert_eq!(allocated(&storage), LARGE);
+    assert!(storage.secure(LARGE, LARGE).unwrap() && allocated(&storage) == LARGE);
+    assert!(storage.secure(0, 4 * LARGE).unwrap());
+    // Only one page of the system's is wholly inside.
+    assert!(storage.punch(LARGE - 4096, LARGE + 8192).unwrap());
+    assert_eq!(allocated(&storage), 3 * LARGE);
+    assert!(!storage.punch(4096, LARGE).unwrap());
+    assert!(storage.secure(2 * LARGE - 4096, 8192).unwrap());
+    assert_eq!(allocated(&storage), 4 * LARGE);
+    // What a file that ends inside of a page of the system's has of it gets blocks when it becomes longer.
+    drop(storage);
+    let storage = hole(&directory.path().join("short"), LARGE + 4096);
+    storage.set_len(2 * LARGE).unwrap();
+    assert_eq!(allocated(&storage), LARGE);
 }
 
 #[test]

@@ -131,7 +131,7 @@ impl<'t, 's, S: PageSink> PairAppender<'t, 's, S> {
         if root.compare_pairs(last, (key, value)).is_ge() {
             return Err(Error::NotSorted { index: self.count });
         }
-        let is_other = root.order.compare(&self.last.0, key).is_ne();
+        let is_other = root.order.stored_to(&self.last.0, key).is_ne();
         if is_other || self.ends.len() >= TOGETHER {
             self.write()?;
         }

@@ -51,7 +51,7 @@ impl<'t, 's, S: PageSink> PairBuilder<'t, 's, S> {
             if self.tree.root.compare_pairs(last, (key, value)).is_ge() {
                 return Err(Error::NotSorted { index });
             }
-            if self.tree.root.order.compare(&self.key, key).is_lt() {
+            if self.tree.root.order.stored_to(&self.key, key).is_lt() {
                 self.end_key()?;
             }
         }

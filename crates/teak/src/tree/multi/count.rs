@@ -106,7 +106,7 @@ fn of_key<S: PageSource + ?Sized, N>(
     };
     Ok(match lookup::find(source, root, key)? {
         None => exactly(0),
-        Some(Values::One(one)) => places(1, &|value| match order.compare(one, value) {
+        Some(Values::One(one)) => places(1, &|value| match order.stored_to(one, value) {
             Ordering::Less => Err(1),
             Ordering::Equal => Ok(0),
             Ordering::Greater => Err(0),

@@ -401,7 +401,7 @@ impl<'s, S: PageSource + ?Sized> PairCursor<'s, S> {
         match &mut self.inner {
             At::Nowhere => Ok(None),
             At::One(one) => {
-                let compared = reading_from(faults, page_size, || Ok(order.compare(one, value)))?;
+                let compared = reading_from(faults, page_size, || Ok(order.stored_to(one, value)))?;
                 Ok(compared.is_ge().then_some(compared.is_eq()))
             }
             At::Set(set, index) => {

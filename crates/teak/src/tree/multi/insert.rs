@@ -103,7 +103,7 @@ impl<S: PageSink> Tree<'_, S> {
         let values = Values::of(self.root, stored)?;
         let (place, count) = match values {
             Values::Tree(nested) => return Ok(Joined::Nested(nested)),
-            Values::One(old) => match order.compare(old, value) {
+            Values::One(old) => match order.stored_to(old, value) {
                 Ordering::Equal => return Ok(Joined::There),
                 Ordering::Less => (1, 1),
                 Ordering::Greater => (0, 1),
@@ -254,7 +254,7 @@ impl<S: PageSink> Tree<'_, S> {
         let mut merged = Vec::new();
         loop {
             let next = match (old.peek(), new.peek()) {
-                (Some(a), Some(b)) => match order.compare(a, b) {
+                (Some(a), Some(b)) => match order.stored_to(a, b) {
                     Ordering::Less => old.next(),
                     Ordering::Greater => new.next(),
                     Ordering::Equal => {

@@ -33,7 +33,7 @@ pub(crate) fn contains<S: PageSource + ?Sized>(
     let order = root.value_order();
     Ok(match find(source, root, key)? {
         None => false,
-        Some(Values::One(one)) => order.compare(one, value).is_eq(),
+        Some(Values::One(one)) => order.stored_to(one, value).is_eq(),
         Some(Values::Set(set)) => set.search(order, value).is_ok(),
         Some(Values::Tree(nested)) => lookup::get(source, &nested, value)?.is_some(),
     })

@@ -127,10 +127,10 @@ impl TreeRoot {
         }
     }
 
-    /// Compares two pairs: by their keys, then by their values.
+    /// How a pair, as a rule a stored one, is to another one: by their keys, then by their values.
     pub(crate) fn compare_pairs(&self, a: Pair<'_>, b: Pair<'_>) -> Ordering {
-        let by_value = || self.value_order().compare(a.1, b.1);
-        self.order.compare(a.0, b.0).then_with(by_value)
+        let by_value = || self.value_order().stored_to(a.1, b.1);
+        self.order.stored_to(a.0, b.0).then_with(by_value)
     }
 
     /// Refuses a value that a key of this tree cannot have.
@@ -237,7 +237,12 @@ impl<S: PageSink> Tree<'_, S> {
         let mut tree = Tree::new(&mut *self.sink, &mut nested);
         let mut builder = Builder::new(&mut tree);
         for value in values {
-            let pushed = builder.push(value, StoredValue::inline(&[]));
+            let nothing = StoredValue::inline(&[]);
+            // Comparisons of the application's are not asked about two stored values: see `Comparison`.
+            let pushed = match empty.order {
+                KeyOrder::Custom(_) => builder.push_in_order(value, nothing),
+                _ => builder.push(value, nothing),
+            };
             pushed.map_err(|error| match error {
                 Error::NotSorted { .. } => Damage(DISORDER).at(self.root.page, "insert"),
                 error => error,

@@ -103,7 +103,7 @@ impl<S: PageSink> Tree<'_, S> {
         Ok(
             match values.map_err(|damage| damage.at(number, "remove"))? {
                 Values::Tree(nested) => Left::Nested(nested),
-                Values::One(old) if order.compare(old, value).is_eq() => Left::None,
+                Values::One(old) if order.stored_to(old, value).is_eq() => Left::None,
                 Values::One(_) => Left::All,
                 Values::Set(set) => match set.search(order, value) {
                     Err(_) => Left::All,
@@ -140,8 +140,8 @@ impl<S: PageSink> Tree<'_, S> {
             is_behind
                 && match high {
                     Bound::Unbounded => true,
-                    Bound::Included(high) => order.compare(value, high).is_le(),
-                    Bound::Excluded(high) => order.compare(value, high).is_lt(),
+                    Bound::Included(high) => order.stored_to(value, high).is_le(),
+                    Bound::Excluded(high) => order.stored_to(value, high).is_lt(),
                 }
         };
         let values = Values::of(self.root, stored);

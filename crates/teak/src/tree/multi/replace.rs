@@ -35,20 +35,19 @@ impl<S: PageSink> Tree<'_, S> {
             return Ok(PairReplaced::NoOld);
         };
         let stored_key = self.key_at(&position)?;
-        let key = stored_key.as_deref().unwrap_or(key);
         let Some(stored) = self.stored_value(key, old)? else {
             return Ok(PairReplaced::NoOld);
         };
         if stored == new {
             return Ok(PairReplaced::Done);
         }
-        let is_same = self.root.value_order().compare(old, new).is_eq();
+        let is_same = self.root.value_order().stored_to(old, new).is_eq();
         if !is_same && self.stored_value(key, new)?.is_some() {
             return Ok(PairReplaced::NewThere);
         }
         // An order of the application's may take other bytes for the same.
         self.remove_pair(key, old)?;
-        self.insert_pair(key, new)?;
+        self.insert_pair(stored_key.as_deref().unwrap_or(key), new)?;
         Ok(PairReplaced::Done)
     }
 
@@ -71,7 +70,7 @@ impl<S: PageSink> Tree<'_, S> {
         let values = Values::of(self.root, stored);
         Ok(
             match values.map_err(|damage| damage.at(number, "replace"))? {
-                Values::One(old) => order.compare(old, value).is_eq().then(|| old.to_vec()),
+                Values::One(old) => order.stored_to(old, value).is_eq().then(|| old.to_vec()),
                 Values::Set(set) => {
                     let found = set.search(order, value).ok();
                     found.map(|index| set.get(index).to_vec())

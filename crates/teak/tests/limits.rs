@@ -1,0 +1,427 @@
+//! Limits of the process and of the disk: whatever is reached is an error with a sentence, and no signal.
+
+use crate::{processes::Other, shared::place};
+use std::{
+    fs::{self, File},
+    io::Write,
+    ops::ControlFlow,
+    path::{Path, PathBuf},
+    process::Command,
+};
+use teak::{
+    Database, Deletion, Options, Result, Table, Transaction,
+    codec::{Bytes, Str, U64},
+};
+
+const MIB: u64 = 1 << 20;
+
+/// Does what another process is told in the tests here; `None` for an order that it does not know.
+pub(crate) fn order(path: &Path, words: &[&str]) -> Option<String> {
+    let done = match words {
+        ["limit", what, most] => {
+            limit(what, most.parse().unwrap());
+            return Some("limited".to_owned());
+        }
+        ["look"] => read(path).map(|value| format!("{value:?}")),
+        ["check"] => open_to_read(path)
+            .and_then(|database| database.check(&mut |_| {}))
+            .map(|report| report.is_clean().to_string()),
+        ["delete"] => teak::delete(path, Deletion::IfUnused).map(|deleted| deleted.to_string()),
+        ["backup"] => open_to_read(path)
+            .and_then(|database| {
+                database.backup(path.with_file_name("copy"), &mut |_| {
+                    ControlFlow::Continue(())
+                })
+            })
+            .map(|_| "copied".to_owned()),
+        ["add", bytes] => Database::open(path).and_then(|database| {
+            let added = add(&database, bytes.parse().unwrap());
+            database.close().and(added).map(|()| "added".to_owned())
+        }),
+        _ => return None,
+    };
+    Some(done.unwrap_or_else(|error| format!("error: {error}")))
+}
+
+fn open_to_read(path: &Path) -> Result<Database> {
+    Options::new().read_only(true).create(false).open(path)
+}
+
+fn read(path: &Path) -> Result<Option<u64>> {
+    let database = open_to_read(path)?;
+    let txn = database.begin_read()?;
+    let numbers: Table<Str, U64> = txn.open_table("numbers")?;
+    numbers.get(&txn, "a")
+}
+
+fn add(database: &Database, bytes: usize) -> Result<()> {
+    for durability in [teak::Durability::Lazy, teak::Durability::Durable] {
+        let mut txn = database.begin_write()?;
+        txn.set_durability(durability);
+        let table: Table<Bytes, Bytes> = txn.create_table("bytes")?;
+        for number in 0..bytes / 1000 {
+            table.insert(&mut txn, &number.to_be_bytes(), &[1; 900])?;
+        }
+        txn.commit()?;
+    }
+    Ok(())
+}
+
+fn limit(what: &str, most: u64) {
+    let (resource, most) = match what {
+        "file" => (libc::RLIMIT_FSIZE, most),
+        "descriptors" => (libc::RLIMIT_NOFILE, most),
+        // Beyond what it has.
+        "addresses" => {
+            let pages = fs::read_to_string("/proc/self/statm").unwrap();
+            let pages: u64 = pages.split(' ').next().unwrap().parse().unwrap();
+            (libc::RLIMIT_AS, pages * 4096 + most)
+        }
+        _ => panic!("there is no limit {what:?}"),
+    };
+    let mut limits = libc::rlimit {
+        rlim_cur: 0,
+        rlim_max: 0,
+    };
+    // SAFETY: the structure is written to, and then read.
+    unsafe {
+        assert_eq!(libc::getrlimit(resource, &raw mut limits), 0);
+        limits.rlim_cur = most;
+        assert_eq!(libc::setrlimit(resource, &raw const limits), 0);
+    }
+}
+
+fn make(path: &Path) {
+    let database = Database::open(path).unwrap();
+    let mut txn = database.begin_write().unwrap();
+    let numbers = txn.create_table::<Str, U64>("numbers").unwrap();
+    numbers.insert(&mut txn, "a", 1).unwrap();
+    txn.commit().unwrap();
+    database.close().unwrap();
+}
+
+/// A lock file was 67 MB long, so that a read of a process that may not make such files ended by a signal.
+#[test]
+fn small_files_suffice_for_a_read() {
+    let (_directory, path) = place();
+    make(&path);
+    let mut other = Other::start(&path);
+    for bytes in [MIB, 1 << 19] {
+        other.ask(&format!("limit file {bytes}"));
+        assert_eq!(other.ask("look"), "Some(1)");
+        assert_eq!(other.ask("check"), "true");
+    }
+    for bytes in [1 << 18, 4096, 0] {
+        other.ask(&format!("limit file {bytes}"));
+        let refused = other.ask("look");
+        assert!(refused.contains("RLIMIT_FSIZE"), "{refused}");
+        assert!(refused.contains(&bytes.to_string()), "{refused}");
+    }
+    assert_eq!(read(&path).unwrap(), Some(1));
+    assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1);
+}
+
+#[test]
+fn a_database_that_may_not_grow_is_an_error() {
+    let (_directory, path) = place();
+    make(&path);
+    let mut other = Other::start(&path);
+    other.ask(&format!("limit file {MIB}"));
+    let refused = other.ask(&format!("add {}", 4 * MIB));
+    assert!(refused.contains("RLIMIT_FSIZE"), "{refused}");
+    assert_eq!(other.ask("look"), "Some(1)");
+    // One that is longer already cannot be written to there.
+    add(&Database::open(&path).unwrap(), 4 * MIB as usize).unwrap();
+    let refused = other.ask(&format!("add {}", 8 * MIB));
+    assert!(refused.contains("RLIMIT_FSIZE"), "{refused}");
+    assert_eq!(other.ask("look"), "Some(1)");
+    let refused = other.ask("backup");
+    assert!(refused.contains("RLIMIT_FSIZE"), "{refused}");
+    let database = Database::open(&path).unwrap();
+    assert!(database.check(&mut |_| {}).unwrap().is_clean());
+}
+
+#[test]
+fn few_addresses_suffice_for_a_read() {
+    let (_directory, path) = place();
+    make(&path);
+    for bytes in (3..40).step_by(3) {
+        let mut other = Other::start(&path);
+        other.ask(&format!("limit addresses {}", bytes * MIB));
+        let answer = other.ask("look");
+        let is_told = answer.contains("RLIMIT_AS");
+        assert!(
+            answer == "Some(1)" || bytes < 12 && is_told,
+            "{bytes} MiB: {answer}"
+        );
+    }
+}
+
+#[test]
+fn a_lack_of_descriptors_is_an_error() {
+    let (_directory, path) = place();
+    make(&path);
+    let mut other = Other::start(&path);
+    let mut last = String::new();
+    for count in 0..20 {
+        other.ask(&format!("limit descriptors {count}"));
+        last = other.ask("look");
+        let is_told = last.contains("RLIMIT_NOFILE");
+        assert!(last == "Some(1)" || is_told, "{count} descriptors: {last}");
+    }
+    assert_eq!(last, "Some(1)");
+}
+
+/// A file system in a file, on a loop device: the kind of the file system, and the size of its blocks.
+struct Disk {
+    directory: tempfile::TempDir,
+}
+
+impl Disk {
+    /// Says why not where none can be mounted, which takes root and a loop device.
+    fn mount(kind: &str, block_bytes: u32, bytes: u64) -> Option<Self> {
+        let directory = tempfile::tempdir().unwrap();
+        let image = directory.path().join("image");
+        let mounted = directory.path().join("mounted");
+        fs::create_dir(&mounted).unwrap();
+        File::create(&image).unwrap().set_len(bytes).unwrap();
+        let block_bytes = block_bytes.to_string();
+        let made = Command::new(format!("mkfs.{kind}"))
+            .args(["-q", "-F", "-m", "0", "-b", &block_bytes])
+            .arg(&image)
+            .output();
+        let mount = || {
+            Command::new("mount")
+                .args(["-o", "loop"])
+                .args([&image, &mounted])
+                .output()
+        };
+        match made.and_then(|_| mount()) {
+            Ok(output) if output.status.success() => Some(Self { directory }),
+            Ok(output) => {
+                let why = String::from_utf8_lossy(&output.stderr);
+                println!("not run, since {kind} cannot be mounted (it takes root): {why}");
+                None
+            }
+            Err(why) => {
+                println!("not run, since {kind} cannot be made and mounted: {why}");
+                None
+            }
+        }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.directory.path().join("mounted").join(name)
+    }
+
+    /// Takes what is free but for about so many bytes.
+    fn fill(&self, but: u64) {
+        let (kept, filler) = (self.path("kept"), self.path("filler"));
+        fs::write(&kept, vec![1u8; but as usize]).unwrap();
+        let mut file = File::create(filler).unwrap();
+        for len in [1 << 16, 1024, 1] {
+            while file.write_all(&vec![1u8; len]).is_ok() {}
+        }
+        file.sync_all().unwrap();
+        fs::remove_file(kept).unwrap();
+        // SAFETY: the call takes nothing.
+        unsafe { libc::sync() };
+    }
+}
+
+impl Drop for Disk {
+    fn drop(&mut self) {
+        let _ = Command::new("umount")
+            .arg("--lazy")
+            .arg(self.path(""))
+            .status();
+    }
+}
+
+/// What is stored in memory that is the file needs blocks for whole pages of the system's: a smaller block was all that was allocated.
+#[test]
+fn a_disk_that_is_nearly_full_ends_no_process() {
+    for (kind, block_bytes) in [
+        ("ext4", 1024),
+        ("ext4", 4096),
+        ("ext2", 1024),
+        ("ext3", 2048),
+    ] {
+        let Some(disk) = Disk::mount(kind, block_bytes, 16 * MIB) else {
+            return;
+        };
+        let path = disk.path("some.teak");
+        let mut reads = 0;
+        for free in (0..=80).step_by(4).map(|kib| kib << 10) {
+            make(&path);
+            disk.fill(free);
+            let context = format!("{kind}, blocks of {block_bytes}, {free} bytes free");
+            let mut other = Other::start(&path);
+            let looked = other.ask("look");
+            assert_eq!(looked, "Some(1)", "{context}");
+            reads += 1;
+            assert_eq!(other.ask("check"), "true", "{context}");
+            let added = other.ask("add 1000000");
+            assert!(added.contains("No space left"), "{context}: {added}");
+            assert_eq!(other.ask("look"), "Some(1)", "{context}");
+            assert_eq!(other.ask("delete"), "true", "{context}");
+            fs::remove_file(disk.path("filler")).unwrap();
+            let left = fs::read_dir(disk.path("")).unwrap().count();
+            assert_eq!(left, 1, "lost+found, {context}");
+        }
+        assert!(reads > 0);
+    }
+}
+
+/// The table of readers is as long as is needed, and each process sees all of it.
+#[test]
+fn a_lock_file_grows_with_its_readers() {
+    let (_directory, path) = place();
+    make(&path);
+    let lock_len = || {
+        fs::metadata(path.with_file_name("some.teak-lock"))
+            .unwrap()
+            .len()
+    };
+    let database = Database::open(&path).unwrap();
+    assert!(lock_len() < MIB, "{}", lock_len());
+    let mut other = Other::start(&path);
+    other.ask("open");
+    let mut held = 0;
+    for more in [100, 17_000, 20_000] {
+        other.ask(&format!("hold {more}"));
+        held += more;
+        assert_eq!(database.readers().unwrap().len(), held);
+        assert!(lock_len() as usize > held * 64);
+    }
+    // Here the first one has a slot beyond all those.
+    let own = database.begin_read().unwrap();
+    assert_eq!(database.readers().unwrap().len(), held + 1);
+    add(&database, 100_000).unwrap();
+    drop(own);
+    other.kill();
+    add(&database, 200_000).unwrap();
+    let readers = || database.readers().unwrap().len();
+    let gone = (0..100).any(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        drop((0..100).map(|_| database.begin_read()).collect::<Vec<_>>());
+        add(&database, 1000).unwrap();
+        readers() == 0
+    });
+    assert!(gone, "{} readers of a dead process", readers());
+}
+
+/// Waits for an answer that must come.
+fn answer_within(seconds: u64, mut other: Other, order: &str) -> String {
+    let (send, receive) = std::sync::mpsc::channel();
+    let order = order.to_owned();
+    let id = other.id();
+    std::thread::spawn(move || send.send(other.ask(&order)));
+    let answer = receive.recv_timeout(std::time::Duration::from_secs(seconds));
+    answer.unwrap_or_else(|_| {
+        // SAFETY: a process that this test has started.
+        unsafe { libc::kill(id as i32, libc::SIGKILL) };
+        panic!("no answer after {seconds} seconds")
+    })
+}
+
+/// Who came waited without an end for the gate.
+#[test]
+fn a_stranger_who_has_locked_the_gate_is_named() {
+    let (_directory, path) = place();
+    make(&path);
+    let _database = Database::open(&path).unwrap();
+    let lock_path = path.with_file_name("some.teak-lock");
+    // A process of another kind, since closing the file would drop its lock.
+    // SAFETY: the structure is plain numbers.
+    let mut all: libc::flock = unsafe { std::mem::zeroed() };
+    all.l_type = libc::F_WRLCK as libc::c_short;
+    let file = File::options()
+        .read(true)
+        .write(true)
+        .open(lock_path)
+        .unwrap();
+    // SAFETY: the structure is read only.
+    let locked = unsafe {
+        libc::fcntl(
+            std::os::fd::AsRawFd::as_raw_fd(&file),
+            libc::F_SETLK,
+            &raw const all,
+        )
+    };
+    // The places of processes are locked by others.
+    assert_eq!(locked, -1);
+    all.l_start = 1 << 62;
+    all.l_len = 1;
+    // SAFETY: as above.
+    let locked = unsafe {
+        libc::fcntl(
+            std::os::fd::AsRawFd::as_raw_fd(&file),
+            libc::F_SETLK,
+            &raw const all,
+        )
+    };
+    assert_eq!(locked, 0);
+    let refused = answer_within(20, Other::start(&path), "look");
+    let own = format!("process {}", std::process::id());
+    assert!(refused.contains(&own), "{refused}");
+}
+
+#[test]
+fn a_table_of_readers_that_was_emptied_is_an_error() {
+    use std::os::unix::fs::FileExt;
+    let (_directory, path) = place();
+    make(&path);
+    let database = Database::open(&path).unwrap();
+    add(&database, 10_000).unwrap();
+    let lock_path = path.with_file_name("some.teak-lock");
+    let len = fs::metadata(&lock_path).unwrap().len() as usize;
+    let file = File::options().write(true).open(lock_path).unwrap();
+    let table = 389_120;
+    file.write_all_at(&vec![0; len - table], table as u64)
+        .unwrap();
+    let answer = answer_within(20, Other::start(&path), "look");
+    assert!(answer.starts_with("error"), "{answer}");
+    let refused = database.begin_read().map(drop).unwrap_err().to_string();
+    assert!(refused.contains("visible state"), "{refused}");
+}
+
+/// Those who had the database open ended by a signal.
+#[test]
+fn a_lock_file_that_is_cut_short_is_an_error() {
+    let (_directory, path) = place();
+    make(&path);
+    let lock_path = path.with_file_name("some.teak-lock");
+    for len in [0, 8, 4096, 5000, 69_632, 100_000, 389_120, 393_216, 400_000] {
+        let mut other = Other::start(&path);
+        other.ask("open");
+        other.ask("begin-read");
+        other.ask("hold 70");
+        let file = File::options().write(true).open(&lock_path).unwrap();
+        file.set_len(len).unwrap();
+        for order in [
+            "put durable a 1",
+            "put lazy a 1",
+            "begin-read",
+            "refresh",
+            "sync",
+            "hold 300",
+        ] {
+            let answer = other.ask(order);
+            assert!(!answer.contains("panic"), "{len}, {order}: {answer}");
+        }
+        let answer = other.ask("put durable a 2");
+        // The rest of a page that is still there in part is zeros.
+        let is_noticed = answer.contains("cut it short");
+        assert!(is_noticed || len == 400_000, "{len}: {answer}");
+        other.ask("close");
+        drop(other);
+        if len == 0 {
+            // What is empty may be another program's.
+            assert!(matches!(read(&path), Err(teak::Error::NotALockFile { .. })));
+            fs::remove_file(&lock_path).unwrap();
+        }
+        let written = if is_noticed { 1 } else { 2 };
+        assert_eq!(read(&path).unwrap(), Some(written), "{len}");
+    }
+}

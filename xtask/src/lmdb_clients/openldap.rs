@@ -1,0 +1,363 @@
+//! OpenLDAP as Debian has it: `slapadd`, `slapindex`, `slapcat`, and a server with 1,000 changes.
+//!
+//! Its backend has LMDB compiled in, but calls it by names that a library loaded before it takes over. Each step is done with its own
+//! LMDB and with the library, and what `slapcat` writes must be the same.
+
+use super::{Bench, running};
+use crate::Failure;
+use std::{
+    fmt::Write as _,
+    fs,
+    net::{TcpListener, TcpStream},
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+/// The packages that are unpacked, and not installed, so that nothing is started.
+const PACKAGES: [&str; 9] = [
+    "slapd",
+    "ldap-utils",
+    "libldap-2.5-0",
+    "libltdl7",
+    "libodbc2",
+    "libperl5.36",
+    "libsasl2-2",
+    "libsasl2-modules-db",
+    "libwrap0",
+];
+const LIBRARIES: &str = "usr/lib/x86_64-linux-gnu";
+const SUFFIX: &str = "dc=example,dc=org";
+const ROOT: &str = "cn=admin,dc=example,dc=org";
+const PASSWORD: &str = "secret";
+const ENTRIES: usize = 2000;
+const CHANGES: usize = 1000;
+/// So long a server may take to listen.
+const START: Duration = Duration::from_secs(60);
+/// What differs from one run to the next.
+const CHANGING: [&str; 4] = [
+    "entryUUID:",
+    "entryCSN:",
+    "createTimestamp:",
+    "modifyTimestamp:",
+];
+
+/// OpenLDAP on one of the libraries.
+struct Installed<'b> {
+    bench: &'b Bench<'b>,
+    root: &'b Path,
+    directory: PathBuf,
+    /// What is loaded before the backend, and the version that the backend wants; nothing for its own LMDB.
+    library: Option<(PathBuf, String)>,
+}
+
+/// Does all steps on both libraries, and compares.
+pub(super) fn run(bench: &Bench<'_>) -> Result<(), Failure> {
+    let directory = bench.directory.join("openldap");
+    let root = unpack(bench, &directory)?;
+    let version = wanted_version(&root)?;
+    let library = bench.prefix.libraries().join("liblmdb.so.0");
+    let on = |name: &str, library| {
+        let directory = directory.join(name);
+        Installed {
+            bench,
+            root: &root,
+            directory,
+            library,
+        }
+    };
+    let lmdb = on("lmdb", None);
+    let teak = on("teak", Some((library, version)));
+
+    let first = directory.join("entries.ldif");
+    fs::write(&first, entries())?;
+    lmdb.configure()?;
+    lmdb.offline("slapadd", &["-l", &first.to_string_lossy()])?;
+    // With the attributes that the server adds, so that both load the same.
+    let whole = directory.join("whole.ldif");
+    fs::write(&whole, lmdb.dump()?)?;
+    for side in [&lmdb, &teak] {
+        side.configure()?;
+        side.offline("slapadd", &["-l", &whole.to_string_lossy()])?;
+    }
+    let loaded = fs::read_to_string(&whole)?;
+    same("slapadd", &loaded, &lmdb.dump()?, &teak.dump()?)?;
+    for side in [&lmdb, &teak] {
+        side.offline("slapindex", &[])?;
+    }
+    same("slapindex", &loaded, &lmdb.dump()?, &teak.dump()?)?;
+
+    let file = directory.join("changes.ldif");
+    fs::write(&file, changes())?;
+    let [found, found_by_teak] = [lmdb.change(&file)?, teak.change(&file)?];
+    same("ldapsearch", &found, &found, &found_by_teak)?;
+    let [dump, dump_of_teak] = [lmdb.dump()?, teak.dump()?].map(|dump| without_changing(&dump));
+    same("ldapmodify", &dump, &dump, &dump_of_teak)?;
+    if dump == without_changing(&loaded) {
+        return Err(Failure("ldapmodify has changed nothing".into()));
+    }
+    Ok(())
+}
+
+/// Gets the packages, and unpacks them below `directory`.
+fn unpack(bench: &Bench<'_>, directory: &Path) -> Result<PathBuf, Failure> {
+    let root = directory.join("root");
+    if root.join("usr/sbin/slapd").exists() {
+        return Ok(root);
+    }
+    let packages = directory.join("packages");
+    fs::create_dir_all(&packages)?;
+    let mut download = Command::new("apt-get");
+    download
+        .arg("download")
+        .args(PACKAGES)
+        .current_dir(&packages);
+    let log = directory.join("download.log");
+    running::succeed(&mut download, &log, bench.time_limit())?;
+    for package in fs::read_dir(&packages)? {
+        let mut unpack = Command::new("dpkg-deb");
+        unpack.arg("-x").arg(package?.path()).arg(&root);
+        running::succeed(&mut unpack, &log, bench.time_limit())?;
+    }
+    Ok(root)
+}
+
+/// The version of LMDB that the backend was compiled with: it runs with no other one.
+fn wanted_version(root: &Path) -> Result<String, Failure> {
+    let backend = fs::read(root.join("usr/lib/ldap/back_mdb.so"))?;
+    version_in(&backend).ok_or_else(|| Failure("back_mdb.so tells no version of LMDB".into()))
+}
+
+/// The version in `LMDB 0.9.29: (March 16, 2021)`.
+fn version_in(bytes: &[u8]) -> Option<String> {
+    let text = String::from_utf8_lossy(bytes);
+    text.split("LMDB ").skip(1).find_map(|rest| {
+        let version = rest.split_once(':')?.0;
+        let numbers: Vec<_> = version.split('.').collect();
+        let is_one =
+            numbers.len() == 3 && numbers.iter().all(|number| number.parse::<u8>().is_ok());
+        is_one.then(|| version.to_owned())
+    })
+}
+
+impl Installed<'_> {
+    /// An empty database.
+    fn configure(&self) -> Result<(), Failure> {
+        if self.directory.exists() {
+            fs::remove_dir_all(&self.directory)?;
+        }
+        let database = self.directory.join("db");
+        fs::create_dir_all(&database)?;
+        let root = self.root.display();
+        let mut text = String::new();
+        for schema in ["core", "cosine", "inetorgperson"] {
+            writeln!(text, "include {root}/etc/ldap/schema/{schema}.schema")?;
+        }
+        write!(
+            text,
+            "pidfile {own}/pid\nargsfile {own}/args\nmodulepath {root}/usr/lib/ldap\nmoduleload back_mdb\n\
+             database mdb\nsuffix {SUFFIX}\nrootdn {ROOT}\nrootpw {PASSWORD}\ndirectory {database}\n\
+             maxsize 1073741824\nindex objectClass,uid,cn,sn eq\nindex mail sub\n",
+            own = self.directory.display(),
+            database = database.display(),
+        )?;
+        Ok(fs::write(self.directory.join("slapd.conf"), text)?)
+    }
+
+    /// A program of the package's.
+    fn program(&self, path: &str) -> Command {
+        let mut command = Command::new(self.root.join(path));
+        command.env("LD_LIBRARY_PATH", self.root.join(LIBRARIES));
+        command
+    }
+
+    /// A program that opens the database.
+    fn server(&self, name: &str) -> Command {
+        let mut command = self.program(&format!("usr/sbin/{name}"));
+        command.arg("-f").arg(self.directory.join("slapd.conf"));
+        if let Some((library, version)) = &self.library {
+            command.env("LD_PRELOAD", library);
+            command.env("TEAK_LMDB_VERSION", version);
+        }
+        command
+    }
+
+    fn log(&self, name: &str) -> PathBuf {
+        self.directory.join(name).with_extension("log")
+    }
+
+    fn offline(&self, name: &str, words: &[&str]) -> Result<(), Failure> {
+        let (log, limit) = (self.log(name), self.bench.time_limit());
+        running::succeed(self.server(name).args(words), &log, limit)
+    }
+
+    /// What `slapcat` writes.
+    fn dump(&self) -> Result<String, Failure> {
+        let file = self.directory.join("dump.ldif");
+        self.offline("slapcat", &["-l", &file.to_string_lossy()])?;
+        Ok(fs::read_to_string(file)?)
+    }
+
+    /// Has a server make changes, and returns what is found then.
+    fn change(&self, changes: &Path) -> Result<String, Failure> {
+        let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
+        let address = format!("ldap://127.0.0.1:{port}");
+        let log = fs::File::create(self.log("slapd"))?;
+        let mut command = self.server("slapd");
+        // With a level of messages it stays in the foreground.
+        command.args(["-d", "0", "-h", &address]);
+        let command = command
+            .stdin(Stdio::null())
+            .stdout(log.try_clone()?)
+            .stderr(log);
+        let server = Server(command.spawn()?);
+        let begin = Instant::now();
+        while TcpStream::connect(("127.0.0.1", port)).is_err() {
+            if begin.elapsed() > START {
+                let log = self.log("slapd");
+                return Err(Failure(format!(
+                    "slapd does not listen: see {}",
+                    log.display()
+                )));
+            }
+            thread::sleep(Duration::from_millis(20));
+        }
+        let limit = self.bench.time_limit();
+        let mut modify = self.program("usr/bin/ldapmodify");
+        modify
+            .args(["-x", "-D", ROOT, "-w", PASSWORD, "-H", &address, "-f"])
+            .arg(changes);
+        running::succeed(&mut modify, &self.log("ldapmodify"), limit)?;
+        let mut search = self.program("usr/bin/ldapsearch");
+        search.args([
+            "-x",
+            "-LLL",
+            "-H",
+            &address,
+            "-b",
+            SUFFIX,
+            "(|(sn=Name7)(mail=*9*9@example.org))",
+        ]);
+        let log = self.log("ldapsearch");
+        running::succeed(&mut search, &log, limit)?;
+        server.stop()?;
+        Ok(fs::read_to_string(log)?)
+    }
+}
+
+/// A server, which is ended with this.
+struct Server(Child);
+
+impl Server {
+    /// Has it close the database.
+    fn stop(mut self) -> Result<(), Failure> {
+        let pid = i32::try_from(self.0.id())
+            .ok()
+            .and_then(rustix::process::Pid::from_raw);
+        if let Some(pid) = pid {
+            rustix::process::kill_process(pid, rustix::process::Signal::TERM)?;
+        }
+        let status = self.0.wait()?;
+        match status.success() {
+            true => Ok(()),
+            false => Err(Failure(format!("slapd has failed ({status})"))),
+        }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn same(step: &str, wanted: &str, lmdb: &str, teak: &str) -> Result<(), Failure> {
+    for (name, found) in [("LMDB", lmdb), ("Teak", teak)] {
+        if found != wanted {
+            let line = wanted.lines().zip(found.lines()).position(|(a, b)| a != b);
+            let text = format!("{step}: {name} has something else, from line {line:?} on");
+            return Err(Failure(text));
+        }
+    }
+    println!("{step}: the same");
+    Ok(())
+}
+
+/// A dump without what differs from one run to the next.
+fn without_changing(dump: &str) -> String {
+    let is_kept = |line: &&str| !CHANGING.iter().any(|name| line.starts_with(name));
+    dump.split_inclusive('\n').filter(is_kept).collect()
+}
+
+/// The entries that are loaded.
+fn entries() -> String {
+    let mut text = format!(
+        "dn: {SUFFIX}\nobjectClass: dcObject\nobjectClass: organization\no: Example\ndc: example\n\n\
+         dn: ou=people,{SUFFIX}\nobjectClass: organizationalUnit\nou: people\n\n"
+    );
+    for number in 0..ENTRIES {
+        text += &person(number);
+        text.push('\n');
+    }
+    text
+}
+
+fn name_of(number: usize) -> String {
+    format!("uid=u{number:05},ou=people,{SUFFIX}")
+}
+
+fn person(number: usize) -> String {
+    format!(
+        "dn: {}\nobjectClass: inetOrgPerson\nuid: u{number:05}\ncn: User Number {number}\nsn: Name{}\n\
+         mail: user{number}@example.org\ndescription: {} end\n",
+        name_of(number),
+        number % 97,
+        "x".repeat(number % 300)
+    )
+}
+
+/// Changes of all kinds.
+fn changes() -> String {
+    let mut text = String::new();
+    for number in 0..CHANGES {
+        let name = name_of(number);
+        let change = match number % 5 {
+            0 => format!(
+                "dn: {name}\nchangetype: modify\nreplace: description\ndescription: {}\n",
+                "y".repeat(number * 3 + 1)
+            ),
+            1 => person(ENTRIES + number).replacen('\n', "\nchangetype: add\n", 1),
+            2 => format!("dn: {name}\nchangetype: delete\n"),
+            3 => format!(
+                "dn: {name}\nchangetype: modrdn\nnewrdn: uid=r{number:05}\ndeleteoldrdn: 1\n"
+            ),
+            _ => format!(
+                "dn: {name}\nchangetype: modify\nadd: mail\nmail: second{number}@example.org\n-\nreplace: sn\nsn: Name7\n"
+            ),
+        };
+        text += &change;
+        text.push('\n');
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CHANGES, changes, version_in, without_changing};
+
+    #[test]
+    fn the_version_is_found_among_other_words() {
+        let bytes = b"\x00expected LMDB of\x00LMDB 0.9.29: (March 16, 2021)\x00";
+        assert_eq!(version_in(bytes), Some("0.9.29".to_owned()));
+        assert_eq!(version_in(b"LMDB file: no"), None);
+    }
+
+    #[test]
+    fn what_changes_from_run_to_run_is_not_compared() {
+        let dump = "dn: a\nentryCSN: 1\nsn: b\n";
+        assert_eq!(without_changing(dump), "dn: a\nsn: b\n");
+        assert_eq!(changes().matches("changetype: ").count(), CHANGES);
+    }
+}

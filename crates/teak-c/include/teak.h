@@ -258,6 +258,10 @@ typedef enum {
    * This one alone.
    */
   TEAK_SHARING_ALONE = 1,
+  /**
+   * Other processes too, and this one reads without a lock file, also while others write, who do not know of it: with TEAK_ACCESS_READ alone.
+   */
+  TEAK_SHARING_UNLOCKED = 2,
 } teak_sharing;
 
 /**

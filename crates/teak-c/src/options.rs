@@ -43,6 +43,8 @@ pub enum teak_sharing {
     TEAK_SHARING_PROCESSES = 0,
     /// This one alone.
     TEAK_SHARING_ALONE = 1,
+    /// Other processes too, and this one reads without a lock file, also while others write, who do not know of it: with TEAK_ACCESS_READ alone.
+    TEAK_SHARING_UNLOCKED = 2,
 }
 
 /// Whether a database may be on a network file system.
@@ -332,6 +334,12 @@ impl teak_options {
         if self.page_size != 0 {
             options = options.page_size(self.page_size as usize);
         }
+        options = match self.sharing {
+            0 => options,
+            1 => options.exclusive(true),
+            2 => options.no_lock_file(true),
+            other => return Err(unknown("sharing", other)),
+        };
         options = match self.create {
             0 => options.create(true),
             1 => options.create(false),
@@ -340,7 +348,6 @@ impl teak_options {
         };
         options = options
             .read_only(choice("access", self.access, &[false, true])?)
-            .exclusive(choice("sharing", self.sharing, &[false, true])?)
             .allow_network(choice("network", self.network, &[false, true])?)
             .require_name(choice("require_name", self.require_name, &[false, true])?)
             .handle_faults(choice("faults", self.faults, &[true, false])?)

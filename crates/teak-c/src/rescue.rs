@@ -96,14 +96,19 @@ pub unsafe extern "C" fn teak_restore(
             for increment in increments {
                 files.push(open(path(*increment)?)?);
             }
+            let mut full_file = open(full)?;
+            let mut sources = Vec::new();
+            for file in std::iter::once(&full_file).chain(&files) {
+                let found = file.metadata();
+                sources.push(found.map_err(|error| Failure::unreadable(full, &error))?);
+            }
             let mut increments: Vec<&mut dyn Read> = Vec::with_capacity(files.len());
             for file in &mut files {
                 increments.push(file);
             }
             let mut progress = Progress::new(progress, user);
-            let done = teak::restore(&mut open(full)?, &mut increments, target, &mut |done| {
-                progress.tell(done.bytes, 0)
-            });
+            let tell = &mut |done: teak::RestoreProgress| progress.tell(done.bytes, 0);
+            let done = teak::restore_like(&sources, &mut full_file, &mut increments, target, tell);
             if let Ok(found) = &done {
                 tell_report(found, report);
             }

@@ -4,6 +4,7 @@ use crate::commands::{
     backup, check, compact, completions, del, diff, dump, get, import, load, man, page, put,
     readers, restore, salvage, scan, snapshot, stat, table, tables,
 };
+use crate::engine::{self, Locking};
 use crate::failure::Failure;
 use crate::output::Style;
 use crate::text::decode_hex;
@@ -32,6 +33,14 @@ pub(crate) struct Arguments {
     /// Report in JSON, errors too (those on standard error)
     #[arg(long, global = true)]
     json: bool,
+
+    /// The lock file of the database, for those who open it by `Options::lock_file`; without this it is beside the database
+    #[arg(long, global = true, value_name = "PATH", value_hint = clap::ValueHint::FilePath)]
+    lock_file: Option<PathBuf>,
+
+    /// Read without a lock file, also while others write, who do not know of it: an error may come of that, and no wrong data
+    #[arg(long, global = true)]
+    no_lock: bool,
 
     #[command(subcommand)]
     command: Command,
@@ -71,6 +80,10 @@ impl Arguments {
     /// Runs the subcommand.
     pub(crate) fn run(self) -> Result<(), Failure> {
         let style = self.style();
+        engine::set_locking(Locking {
+            lock_file: self.lock_file,
+            is_unlocked: self.no_lock,
+        });
         match self.command {
             Command::Load(arguments) => load::run(&arguments, style),
             Command::Import(arguments) => import::run(&arguments, style),

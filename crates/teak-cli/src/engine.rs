@@ -11,7 +11,8 @@ use crate::output;
 use crate::outputs;
 use crate::text::{Kind, Order, shown_path};
 use std::ops::Bound;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::time::Duration;
 use teak::Transaction as _;
 use teak::{
@@ -22,10 +23,44 @@ use teak::{
 /// One side of a range of keys.
 pub(crate) type KeyBound = Bound<Vec<u8>>;
 
+/// How processes know of each other, as the command line says.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Locking {
+    /// Where the lock file is, if not beside the database.
+    pub(crate) lock_file: Option<PathBuf>,
+    /// Whether the database is read without one.
+    pub(crate) is_unlocked: bool,
+}
+
+static LOCKING: OnceLock<Locking> = OnceLock::new();
+
+/// Has all databases opened in this way. It is called once, before any is.
+pub(crate) fn set_locking(locking: Locking) {
+    let _ = LOCKING.set(locking);
+}
+
+fn options() -> Options {
+    let Locking {
+        lock_file,
+        is_unlocked,
+    } = LOCKING.get().cloned().unwrap_or_default();
+    let options = Options::new().no_lock_file(is_unlocked);
+    match lock_file {
+        Some(lock_file) => options.lock_file(lock_file),
+        None => options,
+    }
+}
+
+/// The lock file of a database.
+pub(crate) fn lock_file_of(path: &Path) -> Option<PathBuf> {
+    let chosen = LOCKING.get().and_then(|locking| locking.lock_file.clone());
+    chosen.or_else(|| teak::lock_file_of(path).ok())
+}
+
 /// Opens a database that must exist, to read it.
 pub(crate) fn open_for_reading(path: &Path) -> Result<Database, Failure> {
     outputs::refuse_standard_output(path)?;
-    tell_recovery(Options::new().read_only(true).create(false).open(path)?)
+    tell_recovery(options().read_only(true).create(false).open(path)?)
 }
 
 /// Opens a database that must exist, to change it.
@@ -36,18 +71,19 @@ pub(crate) fn open_for_writing(path: &Path) -> Result<Database, Failure> {
 
 /// What is committed must be found under the name that was given.
 fn for_writing() -> Options {
-    Options::new().require_name(true)
+    options().require_name(true)
 }
 
-/// Opens a database to change it, or creates it, does `work`, and closes it. A database that was created for work that fails
+/// Opens a database to change it, or creates it with these permissions at most, does `work`, and closes it. A database that was created for work that fails
 /// is removed again, unless something was committed to it.
 pub(crate) fn open_or_create<T>(
     path: &Path,
     page_size_bytes: Option<usize>,
+    file_mode: u32,
     work: impl FnOnce(&Database) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
     outputs::refuse_standard_output(path)?;
-    let mut options = for_writing();
+    let mut options = for_writing().file_mode(file_mode);
     if let Some(page_size_bytes) = page_size_bytes {
         options = options.page_size(page_size_bytes);
     }
@@ -81,9 +117,14 @@ fn remove_unused(path: &Path) {
     }
 }
 
-/// Creates a database that nobody else opens meanwhile.
-pub(crate) fn create_exclusive(path: &Path, page_size_bytes: usize) -> Result<Database, Failure> {
-    let options = for_writing().create_new(true).exclusive(true);
+/// Creates a database that nobody else opens meanwhile, with these permissions at most.
+pub(crate) fn create_exclusive(
+    path: &Path,
+    page_size_bytes: usize,
+    file_mode: u32,
+) -> Result<Database, Failure> {
+    let options = Options::new().require_name(true).create_new(true);
+    let options = options.exclusive(true).file_mode(file_mode);
     Ok(options.page_size(page_size_bytes).open(path)?)
 }
 

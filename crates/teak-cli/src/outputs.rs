@@ -1,5 +1,6 @@
 //! Files that a command writes: never over a file that it reads, over a database, or over a database's lock file, and never half.
 
+use crate::engine;
 use crate::failure::Failure;
 use crate::text::shown_path;
 use std::fs::{self, File, Metadata, Permissions};
@@ -151,7 +152,7 @@ pub(crate) fn refuse_inputs(output: &Path, inputs: &[&Path]) -> Result<(), Failu
             );
             return Err(Failure::Usage(message));
         }
-        let lock_names = |of: &Path| teak::lock_file_of(of).ok();
+        let lock_names = |of: &Path| engine::lock_file_of(of);
         let (of_input, of_output) = (lock_names(input), lock_names(output));
         let is_lock = of_input.is_some_and(|lock| is_same_name(output, &lock));
         if is_lock || of_output.is_some_and(|lock| is_same(input, &lock)) {
@@ -177,6 +178,18 @@ pub(crate) fn refuse_name(output: &Path, taken: &Path, what: &str) -> Result<(),
     )))
 }
 
+/// The permissions of what is made of `source`: for others no more than that has.
+pub(crate) fn mode_of(source: Option<&Metadata>) -> u32 {
+    source.map_or(0o666, |source| source.mode() & 0o066 | 0o600)
+}
+
+/// The attributes of standard input, if that is a file.
+pub(crate) fn standard_input() -> Option<Metadata> {
+    let input = io::stdin().as_fd().try_clone_to_owned().map(File::from);
+    let found = input.and_then(|input| input.metadata()).ok()?;
+    found.is_file().then_some(found)
+}
+
 /// Refuses to have standard output be the database that is read, or its lock file.
 pub(crate) fn refuse_standard_output(database: &Path) -> Result<(), Failure> {
     let output = io::stdout().as_fd().try_clone_to_owned().map(File::from);
@@ -187,7 +200,7 @@ pub(crate) fn refuse_standard_output(database: &Path) -> Result<(), Failure> {
         let found = fs::metadata(path);
         found.is_ok_and(|found| found.is_file() && id(&found) == id(&output))
     };
-    let lock_file = teak::lock_file_of(database).ok();
+    let lock_file = engine::lock_file_of(database);
     if is_output(database) || lock_file.is_some_and(|lock_file| is_output(&lock_file)) {
         let message = format!(
             "standard output is the database {} or its lock file; send the output elsewhere",

@@ -17,7 +17,7 @@ use std::{
         atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering},
     },
 };
-use teak::{Database, Durability, Geometry, Options, Transaction};
+use teak::{Database, Durability, Error, Geometry, Options, Transaction};
 
 /// LMDB's limit of readers, unless another one is set.
 const MAX_READERS: c_uint = 126;
@@ -186,7 +186,12 @@ impl Opened {
         if let Some(lock) = &files.lock {
             options = options.lock_file(lock);
         }
-        let opened = options.open(&files.data);
+        let mut opened = options.open(&files.data);
+        // The client says that it sees to it that nobody writes, or only so that it can bear it.
+        let may_do_without = is_read_only && flags & flags::NOLOCK != 0;
+        if may_do_without && matches!(opened, Err(Error::Io { .. } | Error::InUse(_))) {
+            opened = options.no_lock_file(true).open(&files.data);
+        }
         if opened.is_err() {
             // LMDB makes it before it looks at the data file.
             files.leave_lock();

@@ -488,3 +488,34 @@ fn readers_are_listed_and_limited() {
     );
     assert_eq!(dead, 0);
 }
+
+#[test]
+fn an_environment_is_read_where_nothing_may_be_written() {
+    // SAFETY: asks for a number.
+    if unsafe { libc::geteuid() } != 0 {
+        return eprintln!("not run: it takes root to act as another user");
+    }
+    // A thread of its own, since it acts as another user.
+    let thread = std::thread::spawn(|| {
+        let mut kit = Kit::new();
+        assert_eq!(put(&kit, b"k", b"v"), 0);
+        for (name, mode) in [("data.mdb", 0o644), ("lock.mdb", 0o644), ("", 0o555)] {
+            let permissions = fs::Permissions::from_mode(mode);
+            fs::set_permissions(kit.path().join(name), permissions).unwrap();
+        }
+        kit.reopen(flags::RDONLY);
+        // SAFETY: these change what this thread may do with files.
+        unsafe { (libc::setfsgid(65_534), libc::setfsuid(65_534)) };
+        for asked in [flags::RDONLY, flags::RDONLY | flags::NOLOCK] {
+            kit.reopen(asked);
+            let txn = kit.begin(flags::RDONLY);
+            let main = txn.open(None, 0).unwrap();
+            assert_eq!(txn.get(main, b"k"), Ok(&b"v"[..]));
+            // SAFETY: a handle that is not used any more.
+            unsafe { mdb_txn_abort(txn.0) };
+        }
+        // SAFETY: as above.
+        unsafe { (libc::setfsuid(0), libc::setfsgid(0)) };
+    });
+    thread.join().unwrap();
+}

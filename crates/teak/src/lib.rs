@@ -103,7 +103,8 @@ pub use api::{
     SalvageProgress, SalvageReport, SalvagedTable, Savepoint, SlowReader, SlowReaderChoice,
     SnapshotInfo, Swap, Table, TableChange, TableInfo, TableOptions, TableStat, Ticket,
     Transaction, ValueGuard, ValueSize, Values, Verification, WarmUp, Warmed, WriteInfo, WriteTxn,
-    WriterPlace, codec, delete, limits, lock_file_of, look, restore, salvage, salvage_with,
+    WriterPlace, codec, delete, limits, lock_file_of, look, restore, restore_like, salvage,
+    salvage_with,
 };
 pub use error::{Error, KeyRange, Result, remedy};
 pub use page::{comparison::Comparison, key::KeyOrder};

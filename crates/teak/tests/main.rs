@@ -1,5 +1,6 @@
 //! What the engine promises to programs: all of it in one binary, since each binary is linked anew.
 
+mod access;
 mod backups;
 mod cancelled;
 mod compacting;

@@ -16,7 +16,7 @@ enum class create : std::uint32_t { if_missing = TEAK_CREATE_IF_MISSING, never =
 /// What a database is opened for: see teak_access.
 enum class access : std::uint32_t { write = TEAK_ACCESS_WRITE, read = TEAK_ACCESS_READ };
 /// Who may have a database open at the same time: see teak_sharing.
-enum class sharing : std::uint32_t { processes = TEAK_SHARING_PROCESSES, alone = TEAK_SHARING_ALONE };
+enum class sharing : std::uint32_t { processes = TEAK_SHARING_PROCESSES, alone = TEAK_SHARING_ALONE, unlocked = TEAK_SHARING_UNLOCKED };
 /// Whether a database may be on a network file system: see teak_network.
 enum class network : std::uint32_t { refuse = TEAK_NETWORK_REFUSE, allow = TEAK_NETWORK_ALLOW };
 /// What becomes of parts of the file that cannot be read: see teak_faults.

@@ -12,6 +12,7 @@ use crate::arguments::DEFAULT_TABLE;
 use crate::engine;
 use crate::failure::Failure;
 use crate::output::{self, Style};
+use crate::outputs;
 use clap::Args;
 use copy::Copied;
 use place::Place;
@@ -98,7 +99,8 @@ fn make(
     };
     let progress = Progress::new(&plan);
     let started = Instant::now();
-    let database = engine::create_exclusive(&place.path(), page_size_bytes)?;
+    let file_mode = outputs::mode_of(source.path.metadata().ok().as_ref());
+    let database = engine::create_exclusive(&place.path(), page_size_bytes, file_mode)?;
     let copied = copy::run(source, &plan, &database, &progress)?;
     let copy_seconds = started.elapsed().as_secs_f64();
     verify::run(source, &plan, &database, &progress)?;

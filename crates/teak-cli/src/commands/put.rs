@@ -6,6 +6,7 @@ use crate::arguments::{
 use crate::engine;
 use crate::failure::Failure;
 use crate::output::{self, Style};
+use crate::outputs;
 use crate::text::Kind;
 use clap::Args;
 use serde::Serialize;
@@ -79,7 +80,8 @@ pub(crate) fn run(arguments: &Arguments, style: Style) -> Result<(), Failure> {
             Ok(table.insert(txn, &key, &value)?.is_some())
         })
     };
-    let (replaced, transaction) = engine::open_or_create(&arguments.database.path, None, put)?;
+    let (replaced, transaction) =
+        engine::open_or_create(&arguments.database.path, None, outputs::mode_of(None), put)?;
     match style {
         Style::Text => Ok(()),
         Style::Json => output::print_json(&Report {

@@ -8,7 +8,7 @@ use clap::Args;
 use indicatif::{BinaryBytes, HumanCount, ProgressBar, ProgressStyle};
 use serde::Serialize;
 use std::cell::Cell;
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{self, Read, Write};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -56,10 +56,12 @@ pub(crate) fn run(arguments: &Arguments, style: Style) -> Result<(), Failure> {
     let files = backups.iter().filter(|backup| !is_pipe(backup));
     outputs::refuse_inputs(target, &files.map(PathBuf::as_path).collect::<Vec<_>>())?;
     let reading = Cell::new(0);
-    let mut sources = Vec::new();
+    let (mut sources, mut attributes) = (Vec::new(), Vec::new());
     for (index, backup) in backups.iter().enumerate() {
+        let (input, found) = open(backup)?;
+        attributes.extend(found);
         sources.push(Source {
-            input: open(backup)?,
+            input,
             index,
             reading: &reading,
         });
@@ -70,7 +72,8 @@ pub(crate) fn run(arguments: &Arguments, style: Style) -> Result<(), Failure> {
     };
     let bar = ProgressBar::new(0).with_style(bar_style());
     let total_bytes = total_bytes(backups);
-    let restored = teak::restore(
+    let restored = teak::restore_like(
+        &attributes,
         copy,
         &mut sources.collect::<Vec<_>>(),
         target,
@@ -166,13 +169,17 @@ fn is_pipe(backup: &Path) -> bool {
     backup == Path::new("-")
 }
 
-fn open(backup: &Path) -> Result<Box<dyn Read>, Failure> {
+fn open(backup: &Path) -> Result<(Box<dyn Read>, Option<Metadata>), Failure> {
     if is_pipe(backup) {
-        return Ok(Box::new(io::stdin().lock()));
+        let found = outputs::standard_input();
+        return Ok((Box::new(io::stdin().lock()), found));
     }
     let file = File::open(backup).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => teak::Error::NotFound(backup.to_path_buf()).into(),
         _ => Failure::file("opening", backup)(error),
     })?;
-    Ok(Box::new(file))
+    let found = file
+        .metadata()
+        .map_err(Failure::file("looking at", backup))?;
+    Ok((Box::new(file), Some(found)))
 }

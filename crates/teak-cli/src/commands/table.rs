@@ -4,6 +4,7 @@ use crate::arguments::{DatabaseArgument, WaitArgument};
 use crate::engine;
 use crate::failure::Failure;
 use crate::output::{self, Style};
+use crate::outputs;
 use crate::text::{Kind, Order, Values};
 use clap::{Args, Subcommand, ValueEnum};
 use serde::Serialize;
@@ -148,7 +149,7 @@ fn create(arguments: &CreateArguments) -> Result<TransactionId, Failure> {
     };
     let create = |database: &Database| engine::change(database, arguments.table.wait, create);
     let path = &arguments.table.database.path;
-    let ((), transaction) = engine::open_or_create(path, None, create)?;
+    let ((), transaction) = engine::open_or_create(path, None, outputs::mode_of(None), create)?;
     Ok(transaction)
 }
 

@@ -3,6 +3,7 @@
 use crate::support::{Place, numbered_dump};
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
 use std::time::Duration;
 
@@ -30,4 +31,69 @@ fn a_load_whose_database_is_renamed_meanwhile_fails() {
     let text = String::from_utf8(ended.stderr).expect("an error is UTF-8");
     assert!(text.contains("a.teak") && text.contains("b.teak"), "{text}");
     place.succeed(&["check", "b.teak"]);
+}
+
+#[test]
+fn a_database_is_read_without_a_lock_file_or_with_another_one() {
+    let place = Place::new();
+    place.succeed(&["put", "a.teak", "k", "v"]);
+    assert_eq!(place.succeed(&["--no-lock", "get", "a.teak", "k"]), "v\n");
+    assert_eq!(place.succeed(&["get", "a.teak", "k", "--no-lock"]), "v\n");
+    place
+        .run(&["put", "--no-lock", "a.teak", "k", "w"])
+        .fails(2, "without a lock file");
+    let arguments = ["put", "--lock-file", "other.lock", "a.teak", "k", "w"];
+    place.succeed(&arguments);
+    assert_eq!(place.succeed(&["get", "a.teak", "k"]), "w\n");
+    // Who uses another lock file while somebody writes is told so.
+    let arguments = [
+        "load",
+        "-",
+        "a.teak",
+        "--lock-file",
+        "other.lock",
+        "--batch",
+        "1",
+        "--acknowledge",
+    ];
+    let mut load = place.hold(&arguments);
+    load.say(numbered_dump(100).as_bytes());
+    load.hear();
+    place.run(&["put", "a.teak", "k", "x"]).fails(4, "in use");
+    place.succeed(&["put", "--lock-file", "other.lock", "a.teak", "k", "x"]);
+    assert_eq!(load.end(), 0);
+}
+
+#[test]
+fn a_database_can_be_an_empty_file_and_no_link_to_nothing() {
+    let place = Place::new();
+    place.write("a.teak", "");
+    place.succeed(&["put", "a.teak", "k", "v"]);
+    assert_eq!(place.succeed(&["get", "a.teak", "k"]), "v\n");
+    std::os::unix::fs::symlink("nothing", place.path("b.teak")).expect("makes a link");
+    place
+        .run(&["put", "b.teak", "k", "v"])
+        .fails(2, "is a symbolic link to nothing");
+    place.run(&["get", "b.teak", "k"]).fails(4, "nothing");
+}
+
+#[test]
+fn what_is_made_of_a_private_file_is_private() {
+    let place = Place::new();
+    let mode = |name: &str| {
+        let found = place.path(name).metadata().expect("it is there");
+        found.permissions().mode() & 0o777
+    };
+    place.write("a.dump", numbered_dump(10));
+    let private = fs::Permissions::from_mode(0o600);
+    fs::set_permissions(place.path("a.dump"), private).expect("sets the mode");
+    place.succeed(&["load", "a.dump", "a.teak"]);
+    place.succeed(&["backup", "a.teak", "exact"]);
+    place.succeed(&["backup", "--compact", "a.teak", "dense"]);
+    place.succeed(&["restore", "exact", "restored"]);
+    place.succeed(&["salvage", "a.teak", "saved"]);
+    place.succeed(&["dump", "a.teak", "-o", "b.dump"]);
+    for name in ["a.teak", "exact", "dense", "restored", "saved", "b.dump"] {
+        assert_eq!(mode(name), 0o600, "{name}");
+    }
 }

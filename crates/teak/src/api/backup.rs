@@ -2,7 +2,7 @@
 
 use super::{
     Database, Marks, Options, ReadTxn, Transaction, codec::Bytes, copy::out_of_order,
-    transaction::sealed::Sealed, unfinished::Unfinished,
+    permissions::restrict, transaction::sealed::Sealed, unfinished::Unfinished,
 };
 use crate::{
     Durability, Error, Result,
@@ -14,7 +14,7 @@ use crate::{
     },
 };
 use std::{
-    fs::File,
+    fs::{File, Metadata},
     io::{BufWriter, Write},
     ops::ControlFlow,
     path::Path,
@@ -275,6 +275,7 @@ impl ReadTxn {
         }
         txn.commit()?;
         copy.close()?;
+        restrict(&path, &self.engine().file_metadata()?)?;
         name(&path, target)?;
         Ok(copied)
     }
@@ -335,7 +336,8 @@ impl Database {
         target: impl AsRef<Path>,
         progress: &mut dyn FnMut(BackupProgress) -> ControlFlow<()>,
     ) -> Result<BackupProgress> {
-        let made = in_new_file(target.as_ref(), |file| {
+        let sources = self.opening.readable()?.file_metadata()?;
+        let made = in_new_file(target.as_ref(), &sources, |file| {
             let (state, named) = self.begin_read_all()?;
             state.copy_with(&named, &mut NewFile(file), progress)
         });
@@ -366,7 +368,8 @@ impl Database {
         target: impl AsRef<Path>,
         progress: &mut dyn FnMut(BackupProgress) -> ControlFlow<()>,
     ) -> Result<BackupProgress> {
-        let made = in_new_file(target.as_ref(), |file| {
+        let sources = self.opening.readable()?.file_metadata()?;
+        let made = in_new_file(target.as_ref(), &sources, |file| {
             let mut buffered = BufWriter::new(file);
             let (state, named) = self.begin_read_all()?;
             let done = state.write_since(since, &named, &mut buffered, progress)?;
@@ -425,7 +428,11 @@ fn ended() -> Error {
     Error::io(WRITING_BACKUP)(std::io::Error::new(std::io::ErrorKind::Interrupted, text))
 }
 
-fn in_new_file<R>(target: &Path, write: impl FnOnce(&mut File) -> Result<R>) -> Result<R> {
+fn in_new_file<R>(
+    target: &Path,
+    sources: &[Metadata],
+    write: impl FnOnce(&mut File) -> Result<R>,
+) -> Result<R> {
     let named = |error: Error| error.at(target);
     let place = Unfinished::new(target)?;
     let path = place.path();
@@ -440,6 +447,7 @@ fn in_new_file<R>(target: &Path, write: impl FnOnce(&mut File) -> Result<R>) -> 
     })?;
     let flushed = file.sync_all().map_err(Error::io("flushing the backup"));
     flushed.map_err(named)?;
+    restrict(&path, sources)?;
     name(&path, target)?;
     Ok(written)
 }

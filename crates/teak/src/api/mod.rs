@@ -17,6 +17,7 @@ mod multi;
 mod options;
 mod order;
 mod pages;
+mod permissions;
 mod point;
 mod range;
 mod restore;
@@ -53,7 +54,7 @@ pub use multi::{
 pub use options::{Options, ReadAhead, TableOptions, ValueSize};
 pub use point::{Action, Exactness, Swap};
 pub use range::{OwnedRange, Range};
-pub use restore::{RestoreProgress, restore};
+pub use restore::{RestoreProgress, restore, restore_like};
 #[cfg(any(test, feature = "testing"))]
 pub(crate) use salvage::salvage_into;
 pub use salvage::{SalvageProgress, SalvageReport, SalvagedTable, salvage, salvage_with};

@@ -149,6 +149,32 @@ impl Options {
         self
     }
 
+    /// Whether the database is read without a lock file, also beside processes that write to it. It has to be opened for reading only.
+    ///
+    /// Without this a database is read without a lock file only where none can be made or written to (a medium or directory that may not be
+    /// written to, a full disk), and nobody has the database open for writing. Nobody can open it for writing then until it
+    /// is closed: that is [`Error::InUse`]. With this it is read beside writers that were there before, too. These do not know what is read
+    /// here, and may use its pages again after two more commits. Each page is therefore compared with its checksum each time. If it was used
+    /// again, the operation is [`Error::SnapshotLost`]: begin a new transaction. Bytes that are borrowed from the file may change; copy them and
+    /// compare. `docs/locking.md` says more.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir()?;
+    /// # let path = directory.path().join("coins.teak");
+    /// teak::Database::open(&path)?.close()?;
+    /// let database = teak::Options::new().read_only(true).no_lock_file(true).open(&path)?;
+    /// assert!(!directory.path().join("coins.teak-lock").exists());
+    /// # drop(database);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn no_lock_file(mut self, is_unlocked: bool) -> Self {
+        self.sharing = match is_unlocked {
+            true => Sharing::Unlocked,
+            false => Sharing::Processes,
+        };
+        self
+    }
+
     /// Where the lock file is; by default it has the name of the database with `-lock` behind it. All who have the database open at the same
     /// time must say the same: who says something else gets [`Error::InUse`]. [`delete`](crate::delete) knows only of
     /// the default.

@@ -1,6 +1,9 @@
 //! A database from its backups.
 
-use super::{CheckProgress, CheckReport, Options, backup::name, unfinished::Unfinished};
+use super::{
+    CheckProgress, CheckReport, Options, backup::name, permissions::restrict,
+    unfinished::Unfinished,
+};
 use crate::{
     Error, Result,
     txn::{
@@ -11,7 +14,7 @@ use crate::{
     },
 };
 use std::{
-    fs::File,
+    fs::{File, Metadata},
     io::{self, Read},
     ops::ControlFlow,
     os::unix::fs::FileExt,
@@ -66,8 +69,38 @@ pub fn restore(
     target: impl AsRef<Path>,
     progress: &mut dyn FnMut(RestoreProgress) -> ControlFlow<()>,
 ) -> Result<CheckReport> {
+    restore_like(&[], full, increments, target, progress)
+}
+
+/// Restores a database as [`restore`] does, from the files that `sources` describes: the database has no more permissions than any of them, and
+/// the owner of the first, where the process may give it that.
+///
+/// ```
+/// # use teak::Database;
+/// # use std::{fs::File, ops::ControlFlow};
+/// # let directory = tempfile::tempdir()?;
+/// # let database = Database::open(directory.path().join("x.teak"))?;
+/// # let copy = directory.path().join("copy.teak");
+/// # database.backup(&copy, &mut |_| ControlFlow::Continue(()))?;
+/// let mut copy = File::open(copy)?;
+/// let sources = [copy.metadata()?];
+/// let target = directory.path().join("restored.teak");
+/// teak::restore_like(&sources, &mut copy, &mut [], &target, &mut |_| ControlFlow::Continue(()))?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+///
+/// Those of [`restore`].
+pub fn restore_like(
+    sources: &[Metadata],
+    full: &mut dyn Read,
+    increments: &mut [&mut dyn Read],
+    target: impl AsRef<Path>,
+    progress: &mut dyn FnMut(RestoreProgress) -> ControlFlow<()>,
+) -> Result<CheckReport> {
     let target = target.as_ref();
-    restore_at(full, increments, target, progress).map_err(|error| match error {
+    restore_at(sources, full, increments, target, progress).map_err(|error| match error {
         // Which of them it was is not known here.
         Error::Io {
             operation: READING_BACKUP,
@@ -78,6 +111,7 @@ pub fn restore(
 }
 
 fn restore_at(
+    sources: &[Metadata],
     full: &mut dyn Read,
     increments: &mut [&mut dyn Read],
     target: &Path,
@@ -123,6 +157,7 @@ fn restore_at(
         ));
     }
     drop(database);
+    restrict(&path, sources)?;
     name(&path, target)?;
     Ok(report)
 }

@@ -2,7 +2,7 @@
 
 use super::{
     Durability, Marks, MultiTable, Options, ReadTxn, Table, TableOptions, Transaction, WriteTxn,
-    backup, codec::Bytes, unfinished::Unfinished,
+    backup, codec::Bytes, permissions::restrict, unfinished::Unfinished,
 };
 use crate::{
     Database, Error, Result, TransactionId,
@@ -14,7 +14,7 @@ use crate::{
         salvage::{FoundTable, Loss, Wreck},
     },
 };
-use std::{fmt, path::Path};
+use std::{fmt, fs, path::Path};
 
 /// Bytes of records that are collected before they are written.
 const BATCH_BYTES: usize = 4 << 20;
@@ -176,6 +176,8 @@ pub fn salvage_with(
         .with_comparisons_of(&comparisons)
         .open(place.path())?;
     let report = salvage_into(wreck, database, progress)?;
+    let sources = fs::metadata(source).map_err(Error::io("looking at the damaged file"))?;
+    restrict(&place.path(), &[sources])?;
     backup::name(&place.path(), target)?;
     Ok(report)
 }

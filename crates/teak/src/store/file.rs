@@ -9,16 +9,17 @@
 
 mod ahead;
 mod blocks;
+mod copied_up;
 mod creation;
 mod folios;
 mod name;
+mod network;
 mod opening;
 mod vectored;
 
 pub(crate) use name::LostName;
-pub(crate) use opening::{
-    Access, Company, Create, Created, FILE_MODE, is_on_network, lock_out, read_head,
-};
+pub(crate) use network::is_on_network;
+pub(crate) use opening::{Access, Company, Create, Created, FILE_MODE, lock_out, read_head};
 
 use super::{
     Fill, Mapping, ReadAhead, Storage, WritableMapping,
@@ -32,16 +33,18 @@ use super::{
 use ahead::Ahead;
 use blocks::Blocks;
 pub(super) use creation::Unnamed;
+pub(crate) use creation::needs_temporary_names;
 use folios::SmallWrites;
 use name::Name;
 use rustix::io::{Errno, ReadWriteFlags, pwritev2};
 #[cfg(target_os = "linux")]
 use std::os::fd::{AsFd, AsRawFd};
 use std::{
+    fs::Metadata,
     io::{self, IoSlice},
     sync::{
         Arc, Mutex, Weak,
-        atomic::{AtomicU64, Ordering::Relaxed},
+        atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
     },
 };
 
@@ -76,6 +79,8 @@ pub(crate) struct FileStorage {
     /// Absent where it does not matter how large the folios are that they go to.
     small_writes: Option<Mutex<SmallWrites>>,
     advisor: Advisor,
+    /// Whether mappings may not show what is in the file: see [`copied_up`].
+    may_be_copied_up: AtomicBool,
     reserve_len: u64,
     /// How long a file this process may write to, when that was last asked: each call more would take part of a commit's time.
     len_max: AtomicU64,
@@ -101,6 +106,7 @@ impl FileStorage {
         let claims = Arc::new(Claims::default());
         claims.set_file_len(len)?;
         let small_writes = blocks::walks_folios(&file).then(Mutex::default);
+        let may_be_copied_up = access == Access::ReadOnly && copied_up::is_on_overlay(&file);
         Ok(Self {
             small_writes,
             file: Arc::new(file),
@@ -113,6 +119,7 @@ impl FileStorage {
             claims,
             unnamed: Mutex::new(unnamed),
             advisor: Advisor::new(),
+            may_be_copied_up: AtomicBool::new(may_be_copied_up),
             reserve_len: RESERVE_LEN,
             len_max: AtomicU64::new(file_len_max()),
         })
@@ -318,6 +325,10 @@ impl Storage for FileStorage {
         self.uncut_len().map(drop)
     }
 
+    fn metadata(&self) -> io::Result<Option<Metadata>> {
+        self.file.metadata().map(Some)
+    }
+
     fn lost_name(&self) -> Option<LostName> {
         self.look_for_name()
     }
@@ -393,6 +404,7 @@ impl Storage for FileStorage {
         let len = self.len();
         if let Some(mapping) = &views.current
             && mapping.stretch_len() >= len
+            && !self.is_outdated(mapping)?
         {
             return Ok(Arc::clone(mapping));
         }

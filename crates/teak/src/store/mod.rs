@@ -37,7 +37,7 @@ pub(crate) use boot::{boot_id, pid_namespace, random_id};
 pub(crate) use faults::{Faults, handle_faults};
 pub(crate) use file::{
     Access, Company, Create, Created, FILE_MODE, FileStorage, LostName, is_on_network, lock_out,
-    read_head,
+    needs_temporary_names, read_head,
 };
 pub(crate) use forks::Generation;
 pub(crate) use lock_file::{Gate, LockFile, LockMode, PROCESSES_MAX};
@@ -110,6 +110,14 @@ pub(crate) trait Storage: Send + Sync + std::fmt::Debug {
     /// How the file lost its name since it was opened, if it has. The caller has just called [`Self::refuse_cut`].
     fn lost_name(&self) -> Option<LostName> {
         None
+    }
+
+    /// The attributes of the file; `None` where there is none behind this.
+    ///
+    /// # Errors
+    /// What the system answers.
+    fn metadata(&self) -> io::Result<Option<Metadata>> {
+        Ok(None)
     }
 
     /// Writes all parts, one behind the other, from `offset` on.

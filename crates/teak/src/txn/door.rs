@@ -13,7 +13,7 @@ use crate::{
     Error, Result, Tag,
     commit::record::Record,
     share::{Membership, REGION_HEAD_LEN, REGION_LEN, Region, SharedLock, place_of},
-    store::{Access, Company, LockFile, LockMode, Storage, pid_namespace},
+    store::{Company, LockFile, LockMode, Storage, pid_namespace},
 };
 use std::{
     ffi::{OsStr, OsString},
@@ -59,30 +59,14 @@ impl Drop for Door {
 }
 
 impl Door {
-    /// Passes the gate. `None` for who only reads, where the lock file cannot be written to since nothing can, and
-    /// nobody is there.
-    pub(super) fn pass(path: &Path, access: Access, settings: &Settings) -> Result<Option<Self>> {
+    /// Passes the gate.
+    pub(super) fn pass(path: &Path, settings: &Settings) -> Result<Self> {
         let lock_path = lock_path(path, settings.lock_file.as_deref())
             .map_err(Error::io("finding the directory of the database"))?;
         let mode = LockMode::beside(path, settings.file_mode);
-        let (lock_file, is_alone) = match LockFile::open(&lock_path, mode) {
-            Ok(opened) => opened,
-            Err(error)
-                if access == Access::ReadOnly
-                    && error.kind() == io::ErrorKind::ReadOnlyFilesystem
-                    && !LockFile::is_used(&lock_path) =>
-            {
-                return Ok(None);
-            }
-            Err(error)
-                if access == Access::ReadOnly
-                    && error.kind() == io::ErrorKind::ReadOnlyFilesystem =>
-            {
-                return Err(Error::InUse(path.to_path_buf()));
-            }
-            Err(error) => return Err(not_opened(error, &lock_path, path)),
-        };
-        Self::with(lock_file, is_alone, path).map(Some)
+        let (lock_file, is_alone) = LockFile::open(&lock_path, mode)
+            .map_err(|error| not_opened(error, &lock_path, path))?;
+        Self::with(lock_file, is_alone, path)
     }
 
     /// Passes the gate of a lock file as a process of its own, for tests in which one process plays several.
@@ -135,6 +119,13 @@ impl Door {
         let membership = (region.processes).enter(self.place, process::id(), self.pid_namespace);
         self.region = Some((region, membership));
         Ok(())
+    }
+
+    /// Notes which file it is that the processes have open, if this one is alone.
+    pub(super) fn note_file(&self, file_id: (u64, u64)) {
+        if self.is_alone {
+            self.region().set_file_id(file_id);
+        }
     }
 
     fn lock_file(&self) -> &LockFile {

@@ -35,6 +35,7 @@ use crate::{
 };
 use std::{
     collections::{HashMap, HashSet},
+    fs::Metadata,
     io,
     ops::{Deref, DerefMut},
     path::PathBuf,
@@ -125,6 +126,8 @@ pub(crate) struct Engine {
     is_closing: AtomicBool,
     /// Whether the program was told that the file has lost its name.
     pub(super) has_told_lost_name: AtomicBool,
+    /// Whether processes may write that do not know what this one reads: see [`unlocked`](super::unlocked).
+    pub(super) has_unknown_writers: bool,
     handles: Mutex<HashMap<Vec<u8>, usize>>,
     /// Tables whose keys were found to be in the order that their comparison says.
     pub(super) compared: Mutex<HashSet<usize>>,
@@ -267,6 +270,7 @@ impl Engine {
             openings: Mutex::default(),
             is_closing: AtomicBool::new(false),
             has_told_lost_name: AtomicBool::new(false),
+            has_unknown_writers: false,
             handles: Mutex::default(),
             compared: Mutex::default(),
             readers: Readers::new(table, shared.clone()),
@@ -338,6 +342,13 @@ impl Engine {
             file_bytes: self.file_bytes(),
         });
         self.flusher.events.tell();
+    }
+
+    /// The attributes of the file, if it is one.
+    pub(crate) fn file_metadata(&self) -> Result<Vec<Metadata>> {
+        let found = self.storage.metadata();
+        let found = found.map_err(Error::io("reading the attributes of the database file"))?;
+        Ok(found.into_iter().collect())
     }
 
     pub(crate) fn file_bytes(&self) -> u64 {

@@ -52,6 +52,7 @@ pub(crate) mod survey;
 mod tail;
 mod ticket;
 pub(crate) mod tour;
+mod unlocked;
 mod verified;
 pub(crate) mod warm;
 pub(crate) mod write;

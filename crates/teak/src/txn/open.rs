@@ -19,6 +19,7 @@ use super::{
     shared::is_lack_of_lock_file,
     snapshot::Snapshot,
     tail::Tail,
+    unlocked::{self, refuse_writing},
     written::WrittenRuns,
 };
 use crate::{
@@ -27,13 +28,15 @@ use crate::{
         Features, FlushLimits, KNOWN_FEATURES, Marks, PROBE_LEN, Record, RecordFault, SLOT_COUNT,
         begins_with_record, find_page_size,
     },
+    error::shown,
     space::{FIRST_PAGE, Space, SpaceRoots},
     store::{
         Access, Company, Create, Created, FileStorage, LockFile, Storage, boot_id, is_on_network,
-        random_id, read_head,
+        needs_temporary_names, random_id, read_head,
     },
 };
 use std::{
+    fs,
     io::{self, ErrorKind, IoSlice},
     path::{Path, PathBuf},
     sync::Arc,
@@ -49,6 +52,30 @@ impl Engine {
         create: Create,
         settings: Settings,
     ) -> Result<Self> {
+        refuse_writing(access, settings.sharing)?;
+        let had_temporary_names = needs_temporary_names();
+        match Self::open_in(path, access, create, settings.clone()) {
+            Err(_) if !had_temporary_names && needs_temporary_names() => {
+                Self::open_in(path, access, create, settings)
+            }
+            // That is of the lock file, or is met again.
+            Err(failed)
+                if access == Access::ReadOnly
+                    && settings.sharing == Sharing::Processes
+                    && unlocked::is_reason(&failed) =>
+            {
+                Self::open_unlocked(path, settings, Some(failed))
+            }
+            opened => opened,
+        }
+    }
+
+    fn open_in(path: &Path, access: Access, create: Create, settings: Settings) -> Result<Self> {
+        if !path.exists()
+            && let Ok(target) = fs::read_link(path)
+        {
+            return Err(leads_nowhere(path, &target, create));
+        }
         if matches!(create, Create::Never) && !path.exists() {
             return Err(Error::NotFound(path.to_path_buf()));
         }
@@ -61,6 +88,7 @@ impl Engine {
         look_first(path, create)?;
         let file = (path, access, create);
         match settings.sharing {
+            Sharing::Unlocked => Self::open_unlocked(path, settings, None),
             Sharing::Alone => Self::open_unshared(file, Company::None, settings),
             Sharing::Processes => match Self::open_shared(file, settings.clone()) {
                 Err(error) if is_lack_of_lock_file(&error) => {
@@ -75,9 +103,7 @@ impl Engine {
         (path, access, create): (&Path, Access, Create),
         settings: Settings,
     ) -> Result<Self> {
-        let Some(mut door) = Door::pass(path, access, &settings)? else {
-            return Self::open_unshared((path, access, create), Company::Others, settings);
-        };
+        let mut door = Door::pass(path, &settings)?;
         let company = door.company();
         let file = (path, access, create);
         let (storage, how) = open_file(file, company, settings, Some(&mut door))?;
@@ -202,29 +228,50 @@ impl Engine {
     }
 }
 
+/// What is wrong with a symbolic link that leads to nothing.
+fn leads_nowhere(path: &Path, target: &Path, create: Create) -> Error {
+    let target = path.parent().unwrap_or(Path::new("")).join(target);
+    if create == Create::Never {
+        return Error::NotFound(target);
+    }
+    Error::InvalidArgument(format!(
+        "{} is a symbolic link to {}, where nothing is; name that file to create the database there, or remove the link",
+        shown(path),
+        shown(&target)
+    ))
+}
+
 /// Opens and locks the file itself, or makes it; the door looks at the shared memory as soon as the file is locked.
 fn open_file(
     (path, access, create): (&Path, Access, Create),
     company: Company,
     settings: Settings,
-    door: Option<&mut Door>,
+    mut door: Option<&mut Door>,
 ) -> Result<(Arc<FileStorage>, How)> {
     let opened = |create| {
         wait_for_leaving(|| FileStorage::open(path, access, create, company, settings.file_mode))
     };
     let (mut storage, created) = opened(create)?;
-    let (file_id, boot) = (storage.id(), boot_id());
-    let has_door = door.is_some();
-    if let Some(door) = door {
-        door.look(file_id, boot)?;
+    let boot = boot_id();
+    if let Some(door) = &mut door {
+        door.look(storage.id(), boot)?;
+    }
+    let is_empty = create == Create::IfMissing
+        && access == Access::ReadWrite
+        && company == Company::None
+        && storage.len() == 0;
+    if created == Created::No && is_empty {
+        // As `mktemp` makes it.
+        format(&storage, path, &settings, boot)?;
     }
     if created == Created::Yes {
         format(&storage, path, &settings, boot)?;
         drop(storage);
         // The system knows what is open by the path that it was opened by, and a new file had none.
         storage = opened(Create::Never)?.0;
-        if has_door && storage.id() != file_id {
-            return Err(Error::InUse(path.to_path_buf()));
+        if let Some(door) = door {
+            // There are file systems that number a file anew when it is opened again.
+            door.note_file(storage.id());
         }
     }
     storage.set_read_ahead(settings.read_ahead);
@@ -262,7 +309,7 @@ fn look_first(path: &Path, create: Create) -> Result<()> {
 const QUICK_LOOK_LEN: usize = 64;
 
 /// Opens the file by `open`. A process that was killed, and is not wholly gone yet, is waited for.
-fn wait_for_leaving<F>(open: impl Fn() -> Result<F>) -> Result<F> {
+pub(super) fn wait_for_leaving<F>(open: impl Fn() -> Result<F>) -> Result<F> {
     let began = Instant::now();
     loop {
         match open() {
@@ -277,10 +324,10 @@ const GOING: Duration = Duration::from_secs(1);
 
 /// What a database is opened with.
 pub(super) struct How {
-    path: PathBuf,
+    pub(super) path: PathBuf,
     pub(super) is_new: bool,
     pub(super) is_read_only: bool,
-    settings: Settings,
+    pub(super) settings: Settings,
     pub(super) boot: [u8; 16],
 }
 
@@ -294,7 +341,7 @@ pub(super) struct Settled {
 }
 
 /// Finds the commit that counts, and sees to it that it stays so unless nothing may be written.
-fn settle(storage: &Arc<dyn Storage>, how: &How) -> Result<Settled> {
+pub(super) fn settle(storage: &Arc<dyn Storage>, how: &How) -> Result<Settled> {
     if how.is_new {
         format(&**storage, &how.path, &how.settings, how.boot)?;
     }

@@ -56,6 +56,8 @@ pub(crate) enum Sharing {
     Processes,
     /// Nobody.
     Alone,
+    /// Any number, of which this one only reads: they do not know of it.
+    Unlocked,
 }
 
 /// What to do with a file that is on another machine.
@@ -117,6 +119,8 @@ impl Policies {
             asked.is_some_and(|asked| asked != is)
         }
         let geometry = asked.geometry.map(|_| asked.geometry_over(in_file));
+        // With a lock file it is safer.
+        let is_met = (asked.sharing, self.sharing) == (Sharing::Unlocked, Sharing::Processes);
         let option = if differs(asked.durability, self.durability) {
             "durability"
         } else if differs(asked.flush_after_bytes, self.flush_limits.bytes) {
@@ -129,9 +133,12 @@ impl Policies {
             && differs(asked.size_limit_bytes, in_file.upper_limit_bytes)
         {
             "size_limit_bytes"
-        } else if asked.sharing != self.sharing {
-            "exclusive"
-        } else if asked.verification != self.verification {
+        } else if asked.sharing != self.sharing && !is_met {
+            match [asked.sharing, self.sharing].contains(&Sharing::Unlocked) {
+                true => "no_lock_file",
+                false => "exclusive",
+            }
+        } else if asked.verification != self.verification && self.sharing != Sharing::Unlocked {
             "verification"
         } else if asked.without_name != self.without_name {
             "require_name"

@@ -222,12 +222,14 @@ impl PageSource for Hold {
         written: TransactionId,
         operation: &'static str,
     ) -> Result<()> {
-        self.snapshot.check_page(number, tag, written, operation)
+        let checked = self.snapshot.check_page(number, tag, written, operation);
+        checked.map_err(|error| self.engine.lost_or(error, &self.snapshot))
     }
 
     #[cold]
     fn check_value(&self, run: &ValueRun) -> Result<()> {
-        self.snapshot.check_value(run)
+        let checked = self.snapshot.check_value(run);
+        checked.map_err(|error| self.engine.lost_or(error, &self.snapshot))
     }
 }
 
@@ -243,10 +245,10 @@ impl Reader {
     #[inline]
     pub(super) fn begin(engine: &Arc<Engine>) -> Result<Self> {
         let shared = engine.readers.shared.as_ref();
-        if let Some(shared) = shared
-            && shared.is_evicted()
-        {
-            return Err(shared.evicted());
+        match shared {
+            Some(shared) if shared.is_evicted() => return Err(shared.evicted()),
+            None if engine.has_unknown_writers => engine.look_for_commits()?,
+            _ => {}
         }
         let mut hold = match take_seated(engine.id()) {
             Some(hold) => hold,

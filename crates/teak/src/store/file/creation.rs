@@ -4,10 +4,15 @@
 //! The file is made without a name (`O_TMPFILE`), or, where the file system cannot do that, under
 //! a temporary name in the same directory. When its content is on the disk it is linked to its
 //! name, which fails if there is something of that name, and the directory is flushed.
+//!
+//! Where links are refused the file is renamed, if the system can do that without replacing
+//! anything. Where it cannot, an empty file claims the name first, and is replaced.
 
 use crate::{Error, Result, error::shown, store::random_id};
 use rustix::{
-    fs::{AtFlags, CWD, Mode, OFlags, RenameFlags, linkat, openat, renameat_with, unlinkat},
+    fs::{
+        AtFlags, CWD, Mode, OFlags, RenameFlags, linkat, openat, renameat, renameat_with, unlinkat,
+    },
     io::Errno,
 };
 use std::{
@@ -16,7 +21,17 @@ use std::{
     io,
     os::fd::AsRawFd,
     path::Path,
+    sync::atomic::{AtomicBool, Ordering::Relaxed},
 };
+
+/// Whether a file without a name was refused one: from then on files have temporary names.
+static NEEDS_NAMES: AtomicBool = AtomicBool::new(false);
+
+/// Whether files are made under temporary names, since the system refused to give a name to one that had none. What failed for that can be
+/// tried again.
+pub(crate) fn needs_temporary_names() -> bool {
+    NEEDS_NAMES.load(Relaxed)
+}
 
 /// What a new file still needs to get its name.
 #[derive(Debug)]
@@ -61,12 +76,14 @@ impl Unnamed {
             temporary: None,
             is_linked: false,
         };
+        if needs_temporary_names() {
+            return unnamed.make_named(flags, mode);
+        }
         match openat(&unnamed.directory, ".", flags | OFlags::TMPFILE, mode) {
             Ok(file) => Ok((file.into(), unnamed)),
             // What kernels and file systems without such files answer.
-            Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL | Errno::NOENT) => {
-                unnamed.make_named(flags, mode)
-            }
+            Err(Errno::ISDIR | Errno::INVAL | Errno::NOENT) => unnamed.make_named(flags, mode),
+            Err(error) if is_refusal(error) => unnamed.make_named(flags, mode),
             Err(error) => Err(error.into()),
         }
     }
@@ -128,33 +145,52 @@ impl Unnamed {
             Err(Errno::NOENT) => {
                 linkat(file, "", &self.directory, &self.name, AtFlags::EMPTY_PATH)?
             }
-            result => result?,
+            result => result.inspect_err(|error| {
+                if is_refusal(*error) {
+                    NEEDS_NAMES.store(true, Relaxed);
+                }
+            })?,
         }
         Ok(())
     }
 
     fn link_temporary(&self, temporary: &OsStr) -> io::Result<()> {
-        match linkat(
-            &self.directory,
+        let directory = &self.directory;
+        let linked = linkat(
+            directory,
             temporary,
-            &self.directory,
+            directory,
             &self.name,
             AtFlags::empty(),
-        ) {
-            // File systems without links.
-            Err(Errno::PERM | Errno::OPNOTSUPP | Errno::NOSYS) => {
-                let flags = RenameFlags::NOREPLACE;
-                renameat_with(
-                    &self.directory,
-                    temporary,
-                    &self.directory,
-                    &self.name,
-                    flags,
-                )?;
-            }
-            result => result?,
+        );
+        // There are file systems without links.
+        match linked {
+            Err(error) if is_refusal(error) => self.rename_temporary(temporary),
+            linked => Ok(linked?),
         }
-        Ok(())
+    }
+
+    fn rename_temporary(&self, temporary: &OsStr) -> io::Result<()> {
+        let directory = &self.directory;
+        let flags = RenameFlags::NOREPLACE;
+        let renamed = renameat_with(directory, temporary, directory, &self.name, flags);
+        match renamed {
+            Err(error) if error == Errno::INVAL || is_refusal(error) => self.claim(temporary),
+            renamed => Ok(renamed?),
+        }
+    }
+
+    /// Renames the file to its name, which an empty one takes first. That one is locked, so that nobody takes it for a new database.
+    fn claim(&self, temporary: &OsStr) -> io::Result<()> {
+        let directory = &self.directory;
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+        let claim = File::from(openat(directory, &self.name, flags, Mode::RUSR)?);
+        let _ = claim.try_lock();
+        let renamed = renameat(directory, temporary, directory, &self.name);
+        if renamed.is_err() {
+            let _ = unlinkat(directory, &self.name, AtFlags::empty());
+        }
+        Ok(renamed?)
     }
 
     fn remove_temporary(&mut self) {
@@ -163,6 +199,18 @@ impl Unnamed {
             let _ = unlinkat(&self.directory, temporary, AtFlags::empty());
         }
     }
+}
+
+/// Whether the file system cannot do something, or somebody forbids it.
+fn is_refusal(error: Errno) -> bool {
+    let refusals = [
+        Errno::PERM,
+        Errno::ACCESS,
+        Errno::OPNOTSUPP,
+        Errno::NOSYS,
+        Errno::XDEV,
+    ];
+    refusals.contains(&error)
 }
 
 impl Drop for Unnamed {

@@ -245,3 +245,20 @@ fn a_directory_that_cannot_be_flushed_is_an_error() {
     unnamed.publish(&file).unwrap();
     assert_eq!(names(&directory), ["file"]);
 }
+
+#[test]
+fn where_nothing_else_is_possible_a_claim_is_replaced() {
+    let directory = TempDir::new().unwrap();
+    let (mut file, mut unnamed) = make_named(&directory);
+    io::Write::write_all(&mut file, b"content").unwrap();
+    let temporary = unnamed.temporary.clone().unwrap();
+    unnamed.claim(&temporary).unwrap();
+    unnamed.temporary = None;
+    assert_eq!(names(&directory), ["file"]);
+    assert_eq!(fs::read(directory.path().join("file")).unwrap(), b"content");
+    let (_other, other) = make_named(&directory);
+    let temporary = other.temporary.clone().unwrap();
+    let claimed = other.claim(&temporary).map_err(|error| error.kind());
+    assert_eq!(claimed, Err(io::ErrorKind::AlreadyExists));
+    assert_eq!(fs::read(directory.path().join("file")).unwrap(), b"content");
+}

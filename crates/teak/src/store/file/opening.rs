@@ -170,36 +170,6 @@ fn open_regular(path: &Path, access: Access) -> Result<File> {
     Ok(file)
 }
 
-/// Whether a file is, or would be made, on a file system of the network, by the types that `statfs` gives: there,
-/// neither locks nor mappings of several machines agree. What cannot be told counts as local.
-pub(crate) fn is_on_network(path: &Path) -> bool {
-    let parent = path.parent().filter(|parent| *parent != Path::new(""));
-    let place = match path.exists() {
-        true => path,
-        false => parent.unwrap_or(Path::new(".")),
-    };
-    rustix::fs::statfs(place).is_ok_and(|stat| is_network(stat.f_type as u32))
-}
-
-/// NFS, SMB and its predecessors, AFS and Coda, Ceph, 9P, OCFS2 and GFS2.
-fn is_network(kind: u32) -> bool {
-    const NETWORK: [u32; 12] = [
-        0x6969,
-        0x517B,
-        0xFF53_4D42,
-        0xFE53_4D42,
-        0x564C,
-        0x5346_414F,
-        0x6B41_4653,
-        0x7375_7245,
-        0x00C3_6400,
-        0x0102_1997,
-        0x7461_636F,
-        0x0116_1970,
-    ];
-    NETWORK.contains(&kind)
-}
-
 fn opening(path: &Path, source: io::Error) -> Error {
     match source.kind() {
         ErrorKind::NotFound => Error::NotFound(path.into()),

@@ -1,0 +1,131 @@
+//! Reading without a lock file, for a database whose lock file cannot be made or written to: on a
+//! medium that is read-only, in a directory of another user, on a full disk.
+//!
+//! The reader holds a shared lock on the database file. A process that opens the database for
+//! writing needs an exclusive lock for a moment if it comes first, so it is refused as long as the
+//! reader stays, and nothing changes under the reader. Only processes that had the database open
+//! before can write. The lock file says whether there are any, if it can be read:
+//!
+//! - By default the reader is refused then, with the error that the lock file gave.
+//! - With [`Options::no_lock_file`](crate::Options::no_lock_file) it reads beside them. Writers do
+//!   not know what it reads, and may use its pages again after two more commits. So each page is
+//!   compared with its checksum each time. If it differs and there is a newer commit, the state is
+//!   lost. Each read transaction begins with the newest record in the file.
+
+use super::{
+    door::lock_path,
+    engine::Engine,
+    open::{How, settle, wait_for_leaving},
+    policies::{Settings, Sharing},
+    published::foreign_snapshot,
+};
+use crate::{
+    Error, Result,
+    commit::record::{Record, SLOT_COUNT},
+    error::is_full,
+    store::{Access, Company, Create, FileStorage, LockFile, Storage, boot_id},
+    txn::{Verification, demanded, snapshot::Snapshot},
+};
+use std::{io::ErrorKind, path::Path, sync::Arc};
+
+/// Whether a database may be read without a lock file when making or opening that failed for this reason.
+pub(super) fn is_reason(error: &Error) -> bool {
+    let kinds = [ErrorKind::ReadOnlyFilesystem, ErrorKind::PermissionDenied];
+    matches!(error, Error::Io { source, .. } if kinds.contains(&source.kind()) || is_full(source))
+}
+
+impl Engine {
+    /// Opens a database for reading, without a lock file. `failed` is why none can be used; without it that was asked for.
+    pub(super) fn open_unlocked(
+        path: &Path,
+        mut settings: Settings,
+        failed: Option<Error>,
+    ) -> Result<Self> {
+        let access = Access::ReadOnly;
+        let opened = || FileStorage::open(path, access, Create::Never, Company::Others, 0);
+        let storage = wait_for_leaving(opened)?.0;
+        // After the file was locked: a process that comes later finds the lock.
+        let lock_path = lock_path(path, settings.lock_file.as_deref());
+        let has_company = lock_path.is_ok_and(|lock_path| LockFile::is_used(&lock_path));
+        match failed {
+            Some(Error::Io { source, .. })
+                if has_company && source.kind() == ErrorKind::ReadOnlyFilesystem =>
+            {
+                return Err(Error::InUse(path.to_path_buf()));
+            }
+            Some(failed) if has_company => return Err(failed),
+            _ => {}
+        }
+        if has_company {
+            settings.verification = Verification::Always;
+        }
+        storage.set_read_ahead(settings.read_ahead);
+        let storage: Arc<dyn Storage> = Arc::new(storage);
+        let how = How {
+            path: path.to_path_buf(),
+            is_new: false,
+            is_read_only: true,
+            settings,
+            boot: boot_id(),
+        };
+        let settled = settle(&storage, &how)?;
+        let mut engine = Self::new(how.path, storage, &how.settings, settled, None);
+        engine.has_unknown_writers = has_company;
+        Ok(engine)
+    }
+
+    /// Has readers begin with the newest commit in the file, which a process has made that knows nothing of this one.
+    #[cold]
+    pub(super) fn look_for_commits(&self) -> Result<()> {
+        let known = self.flusher.published.newest_here();
+        if let Some(record) = self.newest_record(&known)?
+            && record.sequence > known.record.sequence
+        {
+            let newest = foreign_snapshot(&*self.storage, record, &known)?;
+            self.flusher.published.publish(Arc::new(newest));
+        }
+        Ok(())
+    }
+
+    /// What an error means for a reader of `snapshot`: of pages that were used again it is no damage.
+    #[cold]
+    pub(super) fn lost_or(&self, error: Error, snapshot: &Snapshot) -> Error {
+        if self.has_unknown_writers
+            && matches!(error, Error::Corrupted { .. })
+            && let Ok(Some(newest)) = self.newest_record(snapshot)
+            && newest.sequence > snapshot.record.sequence
+        {
+            return Error::SnapshotLost;
+        }
+        error
+    }
+
+    fn newest_record(&self, known: &Snapshot) -> Result<Option<Record>> {
+        let mapping = (self.storage.mapping()).map_err(Error::io("mapping the file"))?;
+        let mut bytes = vec![0; self.page_size];
+        let mut newest: Option<Record> = None;
+        for slot in 0..SLOT_COUNT {
+            let offset = u64::from(slot) * self.page_size as u64;
+            if demanded::copy(&mapping, offset, &mut bytes)?
+                && let Ok(record) = Record::decode(&bytes, slot)
+                && record.database_id == known.record.database_id
+                && newest
+                    .as_ref()
+                    .is_none_or(|newest| newest.sequence < record.sequence)
+            {
+                newest = Some(record);
+            }
+        }
+        Ok(newest)
+    }
+}
+
+/// Refuses to write without a lock file.
+pub(super) fn refuse_writing(access: Access, sharing: Sharing) -> Result<()> {
+    if access == Access::ReadWrite && sharing == Sharing::Unlocked {
+        let text = "a database is only read without a lock file; open it for reading, or, if nobody else uses it, by \
+                    `Options::exclusive`";
+        return Err(Error::InvalidArgument(text.into()));
+    }
+    Ok(())
+}

@@ -1,0 +1,402 @@
+//! Databases that a process may not write to, or not beside which; files and links that are not what a database is as a rule; and
+//! the permissions of copies. Tests that mount something or act as another user need root, and say so where they do nothing.
+
+use crate::{processes::Other, shared::place};
+use std::{
+    fs::{self, File, Permissions},
+    io::{self, Write},
+    ops::ControlFlow,
+    os::unix::fs::{MetadataExt, PermissionsExt, symlink},
+    path::{Path, PathBuf},
+    process::Command,
+    thread,
+};
+use teak::{
+    Database, Error, Options, Result, Table, Transaction,
+    codec::{Codec, FixedLen, Pair, Str, U8, U64},
+};
+
+fn put(database: &Database, key: &str, value: u64) {
+    let mut txn = database.begin_write().unwrap();
+    let table: Table<Str, U64> = txn.create_table("numbers").unwrap();
+    table.insert(&mut txn, key, value).unwrap();
+    txn.commit().unwrap();
+}
+
+fn get(database: &Database, key: &str) -> Result<Option<u64>> {
+    let txn = database.begin_read()?;
+    txn.open_table::<Str, U64>("numbers")?.get(&txn, key)
+}
+
+fn is_root() -> bool {
+    // SAFETY: asks for a number.
+    unsafe { libc::geteuid() == 0 }
+}
+
+/// Does something as a user who may write to nothing that root has.
+fn as_other_user<R: Send>(work: impl FnOnce() -> R + Send) -> R {
+    if !is_root() {
+        return work();
+    }
+    thread::scope(|scope| {
+        let thread = scope.spawn(|| {
+            // SAFETY: these change what this thread may do with files, and the thread ends here.
+            unsafe {
+                libc::setfsgid(65_534);
+                libc::setfsuid(65_534);
+            }
+            work()
+        });
+        thread.join().unwrap()
+    })
+}
+
+fn reading() -> Options {
+    Options::new().read_only(true).create(false)
+}
+
+/// A mounted directory, which is unmounted with this.
+struct Mount(PathBuf);
+
+impl Mount {
+    fn new(at: &Path, arguments: &[&str]) -> Option<Self> {
+        fs::create_dir_all(at).unwrap();
+        let mount = Command::new("mount").args(arguments).arg(at).output();
+        let is_mounted = mount.is_ok_and(|mount| mount.status.success());
+        if !is_mounted {
+            eprintln!("not run: it takes root to mount {arguments:?}");
+        }
+        is_mounted.then(|| Self(at.to_path_buf()))
+    }
+}
+
+impl Drop for Mount {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("--lazy").arg(&self.0).status();
+    }
+}
+
+/// A closed database in a directory that may not be written to, but by root.
+fn in_closed_directory() -> (tempfile::TempDir, PathBuf) {
+    let (directory, path) = place();
+    put(&Database::open(&path).unwrap(), "a", 1);
+    fs::set_permissions(&path, Permissions::from_mode(0o644)).unwrap();
+    fs::set_permissions(directory.path(), Permissions::from_mode(0o555)).unwrap();
+    (directory, path)
+}
+
+#[test]
+fn a_database_in_a_directory_that_may_not_be_written_to_is_read() {
+    let (_directory, path) = in_closed_directory();
+    as_other_user(|| {
+        let [one, other] = [(); 2].map(|()| reading().open(&path).unwrap());
+        assert_eq!(get(&one, "a").unwrap(), Some(1));
+        assert_eq!(get(&other, "a").unwrap(), Some(1));
+        assert!(!path.with_file_name("some.teak-lock").exists());
+    });
+}
+
+#[test]
+fn nobody_writes_while_somebody_reads_without_a_lock_file() {
+    if !is_root() {
+        return eprintln!("not run: it takes root to act as another user");
+    }
+    let (_directory, path) = in_closed_directory();
+    let database = as_other_user(|| reading().open(&path).unwrap());
+    let mut other = Other::start(&path);
+    assert!(other.ask("open").contains("in use"));
+    assert_eq!(get(&database, "a").unwrap(), Some(1));
+    drop(database);
+    assert_eq!(other.ask("open"), "Clean");
+}
+
+#[test]
+fn beside_a_writer_a_database_is_read_without_a_lock_file_only_where_that_is_asked_for() {
+    if !is_root() {
+        return eprintln!("not run: it takes root to act as another user");
+    }
+    let (_directory, path) = in_closed_directory();
+    let mut other = Other::start(&path);
+    assert_eq!(other.ask("open"), "Clean");
+    as_other_user(|| {
+        match reading().open(&path) {
+            Err(Error::Io { source, .. }) => {
+                assert_eq!(source.kind(), io::ErrorKind::PermissionDenied);
+            }
+            opened => panic!("{opened:?}"),
+        }
+        let database = reading().no_lock_file(true).open(&path).unwrap();
+        assert_eq!(get(&database, "a").unwrap(), Some(1));
+        let txn = database.begin_read().unwrap();
+        let table: Table<Str, U64> = txn.open_table("numbers").unwrap();
+        for value in 2..50 {
+            let mode = ["lazy", "durable"][value as usize % 2];
+            other.ask(&format!("put {mode} a {value}"));
+            let found = get(&database, "a").unwrap();
+            assert_eq!(found, Some(value), "each transaction sees the newest");
+        }
+        other.ask("fill 5000");
+        let lost = table.get(&txn, "a");
+        assert!(matches!(lost, Err(Error::SnapshotLost)), "{lost:?}");
+        drop(txn);
+        assert_eq!(get(&database, "a").unwrap(), Some(49));
+    });
+}
+
+#[test]
+fn nothing_is_written_without_a_lock_file() {
+    let (_directory, path) = place();
+    let opened = Options::new().no_lock_file(true).open(&path);
+    assert!(matches!(opened, Err(Error::InvalidArgument(_))));
+    let database = Database::open(&path).unwrap();
+    put(&database, "a", 1);
+    // This process has it open with a lock file, which does as well.
+    let same = reading().no_lock_file(true).open(&path).unwrap();
+    put(&database, "a", 2);
+    assert_eq!(get(&same, "a").unwrap(), Some(2));
+}
+
+#[test]
+fn a_database_on_a_read_only_mount_is_read() {
+    let (directory, path) = place();
+    put(&Database::open(&path).unwrap(), "a", 1);
+    let at = tempfile::tempdir().unwrap();
+    let source = directory.path().to_str().unwrap();
+    let Some(mount) = Mount::new(at.path(), &["--bind", source]) else {
+        return;
+    };
+    let remount = Command::new("mount")
+        .args(["-o", "remount,ro,bind"])
+        .arg(at.path())
+        .status();
+    assert!(remount.unwrap().success());
+    let database = reading().open(mount.0.join("some.teak")).unwrap();
+    assert_eq!(get(&database, "a").unwrap(), Some(1));
+    drop(database);
+    let mut other = Other::start(&path);
+    assert_eq!(other.ask("open"), "Clean");
+    let opened = reading().open(mount.0.join("some.teak"));
+    assert!(matches!(opened, Err(Error::InUse(_))), "{opened:?}");
+    let opened = reading().no_lock_file(true).open(mount.0.join("some.teak"));
+    assert_eq!(get(&opened.unwrap(), "a").unwrap(), Some(1));
+}
+
+#[test]
+fn a_database_on_a_full_disk_is_read() {
+    let at = tempfile::tempdir().unwrap();
+    let Some(mount) = Mount::new(at.path(), &["-t", "tmpfs", "-o", "size=4m", "teak-test"]) else {
+        return;
+    };
+    let path = mount.0.join("some.teak");
+    put(&Database::open(&path).unwrap(), "a", 1);
+    let mut filler = File::create(mount.0.join("filler")).unwrap();
+    while filler.write_all(&[1; 4096]).is_ok() {}
+    while filler.write_all(&[1]).is_ok() {}
+    let database = reading().open(&path).unwrap();
+    assert_eq!(get(&database, "a").unwrap(), Some(1));
+    assert!(!mount.0.join("some.teak-lock").exists());
+}
+
+/// An overlay over `directory`, as containers have it.
+fn overlay(directory: &Path, at: &Path) -> Option<[Mount; 2]> {
+    let upper = Mount::new(&at.join("upper"), &["-t", "tmpfs", "teak-test"])?;
+    for name in ["changes", "work"] {
+        fs::create_dir(upper.0.join(name)).unwrap();
+    }
+    let (lower, at_upper) = (directory.display(), upper.0.display());
+    let layers = format!("lowerdir={lower},upperdir={at_upper}/changes,workdir={at_upper}/work");
+    let merged = Mount::new(
+        &at.join("merged"),
+        &["-t", "overlay", "-o", &layers, "teak-test"],
+    )?;
+    Some([merged, upper])
+}
+
+#[test]
+fn a_reader_sees_what_is_written_to_a_file_that_an_overlay_copies_up() {
+    let (directory, path) = place();
+    put(&Database::open(&path).unwrap(), "a", 1);
+    let at = tempfile::tempdir().unwrap();
+    let Some([merged, _upper]) = overlay(directory.path(), at.path()) else {
+        return;
+    };
+    let path = merged.0.join("some.teak");
+    let database = reading().open(&path).unwrap();
+    assert_eq!(get(&database, "a").unwrap(), Some(1));
+    let old = database.begin_read().unwrap();
+    // The file is copied when this process opens it.
+    let mut other = Other::start(&path);
+    other.ask("open");
+    for value in 2..20 {
+        let order = format!("put {} a {value}", ["lazy", "durable"][value as usize % 2]);
+        other.ask(&order);
+        assert_eq!(get(&database, "a").unwrap(), Some(value));
+    }
+    other.ask("fill 5000");
+    assert_eq!(get(&database, "a").unwrap(), Some(19));
+    assert!(database.check(&mut |_| {}).unwrap().is_clean());
+    let table: Table<Str, U64> = old.open_table("numbers").unwrap();
+    assert_eq!(table.get(&old, "a").unwrap(), Some(1));
+}
+
+#[test]
+fn an_empty_file_becomes_a_database_and_keeps_its_permissions() {
+    for is_exclusive in [false, true] {
+        let (_directory, path) = place();
+        File::create(&path).unwrap();
+        fs::set_permissions(&path, Permissions::from_mode(0o600)).unwrap();
+        let inode = path.metadata().unwrap().ino();
+        for opened in [
+            reading().open(&path),
+            Options::new().create(false).open(&path),
+        ] {
+            assert!(
+                matches!(opened, Err(Error::NotADatabase { .. })),
+                "{opened:?}"
+            );
+        }
+        let opened = Options::new().create_new(true).open(&path);
+        assert!(matches!(opened, Err(Error::AlreadyExists(_))));
+        assert_eq!(path.metadata().unwrap().len(), 0);
+        let database = Options::new().exclusive(is_exclusive).open(&path).unwrap();
+        put(&database, "a", 1);
+        database.close().unwrap();
+        let found = path.metadata().unwrap();
+        assert_eq!((found.ino(), found.mode() & 0o777), (inode, 0o600));
+        assert_eq!(get(&Database::open(&path).unwrap(), "a").unwrap(), Some(1));
+    }
+}
+
+#[test]
+fn a_link_to_nothing_is_said_to_be_one() {
+    let (directory, path) = place();
+    symlink("missing/file.teak", &path).unwrap();
+    let target = directory.path().join("missing/file.teak");
+    let target = target.to_str().unwrap();
+    for options in [Options::new(), Options::new().create_new(true)] {
+        match options.open(&path) {
+            Err(error @ Error::InvalidArgument(_)) => {
+                assert!(error.to_string().contains(target), "{error}");
+            }
+            opened => panic!("{opened:?}"),
+        }
+    }
+    let opened = reading().open(&path);
+    assert!(matches!(&opened, Err(Error::NotFound(found)) if found.to_str() == Some(target)));
+    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
+}
+
+fn go_on<P>(_: P) -> ControlFlow<()> {
+    ControlFlow::Continue(())
+}
+
+#[test]
+fn copies_have_no_more_permissions_than_what_they_are_copies_of() {
+    let (directory, path) = place();
+    let database = Options::new().file_mode(0o640).open(&path).unwrap();
+    put(&database, "a", 1);
+    database.create_snapshot("monday").unwrap();
+    fs::set_permissions(&path, Permissions::from_mode(0o600)).unwrap();
+    let at = |name: &str| directory.path().join(name);
+    database.backup(at("exact"), &mut go_on).unwrap();
+    database.backup_compact(at("dense"), &mut go_on).unwrap();
+    let monday = database.open_snapshot("monday").unwrap();
+    put(&database, "a", 2);
+    database
+        .backup_since(&monday, at("increment"), &mut go_on)
+        .unwrap();
+    drop((monday, database));
+    teak::salvage(&path, at("saved"), &mut |_| {}).unwrap();
+    let [mut exact, mut increment] =
+        ["exact", "increment"].map(|name| File::open(at(name)).unwrap());
+    let sources = [exact.metadata().unwrap(), increment.metadata().unwrap()];
+    let target = at("restored");
+    teak::restore_like(
+        &sources,
+        &mut exact,
+        &mut [&mut increment],
+        target,
+        &mut go_on,
+    )
+    .unwrap();
+    for name in ["exact", "dense", "increment", "saved", "restored"] {
+        assert_eq!(at(name).metadata().unwrap().mode() & 0o777, 0o600, "{name}");
+    }
+}
+
+#[test]
+fn copies_belong_to_the_owner_of_what_they_are_copies_of() {
+    if !is_root() {
+        return eprintln!("not run: it takes root to give files away");
+    }
+    let (directory, path) = place();
+    let database = Database::open(&path).unwrap();
+    put(&database, "a", 1);
+    std::os::unix::fs::chown(&path, Some(1234), Some(2345)).unwrap();
+    fs::set_permissions(&path, Permissions::from_mode(0o640)).unwrap();
+    let copy = directory.path().join("copy");
+    database.backup(&copy, &mut go_on).unwrap();
+    let found = copy.metadata().unwrap();
+    assert_eq!(
+        (found.uid(), found.gid(), found.mode() & 0o777),
+        (1234, 2345, 0o640)
+    );
+}
+
+#[test]
+fn two_mounts_of_one_directory_have_the_same_database() {
+    let (directory, path) = place();
+    let at = tempfile::tempdir().unwrap();
+    let source = directory.path().to_str().unwrap();
+    let Some(mount) = Mount::new(at.path(), &["--bind", source]) else {
+        return;
+    };
+    let database = Database::open(&path).unwrap();
+    put(&database, "a", 1);
+    let began = std::time::Instant::now();
+    let same = Database::open(mount.0.join("some.teak")).unwrap();
+    assert!(
+        began.elapsed() < std::time::Duration::from_secs(5),
+        "{:?}",
+        began.elapsed()
+    );
+    put(&same, "a", 2);
+    assert_eq!(get(&database, "a").unwrap(), Some(2));
+}
+
+/// A codec that says that its items are longer than they are.
+struct TooLong;
+
+impl Codec for TooLong {
+    type Item<'a> = u8;
+    type Owned = u8;
+    type Encoded<'a> = [u8; 1];
+
+    fn encode<'a, 'b: 'a>(item: &'a u8) -> [u8; 1] {
+        [*item]
+    }
+
+    fn decode(bytes: &[u8]) -> Result<u8> {
+        U8::decode(bytes)
+    }
+
+    fn to_owned(item: u8) -> u8 {
+        item
+    }
+}
+
+impl FixedLen for TooLong {
+    const LEN: usize = 1 << 40;
+}
+
+#[test]
+fn a_codec_of_a_wrong_length_is_an_error() {
+    let (_directory, path) = place();
+    let database = Database::open(&path).unwrap();
+    let mut txn = database.begin_write().unwrap();
+    type Keys = Pair<TooLong, Pair<TooLong, U8>>;
+    let table: Table<Keys, Keys> = txn.create_table("numbers").unwrap();
+    table.insert(&mut txn, (1, (2, 3)), (4, (5, 6))).unwrap();
+    let found = table.get(&txn, (1, (2, 3)));
+    assert!(matches!(found, Err(Error::Decode { .. })), "{found:?}");
+}

@@ -463,7 +463,7 @@ impl Grafter<'_> {
         let mut words = vec![0_u64; self.page_size / 8];
         let page: &mut [u8] = bytemuck::cast_slice_mut(&mut words);
         let page_number = PageNumber((start / self.page_size) as u32);
-        format.build(page, page_number, birth, level, children);
+        let _ = format.build(page, page_number, birth, level, children);
         self.image[start..start + page.len()].copy_from_slice(page);
     }
 

@@ -30,8 +30,8 @@ const PARTS: [(u64, u64); 12] = [
     (4096, 64),
     (69_632, 512),
     (139_264, 512),
-    (348_160, 128),
-    (352_256, 4096),
+    (389_120, 128),
+    (393_216, 4096),
 ];
 /// As long as somebody waits for the writer's place, which may be anybody's as far as the file says.
 const TURN_MAX: Duration = Duration::from_millis(50);

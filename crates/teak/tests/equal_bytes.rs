@@ -61,7 +61,7 @@ fn a_key_that_is_equal_to_a_stored_one_replaces_the_value_and_no_byte_of_the_key
         .insert_many(&mut txn, &[(&b"KEy"[..], &b"4"[..])])
         .unwrap();
     let first = table.first(&txn).unwrap().unwrap();
-    assert_eq!((&first.0[..], &first.1[..]), (&b"Key"[..], &b"4"[..]));
+    assert_eq!((&first.0[..], first.1), (&b"Key"[..], &b"4"[..]));
     txn.commit().unwrap();
 }
 
@@ -118,7 +118,7 @@ fn a_search_gives_the_comparison_the_slice_that_is_looked_for_first() {
         .order(KeyOrder::Custom(&KEYS))
         .share_prefixes(false);
     let single = txn
-        .create_table_with::<Bytes, Bytes>("single", options.clone())
+        .create_table_with::<Bytes, Bytes>("single", options)
         .unwrap();
     let options = options.value_order(KeyOrder::Custom(&VALUES));
     let multi = txn

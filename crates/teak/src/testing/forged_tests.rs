@@ -148,7 +148,7 @@ fn a_copy_of_a_database_without_a_next_number_can_be_read() {
     assert_eq!(table.len(&txn).unwrap(), 60);
 }
 
-/// In byte 320 is which copy of the state of commits counts, in byte 348,160 the state that readers begin with.
+/// In byte 320 is which copy of the state of commits counts, in byte 389,120 the state that readers begin with.
 #[test]
 fn a_state_that_only_the_lock_file_knows_is_an_error() {
     let directory = tempfile::tempdir().unwrap();
@@ -157,7 +157,7 @@ fn a_state_that_only_the_lock_file_knows_is_an_error() {
     let database = open_apart(&disk, &path, &Options::new(), true, BOOT).unwrap();
     let file = OpenOptions::new().write(true).open(&path).unwrap();
     for number in [7_u64] {
-        for place in [320, 348_160] {
+        for place in [320, 389_120] {
             file.write_all_at(&number.to_le_bytes(), place).unwrap();
         }
         let read = database.begin_read();

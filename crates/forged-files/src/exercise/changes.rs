@@ -78,10 +78,11 @@ fn change_some(judge: &mut Judge<'_>, database: &Database) -> Result<()> {
 }
 
 fn geometry(judge: &mut Judge<'_>) -> Geometry {
-    let mut geometry = Geometry::default();
-    geometry.shrink_threshold_bytes = [0, 1 << 12, u64::MAX][judge.rng.usize(0..3)];
-    geometry.growth_step_bytes = [0, 1 << 12, 1 << 16][judge.rng.usize(0..3)];
-    geometry
+    Geometry {
+        shrink_threshold_bytes: [0, 1 << 12, u64::MAX][judge.rng.usize(0..3)],
+        growth_step_bytes: [0, 1 << 12, 1 << 16][judge.rng.usize(0..3)],
+        ..Geometry::default()
+    }
 }
 
 /// Changes that are given up, then a name that is kept.
@@ -95,7 +96,7 @@ fn rename(judge: &mut Judge<'_>, database: &Database) -> Result<()> {
     txn.abort();
     let mut txn = database.begin_write()?;
     match txn.rename_table("new", "named") {
-        Err(error @ Error::Corrupted { .. }) => return Err(error),
+        Err(error @ Error::Corrupted { .. }) => Err(error),
         _ => txn.commit().map(drop),
     }
 }

@@ -85,6 +85,10 @@ const STEPS: &[Step] = &[
         "mutate",
         "cargo xtask mutate --files 50000 --forged 5000 --seed 1 --programs BUILT",
     ),
+    step(
+        "limits",
+        "cargo xtask limits --count 40 --seed 1 --program BUILT/teak",
+    ),
     step("power cuts", "cargo xtask power --cycles 50 --seed 1"),
     step("teeth", "cargo xtask teeth --programs BUILT"),
     step(

@@ -18,9 +18,11 @@ use arguments::Arguments;
 use clap::Parser;
 use failure::Failure;
 use output::Style;
-use std::process::ExitCode;
+use std::{process::ExitCode, sync::Arc};
 
 fn main() -> ExitCode {
+    // A file that would be longer than the process may make one is an error then. If this fails the signal ends the program, as before.
+    let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(error) if error.use_stderr() && json_is_asked_for() => {

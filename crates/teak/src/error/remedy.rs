@@ -24,6 +24,10 @@ fn code_of(error: &io::Error) -> Option<i32> {
             ErrorKind::ReadOnlyFilesystem => libc::EROFS,
             ErrorKind::StorageFull => libc::ENOSPC,
             ErrorKind::QuotaExceeded => libc::EDQUOT,
+            ErrorKind::FileTooLarge => libc::EFBIG,
+            ErrorKind::OutOfMemory => libc::ENOMEM,
+            ErrorKind::InvalidFilename => libc::ENAMETOOLONG,
+            ErrorKind::IsADirectory => libc::EISDIR,
             ErrorKind::NotADirectory => libc::ENOTDIR,
             _ => return None,
         })

@@ -71,7 +71,8 @@ impl Engine {
     }
 
     fn open_in(path: &Path, access: Access, create: Create, settings: Settings) -> Result<Self> {
-        if !path.exists()
+        // A link that leads to itself is told by the system.
+        if path.try_exists().is_ok_and(|exists| !exists)
             && let Ok(target) = fs::read_link(path)
         {
             return Err(leads_nowhere(path, &target, create));

@@ -11,7 +11,11 @@ use crate::{
 };
 use std::{
     io,
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+    thread,
     time::{Duration, Instant},
 };
 
@@ -20,6 +24,9 @@ const SLOTS_PER_COMMIT: usize = 1024;
 
 /// The longest that making a state visible takes, in which its record is there before.
 pub(super) const PUBLISHING: Duration = Duration::from_secs(5);
+
+/// After this a reader that waits for that record sleeps.
+const SPINNING: Duration = Duration::from_millis(1);
 
 /// What stands for counts that nobody has made.
 const UNCOUNTED: [u64; 2] = [u64::MAX; 2];
@@ -32,6 +39,8 @@ pub(super) struct Published {
     pub(super) bell: Bell,
     /// The newest state that this process knows.
     newest: Mutex<Arc<Snapshot>>,
+    /// The visible state whose record did not come; 0 if there is none.
+    unknown: AtomicU64,
     held: Mutex<Held>,
     storage: Arc<dyn Storage>,
     /// Where the records of visible states are, for all processes.
@@ -63,6 +72,7 @@ impl Published {
             table,
             bell,
             newest: Mutex::new(Arc::new(newest)),
+            unknown: AtomicU64::new(0),
             held: Mutex::default(),
             storage,
             region,
@@ -83,19 +93,40 @@ impl Published {
         let mut newest = lock(&self.newest);
         if let Some(region) = &self.region {
             let began = Instant::now();
-            while newest.transaction() != self.visible() {
-                if began.elapsed() > PUBLISHING {
-                    return Err(no_record());
-                }
-                // If it is not there, another is visible by now.
-                if let Some((bytes, counts)) = region.record(self.visible().0) {
+            let mut visible = self.visible();
+            while newest.transaction() != visible {
+                if let Some((bytes, counts)) = region.record(visible.0) {
                     let snapshot = self.snapshot_of(&bytes, &newest)?;
                     let counts = Some(counts).filter(|counts| *counts != UNCOUNTED);
                     *newest = Arc::new(snapshot.with_counts(counts));
                 }
+                let sought = std::mem::replace(&mut visible, self.visible());
+                // If its record was not there, another state is visible by now, or will be soon.
+                if newest.transaction() != visible && sought == visible {
+                    self.wait_for_record(visible, began.elapsed())?;
+                }
             }
         }
         Ok(Arc::clone(&newest))
+    }
+
+    /// Waits a moment for the record of a visible state.
+    ///
+    /// # Errors
+    ///
+    /// If it was waited for long enough, now or by an earlier reader: the lock file is damaged.
+    fn wait_for_record(&self, state: TransactionId, waited: Duration) -> Result<()> {
+        if waited > PUBLISHING {
+            self.unknown.store(state.0, Relaxed);
+        }
+        if self.unknown.load(Relaxed) == state.0 {
+            return Err(no_record());
+        }
+        match waited < SPINNING {
+            true => std::hint::spin_loop(),
+            false => thread::sleep(SPINNING),
+        }
+        Ok(())
     }
 
     /// The newest state that this process knows.

@@ -339,6 +339,8 @@ impl LockFile {
         self.file.refuse_stranger()?;
         refuse_file_len(len_bytes as u64)?;
         let head_len = LOCK_MAGIC.len() as u64;
+        // They may have been lost with the power.
+        self.file().write_all_at(&LOCK_MAGIC, 0)?;
         self.file().set_len(head_len)?;
         self.file().set_len(len_bytes as u64)?;
         if !self.allocate_blocks(0..head_len)? {

@@ -60,6 +60,33 @@ fn what_was_left_is_made_anew() {
     assert!(!path.exists());
 }
 
+/// A power cut may leave a file that has its name and its attributes, and none of its bytes: nobody could open the database.
+#[test]
+fn what_a_power_cut_has_emptied_is_made_anew() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("x-lock");
+    for left in [0, 8, LEN as u64] {
+        let made = LockFile::open(&path, LockMode::Masked(0o600)).unwrap();
+        drop(made);
+        let file = fs::OpenOptions::new().write(true).open(&path).unwrap();
+        file.set_len(0).unwrap();
+        file.set_len(left).unwrap();
+        let opened = match LockFile::open(&path, LockMode::Masked(0o600)) {
+            Err(_) if !rustix::fs::fgetxattr_query(&file, "user.teak.lock").is_ok() => {
+                eprintln!("not run: the file system has no attributes");
+                return;
+            }
+            opened => opened,
+        };
+        let memory = opened.unwrap().0.make_anew(LEN).unwrap();
+        assert_eq!(memory.words()[0].load(Relaxed).to_le_bytes(), LOCK_MAGIC);
+    }
+    // Another one's file without bytes stays.
+    let foreign = directory.path().join("y-lock");
+    fs::write(&foreign, [0; 8]).unwrap();
+    assert!(LockFile::open(&foreign, LockMode::Masked(0o600)).is_err());
+}
+
 #[test]
 fn what_is_no_file_is_refused() {
     let directory = tempfile::tempdir().unwrap();

@@ -2,7 +2,7 @@
 //! without it.
 
 use super::{LockMode, file::Unnamed, system::refuse_file_len};
-use rustix::fs::{CWD, Mode, OFlags, openat};
+use rustix::fs::{CWD, Mode, OFlags, XattrFlags, fgetxattr_query, fsetxattr, openat};
 use std::{
     fs::{self, File, OpenOptions, Permissions},
     io::{self, ErrorKind},
@@ -14,6 +14,8 @@ use std::{
 pub(crate) const LOCK_MAGIC: [u8; 8] = *b"TeakLock";
 /// The first bytes of a lock file of LMDB's.
 const MAGIC_OF_LMDB: [u8; 4] = 0xBEEF_C0DE_u32.to_le_bytes();
+/// The attribute that says the same as [`LOCK_MAGIC`]. After a power cut a file may have its name and its attributes, and none of its bytes.
+const MARK: &str = "user.teak.lock";
 /// What a database begins with.
 const MAGIC_OF_RECORD: &[u8] = b"TeakRec";
 
@@ -26,12 +28,17 @@ pub(super) fn refuse_foreign(file: &File) -> io::Result<()> {
     let len = file.read_at(&mut head, 0)?;
     let reason = match &head[..len] {
         found if *found == LOCK_MAGIC => return Ok(()),
+        found if found.iter().all(|byte| *byte == 0) && is_marked(file) => return Ok(()),
         [] => "it is empty; remove it if no other program uses it",
         found if found.starts_with(&MAGIC_OF_LMDB) => "it is a lock file of LMDB",
         found if found.starts_with(MAGIC_OF_RECORD) => "it is a Teak database",
         _ => "it does not begin as one",
     };
     Err(io::Error::new(ErrorKind::InvalidInput, reason))
+}
+
+fn is_marked(file: &File) -> bool {
+    fgetxattr_query(file, MARK).is_ok()
 }
 
 /// Creates a lock file that has its first bytes as soon as it has its name; `None` if there is a file of that name by then, to be opened.
@@ -80,5 +87,7 @@ fn prepare(file: &File, mode: LockMode) -> io::Result<()> {
         // Whoever may write to the database may come, whatever the mask of the first one.
         file.set_permissions(Permissions::from_mode(bits & 0o777))?;
     }
+    // Where the file system has no attributes a lock file that a power cut has emptied must be removed by hand.
+    let _ = fsetxattr(file, MARK, b"", XattrFlags::empty());
     file.write_all_at(&LOCK_MAGIC, 0)
 }

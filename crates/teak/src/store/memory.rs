@@ -124,7 +124,13 @@ impl Memory {
     #[cfg(any(test, feature = "testing"))]
     pub(crate) fn detach(&self, kept_len_bytes: usize) -> io::Result<()> {
         use std::sync::atomic::Ordering::Relaxed;
-        let kept_len = kept_len_bytes.min(self.stretch.len() as usize) / 8;
+        let file = self.rest.as_ref().and_then(|rest| rest.file.upgrade());
+        // More is mapped than the file has.
+        let file_len = match file {
+            Some(file) => file.metadata()?.len(),
+            None => u64::MAX,
+        };
+        let kept_len = kept_len_bytes.min(self.stretch.len().min(file_len) as usize) / 8;
         let kept = &self.words()[..kept_len];
         let values: Vec<u64> = kept.iter().map(|word| word.load(Relaxed)).collect();
         self.stretches().try_for_each(Stretch::detach)?;

@@ -293,7 +293,7 @@ impl WritePages {
             return Err(Error::corrupted(number, "write", detail));
         }
         if !self.arena().is_mapped(number)
-            && let Ok(Some(bytes)) = self.mapped_run(Run::new(number.0, 1))
+            && let Some(bytes) = self.mapped_run(Run::new(number.0, 1))?
         {
             self.writer.arena.map(Run::new(number.0, 1), bytes);
         }

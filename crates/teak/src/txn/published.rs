@@ -23,7 +23,7 @@ use std::{
 const SLOTS_PER_COMMIT: usize = 1024;
 
 /// The longest that making a state visible takes, in which its record is there before.
-pub(super) const PUBLISHING: Duration = Duration::from_secs(5);
+pub(super) const PUBLISHING: Duration = Duration::from_secs(1);
 
 /// After this a reader that waits for that record sleeps.
 const SPINNING: Duration = Duration::from_millis(1);

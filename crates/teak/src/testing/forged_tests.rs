@@ -5,7 +5,10 @@ use crate::{
     Database, FreeCursor, Options, Result, Table, TableOptions, Transaction,
     codec::Bytes,
     commit::record::{LAST_NUMBER, Record, SLOT_COUNT},
-    page::leaf::HAS_REFERENCES,
+    page::{
+        header::{Header, arrays_start},
+        leaf::HAS_REFERENCES,
+    },
 };
 use std::{fs::OpenOptions, ops::ControlFlow, os::unix::fs::FileExt};
 
@@ -122,6 +125,28 @@ fn a_check_tells_of_wrong_counts_in_a_named_state() {
     let catalog = named_catalog(&image);
     // Where the root in its only entry has its leaf pages.
     image[catalog + PAGE - 64 + 28] += 1;
+    assert!(!is_clean(image));
+}
+
+/// Pages that the newest state has too are not gone through again, and so were never found twice.
+#[test]
+fn a_check_tells_of_a_page_that_a_named_state_has_twice() {
+    let mut image = image(|database| {
+        fill(database)?;
+        database.create_snapshot("name")?;
+        let mut txn = database.begin_write()?;
+        let table: Table<Bytes, Bytes> = txn.open_table("values")?;
+        table.insert(&mut txn, &[0; 400], b"another")?;
+        txn.commit().map(drop)
+    });
+    assert!(is_clean(image.clone()));
+    let header = |start: &usize| Header::read(&image[*start..]);
+    let inner = pages(&image, 2).into_iter();
+    let inner = inner.min_by_key(|start| header(start).birth).unwrap();
+    let (prefix_len, count) = (header(&inner).prefix_len, usize::from(header(&inner).count));
+    assert!(count > 6);
+    let children = inner + arrays_start(usize::from(prefix_len)) + 4 * count;
+    image.copy_within(children + 20..children + 24, children + 24);
     assert!(!is_clean(image));
 }
 

@@ -26,7 +26,10 @@ use crate::{
         walk::{self, Finding, PageRole, Totals, Visitor},
     },
 };
-use std::{collections::HashMap, ops::ControlFlow};
+use std::{
+    collections::{HashMap, HashSet},
+    ops::ControlFlow,
+};
 
 /// What a page of the file is used for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
@@ -188,6 +191,7 @@ pub(crate) fn check<'a>(
             audit.census(&space.classify(), snapshot.record.journal);
             let mut past = Past {
                 visited: vec![false; audit.uses.len()],
+                entered: HashSet::new(),
                 name: &[],
                 values: HashMap::new(),
                 values_left: audit.uses.len() as u64,
@@ -406,6 +410,8 @@ fn is_counted_by(root: &TreeRoot, totals: Totals) -> bool {
 struct Past<'p, 'a> {
     audit: &'p mut Audit<'a>,
     visited: Vec<bool>,
+    /// The pages and values that this state alone was found to have so far: it has each once.
+    entered: HashSet<PageNumber>,
     name: &'p [u8],
     /// Large values that were compared: their lengths and tags.
     values: HashMap<PageNumber, (u64, Tag)>,
@@ -419,6 +425,7 @@ struct Past<'p, 'a> {
 impl<'p> Past<'p, '_> {
     fn check(&mut self, name: &'p [u8], state: &Snapshot) {
         self.name = name;
+        self.entered.clear();
         self.walk(state, state.catalog());
         for (table, root) in std::mem::take(&mut self.tables) {
             self.audit.table = Some(table);
@@ -452,6 +459,10 @@ impl<'p> Past<'p, '_> {
 impl Visitor for Past<'_, '_> {
     fn enter(&mut self, run: Run, role: PageRole) -> bool {
         if !self.audit.tell() {
+            return false;
+        }
+        if !self.entered.insert(run.start) {
+            self.damage(run.start, "it is used twice");
             return false;
         }
         let pages = run.start.index()..run.end() as usize;

@@ -334,6 +334,9 @@ impl WritePages {
             .for_each(|shared| shared.bury_the_dead());
         flusher.published.forget_held();
         let pins = flusher.pins(&self.writer.named);
-        self.writer.space.reclaim(&pins);
+        // If this process has lost the table of readers it does not know what others pin.
+        if flusher.refuse_evicted().is_ok() {
+            self.writer.space.reclaim(&pins);
+        }
     }
 }

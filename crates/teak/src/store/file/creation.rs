@@ -185,7 +185,10 @@ impl Unnamed {
         let directory = &self.directory;
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         let claim = File::from(openat(directory, &self.name, flags, Mode::RUSR)?);
-        let _ = claim.try_lock();
+        // Another process may have found it empty, and made a database of it.
+        if claim.try_lock().is_err() {
+            return Err(io::ErrorKind::AlreadyExists.into());
+        }
         let renamed = renameat(directory, temporary, directory, &self.name);
         if renamed.is_err() {
             let _ = unlinkat(directory, &self.name, AtFlags::empty());

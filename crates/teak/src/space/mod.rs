@@ -342,6 +342,11 @@ impl Space {
     /// Nothing has changed then; the caller gives back what it allocated. Where pages were to be revived, the map is to be read
     /// anew.
     pub(crate) fn commit(&mut self, change: Change<'_>) -> Result<Committed> {
+        if change.transaction <= self.log_transaction {
+            // Another process has told of a log like that, in a damaged lock file.
+            let detail = "the space log is of transactions to come";
+            return Err(Error::corrupted(PageNumber(0), "commit", detail));
+        }
         self.check_deaths(&change)?;
         check_revived(change.revived)?;
         let (len, last) = (self.log.len(), self.log_transaction);

@@ -4,7 +4,7 @@
 //! Everything here is translation. What maps on what, and what differs, is in `docs/lmdb-compat.md` of the repository. C programs include
 //! `include/lmdb.h`; what stands here is the other side of it.
 //!
-//! A handle that has ended is refused ([`registry`]). C's other promises are trusted: that a transaction and its cursors are
+//! A handle that has ended is refused (module `registry`). C's other promises are trusted: that a transaction and its cursors are
 //! used by one thread at a time, that pointers lead to what the header says. Null pointers are refused where LMDB says so or
 //! would crash, and a panic does not cross the border: it becomes [`codes::PANIC`].
 

@@ -151,17 +151,18 @@ fn a_check_tells_of_a_page_that_a_named_state_has_twice() {
 }
 
 #[test]
+fn a_check_tells_that_there_are_no_numbers_for_other_commits() {
+    let left = [1, 2, 1 << 32];
+    assert!(
+        left.iter()
+            .all(|left| !is_clean(image_with_sequence(LAST_NUMBER - left)))
+    );
+    assert!(is_clean(image_with_sequence(1 << 62)));
+}
+
+#[test]
 fn a_copy_of_a_database_without_a_next_number_can_be_read() {
-    let mut image = image(fill);
-    let slots = (0..SLOT_COUNT).filter_map(|slot| {
-        let start = usize::from(slot) * PAGE;
-        Record::decode(&image[start..start + PAGE], slot).ok()
-    });
-    let mut newest = slots.max_by_key(|record| record.sequence).unwrap();
-    newest.sequence = LAST_NUMBER - 1;
-    let bytes = newest.encode(PAGE);
-    let start = usize::from(newest.slot) * PAGE;
-    image[start..start + bytes.len()].copy_from_slice(&bytes);
+    let image = image_with_sequence(LAST_NUMBER - 1);
     let mut copy = Vec::new();
     let database = reopen(image).unwrap();
     let txn = database.begin_read().unwrap();
@@ -171,6 +172,21 @@ fn a_copy_of_a_database_without_a_next_number_can_be_read() {
     let txn = copy.begin_read().unwrap();
     let table: Table<Bytes, Bytes> = txn.open_table("values").unwrap();
     assert_eq!(table.len(&txn).unwrap(), 60);
+}
+
+/// The newest record of a filled database has another sequence number.
+fn image_with_sequence(sequence: u64) -> Vec<u8> {
+    let mut image = image(fill);
+    let slots = (0..SLOT_COUNT).filter_map(|slot| {
+        let start = usize::from(slot) * PAGE;
+        Record::decode(&image[start..start + PAGE], slot).ok()
+    });
+    let mut newest = slots.max_by_key(|record| record.sequence).unwrap();
+    newest.sequence = sequence;
+    let bytes = newest.encode(PAGE);
+    let start = usize::from(newest.slot) * PAGE;
+    image[start..start + bytes.len()].copy_from_slice(&bytes);
+    image
 }
 
 /// In byte 320 is which copy of the state of commits counts, in byte 389,120 the state that readers begin with.

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     Error, PageNumber, Run, Tag, TransactionId,
-    commit::record::JournalPages,
+    commit::record::{JournalPages, LAST_NUMBER},
     page::{
         comparison::Comparisons,
         value::{StoredValue, ValueKind, ValueRun},
@@ -110,6 +110,9 @@ impl CheckReport {
     }
 }
 
+/// Numbers of commits that a sound database has left. No database has used so many that fewer are left.
+const NUMBERS_LEFT_MIN: u64 = 1 << 40;
+
 /// Damages that are told one by one.
 const DAMAGES_MAX: usize = 10_000;
 
@@ -174,6 +177,14 @@ pub(crate) fn check<'a>(
     }
     for fault in faults {
         audit.damage(None, &fault.to_string());
+    }
+    let last_number = snapshot.record.sequence.max(snapshot.transaction().0);
+    if last_number >= LAST_NUMBER - NUMBERS_LEFT_MIN {
+        let detail = format!(
+            "the newest commit has the number {last_number}, after which there are no numbers for many others; \
+             write the tables with `teak dump`, and load them into a new database"
+        );
+        audit.damage(None, &detail);
     }
     for (name, root) in std::mem::take(&mut audit.tables) {
         audit.table = Some(name);

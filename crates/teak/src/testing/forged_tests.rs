@@ -8,6 +8,7 @@ use crate::{
     page::{
         header::{Header, arrays_start},
         leaf::HAS_REFERENCES,
+        value::ValueRun,
     },
 };
 use std::{fs::OpenOptions, ops::ControlFlow, os::unix::fs::FileExt};
@@ -147,6 +148,30 @@ fn a_check_tells_of_a_page_that_a_named_state_has_twice() {
     assert!(count > 6);
     let children = inner + arrays_start(usize::from(prefix_len)) + 4 * count;
     image.copy_within(children + 20..children + 24, children + 24);
+    assert!(!is_clean(image));
+}
+
+/// Only the first page of a value was looked up among the dead ones: the check found nothing, and rolling back failed.
+#[test]
+fn a_check_tells_of_a_value_of_a_named_state_that_ends_in_other_pages() {
+    let mut image = image(|database| {
+        let mut txn = database.begin_write()?;
+        let table: Table<Bytes, Bytes> = txn.create_table("values")?;
+        table.insert(&mut txn, b"large", &[1; 5_000])?;
+        txn.commit()?;
+        database.create_snapshot("name")?;
+        let mut txn = database.begin_write()?;
+        table.insert(&mut txn, b"large", &[2; 5_000])?;
+        txn.commit().map(drop)
+    });
+    assert!(is_clean(image.clone()));
+    let runs = (4 * PAGE..image.len() - 32).filter_map(|at| {
+        let run = ValueRun::decode(&image[at..at + 32]).ok()?;
+        (run.len_bytes == 5_000).then_some((at, run))
+    });
+    let (at, mut run) = runs.min_by_key(|(_, run)| run.birth).unwrap();
+    run.start.0 += 1;
+    image[at..at + 32].copy_from_slice(&run.encode());
     assert!(!is_clean(image));
 }
 

@@ -481,13 +481,22 @@ impl Visitor for Past<'_, '_> {
             self.audit.uses.get(pages.clone()),
             self.visited.get_mut(pages),
         );
-        let (Some([first, ..]), Some(visited)) = (uses, visited) else {
+        let (Some(uses @ [first, ..]), Some(visited)) = (uses, visited) else {
             self.damage(
                 run.start,
                 "it is used, and lies behind the end of the database",
             );
             return false;
         };
+        if let Some(index) = uses.iter().position(|page_use| page_use != first) {
+            let page = PageNumber(run.start.0 + index as u32);
+            let detail = format!(
+                "it is of a value of which page {} is {first:?}, and is {:?}",
+                run.start.0, uses[index]
+            );
+            self.damage(page, &detail);
+            return false;
+        }
         self.is_known = match (first, role) {
             (PageUse::Pending, _) if visited[0] => true,
             (PageUse::Pending, _) if !visited.contains(&true) => {

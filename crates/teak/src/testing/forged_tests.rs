@@ -175,6 +175,31 @@ fn a_check_tells_of_a_value_of_a_named_state_that_ends_in_other_pages() {
     assert!(!is_clean(image));
 }
 
+/// Dead pages are kept for the states between their birth and their death. A later state that has them loses them when the
+/// last of those is dropped.
+#[test]
+fn a_check_tells_of_pages_that_are_not_kept_for_a_named_state() {
+    let mut image = image(|database| {
+        fill(database)?;
+        for name in ["early", "later"] {
+            database.create_snapshot(name)?;
+            let mut txn = database.begin_write()?;
+            let table: Table<Bytes, Bytes> = txn.open_table("values")?;
+            table.insert(&mut txn, name.as_bytes(), b"another")?;
+            txn.commit()?;
+        }
+        Ok(())
+    });
+    assert!(is_clean(image.clone()));
+    let list = pages(&image, 1).into_iter().find_map(|leaf| {
+        let places = state_places(&image[leaf..leaf + PAGE]);
+        (places.len() == 2).then(|| [leaf + places[0], leaf + places[1]])
+    });
+    let [early, later] = list.unwrap();
+    image.copy_within(early..early + 64, later);
+    assert!(!is_clean(image));
+}
+
 #[test]
 fn a_check_tells_that_there_are_no_numbers_for_other_commits() {
     let left = [1, 2, 1 << 32];

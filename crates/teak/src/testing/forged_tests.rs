@@ -2,7 +2,7 @@
 
 use super::{SimDisk, forge::state_places, open, open_apart, repair};
 use crate::{
-    Database, FreeCursor, Options, Result, Table, TableOptions, Transaction,
+    Database, FreeCursor, KeyOrder, Options, Result, Table, TableOptions, Transaction,
     codec::Bytes,
     commit::record::{LAST_NUMBER, Record, SLOT_COUNT},
     page::{
@@ -83,6 +83,27 @@ fn a_check_tells_of_pages_that_are_not_laid_out_as_their_tree_says() {
         }
     }
     assert!(told > 20, "{told}");
+}
+
+/// Heads of separators were not compared with the separators: a search went to another child.
+#[test]
+fn a_check_tells_of_a_separator_whose_head_is_of_another() {
+    let image = image(|database| {
+        let mut txn = database.begin_write()?;
+        let order = TableOptions::new().order(KeyOrder::ReverseBytes);
+        let table: Table<Bytes, Bytes> = txn.create_table_with("values", order)?;
+        for i in 0..60_u8 {
+            table.insert(&mut txn, &[i; 400], b"value")?;
+        }
+        txn.commit().map(drop)
+    });
+    assert!(is_clean(image.clone()));
+    let inner = pages(&image, 2)[0];
+    for head in 1..3 {
+        let mut image = image.clone();
+        image[inner + arrays_start(0) + 4 * head + 2] ^= 64;
+        assert!(!is_clean(image), "head {head}");
+    }
 }
 
 #[test]

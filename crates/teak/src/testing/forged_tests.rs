@@ -7,7 +7,7 @@ use crate::{
     commit::record::{LAST_NUMBER, Record, SLOT_COUNT},
     page::{
         header::{Header, arrays_start},
-        leaf::HAS_REFERENCES,
+        leaf::{HAS_REFERENCES, Leaf},
         value::ValueRun,
     },
 };
@@ -15,10 +15,13 @@ use std::{fs::OpenOptions, ops::ControlFlow, os::unix::fs::FileExt};
 
 const PAGE: usize = 4096;
 const BOOT: [u8; 16] = [1; 16];
-/// Where pages have their kind, count, heap length and flags.
+/// Where pages have their kind, the lengths of their heap and of the garbage in it, and their flags.
 const KIND: usize = 4;
 const HEAP_LEN: usize = 16;
+const GARBAGE_LEN: usize = 18;
 const FLAGS: usize = 22;
+/// Where a record has the length of its value.
+const VALUE_WORD: usize = 2;
 
 /// A database that `make` has filled, closed.
 fn image(make: impl FnOnce(&Database) -> Result<()>) -> Vec<u8> {
@@ -104,6 +107,30 @@ fn a_check_tells_of_a_separator_whose_head_is_of_another() {
         image[inner + arrays_start(0) + 4 * head + 2] ^= 64;
         assert!(!is_clean(image), "head {head}");
     }
+}
+
+/// Records that overlap are read well; the next change of the page moves one of them over the other.
+#[test]
+fn a_check_tells_of_records_that_overlap() {
+    let image = image(fill);
+    assert!(is_clean(image.clone()));
+    let leaves = pages(&image, 1).into_iter();
+    let leaf = leaves.max_by_key(|leaf| Header::read(&image[*leaf..]).count);
+    let leaf = leaf.unwrap();
+    let parsed = Leaf::parse(&image[leaf..leaf + PAGE]).unwrap();
+    let offsets = (0..parsed.count()).map(|index| parsed.node_offset(index).unwrap());
+    let mut offsets: Vec<usize> = offsets.collect();
+    offsets.sort();
+    assert!(offsets.len() > 2);
+    // A record ends where the next one begins, and the last one with the page.
+    for offset in &offsets[..offsets.len() - 1] {
+        let mut image = image.clone();
+        image[leaf + offset + VALUE_WORD] += 1;
+        assert!(!is_clean(image), "at {offset}");
+    }
+    let mut image = image;
+    image[leaf + GARBAGE_LEN] = 1;
+    assert!(!is_clean(image));
 }
 
 #[test]

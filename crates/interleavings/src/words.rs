@@ -36,6 +36,10 @@ impl Memory {
         &self.0[index]
     }
 
+    pub(crate) fn line(&self, index: usize) -> &[AtomicU64; LINE] {
+        self.0[index..][..LINE].try_into().unwrap()
+    }
+
     pub(crate) fn provide(&self, _end: usize) -> io::Result<()> {
         Ok(())
     }

@@ -116,14 +116,15 @@ impl ReaderTable {
     /// Pins the visible state, and returns it. The slot is the caller's, and pins nothing else.
     #[inline]
     pub(crate) fn pin(&self, slot: Slot) -> u64 {
-        let mut state = self.visible();
+        let (visible, slot) = (self.word(VISIBLE), self.slot(slot));
+        let mut state = visible.load(Acquire);
         loop {
             // Release: whoever sees this and not the end of the reader before it sees that what was read
             // through that one was read before.
-            self.slot(slot).store(pinning(state), Release);
+            slot.store(pinning(state), Release);
             // See above.
             fence(SeqCst);
-            let again = self.visible();
+            let again = visible.load(Acquire);
             if again == state {
                 return state;
             }
@@ -142,12 +143,13 @@ impl ReaderTable {
     /// number.
     #[inline]
     pub(crate) fn note(&self, slot: Slot, thread: u64, began: u64) -> u64 {
-        let number = self.word_of(slot, NUMBER);
+        let line = self.line(slot);
+        let number = &line[NUMBER];
         // A mark that comes between the two was for the reader before. Release, as for what follows: see `readers`.
         let next = (number.load(Relaxed) | CANCELLED).wrapping_add(1);
         overwrite(number, next);
-        self.word_of(slot, THREAD).store(thread, Release);
-        self.word_of(slot, BEGAN).store(began, Release);
+        line[THREAD].store(thread, Release);
+        line[BEGAN].store(began, Release);
         next
     }
 
@@ -172,12 +174,6 @@ impl ReaderTable {
         self.word_of(slot, NUMBER).load(Relaxed) & !CANCELLED
     }
 
-    /// Whether the slot is still that of the reader with this number, whose process others may have taken for dead.
-    #[inline]
-    pub(crate) fn is_own(&self, slot: Slot, number: u64) -> bool {
-        self.word_of(slot, NUMBER).load(Relaxed) | CANCELLED == number | CANCELLED
-    }
-
     /// Lets others take away what a slot pins.
     pub(crate) fn park(&self, slot: Slot) {
         self.slot(slot).fetch_or(PARKED, Release);
@@ -199,6 +195,16 @@ impl ReaderTable {
                 let _ = (self.slot(slot)).compare_exchange(parked, 0, AcqRel, Relaxed);
             }
         });
+    }
+
+    /// Ends what the reader with this number pinned, unless the slot is another one's by now, whose process has taken this one for dead.
+    #[inline]
+    pub(crate) fn unpin_own(&self, slot: Slot, number: u64) {
+        let line = self.line(slot);
+        if line[NUMBER].load(Relaxed) | CANCELLED == number | CANCELLED {
+            // Release: see `unpin`.
+            line[0].store(0, Release);
+        }
     }
 
     /// Ends what [`Self::pin`] began.
@@ -346,6 +352,12 @@ impl ReaderTable {
 
     fn owner(&self, block: usize) -> &AtomicU64 {
         self.word_of(Slot((block * SLOTS_PER_BLOCK) as u32), OWNER)
+    }
+
+    /// The words of a slot.
+    #[inline]
+    fn line(&self, slot: Slot) -> &[AtomicU64; LINE] {
+        self.memory.line(self.start + PAGE + slot.0 as usize * LINE)
     }
 
     #[inline]

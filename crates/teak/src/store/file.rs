@@ -418,9 +418,6 @@ impl Storage for FileStorage {
         self.check_writable()?;
         let mut blocks = lock(&self.growth);
         let end = end_within(offset, len, self.len())?;
-        if !blocks.knows(&(offset..end)) {
-            self.file.held().refuse_stranger()?;
-        }
         blocks.secure(&self.file, offset..end)
     }
 

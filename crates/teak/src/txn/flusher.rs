@@ -244,6 +244,9 @@ impl Flusher {
         if state.has_failed() {
             return Err(self.refusal());
         }
+        if !state.has_deferred() {
+            return Ok(());
+        }
         let Some((deferred, written)) = state.take_deferred() else {
             return Ok(());
         };

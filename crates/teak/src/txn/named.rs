@@ -16,6 +16,7 @@ use super::{
     engine::{Engine, slot_page},
     open::now_ms,
     reader::{Reader, Trust},
+    roots::KnownRoots,
     snapshot::Snapshot,
     write::{WriteTransaction, changing, printable},
 };
@@ -361,10 +362,13 @@ impl Snapshot {
             Trust::Own => self.checked.apart(),
             Trust::Newest => self.checked.clone(),
         };
-        let past = Self::new(record, Arc::clone(&self.mapping))?;
-        let mut past = past
-            .with_checked(checked)
-            .with_comparisons(self.comparisons.clone());
+        let mut past = Self::new(
+            record,
+            Arc::clone(&self.mapping),
+            checked,
+            self.comparisons.clone(),
+            KnownRoots::default(),
+        )?;
         past.is_past = true;
         Ok(past)
     }

@@ -16,6 +16,7 @@ use super::{
     policies::{Asked, Network, Settings, Sharing},
     progress::{State, Written},
     recover::{self, Decision, Found, Recovery},
+    roots::KnownRoots,
     shared::is_lack_of_lock_file,
     snapshot::Snapshot,
     tail::Tail,
@@ -355,9 +356,13 @@ pub(super) fn settle(storage: &Arc<dyn Storage>, how: &How) -> Result<Settled> {
         ..found.newest.clone()
     };
     let checked = Checked::new(how.settings.verification, newest.page_count);
-    let snapshot = Snapshot::new(newest.clone(), mapping)?
-        .with_checked(checked)
-        .with_comparisons(how.settings.comparisons.clone());
+    let mut snapshot = Snapshot::new(
+        newest.clone(),
+        mapping,
+        checked,
+        how.settings.comparisons.clone(),
+        KnownRoots::default(),
+    )?;
     let space = match snapshot.space_to_look_at() {
         Ok(space) => space,
         // Reading does without the space map: what is there can be saved.
@@ -368,7 +373,7 @@ pub(super) fn settle(storage: &Arc<dyn Storage>, how: &How) -> Result<Settled> {
         true => NamedPins::default(),
         false => snapshot.named_pins()?,
     };
-    let snapshot = snapshot.with_counts_of(&space);
+    snapshot.note_counts_of(&space);
     let mut state = State::new(Written::of(&newest), found.sequences, found.durable_slot);
     if how.is_read_only {
         // Nothing was flushed.
@@ -394,9 +399,13 @@ fn join(storage: &Arc<dyn Storage>, how: &How, newest: Record) -> Result<Settled
         .map_err(Error::io("reading the length of the file"))?;
     let mapping = storage.mapping().map_err(Error::io("mapping the file"))?;
     let checked = Checked::new(how.settings.verification, newest.page_count);
-    let snapshot = Snapshot::new(newest.clone(), mapping)?
-        .with_checked(checked)
-        .with_comparisons(how.settings.comparisons.clone());
+    let snapshot = Snapshot::new(
+        newest.clone(),
+        mapping,
+        checked,
+        how.settings.comparisons.clone(),
+        KnownRoots::default(),
+    )?;
     let writer = (!how.is_read_only).then(|| Writer {
         is_stale: true,
         ..writer(

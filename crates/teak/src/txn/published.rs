@@ -1,6 +1,6 @@
 //! The state that readers begin with, and those that they hold.
 
-use super::{lock, shared::lock_file_error, snapshot::Snapshot};
+use super::{lock, roots::KnownRoots, shared::lock_file_error, snapshot::Snapshot};
 use crate::{
     Error, Result, TransactionId,
     commit::record::Record,
@@ -238,8 +238,8 @@ pub(super) fn foreign_snapshot(
         Some(taken) => taken.into_iter().for_each(|run| checked.forget(run)),
         None => checked.forget_all(),
     }
-    let snapshot = Snapshot::new(record, mapping)?.with_checked(checked);
-    Ok(snapshot.with_comparisons(before.comparisons.clone()))
+    let comparisons = before.comparisons.clone();
+    Snapshot::new(record, mapping, checked, comparisons, KnownRoots::default())
 }
 
 /// The visible state is none that anybody has made visible.

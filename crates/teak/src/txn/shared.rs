@@ -92,11 +92,16 @@ impl Shared {
         if self.is_ousted() {
             state.forget_foreign_target();
             state.fail_elsewhere();
+            state.is_given_back = false;
             return true;
         }
-        state.take_words(&self.region.load_state());
+        if !(state.is_given_back && taken == Taken::Again) {
+            state.take_words(&self.region.load_state());
+            state.is_given_back = true;
+        }
         if taken == Taken::FromTheDead {
             self.look_for_newer(state);
+            state.is_given_back = false;
         }
         if self.region.has_failed() {
             state.fail_elsewhere();
@@ -130,9 +135,10 @@ impl Shared {
     }
 
     /// Gives the state to the others.
-    pub(super) fn give_back(&self, state: &State) {
-        if !self.is_ousted() {
+    pub(super) fn give_back(&self, state: &mut State) {
+        if !state.is_given_back && !self.is_ousted() {
             self.region.store_state(&state.to_words());
+            state.is_given_back = true;
         }
         self.region.state.give_back(self.me());
     }
@@ -189,7 +195,7 @@ impl Shared {
     /// Whether something has failed since this process opened the database, so that what it reads has to be compared again.
     #[inline]
     pub(super) fn is_distrusted(&self) -> bool {
-        self.region.has_failed() || self.region.epoch() != self.epoch
+        self.region.has_failed_since(self.epoch)
     }
 
     /// Takes a block of slots for this process; `None` if all are taken.

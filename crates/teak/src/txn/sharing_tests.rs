@@ -63,6 +63,30 @@ fn whoever_died_as_the_writer_may_have_given_blocks_back() {
     assert_eq!(turn.blocks_given_back, shared.region.blocks_given_back());
 }
 
+/// A process does not read the state again as long as it was the last that had its lock.
+#[test]
+fn what_another_process_has_done_to_the_state_is_seen() {
+    let directory = tempfile::tempdir().unwrap();
+    let engine = open(&directory);
+    fill(&engine, records(10, b"one"));
+    let region = &engine.flusher.shared.as_ref().unwrap().region;
+    let as_another = |commits: u64| {
+        // Of an incarnation that there is not.
+        let token = 1;
+        let _ = region.state.take(token, None, |_| true);
+        let mut words = region.load_state();
+        // The number of the newest commit.
+        words[1] = commits;
+        region.store_state(&words);
+        region.state.give_back(token);
+    };
+    let newest = engine.flusher.newest();
+    for commits in [newest.0 + 1, newest.0] {
+        as_another(commits);
+        assert_eq!(engine.flusher.newest().0, commits);
+    }
+}
+
 /// What a transaction grows the file by that comes to nothing, this process takes for a free end of the file.
 #[test]
 fn another_process_may_have_cut_off_what_an_aborted_transaction_had_added() {

@@ -258,12 +258,21 @@ impl Compaction<'_> {
                 Outcome::Over => break,
                 Outcome::Moved(pages) => {
                     self.done.moved_pages += pages;
+                    if let Stage::Gaps(gaps) = &mut self.stage {
+                        gaps.moved += pages;
+                    }
                     self.most = self.most.saturating_mul(2);
                     if pages > 0 {
                         self.waited = 0;
                     }
                 }
-                Outcome::NoRoom | Outcome::Waited => self.waited += 1,
+                Outcome::NoRoom => {
+                    self.waited += 1;
+                    if self.waited >= SETTLING {
+                        self.stage = Stage::Done;
+                    }
+                }
+                Outcome::Waited => self.waited += 1,
             }
             self.done.file_bytes = self.engine.file_bytes();
             if !matches!(self.stage, Stage::Done) {
@@ -366,12 +375,6 @@ impl Compaction<'_> {
                 ..Lowering::default()
             })?,
         };
-        if let (Stage::Gaps(gaps), Outcome::Moved(pages)) = (&mut self.stage, &outcome) {
-            gaps.moved += pages;
-        }
-        if matches!(outcome, Outcome::NoRoom) && self.waited + 1 >= SETTLING {
-            self.stage = Stage::Done;
-        }
         let is_changed = !txn.pages.is_unchanged() || txn.pages.writer.space.wants_fold();
         let is_wanted = match outcome {
             Outcome::Over => return Ok(outcome),

@@ -4,6 +4,7 @@ use super::{
     arena::Arena,
     catalog,
     checked::Checked,
+    demanded,
     door::{Door, lock_path},
     dropped::DroppedTrees,
     engine::{Engine, Excess, Writer, slot_page},
@@ -258,13 +259,13 @@ fn open_file(
     if let Some(door) = &mut door {
         door.look(storage.id(), boot)?;
     }
-    let is_empty = create == Create::IfMissing
+    let may_format = created == Created::No
+        && create == Create::IfMissing
         && access == Access::ReadWrite
-        && company == Company::None
-        && storage.len() == 0;
-    if created == Created::No && is_empty {
+        && company == Company::None;
+    if may_format && is_blank(&storage)? {
         // As `mktemp` makes it.
-        format(&storage, path, &settings, boot)?;
+        format_in_place(&storage, path, &settings, boot)?;
     }
     if created == Created::Yes {
         format(&storage, path, &settings, boot)?;
@@ -301,11 +302,40 @@ fn look_first(path: &Path, create: Create) -> Result<()> {
     if head.is_empty() || begins_with_record(&head) {
         return Ok(());
     }
-    match find_page_size(&read(PROBE_LEN)?) {
+    let head = read(PROBE_LEN + 1)?;
+    if create == Create::IfMissing && is_half_formatted(head.len() as u64, &head) {
+        return Ok(());
+    }
+    match find_page_size(&head) {
         Err(RecordFault::NotARecord) => Err(refusal(RecordFault::NotARecord, path)),
         _ => Ok(()),
     }
 }
+
+/// Whether nothing is in the file: it is empty, or is as a crash in [`format_in_place`] leaves it.
+fn is_blank(storage: &FileStorage) -> Result<bool> {
+    let file_len = storage.len();
+    if file_len == 0 {
+        return Ok(true);
+    }
+    if !FORMATTED_LENS.contains(&file_len) {
+        return Ok(false);
+    }
+    let mut bytes = vec![0; file_len as usize];
+    let mapping = storage.mapping().map_err(Error::io("mapping the file"))?;
+    Ok(demanded::copy(&mapping, 0, &mut bytes)? && is_half_formatted(file_len, &bytes))
+}
+
+/// Whether a file of that length, which begins with `bytes`, has the length of an empty database and no record yet.
+fn is_half_formatted(file_len: u64, bytes: &[u8]) -> bool {
+    FORMATTED_LENS.contains(&file_len)
+        && bytes.len() as u64 == file_len
+        && bytes.iter().all(|byte| *byte == 0)
+}
+
+/// The lengths of empty databases, of each page size.
+const FORMATTED_LENS: [u64; 5] = [4 << 12, 4 << 13, 4 << 14, 4 << 15, 4 << 16];
+const _: () = assert!(SLOT_COUNT == 4 && FORMATTED_LENS[4] == PROBE_LEN as u64);
 
 /// Bytes that tell whether there is a record in the first place for one.
 const QUICK_LOOK_LEN: usize = 64;
@@ -562,8 +592,26 @@ fn format(storage: &dyn Storage, path: &Path, settings: &Settings, boot: [u8; 16
         })
 }
 
+/// The same for an empty file that is there. If it fails the file is empty again; a crash leaves it empty, [half formatted](is_half_formatted), or
+/// a database, since the record is one sector.
+fn format_in_place(
+    storage: &dyn Storage,
+    path: &Path,
+    settings: &Settings,
+    boot: [u8; 16],
+) -> Result<()> {
+    format(storage, path, settings, boot).inspect_err(|_| {
+        // If that fails too, the file is one of these all the same, unless the record was written in part.
+        let _ = storage.set_len(0);
+    })
+}
+
 pub(super) fn now_ms() -> u64 {
     SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .map_or(0, |since| since.as_millis() as u64)
 }
+
+#[cfg(test)]
+#[path = "open_tests.rs"]
+mod tests;

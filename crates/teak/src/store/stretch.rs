@@ -133,6 +133,7 @@ impl Stretch {
     }
 
     /// Has none of the words be shared any more.
+    #[cfg(test)]
     pub(super) fn lose(&self) {
         if let Some(watch) = &self.watch {
             watch.faults().lose_words();

@@ -3,11 +3,12 @@
 use super::{
     Durability, Engine, Sharing, WriteTransaction,
     progress::Written,
-    test_kit::{fill, insert, put, records, settings_with},
+    test_kit::{assert_clean, fill, insert, put, records, settings_with},
 };
 use crate::{
     commit::record::Record,
     store::{Access, Create},
+    testing::SimDisk,
 };
 use std::{
     fs::OpenOptions,
@@ -16,6 +17,8 @@ use std::{
     thread,
 };
 use tempfile::TempDir;
+
+const BOOT: [u8; 16] = [1; 16];
 
 fn open(directory: &TempDir) -> Arc<Engine> {
     let settings = settings_with(|settings| settings.sharing = Sharing::Processes);
@@ -115,4 +118,35 @@ fn who_gives_up_while_others_go_on_takes_nothing_back() {
     let shared = flusher.shared.as_ref().unwrap();
     let there = shared.record_in(record.slot).unwrap().unwrap();
     assert_eq!(there.transaction, record.transaction);
+}
+
+/// It kept the writer's lock until it ended, and all others waited.
+#[test]
+fn a_process_that_has_lost_the_lock_file_lets_others_write_and_keeps_what_it_reads() {
+    for durability in [Durability::Durable, Durability::Lazy] {
+        let directory = tempfile::tempdir().unwrap();
+        let lock_file = directory.path().join("played.teak-lock");
+        let disk = SimDisk::new(64 << 20);
+        let play = |is_new| {
+            let storage = Arc::new(disk.clone());
+            let settings = settings_with(|settings| settings.sharing = Sharing::Processes);
+            Engine::open_apart(storage, &lock_file, is_new, settings, BOOT).map(Arc::new)
+        };
+        let (one, two) = (play(true).unwrap(), play(false).unwrap());
+        fill(&one, records(10, b"one"));
+        let reader = one.begin_read().unwrap();
+        put(&one, durability, records(10, b"two")).unwrap();
+        let txn = WriteTransaction::begin(&one).unwrap();
+        one.flusher.shared.as_ref().unwrap().region.lose();
+        assert!(one.begin_read().is_err());
+        drop(txn);
+        assert!(WriteTransaction::begin(&one).is_err());
+        for _ in 0..3 {
+            put(&two, durability, records(10, b"three")).unwrap();
+        }
+        let mut pinned = Vec::new();
+        two.flusher.published.add_pinned(&mut pinned).unwrap();
+        assert!(pinned.contains(&reader.transaction()));
+        assert_clean(&two);
+    }
 }

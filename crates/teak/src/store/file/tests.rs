@@ -234,7 +234,12 @@ fn a_file_that_was_cut_short_is_not_made_whole_by_a_write() {
         storage.write(end, &[IoSlice::new(&page)]),
         storage.write_through(end, &page).map(drop),
     ] {
-        assert!(result.unwrap_err().to_string().contains("cut the file short"));
+        assert!(
+            result
+                .unwrap_err()
+                .to_string()
+                .contains("cut the file short")
+        );
     }
     assert!(storage.refuse_cut().is_err());
     storage.write(0, &[IoSlice::new(&page)]).unwrap();

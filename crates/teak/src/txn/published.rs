@@ -93,24 +93,29 @@ impl Published {
     ///
     /// [`Error::Io`] and [`Error::Corrupted`], if another process made it and it cannot be looked at.
     pub(super) fn newest(&self) -> Result<Arc<Snapshot>> {
+        let Some(region) = &self.region else {
+            return Ok(self.newest_here());
+        };
+        let began = Instant::now();
         let mut newest = lock(&self.newest);
-        if let Some(region) = &self.region {
-            let began = Instant::now();
-            let mut visible = self.visible();
-            while newest.transaction() != visible {
-                if let Some((bytes, counts)) = region.record(visible.0) {
-                    let snapshot = self.snapshot_of(&bytes, &newest)?;
-                    let counts = Some(counts).filter(|counts| *counts != UNCOUNTED);
-                    *newest = Arc::new(snapshot.with_counts(counts));
-                }
-                let sought = std::mem::replace(&mut visible, self.visible());
-                // If its record was not there, another state is visible by now, or will be soon.
-                if newest.transaction() != visible && sought == visible {
-                    self.wait_for_record(visible, began.elapsed())?;
-                }
+        loop {
+            let visible = self.visible();
+            if newest.transaction() == visible {
+                return Ok(Arc::clone(&newest));
+            }
+            if let Some((bytes, counts)) = region.record(visible.0) {
+                let snapshot = self.snapshot_of(&bytes, &newest)?;
+                let counts = Some(counts).filter(|counts| *counts != UNCOUNTED);
+                *newest = Arc::new(snapshot.with_counts(counts));
+            }
+            // If its record was not there, another state is visible by now, or will be soon.
+            if newest.transaction() != visible && self.visible() == visible {
+                // Others publish meanwhile, or look at what is known here.
+                drop(newest);
+                self.wait_for_record(visible, began.elapsed())?;
+                newest = lock(&self.newest);
             }
         }
-        Ok(Arc::clone(&newest))
     }
 
     /// Waits a moment for the record of a visible state.

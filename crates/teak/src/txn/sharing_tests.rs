@@ -3,6 +3,7 @@
 use super::{
     Durability, Engine, Sharing, WriteTransaction,
     progress::Written,
+    published::PUBLISHING,
     test_kit::{assert_clean, fill, insert, put, records, settings_with},
 };
 use crate::{
@@ -15,6 +16,7 @@ use std::{
     io::{self, IoSlice},
     sync::{Arc, atomic::Ordering::Release},
     thread,
+    time::Instant,
 };
 use tempfile::TempDir;
 
@@ -149,4 +151,26 @@ fn a_process_that_has_lost_the_lock_file_lets_others_write_and_keeps_what_it_rea
         assert!(pinned.contains(&reader.transaction()));
         assert_clean(&two);
     }
+}
+
+/// It held a lock meanwhile, for a second where the lock file is damaged.
+#[test]
+fn a_reader_that_waits_for_a_record_keeps_no_other_thread_waiting() {
+    let directory = tempfile::tempdir().unwrap();
+    let engine = open(&directory);
+    fill(&engine, records(10, b"one"));
+    let shared = engine.flusher.shared.as_ref().unwrap();
+    let published = &engine.flusher.published;
+    let visible = published.visible();
+    shared.region.readers.publish(visible.0 + 7);
+    thread::scope(|scope| {
+        let reading = scope.spawn(|| engine.begin_read().map(drop));
+        thread::sleep(PUBLISHING / 10);
+        let began = Instant::now();
+        assert_eq!(published.newest_here().transaction(), visible);
+        assert!(began.elapsed() < PUBLISHING / 2 && !reading.is_finished());
+        assert!(reading.join().unwrap().is_err());
+    });
+    shared.region.readers.publish(visible.0);
+    engine.begin_read().unwrap();
 }

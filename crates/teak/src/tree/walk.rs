@@ -466,6 +466,9 @@ impl<'w, S: PageSource + ?Sized, V: Visitor> Walk<'w, S, V> {
                     && self.order.compare(&below.low, high).is_ge()
             }) {
                 self.report(number, bounds, "its separators are not in ascending order");
+            } else if self.is_ordered && index > 0 && inner.search(self.order, &below.low)? != index
+            {
+                self.report(number, bounds, "a search does not find one of its children");
             }
             let (child, tag) = (inner.child(index)?, inner.tag(index)?);
             let records = self.page(child, tag, header.level - 1, &below);

@@ -44,8 +44,6 @@ impl Memory {
         Ok(())
     }
 
-    pub(crate) fn give_up(&self) {}
-
     pub(crate) fn half_words(&self) -> &[AtomicU32] {
         &self.1
     }

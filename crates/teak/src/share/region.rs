@@ -267,6 +267,12 @@ impl Region {
         self.memory.is_lost()
     }
 
+    /// Has it be [lost](Self::is_lost), as by a fault.
+    #[cfg(test)]
+    pub(crate) fn lose(&self) {
+        self.memory.lose();
+    }
+
     fn id(&self, index: usize) -> [u8; 16] {
         let mut id = [0; 16];
         id[..8].copy_from_slice(&self.word(index).load(Relaxed).to_ne_bytes());

@@ -93,8 +93,9 @@ impl Memory {
         self.stretches().any(|stretch| stretch.faults().has_zeros())
     }
 
-    /// Has it be [lost](Self::is_lost).
-    pub(crate) fn give_up(&self) {
+    /// Has it be [lost](Self::is_lost), as after a fault.
+    #[cfg(test)]
+    pub(crate) fn lose(&self) {
         self.stretches().for_each(|stretch| stretch.lose());
     }
 

@@ -459,7 +459,7 @@ impl WriteTransaction {
     /// After a failed write the space map is read anew, as the record before has it.
     fn restore_space(&mut self) {
         let pins = self.engine.flusher.pins(&self.pages.writer.named);
-        match self.base.space(&pins) {
+        match pins.and_then(|pins| self.base.space(&pins)) {
             Ok(space) => self.pages.writer.space = space,
             Err(_) => self.engine.flusher.poison("reading the space map anew"),
         }

@@ -298,11 +298,11 @@ impl Compaction<'_> {
         // Begins, and so cuts. Closing does that by itself.
         if self.options.patience.is_none() {
             let txn = WriteTransaction::begin(self.engine)?;
-            self.done.is_reached = self.is_reached(&txn);
+            self.done.is_reached = self.is_reached(&txn)?;
             if !self.done.is_reached {
                 self.done.obstacle = Some(match self.is_limited {
                     true => CompactObstacle::Limit,
-                    false => txn.pins_in_the_way().unwrap_or(CompactObstacle::Room),
+                    false => txn.pins_in_the_way()?.unwrap_or(CompactObstacle::Room),
                 });
             }
             txn.abort();
@@ -311,19 +311,19 @@ impl Compaction<'_> {
         Ok(self.done)
     }
 
-    fn is_reached(&self, txn: &WriteTransaction) -> bool {
-        let living = txn.living_pages();
+    fn is_reached(&self, txn: &WriteTransaction) -> Result<bool> {
+        let living = txn.living_pages()?;
         let enough = match self.options.goal_pages(living, self.page_size) {
             0 => living + living / 32 + 32,
             goal => goal,
         };
-        needed_pages(&txn.pages.writer.space) <= enough
+        Ok(needed_pages(&txn.pages.writer.space) <= enough)
     }
 
     /// One transaction.
     fn step(&mut self, mut txn: WriteTransaction) -> Result<Outcome> {
-        let goal = (self.options).goal_pages(txn.living_pages(), self.page_size);
-        self.done.is_reached = self.is_reached(&txn);
+        let goal = (self.options).goal_pages(txn.living_pages()?, self.page_size);
+        self.done.is_reached = self.is_reached(&txn)?;
         let is_first = matches!(self.stage, Stage::Begin);
         if is_first {
             // Another process may have changed it before this turn.
@@ -342,8 +342,8 @@ impl Compaction<'_> {
         txn.pages.durability = Durability::Durable;
         txn.is_compacting = true;
         txn.pages.leave_zone();
-        let is_unsettled = self.waited < SETTLING && txn.is_unsettled(is_first, &self.done);
-        let plan = self.plan(&mut txn, goal, is_unsettled);
+        let is_unsettled = self.waited < SETTLING && txn.is_unsettled(is_first, &self.done)?;
+        let plan = self.plan(&mut txn, goal, is_unsettled)?;
         // What nobody needs is released before anything is moved.
         let at_once = self.options.pages_at_once(self.page_size);
         let is_done = matches!(self.stage, Stage::Done);
@@ -398,7 +398,7 @@ impl Compaction<'_> {
     }
 
     /// What is to be moved next. A stage goes on only where what it has moved is free.
-    fn plan(&mut self, txn: &mut WriteTransaction, goal: u64, is_unsettled: bool) -> Plan {
+    fn plan(&mut self, txn: &mut WriteTransaction, goal: u64, is_unsettled: bool) -> Result<Plan> {
         let used = txn.pages.writer.space.used_count();
         // The pages on the way to those that are moved are copied, too.
         let slack = used / 64 + 16;
@@ -406,13 +406,13 @@ impl Compaction<'_> {
             let boundary = match self.stage {
                 Stage::Tail => goal.max(used + slack),
                 Stage::Gaps(gaps) => gaps.boundary,
-                Stage::Begin | Stage::Done => return Plan::Wait,
+                Stage::Begin | Stage::Done => return Ok(Plan::Wait),
             };
             txn.leave_tail(goal.max(used + slack));
-            return Plan::Lower { boundary };
+            return Ok(Plan::Lower { boundary });
         }
         if is_unsettled || matches!(self.stage, Stage::Done) {
-            return Plan::Wait;
+            return Ok(Plan::Wait);
         }
         let gaps = match self.stage {
             Stage::Gaps(gaps) => gaps,
@@ -424,7 +424,7 @@ impl Compaction<'_> {
         let first_gap = txn.pages.writer.space.free_page_behind(slack);
         let is_fruitful = gaps.moved > if gaps.has_lifted { 0 } else { LITTLE };
         // What was lifted finds its place also if somebody reads meanwhile.
-        let is_held = (!is_fruitful || gaps.lifted_at == 0) && txn.pins_in_the_way().is_some();
+        let is_held = (!is_fruitful || gaps.lifted_at == 0) && txn.pins_in_the_way()?.is_some();
         // Nothing is lifted that may have to stay behind the end.
         let is_limited = !is_fruitful && self.options.moved_bytes.is_some();
         self.is_limited |= is_limited;
@@ -435,7 +435,7 @@ impl Compaction<'_> {
             || is_limited;
         let Some(boundary) = first_gap.filter(|_| !is_over) else {
             self.stage = Stage::Done;
-            return Plan::Wait;
+            return Ok(Plan::Wait);
         };
         let mut next = Gaps {
             boundary,
@@ -446,7 +446,7 @@ impl Compaction<'_> {
         };
         if !is_fruitful && boundary <= gaps.lifted_at {
             self.stage = Stage::Done;
-            return Plan::Wait;
+            return Ok(Plan::Wait);
         }
         let plan = match is_fruitful {
             true => {
@@ -461,7 +461,7 @@ impl Compaction<'_> {
             }
         };
         self.stage = Stage::Gaps(next);
-        plan
+        Ok(plan)
     }
 }
 
@@ -520,37 +520,36 @@ fn needed_pages(space: &Space) -> u64 {
 impl WriteTransaction {
     /// Pages that are in use, or dead and seen by somebody. Right behind many lazy commits as many more are dead, and the space map
     /// lets go of them by and by.
-    fn living_pages(&self) -> u64 {
+    fn living_pages(&self) -> Result<u64> {
         let (space, named) = (&self.pages.writer.space, &self.pages.writer.named);
-        let readers = self.engine.flusher.published.table.readers();
+        let readers = self.engine.flusher.published.readers()?;
         let read = readers.iter().map(|reader| TransactionId(reader.state));
         let older: Vec<_> = read.filter(|state| *state < self.pages.base()).collect();
         let dead = match older.is_empty() && named.live().is_empty() {
             true => space.pending_count(),
             false => self.pages.unseen_by(older.into_iter()),
         };
-        space.used_count().saturating_sub(dead)
+        Ok(space.used_count().saturating_sub(dead))
     }
 
     /// Who sees pages of older states, or may, so that they are not free where something is moved.
-    fn pins_in_the_way(&self) -> Option<CompactObstacle> {
-        let readers = self.engine.flusher.published.table.readers();
-        if !readers.is_empty() {
-            return Some(CompactObstacle::Readers);
+    fn pins_in_the_way(&self) -> Result<Option<CompactObstacle>> {
+        if !self.engine.flusher.published.readers()?.is_empty() {
+            return Ok(Some(CompactObstacle::Readers));
         }
         let is_named = !self.pages.writer.named.live().is_empty();
-        is_named.then_some(CompactObstacle::NamedSnapshots)
+        Ok(is_named.then_some(CompactObstacle::NamedSnapshots))
     }
 
     /// Whether a commit that changes nothing would free pages, or bring the end of the file nearer.
-    fn is_unsettled(&self, is_first: bool, done: &CompactProgress) -> bool {
+    fn is_unsettled(&self, is_first: bool, done: &CompactProgress) -> Result<bool> {
         let writer = &self.pages.writer;
         let space = &writer.space;
         let lower_limit = self.pages.geometry.lower_limit_bytes / self.engine.page_size as u64;
         let least = if is_first { TRAILING_MIN } else { 0 };
         let is_free = space.page_count() > lower_limit && space.trailing_free() > least;
-        let is_dead = space.used_count() > self.living_pages();
-        is_free || writer.is_to_cut(&*self.engine.storage) || is_dead && !done.is_reached
+        let is_dead = space.used_count() > self.living_pages()?;
+        Ok(is_free || writer.is_to_cut(&*self.engine.storage) || is_dead && !done.is_reached)
     }
 
     /// Has pages of the space map moved that are behind the boundary, if there is room before.

@@ -228,8 +228,8 @@ impl Door {
         // Another process had the place, and may have died there.
         let readers = &self.region().readers;
         let had_place = |owner: &u64| place_of(*owner as u32) == Some(self.place);
-        for owner in readers.owners().into_iter().filter(had_place) {
-            readers.give_up_blocks(owner);
+        for owner in (readers.owners().unwrap_or_default().into_iter()).filter(had_place) {
+            let _ = readers.give_up_blocks(owner);
         }
         self.give_locks_back();
         let (region, membership) = self.region.take().expect("the shared memory was looked at");

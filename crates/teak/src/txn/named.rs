@@ -480,8 +480,7 @@ impl Engine {
         let all = newest.all_named()?;
         // Not as writers do it, who remember what they saw.
         let mut pins = self.flusher.own_pins();
-        let table = &self.readers.table;
-        table.for_each_pinned(|state| pins.push(TransactionId(state)));
+        self.flusher.published.add_pinned(&mut pins)?;
         pins.extend(all.iter().map(|(_, named)| named.transaction));
         pins.sort_unstable();
         pins.dedup();

@@ -33,7 +33,7 @@ use crate::{
     error::shown,
     space::{FIRST_PAGE, Space, SpaceRoots},
     store::{
-        Access, Company, Create, Created, FileStorage, LockFile, Storage, boot_id, is_on_network,
+        Access, Company, Create, Created, FileStorage, Storage, boot_id, is_on_network,
         needs_temporary_names, random_id, read_head,
     },
 };
@@ -92,10 +92,15 @@ impl Engine {
         let file = (path, access, create);
         match settings.sharing {
             Sharing::Unlocked => Self::open_unlocked(path, settings, None),
-            Sharing::Alone => Self::open_unshared(file, Company::None, settings),
+            Sharing::Alone => Self::open_unshared(file, settings),
             Sharing::Processes => match Self::open_shared(file, settings.clone()) {
-                Err(error) if is_lack_of_lock_file(&error) => {
-                    Self::open_without_lock_file(file, settings, error)
+                // Who writes is alone then; who reads is led on by `open`.
+                Err(lack) if access == Access::ReadWrite && is_lack_of_lock_file(&lack) => {
+                    let alone = Self::open_unshared(file, settings);
+                    alone.map_err(|error| match error {
+                        Error::InUse(_) => lack,
+                        other => other,
+                    })
                 }
                 opened => opened,
             },
@@ -114,38 +119,11 @@ impl Engine {
         Self::pass(door, dynamic, how, || storage.admit_others())
     }
 
-    fn open_unshared(
-        file: (&Path, Access, Create),
-        company: Company,
-        settings: Settings,
-    ) -> Result<Self> {
-        let (storage, how) = open_file(file, company, settings, None)?;
+    fn open_unshared(file: (&Path, Access, Create), settings: Settings) -> Result<Self> {
+        let (storage, how) = open_file(file, Company::None, settings, None)?;
         let storage: Arc<dyn Storage> = storage;
         let settled = settle(&storage, &how)?;
         Ok(Self::new(how.path, storage, &how.settings, settled, None))
-    }
-
-    /// Opens a database whose lock file cannot be made, for the reason `refused`: who writes is alone, and who reads has others who read.
-    fn open_without_lock_file(
-        (path, access, create): (&Path, Access, Create),
-        settings: Settings,
-        refused: Error,
-    ) -> Result<Self> {
-        let company = match access {
-            Access::ReadOnly => Company::Others,
-            Access::ReadWrite => Company::None,
-        };
-        let lock_path = lock_path(path, settings.lock_file.as_deref());
-        let is_used = || lock_path.as_deref().is_ok_and(LockFile::is_used);
-        if is_used() {
-            return Err(refused);
-        }
-        let opened = Self::open_unshared((path, access, create), company, settings)?;
-        // By now the file is locked, so nobody comes who writes. Whoever came before is known by the lock file.
-        match is_used() {
-            true => Err(refused),
-            false => Ok(opened),
-        }
     }
 
     /// Joins those who have the database open; or puts it in order, and has others come in then. The door has looked at the shared memory.

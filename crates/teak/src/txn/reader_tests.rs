@@ -14,7 +14,7 @@ fn a_reader_keeps_what_it_began_with() {
         let durability = [Durability::Durable, Durability::Lazy][round % 2];
         put(&engine, durability, records(10, b"two")).unwrap();
     }
-    let pinned = |count| assert_eq!(engine.reader_count(), count);
+    let pinned = |count| assert_eq!(engine.reader_count().unwrap(), count);
     pinned(1);
     drop(reader);
     pinned(1);
@@ -72,7 +72,7 @@ fn a_reader_may_end_on_another_thread_than_it_began_on() {
         let reader = engine.begin_read().unwrap();
         thread::spawn(move || drop(reader)).join().unwrap();
     }
-    assert_eq!(engine.reader_count(), 0);
+    assert_eq!(engine.reader_count().unwrap(), 0);
     assert_eq!(
         engine.readers.table.slots_used(),
         64,

@@ -8,7 +8,7 @@ use crate::{
     Error, Result,
     commit::record::Record,
     error::is_full,
-    share::{Membership, Region, SharedLock, Slot, Taken},
+    share::{Membership, REGION_HEAD_LEN, Region, SharedLock, Slot, Taken},
     store::{Gate, Generation, LockFile, Storage},
 };
 use std::{
@@ -140,7 +140,19 @@ impl Shared {
             self.region.store_state(&state.to_words());
             state.is_given_back = true;
         }
-        self.region.state.give_back(self.me());
+        self.release(|region| &region.state);
+    }
+
+    /// Gives a lock back.
+    pub(super) fn release(&self, lock: impl Fn(&Region) -> &SharedLock) {
+        lock(&self.region).give_back(self.me());
+        // What this process has lost the others have, perhaps, and wait. What readers pin here stays pinned until they end.
+        if self.is_evicted()
+            && self.region.is_lost()
+            && let Ok(memory) = self.lock_file.map(REGION_HEAD_LEN)
+        {
+            lock(&Region::new(memory)).abandon(self.me());
+        }
     }
 
     /// Waits for a lock.
@@ -223,10 +235,12 @@ impl Shared {
     }
 
     fn give_up_blocks_of_the_dead(&self) {
-        for owner in self.region.readers.owners() {
+        let readers = &self.region.readers;
+        // Whoever cannot see all of the table leaves the dead to others.
+        for owner in readers.owners().unwrap_or_default() {
             let is_other = owner != self.owner();
             if is_other && !is_alive(&self.lock_file, &self.region, owner as u32) {
-                self.region.readers.give_up_blocks(owner);
+                let _ = readers.give_up_blocks(owner);
             }
         }
     }
@@ -242,7 +256,8 @@ impl Shared {
 
     /// Has nothing more to do with the others. The shared memory may end after this.
     pub(super) fn leave(&self, gate: Option<Gate<'_>>) {
-        self.region.readers.give_up_blocks(self.owner());
+        // What cannot be given up now is that of a dead process.
+        let _ = self.region.readers.give_up_blocks(self.owner());
         let Some(_gate) = gate else {
             return;
         };

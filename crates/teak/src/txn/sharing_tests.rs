@@ -3,19 +3,24 @@
 use super::{
     Durability, Engine, Sharing, WriteTransaction,
     progress::Written,
-    test_kit::{fill, insert, put, records, settings_with},
+    published::PUBLISHING,
+    test_kit::{assert_clean, fill, insert, put, records, settings_with},
 };
 use crate::{
     commit::record::Record,
     store::{Access, Create},
+    testing::SimDisk,
 };
 use std::{
     fs::OpenOptions,
     io::{self, IoSlice},
     sync::{Arc, atomic::Ordering::Release},
     thread,
+    time::Instant,
 };
 use tempfile::TempDir;
+
+const BOOT: [u8; 16] = [1; 16];
 
 fn open(directory: &TempDir) -> Arc<Engine> {
     let settings = settings_with(|settings| settings.sharing = Sharing::Processes);
@@ -139,4 +144,57 @@ fn who_gives_up_while_others_go_on_takes_nothing_back() {
     let shared = flusher.shared.as_ref().unwrap();
     let there = shared.record_in(record.slot).unwrap().unwrap();
     assert_eq!(there.transaction, record.transaction);
+}
+
+/// It kept the writer's lock until it ended, and all others waited.
+#[test]
+fn a_process_that_has_lost_the_lock_file_lets_others_write_and_keeps_what_it_reads() {
+    for durability in [Durability::Durable, Durability::Lazy] {
+        let directory = tempfile::tempdir().unwrap();
+        let lock_file = directory.path().join("played.teak-lock");
+        let disk = SimDisk::new(64 << 20);
+        let play = |is_new| {
+            let storage = Arc::new(disk.clone());
+            let settings = settings_with(|settings| settings.sharing = Sharing::Processes);
+            Engine::open_apart(storage, &lock_file, is_new, settings, BOOT).map(Arc::new)
+        };
+        let (one, two) = (play(true).unwrap(), play(false).unwrap());
+        fill(&one, records(10, b"one"));
+        let reader = one.begin_read().unwrap();
+        put(&one, durability, records(10, b"two")).unwrap();
+        let txn = WriteTransaction::begin(&one).unwrap();
+        one.flusher.shared.as_ref().unwrap().region.lose();
+        assert!(one.begin_read().is_err());
+        drop(txn);
+        assert!(WriteTransaction::begin(&one).is_err());
+        for _ in 0..3 {
+            put(&two, durability, records(10, b"three")).unwrap();
+        }
+        let mut pinned = Vec::new();
+        two.flusher.published.add_pinned(&mut pinned).unwrap();
+        assert!(pinned.contains(&reader.transaction()));
+        assert_clean(&two);
+    }
+}
+
+/// It held a lock meanwhile, for a second where the lock file is damaged.
+#[test]
+fn a_reader_that_waits_for_a_record_keeps_no_other_thread_waiting() {
+    let directory = tempfile::tempdir().unwrap();
+    let engine = open(&directory);
+    fill(&engine, records(10, b"one"));
+    let shared = engine.flusher.shared.as_ref().unwrap();
+    let published = &engine.flusher.published;
+    let visible = published.visible();
+    shared.region.readers.publish(visible.0 + 7);
+    thread::scope(|scope| {
+        let reading = scope.spawn(|| engine.begin_read().map(drop));
+        thread::sleep(PUBLISHING / 10);
+        let began = Instant::now();
+        assert_eq!(published.newest_here().transaction(), visible);
+        assert!(began.elapsed() < PUBLISHING / 2 && !reading.is_finished());
+        assert!(reading.join().unwrap().is_err());
+    });
+    shared.region.readers.publish(visible.0);
+    engine.begin_read().unwrap();
 }

@@ -107,6 +107,7 @@ impl Snapshot {
         &self.record
     }
 
+    #[inline]
     pub(crate) fn transaction(&self) -> TransactionId {
         self.record.transaction
     }

@@ -16,7 +16,7 @@ use crate::{
     writer::Writer,
 };
 use std::{ffi::c_uint, ptr, sync::Arc};
-use teak::{ReadTxn, Savepoint, WriteTxn};
+use teak::{ReadTxn, ResetReadTxn, Savepoint, WriteTxn};
 
 /// `MDB_txn`: a read transaction, a write transaction, or one that is nested in another.
 ///
@@ -64,6 +64,8 @@ enum Side {
     /// Absent while it is reset. The place is that of a reader.
     Reading {
         txn: Option<ReadTxn>,
+        /// That which was reset, to begin by it.
+        reset: Option<ResetReadTxn>,
         place: Option<usize>,
     },
     Writing {
@@ -111,6 +113,7 @@ impl Transaction {
         let new = || {
             let side = Side::Reading {
                 txn: None,
+                reset: None,
                 place: None,
             };
             let remembered = Remembered::now(opened);

@@ -178,3 +178,13 @@ fn a_comparison_may_read_behind_the_bytes_that_the_client_has_passed() {
 fn a_deleted_data_file_gives_way_and_readers_without_locks_have_no_limit() {
     is_the_same("replaced.c");
 }
+
+#[test]
+fn a_lock_file_keeps_its_number_of_readers_and_without_locks_there_is_none() {
+    is_the_same("readers.c");
+}
+
+#[test]
+fn a_transaction_commits_what_it_has_changed_in_a_database_whose_handle_is_closed() {
+    assert_eq!(printed("closed.c", Library::Own, &[]), "");
+}

@@ -392,6 +392,7 @@ impl ReaderTable {
 }
 
 /// What a slot holds that pins `state`; 0 is for one that pins nothing.
+#[inline]
 fn pinning(state: u64) -> u64 {
     // No state has the highest number, but anything may have been written to the lock file.
     state.wrapping_add(1)

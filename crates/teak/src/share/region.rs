@@ -151,6 +151,7 @@ impl Region {
         self.word(EPOCH).load(Acquire)
     }
 
+    #[inline]
     pub(crate) fn has_failed(&self) -> bool {
         self.word(HAS_FAILED).load(Acquire) != 0
     }

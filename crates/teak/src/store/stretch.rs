@@ -215,11 +215,13 @@ impl Stretch {
         }
     }
 
+    #[inline]
     pub(super) fn base(&self) -> NonNull<u8> {
         self.base
     }
 
     /// Number of bytes, at most `isize::MAX`.
+    #[inline]
     pub(super) fn len(&self) -> u64 {
         self.len
     }

@@ -468,7 +468,7 @@ impl Engine {
     }
 
     #[inline]
-    fn refuse_closed(&self) -> Result<()> {
+    pub(super) fn refuse_closed(&self) -> Result<()> {
         self.refuse_forked()?;
         if self.closed.load(Ordering::Acquire) {
             return Err(closed());

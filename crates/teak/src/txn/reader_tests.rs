@@ -105,3 +105,29 @@ fn more_readers_than_there_is_room_for_are_refused() {
     assert!(held.root_of(engine.handle(b"a"), b"a").unwrap().is_none());
     engine.begin_read().unwrap();
 }
+
+#[test]
+fn a_reader_that_was_reset_pins_nothing_and_begins_again_in_its_slot() {
+    let (_disk, engine) = new_database();
+    let reader = engine.begin_read().unwrap();
+    let (slot, before) = (reader.hold().slot, reader.transaction());
+    let reset = reader.reset();
+    assert_eq!(engine.reader_count(), 0);
+    let other = engine.begin_read().unwrap();
+    assert_ne!(other.hold().slot, slot, "it is kept");
+    fill(&engine, records(10, b"one"));
+    let reader = reset.begin().unwrap();
+    assert_eq!(reader.hold().slot, slot);
+    assert!(reader.transaction() > before);
+    assert_eq!(reader.transaction(), engine.newest());
+    let clone = reader.clone();
+    let reset = reader.reset();
+    assert_eq!(engine.reader_count(), 2, "the clone still reads");
+    drop(clone);
+    let again = reset.begin().unwrap();
+    assert_eq!(engine.reader_count(), 2);
+    let reset = again.reset();
+    drop(other);
+    engine.close().unwrap();
+    assert!(matches!(reset.begin(), Err(Error::InvalidArgument(_))));
+}

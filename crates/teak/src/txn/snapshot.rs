@@ -116,6 +116,7 @@ impl Snapshot {
         &self.record
     }
 
+    #[inline]
     pub(crate) fn transaction(&self) -> TransactionId {
         self.record.transaction
     }

@@ -70,7 +70,7 @@ impl Inner {
         check_len_of_several(data.len)?;
         // SAFETY: the client gives a value that is there while the function runs.
         let new = unsafe { data.bytes() }?.to_vec();
-        let has_other_size = open.has_sizes() && new.len() != old.len();
+        let has_other_size = new.len() != old.len() && txn.view()?.has_sizes(&open)?;
         if has_other_size && (is_one_of_several || asked & flags::APPENDDUP != 0) {
             return Err(Code(codes::BAD_VALSIZE));
         }

@@ -171,6 +171,11 @@ fn a_cursor_that_deletes_and_puts_back_ends_where_lmdbs_does() {
 }
 
 #[test]
+fn a_thread_that_ends_while_it_reads_is_none_that_comes_later() {
+    is_the_same("threads.c");
+}
+
+#[test]
 fn a_comparison_may_call_the_library() {
     is_the_same("nested_calls.c");
 }

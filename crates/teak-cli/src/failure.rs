@@ -113,6 +113,14 @@ impl Failure {
         }
     }
 
+    /// Turns what the system says when a database, or a backup of one, is opened into a failure.
+    pub(crate) fn opening(path: &Path) -> impl FnOnce(io::Error) -> Self {
+        move |error| match error.kind() {
+            io::ErrorKind::NotFound => teak::Error::NotFound(path.to_owned()).into(),
+            _ => Self::file("opening", path)(error),
+        }
+    }
+
     /// Prints the failure to standard error and gives the exit code.
     pub(crate) fn report(&self, style: Style) -> ExitCode {
         if self.is_broken_pipe() {

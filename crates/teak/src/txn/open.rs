@@ -71,16 +71,20 @@ impl Engine {
     }
 
     fn open_in(path: &Path, access: Access, create: Create, settings: Settings) -> Result<Self> {
-        // A link that leads to itself is told by the system.
-        if path.try_exists().is_ok_and(|exists| !exists)
-            && let Ok(target) = fs::read_link(path)
-        {
-            return Err(leads_nowhere(path, &target, create));
-        }
-        if matches!(create, Create::Never) && !path.exists() {
-            return Err(Error::NotFound(path.to_path_buf()));
-        }
-        if !matches!(create, Create::Never) && !path.exists() {
+        let exists = match path.try_exists() {
+            // It may be there, and is not to be seen.
+            Err(error) if error.kind() != ErrorKind::NotADirectory => {
+                return Err(Error::io("opening the database file")(error).at(path));
+            }
+            exists => exists.unwrap_or(false),
+        };
+        if !exists {
+            if let Ok(target) = fs::read_link(path) {
+                return Err(leads_nowhere(path, &target, create));
+            }
+            if create == Create::Never {
+                return Err(Error::NotFound(path.to_path_buf()));
+            }
             refuse_lock_name(path, &[])?;
         }
         if settings.network == Network::Refuse && is_on_network(path) {

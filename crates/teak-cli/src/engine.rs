@@ -66,12 +66,23 @@ pub(crate) fn open_for_reading(path: &Path) -> Result<Database, Failure> {
 /// Opens a database that must exist, to change it.
 pub(crate) fn open_for_writing(path: &Path) -> Result<Database, Failure> {
     outputs::refuse_standard_output(path)?;
-    tell_recovery(for_writing().create(false).open(path)?)
+    tell_recovery(for_writing()?.create(false).open(path)?)
 }
 
 /// What is committed must be found under the name that was given.
-fn for_writing() -> Options {
-    options().require_name(true)
+fn for_writing() -> Result<Options, Failure> {
+    refuse_unlocked("this command writes")?;
+    Ok(options().require_name(true))
+}
+
+/// Refuses `--no-lock`, with the reason.
+pub(crate) fn refuse_unlocked(reason: &str) -> Result<(), Failure> {
+    match LOCKING.get().is_some_and(|locking| locking.is_unlocked) {
+        false => Ok(()),
+        true => Err(Failure::Usage(format!(
+            "--no-lock is for reading without a lock file, and {reason}; leave it out"
+        ))),
+    }
 }
 
 /// Opens a database to change it, or creates it with these permissions at most, does `work`, and closes it. A database that was created for work that fails
@@ -83,7 +94,7 @@ pub(crate) fn open_or_create<T>(
     work: impl FnOnce(&Database) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
     outputs::refuse_standard_output(path)?;
-    let mut options = for_writing().file_mode(file_mode);
+    let mut options = for_writing()?.file_mode(file_mode);
     if let Some(page_size_bytes) = page_size_bytes {
         options = options.page_size(page_size_bytes);
     }

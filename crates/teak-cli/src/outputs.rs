@@ -232,6 +232,19 @@ pub(crate) fn refuse_standard_output(file: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Refuses a new database of a name that is another's lock file, or whose own lock file would be a database.
+pub(crate) fn refuse_lock_names(path: &Path) -> Result<(), Failure> {
+    refuse_database(path)?;
+    match engine::lock_file_of(path).filter(|lock_file| is_database(lock_file)) {
+        None => Ok(()),
+        Some(lock_file) => Err(Failure::Usage(format!(
+            "{} is a database, and would be the lock file of the output {}; name another file",
+            shown_path(&lock_file),
+            shown_path(path)
+        ))),
+    }
+}
+
 /// Refuses to replace a database or a lock file, whosever.
 fn refuse_database(path: &Path) -> Result<(), Failure> {
     let what = match path.exists() {

@@ -75,6 +75,7 @@ pub(crate) fn run(arguments: &Arguments, style: Style) -> Result<(), Failure> {
     let source = Source::open(&arguments.source)?;
     source.refuse_target(&arguments.database)?;
     let place = Place::beside(&arguments.database)?;
+    outputs::refuse_lock_names(&arguments.database)?;
     for note in source.environment.notes() {
         output::warn(note);
     }

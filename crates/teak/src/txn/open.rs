@@ -11,7 +11,7 @@ use super::{
     holes::Punching,
     look::refusal,
     named::NamedPins,
-    names::refuse_lock_name,
+    names::{refuse_as_own_lock, refuse_lock_name},
     pages::zone::Zone,
     policies::{Asked, Network, Settings, Sharing},
     progress::{State, Written},
@@ -86,6 +86,7 @@ impl Engine {
                 return Err(Error::NotFound(path.to_path_buf()));
             }
             refuse_lock_name(path, &[])?;
+            refuse_as_own_lock(path, settings.lock_file.as_deref())?;
         }
         if settings.network == Network::Refuse && is_on_network(path) {
             return Err(Error::NetworkFileSystem(path.to_path_buf()));

@@ -161,6 +161,7 @@ fn every_situation_has_its_message_and_exit_code() {
             6,
             ["(no/b.teak)", "create the directory"],
         ),
+        situation(&["man", "file"], 6, ["file", "another name"]),
         situation(
             &["backup", "a.teak", "file"],
             4,
@@ -311,4 +312,30 @@ fn what_a_user_may_not_do_is_named_with_what_to_look_at() {
             "{text}"
         );
     }
+}
+
+#[test]
+fn a_report_that_cannot_be_written_is_no_work_that_failed() {
+    let place = place();
+    let full = || {
+        fs::File::options()
+            .write(true)
+            .open("/dev/full")
+            .expect("it is there")
+    };
+    for (arguments, is_done) in [
+        (&["put", "a.teak", "new", "v", "--json"][..], true),
+        (&["snapshot", "create", "a.teak", "s", "--json"], true),
+        (&["backup", "a.teak", "b.teak"], true),
+        (&["restore", "b.teak", "c.teak"], true),
+        (&["compact", "a.teak"], true),
+        (&["snapshot", "list", "a.teak"], false),
+        (&["get", "a.teak", "new"], false),
+        (&["backup", "a.teak", "-"], false),
+    ] {
+        let run = place.run_into(arguments, full());
+        run.fails(6, "make room");
+        assert_eq!(run.stderr.contains("is done"), is_done, "{run:?}");
+    }
+    assert_eq!(place.succeed(&["get", "c.teak", "new"]), "v\n");
 }

@@ -682,9 +682,13 @@ typedef enum {
    */
   TEAK_COMPACT_ROOM = 4,
   /**
+   * Others write, for longer than it was to wait.
+   */
+  TEAK_COMPACT_WRITERS = 5,
+  /**
    * Something that this version of the interface has no number for.
    */
-  TEAK_COMPACT_OTHER = 5,
+  TEAK_COMPACT_OTHER = 6,
 } teak_compact_obstacle;
 
 /**
@@ -1624,6 +1628,10 @@ typedef struct {
    * It waits so many milliseconds between two commits that move something.
    */
   uint64_t pause_ms;
+  /**
+   * It ends where others write for more milliseconds than these before one of its commits; 0 to wait for as long as they do.
+   */
+  uint64_t max_wait_ms;
 } teak_compact_options;
 
 /**

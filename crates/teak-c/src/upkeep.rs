@@ -180,6 +180,8 @@ pub struct teak_compact_options {
     pub max_commit_bytes: u64,
     /// It waits so many milliseconds between two commits that move something.
     pub pause_ms: u64,
+    /// It ends where others write for more milliseconds than these before one of its commits; 0 to wait for as long as they do.
+    pub max_wait_ms: u64,
 }
 
 // SAFETY: it begins with its size, any bytes are a value, and there is no padding.
@@ -190,6 +192,9 @@ unsafe impl Grows for teak_compact_options {
 impl teak_compact_options {
     fn to_rust(self) -> Result<CompactOptions, Failure> {
         let mut options = CompactOptions::new().pause(Duration::from_millis(self.pause_ms));
+        if self.max_wait_ms != 0 {
+            options = options.wait_for_writers(Duration::from_millis(self.max_wait_ms));
+        }
         if self.until_file_bytes != 0 {
             options = options.until_file_bytes(self.until_file_bytes);
         }
@@ -226,8 +231,10 @@ pub enum teak_compact_obstacle {
     /// There is no room to move what is left: more is in use than was asked for, or the disk is full or the size limit reached where values would have to be
     /// copied behind the end first.
     TEAK_COMPACT_ROOM = 4,
+    /// Others write, for longer than it was to wait.
+    TEAK_COMPACT_WRITERS = 5,
     /// Something that this version of the interface has no number for.
-    TEAK_COMPACT_OTHER = 5,
+    TEAK_COMPACT_OTHER = 6,
 }
 
 /// What a compaction has done.
@@ -258,6 +265,7 @@ impl From<CompactProgress> for teak_compact_report {
             Some(CompactObstacle::Readers) => C::TEAK_COMPACT_READERS,
             Some(CompactObstacle::NamedSnapshots) => C::TEAK_COMPACT_NAMED_SNAPSHOTS,
             Some(CompactObstacle::Room) => C::TEAK_COMPACT_ROOM,
+            Some(CompactObstacle::Writers) => C::TEAK_COMPACT_WRITERS,
             _ => C::TEAK_COMPACT_OTHER,
         };
         Self {

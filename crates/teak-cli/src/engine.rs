@@ -252,31 +252,37 @@ pub(crate) fn begin_write(database: &Database, wait: WaitArgument) -> Result<Wri
     if let Some(txn) = database.begin_write_timeout(silence)? {
         return Ok(txn);
     }
-    let path = shown_path(database.path());
-    let writer = || match database.writer_process() {
-        Ok(Some(process)) => format!("process {process}"),
-        _ => "another process".to_owned(),
-    };
     let rest = wait.limit.map(|limit| limit.saturating_sub(silence));
     if rest.is_none_or(|rest| !rest.is_zero()) {
         let limit = match wait.limit {
             Some(limit) => format!("for at most {limit:?}"),
             None => "until it has ended; --wait-timeout SECONDS limits that".to_owned(),
         };
-        let writer = writer();
+        let (writer, path) = (writer(database), shown_path(database.path()));
         output::warn(&format!("{writer} is writing to {path}; waiting {limit}"));
     }
     let begun = match rest {
         None => Some(database.begin_write()?),
         Some(rest) => database.begin_write_timeout(rest)?,
     };
-    begun.ok_or_else(|| {
-        Failure::Busy(format!(
-            "{} has been writing to {path} for longer than {:?}; wait until it has ended, or longer (--wait-timeout)",
-            writer(),
-            wait.limit.unwrap_or_default()
-        ))
-    })
+    begun.ok_or_else(|| busy(database, wait))
+}
+
+/// Others have been writing for longer than was to be waited.
+pub(crate) fn busy(database: &Database, wait: WaitArgument) -> Failure {
+    Failure::Busy(format!(
+        "{} has been writing to {} for longer than {:?}; wait until it has ended, or longer (--wait-timeout)",
+        writer(database),
+        shown_path(database.path()),
+        wait.limit.unwrap_or_default()
+    ))
+}
+
+fn writer(database: &Database) -> String {
+    match database.writer_process() {
+        Ok(Some(process)) => format!("process {process}"),
+        _ => "another process".to_owned(),
+    }
 }
 
 /// Runs `change` in a write transaction and commits what it did, durably.

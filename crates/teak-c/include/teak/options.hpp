@@ -239,6 +239,7 @@ enum class compact_obstacle : std::uint64_t {
   readers = TEAK_COMPACT_READERS,
   named_snapshots = TEAK_COMPACT_NAMED_SNAPSHOTS,
   room = TEAK_COMPACT_ROOM,
+  writers = TEAK_COMPACT_WRITERS,
   other = TEAK_COMPACT_OTHER
 };
 
@@ -267,6 +268,10 @@ public:
   compact_options &pause(std::chrono::milliseconds pause) noexcept {
     return set(raw_.pause_ms, static_cast<std::uint64_t>(std::max<std::chrono::milliseconds::rep>(pause.count(), 0)));
   }
+  /// It ends where others write for longer than this, which is not zero, before one of its commits.
+  compact_options &max_wait(std::chrono::milliseconds wait) noexcept {
+    return set(raw_.max_wait_ms, static_cast<std::uint64_t>(std::max<std::chrono::milliseconds::rep>(wait.count(), 1)));
+  }
 
 private:
   friend class database;
@@ -276,7 +281,7 @@ private:
     return *this;
   }
 
-  teak_compact_options raw_ = {sizeof(teak_compact_options), 0, 0, 0, 0, 0};
+  teak_compact_options raw_ = {sizeof(teak_compact_options), 0, 0, 0, 0, 0, 0};
 };
 
 /// How a damaged database is saved.

@@ -219,6 +219,11 @@ static void backups(teak::database &db, const std::string &directory) {
   assert(refuses<teak::invalid_argument>([&] { return db.compact_with(teak::compact_options().until_free_percent(101)); }));
   {
     teak::write_txn txn = db.begin_write();
+    std::thread waiting([&] {
+      const auto options = teak::compact_options().max_wait(std::chrono::milliseconds(1));
+      assert(db.compact_with(options).obstacle == teak::compact_obstacle::writers);
+    });
+    waiting.join();
     assert(*db.writer_process() == static_cast<std::uint32_t>(getpid()));
   }
   assert(teak::lock_file_of(directory + "/x") == std::filesystem::canonical(directory).string() + "/x-lock");

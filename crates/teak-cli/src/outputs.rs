@@ -199,9 +199,38 @@ pub(crate) fn refuse_name(output: &Path, taken: &Path, what: &str) -> Result<(),
     )))
 }
 
-/// The permissions of what is made of `source`: for others no more than that has.
-pub(crate) fn mode_of(source: Option<&Metadata>) -> u32 {
-    source.map_or(0o666, |source| source.mode() & 0o066 | 0o600)
+/// The permissions of a database that is made of nothing.
+pub(crate) const NEW_MODE: u32 = 0o666;
+
+/// The permissions of what is made of `source` at `target`: for others no more than that has.
+pub(crate) fn mode_of(source: Option<&Metadata>, target: &Path) -> u32 {
+    let Some(source) = source else {
+        return NEW_MODE;
+    };
+    let mode = source.mode() & 0o066 | 0o600;
+    match group_of_new(target) == Some(source.gid()) {
+        true => mode,
+        // Members of this group are others to the source.
+        false => narrow_group(mode),
+    }
+}
+
+/// The group that a new file has, if that is known.
+fn group_of_new(path: &Path) -> Option<u32> {
+    const SETGID: u32 = 0o2000;
+    let directory = fs::metadata(parent(path)).ok()?;
+    match directory.mode() & SETGID {
+        0 => fs::metadata("/proc/self").ok().map(|own| own.gid()),
+        _ => Some(directory.gid()),
+    }
+}
+
+/// The attributes of an input, if it is there; of standard input for `-`.
+pub(crate) fn input(path: &Path) -> Option<Metadata> {
+    match path == Path::new("-") {
+        true => standard_input(),
+        false => path.metadata().ok(),
+    }
 }
 
 /// The attributes of standard input, if that is a file.

@@ -100,7 +100,7 @@ fn make(
     };
     let progress = Progress::new(&plan);
     let started = Instant::now();
-    let file_mode = outputs::mode_of(source.path.metadata().ok().as_ref());
+    let file_mode = outputs::mode_of(source.path.metadata().ok().as_ref(), &arguments.database);
     let database = engine::create_exclusive(&place.path(), page_size_bytes, file_mode)?;
     let copied = copy::run(source, &plan, &database, &progress)?;
     let copy_seconds = started.elapsed().as_secs_f64();

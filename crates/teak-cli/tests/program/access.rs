@@ -125,7 +125,23 @@ fn what_is_made_of_a_private_file_is_private() {
     place.succeed(&["restore", "exact", "restored"]);
     place.succeed(&["salvage", "a.teak", "saved"]);
     place.succeed(&["dump", "a.teak", "-o", "b.dump"]);
-    for name in ["a.teak", "exact", "dense", "restored", "saved", "b.dump"] {
+    place.succeed(&["put", "value", "k", "--value-file", "a.dump"]);
+    for name in [
+        "a.teak", "exact", "dense", "restored", "saved", "b.dump", "value",
+    ] {
         assert_eq!(mode(name), 0o600, "{name}");
+    }
+    // Members of this process's group are no members of the file's.
+    let set = |mode| {
+        let permissions = fs::Permissions::from_mode(mode);
+        fs::set_permissions(place.path("a.dump"), permissions).expect("sets the mode");
+    };
+    set(0o640);
+    place.succeed(&["load", "a.dump", "own-group"]);
+    assert_eq!(mode("own-group") & 0o007, 0);
+    if std::os::unix::fs::chown(place.path("a.dump"), None, Some(4)).is_ok() {
+        set(0o640);
+        place.succeed(&["load", "a.dump", "other-group"]);
+        assert_eq!(mode("other-group"), 0o600);
     }
 }

@@ -67,6 +67,8 @@ pub enum CompactObstacle {
     /// There is no room to move what is left: more is in use than was asked for, or the disk is full or the size limit reached where values
     /// would have to be copied behind the end first.
     Room,
+    /// Others write, for longer than it was to wait.
+    Writers,
 }
 
 /// How short [`Database::compact_with`](crate::Database::compact_with) makes the file, and how much it does for that, and how fast.
@@ -78,8 +80,9 @@ pub struct CompactOptions {
     moved_bytes: Option<u64>,
     commit_bytes: Option<u64>,
     pause: Duration,
-    /// Ends where the writer's place does not come within this time, moves no huge value, and none to where the file is longer for it.
-    patience: Option<Duration>,
+    wait: Option<Duration>,
+    /// Moves no huge value, and none to where the file is longer for it.
+    is_tidying: bool,
 }
 
 impl CompactOptions {
@@ -125,6 +128,13 @@ impl CompactOptions {
         self
     }
 
+    /// Ends where others write for longer than this before one of its commits. It waits for as long as they do if this is not called.
+    #[must_use]
+    pub fn wait_for_writers(mut self, limit: Duration) -> Self {
+        self.wait = Some(limit);
+        self
+    }
+
     /// So many pages of the file are not too many; 0 if nothing was asked for.
     fn goal_pages(&self, used: u64, page_size: u64) -> u64 {
         let by_len = self.file_bytes.map(|bytes| (bytes / page_size).max(1));
@@ -138,9 +148,9 @@ impl CompactOptions {
 
     /// How many pages a value may have that one commit moves beside others.
     fn value_pages_max(&self, page_size: u64) -> u64 {
-        match self.patience {
-            Some(_) => TIDIED_VALUE_MAX / page_size,
-            None => u64::MAX,
+        match self.is_tidying {
+            true => TIDIED_VALUE_MAX / page_size,
+            false => u64::MAX,
         }
     }
 
@@ -251,8 +261,7 @@ impl Compaction<'_> {
     ) -> Result<CompactProgress> {
         loop {
             let Some(txn) = self.begin()? else {
-                self.is_limited = true;
-                break;
+                return Ok(self.refused());
             };
             match self.step(txn)? {
                 Outcome::Over => break,
@@ -276,28 +285,39 @@ impl Compaction<'_> {
             }
             self.done.file_bytes = self.engine.file_bytes();
             if !matches!(self.stage, Stage::Done) {
-                if progress(self.done).is_break() {
-                    self.stage = Stage::Done;
-                    self.is_limited = true;
+                match progress(self.done) {
+                    ControlFlow::Continue(()) => thread::sleep(self.options.pause),
+                    ControlFlow::Break(()) => {
+                        self.stage = Stage::Done;
+                        self.is_limited = true;
+                    }
                 }
-                thread::sleep(self.options.pause);
             }
         }
         self.finish()
     }
 
     fn begin(&self) -> Result<Option<WriteTransaction>> {
-        match self.options.patience {
+        match self.options.wait {
             Some(limit) => WriteTransaction::begin_within(self.engine, limit),
             None => WriteTransaction::begin(self.engine).map(Some),
         }
     }
 
+    /// Others write for too long.
+    fn refused(mut self) -> CompactProgress {
+        self.done.is_reached = false;
+        self.done.obstacle = Some(CompactObstacle::Writers);
+        self.done
+    }
+
     /// Says what was reached, and what was in the way.
     fn finish(mut self) -> Result<CompactProgress> {
         // Begins, and so cuts. Closing does that by itself.
-        if self.options.patience.is_none() {
-            let txn = WriteTransaction::begin(self.engine)?;
+        if !self.options.is_tidying {
+            let Some(txn) = self.begin()? else {
+                return Ok(self.refused());
+            };
             self.done.is_reached = self.is_reached(&txn)?;
             if !self.done.is_reached {
                 self.done.obstacle = Some(match self.is_limited {
@@ -429,7 +449,7 @@ impl Compaction<'_> {
         let is_limited = !is_fruitful && self.options.moved_bytes.is_some();
         self.is_limited |= is_limited;
         let is_over = self.done.is_reached
-            || self.options.patience.is_some()
+            || self.options.is_tidying
             || gaps.rounds >= GAP_ROUNDS_MAX
             || is_held
             || is_limited;
@@ -471,7 +491,8 @@ impl Engine {
     pub(super) fn tidy(self: &Arc<Self>, was_open: Duration) {
         let options = CompactOptions {
             free_percent: Some(FREE_AT_REST_PERCENT),
-            patience: Some(TIDYING.0),
+            wait: Some(TIDYING.0),
+            is_tidying: true,
             ..CompactOptions::new()
         };
         // What is lazy keeps pages that are free when it is on the disk.

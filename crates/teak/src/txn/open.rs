@@ -5,14 +5,14 @@ use super::{
     catalog,
     checked::Checked,
     demanded,
-    door::{Door, lock_path},
+    door::Door,
     dropped::DroppedTrees,
     engine::{Engine, Excess, Writer, slot_page},
     high_water::HighWater,
     holes::Punching,
     look::refusal,
     named::NamedPins,
-    names::refuse_lock_name,
+    names::{refuse_as_own_lock, refuse_lock_name},
     pages::zone::Zone,
     policies::{Asked, Network, Settings, Sharing},
     progress::{State, Written},
@@ -73,17 +73,22 @@ impl Engine {
     }
 
     fn open_in(path: &Path, access: Access, create: Create, settings: Settings) -> Result<Self> {
-        // A link that leads to itself is told by the system.
-        if path.try_exists().is_ok_and(|exists| !exists)
-            && let Ok(target) = fs::read_link(path)
-        {
-            return Err(leads_nowhere(path, &target, create));
-        }
-        if matches!(create, Create::Never) && !path.exists() {
-            return Err(Error::NotFound(path.to_path_buf()));
-        }
-        if !matches!(create, Create::Never) && !path.exists() {
+        let exists = match path.try_exists() {
+            // It may be there, and is not to be seen.
+            Err(error) if error.kind() != ErrorKind::NotADirectory => {
+                return Err(Error::io("opening the database file")(error).at(path));
+            }
+            exists => exists.unwrap_or(false),
+        };
+        if !exists {
+            if let Ok(target) = fs::read_link(path) {
+                return Err(leads_nowhere(path, &target, create));
+            }
+            if create == Create::Never {
+                return Err(Error::NotFound(path.to_path_buf()));
+            }
             refuse_lock_name(path, &[])?;
+            refuse_as_own_lock(path, settings.lock_file.as_deref())?;
         }
         if settings.network == Network::Refuse && is_on_network(path) {
             return Err(Error::NetworkFileSystem(path.to_path_buf()));

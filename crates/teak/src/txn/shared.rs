@@ -298,7 +298,7 @@ pub(super) fn lock_file_error(error: io::Error) -> Error {
     Error::io(OPENING)(error)
 }
 
-const OPENING: &str = "opening the lock file beside the database";
+const OPENING: &str = "opening the lock file";
 
 /// Whether a database was not opened since there can be no lock file: the disk has no block for one.
 pub(super) fn is_lack_of_lock_file(error: &Error) -> bool {

@@ -185,6 +185,7 @@ impl Engine {
         let how = How {
             path: lock_file.to_path_buf(),
             is_new,
+            formatted: None,
             is_read_only: false,
             settings,
             boot,
@@ -220,6 +221,7 @@ impl Engine {
         let how = How {
             path,
             is_new,
+            formatted: None,
             is_read_only,
             settings,
             boot,
@@ -261,12 +263,12 @@ fn open_file(
         && access == Access::ReadWrite
         && company == Company::None
         && storage.len() == 0;
-    if created == Created::No && is_empty {
-        // As `mktemp` makes it.
-        format(&storage, path, &settings, boot)?;
+    let mut formatted = None;
+    // An empty file is as `mktemp` makes it.
+    if created == Created::Yes || is_empty {
+        formatted = Some(format(&storage, path, &settings, boot)?);
     }
     if created == Created::Yes {
-        format(&storage, path, &settings, boot)?;
         drop(storage);
         // The system knows what is open by the path that it was opened by, and a new file had none.
         storage = opened(Create::Never)?.0;
@@ -279,6 +281,7 @@ fn open_file(
     let how = How {
         path: path.to_path_buf(),
         is_new: false,
+        formatted,
         is_read_only: matches!(access, Access::ReadOnly),
         settings,
         boot,
@@ -327,6 +330,8 @@ const GOING: Duration = Duration::from_secs(1);
 pub(super) struct How {
     pub(super) path: PathBuf,
     pub(super) is_new: bool,
+    /// What this opening has written to a file with nothing in it, and flushed.
+    pub(super) formatted: Option<Record>,
     pub(super) is_read_only: bool,
     pub(super) settings: Settings,
     pub(super) boot: [u8; 16],
@@ -343,10 +348,11 @@ pub(super) struct Settled {
 
 /// Finds the commit that counts, and sees to it that it stays so unless nothing may be written.
 pub(super) fn settle(storage: &Arc<dyn Storage>, how: &How) -> Result<Settled> {
-    if how.is_new {
-        format(&**storage, &how.path, &how.settings, how.boot)?;
-    }
-    let found = find_and_settle(storage, &how.path, how.is_read_only, how.boot)?;
+    let formatted = match how.is_new {
+        true => Some(format(&**storage, &how.path, &how.settings, how.boot)?),
+        false => how.formatted.clone(),
+    };
+    let found = find_and_settle(storage, how, formatted.as_ref())?;
     let mapping = storage.mapping().map_err(Error::io("mapping the file"))?;
     // What goes on from here, or is taken back to here, is of this boot.
     let newest = Record {
@@ -417,14 +423,14 @@ fn join(storage: &Arc<dyn Storage>, how: &How, newest: Record) -> Result<Settled
 /// Decides which commit counts, and makes that hold unless nothing may be written.
 fn find_and_settle(
     storage: &Arc<dyn Storage>,
-    path: &Path,
-    is_read_only: bool,
-    boot: [u8; 16],
+    how: &How,
+    formatted: Option<&Record>,
 ) -> Result<Found> {
+    let is_read_only = how.is_read_only;
     let mut redone = None;
     // Each time that it is decided anew, another record has lost, or something that the journal says is in its place.
     for _ in 0..=SLOT_COUNT + 2 {
-        let found = match recover::find(storage, path, boot)? {
+        let found = match recover::find(storage, &how.path, how.boot)? {
             Decision::Found(found) => *found,
             Decision::ToRedo(redo) => {
                 refuse_unknown(&redo.record, is_read_only)?;
@@ -445,7 +451,8 @@ fn find_and_settle(
             return Ok(found);
         }
         refuse_unverified(&found)?;
-        if found.settle(storage)? {
+        // There is nothing in a new file but a record that was flushed.
+        if formatted == Some(&found.newest) || found.settle(storage)? {
             return Ok(found);
         }
     }
@@ -507,8 +514,13 @@ fn writer(newest: Record, space: Space, is_changed: bool) -> Writer {
     }
 }
 
-/// Writes the record of an empty database and flushes it, which gives a new file its name.
-fn format(storage: &dyn Storage, path: &Path, settings: &Settings, boot: [u8; 16]) -> Result<()> {
+/// Writes the record of an empty database and flushes it, which gives a new file its name. Returns the record.
+fn format(
+    storage: &dyn Storage,
+    path: &Path,
+    settings: &Settings,
+    boot: [u8; 16],
+) -> Result<Record> {
     let page_size = settings.page_size;
     let empty = catalog::empty().encode();
     let record = Record {
@@ -550,7 +562,8 @@ fn format(storage: &dyn Storage, path: &Path, settings: &Settings, boot: [u8; 16
         .map_err(|error| match error.kind() {
             ErrorKind::AlreadyExists => Error::AlreadyExists(path.to_path_buf()),
             _ => Error::io("creating the database")(error),
-        })
+        })?;
+    Ok(record)
 }
 
 pub(super) fn now_ms() -> u64 {

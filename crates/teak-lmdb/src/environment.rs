@@ -6,7 +6,7 @@ use crate::{
     flags,
     handles::{Handles, Open},
     orders::InUse,
-    readers::Places,
+    readers::{self, Places},
     registry::{Registered, Registry},
 };
 use std::{
@@ -251,10 +251,8 @@ impl Opened {
 
     /// Takes a place for this thread to read at.
     pub(crate) fn place_of_reader(&self) -> Outcome<usize> {
-        // SAFETY: it takes nothing and cannot fail.
-        let thread = unsafe { libc::pthread_self() as usize };
         let is_for_thread = !self.has(flags::NOTLS | flags::NOLOCK);
-        self.places.take(thread, is_for_thread)
+        self.places.take(readers::this_thread(), is_for_thread)
     }
 
     pub(crate) fn is_closed(&self) -> bool {

@@ -344,7 +344,10 @@ impl Transaction {
         if self.backups.iter().any(|(kept, _)| *kept == cursor) {
             return false;
         }
-        self.cursors.retain(|open| *open != cursor);
+        // Most are closed soon after they were opened.
+        if let Some(index) = self.cursors.iter().rposition(|open| *open == cursor) {
+            self.cursors.swap_remove(index);
+        }
         true
     }
 }

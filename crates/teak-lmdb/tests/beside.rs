@@ -104,11 +104,18 @@ fn printed(program: &str, library: Library, variables: &[(&str, &str)]) -> Strin
 }
 
 fn is_the_same(program: &str) {
+    let own = printed(program, Library::Own, &[]);
     let lmdb = printed(program, Library::Lmdb, &[]);
+    for (number, (own, lmdb)) in own.lines().zip(lmdb.lines()).enumerate() {
+        assert_eq!(
+            own, lmdb,
+            "{program}: line {number}; LMDB's is on the right"
+        );
+    }
     assert_eq!(
-        printed(program, Library::Own, &[]),
-        lmdb,
-        "{program}: LMDB's is on the right"
+        own.lines().count(),
+        lmdb.lines().count(),
+        "{program}: lines"
     );
 }
 
@@ -130,6 +137,12 @@ fn values_and_keys_that_compare_as_equal_are_replaced() {
 #[test]
 fn a_key_may_have_values_of_another_size_and_memory_reserved_for_its_first_one() {
     is_the_same("sizes.c");
+}
+
+#[test]
+fn values_of_another_size_that_another_process_has_put_are_known() {
+    let told = printed("sizes_of_others.c", Library::Own, &[]);
+    assert_eq!(told, "    a=1234 b=twelve byte2 c=12345678 MDB_NOTFOUND\n");
 }
 
 #[test]
@@ -155,6 +168,21 @@ fn a_handle_is_closed_though_the_transaction_that_has_opened_it_goes_on() {
 #[test]
 fn a_cursor_that_deletes_and_puts_back_ends_where_lmdbs_does() {
     is_the_same("loops.c");
+}
+
+#[test]
+fn a_thread_that_ends_while_it_reads_is_none_that_comes_later() {
+    is_the_same("threads.c");
+}
+
+#[test]
+fn a_comparison_may_call_the_library() {
+    is_the_same("nested_calls.c");
+}
+
+#[test]
+fn random_calls_are_answered_as_by_lmdb() {
+    is_the_same("random.c");
 }
 
 #[test]

@@ -7,10 +7,14 @@ use std::{
     fs,
     ops::ControlFlow,
     path::{Path, PathBuf},
+    time::Duration,
 };
 use teak::{
-    CompactObstacle, CompactOptions, CompactProgress, Database, Geometry, Options, Table,
-    codec::Bytes, codec::U64,
+    CompactObstacle, CompactOptions, CompactProgress, Database, Durability, Geometry, Options,
+    Table,
+    codec::Bytes,
+    codec::U64,
+    testing::{self, SimDisk},
 };
 
 const PAGE: u64 = 4096;
@@ -330,4 +334,81 @@ fn closing_moves_a_value_that_is_larger_than_a_commit_of_others() {
     let Shape { path, database, .. } = shape;
     database.close().unwrap();
     assert!(len(&path) < 4700 * PAGE, "{} pages", len(&path) / PAGE);
+}
+
+/// Where pages could be moved and the commit found no room for itself, it was tried again until all rounds were over, and what was not moved
+/// counted as progress.
+#[test]
+fn a_compaction_whose_commits_find_no_room_ends() {
+    // Seed 40 made 48 calls.
+    for seed in 38..44 {
+        let mut random = Rng::with_seed(seed);
+        let pages = random.u64(30..150);
+        let options = Options::new()
+            .move_percent(0)
+            .durability(Durability::Lazy)
+            .size_limit_bytes(Some(pages * PAGE));
+        let database = testing::open(&SimDisk::new(1 << 20), &options, true, [1; 16]).unwrap();
+        let longest = [300, 2000, 20_000][random.usize(..3)];
+        let mut changed = |removes: bool| -> teak::Result<()> {
+            let mut txn = database.begin_write()?;
+            let table: Numbers = txn.create_table("numbers")?;
+            for _ in 0..random.u64(1..60) {
+                let number = random.u64(..2000);
+                if removes {
+                    table.remove(&mut txn, number)?;
+                } else {
+                    table.insert(&mut txn, number, &vec![7; random.usize(..longest)])?;
+                }
+            }
+            txn.commit().map(drop)
+        };
+        for _ in 0..3 {
+            while changed(false).is_ok() {}
+            for removes in [true, true, false, false, false] {
+                let _ = changed(removes);
+            }
+        }
+        let mut calls = 0;
+        let options = CompactOptions::new().until_file_bytes(PAGE);
+        let done = database.compact_with(&options, &mut |_| {
+            calls += 1;
+            ControlFlow::Continue(())
+        });
+        assert!(calls < 20, "seed {seed}: {calls} calls, {done:?}");
+        assert_eq!(done.unwrap().obstacle, Some(CompactObstacle::Room));
+        assert!(database.check(&mut |_| {}).unwrap().is_clean());
+    }
+}
+
+#[test]
+fn a_compaction_waits_for_writers_no_longer_than_it_is_told() {
+    let directory = tempfile::tempdir().unwrap();
+    let database = Database::open(directory.path().join("x.teak")).unwrap();
+    let txn = database.begin_write().unwrap();
+    let options = CompactOptions::new().wait_for_writers(Duration::from_millis(10));
+    let done = database
+        .compact_with(&options, &mut |_| ControlFlow::Continue(()))
+        .unwrap();
+    assert_eq!(done.obstacle, Some(CompactObstacle::Writers));
+    assert!(!done.is_reached);
+    drop(txn);
+    // The end of a transaction may come between two commits of the compaction.
+    let mut other = None;
+    let mut begin = |_| {
+        other = Some(database.begin_write().unwrap());
+        ControlFlow::Continue(())
+    };
+    let done = database.compact_with(&options, &mut begin).unwrap();
+    assert!(other.is_none() || done.obstacle == Some(CompactObstacle::Writers));
+}
+
+#[test]
+fn a_compaction_that_is_ended_does_not_pause() {
+    let directory = tempfile::tempdir().unwrap();
+    let database = Database::open(directory.path().join("x.teak")).unwrap();
+    let options = CompactOptions::new().pause(Duration::MAX);
+    database
+        .compact_with(&options, &mut |_| ControlFlow::Break(()))
+        .unwrap();
 }

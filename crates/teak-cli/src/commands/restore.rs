@@ -174,10 +174,7 @@ fn open(backup: &Path) -> Result<(Box<dyn Read>, Option<Metadata>), Failure> {
         let found = outputs::standard_input();
         return Ok((Box::new(io::stdin().lock()), found));
     }
-    let file = File::open(backup).map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => teak::Error::NotFound(backup.to_path_buf()).into(),
-        _ => Failure::file("opening", backup)(error),
-    })?;
+    let file = File::open(backup).map_err(Failure::opening(backup))?;
     let found = file
         .metadata()
         .map_err(Failure::file("looking at", backup))?;

@@ -49,6 +49,8 @@ pub(crate) struct Position {
     /// How many leaves were entered one after the other since the last search: forwards, or back, if that is negative. A tree
     /// has only so many. In one whose pages share their children a walk would not end otherwise.
     passed: i64,
+    /// The same of records: all of each leaf that was entered, but for the one of a search.
+    passed_records: i64,
 }
 
 /// The leaf that a step led to.
@@ -99,6 +101,7 @@ impl Position {
             path,
             place: Place::On,
             passed: 0,
+            passed_records: 0,
         }
     }
 
@@ -150,7 +153,7 @@ impl Position {
         end: End,
     ) -> Result<Option<Entered<'s>>> {
         source.refuse_cancelled()?;
-        self.passed = 0;
+        (self.passed, self.passed_records) = (0, 0);
         self.path.clear();
         if root.is_empty() {
             self.place = match end {
@@ -162,7 +165,9 @@ impl Position {
         self.place = Place::On;
         let entered = enter::root(source, root, "scan")
             .and_then(|page| self.enter(source, page, root.depth - 1, [None; 2], end));
-        self.unless_lost(entered).map(Some)
+        let entered = self.unless_lost(entered)?;
+        self.pass_leaf_records(root, end)?;
+        Ok(Some(entered))
     }
 
     /// After an error there is no place any more: half a path leads nowhere.
@@ -255,7 +260,8 @@ impl Position {
     ) -> Result<bool> {
         self.path.clear();
         self.path.reserve(usize::from(root.depth));
-        (self.place, self.passed) = (Place::On, 0);
+        self.place = Place::On;
+        (self.passed, self.passed_records) = (0, 0);
         let found = self.find(source, root, key);
         self.unless_lost(found)
     }
@@ -268,7 +274,7 @@ impl Position {
         root: &TreeRoot,
         key: &[u8],
     ) -> Result<bool> {
-        self.passed = 0;
+        (self.passed, self.passed_records) = (0, 0);
         let Some((leaf, above)) = self.path.split_last_mut() else {
             return self.descend(source, root, key);
         };
@@ -481,7 +487,9 @@ impl Position {
                 let number = step.page;
                 self.pass_leaves(source, root, 1, end)?;
                 let entered = self.enter_child(source, root, number, index, end);
-                return self.unless_lost(entered).map(Some);
+                let entered = self.unless_lost(entered)?;
+                self.pass_leaf_records(root, end)?;
+                return Ok(Some(entered));
             }
         }
         self.place = match end {
@@ -511,15 +519,33 @@ impl Position {
         Ok(())
     }
 
+    /// Notes the records of a leaf that was entered on a way.
+    fn pass_leaf_records(&mut self, root: &TreeRoot, end: End) -> Result<()> {
+        let count = self.path.last().map_or(0, |leaf| leaf.count);
+        self.pass_records(root, count as u64, end)
+    }
+
+    fn pass_records(&mut self, root: &TreeRoot, count: u64, end: End) -> Result<()> {
+        let count = count as i64;
+        self.passed_records = match end {
+            End::First => self.passed_records.max(0).saturating_add(count),
+            End::Last => self.passed_records.min(0).saturating_sub(count),
+        };
+        if self.passed_records.unsigned_abs() > root.records {
+            return self.unless_lost(Err(too_many_records(root)));
+        }
+        Ok(())
+    }
+
     /// A step goes this way. What was passed on the way there is forgotten, so that going to and fro over one record is no way through all.
     pub(super) fn turn(&mut self, beside: Beside) {
-        self.passed = match beside {
-            Beside::Behind => self.passed.max(0),
-            Beside::Before => self.passed.min(0),
+        (self.passed, self.passed_records) = match beside {
+            Beside::Behind => (self.passed.max(0), self.passed_records.max(0)),
+            Beside::Before => (self.passed.min(0), self.passed_records.min(0)),
         };
     }
 
-    /// Notes that the leaves of a nested tree are passed, too, at a record that the step forwards led to.
+    /// Notes that the leaves and records of a nested tree are passed, too, at a record that a step led to, which was counted with its leaf.
     pub(super) fn pass_nested<S: PageSource + ?Sized>(
         &mut self,
         source: &S,
@@ -531,7 +557,8 @@ impl Position {
             Beside::Behind => End::First,
             Beside::Before => End::Last,
         };
-        self.pass_leaves(source, root, nested.leaf_pages, end)
+        self.pass_leaves(source, root, nested.leaf_pages, end)?;
+        self.pass_records(root, nested.records.saturating_sub(1), end)
     }
 
     /// The two leaves behind the one of the record, as far as they have the same parent.
@@ -607,6 +634,12 @@ fn lost() -> Error {
 #[cold]
 fn too_many_leaves(root: &TreeRoot) -> Error {
     let detail = "its pages lead to more leaves than it has: some are below several pages";
+    Error::corrupted(root.page, "scan", detail)
+}
+
+#[cold]
+fn too_many_records(root: &TreeRoot) -> Error {
+    let detail = "its pages lead to more records than it has: some are below several pages";
     Error::corrupted(root.page, "scan", detail)
 }
 

@@ -4,18 +4,20 @@ use super::{
     arena::Arena,
     catalog,
     checked::Checked,
-    door::{Door, lock_path},
+    demanded,
+    door::Door,
     dropped::DroppedTrees,
     engine::{Engine, Excess, Writer, slot_page},
     high_water::HighWater,
     holes::Punching,
     look::refusal,
     named::NamedPins,
-    names::refuse_lock_name,
+    names::{refuse_as_own_lock, refuse_lock_name},
     pages::zone::Zone,
     policies::{Asked, Network, Settings, Sharing},
     progress::{State, Written},
     recover::{self, Decision, Found, Recovery},
+    roots::KnownRoots,
     shared::is_lack_of_lock_file,
     snapshot::Snapshot,
     tail::Tail,
@@ -31,7 +33,7 @@ use crate::{
     error::shown,
     space::{FIRST_PAGE, Space, SpaceRoots},
     store::{
-        Access, Company, Create, Created, FileStorage, LockFile, Storage, boot_id, is_on_network,
+        Access, Company, Create, Created, FileStorage, Storage, boot_id, is_on_network,
         needs_temporary_names, random_id, read_head,
     },
 };
@@ -71,17 +73,22 @@ impl Engine {
     }
 
     fn open_in(path: &Path, access: Access, create: Create, settings: Settings) -> Result<Self> {
-        // A link that leads to itself is told by the system.
-        if path.try_exists().is_ok_and(|exists| !exists)
-            && let Ok(target) = fs::read_link(path)
-        {
-            return Err(leads_nowhere(path, &target, create));
-        }
-        if matches!(create, Create::Never) && !path.exists() {
-            return Err(Error::NotFound(path.to_path_buf()));
-        }
-        if !matches!(create, Create::Never) && !path.exists() {
+        let exists = match path.try_exists() {
+            // It may be there, and is not to be seen.
+            Err(error) if error.kind() != ErrorKind::NotADirectory => {
+                return Err(Error::io("opening the database file")(error).at(path));
+            }
+            exists => exists.unwrap_or(false),
+        };
+        if !exists {
+            if let Ok(target) = fs::read_link(path) {
+                return Err(leads_nowhere(path, &target, create));
+            }
+            if create == Create::Never {
+                return Err(Error::NotFound(path.to_path_buf()));
+            }
             refuse_lock_name(path, &[])?;
+            refuse_as_own_lock(path, settings.lock_file.as_deref())?;
         }
         if settings.network == Network::Refuse && is_on_network(path) {
             return Err(Error::NetworkFileSystem(path.to_path_buf()));
@@ -90,10 +97,15 @@ impl Engine {
         let file = (path, access, create);
         match settings.sharing {
             Sharing::Unlocked => Self::open_unlocked(path, settings, None),
-            Sharing::Alone => Self::open_unshared(file, Company::None, settings),
+            Sharing::Alone => Self::open_unshared(file, settings),
             Sharing::Processes => match Self::open_shared(file, settings.clone()) {
-                Err(error) if is_lack_of_lock_file(&error) => {
-                    Self::open_without_lock_file(file, settings, error)
+                // Who writes is alone then; who reads is led on by `open`.
+                Err(lack) if access == Access::ReadWrite && is_lack_of_lock_file(&lack) => {
+                    let alone = Self::open_unshared(file, settings);
+                    alone.map_err(|error| match error {
+                        Error::InUse(_) => lack,
+                        other => other,
+                    })
                 }
                 opened => opened,
             },
@@ -112,38 +124,11 @@ impl Engine {
         Self::pass(door, dynamic, how, || storage.admit_others())
     }
 
-    fn open_unshared(
-        file: (&Path, Access, Create),
-        company: Company,
-        settings: Settings,
-    ) -> Result<Self> {
-        let (storage, how) = open_file(file, company, settings, None)?;
+    fn open_unshared(file: (&Path, Access, Create), settings: Settings) -> Result<Self> {
+        let (storage, how) = open_file(file, Company::None, settings, None)?;
         let storage: Arc<dyn Storage> = storage;
         let settled = settle(&storage, &how)?;
         Ok(Self::new(how.path, storage, &how.settings, settled, None))
-    }
-
-    /// Opens a database whose lock file cannot be made, for the reason `refused`: who writes is alone, and who reads has others who read.
-    fn open_without_lock_file(
-        (path, access, create): (&Path, Access, Create),
-        settings: Settings,
-        refused: Error,
-    ) -> Result<Self> {
-        let company = match access {
-            Access::ReadOnly => Company::Others,
-            Access::ReadWrite => Company::None,
-        };
-        let lock_path = lock_path(path, settings.lock_file.as_deref());
-        let is_used = || lock_path.as_deref().is_ok_and(LockFile::is_used);
-        if is_used() {
-            return Err(refused);
-        }
-        let opened = Self::open_unshared((path, access, create), company, settings)?;
-        // By now the file is locked, so nobody comes who writes. Whoever came before is known by the lock file.
-        match is_used() {
-            true => Err(refused),
-            false => Ok(opened),
-        }
     }
 
     /// Joins those who have the database open; or puts it in order, and has others come in then. The door has looked at the shared memory.
@@ -259,16 +244,17 @@ fn open_file(
     if let Some(door) = &mut door {
         door.look(storage.id(), boot)?;
     }
-    let is_empty = create == Create::IfMissing
+    let may_format = created == Created::No
+        && create == Create::IfMissing
         && access == Access::ReadWrite
-        && company == Company::None
-        && storage.len() == 0;
-    let mut formatted = None;
-    // An empty file is as `mktemp` makes it.
-    if created == Created::Yes || is_empty {
-        formatted = Some(format(&storage, path, &settings, boot)?);
+        && company == Company::None;
+    if may_format && is_blank(&storage)? {
+        // As `mktemp` makes it.
+        format_in_place(&storage, path, &settings, boot)?;
     }
+    let mut formatted = None;
     if created == Created::Yes {
+        formatted = Some(format(&storage, path, &settings, boot)?);
         drop(storage);
         // The system knows what is open by the path that it was opened by, and a new file had none.
         storage = opened(Create::Never)?.0;
@@ -303,11 +289,40 @@ fn look_first(path: &Path, create: Create) -> Result<()> {
     if head.is_empty() || begins_with_record(&head) {
         return Ok(());
     }
-    match find_page_size(&read(PROBE_LEN)?) {
+    let head = read(PROBE_LEN + 1)?;
+    if create == Create::IfMissing && is_half_formatted(head.len() as u64, &head) {
+        return Ok(());
+    }
+    match find_page_size(&head) {
         Err(RecordFault::NotARecord) => Err(refusal(RecordFault::NotARecord, path)),
         _ => Ok(()),
     }
 }
+
+/// Whether nothing is in the file: it is empty, or is as a crash in [`format_in_place`] leaves it.
+fn is_blank(storage: &FileStorage) -> Result<bool> {
+    let file_len = storage.len();
+    if file_len == 0 {
+        return Ok(true);
+    }
+    if !FORMATTED_LENS.contains(&file_len) {
+        return Ok(false);
+    }
+    let mut bytes = vec![0; file_len as usize];
+    let mapping = storage.mapping().map_err(Error::io("mapping the file"))?;
+    Ok(demanded::copy(&mapping, 0, &mut bytes)? && is_half_formatted(file_len, &bytes))
+}
+
+/// Whether a file of that length, which begins with `bytes`, has the length of an empty database and no record yet.
+fn is_half_formatted(file_len: u64, bytes: &[u8]) -> bool {
+    FORMATTED_LENS.contains(&file_len)
+        && bytes.len() as u64 == file_len
+        && bytes.iter().all(|byte| *byte == 0)
+}
+
+/// The lengths of empty databases, of each page size.
+const FORMATTED_LENS: [u64; 5] = [4 << 12, 4 << 13, 4 << 14, 4 << 15, 4 << 16];
+const _: () = assert!(SLOT_COUNT == 4 && FORMATTED_LENS[4] == PROBE_LEN as u64);
 
 /// Bytes that tell whether there is a record in the first place for one.
 const QUICK_LOOK_LEN: usize = 64;
@@ -330,7 +345,7 @@ const GOING: Duration = Duration::from_secs(1);
 pub(super) struct How {
     pub(super) path: PathBuf,
     pub(super) is_new: bool,
-    /// What this opening has written to a file with nothing in it, and flushed.
+    /// What this opening has written to a file that it has made, and flushed.
     pub(super) formatted: Option<Record>,
     pub(super) is_read_only: bool,
     pub(super) settings: Settings,
@@ -361,9 +376,13 @@ pub(super) fn settle(storage: &Arc<dyn Storage>, how: &How) -> Result<Settled> {
         ..found.newest.clone()
     };
     let checked = Checked::new(how.settings.verification, newest.page_count);
-    let snapshot = Snapshot::new(newest.clone(), mapping)?
-        .with_checked(checked)
-        .with_comparisons(how.settings.comparisons.clone());
+    let mut snapshot = Snapshot::new(
+        newest.clone(),
+        mapping,
+        checked,
+        how.settings.comparisons.clone(),
+        KnownRoots::default(),
+    )?;
     let space = match snapshot.space_to_look_at() {
         Ok(space) => space,
         // Reading does without the space map: what is there can be saved.
@@ -374,7 +393,7 @@ pub(super) fn settle(storage: &Arc<dyn Storage>, how: &How) -> Result<Settled> {
         true => NamedPins::default(),
         false => snapshot.named_pins()?,
     };
-    let snapshot = snapshot.with_counts_of(&space);
+    snapshot.note_counts_of(&space);
     let mut state = State::new(Written::of(&newest), found.sequences, found.durable_slot);
     if how.is_read_only {
         // Nothing was flushed.
@@ -400,9 +419,13 @@ fn join(storage: &Arc<dyn Storage>, how: &How, newest: Record) -> Result<Settled
         .map_err(Error::io("reading the length of the file"))?;
     let mapping = storage.mapping().map_err(Error::io("mapping the file"))?;
     let checked = Checked::new(how.settings.verification, newest.page_count);
-    let snapshot = Snapshot::new(newest.clone(), mapping)?
-        .with_checked(checked)
-        .with_comparisons(how.settings.comparisons.clone());
+    let snapshot = Snapshot::new(
+        newest.clone(),
+        mapping,
+        checked,
+        how.settings.comparisons.clone(),
+        KnownRoots::default(),
+    )?;
     let writer = (!how.is_read_only).then(|| Writer {
         is_stale: true,
         ..writer(
@@ -566,8 +589,27 @@ fn format(
     Ok(record)
 }
 
+/// The same for an empty file that is there. If it fails the file is empty again; a crash leaves it empty, [half formatted](is_half_formatted), or
+/// a database, since the record is one sector.
+fn format_in_place(
+    storage: &dyn Storage,
+    path: &Path,
+    settings: &Settings,
+    boot: [u8; 16],
+) -> Result<()> {
+    let formatted = format(storage, path, settings, boot).inspect_err(|_| {
+        // If that fails too, the file is one of these all the same, unless the record was written in part.
+        let _ = storage.set_len(0);
+    });
+    formatted.map(drop)
+}
+
 pub(super) fn now_ms() -> u64 {
     SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .map_or(0, |since| since.as_millis() as u64)
 }
+
+#[cfg(test)]
+#[path = "open_tests.rs"]
+mod tests;

@@ -156,9 +156,7 @@ impl Hold {
     #[inline]
     fn unpin(&self) {
         let table = &self.engine.readers.table;
-        if table.is_own(self.slot, self.number.load(Relaxed)) {
-            table.unpin(self.slot);
-        }
+        table.unpin_own(self.slot, self.number.load(Relaxed));
     }
 }
 

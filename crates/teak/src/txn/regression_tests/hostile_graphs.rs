@@ -332,6 +332,25 @@ fn pages_that_share_their_children_end_every_way_of_reading() {
     }
 }
 
+/// Leaves alone were counted, and a scan returned more records than there were.
+#[test]
+fn scans_end_where_they_return_more_records_than_the_root_counts() {
+    let disk = with_table(|txn| TreeRoot {
+        records: 120,
+        leaf_pages: u32::MAX,
+        ..Forger::new(txn, plain_root()).shared(2)
+    });
+    let database = open(&disk);
+    for (what, result) in within("reading", move || read_in_all_ways(&database)) {
+        assert!(is_damage(&result), "{what}: {result:?}");
+    }
+    let database = open(&disk);
+    let txn = database.begin_read().unwrap();
+    let table: Raw = txn.open_table("a").unwrap();
+    let read = table.iter(&txn).unwrap().take_while(Result::is_ok).count();
+    assert_eq!(read, 100, "two leaves are within what the root counts");
+}
+
 /// What need not find the damage, but has to end.
 fn other_ways(database: &Database) -> Vec<(&'static str, Result<()>)> {
     let txn = database.begin_read().unwrap();
@@ -351,7 +370,9 @@ fn other_ways(database: &Database) -> Vec<(&'static str, Result<()>)> {
 /// The same among the values of a key: each key leads to the same nested tree, or that shares its pages.
 #[test]
 fn nested_trees_that_share_their_pages_end_every_way_of_reading() {
-    for is_shared_inside in [false, true] {
+    // The root counts leaves as they are, or any number of them and too few records.
+    for (is_shared_inside, counts) in [(false, None), (true, None), (false, Some((u32::MAX, 120)))]
+    {
         let disk = with_table(|txn| {
             let nested = TreeRoot {
                 ..multi_root().nested()
@@ -366,13 +387,14 @@ fn nested_trees_that_share_their_pages_end_every_way_of_reading() {
                 bytes: &bytes,
             };
             let leaf = forger.leaf(keys.iter().map(|key| (&key[..], value)).collect::<Vec<_>>());
+            let (leaf_pages, records) = counts.unwrap_or((2, 30 * below.records));
             TreeRoot {
                 page: leaf.page,
                 tag: leaf.tag,
                 depth: 1,
-                records: 30 * below.records,
+                records,
                 inner_pages: below.inner_pages,
-                leaf_pages: 2,
+                leaf_pages,
                 ..multi_root()
             }
         });

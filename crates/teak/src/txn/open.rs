@@ -170,6 +170,7 @@ impl Engine {
         let how = How {
             path: lock_file.to_path_buf(),
             is_new,
+            formatted: None,
             is_read_only: false,
             settings,
             boot,
@@ -205,6 +206,7 @@ impl Engine {
         let how = How {
             path,
             is_new,
+            formatted: None,
             is_read_only,
             settings,
             boot,
@@ -250,8 +252,9 @@ fn open_file(
         // As `mktemp` makes it.
         format_in_place(&storage, path, &settings, boot)?;
     }
+    let mut formatted = None;
     if created == Created::Yes {
-        format(&storage, path, &settings, boot)?;
+        formatted = Some(format(&storage, path, &settings, boot)?);
         drop(storage);
         // The system knows what is open by the path that it was opened by, and a new file had none.
         storage = opened(Create::Never)?.0;
@@ -264,6 +267,7 @@ fn open_file(
     let how = How {
         path: path.to_path_buf(),
         is_new: false,
+        formatted,
         is_read_only: matches!(access, Access::ReadOnly),
         settings,
         boot,
@@ -341,6 +345,8 @@ const GOING: Duration = Duration::from_secs(1);
 pub(super) struct How {
     pub(super) path: PathBuf,
     pub(super) is_new: bool,
+    /// What this opening has written to a file that it has made, and flushed.
+    pub(super) formatted: Option<Record>,
     pub(super) is_read_only: bool,
     pub(super) settings: Settings,
     pub(super) boot: [u8; 16],
@@ -357,10 +363,11 @@ pub(super) struct Settled {
 
 /// Finds the commit that counts, and sees to it that it stays so unless nothing may be written.
 pub(super) fn settle(storage: &Arc<dyn Storage>, how: &How) -> Result<Settled> {
-    if how.is_new {
-        format(&**storage, &how.path, &how.settings, how.boot)?;
-    }
-    let found = find_and_settle(storage, &how.path, how.is_read_only, how.boot)?;
+    let formatted = match how.is_new {
+        true => Some(format(&**storage, &how.path, &how.settings, how.boot)?),
+        false => how.formatted.clone(),
+    };
+    let found = find_and_settle(storage, how, formatted.as_ref())?;
     let mapping = storage.mapping().map_err(Error::io("mapping the file"))?;
     // What goes on from here, or is taken back to here, is of this boot.
     let newest = Record {
@@ -439,14 +446,14 @@ fn join(storage: &Arc<dyn Storage>, how: &How, newest: Record) -> Result<Settled
 /// Decides which commit counts, and makes that hold unless nothing may be written.
 fn find_and_settle(
     storage: &Arc<dyn Storage>,
-    path: &Path,
-    is_read_only: bool,
-    boot: [u8; 16],
+    how: &How,
+    formatted: Option<&Record>,
 ) -> Result<Found> {
+    let is_read_only = how.is_read_only;
     let mut redone = None;
     // Each time that it is decided anew, another record has lost, or something that the journal says is in its place.
     for _ in 0..=SLOT_COUNT + 2 {
-        let found = match recover::find(storage, path, boot)? {
+        let found = match recover::find(storage, &how.path, how.boot)? {
             Decision::Found(found) => *found,
             Decision::ToRedo(redo) => {
                 refuse_unknown(&redo.record, is_read_only)?;
@@ -467,7 +474,8 @@ fn find_and_settle(
             return Ok(found);
         }
         refuse_unverified(&found)?;
-        if found.settle(storage)? {
+        // There is nothing in a new file but a record that was flushed.
+        if formatted == Some(&found.newest) || found.settle(storage)? {
             return Ok(found);
         }
     }
@@ -529,8 +537,13 @@ fn writer(newest: Record, space: Space, is_changed: bool) -> Writer {
     }
 }
 
-/// Writes the record of an empty database and flushes it, which gives a new file its name.
-fn format(storage: &dyn Storage, path: &Path, settings: &Settings, boot: [u8; 16]) -> Result<()> {
+/// Writes the record of an empty database and flushes it, which gives a new file its name. Returns the record.
+fn format(
+    storage: &dyn Storage,
+    path: &Path,
+    settings: &Settings,
+    boot: [u8; 16],
+) -> Result<Record> {
     let page_size = settings.page_size;
     let empty = catalog::empty().encode();
     let record = Record {
@@ -572,7 +585,8 @@ fn format(storage: &dyn Storage, path: &Path, settings: &Settings, boot: [u8; 16
         .map_err(|error| match error.kind() {
             ErrorKind::AlreadyExists => Error::AlreadyExists(path.to_path_buf()),
             _ => Error::io("creating the database")(error),
-        })
+        })?;
+    Ok(record)
 }
 
 /// The same for an empty file that is there. If it fails the file is empty again; a crash leaves it empty, [half formatted](is_half_formatted), or
@@ -583,10 +597,11 @@ fn format_in_place(
     settings: &Settings,
     boot: [u8; 16],
 ) -> Result<()> {
-    format(storage, path, settings, boot).inspect_err(|_| {
+    let formatted = format(storage, path, settings, boot).inspect_err(|_| {
         // If that fails too, the file is one of these all the same, unless the record was written in part.
         let _ = storage.set_len(0);
-    })
+    });
+    formatted.map(drop)
 }
 
 pub(super) fn now_ms() -> u64 {

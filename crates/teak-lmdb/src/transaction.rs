@@ -301,6 +301,19 @@ impl Transaction {
         }
     }
 
+    /// Does so where this key may be that of the reserved value: who reads others while it is being written compares nothing.
+    pub(crate) fn store_reserved_of(&mut self, handle: c_uint, key: &[u8]) -> Outcome {
+        let Side::Writing { writer, .. } = self.side else {
+            return Ok(());
+        };
+        // SAFETY: as in `writer`.
+        let reserved = unsafe { &(*writer).reserved };
+        match (reserved, self.looked_at(handle)?) {
+            (Some(reserved), Some(open)) if !reserved.may_be(open, key) => Ok(()),
+            _ => self.store_reserved_of_writer(),
+        }
+    }
+
     fn store_reserved_of_writer(&mut self) -> Outcome {
         let writer = self.writer()?;
         let Some(reserved) = writer.reserved.take() else {

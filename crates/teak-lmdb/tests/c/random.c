@@ -198,11 +198,18 @@ static unsigned any_flags(struct table *table)
     return flags;
 }
 
-/* The client writes to the memory that it was given. */
-static void fill(MDB_val *data, unsigned flags, int rc)
+/* The client writes to the memory that it was given, and reads meanwhile. */
+static void fill(struct table *table, MDB_val *key, MDB_val *data, unsigned flags, int rc)
 {
-    if (!rc && flags & MDB_RESERVE)
-        memset(data->mv_data, 'r', data->mv_size);
+    MDB_val other = any_key(table), found;
+    if (rc || !(flags & MDB_RESERVE))
+        return;
+    memset(data->mv_data, 'q', data->mv_size);
+    pass(&other, NULL);
+    tell(mdb_get(writers[depth - 1], table->dbi, &other, &found));
+    if (below(2) && !tell(mdb_get(writers[depth - 1], table->dbi, key, &found)))
+        print_long(&found);
+    memset(data->mv_data, 'r', data->mv_size);
 }
 
 static void put(struct table *table)
@@ -220,7 +227,7 @@ static void put(struct table *table)
     print_long(&data);
     pass(&key, &data);
     rc = tell(mdb_put(writers[depth - 1], table->dbi, &key, &data, flags));
-    fill(&data, flags, rc);
+    fill(table, &key, &data, flags, rc);
     if (rc == MDB_KEYEXIST && flags & MDB_NOOVERWRITE && !(flags & MDB_APPEND)) {
         printf(" ");
         print_long(&data);
@@ -358,9 +365,9 @@ static void put_at(struct slot *slot)
     print_long(data);
     pass(&key, data);
     rc = tell(mdb_cursor_put(slot->cursor, &key, data, flags));
-    fill(data, flags, rc);
+    fill(table, &key, data, flags, rc);
     changed(table, slot);
-    slot->is_stale = rc || slot->was_last;
+    slot->is_stale = rc != 0;
     slot->is_in_gap = 0;
 }
 
@@ -452,7 +459,7 @@ static void put_many(struct slot *slot)
     rc = tell(mdb_cursor_put(slot->cursor, &key, data, MDB_MULTIPLE));
     printf(" %zu", data[1].mv_size);
     changed(table, slot);
-    slot->is_stale = rc != 0;
+    slot->is_stale = rc || slot->was_last;
     slot->is_in_gap = 0;
 }
 

@@ -151,6 +151,17 @@ fn tell(error: teak::Error, backups: &[PathBuf], index: usize) -> Failure {
             let path = path(0);
             return teak::Error::NotADatabase { path, reason }.into();
         }
+        // What is written has a name already.
+        teak::Error::Io {
+            operation,
+            path: None,
+            source,
+        } => teak::Error::Io {
+            operation,
+            path: Some(path(index)),
+            source,
+        }
+        .into(),
         other => other.into(),
     };
     match index {

@@ -161,6 +161,16 @@ fn every_situation_has_its_message_and_exit_code() {
             6,
             ["(no/b.teak)", "create the directory"],
         ),
+        situation(
+            &["restore", "directory", "b.teak"],
+            6,
+            ["(directory)", "name a file"],
+        ),
+        situation(
+            &["restore", "a.teak", "directory", "b.teak"],
+            6,
+            ["(directory)", "name a file"],
+        ),
         situation(&["man", "file"], 6, ["file", "another name"]),
         situation(
             &["backup", "a.teak", "file"],

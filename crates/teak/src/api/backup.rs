@@ -267,7 +267,8 @@ impl ReadTxn {
         }
         txn.commit()?;
         copy.close()?;
-        restrict(&path, &self.engine().file_metadata()?)?;
+        let sources = self.engine().file_metadata()?;
+        restrict(&path, &sources).map_err(|error| error.at(target))?;
         name(&path, target)?;
         Ok(copied)
     }
@@ -443,7 +444,7 @@ fn in_new_file<R>(
     })?;
     let flushed = file.sync_all().map_err(Error::io("flushing the backup"));
     flushed.map_err(named)?;
-    restrict(&path, sources)?;
+    restrict(&path, sources).map_err(named)?;
     name(&path, target)?;
     Ok(written)
 }

@@ -176,8 +176,9 @@ pub fn salvage_with(
         .with_comparisons_of(&comparisons)
         .open(place.path())?;
     let report = salvage_into(wreck, database, progress)?;
-    let sources = fs::metadata(source).map_err(Error::io("looking at the damaged file"))?;
-    restrict(&place.path(), &[sources])?;
+    let sources = fs::metadata(source)
+        .map_err(|error| Error::io("looking at the damaged file")(error).at(source))?;
+    restrict(&place.path(), &[sources]).map_err(|error| error.at(target))?;
     backup::name(&place.path(), target)?;
     Ok(report)
 }

@@ -56,7 +56,7 @@ impl Engine {
     ) -> Result<Self> {
         refuse_writing(access, settings.sharing)?;
         let had_temporary_names = needs_temporary_names();
-        match Self::open_in(path, access, create, settings.clone()) {
+        let opened = match Self::open_in(path, access, create, settings.clone()) {
             Err(_) if !had_temporary_names && needs_temporary_names() => {
                 Self::open_in(path, access, create, settings)
             }
@@ -69,7 +69,8 @@ impl Engine {
                 Self::open_unlocked(path, settings, Some(failed))
             }
             opened => opened,
-        }
+        };
+        opened.map_err(|error| error.at(path))
     }
 
     fn open_in(path: &Path, access: Access, create: Create, settings: Settings) -> Result<Self> {

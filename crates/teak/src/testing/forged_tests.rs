@@ -2,7 +2,8 @@
 
 use super::{SimDisk, forge::state_places, open, open_apart, repair};
 use crate::{
-    Database, FreeCursor, KeyOrder, Options, Result, Table, TableOptions, Transaction,
+    Database, Error, FreeCursor, KeyOrder, Options, PageNumber, Result, Table, TableOptions,
+    Transaction,
     codec::Bytes,
     commit::record::{LAST_NUMBER, Record, SLOT_COUNT},
     page::{
@@ -110,6 +111,35 @@ fn a_check_tells_of_a_separator_whose_head_is_of_another() {
 }
 
 /// Records that overlap are read well; the next change of the page moves one of them over the other.
+/// It panicked where the leaf said that it had no room either.
+#[test]
+fn a_record_is_not_put_into_an_empty_leaf_of_a_tree() {
+    let mut image = image(|database| {
+        let mut txn = database.begin_write()?;
+        let table: Table<Bytes, Bytes> = txn.create_table("values")?;
+        for i in 0..20_u8 {
+            table.insert(&mut txn, &[i; 8], &[i; 100])?;
+        }
+        txn.commit().map(drop)
+    });
+    let leaves = pages(&image, 1).into_iter();
+    let leaf = leaves.max_by_key(|leaf| Header::read(&image[*leaf..]).count);
+    let leaf = leaf.unwrap();
+    let mut header = Header::read(&image[leaf..]);
+    header.count = 0;
+    header.heap_len = (PAGE - 200) as u16;
+    header.write(&mut image[leaf..leaf + PAGE]);
+    repair(&mut image);
+    let database = reopen(image).unwrap();
+    let mut txn = database.begin_write().unwrap();
+    let table: Table<Bytes, Bytes> = txn.open_table("values").unwrap();
+    let inserted = table.insert(&mut txn, b"key", &[1; 1_000]);
+    assert!(
+        matches!(inserted, Err(Error::Corrupted { .. })),
+        "{inserted:?}"
+    );
+}
+
 #[test]
 fn a_check_tells_of_records_that_overlap() {
     let image = image(fill);
@@ -199,9 +229,10 @@ fn a_check_tells_of_a_page_that_a_named_state_has_twice() {
     assert!(!is_clean(image));
 }
 
-/// Only the first page of a value was looked up among the dead ones: the check found nothing, and rolling back failed.
+/// Only the first page of a value was looked up among the dead ones, and none where the newest state has a value: the check
+/// found nothing, and rolling back failed.
 #[test]
-fn a_check_tells_of_a_value_of_a_named_state_that_ends_in_other_pages() {
+fn a_check_tells_of_a_value_of_a_named_state_that_lies_in_other_pages() {
     let mut image = image(|database| {
         let mut txn = database.begin_write()?;
         let table: Table<Bytes, Bytes> = txn.create_table("values")?;
@@ -217,10 +248,20 @@ fn a_check_tells_of_a_value_of_a_named_state_that_ends_in_other_pages() {
         let run = ValueRun::decode(&image[at..at + 32]).ok()?;
         (run.len_bytes == 5_000).then_some((at, run))
     });
-    let (at, mut run) = runs.min_by_key(|(_, run)| run.birth).unwrap();
-    run.start.0 += 1;
-    image[at..at + 32].copy_from_slice(&run.encode());
-    assert!(!is_clean(image));
+    let mut runs: Vec<_> = runs.collect();
+    runs.sort_by_key(|(_, run)| run.birth);
+    let [(at, run), (_, newest)] = runs[..] else {
+        panic!("two values")
+    };
+    let mut forge = |start, tag| {
+        let forged = ValueRun { start, tag, ..run };
+        image[at..at + 32].copy_from_slice(&forged.encode());
+        is_clean(image.clone())
+    };
+    assert!(!forge(PageNumber(run.start.0 + 1), run.tag));
+    // The newest state's value, born later.
+    assert!(!forge(newest.start, newest.tag));
+    assert!(forge(run.start, run.tag));
 }
 
 /// Dead pages are kept for the states between their birth and their death. A later state that has them loses them when the

@@ -63,8 +63,12 @@ pub(super) fn insert_anew<S: PageSink>(
     if tree.win_room(step, key, value)? {
         return tree.recount(path, depth);
     }
-    let is_last = is_rightmost(path) && step.index == usize::from(tree.header(step.page)?.count);
-    if is_last {
+    let count = usize::from(tree.header(step.page)?.count);
+    if count == 0 {
+        // Any record fits in an empty leaf that was laid out well.
+        return Err(Damage("a leaf of a tree is empty").at(step.page, "insert"));
+    }
+    if is_rightmost(path) && step.index == count {
         let records = tree.records_with(step, key, value)?;
         return tree.append_leaf(path, records);
     }

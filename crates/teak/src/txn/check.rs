@@ -13,7 +13,7 @@ use super::{
     snapshot::Snapshot,
 };
 use crate::{
-    Error, PageNumber, Run, Tag, TransactionId,
+    Error, PageNumber, Run, TransactionId,
     commit::record::{JournalPages, LAST_NUMBER},
     page::{
         comparison::Comparisons,
@@ -131,6 +131,8 @@ pub(super) struct Audit<'a> {
     counted: HashMap<PageNumber, walk::Counted>,
     /// Of which kinds the trees with these root pages are.
     kinds: HashMap<PageNumber, TreeRoot>,
+    /// Large values that named states may have, too.
+    values: HashMap<PageNumber, ValueRun>,
     /// Pages of overlapping runs that may still be looked at: a forged file has any number of such.
     overlaps_left: u64,
     table: Option<Vec<u8>>,
@@ -209,7 +211,6 @@ pub(crate) fn check<'a>(
                 visited: vec![false; audit.uses.len()],
                 entered: HashSet::new(),
                 name: &[],
-                values: HashMap::new(),
                 values_left: audit.uses.len() as u64,
                 is_known: false,
                 audit: &mut audit,
@@ -254,6 +255,7 @@ impl<'a> Audit<'a> {
             has_past: false,
             counted: HashMap::new(),
             kinds: HashMap::new(),
+            values: HashMap::new(),
             overlaps_left: count as u64,
             table: None,
             tables: Vec::new(),
@@ -436,8 +438,6 @@ struct Past<'p, 'a> {
     /// The pages and values that this state alone was found to have so far: it has each once.
     entered: HashSet<PageNumber>,
     name: &'p [u8],
-    /// Large values that were compared: their lengths and tags.
-    values: HashMap<PageNumber, (u64, Tag)>,
     /// Pages that others may have: in a forged file they lie in each other.
     values_left: u64,
     /// Whether what was entered last was gone through before.
@@ -547,19 +547,20 @@ impl Visitor for Past<'_, '_> {
     }
 
     fn value(&mut self, pages: Run, run: &ValueRun) {
-        self.is_known = match self.values.get(&run.start) {
-            Some(known) if *known == (run.len_bytes, run.tag) => true,
-            Some(_) => {
+        let is_of_newest = self.audit.uses.get(run.start.index()) == Some(&PageUse::Value);
+        self.is_known = match self.audit.values.get(&run.start) {
+            Some(known) if known == run => true,
+            known if known.is_some() || is_of_newest => {
                 self.damage(run.start, "another state has another value there");
                 true
             }
-            None if self.values_left < u64::from(pages.len) => {
+            _ if self.values_left < u64::from(pages.len) => {
                 self.damage(run.start, "too many large values overlap to look at it");
                 true
             }
-            None => {
+            _ => {
                 self.values_left -= u64::from(pages.len);
-                self.values.insert(run.start, (run.len_bytes, run.tag));
+                self.audit.values.insert(run.start, *run);
                 false
             }
         };
@@ -613,6 +614,12 @@ impl Visitor for Audit<'_> {
         };
         let is_marked = self.mark(run, page_use);
         self.tell() && is_marked
+    }
+
+    fn value(&mut self, _pages: Run, run: &ValueRun) {
+        if self.has_past {
+            self.values.insert(run.start, *run);
+        }
     }
 
     fn counted(&mut self, page: PageNumber, below: walk::Counted) {

@@ -164,7 +164,21 @@ pub fn salvage_with(
     refuse_lock_name(target, &[source])?;
     let comparisons = Comparisons::new(comparisons);
     let wreck = Wreck::open(source, comparisons.clone())?;
+    let sources = fs::metadata(source).map_err(Error::io("looking at the damaged file"))?;
     let place = Unfinished::new(target)?;
+    let saved = salvage_to(wreck, &place.path(), &comparisons, progress)
+        .and_then(|report| restrict(&place.path(), &[sources]).map(|()| report));
+    let report = saved.map_err(|error| place.renamed(error, target))?;
+    backup::name(&place.path(), target)?;
+    Ok(report)
+}
+
+fn salvage_to(
+    wreck: Wreck,
+    path: &Path,
+    comparisons: &Comparisons,
+    progress: &mut dyn FnMut(SalvageProgress),
+) -> Result<SalvageReport> {
     let (durability, limits) = wreck.defaults();
     let database = Options::new()
         .create_new(true)
@@ -173,13 +187,9 @@ pub fn salvage_with(
         .durability(durability)
         .flush_after_bytes(limits.bytes)
         .flush_after(limits.age)
-        .with_comparisons_of(&comparisons)
-        .open(place.path())?;
-    let report = salvage_into(wreck, database, progress)?;
-    let sources = fs::metadata(source).map_err(Error::io("looking at the damaged file"))?;
-    restrict(&place.path(), &[sources])?;
-    backup::name(&place.path(), target)?;
-    Ok(report)
+        .with_comparisons_of(comparisons)
+        .open(path)?;
+    salvage_into(wreck, database, progress)
 }
 
 /// Copies what can be read into a new database, and closes that.

@@ -101,7 +101,7 @@ const STEPS: &[Step] = &[
     ),
     step(
         "clients of LMDB",
-        "cargo xtask lmdb-clients --client own --client lmdb-rkv --library BUILT/deps/liblmdb.so",
+        "cargo xtask lmdb-clients --client own --client lmdb-rkv --client lmdbjava --library BUILT/deps/liblmdb.so",
     ),
     step("example", "BUILT/examples/coins SCRATCH/coins.teak"),
     step("instructions", "cargo xtask instructions"),

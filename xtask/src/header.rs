@@ -123,6 +123,7 @@ fn header(directory: &Path) -> Result<String, Failure> {
         "teak_slow_reader_choice",
         "teak_giving",
         "teak_reader_choice",
+        "teak_compact_obstacle",
     ]
     .map(str::to_owned)
     .to_vec();

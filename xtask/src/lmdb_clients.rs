@@ -5,6 +5,7 @@
 mod crates;
 mod exceptions;
 pub(crate) mod library;
+mod lmdbjava;
 mod openldap;
 mod outcomes;
 mod own;
@@ -53,6 +54,8 @@ enum Client {
     Openldap,
     /// The binding for Python, both of its modules
     PyLmdb,
+    /// The binding for Java: a program over it, whose output is compared
+    Lmdbjava,
     /// The typed binding for Rust, and its examples
     Heed,
     /// A binding for Rust
@@ -122,6 +125,7 @@ impl Bench<'_> {
         let outcomes = match client {
             Client::Own => return own::run(self.arguments, &self.prefix),
             Client::Openldap => return openldap::run(self),
+            Client::Lmdbjava => return lmdbjava::run(self),
             Client::All => return Ok(()),
             Client::PyLmdb => python::run(self)?,
             Client::Heed => crates::run(self, &crates::HEED)?,

@@ -1,4 +1,4 @@
-//! Limits of time and memory.
+//! Limits of time, memory and files.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::{
@@ -12,6 +12,8 @@ use std::{
 const MEMORY_MAX: u64 = 1 << 30;
 /// Addresses: each open database reserves some hundreds of mebibytes of them.
 const ADDRESSES_MAX: u64 = 8 << 30;
+/// Length of a file: a database says itself how long its file becomes, which may lie in memory.
+const FILE_MAX: u64 = 1 << 30;
 /// What a file may take of the processor for each mebibyte that it has, and a small one.
 const TIME_MAX: Duration = Duration::from_secs(10);
 /// It may sleep so long, and others may use the processor.
@@ -23,6 +25,7 @@ pub(crate) fn limit_memory() -> io::Result<()> {
     let limits = [
         (Resource::Data, MEMORY_MAX),
         (Resource::As, ADDRESSES_MAX),
+        (Resource::Fsize, FILE_MAX),
         (Resource::Core, 0),
     ];
     for (resource, max) in limits {

@@ -52,8 +52,8 @@ impl World {
     fn write(&self, last: u64) {
         for state in 1..=last {
             let mut is_held = false;
-            self.table
-                .for_each_pinned(|pinned| is_held |= pinned + 2 == state);
+            let looked = (self.table).for_each_pinned(|pinned| is_held |= pinned + 2 == state);
+            looked.unwrap();
             if is_held {
                 return;
             }
@@ -79,7 +79,7 @@ fn explore(readers: u64, reads: usize, states: u64, preemptions: Option<usize>) 
                     let mut block = take(&world.table, owner).expect("one for each");
                     let slot = block.next().expect("a block has slots");
                     (0..reads).for_each(|_| world.read(slot));
-                    world.table.give_up_blocks(owner);
+                    world.table.give_up_blocks(owner).unwrap();
                 })
             })
             .collect();
@@ -121,7 +121,7 @@ fn a_block_has_one_owner() {
         let first = thread::spawn(move || take(&one, 1).map(|mut slots| slots.next()));
         let second = take(&table, 2).map(|mut slots| slots.next());
         let first = first.join().expect("no panic");
-        cleaner.join().expect("no panic");
+        cleaner.join().expect("no panic").unwrap();
         assert!(first.is_none() || second.is_none() || first != second);
         assert!(first.is_some() || second.is_some());
     });
@@ -141,7 +141,7 @@ fn who_is_cancelled_is_the_one_that_was_seen() {
         let first = begin(1);
         let other = table.clone();
         let canceller = thread::spawn(move || {
-            let seen = other.readers();
+            let seen = other.readers().unwrap();
             let cancelled = seen.iter().filter(|seen| other.cancel(seen.reader));
             cancelled.map(|seen| seen.thread).collect::<Vec<_>>()
         });

@@ -36,11 +36,13 @@ impl Memory {
         &self.0[index]
     }
 
+    pub(crate) fn line(&self, index: usize) -> &[AtomicU64; LINE] {
+        self.0[index..][..LINE].try_into().unwrap()
+    }
+
     pub(crate) fn provide(&self, _end: usize) -> io::Result<()> {
         Ok(())
     }
-
-    pub(crate) fn give_up(&self) {}
 
     pub(crate) fn half_words(&self) -> &[AtomicU32] {
         &self.1

@@ -657,6 +657,41 @@ typedef enum {
 } teak_reader_choice;
 
 /**
+ * Why a file did not become as short as it was to be.
+ */
+typedef enum {
+  /**
+   * It did.
+   */
+  TEAK_COMPACT_REACHED = 0,
+  /**
+   * A limit of the options was reached, or the function that is told of progress has ended it.
+   */
+  TEAK_COMPACT_LIMIT = 1,
+  /**
+   * Readers see pages that would have to go, or all that keeps the pages that they would go to.
+   */
+  TEAK_COMPACT_READERS = 2,
+  /**
+   * Named snapshots do.
+   */
+  TEAK_COMPACT_NAMED_SNAPSHOTS = 3,
+  /**
+   * There is no room to move what is left: more is in use than was asked for, or the disk is full or the size limit reached where values would have to be
+   * copied behind the end first.
+   */
+  TEAK_COMPACT_ROOM = 4,
+  /**
+   * Others write, for longer than it was to wait.
+   */
+  TEAK_COMPACT_WRITERS = 5,
+  /**
+   * Something that this version of the interface has no number for.
+   */
+  TEAK_COMPACT_OTHER = 6,
+} teak_compact_obstacle;
+
+/**
  * A place among the records of a table. It belongs to no transaction: each call is told which one it is for, and the table may change meanwhile.
  * Where a key has several values, each pair of key and value is a record.
  */
@@ -1566,6 +1601,62 @@ typedef struct {
 typedef int32_t (*teak_table_function)(void *user, teak_slice name, uint32_t several_values);
 
 /**
+ * How short a compaction makes the file, how much it does for that, and how fast. Zeros are the defaults: as short as it can be, without a limit.
+ */
+typedef struct {
+  /**
+   * sizeof(teak_compact_options).
+   */
+  size_t size;
+  /**
+   * It ends when the file is no longer than this; 0 for no such length.
+   */
+  uint64_t until_file_bytes;
+  /**
+   * It ends when no more than this part of the file is free, of a hundred; 0 for no such part.
+   */
+  uint64_t until_free_percent;
+  /**
+   * It ends when about so many bytes were moved; 0 for no such limit.
+   */
+  uint64_t max_moved_bytes;
+  /**
+   * About so many bytes are moved with each commit, at most; 0 for 4,096 pages.
+   */
+  uint64_t max_commit_bytes;
+  /**
+   * It waits so many milliseconds between two commits that move something.
+   */
+  uint64_t pause_ms;
+  /**
+   * It ends where others write for more milliseconds than these before one of its commits; 0 to wait for as long as they do.
+   */
+  uint64_t max_wait_ms;
+} teak_compact_options;
+
+/**
+ * What a compaction has done.
+ */
+typedef struct {
+  /**
+   * sizeof(teak_compact_report).
+   */
+  size_t size;
+  /**
+   * Pages that were moved.
+   */
+  uint64_t moved_pages;
+  /**
+   * How long the file is now.
+   */
+  uint64_t file_bytes;
+  /**
+   * A teak_compact_obstacle: what was in the way, or that the file is as short as it was to be.
+   */
+  uint64_t obstacle;
+} teak_compact_report;
+
+/**
  * A damage, as teak_db_check tells of it.
  */
 typedef struct {
@@ -1897,6 +1988,25 @@ teak_code teak_db_open(const char *path,
                        teak_error *error);
 
 /**
+ * Writes the path of the lock file that the database at `path` has, or would have unless lock_file of the options names another, with a zero behind it into
+ * `lock_file`, where there are `room` bytes. Symbolic links in `path` are followed. Neither file has to exist, but their directory does.
+ *
+ * Threads: any.
+ *
+ * Errors: TEAK_IO if the directory does not exist or cannot be read; TEAK_INVALID_ARGUMENT if the path needs more room.
+ *
+ * ```c
+ * char lock_file[4096];
+ * check(teak_lock_file_of(path, lock_file, sizeof lock_file, &error));
+ * assert(strstr(lock_file, "-lock"));
+ * ```
+ */
+teak_code teak_lock_file_of(const char *path,
+                            char *lock_file,
+                            size_t room,
+                            teak_error *error);
+
+/**
  * Another handle of the same opening, so that threads which begin many transactions need not share one. Tables, transactions and tickets are
  * common to both.
  *
@@ -1959,6 +2069,12 @@ teak_code teak_db_ticket(teak_db db,
                          teak_error *error);
 
 /**
+ * What to do about an errno of the system, in UTF-8, as messages of this library say it; empty for those that are seldom. It is there as long as the
+ * library.
+ */
+teak_slice teak_remedy(int32_t system_code);
+
+/**
  * Calls a function for each read transaction that is open, of all processes; TEAK_NONE if it has ended that before the last one.
  *
  * Threads: any. Lives: what the function is given until it returns.
@@ -2012,6 +2128,27 @@ teak_code teak_changed_tables(teak_txn older,
                               teak_table_change_function each,
                               void *user,
                               teak_error *error);
+
+/**
+ * Gives the id of the process that writes at this moment; TEAK_NONE if none does, or if it is not known here, as in another PID namespace. It is whom a
+ * teak_txn_begin_write waits for. A process may keep its turn between two transactions, to commit what it has in memory.
+ *
+ * Threads: any.
+ *
+ * Errors: TEAK_INVALID_HANDLE, TEAK_BUSY.
+ *
+ * ```c
+ * uint32_t writer;
+ * teak_txn txn;
+ * check(teak_txn_begin_write(db, &txn, &error));
+ * check(teak_db_writer_process(db, &writer, &error));
+ * assert(writer != 0);
+ * check(teak_txn_end(txn, &error));
+ * ```
+ */
+teak_code teak_db_writer_process(teak_db db,
+                                 uint32_t *process,
+                                 teak_error *error);
 
 /**
  * Loads records that are sorted in the order of the table (where a key has several values, by key and then by value): pages are built from the leaves up, each written once and full. A table that has records takes only such as are behind
@@ -3118,17 +3255,37 @@ teak_code teak_db_backup_compact(teak_db db,
                                  teak_error *error);
 
 /**
- * Moves pages from the end of the file to free places before it, and makes the file shorter; TEAK_NONE if `progress` has ended it. `progress` may be NULL; it is
- * given the pages that were moved and the length of the file.
+ * Moves pages from the end of the file to free places before it, and makes the file as short as it can be: teak_db_compact_with without options, and without a report.
  *
- * Threads: any. It commits, and waits for other writers.
- *
- * Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_READ_ONLY, TEAK_POISONED, TEAK_FULL, TEAK_CORRUPTED, TEAK_IO, TEAK_FORKED.
+ * Threads, errors: as teak_db_compact_with.
  */
 teak_code teak_db_compact(teak_db db,
                           teak_progress_function progress,
                           void *user,
                           teak_error *error);
+
+/**
+ * Moves pages from the end of the file to free places before it, and makes the file shorter; TEAK_NONE if `progress` has ended it. `options` and `report`, whose sizes
+ * are set, and `progress` may be NULL; that is given the pages that were moved and the length of the file.
+ *
+ * Threads: any. It commits, and waits for other writers.
+ *
+ * Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_READ_ONLY, TEAK_POISONED, TEAK_FULL, TEAK_CORRUPTED, TEAK_IO, TEAK_FORKED, TEAK_INVALID_ARGUMENT, TEAK_TOO_NEW; TEAK_FILE_NOT_FOUND if the file
+ * has lost its name, which was required.
+ *
+ * ```c
+ * teak_compact_options half = {.size = sizeof half, .until_free_percent = 50};
+ * teak_compact_report report = {.size = sizeof report};
+ * check(teak_db_compact_with(db, &half, &report, NULL, NULL, &error));
+ * assert(report.obstacle == TEAK_COMPACT_REACHED && report.file_bytes > 0);
+ * ```
+ */
+teak_code teak_db_compact_with(teak_db db,
+                               const teak_compact_options *options,
+                               teak_compact_report *report,
+                               teak_progress_function progress,
+                               void *user,
+                               teak_error *error);
 
 /**
  * Looks at every page of the newest state for damage: TEAK_OK if there is none, TEAK_CORRUPTED if there is. `report`, whose size is set, and `each` may be NULL.

@@ -1,7 +1,7 @@
 //! Databases.
 
 use crate::{
-    border::{Answer, Grows, OK, Out, answer, path},
+    border::{Answer, Grows, OK, Out, answer, array_mut, path},
     failure::{Failure, teak_error},
     handles::Objects,
     names::Opened,
@@ -9,7 +9,7 @@ use crate::{
     teak_code,
     tickets::{self, teak_ticket},
 };
-use std::{ffi::c_char, sync::Arc};
+use std::{ffi::c_char, mem::MaybeUninit, os::unix::ffi::OsStrExt, sync::Arc};
 use teak::{Database, TransactionId};
 
 /// A database that is open.
@@ -119,6 +119,44 @@ pub unsafe extern "C" fn teak_db_open(
                 opened: Arc::new(Opened::new(comparisons)),
                 family: Arc::default(),
             })?);
+            OK
+        })
+    }
+}
+
+/// Writes the path of the lock file that the database at `path` has, or would have unless lock_file of the options names another, with a zero behind it into
+/// `lock_file`, where there are `room` bytes. Symbolic links in `path` are followed. Neither file has to exist, but their directory does.
+///
+/// Threads: any.
+///
+/// Errors: TEAK_IO if the directory does not exist or cannot be read; TEAK_INVALID_ARGUMENT if the path needs more room.
+///
+/// ```c
+/// char lock_file[4096];
+/// check(teak_lock_file_of(path, lock_file, sizeof lock_file, &error));
+/// assert(strstr(lock_file, "-lock"));
+/// ```
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn teak_lock_file_of(
+    path: *const c_char,
+    lock_file: *mut c_char,
+    room: usize,
+    error: *mut teak_error,
+) -> teak_code {
+    // SAFETY: C's promise.
+    unsafe {
+        answer(error, || {
+            let found = teak::lock_file_of(self::path(path)?)?;
+            let found = found.as_os_str().as_bytes();
+            let place: &mut [MaybeUninit<u8>] = array_mut(lock_file.cast(), room)?;
+            let needed = found.len() + 1;
+            if place.len() < needed {
+                let text = format!("the path of the lock file needs {needed} bytes, not {room}");
+                return Err(Failure::invalid_argument(text));
+            }
+            for (place, byte) in place.iter_mut().zip(found.iter().chain(&[0])) {
+                place.write(*byte);
+            }
             OK
         })
     }

@@ -1,6 +1,9 @@
 //! Why a function did not do what it was to do, and how C is told.
 
-use crate::{border::Grows, teak_code};
+use crate::{
+    border::{Grows, teak_slice},
+    teak_code,
+};
 use std::{ffi::c_char, io, mem::offset_of, path::Path};
 use teak::Error;
 
@@ -39,6 +42,16 @@ pub struct teak_error {
     pub number: u64,
     /// What happened and what to do, in UTF-8, ended by a zero; what does not fit is cut off.
     pub message: [c_char; TEAK_MESSAGE_LEN],
+}
+
+/// What to do about an errno of the system, in UTF-8, as messages of this library say it; empty for those that are seldom. It is there as long as the
+/// library.
+#[unsafe(no_mangle)]
+pub extern "C" fn teak_remedy(system_code: i32) -> teak_slice {
+    let remedy = teak::remedy(&io::Error::from_raw_os_error(system_code));
+    remedy.map_or(teak_slice::NOTHING, |remedy| {
+        teak_slice::new(remedy.as_bytes())
+    })
 }
 
 /// An error on its way to C.

@@ -187,3 +187,37 @@ pub unsafe extern "C" fn teak_changed_tables(
         })
     }
 }
+
+/// Gives the id of the process that writes at this moment; TEAK_NONE if none does, or if it is not known here, as in another PID namespace. It is whom a
+/// teak_txn_begin_write waits for. A process may keep its turn between two transactions, to commit what it has in memory.
+///
+/// Threads: any.
+///
+/// Errors: TEAK_INVALID_HANDLE, TEAK_BUSY.
+///
+/// ```c
+/// uint32_t writer;
+/// teak_txn txn;
+/// check(teak_txn_begin_write(db, &txn, &error));
+/// check(teak_db_writer_process(db, &writer, &error));
+/// assert(writer != 0);
+/// check(teak_txn_end(txn, &error));
+/// ```
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn teak_db_writer_process(
+    db: teak_db,
+    process: *mut u32,
+    error: *mut teak_error,
+) -> teak_code {
+    // SAFETY: C's promise.
+    unsafe {
+        answer(error, || -> Answer {
+            let out = Out::new(process, "process")?;
+            let writer = DATABASES.read(db.handle)?.database.writer_process()?;
+            if let Some(writer) = writer {
+                out.set(writer);
+            }
+            Ok(whether(writer.is_some()))
+        })
+    }
+}

@@ -40,7 +40,7 @@ pub use codes::{teak_code, teak_code_text};
 pub use cursors::*;
 pub use database::*;
 pub use events::*;
-pub use failure::{TEAK_MESSAGE_LEN, teak_error};
+pub use failure::{TEAK_MESSAGE_LEN, teak_error, teak_remedy};
 pub use following::*;
 pub use loading::*;
 pub use measures::*;

@@ -3,14 +3,16 @@
 use crate::{
     border::{Answer, Grows, OK, answer, path, teak_slice},
     database::{DATABASES, Handle, teak_db},
-    failure::teak_error,
+    failure::{Failure, teak_error},
     teak_code,
 };
 use std::{
     ffi::{c_char, c_int, c_void},
     ops::ControlFlow,
+    ptr,
+    time::Duration,
 };
-use teak::CheckReport;
+use teak::{CheckReport, CompactObstacle, CompactOptions, CompactProgress};
 
 /// What is called now and then while something takes long: so much of so much is done. Another answer than 0 ends it.
 pub type teak_progress_function =
@@ -86,7 +88,7 @@ impl Progress {
 }
 
 /// A handle of the database that keeps nobody from closing the one that was given.
-fn handle(db: teak_db) -> Result<Handle, crate::failure::Failure> {
+fn handle(db: teak_db) -> Result<Handle, Failure> {
     Ok(DATABASES.read(db.handle)?.another())
 }
 
@@ -148,12 +150,9 @@ pub unsafe extern "C" fn teak_db_backup_compact(
     }
 }
 
-/// Moves pages from the end of the file to free places before it, and makes the file shorter; TEAK_NONE if `progress` has ended it. `progress` may be NULL; it is
-/// given the pages that were moved and the length of the file.
+/// Moves pages from the end of the file to free places before it, and makes the file as short as it can be: teak_db_compact_with without options, and without a report.
 ///
-/// Threads: any. It commits, and waits for other writers.
-///
-/// Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_READ_ONLY, TEAK_POISONED, TEAK_FULL, TEAK_CORRUPTED, TEAK_IO, TEAK_FORKED.
+/// Threads, errors: as teak_db_compact_with.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn teak_db_compact(
     db: teak_db,
@@ -162,14 +161,158 @@ pub unsafe extern "C" fn teak_db_compact(
     error: *mut teak_error,
 ) -> teak_code {
     // SAFETY: C's promise.
+    unsafe { teak_db_compact_with(db, ptr::null(), ptr::null_mut(), progress, user, error) }
+}
+
+/// How short a compaction makes the file, how much it does for that, and how fast. Zeros are the defaults: as short as it can be, without a limit.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct teak_compact_options {
+    /// sizeof(teak_compact_options).
+    pub size: usize,
+    /// It ends when the file is no longer than this; 0 for no such length.
+    pub until_file_bytes: u64,
+    /// It ends when no more than this part of the file is free, of a hundred; 0 for no such part.
+    pub until_free_percent: u64,
+    /// It ends when about so many bytes were moved; 0 for no such limit.
+    pub max_moved_bytes: u64,
+    /// About so many bytes are moved with each commit, at most; 0 for 4,096 pages.
+    pub max_commit_bytes: u64,
+    /// It waits so many milliseconds between two commits that move something.
+    pub pause_ms: u64,
+    /// It ends where others write for more milliseconds than these before one of its commits; 0 to wait for as long as they do.
+    pub max_wait_ms: u64,
+}
+
+// SAFETY: it begins with its size, any bytes are a value, and there is no padding.
+unsafe impl Grows for teak_compact_options {
+    const NAME: &'static str = "teak_compact_options";
+}
+
+impl teak_compact_options {
+    fn to_rust(self) -> Result<CompactOptions, Failure> {
+        let mut options = CompactOptions::new().pause(Duration::from_millis(self.pause_ms));
+        if self.max_wait_ms != 0 {
+            options = options.wait_for_writers(Duration::from_millis(self.max_wait_ms));
+        }
+        if self.until_file_bytes != 0 {
+            options = options.until_file_bytes(self.until_file_bytes);
+        }
+        if self.until_free_percent != 0 {
+            let percent = u8::try_from(self.until_free_percent).ok();
+            let percent = percent.filter(|percent| *percent <= 100).ok_or_else(|| {
+                let given = self.until_free_percent;
+                let text = format!("until_free_percent is {given}; choose 1 to 100, or 0 for none");
+                Failure::invalid_argument(text)
+            })?;
+            options = options.until_free_percent(percent);
+        }
+        if self.max_moved_bytes != 0 {
+            options = options.max_moved_bytes(self.max_moved_bytes);
+        }
+        if self.max_commit_bytes != 0 {
+            options = options.max_commit_bytes(self.max_commit_bytes);
+        }
+        Ok(options)
+    }
+}
+
+/// Why a file did not become as short as it was to be.
+#[repr(C)]
+pub enum teak_compact_obstacle {
+    /// It did.
+    TEAK_COMPACT_REACHED = 0,
+    /// A limit of the options was reached, or the function that is told of progress has ended it.
+    TEAK_COMPACT_LIMIT = 1,
+    /// Readers see pages that would have to go, or all that keeps the pages that they would go to.
+    TEAK_COMPACT_READERS = 2,
+    /// Named snapshots do.
+    TEAK_COMPACT_NAMED_SNAPSHOTS = 3,
+    /// There is no room to move what is left: more is in use than was asked for, or the disk is full or the size limit reached where values would have to be
+    /// copied behind the end first.
+    TEAK_COMPACT_ROOM = 4,
+    /// Others write, for longer than it was to wait.
+    TEAK_COMPACT_WRITERS = 5,
+    /// Something that this version of the interface has no number for.
+    TEAK_COMPACT_OTHER = 6,
+}
+
+/// What a compaction has done.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct teak_compact_report {
+    /// sizeof(teak_compact_report).
+    pub size: usize,
+    /// Pages that were moved.
+    pub moved_pages: u64,
+    /// How long the file is now.
+    pub file_bytes: u64,
+    /// A teak_compact_obstacle: what was in the way, or that the file is as short as it was to be.
+    pub obstacle: u64,
+}
+
+// SAFETY: it begins with its size, any bytes are a value, and there is no padding.
+unsafe impl Grows for teak_compact_report {
+    const NAME: &'static str = "teak_compact_report";
+}
+
+impl From<CompactProgress> for teak_compact_report {
+    fn from(done: CompactProgress) -> Self {
+        use teak_compact_obstacle as C;
+        let obstacle = match done.obstacle {
+            None if done.is_reached => C::TEAK_COMPACT_REACHED,
+            Some(CompactObstacle::Limit) => C::TEAK_COMPACT_LIMIT,
+            Some(CompactObstacle::Readers) => C::TEAK_COMPACT_READERS,
+            Some(CompactObstacle::NamedSnapshots) => C::TEAK_COMPACT_NAMED_SNAPSHOTS,
+            Some(CompactObstacle::Room) => C::TEAK_COMPACT_ROOM,
+            Some(CompactObstacle::Writers) => C::TEAK_COMPACT_WRITERS,
+            _ => C::TEAK_COMPACT_OTHER,
+        };
+        Self {
+            size: 0,
+            moved_pages: done.moved_pages,
+            file_bytes: done.file_bytes,
+            obstacle: obstacle as u64,
+        }
+    }
+}
+
+/// Moves pages from the end of the file to free places before it, and makes the file shorter; TEAK_NONE if `progress` has ended it. `options` and `report`, whose sizes
+/// are set, and `progress` may be NULL; that is given the pages that were moved and the length of the file.
+///
+/// Threads: any. It commits, and waits for other writers.
+///
+/// Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_READ_ONLY, TEAK_POISONED, TEAK_FULL, TEAK_CORRUPTED, TEAK_IO, TEAK_FORKED, TEAK_INVALID_ARGUMENT, TEAK_TOO_NEW; TEAK_FILE_NOT_FOUND if the file
+/// has lost its name, which was required.
+///
+/// ```c
+/// teak_compact_options half = {.size = sizeof half, .until_free_percent = 50};
+/// teak_compact_report report = {.size = sizeof report};
+/// check(teak_db_compact_with(db, &half, &report, NULL, NULL, &error));
+/// assert(report.obstacle == TEAK_COMPACT_REACHED && report.file_bytes > 0);
+/// ```
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn teak_db_compact_with(
+    db: teak_db,
+    options: *const teak_compact_options,
+    report: *mut teak_compact_report,
+    progress: teak_progress_function,
+    user: *mut c_void,
+    error: *mut teak_error,
+) -> teak_code {
+    // SAFETY: C's promise.
     unsafe {
         answer(error, || {
+            let options = teak_compact_options::read_from(options)?.to_rust()?;
             let handle = handle(db)?;
             handle.opened.refuse_waiting_for_itself()?;
             let mut progress = Progress::new(progress, user);
-            let done = handle
-                .database
-                .compact(&mut |done| progress.tell(done.moved_pages, done.file_bytes));
+            let done = handle.database.compact_with(&options, &mut |done| {
+                progress.tell(done.moved_pages, done.file_bytes)
+            });
+            if let Ok(done) = done {
+                teak_compact_report::from(done).write_to(report);
+            }
             progress.outcome(done)
         })
     }
@@ -271,7 +414,7 @@ pub unsafe extern "C" fn teak_db_check(
                 }
             }
             match found.damages.first() {
-                Some(damage) => Err(crate::failure::Failure::damaged(damage)),
+                Some(damage) => Err(Failure::damaged(damage)),
                 None => OK,
             }
         })

@@ -71,6 +71,25 @@ enum Command {
     Man(man::Arguments),
 }
 
+impl Command {
+    /// Whether it does something, of which its output is the report.
+    fn is_change(&self) -> bool {
+        match self {
+            Self::Load(_)
+            | Self::Import(_)
+            | Self::Put(_)
+            | Self::Del(_)
+            | Self::Table(_)
+            | Self::Backup(_)
+            | Self::Restore(_)
+            | Self::Compact(_)
+            | Self::Salvage(_) => true,
+            Self::Snapshot(arguments) => arguments.is_change(),
+            _ => false,
+        }
+    }
+}
+
 impl Arguments {
     /// How to report.
     pub(crate) fn style(&self) -> Style {
@@ -84,7 +103,8 @@ impl Arguments {
             lock_file: self.lock_file,
             is_unlocked: self.no_lock,
         });
-        match self.command {
+        let is_change = self.command.is_change();
+        let done = match self.command {
             Command::Load(arguments) => load::run(&arguments, style),
             Command::Import(arguments) => import::run(&arguments, style),
             Command::Dump(arguments) => dump::run(&arguments),
@@ -106,6 +126,10 @@ impl Arguments {
             Command::Page(arguments) => page::run(&arguments, style),
             Command::Completions(arguments) => completions::run(&arguments),
             Command::Man(arguments) => man::run(&arguments),
+        };
+        match is_change {
+            true => done.map_err(Failure::after_work),
+            false => done,
         }
     }
 }
@@ -141,11 +165,10 @@ pub(crate) struct WaitArgument {
     pub(crate) limit: Option<Duration>,
 }
 
-fn seconds(text: &str) -> Result<Duration, String> {
-    let seconds: f64 = text
-        .parse()
-        .map_err(|_| "give a number of seconds".to_owned())?;
-    Duration::try_from_secs_f64(seconds).map_err(|error| error.to_string())
+fn seconds(text: &str) -> Result<Duration, &'static str> {
+    let seconds = text.parse().ok();
+    let duration = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    duration.ok_or("give a number of seconds, from 0 to 1e19")
 }
 
 /// Which state a subcommand reads.

@@ -66,12 +66,23 @@ pub(crate) fn open_for_reading(path: &Path) -> Result<Database, Failure> {
 /// Opens a database that must exist, to change it.
 pub(crate) fn open_for_writing(path: &Path) -> Result<Database, Failure> {
     outputs::refuse_standard_output(path)?;
-    tell_recovery(for_writing().create(false).open(path)?)
+    tell_recovery(for_writing()?.create(false).open(path)?)
 }
 
 /// What is committed must be found under the name that was given.
-fn for_writing() -> Options {
-    options().require_name(true)
+fn for_writing() -> Result<Options, Failure> {
+    refuse_unlocked("this command writes")?;
+    Ok(options().require_name(true))
+}
+
+/// Refuses `--no-lock`, with the reason.
+pub(crate) fn refuse_unlocked(reason: &str) -> Result<(), Failure> {
+    match LOCKING.get().is_some_and(|locking| locking.is_unlocked) {
+        false => Ok(()),
+        true => Err(Failure::Usage(format!(
+            "--no-lock is for reading without a lock file, and {reason}; leave it out"
+        ))),
+    }
 }
 
 /// Opens a database to change it, or creates it with these permissions at most, does `work`, and closes it. A database that was created for work that fails
@@ -83,7 +94,7 @@ pub(crate) fn open_or_create<T>(
     work: impl FnOnce(&Database) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
     outputs::refuse_standard_output(path)?;
-    let mut options = for_writing().file_mode(file_mode);
+    let mut options = for_writing()?.file_mode(file_mode);
     if let Some(page_size_bytes) = page_size_bytes {
         options = options.page_size(page_size_bytes);
     }
@@ -241,31 +252,37 @@ pub(crate) fn begin_write(database: &Database, wait: WaitArgument) -> Result<Wri
     if let Some(txn) = database.begin_write_timeout(silence)? {
         return Ok(txn);
     }
-    let path = shown_path(database.path());
-    let writer = || match database.writer_process() {
-        Ok(Some(process)) => format!("process {process}"),
-        _ => "another process".to_owned(),
-    };
     let rest = wait.limit.map(|limit| limit.saturating_sub(silence));
     if rest.is_none_or(|rest| !rest.is_zero()) {
         let limit = match wait.limit {
             Some(limit) => format!("for at most {limit:?}"),
             None => "until it has ended; --wait-timeout SECONDS limits that".to_owned(),
         };
-        let writer = writer();
+        let (writer, path) = (writer(database), shown_path(database.path()));
         output::warn(&format!("{writer} is writing to {path}; waiting {limit}"));
     }
     let begun = match rest {
         None => Some(database.begin_write()?),
         Some(rest) => database.begin_write_timeout(rest)?,
     };
-    begun.ok_or_else(|| {
-        Failure::Busy(format!(
-            "{} has been writing to {path} for longer than {:?}; wait until it has ended, or longer (--wait-timeout)",
-            writer(),
-            wait.limit.unwrap_or_default()
-        ))
-    })
+    begun.ok_or_else(|| busy(database, wait))
+}
+
+/// Others have been writing for longer than was to be waited.
+pub(crate) fn busy(database: &Database, wait: WaitArgument) -> Failure {
+    Failure::Busy(format!(
+        "{} has been writing to {} for longer than {:?}; wait until it has ended, or longer (--wait-timeout)",
+        writer(database),
+        shown_path(database.path()),
+        wait.limit.unwrap_or_default()
+    ))
+}
+
+fn writer(database: &Database) -> String {
+    match database.writer_process() {
+        Ok(Some(process)) => format!("process {process}"),
+        _ => "another process".to_owned(),
+    }
 }
 
 /// Runs `change` in a write transaction and commits what it did, durably.

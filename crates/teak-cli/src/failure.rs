@@ -113,6 +113,25 @@ impl Failure {
         }
     }
 
+    /// Turns what the system says when a database, or a backup of one, is opened into a failure.
+    pub(crate) fn opening(path: &Path) -> impl FnOnce(io::Error) -> Self {
+        move |error| match error.kind() {
+            io::ErrorKind::NotFound => teak::Error::NotFound(path.to_owned()).into(),
+            _ => Self::file("opening", path)(error),
+        }
+    }
+
+    /// Of a command that has changed something before it wrote its report: says so.
+    pub(crate) fn after_work(self) -> Self {
+        match &self {
+            Self::Output(_) if !self.is_broken_pipe() => Self::During {
+                context: "what was to be done is done; only the report of it is missing".to_owned(),
+                cause: Box::new(self),
+            },
+            _ => self,
+        }
+    }
+
     /// Prints the failure to standard error and gives the exit code.
     pub(crate) fn report(&self, style: Style) -> ExitCode {
         if self.is_broken_pipe() {
@@ -198,12 +217,8 @@ impl Failure {
                 action,
                 path,
                 source,
-            } => {
-                let remedy = teak::remedy(source).map(|remedy| format!("; {remedy}"));
-                let path = shown_path(path);
-                format!("{action} {path} failed{}", remedy.unwrap_or_default())
-            }
-            Self::Output(_) => "writing the output failed".to_owned(),
+            } => format!("{action} {} failed{}", shown_path(path), advice(source)),
+            Self::Output(source) => format!("writing the output failed{}", advice(source)),
             Self::During { cause, .. } => cause.message(),
         }
     }
@@ -245,6 +260,10 @@ impl Failure {
             Self::During { cause, .. } => cause.kind(),
         }
     }
+}
+
+fn advice(error: &io::Error) -> String {
+    teak::remedy(error).map_or_else(String::new, |remedy| format!("; {remedy}"))
 }
 
 fn engine_kind(error: &teak::Error) -> Kind {

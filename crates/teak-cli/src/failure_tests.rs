@@ -47,7 +47,7 @@ fn failures_of_the_program_have_the_texts_and_exit_codes_that_are_documented() {
             "File",
             Failure::file("reading", Path::new("coins.tsv"))(missing()),
         ),
-        ("Output", Failure::Output(missing())),
+        ("Output", Failure::Output(io::Error::from_raw_os_error(28))),
     ];
     for (name, failure) in failures {
         let row = row(name);

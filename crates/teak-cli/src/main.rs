@@ -16,6 +16,7 @@ mod text;
 
 use arguments::Arguments;
 use clap::Parser;
+use clap::error::ContextValue;
 use failure::Failure;
 use output::Style;
 use std::{process::ExitCode, sync::Arc};
@@ -25,9 +26,7 @@ fn main() -> ExitCode {
     let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
-        Err(error) if error.use_stderr() && json_is_asked_for() => {
-            return Failure::Usage(error.to_string().trim_end().to_owned()).report(Style::Json);
-        }
+        Err(error) if error.use_stderr() => return report_usage(error),
         Err(error) => error.exit(),
     };
     let style = arguments.style();
@@ -35,6 +34,31 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.report(style),
     }
+}
+
+/// Tells what is wrong with the command line, with escapes for what is hidden in the arguments that this repeats.
+fn report_usage(mut error: clap::Error) -> ExitCode {
+    let mut shown = Vec::new();
+    for (kind, value) in error.context() {
+        if let ContextValue::String(text) = value {
+            shown.push((kind, ContextValue::String(text::printable(text.as_bytes()))));
+        }
+    }
+    for (kind, value) in shown {
+        error.insert(kind, value);
+    }
+    let text = error.to_string();
+    if json_is_asked_for() {
+        let text = text.trim_start_matches("error: ").trim_end();
+        return Failure::Usage(text.to_owned()).report(Style::Json);
+    }
+    let shown = text::shown_message(&text);
+    if shown == text {
+        // In colours where there are any.
+        error.exit();
+    }
+    eprint!("{shown}");
+    ExitCode::from(failure::Kind::Usage as u8)
 }
 
 /// Whether errors are to be told in JSON, where the arguments could not be understood.

@@ -11,6 +11,8 @@ use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
 const BUFFER_LEN: usize = 64 << 10;
+/// More links in a row are not followed by the system either.
+const LINKS_MAX: usize = 40;
 /// How a lock file begins.
 const LOCK_MAGIC: &[u8; 8] = b"TeakLock";
 const LOCK_SUFFIX: &[u8] = b"-lock";
@@ -24,7 +26,7 @@ pub(crate) struct TextFile {
 enum Sink {
     /// A file without that name yet.
     Unnamed(BufWriter<NamedTempFile>),
-    /// A pipe or a device, which is not replaced.
+    /// A pipe, a device or an open descriptor, which is not replaced.
     Special(BufWriter<File>),
 }
 
@@ -36,8 +38,12 @@ impl TextFile {
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) => return Err(Failure::file("creating", path)(error)),
         };
-        if there.as_ref().is_some_and(|there| !there.is_file()) {
-            let file = File::options().write(true).open(path);
+        let is_file = there.as_ref().is_none_or(Metadata::is_file);
+        if is_file {
+            refuse_database(path)?;
+        }
+        if !is_file || is_descriptor(path) {
+            let file = File::options().append(true).open(path);
             let file = file.map_err(Failure::file("opening", path))?;
             let sink = Sink::Special(BufWriter::with_capacity(BUFFER_LEN, file));
             return Ok(Self {
@@ -45,7 +51,6 @@ impl TextFile {
                 path: path.to_owned(),
             });
         }
-        refuse_database(path)?;
         let path = match &there {
             Some(_) => writable(path),
             None => refuse_dangling(path),
@@ -96,6 +101,21 @@ fn writable(path: &Path) -> Result<PathBuf, Failure> {
     fs::canonicalize(path).map_err(Failure::file("opening", path))
 }
 
+/// Whether a path is of an open descriptor, as `/dev/stdout` is: others go on writing to the file that it is of, which must stay.
+fn is_descriptor(path: &Path) -> bool {
+    let mut path = path.to_owned();
+    for _ in 0..LINKS_MAX {
+        if fs::canonicalize(parent(&path)).is_ok_and(|parent| parent.starts_with("/proc")) {
+            return true;
+        }
+        match fs::read_link(&path) {
+            Ok(target) => path = parent(&path).join(target),
+            Err(_) => return false,
+        }
+    }
+    false
+}
+
 fn refuse_dangling(path: &Path) -> Result<PathBuf, Failure> {
     match path.symlink_metadata() {
         Ok(_) => Err(Failure::Usage(format!(
@@ -141,9 +161,10 @@ fn narrow_group(mode: u32) -> u32 {
     mode & 0o777 & (0o707 | (mode & 0o007) << 3)
 }
 
-/// Refuses a database as an output that would be one with an input, or with its lock file.
+/// Refuses a database as an output that would be one with an input, or with its lock file; and standard output, too.
 pub(crate) fn refuse_inputs(output: &Path, inputs: &[&Path]) -> Result<(), Failure> {
     for input in inputs {
+        refuse_standard_output(input)?;
         if is_same(output, input) {
             let message = format!(
                 "the output {} is the same file as the input {}; name another file",
@@ -178,9 +199,38 @@ pub(crate) fn refuse_name(output: &Path, taken: &Path, what: &str) -> Result<(),
     )))
 }
 
-/// The permissions of what is made of `source`: for others no more than that has.
-pub(crate) fn mode_of(source: Option<&Metadata>) -> u32 {
-    source.map_or(0o666, |source| source.mode() & 0o066 | 0o600)
+/// The permissions of a database that is made of nothing.
+pub(crate) const NEW_MODE: u32 = 0o666;
+
+/// The permissions of what is made of `source` at `target`: for others no more than that has.
+pub(crate) fn mode_of(source: Option<&Metadata>, target: &Path) -> u32 {
+    let Some(source) = source else {
+        return NEW_MODE;
+    };
+    let mode = source.mode() & 0o066 | 0o600;
+    match group_of_new(target) == Some(source.gid()) {
+        true => mode,
+        // Members of this group are others to the source.
+        false => narrow_group(mode),
+    }
+}
+
+/// The group that a new file has, if that is known.
+fn group_of_new(path: &Path) -> Option<u32> {
+    const SETGID: u32 = 0o2000;
+    let directory = fs::metadata(parent(path)).ok()?;
+    match directory.mode() & SETGID {
+        0 => fs::metadata("/proc/self").ok().map(|own| own.gid()),
+        _ => Some(directory.gid()),
+    }
+}
+
+/// The attributes of an input, if it is there; of standard input for `-`.
+pub(crate) fn input(path: &Path) -> Option<Metadata> {
+    match path == Path::new("-") {
+        true => standard_input(),
+        false => path.metadata().ok(),
+    }
 }
 
 /// The attributes of standard input, if that is a file.
@@ -190,8 +240,8 @@ pub(crate) fn standard_input() -> Option<Metadata> {
     found.is_file().then_some(found)
 }
 
-/// Refuses to have standard output be the database that is read, or its lock file.
-pub(crate) fn refuse_standard_output(database: &Path) -> Result<(), Failure> {
+/// Refuses to have standard output be a file that is read or changed, or its lock file.
+pub(crate) fn refuse_standard_output(file: &Path) -> Result<(), Failure> {
     let output = io::stdout().as_fd().try_clone_to_owned().map(File::from);
     let Ok(output) = output.and_then(|output| output.metadata()) else {
         return Ok(());
@@ -200,15 +250,28 @@ pub(crate) fn refuse_standard_output(database: &Path) -> Result<(), Failure> {
         let found = fs::metadata(path);
         found.is_ok_and(|found| found.is_file() && id(&found) == id(&output))
     };
-    let lock_file = engine::lock_file_of(database);
-    if is_output(database) || lock_file.is_some_and(|lock_file| is_output(&lock_file)) {
+    let lock_file = engine::lock_file_of(file);
+    if is_output(file) || lock_file.is_some_and(|lock_file| is_output(&lock_file)) {
         let message = format!(
-            "standard output is the database {} or its lock file; send the output elsewhere",
-            shown_path(database)
+            "standard output is {}, which this command uses, or its lock file; send the output elsewhere",
+            shown_path(file)
         );
         return Err(Failure::Usage(message));
     }
     Ok(())
+}
+
+/// Refuses a new database of a name that is another's lock file, or whose own lock file would be a database.
+pub(crate) fn refuse_lock_names(path: &Path) -> Result<(), Failure> {
+    refuse_database(path)?;
+    match engine::lock_file_of(path).filter(|lock_file| is_database(lock_file)) {
+        None => Ok(()),
+        Some(lock_file) => Err(Failure::Usage(format!(
+            "{} is a database, and would be the lock file of the output {}; name another file",
+            shown_path(&lock_file),
+            shown_path(path)
+        ))),
+    }
 }
 
 /// Refuses to replace a database or a lock file, whosever.

@@ -158,14 +158,31 @@ pub unsafe extern "C" fn mdb_cursor_get(
         let (cursor, txn) = unsafe { both(cursor) }?;
         txn.refuse_blocked()?;
         let operation = Operation::from_number(operation).ok_or(Code::INVALID_ARGUMENT)?;
+        txn.store_reserved()?;
         if key == data && !key.is_null() {
-            return Err(Code::INVALID_ARGUMENT);
+            // SAFETY: the caller's promise.
+            return get_both_in_one(cursor, txn, unsafe { own(key) }?, operation);
         }
         // SAFETY: the caller's promise; the two are not the same.
         let (key, data) = unsafe { (key.as_mut(), data.as_mut()) };
-        txn.store_reserved()?;
         cursor.inner()?.get(txn, key, data, operation)
     })
+}
+
+/// Tells the record in one value, which LMDB gives the data first, and then the key where the operation tells it.
+fn get_both_in_one(
+    cursor: &Cursor,
+    txn: &mut Transaction,
+    both: &mut Value,
+    operation: Operation,
+) -> Outcome {
+    let before = *both;
+    let mut data = before;
+    (cursor.inner()?).get(txn, Some(both), Some(&mut data), operation)?;
+    if (both.bytes, both.len) == (before.bytes, before.len) {
+        *both = data;
+    }
+    Ok(())
 }
 
 /// Puts a record, and goes to it.

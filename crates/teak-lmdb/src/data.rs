@@ -32,10 +32,10 @@ pub unsafe extern "C" fn mdb_get(
         if key.len == 0 {
             return Err(Code(codes::BAD_VALSIZE));
         }
-        txn.store_reserved()?;
-        let open = txn.looked_at(handle)?.ok_or(Code::NOT_FOUND)?;
         // SAFETY: the caller's promise.
         let bytes = unsafe { key.bytes() }?;
+        txn.store_reserved_of(handle, bytes)?;
+        let open = txn.looked_at(handle)?.ok_or(Code::NOT_FOUND)?;
         let _sought = Sought::new(open, Of::Keys, key, bytes);
         let found = txn.view()?.get(&open.tables, bytes).map_err(put::of_size)?;
         *data = Value::new(found.ok_or(Code::NOT_FOUND)?);

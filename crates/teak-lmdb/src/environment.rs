@@ -6,7 +6,7 @@ use crate::{
     flags,
     handles::{Handles, Open},
     orders::InUse,
-    readers::Places,
+    readers::{self, Places},
     registry::{Registered, Registry},
 };
 use std::{
@@ -134,6 +134,13 @@ impl Environment {
         }
     }
 
+    pub(crate) fn max_readers(&self) -> c_uint {
+        match self.opened.get() {
+            Some(opened) => opened.max_readers,
+            None => self.wanted().max_readers,
+        }
+    }
+
     pub(crate) fn set_flags(&self, changed: c_uint, is_on: bool) -> Outcome {
         if changed & !flags::CHANGEABLE != 0 {
             return Err(Code::INVALID_ARGUMENT);
@@ -198,6 +205,14 @@ impl Opened {
         }
         let database = opened?;
         let data = files.open_data(flags)?;
+        // Who does without the lock file leaves it as it is.
+        let (max_readers, left_readers, places) = match flags & flags::NOLOCK {
+            0 => {
+                let readers = files.readers(wanted.max_readers);
+                (readers, readers, readers as usize)
+            }
+            _ => (wanted.max_readers, files.readers(0), NOLOCK_READERS),
+        };
         Ok(Self {
             data,
             _orders: InUse::new(database.path()),
@@ -205,17 +220,14 @@ impl Opened {
             path: path.to_owned(),
             flags: flags.into(),
             map_size: wanted.map_size.unwrap_or(0).into(),
-            max_readers: wanted.max_readers,
+            max_readers,
             handles: Mutex::new(Handles::new(wanted.max_databases)),
             generation: AtomicU64::new(0),
-            places: Places::new(match flags & flags::NOLOCK {
-                0 => wanted.max_readers as usize,
-                _ => NOLOCK_READERS,
-            }),
+            places: Places::new(places),
             is_closed: AtomicBool::new(false),
             main: Mutex::default(),
             writers: AtomicUsize::new(0),
-            _left: LeftLock(files),
+            _left: LeftLock(files, left_readers),
         })
     }
 
@@ -239,10 +251,8 @@ impl Opened {
 
     /// Takes a place for this thread to read at.
     pub(crate) fn place_of_reader(&self) -> Outcome<usize> {
-        // SAFETY: it takes nothing and cannot fail.
-        let thread = unsafe { libc::pthread_self() as usize };
         let is_for_thread = !self.has(flags::NOTLS | flags::NOLOCK);
-        self.places.take(thread, is_for_thread)
+        self.places.take(readers::this_thread(), is_for_thread)
     }
 
     pub(crate) fn is_closed(&self) -> bool {
@@ -353,11 +363,12 @@ impl Drop for Environment {
 
 /// Leaves the lock file where it was, for clients that look for it: the engine removes it with the last one who has the database open.
 #[derive(Debug)]
-struct LeftLock(Files);
+struct LeftLock(Files, c_uint);
 
 impl Drop for LeftLock {
     fn drop(&mut self) {
         self.0.leave_lock();
+        self.0.readers(self.1);
     }
 }
 

@@ -167,7 +167,10 @@ pub unsafe extern "C" fn mdb_env_info(
             last_page: (stat.page_count - 1).saturating_sub(PAGES_MORE) as usize,
             last_transaction: opened.last_transaction()? as usize,
             max_readers: opened.max_readers,
-            reader_count: opened.places.most() as c_uint,
+            reader_count: match opened.has(flags::NOLOCK) {
+                true => 0,
+                false => opened.places.most() as c_uint,
+            },
         };
         if place.is_null() {
             return Err(Code::INVALID_ARGUMENT);
@@ -322,7 +325,7 @@ pub unsafe extern "C" fn mdb_env_get_maxreaders(
     answer(|| {
         // SAFETY: the caller's promise.
         let (environment, readers) = unsafe { (live(environment)?, own(readers)?) };
-        *readers = environment.wanted().max_readers;
+        *readers = environment.max_readers();
         Ok(())
     })
 }
@@ -438,7 +441,8 @@ pub unsafe extern "C" fn mdb_reader_list(
 
 /// The lines of readers: those of this environment by their places, those of other processes as the engine knows them.
 fn lines(environment: &Environment) -> Outcome<Vec<CString>> {
-    let Ok(opened) = environment.opened() else {
+    let opened = environment.opened().ok();
+    let Some(opened) = opened.filter(|opened| !opened.has(flags::NOLOCK)) else {
         return Ok(vec![c"(no reader locks)\n".to_owned()]);
     };
     let own = process::id();

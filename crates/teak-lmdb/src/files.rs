@@ -5,7 +5,7 @@ use crate::{
     flags,
 };
 use std::{
-    ffi::{CStr, OsStr, c_uint},
+    ffi::{CStr, CString, OsStr, c_uint},
     fs::{self, File, OpenOptions},
     io::{self, Write as _},
     os::fd::AsRawFd,
@@ -14,7 +14,11 @@ use std::{
         fs::{MetadataExt, OpenOptionsExt, PermissionsExt, fchown},
     },
     path::{Path, PathBuf},
+    ptr,
 };
+
+/// The attribute of a lock file with the largest number of readers that an environment was opened with.
+const READERS: &CStr = c"user.teak.lmdb-readers";
 
 /// Where the files of an environment are.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -43,6 +47,31 @@ impl Files {
             data,
             lock: is_locked.then_some(lock),
         }
+    }
+
+    /// How many readers there may be where so many are asked for: as in LMDB, a lock file that has room for more keeps that. Where the file
+    /// system has no attributes it is as many as are asked for.
+    pub(crate) fn readers(&self, asked: c_uint) -> c_uint {
+        let lock = self.lock.as_ref().map(|lock| lock.as_os_str().as_bytes());
+        let Some(lock) = lock.and_then(|lock| CString::new(lock).ok()) else {
+            return asked;
+        };
+        let mut kept = [0; size_of::<c_uint>()];
+        let (room, len) = (kept.as_mut_ptr().cast(), kept.len());
+        // SAFETY: both are strings, and there is room for so many bytes.
+        let read = unsafe { libc::getxattr(lock.as_ptr(), READERS.as_ptr(), room, len) };
+        let kept = match read {
+            4 => c_uint::from_le_bytes(kept),
+            _ => 0,
+        };
+        if kept >= asked {
+            return kept;
+        }
+        let bytes = asked.to_le_bytes();
+        let bytes = ptr::from_ref(&bytes).cast();
+        // SAFETY: both are strings, and so many bytes are there. Who cannot write to the file leaves it as it is.
+        let _ = unsafe { libc::setxattr(lock.as_ptr(), READERS.as_ptr(), bytes, len, 0) };
+        asked
     }
 
     /// Makes a lock file beside the data file, where it can, that the engine recognises.

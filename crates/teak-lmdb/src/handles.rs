@@ -40,8 +40,6 @@ pub(crate) struct Open {
     /// The client's orders of keys and of values, where it has brought them.
     orders: [OnceLock<&'static Given>; 2],
     is_closed: AtomicBool,
-    /// Whether keys may have values of different sizes, though the flags say that all have one: see `Transaction::free_sizes`.
-    has_sizes: AtomicBool,
     /// What a client has given to be kept.
     pub(crate) relocation: AtomicPtr<c_void>,
 }
@@ -53,7 +51,6 @@ impl Open {
             tables,
             orders: [OnceLock::new(), OnceLock::new()],
             is_closed: AtomicBool::new(false),
-            has_sizes: AtomicBool::new(false),
             relocation: AtomicPtr::default(),
         })
     }
@@ -97,15 +94,6 @@ impl Open {
             Some(given) => given.compare(a, b),
             None => compare::values(self.flags, a, b),
         }
-    }
-
-    /// Whether only the values of each key have one size.
-    pub(crate) fn has_sizes(&self) -> bool {
-        self.has_sizes.load(Ordering::Acquire)
-    }
-
-    pub(crate) fn note_sizes(&self) {
-        self.has_sizes.store(true, Ordering::Release);
     }
 
     pub(crate) fn is_closed(&self) -> bool {

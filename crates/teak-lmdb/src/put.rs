@@ -213,7 +213,8 @@ fn put_multi(
     {
         return Err(KEY_EXISTS);
     }
-    if open.has_sizes() {
+    let has_sizes = txn.view()?.has_sizes(open)?;
+    if has_sizes {
         refuse_other_size(txn, open, key, value)?;
     }
     let insert = |txn: &mut Transaction| {
@@ -233,8 +234,8 @@ fn put_multi(
     if asked & flags::NODUPDATA != 0 {
         return Err(KEY_EXISTS);
     }
-    // What the client's comparison calls equal may be other bytes.
-    if open.order(Of::Values).is_some() {
+    // What the comparison calls equal may be other bytes.
+    if has_sizes || open.order(Of::Values).is_some() {
         txn.change(|txn| table.replace(txn, key, value, value))?;
     }
     Ok(())
@@ -251,10 +252,10 @@ fn refuse_other_size(txn: &Transaction, open: &Open, key: &[u8], value: &[u8]) -
 /// Whether it is only for its size that the engine does not take a value into a table whose values have one, and its key has none yet: LMDB
 /// looks at sizes within a key at most.
 fn is_first_of_its_size(txn: &Transaction, open: &Open, key: &[u8], value: &[u8]) -> Outcome<bool> {
-    if !open.has(flags::DUPFIXED | flags::INTEGERDUP) || open.has_sizes() {
+    let view = txn.view()?;
+    if !open.has(flags::DUPFIXED | flags::INTEGERDUP) || view.has_sizes(open)? {
         return Ok(false);
     }
-    let view = txn.view()?;
     let is_key_wrong = open.has(flags::INTEGERKEY)
         && match view.last_key(&open.tables)? {
             Some(last) => last.len() != key.len(),

@@ -37,6 +37,31 @@ struct Place {
 /// A place that was shown: its thread, and the state that is read there.
 pub(crate) type Shown = (usize, Option<u64>);
 
+/// So many bits of a thread are the system's number of it, which the next thread may have; above them is a count of threads.
+const THREAD_BITS: u32 = 48;
+
+/// This thread, and no other one: one that has ended leaves its place where it is, if it is still reading.
+pub(crate) fn this_thread() -> usize {
+    static THREADS: AtomicU64 = AtomicU64::new(1);
+    thread_local! {
+        static THREAD: Cell<usize> = const { Cell::new(0) };
+    }
+    let this = THREAD.get();
+    if this != 0 {
+        return this;
+    }
+    // SAFETY: it takes nothing and cannot fail.
+    let shown = unsafe { libc::pthread_self() as u64 };
+    let made = (shown | THREADS.fetch_add(1, Ordering::Relaxed) << THREAD_BITS) as usize;
+    THREAD.set(made);
+    made
+}
+
+/// The system's number of a thread.
+fn shown_thread(thread: usize) -> usize {
+    (thread as u64 & ((1 << THREAD_BITS) - 1)) as usize
+}
+
 /// The places of an environment.
 #[derive(Debug)]
 pub(crate) struct Places {
@@ -169,7 +194,7 @@ impl Places {
     pub(crate) fn shown(&self) -> impl Iterator<Item = Shown> {
         let places = (0..self.most()).map(|index| self.place(index));
         places.filter_map(|place| {
-            let thread = place.thread.load(Ordering::Acquire);
+            let thread = shown_thread(place.thread.load(Ordering::Acquire));
             match place.used.load(Ordering::Acquire) {
                 FREE => None,
                 KEPT => Some((thread, None)),

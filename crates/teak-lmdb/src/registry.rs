@@ -1,7 +1,8 @@
 //! The handles that C has: numbers that look like pointers, and stand for an object until it ends. One that is over is refused, and
 //! nothing that it stood for is touched.
 //!
-//! A handle is a slot and the generation of the slot. Slots are never freed; a slot whose generations are used up is not used again.
+//! A handle is a slot and the generation of the slot. Slots are never freed. A slot whose generations are used up is left, until no other one is:
+//! then it begins with the first generation again.
 //! Handles are below 2^47 and multiples of 16, since clients keep pointers in numbers of their language.
 
 use crate::codes::{Code, Outcome};
@@ -19,6 +20,8 @@ const GENERATION_MAX: u32 = (1 << (47 - ALIGNMENT_BITS - SLOT_BITS)) - 1;
 /// The first array of slots has so many, each further one twice as many.
 const FIRST_LEN: usize = 64;
 const ARRAYS: usize = SLOT_BITS as usize - FIRST_LEN.ilog2() as usize;
+/// As many slots as there can be.
+const SLOTS: u32 = ((FIRST_LEN << ARRAYS) - FIRST_LEN) as u32;
 /// No slot.
 const NONE: u32 = u32::MAX;
 
@@ -72,11 +75,12 @@ impl<T> Registry<T> {
     pub(crate) fn insert(&self, object: *mut T) -> Outcome<*mut T> {
         let index = match self.pop() {
             Some(index) => index,
-            None => self.unused.fetch_add(1, Ordering::Relaxed),
+            None => (self.take_unused())
+                .or_else(|| self.revive())
+                .ok_or(Code(libc::ENOMEM))?,
         };
         let (array, offset) = place(index);
-        let array = self.arrays.get(array).ok_or(Code(libc::ENOMEM))?;
-        let slots = array.get_or_init(|| {
+        let slots = self.arrays[array].get_or_init(|| {
             let len = FIRST_LEN << place(index).0;
             let new = || Slot {
                 object: AtomicPtr::default(),
@@ -132,6 +136,25 @@ impl<T> Registry<T> {
         }
     }
 
+    fn take_unused(&self) -> Option<u32> {
+        let next = |unused| (unused < SLOTS).then_some(unused + 1);
+        let taken = (self.unused).fetch_update(Ordering::Relaxed, Ordering::Relaxed, next);
+        taken.ok()
+    }
+
+    /// Takes a slot whose generations are used up: some 2^43 handles were given since its first one.
+    fn revive(&self) -> Option<u32> {
+        (0..SLOTS).find(|index| {
+            let (array, offset) = place(*index);
+            let slot = self.arrays[array].get().map(|slots| &slots[offset]);
+            slot.is_some_and(|slot| {
+                (slot.generation)
+                    .compare_exchange(GENERATION_MAX + 1, 1, Ordering::AcqRel, Ordering::Relaxed)
+                    .is_ok()
+            })
+        })
+    }
+
     fn pop(&self) -> Option<u32> {
         let mut free = self.free.load(Ordering::Acquire);
         loop {
@@ -165,7 +188,7 @@ impl<T> Registry<T> {
 
 #[cfg(test)]
 mod tests {
-    use super::{FIRST_LEN, GENERATION_MAX, Registry, place};
+    use super::{ARRAYS, Code, FIRST_LEN, GENERATION_MAX, Ordering, Registry, SLOTS, place};
     use std::{ptr, thread};
 
     #[test]
@@ -191,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slot_whose_generations_are_used_up_is_left() {
+    fn a_slot_whose_generations_are_used_up_is_left_as_long_as_there_are_others() {
         let registry = Registry::new();
         let object = &raw mut *Box::leak(Box::new(1));
         let mut handle = registry.insert(object).unwrap();
@@ -202,6 +225,14 @@ mod tests {
         registry.end(handle);
         let next = registry.insert(object).unwrap();
         assert_eq!(next.addr() >> 4 & 0xfffff, 1, "another slot");
+        registry.unused.store(SLOTS, Ordering::Relaxed);
+        let revived = registry.insert(object).unwrap();
+        assert_eq!(revived.addr() >> 4 & 0xfffff, 0, "no other slot is left");
+        assert_eq!(registry.find(revived), Some(object));
+        assert_eq!(registry.find(handle), None);
+        for _ in 0..2 {
+            assert_eq!(registry.insert(object), Err(Code(libc::ENOMEM)));
+        }
     }
 
     #[test]
@@ -214,6 +245,8 @@ mod tests {
                 next = (next.0 + 1, 0);
             }
         }
+        assert_eq!(place(SLOTS - 1).0, ARRAYS - 1);
+        assert_eq!(place(SLOTS), (ARRAYS, 0));
     }
 
     #[test]

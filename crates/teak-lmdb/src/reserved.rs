@@ -3,6 +3,7 @@
 use crate::{
     codes::Outcome,
     handles::{Open, Tables},
+    orders::Of,
     view::View,
 };
 use std::sync::Arc;
@@ -29,6 +30,11 @@ impl Reserved {
 
     pub(crate) fn value(&mut self) -> &mut [u8] {
         &mut self.value
+    }
+
+    /// Whether this may be its key.
+    pub(crate) fn may_be(&self, open: &Open, key: &[u8]) -> bool {
+        open.name() == self.open.name() && (open.order(Of::Keys).is_some() || key == self.key)
     }
 
     /// Whether the client has written what its record does not have.

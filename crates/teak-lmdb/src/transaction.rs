@@ -16,7 +16,7 @@ use crate::{
     writer::Writer,
 };
 use std::{ffi::c_uint, ptr, sync::Arc};
-use teak::{ReadTxn, Savepoint, WriteTxn};
+use teak::{ReadTxn, ResetReadTxn, Savepoint, WriteTxn};
 
 /// `MDB_txn`: a read transaction, a write transaction, or one that is nested in another.
 ///
@@ -64,6 +64,8 @@ enum Side {
     /// Absent while it is reset. The place is that of a reader.
     Reading {
         txn: Option<ReadTxn>,
+        /// That which was reset, to begin by it.
+        reset: Option<ResetReadTxn>,
         place: Option<usize>,
     },
     Writing {
@@ -111,6 +113,7 @@ impl Transaction {
         let new = || {
             let side = Side::Reading {
                 txn: None,
+                reset: None,
                 place: None,
             };
             let remembered = Remembered::now(opened);
@@ -298,6 +301,19 @@ impl Transaction {
         }
     }
 
+    /// Does so where this key may be that of the reserved value: who reads others while it is being written compares nothing.
+    pub(crate) fn store_reserved_of(&mut self, handle: c_uint, key: &[u8]) -> Outcome {
+        let Side::Writing { writer, .. } = self.side else {
+            return Ok(());
+        };
+        // SAFETY: as in `writer`.
+        let reserved = unsafe { &(*writer).reserved };
+        match (reserved, self.looked_at(handle)?) {
+            (Some(reserved), Some(open)) if !reserved.may_be(open, key) => Ok(()),
+            _ => self.store_reserved_of_writer(),
+        }
+    }
+
     fn store_reserved_of_writer(&mut self) -> Outcome {
         let writer = self.writer()?;
         let Some(reserved) = writer.reserved.take() else {
@@ -341,7 +357,10 @@ impl Transaction {
         if self.backups.iter().any(|(kept, _)| *kept == cursor) {
             return false;
         }
-        self.cursors.retain(|open| *open != cursor);
+        // Most are closed soon after they were opened.
+        if let Some(index) = self.cursors.iter().rposition(|open| *open == cursor) {
+            self.cursors.swap_remove(index);
+        }
         true
     }
 }

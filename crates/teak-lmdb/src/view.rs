@@ -74,12 +74,19 @@ impl<'t> View<'t> {
             }
         }
         orders::know_order_of_sizes(opened, name, database_flags)?;
-        if open.has(flags::DUPFIXED | flags::INTEGERDUP)
-            && options.size_of_values() == Some(ValueSize::Any)
-        {
-            open.note_sizes();
-        }
         Ok(Some(open))
+    }
+
+    /// Whether keys may have values of different sizes, though the flags say that all have one: see `Transaction::free_sizes`.
+    pub(crate) fn has_sizes(self, open: &Open) -> Outcome<bool> {
+        if !open.has(flags::DUPFIXED | flags::INTEGERDUP) {
+            return Ok(false);
+        }
+        let options = match &open.tables {
+            Tables::Plain(_) => return Ok(false),
+            Tables::Multi(table) => viewed!(self, txn => table.options(txn))?,
+        };
+        Ok(options.size_of_values() == Some(ValueSize::Any))
     }
 
     /// Whether a table is there, and is of its kind.

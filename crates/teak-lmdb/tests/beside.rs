@@ -104,11 +104,18 @@ fn printed(program: &str, library: Library, variables: &[(&str, &str)]) -> Strin
 }
 
 fn is_the_same(program: &str) {
+    let own = printed(program, Library::Own, &[]);
     let lmdb = printed(program, Library::Lmdb, &[]);
+    for (number, (own, lmdb)) in own.lines().zip(lmdb.lines()).enumerate() {
+        assert_eq!(
+            own, lmdb,
+            "{program}: line {number}; LMDB's is on the right"
+        );
+    }
     assert_eq!(
-        printed(program, Library::Own, &[]),
-        lmdb,
-        "{program}: LMDB's is on the right"
+        own.lines().count(),
+        lmdb.lines().count(),
+        "{program}: lines"
     );
 }
 
@@ -130,6 +137,12 @@ fn values_and_keys_that_compare_as_equal_are_replaced() {
 #[test]
 fn a_key_may_have_values_of_another_size_and_memory_reserved_for_its_first_one() {
     is_the_same("sizes.c");
+}
+
+#[test]
+fn values_of_another_size_that_another_process_has_put_are_known() {
+    let told = printed("sizes_of_others.c", Library::Own, &[]);
+    assert_eq!(told, "    a=1234 b=twelve byte2 c=12345678 MDB_NOTFOUND\n");
 }
 
 #[test]
@@ -158,6 +171,21 @@ fn a_cursor_that_deletes_and_puts_back_ends_where_lmdbs_does() {
 }
 
 #[test]
+fn a_thread_that_ends_while_it_reads_is_none_that_comes_later() {
+    is_the_same("threads.c");
+}
+
+#[test]
+fn a_comparison_may_call_the_library() {
+    is_the_same("nested_calls.c");
+}
+
+#[test]
+fn random_calls_are_answered_as_by_lmdb() {
+    is_the_same("random.c");
+}
+
+#[test]
 fn the_version_that_a_program_was_compiled_for_is_told() {
     let told = |wanted| printed("version.c", Library::Own, &[("TEAK_LMDB_VERSION", wanted)]);
     assert_eq!(told("0.9.24"), "LMDB 0.9.24: (Teak) 0.9.24\n");
@@ -177,4 +205,14 @@ fn a_comparison_may_read_behind_the_bytes_that_the_client_has_passed() {
 #[test]
 fn a_deleted_data_file_gives_way_and_readers_without_locks_have_no_limit() {
     is_the_same("replaced.c");
+}
+
+#[test]
+fn a_lock_file_keeps_its_number_of_readers_and_without_locks_there_is_none() {
+    is_the_same("readers.c");
+}
+
+#[test]
+fn a_transaction_commits_what_it_has_changed_in_a_database_whose_handle_is_closed() {
+    assert_eq!(printed("closed.c", Library::Own, &[]), "");
 }

@@ -60,7 +60,7 @@ pub enum Error {
     InUse(PathBuf),
     /// Something else stands where the lock file of the database belongs.
     #[error(
-        "{} stands where the lock file of the database belongs, and is none ({reason}); nothing was changed; move it away, or name another lock file (`Options::lock_file`)", shown(.path)
+        "{} stands where the lock file of the database belongs, and is none ({reason}); nothing was changed; move it away, or name another lock file (`Options::lock_file`, `teak --lock-file`)", shown(.path)
     )]
     NotALockFile {
         /// What stands there.
@@ -210,7 +210,7 @@ pub enum Error {
     },
     /// There is no table of that name.
     #[error(
-        "there is no table {0:?}; `Transaction::tables` and `teak tables` list those there are, and `WriteTxn::create_table` makes one"
+        "there is no table {0:?}; `Transaction::tables` and `teak tables` list those there are, and `WriteTxn::create_table` and `teak table create` make one"
     )]
     TableNotFound(String),
     /// A table of that name exists already.

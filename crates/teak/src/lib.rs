@@ -99,7 +99,7 @@ pub use api::{
     Durability, Estimate, Event, Exactness, FileInfo, FreeCursor, Freshness, Keys, Limits, Loss,
     Marks, Metrics, MultiCursor, MultiTable, Options, OwnedCursor, OwnedMultiCursor, OwnedPairs,
     OwnedRange, OwnedValues, PageUse, PageVisit, PairDifference, PairDifferences, Pairs,
-    ParkedReadTxn, Range, ReadAhead, ReadTxn, ReaderInfo, Recovery, RestoreProgress,
+    ParkedReadTxn, Range, ReadAhead, ReadTxn, ReaderInfo, Recovery, ResetReadTxn, RestoreProgress,
     SalvageProgress, SalvageReport, SalvagedTable, Savepoint, SlowReader, SlowReaderChoice,
     SnapshotInfo, Swap, Table, TableChange, TableInfo, TableOptions, TableStat, Ticket,
     Transaction, ValueGuard, ValueSize, Values, Verification, WarmUp, Warmed, WriteInfo, WriteTxn,

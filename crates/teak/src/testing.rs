@@ -18,7 +18,7 @@ pub use repair::{anonymize, repair};
 pub use vast::{VastCounts, VastFile, make_vast};
 
 use crate::{
-    Database, Durability, Options, Result, SalvageReport,
+    Database, Durability, Error, Options, Result, SalvageReport,
     api::salvage_into,
     commit::record::{Record, SLOT_COUNT, find_page_size},
     page::{
@@ -30,7 +30,7 @@ use crate::{
         print,
         value::StoredValue,
     },
-    store::Storage,
+    store::{Storage, handle_faults},
     txn::salvage::Wreck,
 };
 use std::{path::Path, sync::Arc};
@@ -62,6 +62,8 @@ pub fn open_apart(
     is_new: bool,
     boot: [u8; 16],
 ) -> Result<Database> {
+    // The lock file is a real one.
+    handle_faults().map_err(Error::io("installing a handler for SIGBUS"))?;
     options.open_apart(Arc::new(disk.clone()), lock_file, is_new, boot)
 }
 

@@ -7,6 +7,7 @@ use std::{
     fs,
     ops::ControlFlow,
     path::{Path, PathBuf},
+    time::Duration,
 };
 use teak::{
     CompactObstacle, CompactOptions, CompactProgress, Database, Durability, Geometry, Options,
@@ -378,4 +379,36 @@ fn a_compaction_whose_commits_find_no_room_ends() {
         assert_eq!(done.unwrap().obstacle, Some(CompactObstacle::Room));
         assert!(database.check(&mut |_| {}).unwrap().is_clean());
     }
+}
+
+#[test]
+fn a_compaction_waits_for_writers_no_longer_than_it_is_told() {
+    let directory = tempfile::tempdir().unwrap();
+    let database = Database::open(directory.path().join("x.teak")).unwrap();
+    let txn = database.begin_write().unwrap();
+    let options = CompactOptions::new().wait_for_writers(Duration::from_millis(10));
+    let done = database
+        .compact_with(&options, &mut |_| ControlFlow::Continue(()))
+        .unwrap();
+    assert_eq!(done.obstacle, Some(CompactObstacle::Writers));
+    assert!(!done.is_reached);
+    drop(txn);
+    // The end of a transaction may come between two commits of the compaction.
+    let mut other = None;
+    let mut begin = |_| {
+        other = Some(database.begin_write().unwrap());
+        ControlFlow::Continue(())
+    };
+    let done = database.compact_with(&options, &mut begin).unwrap();
+    assert!(other.is_none() || done.obstacle == Some(CompactObstacle::Writers));
+}
+
+#[test]
+fn a_compaction_that_is_ended_does_not_pause() {
+    let directory = tempfile::tempdir().unwrap();
+    let database = Database::open(directory.path().join("x.teak")).unwrap();
+    let options = CompactOptions::new().pause(Duration::MAX);
+    database
+        .compact_with(&options, &mut |_| ControlFlow::Break(()))
+        .unwrap();
 }

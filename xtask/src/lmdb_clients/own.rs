@@ -188,7 +188,7 @@ fn without_address(dump: &str) -> String {
     lines.filter(|line| !line.starts_with("mapaddr=")).collect()
 }
 
-fn refuse_difference(name: &str, theirs: &str, own: &str) -> Result<(), Failure> {
+pub(super) fn refuse_difference(name: &str, theirs: &str, own: &str) -> Result<(), Failure> {
     if theirs == own {
         return Ok(());
     }

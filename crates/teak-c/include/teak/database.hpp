@@ -209,6 +209,25 @@ public:
   }
   /// The same; a function is told of the pages that were moved, and how long the file is. Says whether it was not stopped.
   template <class Function> answer<bool> compact(Function &&progress) const { return told<teak_db_compact>(progress); }
+  /// The same, as short and as fast as the options say; the report says what was in the way, if anything was.
+  answer<compact_report> compact_with(const compact_options &options) const {
+    return compact_with(options, [](std::uint64_t, std::uint64_t) {});
+  }
+  /// The same; a function is told of the pages that were moved, and how long the file is.
+  template <class Function> answer<compact_report> compact_with(const compact_options &options, Function &&progress) const {
+    detail::called<std::remove_reference_t<Function>> called(progress);
+    auto each = [](void *user, std::uint64_t done, std::uint64_t total) noexcept {
+      return (*static_cast<decltype(called) *>(user))(done, total);
+    };
+    detail::place place;
+    teak_compact_report report = {};
+    report.size = sizeof report;
+    const teak_code code = teak_db_compact_with(raw(), &options.raw_, &report, each, &called, place);
+    called.throw_again();
+    return detail::given<compact_report>(code, place, [&] {
+      return compact_report{report.moved_pages, report.file_bytes, static_cast<compact_obstacle>(report.obstacle)};
+    });
+  }
 
   /// Looks at every page of the newest state for damage. That there is some is no error here: the report says how much.
   answer<check_report> check() const {
@@ -249,6 +268,13 @@ public:
     const teak_code code = teak_db_wait_for_commit(raw(), after, limit_ms, &newest, place);
     return detail::found<std::uint64_t>(code, place, [&] { return newest; });
   }
+  /// The id of the process that writes at this moment; nothing if none does, or if it is not known here.
+  answer<std::optional<std::uint32_t>> writer_process() const {
+    detail::place place;
+    std::uint32_t process = 0;
+    const teak_code code = teak_db_writer_process(raw(), &process, place);
+    return detail::found<std::uint32_t>(code, place, [&] { return process; });
+  }
   /// For teak.h.
   [[nodiscard]] teak_db raw() const noexcept { return opening_ ? opening_->db : teak_db{}; }
 
@@ -270,6 +296,17 @@ private:
 
   std::shared_ptr<detail::opening> opening_;
 };
+
+/// The path of the lock file that the database at a path has, or would have: see teak_lock_file_of.
+inline answer<std::string> lock_file_of(const std::string &path) {
+  detail::place place;
+  char lock_file[8192];
+  const teak_code code = teak_lock_file_of(path.c_str(), lock_file, sizeof lock_file, place);
+  return detail::given<std::string>(code, place, [&] { return std::string(lock_file); });
+}
+
+/// What to do about an errno of the system; empty for those that are seldom.
+inline std::string_view remedy(int system_code) noexcept { return bytes_view(teak_remedy(system_code)).text(); }
 
 /// Makes a database from a backup and the increments that follow it, and checks every page: see teak_restore.
 inline answer<check_report> restore(const std::string &backup, const std::vector<std::string> &increments, const std::string &target) {

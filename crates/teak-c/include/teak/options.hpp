@@ -232,6 +232,58 @@ private:
   detail::comparisons comparisons_;
 };
 
+/// What was in the way of a compaction: see teak_compact_obstacle. New ones may come.
+enum class compact_obstacle : std::uint64_t {
+  reached = TEAK_COMPACT_REACHED,
+  limit = TEAK_COMPACT_LIMIT,
+  readers = TEAK_COMPACT_READERS,
+  named_snapshots = TEAK_COMPACT_NAMED_SNAPSHOTS,
+  room = TEAK_COMPACT_ROOM,
+  writers = TEAK_COMPACT_WRITERS,
+  other = TEAK_COMPACT_OTHER
+};
+
+/// What a compaction has done.
+struct compact_report {
+  /// Pages that were moved.
+  std::uint64_t moved_pages;
+  /// How long the file is now.
+  std::uint64_t file_bytes;
+  /// What was in the way, or that the file is as short as it was to be.
+  compact_obstacle obstacle;
+};
+
+/// How short a compaction makes the file, how much it does for that, and how fast: see teak_compact_options.
+class compact_options {
+public:
+  /// It ends when the file is no longer than this.
+  compact_options &until_file_bytes(std::uint64_t bytes) noexcept { return set(raw_.until_file_bytes, bytes); }
+  /// It ends when no more than this part of the file is free, of a hundred.
+  compact_options &until_free_percent(unsigned percent) noexcept { return set(raw_.until_free_percent, percent); }
+  /// It ends when about so many bytes were moved.
+  compact_options &max_moved_bytes(std::uint64_t bytes) noexcept { return set(raw_.max_moved_bytes, bytes); }
+  /// About so many bytes are moved with each commit, at most.
+  compact_options &max_commit_bytes(std::uint64_t bytes) noexcept { return set(raw_.max_commit_bytes, bytes); }
+  /// It waits so long between two commits that move something.
+  compact_options &pause(std::chrono::milliseconds pause) noexcept {
+    return set(raw_.pause_ms, static_cast<std::uint64_t>(std::max<std::chrono::milliseconds::rep>(pause.count(), 0)));
+  }
+  /// It ends where others write for longer than this, which is not zero, before one of its commits.
+  compact_options &max_wait(std::chrono::milliseconds wait) noexcept {
+    return set(raw_.max_wait_ms, static_cast<std::uint64_t>(std::max<std::chrono::milliseconds::rep>(wait.count(), 1)));
+  }
+
+private:
+  friend class database;
+
+  compact_options &set(std::uint64_t &field, std::uint64_t value) noexcept {
+    field = value;
+    return *this;
+  }
+
+  teak_compact_options raw_ = {sizeof(teak_compact_options), 0, 0, 0, 0, 0, 0};
+};
+
 /// How a damaged database is saved.
 class salvage_options {
 public:

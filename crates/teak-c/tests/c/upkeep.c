@@ -1,5 +1,7 @@
 /* Named snapshots, differences, backups, checks, compaction, events and slow readers. */
 #include "common.h"
+#include <errno.h>
+#include <unistd.h>
 
 static teak_table ages, lines;
 
@@ -131,6 +133,18 @@ static void copies(teak_db db, const char *directory) {
   }
 }
 
+static int end_it(void *user, uint64_t moved_pages, uint64_t file_bytes) {
+  (void)user, (void)moved_pages, (void)file_bytes;
+  return 1;
+}
+
+static teak_compact_report compact(teak_db db, const teak_compact_options *options) {
+  teak_compact_report report = {.size = sizeof report};
+  check(teak_db_compact_with(db, options, &report, NULL, NULL, &error));
+  assert(report.size == sizeof report);
+  return report;
+}
+
 static void compaction(teak_db db) {
   teak_txn txn = begin_write(db);
   teak_table large = create(txn, "large");
@@ -141,19 +155,58 @@ static void compaction(teak_db db) {
   }
   check(teak_txn_commit(txn, NULL, &error));
   txn = begin_write(db);
+  check(teak_snapshot_create(txn, teak_text("large"), &error));
   check(teak_table_drop(txn, teak_text("large"), &error));
   refused(teak_db_compact(db, NULL, NULL, &error), TEAK_BUSY);
   check(teak_txn_commit(txn, NULL, &error));
+  teak_compact_options options = {.size = sizeof options, .until_file_bytes = 1 << 16};
+  assert(compact(db, &options).obstacle == TEAK_COMPACT_NAMED_SNAPSHOTS);
+  txn = begin_write(db);
+  check(teak_snapshot_drop(txn, teak_text("large"), &error));
+  put(txn, "Eve", "1");
+  check(teak_txn_commit(txn, NULL, &error));
+  options.until_free_percent = 101;
+  refused(teak_db_compact_with(db, &options, NULL, NULL, NULL, &error), TEAK_INVALID_ARGUMENT);
+  options.until_free_percent = 100;
+  assert(compact(db, &options).obstacle == TEAK_COMPACT_REACHED);
+  teak_compact_report report = {.size = sizeof report};
+  teak_code ended = teak_db_compact_with(db, NULL, &report, end_it, NULL, &error);
+  assert(ended == TEAK_NONE && report.obstacle <= TEAK_COMPACT_LIMIT && report.file_bytes > 0);
+  report = compact(db, NULL);
+  assert(report.obstacle == TEAK_COMPACT_REACHED && report.file_bytes > 0);
   check(teak_db_compact(db, NULL, NULL, &error));
   teak_db_stat stat = {.size = sizeof stat};
   check(teak_db_get_stat(db, &stat, &error));
   assert(stat.file_bytes < 8 << 20);
 }
 
-static _Atomic int events[10];
+static void who_writes(teak_db db) {
+  uint32_t writer = 0;
+  teak_txn txn = begin_write(db);
+  check(teak_db_writer_process(db, &writer, &error));
+  assert(writer == (uint32_t)getpid());
+  check(teak_txn_end(txn, &error));
+  refused(teak_db_writer_process(db, NULL, &error), TEAK_INVALID_ARGUMENT);
+  refused(teak_db_writer_process((teak_db){0}, &writer, &error), TEAK_INVALID_HANDLE);
+}
+
+static void names(const char *path) {
+  char lock_file[4096], whole[4096];
+  check(teak_lock_file_of(path, whole, sizeof whole, &error));
+  size_t len = strlen(whole);
+  assert(len > 5 && strcmp(whole + len - 5, "-lock") == 0);
+  check(teak_lock_file_of(path, lock_file, len + 1, &error));
+  assert(strcmp(lock_file, whole) == 0);
+  refused(teak_lock_file_of(path, lock_file, len, &error), TEAK_INVALID_ARGUMENT);
+  refused(teak_lock_file_of(path, NULL, 0, &error), TEAK_INVALID_ARGUMENT);
+  refused(teak_lock_file_of("/no/such/directory/x", lock_file, sizeof lock_file, &error), TEAK_IO);
+  assert(teak_remedy(ENOSPC).len > 0 && teak_remedy(EINTR).len == 0 && teak_remedy(-1).len == 0);
+}
+
+static _Atomic int events[11];
 
 static void note_event(void *user, uint32_t kind, teak_slice text) {
-  assert(user == events && kind < 9 && text.len > 0);
+  assert(user == events && kind < 11 && text.len > 0);
   events[kind]++;
 }
 
@@ -208,6 +261,8 @@ int main(int argc, char **argv) {
   differences(db);
   copies(db, argv[1]);
   compaction(db);
+  who_writes(db);
+  names(path_of(argv[1], "upkeep.teak"));
   slow_readers(db);
   check(teak_db_close(db, &error));
   assert(events[TEAK_EVENT_OPENED] == 1 && events[TEAK_EVENT_COMMIT] > 5 && events[TEAK_EVENT_FLUSH] > 0);

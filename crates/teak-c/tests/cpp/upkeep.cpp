@@ -1,8 +1,11 @@
 // Functions of the caller's, and what they throw; snapshots, differences, tickets, backups, checks; threads.
 #include "common.hpp"
 
+#include <cerrno>
+#include <filesystem>
 #include <fstream>
 #include <map>
+#include <unistd.h>
 #include <utility>
 #include <vector>
 
@@ -24,6 +27,7 @@ static void what_functions_throw_comes_out(teak::database &db, const std::string
   assert(throws([&] { reader.each_table([](std::string_view, bool) { throw thrown{7}; }); }));
   assert(throws([&] { db.backup(directory + "/none", [](std::uint64_t, std::uint64_t) { throw thrown{7}; }); }));
   assert(throws([&] { db.compact([](std::uint64_t, std::uint64_t) { throw thrown{7}; }); }));
+  assert(throws([&] { db.compact_with(teak::compact_options(), [](std::uint64_t, std::uint64_t) { throw thrown{7}; }); }));
   assert(reader.each_table([&](std::string_view name, bool has_several) {
     calls++;
     assert(name == "words" && !has_several);
@@ -210,6 +214,20 @@ static void backups(teak::database &db, const std::string &directory) {
     assert(copy.check().damages == 0);
   }
   db.compact();
+  const teak::compact_report report = db.compact_with(teak::compact_options().until_free_percent(50).pause(std::chrono::milliseconds(1)));
+  assert(report.obstacle == teak::compact_obstacle::reached && report.file_bytes > 0);
+  assert(refuses<teak::invalid_argument>([&] { return db.compact_with(teak::compact_options().until_free_percent(101)); }));
+  {
+    teak::write_txn txn = db.begin_write();
+    std::thread waiting([&] {
+      const auto options = teak::compact_options().max_wait(std::chrono::milliseconds(1));
+      assert(db.compact_with(options).obstacle == teak::compact_obstacle::writers);
+    });
+    waiting.join();
+    assert(*db.writer_process() == static_cast<std::uint32_t>(getpid()));
+  }
+  assert(teak::lock_file_of(directory + "/x") == std::filesystem::canonical(directory).string() + "/x-lock");
+  assert(!teak::remedy(ENOSPC).empty() && teak::remedy(EINTR).empty());
   assert(db.stat().table_count == db.check().tables && db.stat().page_size == 4096);
 }
 

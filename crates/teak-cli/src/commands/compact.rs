@@ -59,6 +59,9 @@ pub(crate) struct Arguments {
 impl Arguments {
     fn options(&self) -> CompactOptions {
         let mut options = CompactOptions::new().pause(Duration::from_millis(self.pause_ms));
+        if let Some(limit) = self.wait.limit {
+            options = options.wait_for_writers(limit);
+        }
         if let Some(bytes) = self.until_bytes {
             options = options.until_file_bytes(bytes);
         }
@@ -135,6 +138,9 @@ pub(crate) fn run(arguments: &Arguments, style: Style) -> Result<(), Failure> {
     bar.finish_and_clear();
     let done = done?;
     waited?;
+    if done.obstacle == Some(CompactObstacle::Writers) {
+        return Err(engine::busy(&database, arguments.wait));
+    }
     database.close()?;
     let obstacle = done.obstacle.map(in_the_way);
     let report = Report {

@@ -75,6 +75,7 @@ pub(crate) fn run(arguments: &Arguments, style: Style) -> Result<(), Failure> {
     let source = Source::open(&arguments.source)?;
     source.refuse_target(&arguments.database)?;
     let place = Place::beside(&arguments.database)?;
+    outputs::refuse_lock_names(&arguments.database)?;
     for note in source.environment.notes() {
         output::warn(note);
     }
@@ -99,7 +100,7 @@ fn make(
     };
     let progress = Progress::new(&plan);
     let started = Instant::now();
-    let file_mode = outputs::mode_of(source.path.metadata().ok().as_ref());
+    let file_mode = outputs::mode_of(source.path.metadata().ok().as_ref(), &arguments.database);
     let database = engine::create_exclusive(&place.path(), page_size_bytes, file_mode)?;
     let copied = copy::run(source, &plan, &database, &progress)?;
     let copy_seconds = started.elapsed().as_secs_f64();

@@ -121,11 +121,7 @@ pub(crate) fn run(arguments: &Arguments, style: Style) -> Result<(), Failure> {
     // An input that is no dump at all is refused before a database is created for it.
     let first_header = input.first_header()?;
     let (path, page_size) = (&arguments.database.path, arguments.page_size);
-    let source = match arguments.input == Path::new("-") {
-        true => outputs::standard_input(),
-        false => arguments.input.metadata().ok(),
-    };
-    let file_mode = outputs::mode_of(source.as_ref());
+    let file_mode = outputs::mode_of(outputs::input(&arguments.input).as_ref(), path);
     engine::open_or_create(path, page_size, file_mode, |database| {
         warn_of_page_size(database, page_size);
         load(database, arguments, &mut input, first_header, style)

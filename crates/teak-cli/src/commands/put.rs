@@ -80,8 +80,10 @@ pub(crate) fn run(arguments: &Arguments, style: Style) -> Result<(), Failure> {
             Ok(table.insert(txn, &key, &value)?.is_some())
         })
     };
-    let (replaced, transaction) =
-        engine::open_or_create(&arguments.database.path, None, outputs::mode_of(None), put)?;
+    let path = &arguments.database.path;
+    let source = arguments.value_file.as_deref().and_then(outputs::input);
+    let file_mode = outputs::mode_of(source.as_ref(), path);
+    let (replaced, transaction) = engine::open_or_create(path, None, file_mode, put)?;
     match style {
         Style::Text => Ok(()),
         Style::Json => output::print_json(&Report {

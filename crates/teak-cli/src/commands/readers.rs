@@ -89,6 +89,7 @@ impl ReaderReport {
 
 /// Runs the subcommand.
 pub(crate) fn run(arguments: &Arguments, style: Style) -> Result<(), Failure> {
+    engine::refuse_unlocked("only by one do processes know of each other's readers")?;
     let database = engine::open_for_reading(&arguments.database.path)?;
     let mut readers = database.readers()?;
     if let Some(whom) = arguments.cancel {

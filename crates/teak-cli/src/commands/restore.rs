@@ -151,6 +151,17 @@ fn tell(error: teak::Error, backups: &[PathBuf], index: usize) -> Failure {
             let path = path(0);
             return teak::Error::NotADatabase { path, reason }.into();
         }
+        // What is written has a name already.
+        teak::Error::Io {
+            operation,
+            path: None,
+            source,
+        } => teak::Error::Io {
+            operation,
+            path: Some(path(index)),
+            source,
+        }
+        .into(),
         other => other.into(),
     };
     match index {
@@ -174,10 +185,7 @@ fn open(backup: &Path) -> Result<(Box<dyn Read>, Option<Metadata>), Failure> {
         let found = outputs::standard_input();
         return Ok((Box::new(io::stdin().lock()), found));
     }
-    let file = File::open(backup).map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => teak::Error::NotFound(backup.to_path_buf()).into(),
-        _ => Failure::file("opening", backup)(error),
-    })?;
+    let file = File::open(backup).map_err(Failure::opening(backup))?;
     let found = file
         .metadata()
         .map_err(Failure::file("looking at", backup))?;

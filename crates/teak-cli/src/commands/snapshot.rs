@@ -31,6 +31,13 @@ pub(crate) struct Arguments {
     action: Action,
 }
 
+impl Arguments {
+    /// Whether the database is changed.
+    pub(crate) fn is_change(&self) -> bool {
+        !matches!(self.action, Action::List(_))
+    }
+}
+
 #[derive(Subcommand)]
 enum Action {
     /// List the named snapshots

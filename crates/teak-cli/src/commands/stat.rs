@@ -14,7 +14,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use teak::Transaction as _;
-use teak::{Database, Marks, PageUse, ReadTxn, SnapshotInfo, TableInfo};
+use teak::{Database, Geometry, Marks, PageUse, ReadTxn, SnapshotInfo, TableInfo};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -50,6 +50,7 @@ struct Report {
     readers: u64,
     snapshots: u64,
     snapshots_kept_bytes: u64,
+    limits: Limits,
     marks: [u64; 3],
     #[serde(skip_serializing_if = "Option::is_none")]
     marks_transaction: Option<u64>,
@@ -61,9 +62,32 @@ struct Report {
     tables: Vec<TableReport>,
 }
 
+/// How the file grows and shrinks, as it is kept in the file itself. 0 is the engine's choice.
+#[derive(Serialize)]
+struct Limits {
+    lower_bytes: u64,
+    /// `None` for no limit.
+    upper_bytes: Option<u64>,
+    growth_step_bytes: u64,
+    shrink_threshold_bytes: u64,
+}
+
+impl From<Geometry> for Limits {
+    fn from(geometry: Geometry) -> Self {
+        Self {
+            lower_bytes: geometry.lower_limit_bytes,
+            upper_bytes: (geometry.upper_limit_bytes < u64::MAX)
+                .then_some(geometry.upper_limit_bytes),
+            growth_step_bytes: geometry.growth_step_bytes,
+            shrink_threshold_bytes: geometry.shrink_threshold_bytes,
+        }
+    }
+}
+
 /// All that is known of a database.
 struct Facts {
     stat: FileStat,
+    geometry: Geometry,
     infos: Vec<TableInfo>,
     kinds: Vec<PageUse>,
     snapshots: Vec<SnapshotInfo>,
@@ -93,6 +117,7 @@ fn facts(database: &Database, arguments: &Arguments) -> Result<Facts, Failure> {
     };
     Ok(Facts {
         stat: engine::file_stat(database)?,
+        geometry: database.geometry()?,
         infos,
         kinds: database.page_kinds()?,
         snapshots: database.snapshots()?,
@@ -149,6 +174,7 @@ fn report(facts: &Facts) -> Report {
         readers: stat.readers,
         snapshots: engine::wide(facts.snapshots.len()),
         snapshots_kept_bytes: facts.snapshots_kept_bytes(),
+        limits: facts.geometry.into(),
         marks: facts.marks.values,
         marks_transaction: facts.marks.set_in.map(|set_in| set_in.0),
         page_kinds: picture::count_kinds(&facts.kinds),
@@ -189,6 +215,7 @@ fn write_report(name: &str, facts: &Facts, output: &mut impl Write) -> io::Resul
             "  marks {first}, {second}, {third}, set by transaction {set_in}"
         )?;
     }
+    write_limits(&facts.geometry, output)?;
     write_share("used", stat.used_pages, facts, output)?;
     write_share("free", stat.free_pages, facts, output)?;
     write_share("pending", stat.pending_pages, facts, output)?;
@@ -203,6 +230,42 @@ fn write_report(name: &str, facts: &Facts, output: &mut impl Write) -> io::Resul
     tables::write_list(&facts.infos, facts.stat.page_size_bytes, output)?;
     writeln!(output)?;
     picture::write(&facts.kinds, output)
+}
+
+/// Writes the limits of the file's length that differ from the engine's choices.
+fn write_limits(geometry: &Geometry, output: &mut impl Write) -> io::Result<()> {
+    let choices = Geometry::default();
+    let limits = [
+        (
+            "at least",
+            geometry.lower_limit_bytes,
+            choices.lower_limit_bytes,
+        ),
+        (
+            "at most",
+            geometry.upper_limit_bytes,
+            choices.upper_limit_bytes,
+        ),
+        (
+            "grows by",
+            geometry.growth_step_bytes,
+            choices.growth_step_bytes,
+        ),
+        (
+            "shrinks when the free end has",
+            geometry.shrink_threshold_bytes,
+            choices.shrink_threshold_bytes,
+        ),
+    ];
+    let told: Vec<String> = limits
+        .iter()
+        .filter(|(_, limit, choice)| limit != choice)
+        .map(|(words, limit, _)| format!("{words} {}", BinaryBytes(*limit)))
+        .collect();
+    match told.is_empty() {
+        true => Ok(()),
+        false => writeln!(output, "  length of the file: {}", told.join(", ")),
+    }
 }
 
 fn write_share(label: &str, pages: u64, facts: &Facts, output: &mut impl Write) -> io::Result<()> {

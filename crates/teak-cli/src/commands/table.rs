@@ -149,7 +149,7 @@ fn create(arguments: &CreateArguments) -> Result<TransactionId, Failure> {
     };
     let create = |database: &Database| engine::change(database, arguments.table.wait, create);
     let path = &arguments.table.database.path;
-    let ((), transaction) = engine::open_or_create(path, None, outputs::mode_of(None), create)?;
+    let ((), transaction) = engine::open_or_create(path, None, outputs::NEW_MODE, create)?;
     Ok(transaction)
 }
 

@@ -39,9 +39,18 @@ fn a_database_is_read_without_a_lock_file_or_with_another_one() {
     place.succeed(&["put", "a.teak", "k", "v"]);
     assert_eq!(place.succeed(&["--no-lock", "get", "a.teak", "k"]), "v\n");
     assert_eq!(place.succeed(&["get", "a.teak", "k", "--no-lock"]), "v\n");
-    place
-        .run(&["put", "--no-lock", "a.teak", "k", "w"])
-        .fails(2, "without a lock file");
+    for arguments in [
+        &["put", "--no-lock", "a.teak", "k", "w"][..],
+        &["put", "--no-lock", "new.teak", "k", "w"],
+        &["compact", "--no-lock", "a.teak"],
+        // It would say that nobody reads.
+        &["readers", "--no-lock", "a.teak"],
+    ] {
+        let run = place.run(arguments);
+        run.fails(2, "without a lock file");
+        run.fails(2, "leave it out");
+    }
+    assert!(!place.path("new.teak").exists());
     let arguments = ["put", "--lock-file", "other.lock", "a.teak", "k", "w"];
     place.succeed(&arguments);
     assert_eq!(place.succeed(&["get", "a.teak", "k"]), "w\n");
@@ -62,6 +71,29 @@ fn a_database_is_read_without_a_lock_file_or_with_another_one() {
     place.run(&["put", "a.teak", "k", "x"]).fails(4, "in use");
     place.succeed(&["put", "--lock-file", "other.lock", "a.teak", "k", "x"]);
     assert_eq!(load.end(), 0);
+}
+
+#[test]
+fn a_lock_file_that_cannot_be_one_is_named() {
+    let place = Place::new();
+    place.succeed(&["put", "a.teak", "k", "v"]);
+    for (lock_file, code, says) in [
+        ("no/a.lock", 6, "lock file (no/a.lock)"),
+        ("a.teak/a.lock", 6, "a part of the path is no directory"),
+        (".", 6, "lock file (.)"),
+        ("/", 6, "that is a directory"),
+        ("a.teak", 4, "it is a Teak database"),
+    ] {
+        for arguments in [&["get", "a.teak", "k"][..], &["put", "a.teak", "k", "w"]] {
+            let run = place.run(&[&["--lock-file", lock_file], arguments].concat());
+            run.fails(code, says);
+        }
+    }
+    place
+        .run(&["put", "b.teak", "k", "v", "--lock-file", "./b.teak"])
+        .fails(2, "name another lock file");
+    assert!(!place.path("b.teak").exists());
+    assert_eq!(place.succeed(&["get", "a.teak", "k"]), "v\n");
 }
 
 #[test]
@@ -93,7 +125,23 @@ fn what_is_made_of_a_private_file_is_private() {
     place.succeed(&["restore", "exact", "restored"]);
     place.succeed(&["salvage", "a.teak", "saved"]);
     place.succeed(&["dump", "a.teak", "-o", "b.dump"]);
-    for name in ["a.teak", "exact", "dense", "restored", "saved", "b.dump"] {
+    place.succeed(&["put", "value", "k", "--value-file", "a.dump"]);
+    for name in [
+        "a.teak", "exact", "dense", "restored", "saved", "b.dump", "value",
+    ] {
         assert_eq!(mode(name), 0o600, "{name}");
+    }
+    // Members of this process's group are no members of the file's.
+    let set = |mode| {
+        let permissions = fs::Permissions::from_mode(mode);
+        fs::set_permissions(place.path("a.dump"), permissions).expect("sets the mode");
+    };
+    set(0o640);
+    place.succeed(&["load", "a.dump", "own-group"]);
+    assert_eq!(mode("own-group") & 0o007, 0);
+    if std::os::unix::fs::chown(place.path("a.dump"), None, Some(4)).is_ok() {
+        set(0o640);
+        place.succeed(&["load", "a.dump", "other-group"]);
+        assert_eq!(mode("other-group"), 0o600);
     }
 }

@@ -43,6 +43,33 @@ fn place() -> Place {
 }
 
 #[test]
+fn what_is_said_of_the_command_line_has_no_hidden_characters() {
+    let place = Place::new();
+    let option = format!("--{EVIL}");
+    let evil = format!("x\n\u{1b}{EVIL}");
+    for arguments in [
+        &[&*evil][..],
+        &["get", "a.teak", "k", &option],
+        &["get", "a.teak", "k", "--format", &evil],
+        &["page", "a.teak", &evil],
+        &["compact", "a.teak", "--until-bytes", &evil],
+        &["readers", "a.teak", "--cancel", &evil],
+        &["put", "a.teak", "k", "--wait-timeout", &evil],
+        &["completions", &evil],
+    ] {
+        for style in [&[][..], &["--json"]] {
+            let run = place.run(&[style, arguments].concat());
+            assert_eq!(run.code, 2, "{run:?}");
+            shows_nothing_hidden(arguments, &run);
+            assert!(!run.stderr.contains("\nx"), "{run:?}");
+        }
+        let run = place.run(&[&["--json"], arguments].concat());
+        let error = parse(&run.stderr)["error"].to_string();
+        assert!(!error.starts_with("\"error"), "{run:?}");
+    }
+}
+
+#[test]
 fn text_and_json_show_hidden_characters_as_escapes() {
     let place = place();
     let commands: &[&[&str]] = &[

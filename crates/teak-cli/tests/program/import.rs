@@ -220,6 +220,22 @@ fn damage_is_told_and_leaves_nothing() {
 }
 
 #[test]
+fn an_import_takes_no_name_of_a_lock_file() {
+    let place = Place::new();
+    let from = source("lmdb-0.9.mdb");
+    place.succeed(&["put", "a.teak", "k", "v"]);
+    fs::copy(place.path("a.teak"), place.path("b.teak-lock")).expect("a copy");
+    for (target, says) in [
+        ("a.teak-lock", "is the name of the lock file of a database"),
+        ("b.teak", "b.teak-lock is a database"),
+    ] {
+        place.run(&["import", &from, target]).fails(2, says);
+        assert!(!place.path(target).exists());
+    }
+    assert_eq!(fs::read_dir(place.path("")).expect("lists it").count(), 2);
+}
+
+#[test]
 fn an_import_that_is_killed_leaves_no_database_or_all_of_it() {
     let from = source("lmdb-0.9.mdb");
     let mut finished = 0;

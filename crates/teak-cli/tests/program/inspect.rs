@@ -2,7 +2,7 @@
 
 use crate::support::{Place, numbered_dump, parse};
 use teak::{
-    Comparison, Database, KeyOrder, Options, Table, TableOptions, Transaction,
+    Comparison, Database, Geometry, KeyOrder, Options, Table, TableOptions, Transaction,
     codec::{Bytes, Str},
 };
 
@@ -82,6 +82,26 @@ fn marks_and_sequences_are_told() {
     ] {
         assert!(text.contains(part), "no {part:?} in {text}");
     }
+}
+
+#[test]
+fn limits_of_the_length_are_told() {
+    let place = loaded();
+    assert!(!place.succeed(&["stat", "a.teak"]).contains("length"));
+    let geometry = Geometry {
+        lower_limit_bytes: 1 << 20,
+        ..Geometry::default()
+    };
+    let options = Options::new().geometry(geometry);
+    options.open(place.path("a.teak")).unwrap().close().unwrap();
+    let text = place.succeed(&["stat", "a.teak"]);
+    assert!(
+        text.contains("length of the file: at least 1.00 MiB\n"),
+        "{text}"
+    );
+    let report = place.json(&["stat", "a.teak", "--json"]);
+    assert_eq!(report["limits"]["lower_bytes"], 1 << 20);
+    assert!(report["limits"]["upper_bytes"].is_null(), "{report}");
 }
 
 #[test]

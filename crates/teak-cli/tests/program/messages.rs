@@ -39,6 +39,7 @@ fn every_situation_has_its_message_and_exit_code() {
     let long_name = "n".repeat(300);
     let long = "l".repeat(5000);
     place.write("long.tsv", format!("k\t{long}\n"));
+    let get_long_name = ["get", &long_name, "k"];
     let long_name = ["put", &long_name, "k", "v"];
     let (long_key, long_value) = (
         ["put", "a.teak", &long, "v"],
@@ -66,11 +67,13 @@ fn every_situation_has_its_message_and_exit_code() {
             ["(file/a.teak)", "is no directory"],
         ),
         situation(&long_name, 6, [long_name[1], "choose a shorter one"]),
+        situation(&get_long_name, 6, [long_name[1], "choose a shorter one"]),
         situation(
             &["put", "round", "k", "v"],
             6,
             ["(round)", "symbolic links"],
         ),
+        situation(&["get", "round", "k"], 6, ["(round)", "symbolic links"]),
         situation(
             &["get", "directory", "k"],
             4,
@@ -144,6 +147,11 @@ fn every_situation_has_its_message_and_exit_code() {
             ["(no/b.teak)", "create the directory"],
         ),
         situation(
+            &["import", "lmdb:round", "b.teak"],
+            6,
+            ["round", "symbolic links"],
+        ),
+        situation(
             &["restore", "no/a.teak", "b.teak"],
             4,
             ["no/a.teak", "correct the path"],
@@ -153,6 +161,17 @@ fn every_situation_has_its_message_and_exit_code() {
             6,
             ["(no/b.teak)", "create the directory"],
         ),
+        situation(
+            &["restore", "directory", "b.teak"],
+            6,
+            ["(directory)", "name a file"],
+        ),
+        situation(
+            &["restore", "a.teak", "directory", "b.teak"],
+            6,
+            ["(directory)", "name a file"],
+        ),
+        situation(&["man", "file"], 6, ["file", "another name"]),
         situation(
             &["backup", "a.teak", "file"],
             4,
@@ -268,9 +287,22 @@ fn what_a_user_may_not_do_is_named_with_what_to_look_at() {
     mode("", 0o755);
     mode("a.teak", 0o200);
     mode("directory", 0o555);
+    fs::create_dir(place.path("closed")).expect("a directory");
+    place.succeed(&["put", "closed/c.teak", "k", "v"]);
+    mode("closed", 0o600);
     for (arguments, path) in [
         (["get", "a.teak", "k", ""], "(a.teak)"),
         (["put", "directory/b.teak", "k", "v"], "directory/b.teak"),
+        // It may be there.
+        (["get", "closed/c.teak", "k", ""], "closed/c.teak"),
+        (["del", "closed/c.teak", "k", ""], "closed/c.teak"),
+        (["dump", "closed/c.teak", "", ""], "closed/c.teak"),
+        (["salvage", "closed/c.teak", "s.teak", ""], "closed/c.teak"),
+        (["restore", "closed/c.teak", "r.teak", ""], "closed/c.teak"),
+        (
+            ["import", "lmdb:closed/c.mdb", "i.teak", ""],
+            "closed/c.mdb",
+        ),
     ] {
         let mut command = Command::new(&program);
         command
@@ -290,4 +322,30 @@ fn what_a_user_may_not_do_is_named_with_what_to_look_at() {
             "{text}"
         );
     }
+}
+
+#[test]
+fn a_report_that_cannot_be_written_is_no_work_that_failed() {
+    let place = place();
+    let full = || {
+        fs::File::options()
+            .write(true)
+            .open("/dev/full")
+            .expect("it is there")
+    };
+    for (arguments, is_done) in [
+        (&["put", "a.teak", "new", "v", "--json"][..], true),
+        (&["snapshot", "create", "a.teak", "s", "--json"], true),
+        (&["backup", "a.teak", "b.teak"], true),
+        (&["restore", "b.teak", "c.teak"], true),
+        (&["compact", "a.teak"], true),
+        (&["snapshot", "list", "a.teak"], false),
+        (&["get", "a.teak", "new"], false),
+        (&["backup", "a.teak", "-"], false),
+    ] {
+        let run = place.run_into(arguments, full());
+        run.fails(6, "make room");
+        assert_eq!(run.stderr.contains("is done"), is_done, "{run:?}");
+    }
+    assert_eq!(place.succeed(&["get", "c.teak", "new"]), "v\n");
 }

@@ -115,23 +115,48 @@ fn lock_files_in_use_are_no_outputs() {
 }
 
 #[test]
-fn standard_output_is_not_the_database() {
+fn standard_output_is_no_file_that_is_read_or_changed() {
     let place = place();
     let before = all_files(&place);
-    for arguments in [
-        &["dump", "db"][..],
-        &["backup", "db", "-"],
-        &["check", "db"],
-        &["put", "db", "k", "v", "--json"],
+    for (arguments, output) in [
+        (&["dump", "db"][..], "db"),
+        (&["backup", "db", "-"], "db"),
+        (&["check", "db"], "db"),
+        (&["put", "db", "k", "v", "--json"], "db"),
+        (&["salvage", "db", "new"], "db"),
+        (&["restore", "db", "new"], "db"),
+        // It would go on and on.
+        (&["load", "in.dump", "new", "--acknowledge"], "in.dump"),
     ] {
-        let output = OpenOptions::new()
-            .append(true)
-            .open(place.path("db"))
-            .expect("opens it");
-        let run = place.run_into(arguments, output);
-        run.fails(2, "standard output is the database");
+        let run = place.run_into(arguments, appending(&place, output));
+        run.fails(2, &format!("standard output is {output}"));
         assert_eq!(all_files(&place), before, "{arguments:?}");
     }
+}
+
+fn appending(place: &Place, name: &str) -> File {
+    let mut options = OpenOptions::new();
+    let opened = options.append(true).open(place.path(name));
+    opened.expect("opens it")
+}
+
+#[test]
+fn a_file_that_is_a_descriptor_is_written_to_and_not_replaced() {
+    let place = place();
+    symlink("/dev/stdout", place.path("link")).expect("a symbolic link");
+    for output in ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", "link"] {
+        place.write("log", "before\n");
+        let run = place.run_into(&["dump", "db", "-o", output], appending(&place, "log"));
+        assert_eq!(run.code, 0, "{run:?}");
+        let log = place.read("log");
+        assert!(log.starts_with("before\nVERSION=3"), "{output}: {log}");
+        assert!(log.ends_with("DATA=END\n"), "{output}: {log}");
+    }
+    let run = place.run_into(
+        &["dump", "db", "-o", "/dev/stdout"],
+        appending(&place, "other"),
+    );
+    run.fails(2, "is a database");
 }
 
 #[test]

@@ -63,9 +63,18 @@ fn every_command_that_writes_gives_up_after_its_timeout_and_names_the_writer() {
         "{run:?}"
     );
     assert_eq!(parse(error)["kind"], "unavailable");
-    place
-        .run(&["del", "a.teak", "k", "--wait-timeout", "never"])
-        .fails(2, "a number of seconds");
+    for limit in [
+        "never",
+        "nan",
+        "inf",
+        "1e400",
+        "18446744073709551616",
+        "5s",
+        "",
+    ] {
+        let run = place.run(&["del", "a.teak", "k", "--wait-timeout", limit]);
+        run.fails(2, "a number of seconds, from 0");
+    }
     assert_eq!(load.end(), 0);
 }
 

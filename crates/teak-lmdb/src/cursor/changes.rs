@@ -9,8 +9,17 @@ use crate::{
     orders::{Of, Ranks, Sought},
     put::{self, check_len, check_len_of_several, forget_places, of_size},
     transaction::Transaction,
+    walk::Walk,
 };
 use std::ffi::c_uint;
+
+/// The value where a key has several. The only one, which may be large, is not read.
+fn value_of_several(walk: &Walk) -> Outcome<Vec<u8>> {
+    match walk {
+        Walk::Multi(_) => Ok(walk.value()?.to_vec()),
+        _ => Ok(Vec::new()),
+    }
+}
 
 impl Inner {
     /// Puts a record, and goes to it.
@@ -59,7 +68,7 @@ impl Inner {
         check_len(key_len)?;
         self.stay(txn)?;
         let walk = self.walk.as_ref().ok_or(Code::NOT_FOUND)?;
-        let (key, old) = (walk.key().to_vec(), walk.value()?.to_vec());
+        let (key, old) = (walk.key().to_vec(), value_of_several(walk)?);
         let is_one_of_several = walk.count() > 1;
         let open = self.open(txn)?.ok_or(Code::NOT_FOUND)?;
         let Tables::Multi(table) = &open.tables else {
@@ -70,7 +79,7 @@ impl Inner {
         check_len_of_several(data.len)?;
         // SAFETY: the client gives a value that is there while the function runs.
         let new = unsafe { data.bytes() }?.to_vec();
-        let has_other_size = open.has_sizes() && new.len() != old.len();
+        let has_other_size = new.len() != old.len() && txn.view()?.has_sizes(&open)?;
         if has_other_size && (is_one_of_several || asked & flags::APPENDDUP != 0) {
             return Err(Code(codes::BAD_VALSIZE));
         }
@@ -119,7 +128,7 @@ impl Inner {
         txn.refuse_reader()?;
         self.stay(txn)?;
         let walk = self.walk.as_ref().ok_or(Code::NOT_FOUND)?;
-        let (key, value) = (walk.key().to_vec(), walk.value()?.to_vec());
+        let (key, value) = (walk.key().to_vec(), value_of_several(walk)?);
         let open = self.open(txn)?.ok_or(Code::NOT_FOUND)?;
         if self.handle == MAIN && txn.is_database(&key)? {
             txn.set_broken();

@@ -25,7 +25,11 @@ thread_local! {
 
 /// As long as this lives, the client's comparison is given the client's value where the engine compares certain bytes.
 #[derive(Debug)]
-pub(crate) struct Sought(Of);
+pub(crate) struct Sought {
+    of: Of,
+    /// What the call looks for in which the client's comparison has made this one.
+    before: Option<Passed>,
+}
 
 impl Sought {
     /// `None` where the table is not in an order of the client's. What both lead to has to live as long as this.
@@ -33,21 +37,24 @@ impl Sought {
     pub(crate) fn new(open: &Open, of: Of, value: &Value, bytes: &[u8]) -> Option<Self> {
         open.order(of)?;
         let passed = Passed { value, bytes };
-        PASSED.with(|all| all[of as usize].set(Some(passed)));
-        Some(Self(of))
+        let before = PASSED.with(|all| all[of as usize].replace(Some(passed)));
+        Some(Self { of, before })
     }
 }
 
 impl Drop for Sought {
     fn drop(&mut self) {
-        PASSED.with(|all| all[self.0 as usize].set(None));
+        PASSED.with(|all| all[self.of as usize].set(self.before));
     }
 }
 
 /// As long as this lives, the values of one key are compared by their places among them: for clients whose comparison looks at what
 /// they pass and not at the bytes, and so cannot compare two stored values.
 #[derive(Debug)]
-pub(crate) struct Ranks(());
+pub(crate) struct Ranks {
+    /// Those of the call in which the client's comparison has made this one.
+    before: Option<HashMap<Vec<u8>, usize>>,
+}
 
 impl Ranks {
     /// The values of the key that a walk is on.
@@ -60,14 +67,14 @@ impl Ranks {
                 break;
             }
         }
-        RANKS.set(Some(ranks));
-        Ok(Self(()))
+        let before = RANKS.replace(Some(ranks));
+        Ok(Self { before })
     }
 }
 
 impl Drop for Ranks {
     fn drop(&mut self) {
-        RANKS.set(None);
+        RANKS.set(self.before.take());
     }
 }
 

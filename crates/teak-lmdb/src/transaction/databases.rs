@@ -196,7 +196,6 @@ impl Transaction {
             options = options.value_order(KeyOrder::Custom(order));
             open.set_order(given);
         }
-        open.note_sizes();
         self.change(|txn| {
             let new = txn.create_multi_table_with::<Bytes, Bytes>(COPY, options)?;
             let mut cursor = FreeCursor::for_multi(old);

@@ -8,18 +8,27 @@ use crate::{
     writer::Writer,
 };
 use std::{ptr, sync::Arc};
+use teak::ReadTxn;
 
 impl Transaction {
     /// Begins to read the newest state, after it was reset or at first.
     pub(crate) fn renew(&mut self) -> Outcome {
-        let Side::Reading { txn: None, place } = &mut self.side else {
+        let Side::Reading {
+            txn: None,
+            reset,
+            place,
+        } = &mut self.side
+        else {
             return Err(Code::INVALID_ARGUMENT);
         };
         let taken = match *place {
             Some(taken) => taken,
             None => *place.insert(self.opened.place_of_reader()?),
         };
-        let begun = self.opened.database.begin_read();
+        let begun = match reset.take() {
+            Some(reset) => reset.renew(),
+            None => self.opened.database.begin_read(),
+        };
         let begun = match begun {
             Ok(begun) => begun,
             Err(error) => {
@@ -44,8 +53,8 @@ impl Transaction {
         self.freeze_cursors();
         self.end_handles(End::Abort);
         self.remember_main();
-        if let Side::Reading { txn, place } = &mut self.side {
-            *txn = None;
+        if let Side::Reading { txn, reset, place } = &mut self.side {
+            *reset = txn.take().map(ReadTxn::reset);
             if let (Some(place), true) = (*place, self.opened.has(flags::NOTLS)) {
                 self.opened.places.keep(place);
             }
@@ -107,10 +116,10 @@ impl Transaction {
         self.end_handles(end);
         self.remember_main();
         self.leave_cursors();
-        let Side::Reading { txn, place } = &mut self.side else {
+        let Side::Reading { txn, reset, place } = &mut self.side else {
             return;
         };
-        *txn = None;
+        *reset = txn.take().map(ReadTxn::reset).or(reset.take());
         let Some(place) = place.take() else {
             return;
         };

@@ -46,7 +46,7 @@ static const char *code(int rc)
 /* Prints what a call returns. */
 #define SHOW(call) printf("%s: %s\n", #call, code(call))
 
-static MDB_val val(const char *text)
+static __attribute__((unused)) MDB_val val(const char *text)
 {
     MDB_val v = { strlen(text), (void *)text };
     return v;
@@ -78,7 +78,7 @@ static __attribute__((unused)) void print_all(MDB_txn *txn, MDB_dbi dbi)
     mdb_cursor_close(cursor);
 }
 
-static MDB_env *opened(const char *path, unsigned flags)
+static __attribute__((unused)) MDB_env *opened(const char *path, unsigned flags)
 {
     MDB_env *env;
     MUST(mdb_env_create(&env));

@@ -36,6 +36,9 @@ static void fixed(MDB_env *env, const char *name, unsigned flags, int count)
     MUST(mdb_txn_commit(txn));
     MUST(mdb_txn_begin(env, NULL, 0, &txn));
     WITH("b", "abcdefghijkl", mdb_put(txn, dbi, &key, &data, 0));
+    mdb_txn_abort(txn);
+    MUST(mdb_txn_begin(env, NULL, 0, &txn));
+    WITH("b", "abcdefghijkl", mdb_put(txn, dbi, &key, &data, 0));
     WITH("b", "abcdefghijkl", mdb_put(txn, dbi, &key, &data, MDB_NODUPDATA));
     WITH("b", "bbcdefghijkl", mdb_put(txn, dbi, &key, &data, 0));
     WITH("d", "abcdefgh", mdb_put(txn, dbi, &key, &data, 0));

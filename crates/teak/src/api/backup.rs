@@ -16,7 +16,7 @@ use crate::{
 use std::{
     fs::{File, Metadata},
     io::{BufWriter, Write},
-    ops::ControlFlow,
+    ops::{ControlFlow, Deref},
     path::Path,
     sync::Arc,
 };
@@ -221,6 +221,8 @@ impl ReadTxn {
         let place = Unfinished::new(target)?;
         let copied = self.copy_dense_to(&place.path(), progress);
         let copied = copied.map_err(|error| place.renamed(error, target))?;
+        let sources = self.engine().file_metadata()?;
+        restrict(&place.path(), &sources).map_err(|error| error.at(target))?;
         name(&place.path(), target)?;
         Ok(copied)
     }
@@ -254,12 +256,8 @@ impl ReadTxn {
                     told(&key, &value).map(|()| (key, value))
                 });
                 let loaded = table.load_sorted(&mut txn, pairs);
-                loaded.map_err(|error| match (error, table.root(self), table.iter(self)) {
-                    (Error::NotSorted { index }, Ok(root), Ok(all)) => {
-                        let keys = all.map(|record| record.map(|(key, _)| key));
-                        disorder(&root, &info.name, keys, index)
-                    }
-                    (error, ..) => error,
+                loaded.map_err(|error| {
+                    disorder(error, &info.name, table.root(self), table.iter(self))
                 })?;
             } else {
                 let table = self.open_table::<Bytes, Bytes>(&info.name)?;
@@ -269,12 +267,8 @@ impl ReadTxn {
                     told(&key, value).map(|()| (key, value))
                 });
                 let loaded = table.load_sorted(&mut txn, records);
-                loaded.map_err(|error| match (error, table.root(self), table.iter(self)) {
-                    (Error::NotSorted { index }, Ok(root), Ok(all)) => {
-                        let keys = all.map(|record| record.map(|(key, _)| key));
-                        disorder(&root, &info.name, keys, index)
-                    }
-                    (error, ..) => error,
+                loaded.map_err(|error| {
+                    disorder(error, &info.name, table.root(self), table.iter(self))
                 })?;
             }
             txn.draw_sequence(&info.name, info.stat.sequence)?;
@@ -285,7 +279,6 @@ impl ReadTxn {
         }
         txn.commit()?;
         copy.close()?;
-        restrict(path, &self.engine().file_metadata()?)?;
         Ok(copied)
     }
 
@@ -412,21 +405,25 @@ impl Database {
     }
 }
 
-/// What is wrong with a table whose record of that number is not behind the one before it.
+/// What is wrong with a table one of whose records is not behind the one before it, if that is the error.
 #[cold]
-fn disorder(
-    root: &TreeRoot,
+fn disorder<V>(
+    error: Error,
     table: &[u8],
-    keys: impl Iterator<Item = Result<Vec<u8>>>,
-    index: u64,
+    root: Result<impl Deref<Target = TreeRoot>>,
+    records: Result<impl Iterator<Item = Result<(Vec<u8>, V)>>>,
 ) -> Error {
-    let first = usize::try_from(index)
+    let (Error::NotSorted { index }, Ok(root), Ok(records)) = (&error, root, records) else {
+        return error;
+    };
+    let keys = records.map(|record| record.map(|(key, _)| key));
+    let first = usize::try_from(*index)
         .unwrap_or(usize::MAX)
         .saturating_sub(1);
     match keys.skip(first).take(2).collect::<Result<Vec<_>>>() {
         Ok(keys) => {
             let key = |place: usize| keys.get(place).map_or(&[][..], Vec::as_slice);
-            out_of_order(root, table, key(0), key(1))
+            out_of_order(&root, table, key(0), key(1))
         }
         Err(error) => error,
     }
@@ -456,7 +453,7 @@ fn in_new_file<R>(
     })?;
     let flushed = file.sync_all().map_err(Error::io("flushing the backup"));
     flushed.map_err(named)?;
-    restrict(&path, sources)?;
+    restrict(&path, sources).map_err(named)?;
     name(&path, target)?;
     Ok(written)
 }

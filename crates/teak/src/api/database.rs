@@ -391,7 +391,7 @@ impl Database {
             durable_transaction: self.opening.engine().durable(),
             table_count,
             dropped_pages,
-            readers: self.opening.engine().reader_count().saturating_sub(1),
+            readers: self.opening.engine().reader_count()?.saturating_sub(1),
         })
     }
 

@@ -60,5 +60,5 @@ pub(crate) use salvage::salvage_into;
 pub use salvage::{SalvageProgress, SalvageReport, SalvagedTable, salvage, salvage_with};
 pub use table::{Table, TableInfo, TableStat, ValueGuard};
 pub use transaction::{
-    ParkedReadTxn, ReadTxn, Savepoint, Transaction, WriteInfo, WriteTxn, WriterPlace,
+    ParkedReadTxn, ReadTxn, ResetReadTxn, Savepoint, Transaction, WriteInfo, WriteTxn, WriterPlace,
 };

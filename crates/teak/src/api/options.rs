@@ -156,7 +156,8 @@ impl Options {
     /// is closed: that is [`Error::InUse`]. With this it is read beside writers that were there before, too. These do not know what is read
     /// here, and may use its pages again after two more commits. Each page is therefore compared with its checksum each time. If it was used
     /// again, the operation is [`Error::SnapshotLost`]: begin a new transaction. Bytes that are borrowed from the file may change; copy them and
-    /// compare. `docs/locking.md` says more.
+    /// compare. That is outside of what Rust promises for a shared slice, so use this beside writers only where a lock file cannot be had.
+    /// `docs/locking.md` says more.
     ///
     /// ```
     /// # let directory = tempfile::tempdir()?;

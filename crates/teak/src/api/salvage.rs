@@ -164,11 +164,12 @@ pub fn salvage_with(
     refuse_lock_name(target, &[source])?;
     let comparisons = Comparisons::new(comparisons);
     let wreck = Wreck::open(source, comparisons.clone())?;
-    let sources = fs::metadata(source).map_err(Error::io("looking at the damaged file"))?;
     let place = Unfinished::new(target)?;
-    let saved = salvage_to(wreck, &place.path(), &comparisons, progress)
-        .and_then(|report| restrict(&place.path(), &[sources]).map(|()| report));
+    let saved = salvage_to(wreck, &place.path(), &comparisons, progress);
     let report = saved.map_err(|error| place.renamed(error, target))?;
+    let sources = fs::metadata(source)
+        .map_err(|error| Error::io("looking at the damaged file")(error).at(source))?;
+    restrict(&place.path(), &[sources]).map_err(|error| error.at(target))?;
     backup::name(&place.path(), target)?;
     Ok(report)
 }

@@ -8,7 +8,7 @@ mod read;
 mod write;
 
 pub use info::WriteInfo;
-pub use read::{ParkedReadTxn, ReadTxn};
+pub use read::{ParkedReadTxn, ReadTxn, ResetReadTxn};
 pub use write::{Savepoint, WriteTxn, WriterPlace};
 
 use super::{Marks, MultiTable, Table, TableInfo, codec::Codec};

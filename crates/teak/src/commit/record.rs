@@ -271,7 +271,8 @@ impl Record {
             length <= page_size,
             "a record has {length} bytes and must fit into a page"
         );
-        let mut out = Writer::new(length.next_multiple_of(SECTOR_LEN));
+        let sectors_len = length.next_multiple_of(SECTOR_LEN);
+        let mut out = Writer::new(sectors_len);
         out.put(&MAGIC);
         out.u64(0);
         self.encode_format(length, runs.len(), &mut out);
@@ -281,7 +282,7 @@ impl Record {
             out.u32(run.len);
         }
         out.put(&self.space_log);
-        let mut bytes = out.finish();
+        let mut bytes = out.finish(sectors_len);
         let checksum = Tag::of(&bytes[CHECKED_FROM..length]);
         bytes[8..16].copy_from_slice(&checksum.0.to_le_bytes());
         bytes

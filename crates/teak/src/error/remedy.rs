@@ -27,6 +27,7 @@ fn code_of(error: &io::Error) -> Option<i32> {
             ErrorKind::FileTooLarge => libc::EFBIG,
             ErrorKind::OutOfMemory => libc::ENOMEM,
             ErrorKind::InvalidFilename => libc::ENAMETOOLONG,
+            ErrorKind::AlreadyExists => libc::EEXIST,
             ErrorKind::IsADirectory => libc::EISDIR,
             ErrorKind::NotADirectory => libc::ENOTDIR,
             _ => return None,
@@ -70,6 +71,7 @@ fn remedy_for(code: i32) -> Option<&'static str> {
         libc::ELOOP => {
             "symbolic links lead in a circle, or are not allowed here; name the file itself"
         }
+        libc::EEXIST => "something else has that name; remove it, or choose another name",
         libc::ENOTDIR => "a part of the path is no directory; correct the path",
         libc::EISDIR => "that is a directory; name a file",
         libc::EIO => {

@@ -19,6 +19,7 @@ fn errors_of_the_system_name_the_file_and_what_to_do() {
         (libc::ENFILE, "fs.file-max"),
         (libc::ENAMETOOLONG, "choose a shorter one"),
         (libc::ELOOP, "symbolic links"),
+        (libc::EEXIST, "another name"),
         (libc::ENOTDIR, "no directory"),
         (libc::EISDIR, "is a directory"),
         (libc::EIO, "dmesg"),

@@ -29,8 +29,8 @@ mod change;
 mod find;
 
 pub(crate) use change::{
-    End, InPlace, Piece, compact, fill, gap, init, insert, insert_many, remove, remove_range,
-    set_value, used_len, value_mut,
+    End, InPlace, Piece, compact, fill, gap, init, insert, insert_many, is_laid_out_well, remove,
+    remove_range, set_value, used_len, value_mut,
 };
 
 pub(crate) use find::Found;

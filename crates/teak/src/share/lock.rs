@@ -25,6 +25,8 @@ use std::{
 
 /// Set while somebody may sleep.
 const WAITED_FOR: u32 = 1 << 31;
+/// A holder that is no process: whoever waits takes the lock from the dead.
+const ABANDONED: u32 = !WAITED_FOR;
 /// So often somebody is passed over.
 const PASSED_OVER_MAX: u32 = 16;
 /// So long one sleeps before looking whether the holder lives.
@@ -143,6 +145,15 @@ impl SharedLock {
                 .word()
                 .compare_exchange(WAITED_FOR, 0, Relaxed, Relaxed);
         }
+    }
+
+    /// Has others take the lock from `me` as from the dead. Does nothing if another process has it.
+    pub(crate) fn abandon(&self, me: u32) {
+        let abandoned = |found: u32| {
+            let is_own = found & !WAITED_FOR == me;
+            is_own.then_some(found | ABANDONED)
+        };
+        let _ = self.word().fetch_update(Release, Relaxed, abandoned);
     }
 
     /// Nobody has it.

@@ -125,6 +125,7 @@ impl ProcessTable {
         start * size_of::<u64>()..(start + ENTRY_WORDS) * size_of::<u64>()
     }
 
+    #[inline]
     fn word(&self, place: u32, index: usize) -> &AtomicU64 {
         &self.memory.words()[self.start + place as usize * ENTRY_WORDS + index]
     }

@@ -30,7 +30,7 @@ const VISIBLE: usize = 0;
 /// A word in the cache line of the visible state that the table leaves to others.
 pub(crate) const SPARE: usize = 1;
 /// Where the number of blocks stands that were ever taken.
-const BLOCKS_USED: usize = LINE;
+pub(super) const BLOCKS_USED: usize = LINE;
 
 /// In a slot, behind what it pins: the reader's thread, and when it began.
 const THREAD: usize = 1;
@@ -116,14 +116,15 @@ impl ReaderTable {
     /// Pins the visible state, and returns it. The slot is the caller's, and pins nothing else.
     #[inline]
     pub(crate) fn pin(&self, slot: Slot) -> u64 {
-        let mut state = self.visible();
+        let (visible, slot) = (self.word(VISIBLE), self.slot(slot));
+        let mut state = visible.load(Acquire);
         loop {
             // Release: whoever sees this and not the end of the reader before it sees that what was read
             // through that one was read before.
-            self.slot(slot).store(pinning(state), Release);
+            slot.store(pinning(state), Release);
             // See above.
             fence(SeqCst);
-            let again = self.visible();
+            let again = visible.load(Acquire);
             if again == state {
                 return state;
             }
@@ -142,12 +143,13 @@ impl ReaderTable {
     /// number.
     #[inline]
     pub(crate) fn note(&self, slot: Slot, thread: u64, began: u64) -> u64 {
-        let number = self.word_of(slot, NUMBER);
+        let line = self.line(slot);
+        let number = &line[NUMBER];
         // A mark that comes between the two was for the reader before. Release, as for what follows: see `readers`.
         let next = (number.load(Relaxed) | CANCELLED).wrapping_add(1);
         overwrite(number, next);
-        self.word_of(slot, THREAD).store(thread, Release);
-        self.word_of(slot, BEGAN).store(began, Release);
+        line[THREAD].store(thread, Release);
+        line[BEGAN].store(began, Release);
         next
     }
 
@@ -172,12 +174,6 @@ impl ReaderTable {
         self.word_of(slot, NUMBER).load(Relaxed) & !CANCELLED
     }
 
-    /// Whether the slot is still that of the reader with this number, whose process others may have taken for dead.
-    #[inline]
-    pub(crate) fn is_own(&self, slot: Slot, number: u64) -> bool {
-        self.word_of(slot, NUMBER).load(Relaxed) | CANCELLED == number | CANCELLED
-    }
-
     /// Lets others take away what a slot pins.
     pub(crate) fn park(&self, slot: Slot) {
         self.slot(slot).fetch_or(PARKED, Release);
@@ -192,13 +188,26 @@ impl ReaderTable {
     }
 
     /// Takes away those states from parked slots that are to be.
-    pub(crate) fn take_parked(&self, is_taken: impl Fn(u64) -> bool) {
+    ///
+    /// # Errors
+    /// What the system answers to mapping blocks that this process has not seen.
+    pub(crate) fn take_parked(&self, is_taken: impl Fn(u64) -> bool) -> io::Result<()> {
         self.for_each_slot_that_pins(|_, slot, state| {
             if is_taken(state) {
                 let parked = pinning(state) | PARKED;
                 let _ = (self.slot(slot)).compare_exchange(parked, 0, AcqRel, Relaxed);
             }
-        });
+        })
+    }
+
+    /// Ends what the reader with this number pinned, unless the slot is another one's by now, whose process has taken this one for dead.
+    #[inline]
+    pub(crate) fn unpin_own(&self, slot: Slot, number: u64) {
+        let line = self.line(slot);
+        if line[NUMBER].load(Relaxed) | CANCELLED == number | CANCELLED {
+            // Release: see `unpin`.
+            line[0].store(0, Release);
+        }
     }
 
     /// Ends what [`Self::pin`] began.
@@ -210,12 +219,18 @@ impl ReaderTable {
 
     /// Calls `pinned` for the state of each reader. What was visible before this is called stays pinned by
     /// those only.
-    pub(crate) fn for_each_pinned(&self, mut pinned: impl FnMut(u64)) {
-        self.for_each_slot_that_pins(|_, _, state| pinned(state));
+    ///
+    /// # Errors
+    /// What the system answers to mapping blocks that this process has not seen. There may be readers in these.
+    pub(crate) fn for_each_pinned(&self, mut pinned: impl FnMut(u64)) -> io::Result<()> {
+        self.for_each_slot_that_pins(|_, _, state| pinned(state))
     }
 
     /// All readers, with what they have said of themselves; but for such as began while this looks at their slots.
-    pub(crate) fn readers(&self) -> Vec<Pinned> {
+    ///
+    /// # Errors
+    /// As for [`Self::for_each_pinned`].
+    pub(crate) fn readers(&self) -> io::Result<Vec<Pinned>> {
         let mut readers = Vec::new();
         self.for_each_slot_that_pins(|owner, slot, _| {
             let number_word = self.word_of(slot, NUMBER);
@@ -238,13 +253,13 @@ impl ReaderTable {
                     reader: ReaderId { slot, number },
                 });
             }
-        });
-        readers
+        })?;
+        Ok(readers)
     }
 
-    fn for_each_slot_that_pins(&self, mut pinned: impl FnMut(u64, Slot, u64)) {
+    fn for_each_slot_that_pins(&self, mut pinned: impl FnMut(u64, Slot, u64)) -> io::Result<()> {
         fence(SeqCst);
-        for block in self.blocks_in_sight() {
+        for block in self.blocks_in_sight()? {
             let owner = self.owner(block).load(Acquire);
             if owner == 0 {
                 continue;
@@ -257,17 +272,16 @@ impl ReaderTable {
                 }
             }
         }
+        Ok(())
     }
 
-    /// The blocks that were ever taken, by whatever process. Where their memory cannot be had all of it is given up:
-    /// the caller then finds that it is nobody to the others.
-    fn blocks_in_sight(&self) -> Range<usize> {
+    /// The blocks that were ever taken, by whatever process.
+    fn blocks_in_sight(&self) -> io::Result<Range<usize>> {
         let used = self.blocks_used(Acquire);
-        if used > 0 && self.memory.provide(self.block_bytes(used - 1).end).is_err() {
-            self.memory.give_up();
-            return 0..0;
+        if used > 0 {
+            self.memory.provide(self.block_bytes(used - 1).end)?;
         }
-        0..used
+        Ok(0..used)
     }
 
     fn blocks_used(&self, ordering: Ordering) -> usize {
@@ -321,19 +335,25 @@ impl ReaderTable {
     }
 
     /// The owners of blocks, each once.
-    pub(crate) fn owners(&self) -> Vec<u64> {
-        let blocks = self.blocks_in_sight();
+    ///
+    /// # Errors
+    /// As for [`Self::for_each_pinned`].
+    pub(crate) fn owners(&self) -> io::Result<Vec<u64>> {
+        let blocks = self.blocks_in_sight()?;
         let owners = blocks.map(|block| self.owner(block).load(Acquire));
         let mut owners: Vec<_> = owners.filter(|owner| *owner != 0).collect();
         owners.sort_unstable();
         owners.dedup();
-        owners
+        Ok(owners)
     }
 
     /// Gives up all blocks of an owner that does not use them any more: it may have died. If it lives all the same, its readers
     /// find that they are cancelled.
-    pub(crate) fn give_up_blocks(&self, owner: u64) {
-        for block in self.blocks_in_sight() {
+    ///
+    /// # Errors
+    /// As for [`Self::for_each_pinned`]; none is given up then.
+    pub(crate) fn give_up_blocks(&self, owner: u64) -> io::Result<()> {
+        for block in self.blocks_in_sight()? {
             if self.owner(block).load(Acquire) == owner {
                 for slot in slots_of(block) {
                     self.word_of(slot, NUMBER).fetch_or(CANCELLED, Release);
@@ -342,10 +362,17 @@ impl ReaderTable {
                 self.owner(block).store(0, Release);
             }
         }
+        Ok(())
     }
 
     fn owner(&self, block: usize) -> &AtomicU64 {
         self.word_of(Slot((block * SLOTS_PER_BLOCK) as u32), OWNER)
+    }
+
+    /// The words of a slot.
+    #[inline]
+    fn line(&self, slot: Slot) -> &[AtomicU64; LINE] {
+        self.memory.line(self.start + PAGE + slot.0 as usize * LINE)
     }
 
     #[inline]
@@ -365,6 +392,7 @@ impl ReaderTable {
 }
 
 /// What a slot holds that pins `state`; 0 is for one that pins nothing.
+#[inline]
 fn pinning(state: u64) -> u64 {
     // No state has the highest number, but anything may have been written to the lock file.
     state.wrapping_add(1)

@@ -44,6 +44,8 @@ const STATE_LOCK: usize = 256;
 const WHICH: usize = 40;
 const HAS_FAILED: usize = 41;
 const GIVEN_BACK: usize = 42;
+/// Words up to the copies.
+const HEAD_LEN: usize = COPIES[0];
 const COPIES: [usize; 2] = [64, 128];
 const PROCESSES: usize = 512;
 const PLACES: usize = PROCESSES + TABLE_WORDS;
@@ -149,8 +151,16 @@ impl Region {
         self.word(EPOCH).load(Acquire)
     }
 
+    #[inline]
     pub(crate) fn has_failed(&self) -> bool {
         self.word(HAS_FAILED).load(Acquire) != 0
+    }
+
+    /// Whether a write or flush has failed since this epoch began.
+    #[inline]
+    pub(crate) fn has_failed_since(&self, epoch: u64) -> bool {
+        let head = self.head();
+        head[HAS_FAILED].load(Acquire) != 0 || head[EPOCH].load(Acquire) != epoch
     }
 
     pub(crate) fn set_failed(&self) {
@@ -258,6 +268,12 @@ impl Region {
         self.memory.is_lost()
     }
 
+    /// Has it be [lost](Self::is_lost), as by a fault.
+    #[cfg(test)]
+    pub(crate) fn lose(&self) {
+        self.memory.lose();
+    }
+
     fn id(&self, index: usize) -> [u8; 16] {
         let mut id = [0; 16];
         id[..8].copy_from_slice(&self.word(index).load(Relaxed).to_ne_bytes());
@@ -274,6 +290,13 @@ impl Region {
         self.word(index + 1).store(half(8), Relaxed);
     }
 
+    #[inline]
+    fn head(&self) -> &[AtomicU64; HEAD_LEN] {
+        let head = self.memory.words().first_chunk();
+        head.expect("the memory is longer than its head")
+    }
+
+    #[inline]
     fn word(&self, index: usize) -> &AtomicU64 {
         &self.memory.words()[index]
     }

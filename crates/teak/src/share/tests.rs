@@ -1,6 +1,6 @@
 //! The table of readers, and turns.
 
-use super::{ReaderTable, Slot, Turnstile};
+use super::{ReaderTable, Slot, Turnstile, readers::BLOCKS_USED};
 use crate::store::Memory;
 use std::{
     sync::{
@@ -27,7 +27,7 @@ fn take(table: &ReaderTable, owner: u64) -> Option<std::vec::IntoIter<Slot>> {
 
 fn pinned(table: &ReaderTable) -> Vec<u64> {
     let mut pinned = Vec::new();
-    table.for_each_pinned(|state| pinned.push(state));
+    table.for_each_pinned(|state| pinned.push(state)).unwrap();
     pinned
 }
 
@@ -51,6 +51,19 @@ fn a_state_is_pinned_while_somebody_reads_it() {
     assert!(pinned(&table).is_empty());
 }
 
+/// Where the system had no memory for a mapping, nobody was found to read, and pages of readers were used again.
+#[test]
+fn readers_in_memory_that_cannot_be_had_are_an_error() {
+    let memory = Arc::new(Memory::private(ReaderTable::len_bytes(BLOCKS)));
+    let table = ReaderTable::new(Arc::clone(&memory), 0, 2 * BLOCKS);
+    table.pin(take(&table, 1).unwrap().next().unwrap());
+    assert_eq!(pinned(&table), [0]);
+    memory.words()[BLOCKS_USED].store(BLOCKS as u64 + 1, Ordering::Relaxed);
+    assert!(table.for_each_pinned(|_| {}).is_err());
+    assert!(table.readers().is_err() && table.owners().is_err());
+    assert!(table.take_parked(|_| true).is_err() && table.give_up_blocks(1).is_err());
+}
+
 #[test]
 fn blocks_go_round_and_the_dead_lose_theirs() {
     let table = table();
@@ -62,7 +75,7 @@ fn blocks_go_round_and_the_dead_lose_theirs() {
     table.publish(6);
     let slot = of_two.next().unwrap();
     table.pin(slot);
-    table.give_up_blocks(1);
+    table.give_up_blocks(1).unwrap();
     assert_eq!(pinned(&table), [6]);
     let taken = take(&table, 3).unwrap().chain(take(&table, 3).unwrap());
     assert!(take(&table, 3).is_none() && taken.into_iter().all(|taken| taken != slot));
@@ -79,15 +92,15 @@ fn a_mark_dies_with_the_reader() {
             table.pin(slot);
             assert!(!table.is_cancelled(slot, number));
             assert!(seen.iter().all(|ended| !table.cancel(*ended)));
-            let reader = table.readers()[0];
-            assert!(table.cancel(reader.reader) && table.readers()[0].is_cancelled);
+            let reader = table.readers().unwrap()[0];
+            assert!(table.cancel(reader.reader) && table.readers().unwrap()[0].is_cancelled);
             assert!(!reader.is_cancelled && table.is_cancelled(slot, number));
             seen.push(reader.reader);
             table.unpin(slot);
             assert!(!table.cancel(reader.reader), "it has ended");
         }
         // As if it had died.
-        table.give_up_blocks(owner);
+        table.give_up_blocks(owner).unwrap();
     }
 }
 

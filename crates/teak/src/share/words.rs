@@ -1,7 +1,7 @@
 //! Words that are shared, and what goes with them. A model of what is built on them has its own in the
 //! place of these.
 
-pub(super) use crate::store::{Memory, sleep_on, wake_all};
+pub(super) use crate::store::{LINE, Memory, sleep_on, wake_all};
 pub(super) use std::sync::atomic::{
     AtomicU32, AtomicU64,
     Ordering::{self, AcqRel, Acquire, Relaxed, Release, SeqCst},
@@ -14,8 +14,6 @@ pub(super) fn overwrite(word: &AtomicU64, value: u64) {
     word.store(value, Release);
 }
 
-/// Words of a cache line.
-pub(super) const LINE: usize = 8;
 /// Words of a page of the system's.
 pub(super) const PAGE: usize = 512;
 /// Slots that a process takes at once: a page of the system's, of one cache line for each.

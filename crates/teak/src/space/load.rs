@@ -226,16 +226,31 @@ impl Loader<'_> {
         if last > self.pages.newest {
             return Err(damaged(0, "the space log is of transactions to come"));
         }
+        // What was taken where the file does not reach, and has not died.
+        let mut beyond: Vec<Run> = Vec::new();
         for group in groups {
             for run in group.taken {
                 self.take(run)?;
+                beyond.extend(self.beyond(run));
             }
             for death in group.deaths {
                 self.add_death(&death)?;
+                if self.beyond(death.run).is_some() {
+                    beyond = beyond
+                        .iter()
+                        .flat_map(|run| subtract(*run, &[death.run]))
+                        .collect();
+                }
                 if let Some(run) = self.clip(death.run) {
                     self.log_deaths.insert(run.start.0, Death { run, ..death });
                 }
             }
+        }
+        if let Some(run) = beyond.first() {
+            return Err(damaged(
+                run.start.0,
+                "it is said to be taken, and lies beyond the end of the file",
+            ));
         }
         self.space.log = bytes.to_vec();
         self.space.log_transaction = last;
@@ -247,6 +262,14 @@ impl Loader<'_> {
         let end = run.end().min(self.pages.page_count);
         let len = end.saturating_sub(u64::from(run.start.0)) as u32;
         (len > 0).then_some(Run { len, ..run })
+    }
+
+    /// The part of a run that lies beyond the end of the file.
+    fn beyond(&self, run: Run) -> Option<Run> {
+        let end = self.pages.page_count;
+        let start = u64::from(run.start.0).max(end);
+        let len = run.end().saturating_sub(start) as u32;
+        (len > 0).then(|| Run::new(start as u32, len))
     }
 
     fn add_death(&mut self, death: &Death) -> Result<()> {

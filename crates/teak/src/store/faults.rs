@@ -112,11 +112,14 @@ impl Faults {
     }
 
     /// Puts zeros in the place of all words, if these are words. Called by the handler, too.
+    ///
+    /// Those at the head come first: a thread that finds zeros in the place of readers finds by the head, behind that, that they are
+    /// lost.
     pub(super) fn lose_words(&self) -> bool {
         let head = (&self.head_base, &self.head_len);
         let _locked = self.lock();
         self.word.fetch_or(ZEROS, Release);
-        [(&self.base, &self.len), head]
+        [head, (&self.base, &self.len)]
             .into_iter()
             .all(|(base, len)| {
                 let (base, len) = (base.load(Relaxed), len.load(Relaxed));

@@ -173,13 +173,27 @@ impl FileStorage {
     fn uncut_len(&self) -> io::Result<u64> {
         let (is, links) = self.file.held().len_and_links()?;
         self.name.note_links(links);
-        let was = self.len();
-        if is >= was {
-            return Ok(is);
+        match is < self.len() {
+            true => Err(self.cut_to(is)),
+            false => Ok(is),
         }
+    }
+
+    /// Fails where the file ends before `end`, or the descriptor is a stranger's: a write would make a file whole again that somebody has
+    /// cut short, and zeros of what was lost.
+    fn refuse_outside(&self, end: u64) -> io::Result<()> {
+        match system_len(&self.file)? {
+            is if is < end => Err(self.cut_to(is)),
+            _ => Ok(()),
+        }
+    }
+
+    #[cold]
+    fn cut_to(&self, is: u64) -> io::Error {
+        let was = self.len();
         let text =
             format!("somebody has cut the file short, from {was} bytes to {is}; restore a backup");
-        Err(io::Error::new(io::ErrorKind::UnexpectedEof, text))
+        io::Error::new(io::ErrorKind::UnexpectedEof, text)
     }
 
     fn publish_len(&self, len: u64) -> io::Result<()> {
@@ -305,7 +319,7 @@ impl Storage for FileStorage {
         } else if self.access == Access::ReadWrite
             && matches!(lock(&self.growth).stay_in_place(&self.file), Ok(true))
         {
-            self.ahead.begin(&self.file, bytes);
+            self.ahead.begin(&self.file, self.len(), bytes);
         }
     }
 
@@ -336,11 +350,12 @@ impl Storage for FileStorage {
     fn write(&self, offset: u64, parts: &[IoSlice<'_>]) -> io::Result<()> {
         self.check_writable()?;
         let len = parts.iter().map(|part| part.len() as u64).sum();
-        self.refuse_len(end_within(offset, len, self.len())?)?;
+        let end = end_within(offset, len, self.len())?;
+        self.refuse_len(end)?;
         if let Some(small_writes) = &self.small_writes {
             lock(small_writes).note(offset, len);
         }
-        self.file.held().refuse_stranger()?;
+        self.refuse_outside(end)?;
         vectored::write_all(offset, parts, |offset, parts| {
             Ok(rustix::io::pwritev(&**self.file, parts, offset)?)
         })
@@ -348,11 +363,12 @@ impl Storage for FileStorage {
 
     fn write_through(&self, offset: u64, bytes: &[u8]) -> io::Result<bool> {
         self.check_writable()?;
-        self.refuse_len(end_within(offset, bytes.len() as u64, self.len())?)?;
+        let end = end_within(offset, bytes.len() as u64, self.len())?;
+        self.refuse_len(end)?;
         if let Some(small_writes) = &self.small_writes {
             lock(small_writes).note(offset, bytes.len() as u64);
         }
-        self.file.held().refuse_stranger()?;
+        self.refuse_outside(end)?;
         let mut is_begun = false;
         let written = vectored::write_all(offset, &[IoSlice::new(bytes)], |offset, parts| {
             let len = pwritev2(&**self.file, parts, offset, ReadWriteFlags::DSYNC)?;
@@ -418,9 +434,6 @@ impl Storage for FileStorage {
         self.check_writable()?;
         let mut blocks = lock(&self.growth);
         let end = end_within(offset, len, self.len())?;
-        if !blocks.knows(&(offset..end)) {
-            self.file.held().refuse_stranger()?;
-        }
         blocks.secure(&self.file, offset..end)
     }
 

@@ -4,7 +4,8 @@
 //! Locks of open file descriptions and of `flock` last as long as anything refers to the description.
 //! A child shares the descriptions of its parent, so it would keep the locks of a parent that has
 //! ended. The child therefore replaces its copies of such descriptors when it begins, in the handler
-//! that the C library calls. Closing a copy takes nothing from the parent.
+//! that the C library calls. Closing a copy takes nothing from the parent. A child that is forked while a descriptor is
+//! made, and not registered yet, does not know of it: [`Unforked`] tells.
 
 use std::{
     ptr::{self, NonNull},
@@ -12,7 +13,7 @@ use std::{
         Once,
         atomic::{
             AtomicI32, AtomicPtr, AtomicU32, AtomicU64,
-            Ordering::{Acquire, Relaxed, Release},
+            Ordering::{Acquire, Relaxed, Release, SeqCst},
         },
     },
 };
@@ -22,9 +23,22 @@ static FORKS: AtomicU32 = AtomicU32::new(0);
 /// The newest entry of the table of descriptors. Entries are never freed, only used again.
 static ENTRIES: AtomicPtr<HeldEntry> = AtomicPtr::new(ptr::null_mut());
 
+/// How many forks this process has begun, and how many of them are over.
+static BEGUN: AtomicU32 = AtomicU32::new(0);
+static ENDED: AtomicU32 = AtomicU32::new(0);
+
+extern "C" fn note_begin() {
+    BEGUN.fetch_add(1, SeqCst);
+}
+
+extern "C" fn note_end() {
+    ENDED.fetch_add(1, SeqCst);
+}
+
 /// Runs in a child before anything else does. It may only do what a signal handler may do.
 extern "C" fn note_fork() {
     FORKS.fetch_add(1, Relaxed);
+    ENDED.store(BEGUN.load(SeqCst), SeqCst);
     let mut next = ENTRIES.load(Acquire).cast_const();
     // SAFETY: entries are never freed.
     while let Some(entry) = unsafe { next.as_ref() } {
@@ -46,7 +60,8 @@ impl Generation {
         WATCH.call_once(|| {
             // SAFETY: the handler changes atomic numbers and makes calls to the system, which a child may do
             // at any point. It can fail for lack of memory, and then forks are not noticed.
-            let _ = unsafe { libc::pthread_atfork(None, None, Some(note_fork)) };
+            let _ =
+                unsafe { libc::pthread_atfork(Some(note_begin), Some(note_end), Some(note_fork)) };
         });
         Self(FORKS.load(Relaxed))
     }
@@ -55,6 +70,21 @@ impl Generation {
     #[inline]
     pub(crate) fn is_past(self) -> bool {
         FORKS.load(Relaxed) != self.0
+    }
+}
+
+/// A moment from which on it is watched whether this process forks.
+pub(super) struct Unforked(u32);
+
+impl Unforked {
+    pub(super) fn begin() -> Self {
+        let _ = Generation::current();
+        Self(ENDED.load(SeqCst))
+    }
+
+    /// Whether no fork was under way then, and none has begun since.
+    pub(super) fn is_still(&self) -> bool {
+        BEGUN.load(SeqCst) == self.0
     }
 }
 

@@ -8,15 +8,16 @@
 //!   may soon stand for another file; so whoever is about to write by it asks
 //!   [`Held::refuse_stranger`] first.
 //! - A forked child would keep the locks of a parent that has ended. It lets go of descriptor and
-//!   anchor when it begins (see [`forks`](super::forks)). Other mappings of the file, which a child
+//!   anchor when it begins (see [`forks`](super::forks)). A descriptor that a child may have got before that was
+//!   seen to is replaced, before anything is locked by it. Other mappings of the file, which a child
 //!   keeps, are made from a description of their own, see [`Held::for_mapping`].
 
 use super::{
-    forks::{Generation, HeldEntry},
+    forks::{Generation, HeldEntry, Unforked},
     id_of,
 };
 use rustix::{
-    fs::{AtFlags, StatxFlags, makedev, statx},
+    fs::{AtFlags, OFlags, StatxFlags, fcntl_getfl, makedev, statx},
     io::Errno,
     mm::{self, MapFlags, ProtFlags},
 };
@@ -27,6 +28,9 @@ use std::{
     os::{fd::AsRawFd, unix::fs::OpenOptionsExt},
     ptr::{self, NonNull},
 };
+
+/// So often a descriptor is made once more, as the process forks meanwhile.
+const ATTEMPTS: usize = 10;
 
 /// An open file that is locked, or will be.
 #[derive(Debug)]
@@ -50,17 +54,40 @@ unsafe impl Sync for Held {}
 impl Held {
     /// Takes a file over that is not locked yet, so that no child keeps its locks.
     pub(super) fn new(file: File) -> io::Result<Self> {
+        let is_writable = fcntl_getfl(&file)?.contains(OFlags::RDWR);
+        Self::with(file, |file, id| reopen(file, id, is_writable))
+    }
+
+    /// The same, given how the file is opened once more.
+    fn with(
+        file: File,
+        mut reopen: impl FnMut(&File, (u64, u64)) -> Option<File>,
+    ) -> io::Result<Self> {
         let id = id_of(&file.metadata()?);
+        for _ in 0..ATTEMPTS {
+            let unforked = Unforked::begin();
+            let Some(own) = reopen(&file, id) else {
+                break;
+            };
+            let held = Self::registered(own, id);
+            if unforked.is_still() {
+                return Ok(held);
+            }
+        }
+        Ok(Self::registered(file, id))
+    }
+
+    fn registered(file: File, id: (u64, u64)) -> Self {
         let anchor = map_anchor(&file);
         let entry = HeldEntry::register(file.as_raw_fd(), id, anchor);
-        Ok(Self {
+        Self {
             file,
             id,
             anchor,
             entry,
             generation: Generation::current(),
             is_closed_once: false,
-        })
+        }
     }
 
     /// From now on no other descriptor of the file is opened and closed.
@@ -74,16 +101,15 @@ impl Held {
     }
 
     /// The same file by an open file description that has no locks, to be mapped and closed; `None` where the system gives none.
-    pub(super) fn for_mapping(&self, is_writable: bool) -> Option<File> {
-        if self.is_closed_once {
-            return None;
+    ///
+    /// # Errors
+    /// As for [`Self::refuse_stranger`].
+    pub(super) fn for_mapping(&self, is_writable: bool) -> io::Result<Option<File>> {
+        self.refuse_stranger()?;
+        match self.is_closed_once {
+            true => Ok(None),
+            false => Ok(reopen(&self.file, self.id, is_writable)),
         }
-        let path = format!("/proc/self/fd/{}", self.file.as_raw_fd());
-        let mut options = OpenOptions::new();
-        let options = options.read(true).write(is_writable);
-        let file = options.custom_flags(libc::O_NONBLOCK).open(path).ok()?;
-        let id = id_of(&file.metadata().ok()?);
-        (id == self.id).then_some(file)
     }
 
     /// Fails if the descriptor does not stand for this file any more.
@@ -109,6 +135,15 @@ impl Held {
             Err(error) => Err(error.into()),
         }
     }
+}
+
+/// The file with this device and inode by another open file description; `None` where the system gives none.
+fn reopen(file: &File, id: (u64, u64), is_writable: bool) -> Option<File> {
+    let path = format!("/proc/self/fd/{}", file.as_raw_fd());
+    let mut options = OpenOptions::new();
+    let options = options.read(true).write(is_writable);
+    let reopened = options.custom_flags(libc::O_NONBLOCK).open(path).ok()?;
+    (id_of(&reopened.metadata().ok()?) == id).then_some(reopened)
 }
 
 /// What is wrong when a descriptor of ours is another one's.
@@ -165,3 +200,7 @@ impl Drop for Held {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "held_tests.rs"]
+mod tests;

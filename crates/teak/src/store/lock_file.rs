@@ -50,6 +50,9 @@ const LOCKS: i64 = 1 << 62;
 /// How many processes may have a database open.
 pub(crate) const PROCESSES_MAX: u32 = 4096;
 
+/// Bytes that others append between a look at the length of the file and a write: 16 processes a block each.
+const APPENDED_MEANWHILE: u64 = 64 << 10;
+
 /// So long whoever is in the gate may take, to recover the database or to write what is left at its end.
 const GATE_PATIENCE: Duration = Duration::from_secs(60);
 /// The same for who locks it in another way than processes that have a database open do.
@@ -380,6 +383,8 @@ impl LockFile {
         // Whoever made it wrote what it had then, and others have appended what it has now.
         let mut len = len;
         while len < range.end {
+            // The system ends a process that appends beyond its limit, and others append meanwhile.
+            refuse_file_len(range.end + APPENDED_MEANWHILE)?;
             let zeros = vec![0; (range.end - len) as usize];
             let parts = [IoSlice::new(&zeros)];
             pwritev2(self.file(), &parts, len, ReadWriteFlags::APPEND)?;

@@ -143,7 +143,7 @@ fn a_lock_file_grows_and_keeps_what_is_there() {
     }
     assert!(memory.provide(LEN + (64 << 20) + 1).is_err());
     assert!(!memory.is_lost());
-    memory.give_up();
+    memory.lose();
     assert!(memory.is_lost() && memory.word(ends[3] / 8).load(Relaxed) == 0);
     assert_ne!(other.word(ends[3] / 8).load(Relaxed), 0);
 }

@@ -18,6 +18,8 @@ use std::{
 /// Bytes of the first piece of a [`Rest`]; each other one is twice as long as the one before.
 const PIECE_LEN: usize = 1 << 20;
 const PIECE_COUNT: usize = 6;
+/// Words of a cache line. Each piece has a whole number of lines.
+pub(crate) const LINE: usize = 8;
 /// Bytes of a file that are mapped from the start on, beyond those that it is to have.
 const MAPPED_AHEAD: usize = 1 << 20;
 
@@ -91,8 +93,9 @@ impl Memory {
         self.stretches().any(|stretch| stretch.faults().has_zeros())
     }
 
-    /// Has it be [lost](Self::is_lost).
-    pub(crate) fn give_up(&self) {
+    /// Has it be [lost](Self::is_lost), as after a fault.
+    #[cfg(test)]
+    pub(crate) fn lose(&self) {
         self.stretches().for_each(|stretch| stretch.lose());
     }
 
@@ -110,13 +113,34 @@ impl Memory {
         }
     }
 
+    /// The words of a cache line, the first of which has this index, in memory that was [provided](Self::provide).
+    #[inline]
+    pub(crate) fn line(&self, index: usize) -> &[AtomicU64; LINE] {
+        let words = self.words().get(index..);
+        match words.and_then(|words| words.first_chunk()) {
+            Some(line) => line,
+            None => self.line_of_rest(index),
+        }
+    }
+
     #[cold]
     fn word_of_rest(&self, index: usize) -> &AtomicU64 {
+        &self.words_of_rest(index)[0]
+    }
+
+    #[cold]
+    fn line_of_rest(&self, index: usize) -> &[AtomicU64; LINE] {
+        let line = self.words_of_rest(index).first_chunk();
+        line.expect("a piece has whole lines")
+    }
+
+    /// The words from this one on that are in the same piece.
+    fn words_of_rest(&self, index: usize) -> &[AtomicU64] {
         let offset = index * size_of::<u64>() - self.stretch.len() as usize;
         let (piece, start) = piece_of(offset);
         let rest = self.rest.as_ref().and_then(|rest| rest.pieces[piece].get());
         let stretch = rest.expect("memory is provided before its words are asked for");
-        &words_of(stretch)[(offset - start) / size_of::<u64>()]
+        &words_of(stretch)[(offset - start) / size_of::<u64>()..]
     }
 
     /// Has nothing more to do with those who share it: what this process stores others do not see, nor the other way round. It

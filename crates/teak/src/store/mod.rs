@@ -43,7 +43,7 @@ pub(crate) use forks::Generation;
 pub(crate) use lock_file::{Gate, LockFile, LockMode, PROCESSES_MAX};
 pub(crate) use lock_header::LOCK_MAGIC;
 pub(crate) use mapping::{Mapping, prefetch, prefetch_lines};
-pub(crate) use memory::{Memory, sleep_on, wake_all, wake_one};
+pub(crate) use memory::{LINE, Memory, sleep_on, wake_all, wake_one};
 pub(crate) use moment::{thread_id, uptime_ms};
 pub(crate) use pace::Pace;
 pub(crate) use seat::Seat;

@@ -83,7 +83,7 @@ impl Stretch {
         let mut len = round(wanted).max(needed);
         let is_writable = protection == Protection::ReadWrite;
         // A child keeps the mapping, and must not keep the lock.
-        let unlocked = file.held().for_mapping(is_writable);
+        let unlocked = file.held().for_mapping(is_writable)?;
         let mapped = unlocked.as_ref().unwrap_or(file);
         loop {
             match map_exactly(mapped, 0, len, protection) {
@@ -117,7 +117,7 @@ impl Stretch {
         head: Option<&Self>,
     ) -> io::Result<Self> {
         // A child keeps the mapping, and must not keep the locks.
-        let unlocked = file.for_mapping(true);
+        let unlocked = file.for_mapping(true)?;
         let mapped = unlocked.as_ref().unwrap_or(file);
         let base = map_exactly(mapped, offset, len as u64, Protection::ReadWrite)?;
         // SAFETY: the memory is mapped, and the advice changes nothing of what is in it.
@@ -133,6 +133,7 @@ impl Stretch {
     }
 
     /// Has none of the words be shared any more.
+    #[cfg(test)]
     pub(super) fn lose(&self) {
         if let Some(watch) = &self.watch {
             watch.faults().lose_words();
@@ -214,11 +215,13 @@ impl Stretch {
         }
     }
 
+    #[inline]
     pub(super) fn base(&self) -> NonNull<u8> {
         self.base
     }
 
     /// Number of bytes, at most `isize::MAX`.
+    #[inline]
     pub(super) fn len(&self) -> u64 {
         self.len
     }

@@ -2,22 +2,26 @@
 
 use super::{SimDisk, forge::state_places, open, open_apart, repair};
 use crate::{
-    Database, FreeCursor, Options, Result, Table, TableOptions, Transaction,
+    Database, FreeCursor, KeyOrder, Options, Result, Table, TableOptions, Transaction,
     codec::Bytes,
     commit::record::{LAST_NUMBER, Record, SLOT_COUNT},
     page::{
         header::{Header, arrays_start},
-        leaf::HAS_REFERENCES,
+        leaf::{HAS_REFERENCES, Leaf},
+        value::ValueRun,
     },
 };
 use std::{fs::OpenOptions, ops::ControlFlow, os::unix::fs::FileExt};
 
 const PAGE: usize = 4096;
 const BOOT: [u8; 16] = [1; 16];
-/// Where pages have their kind, count, heap length and flags.
+/// Where pages have their kind, the lengths of their heap and of the garbage in it, and their flags.
 const KIND: usize = 4;
 const HEAP_LEN: usize = 16;
+const GARBAGE_LEN: usize = 18;
 const FLAGS: usize = 22;
+/// Where a record has the length of its value.
+const VALUE_WORD: usize = 2;
 
 /// A database that `make` has filled, closed.
 fn image(make: impl FnOnce(&Database) -> Result<()>) -> Vec<u8> {
@@ -82,6 +86,51 @@ fn a_check_tells_of_pages_that_are_not_laid_out_as_their_tree_says() {
         }
     }
     assert!(told > 20, "{told}");
+}
+
+/// Heads of separators were not compared with the separators: a search went to another child.
+#[test]
+fn a_check_tells_of_a_separator_whose_head_is_of_another() {
+    let image = image(|database| {
+        let mut txn = database.begin_write()?;
+        let order = TableOptions::new().order(KeyOrder::ReverseBytes);
+        let table: Table<Bytes, Bytes> = txn.create_table_with("values", order)?;
+        for i in 0..60_u8 {
+            table.insert(&mut txn, &[i; 400], b"value")?;
+        }
+        txn.commit().map(drop)
+    });
+    assert!(is_clean(image.clone()));
+    let inner = pages(&image, 2)[0];
+    for head in 1..3 {
+        let mut image = image.clone();
+        image[inner + arrays_start(0) + 4 * head + 2] ^= 64;
+        assert!(!is_clean(image), "head {head}");
+    }
+}
+
+/// Records that overlap are read well; the next change of the page moves one of them over the other.
+#[test]
+fn a_check_tells_of_records_that_overlap() {
+    let image = image(fill);
+    assert!(is_clean(image.clone()));
+    let leaves = pages(&image, 1).into_iter();
+    let leaf = leaves.max_by_key(|leaf| Header::read(&image[*leaf..]).count);
+    let leaf = leaf.unwrap();
+    let parsed = Leaf::parse(&image[leaf..leaf + PAGE]).unwrap();
+    let offsets = (0..parsed.count()).map(|index| parsed.node_offset(index).unwrap());
+    let mut offsets: Vec<usize> = offsets.collect();
+    offsets.sort();
+    assert!(offsets.len() > 2);
+    // A record ends where the next one begins, and the last one with the page.
+    for offset in &offsets[..offsets.len() - 1] {
+        let mut image = image.clone();
+        image[leaf + offset + VALUE_WORD] += 1;
+        assert!(!is_clean(image), "at {offset}");
+    }
+    let mut image = image;
+    image[leaf + GARBAGE_LEN] = 1;
+    assert!(!is_clean(image));
 }
 
 #[test]
@@ -150,18 +199,68 @@ fn a_check_tells_of_a_page_that_a_named_state_has_twice() {
     assert!(!is_clean(image));
 }
 
+/// Only the first page of a value was looked up among the dead ones: the check found nothing, and rolling back failed.
+#[test]
+fn a_check_tells_of_a_value_of_a_named_state_that_ends_in_other_pages() {
+    let mut image = image(|database| {
+        let mut txn = database.begin_write()?;
+        let table: Table<Bytes, Bytes> = txn.create_table("values")?;
+        table.insert(&mut txn, b"large", &[1; 5_000])?;
+        txn.commit()?;
+        database.create_snapshot("name")?;
+        let mut txn = database.begin_write()?;
+        table.insert(&mut txn, b"large", &[2; 5_000])?;
+        txn.commit().map(drop)
+    });
+    assert!(is_clean(image.clone()));
+    let runs = (4 * PAGE..image.len() - 32).filter_map(|at| {
+        let run = ValueRun::decode(&image[at..at + 32]).ok()?;
+        (run.len_bytes == 5_000).then_some((at, run))
+    });
+    let (at, mut run) = runs.min_by_key(|(_, run)| run.birth).unwrap();
+    run.start.0 += 1;
+    image[at..at + 32].copy_from_slice(&run.encode());
+    assert!(!is_clean(image));
+}
+
+/// Dead pages are kept for the states between their birth and their death. A later state that has them loses them when the
+/// last of those is dropped.
+#[test]
+fn a_check_tells_of_pages_that_are_not_kept_for_a_named_state() {
+    let mut image = image(|database| {
+        fill(database)?;
+        for name in ["early", "later"] {
+            database.create_snapshot(name)?;
+            let mut txn = database.begin_write()?;
+            let table: Table<Bytes, Bytes> = txn.open_table("values")?;
+            table.insert(&mut txn, name.as_bytes(), b"another")?;
+            txn.commit()?;
+        }
+        Ok(())
+    });
+    assert!(is_clean(image.clone()));
+    let list = pages(&image, 1).into_iter().find_map(|leaf| {
+        let places = state_places(&image[leaf..leaf + PAGE]);
+        (places.len() == 2).then(|| [leaf + places[0], leaf + places[1]])
+    });
+    let [early, later] = list.unwrap();
+    image.copy_within(early..early + 64, later);
+    assert!(!is_clean(image));
+}
+
+#[test]
+fn a_check_tells_that_there_are_no_numbers_for_other_commits() {
+    let left = [1, 2, 1 << 32];
+    assert!(
+        left.iter()
+            .all(|left| !is_clean(image_with_sequence(LAST_NUMBER - left)))
+    );
+    assert!(is_clean(image_with_sequence(1 << 62)));
+}
+
 #[test]
 fn a_copy_of_a_database_without_a_next_number_can_be_read() {
-    let mut image = image(fill);
-    let slots = (0..SLOT_COUNT).filter_map(|slot| {
-        let start = usize::from(slot) * PAGE;
-        Record::decode(&image[start..start + PAGE], slot).ok()
-    });
-    let mut newest = slots.max_by_key(|record| record.sequence).unwrap();
-    newest.sequence = LAST_NUMBER - 1;
-    let bytes = newest.encode(PAGE);
-    let start = usize::from(newest.slot) * PAGE;
-    image[start..start + bytes.len()].copy_from_slice(&bytes);
+    let image = image_with_sequence(LAST_NUMBER - 1);
     let mut copy = Vec::new();
     let database = reopen(image).unwrap();
     let txn = database.begin_read().unwrap();
@@ -171,6 +270,21 @@ fn a_copy_of_a_database_without_a_next_number_can_be_read() {
     let txn = copy.begin_read().unwrap();
     let table: Table<Bytes, Bytes> = txn.open_table("values").unwrap();
     assert_eq!(table.len(&txn).unwrap(), 60);
+}
+
+/// The newest record of a filled database has another sequence number.
+fn image_with_sequence(sequence: u64) -> Vec<u8> {
+    let mut image = image(fill);
+    let slots = (0..SLOT_COUNT).filter_map(|slot| {
+        let start = usize::from(slot) * PAGE;
+        Record::decode(&image[start..start + PAGE], slot).ok()
+    });
+    let mut newest = slots.max_by_key(|record| record.sequence).unwrap();
+    newest.sequence = sequence;
+    let bytes = newest.encode(PAGE);
+    let start = usize::from(newest.slot) * PAGE;
+    image[start..start + bytes.len()].copy_from_slice(&bytes);
+    image
 }
 
 /// In byte 320 is which copy of the state of commits counts, in byte 389,120 the state that readers begin with.

@@ -11,7 +11,7 @@ use crate::{
         header::{Header, Kind},
         inner::Inner,
         key::KeyOrder,
-        leaf::{HAS_REFERENCES, Leaf, LeafFormat},
+        leaf::{self, HAS_REFERENCES, Leaf, LeafFormat},
         value::{StoredValue, ValueKind, ValueRun},
     },
 };
@@ -64,7 +64,7 @@ pub(crate) trait Visitor {
 /// What is below a page: its own totals, and the number of records, if that is certain.
 pub(crate) type Counted = (Totals, Option<u64>);
 
-const OUTSIDE_OF_HEAP: &str = "a record lies before where the page says that records begin";
+const OVERLAP: &str = "its records overlap, or do not lie where the page says that records are";
 const UNTOLD_REFERENCES: &str = "a value refers to other pages, and the page does not say so";
 const BORN_LATER: &str = "it says that it was born later than what leads to it";
 
@@ -321,10 +321,6 @@ impl<'w, S: PageSource + ?Sized, V: Visitor> Walk<'w, S, V> {
             let node = leaf.node(index)?;
             let mut key = Vec::new();
             leaf.append_key(index, &node, &mut key);
-            let heap = page.len().saturating_sub(header.heap_len.into());
-            if leaf.node_offset(index).is_some_and(|offset| offset < heap) {
-                self.report(number, bounds, OUTSIDE_OF_HEAP);
-            }
             if node.value.kind.is_reference() && !leaf.has_references() {
                 self.report(number, bounds, UNTOLD_REFERENCES);
             }
@@ -347,6 +343,9 @@ impl<'w, S: PageSource + ?Sized, V: Visitor> Walk<'w, S, V> {
                 self.totals.records += 1;
             }
             last = Some(key);
+        }
+        if !leaf::is_laid_out_well(&leaf, header)? {
+            self.report(number, bounds, OVERLAP);
         }
         if leaf.count() == 0 {
             self.report(number, bounds, "a leaf of a tree is empty");
@@ -466,6 +465,9 @@ impl<'w, S: PageSource + ?Sized, V: Visitor> Walk<'w, S, V> {
                     && self.order.compare(&below.low, high).is_ge()
             }) {
                 self.report(number, bounds, "its separators are not in ascending order");
+            } else if self.is_ordered && index > 0 && inner.search(self.order, &below.low)? != index
+            {
+                self.report(number, bounds, "a search does not find one of its children");
             }
             let (child, tag) = (inner.child(index)?, inner.tag(index)?);
             let records = self.page(child, tag, header.level - 1, &below);

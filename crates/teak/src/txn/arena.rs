@@ -251,11 +251,14 @@ impl Arena {
     /// Has the pages of a run built in their final place, which is `bytes`.
     pub(super) fn map(&mut self, pages: Run, bytes: WritableRun) {
         let slot = self.mapped.len() as u32 | MAPPED;
-        for number in pages.pages() {
-            let (index, bit) = split(number);
+        let mut at = u64::from(pages.start.0);
+        while at < pages.end() {
+            let (index, bit) = split(PageNumber(at as u32));
+            let len = (BLOCK_PAGES - bit).min((pages.end() - at) as usize);
             let block = self.block_or_new(index);
-            block.mapped |= 1 << bit;
-            block.slots[bit] = slot;
+            block.mapped |= u64::MAX >> (BLOCK_PAGES - len) << bit;
+            block.slots[bit..bit + len].fill(slot);
+            at += len as u64;
         }
         self.mapped.push(MappedRun { pages, bytes });
     }

@@ -14,19 +14,20 @@ use super::{
 };
 use crate::{
     Error, PageNumber, Run, Tag, TransactionId,
-    commit::record::JournalPages,
+    commit::record::{JournalPages, LAST_NUMBER},
     page::{
         comparison::Comparisons,
         value::{StoredValue, ValueKind, ValueRun},
     },
     planted::{Planted, is_planted},
-    space::{Census, FIRST_PAGE},
+    space::{Census, Death, FIRST_PAGE},
     tree::{
         TreeRoot,
         walk::{self, Finding, PageRole, Totals, Visitor},
     },
 };
 use std::{
+    cmp::Reverse,
     collections::{HashMap, HashSet},
     ops::ControlFlow,
 };
@@ -110,6 +111,9 @@ impl CheckReport {
     }
 }
 
+/// Numbers of commits that a sound database has left. No database has used so many that fewer are left.
+const NUMBERS_LEFT_MIN: u64 = 1 << 40;
+
 /// Damages that are told one by one.
 const DAMAGES_MAX: usize = 10_000;
 
@@ -175,6 +179,14 @@ pub(crate) fn check<'a>(
     for fault in faults {
         audit.damage(None, &fault.to_string());
     }
+    let last_number = snapshot.record.sequence.max(snapshot.transaction().0);
+    if last_number >= LAST_NUMBER - NUMBERS_LEFT_MIN {
+        let detail = format!(
+            "the newest commit has the number {last_number}, after which there are no numbers for many others; \
+             write the tables with `teak dump`, and load them into a new database"
+        );
+        audit.damage(None, &detail);
+    }
     for (name, root) in std::mem::take(&mut audit.tables) {
         audit.table = Some(name);
         audit.is_damaged = false;
@@ -188,8 +200,12 @@ pub(crate) fn check<'a>(
     audit.table = None;
     match snapshot.space_to_look_at() {
         Ok(space) => {
-            audit.census(&space.classify(), snapshot.record.journal);
+            let mut census = space.classify();
+            audit.census(&census, snapshot.record.journal);
+            census.pending.sort_by_key(|death| death.run.start);
             let mut past = Past {
+                deaths: &census.pending,
+                transaction: TransactionId(0),
                 visited: vec![false; audit.uses.len()],
                 entered: HashSet::new(),
                 name: &[],
@@ -200,8 +216,11 @@ pub(crate) fn check<'a>(
                 tables: Vec::new(),
             };
             if !is_planted(Planted::CheckNewest) {
+                // The newest first: what lived then has not died for the older ones.
+                let mut named: Vec<_> = named.iter().collect();
+                named.sort_by_key(|(_, state)| Reverse(state.transaction()));
                 named
-                    .iter()
+                    .into_iter()
                     .for_each(|(name, state)| past.check(name, state));
             }
         }
@@ -409,6 +428,10 @@ fn is_counted_by(root: &TreeRoot, totals: Totals) -> bool {
 /// here: it may have been overwritten since.
 struct Past<'p, 'a> {
     audit: &'p mut Audit<'a>,
+    /// The dead pages that some state may see, in order.
+    deaths: &'p [Death],
+    /// The state's.
+    transaction: TransactionId,
     visited: Vec<bool>,
     /// The pages and values that this state alone was found to have so far: it has each once.
     entered: HashSet<PageNumber>,
@@ -425,6 +448,7 @@ struct Past<'p, 'a> {
 impl<'p> Past<'p, '_> {
     fn check(&mut self, name: &'p [u8], state: &Snapshot) {
         self.name = name;
+        self.transaction = state.transaction();
         self.entered.clear();
         self.walk(state, state.catalog());
         for (table, root) in std::mem::take(&mut self.tables) {
@@ -442,6 +466,23 @@ impl<'p> Past<'p, '_> {
         let (totals, records) = walk::count(&Demanded(state), root, state.transaction(), self);
         if records.is_some() && !self.audit.is_damaged && !is_counted_by(root, totals) {
             self.damage(root.page, "the root of the tree counts other than there is");
+        }
+    }
+
+    /// Looks whether dead pages are kept for this state, too: for others alone they are used again before it is dropped.
+    fn check_deaths(&mut self, run: Run) {
+        let first = self
+            .deaths
+            .partition_point(|death| death.run.end() <= u64::from(run.start.0));
+        let deaths = self.deaths[first..].iter();
+        let unkept = deaths
+            .take_while(|death| u64::from(death.run.start.0) < run.end())
+            .find(|death| !(death.birth..death.died).contains(&self.transaction));
+        if let Some(death) = unkept {
+            let (birth, died) = (death.birth.0, death.died.0);
+            let detail =
+                format!("it is used, and kept only for transactions from {birth} to before {died}");
+            self.damage(run.start, &detail);
         }
     }
 
@@ -470,17 +511,27 @@ impl Visitor for Past<'_, '_> {
             self.audit.uses.get(pages.clone()),
             self.visited.get_mut(pages),
         );
-        let (Some([first, ..]), Some(visited)) = (uses, visited) else {
+        let (Some(uses @ [first, ..]), Some(visited)) = (uses, visited) else {
             self.damage(
                 run.start,
                 "it is used, and lies behind the end of the database",
             );
             return false;
         };
+        if let Some(index) = uses.iter().position(|page_use| page_use != first) {
+            let page = PageNumber(run.start.0 + index as u32);
+            let detail = format!(
+                "it is of a value of which page {} is {first:?}, and is {:?}",
+                run.start.0, uses[index]
+            );
+            self.damage(page, &detail);
+            return false;
+        }
         self.is_known = match (first, role) {
             (PageUse::Pending, _) if visited[0] => true,
             (PageUse::Pending, _) if !visited.contains(&true) => {
                 visited.fill(true);
+                self.check_deaths(run);
                 false
             }
             (PageUse::Inner, PageRole::Inner)

@@ -197,7 +197,7 @@ fn who_was_to_read_what_a_failure_took_back_leaves_nothing() {
         put_in(&mut txn, 2);
         disk.fail_on(disk.calls() + call, Fault::DISK_ERROR);
         let failed = txn.commit_and_read();
-        assert_eq!(engine.reader_count(), usize::from(failed.is_ok()));
+        assert_eq!(engine.reader_count().unwrap(), usize::from(failed.is_ok()));
         failed.is_err()
     });
     assert!(

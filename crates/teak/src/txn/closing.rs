@@ -105,7 +105,7 @@ impl Engine {
         self.flusher.wait_quietly(writer.newest.transaction)?;
         self.flusher.flush_journaled()?;
         // What the last durable commit saw and this one does not is free now.
-        writer.space.reclaim(&self.flusher.pins(&writer.named));
+        writer.space.reclaim(&self.flusher.pins(&writer.named)?);
         let used = writer.space.page_count() - writer.space.trailing_free();
         let lower = writer.newest.geometry.lower_limit_bytes / self.page_size as u64;
         (writer.space).shrink(used.max(lower).min(writer.space.page_count()));

@@ -443,24 +443,23 @@ impl WriteTransaction {
         let checked = self.base.checked.covering(record.page_count);
         // What was sealed just now is what stands there.
         taken.iter().for_each(|run| checked.note(*run));
-        let nothing_known = KnownRoots::default();
-        let before = match self.has_other_roots {
-            true => &nothing_known,
-            false => self.base.known_roots(),
+        let mut roots = match self.has_other_roots {
+            true => KnownRoots::default(),
+            false => self.base.known_roots().clone(),
         };
-        let changed = self.tables.iter();
-        let roots = before.with_changed(changed.map(|(handle, table)| (*handle, table.root)));
-        Ok(Snapshot::new(record, mapping)?
-            .with_checked(checked)
-            .with_comparisons(self.base.comparisons.clone())
-            .with_counts_of(&self.pages.writer.space)
-            .with_roots(roots))
+        for (handle, table) in &self.tables {
+            roots.change(*handle, table.root);
+        }
+        let comparisons = self.base.comparisons.clone();
+        let mut snapshot = Snapshot::new(record, mapping, checked, comparisons, roots)?;
+        snapshot.note_counts_of(&self.pages.writer.space);
+        Ok(snapshot)
     }
 
     /// After a failed write the space map is read anew, as the record before has it.
     fn restore_space(&mut self) {
         let pins = self.engine.flusher.pins(&self.pages.writer.named);
-        match self.base.space(&pins) {
+        match pins.and_then(|pins| self.base.space(&pins)) {
             Ok(space) => self.pages.writer.space = space,
             Err(_) => self.engine.flusher.poison("reading the space map anew"),
         }

@@ -67,6 +67,8 @@ pub enum CompactObstacle {
     /// There is no room to move what is left: more is in use than was asked for, or the disk is full or the size limit reached where values
     /// would have to be copied behind the end first.
     Room,
+    /// Others write, for longer than it was to wait.
+    Writers,
 }
 
 /// How short [`Database::compact_with`](crate::Database::compact_with) makes the file, and how much it does for that, and how fast.
@@ -78,8 +80,9 @@ pub struct CompactOptions {
     moved_bytes: Option<u64>,
     commit_bytes: Option<u64>,
     pause: Duration,
-    /// Ends where the writer's place does not come within this time, moves no huge value, and none to where the file is longer for it.
-    patience: Option<Duration>,
+    wait: Option<Duration>,
+    /// Moves no huge value, and none to where the file is longer for it.
+    is_tidying: bool,
 }
 
 impl CompactOptions {
@@ -125,6 +128,13 @@ impl CompactOptions {
         self
     }
 
+    /// Ends where others write for longer than this before one of its commits. It waits for as long as they do if this is not called.
+    #[must_use]
+    pub fn wait_for_writers(mut self, limit: Duration) -> Self {
+        self.wait = Some(limit);
+        self
+    }
+
     /// So many pages of the file are not too many; 0 if nothing was asked for.
     fn goal_pages(&self, used: u64, page_size: u64) -> u64 {
         let by_len = self.file_bytes.map(|bytes| (bytes / page_size).max(1));
@@ -138,9 +148,9 @@ impl CompactOptions {
 
     /// How many pages a value may have that one commit moves beside others.
     fn value_pages_max(&self, page_size: u64) -> u64 {
-        match self.patience {
-            Some(_) => TIDIED_VALUE_MAX / page_size,
-            None => u64::MAX,
+        match self.is_tidying {
+            true => TIDIED_VALUE_MAX / page_size,
+            false => u64::MAX,
         }
     }
 
@@ -251,8 +261,7 @@ impl Compaction<'_> {
     ) -> Result<CompactProgress> {
         loop {
             let Some(txn) = self.begin()? else {
-                self.is_limited = true;
-                break;
+                return Ok(self.refused());
             };
             match self.step(txn)? {
                 Outcome::Over => break,
@@ -276,33 +285,44 @@ impl Compaction<'_> {
             }
             self.done.file_bytes = self.engine.file_bytes();
             if !matches!(self.stage, Stage::Done) {
-                if progress(self.done).is_break() {
-                    self.stage = Stage::Done;
-                    self.is_limited = true;
+                match progress(self.done) {
+                    ControlFlow::Continue(()) => thread::sleep(self.options.pause),
+                    ControlFlow::Break(()) => {
+                        self.stage = Stage::Done;
+                        self.is_limited = true;
+                    }
                 }
-                thread::sleep(self.options.pause);
             }
         }
         self.finish()
     }
 
     fn begin(&self) -> Result<Option<WriteTransaction>> {
-        match self.options.patience {
+        match self.options.wait {
             Some(limit) => WriteTransaction::begin_within(self.engine, limit),
             None => WriteTransaction::begin(self.engine).map(Some),
         }
     }
 
+    /// Others write for too long.
+    fn refused(mut self) -> CompactProgress {
+        self.done.is_reached = false;
+        self.done.obstacle = Some(CompactObstacle::Writers);
+        self.done
+    }
+
     /// Says what was reached, and what was in the way.
     fn finish(mut self) -> Result<CompactProgress> {
         // Begins, and so cuts. Closing does that by itself.
-        if self.options.patience.is_none() {
-            let txn = WriteTransaction::begin(self.engine)?;
-            self.done.is_reached = self.is_reached(&txn);
+        if !self.options.is_tidying {
+            let Some(txn) = self.begin()? else {
+                return Ok(self.refused());
+            };
+            self.done.is_reached = self.is_reached(&txn)?;
             if !self.done.is_reached {
                 self.done.obstacle = Some(match self.is_limited {
                     true => CompactObstacle::Limit,
-                    false => txn.pins_in_the_way().unwrap_or(CompactObstacle::Room),
+                    false => txn.pins_in_the_way()?.unwrap_or(CompactObstacle::Room),
                 });
             }
             txn.abort();
@@ -311,19 +331,19 @@ impl Compaction<'_> {
         Ok(self.done)
     }
 
-    fn is_reached(&self, txn: &WriteTransaction) -> bool {
-        let living = txn.living_pages();
+    fn is_reached(&self, txn: &WriteTransaction) -> Result<bool> {
+        let living = txn.living_pages()?;
         let enough = match self.options.goal_pages(living, self.page_size) {
             0 => living + living / 32 + 32,
             goal => goal,
         };
-        needed_pages(&txn.pages.writer.space) <= enough
+        Ok(needed_pages(&txn.pages.writer.space) <= enough)
     }
 
     /// One transaction.
     fn step(&mut self, mut txn: WriteTransaction) -> Result<Outcome> {
-        let goal = (self.options).goal_pages(txn.living_pages(), self.page_size);
-        self.done.is_reached = self.is_reached(&txn);
+        let goal = (self.options).goal_pages(txn.living_pages()?, self.page_size);
+        self.done.is_reached = self.is_reached(&txn)?;
         let is_first = matches!(self.stage, Stage::Begin);
         if is_first {
             // Another process may have changed it before this turn.
@@ -342,8 +362,8 @@ impl Compaction<'_> {
         txn.pages.durability = Durability::Durable;
         txn.is_compacting = true;
         txn.pages.leave_zone();
-        let is_unsettled = self.waited < SETTLING && txn.is_unsettled(is_first, &self.done);
-        let plan = self.plan(&mut txn, goal, is_unsettled);
+        let is_unsettled = self.waited < SETTLING && txn.is_unsettled(is_first, &self.done)?;
+        let plan = self.plan(&mut txn, goal, is_unsettled)?;
         // What nobody needs is released before anything is moved.
         let at_once = self.options.pages_at_once(self.page_size);
         let is_done = matches!(self.stage, Stage::Done);
@@ -398,7 +418,7 @@ impl Compaction<'_> {
     }
 
     /// What is to be moved next. A stage goes on only where what it has moved is free.
-    fn plan(&mut self, txn: &mut WriteTransaction, goal: u64, is_unsettled: bool) -> Plan {
+    fn plan(&mut self, txn: &mut WriteTransaction, goal: u64, is_unsettled: bool) -> Result<Plan> {
         let used = txn.pages.writer.space.used_count();
         // The pages on the way to those that are moved are copied, too.
         let slack = used / 64 + 16;
@@ -406,13 +426,13 @@ impl Compaction<'_> {
             let boundary = match self.stage {
                 Stage::Tail => goal.max(used + slack),
                 Stage::Gaps(gaps) => gaps.boundary,
-                Stage::Begin | Stage::Done => return Plan::Wait,
+                Stage::Begin | Stage::Done => return Ok(Plan::Wait),
             };
             txn.leave_tail(goal.max(used + slack));
-            return Plan::Lower { boundary };
+            return Ok(Plan::Lower { boundary });
         }
         if is_unsettled || matches!(self.stage, Stage::Done) {
-            return Plan::Wait;
+            return Ok(Plan::Wait);
         }
         let gaps = match self.stage {
             Stage::Gaps(gaps) => gaps,
@@ -424,18 +444,18 @@ impl Compaction<'_> {
         let first_gap = txn.pages.writer.space.free_page_behind(slack);
         let is_fruitful = gaps.moved > if gaps.has_lifted { 0 } else { LITTLE };
         // What was lifted finds its place also if somebody reads meanwhile.
-        let is_held = (!is_fruitful || gaps.lifted_at == 0) && txn.pins_in_the_way().is_some();
+        let is_held = (!is_fruitful || gaps.lifted_at == 0) && txn.pins_in_the_way()?.is_some();
         // Nothing is lifted that may have to stay behind the end.
         let is_limited = !is_fruitful && self.options.moved_bytes.is_some();
         self.is_limited |= is_limited;
         let is_over = self.done.is_reached
-            || self.options.patience.is_some()
+            || self.options.is_tidying
             || gaps.rounds >= GAP_ROUNDS_MAX
             || is_held
             || is_limited;
         let Some(boundary) = first_gap.filter(|_| !is_over) else {
             self.stage = Stage::Done;
-            return Plan::Wait;
+            return Ok(Plan::Wait);
         };
         let mut next = Gaps {
             boundary,
@@ -446,7 +466,7 @@ impl Compaction<'_> {
         };
         if !is_fruitful && boundary <= gaps.lifted_at {
             self.stage = Stage::Done;
-            return Plan::Wait;
+            return Ok(Plan::Wait);
         }
         let plan = match is_fruitful {
             true => {
@@ -461,7 +481,7 @@ impl Compaction<'_> {
             }
         };
         self.stage = Stage::Gaps(next);
-        plan
+        Ok(plan)
     }
 }
 
@@ -471,7 +491,8 @@ impl Engine {
     pub(super) fn tidy(self: &Arc<Self>, was_open: Duration) {
         let options = CompactOptions {
             free_percent: Some(FREE_AT_REST_PERCENT),
-            patience: Some(TIDYING.0),
+            wait: Some(TIDYING.0),
+            is_tidying: true,
             ..CompactOptions::new()
         };
         // What is lazy keeps pages that are free when it is on the disk.
@@ -520,37 +541,36 @@ fn needed_pages(space: &Space) -> u64 {
 impl WriteTransaction {
     /// Pages that are in use, or dead and seen by somebody. Right behind many lazy commits as many more are dead, and the space map
     /// lets go of them by and by.
-    fn living_pages(&self) -> u64 {
+    fn living_pages(&self) -> Result<u64> {
         let (space, named) = (&self.pages.writer.space, &self.pages.writer.named);
-        let readers = self.engine.flusher.published.table.readers();
+        let readers = self.engine.flusher.published.readers()?;
         let read = readers.iter().map(|reader| TransactionId(reader.state));
         let older: Vec<_> = read.filter(|state| *state < self.pages.base()).collect();
         let dead = match older.is_empty() && named.live().is_empty() {
             true => space.pending_count(),
             false => self.pages.unseen_by(older.into_iter()),
         };
-        space.used_count().saturating_sub(dead)
+        Ok(space.used_count().saturating_sub(dead))
     }
 
     /// Who sees pages of older states, or may, so that they are not free where something is moved.
-    fn pins_in_the_way(&self) -> Option<CompactObstacle> {
-        let readers = self.engine.flusher.published.table.readers();
-        if !readers.is_empty() {
-            return Some(CompactObstacle::Readers);
+    fn pins_in_the_way(&self) -> Result<Option<CompactObstacle>> {
+        if !self.engine.flusher.published.readers()?.is_empty() {
+            return Ok(Some(CompactObstacle::Readers));
         }
         let is_named = !self.pages.writer.named.live().is_empty();
-        is_named.then_some(CompactObstacle::NamedSnapshots)
+        Ok(is_named.then_some(CompactObstacle::NamedSnapshots))
     }
 
     /// Whether a commit that changes nothing would free pages, or bring the end of the file nearer.
-    fn is_unsettled(&self, is_first: bool, done: &CompactProgress) -> bool {
+    fn is_unsettled(&self, is_first: bool, done: &CompactProgress) -> Result<bool> {
         let writer = &self.pages.writer;
         let space = &writer.space;
         let lower_limit = self.pages.geometry.lower_limit_bytes / self.engine.page_size as u64;
         let least = if is_first { TRAILING_MIN } else { 0 };
         let is_free = space.page_count() > lower_limit && space.trailing_free() > least;
-        let is_dead = space.used_count() > self.living_pages();
-        is_free || writer.is_to_cut(&*self.engine.storage) || is_dead && !done.is_reached
+        let is_dead = space.used_count() > self.living_pages()?;
+        Ok(is_free || writer.is_to_cut(&*self.engine.storage) || is_dead && !done.is_reached)
     }
 
     /// Has pages of the space map moved that are behind the boundary, if there is room before.

@@ -61,8 +61,10 @@ impl Drop for Door {
 impl Door {
     /// Passes the gate.
     pub(super) fn pass(path: &Path, settings: &Settings) -> Result<Self> {
-        let lock_path = lock_path(path, settings.lock_file.as_deref())
-            .map_err(Error::io("finding the directory of the database"))?;
+        let chosen = settings.lock_file.as_deref();
+        let lock_path = lock_path(path, chosen).map_err(|error| {
+            Error::io("finding the directory of the lock file")(error).at(chosen.unwrap_or(path))
+        })?;
         let mode = LockMode::beside(path, settings.file_mode);
         let (lock_file, is_alone) = LockFile::open(&lock_path, mode)
             .map_err(|error| not_opened(error, &lock_path, path))?;
@@ -228,8 +230,8 @@ impl Door {
         // Another process had the place, and may have died there.
         let readers = &self.region().readers;
         let had_place = |owner: &u64| place_of(*owner as u32) == Some(self.place);
-        for owner in readers.owners().into_iter().filter(had_place) {
-            readers.give_up_blocks(owner);
+        for owner in (readers.owners().unwrap_or_default().into_iter()).filter(had_place) {
+            let _ = readers.give_up_blocks(owner);
         }
         self.give_locks_back();
         let (region, membership) = self.region.take().expect("the shared memory was looked at");
@@ -280,7 +282,7 @@ pub(super) fn lock_path(path: &Path, chosen: Option<&Path>) -> io::Result<PathBu
         return in_resolved_directory(chosen);
     }
     let path = resolved(path)?;
-    let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
+    let name = path.file_name().ok_or(io::ErrorKind::IsADirectory)?;
     Ok(path.with_file_name(lock_name(name)))
 }
 
@@ -310,12 +312,12 @@ fn lock_name(name: &OsStr) -> OsString {
 }
 
 /// A path without links but perhaps the last name, which is looked at as it is.
-fn in_resolved_directory(path: &Path) -> io::Result<PathBuf> {
+pub(super) fn in_resolved_directory(path: &Path) -> io::Result<PathBuf> {
     let parent = path
         .parent()
         .filter(|parent| !parent.as_os_str().is_empty());
     let parent = fs::canonicalize(parent.unwrap_or(Path::new(".")))?;
-    let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
+    let name = path.file_name().ok_or(io::ErrorKind::IsADirectory)?;
     Ok(parent.join(name))
 }
 

@@ -356,8 +356,8 @@ impl Engine {
     }
 
     /// How many readers there are.
-    pub(crate) fn reader_count(&self) -> usize {
-        self.flusher.published.reader_count()
+    pub(crate) fn reader_count(&self) -> Result<usize> {
+        Ok(self.flusher.published.readers()?.len())
     }
 
     /// Begins to read the newest state that readers see.
@@ -468,7 +468,7 @@ impl Engine {
     }
 
     #[inline]
-    fn refuse_closed(&self) -> Result<()> {
+    pub(super) fn refuse_closed(&self) -> Result<()> {
         self.refuse_forked()?;
         if self.closed.load(Ordering::Acquire) {
             return Err(closed());
@@ -567,7 +567,7 @@ impl Engine {
         if was_stale || record.snapshots_root != writer.newest.snapshots_root {
             writer.named = snapshot.named_pins()?;
         }
-        let pins = self.flusher.pins(&writer.named);
+        let pins = self.flusher.pins(&writer.named)?;
         let is_folded = was_stale || writer.space.roots() != record.space_roots;
         if is_folded
             || !writer

@@ -170,7 +170,7 @@ impl Flusher {
         let flushed = state.flushed.transaction;
         drop(state);
         let base = unpublished.map_or_else(|| self.published.newest(), Ok)?;
-        Ok((base, self.pins_with(own, named), flushed))
+        Ok((base, self.pins_with(own, named)?, flushed))
     }
 
     /// The newest commit, whether readers see it yet or not.
@@ -180,11 +180,14 @@ impl Flusher {
 
     /// The states whose pages must stay: what a crash may lead back to, the newest, what is held, and what has a name, or had
     /// one in a state that a crash may lead back to.
-    pub(super) fn pins(&self, named: &NamedPins) -> Pins {
+    ///
+    /// # Errors
+    /// If this process does not see what others hold.
+    pub(super) fn pins(&self, named: &NamedPins) -> Result<Pins> {
         self.pins_with(self.own_pins(), named)
     }
 
-    fn pins_with(&self, mut pins: Vec<TransactionId>, named: &NamedPins) -> Pins {
+    fn pins_with(&self, mut pins: Vec<TransactionId>, named: &NamedPins) -> Result<Pins> {
         let oldest = pins.iter().min().copied();
         if !is_planted(Planted::FreeDropped) {
             pins.extend(named.dropped(oldest));
@@ -194,8 +197,10 @@ impl Flusher {
             false => Arc::clone(named.live()),
         };
         // Behind those: readers may begin with them, too.
-        self.published.add_held(&mut pins, &live);
-        Pins::new(live, pins)
+        self.published.add_held(&mut pins, &live)?;
+        // It may have lost the table meanwhile.
+        self.refuse_evicted()?;
+        Ok(Pins::new(live, pins))
     }
 
     /// The same without what readers hold.
@@ -243,6 +248,9 @@ impl Flusher {
         let mut state = self.progress.lock();
         if state.has_failed() {
             return Err(self.refusal());
+        }
+        if !state.has_deferred() {
+            return Ok(());
         }
         let Some((deferred, written)) = state.take_deferred() else {
             return Ok(());
@@ -505,7 +513,7 @@ impl Flusher {
         // The lock is the process's: a thread that leads next while this one still has it would take it for that of a dead one, and this one
         // would give it back under that one's flush. Who takes it in another process waits for the state, which is locked here.
         if let Some(shared) = has_flush {
-            shared.region.flush.give_back(shared.me());
+            shared.release(|region| &region.flush);
         }
         state.end_lead();
         let woken = self.progress.tell_flushed(&mut state);

@@ -70,7 +70,7 @@ fn stretches_that_are_holes_already_count_as_given_back() {
         let engine = open();
         let mut writer = engine.take_turn().unwrap();
         let writer = &mut *writer;
-        writer.space.reclaim(&engine.flusher.pins(&writer.named));
+        (writer.space).reclaim(&engine.flusher.pins(&writer.named).unwrap());
         for durable in 1..3 {
             writer.high_water.note_written(10_000);
             let used = writer.space.used_count();

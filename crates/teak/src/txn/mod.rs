@@ -78,7 +78,7 @@ pub(crate) use names::refuse_lock_name;
 pub(crate) use opening::Opening;
 pub(crate) use pages::WritePages;
 pub(crate) use policies::{Network, Settings, Sharing, WithoutName};
-pub(crate) use reader::{Parked, Reader};
+pub(crate) use reader::{Parked, Reader, Reset};
 pub(crate) use readers_seen::SlowReaderHook;
 pub use readers_seen::{ReaderInfo, SlowReader, SlowReaderChoice};
 pub use recover::Recovery;

@@ -16,6 +16,7 @@ use super::{
     engine::{Engine, slot_page},
     open::now_ms,
     reader::{Reader, Trust},
+    roots::KnownRoots,
     snapshot::Snapshot,
     write::{WriteTransaction, changing, printable},
 };
@@ -361,10 +362,13 @@ impl Snapshot {
             Trust::Own => self.checked.apart(),
             Trust::Newest => self.checked.clone(),
         };
-        let past = Self::new(record, Arc::clone(&self.mapping))?;
-        let mut past = past
-            .with_checked(checked)
-            .with_comparisons(self.comparisons.clone());
+        let mut past = Self::new(
+            record,
+            Arc::clone(&self.mapping),
+            checked,
+            self.comparisons.clone(),
+            KnownRoots::default(),
+        )?;
         past.is_past = true;
         Ok(past)
     }
@@ -476,8 +480,7 @@ impl Engine {
         let all = newest.all_named()?;
         // Not as writers do it, who remember what they saw.
         let mut pins = self.flusher.own_pins();
-        let table = &self.readers.table;
-        table.for_each_pinned(|state| pins.push(TransactionId(state)));
+        self.flusher.published.add_pinned(&mut pins)?;
         pins.extend(all.iter().map(|(_, named)| named.transaction));
         pins.sort_unstable();
         pins.dedup();

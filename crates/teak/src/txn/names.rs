@@ -1,6 +1,6 @@
 //! The names of a database and of its lock file, and which new files would get one of these.
 
-use super::door::lock_path;
+use super::door::{in_resolved_directory, lock_path};
 use crate::{
     Error, Result,
     commit::record::{PROBE_LEN, RecordFault, find_page_size},
@@ -33,6 +33,21 @@ pub fn lock_file_of(path: impl AsRef<Path>) -> Result<PathBuf> {
     let path = path.as_ref();
     lock_path(path, None)
         .map_err(|error| Error::io("finding the directory of the database")(error).at(path))
+}
+
+/// Refuses to create a database in the file that was chosen as its lock file.
+pub(super) fn refuse_as_own_lock(target: &Path, chosen: Option<&Path>) -> Result<()> {
+    let is_target = |chosen| match (in_resolved_directory(chosen), in_resolved_directory(target)) {
+        (Ok(chosen), Ok(target)) => chosen == target,
+        _ => false,
+    };
+    match chosen.is_some_and(is_target) {
+        false => Ok(()),
+        true => Err(Error::InvalidArgument(format!(
+            "{} is to be the database and its lock file; name another lock file",
+            shown(target)
+        ))),
+    }
 }
 
 /// Refuses to create a database at `target` if that is the name of the lock file of an existing database, or if its own lock file would

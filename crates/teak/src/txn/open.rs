@@ -5,18 +5,19 @@ use super::{
     catalog,
     checked::Checked,
     demanded,
-    door::{Door, lock_path},
+    door::Door,
     dropped::DroppedTrees,
     engine::{Engine, Excess, Writer, slot_page},
     high_water::HighWater,
     holes::Punching,
     look::refusal,
     named::NamedPins,
-    names::refuse_lock_name,
+    names::{refuse_as_own_lock, refuse_lock_name},
     pages::zone::Zone,
     policies::{Asked, Network, Settings, Sharing},
     progress::{State, Written},
     recover::{self, Decision, Found, Recovery},
+    roots::KnownRoots,
     shared::is_lack_of_lock_file,
     snapshot::Snapshot,
     tail::Tail,
@@ -32,7 +33,7 @@ use crate::{
     error::shown,
     space::{FIRST_PAGE, Space, SpaceRoots},
     store::{
-        Access, Company, Create, Created, FileStorage, LockFile, Storage, boot_id, is_on_network,
+        Access, Company, Create, Created, FileStorage, Storage, boot_id, is_on_network,
         needs_temporary_names, random_id, read_head,
     },
 };
@@ -55,7 +56,7 @@ impl Engine {
     ) -> Result<Self> {
         refuse_writing(access, settings.sharing)?;
         let had_temporary_names = needs_temporary_names();
-        match Self::open_in(path, access, create, settings.clone()) {
+        let opened = match Self::open_in(path, access, create, settings.clone()) {
             Err(_) if !had_temporary_names && needs_temporary_names() => {
                 Self::open_in(path, access, create, settings)
             }
@@ -68,21 +69,27 @@ impl Engine {
                 Self::open_unlocked(path, settings, Some(failed))
             }
             opened => opened,
-        }
+        };
+        opened.map_err(|error| error.at(path))
     }
 
     fn open_in(path: &Path, access: Access, create: Create, settings: Settings) -> Result<Self> {
-        // A link that leads to itself is told by the system.
-        if path.try_exists().is_ok_and(|exists| !exists)
-            && let Ok(target) = fs::read_link(path)
-        {
-            return Err(leads_nowhere(path, &target, create));
-        }
-        if matches!(create, Create::Never) && !path.exists() {
-            return Err(Error::NotFound(path.to_path_buf()));
-        }
-        if !matches!(create, Create::Never) && !path.exists() {
+        let exists = match path.try_exists() {
+            // It may be there, and is not to be seen.
+            Err(error) if error.kind() != ErrorKind::NotADirectory => {
+                return Err(Error::io("opening the database file")(error).at(path));
+            }
+            exists => exists.unwrap_or(false),
+        };
+        if !exists {
+            if let Ok(target) = fs::read_link(path) {
+                return Err(leads_nowhere(path, &target, create));
+            }
+            if create == Create::Never {
+                return Err(Error::NotFound(path.to_path_buf()));
+            }
             refuse_lock_name(path, &[])?;
+            refuse_as_own_lock(path, settings.lock_file.as_deref())?;
         }
         if settings.network == Network::Refuse && is_on_network(path) {
             return Err(Error::NetworkFileSystem(path.to_path_buf()));
@@ -91,10 +98,15 @@ impl Engine {
         let file = (path, access, create);
         match settings.sharing {
             Sharing::Unlocked => Self::open_unlocked(path, settings, None),
-            Sharing::Alone => Self::open_unshared(file, Company::None, settings),
+            Sharing::Alone => Self::open_unshared(file, settings),
             Sharing::Processes => match Self::open_shared(file, settings.clone()) {
-                Err(error) if is_lack_of_lock_file(&error) => {
-                    Self::open_without_lock_file(file, settings, error)
+                // Who writes is alone then; who reads is led on by `open`.
+                Err(lack) if access == Access::ReadWrite && is_lack_of_lock_file(&lack) => {
+                    let alone = Self::open_unshared(file, settings);
+                    alone.map_err(|error| match error {
+                        Error::InUse(_) => lack,
+                        other => other,
+                    })
                 }
                 opened => opened,
             },
@@ -113,38 +125,11 @@ impl Engine {
         Self::pass(door, dynamic, how, || storage.admit_others())
     }
 
-    fn open_unshared(
-        file: (&Path, Access, Create),
-        company: Company,
-        settings: Settings,
-    ) -> Result<Self> {
-        let (storage, how) = open_file(file, company, settings, None)?;
+    fn open_unshared(file: (&Path, Access, Create), settings: Settings) -> Result<Self> {
+        let (storage, how) = open_file(file, Company::None, settings, None)?;
         let storage: Arc<dyn Storage> = storage;
         let settled = settle(&storage, &how)?;
         Ok(Self::new(how.path, storage, &how.settings, settled, None))
-    }
-
-    /// Opens a database whose lock file cannot be made, for the reason `refused`: who writes is alone, and who reads has others who read.
-    fn open_without_lock_file(
-        (path, access, create): (&Path, Access, Create),
-        settings: Settings,
-        refused: Error,
-    ) -> Result<Self> {
-        let company = match access {
-            Access::ReadOnly => Company::Others,
-            Access::ReadWrite => Company::None,
-        };
-        let lock_path = lock_path(path, settings.lock_file.as_deref());
-        let is_used = || lock_path.as_deref().is_ok_and(LockFile::is_used);
-        if is_used() {
-            return Err(refused);
-        }
-        let opened = Self::open_unshared((path, access, create), company, settings)?;
-        // By now the file is locked, so nobody comes who writes. Whoever came before is known by the lock file.
-        match is_used() {
-            true => Err(refused),
-            false => Ok(opened),
-        }
     }
 
     /// Joins those who have the database open; or puts it in order, and has others come in then. The door has looked at the shared memory.
@@ -186,6 +171,7 @@ impl Engine {
         let how = How {
             path: lock_file.to_path_buf(),
             is_new,
+            formatted: None,
             is_read_only: false,
             settings,
             boot,
@@ -221,6 +207,7 @@ impl Engine {
         let how = How {
             path,
             is_new,
+            formatted: None,
             is_read_only,
             settings,
             boot,
@@ -266,8 +253,9 @@ fn open_file(
         // As `mktemp` makes it.
         format_in_place(&storage, path, &settings, boot)?;
     }
+    let mut formatted = None;
     if created == Created::Yes {
-        format(&storage, path, &settings, boot)?;
+        formatted = Some(format(&storage, path, &settings, boot)?);
         drop(storage);
         // The system knows what is open by the path that it was opened by, and a new file had none.
         storage = opened(Create::Never)?.0;
@@ -280,6 +268,7 @@ fn open_file(
     let how = How {
         path: path.to_path_buf(),
         is_new: false,
+        formatted,
         is_read_only: matches!(access, Access::ReadOnly),
         settings,
         boot,
@@ -357,6 +346,8 @@ const GOING: Duration = Duration::from_secs(1);
 pub(super) struct How {
     pub(super) path: PathBuf,
     pub(super) is_new: bool,
+    /// What this opening has written to a file that it has made, and flushed.
+    pub(super) formatted: Option<Record>,
     pub(super) is_read_only: bool,
     pub(super) settings: Settings,
     pub(super) boot: [u8; 16],
@@ -373,10 +364,11 @@ pub(super) struct Settled {
 
 /// Finds the commit that counts, and sees to it that it stays so unless nothing may be written.
 pub(super) fn settle(storage: &Arc<dyn Storage>, how: &How) -> Result<Settled> {
-    if how.is_new {
-        format(&**storage, &how.path, &how.settings, how.boot)?;
-    }
-    let found = find_and_settle(storage, &how.path, how.is_read_only, how.boot)?;
+    let formatted = match how.is_new {
+        true => Some(format(&**storage, &how.path, &how.settings, how.boot)?),
+        false => how.formatted.clone(),
+    };
+    let found = find_and_settle(storage, how, formatted.as_ref())?;
     let mapping = storage.mapping().map_err(Error::io("mapping the file"))?;
     // What goes on from here, or is taken back to here, is of this boot.
     let newest = Record {
@@ -385,9 +377,13 @@ pub(super) fn settle(storage: &Arc<dyn Storage>, how: &How) -> Result<Settled> {
         ..found.newest.clone()
     };
     let checked = Checked::new(how.settings.verification, newest.page_count);
-    let snapshot = Snapshot::new(newest.clone(), mapping)?
-        .with_checked(checked)
-        .with_comparisons(how.settings.comparisons.clone());
+    let mut snapshot = Snapshot::new(
+        newest.clone(),
+        mapping,
+        checked,
+        how.settings.comparisons.clone(),
+        KnownRoots::default(),
+    )?;
     let space = match snapshot.space_to_look_at() {
         Ok(space) => space,
         // Reading does without the space map: what is there can be saved.
@@ -398,7 +394,7 @@ pub(super) fn settle(storage: &Arc<dyn Storage>, how: &How) -> Result<Settled> {
         true => NamedPins::default(),
         false => snapshot.named_pins()?,
     };
-    let snapshot = snapshot.with_counts_of(&space);
+    snapshot.note_counts_of(&space);
     let mut state = State::new(Written::of(&newest), found.sequences, found.durable_slot);
     if how.is_read_only {
         // Nothing was flushed.
@@ -424,9 +420,13 @@ fn join(storage: &Arc<dyn Storage>, how: &How, newest: Record) -> Result<Settled
         .map_err(Error::io("reading the length of the file"))?;
     let mapping = storage.mapping().map_err(Error::io("mapping the file"))?;
     let checked = Checked::new(how.settings.verification, newest.page_count);
-    let snapshot = Snapshot::new(newest.clone(), mapping)?
-        .with_checked(checked)
-        .with_comparisons(how.settings.comparisons.clone());
+    let snapshot = Snapshot::new(
+        newest.clone(),
+        mapping,
+        checked,
+        how.settings.comparisons.clone(),
+        KnownRoots::default(),
+    )?;
     let writer = (!how.is_read_only).then(|| Writer {
         is_stale: true,
         ..writer(
@@ -447,14 +447,14 @@ fn join(storage: &Arc<dyn Storage>, how: &How, newest: Record) -> Result<Settled
 /// Decides which commit counts, and makes that hold unless nothing may be written.
 fn find_and_settle(
     storage: &Arc<dyn Storage>,
-    path: &Path,
-    is_read_only: bool,
-    boot: [u8; 16],
+    how: &How,
+    formatted: Option<&Record>,
 ) -> Result<Found> {
+    let is_read_only = how.is_read_only;
     let mut redone = None;
     // Each time that it is decided anew, another record has lost, or something that the journal says is in its place.
     for _ in 0..=SLOT_COUNT + 2 {
-        let found = match recover::find(storage, path, boot)? {
+        let found = match recover::find(storage, &how.path, how.boot)? {
             Decision::Found(found) => *found,
             Decision::ToRedo(redo) => {
                 refuse_unknown(&redo.record, is_read_only)?;
@@ -475,7 +475,8 @@ fn find_and_settle(
             return Ok(found);
         }
         refuse_unverified(&found)?;
-        if found.settle(storage)? {
+        // There is nothing in a new file but a record that was flushed.
+        if formatted == Some(&found.newest) || found.settle(storage)? {
             return Ok(found);
         }
     }
@@ -537,8 +538,13 @@ fn writer(newest: Record, space: Space, is_changed: bool) -> Writer {
     }
 }
 
-/// Writes the record of an empty database and flushes it, which gives a new file its name.
-fn format(storage: &dyn Storage, path: &Path, settings: &Settings, boot: [u8; 16]) -> Result<()> {
+/// Writes the record of an empty database and flushes it, which gives a new file its name. Returns the record.
+fn format(
+    storage: &dyn Storage,
+    path: &Path,
+    settings: &Settings,
+    boot: [u8; 16],
+) -> Result<Record> {
     let page_size = settings.page_size;
     let empty = catalog::empty().encode();
     let record = Record {
@@ -580,7 +586,8 @@ fn format(storage: &dyn Storage, path: &Path, settings: &Settings, boot: [u8; 16
         .map_err(|error| match error.kind() {
             ErrorKind::AlreadyExists => Error::AlreadyExists(path.to_path_buf()),
             _ => Error::io("creating the database")(error),
-        })
+        })?;
+    Ok(record)
 }
 
 /// The same for an empty file that is there. If it fails the file is empty again; a crash leaves it empty, [half formatted](is_half_formatted), or
@@ -591,10 +598,11 @@ fn format_in_place(
     settings: &Settings,
     boot: [u8; 16],
 ) -> Result<()> {
-    format(storage, path, settings, boot).inspect_err(|_| {
+    let formatted = format(storage, path, settings, boot).inspect_err(|_| {
         // If that fails too, the file is one of these all the same, unless the record was written in part.
         let _ = storage.set_len(0);
-    })
+    });
+    formatted.map(drop)
 }
 
 pub(super) fn now_ms() -> u64 {

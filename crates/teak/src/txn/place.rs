@@ -97,7 +97,7 @@ impl Place {
             && !progress.has_deferred()
         {
             state.is_held = false;
-            shared.region.writer.give_back(shared.me());
+            shared.release(|region| &region.writer);
         }
     }
 

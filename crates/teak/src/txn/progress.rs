@@ -193,6 +193,8 @@ pub(super) struct State {
     pub(super) is_stopping: bool,
     /// Absent where no other process can have the database open, and when this one has left.
     shared: Option<Arc<Shared>>,
+    /// Nothing was changed since the shared memory had the same; which stays so until another process has its lock.
+    pub(super) is_given_back: bool,
 }
 
 impl State {
@@ -231,6 +233,7 @@ impl State {
             flusher_sleeps: false,
             is_stopping: false,
             shared: None,
+            is_given_back: false,
         }
     }
 
@@ -560,10 +563,11 @@ impl<'p> StateGuard<'p> {
 
     fn give_back(&mut self) {
         if std::mem::take(&mut self.is_shared)
-            && let Some(state) = &self.state
-            && let Some(shared) = &state.shared
+            && let Some(state) = &mut self.state
+            && let Some(shared) = state.shared.take()
         {
             shared.give_back(state);
+            state.shared = Some(shared);
         }
     }
 }
@@ -580,9 +584,10 @@ impl Deref for StateGuard<'_> {
 
 impl DerefMut for StateGuard<'_> {
     fn deref_mut(&mut self) -> &mut State {
-        self.state
-            .as_mut()
-            .expect("the state is here until it goes")
+        let state = self.state.as_mut();
+        let state = state.expect("the state is here until it goes");
+        state.is_given_back = false;
+        state
     }
 }
 

@@ -1,11 +1,11 @@
 //! The state that readers begin with, and those that they hold.
 
-use super::{lock, shared::lock_file_error, snapshot::Snapshot};
+use super::{lock, roots::KnownRoots, shared::lock_file_error, snapshot::Snapshot};
 use crate::{
     Error, Result, TransactionId,
     commit::record::Record,
     planted::{Planted, is_planted},
-    share::{Bell, ReaderTable, Region},
+    share::{Bell, Pinned, ReaderTable, Region},
     space,
     store::Storage,
 };
@@ -27,6 +27,9 @@ pub(super) const PUBLISHING: Duration = Duration::from_secs(1);
 
 /// After this a reader that waits for that record sleeps.
 const SPINNING: Duration = Duration::from_millis(1);
+
+/// What fails where the system maps no more memory.
+const LOOKING: &str = "looking at the table of readers";
 
 /// What stands for counts that nobody has made.
 const UNCOUNTED: [u64; 2] = [u64::MAX; 2];
@@ -90,24 +93,29 @@ impl Published {
     ///
     /// [`Error::Io`] and [`Error::Corrupted`], if another process made it and it cannot be looked at.
     pub(super) fn newest(&self) -> Result<Arc<Snapshot>> {
+        let Some(region) = &self.region else {
+            return Ok(self.newest_here());
+        };
+        let began = Instant::now();
         let mut newest = lock(&self.newest);
-        if let Some(region) = &self.region {
-            let began = Instant::now();
-            let mut visible = self.visible();
-            while newest.transaction() != visible {
-                if let Some((bytes, counts)) = region.record(visible.0) {
-                    let snapshot = self.snapshot_of(&bytes, &newest)?;
-                    let counts = Some(counts).filter(|counts| *counts != UNCOUNTED);
-                    *newest = Arc::new(snapshot.with_counts(counts));
-                }
-                let sought = std::mem::replace(&mut visible, self.visible());
-                // If its record was not there, another state is visible by now, or will be soon.
-                if newest.transaction() != visible && sought == visible {
-                    self.wait_for_record(visible, began.elapsed())?;
-                }
+        loop {
+            let visible = self.visible();
+            if newest.transaction() == visible {
+                return Ok(Arc::clone(&newest));
+            }
+            if let Some((bytes, counts)) = region.record(visible.0) {
+                let snapshot = self.snapshot_of(&bytes, &newest)?;
+                let counts = Some(counts).filter(|counts| *counts != UNCOUNTED);
+                *newest = Arc::new(snapshot.with_counts(counts));
+            }
+            // If its record was not there, another state is visible by now, or will be soon.
+            if newest.transaction() != visible && self.visible() == visible {
+                // Others publish meanwhile, or look at what is known here.
+                drop(newest);
+                self.wait_for_record(visible, began.elapsed())?;
+                newest = lock(&self.newest);
             }
         }
-        Ok(Arc::clone(&newest))
     }
 
     /// Waits a moment for the record of a visible state.
@@ -177,11 +185,23 @@ impl Published {
         }
     }
 
-    /// How many readers there are.
-    pub(super) fn reader_count(&self) -> usize {
-        let mut count = 0;
-        self.table.for_each_pinned(|_| count += 1);
-        count
+    /// Adds the states that readers pin, one for each reader.
+    pub(super) fn add_pinned(&self, states: &mut Vec<TransactionId>) -> Result<()> {
+        let looked = (self.table).for_each_pinned(|state| states.push(TransactionId(state)));
+        looked.map_err(Error::io(LOOKING))
+    }
+
+    /// All readers.
+    pub(super) fn readers(&self) -> Result<Vec<Pinned>> {
+        self.table.readers().map_err(Error::io(LOOKING))
+    }
+
+    /// Takes away those states from parked readers that are to be.
+    pub(super) fn take_parked(&self, is_taken: impl Fn(TransactionId) -> bool) -> Result<()> {
+        let taken = self
+            .table
+            .take_parked(|state| is_taken(TransactionId(state)));
+        taken.map_err(Error::io(LOOKING))
     }
 
     /// Adds the states that readers hold to `pins`, where those stand already that they may begin with, but for those that have a
@@ -189,25 +209,32 @@ impl Published {
     ///
     /// All slots are looked at, but where there are many not for each commit: until the next look, what was
     /// held stays so, and with it all that readers may have begun with since. Names stay until there is another list of them.
-    pub(super) fn add_held(&self, pins: &mut Vec<TransactionId>, named: &Arc<[TransactionId]>) {
+    ///
+    /// # Errors
+    /// [`Error::Io`] if the table cannot be seen as a whole.
+    pub(super) fn add_held(
+        &self,
+        pins: &mut Vec<TransactionId>,
+        named: &Arc<[TransactionId]>,
+    ) -> Result<()> {
         if is_planted(Planted::FreeHeld) {
-            return;
+            return Ok(());
         }
         let mut held = lock(&self.held);
         held.age += 1;
         if held.age * SLOTS_PER_COMMIT > self.table.slots_used() || !Arc::ptr_eq(&held.named, named)
         {
+            held.states.clear();
+            self.add_pinned(&mut held.states)?;
             held.age = 0;
             held.named = Arc::clone(named);
-            held.states.clear();
-            self.table
-                .for_each_pinned(|state| held.states.push(TransactionId(state)));
         }
         // Whoever begins until the next look begins with one of these, or with one that has a name.
         held.states.extend_from_slice(pins);
         held.states.sort_unstable();
         held.states.dedup();
         pins.clone_from(&held.states);
+        Ok(())
     }
 
     /// Says that readers may have begun with states that this process does not know.
@@ -238,8 +265,8 @@ pub(super) fn foreign_snapshot(
         Some(taken) => taken.into_iter().for_each(|run| checked.forget(run)),
         None => checked.forget_all(),
     }
-    let snapshot = Snapshot::new(record, mapping)?.with_checked(checked);
-    Ok(snapshot.with_comparisons(before.comparisons.clone()))
+    let comparisons = before.comparisons.clone();
+    Snapshot::new(record, mapping, checked, comparisons, KnownRoots::default())
 }
 
 /// The visible state is none that anybody has made visible.

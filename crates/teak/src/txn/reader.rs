@@ -156,9 +156,7 @@ impl Hold {
     #[inline]
     fn unpin(&self) {
         let table = &self.engine.readers.table;
-        if table.is_own(self.slot, self.number.load(Relaxed)) {
-            table.unpin(self.slot);
-        }
+        table.unpin_own(self.slot, self.number.load(Relaxed));
     }
 }
 
@@ -244,22 +242,23 @@ impl Reader {
     /// Begins to read the visible state.
     #[inline]
     pub(super) fn begin(engine: &Arc<Engine>) -> Result<Self> {
-        let shared = engine.readers.shared.as_ref();
-        match shared {
-            Some(shared) if shared.is_evicted() => return Err(shared.evicted()),
-            None if engine.has_unknown_writers => engine.look_for_commits()?,
-            _ => {}
-        }
-        let mut hold = match take_seated(engine.id()) {
+        prepare(engine)?;
+        let hold = match take_seated(engine.id()) {
             Some(hold) => hold,
             None => Arc::new(new_hold(engine)?),
         };
+        Self::begin_with(hold)
+    }
+
+    /// Begins to read the visible state by a hold that pins nothing and that nobody else has.
+    #[inline]
+    fn begin_with(mut hold: Arc<Hold>) -> Result<Self> {
         hold.note();
-        let state = engine.readers.table.pin(hold.slot);
+        let state = hold.engine.readers.table.pin(hold.slot);
         if hold.snapshot.transaction().0 != state {
             refresh(&mut hold, state)?;
         }
-        if let Some(shared) = shared
+        if let Some(shared) = hold.engine.readers.shared.as_ref()
             && shared.is_distrusted()
         {
             hold.snapshot.checked.distrust();
@@ -376,6 +375,57 @@ impl Parked {
     }
 }
 
+/// A reader that was reset: it pins nothing, and keeps its hold for the next one.
+#[derive(Debug)]
+pub(crate) enum Reset {
+    Hold(Arc<Hold>),
+    /// Its hold was a clone's too, or of another state than the newest one.
+    Engine(Arc<Engine>),
+}
+
+impl Reader {
+    /// Ends it; what it had can begin another one.
+    #[inline]
+    pub(crate) fn reset(mut self) -> Reset {
+        match self.end() {
+            Some(hold) => Reset::Hold(hold),
+            None => Reset::Engine(Arc::clone(self.engine())),
+        }
+    }
+
+    /// Unpins the state, and returns the hold, which another reader can have; `None`, and nothing is done, if a clone has it too.
+    #[inline]
+    fn end(&mut self) -> Option<Arc<Hold>> {
+        // The last clone has nobody beside it who could make another.
+        self.hold.take_if(|hold| {
+            let is_reusable = Arc::strong_count(hold) == 1
+                && !hold.snapshot.is_past
+                && !hold.engine.generation.is_past();
+            if is_reusable {
+                // What a clone read on another thread was read before.
+                fence(Acquire);
+                hold.unpin();
+            }
+            is_reusable
+        })
+    }
+}
+
+impl Reset {
+    /// Begins to read the visible state.
+    #[inline]
+    pub(crate) fn begin(self) -> Result<Reader> {
+        match self {
+            Self::Hold(hold) => {
+                hold.engine.refuse_closed()?;
+                prepare(&hold.engine)?;
+                Reader::begin_with(hold)
+            }
+            Self::Engine(engine) => engine.begin_read(),
+        }
+    }
+}
+
 impl Deref for Reader {
     type Target = Snapshot;
 
@@ -388,18 +438,20 @@ impl Deref for Reader {
 impl Drop for Reader {
     #[inline]
     fn drop(&mut self) {
-        // The last clone has nobody beside it who could make another. If two end at the same time and
-        // both find the other, the hold is dropped, which is as well.
-        if let Some(hold) = self.hold.take()
-            && Arc::strong_count(&hold) == 1
-            && !hold.snapshot.is_past
-            && !hold.engine.generation.is_past()
-        {
-            // What a clone read on another thread was read before.
-            fence(Acquire);
-            hold.unpin();
+        // If two clones end at the same time and both find the other, the hold is dropped, which is as well.
+        if let Some(hold) = self.end() {
             leave_seated(hold);
         }
+    }
+}
+
+/// Refuses where nobody can begin to read, and looks for commits where nobody tells of them.
+#[inline]
+fn prepare(engine: &Engine) -> Result<()> {
+    match &engine.readers.shared {
+        Some(shared) if shared.is_evicted() => Err(shared.evicted()),
+        None if engine.has_unknown_writers => engine.look_for_commits(),
+        _ => Ok(()),
     }
 }
 

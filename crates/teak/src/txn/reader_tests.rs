@@ -14,7 +14,7 @@ fn a_reader_keeps_what_it_began_with() {
         let durability = [Durability::Durable, Durability::Lazy][round % 2];
         put(&engine, durability, records(10, b"two")).unwrap();
     }
-    let pinned = |count| assert_eq!(engine.reader_count(), count);
+    let pinned = |count| assert_eq!(engine.reader_count().unwrap(), count);
     pinned(1);
     drop(reader);
     pinned(1);
@@ -72,7 +72,7 @@ fn a_reader_may_end_on_another_thread_than_it_began_on() {
         let reader = engine.begin_read().unwrap();
         thread::spawn(move || drop(reader)).join().unwrap();
     }
-    assert_eq!(engine.reader_count(), 0);
+    assert_eq!(engine.reader_count().unwrap(), 0);
     assert_eq!(
         engine.readers.table.slots_used(),
         64,
@@ -104,4 +104,30 @@ fn more_readers_than_there_is_room_for_are_refused() {
     }
     assert!(held.root_of(engine.handle(b"a"), b"a").unwrap().is_none());
     engine.begin_read().unwrap();
+}
+
+#[test]
+fn a_reader_that_was_reset_pins_nothing_and_begins_again_in_its_slot() {
+    let (_disk, engine) = new_database();
+    let reader = engine.begin_read().unwrap();
+    let (slot, before) = (reader.hold().slot, reader.transaction());
+    let reset = reader.reset();
+    assert_eq!(engine.reader_count().unwrap(), 0);
+    let other = engine.begin_read().unwrap();
+    assert_ne!(other.hold().slot, slot, "it is kept");
+    fill(&engine, records(10, b"one"));
+    let reader = reset.begin().unwrap();
+    assert_eq!(reader.hold().slot, slot);
+    assert!(reader.transaction() > before);
+    assert_eq!(reader.transaction(), engine.newest());
+    let clone = reader.clone();
+    let reset = reader.reset();
+    assert_eq!(engine.reader_count().unwrap(), 2, "the clone still reads");
+    drop(clone);
+    let again = reset.begin().unwrap();
+    assert_eq!(engine.reader_count().unwrap(), 2);
+    let reset = again.reset();
+    drop(other);
+    engine.close().unwrap();
+    assert!(matches!(reset.begin(), Err(Error::InvalidArgument(_))));
 }

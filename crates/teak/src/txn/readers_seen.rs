@@ -123,11 +123,11 @@ impl Engine {
     /// All readers of all processes, the oldest state first.
     pub(crate) fn readers(self: &Arc<Self>) -> Result<Vec<ReaderInfo>> {
         let same = |reader: &Pinned| (reader.reader, reader.state);
-        let mut before: Vec<_> = self.readers.table.readers().iter().map(same).collect();
+        let mut before: Vec<_> = (self.flusher.published.readers()?.iter().map(same)).collect();
         before.sort_unstable();
         // Keeps the space map as it is while it is read. Who began before it is still there counts.
         let newest = self.begin_read()?;
-        let mut pinned = self.readers.table.readers();
+        let mut pinned = self.flusher.published.readers()?;
         pinned.retain(|reader| before.binary_search(&same(reader)).is_ok());
         let named = newest.named_pins()?;
         self.describe(pinned, newest.transaction(), &named, |pins| {
@@ -217,7 +217,7 @@ impl WritePages {
         if self.writer.space.pending_count() < least {
             return Ok(None);
         }
-        let are_parked_enough = self.would_free(least, |reader| reader.is_parked);
+        let are_parked_enough = self.would_free(least, |reader| reader.is_parked)?;
         if are_parked_enough || self.slow_readers.as_ref().is_some_and(SlowReaders::asks) {
             // Nobody is troubled while there are crumbs.
             if let Some(run) = self.writer.space.allocate(want, policy) {
@@ -228,9 +228,8 @@ impl WritePages {
             // What has a name stays anyway.
             let (base, named) = (self.base(), Arc::clone(self.writer.named.live()));
             let is_taken = |state| state < base && named.binary_search(&state).is_err();
-            let table = &self.writer.flusher().published.table;
-            table.take_parked(|state| is_taken(TransactionId(state)));
-            self.reclaim_again();
+            self.writer.flusher().published.take_parked(is_taken)?;
+            self.reclaim_again()?;
             if let Some(run) = self.writer.space.allocate(want, policy) {
                 return Ok(Some(run));
             }
@@ -240,7 +239,7 @@ impl WritePages {
             let Some(engine) = slow.engine.upgrade() else {
                 break;
             };
-            let pinned = engine.readers.table.readers();
+            let pinned = engine.flusher.published.readers()?;
             let (space, named) = (&self.writer.space, &self.writer.named);
             let readers =
                 engine.describe(
@@ -254,13 +253,13 @@ impl WritePages {
                 .into_iter()
                 .filter(|reader| reader.lag > 0)
                 .max_by_key(|reader| (reader.kept_pages, !reader.is_cancelled));
-            // Each of some may keep little that no other one does, and all of them together much.
-            let is_enough = |reader: &ReaderInfo| {
-                reader.kept_pages >= least || self.would_free(least, |_| true)
-            };
-            let Some(reader) = slowest.filter(is_enough) else {
+            let Some(reader) = slowest else {
                 break;
             };
+            // Each of some may keep little that no other one does, and all of them together much.
+            if reader.kept_pages < least && !self.would_free(least, |_| true)? {
+                break;
+            }
             let question = SlowReader {
                 reader,
                 wanted_pages: least,
@@ -296,7 +295,7 @@ impl WritePages {
                 }
             }
             asked += 1;
-            self.reclaim_again();
+            self.reclaim_again()?;
             if let Some(run) = self.writer.space.allocate(want, policy) {
                 return Ok(Some(run));
             }
@@ -305,15 +304,14 @@ impl WritePages {
     }
 
     /// Whether so many pages would be free without these readers of older states.
-    fn would_free(&self, least: u64, is_one: impl Fn(&Pinned) -> bool) -> bool {
-        let flusher = self.writer.flusher();
-        let readers = flusher.published.table.readers();
+    fn would_free(&self, least: u64, is_one: impl Fn(&Pinned) -> bool) -> Result<bool> {
+        let readers = self.writer.flusher().published.readers()?;
         let is_taken = |reader: &Pinned| reader.state < self.base().0 && is_one(reader);
         if !readers.iter().any(is_taken) {
-            return false;
+            return Ok(false);
         }
         let left = readers.iter().filter(|reader| !is_taken(reader));
-        self.unseen_by(left.map(|reader| TransactionId(reader.state))) >= least
+        Ok(self.unseen_by(left.map(|reader| TransactionId(reader.state))) >= least)
     }
 
     /// How many dead pages are seen neither by a reader of these states, nor by a state that stays by itself.
@@ -326,17 +324,15 @@ impl WritePages {
     }
 
     /// Frees what readers have let go of since the transaction began, dead ones too.
-    fn reclaim_again(&mut self) {
+    fn reclaim_again(&mut self) -> Result<()> {
         let flusher = Arc::clone(self.writer.flusher());
         flusher
             .shared
             .iter()
             .for_each(|shared| shared.bury_the_dead());
         flusher.published.forget_held();
-        let pins = flusher.pins(&self.writer.named);
-        // If this process has lost the table of readers it does not know what others pin.
-        if flusher.refuse_evicted().is_ok() {
-            self.writer.space.reclaim(&pins);
-        }
+        let pins = flusher.pins(&self.writer.named)?;
+        self.writer.space.reclaim(&pins);
+        Ok(())
     }
 }

@@ -351,7 +351,7 @@ fn listed<'r>(record: &'r Record, entry_runs: Option<&'r [Run]>) -> Option<&'r [
 
 /// All runs that are younger than the last durable commit and that are not listed.
 fn young_runs(record: &Record, are_listed: bool, mapping: &Arc<Mapping>) -> Result<Vec<Run>> {
-    let snapshot = Snapshot::new(record.clone(), Arc::clone(mapping))?;
+    let snapshot = Snapshot::unchecked(record.clone(), Arc::clone(mapping))?;
     let mut audit = Audit::new(record, None);
     if are_listed {
         audit.walk_named(&snapshot)?;
@@ -454,7 +454,7 @@ fn verify(
     if is_cut_short(record, file_len) {
         return Ok(faulty(CUT_SHORT.to_owned()));
     }
-    let snapshot = match Snapshot::new(record.clone(), Arc::clone(mapping)) {
+    let snapshot = match Snapshot::unchecked(record.clone(), Arc::clone(mapping)) {
         Ok(snapshot) => snapshot,
         Err(error @ Error::UnknownFormat(_)) => return Err(error),
         Err(error) => return Ok(faulty(error.to_string())),

@@ -25,6 +25,23 @@ pub(super) struct KnownRoots {
     far: OnceLock<Arc<[OnceLock<Arc<Group>>; GROUPS]>>,
 }
 
+/// What the next state begins with.
+impl Clone for KnownRoots {
+    fn clone(&self) -> Self {
+        let mut near = Box::<[Place; NEAR]>::default();
+        // Most places are empty.
+        for (place, known) in near.iter_mut().zip(&*self.near) {
+            if let Some(root) = known.get() {
+                *place = Place::from(*root);
+            }
+        }
+        Self {
+            near,
+            far: self.far.clone(),
+        }
+    }
+}
+
 impl KnownRoots {
     #[inline]
     pub(super) fn get(&self, handle: usize) -> Option<Option<&TreeRoot>> {
@@ -54,22 +71,12 @@ impl KnownRoots {
         }
     }
 
-    /// What the next state knows, in which these tables have these roots, and all others those that they have here.
-    pub(super) fn with_changed(
-        &self,
-        changed: impl Iterator<Item = (usize, Option<TreeRoot>)>,
-    ) -> Self {
-        let mut next = Self {
-            near: self.near.clone(),
-            far: self.far.clone(),
-        };
-        for (handle, root) in changed {
-            if self.get(handle) != Some(root.as_ref()) {
-                next.forget(handle);
-                next.note(handle, root);
-            }
+    /// A table has another root in this state than in the one before, or the same.
+    pub(super) fn change(&mut self, handle: usize, root: Option<TreeRoot>) {
+        if self.get(handle) != Some(root.as_ref()) {
+            self.forget(handle);
+            self.note(handle, root);
         }
-        next
     }
 
     /// Empties the place of a table, in this state alone.

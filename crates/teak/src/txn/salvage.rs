@@ -106,15 +106,18 @@ pub(crate) struct Wreck {
 impl Wreck {
     /// Opens the file at `path` and finds the newest state in it that leads to its tables.
     pub(crate) fn open(path: &Path, comparisons: Comparisons) -> Result<Self> {
-        let (storage, _) = FileStorage::open(
+        let opened = FileStorage::open(
             path,
             Access::ReadOnly,
             Create::Never,
             Company::None,
             FILE_MODE,
-        )?;
-        let storage: Arc<dyn Storage> = Arc::new(storage);
-        Self::of_storage(&storage, path, comparisons)
+        );
+        let wreck = opened.and_then(|(storage, _)| {
+            let storage: Arc<dyn Storage> = Arc::new(storage);
+            Self::of_storage(&storage, path, comparisons)
+        });
+        wreck.map_err(|error| error.at(path))
     }
 
     /// Finds the newest state in a storage that leads to its tables.

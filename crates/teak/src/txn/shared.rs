@@ -8,7 +8,7 @@ use crate::{
     Error, Result,
     commit::record::Record,
     error::is_full,
-    share::{Membership, Region, SharedLock, Slot, Taken},
+    share::{Membership, REGION_HEAD_LEN, Region, SharedLock, Slot, Taken},
     store::{Gate, Generation, LockFile, Storage},
 };
 use std::{
@@ -92,11 +92,16 @@ impl Shared {
         if self.is_ousted() {
             state.forget_foreign_target();
             state.fail_elsewhere();
+            state.is_given_back = false;
             return true;
         }
-        state.take_words(&self.region.load_state());
+        if !(state.is_given_back && taken == Taken::Again) {
+            state.take_words(&self.region.load_state());
+            state.is_given_back = true;
+        }
         if taken == Taken::FromTheDead {
             self.look_for_newer(state);
+            state.is_given_back = false;
         }
         if self.region.has_failed() {
             state.fail_elsewhere();
@@ -130,11 +135,24 @@ impl Shared {
     }
 
     /// Gives the state to the others.
-    pub(super) fn give_back(&self, state: &State) {
-        if !self.is_ousted() {
+    pub(super) fn give_back(&self, state: &mut State) {
+        if !state.is_given_back && !self.is_ousted() {
             self.region.store_state(&state.to_words());
+            state.is_given_back = true;
         }
-        self.region.state.give_back(self.me());
+        self.release(|region| &region.state);
+    }
+
+    /// Gives a lock back.
+    pub(super) fn release(&self, lock: impl Fn(&Region) -> &SharedLock) {
+        lock(&self.region).give_back(self.me());
+        // What this process has lost the others have, perhaps, and wait. What readers pin here stays pinned until they end.
+        if self.is_evicted()
+            && self.region.is_lost()
+            && let Ok(memory) = self.lock_file.map(REGION_HEAD_LEN)
+        {
+            lock(&Region::new(memory)).abandon(self.me());
+        }
     }
 
     /// Waits for a lock.
@@ -189,7 +207,7 @@ impl Shared {
     /// Whether something has failed since this process opened the database, so that what it reads has to be compared again.
     #[inline]
     pub(super) fn is_distrusted(&self) -> bool {
-        self.region.has_failed() || self.region.epoch() != self.epoch
+        self.region.has_failed_since(self.epoch)
     }
 
     /// Takes a block of slots for this process; `None` if all are taken.
@@ -217,10 +235,12 @@ impl Shared {
     }
 
     fn give_up_blocks_of_the_dead(&self) {
-        for owner in self.region.readers.owners() {
+        let readers = &self.region.readers;
+        // Whoever cannot see all of the table leaves the dead to others.
+        for owner in readers.owners().unwrap_or_default() {
             let is_other = owner != self.owner();
             if is_other && !is_alive(&self.lock_file, &self.region, owner as u32) {
-                self.region.readers.give_up_blocks(owner);
+                let _ = readers.give_up_blocks(owner);
             }
         }
     }
@@ -236,7 +256,8 @@ impl Shared {
 
     /// Has nothing more to do with the others. The shared memory may end after this.
     pub(super) fn leave(&self, gate: Option<Gate<'_>>) {
-        self.region.readers.give_up_blocks(self.owner());
+        // What cannot be given up now is that of a dead process.
+        let _ = self.region.readers.give_up_blocks(self.owner());
         let Some(_gate) = gate else {
             return;
         };
@@ -277,7 +298,7 @@ pub(super) fn lock_file_error(error: io::Error) -> Error {
     Error::io(OPENING)(error)
 }
 
-const OPENING: &str = "opening the lock file beside the database";
+const OPENING: &str = "opening the lock file";
 
 /// Whether a database was not opened since there can be no lock file: the disk has no block for one.
 pub(super) fn is_lack_of_lock_file(error: &Error) -> bool {

@@ -3,19 +3,24 @@
 use super::{
     Durability, Engine, Sharing, WriteTransaction,
     progress::Written,
-    test_kit::{fill, insert, put, records, settings_with},
+    published::PUBLISHING,
+    test_kit::{assert_clean, fill, insert, put, records, settings_with},
 };
 use crate::{
     commit::record::Record,
     store::{Access, Create},
+    testing::SimDisk,
 };
 use std::{
     fs::OpenOptions,
     io::{self, IoSlice},
     sync::{Arc, atomic::Ordering::Release},
     thread,
+    time::Instant,
 };
 use tempfile::TempDir;
+
+const BOOT: [u8; 16] = [1; 16];
 
 fn open(directory: &TempDir) -> Arc<Engine> {
     let settings = settings_with(|settings| settings.sharing = Sharing::Processes);
@@ -61,6 +66,30 @@ fn whoever_died_as_the_writer_may_have_given_blocks_back() {
     let turn = engine.take_turn().unwrap();
     assert!(shared.region.blocks_given_back() > given_back);
     assert_eq!(turn.blocks_given_back, shared.region.blocks_given_back());
+}
+
+/// A process does not read the state again as long as it was the last that had its lock.
+#[test]
+fn what_another_process_has_done_to_the_state_is_seen() {
+    let directory = tempfile::tempdir().unwrap();
+    let engine = open(&directory);
+    fill(&engine, records(10, b"one"));
+    let region = &engine.flusher.shared.as_ref().unwrap().region;
+    let as_another = |commits: u64| {
+        // Of an incarnation that there is not.
+        let token = 1;
+        let _ = region.state.take(token, None, |_| true);
+        let mut words = region.load_state();
+        // The number of the newest commit.
+        words[1] = commits;
+        region.store_state(&words);
+        region.state.give_back(token);
+    };
+    let newest = engine.flusher.newest();
+    for commits in [newest.0 + 1, newest.0] {
+        as_another(commits);
+        assert_eq!(engine.flusher.newest().0, commits);
+    }
 }
 
 /// What a transaction grows the file by that comes to nothing, this process takes for a free end of the file.
@@ -115,4 +144,57 @@ fn who_gives_up_while_others_go_on_takes_nothing_back() {
     let shared = flusher.shared.as_ref().unwrap();
     let there = shared.record_in(record.slot).unwrap().unwrap();
     assert_eq!(there.transaction, record.transaction);
+}
+
+/// It kept the writer's lock until it ended, and all others waited.
+#[test]
+fn a_process_that_has_lost_the_lock_file_lets_others_write_and_keeps_what_it_reads() {
+    for durability in [Durability::Durable, Durability::Lazy] {
+        let directory = tempfile::tempdir().unwrap();
+        let lock_file = directory.path().join("played.teak-lock");
+        let disk = SimDisk::new(64 << 20);
+        let play = |is_new| {
+            let storage = Arc::new(disk.clone());
+            let settings = settings_with(|settings| settings.sharing = Sharing::Processes);
+            Engine::open_apart(storage, &lock_file, is_new, settings, BOOT).map(Arc::new)
+        };
+        let (one, two) = (play(true).unwrap(), play(false).unwrap());
+        fill(&one, records(10, b"one"));
+        let reader = one.begin_read().unwrap();
+        put(&one, durability, records(10, b"two")).unwrap();
+        let txn = WriteTransaction::begin(&one).unwrap();
+        one.flusher.shared.as_ref().unwrap().region.lose();
+        assert!(one.begin_read().is_err());
+        drop(txn);
+        assert!(WriteTransaction::begin(&one).is_err());
+        for _ in 0..3 {
+            put(&two, durability, records(10, b"three")).unwrap();
+        }
+        let mut pinned = Vec::new();
+        two.flusher.published.add_pinned(&mut pinned).unwrap();
+        assert!(pinned.contains(&reader.transaction()));
+        assert_clean(&two);
+    }
+}
+
+/// It held a lock meanwhile, for a second where the lock file is damaged.
+#[test]
+fn a_reader_that_waits_for_a_record_keeps_no_other_thread_waiting() {
+    let directory = tempfile::tempdir().unwrap();
+    let engine = open(&directory);
+    fill(&engine, records(10, b"one"));
+    let shared = engine.flusher.shared.as_ref().unwrap();
+    let published = &engine.flusher.published;
+    let visible = published.visible();
+    shared.region.readers.publish(visible.0 + 7);
+    thread::scope(|scope| {
+        let reading = scope.spawn(|| engine.begin_read().map(drop));
+        thread::sleep(PUBLISHING / 10);
+        let began = Instant::now();
+        assert_eq!(published.newest_here().transaction(), visible);
+        assert!(began.elapsed() < PUBLISHING * 3 / 4);
+        assert!(reading.join().unwrap().is_err());
+    });
+    shared.region.readers.publish(visible.0);
+    engine.begin_read().unwrap();
 }

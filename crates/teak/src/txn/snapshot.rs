@@ -42,7 +42,15 @@ pub(crate) struct Snapshot {
 }
 
 impl Snapshot {
-    pub(super) fn new(record: Record, mapping: Arc<Mapping>) -> Result<Self> {
+    /// A state whose pages are compared with their tags as `checked` says, and keys of tables as the application wants it. These
+    /// roots of tables are known from the beginning.
+    pub(super) fn new(
+        record: Record,
+        mapping: Arc<Mapping>,
+        checked: Checked,
+        comparisons: Comparisons,
+        roots: KnownRoots,
+    ) -> Result<Self> {
         let catalog = TreeRoot::decode_of_names(&record.catalog_root)
             .map_err(|fault| fault.at(PageNumber(record.slot.into()), "open", "the catalog"))?;
         let page_size = record.page_size as usize;
@@ -50,10 +58,10 @@ impl Snapshot {
             page_size,
             page_shift: page_size.trailing_zeros(),
             pages_end: record.page_count,
-            checked: Checked::new(Verification::Off, 0),
-            comparisons: Comparisons::default(),
+            checked,
+            comparisons,
             catalog,
-            roots: KnownRoots::default(),
+            roots,
             is_past: false,
             counts: None,
             record,
@@ -61,9 +69,16 @@ impl Snapshot {
         })
     }
 
-    /// Has pages compared with their tags when they are read.
-    pub(super) fn with_checked(self, checked: Checked) -> Self {
-        Self { checked, ..self }
+    /// A state whose pages are not compared when they are read.
+    pub(super) fn unchecked(record: Record, mapping: Arc<Mapping>) -> Result<Self> {
+        let checked = Checked::new(Verification::Off, 0);
+        Self::new(
+            record,
+            mapping,
+            checked,
+            Comparisons::default(),
+            KnownRoots::default(),
+        )
     }
 
     /// Has the keys of tables compared as the application wants it.
@@ -74,15 +89,9 @@ impl Snapshot {
         }
     }
 
-    /// Knows these roots of tables from the beginning.
-    pub(super) fn with_roots(self, roots: KnownRoots) -> Self {
-        Self { roots, ..self }
-    }
-
     /// Notes how much space is left.
-    pub(super) fn with_counts_of(self, space: &Space) -> Self {
-        let counts = Some([space.free_count(), space.pending_count()]);
-        Self { counts, ..self }
+    pub(super) fn note_counts_of(&mut self, space: &Space) {
+        self.counts = Some([space.free_count(), space.pending_count()]);
     }
 
     /// Notes what another process has counted.
@@ -107,6 +116,7 @@ impl Snapshot {
         &self.record
     }
 
+    #[inline]
     pub(crate) fn transaction(&self) -> TransactionId {
         self.record.transaction
     }

@@ -49,6 +49,22 @@ fn an_unchanged_transaction_makes_no_call() {
 }
 
 #[test]
+fn creating_a_database_flushes_its_record_once() {
+    let disk = SimDisk::new(CAPACITY);
+    let engine = open(&disk, true, BOOT).unwrap();
+    let events = disk.events();
+    let flushes = events
+        .iter()
+        .filter(|event| matches!(***event, crate::store::sim::Event::Flush));
+    assert_eq!(flushes.count(), 1);
+    drop(engine);
+    // The record is on the disk whatever happens then.
+    let engine = open(&disk, false, OTHER_BOOT).unwrap();
+    assert_eq!(engine.newest(), TransactionId(0));
+    assert_clean(&engine);
+}
+
+#[test]
 fn a_durable_commit_flushes_once() {
     let disk = SimDisk::new(CAPACITY);
     let engine = open(&disk, true, BOOT).unwrap();

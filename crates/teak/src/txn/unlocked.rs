@@ -64,6 +64,7 @@ impl Engine {
         let how = How {
             path: path.to_path_buf(),
             is_new: false,
+            formatted: None,
             is_read_only: true,
             settings,
             boot: boot_id(),

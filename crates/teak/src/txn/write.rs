@@ -556,8 +556,6 @@ impl Beginning {
         let pending = writer.space.pending_count();
         let used = writer.space.used_count();
         writer.high_water.note(used, durable);
-        // If this process has lost the table of readers it does not know what others pin.
-        engine.flusher.refuse_evicted()?;
         writer.space.reclaim(&pins);
         let counters = &engine.flusher.counters;
         counters.note_reclaimed(pending - writer.space.pending_count());

@@ -29,10 +29,7 @@ impl Source {
             )));
         };
         let path = file_of(Path::new(OsStr::from_bytes(path)), engine)?;
-        let file = File::open(&path).map_err(|error| match error.kind() {
-            std::io::ErrorKind::NotFound => teak::Error::NotFound(path.clone()).into(),
-            _ => Failure::file("opening", &path)(error),
-        })?;
+        let file = File::open(&path).map_err(Failure::opening(&path))?;
         let environment = Environment::open(file, teak_foreign::this_boot())
             .map_err(|error| failure(&path, error))?;
         if environment.engine() != engine {
@@ -94,9 +91,7 @@ fn prefix(engine: Engine) -> &'static str {
 
 /// The file that a path means: it itself, or the one that the engine puts into such a directory.
 fn file_of(path: &Path, engine: Engine) -> Result<PathBuf, Failure> {
-    let Ok(metadata) = fs::metadata(path) else {
-        return Err(teak::Error::NotFound(path.to_path_buf()).into());
-    };
+    let metadata = fs::metadata(path).map_err(Failure::opening(path))?;
     if metadata.is_file() {
         return Ok(path.to_path_buf());
     }

@@ -1,22 +1,20 @@
 //! Fields one behind the other, little-endian.
 
-/// Puts fields into bytes that are zero where nothing is put.
+/// Puts fields into bytes.
 pub(super) struct Writer {
     bytes: Vec<u8>,
-    at: usize,
 }
 
 impl Writer {
+    /// With room for so many bytes.
     pub(super) fn new(len: usize) -> Self {
         Self {
-            bytes: vec![0; len],
-            at: 0,
+            bytes: Vec::with_capacity(len),
         }
     }
 
     pub(super) fn put(&mut self, field: &[u8]) {
-        self.bytes[self.at..self.at + field.len()].copy_from_slice(field);
-        self.at += field.len();
+        self.bytes.extend_from_slice(field);
     }
 
     pub(super) fn u8(&mut self, value: u8) {
@@ -35,7 +33,9 @@ impl Writer {
         self.put(&value.to_le_bytes());
     }
 
-    pub(super) fn finish(self) -> Vec<u8> {
+    /// The bytes, with zeros behind them up to this length.
+    pub(super) fn finish(mut self, len: usize) -> Vec<u8> {
+        self.bytes.resize(len, 0);
         self.bytes
     }
 }

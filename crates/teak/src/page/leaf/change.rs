@@ -490,6 +490,31 @@ fn value_range(leaf: &Leaf<'_>, index: usize, node: &Node<'_>) -> Range<usize> {
     start..start + node.value.bytes.len()
 }
 
+/// Whether the nodes lie in the heap, apart from each other, and leave as much garbage as the header says: changes of the page
+/// rely on that.
+pub(crate) fn is_laid_out_well(leaf: &Leaf<'_>, header: &Header) -> Result<bool, Damage> {
+    if header.is_fixed_leaf() {
+        return Ok(true);
+    }
+    let mut nodes = Vec::with_capacity(leaf.count());
+    for index in 0..leaf.count() {
+        let start = leaf.node_offset(index).unwrap_or_default();
+        nodes.push(start..value_range(leaf, index, &leaf.node(index)?).end);
+    }
+    nodes.sort_unstable_by_key(|node| node.start);
+    let heap_len = usize::from(header.heap_len);
+    let mut end = leaf.page.len().saturating_sub(heap_len);
+    let mut used_len = usize::from(header.garbage_len);
+    for node in nodes {
+        if node.start < end {
+            return Ok(false);
+        }
+        end = node.end;
+        used_len += node.len();
+    }
+    Ok(used_len <= heap_len)
+}
+
 /// Bytes of the page that its records use, garbage not counted.
 pub(crate) fn used_len(header: &Header) -> usize {
     if header.is_fixed_leaf() {

@@ -88,6 +88,35 @@ fn the_map_does_not_call_its_own_pages_free() {
     assert!(loaded.is_err());
 }
 
+/// The file is cut only where all pages are free. A page that the log took beyond the end was passed over, and the log
+/// took it a second time when the file grew.
+#[test]
+fn pages_beyond_the_end_of_the_file_are_not_in_use() {
+    let world = world();
+    let state = world.newest_state();
+    let (_, last) = log::decode(&state.log).unwrap();
+    let end = state.page_count as u32;
+    let load_with = |taken: Run, dead: &[Run]| {
+        let mut log = state.log.clone();
+        log::append(&mut log, last, last.next(), &[taken], [].into_iter());
+        let (newest, birth) = (last.next().next(), last.next());
+        let deaths: Vec<_> = dead.iter().map(|run| (*run, birth)).collect();
+        log::append(&mut log, birth, newest, &[], deaths.into_iter());
+        let pins = &[newest][..];
+        Space::load(
+            &world.disk,
+            &state.roots,
+            &log,
+            state.page_count,
+            &pins.into(),
+        )
+    };
+    let taken = Run::new(end, 3);
+    assert!(load_with(taken, &[]).is_err());
+    assert!(load_with(taken, &[Run::new(end, 1), Run::new(end + 2, 4)]).is_err());
+    assert!(load_with(taken, &[Run::new(end, 2), Run::new(end + 2, 4)]).is_ok());
+}
+
 /// What came from a transaction to come was taken as it was: the difference of its id and that of the
 /// next commit overflowed, and a group behind the last one of the log could not be appended.
 #[test]

@@ -5,6 +5,8 @@
 //! to it meanwhile, make it longer and cut it, so the thread makes only calls that change nothing that is there: blocks are allocated
 //! without a change of the length, and zeros are *appended*, which the system does behind the end as it is at that moment. There are file systems
 //! that forget to (overlayfs before Linux 6.7): the caller leaves out those that it does not know, and what is given as the place is the end.
+//!
+//! A file that is shorter than its writer knows stays as it is. Zeros would hide that somebody has cut it.
 
 use super::{
     LockedFile,
@@ -34,6 +36,8 @@ pub(super) struct Ahead {
 
 #[derive(Debug, Default)]
 struct State {
+    /// How long the file is known to be.
+    known: u64,
     /// How long the file is to be.
     wanted: u64,
     /// How long it has been made.
@@ -52,9 +56,10 @@ impl Ahead {
         })
     }
 
-    /// Has the file made so long. What fails is tried again by who needs it.
-    pub(super) fn begin(self: &Arc<Self>, file: &Arc<LockedFile>, len: u64) {
+    /// Has the file, whose length is known, made so long. What fails is tried again by who needs it.
+    pub(super) fn begin(self: &Arc<Self>, file: &Arc<LockedFile>, known: u64, len: u64) {
         let mut state = lock(&self.state);
+        state.known = known;
         state.wanted = len;
         if state.is_running || state.has_failed {
             return;
@@ -69,9 +74,9 @@ impl Ahead {
     fn run(&self, file: Arc<LockedFile>) {
         let mut state = lock(&self.state);
         while state.made < state.wanted {
-            let wanted = state.wanted;
+            let (known, wanted) = (state.known, state.wanted);
             drop(state);
-            let made = append_zeros(&file, wanted);
+            let made = append_zeros(&file, known, wanted);
             state = lock(&self.state);
             match made {
                 Ok(len) => state.made = len,
@@ -114,9 +119,12 @@ impl Ahead {
 }
 
 /// Appends zeros up to where a huge page ends, or to `wanted`, and says how long the file is.
-fn append_zeros(locked: &LockedFile, wanted: u64) -> io::Result<u64> {
+///
+/// # Errors
+/// What the system answers; `UnexpectedEof` if the file is shorter than `known`.
+fn append_zeros(locked: &LockedFile, known: u64, wanted: u64) -> io::Result<u64> {
     let file: &File = locked;
-    let old_len = system_len(locked)?;
+    let old_len = uncut_len(locked, known)?;
     let end = (old_len + 1).next_multiple_of(HUGE_PAGE_LEN).min(wanted);
     if old_len >= end {
         return Ok(old_len);
@@ -125,9 +133,19 @@ fn append_zeros(locked: &LockedFile, wanted: u64) -> io::Result<u64> {
     refuse_file_len(end)?;
     // Without this a full disk could be a signal.
     retry_on_intr(|| fallocate(file, FallocateFlags::KEEP_SIZE, old_len, len))?;
+    // Allocating may have taken long.
+    uncut_len(locked, old_len)?;
     pwritev2(file, &zeros(len as usize), old_len, ReadWriteFlags::APPEND)?;
     match system_len(locked)? {
         len if len < end => Err(io::ErrorKind::WriteZero.into()),
+        len => Ok(len),
+    }
+}
+
+/// How long the file is, if that is no less than `known`.
+fn uncut_len(file: &LockedFile, known: u64) -> io::Result<u64> {
+    match system_len(file)? {
+        len if len < known => Err(io::ErrorKind::UnexpectedEof.into()),
         len => Ok(len),
     }
 }

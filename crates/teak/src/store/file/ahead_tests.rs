@@ -99,6 +99,26 @@ fn what_is_given_up_is_made_again() {
     assert_eq!(system_len(&directory), LEN + HUGE_PAGE_LEN);
 }
 
+/// Zeros in the place of what was cut off hid that, and were committed.
+#[test]
+fn a_file_that_was_cut_short_does_not_grow_ahead() {
+    let Some((directory, storage)) = made() else {
+        return;
+    };
+    let path = directory.path().join("file");
+    let file = OpenOptions::new().write(true).open(path).unwrap();
+    file.set_len(LEN - 4096).unwrap();
+    storage.grow_ahead(LEN + HUGE_PAGE_LEN);
+    storage.ahead.wait_for(LEN + HUGE_PAGE_LEN);
+    assert_eq!(system_len(&directory), LEN - 4096);
+    assert!(storage.refuse_cut().is_err());
+    file.set_len(LEN).unwrap();
+    storage.set_len(LEN).unwrap();
+    storage.grow_ahead(LEN + HUGE_PAGE_LEN);
+    storage.ahead.wait_for(LEN + HUGE_PAGE_LEN);
+    assert_eq!(system_len(&directory), LEN + HUGE_PAGE_LEN);
+}
+
 /// Another process may make the file longer at the same moment, and write to it.
 #[test]
 fn nothing_that_others_have_written_is_overwritten() {
@@ -111,7 +131,7 @@ fn nothing_that_others_have_written_is_overwritten() {
     thread::scope(|scope| {
         scope.spawn(|| {
             let most = 16 * HUGE_PAGE_LEN;
-            while !is_over.load(Relaxed) && append_zeros(&file, most).unwrap() < most {
+            while !is_over.load(Relaxed) && append_zeros(&file, 0, most).unwrap() < most {
                 std::hint::spin_loop();
             }
         });

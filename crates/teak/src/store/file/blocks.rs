@@ -12,6 +12,7 @@
 //! [`secure`]: crate::store::Storage::secure
 
 use crate::store::{
+    locked::LockedFile,
     ranges::Ranges,
     system::{pages_with, pages_within, refuse_file_len},
 };
@@ -123,8 +124,14 @@ impl Blocks {
 
     /// Allocates what these bytes lack, and nothing else that others have no pages of the system's in common with. Says whether a store to them then needs no block that a full disk may
     /// not have.
-    pub(super) fn secure(&mut self, file: &File, range: Range<u64>) -> io::Result<bool> {
+    pub(super) fn secure(&mut self, file: &LockedFile, range: Range<u64>) -> io::Result<bool> {
         let range = pages_with(&range);
+        let is_in_place = self.in_place.is_some_and(|known| known != InPlace::No);
+        if is_in_place && self.known.covers(&range) {
+            return Ok(true);
+        }
+        file.held().refuse_stranger()?;
+        let file: &File = file;
         let in_place = self.in_place(file)?;
         // A file that somebody has cut short is not to look whole again.
         let flags = match in_place {
@@ -196,6 +203,7 @@ impl Blocks {
     }
 
     /// Whether these bytes are known to have their blocks.
+    #[cfg(test)]
     pub(super) fn knows(&self, range: &Range<u64>) -> bool {
         self.known.covers(&pages_with(range))
     }

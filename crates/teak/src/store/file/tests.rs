@@ -220,6 +220,33 @@ fn a_file_without_holes_is_asked_once() {
     }
 }
 
+/// The pages of a commit made the file as long as before. What was lost between was zeros then, and the commit succeeded.
+#[test]
+fn a_file_that_was_cut_short_is_not_made_whole_by_a_write() {
+    let (directory, storage) = new_file();
+    storage.set_len(1 << 20).unwrap();
+    let file = directory.path().join("file");
+    let file = fs::OpenOptions::new().write(true).open(file).unwrap();
+    file.set_len(1 << 18).unwrap();
+    let page = [7; 4096];
+    let end = (1 << 20) - 4096;
+    for result in [
+        storage.write(end, &[IoSlice::new(&page)]),
+        storage.write_through(end, &page).map(drop),
+    ] {
+        assert!(
+            result
+                .unwrap_err()
+                .to_string()
+                .contains("cut the file short")
+        );
+    }
+    assert!(storage.refuse_cut().is_err());
+    storage.write(0, &[IoSlice::new(&page)]).unwrap();
+    file.set_len(1 << 20).unwrap();
+    storage.write(end, &[IoSlice::new(&page)]).unwrap();
+}
+
 #[test]
 fn blocks_that_are_not_kept_give_no_runs() {
     let (_directory, storage) = new_file();

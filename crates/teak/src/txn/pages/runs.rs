@@ -209,6 +209,7 @@ impl WritePages {
 
     /// The same, whatever the pages are for; `None` where that cannot be.
     pub(super) fn mapped_run(&mut self, run: Run) -> Result<Option<WritableRun>> {
+        self.writer.flusher().refuse_evicted()?;
         if !self.is_secured {
             return Ok(None);
         }

@@ -64,7 +64,7 @@ pub(super) fn choose(storage: &Arc<dyn Storage>, path: &Path) -> Result<Chosen> 
             ));
         };
         let is_durable = transaction <= known_durable;
-        let state = match Snapshot::new(record, Arc::clone(&mapping)) {
+        let state = match Snapshot::unchecked(record, Arc::clone(&mapping)) {
             Ok(state) => state,
             Err(error) => {
                 pass(&error.to_string());

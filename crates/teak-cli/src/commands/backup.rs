@@ -23,6 +23,7 @@ use teak::{BackupProgress, Database, DenseProgress, ReadTxn};
 const PACE_RECORDS: u64 = 1024;
 /// So much is sent at once.
 const CHUNK_BYTES: u64 = 256 << 10;
+const TO_OUTPUT: &str = "writing the backup to the standard output";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -152,7 +153,7 @@ fn copy_dense(arguments: &Arguments, bar: &ProgressBar) -> Result<Report, Failur
             let copied = state.copy_dense(&path, &mut progress)?;
             let mut copy = File::open(&path).map_err(failed("opening the copy"))?;
             let sent = send(&mut copy, &Pace::new(arguments.max_rate));
-            sent.map_err(failed("writing the backup"))?;
+            sent.map_err(failed(TO_OUTPUT))?;
             copied
         }
     };
@@ -261,10 +262,18 @@ fn write_pages(
     let state = database.begin_read()?;
     let mut output = BufWriter::new(io::stdout().lock());
     let done = match since {
-        Some(since) => state.write_backup_since(since, &mut output, &mut progress)?,
-        None => state.write_backup(&mut output, &mut progress)?,
+        Some(since) => state.write_backup_since(since, &mut output, &mut progress),
+        None => state.write_backup(&mut output, &mut progress),
     };
-    output.flush().map_err(failed("writing the backup"))?;
+    let done = done.map_err(|error| match error {
+        teak::Error::Io {
+            operation: "writing the backup",
+            source,
+            ..
+        } => failed(TO_OUTPUT)(source),
+        other => other,
+    })?;
+    output.flush().map_err(failed(TO_OUTPUT))?;
     Ok(done)
 }
 

@@ -193,7 +193,7 @@ fn every_situation_has_its_message_and_exit_code() {
 }
 
 /// Runs a script in a place, as root in a mount namespace of its own if `is_mounting`; nothing where that is not possible.
-fn script(place: &Place, is_mounting: bool, script: &str) -> Option<(i32, String)> {
+pub(crate) fn script(place: &Place, is_mounting: bool, script: &str) -> Option<(i32, String)> {
     let path = place.path("").display().to_string();
     let script = format!(
         "cd {path}; teak() {{ {} \"$@\"; }}; {script}",

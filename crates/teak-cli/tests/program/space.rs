@@ -1,5 +1,6 @@
 //! `teak readers`, `teak compact`, `teak backup` and `teak restore`.
 
+use crate::messages::script;
 use crate::support::{Place, numbered_dump};
 use std::fs;
 use std::process::Stdio;
@@ -164,6 +165,68 @@ fn a_backup_is_restored() {
         assert_eq!(run.code, 4, "{}", run.stderr);
     }
     assert_eq!(place.succeed(&["dump", "c.teak"]), dump);
+}
+
+/// Some named a directory that was gone by then.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_full_disk_is_named_and_keeps_no_half_copy() {
+    let place = loaded();
+    place.succeed(&["snapshot", "create", "a.teak", "sunday"]);
+    place.write("more.dump", numbered_dump(30_000));
+    place.succeed(&["load", "more.dump", "a.teak", "--table", "more"]);
+    place.succeed(&["backup", "a.teak", "whole.teak"]);
+    let dump = place.succeed(&["dump", "a.teak"]);
+    fs::create_dir(place.path("full")).expect("makes a directory");
+    for (command, target) in [
+        ("backup a.teak full/b.teak", "(full/b.teak)"),
+        (
+            "backup a.teak full/b.teak --snapshot monday",
+            "(full/b.teak)",
+        ),
+        (
+            "backup --since sunday a.teak full/b.delta",
+            "(full/b.delta)",
+        ),
+        (
+            "backup --since sunday --snapshot monday a.teak full/b.delta",
+            "(full/b.delta)",
+        ),
+        ("backup --compact a.teak full/b.teak", "(full/b.teak)"),
+        ("restore whole.teak full/b.teak", "(full/b.teak)"),
+        ("salvage a.teak full/b.teak", "(full/b.teak)"),
+        ("dump a.teak -o full/b.dump", "full/b.dump"),
+        ("backup a.teak - >full/b.teak", "to the standard output"),
+        (
+            "backup --compact a.teak - >full/b.teak",
+            "to the standard output",
+        ),
+        (
+            "backup --since sunday a.teak - >full/b.teak",
+            "to the standard output",
+        ),
+    ] {
+        let mounted = format!(
+            "mount -t tmpfs -o size=256k none full; teak {command}; rc=$?; rm full/b.teak; \
+             [ -z \"$(ls -A full)\" ] || exit 77; exit $rc"
+        );
+        let Some((code, text)) = script(&place, true, &mounted) else {
+            println!("not run, since nothing can be mounted");
+            return;
+        };
+        assert_eq!(code, 6, "{command}: {text}");
+        for part in [target, "No space left", "make room"] {
+            assert!(text.contains(part), "{command}: {text}");
+        }
+        assert_eq!(text.contains("rm:"), !command.contains('>'), "{text}");
+    }
+    assert!(
+        !place
+            .succeed(&["snapshot", "list", "a.teak"])
+            .contains("monday")
+    );
+    place.succeed(&["check", "a.teak"]);
+    assert_eq!(place.succeed(&["dump", "a.teak"]), dump);
 }
 
 #[test]

@@ -10,7 +10,7 @@ use crate::{
     txn::{
         NamedReaders,
         backup::{self, BackupProgress, NewFile, Stream, Target, WRITING_BACKUP},
-        delta,
+        delta, rename_new,
     },
 };
 use std::{
@@ -219,8 +219,20 @@ impl ReadTxn {
     ) -> Result<DenseProgress> {
         let target = target.as_ref();
         let place = Unfinished::new(target)?;
-        let path = place.path();
-        let copy = self.create_alike(&path)?;
+        let copied = self.copy_dense_to(&place.path(), progress);
+        let copied = copied.map_err(|error| place.renamed(error, target))?;
+        let sources = self.engine().file_metadata()?;
+        restrict(&place.path(), &sources).map_err(|error| error.at(target))?;
+        name(&place.path(), target)?;
+        Ok(copied)
+    }
+
+    fn copy_dense_to(
+        &self,
+        path: &Path,
+        progress: &mut dyn FnMut(DenseProgress) -> ControlFlow<()>,
+    ) -> Result<DenseProgress> {
+        let copy = self.create_alike(path)?;
         let mut txn = copy.begin_write()?;
         txn.set_durability(Durability::Lazy);
         let mut copied = DenseProgress::default();
@@ -267,9 +279,6 @@ impl ReadTxn {
         }
         txn.commit()?;
         copy.close()?;
-        let sources = self.engine().file_metadata()?;
-        restrict(&path, &sources).map_err(|error| error.at(target))?;
-        name(&path, target)?;
         Ok(copied)
     }
 
@@ -455,14 +464,10 @@ pub(super) fn name(path: &Path, target: &Path) -> Result<()> {
 }
 
 fn give_name(path: &Path, target: &Path) -> Result<()> {
-    let complete = tempfile::TempPath::try_from_path(path);
-    let complete = complete.map_err(Error::io("naming the backup"))?;
-    complete
-        .persist_noclobber(target)
-        .map_err(|failed| match failed.error.kind() {
-            std::io::ErrorKind::AlreadyExists => Error::AlreadyExists(target.to_path_buf()),
-            _ => Error::io("naming the backup")(failed.error),
-        })?;
+    rename_new(path, target).map_err(|error| match error.kind() {
+        std::io::ErrorKind::AlreadyExists => Error::AlreadyExists(target.to_path_buf()),
+        _ => Error::io("naming the backup")(error),
+    })?;
     let parent = target
         .parent()
         .filter(|parent| !parent.as_os_str().is_empty());

@@ -165,6 +165,21 @@ pub fn salvage_with(
     let comparisons = Comparisons::new(comparisons);
     let wreck = Wreck::open(source, comparisons.clone())?;
     let place = Unfinished::new(target)?;
+    let saved = salvage_to(wreck, &place.path(), &comparisons, progress);
+    let report = saved.map_err(|error| place.renamed(error, target))?;
+    let sources = fs::metadata(source)
+        .map_err(|error| Error::io("looking at the damaged file")(error).at(source))?;
+    restrict(&place.path(), &[sources]).map_err(|error| error.at(target))?;
+    backup::name(&place.path(), target)?;
+    Ok(report)
+}
+
+fn salvage_to(
+    wreck: Wreck,
+    path: &Path,
+    comparisons: &Comparisons,
+    progress: &mut dyn FnMut(SalvageProgress),
+) -> Result<SalvageReport> {
     let (durability, limits) = wreck.defaults();
     let database = Options::new()
         .create_new(true)
@@ -173,14 +188,9 @@ pub fn salvage_with(
         .durability(durability)
         .flush_after_bytes(limits.bytes)
         .flush_after(limits.age)
-        .with_comparisons_of(&comparisons)
-        .open(place.path())?;
-    let report = salvage_into(wreck, database, progress)?;
-    let sources = fs::metadata(source)
-        .map_err(|error| Error::io("looking at the damaged file")(error).at(source))?;
-    restrict(&place.path(), &[sources]).map_err(|error| error.at(target))?;
-    backup::name(&place.path(), target)?;
-    Ok(report)
+        .with_comparisons_of(comparisons)
+        .open(path)?;
+    salvage_into(wreck, database, progress)
 }
 
 /// Copies what can be read into a new database, and closes that.

@@ -59,6 +59,18 @@ impl Unfinished {
     pub(super) fn path(&self) -> PathBuf {
         self.directory.path().join(FILE)
     }
+
+    /// An error of what is done here, which names `target`: this place is gone when somebody reads it.
+    pub(super) fn renamed(&self, error: Error, target: &Path) -> Error {
+        match error {
+            Error::Io {
+                operation,
+                path: Some(path),
+                source,
+            } if path.starts_with(self.directory.path()) => Error::io(operation)(source).at(target),
+            other => other,
+        }
+    }
 }
 
 /// Removing a directory with all that is in it takes descriptors, and there may be none left: so what is known goes first.

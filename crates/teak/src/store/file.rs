@@ -33,7 +33,7 @@ use super::{
 use ahead::Ahead;
 use blocks::Blocks;
 pub(super) use creation::Unnamed;
-pub(crate) use creation::needs_temporary_names;
+pub(crate) use creation::{needs_temporary_names, rename_new};
 use folios::SmallWrites;
 use name::Name;
 use rustix::io::{Errno, ReadWriteFlags, pwritev2};

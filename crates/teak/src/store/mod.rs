@@ -37,7 +37,7 @@ pub(crate) use boot::{boot_id, pid_namespace, random_id};
 pub(crate) use faults::{Faults, handle_faults};
 pub(crate) use file::{
     Access, Company, Create, Created, FILE_MODE, FileStorage, LostName, is_on_network, lock_out,
-    needs_temporary_names, read_head,
+    needs_temporary_names, read_head, rename_new,
 };
 pub(crate) use forks::Generation;
 pub(crate) use lock_file::{Gate, LockFile, LockMode, PROCESSES_MAX};

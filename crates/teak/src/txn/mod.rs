@@ -58,7 +58,7 @@ pub(crate) mod warm;
 pub(crate) mod write;
 mod written;
 
-pub(crate) use crate::store::refuse_file_len;
+pub(crate) use crate::store::{refuse_file_len, rename_new};
 pub use checked::Verification;
 pub use compact::{CompactObstacle, CompactOptions, CompactProgress};
 pub use deleting::{Deletion, delete};

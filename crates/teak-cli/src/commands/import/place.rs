@@ -49,20 +49,35 @@ impl Place {
     /// Gives what is complete and on the disk its name, which must still be free.
     pub(super) fn finish(&self, target: &Path) -> Result<(), Failure> {
         let naming = Failure::file("naming", target);
-        let complete = match TempPath::try_from_path(self.path()) {
-            Ok(complete) => complete,
-            Err(error) => return Err(naming(error)),
-        };
-        match complete.persist_noclobber(target) {
+        match give_name(&self.path(), target) {
             Ok(()) => {}
-            Err(failed) if failed.error.kind() == io::ErrorKind::AlreadyExists => {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                 return Err(teak::Error::AlreadyExists(target.to_path_buf()).into());
             }
-            Err(failed) => return Err(naming(failed.error)),
+            Err(error) => return Err(naming(error)),
         }
         File::open(parent(target))
             .and_then(|directory| directory.sync_all())
             .map_err(Failure::file("flushing the directory of", target))
+    }
+}
+
+/// Renames a file, unless there is something of that name.
+fn give_name(file: &Path, target: &Path) -> io::Result<()> {
+    match TempPath::try_from_path(file)?.persist_noclobber(target) {
+        // File systems that have neither links nor such renames. The name is locked, so that nobody takes it for a new database.
+        Err(failed) if failed.error.kind() == io::ErrorKind::PermissionDenied => {
+            let claim = File::create_new(target)?;
+            if claim.try_lock().is_err() {
+                return Err(io::ErrorKind::AlreadyExists.into());
+            }
+            // It is kept, since dropping it would remove the file.
+            let file = failed.path.keep()?;
+            fs::rename(file, target).inspect_err(|_| {
+                let _ = fs::remove_file(target);
+            })
+        }
+        named => Ok(named.map_err(|failed| failed.error)?),
     }
 }
 

@@ -19,7 +19,7 @@ use std::{
     ffi::{OsStr, OsString},
     fs::File,
     io,
-    os::fd::AsRawFd,
+    os::fd::{AsFd, AsRawFd},
     path::Path,
     sync::atomic::{AtomicBool, Ordering::Relaxed},
 };
@@ -156,44 +156,7 @@ impl Unnamed {
 
     fn link_temporary(&self, temporary: &OsStr) -> io::Result<()> {
         let directory = &self.directory;
-        let linked = linkat(
-            directory,
-            temporary,
-            directory,
-            &self.name,
-            AtFlags::empty(),
-        );
-        // There are file systems without links.
-        match linked {
-            Err(error) if is_refusal(error) => self.rename_temporary(temporary),
-            linked => Ok(linked?),
-        }
-    }
-
-    fn rename_temporary(&self, temporary: &OsStr) -> io::Result<()> {
-        let directory = &self.directory;
-        let flags = RenameFlags::NOREPLACE;
-        let renamed = renameat_with(directory, temporary, directory, &self.name, flags);
-        match renamed {
-            Err(error) if error == Errno::INVAL || is_refusal(error) => self.claim(temporary),
-            renamed => Ok(renamed?),
-        }
-    }
-
-    /// Renames the file to its name, which an empty one takes first. That one is locked, so that nobody takes it for a new database.
-    fn claim(&self, temporary: &OsStr) -> io::Result<()> {
-        let directory = &self.directory;
-        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
-        let claim = File::from(openat(directory, &self.name, flags, Mode::RUSR)?);
-        // Another process may have found it empty, and made a database of it.
-        if claim.try_lock().is_err() {
-            return Err(io::ErrorKind::AlreadyExists.into());
-        }
-        let renamed = renameat(directory, temporary, directory, &self.name);
-        if renamed.is_err() {
-            let _ = unlinkat(directory, &self.name, AtFlags::empty());
-        }
-        Ok(renamed?)
+        give_name((directory, temporary), (directory, &self.name))
     }
 
     fn remove_temporary(&mut self) {
@@ -202,6 +165,47 @@ impl Unnamed {
             let _ = unlinkat(&self.directory, temporary, AtFlags::empty());
         }
     }
+}
+
+/// Gives a file that has a name, and its content on the disk, another one. It may keep the old one as well.
+///
+/// # Errors
+/// `AlreadyExists` when there is something of that name.
+pub(crate) fn rename_new(file: &Path, name: &Path) -> io::Result<()> {
+    give_name((CWD, file.as_os_str()), (CWD, name.as_os_str()))
+}
+
+/// A directory, and a name in it.
+type InDirectory<'n, D> = (D, &'n OsStr);
+
+fn give_name<D: AsFd + Copy>(file: InDirectory<'_, D>, name: InDirectory<'_, D>) -> io::Result<()> {
+    match linkat(file.0, file.1, name.0, name.1, AtFlags::empty()) {
+        // There are file systems without links.
+        Err(error) if is_refusal(error) => rename(file, name),
+        linked => Ok(linked?),
+    }
+}
+
+fn rename<D: AsFd + Copy>(file: InDirectory<'_, D>, name: InDirectory<'_, D>) -> io::Result<()> {
+    match renameat_with(file.0, file.1, name.0, name.1, RenameFlags::NOREPLACE) {
+        Err(error) if error == Errno::INVAL || is_refusal(error) => claim(file, name),
+        renamed => Ok(renamed?),
+    }
+}
+
+/// Renames the file to its name, which an empty one takes first. That one is locked, so that nobody takes it for a new database.
+fn claim<D: AsFd + Copy>(file: InDirectory<'_, D>, name: InDirectory<'_, D>) -> io::Result<()> {
+    let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+    let claim = File::from(openat(name.0, name.1, flags, Mode::RUSR)?);
+    // Another process may have found it empty, and made a database of it.
+    if claim.try_lock().is_err() {
+        return Err(io::ErrorKind::AlreadyExists.into());
+    }
+    let renamed = renameat(file.0, file.1, name.0, name.1);
+    if renamed.is_err() {
+        let _ = unlinkat(name.0, name.1, AtFlags::empty());
+    }
+    Ok(renamed?)
 }
 
 /// Whether the file system cannot do something, or somebody forbids it.

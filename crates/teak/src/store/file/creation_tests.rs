@@ -249,16 +249,16 @@ fn a_directory_that_cannot_be_flushed_is_an_error() {
 #[test]
 fn where_nothing_else_is_possible_a_claim_is_replaced() {
     let directory = TempDir::new().unwrap();
-    let (mut file, mut unnamed) = make_named(&directory);
-    io::Write::write_all(&mut file, b"content").unwrap();
-    let temporary = unnamed.temporary.clone().unwrap();
-    unnamed.claim(&temporary).unwrap();
-    unnamed.temporary = None;
-    assert_eq!(names(&directory), ["file"]);
-    assert_eq!(fs::read(directory.path().join("file")).unwrap(), b"content");
-    let (_other, other) = make_named(&directory);
-    let temporary = other.temporary.clone().unwrap();
-    let claimed = other.claim(&temporary).map_err(|error| error.kind());
-    assert_eq!(claimed, Err(io::ErrorKind::AlreadyExists));
-    assert_eq!(fs::read(directory.path().join("file")).unwrap(), b"content");
+    let name = directory.path().join("file");
+    let made = ["one", "other"].map(|name| directory.path().join(name));
+    made.iter()
+        .for_each(|path| fs::write(path, path.as_os_str().as_encoded_bytes()).unwrap());
+    let content = fs::read(&made[0]).unwrap();
+    let claimed = made.each_ref().map(|path| {
+        let claimed = super::claim((CWD, path.as_os_str()), (CWD, name.as_os_str()));
+        claimed.map_err(|error| error.kind())
+    });
+    assert_eq!(claimed, [Ok(()), Err(io::ErrorKind::AlreadyExists)]);
+    assert_eq!(fs::read(&name).unwrap(), content);
+    assert_eq!(names(&directory), ["file", "other"]);
 }

@@ -3,9 +3,10 @@
 
 use super::{
     PageSink, TreeRoot, count,
-    insert::{Existing, RunBytes, Tree},
+    insert::{Existing, RunBytes},
+    mutable_tree::Tree,
+    neighbours::place_of,
     position::{Position, Step},
-    rebalance::place_of,
 };
 use crate::{
     Error, Result,

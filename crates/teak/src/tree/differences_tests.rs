@@ -10,9 +10,7 @@ use crate::{
         value::{StoredValue, ValueRun},
     },
     tree::{
-        PageSink, PageSource, TreeRoot,
-        insert::{Existing, Tree},
-        memory::MemoryPages,
+        PageSink, PageSource, TreeRoot, insert::Existing, memory::MemoryPages, mutable_tree::Tree,
         seal,
     },
 };

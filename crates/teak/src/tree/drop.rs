@@ -6,7 +6,7 @@
 
 use super::{
     PageSink, TreeRoot, enter,
-    insert::Tree,
+    mutable_tree::Tree,
     position::{Position, Step},
     range::{Reference, references_in},
     visit_inner, visit_leaf,

@@ -7,7 +7,7 @@ use super::{
     PageSink, TreeRoot,
     cursor::{is_void, record_at},
     enter,
-    insert::Tree,
+    mutable_tree::Tree,
     position::Position,
     visit, visit_inner, visit_leaf,
 };

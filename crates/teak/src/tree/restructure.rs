@@ -6,9 +6,9 @@
 
 use super::{
     PageSink,
-    insert::Tree,
+    mutable_tree::Tree,
+    neighbours::{MERGED_FILL_MAX, Neighbour, THIN_PAGE, is_rightmost, part, place_of},
     position::Step,
-    rebalance::{MERGED_FILL_MAX, Neighbour, THIN_PAGE, is_rightmost, part, place_of},
     root::MAX_DEPTH,
     visit_inner,
 };

@@ -2,9 +2,9 @@
 
 use super::{
     PageSink,
-    insert::Tree,
+    mutable_tree::Tree,
+    neighbours::{Neighbour, part},
     position::Step,
-    rebalance::{Neighbour, part},
     visit_leaf,
 };
 use crate::{

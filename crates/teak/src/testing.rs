@@ -20,7 +20,7 @@ pub use vast::{VastCounts, VastFile, make_vast};
 use crate::{
     Database, Durability, Error, Options, Result, SalvageReport,
     api::salvage_into,
-    commit::record::{Record, SLOT_COUNT, find_page_size},
+    commit::record::{Record, SLOT_COUNT, probe::find_page_size},
     page::{
         comparison::Comparisons,
         header::Header,

@@ -76,10 +76,9 @@ use crate::{
 use std::time::Duration;
 
 mod bytes;
-mod probe;
+pub(crate) mod probe;
 
 use bytes::{Reader, Writer};
-pub(crate) use probe::{PROBE_LEN, begins_with_record, find_page_size};
 
 /// How many records there are room for: pages 0 to 3.
 pub(crate) const SLOT_COUNT: u8 = 4;

@@ -3,7 +3,7 @@
 //! The tags are those of the bytes before; [`repair`](super::repair) makes them right.
 
 use crate::{
-    commit::record::{Record, SLOT_COUNT, find_page_size},
+    commit::record::{Record, SLOT_COUNT, probe::find_page_size},
     page::{
         header::{HEADER_LEN, Header, Kind, arrays_start},
         inner::Inner,

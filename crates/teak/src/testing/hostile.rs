@@ -7,7 +7,7 @@ mod reads;
 use super::{SimDisk, open, salvage};
 use crate::{
     Database, Durability, Options, PageNumber, Result, TableInfo, Verification,
-    commit::record::{Record, SLOT_COUNT, find_page_size},
+    commit::record::{Record, SLOT_COUNT, probe::find_page_size},
 };
 
 /// Records that are read of a table: a tree that is no tree may have any number.

@@ -11,7 +11,8 @@ use super::{
 use crate::{
     Error, Result,
     page::{
-        entries::{Child, Records},
+        child::Child,
+        entries::Records,
         header::{Header, arrays_start},
         key::{self, KeyOrder},
         leaf::{self, InPlace, LeafFormat},

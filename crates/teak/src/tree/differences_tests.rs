@@ -5,7 +5,7 @@ use super::{Differences, Kind};
 use crate::{
     PageNumber, Result, Tag,
     page::{
-        entries::Child,
+        child::Child,
         key::KeyOrder,
         value::{StoredValue, ValueRun},
     },

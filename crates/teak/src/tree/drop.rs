@@ -13,10 +13,7 @@ use super::{
 };
 use crate::{
     PageNumber, Result,
-    page::{
-        Damage,
-        entries::{Records, children_of},
-    },
+    page::{Damage, entries::Records, inner::children_of},
 };
 
 const RELEASE: &str = "release";

@@ -15,8 +15,9 @@ use crate::{
     PageNumber, Result,
     page::{
         Damage,
-        entries::{Child, Records, children_of},
-        inner,
+        child::Child,
+        entries::Records,
+        inner::{self, children_of},
         leaf::Leaf,
         value::{ValueKind, ValueRun},
     },

@@ -22,7 +22,8 @@ use crate::{
     PageNumber, Result,
     page::{
         Damage,
-        entries::{Child, Records, cut_evenly, cut_greedily},
+        child::Child,
+        entries::{Records, cut_evenly, cut_greedily},
         header::HEADER_LEN,
         leaf::{self, InPlace},
         value::StoredValue,

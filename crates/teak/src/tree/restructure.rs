@@ -16,8 +16,9 @@ use crate::{
     PageNumber, Result,
     page::{
         Damage,
-        entries::{Child, children_of, cut_evenly, cut_greedily},
-        inner,
+        child::Child,
+        entries::{cut_evenly, cut_greedily},
+        inner::{self, children_of},
     },
 };
 use std::ops::Range;

@@ -11,7 +11,8 @@ use crate::{
     Result,
     page::{
         Damage,
-        entries::{Child, Records},
+        child::Child,
+        entries::Records,
         header::{HEADER_LEN, Header},
         inner,
         leaf::{self, End, InPlace, Leaf},

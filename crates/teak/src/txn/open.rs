@@ -27,8 +27,8 @@ use super::{
 use crate::{
     Error, Geometry, Result, TransactionId,
     commit::record::{
-        Features, FlushLimits, KNOWN_FEATURES, Marks, PROBE_LEN, Record, RecordFault, SLOT_COUNT,
-        begins_with_record, find_page_size,
+        Features, FlushLimits, KNOWN_FEATURES, Marks, Record, RecordFault, SLOT_COUNT,
+        probe::{PROBE_LEN, begins_with_record, find_page_size},
     },
     error::shown,
     space::{FIRST_PAGE, Space, SpaceRoots},

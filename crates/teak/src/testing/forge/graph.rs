@@ -4,7 +4,7 @@ use super::{Anatomy, Target, aligned, u32_at};
 use crate::{
     PageNumber, TransactionId,
     page::{
-        entries::Child,
+        child::Child,
         header::{HEADER_LEN, Header, Kind, arrays_start},
         inner::{COUNTED, Inner, InnerFormat},
         key::KeyOrder,

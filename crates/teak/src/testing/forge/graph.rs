@@ -1,6 +1,6 @@
 //! Trees that are no trees: pages that are used twice or go round, keys and separators in disorder, other births and counts.
 
-use super::{Anatomy, Target, aligned, u32_at};
+use super::anatomy::{Anatomy, Target, aligned, u32_at};
 use crate::{
     PageNumber, TransactionId,
     page::{

@@ -36,7 +36,6 @@ use crate::{
 use std::{
     collections::{HashMap, HashSet},
     fs::Metadata,
-    io,
     ops::{Deref, DerefMut},
     path::PathBuf,
     sync::{
@@ -311,6 +310,11 @@ impl Engine {
 
     pub(crate) fn recovery(&self) -> &Recovery {
         &self.recovery
+    }
+
+    /// Whether processes know of each other.
+    pub(crate) fn has_lock_file(&self) -> bool {
+        self.flusher.shared.is_some()
     }
 
     /// Its part in what processes share; `None` where no other process can have the database open.

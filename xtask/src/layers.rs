@@ -11,7 +11,9 @@ mod paths;
 mod tests;
 
 use crate::{
-    Failure, scratch,
+    Failure,
+    ratchet::Ratchet,
+    scratch,
     sources::{self, Source, is_test_file},
 };
 use clap::Args;
@@ -98,27 +100,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     let engine = packages.iter().find(|package| package.name == ENGINE);
     let engine = engine.ok_or_else(|| Failure(format!("there is no crate {ENGINE}")))?;
-    let mut complaints = check(&engine.sources)?;
-    complaints.extend(cycles.iter().filter_map(Cycles::complaint));
-    for line in complaints
-        .iter()
-        .chain(&cycles.iter().filter_map(Cycles::hint).collect::<Vec<_>>())
-    {
-        println!("{line}");
+    let mut ratchet = Ratchet::default();
+    ratchet.complaints = check(&engine.sources)?;
+    for cycles in &cycles {
+        cycles.compare(&mut ratchet);
     }
-    println!(
-        "layers: {} files, {} complaints",
-        packages
-            .iter()
-            .map(|package| package.sources.len())
-            .sum::<usize>(),
-        complaints.len()
-    );
-    if complaints.is_empty() {
-        Ok(())
-    } else {
-        Err(Failure("the layers are not kept".to_owned()))
-    }
+    ratchet.finish("layers")
 }
 
 /// All that is wrong, one line each.

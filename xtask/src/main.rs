@@ -26,9 +26,11 @@ mod panics;
 mod peers;
 mod power;
 mod protocol;
+mod ratchet;
 mod results;
 mod scratch;
 mod seeds;
+mod size;
 mod sources;
 mod storm;
 mod teeth;
@@ -58,6 +60,7 @@ enum Task {
     /// Everything that continuous integration does, each step named and timed
     Ci,
     Layers(layers::Arguments),
+    Size(size::Arguments),
     Header(header::Arguments),
     InstallC(install_c::Arguments),
     DocsC(docs_c::Arguments),
@@ -99,6 +102,7 @@ fn main() -> ExitCode {
     let result = match arguments.task {
         Task::Ci => ci::run(),
         Task::Layers(arguments) => layers::run(&arguments),
+        Task::Size(arguments) => size::run(&arguments),
         Task::Header(arguments) => header::run(&arguments),
         Task::InstallC(arguments) => install_c::run(&arguments),
         Task::DocsC(arguments) => docs_c::run(&arguments),

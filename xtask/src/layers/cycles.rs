@@ -5,14 +5,14 @@
 //! facade itself imports nothing by re-exporting. `use module::*` imports the module's file.
 //! `mod x;` is no import.
 
-mod collect;
-mod modules;
 mod resolve;
 #[cfg(test)]
 mod tests;
 
-use crate::sources::{Package, Source};
-use modules::Modules;
+use crate::{
+    ratchet::Ratchet,
+    sources::{Modules, Package, Source},
+};
 use petgraph::{algo::tarjan_scc, graph::DiGraph};
 use resolve::Resolver;
 use std::{
@@ -33,7 +33,7 @@ const LIMITS: &[(&str, usize)] = &[
     ("teak-cli", 44),
     ("teak-foreign", 2),
     ("teak-lmdb", 12),
-    ("xtask", 46),
+    ("xtask", 44),
 ];
 
 /// The imports between the files of a crate, and the names that each takes from each.
@@ -57,26 +57,12 @@ impl Cycles {
         })
     }
 
-    /// A complaint if there are more files in cycles than the limit.
-    pub(super) fn complaint(&self) -> Option<String> {
-        let (count, limit) = (self.file_count(), self.limit());
-        (count > limit).then(|| {
-            format!(
-                "{}: {count} files in import cycles, {limit} at most; see `cargo xtask layers --cycles`",
-                self.crate_name
-            )
-        })
-    }
-
-    /// A line if the limit can be lowered.
-    pub(super) fn hint(&self) -> Option<String> {
-        let (count, limit) = (self.file_count(), self.limit());
-        (count < limit).then(|| {
-            format!(
-                "{}: {count} files in import cycles; lower the limit from {limit} to {count}",
-                self.crate_name
-            )
-        })
+    /// Compares the number of files in cycles with the limit.
+    pub(super) fn compare(&self, ratchet: &mut Ratchet) {
+        let limit = LIMITS.iter().find(|(name, _)| *name == self.crate_name);
+        let limit = limit.map_or(0, |(_, limit)| *limit);
+        let subject = format!("{}: files in import cycles", self.crate_name);
+        ratchet.compare(&subject, self.file_count(), limit);
     }
 
     /// Prints the components, and what each of their files imports from the others.
@@ -118,13 +104,6 @@ impl Cycles {
 
     fn file_count(&self) -> usize {
         self.components.iter().map(Vec::len).sum()
-    }
-
-    fn limit(&self) -> usize {
-        LIMITS
-            .iter()
-            .find(|(name, _)| *name == self.crate_name)
-            .map_or(0, |(_, limit)| *limit)
     }
 }
 

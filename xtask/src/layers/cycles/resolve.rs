@@ -1,6 +1,6 @@
 //! Finds the file in which a path's item is defined, through any number of re-exports.
 
-use super::modules::{Meaning, Modules};
+use crate::sources::{Meaning, Modules};
 use std::{collections::BTreeSet, path::Path};
 
 /// What a path leads to.

@@ -1,7 +1,9 @@
 //! Collects from the items of a module the names it defines and the paths it mentions.
 
-use super::modules::{Meaning, Module, Segments};
-use crate::sources::is_test_item;
+use super::{
+    module::{Meaning, Module, Segments},
+    product::is_test_item,
+};
 use proc_macro2::{TokenStream, TokenTree};
 use syn::{
     Attribute, Expr, ImplItem, Item, ItemMod, ItemUse, Lit, Macro, Meta, Stmt, UseTree, Visibility,
@@ -204,7 +206,8 @@ fn defined(item: &Item) -> Option<String> {
     Some(ident.to_string())
 }
 
-fn attributes(item: &Item) -> &[Attribute] {
+/// The attributes of an item.
+pub(crate) fn attributes(item: &Item) -> &[Attribute] {
     match item {
         Item::Const(item) => &item.attrs,
         Item::Enum(item) => &item.attrs,

@@ -1,43 +1,21 @@
 //! The module tree of one crate: its files, the names in each module, and the paths that its
 //! product code mentions.
 
-use super::collect;
-use crate::sources::{self, Source};
+use super::{
+    collect,
+    files::Source,
+    module::{Meaning, Module},
+    product::{is_test_file, is_test_item},
+};
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     path::{Component, Path, PathBuf},
 };
 
-/// Segments of a path as written, `crate`, `self` and `super` included.
-pub(super) type Segments = Vec<String>;
-
 /// All modules of a crate. The crate's roots (`lib.rs`, `main.rs`) are modules without a parent.
 #[derive(Default)]
-pub(super) struct Modules {
-    pub(super) modules: Vec<Module>,
-}
-
-/// One module: a file, or an inline module in a file.
-#[derive(Default)]
-pub(super) struct Module {
-    /// The file that holds it.
-    pub(super) file: PathBuf,
-    pub(super) parent: Option<usize>,
-    /// What each name in its scope may mean. A function and a module can share a name.
-    pub(super) names: BTreeMap<String, Vec<Meaning>>,
-    /// The modules whose names it imports with `*`.
-    pub(super) globs: Vec<Segments>,
-    /// The paths that its code depends on. Re-exports are not among them.
-    pub(super) mentions: Vec<Segments>,
-}
-
-pub(super) enum Meaning {
-    /// Defined in this module.
-    Item,
-    /// A child module, by index.
-    Module(usize),
-    /// Imported from there.
-    Import(Segments),
+pub(crate) struct Modules {
+    pub(crate) modules: Vec<Module>,
 }
 
 /// The files of a crate by path, and the folder in which a file's child modules are.
@@ -47,7 +25,7 @@ struct Files<'a> {
 
 /// Where the declaration `mod x;` looks for its file.
 #[derive(Clone)]
-pub(super) struct Folders {
+struct Folders {
     /// The folder for `mod x;`.
     children: PathBuf,
     /// The folder that `#[path]` starts from.
@@ -56,7 +34,7 @@ pub(super) struct Folders {
 
 impl Modules {
     /// Reads the modules of a crate, beginning with its roots.
-    pub(super) fn of(sources: &[Source]) -> Result<Self, String> {
+    pub(crate) fn of(sources: &[Source]) -> Result<Self, String> {
         let files = Files {
             texts: sources
                 .iter()
@@ -68,6 +46,12 @@ impl Modules {
             modules.add_file(&files, root, None)?;
         }
         Ok(modules)
+    }
+
+    /// The files of product code.
+    pub(crate) fn files(&self) -> BTreeSet<&Path> {
+        let files = self.modules.iter().map(|module| module.file.as_path());
+        files.collect()
     }
 
     fn add_file(
@@ -89,12 +73,12 @@ impl Modules {
         let Some(text) = files.texts.get(path) else {
             return Ok(None);
         };
-        if sources::is_test_file(path) {
+        if is_test_file(path) {
             return Ok(None);
         }
         let parsed =
             syn::parse_file(text).map_err(|error| format!("{}: {error}", path.display()))?;
-        if sources::is_test_item(&parsed.attrs) {
+        if is_test_item(&parsed.attrs) {
             return Ok(None);
         }
         self.add(files, path, parent, &parsed.items, folders)
@@ -161,12 +145,6 @@ impl Modules {
             inside
         };
         self.add_file(files, &file, Some(parent))
-    }
-}
-
-impl Module {
-    pub(super) fn mean(&mut self, name: String, meaning: Meaning) {
-        self.names.entry(name).or_default().push(meaning);
     }
 }
 

@@ -1,7 +1,7 @@
 //! The paragraphs of comments and of Markdown, without code.
 //!
 //! Code spans are replaced by an ellipsis and code blocks are left out. In Markdown,
-//! `<!-- style: off -->` leaves out everything up to `<!-- style: on -->`.
+//! the line `<!-- style: off -->` leaves out everything up to the line `<!-- style: on -->`.
 
 use crate::sources::{Kind, pieces};
 
@@ -50,7 +50,7 @@ pub(super) fn of_markdown(text: &str) -> Vec<Paragraph> {
     let mut paragraphs = Paragraphs::default();
     let mut is_on = true;
     for (index, line) in text.lines().enumerate() {
-        is_on = (is_on || line.contains(ON)) && !line.contains(OFF);
+        is_on = (is_on || line.trim() == ON) && line.trim() != OFF;
         if is_on {
             paragraphs.add(line, index + 1);
         }

@@ -57,6 +57,7 @@ fn code_is_exempt() {
 fn a_marker_exempts_markdown() {
     let text = "<!-- style: off -->\nanew\n<!-- style: on -->\nanew";
     assert_eq!(broken(text, true), ["anew:4"]);
+    assert_eq!(broken("`<!-- style: off -->`\nanew", true), ["anew:2"]);
 }
 
 #[test]

@@ -14,7 +14,7 @@ pub use damage::{Mutation, live_pages, mutate};
 pub use forge::{Forgery, forge, forge_fields, forge_graph};
 pub use hostile::exercise;
 pub use records::{RecordSummary, newest_record, redone, without_accidents};
-pub use repair::{anonymize, repair};
+pub use repair::{anonymize, repair, repair_checksum};
 pub use vast::{VastCounts, VastFile, make_vast};
 
 use crate::{

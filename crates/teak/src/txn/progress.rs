@@ -370,6 +370,11 @@ impl State {
         self.has_deferred
     }
 
+    /// Whether no commit is known that could still become durable.
+    pub(super) fn is_all_durable(&self) -> bool {
+        !self.has_deferred && self.newest.transaction <= self.durable.transaction
+    }
+
     /// Whether commits wait that are to be flushed now.
     pub(super) fn needs_flush(&self, limits: FlushLimits) -> bool {
         self.wanted > self.durable.transaction || self.is_due(limits)

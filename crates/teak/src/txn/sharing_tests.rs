@@ -290,3 +290,47 @@ fn taking_back_waits_for_no_record() {
     flusher.take_back(&mut state);
     assert!(began.elapsed() < PUBLISHING / 2);
 }
+
+/// It flushed again and again, without an end.
+#[test]
+fn a_commit_that_the_lock_file_has_forgotten_is_an_error() {
+    for durability in [Durability::Lazy, Durability::Async] {
+        let (_directory, play) = stage();
+        let engine = play(true).unwrap();
+        fill(&engine, records(10, b"one"));
+        engine.sync().unwrap();
+        let region = &engine.flusher.shared.as_ref().unwrap().region;
+        let before = region.load_state();
+        put(&engine, Durability::Lazy, records(10, b"two")).unwrap();
+        let last = engine.flusher.newest();
+        let token = 1;
+        let _ = region.state.take(token, None, |_| true);
+        region.store_state(&before);
+        region.state.give_back(token);
+        if durability == Durability::Async {
+            engine.flusher.progress.lock().want(last);
+        }
+        assert!(engine.make_durable(last).is_err());
+        assert!(put(&engine, Durability::Durable, records(10, b"three")).is_err());
+    }
+}
+
+/// A process with the lock for flushing believed that another one flushed, and waited for that without an end when something had failed.
+#[test]
+fn a_flush_that_only_the_lock_file_knows_of_is_none() {
+    let (_directory, play) = stage();
+    let engine = play(true).unwrap();
+    fill(&engine, records(10, b"one"));
+    put(&engine, Durability::Lazy, records(10, b"two")).unwrap();
+    let region = &engine.flusher.shared.as_ref().unwrap().region;
+    let token = 1;
+    let _ = region.state.take(token, None, |_| true);
+    let mut words = region.load_state();
+    let last = engine.flusher.published.visible();
+    // Whether there is a target, and its transaction.
+    (words[0], words[10]) = (1, last.0 + 7);
+    region.store_state(&words);
+    region.state.give_back(token);
+    engine.flusher.shared.as_ref().unwrap().set_failed();
+    assert!(engine.make_durable(last).is_err());
+}

@@ -3,8 +3,9 @@
 use super::{
     engine::{Engine, Writer, WriterTurn},
     events::Event,
+    lock_file_errors::lock_file_error,
     place::Entered,
-    shared::{Shared, lock_file_error},
+    shared::Shared,
 };
 use crate::{Error, Result, commit::record::Record};
 use std::{sync::atomic::Ordering, time::Duration};

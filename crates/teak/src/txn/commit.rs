@@ -15,16 +15,17 @@
 //! is on the disk: the database refuses writes until it is opened again.
 
 use super::{
-    engine::Durability,
+    clock::now_ms,
+    deaths::{contains, joined},
+    deferred::Deferred,
+    durability::Durability,
     events::{CommitNote, Event},
     flusher::Commit,
-    journal::CommitNews,
+    journal::news::CommitNews,
     latency::{CommitLatency, Step, Stopwatch},
     named,
-    open::now_ms,
-    pages::{WRITING_PAGES, write_pages},
+    page_writes::{UnwrittenPage, WRITING_PAGES, write_pages},
     policies::WithoutName,
-    progress::{Deferred, UnwrittenPage},
     roots::KnownRoots,
     snapshot::Snapshot,
     ticket::Ticket,
@@ -32,7 +33,7 @@ use super::{
     written::union,
 };
 use crate::{
-    Error, PageNumber, Result, Run, TransactionId,
+    Error, Result, Run, TransactionId,
     commit::record::{JOURNAL, Record, TABLE_KINDS},
     planted::{Planted, is_planted},
     space::{Change, Committed},
@@ -464,28 +465,4 @@ impl WriteTransaction {
             Err(_) => self.engine.flusher.poison("reading the space map anew"),
         }
     }
-}
-
-/// Deaths, sorted and with neighbours of the same birth as one.
-fn joined(deaths: &[(Run, TransactionId)]) -> Vec<(Run, TransactionId)> {
-    let mut sorted = deaths.to_vec();
-    sorted.sort_unstable_by_key(|(run, _)| run.start);
-    let mut joined: Vec<(Run, TransactionId)> = Vec::with_capacity(sorted.len());
-    for (run, birth) in sorted {
-        match joined.last_mut() {
-            Some((last, same)) if *same == birth && last.end() == u64::from(run.start.0) => {
-                last.len += run.len;
-            }
-            _ => joined.push((run, birth)),
-        }
-    }
-    joined
-}
-
-/// Whether a page is in one of the runs, which are sorted.
-pub(super) fn contains(deaths: &[(Run, TransactionId)], number: PageNumber) -> bool {
-    let behind = deaths.partition_point(|(run, _)| run.start <= number);
-    deaths[..behind]
-        .last()
-        .is_some_and(|(run, _)| u64::from(number.0) < run.end())
 }

@@ -6,9 +6,7 @@
 //! gap begins behind the one before, so that this ends.
 
 use super::{
-    engine::{Durability, Engine},
-    high_water::FREE_MIN,
-    tail::ROUNDS_MAX,
+    durability::Durability, engine::Engine, high_water::FREE_MIN, tail::ROUNDS_MAX,
     write::WriteTransaction,
 };
 use crate::{Error, Result, TransactionId, space::Space, tree::lower::Lowering};

@@ -4,10 +4,11 @@
 //! the lock file is another one, or none, and looks at the name of the database anew.
 
 use super::{
-    door::lock_path,
     engine::Engine,
+    lock_file_errors::{lock_file_error, not_opened},
+    names::lock_path,
     opening::open_here,
-    shared::{Shared, lock_file_error, not_opened},
+    shared::Shared,
 };
 use crate::{
     Error, Result,

@@ -19,7 +19,7 @@
 
 use super::{
     catalog::{self, Entry},
-    engine::Durability,
+    durability::Durability,
     snapshot::Snapshot,
     write::{WriteTransaction, changing},
 };
@@ -45,33 +45,6 @@ const DEATHS_OF_A_PAGE: u64 = 64;
 /// Whether a name is one that tables cannot have.
 pub(crate) fn is_reserved(name: &[u8]) -> bool {
     name.len() == NAME_LEN && name.starts_with(NAME_START)
-}
-
-/// How much is released when, in pages.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct DropLimits {
-    /// By the transaction that drops a tree.
-    pub(crate) at_once: u64,
-    /// By each later one, if it takes few pages itself.
-    pub(crate) later_min: u64,
-    /// One that takes more pages releases so many times as many.
-    pub(crate) later_share: u64,
-    /// But no more than this, or than it takes itself.
-    pub(crate) later_max: u64,
-    /// So many times as much if the file had to become longer, or there was no space.
-    pub(crate) wanted: u64,
-}
-
-impl Default for DropLimits {
-    fn default() -> Self {
-        Self {
-            at_once: 65_536,
-            later_min: 64,
-            later_share: 4,
-            later_max: 512,
-            wanted: 16,
-        }
-    }
 }
 
 /// What a writer knows of such trees from one transaction to the next.

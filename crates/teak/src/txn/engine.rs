@@ -3,6 +3,7 @@
 use super::{
     arena::Arena,
     dropped::DroppedTrees,
+    durability::Durability,
     events::{CommitNote, Event, Events},
     flusher::Flusher,
     high_water::HighWater,
@@ -11,22 +12,24 @@ use super::{
     metrics::Metrics,
     named::NamedPins,
     open::Settled,
+    page_writes::UnwrittenPage,
     pages::zone::Zone,
     place::Entered,
     policies::{Asked, Policies, Settings},
-    progress::{UnwrittenPage, Written},
     published::{Published, foreign_snapshot},
     reader::{Reader, Readers, Trust, private_table},
-    readers_seen::SlowReaderHook,
-    recover::Recovery,
+    record_ref::{Written, slot_page},
+    recovery::Recovery,
     shared::Shared,
+    slow_reader::SlowReaderHook,
     snapshot::Snapshot,
     tail::Tail,
     ticket::Ticket,
+    unique_id::unique_id,
     written::WrittenRuns,
 };
 use crate::{
-    Error, PageNumber, Result, Run, TransactionId,
+    Error, Result, Run, TransactionId,
     commit::record::Record,
     planted::{Planted, is_planted},
     share::{Taken, Turn, Turnstile},
@@ -41,66 +44,13 @@ use std::{
     path::PathBuf,
     sync::{
         Arc, Mutex, MutexGuard,
-        atomic::{AtomicBool, AtomicU64, Ordering},
+        atomic::{AtomicBool, Ordering},
     },
     time::{Duration, Instant},
 };
 
-/// When a commit is on the disk. A process that is killed loses nothing of any; a power cut may
-/// take the newest commits that are not on the disk yet, never a part of one, and never one without
-/// those behind it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
-#[non_exhaustive]
-pub enum Durability {
-    /// When it returns. Readers see it then, or when a later commit that is seen builds on it.
-    /// Threads that commit at the same time share flushes.
-    #[default]
-    Durable,
-    /// Soon after it returns, without anybody's doing; a [`Ticket`](super::Ticket) tells when.
-    /// Readers see it when it returns.
-    Async,
-    /// When the operating system, a later durable commit, or the limits
-    /// [`Options::flush_after`](crate::Options::flush_after) and
-    /// [`Options::flush_after_bytes`](crate::Options::flush_after_bytes) have it written. Readers
-    /// see it when it returns.
-    Lazy,
-}
-
-impl Durability {
-    /// Whether readers see a commit before it is on the disk.
-    pub(super) fn is_seen_at_once(self) -> bool {
-        self != Self::Durable
-    }
-
-    /// The byte that stands for it in a commit record.
-    pub(super) fn to_byte(self) -> u8 {
-        match self {
-            Self::Durable => 0,
-            Self::Lazy => 1,
-            Self::Async => 2,
-        }
-    }
-
-    /// What a byte of a commit record says. One that a later version wrote means the safest.
-    pub(super) fn from_byte(byte: u8) -> Self {
-        match byte {
-            1 => Self::Lazy,
-            2 => Self::Async,
-            _ => Self::Durable,
-        }
-    }
-}
-
 /// What a turn begins with.
 const FOLLOWING: &str = "following other processes";
-
-/// The id of the next engine, or savepoint.
-static NEXT_ID: AtomicU64 = AtomicU64::new(1);
-
-/// A number that nothing else of this process has.
-pub(super) fn unique_id() -> u64 {
-    NEXT_ID.fetch_add(1, Ordering::Relaxed)
-}
 
 /// One open database.
 #[derive(Debug)]
@@ -784,9 +734,4 @@ impl Excess {
 /// What who uses a database is told that was closed.
 pub(super) fn closed() -> Error {
     Error::InvalidArgument("the database has been closed; open it again".into())
-}
-
-/// The page in which a record stands, for messages.
-pub(super) fn slot_page(slot: u8) -> PageNumber {
-    PageNumber(u32::from(slot))
 }

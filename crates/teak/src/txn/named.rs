@@ -12,13 +12,15 @@
 //! Invariant: the state of every entry is a pin of each writer.
 
 use super::{
+    catalog::printable,
+    clock::now_ms,
     demanded::Demanded,
-    engine::{Engine, slot_page},
-    open::now_ms,
+    engine::Engine,
     reader::{Reader, Trust},
+    record_ref::slot_page,
     roots::KnownRoots,
     snapshot::Snapshot,
-    write::{WriteTransaction, changing, printable},
+    write::{WriteTransaction, changing},
 };
 use crate::{
     Error, Result, Tag, TransactionId,

@@ -4,21 +4,24 @@ use super::{
     arena::Arena,
     catalog,
     checked::Checked,
-    demanded,
+    clock::now_ms,
     door::Door,
     dropped::DroppedTrees,
-    engine::{Engine, Excess, Writer, slot_page},
+    engine::{Engine, Excess, Writer},
+    file_reads,
     high_water::HighWater,
     holes::Punching,
+    lock_file_errors::is_lack_of_lock_file,
     look::refusal,
     named::NamedPins,
     names::{refuse_as_own_lock, refuse_lock_name},
     pages::zone::Zone,
-    policies::{Asked, Network, Settings, Sharing},
-    progress::{State, Written},
-    recover::{self, Decision, Found, Recovery},
+    policies::{Asked, How, Network, Settings, Sharing},
+    progress::State,
+    record_ref::{Written, slot_page},
+    recover::{self, Decision, Found},
+    recovery::Recovery,
     roots::KnownRoots,
-    shared::is_lack_of_lock_file,
     snapshot::Snapshot,
     tail::Tail,
     unlocked::{self, refuse_writing},
@@ -43,7 +46,7 @@ use std::{
     path::{Path, PathBuf},
     sync::Arc,
     thread,
-    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+    time::{Duration, Instant},
 };
 
 impl Engine {
@@ -311,7 +314,7 @@ fn is_blank(storage: &FileStorage) -> Result<bool> {
     }
     let mut bytes = vec![0; file_len as usize];
     let mapping = storage.mapping().map_err(Error::io("mapping the file"))?;
-    Ok(demanded::copy(&mapping, 0, &mut bytes)? && is_half_formatted(file_len, &bytes))
+    Ok(file_reads::copy(&mapping, 0, &mut bytes)? && is_half_formatted(file_len, &bytes))
 }
 
 /// Whether a file of that length, which begins with `bytes`, has the length of an empty database and no record yet.
@@ -341,17 +344,6 @@ pub(super) fn wait_for_leaving<F>(open: impl Fn() -> Result<F>) -> Result<F> {
 
 /// How long a process may take to go.
 const GOING: Duration = Duration::from_secs(1);
-
-/// What a database is opened with.
-pub(super) struct How {
-    pub(super) path: PathBuf,
-    pub(super) is_new: bool,
-    /// What this opening has written to a file that it has made, and flushed.
-    pub(super) formatted: Option<Record>,
-    pub(super) is_read_only: bool,
-    pub(super) settings: Settings,
-    pub(super) boot: [u8; 16],
-}
 
 /// A database that nobody writes to, and what was found in it.
 pub(super) struct Settled {
@@ -603,12 +595,6 @@ fn format_in_place(
         let _ = storage.set_len(0);
     });
     formatted.map(drop)
-}
-
-pub(super) fn now_ms() -> u64 {
-    SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .map_or(0, |since| since.as_millis() as u64)
 }
 
 #[cfg(test)]

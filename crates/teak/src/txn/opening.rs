@@ -2,9 +2,9 @@
 //! open. What the openings must agree on they agree on, or the second is refused.
 
 use super::{
-    door::lock_path,
     engine::{Engine, closed},
     lock,
+    names::lock_path,
     policies::Settings,
 };
 use crate::{

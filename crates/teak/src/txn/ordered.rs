@@ -1,6 +1,6 @@
 //! Tables in orders that the application brings.
 
-use super::{engine::Engine, lock, write::printable};
+use super::{catalog::printable, engine::Engine, lock};
 use crate::{
     Error, Result,
     page::key::KeyOrder,

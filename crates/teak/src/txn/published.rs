@@ -1,6 +1,6 @@
 //! The state that readers begin with, and those that they hold.
 
-use super::{lock, roots::KnownRoots, shared::lock_file_error, snapshot::Snapshot};
+use super::{lock, lock_file_errors::lock_file_error, roots::KnownRoots, snapshot::Snapshot};
 use crate::{
     Error, Result, TransactionId,
     commit::record::Record,
@@ -146,7 +146,7 @@ impl Published {
         let slot = Record::slot_of(bytes);
         let record = Record::decode(bytes, slot).map_err(|fault| {
             let detail = format!("what other processes are told of it makes no sense: {fault}");
-            Error::corrupted(super::engine::slot_page(slot), "read", detail)
+            Error::corrupted(super::record_ref::slot_page(slot), "read", detail)
         })?;
         foreign_snapshot(&*self.storage, record, before)
     }

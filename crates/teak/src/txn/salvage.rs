@@ -13,9 +13,9 @@ use super::demanded::Demanded;
 use super::{
     Durability,
     catalog::{self, Entry},
-    engine::slot_page,
     marks::Marks,
     named,
+    record_ref::slot_page,
     snapshot::Snapshot,
 };
 use crate::{

@@ -5,8 +5,8 @@
 
 use super::{
     arena::FreshBits,
-    engine::unique_id,
     named::NamedChange,
+    unique_id::unique_id,
     write::{OpenTable, WriteTransaction},
 };
 use crate::{Error, Geometry, Result, commit::record::Marks, tree::TreeRoot};

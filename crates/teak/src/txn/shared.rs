@@ -1,19 +1,14 @@
 //! This process's part in a database that others may have open as well.
 
-use super::{
-    demanded, lock,
-    progress::{State, Written},
-};
+use super::{file_reads, lock, progress::State, record_ref::Written};
 use crate::{
     Error, Result,
     commit::record::Record,
-    error::is_full,
     share::{Membership, REGION_HEAD_LEN, Region, SharedLock, Slot, Taken},
     store::{Gate, Generation, LockFile, Storage},
 };
 use std::{
     io,
-    path::Path,
     sync::{Arc, Mutex},
     time::{Duration, Instant},
 };
@@ -187,7 +182,7 @@ impl Shared {
             .map_err(Error::io("mapping the file"))?;
         let mut bytes = vec![0; self.page_size];
         let offset = u64::from(slot) * self.page_size as u64;
-        if !demanded::copy(&mapping, offset, &mut bytes)? {
+        if !file_reads::copy(&mapping, offset, &mut bytes)? {
             return Ok(None);
         }
         Ok(Record::decode(&bytes, slot).ok())
@@ -278,29 +273,4 @@ pub(super) fn is_alive(lock_file: &LockFile, region: &Region, token: u32) -> boo
         return false;
     };
     lock_file.is_alive(suspect.place()) || !region.processes.declare_dead(suspect)
-}
-
-/// Why the lock file at `lock_path` of the database at `path` was not opened.
-pub(super) fn not_opened(error: io::Error, lock_path: &Path, path: &Path) -> Error {
-    match error.kind() {
-        io::ErrorKind::ResourceBusy => Error::InUse(path.to_path_buf()),
-        // The engine's own, with the reason; the system's have a number.
-        io::ErrorKind::InvalidInput if error.raw_os_error().is_none() => Error::NotALockFile {
-            path: lock_path.to_path_buf(),
-            reason: error.to_string(),
-        },
-        _ => lock_file_error(error).at(lock_path),
-    }
-}
-
-/// What went wrong with the lock file.
-pub(super) fn lock_file_error(error: io::Error) -> Error {
-    Error::io(OPENING)(error)
-}
-
-const OPENING: &str = "opening the lock file";
-
-/// Whether a database was not opened since there can be no lock file: the disk has no block for one.
-pub(super) fn is_lack_of_lock_file(error: &Error) -> bool {
-    matches!(error, Error::Io { operation: OPENING, source, .. } if is_full(source))
 }

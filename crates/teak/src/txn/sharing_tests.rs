@@ -2,8 +2,8 @@
 
 use super::{
     Durability, Engine, Sharing, WriteTransaction,
-    progress::Written,
     published::PUBLISHING,
+    record_ref::Written,
     test_kit::{assert_clean, fill, insert, put, records, settings_with},
 };
 use crate::{

@@ -1,9 +1,7 @@
 //! A committed state, as a reader sees it.
 
 use super::{
-    Durability, Verification, catalog,
-    checked::Checked,
-    demanded::{MapPages, in_runs},
+    Durability, Verification, catalog, checked::Checked, demanded::MapPages, file_reads::in_runs,
     roots::KnownRoots,
 };
 use crate::{

@@ -13,10 +13,11 @@
 //!   lost. Each read transaction begins with the newest record in the file.
 
 use super::{
-    door::lock_path,
     engine::Engine,
-    open::{How, settle, wait_for_leaving},
-    policies::{Settings, Sharing},
+    file_reads,
+    names::lock_path,
+    open::{settle, wait_for_leaving},
+    policies::{How, Settings, Sharing},
     published::foreign_snapshot,
 };
 use crate::{
@@ -24,7 +25,7 @@ use crate::{
     commit::record::{Record, SLOT_COUNT},
     error::is_full,
     store::{Access, Company, Create, FileStorage, LockFile, Storage, boot_id},
-    txn::{Verification, demanded, snapshot::Snapshot},
+    txn::{Verification, snapshot::Snapshot},
 };
 use std::{io::ErrorKind, path::Path, sync::Arc};
 
@@ -107,7 +108,7 @@ impl Engine {
         let mut newest: Option<Record> = None;
         for slot in 0..SLOT_COUNT {
             let offset = u64::from(slot) * self.page_size as u64;
-            if demanded::copy(&mapping, offset, &mut bytes)?
+            if file_reads::copy(&mapping, offset, &mut bytes)?
                 && let Ok(record) = Record::decode(&bytes, slot)
                 && record.database_id == known.record.database_id
                 && newest

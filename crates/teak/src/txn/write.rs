@@ -1,10 +1,11 @@
 //! The write transaction: tables that are changed, and what becomes of them.
 
 use super::{
-    catalog,
+    catalog::{self, printable},
     dropped::Debts,
-    engine::{Durability, Engine, WriterTurn, unique_id},
-    events::{CommitNote, Event, Teller},
+    durability::Durability,
+    engine::{Engine, WriterTurn},
+    events::{CommitNote, Event},
     latency::Stopwatch,
     located::located,
     named::{self, NamedChange, NamedPins},
@@ -12,6 +13,8 @@ use super::{
     readers_seen::SlowReaders,
     savepoint::SavepointState,
     snapshot::Snapshot,
+    teller::Teller,
+    unique_id::unique_id,
 };
 use crate::{
     Error, Geometry, Result, Run, TransactionId,
@@ -640,8 +643,4 @@ pub(super) fn changing<R>(
 
 pub(crate) fn not_found(name: &[u8]) -> Error {
     Error::TableNotFound(printable(name))
-}
-
-pub(crate) fn printable(name: &[u8]) -> String {
-    String::from_utf8_lossy(name).into_owned()
 }

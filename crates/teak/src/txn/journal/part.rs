@@ -1,6 +1,6 @@
 //! What a write transaction has to do with the journal: where it is, and what of a commit may stand there.
 
-use super::Born;
+use crate::txn::journal::news::Born;
 use crate::{
     Result, Run,
     commit::record::JournalPages,

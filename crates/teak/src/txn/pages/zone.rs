@@ -12,7 +12,7 @@
 use super::WritePages;
 use crate::{
     PageNumber, Result, Run, TransactionId, page::header::Header, store::Fill, tree::PageSource,
-    txn::engine::Durability,
+    txn::durability::Durability,
 };
 use std::ops::Range;
 

@@ -4,7 +4,8 @@ use crate::{
     TransactionId,
     txn::{
         WriteTransaction,
-        engine::{Durability, Engine},
+        durability::Durability,
+        engine::Engine,
         test_kit::{ascending_key, assert_clean, fill, new_database, put, records, remove},
         tour::walk_pages,
     },

@@ -1,6 +1,7 @@
 //! The part of the state that is in the memory that processes share.
 
-use super::{State, Waiting, Written};
+use super::{State, Waiting};
+use crate::txn::record_ref::Written;
 use crate::{
     TransactionId,
     commit::record::{LAST_NUMBER, SLOT_COUNT},

@@ -1,11 +1,8 @@
 //! Closing: the last who has a database open notes that all is well.
 
 use super::{
-    engine::{Engine, Writer, WriterTurn},
-    events::Event,
-    lock_file_errors::lock_file_error,
-    place::Entered,
-    shared::Shared,
+    engine::Engine, events::Event, lock_file_errors::lock_file_error, place::Entered,
+    shared::Shared, writer::Writer, writer_turn::WriterTurn,
 };
 use crate::{Error, Result, commit::record::Record};
 use std::{sync::atomic::Ordering, time::Duration};

@@ -23,7 +23,7 @@ use super::{
     flusher::Commit,
     journal::news::CommitNews,
     latency::{CommitLatency, Step, Stopwatch},
-    named,
+    named_list,
     page_writes::{UnwrittenPage, WRITING_PAGES, write_pages},
     policies::WithoutName,
     roots::KnownRoots,
@@ -423,7 +423,7 @@ impl WriteTransaction {
             space_log: committed.log,
             ..writer.newest.without_lists()
         };
-        named::note(&mut record, &self.snapshots);
+        named_list::note(&mut record, &self.snapshots);
         let mut roots = self.tables.values().filter_map(|table| table.root);
         if roots.any(|root| root.is_special()) {
             record.features.incompatible |= TABLE_KINDS;

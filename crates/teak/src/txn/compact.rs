@@ -6,7 +6,7 @@
 //! gap begins behind the one before, so that this ends.
 
 use super::{
-    durability::Durability, engine::Engine, high_water::FREE_MIN, tail::ROUNDS_MAX,
+    durability::Durability, engine::Engine, high_water::FREE_MIN, tail_state::ROUNDS_MAX,
     write::WriteTransaction,
 };
 use crate::{Error, Result, TransactionId, space::Space, tree::lower::Lowering};

@@ -6,9 +6,9 @@
 use super::{
     lock_file_errors::{lock_file_error, not_opened},
     names::lock_path,
-    open::Settled,
     policies::{How, Settings},
     published::{PUBLISHING, no_record, publish_record},
+    settled::Settled,
     shared::{Shared, is_alive},
 };
 use crate::{

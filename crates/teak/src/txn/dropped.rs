@@ -19,16 +19,17 @@
 
 use super::{
     catalog::{self, Entry},
+    dropped_trees::Debts,
     durability::Durability,
     snapshot::Snapshot,
     write::{WriteTransaction, changing},
 };
 use crate::{
-    Error, Result, TransactionId,
+    Error, Result,
     page::comparison::Comparisons,
     tree::{PageSource, TreeRoot, cursor::Cursor, insert::Tree, reading::reading, seal},
 };
-use std::{collections::HashSet, ops::ControlFlow};
+use std::ops::ControlFlow;
 
 /// How the names of such trees begin. The transaction follows that dropped the tree, and a number.
 const NAME_START: &[u8; 8] = b"\0dropped";
@@ -45,33 +46,6 @@ const DEATHS_OF_A_PAGE: u64 = 64;
 /// Whether a name is one that tables cannot have.
 pub(crate) fn is_reserved(name: &[u8]) -> bool {
     name.len() == NAME_LEN && name.starts_with(NAME_START)
-}
-
-/// What a writer knows of such trees from one transaction to the next.
-#[derive(Default, Debug)]
-pub(super) struct DroppedTrees {
-    /// A state that has none.
-    none_in: Option<TransactionId>,
-    /// How many pages a transaction would have taken that found no space.
-    wanted: u64,
-    /// For so many transactions nothing is tried.
-    resting: u32,
-    /// Names of those that cannot be released.
-    damaged: HashSet<Vec<u8>>,
-}
-
-impl DroppedTrees {
-    /// A transaction found no space, and would have taken so many pages.
-    pub(super) fn want(&mut self, pages: u64) {
-        self.wanted = self.wanted.max(pages.max(1));
-    }
-}
-
-/// How much of the space that was wanted is released when a transaction begins.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Debts {
-    All,
-    Some,
 }
 
 /// A tree in the catalog that is being released.

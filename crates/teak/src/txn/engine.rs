@@ -1,46 +1,36 @@
 //! The engine: one open database, as all its handles and transactions share it.
 
 use super::{
-    arena::Arena,
-    dropped::DroppedTrees,
     durability::Durability,
     events::{CommitNote, Event, Events},
     flusher::Flusher,
-    high_water::HighWater,
-    holes::Punching,
     lock,
     metrics::Metrics,
-    named::NamedPins,
-    open::Settled,
-    page_writes::UnwrittenPage,
-    pages::zone::Zone,
     place::Entered,
     policies::{Asked, Policies, Settings},
     published::{Published, foreign_snapshot},
-    reader::{Reader, Readers, Trust, private_table},
+    readers::{Readers, private_table},
     record_ref::{Written, slot_page},
     recovery::Recovery,
+    settled::Settled,
     shared::Shared,
     slow_reader::SlowReaderHook,
     snapshot::Snapshot,
-    tail::Tail,
     ticket::Ticket,
     unique_id::unique_id,
-    written::WrittenRuns,
+    writer::Writer,
+    writer_turn::WriterTurn,
 };
 use crate::{
-    Error, Result, Run, TransactionId,
+    Error, Result, TransactionId,
     commit::record::Record,
-    planted::{Planted, is_planted},
     share::{Taken, Turn, Turnstile},
-    space::Space,
     store::{Access, Generation, Storage},
 };
 use std::{
     collections::{HashMap, HashSet},
     fs::Metadata,
     io,
-    ops::{Deref, DerefMut},
     path::PathBuf,
     sync::{
         Arc, Mutex, MutexGuard,
@@ -81,103 +71,6 @@ pub(crate) struct Engine {
     handles: Mutex<HashMap<Vec<u8>, usize>>,
     /// Tables whose keys were found to be in the order that their comparison says.
     pub(super) compared: Mutex<HashSet<usize>>,
-}
-
-/// What only the writer touches, kept from one write transaction to the next.
-#[derive(Debug)]
-pub(super) struct Writer {
-    pub(super) space: Space,
-    pub(super) arena: Arena,
-    /// The record of the newest commit. Its slot and sequence are decided when it is written.
-    pub(super) newest: Record,
-    pub(super) asked: Asked,
-    pub(super) written: WrittenRuns,
-    /// Pages of the newest commit, those among them that may not be in the file yet, sorted.
-    pub(super) unwritten: Arc<[UnwrittenPage]>,
-    /// Whether a clean close has to be noted.
-    pub(super) is_changed: bool,
-    /// Whether all of this has yet to be read from the file.
-    pub(super) is_stale: bool,
-    /// How often processes had given blocks of the file back.
-    pub(super) blocks_given_back: u64,
-    /// Where the file may be cut, and when.
-    pub(super) excess: Excess,
-    pub(super) tail: Tail,
-    pub(super) punching: Punching,
-    pub(super) high_water: HighWater,
-    /// When the file became longer.
-    pub(super) last_growth: Option<Instant>,
-    pub(super) zone: Zone,
-    pub(super) dropped: DroppedTrees,
-    /// The states that stay because they have a name.
-    pub(super) named: NamedPins,
-}
-
-/// What is known of how much of the file nobody needs. It may be cut off once no record can count, after whatever
-/// crash, that speaks of a longer file; and two records are on the disk that do not, so that one may rot.
-#[derive(Clone, Copy, Default, Debug)]
-pub(super) struct Excess {
-    /// The commit that made the database shorter.
-    since: TransactionId,
-    /// The most pages that a commit since then has.
-    page_count: u64,
-    /// The last durable commit when it was first seen that the other one is durable.
-    seen: Option<TransactionId>,
-}
-
-/// The turn of a writer, and the writer's place among processes.
-#[derive(Debug)]
-pub(super) struct WriterTurn {
-    /// Absent only at the end.
-    turn: Option<Turn<Writer>>,
-    generation: Generation,
-    flusher: Arc<Flusher>,
-}
-
-impl WriterTurn {
-    pub(super) fn flusher(&self) -> &Arc<Flusher> {
-        &self.flusher
-    }
-
-    /// The turn, for who goes on with it. This one is left without, and may only be dropped.
-    pub(super) fn take(&mut self) -> Self {
-        Self {
-            turn: self.turn.take(),
-            generation: self.generation,
-            flusher: Arc::clone(&self.flusher),
-        }
-    }
-}
-
-impl Deref for WriterTurn {
-    type Target = Writer;
-
-    fn deref(&self) -> &Writer {
-        self.turn
-            .as_ref()
-            .expect("a writer has its turn until it ends")
-    }
-}
-
-impl DerefMut for WriterTurn {
-    fn deref_mut(&mut self) -> &mut Writer {
-        self.turn
-            .as_mut()
-            .expect("a writer has its turn until it ends")
-    }
-}
-
-impl Drop for WriterTurn {
-    fn drop(&mut self) {
-        let Some(turn) = self.turn.take() else {
-            return;
-        };
-        if self.generation.is_past() {
-            // It is the parent's, which goes on.
-            return std::mem::forget(turn);
-        }
-        self.flusher.place.leave(&self.flusher.progress);
-    }
 }
 
 impl Engine {
@@ -308,19 +201,6 @@ impl Engine {
     /// How many readers there are.
     pub(crate) fn reader_count(&self) -> Result<usize> {
         Ok(self.flusher.published.readers()?.len())
-    }
-
-    /// Begins to read the newest state that readers see.
-    #[inline]
-    pub(crate) fn begin_read(self: &Arc<Self>) -> Result<Reader> {
-        self.refuse_closed()?;
-        Reader::begin(self)
-    }
-
-    /// Begins to read the state of a named snapshot.
-    pub(crate) fn begin_read_at(self: &Arc<Self>, name: &[u8]) -> Result<Reader> {
-        self.refuse_closed()?;
-        Reader::begin_at(self, name, Trust::Own)
     }
 
     /// Somebody of this process opens the database, or opens it again.
@@ -654,79 +534,6 @@ impl Drop for Engine {
         match &self.flusher.shared {
             Some(shared) => self.leave(shared),
             None => self.flusher.stop(),
-        }
-    }
-}
-
-impl Writer {
-    /// Goes on from a commit of another process, as the space map does already.
-    fn take_over(&mut self, record: Record) {
-        self.written = WrittenRuns::of(&record);
-        self.newest = Record {
-            clean_close: false,
-            ..record
-        };
-        self.asked.note(&mut self.newest);
-        self.unwritten = Arc::default();
-        self.is_changed = true;
-        self.is_stale = false;
-        self.excess = Excess::of(&self.newest);
-    }
-
-    /// Whether the file is becoming shorter, which takes flushes.
-    pub(super) fn is_to_shrink(&self, storage: &dyn Storage) -> bool {
-        self.tail.is_emptying() || self.is_to_cut(storage)
-    }
-
-    /// Whether the file is longer than it has to be when what made the database shorter is on the disk.
-    pub(super) fn is_to_cut(&self, storage: &dyn Storage) -> bool {
-        storage.len() > self.least_bytes()
-    }
-
-    /// The file may be this long when what made the database shorter is on the disk.
-    fn least_bytes(&self) -> u64 {
-        let page_count = self.excess.page_count.max(self.space.page_count());
-        page_count * u64::from(self.newest.page_size)
-    }
-
-    /// Cuts off the end of the file that no commit has which recovery could choose, and says whether it tried to. If that fails it
-    /// stays for another time.
-    pub(super) fn cut_file(&mut self, storage: &Arc<dyn Storage>, durable: TransactionId) -> bool {
-        let bytes = self.least_bytes();
-        let is_early = is_planted(Planted::CutEarly);
-        if storage.len() <= bytes || durable < self.excess.since && !is_early {
-            return false;
-        }
-        let is_due = durable > *self.excess.seen.get_or_insert(durable) || is_early;
-        if is_due {
-            let _ = storage.set_len(bytes);
-        }
-        is_due
-    }
-
-    /// Notes a commit, with what died in it, sorted.
-    pub(super) fn note_record(&mut self, record: Record, deaths: &[(Run, TransactionId)]) {
-        self.excess = match record.page_count < self.newest.page_count {
-            true => Excess::of(&record),
-            false => Excess {
-                page_count: self.excess.page_count.max(record.page_count),
-                ..self.excess
-            },
-        };
-        self.newest = record;
-        self.asked = Asked::default();
-        self.written.forget_dead(deaths);
-        self.is_changed = true;
-    }
-}
-
-impl Excess {
-    /// From a commit on.
-    pub(super) fn of(record: &Record) -> Self {
-        Self {
-            since: record.transaction,
-            page_count: record.page_count,
-            seen: None,
         }
     }
 }

@@ -22,7 +22,7 @@ use super::{
     journal::{Journal, news::CommitNews},
     lock,
     metrics::Counters,
-    named::NamedPins,
+    named_list::NamedPins,
     page_writes::{WRITING_PAGES, write_pages},
     place::Place,
     progress::{Due, Progress, State, StateGuard},

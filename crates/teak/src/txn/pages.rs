@@ -1,19 +1,22 @@
 //! The pages of a write transaction: those of the state it builds on, and its own.
 
+mod kept_pages;
+mod reclaim;
 mod runs;
 mod savepoints;
 pub(super) mod zone;
 
+use super::pages::kept_pages::KeptPages;
 use super::{
     arena::Arena,
     checked::Checked,
     durability::Durability,
-    engine::WriterTurn,
     file_reads::in_runs,
     metrics::Work,
     page_writes::{UnwrittenPage, WRITING_PAGES, write_pages},
     readers_seen::SlowReaders,
     snapshot::{Snapshot, outside, value_in},
+    writer_turn::WriterTurn,
 };
 use crate::{
     Error, Geometry, PageNumber, Result, Run, Tag, TransactionId,
@@ -26,7 +29,6 @@ use crate::{
         reading::{Faults, Pace, unreadable},
     },
 };
-use savepoints::KeptPages;
 use std::{io::IoSlice, sync::Arc};
 
 /// Pages taken at first; each further run is twice as long.

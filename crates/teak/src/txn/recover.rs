@@ -25,7 +25,7 @@ use super::{
     demanded::Demanded,
     file_reads,
     journal::Redo,
-    named,
+    named_list,
     record_ref::slot_page,
     recovery::Recovery,
     snapshot::Snapshot,
@@ -323,7 +323,7 @@ fn young_runs(record: &Record, are_listed: bool, mapping: &Arc<Mapping>) -> Resu
         return Ok(audit.young);
     }
     audit.walk(&snapshot, snapshot.catalog());
-    audit.walk(&snapshot, &named::root(record)?);
+    audit.walk(&snapshot, &named_list::root(record)?);
     audit.walk_named(&snapshot)?;
     let mut runs = audit.young;
     let own = snapshot.space_to_look_at()?.classify().own;

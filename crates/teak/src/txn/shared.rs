@@ -1,6 +1,6 @@
 //! This process's part in a database that others may have open as well.
 
-use super::{file_reads, lock, progress::State, record_ref::Written};
+use super::{file_reads, lock};
 use crate::{
     Error, Result,
     commit::record::Record,
@@ -77,33 +77,6 @@ impl Shared {
         !self.region.processes.is_current(self.membership)
     }
 
-    /// Takes the state for this process, as all of them have it; `false` if there is nothing to be given back, since this is a
-    /// child of the process.
-    pub(super) fn take_state(&self, state: &mut State) -> bool {
-        if self.generation.is_past() {
-            return false;
-        }
-        let taken = self.take(&self.region.state);
-        if self.is_ousted() {
-            state.forget_foreign_target();
-            state.fail_elsewhere();
-            state.is_given_back = false;
-            return true;
-        }
-        if !(state.is_given_back && taken == Taken::Again) {
-            state.take_words(&self.region.load_state());
-            state.is_given_back = true;
-        }
-        if taken == Taken::FromTheDead {
-            self.look_for_newer(state);
-            state.is_given_back = false;
-        }
-        if self.region.has_failed() {
-            state.fail_elsewhere();
-        }
-        true
-    }
-
     /// What a process is told that was declared dead.
     #[cold]
     pub(super) fn evicted(&self) -> Error {
@@ -121,21 +94,6 @@ impl Shared {
     /// this one dead: the state is not this one's any more.
     pub(super) fn is_ousted(&self) -> bool {
         self.region.epoch() != self.epoch || self.is_evicted()
-    }
-
-    /// Takes over the state that the processes share.
-    pub(super) fn join(&self, state: &mut State) {
-        self.take_state(state);
-        self.give_back(state);
-    }
-
-    /// Gives the state to the others.
-    pub(super) fn give_back(&self, state: &mut State) {
-        if !state.is_given_back && !self.is_ousted() {
-            self.region.store_state(&state.to_words());
-            state.is_given_back = true;
-        }
-        self.release(|region| &region.state);
     }
 
     /// Gives a lock back.
@@ -162,18 +120,6 @@ impl Shared {
         lock.take(self.me(), limit, is_alive)
     }
 
-    /// Looks in the file for a commit that is newer than what is known: whoever wrote its record may have died before he could say
-    /// so.
-    pub(super) fn look_for_newer(&self, state: &mut State) {
-        for slot in 0..crate::commit::record::SLOT_COUNT {
-            if let Ok(Some(record)) = self.record_in(slot)
-                && record.sequence > state.newest.sequence
-            {
-                state.note_written(Written::of(&record));
-            }
-        }
-    }
-
     /// The record in a slot, if there is one that can be read.
     pub(super) fn record_in(&self, slot: u8) -> Result<Option<Record>> {
         let mapping = self
@@ -186,6 +132,11 @@ impl Shared {
             return Ok(None);
         }
         Ok(Record::decode(&bytes, slot).ok())
+    }
+
+    /// Whether this process is a child of the one that opened the database.
+    pub(super) fn is_inherited(&self) -> bool {
+        self.generation.is_past()
     }
 
     /// Notes that nothing more may be written, by any process. Where only this one has lost its part, others go on.

@@ -16,9 +16,10 @@ use super::{
     engine::Engine,
     file_reads,
     names::lock_path,
-    open::{settle, wait_for_leaving},
+    open_file::wait_for_leaving,
     policies::{How, Settings, Sharing},
     published::foreign_snapshot,
+    settle::settle,
 };
 use crate::{
     Error, Result,

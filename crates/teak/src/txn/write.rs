@@ -2,19 +2,21 @@
 
 use super::{
     catalog::{self, printable},
-    dropped::Debts,
+    dropped_trees::Debts,
     durability::Durability,
-    engine::{Engine, WriterTurn},
+    engine::Engine,
     events::{CommitNote, Event},
     latency::Stopwatch,
     located::located,
-    named::{self, NamedChange, NamedPins},
+    named_list::{self, NamedChange, NamedPins},
+    open_table::OpenTable,
     pages::{Limits, WritePages},
     readers_seen::SlowReaders,
-    savepoint::SavepointState,
+    savepoint_state::SavepointState,
     snapshot::Snapshot,
     teller::Teller,
     unique_id::unique_id,
+    writer_turn::WriterTurn,
 };
 use crate::{
     Error, Geometry, Result, Run, TransactionId,
@@ -34,20 +36,6 @@ use std::{
     sync::Arc,
     time::Duration,
 };
-
-/// A table as this transaction sees it.
-#[derive(Clone, Debug)]
-pub(crate) struct OpenTable {
-    pub(super) name: Vec<u8>,
-    /// `None` if there is no such table.
-    pub(super) root: Option<TreeRoot>,
-    /// Whether the catalog has another root.
-    pub(super) is_changed: bool,
-    /// Which of the transaction's changes was the last that concerned it; 0 if it is as it was committed.
-    pub(super) version: u64,
-    /// The path to where a key was last inserted or removed, or would have been, if nothing else has changed the table since; else empty.
-    near: Vec<Step>,
-}
 
 /// A write transaction. Dropping it undoes it.
 #[derive(Debug)]
@@ -578,7 +566,7 @@ impl Beginning {
         let mapping = engine.storage.mapping();
         Ok(Self {
             mapping: mapping.map_err(Error::io("mapping the file"))?,
-            snapshots: named::root(&base.record)?,
+            snapshots: named_list::root(&base.record)?,
             base,
             limits: Limits {
                 durability: engine.policies.durability,

@@ -191,8 +191,11 @@ impl Engine {
     pub(super) fn give_lock_name_up(&self) {
         let is_gone = || {
             // It looks how many links there are.
-            let _ = self.storage.refuse_cut();
-            self.storage.lost_name().is_some_and(|lost| lost.is_gone)
+            let _ = self.file.storage.refuse_cut();
+            self.file
+                .storage
+                .lost_name()
+                .is_some_and(|lost| lost.is_gone)
         };
         if self.refuse_forked().is_ok()
             && let Some(shared) = self.shared()

@@ -1,11 +1,13 @@
 //! The engine: one open database, as all its handles and transactions share it.
 
 use super::{
+    database_file::DatabaseFile,
     durability::Durability,
     events::{CommitNote, Event, Events},
     flusher::Flusher,
     lock,
     metrics::Metrics,
+    openings::Openings,
     place::Entered,
     policies::{Asked, Policies, Settings},
     published::{Published, foreign_snapshot},
@@ -16,6 +18,7 @@ use super::{
     shared::Shared,
     slow_reader::SlowReaderHook,
     snapshot::Snapshot,
+    table_handles::TableHandles,
     ticket::Ticket,
     unique_id::unique_id,
     writer::Writer,
@@ -49,28 +52,15 @@ pub(crate) struct Engine {
     id: u64,
     /// The process that opened it.
     pub(super) generation: Generation,
-    pub(super) path: PathBuf,
-    pub(super) storage: Arc<dyn Storage>,
-    pub(super) page_size: usize,
+    pub(super) file: DatabaseFile,
     pub(super) policies: Policies,
     /// Absent in a database that is open for reading only.
     pub(super) turnstile: Option<Arc<Turnstile<Writer>>>,
     pub(super) flusher: Arc<Flusher>,
-    pub(super) closed: AtomicBool,
+    pub(super) openings: Openings,
     pub(super) recovery: Recovery,
     pub(super) readers: Readers,
-    pub(super) slow_readers: Option<SlowReaderHook>,
-    /// How often this process has the database open.
-    openings: Mutex<u32>,
-    /// Whether the last opening was closed.
-    is_closing: AtomicBool,
-    /// Whether the program was told that the file has lost its name.
-    pub(super) has_told_lost_name: AtomicBool,
-    /// Whether processes may write that do not know what this one reads: see [`unlocked`](super::unlocked).
-    pub(super) has_unknown_writers: bool,
-    handles: Mutex<HashMap<Vec<u8>, usize>>,
-    /// Tables whose keys were found to be in the order that their comparison says.
-    pub(super) compared: Mutex<HashSet<usize>>,
+    pub(super) tables: TableHandles,
 }
 
 impl Engine {
@@ -103,34 +93,26 @@ impl Engine {
         Self {
             id: unique_id(),
             generation: Generation::current(),
-            path,
-            page_size,
+            file: DatabaseFile::new(path, Arc::clone(&storage), page_size),
             policies,
             turnstile: writer.map(Turnstile::new),
-            closed: AtomicBool::new(false),
+            openings: Openings::default(),
             recovery,
-            slow_readers: settings.slow_readers.clone(),
-            openings: Mutex::default(),
-            is_closing: AtomicBool::new(false),
-            has_told_lost_name: AtomicBool::new(false),
-            has_unknown_writers: false,
-            handles: Mutex::default(),
-            compared: Mutex::default(),
-            readers: Readers::new(table, shared.clone()),
+            tables: TableHandles::default(),
+            readers: Readers::new(table, shared.clone(), settings.slow_readers.clone()),
             flusher: Arc::new(Flusher::new(
-                Arc::clone(&storage),
+                storage,
                 published,
                 state,
                 policies.flush_limits,
                 shared,
                 Events::new(settings.events.clone()),
             )),
-            storage,
         }
     }
 
     pub(crate) fn path(&self) -> &std::path::Path {
-        &self.path
+        &self.file.path
     }
 
     /// Tells engines of this process apart.
@@ -145,14 +127,14 @@ impl Engine {
 
     /// The directory that the file is in.
     pub(crate) fn directory(&self) -> PathBuf {
-        match self.path.parent() {
+        match self.file.path.parent() {
             Some(parent) if !parent.as_os_str().is_empty() => parent.to_path_buf(),
             _ => PathBuf::from("."),
         }
     }
 
     pub(crate) fn page_size(&self) -> usize {
-        self.page_size
+        self.file.page_size
     }
 
     pub(crate) fn recovery(&self) -> &Recovery {
@@ -189,13 +171,13 @@ impl Engine {
 
     /// The attributes of the file, if it is one.
     pub(crate) fn file_metadata(&self) -> Result<Vec<Metadata>> {
-        let found = self.storage.metadata();
+        let found = self.file.storage.metadata();
         let found = found.map_err(Error::io("reading the attributes of the database file"))?;
         Ok(found.into_iter().collect())
     }
 
     pub(crate) fn file_bytes(&self) -> u64 {
-        self.storage.len()
+        self.file.storage.len()
     }
 
     /// How many readers there are.
@@ -206,48 +188,14 @@ impl Engine {
     /// Somebody of this process opens the database, or opens it again.
     /// `false` if it is being closed.
     pub(super) fn begin_opening(&self) -> bool {
-        let mut openings = self.openings();
-        if self.is_closing.load(Ordering::Acquire) {
-            return false;
-        }
-        if *openings == 0 {
-            self.readers.open();
-        }
-        *openings += 1;
-        true
+        self.openings.begin(&self.readers)
     }
 
-    /// The last handle of an opening goes: with the last opening, nobody will begin anything any more.
+    /// The last handle of an opening goes.
     pub(super) fn end_opening(&self, was_closed: bool) {
-        if self.generation.is_past() {
-            return;
+        if !self.generation.is_past() {
+            self.openings.end(&self.readers, was_closed);
         }
-        let mut openings = self.openings();
-        *openings -= u32::from(!was_closed);
-        if *openings == 0 {
-            self.readers.close();
-        }
-    }
-
-    /// An opening is closed; says whether it was the last, so that nobody opens the database again before it is closed.
-    pub(super) fn closes_with_this(&self) -> bool {
-        let mut openings = self.openings();
-        *openings -= 1;
-        if *openings == 0 {
-            self.is_closing.store(true, Ordering::Release);
-        }
-        *openings == 0
-    }
-
-    /// The last opening could not be closed, and stays.
-    pub(super) fn stay_open(&self) {
-        let mut openings = self.openings();
-        *openings += 1;
-        self.is_closing.store(false, Ordering::Release);
-    }
-
-    fn openings(&self) -> MutexGuard<'_, u32> {
-        lock(&self.openings)
     }
 
     /// Whether it can be opened again in this process.
@@ -273,19 +221,13 @@ impl Engine {
 
     /// The number of a table, if anybody here has asked for it.
     pub(crate) fn known_handle(&self, name: &[u8]) -> Option<usize> {
-        lock(&self.handles).get(name).copied()
+        self.tables.known(name)
     }
 
     /// The number under which everybody here knows the table `name`. It is kept as long as the database is open, so it is only for
     /// tables that are there, or are about to be.
     pub(crate) fn handle(&self, name: &[u8]) -> usize {
-        let mut handles = lock(&self.handles);
-        if let Some(&handle) = handles.get(name) {
-            return handle;
-        }
-        let handle = handles.len();
-        handles.insert(name.to_vec(), handle);
-        handle
+        self.tables.of(name)
     }
 
     /// Refuses who has inherited the database from the process that opened it.
@@ -300,7 +242,7 @@ impl Engine {
     #[inline]
     pub(super) fn refuse_closed(&self) -> Result<()> {
         self.refuse_forked()?;
-        if self.closed.load(Ordering::Acquire) {
+        if self.openings.is_closed() {
             return Err(closed());
         }
         Ok(())
@@ -363,7 +305,7 @@ impl Engine {
         };
         let is_known = newest.transaction == writer.newest.transaction && !writer.is_stale;
         if taken == Taken::Again && is_known {
-            return self.storage.refuse_cut().map_err(Error::io(FOLLOWING));
+            return self.file.storage.refuse_cut().map_err(Error::io(FOLLOWING));
         }
         // Whatever fails is done again in the next turn.
         let was_stale = std::mem::replace(&mut writer.is_stale, true);
@@ -375,14 +317,15 @@ impl Engine {
         }
         // It may be shorter, too, also where the other process committed nothing.
         let given_back = shared.region.blocks_given_back();
-        self.storage
+        self.file
+            .storage
             .refresh(given_back == writer.blocks_given_back)
             .map_err(Error::io("reading the length of the file"))?;
         writer.blocks_given_back = given_back;
         if is_known {
             self.refuse_shorter(&writer.newest)?;
             // By a transaction that came to nothing here, its map may be of a longer file than the other process left.
-            (writer.space).shrink(self.storage.len() / self.page_size as u64);
+            (writer.space).shrink(self.file.storage.len() / self.file.page_size as u64);
             writer.is_stale = false;
             return Ok(());
         }
@@ -416,8 +359,8 @@ impl Engine {
     /// Fails if the file is shorter than a commit is that counts: no process has cut it then.
     fn refuse_shorter(&self, record: &Record) -> Result<()> {
         let (is, least) = (
-            self.storage.len(),
-            record.page_count * self.page_size as u64,
+            self.file.storage.len(),
+            record.page_count * self.file.page_size as u64,
         );
         if is >= least {
             return Ok(());
@@ -445,7 +388,7 @@ impl Engine {
             }
         };
         let before = self.flusher.published.newest_here();
-        foreign_snapshot(&*self.storage, record, &before)
+        foreign_snapshot(&*self.file.storage, record, &before)
     }
 
     pub(super) fn refuse_unwritable(&self) -> Result<()> {
@@ -464,7 +407,7 @@ impl Engine {
 
     /// Has an error of the system name the database file, if it names no other.
     pub(super) fn named<T>(&self, done: Result<T>) -> Result<T> {
-        done.map_err(|error| error.at(&self.path))
+        done.map_err(|error| error.at(&self.file.path))
     }
 
     /// Returns when a commit is durable. One that was opened for reading cannot see to that.

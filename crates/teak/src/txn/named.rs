@@ -158,7 +158,7 @@ impl Engine {
                 transaction: named.transaction,
                 time: UNIX_EPOCH + Duration::from_millis(named.time_ms),
                 kept_pages,
-                kept_bytes: kept_pages * self.page_size as u64,
+                kept_bytes: kept_pages * self.file.page_size as u64,
             }
         };
         Ok(all.into_iter().map(info).collect())

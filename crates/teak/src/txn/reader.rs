@@ -371,7 +371,7 @@ impl Drop for Reader {
 fn prepare(engine: &Engine) -> Result<()> {
     match &engine.readers.shared {
         Some(shared) if shared.is_evicted() => Err(shared.evicted()),
-        None if engine.has_unknown_writers => engine.look_for_commits(),
+        None if engine.readers.has_unknown_writers => engine.look_for_commits(),
         _ => Ok(()),
     }
 }

@@ -1,6 +1,6 @@
 //! The slots of the readers of one open database, and what their threads keep of them.
 
-use super::{lock, shared::Shared};
+use super::{lock, shared::Shared, slow_reader::SlowReaderHook};
 use crate::{
     Error, Result,
     share::{Bell, ReaderTable, SPARE, Slot},
@@ -26,6 +26,10 @@ pub(super) trait HoldsSlot: fmt::Debug + Send + Sync {
 /// All readers of one open database.
 #[derive(Debug)]
 pub(super) struct Readers {
+    /// Whom to ask about slow readers.
+    pub(super) slow_hook: Option<SlowReaderHook>,
+    /// Whether processes may write that do not know what this one reads: see [`unlocked`](super::unlocked).
+    pub(super) has_unknown_writers: bool,
     pub(super) table: ReaderTable,
     /// Absent where no other process can have the database open.
     pub(super) shared: Option<Arc<Shared>>,
@@ -36,8 +40,14 @@ pub(super) struct Readers {
 }
 
 impl Readers {
-    pub(super) fn new(table: ReaderTable, shared: Option<Arc<Shared>>) -> Self {
+    pub(super) fn new(
+        table: ReaderTable,
+        shared: Option<Arc<Shared>>,
+        slow_hook: Option<SlowReaderHook>,
+    ) -> Self {
         Self {
+            slow_hook,
+            has_unknown_writers: false,
             table,
             shared,
             free: Mutex::default(),

@@ -26,7 +26,7 @@ pub(super) struct SlowReaders {
 impl SlowReaders {
     /// `None` where nobody wants to know of slow readers.
     pub(super) fn of(engine: &Arc<Engine>) -> Option<Self> {
-        let hook = engine.slow_readers.clone();
+        let hook = engine.readers.slow_hook.clone();
         let is_wanted = hook.is_some() || engine.flusher.events.is_wanted();
         is_wanted.then(|| Self {
             hook,
@@ -102,7 +102,7 @@ impl Engine {
                 lag: newest.0.saturating_sub(reader.state),
                 is_parked: reader.is_parked,
                 kept_pages,
-                kept_bytes: kept_pages * self.page_size as u64,
+                kept_bytes: kept_pages * self.file.page_size as u64,
                 is_cancelled: reader.is_cancelled,
                 id: (self.id(), reader.reader),
             }

@@ -57,7 +57,7 @@ impl WriteTransaction {
         if self.is_compacting || percent == 0 || self.is_broken {
             return Ok(());
         }
-        let page_size = self.engine.page_size as u64;
+        let page_size = self.engine.file.page_size as u64;
         let least = match self.pages.geometry.shrink_threshold_bytes / page_size {
             0 => FREE_MIN,
             threshold => threshold,

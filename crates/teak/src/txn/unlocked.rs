@@ -73,7 +73,7 @@ impl Engine {
         };
         let settled = settle(&storage, &how)?;
         let mut engine = Self::new(how.path, storage, &how.settings, settled, None);
-        engine.has_unknown_writers = has_company;
+        engine.readers.has_unknown_writers = has_company;
         Ok(engine)
     }
 
@@ -84,7 +84,7 @@ impl Engine {
         if let Some(record) = self.newest_record(&known)?
             && record.sequence > known.record.sequence
         {
-            let newest = foreign_snapshot(&*self.storage, record, &known)?;
+            let newest = foreign_snapshot(&*self.file.storage, record, &known)?;
             self.flusher.published.publish(Arc::new(newest));
         }
         Ok(())
@@ -93,7 +93,7 @@ impl Engine {
     /// What an error means for a reader of `snapshot`: of pages that were used again it is no damage.
     #[cold]
     pub(super) fn lost_or(&self, error: Error, snapshot: &Snapshot) -> Error {
-        if self.has_unknown_writers
+        if self.readers.has_unknown_writers
             && matches!(error, Error::Corrupted { .. })
             && let Ok(Some(newest)) = self.newest_record(snapshot)
             && newest.sequence > snapshot.record.sequence
@@ -104,11 +104,11 @@ impl Engine {
     }
 
     fn newest_record(&self, known: &Snapshot) -> Result<Option<Record>> {
-        let mapping = (self.storage.mapping()).map_err(Error::io("mapping the file"))?;
-        let mut bytes = vec![0; self.page_size];
+        let mapping = (self.file.storage.mapping()).map_err(Error::io("mapping the file"))?;
+        let mut bytes = vec![0; self.file.page_size];
         let mut newest: Option<Record> = None;
         for slot in 0..SLOT_COUNT {
-            let offset = u64::from(slot) * self.page_size as u64;
+            let offset = u64::from(slot) * self.file.page_size as u64;
             if file_reads::copy(&mapping, offset, &mut bytes)?
                 && let Ok(record) = Record::decode(&bytes, slot)
                 && record.database_id == known.record.database_id

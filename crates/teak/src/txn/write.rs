@@ -125,7 +125,7 @@ impl WriteTransaction {
             mapping,
             limits,
         } = beginning;
-        let storage = Arc::clone(&engine.storage);
+        let storage = Arc::clone(&engine.file.storage);
         Self {
             engine: Arc::clone(engine),
             teller: Teller::new(&engine.flusher),
@@ -360,7 +360,9 @@ impl WriteTransaction {
         });
         table.is_changed |= *root != before;
         self.is_broken = result.is_err();
-        result.map_err(|error| located(error, &self.pages, root, name, None).at(&self.engine.path))
+        result.map_err(|error| {
+            located(error, &self.pages, root, name, None).at(&self.engine.file.path)
+        })
     }
 
     /// Changes the catalog. An error or a panic in the middle of that leaves nothing to do but rolling back, as with a table.
@@ -551,19 +553,19 @@ impl Beginning {
         let counters = &engine.flusher.counters;
         counters.note_reclaimed(pending - writer.space.pending_count());
         let old_bytes = engine.file_bytes();
-        let is_cut = writer.cut_file(&engine.storage, durable);
+        let is_cut = writer.cut_file(&engine.file.storage, durable);
         if engine.file_bytes() < old_bytes {
             engine.flusher.events.note(|| Event::Shrunk {
                 old_bytes,
                 file_bytes: engine.file_bytes(),
             });
         }
-        if (writer.punch_some(&*engine.storage) || is_cut)
+        if (writer.punch_some(&*engine.file.storage) || is_cut)
             && let Some(shared) = shared
         {
             shared.region.note_blocks_given_back();
         }
-        let mapping = engine.storage.mapping();
+        let mapping = engine.file.storage.mapping();
         Ok(Self {
             mapping: mapping.map_err(Error::io("mapping the file"))?,
             snapshots: named_list::root(&base.record)?,

@@ -15,16 +15,19 @@
 mod failures;
 
 use super::{
-    engine::{Durability, slot_page},
+    deferred::Deferred,
+    durability::Durability,
     events::{Event, Events},
-    journal::{CommitNews, Journal},
+    flush_target::Target,
+    journal::{Journal, news::CommitNews},
     lock,
     metrics::Counters,
-    named::NamedPins,
-    pages::{WRITING_PAGES, write_pages},
+    named_list::NamedPins,
+    page_writes::{WRITING_PAGES, write_pages},
     place::Place,
-    progress::{Deferred, Due, Progress, State, StateGuard, Target, Written},
+    progress::{Due, Progress, State, StateGuard},
     published::Published,
+    record_ref::{Written, slot_page},
     shared::Shared,
     snapshot::Snapshot,
 };

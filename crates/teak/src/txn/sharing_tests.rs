@@ -2,8 +2,8 @@
 
 use super::{
     Durability, Engine, Sharing, WriteTransaction,
-    progress::Written,
     published::PUBLISHING,
+    record_ref::Written,
     test_kit::{assert_clean, fill, insert, put, records, settings_with},
 };
 use crate::{
@@ -40,11 +40,11 @@ fn who_enters_the_place_and_fails_follows_the_next_time() {
         while !engine.turnstile.as_ref().unwrap().is_waited_for() {
             thread::yield_now();
         }
-        engine.closed.store(true, Release);
+        engine.openings.set_closed();
         drop(turn);
         assert!(failing.join().unwrap().is_err());
     });
-    engine.closed.store(false, Release);
+    engine.openings.unset_closed();
     let turn = engine.turnstile.as_ref().unwrap().take(None).unwrap();
     assert!(turn.is_stale);
     drop(turn);
@@ -98,14 +98,14 @@ fn another_process_may_have_cut_off_what_an_aborted_transaction_had_added() {
     let directory = tempfile::tempdir().unwrap();
     let engine = open(&directory);
     fill(&engine, records(10, b"one"));
-    let in_use = engine.take_turn().unwrap().newest.page_count * engine.page_size as u64;
+    let in_use = engine.take_turn().unwrap().newest.page_count * engine.file.page_size as u64;
     let mut growing = WriteTransaction::begin(&engine).unwrap();
     for (key, value) in records(3000, &[1; 1000]) {
         insert(&mut growing, b"a", &key, &value).unwrap();
     }
     growing.abort();
     let long = engine.take_turn().unwrap();
-    assert!(long.space.page_count() * engine.page_size as u64 > in_use);
+    assert!(long.space.page_count() * engine.file.page_size as u64 > in_use);
     drop(long);
     let shared = engine.flusher.shared.as_ref().unwrap();
     let _ = shared.take(&shared.region.writer);
@@ -133,9 +133,9 @@ fn who_gives_up_while_others_go_on_takes_nothing_back() {
         transaction: visible.transaction.next(),
         ..visible
     };
-    let offset = u64::from(record.slot) * engine.page_size as u64;
-    let bytes = record.encode(engine.page_size);
-    let written = engine.storage.write(offset, &[IoSlice::new(&bytes)]);
+    let offset = u64::from(record.slot) * engine.file.page_size as u64;
+    let bytes = record.encode(engine.file.page_size);
+    let written = engine.file.storage.write(offset, &[IoSlice::new(&bytes)]);
     written.unwrap();
     state.note_written(Written::of(&record));
     state.fail("closing", &io::Error::other("it is closing"));

@@ -27,7 +27,7 @@ impl WriteTransaction {
             note.note(
                 &self.engine.flusher.events,
                 *transaction,
-                self.pages.durability,
+                self.pages.limits.durability,
             );
         }
         // Wakers may want the turn.
@@ -53,7 +53,7 @@ impl WriteTransaction {
             .map_err(|error| error.at(&self.engine.file.path))?
             .transaction();
         self.undo();
-        if !self.pages.durability.is_seen_at_once() {
+        if !self.pages.limits.durability.is_seen_at_once() {
             self.engine
                 .named(self.engine.flusher.wait_quietly(transaction))?;
         }
@@ -88,7 +88,7 @@ impl WriteTransaction {
     /// Commits, and begins to read just that state; where nothing has changed, the one that it began with.
     pub(crate) fn commit_and_read(mut self) -> Result<Reader> {
         self.refuse_broken()?;
-        let durability = self.pages.durability;
+        let durability = self.pages.limits.durability;
         let engine = Arc::clone(&self.engine);
         let mut slot = ReservedSlot::take(&engine)?;
         self.stays = true;

@@ -64,7 +64,7 @@ impl WriteTransaction {
     }
 
     fn finish(mut self) -> Result<(TransactionId, Option<Stopwatch>)> {
-        let durability = self.pages.durability;
+        let durability = self.pages.limits.durability;
         let engine = Arc::clone(&self.engine);
         let written = self.write();
         let (mut stopwatch, note) = (self.stopwatch.take(), self.commit_note.take());
@@ -86,7 +86,7 @@ impl WriteTransaction {
 
     /// Commits, and returns at once what tells when it is durable.
     pub(crate) fn commit_async(mut self) -> Result<Ticket> {
-        self.pages.durability = Durability::Async;
+        self.pages.limits.durability = Durability::Async;
         let engine = Arc::clone(&self.engine);
         let transaction = self.commit()?;
         Ok(engine.ticket(transaction))
@@ -106,7 +106,7 @@ impl WriteTransaction {
         self.commit_note = CommitNote::begun(&flusher.events);
         flusher.refuse_poisoned()?;
         self.refuse_broken()?;
-        flusher.start_for(self.pages.durability)?;
+        flusher.start_for(self.pages.limits.durability)?;
         if let Some(outermost) = self.outermost_savepoint() {
             self.end_savepoint(outermost)?;
         }
@@ -129,17 +129,17 @@ impl WriteTransaction {
                 .revived
                 .as_ref()
                 .is_some_and(|revived| !revived.is_empty())
-            || self.pages.geometry != self.base.record.geometry
+            || self.pages.limits.geometry != self.base.record.geometry
             || self.marks != self.base.record.marks;
         if self.pages.is_unchanged() && !has_news {
-            flusher.write_nothing(self.pages.durability);
+            flusher.write_nothing(self.pages.limits.durability);
             self.commit_note = None;
             return Ok(Arc::clone(&self.base));
         }
         seal::seal(&mut self.pages, &mut self.catalog)?;
         self.write_named()?;
         assert!(
-            self.pages.parked.is_empty(),
+            self.pages.parked.trees.is_empty(),
             "what was parked is in the catalog"
         );
         self.note_step(Step::Roots);
@@ -208,14 +208,15 @@ impl WriteTransaction {
         let page_count = writer.space.page_count();
         let lower_limit = self
             .pages
+            .limits
             .geometry
             .lower_limit_bytes
             .div_ceil(page_size as u64);
         let shrunk = match self.is_compacting {
             true => Some((page_count - writer.space.trailing_free()).max(lower_limit))
                 .filter(|kept| *kept < page_count),
-            false if self.pages.has_grown => None,
-            false => writer.shrunk(&self.pages.geometry),
+            false if self.pages.supply.has_grown => None,
+            false => writer.shrunk(&self.pages.limits.geometry),
         };
         if let Some(page_count) = shrunk {
             writer.space.shrink(page_count);
@@ -290,7 +291,7 @@ impl WriteTransaction {
             None => {
                 flusher.write(Commit {
                     snapshot: Arc::clone(&snapshot),
-                    durability: self.pages.durability,
+                    durability: self.pages.limits.durability,
                     bytes,
                     mapped: self.pages.mapped().cloned(),
                     news,
@@ -336,7 +337,7 @@ impl WriteTransaction {
         deaths: &[(Run, TransactionId)],
     ) -> Option<Arc<[UnwrittenPage]>> {
         // Pages that a later one of them no longer uses are never written: so not those of a state that stays.
-        let is_fit = self.pages.durability == Durability::Durable
+        let is_fit = self.pages.limits.durability == Durability::Durable
             && (self.named_pins.is_none() || is_planted(Planted::DeferNamed))
             && !self.stays
             && committed.fold_pages.is_empty()
@@ -350,7 +351,7 @@ impl WriteTransaction {
         }
         let in_file = self.engine.flusher.written_under_flush()?;
         // Who is told that the disk is full is to be alone with it.
-        if !self.pages.is_secured {
+        if !self.pages.supply.is_secured {
             return None;
         }
         let transaction = self.id();
@@ -413,10 +414,10 @@ impl WriteTransaction {
             acknowledged: durable,
             journal: self.journal,
             time_ms: now_ms(),
-            asked_durable: self.pages.durability != Durability::Lazy,
+            asked_durable: self.pages.limits.durability != Durability::Lazy,
             clean_close: is_planted(Planted::AlwaysClean),
             page_count,
-            geometry: self.pages.geometry,
+            geometry: self.pages.limits.geometry,
             catalog_root: self.catalog.encode(),
             marks: self.marks,
             space_roots: committed.roots,

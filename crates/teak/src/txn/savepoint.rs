@@ -40,10 +40,10 @@ impl WriteTransaction {
             is_nested,
             fresh: self.pages.begin_savepoint(),
             death_count: self.pages.deaths.len(),
-            parked_count: self.pages.parked.len(),
+            parked_count: self.pages.parked.trees.len(),
             catalog: self.catalog,
             tables: self.tables.clone(),
-            geometry: self.pages.geometry,
+            geometry: self.pages.limits.geometry,
             snapshots: self.snapshots,
             named: self.named.clone(),
             marks: self.marks,
@@ -83,7 +83,7 @@ impl WriteTransaction {
         while self.savepoints.len() > position {
             let state = self.savepoints.pop().expect("there are more savepoints");
             self.pages.undo_savepoint(state.fresh, state.death_count);
-            self.pages.parked.truncate(state.parked_count);
+            self.pages.parked.trees.truncate(state.parked_count);
             self.catalog = state.catalog;
             self.tables = state.tables;
             self.set_geometry(state.geometry);

@@ -58,7 +58,7 @@ impl WriteTransaction {
             return Ok(());
         }
         let page_size = self.engine.file.page_size as u64;
-        let least = match self.pages.geometry.shrink_threshold_bytes / page_size {
+        let least = match self.pages.limits.geometry.shrink_threshold_bytes / page_size {
             0 => FREE_MIN,
             threshold => threshold,
         };
@@ -66,7 +66,7 @@ impl WriteTransaction {
         let used = space.used_count();
         let lately = self.pages.writer.high_water.of(space.page_count());
         let much = lately.max(used + used / 3).saturating_add(least);
-        let lower_limit = self.pages.geometry.lower_limit_bytes / page_size;
+        let lower_limit = self.pages.limits.geometry.lower_limit_bytes / page_size;
         // What is free at the end is cut off without this.
         let is_bloated = space.page_count() > much.max(lower_limit)
             && space.page_count() - space.trailing_free() > much.max(lower_limit);

@@ -157,11 +157,11 @@ impl WriteTransaction {
     pub(super) fn begin_again(&mut self) -> Result<()> {
         debug_assert!(self.is_ended, "what it has is undone or committed");
         let beginning = Beginning::new(&self.engine, &mut self.pages.writer)?;
-        let (durability, began_ms) = (self.pages.durability, self.began_ms);
+        let (durability, began_ms) = (self.pages.limits.durability, self.began_ms);
         let (engine, writer) = (Arc::clone(&self.engine), self.pages.writer.take());
         self.teller.disarm();
         *self = Self::of(&engine, beginning, writer);
-        self.pages.durability = durability;
+        self.pages.limits.durability = durability;
         self.began_ms = began_ms;
         Ok(())
     }
@@ -198,7 +198,7 @@ impl WriteTransaction {
 
     /// How long the file may become.
     pub(crate) fn limit_bytes(&self) -> u64 {
-        self.pages.geometry.upper_limit_bytes
+        self.pages.limits.geometry.upper_limit_bytes
     }
 
     pub(crate) fn savepoint_count(&self) -> usize {
@@ -206,11 +206,11 @@ impl WriteTransaction {
     }
 
     pub(crate) fn set_geometry(&mut self, geometry: Geometry) {
-        self.pages.geometry = geometry;
+        self.pages.limits.geometry = geometry;
     }
 
     pub(crate) fn set_durability(&mut self, durability: Durability) {
-        self.pages.durability = durability;
+        self.pages.limits.durability = durability;
     }
 
     /// The root of a table, by its handle and name.
@@ -573,6 +573,7 @@ impl Beginning {
             limits: Limits {
                 durability: engine.policies.durability,
                 memory_bytes: engine.policies.write_memory_bytes,
+                room_at: engine.policies.write_memory_bytes,
                 geometry: writer.newest.geometry,
                 slow_readers: SlowReaders::of(engine),
                 parks_above: engine.policies.drop_limits.at_once,

@@ -45,7 +45,7 @@ impl WriteTransaction {
         let pages = (bytes / page_size).min(u64::from(u16::MAX)) as u32;
         if pages > 0
             && boundary.is_none()
-            && self.pages.durability != Durability::Lazy
+            && self.pages.limits.durability != Durability::Lazy
             && self.engine.flusher.wants_journal(wanted)
         {
             let since = self.id();
@@ -72,7 +72,7 @@ impl WriteTransaction {
         let numbers = noted.iter().flat_map(|run| run.pages());
         is_fit.then(|| {
             numbers
-                .map(|number| (number, self.pages.source_of(number)))
+                .map(|number| (number, self.pages.sources.of(number)))
                 .collect()
         })
     }

@@ -358,7 +358,7 @@ impl Compaction<'_> {
             self.stage = Stage::Done;
         }
         txn.pages.limits.durability = Durability::Durable;
-        txn.is_compacting = true;
+        txn.status.is_compacting = true;
         txn.pages.leave_zone();
         let is_unsettled = self.waited < SETTLING && txn.is_unsettled(is_first, &self.done)?;
         let plan = self.plan(&mut txn, goal, is_unsettled)?;

@@ -152,7 +152,7 @@ impl WriteTransaction {
     pub(super) fn has_none_dropped(&self) -> bool {
         let dropped = &self.pages.writer.dropped;
         let had_none = dropped.none_in == Some(self.base.transaction());
-        had_none && !self.pages.parked.has_parked && self.revived.is_none()
+        had_none && !self.pages.parked.has_parked && self.named.revived.is_none()
     }
 
     /// The commit is done.
@@ -165,7 +165,7 @@ impl WriteTransaction {
         if self.has_none_dropped() {
             return Ok(true);
         }
-        if self.is_broken || self.is_compacting || self.revived.is_some() {
+        if self.status.is_broken || self.status.is_compacting || self.named.revived.is_some() {
             return Ok(false);
         }
         let (limits, taken) = (self.engine.policies.drop_limits, self.pages.taken_count());
@@ -301,7 +301,7 @@ impl WriteTransaction {
             self.failed_to_release(error)?;
         }
         // What was committed stays so if it could not begin behind that.
-        if self.is_broken {
+        if self.status.is_broken {
             self.roll_back()?;
         }
         Ok(is_paid)

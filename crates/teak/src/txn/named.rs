@@ -168,14 +168,14 @@ impl Engine {
 impl WriteTransaction {
     /// The state of that name as this transaction sees it; `None` for one that it makes itself.
     fn find_named(&self, name: &[u8]) -> Result<Option<Named>> {
-        for change in self.named.iter().rev() {
+        for change in self.named.changes.iter().rev() {
             match change {
                 NamedChange::Create(created, _) if created == name => return Ok(None),
                 NamedChange::Drop(dropped, _) if dropped == name => return Err(not_found(name)),
                 _ => {}
             }
         }
-        let found = reading_twice(&self.pages, || find(&self.pages, &self.snapshots, name))?;
+        let found = reading_twice(&self.pages, || find(&self.pages, &self.named.list, name))?;
         found.map(Some).ok_or_else(|| not_found(name))
     }
 
@@ -185,6 +185,7 @@ impl WriteTransaction {
         match self.find_named(name) {
             Err(Error::SnapshotNotFound(_)) => {
                 self.named
+                    .changes
                     .push(NamedChange::Create(name.to_vec(), Which::Made));
                 Ok(())
             }
@@ -197,8 +198,11 @@ impl WriteTransaction {
     pub(crate) fn drop_snapshot(&mut self, name: &[u8]) -> Result<()> {
         self.refuse_broken()?;
         match self.find_named(name)? {
-            Some(named) => self.named.push(NamedChange::Drop(name.to_vec(), named)),
-            None => self.named.retain(
+            Some(named) => self
+                .named
+                .changes
+                .push(NamedChange::Drop(name.to_vec(), named)),
+            None => self.named.changes.retain(
                 |change| !matches!(change, NamedChange::Create(created, _) if created == name),
             ),
         }
@@ -216,7 +220,7 @@ impl WriteTransaction {
     /// Names that were given so far are for the state that the transaction began with. That is a pin of this writer, as the newest
     /// state, and what is deferred of it is written before a commit that changes the list.
     pub(super) fn name_base(&mut self) {
-        for change in &mut self.named {
+        for change in &mut self.named.changes {
             if let NamedChange::Create(_, which) = change {
                 *which = Which::Base;
             }
@@ -225,8 +229,8 @@ impl WriteTransaction {
 
     /// Writes and seals the list. The catalog is sealed.
     pub(super) fn write_named(&mut self) -> Result<()> {
-        if self.named.is_empty() {
-            return seal::seal(&mut self.pages, &mut self.snapshots);
+        if self.named.changes.is_empty() {
+            return seal::seal(&mut self.pages, &mut self.named.list);
         }
         let oldest = self.engine.flusher.own_pins().into_iter().min();
         let before = &self.pages.writer.named;
@@ -245,8 +249,8 @@ impl WriteTransaction {
             catalog: self.base.record.catalog_root,
             marks: self.base.record.marks,
         };
-        let changes = std::mem::take(&mut self.named);
-        let list = &mut self.snapshots;
+        let changes = std::mem::take(&mut self.named.changes);
+        let list = &mut self.named.list;
         let (mut live, mut dropped) = (Vec::new(), Vec::new());
         let kept = changing(&mut self.pages, |pages| {
             let mut tree = Tree::new(pages, list);
@@ -276,8 +280,8 @@ impl WriteTransaction {
             }
             Ok((pages.writer.named).changed(live.into_iter(), dropped, &over))
         })?;
-        self.named_pins = Some(kept);
-        seal::seal(&mut self.pages, &mut self.snapshots)
+        self.named.pins = Some(kept);
+        seal::seal(&mut self.pages, &mut self.named.list)
     }
 }
 

@@ -42,10 +42,10 @@ impl WriteTransaction {
             death_count: self.pages.deaths.len(),
             parked_count: self.pages.parked.trees.len(),
             catalog: self.catalog,
-            tables: self.tables.clone(),
+            tables: self.tables.open.clone(),
             geometry: self.pages.limits.geometry,
-            snapshots: self.snapshots,
-            named: self.named.clone(),
+            snapshots: self.named.list,
+            named: self.named.changes.clone(),
             marks: self.marks,
         };
         self.savepoints.push(state);
@@ -85,14 +85,14 @@ impl WriteTransaction {
             self.pages.undo_savepoint(state.fresh, state.death_count);
             self.pages.parked.trees.truncate(state.parked_count);
             self.catalog = state.catalog;
-            self.tables = state.tables;
+            self.tables.open = state.tables;
             self.set_geometry(state.geometry);
-            self.snapshots = state.snapshots;
-            self.named = state.named;
+            self.named.list = state.snapshots;
+            self.named.changes = state.named;
             self.marks = state.marks;
         }
         // What broke halfway through a change is undone with it.
-        self.is_broken = false;
+        self.status.is_broken = false;
         self.push_savepoint(savepoint.0, is_nested);
         Ok(())
     }

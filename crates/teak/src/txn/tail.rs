@@ -54,7 +54,7 @@ impl WriteTransaction {
     /// will be told to whoever wants them.
     pub(super) fn empty_tail(&mut self) -> Result<()> {
         let percent = u64::from(self.engine.policies.move_percent);
-        if self.is_compacting || percent == 0 || self.is_broken {
+        if self.status.is_compacting || percent == 0 || self.status.is_broken {
             return Ok(());
         }
         let page_size = self.engine.file.page_size as u64;
@@ -197,7 +197,7 @@ impl WriteTransaction {
                     Some(Place::Names)
                 }
                 Place::Names => {
-                    let list = &mut self.snapshots;
+                    let list = &mut self.named.list;
                     return changing(&mut self.pages, |pages| {
                         Tree::new(pages, list).lower(None, work)
                     })
@@ -268,7 +268,7 @@ impl WriteTransaction {
             seal::seal(&mut self.pages, &mut root)?;
             self.change_catalog(|pages, catalog| catalog::put(pages, catalog, name, &root))?;
             // Somebody may get a handle meanwhile, and note the root that the state before has.
-            self.has_other_roots = true;
+            self.tables.has_other_roots = true;
         }
         Ok(next)
     }

@@ -8,13 +8,17 @@ use super::{
     events::{CommitNote, Event},
     latency::Stopwatch,
     located::located,
+    named_edits::NamedEdits,
     named_list::{self, NamedChange, NamedPins},
     open_table::OpenTable,
+    open_table::OpenTables,
     pages::{Limits, WritePages},
     readers_seen::SlowReaders,
     savepoint_state::SavepointState,
     snapshot::Snapshot,
     teller::Teller,
+    transaction_status::TransactionStatus,
+    transaction_timing::TransactionTiming,
     unique_id::unique_id,
     writer_turn::WriterTurn,
 };
@@ -46,39 +50,15 @@ pub(crate) struct WriteTransaction {
     pub(super) base: Arc<Snapshot>,
     pub(super) engine: Arc<Engine>,
     pub(super) catalog: TreeRoot,
-    /// By the number of the table's handle: as many as were opened, however many handles there are.
-    pub(super) tables: BTreeMap<usize, OpenTable>,
-    /// Whether tables that are not open here may have other roots than in the state that this builds on.
-    pub(super) has_other_roots: bool,
+    pub(super) tables: OpenTables,
     pub(super) savepoints: Vec<SavepointState>,
-    /// Tells write transactions of this process apart.
-    unique_id: u64,
-    /// How many changes there were. No number comes twice, also after a rollback.
-    version: u64,
-    /// The list of named snapshots, and what is to be done to it.
-    pub(super) snapshots: TreeRoot,
-    pub(super) named: Vec<NamedChange>,
-    /// What must stay once that is done.
-    pub(super) named_pins: Option<NamedPins>,
-    /// After a rollback to a named snapshot, the dead pages that it has made alive again, sorted.
-    pub(super) revived: Option<Vec<Run>>,
+    pub(super) named: NamedEdits,
     /// The numbers of the application.
     pub(super) marks: record::Marks,
     /// Pages for small commits to come, as its record will have them.
     pub(super) journal: Option<JournalPages>,
-    /// Whether somebody reads the state that it makes from the moment on that the turn ends.
-    pub(super) stays: bool,
-    /// Absent where nobody wants to know how long the steps of the commit take.
-    pub(super) stopwatch: Option<Stopwatch>,
-    /// Absent where nobody wants to know of commits.
-    pub(super) commit_note: Option<CommitNote>,
-    /// When it got its turn, as [`uptime_ms`] has it.
-    began_ms: u64,
-    /// Whether it commits also if nothing has changed, and cuts off all that is free.
-    pub(super) is_compacting: bool,
-    /// Whether an error came in the middle of a change.
-    pub(super) is_broken: bool,
-    pub(super) is_ended: bool,
+    pub(super) timing: TransactionTiming,
+    pub(super) status: TransactionStatus,
 }
 
 impl WriteTransaction {
@@ -131,38 +111,27 @@ impl WriteTransaction {
             teller: Teller::new(&engine.flusher),
             catalog: base.catalog,
             pages: WritePages::new(storage, mapping, &base, writer, limits),
-            tables: BTreeMap::new(),
-            has_other_roots: false,
+            tables: OpenTables::default(),
             savepoints: Vec::new(),
-            unique_id: unique_id(),
-            version: 0,
-            snapshots,
-            named: Vec::new(),
-            named_pins: None,
-            revived: None,
+            named: NamedEdits::new(snapshots),
             marks: base.record.marks,
             journal: base.record.journal,
-            stays: false,
-            stopwatch: None,
-            commit_note: None,
-            began_ms: uptime_ms(),
+            timing: TransactionTiming::started(),
+            status: TransactionStatus::default(),
             base,
-            is_compacting: false,
-            is_broken: false,
-            is_ended: false,
         }
     }
 
     /// Begins anew with the turn that it has, on the newest state. It has ended.
     pub(super) fn begin_again(&mut self) -> Result<()> {
-        debug_assert!(self.is_ended, "what it has is undone or committed");
+        debug_assert!(self.status.is_ended, "what it has is undone or committed");
         let beginning = Beginning::new(&self.engine, &mut self.pages.writer)?;
-        let (durability, began_ms) = (self.pages.limits.durability, self.began_ms);
+        let (durability, began_ms) = (self.pages.limits.durability, self.timing.began_ms);
         let (engine, writer) = (Arc::clone(&self.engine), self.pages.writer.take());
         self.teller.disarm();
         *self = Self::of(&engine, beginning, writer);
         self.pages.limits.durability = durability;
-        self.began_ms = began_ms;
+        self.timing.began_ms = began_ms;
         Ok(())
     }
 
@@ -185,7 +154,7 @@ impl WriteTransaction {
 
     /// How long it has had its turn, to within some milliseconds.
     pub(crate) fn age(&self) -> Duration {
-        Duration::from_millis(uptime_ms().saturating_sub(self.began_ms))
+        Duration::from_millis(uptime_ms().saturating_sub(self.timing.began_ms))
     }
 
     pub(crate) fn taken_pages(&self) -> u64 {
@@ -217,7 +186,7 @@ impl WriteTransaction {
     #[inline]
     pub(crate) fn root_of(&self, handle: usize, name: &[u8]) -> Result<Option<RootRef<'_>>> {
         self.engine.refuse_forked()?;
-        if let Some(table) = self.tables.get(&handle) {
+        if let Some(table) = self.tables.open.get(&handle) {
             return Ok(table.root.as_ref().map(RootRef::Kept));
         }
         if self.catalog == self.base.catalog {
@@ -241,7 +210,7 @@ impl WriteTransaction {
     }
 
     fn open(&mut self, handle: usize, name: &[u8]) -> Result<&mut OpenTable> {
-        if !self.tables.contains_key(&handle) {
+        if !self.tables.open.contains_key(&handle) {
             let root = self.root_of(handle, name)?.as_deref().copied();
             self.note_open(handle, name, root);
         }
@@ -249,7 +218,7 @@ impl WriteTransaction {
     }
 
     fn opened(&mut self, handle: usize) -> &mut OpenTable {
-        let table = self.tables.get_mut(&handle);
+        let table = self.tables.open.get_mut(&handle);
         table.expect("the table was opened")
     }
 
@@ -261,12 +230,12 @@ impl WriteTransaction {
             version: 0,
             near: Vec::new(),
         };
-        self.tables.insert(handle, table);
+        self.tables.open.insert(handle, table);
     }
 
     /// Refuses to read after a checkpoint that failed.
     fn refuse_ended(&self) -> Result<()> {
-        match self.is_ended {
+        match self.status.is_ended {
             true => Err(Error::TransactionBroken),
             false => Ok(()),
         }
@@ -275,19 +244,19 @@ impl WriteTransaction {
     /// Says which state of a table this transaction sees, if it has changed it: two equal answers are of one state. A rollback brings
     /// back what was said of the state that it brings back.
     pub(crate) fn version_of(&self, handle: usize) -> Option<(u64, u64)> {
-        let table = self.tables.get(&handle)?;
-        (table.version > 0).then_some((self.unique_id, table.version))
+        let table = self.tables.open.get(&handle)?;
+        (table.version > 0).then_some((self.tables.unique_id, table.version))
     }
 
     /// Leaves nothing to do but rolling back.
     pub(crate) fn set_broken(&mut self) {
-        self.is_broken = true;
+        self.status.is_broken = true;
     }
 
     pub(crate) fn refuse_broken(&self) -> Result<()> {
         self.engine.refuse_forked()?;
         self.engine.flusher.refuse_evicted()?;
-        if self.is_broken {
+        if self.status.is_broken {
             Err(Error::TransactionBroken)
         } else {
             Ok(())
@@ -329,7 +298,7 @@ impl WriteTransaction {
 
     /// The path to the record behind the one that was just removed, if it is in the same leaf. Right behind a removal only.
     pub(crate) fn behind_removed(&self, handle: usize) -> Option<Position> {
-        let near = &self.tables.get(&handle)?.near;
+        let near = &self.tables.open.get(&handle)?.near;
         let leaf = near.last()?;
         (leaf.index < leaf.count).then(|| Position::on(near.clone()))
     }
@@ -343,23 +312,23 @@ impl WriteTransaction {
         change: impl FnOnce(&mut Tree<'_, WritePages>, &mut Vec<Step>) -> Result<R>,
     ) -> Result<R> {
         self.refuse_broken()?;
-        self.version += 1;
-        let version = self.version;
+        self.tables.version += 1;
+        let version = self.tables.version;
         self.open(handle, name)?;
-        let table = self.tables.get_mut(&handle);
+        let table = self.tables.open.get_mut(&handle);
         let table = table.expect("the table was opened");
         let Some(root) = &mut table.root else {
             return Err(not_found(name));
         };
         table.version = version;
         let before = *root;
-        self.is_broken = true;
+        self.status.is_broken = true;
         // The root is changed where it is: a copy would wait for each of its fields to be written.
         let result = changing(&mut self.pages, |pages| {
             change(&mut Tree::new(pages, root), &mut table.near)
         });
         table.is_changed |= *root != before;
-        self.is_broken = result.is_err();
+        self.status.is_broken = result.is_err();
         result.map_err(|error| {
             located(error, &self.pages, root, name, None).at(&self.engine.file.path)
         })
@@ -370,9 +339,9 @@ impl WriteTransaction {
         &mut self,
         change: impl FnOnce(&mut WritePages, &mut TreeRoot) -> Result<R>,
     ) -> Result<R> {
-        let was_broken = mem::replace(&mut self.is_broken, true);
+        let was_broken = mem::replace(&mut self.status.is_broken, true);
         let changed = changing(&mut self.pages, |pages| change(pages, &mut self.catalog));
-        self.is_broken = was_broken || changed.is_err();
+        self.status.is_broken = was_broken || changed.is_err();
         self.engine.named(changed)
     }
 
@@ -409,8 +378,8 @@ impl WriteTransaction {
 
     /// Notes which root the catalog has now.
     fn note_root(&mut self, handle: usize, name: &[u8], root: Option<TreeRoot>) -> Result<()> {
-        self.version += 1;
-        let version = self.version;
+        self.tables.version += 1;
+        let version = self.tables.version;
         let table = self.open(handle, name)?;
         table.root = root;
         table.is_changed = false;
@@ -443,9 +412,9 @@ impl WriteTransaction {
         let Some(mut root) = entry.and_then(|entry| entry.root().copied()) else {
             return Ok(false);
         };
-        self.is_broken = true;
+        self.status.is_broken = true;
         changing(&mut self.pages, |pages| Tree::new(pages, &mut root).clear())?;
-        self.is_broken = false;
+        self.status.is_broken = false;
         self.note_open(handle, name, None);
         self.forget_table(handle, name)?;
         Ok(true)
@@ -503,6 +472,7 @@ impl WriteTransaction {
         self.refuse_ended()?;
         let open: HashMap<&[u8], TreeRoot> = self
             .tables
+            .open
             .values()
             .filter_map(|table| Some((table.name.as_slice(), table.root?)))
             .collect();
@@ -524,7 +494,7 @@ impl WriteTransaction {
     }
 
     pub(super) fn undo(&mut self) {
-        if !mem::replace(&mut self.is_ended, true) && !self.engine.generation.is_past() {
+        if !mem::replace(&mut self.status.is_ended, true) && !self.engine.generation.is_past() {
             self.pages.abandon();
         }
     }

@@ -5,7 +5,7 @@ use super::{
     shared::Shared, writer::Writer, writer_turn::WriterTurn,
 };
 use crate::{Error, Result, commit::record::Record};
-use std::{sync::atomic::Ordering, time::Duration};
+use std::time::Duration;
 
 /// So long closing waits for the end of a write transaction.
 const WRITER_PATIENCE: Duration = match cfg!(test) {

@@ -40,7 +40,7 @@ use crate::{
     store::{Fill, LostName, Mapping},
     tree::{PageSource, TreeRoot, seal},
 };
-use std::sync::{Arc, atomic::Ordering};
+use std::sync::Arc;
 
 /// Bytes of pages of a commit that may be deferred, and of all that are.
 const DEFERRED_BYTES_MAX: usize = 256 << 10;

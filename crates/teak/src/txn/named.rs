@@ -1,15 +1,4 @@
-//! Named snapshots: states that stay until they are dropped. Their list is a tree of its own beside the catalog, so that
-//! no rollback takes it back, and each commit record has its root.
-//!
-//! | key | value |
-//! |---|---|
-//! | 0, then the name | the state: transaction (8), time of the commit in milliseconds since 1970 (8), root of the catalog (64); and, if marks were ever set, these (24) and the transaction that set them (8) |
-//! | 1, then the transaction of the state, big-endian (8), then the transaction that dropped it, big-endian (8) | nothing |
-//!
-//! What is dropped is noted so that whoever writes next, in whichever process, knows that its pages must stay as long as a crash
-//! could lead back to where it was not dropped yet. The notes go with a later change of the list.
-//!
-//! Invariant: the state of every entry is a pin of each writer.
+//! Creating, dropping and reading named snapshots: see [`named_list`](super::named_list) for what is kept of them.
 
 use super::{
     catalog::printable,

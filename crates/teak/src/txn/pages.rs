@@ -11,7 +11,6 @@ mod supply;
 mod transaction_file;
 pub(super) mod zone;
 
-use super::pages::kept_pages::KeptPages;
 use super::{
     arena::Arena,
     checked::Checked,
@@ -28,7 +27,7 @@ use crate::{
     page::{header::Header, value::ValueRun},
     planted::{Planted, is_planted},
     space::Policy,
-    store::{Mapping, Storage, WritableMapping, prefetch_lines},
+    store::{Mapping, Storage, prefetch_lines},
     tree::{
         PageSink, PageSource, TreeRoot,
         reading::{Faults, Pace, unreadable},

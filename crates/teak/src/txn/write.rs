@@ -5,13 +5,11 @@ use super::{
     dropped_trees::Debts,
     durability::Durability,
     engine::Engine,
-    events::{CommitNote, Event},
-    latency::Stopwatch,
+    events::Event,
     located::located,
     named_edits::NamedEdits,
-    named_list::{self, NamedChange, NamedPins},
-    open_table::OpenTable,
-    open_table::OpenTables,
+    named_list,
+    open_table::{OpenTable, OpenTables},
     pages::{Limits, WritePages},
     readers_seen::SlowReaders,
     savepoint_state::SavepointState,
@@ -23,7 +21,7 @@ use super::{
     writer_turn::WriterTurn,
 };
 use crate::{
-    Error, Geometry, Result, Run, TransactionId,
+    Error, Geometry, Result, TransactionId,
     commit::record::{self, JournalPages},
     page::{key::KeyOrder, value::StoredValue},
     store::{Mapping, uptime_ms},
@@ -34,12 +32,7 @@ use crate::{
         reading::{reading, reading_from, reading_twice},
     },
 };
-use std::{
-    collections::{BTreeMap, HashMap},
-    mem,
-    sync::Arc,
-    time::Duration,
-};
+use std::{collections::HashMap, mem, sync::Arc, time::Duration};
 
 /// A write transaction. Dropping it undoes it.
 #[derive(Debug)]

@@ -17,7 +17,6 @@ use super::{
     teller::Teller,
     transaction_status::TransactionStatus,
     transaction_timing::TransactionTiming,
-    unique_id::unique_id,
     writer_turn::WriterTurn,
 };
 use crate::{

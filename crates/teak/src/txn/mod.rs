@@ -3,6 +3,7 @@
 
 mod arena;
 pub(crate) mod backup;
+mod begin;
 pub(crate) mod catalog;
 pub(crate) mod check;
 mod checked;
@@ -92,6 +93,7 @@ mod writer_turn;
 mod written;
 
 pub(crate) use crate::store::{refuse_file_len, rename_new};
+pub(crate) use begin::HeldPlace;
 pub use checked::Verification;
 pub use compact::{CompactObstacle, CompactOptions, CompactProgress};
 pub use deleting::{Deletion, delete};
@@ -117,7 +119,7 @@ pub(crate) use savepoint::SavepointId;
 pub(crate) use slow_reader::SlowReaderHook;
 pub use slow_reader::{ReaderInfo, SlowReader, SlowReaderChoice};
 pub use ticket::Ticket;
-pub(crate) use write::{HeldPlace, WriteTransaction};
+pub(crate) use write::WriteTransaction;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
